@@ -1,0 +1,179 @@
+#include "base/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/random_id.h"
+
+namespace gp {
+namespace {
+
+std::array<uint32_t, 256> MakeCrcTable() {
+  std::array<uint32_t, 256> table{};
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) ? 0x82f63b78u : 0u);
+    table[i] = value;
+  }
+  return table;
+}
+
+Status WriteAndSync(const std::string& path, std::string_view data, int mode) {
+  FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (!file.valid()) return ErrnoStatus(errno, "create", path);
+  RETURN_IF_ERROR(WriteAll(file.get(), data, path));
+  if (fsync(file.get()) != 0) return ErrnoStatus(errno, "sync", path);
+  return OkStatus();
+}
+
+}  // namespace
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  if (this != &other) {
+    Close();
+    fd_ = other.Release();
+  }
+  return *this;
+}
+
+void FileDescriptor::Close() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+}
+
+Status WriteAll(int fd, std::string_view data, const std::string& path) {
+  while (!data.empty()) {
+    const ssize_t written = write(fd, data.data(), data.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return ErrnoStatus(errno, "write", path);
+    data.remove_prefix(static_cast<size_t>(written));
+  }
+  return OkStatus();
+}
+
+StatusOr<std::string> ReadFile(const std::string& path, uint64_t size_bytes_max) {
+  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return ErrnoStatus(errno, "open", path);
+  struct stat info{};
+  if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "stat", path);
+  if (S_ISDIR(info.st_mode)) return InvalidArgument("{} is a directory, expected a file", path);
+  if (static_cast<uint64_t>(info.st_size) > size_bytes_max) {
+    return ResourceExhausted("{} has {} bytes, more than the {} that are read at once", path,
+                             info.st_size, size_bytes_max);
+  }
+  std::string data;
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t got = read(file.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ErrnoStatus(errno, "read", path);
+    if (got == 0) return data;
+    data.append(buffer, static_cast<size_t>(got));
+    if (data.size() > size_bytes_max) {
+      return ResourceExhausted("{} has more than the {} bytes that are read at once", path,
+                               size_bytes_max);
+    }
+  }
+}
+
+Status WriteFileAtomically(const std::string& path, std::string_view data, int mode) {
+  const std::string temporary = path + ".tmp-" + RandomId(8);
+  Status status = WriteAndSync(temporary, data, mode);
+  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
+    status = ErrnoStatus(errno, "rename to", path);
+  }
+  if (!status.ok()) {
+    unlink(temporary.c_str());
+    return status;
+  }
+  return SyncDirectory(DirectoryOf(path));
+}
+
+Status MakeDirectories(const std::string& path, int mode) {
+  if (path.empty() || path == "/" || path == ".") return OkStatus();
+  struct stat info{};
+  if (stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return OkStatus();
+    return FailedPrecondition("{} is not a directory", path);
+  }
+  RETURN_IF_ERROR(MakeDirectories(DirectoryOf(path), mode));
+  if (mkdir(path.c_str(), static_cast<mode_t>(mode)) != 0 && errno != EEXIST) {
+    return ErrnoStatus(errno, "create directory", path);
+  }
+  return SyncDirectory(DirectoryOf(path));
+}
+
+Status SyncDirectory(const std::string& directory) {
+  FileDescriptor file(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!file.valid()) return ErrnoStatus(errno, "open directory", directory);
+  if (fsync(file.get()) != 0) return ErrnoStatus(errno, "sync directory", directory);
+  return OkStatus();
+}
+
+Status RemoveTree(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  if (error) return ErrnoStatus(error.value(), "remove", path);
+  return OkStatus();
+}
+
+bool FileExists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+StatusOr<uint64_t> FileSize(const std::string& path) {
+  struct stat info{};
+  if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "stat", path);
+  return static_cast<uint64_t>(info.st_size);
+}
+
+StatusOr<std::vector<std::string>> ListDirectory(const std::string& directory) {
+  DIR* handle = opendir(directory.c_str());
+  if (handle == nullptr) return ErrnoStatus(errno, "open directory", directory);
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(handle)) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  closedir(handle);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+StatusOr<uint64_t> FreeBytes(const std::string& path) {
+  struct statvfs info{};
+  if (statvfs(path.c_str(), &info) != 0) return ErrnoStatus(errno, "statvfs", path);
+  return static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
+}
+
+std::string JoinPath(std::string_view directory, std::string_view name) {
+  return (std::filesystem::path(directory) / std::filesystem::path(name)).string();
+}
+
+std::string AbsolutePath(std::string_view path, std::string_view base) {
+  return (std::filesystem::path(base) / std::filesystem::path(path)).lexically_normal().string();
+}
+
+std::string DirectoryOf(std::string_view path) {
+  std::string parent = std::filesystem::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+std::string BaseNameOf(std::string_view path) { return std::filesystem::path(path).filename().string(); }
+
+uint32_t Crc32c(std::string_view data, uint32_t crc) {
+  static const std::array<uint32_t, 256> kTable = MakeCrcTable();
+  crc = ~crc;
+  for (const char c : data) {
+    crc = (crc >> 8) ^ kTable[(crc ^ static_cast<unsigned char>(c)) & 0xff];
+  }
+  return ~crc;
+}
+
+}  // namespace gp

@@ -1,0 +1,88 @@
+// Mailbox<T>: a bounded queue with many senders and one receiver; the way threads hand work to each other. Every method
+// may be called from any thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+
+namespace gp {
+
+template <typename T>
+class Mailbox {
+ public:
+  explicit Mailbox(size_t capacity) : capacity_(capacity) {}
+
+  // False when the mailbox is full or closed; `message` is then untouched.
+  bool TryPost(T& message) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    if (closed_ || queue_.size() >= capacity_) return false;
+    queue_.push_back(std::move(message));
+    arrived_.NotifyOne();
+    return true;
+  }
+
+  // Waits for room. False when `timeout` passed or the mailbox was closed.
+  bool Post(T message, std::chrono::nanoseconds timeout) EXCLUDES(mutex_) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    MutexLock lock(mutex_);
+    while (!closed_ && queue_.size() >= capacity_) {
+      if (!left_.WaitUntil(mutex_, deadline)) return false;
+    }
+    if (closed_) return false;
+    queue_.push_back(std::move(message));
+    arrived_.NotifyOne();
+    return true;
+  }
+
+  // The messages waiting, at most `count_max`, in order of arrival. Waits up to `timeout` for the first one; empty when
+  // none came or the mailbox is closed and drained.
+  std::vector<T> Drain(size_t count_max, std::chrono::nanoseconds timeout) EXCLUDES(mutex_) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    MutexLock lock(mutex_);
+    while (!closed_ && queue_.empty()) {
+      if (!arrived_.WaitUntil(mutex_, deadline)) break;
+    }
+    std::vector<T> messages;
+    while (!queue_.empty() && messages.size() < count_max) {
+      messages.push_back(std::move(queue_.front()));
+      queue_.pop_front();
+    }
+    left_.NotifyAll();
+    return messages;
+  }
+
+  std::optional<T> Receive(std::chrono::nanoseconds timeout) {
+    std::vector<T> one = Drain(1, timeout);
+    if (one.empty()) return std::nullopt;
+    return std::move(one.front());
+  }
+
+  // Later posts fail; what is queued can still be received. Wakes everybody.
+  void Close() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    closed_ = true;
+    arrived_.NotifyAll();
+    left_.NotifyAll();
+  }
+
+  bool closed() const EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return closed_;
+  }
+
+ private:
+  const size_t capacity_;
+  mutable Mutex mutex_;
+  CondVar arrived_;
+  CondVar left_;
+  std::deque<T> queue_ GUARDED_BY(mutex_);
+  bool closed_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace gp

@@ -1,0 +1,16 @@
+// The identities of the control plane.
+#pragma once
+
+#include <cstdint>
+
+#include "base/typed_id.h"
+
+namespace gp::coordinator {
+
+using RunId = TypedId<struct RunIdTag>;    // 10 characters of Crockford base32, unique in the store, never reused
+using NodeId = TypedId<struct NodeIdTag>;  // made by an agent at its first start
+using SlotId = TypedId<struct SlotIdTag>;  // unique within its node
+
+using Epoch = uint64_t;  // of a run's membership; only grows
+
+}  // namespace gp::coordinator

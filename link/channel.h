@@ -1,0 +1,51 @@
+// Channel: framed messages over one end of a socketpair. The supervisor makes the pair, gives one end to its child as
+// file descriptor 3 and keeps the other. Frame: u32 little-endian payload size, u16 message type, u16 zero, payload (UTF-8
+// JSON). See docs/formats/link.md. Send may be called from any thread; Receive from one thread at a time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/file.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "link/messages.h"
+
+namespace gp::link {
+
+inline constexpr uint32_t kPayloadBytesMax = 16u << 20;
+inline constexpr int kEngineDescriptor = 3;
+
+class Channel {
+ public:
+  // `name` appears in errors: "trainer 7f3k2q9a0c rank 1".
+  Channel(FileDescriptor socket, std::string name);
+
+  // Two connected ends, close-on-exec.
+  static StatusOr<std::pair<FileDescriptor, FileDescriptor>> MakePair();
+
+  // Unavailable when the peer is gone; DeadlineExceeded when it does not read for `timeout`.
+  Status Send(const Message& message, std::chrono::nanoseconds timeout = std::chrono::seconds(10))
+      EXCLUDES(send_mutex_);
+
+  // The next message; nullopt when none came within `timeout`. Unavailable when the peer closed; DataLoss for a malformed
+  // frame (the channel is then useless). Messages of a type this version does not know are skipped.
+  StatusOr<std::optional<Message>> Receive(std::chrono::nanoseconds timeout);
+
+  // Ends both directions; a Receive in another thread returns Unavailable. Thread-safe.
+  void Shutdown();
+
+  int descriptor() const { return socket_.get(); }
+
+ private:
+  const FileDescriptor socket_;
+  const std::string name_;
+  Mutex send_mutex_;
+  std::string received_;  // bytes not yet decoded; used by the receiving thread alone
+};
+
+}  // namespace gp::link

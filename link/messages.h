@@ -1,0 +1,165 @@
+// What a supervisor (the agent) and an engine process (gp-trainer) say to each other over the link. One struct per
+// message; link/codec.h turns them into frames. Fields are only added, unknown ones are ignored, so version N speaks with
+// N-1. The bytes are described in docs/formats/link.md. Plain values; no thread rules.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace gp::link {
+
+inline constexpr int kProtocol = 1;
+inline constexpr int kProtocolMin = 1;
+
+// ---- supervisor to engine -------------------------------------------------------------------------------------------
+
+// First in both directions.
+struct Hello {
+  int protocol = kProtocol;
+  int protocol_min = kProtocolMin;
+  std::string version;
+  std::string incarnation;  // of the engine process; the supervisor makes it up and the engine repeats it
+};
+
+struct ResumePoint {
+  int64_t step = 0;
+  std::string directory;
+  std::string manifest_digest;  // hex; the reader refuses another manifest
+};
+
+// What to train. Sent once, after Hello. The engine answers with Listening or Failed.
+struct Start {
+  std::string run_id;
+  std::string run_name;
+  uint64_t epoch = 0;
+  int rank = 0;
+  int world_size = 1;
+  std::string resolved;       // the resolved run file, YAML
+  std::string run_directory;  // absolute; rank 0 writes records and checkpoints below it
+  std::string data_address;   // host to listen on for peers
+  std::optional<ResumePoint> resume;
+  int threads = 1;
+  int logical_shards = 1;
+  std::string isa;
+  std::map<std::string, std::string> kernels;
+};
+
+// The group of an epoch. The engine loads its state, connects to its peers and answers Ready.
+struct Configure {
+  uint64_t epoch = 0;
+  int rank = 0;
+  std::vector<std::string> addresses;  // host:port by rank
+  std::string secret;
+};
+
+// Every rank is ready: take steps.
+struct Go {
+  uint64_t epoch = 0;
+};
+
+// Stop issuing collectives and answer Fenced. Nothing of a lower epoch counts after it.
+struct Fence {
+  uint64_t epoch = 0;
+};
+
+// Finish the step in flight and exit.
+struct Stop {
+  std::string reason;
+};
+
+// The coordinator's word on a WrittenCheckpoint.
+struct SealResult {
+  int64_t step = 0;
+  bool sealed = false;
+  std::string reason;
+};
+
+// ---- engine to supervisor -------------------------------------------------------------------------------------------
+
+struct Listening {
+  std::string address;  // host:port
+};
+
+struct Ready {
+  uint64_t epoch = 0;
+  int64_t step = 0;
+};
+
+struct Fenced {
+  uint64_t epoch = 0;
+  int64_t committed_step = 0;
+  int64_t prepared_step = 0;
+  std::string digest;
+};
+
+// Disjoint parts of a step's wall time, in seconds.
+struct Phases {
+  double data_wait = 0;
+  double forward = 0;
+  double backward = 0;
+  double allreduce_exposed = 0;
+  double optimizer = 0;
+  double other = 0;
+};
+
+// After every committed step, from every rank; points for users come from rank 0.
+struct StepReport {
+  uint64_t epoch = 0;
+  int64_t step = 0;  // steps committed so far: the first report says 1
+  int64_t tokens = 0;
+  double loss = 0;
+  double learning_rate = 0;
+  double gradient_norm = 0;
+  double step_seconds = 0;
+  double tokens_per_second = 0;  // of the whole run, all ranks
+  double mfu = 0;
+  Phases phases;
+  std::optional<double> validation_loss;
+  bool skipped = false;
+  int64_t at_us = 0;  // wall clock
+};
+
+struct WrittenCheckpoint {
+  uint64_t epoch = 0;
+  int64_t step = 0;
+  std::string directory;
+  std::string manifest_digest;
+  uint64_t size_bytes = 0;
+  std::optional<double> validation_loss;
+  bool final = false;
+};
+
+// All steps are done and the final checkpoint is written. The engine waits for its SealResult, then exits 0.
+struct Finished {
+  uint64_t epoch = 0;
+  int64_t step = 0;
+};
+
+// Equal in number to gp.v1.ExitCause.
+enum class ExitCause {
+  kUnspecified = 0,
+  kCompleted = 1,
+  kStopped = 2,
+  kSignal = 3,
+  kOutOfMemory = 4,
+  kCollective = 5,
+  kConfig = 6,
+  kStorage = 7,
+  kError = 8,
+  kSpawnFailed = 9,
+};
+
+// The last words of an engine that cannot go on.
+struct Failed {
+  ExitCause cause = ExitCause::kError;
+  std::string message;
+};
+
+using Message = std::variant<Hello, Start, Configure, Go, Fence, Stop, SealResult, Listening, Ready, Fenced, StepReport,
+                             WrittenCheckpoint, Finished, Failed>;
+
+}  // namespace gp::link

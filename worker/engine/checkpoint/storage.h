@@ -1,0 +1,42 @@
+// Storage: the one door to checkpoint bytes, so that an object store can follow the shared file system. A checkpoint's
+// files are written under a name that only its writer uses and become visible to nobody until its manifest is committed.
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace gp::engine {
+
+// One file being written. Destroying it without Close discards it.
+class StorageWriter {
+ public:
+  virtual ~StorageWriter() = default;
+  // Appends. ResourceExhausted when the disk is full: the message names the path and the bytes missing.
+  virtual Status Append(std::string_view data) = 0;
+  // Makes the bytes durable. Nothing can be appended after it.
+  virtual Status Close() = 0;
+};
+
+class Storage {
+ public:
+  virtual ~Storage() = default;
+
+  // Creates `directory` (and parents), durable on return.
+  virtual Status MakeDirectory(const std::string& directory) = 0;
+  virtual StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) = 0;
+  // Replaces a small file atomically and durably; how a manifest is committed.
+  virtual Status WriteAtomically(const std::string& path, std::string_view data) = 0;
+  virtual StatusOr<std::string> Read(const std::string& path, uint64_t size_bytes_max) = 0;
+  // Calls `consume` with consecutive pieces of the file.
+  virtual Status Stream(const std::string& path, const std::function<Status(std::string_view)>& consume) = 0;
+  virtual Status RemoveTree(const std::string& path) = 0;
+  virtual StatusOr<uint64_t> FreeBytes(const std::string& path) = 0;
+};
+
+}  // namespace gp::engine
