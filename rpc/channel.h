@@ -1,0 +1,27 @@
+// Channels: how clients and agents reach a coordinator. Thread-safe.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace gp::rpc {
+
+struct ChannelOptions {
+  // A peer that vanished without a word is noticed after time + timeout; the server allows pings
+  // this often.
+  std::chrono::milliseconds keepalive_time = std::chrono::seconds(10);
+  std::chrono::milliseconds keepalive_timeout = std::chrono::seconds(5);
+  // Between attempts to connect. Short: a coordinator restarts within seconds.
+  std::chrono::milliseconds reconnect_max = std::chrono::seconds(2);
+  int message_bytes_max = 16 << 20;
+};
+
+// A lazy channel to HOST:PORT; it connects at the first call and reconnects by itself. Channels
+// share no connections, so a new channel never inherits the back-off of an old one.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
+                                           const ChannelOptions& options = {});
+
+}  // namespace gp::rpc

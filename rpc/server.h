@@ -1,0 +1,45 @@
+// RpcServer: a gRPC server with health and reflection that says plainly why it cannot listen. Built
+// by a daemon, owned by one thread; the services it serves are called from gRPC's threads and must
+// outlive it.
+#pragma once
+
+#include <grpcpp/server.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace gp::rpc {
+
+struct ServerOptions {
+  std::string listen = "127.0.0.1:0";  // HOST:PORT; port 0 takes a free one
+  int message_bytes_max = 16 << 20;
+  int threads_max = 64;  // of synchronous services; callback services need none of their own
+};
+
+class RpcServer {
+ public:
+  // Listening on success. InvalidArgument for an address that cannot be read, AlreadyExists when
+  // the port is in use, PermissionDenied for a privileged one; each names the address.
+  static StatusOr<std::unique_ptr<RpcServer>> Start(const ServerOptions& options,
+                                                    const std::vector<grpc::Service*>& services);
+  ~RpcServer();
+
+  // HOST:PORT that clients can use, with the real port.
+  const std::string& address() const { return address_; }
+
+  // Stops accepting, lets calls in flight finish until `grace` has passed, then cancels them.
+  // Idempotent.
+  void Shutdown(std::chrono::nanoseconds grace);
+
+ private:
+  RpcServer(std::unique_ptr<grpc::Server> server, std::string address);
+
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+}  // namespace gp::rpc
