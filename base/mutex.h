@@ -12,6 +12,11 @@
 #define GP_THREAD_ANNOTATION(x)
 #endif
 
+// Abseil still defines three of these names with the same meaning.
+#undef GUARDED_BY
+#undef PT_GUARDED_BY
+#undef NO_THREAD_SAFETY_ANALYSIS
+
 #define CAPABILITY(x) GP_THREAD_ANNOTATION(capability(x))
 #define SCOPED_CAPABILITY GP_THREAD_ANNOTATION(scoped_lockable)
 #define GUARDED_BY(x) GP_THREAD_ANNOTATION(guarded_by(x))
