@@ -1,6 +1,7 @@
-// Channel: framed messages over one end of a socketpair. The supervisor makes the pair, gives one end to its child as
-// file descriptor 3 and keeps the other. Frame: u32 little-endian payload size, u16 message type, u16 zero, payload (UTF-8
-// JSON). See docs/formats/link.md. Send may be called from any thread; Receive from one thread at a time.
+// Channel: framed messages over one end of a socketpair. The supervisor makes the pair, gives one
+// end to its child as file descriptor 3 and keeps the other. Frame: u32 little-endian payload size,
+// u16 message type, u16 zero, payload (UTF-8 JSON). See docs/formats/link.md. Send may be called
+// from any thread; Receive from one thread at a time.
 #pragma once
 
 #include <chrono>
@@ -17,7 +18,6 @@
 
 namespace gp::link {
 
-inline constexpr uint32_t kPayloadBytesMax = 16u << 20;
 inline constexpr int kEngineDescriptor = 3;
 
 class Channel {
@@ -28,12 +28,14 @@ class Channel {
   // Two connected ends, close-on-exec.
   static StatusOr<std::pair<FileDescriptor, FileDescriptor>> MakePair();
 
-  // Unavailable when the peer is gone; DeadlineExceeded when it does not read for `timeout`.
+  // Unavailable when the peer is gone; DeadlineExceeded when it does not read for `timeout` (the
+  // channel is then closed if half a frame was sent); InvalidArgument above kPayloadBytesMax.
   Status Send(const Message& message, std::chrono::nanoseconds timeout = std::chrono::seconds(10))
       EXCLUDES(send_mutex_);
 
-  // The next message; nullopt when none came within `timeout`. Unavailable when the peer closed; DataLoss for a malformed
-  // frame (the channel is then useless). Messages of a type this version does not know are skipped.
+  // The next message; nullopt when none came within `timeout`. Unavailable when the peer closed;
+  // DataLoss for a malformed frame (the channel is then useless). Messages of a type this version
+  // does not know are skipped.
   StatusOr<std::optional<Message>> Receive(std::chrono::nanoseconds timeout);
 
   // Ends both directions; a Receive in another thread returns Unavailable. Thread-safe.
@@ -42,6 +44,9 @@ class Channel {
   int descriptor() const { return socket_.get(); }
 
  private:
+  StatusOr<std::optional<Message>> TakeFrame();
+  Status ReadSome();
+
   const FileDescriptor socket_;
   const std::string name_;
   Mutex send_mutex_;

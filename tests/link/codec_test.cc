@@ -1,0 +1,180 @@
+#include "link/codec.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace gp::link {
+namespace {
+
+Start FullStart() {
+  Start start;
+  start.run_id = "7f3k2q9a0c";
+  start.run_name = "demo";
+  start.epoch = 3;
+  start.rank = 1;
+  start.world_size = 2;
+  start.resolved = "name: \"d\u00e9mo\"\n";
+  start.run_directory = "/runs/7f3k2q9a0c";
+  start.data_address = "127.0.0.1";
+  start.resume = ResumePoint{250, "/runs/7f3k2q9a0c/checkpoints/step-00000250", "ab12"};
+  start.threads = 2;
+  start.logical_shards = 4;
+  start.isa = "avx2";
+  start.kernels = {{"matmul", "packed"}};
+  return start;
+}
+
+StepReport FullReport() {
+  StepReport report;
+  report.epoch = 3;
+  report.step = 12;
+  report.tokens = 4096;
+  report.loss = 4.125;
+  report.learning_rate = 1e-3;
+  report.gradient_norm = 1.5;
+  report.step_seconds = 0.25;
+  report.tokens_per_second = 1024;
+  report.mfu = 0.5;
+  report.phases = {0.01, 0.08, 0.1, 0.02, 0.03, 0.01};
+  report.validation_loss = 4.5;
+  report.skipped = true;
+  report.at_us = 1790000000000000;
+  return report;
+}
+
+std::vector<Message> OneOfEach() {
+  return {Hello{1, 1, "0.1.0", "c0ffee"},
+          FullStart(),
+          Configure{3, 1, {"127.0.0.1:1", "127.0.0.1:2"}, "secret"},
+          Go{3},
+          Fence{4},
+          Stop{"cancelled"},
+          SealResult{250, true, ""},
+          Listening{"127.0.0.1:4711"},
+          Ready{3, 250},
+          Fenced{4, 12, 13, "00ff"},
+          FullReport(),
+          WrittenCheckpoint{3, 250, "/c", "ab", 1u << 20, 1.5, true},
+          Finished{3, 2000},
+          Failed{ExitCause::kStorage, "disk full"}};
+}
+
+StatusOr<Message> Decode(const std::string& frame) {
+  const auto header = DecodeHeader(frame);
+  if (!header.ok()) return header.status();
+  return DecodePayload(header->type, std::string_view(frame).substr(kHeaderBytes));
+}
+
+std::string Payload(const Message& message) { return EncodeFrame(message).substr(kHeaderBytes); }
+
+TEST(LinkCodec, EveryMessageComesBackWithAllItsFields) {
+  const auto messages = OneOfEach();
+  ASSERT_EQ(messages.size(), std::variant_size_v<Message>);
+  for (const Message& message : messages) {
+    const auto decoded = Decode(EncodeFrame(message));
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    EXPECT_EQ(decoded->index(), message.index());
+    // Equal payloads mean equal fields, because encoding writes every field.
+    EXPECT_EQ(Payload(*decoded), Payload(message));
+  }
+}
+
+TEST(LinkCodec, KeepsTheFieldsOfAStepReport) {
+  const auto decoded = Decode(EncodeFrame(FullReport()));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  const auto& report = std::get<StepReport>(*decoded);
+  EXPECT_EQ(report.step, 12);
+  EXPECT_EQ(report.phases.backward, 0.1);
+  EXPECT_EQ(report.validation_loss, 4.5);
+  EXPECT_TRUE(report.skipped);
+}
+
+TEST(LinkCodec, TypeNumbersAreTheOnesInTheFormatPage) {
+  EXPECT_EQ(TypeOf(Hello{}), 1);
+  EXPECT_EQ(TypeOf(SealResult{}), 7);
+  EXPECT_EQ(TypeOf(Failed{}), 14);
+}
+
+TEST(LinkCodec, ANumberThatIsNotFiniteArrivesAsNotANumber) {
+  StepReport report = FullReport();
+  report.loss = std::numeric_limits<double>::infinity();
+  const auto decoded = Decode(EncodeFrame(report));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_TRUE(std::isnan(std::get<StepReport>(*decoded).loss));
+}
+
+TEST(LinkCodec, BytesThatAreNotUtf8AreReplaced) {
+  const auto decoded = Decode(EncodeFrame(Stop{"\xff"}));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(std::get<Stop>(*decoded).reason, "\xef\xbf\xbd");
+}
+
+TEST(LinkCodec, EveryTruncationOfEveryPayloadIsRefused) {
+  for (const Message& message : OneOfEach()) {
+    const std::string payload = Payload(message);
+    for (size_t size = 0; size < payload.size(); ++size) {
+      const auto decoded = DecodePayload(TypeOf(message), payload.substr(0, size));
+      ASSERT_EQ(decoded.status().code(), StatusCode::kDataLoss) << payload.substr(0, size);
+    }
+  }
+}
+
+TEST(LinkCodec, NamesTheFieldThatIsMissing) {
+  const auto decoded = DecodePayload(TypeOf(Ready{}), R"({"epoch": 1})");
+  EXPECT_EQ(decoded.status().code(), StatusCode::kDataLoss);
+  EXPECT_EQ(gp::Message(decoded.status()), "Ready.step is missing");
+}
+
+TEST(LinkCodec, NamesTheFieldOfTheWrongType) {
+  for (const char* payload :
+       {R"({"epoch": 1, "step": "2"})", R"({"epoch": 1, "step": 1.5})",
+        R"({"epoch": 1, "step": 9223372036854775808})", R"({"epoch": 1, "step": null})"}) {
+    const auto decoded = DecodePayload(TypeOf(Ready{}), payload);
+    EXPECT_EQ(decoded.status().code(), StatusCode::kDataLoss) << payload;
+    EXPECT_NE(gp::Message(decoded.status()).find("Ready.step"), std::string::npos);
+  }
+}
+
+TEST(LinkCodec, NamesANestedField) {
+  std::string payload = Payload(FullReport());
+  payload.replace(payload.find("\"backward\""), 10, "\"backwurd\"");
+  EXPECT_EQ(gp::Message(DecodePayload(TypeOf(StepReport{}), payload).status()),
+            "StepReport.phases.backward is missing");
+}
+
+TEST(LinkCodec, RefusesNegativeEpochsAndRanksOutOfRange) {
+  EXPECT_FALSE(DecodePayload(TypeOf(Go{}), R"({"epoch": -1})").ok());
+  EXPECT_FALSE(DecodePayload(TypeOf(Configure{}),
+                             R"({"epoch": 1, "rank": 4294967296, "addresses": [], "secret": ""})")
+                   .ok());
+}
+
+TEST(LinkCodec, IgnoresFieldsItDoesNotKnow) {
+  EXPECT_TRUE(DecodePayload(TypeOf(Go{}), R"({"epoch": 1, "colour": "red"})").ok());
+}
+
+TEST(LinkCodec, AnUnknownExitCauseIsAnError) {
+  const auto decoded = DecodePayload(TypeOf(Failed{}), R"({"cause": 99, "message": "m"})");
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(std::get<Failed>(*decoded).cause, ExitCause::kError);
+}
+
+TEST(LinkCodec, SaysWhenATypeIsUnknown) {
+  for (const uint16_t type : {0, 15, 65535}) {
+    EXPECT_EQ(DecodePayload(type, "{}").status().code(), StatusCode::kUnimplemented);
+  }
+}
+
+TEST(LinkCodec, RefusesHeadersThatAreOversizeOrNotReservedZero) {
+  const std::string oversize("\x01\x00\x00\x01\x04\x00\x00\x00", kHeaderBytes);
+  EXPECT_EQ(DecodeHeader(oversize).status().code(), StatusCode::kDataLoss);
+  const std::string reserved("\x02\x00\x00\x00\x04\x00\x01\x00", kHeaderBytes);
+  EXPECT_EQ(DecodeHeader(reserved).status().code(), StatusCode::kDataLoss);
+  const std::string largest("\x00\x00\x00\x01\x04\x00\x00\x00", kHeaderBytes);
+  EXPECT_TRUE(DecodeHeader(largest).ok());
+}
+
+}  // namespace
+}  // namespace gp::link
