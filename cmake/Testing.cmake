@@ -1,4 +1,5 @@
 # gp_test(name LABEL unit SOURCES ... LIBRARIES ...): one GoogleTest program, registered case by case under its label.
+# gp_python_test(name script.py LABEL unit [ARGUMENTS ...]): one script; exit status 77 skips, its last line is the reason.
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
@@ -18,4 +19,14 @@ function(gp_test name)
     DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT}
                ENVIRONMENT "GP_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};GP_SOURCE=${CMAKE_SOURCE_DIR};${ARG_ENVIRONMENT}")
+endfunction()
+
+function(gp_python_test name script)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "ARGUMENTS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_test(NAME ${name} COMMAND /usr/bin/python3 "${CMAKE_CURRENT_SOURCE_DIR}/${script}" ${ARG_ARGUMENTS})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77
+    ENVIRONMENT "GP_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};GP_SOURCE=${CMAKE_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endfunction()

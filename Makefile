@@ -1,0 +1,48 @@
+# Thin: every target is one or two commands that also work by hand. CONTRIBUTING.md has the longer story.
+PRESET ?= release
+MINUTES ?= 2
+TEXT ?= $(wildcard .deps/text/jargon.txt)
+JOBS ?= $(shell nproc)
+BUILD := build/$(PRESET)
+
+.PHONY: demo test test-all build programs bench format check install clean help
+
+help:            ## this list
+	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p;s/^\(help\): *## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+programs: bootstrap-build  ## install what is missing and build the programs
+	@cmake --build $(BUILD) -j $(JOBS) --target programs
+
+demo: programs   ## train on real text for MINUTES=2, on TEXT=path if given, and sample
+	@$(BUILD)/bin/gpctl demo --minutes $(MINUTES) $(if $(TEXT),--text '$(TEXT)')
+
+build: bootstrap-build  ## build programs and tests
+	@cmake --build $(BUILD) -j $(JOBS)
+
+test: build      ## what fits in 15 minutes: unit, sim, integration and fault tests
+	@scripts/run_tests --preset $(PRESET)
+
+test-all: build  ## every test
+	@scripts/run_tests --preset $(PRESET) --all
+
+bench: programs  ## the training step beside torch eager, in one run
+	@$(BUILD)/bin/gp-bench step --model 124M --batch 4 --sequence 64
+
+format:          ## rewrite the C++ sources in the project's style
+	@scripts/format
+
+check:           ## format, layers and file hygiene, without building
+	@scripts/format --check
+	@scripts/check_includes.py
+	@scripts/check_files.py
+
+install: build   ## a relocatable tree under PREFIX=build/install
+	@cmake --install $(BUILD) --prefix $(or $(PREFIX),build/install)
+
+clean:           ## remove build trees; keeps .deps
+	@rm -rf build
+
+.PHONY: bootstrap-build
+bootstrap-build:
+	@scripts/bootstrap
+	@cmake --preset $(PRESET) --log-level=WARNING

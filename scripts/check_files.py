@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Checks what no compiler sees: names, leftovers, clocks, header openings, links between documents.
+
+    scripts/check_files.py [--root DIR]
+
+Prints `file:line: ...` for each finding. Exit status 1 then.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+# A file is the noun inside it; these words say nothing about what is inside.
+EMPTY_WORDS = {"util", "utils", "common", "helper", "helpers", "misc", "manager", "managers"}
+
+# Split so that this file does not find itself.
+LEFTOVERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
+MACHINE_PATHS = re.compile(r"(?<![\w.$}])/(wo" r"rk|ro" r"ot|fa" r"rm)/")
+CLOCKS = re.compile(r"system_clock::now|clock_gettime|gettimeofday|\btime\((nullptr|NULL|0)\)")
+CLOCK_OWNER = "base/clock.cc"
+
+MARKDOWN_LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
+DOCUMENT = re.compile(r"\bdocs/[\w/.-]+\.md\b")
+
+# The fixtures of the tests of the checks are findings on purpose.
+EXEMPT = ("tests/scripts/",)
+
+CPP = (".cc", ".h", ".cu", ".cuh")
+TEXT = CPP + (".md", ".py", ".txt", ".cmake", ".yaml", ".yml", ".proto", ".sh", "")
+
+
+def tracked_files(root):
+    listing = subprocess.run(["git", "-C", str(root), "ls-files"], check=True,
+                             capture_output=True, text=True)
+    return [line for line in listing.stdout.splitlines() if (root / line).is_file()]
+
+
+def check_name(path):
+    words = {word for part in pathlib.PurePath(path).parts
+             for word in re.split(r"[_.\-]", part.lower())}
+    for word in sorted(words & EMPTY_WORDS):
+        yield f"{path}:1: '{word}' in the name; name the file after the noun inside it"
+
+
+def check_line(path, number, line):
+    if LEFTOVERS.search(line):
+        yield f"{path}:{number}: unfinished work; do it or open an issue: {line.strip()}"
+    if MACHINE_PATHS.search(line):
+        yield f"{path}:{number}: an absolute path of one machine: {line.strip()}"
+    if path.endswith(CPP) and not path.startswith("tests/") and path != CLOCK_OWNER:
+        if CLOCKS.search(line):
+            yield f"{path}:{number}: reads a clock; only {CLOCK_OWNER} does, take a Clock& or a time"
+
+
+def check_header(path, text):
+    if not path.endswith((".h", ".cuh")):
+        return
+    if not text.startswith("//"):
+        yield f"{path}:1: a header opens with a paragraph: what it is, who owns it, which threads"
+    if "#pragma once" not in text:
+        yield f"{path}:1: #pragma once is missing"
+
+
+def check_documents(root, path, number, line):
+    """Links are relative to the document; a mention of docs/….md is relative to the root."""
+    targets = {match: root / match for match in DOCUMENT.findall(line)}
+    if path.endswith(".md"):
+        for target, _ in MARKDOWN_LINK.findall(line):
+            if "://" not in target and not target.startswith("mailto:"):
+                targets.pop(target, None)
+                targets[target] = (root / path).parent / target
+    for target, file in targets.items():
+        if not file.exists():
+            yield f"{path}:{number}: points to {target}, which does not exist"
+
+
+def check_file(root, path):
+    yield from check_name(path)
+    if path.startswith(EXEMPT):
+        return
+    if not path.endswith(TEXT) and pathlib.PurePath(path).suffix:
+        return
+    try:
+        text = (root / path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return
+    yield from check_header(path, text)
+    for number, line in enumerate(text.splitlines(), start=1):
+        yield from check_line(path, number, line)
+        yield from check_documents(root, path, number, line)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=pathlib.Path,
+                        default=pathlib.Path(__file__).resolve().parent.parent)
+    root = parser.parse_args().root
+    files = tracked_files(root)
+    problems = [problem for path in files for problem in check_file(root, path)]
+    print("\n".join(problems) if problems else f"{len(files)} files, nothing to complain about")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

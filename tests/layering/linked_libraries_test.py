@@ -1,0 +1,38 @@
+"""ldd on the programs: no LibTorch on the control side, no gRPC or protobuf on the engine's.
+
+    linked_libraries_test.py PROGRAM...      names of programs in $GP_BIN
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+TORCH = re.compile(r"libtorch|libc10|libcudart|libcupti")
+RPC = re.compile(r"libgrpc|libprotobuf|libgpr")
+FORBIDDEN = {"gp-coordinator": TORCH, "gp-worker": TORCH, "gpctl": TORCH,
+             "gp-trainer": RPC, "gp-sampler": RPC}
+
+
+def loaded_libraries(program):
+    done = subprocess.run(["ldd", str(program)], check=True, capture_output=True, text=True)
+    return [line.strip() for line in done.stdout.splitlines()]
+
+
+def problems_of(name):
+    libraries = loaded_libraries(pathlib.Path(os.environ["GP_BIN"], name))
+    missing = [f"{name}: {line}" for line in libraries if "not found" in line]
+    crossing = [f"{name} must not load {line}" for line in libraries if FORBIDDEN[name].search(line)]
+    return missing + crossing
+
+
+def main():
+    programs = sys.argv[1:]
+    problems = [problem for name in programs for problem in problems_of(name)]
+    print("\n".join(problems) if problems else f"{len(programs)} programs load only their side")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""scripts/check_files.py finds empty names, leftovers, stray clocks, bare headers and dead links."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "check_files.py"
+
+
+def check(files):
+    with tempfile.TemporaryDirectory() as directory:
+        for path, content in files.items():
+            file = pathlib.Path(directory, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content, encoding="utf-8")
+        for command in (["init", "-q"], ["add", "-A"]):
+            subprocess.run(["git", "-C", directory, *command], check=True, capture_output=True)
+        done = subprocess.run([sys.executable, SCRIPT, "--root", directory],
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+
+class CheckFiles(unittest.TestCase):
+    def expect_finding(self, files, words):
+        status, output = check(files)
+        self.assertEqual(status, 1, output)
+        self.assertIn(words, output)
+
+    def test_a_clean_tree_passes(self):
+        status, output = check({"base/noun.h": "// Noun: a thing.\n#pragma once\n",
+                                "docs/a.md": "[b](b.md) and [c](../base/noun.h)\n",
+                                "docs/b.md": "See docs/a.md.\n"})
+        self.assertEqual(status, 0, output)
+
+    def test_names_that_say_nothing(self):
+        for path in ("base/string_util.cc", "common/a.cc", "rpc/session_manager.cc"):
+            self.expect_finding({path: ""}, "name the file after the noun")
+
+    def test_leftovers(self):
+        self.expect_finding({"a.cc": "// TO" "DO: later\n"}, "a.cc:1: unfinished work")
+
+    def test_paths_of_one_machine(self):
+        self.expect_finding({"a.py": "x = '/ro" "ot/data'\n"}, "a.py:1: an absolute path")
+
+    def test_clocks_are_read_in_one_place(self):
+        line = "auto now = std::chrono::system_clock::now();\n"
+        self.expect_finding({"coordinator/a.cc": line}, "coordinator/a.cc:1: reads a clock")
+        self.assertEqual(check({"base/clock.cc": line})[0], 0)
+
+    def test_headers_open_with_a_paragraph(self):
+        self.expect_finding({"base/a.h": "#pragma once\n"}, "opens with a paragraph")
+        self.expect_finding({"base/a.h": "// A: a thing.\n"}, "#pragma once is missing")
+
+    def test_dead_links(self):
+        self.expect_finding({"README.md": "one\n[a](docs/a.md)\n"}, "README.md:2: points to docs/a.md")
+        self.expect_finding({"a.h": "// docs/formats/a.md\n#pragma once\n"}, "points to docs/formats/a.md")
+
+
+if __name__ == "__main__":
+    unittest.main()

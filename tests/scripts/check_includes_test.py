@@ -1,0 +1,80 @@
+"""scripts/check_includes.py reports each crossing of a layer and nothing else."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "check_includes.py"
+
+
+def check(files):
+    """Runs the script on a directory that holds `files` (path: content); returns (status, output)."""
+    with tempfile.TemporaryDirectory() as directory:
+        for path, content in files.items():
+            file = pathlib.Path(directory, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content, encoding="utf-8")
+        done = subprocess.run([sys.executable, SCRIPT, "--root", directory, *files],
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+
+class CheckIncludes(unittest.TestCase):
+    def expect_crossing(self, path, include):
+        status, output = check({path: f"// A comment.\n#include {include}\n"})
+        self.assertEqual(status, 1, output)
+        self.assertIn(f"{path}:2: must not include {include[1:-1]}", output)
+
+    def expect_allowed(self, path, include):
+        status, output = check({path: f"#include {include}\n"})
+        self.assertEqual(status, 0, output)
+
+    def test_columns_never_include_each_other(self):
+        self.expect_crossing("coordinator/service/a.cc", '"worker/agent/agent.h"')
+        self.expect_crossing("worker/agent/a.cc", '"worker/engine/model/gpt2.h"')
+        self.expect_crossing("worker/engine/trainer/a.cc", '"coordinator/state/run.h"')
+        self.expect_crossing("client/gpctl/a.cc", '"coordinator/store/store.h"')
+
+    def test_lower_layers_do_not_look_up(self):
+        self.expect_crossing("base/a.h", '"rpc/server.h"')
+        self.expect_crossing("coordinator/state/a.cc", '"coordinator/store/store.h"')
+        self.expect_crossing("coordinator/store/a.cc", '"coordinator/service/user_service.h"')
+
+    def test_the_control_plane_has_no_torch(self):
+        for folder in ("coordinator", "worker/agent", "client/gpctl", "formats", "link"):
+            self.expect_crossing(f"{folder}/a.cc", "<ATen/ATen.h>")
+
+    def test_the_engine_has_no_grpc_and_no_protobuf(self):
+        self.expect_crossing("worker/engine/trainer/a.cc", "<grpcpp/grpcpp.h>")
+        self.expect_crossing("worker/engine/data/a.cc", '"gp/v1/run.pb.h"')
+        self.expect_crossing("link/a.cc", "<google/protobuf/message.h>")
+
+    def test_the_engine_core_has_only_the_standard_library_and_torch(self):
+        self.expect_allowed("worker/engine/model/a.cc", "<ATen/ops/mm.h>")
+        self.expect_allowed("worker/engine/model/a.cc", "<vector>")
+        self.expect_allowed("worker/engine/model/a.cc", '"runspec/model_shape.h"')
+        self.expect_crossing("worker/engine/model/a.cc", '"base/status.h"')
+        self.expect_crossing("worker/engine/backend/cpu/a.cc", "<fmt/format.h>")
+        self.expect_crossing("worker/engine/optim/a.cc", '"runspec/run_spec.h"')
+
+    def test_the_coordinator_core_is_pure(self):
+        self.expect_allowed("coordinator/state/a.h", '"base/status.h"')
+        self.expect_allowed("coordinator/scheduler/a.cc", '"coordinator/state/run.h"')
+        for include in ('"base/file.h"', '"base/mutex.h"', "<thread>", "<mutex>", "<fstream>",
+                        "<unistd.h>", "<sys/stat.h>", "<grpcpp/grpcpp.h>", '"gp/v1/run.pb.h"'):
+            self.expect_crossing("coordinator/state/a.cc", include)
+
+    def test_a_folder_without_a_row_is_reported(self):
+        status, output = check({"newcomer/a.cc": "#include <vector>\n"})
+        self.assertEqual(status, 1)
+        self.assertIn("has no row", output)
+
+    def test_tests_may_look_anywhere(self):
+        self.expect_allowed("tests/coordinator/a_test.cc", '"rpc/server.h"')
+
+
+if __name__ == "__main__":
+    unittest.main()
