@@ -1,0 +1,20 @@
+// The word a person probably meant. Pure functions; thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gp {
+
+// Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and
+// swaps of neighbours cost 1.
+size_t EditDistance(std::string_view a, std::string_view b);
+
+// The candidate closest to `word`, if its distance is at most a third of the longer one's length
+// (but at least 1); the first of equals. Case does not count.
+std::optional<std::string> NearestWord(std::string_view word,
+                                       const std::vector<std::string>& candidates);
+
+}  // namespace gp

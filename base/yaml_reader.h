@@ -1,0 +1,51 @@
+// YamlNode: a YAML document as a tree whose every node and key knows its line and column, so that
+// complaints can point. Scalars stay text: the reader of a key decides its type. Anchors, aliases
+// and tags are refused (a configuration needs none, and aliases can blow a small file up), nesting
+// and size are limited. Values; thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/config_problem.h"
+
+namespace gp {
+
+struct YamlMark {
+  int line = 0;    // 1-based
+  int column = 0;  // 1-based
+};
+
+struct YamlEntry;
+
+struct YamlNode {
+  enum class Kind { kNull, kScalar, kSequence, kMap };
+
+  Kind kind = Kind::kNull;
+  YamlMark mark;
+  std::string scalar;
+  bool quoted = false;             // "1" and '1' are text where 1 would be a number
+  std::vector<YamlNode> items;     // of a sequence
+  std::vector<YamlEntry> entries;  // of a map, in the order of the file, duplicates included
+
+  // The value of the first entry with this key; nullptr when there is none or this is no map.
+  const YamlNode* Find(std::string_view key) const;
+};
+
+struct YamlEntry {
+  std::string key;
+  YamlMark key_mark;
+  YamlNode value;
+};
+
+// The words a message uses: "a list", "a map", "text", "nothing".
+std::string_view Describe(YamlNode::Kind kind);
+
+// The document, or the one problem that keeps it from being read. Empty text is a null node.
+// `source` names the text in the problem.
+std::variant<YamlNode, ConfigProblem> ParseYaml(std::string_view text, std::string_view source);
+
+}  // namespace gp

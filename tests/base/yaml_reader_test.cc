@@ -1,0 +1,65 @@
+#include "base/yaml_reader.h"
+
+#include <gtest/gtest.h>
+
+namespace gp {
+namespace {
+
+YamlNode Parse(std::string_view text) {
+  auto result = ParseYaml(text, "test.yaml");
+  if (const auto* problem = std::get_if<ConfigProblem>(&result)) {
+    ADD_FAILURE() << RenderProblems({*problem});
+    return {};
+  }
+  return std::get<YamlNode>(std::move(result));
+}
+
+ConfigProblem ParseFails(std::string_view text) {
+  auto result = ParseYaml(text, "test.yaml");
+  if (const auto* problem = std::get_if<ConfigProblem>(&result)) return *problem;
+  ADD_FAILURE() << "was read: " << text;
+  return {};
+}
+
+TEST(YamlReader, KnowsWhereEveryKeyAndValueStands) {
+  const YamlNode root = Parse("name: demo\nmodel:\n  n_layer: 4\n  sizes: [1, '2']\n");
+  ASSERT_EQ(root.entries.size(), 2u);
+  const YamlNode* model = root.Find("model");
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(model->entries[0].key, "n_layer");
+  EXPECT_EQ(model->entries[0].key_mark.line, 3);
+  EXPECT_EQ(model->entries[0].key_mark.column, 3);
+  EXPECT_EQ(model->entries[0].value.mark.column, 12);
+  const YamlNode& sizes = model->entries[1].value;
+  ASSERT_EQ(sizes.items.size(), 2u);
+  EXPECT_FALSE(sizes.items[0].quoted);
+  EXPECT_TRUE(sizes.items[1].quoted);
+}
+
+TEST(YamlReader, KeepsDuplicateKeysForItsReaderToReport) {
+  EXPECT_EQ(Parse("a: 1\na: 2\n").entries.size(), 2u);
+}
+
+TEST(YamlReader, ReadsNothingAsNull) {
+  for (const char* text : {"", "\n", "# only a comment\n", "~", "null"}) {
+    EXPECT_EQ(Parse(text).kind, YamlNode::Kind::kNull) << text;
+  }
+  EXPECT_EQ(Parse("''").kind, YamlNode::Kind::kScalar);
+}
+
+TEST(YamlReader, PointsAtASyntaxError) {
+  const ConfigProblem problem = ParseFails("name: demo\nmodel: {n_layer: 4\nseed: 1\n");
+  EXPECT_GE(problem.line, 2);
+  EXPECT_NE(problem.message.find("not valid YAML"), std::string::npos);
+}
+
+TEST(YamlReader, RefusesWhatAConfigurationNeedsNot) {
+  EXPECT_NE(ParseFails("a: &x 1\nb: *x\n").message.find("anchors"), std::string::npos);
+  EXPECT_NE(ParseFails("a: !!python/object 1\n").message.find("tags"), std::string::npos);
+  EXPECT_NE(ParseFails("a: 1\n---\nb: 2\n").message.find("more than one"), std::string::npos);
+  EXPECT_NE(ParseFails(std::string(200, '[')).message.find("YAML"), std::string::npos);
+  EXPECT_NE(ParseFails("[1]: 2\n").message.find("a key"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gp
