@@ -1,8 +1,10 @@
-// The sizes of a GPT-2 model and what follows from them: parameter layout, counts, FLOPs. Standard library only, because
-// the engine core, the validator and the benches share it. Values and pure functions; thread-safe.
+// The sizes of a GPT-2 model and what follows from them: parameter layout, counts, FLOPs. Standard
+// library only, because the engine core, the validator and the benches share it. Values and pure
+// functions; thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,32 +13,34 @@ namespace gp::runspec {
 enum class Gelu { kErf, kTanh };
 
 struct ModelShape {
-  int64_t layers = 4;           // L
-  int64_t heads = 4;            // H
-  int64_t channels = 128;       // C, a multiple of H
-  int64_t context = 128;        // longest sequence, rows of wpe
-  int64_t vocabulary = 256;     // V, ids that occur
+  int64_t layers = 4;               // L
+  int64_t heads = 4;                // H
+  int64_t channels = 128;           // C, a multiple of H
+  int64_t context = 128;            // longest sequence, rows of wpe
+  int64_t vocabulary = 256;         // V, ids that occur
   int64_t vocabulary_padded = 256;  // Vp >= V, rows of wte
-  bool bias = true;             // in Linear and LayerNorm
+  bool bias = true;                 // in Linear and LayerNorm
   Gelu gelu = Gelu::kTanh;
   double dropout = 0.0;
-  bool tied_head = true;        // lm_head.weight is wte.weight
+  bool tied_head = true;  // lm_head.weight is wte.weight
 
   bool operator==(const ModelShape&) const = default;
 };
 
-// One tensor of the flat parameter buffer. Names are Hugging Face's GPT-2 names without "transformer."
+// One tensor of the flat parameter buffer. Names are Hugging Face's GPT-2 names without
+// "transformer."
 // ("h.0.attn.c_attn.weight"); matrices are stored as torch.nn.Linear does: (out, in), row-major.
 struct ParameterInfo {
   std::string name;
   std::vector<int64_t> shape;
-  int64_t offset = 0;  // elements from the start of the buffer
-  int64_t count = 0;   // elements
+  int64_t offset = 0;    // elements from the start of the buffer
+  int64_t count = 0;     // elements
   bool decayed = false;  // has >= 2 dimensions: weight decay applies
 };
 
-// Every tensor, in the order of the buffer: all decayed tensors first, then the others, each group contiguous and every
-// tensor aligned to 16 elements. `total_count` includes the alignment gaps, which stay zero.
+// Every tensor, in the order of the buffer: all decayed tensors first, then the others, each group
+// contiguous and every tensor aligned to 16 elements. `total_count` includes the alignment gaps,
+// which stay zero.
 struct ParameterLayout {
   std::vector<ParameterInfo> tensors;
   int64_t decayed_count = 0;  // elements [0, decayed_count) are decayed
@@ -48,12 +52,18 @@ struct ParameterLayout {
 
 ParameterLayout MakeParameterLayout(const ModelShape& shape);
 
-// Parameters without alignment gaps; tied weights count once. 124,439,808 for GPT-2 with V = Vp = 50257.
+// Parameters without alignment gaps; tied weights count once. 124,439,808 for GPT-2 with V = Vp =
+// 50257.
 int64_t ParameterCount(const ModelShape& shape);
 
-// Causal-exact model FLOPs of one token, forward and backward, at sequence length T: 6 FLOPs per matrix weight and token
-// (head included), and attention 6*L*C*(T+1) (each query sees (T+1)/2 keys on average; QK^T and PV, forward once, backward twice).
-// 807.5 MFLOP for padded 124M at T = 1024.
+// Causal-exact FLOPs of one token, forward and backward, at sequence length T: 6 per matrix weight
+// and token (head included), and attention 7*L*C*(T+1): each query sees (T+1)/2 keys on average;
+// two products forward, five backward (every flash attention recomputes QK^T there). 807.5 MFLOP
+// for padded 124M at T = 1024.
 double TrainingFlopsPerToken(const ModelShape& shape, int64_t sequence);
+
+// The sizes that have a name, and their shapes with the vocabulary padded to a multiple of 64.
+std::vector<std::string> ModelNames();
+std::optional<ModelShape> NamedModelShape(const std::string& name);
 
 }  // namespace gp::runspec

@@ -1,19 +1,24 @@
-// Backend: the operations a GPT-2 training step is written in, on raw pointers, sizes and one queue of work. The model
-// (model/gpt2.h) is written once over it; backend/cpu and backend/cuda implement it. Standard library only.
+// Backend: the operations a GPT-2 training step is written in, on raw pointers, sizes and one queue
+// of work. The model (model/gpt2.h) is written once over it; backend/cpu and backend/cuda implement
+// it. Standard library only.
 //
-// Notation: B sequences of T tokens, N = B*T rows, C channels, H heads, D = C/H, V vocabulary of which Vp rows are stored.
-// Matrices are row-major. "=" overwrites, "+=" accumulates. Sums run in an order that depends on the sizes of the summed
-// axis alone, never on the number of threads or rows, so equal inputs give equal bits on every rank and in every batch.
-// Activations are `Element`: fp32, or bf16 where the method's comment says "compute type". One thread calls.
+// Notation: B sequences of T tokens, N = B*T rows, C channels, H heads, D = C/H, V vocabulary of
+// which Vp rows are stored. Matrices are row-major. "=" overwrites, "+=" accumulates. Sums run in
+// an order that depends on the sizes of the summed axis alone, never on the number of threads or
+// rows, so equal inputs give equal bits on every rank and in every batch. Activations are fp32, or
+// bf16 where a Buffer carries the compute type. Errors are exceptions. One thread calls.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+
+#include "runspec/model_shape.h"
 
 namespace gp::engine {
 
 enum class DataType { kFloat32, kBfloat16 };
 
-// A typed pointer into the arena.
+// A typed pointer into the arena. A null Buffer means "absent" where a comment allows it.
 struct Buffer {
   void* data = nullptr;
   DataType type = DataType::kFloat32;
@@ -22,8 +27,9 @@ struct Buffer {
   uint16_t* bf16() const { return static_cast<uint16_t*>(data); }
 };
 
-// Keyed dropout: element i of site s in step t of shard v is kept iff hash(seed, t, v, micro_batch, s, i) says so, whatever
-// the world size. probability = 0 turns it off.
+// Keyed dropout: element (row, column) of site s in step t of shard v is kept iff a hash of (seed,
+// t, v, micro_batch, s, row, column) says so, whatever the world size (dropout_key.h). probability
+// = 0 turns it off.
 struct Dropout {
   double probability = 0;
   uint64_t seed = 0;
@@ -31,6 +37,179 @@ struct Dropout {
   uint32_t shard = 0;
   uint32_t micro_batch = 0;
   uint32_t site = 0;
+};
+
+// A Linear layer's sizes: x (rows, in), w (out, in), y (rows, out).
+struct LinearShape {
+  int64_t rows = 0;
+  int64_t in = 0;
+  int64_t out = 0;
+};
+
+// y = x w^T + bias; with `gelu`, also gelu = Gelu(y as stored). x, w and bias share the compute
+// type.
+struct LinearForward {
+  LinearShape shape;
+  Buffer y;
+  Buffer x;
+  Buffer w;
+  Buffer bias;  // (out) or absent
+  Buffer gelu;  // (rows, out) or absent
+  runspec::Gelu kind = runspec::Gelu::kTanh;
+};
+
+// dx = dy w; with `pre_gelu`, dx = (dy w) * Gelu'(pre_gelu): the gradient before the activation
+// that made this layer's x.
+struct LinearBackwardInput {
+  LinearShape shape;
+  Buffer dx;
+  Buffer dy;
+  Buffer w;
+  Buffer pre_gelu;  // (rows, in) or absent
+  runspec::Gelu kind = runspec::Gelu::kTanh;
+};
+
+// dw = dy^T x and dbias = column sums of dy, in fp32; `accumulate` makes both "+=".
+struct LinearBackwardWeight {
+  LinearShape shape;
+  float* dw = nullptr;
+  float* dbias = nullptr;  // or absent
+  Buffer dy;
+  Buffer x;
+  bool accumulate = false;
+};
+
+// out = (in - mean) * rstd * gamma + beta for each row of `in` (rows, channels); eps = 1e-5.
+struct LayerNorm {
+  int64_t rows = 0;
+  int64_t channels = 0;
+  Buffer out;
+  float* mean = nullptr;  // (rows)
+  float* rstd = nullptr;  // (rows)
+  const float* in = nullptr;
+  const float* gamma = nullptr;
+  const float* beta = nullptr;  // or absent
+};
+
+// din (+)= the gradient through LayerNorm; dgamma and dbeta likewise, each with its own switch.
+struct LayerNormBackward {
+  int64_t rows = 0;
+  int64_t channels = 0;
+  float* din = nullptr;
+  float* dgamma = nullptr;
+  float* dbeta = nullptr;  // or absent
+  Buffer dout;
+  const float* in = nullptr;
+  const float* mean = nullptr;
+  const float* rstd = nullptr;
+  const float* gamma = nullptr;
+  bool accumulate_input = false;
+  bool accumulate_parameters = false;
+};
+
+// Causal self-attention on packed rows qkv (B*T, 3*C): q, k and v of head h start at h*D, C + h*D
+// and 2*C + h*D.
+struct AttentionShape {
+  int64_t sequences = 0;  // B
+  int64_t length = 0;     // T
+  int64_t heads = 0;      // H
+  int64_t head_size = 0;  // D
+
+  int64_t channels() const { return heads * head_size; }
+};
+
+// logits (rows, columns) of which the first `classes` count; targets in [0, classes), or -1:
+// ignored.
+struct CrossEntropyShape {
+  int64_t rows = 0;
+  int64_t classes = 0;  // V
+  int64_t columns = 0;  // Vp
+};
+
+// One AdamW update of `count` values (PyTorch's formula: decoupled decay first, bias corrections
+// for update `step` >= 1). Gradients are multiplied by gradient_coefficient as they are read.
+// `working_copy`, if present, receives the new values rounded to bf16.
+struct AdamWUpdate {
+  int64_t count = 0;
+  float* parameters = nullptr;
+  float* first_moment = nullptr;
+  float* second_moment = nullptr;
+  const float* gradients = nullptr;
+  uint16_t* working_copy = nullptr;
+  double lr = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double eps = 1e-8;
+  double weight_decay = 0;
+  int64_t step = 1;
+  float gradient_coefficient = 1;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // "avx512_bf16", "cuda sm_90": the kernels in use; part of a run's record.
+  virtual const char* name() const = 0;
+  virtual int threads() const = 0;
+
+  // Zeroed memory, aligned to 64 bytes, that lives as long as the backend. Not for use inside a
+  // step.
+  virtual void* Allocate(int64_t bytes) = 0;
+
+  virtual void Forward(const LinearForward& args) = 0;
+  virtual void BackwardInput(const LinearBackwardInput& args) = 0;
+  virtual void BackwardWeight(const LinearBackwardWeight& args) = 0;
+
+  // out (B*T, C) and lse (B, H, T), the log of each softmax denominator. Dropout acts on the
+  // probabilities.
+  virtual void AttentionForward(const AttentionShape& shape, Buffer out, float* lse, Buffer qkv,
+                                const Dropout& dropout) = 0;
+  // dqkv = the gradient; `dout` and `out` are (B*T, C).
+  virtual void AttentionBackward(const AttentionShape& shape, Buffer dqkv, Buffer dout, Buffer out,
+                                 const float* lse, Buffer qkv, const Dropout& dropout) = 0;
+
+  virtual void Forward(const LayerNorm& args) = 0;
+  virtual void Backward(const LayerNormBackward& args) = 0;
+  // residual = in + dropout(branch), then LayerNorm of it (args.in is ignored); one pass. residual
+  // may alias `in`.
+  virtual void ResidualLayerNorm(float* residual, const float* in, Buffer branch,
+                                 const Dropout& dropout, const LayerNorm& args) = 0;
+  // out = in + dropout(branch). out may alias `in`.
+  virtual void Residual(int64_t rows, int64_t channels, float* out, const float* in, Buffer branch,
+                        const Dropout& dropout) = 0;
+  // dbranch = the gradient of `branch` in Residual, given dout.
+  virtual void ResidualBackward(int64_t rows, int64_t channels, Buffer dbranch, const float* dout,
+                                const Dropout& dropout) = 0;
+
+  virtual void GeluForward(int64_t count, runspec::Gelu kind, Buffer out, Buffer in) = 0;
+  // dy *= Gelu'(in), in place.
+  virtual void GeluBackward(int64_t count, runspec::Gelu kind, Buffer dy, Buffer in) = 0;
+
+  // out (B*T, C) = dropout(wte[token] + wpe[position]).
+  virtual void EmbeddingForward(int64_t sequences, int64_t length, int64_t channels, float* out,
+                                const int32_t* tokens, const float* wte, const float* wpe,
+                                const Dropout& dropout) = 0;
+  // dwte += and dwpe += from dout.
+  virtual void EmbeddingBackward(int64_t sequences, int64_t length, int64_t channels, float* dwte,
+                                 float* dwpe, const float* dout, const int32_t* tokens,
+                                 const Dropout& dropout) = 0;
+
+  // Returns the sum of the losses; lse (rows) receives the log of each softmax denominator.
+  // Probabilities are not stored.
+  virtual double CrossEntropyForward(const CrossEntropyShape& shape, float* lse, Buffer logits,
+                                     const int32_t* targets) = 0;
+  // logits := scale * (softmax - onehot); 0 in padding columns and ignored rows.
+  virtual void CrossEntropyBackward(const CrossEntropyShape& shape, Buffer logits, const float* lse,
+                                    const int32_t* targets, float scale) = 0;
+
+  virtual void Update(const AdamWUpdate& args) = 0;
+  // The sum of squares, exact to double rounding, in an order that depends on `count` alone.
+  virtual double SumOfSquares(const float* values, int64_t count) = 0;
+
+  virtual void Zero(void* data, int64_t bytes) = 0;
+  // out := in rounded to nearest even.
+  virtual void Round(int64_t count, uint16_t* out, const float* in) = 0;
 };
 
 }  // namespace gp::engine

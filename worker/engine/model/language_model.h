@@ -1,6 +1,6 @@
-// LanguageModel: what the trainer, evaluation and sampling need of a GPT-2, whichever engine computes it: Gpt2 over a
-// Backend (eager, fused) or the torch::nn reference. Owns its parameters and activations. Standard library only; errors are
-// exceptions. One thread calls.
+// LanguageModel: what the trainer, evaluation and sampling need of a GPT-2, whichever engine
+// computes it: Gpt2 over a Backend (eager, fused) or the torch::nn reference. Owns its parameters
+// and activations. Standard library only; errors are exceptions. One thread calls.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace gp::engine {
 
-// Token ids of one forward pass, row-major (sequences, length). Targets are the ids that should follow; -1 is ignored.
+// Token ids of one forward pass, row-major (sequences, length). Targets are the ids that should
+// follow; -1 is ignored.
 struct TokenBatch {
   std::span<const int32_t> tokens;
   std::span<const int32_t> targets;  // empty for sampling
@@ -26,22 +27,31 @@ class LanguageModel {
   virtual const runspec::ModelShape& shape() const = 0;
   virtual const runspec::ParameterLayout& layout() const = 0;
 
-  // The flat fp32 master parameters, layout().total_count elements. After writing to them call ParametersChanged, which
-  // refreshes whatever is derived from them (the bf16 working copy).
+  // The flat fp32 master parameters, layout().total_count elements. After writing to them call
+  // ParametersChanged, which refreshes whatever is derived from them (the bf16 working copy).
   virtual std::span<float> parameters() = 0;
   virtual void ParametersChanged() = 0;
+  // The bf16 working copy, same layout; empty in fp32. An optimizer that writes it needs no
+  // ParametersChanged.
+  virtual std::span<uint16_t> working_copy() = 0;
 
-  // Runs the model with activations kept for Backward and returns the sum (not the mean) of the token losses in nats.
+  // Where the model computes; the optimizer runs on it too.
+  virtual Backend& backend() = 0;
+
+  // Runs the model with activations kept for Backward and returns the sum (not the mean) of the
+  // token losses in nats.
   virtual double Forward(const TokenBatch& batch, const Dropout& dropout) = 0;
 
-  // Gradients of gradient_scale * (the sum that the last Forward returned), overwriting `gradients` or adding to it. Same
-  // layout as the parameters; alignment gaps are zero. REQUIRES: a Forward with targets came right before.
+  // Gradients of gradient_scale * (the sum that the last Forward returned), overwriting `gradients`
+  // or adding to it. Same layout as the parameters; alignment gaps are zero. REQUIRES: a Forward
+  // with targets came right before.
   virtual void Backward(float gradient_scale, std::span<float> gradients, bool accumulate) = 0;
 
   // The sum of token losses without dropout; keeps nothing for Backward.
   virtual double Loss(const TokenBatch& batch) = 0;
 
-  // Logits of the token after the last one of each sequence: (sequences, vocabulary) fp32, padding columns left out.
+  // Logits of the token after the last one of each sequence: (sequences, vocabulary) fp32, padding
+  // columns left out.
   virtual void NextTokenLogits(const TokenBatch& batch, std::span<float> logits) = 0;
 };
 

@@ -1,0 +1,131 @@
+#include "runspec/arena_plan.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace gp::runspec {
+namespace {
+
+constexpr int64_t kAlignmentBytes = 64;
+
+int64_t AlignUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+class PlanBuilder {
+ public:
+  explicit PlanBuilder(bool bf16) : compute_(bf16 ? "bf16" : "fp32") {}
+
+  void Add(const std::string& name, const std::string& type, std::vector<int64_t> shape) {
+    int64_t size_bytes = type == "bytes" ? 1 : type == "bf16" ? 2 : 4;
+    for (const int64_t dimension : shape) size_bytes *= dimension;
+    plan_.tensors.push_back({name, type, std::move(shape), plan_.total_bytes, size_bytes});
+    plan_.total_bytes += AlignUp(size_bytes, kAlignmentBytes);
+  }
+  void Fp32(const std::string& name, std::vector<int64_t> shape) {
+    Add(name, "fp32", std::move(shape));
+  }
+  // In the compute type.
+  void Compute(const std::string& name, std::vector<int64_t> shape) {
+    Add(name, compute_, std::move(shape));
+  }
+  void LayerNorm(const std::string& name, int64_t rows, int64_t channels) {
+    Compute(name, {rows, channels});
+    Fp32(name + ".mean", {rows});
+    Fp32(name + ".rstd", {rows});
+  }
+  ArenaPlan Take() { return std::move(plan_); }
+
+ private:
+  const std::string compute_;
+  ArenaPlan plan_;
+};
+
+// What one block keeps for its backward pass.
+void AddBlock(const ModelShape& s, const ArenaOptions& o, int64_t layer, PlanBuilder& plan) {
+  const std::string prefix = "h." + std::to_string(layer) + ".";
+  const int64_t rows = o.micro_batch * o.sequence;
+  plan.Fp32(prefix + "residual", {rows, s.channels});
+  plan.LayerNorm(prefix + "ln_1", rows, s.channels);
+  plan.Compute(prefix + "qkv", {rows, 3 * s.channels});
+  plan.Compute(prefix + "attention", {rows, s.channels});
+  plan.Fp32(prefix + "lse", {o.micro_batch, s.heads, o.sequence});
+  plan.Fp32(prefix + "residual_mid", {rows, s.channels});
+  plan.LayerNorm(prefix + "ln_2", rows, s.channels);
+  plan.Compute(prefix + "fc", {rows, 4 * s.channels});
+  plan.Compute(prefix + "gelu", {rows, 4 * s.channels});
+}
+
+void AddHead(const ModelShape& s, const ArenaOptions& o, PlanBuilder& plan) {
+  const int64_t rows = o.micro_batch * o.sequence;
+  plan.Fp32("residual", {rows, s.channels});
+  plan.LayerNorm("ln_f", rows, s.channels);
+  plan.Compute("logits", {rows, s.vocabulary_padded});
+  plan.Fp32("lse", {rows});
+  plan.Compute("last_rows", {o.micro_batch, s.channels});
+  plan.Fp32("next_logits", {o.micro_batch, s.vocabulary_padded});
+}
+
+// Shared by all layers.
+void AddTransients(const ModelShape& s, const ArenaOptions& o, PlanBuilder& plan) {
+  const int64_t rows = o.micro_batch * o.sequence;
+  plan.Compute("branch", {rows, s.channels});
+  plan.Fp32("d_residual", {rows, s.channels});
+  plan.Compute("d_branch", {rows, s.channels});
+  plan.Compute("d_channels", {rows, s.channels});
+  plan.Compute("d_qkv", {rows, 3 * s.channels});
+  plan.Compute("d_fc", {rows, 4 * s.channels});
+}
+
+}  // namespace
+
+const ArenaTensor& ArenaPlan::at(const std::string& name) const {
+  const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                  [&](const ArenaTensor& tensor) { return tensor.name == name; });
+  if (found == tensors.end()) throw std::out_of_range("the arena has no tensor '" + name + "'");
+  return *found;
+}
+
+ArenaPlan MakeArenaPlan(const ModelShape& shape, const ArenaOptions& options) {
+  PlanBuilder plan(options.bf16);
+  const int64_t rows = options.micro_batch * options.sequence;
+  const int64_t parameters = MakeParameterLayout(shape).total_count;
+  plan.Fp32("parameters", {parameters});
+  if (options.bf16) plan.Add("working_copy", "bf16", {parameters});
+  plan.Add("tokens", "int32", {rows});
+  plan.Add("targets", "int32", {rows});
+  for (int64_t layer = 0; layer < shape.layers; ++layer) AddBlock(shape, options, layer, plan);
+  AddHead(shape, options, plan);
+  AddTransients(shape, options, plan);
+  plan.Add("workspace", "bytes",
+           {CpuWorkspaceBytes(options.sequence, shape.channels / shape.heads, options.threads)});
+  return plan.Take();
+}
+
+int64_t GemmSharedWorkspaceBytes() { return int64_t{8} << 20; }
+
+int64_t GemmThreadWorkspaceBytes() { return int64_t{3} << 19; }
+
+int64_t AttentionThreadWorkspaceBytes(int64_t sequence, int64_t head_size) {
+  const int64_t rows = AlignUp(sequence, 64);
+  const int64_t columns = AlignUp(head_size, 64);
+  // q k v dout dq dk dv (rows, columns), k^T v^T (columns, rows), two tiles of 64 queries.
+  return (9 * rows * columns + 2 * 64 * rows + 4 * rows) * static_cast<int64_t>(sizeof(float));
+}
+
+int64_t CpuWorkspaceBytes(int64_t sequence, int64_t head_size, int threads) {
+  const int64_t thread_bytes =
+      std::max(GemmThreadWorkspaceBytes(), AttentionThreadWorkspaceBytes(sequence, head_size));
+  return GemmSharedWorkspaceBytes() + threads * AlignUp(thread_bytes, kAlignmentBytes);
+}
+
+int64_t TrainingBytes(const ModelShape& shape, const ArenaOptions& options, int owned_shards) {
+  int64_t gradient_buffers = 1;
+  for (int shards = owned_shards; shards > 1; shards = (shards + 1) / 2) ++gradient_buffers;
+  const int64_t parameters = MakeParameterLayout(shape).total_count;
+  return MakeArenaPlan(shape, options).total_bytes +
+         (2 + gradient_buffers) * parameters * static_cast<int64_t>(sizeof(float));
+}
+
+}  // namespace gp::runspec

@@ -1,0 +1,54 @@
+// ArenaPlan: every buffer of one rank's model, before anything is allocated: what `gp-bench plan`
+// prints, what the engine allocates and what the memory forecast of the validator adds up. Standard
+// library only. Values and pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runspec/model_shape.h"
+
+namespace gp::runspec {
+
+struct ArenaOptions {
+  int64_t micro_batch = 8;  // B, sequences of one forward pass
+  int64_t sequence = 128;   // T, tokens
+  bool bf16 = false;        // compute type of activations and the working copy
+  int threads = 1;          // of this rank's CPU backend
+};
+
+// One buffer. Offsets are multiples of 64 bytes.
+struct ArenaTensor {
+  std::string name;  // "h.0.qkv"
+  std::string type;  // "fp32" | "bf16" | "bytes"
+  std::vector<int64_t> shape;
+  int64_t offset_bytes = 0;
+  int64_t size_bytes = 0;
+};
+
+struct ArenaPlan {
+  std::vector<ArenaTensor> tensors;
+  int64_t total_bytes = 0;
+
+  // Throws std::out_of_range for an unknown name.
+  const ArenaTensor& at(const std::string& name) const;
+};
+
+// Parameters, the bf16 working copy, saved and transient activations, and the CPU backend's
+// workspace.
+ArenaPlan MakeArenaPlan(const ModelShape& shape, const ArenaOptions& options);
+
+// Workspace of the CPU backend: packed GEMM operands and, per thread, the tiles of one attention
+// head.
+int64_t GemmSharedWorkspaceBytes();
+int64_t GemmThreadWorkspaceBytes();
+// For heads of `head_size` channels and up to `sequence` positions.
+int64_t AttentionThreadWorkspaceBytes(int64_t sequence, int64_t head_size);
+int64_t CpuWorkspaceBytes(int64_t sequence, int64_t head_size, int threads);
+
+// What a rank that owns `owned_shards` logical shards holds while it trains: the arena, AdamW's two
+// moments and the gradient buffers of the reduction tree.
+int64_t TrainingBytes(const ModelShape& shape, const ArenaOptions& options, int owned_shards);
+
+}  // namespace gp::runspec

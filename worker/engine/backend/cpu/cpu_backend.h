@@ -1,0 +1,24 @@
+// The CPU backend: hand-written kernels in four instruction-set levels behind one table
+// (kernel_set.h), a thread pool of its own, huge pages. Standard library only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "worker/engine/backend/backend.h"
+#include "worker/engine/backend/cpu/isa.h"
+
+namespace gp::engine {
+
+struct CpuBackendOptions {
+  int threads = 1;
+  Isa isa = Isa::kAuto;
+  // Largest attention that will be asked for; sizes the workspace.
+  int64_t sequence = 1;
+  int64_t head_size = 1;
+};
+
+// Throws std::invalid_argument when this processor lacks `isa`.
+std::unique_ptr<Backend> MakeCpuBackend(const CpuBackendOptions& options);
+
+}  // namespace gp::engine

@@ -1,0 +1,20 @@
+// Isa: which instructions the CPU kernels use. Chosen once per run and part of its record, because
+// kernels of different levels round differently. Pure functions; thread-safe.
+#pragma once
+
+#include <string>
+
+namespace gp::engine {
+
+enum class Isa { kAuto, kGeneric, kAvx2, kAvx512, kAvx512Bf16 };
+
+// The best level of this processor. Never kAuto.
+Isa BestIsa();
+bool IsaSupported(Isa isa);
+
+// "generic", "avx2", "avx512", "avx512_bf16"; "auto".
+const char* IsaName(Isa isa);
+// Throws std::invalid_argument that lists the names.
+Isa ParseIsa(const std::string& name);
+
+}  // namespace gp::engine

@@ -1,0 +1,39 @@
+// How a LanguageModel comes to be: the choice of engine, and the two initialisations. Errors are
+// exceptions. One thread calls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "runspec/model_shape.h"
+#include "runspec/run_spec.h"
+#include "worker/engine/backend/cpu/isa.h"
+#include "worker/engine/model/language_model.h"
+
+namespace gp::engine {
+
+struct ModelOptions {
+  runspec::ModelShape shape;
+  runspec::EngineKind kind = runspec::EngineKind::kFused;
+  runspec::Precision precision = runspec::Precision::kFp32;
+  int64_t micro_batch = 8;  // most sequences of one forward pass
+  int64_t sequence = 128;   // longest of them
+  int threads = 1;
+  Isa isa = Isa::kAuto;
+};
+
+// kFused and kEager compute with Gpt2 over the CPU backend (kEager with one pass per operation),
+// kReference with torch::nn and autograd in fp32. Parameters are zero. Throws std::invalid_argument
+// for sizes that do not fit each other.
+std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options);
+
+// Weights normal(0, 0.02), c_proj scaled by 1/sqrt(2L), biases 0, LayerNorm 1: each value a
+// function of (seed, tensor, element) alone. Rows of the vocabulary padding are 0.
+void InitializeNormal(uint64_t seed, LanguageModel& model);
+
+// The same distribution, bit-equal to nanoGPT's after torch.manual_seed(seed): LibTorch's CPU
+// generator, the draws of module construction included. nanoGPT's vocab_size corresponds to
+// vocabulary_padded.
+void InitializeTorch(uint64_t seed, LanguageModel& model);
+
+}  // namespace gp::engine

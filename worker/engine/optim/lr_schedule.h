@@ -1,0 +1,20 @@
+// The learning rate as a pure function of the step, so that resuming needs no state. Thread-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "runspec/run_spec.h"
+
+namespace gp::engine {
+
+// The rate of update `step` (0 is the first), between spec.min_lr_ratio * lr and lr:
+//   warm-up   lr * (step+1)/(warmup+1) (nanoGPT) or lr * (step+1)/warmup (build-nanogpt)
+//   cosine    from the end of warm-up to decay_steps, the minimum afterwards
+//   linear    likewise along a line
+//   wsd       constant, then along a line over the last fifth of decay_steps
+//   constant  lr
+// `budget_steps` stands in for decay_steps = 0.
+double LearningRate(const runspec::ScheduleSpec& spec, double lr, int64_t budget_steps,
+                    int64_t step);
+
+}  // namespace gp::engine
