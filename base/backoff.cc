@@ -12,7 +12,8 @@ std::chrono::nanoseconds BackoffCeiling(const BackoffOptions& options, int attem
   return std::chrono::nanoseconds(static_cast<long long>(capped));
 }
 
-std::chrono::nanoseconds BackoffDelay(const BackoffOptions& options, int attempt, double unit_random) {
+std::chrono::nanoseconds BackoffDelay(const BackoffOptions& options, int attempt,
+                                      double unit_random) {
   const double ceiling = static_cast<double>(BackoffCeiling(options, attempt).count());
   return std::chrono::nanoseconds(static_cast<long long>(ceiling * (0.5 + 0.5 * unit_random)));
 }

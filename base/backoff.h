@@ -1,5 +1,5 @@
-// Backoff: capped exponential delays with full jitter, for reconnecting and for restarting runs. A value; not
-// thread-safe.
+// Backoff: capped exponential delays with full jitter, for reconnecting and for restarting runs. A
+// value; not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -12,10 +12,12 @@ struct BackoffOptions {
   double multiplier = 2.0;
 };
 
-// The longest delay before retry number `attempt` (0 is the first retry): initial * multiplier^attempt, capped at max.
+// The longest delay before retry number `attempt` (0 is the first retry): initial *
+// multiplier^attempt, capped at max.
 std::chrono::nanoseconds BackoffCeiling(const BackoffOptions& options, int attempt);
 
 // A delay between half the ceiling and the ceiling; `unit_random` is uniform in [0, 1).
-std::chrono::nanoseconds BackoffDelay(const BackoffOptions& options, int attempt, double unit_random);
+std::chrono::nanoseconds BackoffDelay(const BackoffOptions& options, int attempt,
+                                      double unit_random);
 
 }  // namespace gp

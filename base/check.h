@@ -1,6 +1,6 @@
-// GP_CHECK(condition) and GP_CHECK(condition, "rank {} of {}", rank, size): for what can only be our own mistake. On in
-// every build; prints the place, the condition and the message to stderr and aborts. Anything the world can cause is a
-// Status instead (base/status.h).
+// GP_CHECK(condition) and GP_CHECK(condition, "rank {} of {}", rank, size): for what can only be
+// our own mistake. On in every build; prints the place, the condition and the message to stderr and
+// aborts. Anything the world can cause is a Status instead (base/status.h).
 #pragma once
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ std::string CheckMessage(fmt::format_string<Args...> format, Args&&... args) {
 
 }  // namespace gp
 
-#define GP_CHECK(condition, ...)                                                          \
-  (__builtin_expect(static_cast<bool>(condition), 1)                                      \
-       ? void(0)                                                                          \
+#define GP_CHECK(condition, ...)                     \
+  (__builtin_expect(static_cast<bool>(condition), 1) \
+       ? void(0)                                     \
        : ::gp::CheckFailed(__FILE__, __LINE__, #condition, ::gp::CheckMessage(__VA_ARGS__)))

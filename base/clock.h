@@ -1,4 +1,5 @@
-// Clock: the only door to time. Logic takes a Clock& or a time point; tests pass a FakeClock. Thread-safe.
+// Clock: the only door to time. Logic takes a Clock& or a time point; tests pass a FakeClock.
+// Thread-safe.
 #pragma once
 
 #include <chrono>

@@ -14,7 +14,8 @@ double TakeUnit(std::string_view& text) {
     std::string_view name;
     double nanoseconds;
   };
-  static constexpr Unit kUnits[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+  static constexpr Unit kUnits[] = {
+      {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
   for (const Unit& unit : kUnits) {
     if (text.starts_with(unit.name)) {
       text.remove_prefix(unit.name.size());
@@ -28,14 +29,15 @@ double TakeUnit(std::string_view& text) {
 
 StatusOr<nanoseconds> ParseDuration(std::string_view text) {
   const auto bad = [whole = text] {
-    return InvalidArgument("'{}' is not a duration; write it like 250ms, 90s, 5m, 1h30m or 2d", whole);
+    return InvalidArgument("'{}' is not a duration; write it like 250ms, 90s, 5m, 1h30m or 2d",
+                           whole);
   };
   if (text.empty()) return bad();
   double total = 0;
   while (!text.empty()) {
     double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number,
-                                              std::chars_format::fixed);
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
     if (error != std::errc() || number < 0) return bad();
     text.remove_prefix(static_cast<size_t>(end - text.data()));
     const double unit = TakeUnit(text);

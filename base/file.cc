@@ -62,7 +62,7 @@ Status WriteAll(int fd, std::string_view data, const std::string& path) {
 StatusOr<std::string> ReadFile(const std::string& path, uint64_t size_bytes_max) {
   FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return ErrnoStatus(errno, "open", path);
-  struct stat info{};
+  struct stat info {};
   if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "stat", path);
   if (S_ISDIR(info.st_mode)) return InvalidArgument("{} is a directory, expected a file", path);
   if (static_cast<uint64_t>(info.st_size) > size_bytes_max) {
@@ -99,7 +99,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view data, int m
 
 Status MakeDirectories(const std::string& path, int mode) {
   if (path.empty() || path == "/" || path == ".") return OkStatus();
-  struct stat info{};
+  struct stat info {};
   if (stat(path.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) return OkStatus();
     return FailedPrecondition("{} is not a directory", path);
@@ -128,7 +128,7 @@ Status RemoveTree(const std::string& path) {
 bool FileExists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 StatusOr<uint64_t> FileSize(const std::string& path) {
-  struct stat info{};
+  struct stat info {};
   if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "stat", path);
   return static_cast<uint64_t>(info.st_size);
 }
@@ -147,7 +147,7 @@ StatusOr<std::vector<std::string>> ListDirectory(const std::string& directory) {
 }
 
 StatusOr<uint64_t> FreeBytes(const std::string& path) {
-  struct statvfs info{};
+  struct statvfs info {};
   if (statvfs(path.c_str(), &info) != 0) return ErrnoStatus(errno, "statvfs", path);
   return static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
 }
@@ -165,7 +165,9 @@ std::string DirectoryOf(std::string_view path) {
   return parent.empty() ? "." : parent;
 }
 
-std::string BaseNameOf(std::string_view path) { return std::filesystem::path(path).filename().string(); }
+std::string BaseNameOf(std::string_view path) {
+  return std::filesystem::path(path).filename().string();
+}
 
 uint32_t Crc32c(std::string_view data, uint32_t crc) {
   static const std::array<uint32_t, 256> kTable = MakeCrcTable();

@@ -1,5 +1,5 @@
-// Files: whole-file reads, durable writes and directories, with errors that name the path. Functions may be called from
-// any thread; an AppendFile belongs to one thread at a time.
+// Files: whole-file reads, durable writes and directories, with errors that name the path.
+// Functions may be called from any thread; an AppendFile belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,14 @@
 
 namespace gp {
 
-// The whole file. NotFound, PermissionDenied, or ResourceExhausted when it is larger than `size_bytes_max`.
-StatusOr<std::string> ReadFile(const std::string& path, uint64_t size_bytes_max = uint64_t{1} << 30);
+// The whole file. NotFound, PermissionDenied, or ResourceExhausted when it is larger than
+// `size_bytes_max`.
+StatusOr<std::string> ReadFile(const std::string& path,
+                               uint64_t size_bytes_max = uint64_t{1} << 30);
 
-// Replaces `path` by `data` so that a crash at any moment leaves the old or the new content: temporary file beside it,
-// fsync, rename, fsync of the directory. On an error the old content stays and the temporary file is removed.
+// Replaces `path` by `data` so that a crash at any moment leaves the old or the new content:
+// temporary file beside it, fsync, rename, fsync of the directory. On an error the old content
+// stays and the temporary file is removed.
 Status WriteFileAtomically(const std::string& path, std::string_view data, int mode = 0644);
 
 // mkdir -p. OK when it exists already. New directory entries are durable on return.
@@ -24,7 +27,8 @@ Status MakeDirectories(const std::string& path, int mode = 0755);
 // Makes the names in `directory` durable.
 Status SyncDirectory(const std::string& directory);
 
-// Removes `path` and everything below it. OK when it does not exist. Symbolic links are removed, not followed.
+// Removes `path` and everything below it. OK when it does not exist. Symbolic links are removed,
+// not followed.
 Status RemoveTree(const std::string& path);
 
 bool FileExists(const std::string& path);

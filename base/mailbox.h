@@ -1,5 +1,5 @@
-// Mailbox<T>: a bounded queue with many senders and one receiver; the way threads hand work to each other. Every method
-// may be called from any thread.
+// Mailbox<T>: a bounded queue with many senders and one receiver; the way threads hand work to each
+// other. Every method may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -40,8 +40,8 @@ class Mailbox {
     return true;
   }
 
-  // The messages waiting, at most `count_max`, in order of arrival. Waits up to `timeout` for the first one; empty when
-  // none came or the mailbox is closed and drained.
+  // The messages waiting, at most `count_max`, in order of arrival. Waits up to `timeout` for the
+  // first one; empty when none came or the mailbox is closed and drained.
   std::vector<T> Drain(size_t count_max, std::chrono::nanoseconds timeout) EXCLUDES(mutex_) {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     MutexLock lock(mutex_);

@@ -1,5 +1,6 @@
-// Status and StatusOr: how gp reports what can go wrong in the world. They are Abseil's types; the constructors below
-// format with fmt, so a message can name the thing, what was expected and the way out:
+// Status and StatusOr: how gp reports what can go wrong in the world. They are Abseil's types; the
+// constructors below format with fmt, so a message can name the thing, what was expected and the
+// way out:
 //
 //   return NotFound("run '{}' does not exist; list them with 'gpctl list'", name);
 //
@@ -32,9 +33,9 @@ Status MakeStatus(StatusCode code, fmt::format_string<Args...> format, Args&&...
   return Status(code, fmt::format(format, std::forward<Args>(args)...));
 }
 
-#define GP_STATUS_CONSTRUCTOR(Name)                                             \
-  template <typename... Args>                                                   \
-  Status Name(fmt::format_string<Args...> format, Args&&... args) {             \
+#define GP_STATUS_CONSTRUCTOR(Name)                                                       \
+  template <typename... Args>                                                             \
+  Status Name(fmt::format_string<Args...> format, Args&&... args) {                       \
     return Status(StatusCode::k##Name, fmt::format(format, std::forward<Args>(args)...)); \
   }
 GP_STATUS_CONSTRUCTOR(InvalidArgument)
@@ -58,7 +59,8 @@ inline Status WithContext(const Status& status, const std::string& context) {
   return Status(status.code(), context + ": " + Message(status));
 }
 
-// `operation` on `path` failed with `error_number`: the code that fits it, the path and strerror's words.
+// `operation` on `path` failed with `error_number`: the code that fits it, the path and strerror's
+// words.
 Status ErrnoStatus(int error_number, const std::string& operation, const std::string& path);
 
 }  // namespace gp
@@ -67,10 +69,10 @@ Status ErrnoStatus(int error_number, const std::string& operation, const std::st
 #define GP_CONCAT(a, b) GP_CONCAT_INNER(a, b)
 
 // RETURN_IF_ERROR(DoThing()); leaves the enclosing function with the error of a Status expression.
-#define RETURN_IF_ERROR(expression)                      \
-  do {                                                   \
-    ::gp::Status gp_status_ = (expression);              \
-    if (!gp_status_.ok()) return gp_status_;             \
+#define RETURN_IF_ERROR(expression)          \
+  do {                                       \
+    ::gp::Status gp_status_ = (expression);  \
+    if (!gp_status_.ok()) return gp_status_; \
   } while (false)
 
 // ASSIGN_OR_RETURN(auto value, MakeValue()); the same for a StatusOr, binding its value.

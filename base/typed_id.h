@@ -1,4 +1,5 @@
-// TypedId<Tag>: a string id that cannot be swapped with another kind of id. Comparable, hashable, printable with fmt.
+// TypedId<Tag>: a string id that cannot be swapped with another kind of id. Comparable, hashable,
+// printable with fmt.
 #pragma once
 
 #include <fmt/format.h>
@@ -29,7 +30,9 @@ class TypedId {
 
 template <typename Tag>
 struct std::hash<gp::TypedId<Tag>> {
-  size_t operator()(const gp::TypedId<Tag>& id) const { return std::hash<std::string>()(id.value()); }
+  size_t operator()(const gp::TypedId<Tag>& id) const {
+    return std::hash<std::string>()(id.value());
+  }
 };
 
 template <typename Tag>

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/clock.h"
 #include "rpc/listen_address.h"
 
 namespace gp::rpc {
@@ -68,7 +69,7 @@ StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions& optio
 void RpcServer::Shutdown(std::chrono::nanoseconds grace) {
   if (server_ == nullptr) return;
   if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
-  server_->Shutdown(std::chrono::system_clock::now() +
+  server_->Shutdown(SystemClock().WallNow() +
                     std::chrono::duration_cast<std::chrono::microseconds>(grace));
   server_->Wait();
   server_.reset();

@@ -7,7 +7,8 @@
 
 namespace gp::coordinator {
 
-using RunId = TypedId<struct RunIdTag>;    // 10 characters of Crockford base32, unique in the store, never reused
+using RunId = TypedId<struct RunIdTag>;  // 10 characters of Crockford base32, unique in the store,
+                                         // never reused
 using NodeId = TypedId<struct NodeIdTag>;  // made by an agent at its first start
 using SlotId = TypedId<struct SlotIdTag>;  // unique within its node
 

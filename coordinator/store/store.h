@@ -1,6 +1,7 @@
-// Store: the coordinator's durable memory. An append-only log of records, one transaction per batch, and the tables that
-// are derived from it in the same transaction (requests, checkpoint catalogue). One thread (the Reconciler) calls Append;
-// readers may be anywhere. Implementations: SqliteStore, MemoryStore; both pass tests/coordinator/store/store_contract.h.
+// Store: the coordinator's durable memory. An append-only log of records, one transaction per
+// batch, and the tables that are derived from it in the same transaction (requests, checkpoint
+// catalogue). One thread (the Reconciler) calls Append; readers may be anywhere. Implementations:
+// SqliteStore, MemoryStore; both pass tests/coordinator/store/store_contract.h.
 #pragma once
 
 #include <cstdint>
@@ -24,20 +25,22 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // The generation of this coordinator process: one more than any before it, durable. A store that was opened by a later
-  // coordinator refuses every Append with Aborted.
+  // The generation of this coordinator process: one more than any before it, durable. A store that
+  // was opened by a later coordinator refuses every Append with Aborted.
   virtual uint64_t generation() const = 0;
 
-  // All or nothing, durable on OK; assigns consecutive sequence numbers and returns the first. ResourceExhausted when the
-  // disk is full (nothing was written; a later Append may succeed); Aborted when another coordinator took over; any other
-  // error means that the outcome is unknown and the process must end without acknowledging anything.
+  // All or nothing, durable on OK; assigns consecutive sequence numbers and returns the first.
+  // ResourceExhausted when the disk is full (nothing was written; a later Append may succeed);
+  // Aborted when another coordinator took over; any other error means that the outcome is unknown
+  // and the process must end without acknowledging anything.
   virtual StatusOr<uint64_t> Append(const std::vector<Event>& events) = 0;
 
   // Calls `visit` for every event in order. DataLoss names the record that cannot be read.
   virtual Status Load(const std::function<void(const StoredEvent&)>& visit) = 0;
 
   // Events of one run with sequence > after, at most `limit`.
-  virtual StatusOr<std::vector<StoredEvent>> ReadRun(const RunId& run, uint64_t after, int limit) = 0;
+  virtual StatusOr<std::vector<StoredEvent>> ReadRun(const RunId& run, uint64_t after,
+                                                     int limit) = 0;
 };
 
 }  // namespace gp::coordinator

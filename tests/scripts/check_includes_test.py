@@ -58,7 +58,13 @@ class CheckIncludes(unittest.TestCase):
         self.expect_allowed("worker/engine/model/a.cc", '"runspec/model_shape.h"')
         self.expect_crossing("worker/engine/model/a.cc", '"base/status.h"')
         self.expect_crossing("worker/engine/backend/cpu/a.cc", "<fmt/format.h>")
-        self.expect_crossing("worker/engine/optim/a.cc", '"runspec/run_spec.h"')
+        self.expect_crossing("worker/engine/optim/a.cc", '"runspec/schema.h"')
+
+    def test_what_the_core_borrows_needs_only_the_standard_library(self):
+        self.expect_allowed("runspec/run_spec.h", "<string>")
+        self.expect_allowed("runspec/run_spec.h", '"runspec/model_shape.h"')
+        self.expect_crossing("runspec/run_spec.h", '"base/status.h"')
+        self.expect_crossing("runspec/model_shape.h", "<fmt/format.h>")
 
     def test_the_coordinator_core_is_pure(self):
         self.expect_allowed("coordinator/state/a.h", '"base/status.h"')

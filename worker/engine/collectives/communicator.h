@@ -1,10 +1,11 @@
-// Communicator: the collectives of one group of ranks (one epoch of one run). Implementations: TCP between processes,
-// threads in one process (tests), NCCL. Each passes tests/worker/engine/collectives/communicator_contract.h. Standard
-// library only; errors are exceptions.
+// Communicator: the collectives of one group of ranks (one epoch of one run). Implementations: TCP
+// between processes, threads in one process (tests), NCCL. Each passes
+// tests/worker/engine/collectives/communicator_contract.h. Standard library only; errors are
+// exceptions.
 //
-// Calls are made by one thread, in the same order on every rank. Abort may come from any thread at any time: it severs the
-// group's connections, and every call in flight or later throws CollectiveError within milliseconds. A communicator that
-// threw is of no further use.
+// Calls are made by one thread, in the same order on every rank. Abort may come from any thread at
+// any time: it severs the group's connections, and every call in flight or later throws
+// CollectiveError within milliseconds. A communicator that threw is of no further use.
 #pragma once
 
 #include <chrono>
@@ -16,17 +17,20 @@
 
 namespace gp::engine {
 
-// A peer was lost, aborted, stalled past the deadline, or spoke another epoch. Names the peer and the operation.
+// A peer was lost, aborted, stalled past the deadline, or spoke another epoch. Names the peer and
+// the operation.
 class CollectiveError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Who forms the group. `addresses[rank]` is host:port of each rank's listener; `secret` fences other epochs and strangers.
+// Who forms the group. `addresses[rank]` is host:port of each rank's listener; `secret` fences
+// other epochs and strangers.
 struct GroupOptions {
   std::string run_id;
   uint64_t epoch = 0;
   int rank = 0;
+  int logical_shards = 1;  // V, a power of two >= the number of ranks
   std::vector<std::string> addresses;
   std::string secret;
   std::chrono::milliseconds connect_timeout{30000};
@@ -41,11 +45,13 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // values := the sum over V logical shards in one fixed binary tree, bit-equal on every rank and for every world size.
-  // The caller passes, in `partials`, the sum of each maximal aligned subtree of the shards that it owns (a rank with
-  // shards [first, first + count) passes them in ascending order; see shard_plan.h); each span has values.size() elements
-  // and may be overwritten. `values` may alias partials[0].
-  virtual void AllReduceTree(std::span<float> values, const std::vector<std::span<float>>& partials) = 0;
+  // values := the sum over V logical shards in one fixed binary tree, bit-equal on every rank and
+  // for every world size. The caller passes, in `partials`, the sum of each maximal aligned subtree
+  // of the shards that it owns (a rank with shards [first, first + count) passes them in ascending
+  // order; see shard_plan.h); each span has values.size() elements and may be overwritten. `values`
+  // may alias partials[0].
+  virtual void AllReduceTree(std::span<float> values,
+                             const std::vector<std::span<float>>& partials) = 0;
 
   // Element-wise exact maximum on every rank; for flags and counters.
   virtual void AllReduceMax(std::span<double> values) = 0;

@@ -1,0 +1,23 @@
+#include "coordinator/scheduler/liveness.h"
+
+#include <algorithm>
+
+namespace gp::coordinator {
+
+bool IsLost(const Cluster& cluster, const NodeId& id, const Policy& policy) {
+  const auto node = cluster.FindNode(id);
+  const Instant heard = node == nullptr ? Instant{} : node->last_heard;
+  return cluster.now - std::max(heard, cluster.leases_from) > policy.lease;
+}
+
+bool IsGone(const Cluster& cluster, const Run& run, const Placement& placement,
+            const Policy& policy) {
+  if (IsLost(cluster, placement.node, policy)) return true;
+  const auto node = cluster.FindNode(placement.node);
+  if (node == nullptr || !node->connected) return false;
+  const RankReport* report = node->FindRank(run.id, run.epoch, placement.rank);
+  if (report != nullptr) return !report->alive();
+  return node->applied_revision >= run.assigned_sequence;
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,146 @@
+#include "coordinator/scheduler/placement.h"
+
+#include <algorithm>
+#include <set>
+
+#include "coordinator/scheduler/liveness.h"
+
+namespace gp::coordinator {
+namespace {
+
+using NodeSlots = FreeSlots::NodeSlots;
+using HeldSlots = std::set<std::pair<NodeId, SlotId>>;
+
+HeldSlots FindHeldSlots(const Cluster& cluster) {
+  HeldSlots held;
+  for (const auto& [sequence, id] : cluster.live) {
+    const auto run = cluster.FindRun(id);
+    if (!run->holds_slots) continue;
+    for (const Placement& placement : run->placement) held.emplace(placement.node, placement.slot);
+  }
+  return held;
+}
+
+bool IsOccupied(const Node& node, const SlotId& slot) {
+  if (node.withdrawn.contains(slot)) return true;
+  return std::any_of(node.ranks.begin(), node.ranks.end(),
+                     [&](const RankReport& rank) { return rank.slot == slot && rank.alive(); });
+}
+
+int FreeCount(const NodeSlots& node, bool gpu) {
+  return static_cast<int>(std::count_if(node.free.begin(), node.free.end(),
+                                        [&](const Slot& slot) { return slot.is_gpu() == gpu; }));
+}
+
+void Take(NodeSlots& node, bool gpu, size_t wanted, std::vector<Placement>& placement) {
+  for (auto it = node.free.begin(); it != node.free.end() && placement.size() < wanted;) {
+    if (it->is_gpu() != gpu) {
+      ++it;
+      continue;
+    }
+    placement.push_back({static_cast<int>(placement.size()), node.node, it->id});
+    it = node.free.erase(it);
+  }
+}
+
+// The node with the fewest free slots that still holds the whole gang.
+NodeSlots* TightestFit(FreeSlots& free, bool gpu, int wanted) {
+  NodeSlots* best = nullptr;
+  for (NodeSlots& node : free.nodes) {
+    const int count = FreeCount(node, gpu);
+    if (count >= wanted && (best == nullptr || count < FreeCount(*best, gpu))) best = &node;
+  }
+  return best;
+}
+
+NodeSlots* Roomiest(FreeSlots& free, bool gpu) {
+  NodeSlots* best = nullptr;
+  for (NodeSlots& node : free.nodes) {
+    if (best == nullptr || FreeCount(node, gpu) > FreeCount(*best, gpu)) best = &node;
+  }
+  return best;
+}
+
+std::string Plural(int count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+int FreeSlots::Count(bool gpu) const {
+  int count = 0;
+  for (const NodeSlots& node : nodes) count += FreeCount(node, gpu);
+  return count;
+}
+
+FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy) {
+  FreeSlots free;
+  const HeldSlots held = FindHeldSlots(cluster);
+  for (const auto& [id, node] : cluster.nodes) {
+    if (!node->connected || IsLost(cluster, id, policy)) continue;
+    if (!node->storage_problem.empty()) {
+      free.unusable = fmt::format("node {} is not used: {}", node->name, node->storage_problem);
+      continue;
+    }
+    NodeSlots slots{id, node->name, {}};
+    for (const Slot& slot : node->slots) {
+      ++(slot.is_gpu() ? free.gpu_total : free.cpu_total);
+      if (!held.contains({id, slot.id}) && !IsOccupied(*node, slot.id)) slots.free.push_back(slot);
+    }
+    free.nodes.push_back(std::move(slots));
+  }
+  std::sort(free.nodes.begin(), free.nodes.end(), [](const NodeSlots& a, const NodeSlots& b) {
+    return std::tie(a.name, a.node) < std::tie(b.name, b.node);
+  });
+  return free;
+}
+
+std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free) {
+  const bool gpu = run.submission->gpu;
+  const int wanted = run.submission->workers;
+  if (free.Count(gpu) < wanted) return std::nullopt;
+  std::vector<Placement> placement;
+  if (NodeSlots* whole = TightestFit(free, gpu, wanted)) {
+    Take(*whole, gpu, static_cast<size_t>(wanted), placement);
+  }
+  while (static_cast<int>(placement.size()) < wanted) {
+    Take(*Roomiest(free, gpu), gpu, static_cast<size_t>(wanted), placement);
+  }
+  return placement;
+}
+
+std::string WhyNotPlaced(const Run& run, const FreeSlots& free) {
+  const bool gpu = run.submission->gpu;
+  const int total = gpu ? free.gpu_total : free.cpu_total;
+  const char* noun = gpu ? "GPU slot" : "slot";
+  const std::string also = free.unusable.empty() ? "" : "; " + free.unusable;
+  if (total == 0) {
+    return fmt::format("placement: needs {}, no node offers any; start gp-worker on a node{}",
+                       Plural(run.submission->workers, noun), also);
+  }
+  if (IsTooLarge(run, free)) {
+    return fmt::format(
+        "placement: needs {}, all nodes together have {}; add nodes or lower resources.workers{}",
+        Plural(run.submission->workers, noun), total, also);
+  }
+  return fmt::format("placement: needs {}, {} free of {}{}", Plural(run.submission->workers, noun),
+                     free.Count(gpu), total, also);
+}
+
+bool IsTooLarge(const Run& run, const FreeSlots& free) {
+  return run.submission->workers > (run.submission->gpu ? free.gpu_total : free.cpu_total);
+}
+
+int CoresPerRank(const Cluster& cluster, const std::vector<Placement>& placement) {
+  size_t cores_min = 0;
+  for (const Placement& place : placement) {
+    const auto node = cluster.FindNode(place.node);
+    for (const Slot& slot : node->slots) {
+      if (slot.id != place.slot) continue;
+      cores_min = cores_min == 0 ? slot.cores.size() : std::min(cores_min, slot.cores.size());
+    }
+  }
+  return std::max(1, static_cast<int>(cores_min));
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,20 @@
+#include "coordinator/scheduler/planner.h"
+
+#include "coordinator/scheduler/progress.h"
+#include "coordinator/scheduler/queue.h"
+#include "coordinator/scheduler/retention.h"
+
+namespace gp::coordinator {
+
+Plan MakePlan(const Cluster& cluster, const Policy& policy, const Now& now) {
+  Plan plan;
+  for (const auto& [sequence, id] : cluster.live) {
+    const auto run = cluster.FindRun(id);
+    PlanProgress(cluster, *run, policy, now, plan);
+    PlanRetention(*run, plan);
+  }
+  PlanQueue(cluster, policy, now, plan);
+  return plan;
+}
+
+}  // namespace gp::coordinator

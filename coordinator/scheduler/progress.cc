@@ -1,0 +1,136 @@
+#include "coordinator/scheduler/progress.h"
+
+#include <algorithm>
+
+#include "coordinator/scheduler/liveness.h"
+#include "coordinator/scheduler/recovery.h"
+#include "coordinator/state/assignment.h"
+
+namespace gp::coordinator {
+namespace {
+
+class ProgressPlanner {
+ public:
+  ProgressPlanner(const Cluster& cluster, const Run& run, const Policy& policy, const Now& now,
+                  Plan& plan)
+      : cluster_(cluster), run_(run), policy_(policy), now_(now), plan_(plan) {}
+
+  void Advance() {
+    if (run_.gave_up) return End(RunState::kFailed, run_.reason);
+    if (run_.state == RunState::kCancelling) return AdvanceCancelling();
+    if (!run_.holds_slots) return;
+    if (SealWritten()) return;
+    if (run_.state == RunState::kFinishing) return AdvanceFinishing();
+    if (HasFinalCheckpoint()) return Finish();
+    if (AllRanks([](const RankReport& rank) { return rank.cause == ExitCause::kCompleted; })) {
+      return End(RunState::kSucceeded, "every rank completed");
+    }
+    if (auto failure = FindFailure(cluster_, run_, policy_, now_)) {
+      plan_.push_back(std::move(*failure));
+      return;
+    }
+    if (run_.state == RunState::kStarting) AdvanceStarting();
+  }
+
+ private:
+  void AdvanceCancelling() {
+    if (run_.holds_slots && !AllGone()) return;
+    End(RunState::kCancelled, "cancelled by the user");
+  }
+
+  void AdvanceFinishing() {
+    if (AllGone() || cluster_.now - run_.state_since > policy_.finish_timeout) {
+      End(RunState::kSucceeded, fmt::format("trained to step {}", run_.checkpoints.back().step));
+    }
+  }
+
+  void AdvanceStarting() {
+    if (!run_.group) {
+      if (AllRanks([](const RankReport& rank) {
+            return rank.alive() && rank.phase >= RankPhase::kListening && !rank.address.empty();
+          })) {
+        FormGroup();
+      }
+      return;
+    }
+    if (AllRanks([](const RankReport& rank) { return rank.phase >= RankPhase::kReady; })) {
+      Add(RunStarted{run_.epoch}, "every rank is ready");
+    }
+  }
+
+  void FormGroup() {
+    RunGroupReady ready{.epoch = run_.epoch};
+    for (const Placement& place : run_.placement) ready.addresses.push_back(Report(place)->address);
+    Add(std::move(ready), "every rank listens");
+  }
+
+  // Seals what the ranks of this epoch wrote, oldest step first. True when something was added.
+  bool SealWritten() {
+    std::vector<WrittenCheckpoint> fresh;
+    for (const Placement& place : run_.placement) {
+      const RankReport* report = Report(place);
+      if (report == nullptr) continue;
+      for (const WrittenCheckpoint& written : report->written) {
+        if (run_.FindCheckpoint(written.step) != nullptr) continue;
+        if (SealRefusal(run_, written).empty()) fresh.push_back(written);
+      }
+    }
+    std::sort(
+        fresh.begin(), fresh.end(),
+        [](const WrittenCheckpoint& a, const WrittenCheckpoint& b) { return a.step < b.step; });
+    int64_t sealed_step = -1;
+    for (WrittenCheckpoint& written : fresh) {
+      if (written.step == sealed_step) continue;
+      sealed_step = written.step;
+      Add(CheckpointSealed{run_.epoch, std::move(written)}, "written, synced and checksummed");
+    }
+    return !fresh.empty();
+  }
+
+  bool HasFinalCheckpoint() const {
+    return !run_.checkpoints.empty() && run_.checkpoints.back().final;
+  }
+
+  void Finish() { Add(RunFinishing{run_.epoch}, "the final checkpoint is sealed"); }
+
+  void End(RunState state, const std::string& reason) { Add(RunEnded{state, reason}, reason); }
+
+  void Add(EventBody event, const std::string& reason) {
+    plan_.push_back({run_.id, std::move(event), "scheduler", reason});
+  }
+
+  const RankReport* Report(const Placement& place) const {
+    const auto node = cluster_.nodes.find(place.node);
+    if (node == cluster_.nodes.end()) return nullptr;
+    return node->second->FindRank(run_.id, run_.epoch, place.rank);
+  }
+
+  template <typename Condition>
+  bool AllRanks(Condition condition) const {
+    return std::all_of(run_.placement.begin(), run_.placement.end(), [&](const Placement& place) {
+      const RankReport* report = Report(place);
+      return report != nullptr && condition(*report);
+    });
+  }
+
+  bool AllGone() const {
+    return std::all_of(run_.placement.begin(), run_.placement.end(), [&](const Placement& place) {
+      return IsGone(cluster_, run_, place, policy_);
+    });
+  }
+
+  const Cluster& cluster_;
+  const Run& run_;
+  const Policy& policy_;
+  const Now& now_;
+  Plan& plan_;
+};
+
+}  // namespace
+
+void PlanProgress(const Cluster& cluster, const Run& run, const Policy& policy, const Now& now,
+                  Plan& plan) {
+  ProgressPlanner(cluster, run, policy, now, plan).Advance();
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,117 @@
+#include "coordinator/scheduler/queue.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "coordinator/scheduler/placement.h"
+
+namespace gp::coordinator {
+namespace {
+
+using RunPointer = std::shared_ptr<const Run>;
+
+std::vector<RunPointer> WaitingInOrder(const Cluster& cluster) {
+  std::vector<RunPointer> waiting;
+  for (const auto& [sequence, id] : cluster.live) {
+    const auto run = cluster.FindRun(id);
+    if (IsWaiting(run->state) && !run->gave_up) waiting.push_back(run);
+  }
+  std::stable_sort(waiting.begin(), waiting.end(), [](const RunPointer& a, const RunPointer& b) {
+    return a->submission->priority > b->submission->priority;
+  });
+  return waiting;
+}
+
+// The wall clock may have been set back since the failure; then nobody should wait for it to catch
+// up.
+bool IsPausing(const Run& run, const Now& now) {
+  return run.state == RunState::kBackoff && now.wall < run.retry_at && now.wall >= run.failed_at;
+}
+
+class QueuePlanner {
+ public:
+  QueuePlanner(const Cluster& cluster, const Policy& policy, const Now& now, Plan& plan)
+      : cluster_(cluster), now_(now), free_(FindFreeSlots(cluster, policy)), plan_(plan) {}
+
+  void Consider(const Run& run) {
+    if (IsPausing(run, now_))
+      return;  // its reason is the failure, which says when it is tried again
+    if (ahead_ != nullptr) {
+      return Wait(run, fmt::format("queue: behind run {} ({}), which {}", ahead_->id,
+                                   ahead_->submission->name, blocked_by_));
+    }
+    const std::string why_not = WhyNotPlaced(run, free_);
+    if (auto placement = Place(run, free_)) return Start(run, std::move(*placement));
+    Wait(run, why_not);
+    if (!IsTooLarge(run, free_)) {
+      ahead_ = &run;
+      blocked_by_ = fmt::format("needs {} slots", run.submission->workers);
+    }
+  }
+
+ private:
+  void Start(const Run& run, std::vector<Placement> placement) {
+    const std::string reason = Describe(run, placement);
+    if (run.state == RunState::kSubmitted)
+      Add(run, RunQueued{"it fits at once"}, "it fits at once");
+    RunPlaced placed;
+    placed.epoch = run.epoch + 1;
+    const SealedCheckpoint* resume = run.LatestCheckpoint();
+    placed.resume_step = resume == nullptr ? -1 : resume->step;
+    placed.threads_per_rank = Threads(run, placement);
+    placed.isa = run.isa;
+    placed.placement = std::move(placement);
+    placed.reason = reason;
+    Add(run, std::move(placed), reason);
+  }
+
+  void Wait(const Run& run, const std::string& reason) {
+    if (run.state == RunState::kSubmitted) return Add(run, RunQueued{reason}, reason);
+    if (run.reason != reason) Add(run, RunWaiting{reason}, reason);
+  }
+
+  void Add(const Run& run, EventBody event, const std::string& reason) {
+    plan_.push_back({run.id, std::move(event), "scheduler", reason});
+  }
+
+  // Fixed by the first placement: a different number of threads later would change the bits.
+  int Threads(const Run& run, const std::vector<Placement>& placement) const {
+    if (run.threads_per_rank > 0) return run.threads_per_rank;
+    if (run.submission->threads_per_rank > 0) return run.submission->threads_per_rank;
+    return CoresPerRank(cluster_, placement);
+  }
+
+  std::string Describe(const Run& run, const std::vector<Placement>& placement) const {
+    std::string where;
+    std::string last;
+    for (const Placement& place : placement) {
+      const std::string name = cluster_.NodeName(place.node);
+      where += where.empty() ? name + ":" : name == last ? "," : " " + name + ":";
+      where += place.slot.value();
+      last = name;
+    }
+    const SealedCheckpoint* resume = run.LatestCheckpoint();
+    const std::string from = resume != nullptr ? fmt::format("from step {}", resume->step)
+                             : run.epoch == 0  ? "from scratch"
+                                               : "from scratch again, no checkpoint was sealed";
+    return fmt::format("starting {} on {}", from, where);
+  }
+
+  const Cluster& cluster_;
+  const Now& now_;
+  FreeSlots free_;
+  Plan& plan_;
+  const Run* ahead_ = nullptr;
+  std::string blocked_by_;
+};
+
+}  // namespace
+
+void PlanQueue(const Cluster& cluster, const Policy& policy, const Now& now, Plan& plan) {
+  const std::vector<RunPointer> waiting = WaitingInOrder(cluster);
+  if (waiting.empty()) return;
+  QueuePlanner planner(cluster, policy, now, plan);
+  for (const RunPointer& run : waiting) planner.Consider(*run);
+}
+
+}  // namespace gp::coordinator

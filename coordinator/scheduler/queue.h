@@ -1,0 +1,15 @@
+// Queue: which waiting run is placed next. Higher priority first, then in order of submission; a
+// run that fails keeps its place. A run waits behind one that is ahead of it, except behind one
+// that is too large for all nodes together or is only pausing before a retry. Pure; thread-safe.
+#pragma once
+
+#include "coordinator/scheduler/plan.h"
+#include "coordinator/scheduler/policy.h"
+#include "coordinator/state/cluster.h"
+
+namespace gp::coordinator {
+
+// Adds RunQueued, RunPlaced and RunWaiting actions.
+void PlanQueue(const Cluster& cluster, const Policy& policy, const Now& now, Plan& plan);
+
+}  // namespace gp::coordinator

@@ -1,0 +1,131 @@
+#include "coordinator/scheduler/recovery.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "coordinator/scheduler/liveness.h"
+
+namespace gp::coordinator {
+namespace {
+
+struct Fault {
+  int rank = 0;
+  ExitCause cause = ExitCause::kUnspecified;
+  std::string message;
+  Instant since{};
+};
+
+// How sure we are that this rank is the culprit rather than a victim: more is surer.
+int Blame(const Fault& fault) {
+  if (fault.cause == ExitCause::kConfig) return 3;
+  return fault.cause == ExitCause::kCollective ? 1 : 2;
+}
+
+std::optional<Fault> FaultOfReport(const Cluster& cluster, const Run& run, const Placement& place,
+                                   const Node& node) {
+  const RankReport* report = node.FindRank(run.id, run.epoch, place.rank);
+  if (report == nullptr) {
+    // Once every rank has told its address, a whole report without it means that the process is
+    // gone.
+    if (!run.group || !node.connected) return std::nullopt;
+    return Fault{place.rank, ExitCause::kUnspecified,
+                 fmt::format("node {} no longer runs it (its agent restarted)", node.name),
+                 cluster.now};
+  }
+  if (!report->alive() && report->cause != ExitCause::kCompleted) {
+    std::string message = fmt::format("{} on node {}", Name(report->cause), node.name);
+    if (!report->message.empty()) message = report->message;
+    return Fault{place.rank, report->cause, message, report->exited_at};
+  }
+  const auto index = static_cast<size_t>(place.rank);
+  if (run.group && report->alive() && report->phase >= RankPhase::kListening &&
+      report->address != run.group->addresses[index]) {
+    return Fault{place.rank, ExitCause::kUnspecified, "its process was replaced", cluster.now};
+  }
+  return std::nullopt;
+}
+
+std::optional<Fault> FaultOf(const Cluster& cluster, const Run& run, const Placement& place,
+                             const Policy& policy) {
+  if (IsLost(cluster, place.node, policy)) {
+    return Fault{place.rank, ExitCause::kUnspecified,
+                 fmt::format("node {} was silent for more than {} s", cluster.NodeName(place.node),
+                             std::chrono::duration<double>(policy.lease).count()),
+                 cluster.now};
+  }
+  const auto node = cluster.FindNode(place.node);
+  return node == nullptr ? std::nullopt : FaultOfReport(cluster, run, place, *node);
+}
+
+std::optional<Fault> WorstFault(const Cluster& cluster, const Run& run, const Policy& policy) {
+  std::optional<Fault> worst;
+  for (const Placement& place : run.placement) {
+    auto fault = FaultOf(cluster, run, place, policy);
+    if (fault && (!worst || Blame(*fault) > Blame(*worst))) worst = std::move(fault);
+  }
+  return worst;
+}
+
+bool EveryRankExited(const Cluster& cluster, const Run& run, const Policy& policy) {
+  return std::all_of(run.placement.begin(), run.placement.end(),
+                     [&](const Placement& place) { return IsGone(cluster, run, place, policy); });
+}
+
+std::optional<Fault> StartFault(const Cluster& cluster, const Run& run, const Policy& policy) {
+  if (run.state != RunState::kStarting) return std::nullopt;
+  // After a restart of the coordinator nobody remembers when the start began: it gets a full term.
+  const Instant since = std::max(run.state_since, cluster.leases_from);
+  if (cluster.now - since <= policy.start_timeout) return std::nullopt;
+  return Fault{0, ExitCause::kUnspecified,
+               fmt::format("not every rank was ready within {} s",
+                           std::chrono::duration<double>(policy.start_timeout).count()),
+               cluster.now};
+}
+
+std::chrono::microseconds RetryDelay(const Run& run) {
+  auto delay = run.submission->retry_backoff;
+  for (int i = 0; i < run.failures_since_seal && delay < run.submission->retry_backoff_max; ++i) {
+    delay *= 2;
+  }
+  return std::min(delay,
+                  std::max(run.submission->retry_backoff, run.submission->retry_backoff_max));
+}
+
+Action Report(const Run& run, const Fault& fault, const Now& now) {
+  RankFailed failed{.epoch = run.epoch, .rank = fault.rank, .cause = fault.cause};
+  const int attempt = run.failures_since_seal + 1;
+  failed.retry = fault.cause != ExitCause::kConfig && attempt <= run.submission->retries_max;
+  const std::string what = fmt::format("rank {}: {}", fault.rank, fault.message);
+  if (failed.retry) {
+    const auto delay = RetryDelay(run);
+    failed.retry_at = now.wall + delay;
+    failed.message =
+        fmt::format("{}; retry {} of {} in {:.1f} s", what, attempt, run.submission->retries_max,
+                    std::chrono::duration<double>(delay).count());
+  } else if (fault.cause == ExitCause::kConfig) {
+    failed.message = what + "; retrying cannot help";
+  } else {
+    failed.message =
+        fmt::format("{}; gave up after {} failures without a new checkpoint", what, attempt);
+  }
+  std::string reason = failed.message;
+  return {run.id, std::move(failed), "scheduler", std::move(reason)};
+}
+
+}  // namespace
+
+std::optional<Action> FindFailure(const Cluster& cluster, const Run& run, const Policy& policy,
+                                  const Now& now) {
+  GP_CHECK(run.holds_slots);
+  std::optional<Fault> fault = WorstFault(cluster, run, policy);
+  if (!fault) fault = StartFault(cluster, run, policy);
+  if (!fault) return std::nullopt;
+  const bool messenger = fault->cause == ExitCause::kCollective;
+  if (messenger && cluster.now - fault->since < policy.blame_delay &&
+      !EveryRankExited(cluster, run, policy)) {
+    return std::nullopt;
+  }
+  return Report(run, *fault, now);
+}
+
+}  // namespace gp::coordinator

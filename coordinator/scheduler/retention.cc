@@ -1,0 +1,20 @@
+#include "coordinator/scheduler/retention.h"
+
+#include <algorithm>
+
+namespace gp::coordinator {
+
+void PlanRetention(const Run& run, Plan& plan) {
+  const SealedCheckpoint* best = run.submission->keep_best ? run.BestCheckpoint() : nullptr;
+  int newer = 0;
+  for (auto it = run.checkpoints.rbegin(); it != run.checkpoints.rend(); ++it) {
+    if (it->retired) continue;
+    const bool kept = newer < std::max(1, run.submission->keep_last) || &*it == best;
+    ++newer;
+    if (kept) continue;
+    plan.push_back({run.id, CheckpointRetired{it->step, it->directory}, "scheduler",
+                    fmt::format("step {}: {} newer ones are kept", it->step, newer - 1)});
+  }
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,39 @@
+#include "coordinator/state/admission.h"
+
+namespace gp::coordinator {
+namespace {
+
+StatusOr<Admission> AdmitSubmit(const Cluster& cluster, const Event& event,
+                                const RunSubmitted& submitted) {
+  const AnsweredRequest* answered = cluster.requests.Find(event.request_id);
+  if (answered == nullptr) return Admission{.append = true, .run = event.run};
+  if (answered->body_digest != submitted.submission.body_digest) {
+    return AlreadyExists(
+        "request id '{}' was used before with another run file (it made run '{}'); use a new one",
+        event.request_id, answered->run);
+  }
+  return Admission{.replayed = true, .run = answered->run};
+}
+
+StatusOr<Admission> AdmitCancel(const Cluster& cluster, const Event& event) {
+  const auto run = cluster.FindRun(event.run);
+  if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
+  if (run->state == RunState::kSucceeded || run->state == RunState::kFailed) {
+    return FailedPrecondition("run '{}' has already {}; nothing is left to cancel", event.run,
+                              Name(run->state));
+  }
+  const bool done = run->state == RunState::kCancelling || run->state == RunState::kCancelled;
+  return Admission{.append = !done, .replayed = done, .run = event.run};
+}
+
+}  // namespace
+
+StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
+  if (const auto* submitted = std::get_if<RunSubmitted>(&event.body)) {
+    return AdmitSubmit(cluster, event, *submitted);
+  }
+  if (std::holds_alternative<CancelRequested>(event.body)) return AdmitCancel(cluster, event);
+  return Admission{.append = true, .run = event.run};
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,294 @@
+// Apply: one function per kind of event.
+#include <algorithm>
+
+#include "coordinator/state/cluster.h"
+
+namespace gp::coordinator {
+namespace {
+
+using RunPointer = std::shared_ptr<const Run>;
+
+class Applier {
+ public:
+  Applier(const Event& event, Cluster& cluster)
+      : event_(event), cluster_(cluster), sequence_(cluster.last_sequence + 1) {}
+
+  Status operator()(const RunSubmitted& submitted) {
+    if (cluster_.FindRun(event_.run) != nullptr) return Impossible("the run exists already");
+    if (cluster_.requests.Find(event_.request_id) != nullptr) {
+      return Impossible("the request was answered already");
+    }
+    Run run;
+    run.id = event_.run;
+    run.submission = std::make_shared<const Submission>(submitted.submission);
+    run.submitted_sequence = sequence_;
+    run.submitted_at = event_.at;
+    run.state = RunState::kSubmitted;
+    run.reason = "submitted";
+    cluster_.requests.Set(event_.request_id, {event_.run, submitted.submission.body_digest});
+    cluster_.live.emplace(sequence_, run.id);
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const RunQueued& queued) {
+    ASSIGN_OR_RETURN(Run run, Moved(RunState::kQueued, queued.reason));
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const RunPlaced& placed) {
+    ASSIGN_OR_RETURN(Run run, Moved(RunState::kStarting, placed.reason));
+    if (placed.epoch != run.epoch + 1) return Impossible("its epoch is not the next one");
+    run.epoch = placed.epoch;
+    run.placement = placed.placement;
+    run.holds_slots = true;
+    run.group.reset();
+    run.go = false;
+    run.resume_step = placed.resume_step;
+    run.threads_per_rank = placed.threads_per_rank;
+    run.isa = placed.isa;
+    Touch(run);
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const RunGroupReady& ready) {
+    ASSIGN_OR_RETURN(Run run, Current(ready.epoch));
+    if (run.state != RunState::kStarting) return Impossible("it is not starting");
+    run.group = Group{ready.addresses, ready.secret};
+    run.reason = "every rank listens; connecting";
+    Touch(run);
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const RunStarted& started) {
+    ASSIGN_OR_RETURN(Run run, Current(started.epoch));
+    RETURN_IF_ERROR(Move(RunState::kRunning, "every rank is ready", run));
+    run.go = true;
+    if (!run.started_at) run.started_at = event_.at;
+    Touch(run);
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const RankFailed& failed) {
+    ASSIGN_OR_RETURN(Run run, Current(failed.epoch));
+    RETURN_IF_ERROR(Move(RunState::kBackoff, failed.message, run));
+    Withdraw(run);
+    ++run.failures;
+    ++run.failures_since_seal;
+    run.failed_at = event_.at;
+    run.retry_at = failed.retry_at;
+    run.gave_up = !failed.retry;
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const CancelRequested&) {
+    ASSIGN_OR_RETURN(Run run, Moved(RunState::kCancelling, "cancel requested"));
+    Touch(run);
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const CheckpointSealed& sealed) {
+    ASSIGN_OR_RETURN(Run run, Current(sealed.epoch));
+    const WrittenCheckpoint& written = sealed.checkpoint;
+    if (!run.checkpoints.empty() && run.checkpoints.back().step >= written.step) {
+      return Impossible("a checkpoint of that step or a later one is sealed");
+    }
+    run.checkpoints.push_back({sealed.epoch, written.step, written.directory,
+                               written.manifest_digest, written.size_bytes, written.validation_loss,
+                               written.final, event_.at, false});
+    run.failures_since_seal = 0;
+    Touch(run);
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const CheckpointRetired& retired) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    for (SealedCheckpoint& checkpoint : run.checkpoints) {
+      if (checkpoint.step != retired.step) continue;
+      checkpoint.retired = true;
+      Save(std::move(run));
+      return OkStatus();
+    }
+    return Impossible("no checkpoint of that step is sealed");
+  }
+
+  Status operator()(const RunFinishing& finishing) {
+    ASSIGN_OR_RETURN(Run run, Current(finishing.epoch));
+    RETURN_IF_ERROR(
+        Move(RunState::kFinishing, "the final checkpoint is sealed; ranks are leaving", run));
+    Touch(run);
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const RunEnded& ended) {
+    ASSIGN_OR_RETURN(Run run, Moved(ended.state, ended.reason));
+    if (!IsTerminal(ended.state)) return Impossible("that state is not an end");
+    run.finished_at = event_.at;
+    if (run.holds_slots) Withdraw(run);
+    cluster_.live.erase(run.submitted_sequence);
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const NodeConnected& connected) {
+    Node node = NodeOrNew(connected.node);
+    if (node.incarnation != connected.incarnation) node.applied_revision = 0;
+    node.name = connected.name;
+    node.incarnation = connected.incarnation;
+    node.version = connected.version;
+    node.slots = connected.slots;
+    node.data_address = connected.data_address;
+    node.storage_problem = connected.storage_problem;
+    node.connected = true;
+    node.session = connected.session;
+    TakeRanks(connected.ranks, node);
+    Save(std::move(node));
+    return OkStatus();
+  }
+
+  Status operator()(const NodeDisconnected& disconnected) {
+    Node node = NodeOrNew(disconnected.node);
+    if (node.session != disconnected.session) return OkStatus();
+    node.connected = false;
+    Save(std::move(node));
+    return OkStatus();
+  }
+
+  Status operator()(const NodeReported& reported) {
+    Node node = NodeOrNew(reported.node);
+    if (node.session != reported.session) return OkStatus();
+    node.applied_revision = std::max(node.applied_revision, reported.applied_revision);
+    std::erase_if(node.withdrawn,
+                  [&](const auto& entry) { return entry.second <= node.applied_revision; });
+    TakeRanks(reported.ranks, node);
+    Save(std::move(node));
+    return OkStatus();
+  }
+
+  Status operator()(const RunWaiting& waiting) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    if (!IsWaiting(run.state)) return Impossible("it does not wait");
+    run.reason = waiting.reason;
+    cluster_.runs.Set(run.id, std::make_shared<const Run>(std::move(run)));
+    return OkStatus();
+  }
+
+  Status operator()(const Tick& tick) {
+    const bool stalled = tick.now - cluster_.now > kStallLimit;
+    if (stalled) cluster_.leases_from = tick.now;
+    cluster_.now = tick.now;
+    return OkStatus();
+  }
+
+ private:
+  Status Impossible(const std::string& why) const {
+    return FailedPrecondition("event '{}' of run '{}' is impossible: {}", Kind(event_), event_.run,
+                              why);
+  }
+
+  StatusOr<Run> Existing() const {
+    const RunPointer run = cluster_.FindRun(event_.run);
+    if (run == nullptr) return Impossible("the run does not exist");
+    return *run;
+  }
+
+  // The run, when `epoch` is its present one and its ranks hold slots.
+  StatusOr<Run> Current(Epoch epoch) const {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    if (run.epoch != epoch || !run.holds_slots) {
+      return Impossible(
+          fmt::format("epoch {} is not in force (the run is at {})", epoch, run.epoch));
+    }
+    if (IsTerminal(run.state)) return Impossible("the run has ended");
+    return run;
+  }
+
+  Status Move(RunState to, const std::string& reason, Run& run) const {
+    if (!IsAllowed(run.state, to)) {
+      return Impossible(fmt::format("{} does not lead to {}", Name(run.state), Name(to)));
+    }
+    run.state = to;
+    run.reason = reason;
+    run.state_since = cluster_.now;
+    return OkStatus();
+  }
+
+  StatusOr<Run> Moved(RunState to, const std::string& reason) const {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    RETURN_IF_ERROR(Move(to, reason, run));
+    return run;
+  }
+
+  Node NodeOrNew(const NodeId& id) const {
+    if (const auto known = cluster_.FindNode(id)) return *known;
+    Node node;
+    node.id = id;
+    return node;
+  }
+
+  // What should run on the run's nodes changes with this event.
+  void Touch(Run& run) {
+    if (!run.holds_slots) return;
+    run.assigned_sequence = sequence_;
+    for (const Placement& placement : run.placement) {
+      Node node = NodeOrNew(placement.node);
+      node.desired_revision = sequence_;
+      Save(std::move(node));
+    }
+  }
+
+  void Withdraw(Run& run) {
+    Touch(run);
+    for (const Placement& placement : run.placement) {
+      Node node = NodeOrNew(placement.node);
+      node.withdrawn[placement.slot] = sequence_;
+      Save(std::move(node));
+    }
+    run.holds_slots = false;
+  }
+
+  void TakeRanks(std::vector<RankReport> ranks, Node& node) const {
+    for (RankReport& rank : ranks) {
+      if (rank.alive()) continue;
+      const RankReport* before = node.FindRank(rank.run, rank.epoch, rank.rank);
+      rank.exited_at = before != nullptr && !before->alive() ? before->exited_at : cluster_.now;
+    }
+    node.ranks = std::move(ranks);
+    node.last_heard = cluster_.now;
+    node.last_heard_at = event_.at;
+  }
+
+  void Save(Run run) {
+    run.changed_sequence = sequence_;
+    const RunId id = run.id;
+    cluster_.runs.Set(id, std::make_shared<const Run>(std::move(run)));
+  }
+
+  void Save(Node node) {
+    const NodeId id = node.id;
+    cluster_.nodes[id] = std::make_shared<const Node>(std::move(node));
+  }
+
+  const Event& event_;
+  Cluster& cluster_;
+  const uint64_t sequence_;
+};
+
+}  // namespace
+
+Status Apply(const Event& event, Cluster& cluster) {
+  RETURN_IF_ERROR(std::visit(Applier(event, cluster), event.body));
+  if (IsDurable(event)) ++cluster.last_sequence;
+  ++cluster.version;
+  return OkStatus();
+}
+
+}  // namespace gp::coordinator

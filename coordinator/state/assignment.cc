@@ -1,0 +1,63 @@
+#include "coordinator/state/assignment.h"
+
+namespace gp::coordinator {
+namespace {
+
+void AddSealResults(const Run& run, const RankReport* report, Assignment& assignment) {
+  for (const SealedCheckpoint& checkpoint : run.checkpoints) {
+    if (checkpoint.epoch == run.epoch) assignment.sealed_steps.push_back(checkpoint.step);
+  }
+  if (report == nullptr) return;
+  for (const WrittenCheckpoint& written : report->written) {
+    const std::string refusal = SealRefusal(run, written);
+    if (!refusal.empty()) assignment.refused_seals.push_back({written.step, refusal});
+  }
+}
+
+Assignment Make(const std::shared_ptr<const Run>& run, const Placement& placement,
+                const Node& node) {
+  Assignment assignment{.run = run, .rank = placement.rank, .slot = placement.slot};
+  if (run->resume_step >= 0) {
+    const SealedCheckpoint* resume = run->FindCheckpoint(run->resume_step);
+    if (resume != nullptr) assignment.resume = *resume;
+  }
+  if (run->state == RunState::kCancelling) {
+    assignment.stop = true;
+    assignment.stop_reason = run->reason;
+  }
+  AddSealResults(*run, node.FindRank(run->id, run->epoch, placement.rank), assignment);
+  return assignment;
+}
+
+}  // namespace
+
+std::vector<Assignment> AssignmentsOf(const Cluster& cluster, const NodeId& id) {
+  std::vector<Assignment> assignments;
+  const auto node = cluster.FindNode(id);
+  if (node == nullptr) return assignments;
+  for (const auto& [sequence, run_id] : cluster.live) {
+    const auto run = cluster.FindRun(run_id);
+    if (!run->holds_slots) continue;
+    for (const Placement& placement : run->placement) {
+      if (placement.node == id) assignments.push_back(Make(run, placement, *node));
+    }
+  }
+  return assignments;
+}
+
+std::string SealRefusal(const Run& run, const WrittenCheckpoint& written) {
+  if (const SealedCheckpoint* same = run.FindCheckpoint(written.step)) {
+    if (same->manifest_digest == written.manifest_digest) return "";
+    return fmt::format("step {} was sealed before, in epoch {}", written.step, same->epoch);
+  }
+  if (!run.checkpoints.empty() && run.checkpoints.back().step > written.step) {
+    return fmt::format("step {} is older than the sealed step {}", written.step,
+                       run.checkpoints.back().step);
+  }
+  if (!written.directory.starts_with(run.submission->run_directory + "/")) {
+    return fmt::format("{} is not inside the run's directory", written.directory);
+  }
+  return "";
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,54 @@
+// Cluster: the whole state of the coordinator as one value. The Reconciler owns the current one and
+// publishes copies as shared_ptr<const Cluster>; a copy is cheap and never changes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "coordinator/state/event.h"
+#include "coordinator/state/ids.h"
+#include "coordinator/state/node.h"
+#include "coordinator/state/run.h"
+#include "coordinator/state/sharded_map.h"
+
+namespace gp::coordinator {
+
+// The answer that a request id already got.
+struct AnsweredRequest {
+  RunId run;
+  std::string body_digest;
+};
+
+struct Cluster {
+  ShardedMap<RunId, std::shared_ptr<const Run>> runs;
+  ShardedMap<std::string, AnsweredRequest> requests;
+  std::map<uint64_t, RunId> live;  // runs that are not terminal, by submitted_sequence
+  std::map<NodeId, std::shared_ptr<const Node>> nodes;
+  uint64_t last_sequence = 0;  // of the newest durable event
+  uint64_t version = 0;        // grows with every event applied by this process
+
+  Instant now{};          // of the newest tick
+  Instant leases_from{};  // leases count from here at the earliest
+
+  // Null when there is none.
+  std::shared_ptr<const Run> FindRun(const RunId& id) const;
+  std::shared_ptr<const Node> FindNode(const NodeId& id) const;
+  std::string NodeName(const NodeId& id) const;
+};
+
+// A gap between ticks longer than this means that the coordinator slept or was stopped: leases
+// start again.
+constexpr std::chrono::nanoseconds kStallLimit = std::chrono::seconds(1);
+
+// Changes `cluster` by one event. A durable event takes the next sequence number.
+// FailedPrecondition, and no change, when the event is not possible in this state: a mistake of
+// ours, or a store that was tampered with.
+Status Apply(const Event& event, Cluster& cluster);
+
+}  // namespace gp::coordinator

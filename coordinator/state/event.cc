@@ -1,0 +1,35 @@
+#include "coordinator/state/event.h"
+
+#include <array>
+
+namespace gp::coordinator {
+namespace {
+
+// In the order of EventBody.
+constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = {
+    "submitted",
+    "queued",
+    "placed",
+    "group_ready",
+    "started",
+    "rank_failed",
+    "cancel_requested",
+    "checkpoint_sealed",
+    "checkpoint_retired",
+    "finishing",
+    "ended",
+    "node_connected",
+    "node_disconnected",
+    "node_reported",
+    "waiting",
+    "tick"};
+constexpr size_t kDurableCount = 11;
+static_assert(std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, RunEnded>);
+
+}  // namespace
+
+bool IsDurable(const Event& event) { return event.body.index() < kDurableCount; }
+
+std::string_view Kind(const Event& event) { return kKinds[event.body.index()]; }
+
+}  // namespace gp::coordinator

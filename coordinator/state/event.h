@@ -1,0 +1,134 @@
+// Event: everything that can change the cluster. Durable kinds equal gp.store.v1.Record's; they are
+// the audit log and what a restart replays. Volatile kinds tell what agents said and what time it
+// is. Values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "coordinator/state/ids.h"
+#include "coordinator/state/node.h"
+#include "coordinator/state/rank.h"
+#include "coordinator/state/run.h"
+#include "coordinator/state/time.h"
+
+namespace gp::coordinator {
+
+// ---- Durable ----
+
+struct RunSubmitted {
+  Submission submission;
+};
+
+struct RunQueued {
+  std::string reason;
+};
+
+struct RunPlaced {
+  Epoch epoch = 0;
+  std::vector<Placement> placement;  // by rank
+  std::string reason;
+  int64_t resume_step = -1;  // -1: from scratch
+  int threads_per_rank = 1;
+  std::string isa;
+};
+
+struct RunGroupReady {
+  Epoch epoch = 0;
+  std::vector<std::string> addresses;  // by rank
+  std::string secret;                  // drawn by whoever appends the event
+};
+
+struct RunStarted {
+  Epoch epoch = 0;
+};
+
+struct RankFailed {
+  Epoch epoch = 0;
+  int rank = 0;
+  ExitCause cause = ExitCause::kUnspecified;
+  std::string message;
+  bool retry = true;
+  Timestamp retry_at{};
+};
+
+struct CancelRequested {};
+
+struct CheckpointSealed {
+  Epoch epoch = 0;
+  WrittenCheckpoint checkpoint;
+};
+
+struct CheckpointRetired {
+  int64_t step = 0;
+  std::string directory;
+};
+
+struct RunFinishing {
+  Epoch epoch = 0;
+};
+
+struct RunEnded {
+  RunState state = RunState::kUnspecified;
+  std::string reason;
+};
+
+// ---- Volatile ----
+
+// An agent said hello on a new stream (`session`), with what runs there now.
+struct NodeConnected {
+  NodeId node;
+  uint64_t session = 0;
+  std::string name;
+  std::string incarnation;
+  std::string version;
+  std::vector<Slot> slots;
+  std::string data_address;
+  std::string storage_problem;
+  std::vector<RankReport> ranks;
+};
+
+struct NodeDisconnected {
+  NodeId node;
+  uint64_t session = 0;
+};
+
+struct NodeReported {
+  NodeId node;
+  uint64_t session = 0;
+  uint64_t applied_revision = 0;
+  std::vector<RankReport> ranks;
+};
+
+// Why a run still waits.
+struct RunWaiting {
+  std::string reason;
+};
+
+// The coordinator is awake. Leases age only between ticks that follow one another closely.
+struct Tick {
+  Instant now;
+};
+
+using EventBody =
+    std::variant<RunSubmitted, RunQueued, RunPlaced, RunGroupReady, RunStarted, RankFailed,
+                 CancelRequested, CheckpointSealed, CheckpointRetired, RunFinishing, RunEnded,
+                 NodeConnected, NodeDisconnected, NodeReported, RunWaiting, Tick>;
+
+struct Event {
+  RunId run;  // empty for events of nodes and ticks
+  Timestamp at{};
+  std::string actor;  // "user", "scheduler", "node <name>"
+  std::string request_id;
+  EventBody body;
+};
+
+bool IsDurable(const Event& event);
+// "rank_failed", as gpctl events prints it.
+std::string_view Kind(const Event& event);
+
+}  // namespace gp::coordinator

@@ -1,0 +1,25 @@
+// Invariants: what must hold whatever happens, checked after every batch on what it touched, in
+// production too. Pure; thread-safe.
+#pragma once
+
+#include <set>
+
+#include "base/status.h"
+#include "coordinator/state/cluster.h"
+
+namespace gp::coordinator {
+
+// `touched` are the runs that events named between `before` and `after`. Internal names the run and
+// the broken rule.
+//
+//   - a run never disappears, and its submission never changes
+//   - terminal is final
+//   - epochs only grow
+//   - a gang is complete: a run that holds slots has exactly the ranks 0..workers-1
+//   - no slot is held by two ranks
+//   - sealed steps grow, and belong to epochs that were
+//   - a sealed checkpoint is never changed, only retired; never the newest of a run that lives
+//   - an answered request names a run that exists
+Status CheckInvariants(const Cluster& before, const Cluster& after, const std::set<RunId>& touched);
+
+}  // namespace gp::coordinator

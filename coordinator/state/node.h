@@ -1,0 +1,56 @@
+// Node: one agent and its slots as the coordinator knows them. Volatile: after a restart agents say
+// hello again. A value.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "coordinator/state/ids.h"
+#include "coordinator/state/rank.h"
+#include "coordinator/state/time.h"
+
+namespace gp::coordinator {
+
+struct Slot {
+  SlotId id;
+  std::string device;  // "cpu" or a GPU's UUID
+  std::vector<int> cores;
+  uint64_t memory_bytes = 0;
+
+  bool is_gpu() const { return device != "cpu"; }
+};
+
+struct Node {
+  NodeId id;
+  std::string name;
+  std::string incarnation;  // of the agent process
+  std::string version;
+  std::vector<Slot> slots;
+  std::string data_address;
+  std::string storage_problem;  // why nothing can be placed here; empty when the storage was proven
+
+  bool connected = false;
+  uint64_t session = 0;  // of the stream that speaks for this node
+  Instant last_heard{};
+  Timestamp last_heard_at{};
+  std::vector<RankReport> ranks;  // the newest report, whole
+
+  // Sequence of the newest durable event that changed what should run here, and the newest the
+  // agent has applied.
+  uint64_t desired_revision = 0;
+  uint64_t applied_revision = 0;
+  // Slots taken away from a run, with the sequence of the event that did: a trainer may still be
+  // there until the agent has applied that revision.
+  std::map<SlotId, uint64_t> withdrawn;
+
+  const RankReport* FindRank(const RunId& run, Epoch epoch, int rank) const {
+    for (const RankReport& report : ranks) {
+      if (report.run == run && report.epoch == epoch && report.rank == rank) return &report;
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace gp::coordinator

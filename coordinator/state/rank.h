@@ -1,0 +1,74 @@
+// What an agent tells about one rank: the trainer process in one slot. Values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coordinator/state/ids.h"
+#include "coordinator/state/time.h"
+
+namespace gp::coordinator {
+
+// Numbers are those of gp.v1.RankPhase.
+enum class RankPhase {
+  kUnspecified = 0,
+  kStarting = 1,
+  kListening = 2,
+  kReady = 3,
+  kRunning = 4,
+  kFinished = 5,
+  kExited = 6,
+};
+
+// Numbers are those of gp.v1.ExitCause.
+enum class ExitCause {
+  kUnspecified = 0,
+  kCompleted = 1,
+  kStopped = 2,
+  kSignal = 3,
+  kOutOfMemory = 4,
+  kCollective = 5,
+  kConfig = 6,
+  kStorage = 7,
+  kError = 8,
+  kSpawnFailed = 9,
+};
+
+// "out of memory", "lost a peer": for reasons.
+std::string_view Name(ExitCause cause);
+
+// All of its files are on disk; it is no checkpoint before it is sealed.
+struct WrittenCheckpoint {
+  int64_t step = 0;
+  std::string directory;
+  std::string manifest_digest;
+  uint64_t size_bytes = 0;
+  std::optional<double> validation_loss;
+  bool final = false;
+
+  bool operator==(const WrittenCheckpoint&) const = default;
+};
+
+struct RankReport {
+  RunId run;
+  Epoch epoch = 0;
+  int rank = 0;
+  SlotId slot;
+  std::string incarnation;
+  RankPhase phase = RankPhase::kUnspecified;
+  std::string address;
+  int64_t step = 0;
+  ExitCause cause = ExitCause::kUnspecified;
+  int exit_code = 0;
+  std::string message;
+  std::vector<WrittenCheckpoint> written;
+  // When the coordinator first heard that it exited; kept across reports.
+  Instant exited_at{};
+
+  bool alive() const { return phase != RankPhase::kExited; }
+};
+
+}  // namespace gp::coordinator

@@ -1,0 +1,109 @@
+// Run: everything durable about one run, plus why it is where it is. A value, shared as
+// shared_ptr<const Run>.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/state/ids.h"
+#include "coordinator/state/run_state.h"
+#include "coordinator/state/time.h"
+
+namespace gp::coordinator {
+
+// What the user asked for; never changes.
+struct Submission {
+  std::string name;
+  std::string source;    // the run file as submitted
+  std::string resolved;  // every key with its value
+  std::string body_digest;
+  std::string request_id;
+  int workers = 1;
+  int priority = 0;
+  std::string run_namespace;
+  std::map<std::string, std::string> labels;
+  int64_t target_steps = 0;
+  int64_t target_tokens = 0;
+  int retries_max = 0;
+  std::chrono::microseconds retry_backoff{0};
+  std::chrono::microseconds retry_backoff_max{0};
+  int kind = 1;  // gp.v1.RunKind
+  std::string run_directory;
+  int keep_last = 1;
+  bool keep_best = true;
+  int threads_per_rank = 0;  // 0: what the slots of the first placement offer
+  int logical_shards = 1;
+  bool gpu = false;
+
+  bool operator==(const Submission&) const = default;
+};
+
+struct Placement {
+  int rank = 0;
+  NodeId node;
+  SlotId slot;
+
+  bool operator==(const Placement&) const = default;
+};
+
+struct Group {
+  std::vector<std::string> addresses;  // by rank
+  std::string secret;
+};
+
+// Complete, synced and recorded. Retired: no longer offered, its directory is being removed.
+struct SealedCheckpoint {
+  Epoch epoch = 0;
+  int64_t step = 0;
+  std::string directory;
+  std::string manifest_digest;
+  uint64_t size_bytes = 0;
+  std::optional<double> validation_loss;
+  bool final = false;
+  Timestamp sealed_at{};
+  bool retired = false;
+};
+
+struct Run {
+  RunId id;
+  std::shared_ptr<const Submission> submission;
+  uint64_t submitted_sequence = 0;
+  uint64_t changed_sequence = 0;
+
+  RunState state = RunState::kUnspecified;
+  std::string reason;  // never empty
+  Timestamp submitted_at{};
+  std::optional<Timestamp> started_at;
+  std::optional<Timestamp> finished_at;
+  Instant state_since{};  // volatile: when this process saw the state begin
+
+  Epoch epoch = 0;
+  std::vector<Placement> placement;  // of the newest epoch; in force while holds_slots
+  bool holds_slots = false;
+  uint64_t assigned_sequence = 0;    // of the newest event that changed what its nodes should run
+  std::optional<Group> group;
+  bool go = false;
+  int64_t resume_step = -1;
+  int threads_per_rank = 0;  // fixed by the first placement
+  std::string isa;
+
+  int failures = 0;             // in all
+  int failures_since_seal = 0;  // what retries_max counts
+  bool gave_up = false;
+  Timestamp failed_at{};
+  Timestamp retry_at{};
+
+  std::vector<SealedCheckpoint> checkpoints;  // by step, retired ones included
+
+  // The newest checkpoint that is not retired; null when there is none.
+  const SealedCheckpoint* LatestCheckpoint() const;
+  // The one with the lowest validation loss, the later one of equals; null when none was evaluated.
+  const SealedCheckpoint* BestCheckpoint() const;
+  const SealedCheckpoint* FindCheckpoint(int64_t step) const;
+};
+
+}  // namespace gp::coordinator

@@ -1,0 +1,48 @@
+// RunState: where a run is in its life, and which steps are allowed. Pure; thread-safe.
+#pragma once
+
+#include <string_view>
+
+namespace gp::coordinator {
+
+// Numbers are those of gp.v1.RunState.
+//
+//   SUBMITTED ─▶ QUEUED ─▶ STARTING ─▶ RUNNING ─▶ FINISHING ─▶ SUCCEEDED
+//                  │  ▲       │           │           │
+//                  │  └─ placed again     └──────┬────┘
+//                  │          │                  ▼
+//                  │          └───────────▶   BACKOFF ─▶ STARTING (next epoch)
+//                  ▼                             │
+//     any but terminal ─▶ CANCELLING ─▶ CANCELLED└─▶ FAILED (retries spent, or retrying cannot
+//     help)
+//
+// FINISHING: the final checkpoint is sealed, the ranks are leaving. A rank that fails then costs
+// nothing, so FINISHING leads to SUCCEEDED only. ADMITTED, RECONFIGURING, HOLDING, PAUSED and
+// PREEMPTED have their numbers on the wire and no transition yet.
+enum class RunState {
+  kUnspecified = 0,
+  kSubmitted = 1,
+  kQueued = 2,
+  kAdmitted = 3,
+  kStarting = 4,
+  kRunning = 5,
+  kReconfiguring = 6,
+  kHolding = 7,
+  kPaused = 8,
+  kPreempted = 9,
+  kBackoff = 10,
+  kFinishing = 11,
+  kSucceeded = 12,
+  kFailed = 13,
+  kCancelling = 14,
+  kCancelled = 15,
+};
+
+bool IsTerminal(RunState state);
+// Waiting for slots: SUBMITTED, QUEUED or BACKOFF.
+bool IsWaiting(RunState state);
+bool IsAllowed(RunState from, RunState to);
+// "running", as people and metrics read it.
+std::string_view Name(RunState state);
+
+}  // namespace gp::coordinator

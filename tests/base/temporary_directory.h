@@ -1,0 +1,33 @@
+// TemporaryDirectory: a fresh directory of a test, removed with everything in it at the end of its
+// scope. One owner.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "base/file.h"
+
+namespace gp {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() : path_(testing::TempDir() + "gp-XXXXXX") {
+    if (mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "mkdtemp " << path_;
+  }
+  ~TemporaryDirectory() {
+    const Status removed = RemoveTree(path_);
+    EXPECT_TRUE(removed.ok()) << removed;
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string File(const std::string& name) const { return JoinPath(path_, name); }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace gp

@@ -1,0 +1,266 @@
+// What every Communicator promises. An implementation instantiates it with a factory type:
+//
+//   struct Factory {
+//     // One communicator per rank; ranks run in threads of this process.
+//     static std::vector<std::unique_ptr<Communicator>> Make(int world_size, int logical_shards,
+//                                                            std::chrono::milliseconds timeout);
+//   };
+//   INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, CommunicatorContract, Factory);
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <latch>
+#include <random>
+#include <thread>
+
+#include "worker/engine/collectives/communicator.h"
+#include "worker/engine/collectives/reduction_order.h"
+#include "worker/engine/collectives/shard_plan.h"
+
+namespace gp::engine {
+
+inline constexpr int kWorldSizes[] = {1, 2, 3, 4, 5};
+inline constexpr int kLogicalShards = 8;
+
+using Group = std::vector<std::unique_ptr<Communicator>>;
+
+// Runs `body` once per rank, each in its own thread, and joins them.
+inline void OnEveryRank(Group& group, const std::function<void(Communicator&)>& body) {
+  std::vector<std::jthread> threads;
+  for (auto& member : group) threads.emplace_back([&] { body(*member); });
+}
+
+// The gradient of each logical shard.
+inline std::vector<std::vector<float>> RandomShards(size_t count, uint32_t seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal(0.0f, 1.0f);
+  std::vector<std::vector<float>> shards(kLogicalShards, std::vector<float>(count));
+  for (auto& shard : shards) {
+    for (float& value : shard) value = normal(generator);
+  }
+  return shards;
+}
+
+// The sum of the shards of [first, first + count) along the tree, by plain recursion.
+inline std::vector<float> PlainTree(const std::vector<std::vector<float>>& shards,
+                                    ShardRange node) {
+  if (node.count == 1) return shards[static_cast<size_t>(node.first)];
+  const int half = node.count / 2;
+  std::vector<float> left = PlainTree(shards, {node.first, half});
+  const std::vector<float> right = PlainTree(shards, {node.first + half, half});
+  for (size_t i = 0; i < left.size(); ++i) left[i] += right[i];
+  return left;
+}
+
+// What `member` contributes: the sum of each of its aligned subtrees.
+inline std::vector<std::vector<float>> PartialsOf(const Communicator& member,
+                                                  const std::vector<std::vector<float>>& shards) {
+  std::vector<std::vector<float>> partials;
+  const auto owned = OwnedShards(kLogicalShards, member.rank(), member.size());
+  for (const ShardRange& subtree : AlignedSubtrees(owned)) {
+    partials.push_back(PlainTree(shards, subtree));
+  }
+  return partials;
+}
+
+inline std::vector<std::span<float>> Spans(std::vector<std::vector<float>>& buffers) {
+  return {buffers.begin(), buffers.end()};
+}
+
+inline bool SameBits(std::span<const float> left, std::span<const float> right) {
+  return left.size() == right.size() &&
+         std::memcmp(left.data(), right.data(), left.size_bytes()) == 0;
+}
+
+template <typename Factory>
+class CommunicatorContract : public testing::Test {
+ protected:
+  static Group Make(int world_size,
+                    std::chrono::milliseconds timeout = std::chrono::milliseconds(60000)) {
+    return Factory::Make(world_size, kLogicalShards, timeout);
+  }
+};
+TYPED_TEST_SUITE_P(CommunicatorContract);
+
+TYPED_TEST_P(CommunicatorContract, KnowsItsPlace) {
+  for (const int world_size : kWorldSizes) {
+    const Group group = this->Make(world_size);
+    for (int rank = 0; rank < world_size; ++rank) {
+      EXPECT_EQ(group[static_cast<size_t>(rank)]->rank(), rank);
+      EXPECT_EQ(group[static_cast<size_t>(rank)]->size(), world_size);
+    }
+  }
+}
+
+TYPED_TEST_P(CommunicatorContract, SumsSmallIntegersExactly) {
+  for (const int world_size : kWorldSizes) {
+    Group group = this->Make(world_size);
+    OnEveryRank(group, [](Communicator& member) {
+      // Every shard is all ones, so that a subtree's sum is its size.
+      std::vector<std::vector<float>> shards(kLogicalShards, std::vector<float>(1000, 1.0f));
+      auto partials = PartialsOf(member, shards);
+      std::vector<float> sum(1000);
+      member.AllReduceTree(sum, Spans(partials));
+      EXPECT_EQ(sum, std::vector<float>(1000, kLogicalShards));
+    });
+  }
+}
+
+TYPED_TEST_P(CommunicatorContract, TheBitsOfASumAreThoseOfThePlainTreeForEveryWorldSize) {
+  constexpr uint32_t kSeed = 20;
+  // Nothing, less than a cache line, less than a block, and several blocks with a ragged end.
+  for (const size_t count : {0, 1, 7, 100, 40001, 300007}) {
+    const auto shards = RandomShards(count, kSeed);
+    const auto expected = PlainTree(shards, {0, kLogicalShards});
+    for (const int world_size : kWorldSizes) {
+      Group group = this->Make(world_size);
+      OnEveryRank(group, [&](Communicator& member) {
+        auto partials = PartialsOf(member, shards);
+        std::vector<float> sum(count);
+        member.AllReduceTree(sum, Spans(partials));
+        EXPECT_TRUE(SameBits(sum, expected)) << "seed " << kSeed << " world size " << world_size
+                                             << " count " << count << " rank " << member.rank();
+      });
+    }
+  }
+}
+
+TYPED_TEST_P(CommunicatorContract, TheSumMayReplaceTheFirstPartial) {
+  const auto shards = RandomShards(150001, 21);
+  const auto expected = PlainTree(shards, {0, kLogicalShards});
+  for (const int world_size : kWorldSizes) {
+    Group group = this->Make(world_size);
+    OnEveryRank(group, [&](Communicator& member) {
+      auto partials = PartialsOf(member, shards);
+      member.AllReduceTree(partials[0], Spans(partials));
+      EXPECT_TRUE(SameBits(partials[0], expected)) << "world size " << world_size;
+    });
+  }
+}
+
+TYPED_TEST_P(CommunicatorContract, TakesTheMaximumOfEachElement) {
+  for (const int world_size : kWorldSizes) {
+    Group group = this->Make(world_size);
+    OnEveryRank(group, [](Communicator& member) {
+      const double rank = member.rank();
+      std::vector<double> values = {rank, -rank, 7.5};
+      member.AllReduceMax(values);
+      EXPECT_EQ(values, (std::vector<double>{member.size() - 1.0, -0.0, 7.5}));
+    });
+  }
+}
+
+TYPED_TEST_P(CommunicatorContract, BroadcastsFromAnyRoot) {
+  for (const int world_size : kWorldSizes) {
+    Group group = this->Make(world_size);
+    OnEveryRank(group, [](Communicator& member) {
+      for (int root = 0; root < member.size(); ++root) {
+        std::vector<int> values(1000, member.rank());
+        member.Broadcast(std::as_writable_bytes(std::span(values)), root);
+        EXPECT_EQ(values, std::vector<int>(1000, root));
+      }
+    });
+  }
+}
+
+TYPED_TEST_P(CommunicatorContract, ManyCollectivesInARowDoNotMix) {
+  for (const int world_size : kWorldSizes) {
+    Group group = this->Make(world_size);
+    OnEveryRank(group, [](Communicator& member) {
+      for (int round = 0; round < 50; ++round) {
+        std::vector<std::vector<float>> shards(kLogicalShards, {static_cast<float>(round)});
+        auto partials = PartialsOf(member, shards);
+        member.AllReduceTree(partials[0], Spans(partials));
+        ASSERT_EQ(partials[0][0], static_cast<float>(round * kLogicalShards));
+        double largest = member.rank() + round;
+        member.AllReduceMax({&largest, 1});
+        ASSERT_EQ(largest, member.size() - 1 + round);
+        member.Barrier();
+      }
+    });
+  }
+}
+
+TYPED_TEST_P(CommunicatorContract, AbortEndsACallThatWaits) {
+  for (const int world_size : {2, 3, 5}) {
+    Group group = this->Make(world_size);
+    std::latch waiting(world_size);
+    std::jthread aborter([&] {
+      waiting.wait();
+      for (auto& member : group) member->Abort("a test says so");
+    });
+    OnEveryRank(group, [&](Communicator& member) {
+      waiting.count_down();
+      if (member.rank() == 0) return;  // so that the others wait
+      EXPECT_THROW(member.Barrier(), CollectiveError);
+    });
+  }
+}
+
+TYPED_TEST_P(CommunicatorContract, AnAbortedCallGivesTheReason) {
+  Group group = this->Make(2);
+  group[1]->Abort("a test says so");
+  try {
+    group[1]->Barrier();
+    ADD_FAILURE() << "the barrier passed without rank 0";
+  } catch (const CollectiveError& error) {
+    EXPECT_NE(std::string(error.what()).find("a test says so"), std::string::npos) << error.what();
+  }
+}
+
+TYPED_TEST_P(CommunicatorContract, AfterAbortEveryCallThrows) {
+  for (const int world_size : {1, 2}) {
+    Group group = this->Make(world_size);
+    for (auto& member : group) member->Abort("over");
+    OnEveryRank(group, [](Communicator& member) {
+      EXPECT_THROW(member.Barrier(), CollectiveError);
+      std::vector<std::vector<float>> shards(kLogicalShards, {1.0f});
+      auto partials = PartialsOf(member, shards);
+      EXPECT_THROW(member.AllReduceTree(partials[0], Spans(partials)), CollectiveError);
+      int number = 0;
+      EXPECT_THROW(member.Broadcast(std::as_writable_bytes(std::span(&number, 1)), 0),
+                   CollectiveError);
+    });
+  }
+}
+
+TYPED_TEST_P(CommunicatorContract, ADeadPeerIsNamed) {
+  for (const int world_size : {2, 3, 4}) {
+    Group group = this->Make(world_size);
+    group[1].reset();
+    std::vector<std::jthread> threads;
+    for (const size_t rank : {0, 2, 3}) {
+      if (rank >= group.size()) continue;
+      threads.emplace_back([&group, rank] {
+        std::vector<std::vector<float>> shards(kLogicalShards, std::vector<float>(100000, 1.0f));
+        auto partials = PartialsOf(*group[rank], shards);
+        try {
+          group[rank]->AllReduceTree(partials[0], Spans(partials));
+          ADD_FAILURE() << "the sum is complete without rank 1";
+        } catch (const CollectiveError& error) {
+          EXPECT_NE(std::string(error.what()).find("rank 1"), std::string::npos) << error.what();
+        }
+      });
+    }
+  }
+}
+
+TYPED_TEST_P(CommunicatorContract, APeerThatStaysAwayIsGivenUpAfterTheTimeout) {
+  Group group = this->Make(2, std::chrono::milliseconds(30));
+  std::vector<std::vector<float>> shards(kLogicalShards, std::vector<float>(10, 1.0f));
+  auto partials = PartialsOf(*group[0], shards);
+  EXPECT_THROW(group[0]->AllReduceTree(partials[0], Spans(partials)), CollectiveError);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(CommunicatorContract, KnowsItsPlace, SumsSmallIntegersExactly,
+                            TheBitsOfASumAreThoseOfThePlainTreeForEveryWorldSize,
+                            TheSumMayReplaceTheFirstPartial, TakesTheMaximumOfEachElement,
+                            BroadcastsFromAnyRoot, ManyCollectivesInARowDoNotMix,
+                            AbortEndsACallThatWaits, AnAbortedCallGivesTheReason,
+                            AfterAbortEveryCallThrows, ADeadPeerIsNamed,
+                            APeerThatStaysAwayIsGivenUpAfterTheTimeout);
+
+}  // namespace gp::engine

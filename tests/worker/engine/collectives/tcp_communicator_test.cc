@@ -1,0 +1,181 @@
+#include "worker/engine/collectives/tcp_communicator.h"
+
+#include <sys/socket.h>
+
+#include "worker/engine/collectives/communicator_contract.h"
+#include "worker/engine/collectives/tcp_handshake.h"
+
+namespace gp::engine {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLong{30000};
+
+SteadyTime Later() { return std::chrono::steady_clock::now() + kLong; }
+
+// Listeners for a group on loopback, and the options of its ranks.
+struct Places {
+  explicit Places(int world_size) {
+    for (int rank = 0; rank < world_size; ++rank) {
+      listeners.emplace_back("127.0.0.1");
+      addresses.push_back(listeners.back().address());
+    }
+  }
+
+  GroupOptions Options(int rank) const {
+    return {.run_id = "run",
+            .epoch = 3,
+            .rank = rank,
+            .logical_shards = kLogicalShards,
+            .addresses = addresses,
+            .secret = "secret",
+            .connect_timeout = kLong,
+            .timeout = kLong};
+  }
+  const TcpListener& listener(int rank) const { return listeners[static_cast<size_t>(rank)]; }
+
+  std::vector<TcpListener> listeners;
+  std::vector<std::string> addresses;
+};
+
+struct TcpFactory {
+  static Group Make(int world_size, int logical_shards, milliseconds timeout) {
+    const Places places(world_size);
+    Group group(static_cast<size_t>(world_size));
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < world_size; ++rank) {
+      threads.emplace_back([&, rank] {
+        GroupOptions options = places.Options(rank);
+        options.logical_shards = logical_shards;
+        options.timeout = timeout;
+        group[static_cast<size_t>(rank)] = TcpCommunicator::Connect(options, places.listener(rank));
+      });
+    }
+    threads.clear();
+    return group;
+  }
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, CommunicatorContract, TcpFactory);
+
+// Rank 0 of two forms its group while `visit` talks to its listener; then the real rank 1 comes.
+// Returns the strangers that rank 0 counted.
+int StrangersAfter(const std::function<void(const std::string& address)>& visit) {
+  const Places places(2);
+  std::unique_ptr<TcpCommunicator> first;
+  std::unique_ptr<TcpCommunicator> second;
+  std::jthread accepting([&] {
+    first = TcpCommunicator::Connect(places.Options(0), places.listener(0));
+    first->Barrier();
+  });
+  visit(places.addresses[0]);
+  second = TcpCommunicator::Connect(places.Options(1), places.listener(1));
+  second->Barrier();
+  accepting.join();
+  return first->strangers();
+}
+
+// Sends `bytes` and waits for the connection to be closed without an answer.
+void ExpectRefused(const std::string& address, std::span<const std::byte> bytes) {
+  const Socket socket = ConnectTo(address, Later(), {});
+  ASSERT_TRUE(SendAll(socket, bytes, Later(), {}));
+  shutdown(socket.fd(), SHUT_WR);
+  std::byte answer{};
+  EXPECT_FALSE(ReceiveAll(socket, {&answer, 1}, Later(), {}));
+}
+
+const Greeting kRight = {3, 1, 0, 2, kLogicalShards, "run", "secret"};
+
+TEST(TcpCommunicator, ClosesAndCountsStrangers) {
+  std::vector<Greeting> wrong(7, kRight);
+  wrong[0].secret = "Secret";
+  wrong[1].epoch = 2;
+  wrong[2].run_id = "another";
+  wrong[3].from_rank = 2;
+  wrong[4].to_rank = 1;
+  wrong[5].world_size = 3;
+  wrong[6].logical_shards = 4;
+  const int strangers = StrangersAfter([&](const std::string& address) {
+    for (const Greeting& greeting : wrong) ExpectRefused(address, EncodeGreeting(greeting));
+    ExpectRefused(address, std::as_bytes(std::span("GET / HTTP/1.1\r\n\r\n")));
+  });
+  EXPECT_EQ(strangers, 8);
+}
+
+TEST(TcpCommunicator, AGreetingCutAtAnyByteIsAStranger) {
+  const auto bytes = EncodeGreeting(kRight);
+  const int strangers = StrangersAfter([&](const std::string& address) {
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      ExpectRefused(address, std::span(bytes).first(size));
+    }
+  });
+  EXPECT_EQ(strangers, static_cast<int>(bytes.size()));
+}
+
+TEST(TcpCommunicator, ASilentVisitorHoldsNobodyUp) {
+  std::vector<Socket> silent;
+  const int strangers = StrangersAfter([&](const std::string& address) {
+    for (int i = 0; i < 3; ++i) silent.push_back(ConnectTo(address, Later(), {}));
+  });
+  EXPECT_EQ(strangers, 0);
+}
+
+TEST(TcpCommunicator, ARankWithAnotherSecretIsTurnedAway) {
+  const Places places(2);
+  GroupOptions patient = places.Options(0);
+  patient.connect_timeout = milliseconds(200);
+  std::jthread accepting([&] {
+    EXPECT_THROW(TcpCommunicator::Connect(patient, places.listener(0)), CollectiveError);
+  });
+  GroupOptions wrong = places.Options(1);
+  wrong.secret = "stale";
+  try {
+    TcpCommunicator::Connect(wrong, places.listener(1));
+    ADD_FAILURE() << "the group was formed";
+  } catch (const CollectiveError& error) {
+    EXPECT_NE(std::string(error.what()).find("rank 0"), std::string::npos) << error.what();
+  }
+}
+
+TEST(TcpCommunicator, NamesTheRankThatDoesNotCome) {
+  const Places places(3);
+  GroupOptions options = places.Options(0);
+  options.connect_timeout = milliseconds(30);
+  try {
+    TcpCommunicator::Connect(options, places.listener(0));
+    ADD_FAILURE() << "the group was formed";
+  } catch (const CollectiveError& error) {
+    EXPECT_NE(std::string(error.what()).find("rank 1"), std::string::npos) << error.what();
+  }
+}
+
+TEST(TcpCommunicator, AStopRequestEndsTheFormingOfAGroup) {
+  const Places places(2);
+  std::stop_source stop;
+  std::jthread stopper([&] { stop.request_stop(); });
+  EXPECT_THROW(TcpCommunicator::Connect(places.Options(0), places.listener(0), stop.get_token()),
+               CollectiveError);
+}
+
+TEST(TcpCommunicator, RanksInDifferentCollectivesNoticeIt) {
+  Group group = TcpFactory::Make(2, kLogicalShards, kLong);
+  OnEveryRank(group, [](Communicator& member) {
+    std::vector<double> values(member.rank() == 0 ? 1 : 2);
+    EXPECT_THROW(member.AllReduceMax(values), CollectiveError);
+    member.Abort("the other one may still wait");
+  });
+}
+
+TEST(TcpCommunicator, RefusesPartialsThatAreNotItsSubtrees) {
+  Group group = TcpFactory::Make(1, kLogicalShards, kLong);
+  std::vector<float> values(4);
+  EXPECT_THROW(group[0]->AllReduceTree(values, {values, values}), std::logic_error);
+}
+
+TEST(TcpCommunicator, RefusesFewerShardsThanRanks) {
+  EXPECT_THROW(TreePlan(2, 3, 0), std::logic_error);
+  EXPECT_THROW(TreePlan(6, 3, 0), std::logic_error);
+}
+
+}  // namespace
+}  // namespace gp::engine

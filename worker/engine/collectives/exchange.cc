@@ -1,0 +1,129 @@
+#include "worker/engine/collectives/exchange.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace gp::engine {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr size_t kPiecesPerCall = 16;
+
+struct Gathered {
+  std::array<iovec, kPiecesPerCall> entries;
+  size_t count = 0;
+};
+
+Gathered GatherOpen(const PieceQueue& queue) {
+  Gathered gathered;
+  size_t offset = queue.offset;
+  for (size_t i = queue.next; i < queue.open && gathered.count < kPiecesPerCall; ++i) {
+    const std::span<std::byte> piece = queue.pieces[i].subspan(offset);
+    gathered.entries[gathered.count++] = {piece.data(), piece.size()};
+    offset = 0;
+  }
+  return gathered;
+}
+
+void Consume(PieceQueue& queue, size_t byte_count) {
+  queue.offset += byte_count;
+  while (queue.next < queue.pieces.size() && queue.offset >= queue.pieces[queue.next].size()) {
+    queue.offset -= queue.pieces[queue.next++].size();
+  }
+}
+
+[[noreturn]] void PeerLost(const std::string& operation, const Lane& lane, const std::string& how) {
+  throw CollectiveError(operation + ": lost rank " + std::to_string(lane.rank) + ": " + how);
+}
+
+// Moves what one system call takes; true when something moved.
+bool Move(const std::string& operation, const Lane& lane, PieceQueue& queue, bool sending) {
+  Gathered gathered = GatherOpen(queue);
+  msghdr message{};
+  message.msg_iov = gathered.entries.data();
+  message.msg_iovlen = gathered.count;
+  const ssize_t count = sending ? sendmsg(lane.socket->fd(), &message, MSG_NOSIGNAL)
+                                : recvmsg(lane.socket->fd(), &message, 0);
+  if (count > 0) {
+    Consume(queue, static_cast<size_t>(count));
+    return true;
+  }
+  if (count == 0) PeerLost(operation, lane, "it closed the connection");
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return false;
+  PeerLost(operation, lane, std::strerror(errno));
+}
+
+std::vector<pollfd> PollSet(const std::vector<Lane>& lanes) {
+  std::vector<pollfd> set;
+  for (const Lane& lane : lanes) {
+    const bool active = !lane.in.done() || !lane.out.done();
+    const int events = (lane.in.movable() ? POLLIN : 0) | (lane.out.movable() ? POLLOUT : 0);
+    set.push_back({active ? lane.socket->fd() : -1, static_cast<short>(events), 0});
+  }
+  return set;
+}
+
+bool AllDone(const std::vector<Lane>& lanes) {
+  return std::all_of(lanes.begin(), lanes.end(),
+                     [](const Lane& lane) { return lane.in.done() && lane.out.done(); });
+}
+
+[[noreturn]] void TimedOut(const std::vector<Lane>& lanes, milliseconds timeout,
+                           const std::string& operation) {
+  for (const Lane& lane : lanes) {
+    if (lane.in.movable()) {
+      PeerLost(operation, lane, "it sent nothing for " + std::to_string(timeout.count()) + " ms");
+    }
+  }
+  for (const Lane& lane : lanes) {
+    if (lane.out.movable()) {
+      PeerLost(operation, lane, "it took nothing for " + std::to_string(timeout.count()) + " ms");
+    }
+  }
+  throw CollectiveError(operation + ": no progress");
+}
+
+// One round of system calls over the lanes that poll found ready; true when something moved.
+bool MoveReady(std::vector<Lane>& lanes, const std::vector<pollfd>& set,
+               const std::string& operation) {
+  bool moved = false;
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    const short ready = set[i].revents;
+    const bool broken = (ready & (POLLERR | POLLHUP)) != 0;
+    if (((ready & POLLIN) || broken) && lanes[i].in.movable()) {
+      moved |= Move(operation, lanes[i], lanes[i].in, /*sending=*/false);
+    }
+    if (((ready & POLLOUT) || broken) && lanes[i].out.movable()) {
+      moved |= Move(operation, lanes[i], lanes[i].out, /*sending=*/true);
+    }
+    if (broken && set[i].events == 0) PeerLost(operation, lanes[i], "the connection broke");
+  }
+  return moved;
+}
+
+}  // namespace
+
+void RunExchange(std::vector<Lane>& lanes, milliseconds timeout, const std::string& operation,
+                 const std::function<void()>& progressed) {
+  SteadyTime deadline = std::chrono::steady_clock::now() + timeout;
+  while (!AllDone(lanes)) {
+    std::vector<pollfd> set = PollSet(lanes);
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    const int wait = static_cast<int>(std::max<int64_t>(left.count(), 0));
+    const int ready = poll(set.data(), set.size(), wait);
+    if (ready == 0) TimedOut(lanes, timeout, operation);
+    if (ready > 0 && MoveReady(lanes, set, operation)) {
+      deadline = std::chrono::steady_clock::now() + timeout;
+      progressed();
+    }
+  }
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,47 @@
+// Exchange: moves bytes between this rank and its peers, in both directions and with all of them at
+// once, until each lane has moved all its pieces. What may move already is up to the caller, who is
+// told of progress and opens more. One thread calls; a severed socket ends it from outside.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "worker/engine/collectives/socket.h"
+
+namespace gp::engine {
+
+// Consecutive pieces of memory that pass through one direction of a connection. Pieces [0, open)
+// may move.
+struct PieceQueue {
+  std::vector<std::span<std::byte>> pieces;  // none is empty
+  size_t open = 0;
+  size_t next = 0;    // pieces [0, next) have moved entirely
+  size_t offset = 0;  // bytes of pieces[next] that have
+
+  void Add(std::span<std::byte> piece) {
+    if (!piece.empty()) pieces.push_back(piece);
+  }
+  void OpenAll() { open = pieces.size(); }
+  bool done() const { return next == pieces.size(); }
+  bool movable() const { return next < open; }
+};
+
+// One peer. A lane without pieces takes no part.
+struct Lane {
+  int rank = 0;
+  const Socket* socket = nullptr;
+  PieceQueue out;
+  PieceQueue in;
+};
+
+// Returns when every lane is done. `progressed` is called after bytes have moved. CollectiveError
+// names the peer that was lost, or that moved nothing for `timeout` while it was waited for;
+// `operation` begins the message.
+void RunExchange(std::vector<Lane>& lanes, std::chrono::milliseconds timeout,
+                 const std::string& operation, const std::function<void()>& progressed);
+
+}  // namespace gp::engine

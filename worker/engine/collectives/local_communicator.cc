@@ -1,0 +1,135 @@
+#include "worker/engine/collectives/local_communicator.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+
+#include "worker/engine/collectives/reduction_order.h"
+
+namespace gp::engine {
+namespace {
+
+// What the members of a group share: where they meet, and the buffers that they show each other
+// while they do.
+class Meeting {
+ public:
+  Meeting(int world_size, std::chrono::milliseconds timeout)
+      : rank_count(world_size), floats(rank_count), doubles(rank_count), timeout_(timeout) {}
+
+  // Returns when every member has called it; throws when the group is broken or a member stays
+  // away.
+  void Arrive(const char* operation) {
+    std::unique_lock lock(mutex_);
+    if (!broken_.empty()) throw CollectiveError(std::string(operation) + ": " + broken_);
+    const uint64_t round = round_;
+    if (++arrived_ == rank_count) {
+      arrived_ = 0;
+      ++round_;
+      changed_.notify_all();
+      return;
+    }
+    const auto met_or_broken = [&] { return round_ != round || !broken_.empty(); };
+    if (!changed_.wait_for(lock, timeout_, met_or_broken)) {
+      broken_ = "a rank did not arrive within the timeout";
+      changed_.notify_all();
+    }
+    if (round_ == round) throw CollectiveError(std::string(operation) + ": " + broken_);
+  }
+
+  void Break(const std::string& reason) {
+    std::lock_guard lock(mutex_);
+    if (broken_.empty()) broken_ = reason;
+    changed_.notify_all();
+  }
+
+  // Slot r is written by rank r before an Arrive and read by the others between that one and the
+  // next.
+  const size_t rank_count;
+  std::vector<std::vector<std::span<float>>> floats;
+  std::vector<std::span<double>> doubles;
+  std::span<std::byte> root_bytes;
+
+ private:
+  const std::chrono::milliseconds timeout_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t arrived_ = 0;
+  uint64_t round_ = 0;
+  std::string broken_;
+};
+
+class LocalCommunicator final : public Communicator {
+ public:
+  LocalCommunicator(std::shared_ptr<Meeting> meeting, int rank, int logical_shards)
+      : meeting_(std::move(meeting)),
+        rank_(rank),
+        order_(ReductionOrder(logical_shards, LeavesOfGroup(logical_shards, size()))) {}
+
+  ~LocalCommunicator() override { meeting_->Break("rank " + std::to_string(rank_) + " is gone"); }
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(meeting_->rank_count); }
+
+  void AllReduceTree(std::span<float> values,
+                     const std::vector<std::span<float>>& partials) override {
+    meeting_->floats[static_cast<size_t>(rank_)] = partials;
+    meeting_->Arrive("all-reduce");
+    std::vector<std::span<float>> leaves;
+    for (const auto& own : meeting_->floats) leaves.insert(leaves.end(), own.begin(), own.end());
+    // Each rank finishes the tree for its part of the elements, in place.
+    const auto ranks = meeting_->rank_count;
+    const size_t first = values.size() * static_cast<size_t>(rank_) / ranks;
+    const size_t end = values.size() * static_cast<size_t>(rank_ + 1) / ranks;
+    for (const Addition& addition : order_) {
+      AddInto(leaves[static_cast<size_t>(addition.into)].data() + first,
+              leaves[static_cast<size_t>(addition.from)].data() + first, end - first);
+    }
+    meeting_->Arrive("all-reduce");
+    if (values.data() != leaves[0].data()) {
+      std::memcpy(values.data(), leaves[0].data(), values.size_bytes());
+    }
+    meeting_->Arrive("all-reduce");
+  }
+
+  void AllReduceMax(std::span<double> values) override {
+    meeting_->doubles[static_cast<size_t>(rank_)] = values;
+    meeting_->Arrive("maximum");
+    std::vector<double> largest(values.begin(), values.end());
+    for (const auto& other : meeting_->doubles) {
+      for (size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], other[i]);
+    }
+    meeting_->Arrive("maximum");
+    std::copy(largest.begin(), largest.end(), values.begin());
+  }
+
+  void Broadcast(std::span<std::byte> bytes, int root) override {
+    if (rank_ == root) meeting_->root_bytes = bytes;
+    meeting_->Arrive("broadcast");
+    if (rank_ != root) std::memcpy(bytes.data(), meeting_->root_bytes.data(), bytes.size());
+    meeting_->Arrive("broadcast");
+  }
+
+  void Barrier() override { meeting_->Arrive("barrier"); }
+
+  void Abort(const std::string& reason) override { meeting_->Break("aborted: " + reason); }
+
+ private:
+  const std::shared_ptr<Meeting> meeting_;
+  const int rank_;
+  const std::vector<Addition> order_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Communicator>> MakeLocalGroup(int world_size, int logical_shards,
+                                                          std::chrono::milliseconds timeout) {
+  auto meeting = std::make_shared<Meeting>(world_size, timeout);
+  std::vector<std::unique_ptr<Communicator>> group;
+  for (int rank = 0; rank < world_size; ++rank) {
+    group.push_back(std::make_unique<LocalCommunicator>(meeting, rank, logical_shards));
+  }
+  return group;
+}
+
+}  // namespace gp::engine

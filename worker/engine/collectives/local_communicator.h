@@ -1,0 +1,18 @@
+// The Communicator of ranks that are threads of one process; for tests. The group is shared by its
+// members and dies with the last of them. Destroying a member that others still need counts as its
+// death.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "worker/engine/collectives/communicator.h"
+
+namespace gp::engine {
+
+// One communicator per rank, for one thread each.
+std::vector<std::unique_ptr<Communicator>> MakeLocalGroup(
+    int world_size, int logical_shards,
+    std::chrono::milliseconds timeout = std::chrono::minutes(2));
+
+}  // namespace gp::engine

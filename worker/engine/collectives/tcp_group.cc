@@ -1,0 +1,165 @@
+#include "worker/engine/collectives/tcp_group.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "worker/engine/collectives/tcp_handshake.h"
+
+namespace gp::engine {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A stranger that connects and says nothing holds one of these places for this long.
+constexpr size_t kGuestsMax = 64;
+constexpr milliseconds kGreetingTimeout{5000};
+constexpr milliseconds kAcceptSlice{20};
+
+// An accepted connection whose greeting is still arriving.
+struct Guest {
+  Socket socket;
+  SteadyTime deadline;
+  std::vector<std::byte> received;
+  size_t expected = kGreetingHeaderBytes;
+};
+
+enum class Arrival { kIncomplete, kComplete, kRefused };
+
+// Reads what has arrived of the greeting, never beyond its end: what follows belongs to the
+// collectives.
+Arrival ReadGreeting(Guest& guest) {
+  while (guest.received.size() < guest.expected) {
+    std::array<std::byte, kGreetingHeaderBytes + kGreetingBodyBytesMax> buffer;
+    const size_t wanted = guest.expected - guest.received.size();
+    const ssize_t count = recv(guest.socket.fd(), buffer.data(), wanted, 0);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return Arrival::kIncomplete;
+    if (count <= 0) return Arrival::kRefused;
+    guest.received.insert(guest.received.end(), buffer.begin(), buffer.begin() + count);
+    if (guest.received.size() == kGreetingHeaderBytes) {
+      const auto body = DecodeGreetingHeader(std::span<const std::byte, kGreetingHeaderBytes>(
+          guest.received.data(), kGreetingHeaderBytes));
+      if (!body) return Arrival::kRefused;
+      guest.expected += *body;
+    }
+  }
+  return Arrival::kComplete;
+}
+
+class Mesh {
+ public:
+  Mesh(const GroupOptions& options, const TcpListener& listener, const std::stop_token& stop)
+      : options_(options),
+        listener_(listener),
+        stop_(stop),
+        deadline_(std::chrono::steady_clock::now() + options.connect_timeout) {
+    group_.peers.resize(options.addresses.size());
+  }
+
+  TcpGroup Connect() {
+    for (int rank = 0; rank < options_.rank; ++rank) CallLowerRank(rank);
+    missing_ = static_cast<int>(group_.peers.size()) - options_.rank - 1;
+    while (missing_ > 0) {
+      CheckTime();
+      WaitReady(listener_.fd(), POLLIN, std::chrono::steady_clock::now() + kAcceptSlice, stop_);
+      AdmitGuests();
+      std::erase_if(guests_, [this](Guest& guest) { return Settle(guest); });
+    }
+    return std::move(group_);
+  }
+
+ private:
+  void CallLowerRank(int rank) {
+    const std::string& address = options_.addresses[static_cast<size_t>(rank)];
+    Socket socket = ConnectTo(address, deadline_, stop_);
+    std::array<std::byte, kAnswerBytes> answer{};
+    if (!SendAll(socket, EncodeGreeting(GreetingTo(rank)), deadline_, stop_) ||
+        !ReceiveAll(socket, answer, deadline_, stop_) ||
+        !AnswerIs(answer, options_.epoch, static_cast<uint32_t>(rank))) {
+      throw CollectiveError("rank " + std::to_string(rank) + " at " + address +
+                            " did not accept this rank into epoch " +
+                            std::to_string(options_.epoch));
+    }
+    group_.peers[static_cast<size_t>(rank)] = std::move(socket);
+  }
+
+  Greeting GreetingTo(int rank) const {
+    return {options_.epoch,
+            static_cast<uint32_t>(options_.rank),
+            static_cast<uint32_t>(rank),
+            static_cast<uint32_t>(options_.addresses.size()),
+            static_cast<uint32_t>(options_.logical_shards),
+            options_.run_id,
+            options_.secret};
+  }
+
+  void AdmitGuests() {
+    while (guests_.size() < kGuestsMax) {
+      auto socket = listener_.Accept();
+      if (!socket) return;
+      guests_.push_back(
+          {std::move(*socket), std::chrono::steady_clock::now() + kGreetingTimeout, {}});
+    }
+  }
+
+  // True when the guest is no longer one: it became a peer or was closed.
+  bool Settle(Guest& guest) {
+    const Arrival arrival = ReadGreeting(guest);
+    if (arrival == Arrival::kIncomplete && std::chrono::steady_clock::now() < guest.deadline) {
+      return false;
+    }
+    if (arrival != Arrival::kComplete || !Seat(guest)) ++group_.strangers;
+    return true;
+  }
+
+  bool Seat(Guest& guest) {
+    const auto greeting =
+        DecodeGreetingBody(std::span(guest.received).subspan(kGreetingHeaderBytes));
+    if (!greeting || !IsMissingPeer(*greeting)) return false;
+    const auto answer = EncodeAnswer(options_.epoch, static_cast<uint32_t>(options_.rank));
+    if (!SendAll(guest.socket, answer, deadline_, stop_)) return false;
+    group_.peers[greeting->from_rank] = std::move(guest.socket);
+    --missing_;
+    return true;
+  }
+
+  bool IsMissingPeer(const Greeting& greeting) const {
+    const Greeting expected = GreetingTo(0);
+    return SecretsEqual(greeting.secret, options_.secret) && greeting.run_id == options_.run_id &&
+           greeting.epoch == options_.epoch && greeting.world_size == expected.world_size &&
+           greeting.logical_shards == expected.logical_shards &&
+           greeting.to_rank == static_cast<uint32_t>(options_.rank) &&
+           greeting.from_rank > greeting.to_rank && greeting.from_rank < greeting.world_size &&
+           !group_.peers[greeting.from_rank].valid();
+  }
+
+  void CheckTime() const {
+    if (stop_.stop_requested()) throw CollectiveError("forming the group was aborted");
+    if (std::chrono::steady_clock::now() < deadline_) return;
+    size_t rank = static_cast<size_t>(options_.rank) + 1;
+    while (group_.peers[rank].valid()) ++rank;
+    throw CollectiveError("rank " + std::to_string(rank) + " at " + options_.addresses[rank] +
+                          " did not connect within " +
+                          std::to_string(options_.connect_timeout.count()) + " ms");
+  }
+
+  const GroupOptions& options_;
+  const TcpListener& listener_;
+  const std::stop_token& stop_;
+  const SteadyTime deadline_;
+  TcpGroup group_;
+  std::vector<Guest> guests_;
+  int missing_ = 0;
+};
+
+}  // namespace
+
+TcpGroup ConnectTcpGroup(const GroupOptions& options, const TcpListener& listener,
+                         const std::stop_token& stop) {
+  return Mesh(options, listener, stop).Connect();
+}
+
+}  // namespace gp::engine

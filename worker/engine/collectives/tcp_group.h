@@ -1,0 +1,25 @@
+// How the ranks of an epoch find each other: every rank connects to all lower ones and accepts all
+// higher ones. One thread calls.
+#pragma once
+
+#include <stop_token>
+#include <vector>
+
+#include "worker/engine/collectives/communicator.h"
+#include "worker/engine/collectives/socket.h"
+
+namespace gp::engine {
+
+struct TcpGroup {
+  std::vector<Socket> peers;  // by rank; the own place is not valid
+  int strangers = 0;          // connections that were closed because they were not of this epoch
+};
+
+// Connects the full mesh. `listener` is the one behind options.addresses[options.rank]. Anything
+// but the greeting of a missing higher rank of this run and epoch, with the secret, is closed and
+// counted. CollectiveError after options.connect_timeout, names the rank that is missing; also when
+// `stop` is requested.
+TcpGroup ConnectTcpGroup(const GroupOptions& options, const TcpListener& listener,
+                         const std::stop_token& stop);
+
+}  // namespace gp::engine
