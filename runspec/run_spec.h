@@ -1,6 +1,6 @@
-// RunSpec: a run file after presets, overrides and defaults were applied; every field has its value. The keys, their
-// ranges, units, defaults and texts are one table in runspec/schema.cc; this struct holds the result. A value; copy
-// freely.
+// RunSpec: a run file after presets, overrides and defaults were applied; every field has its
+// value. The keys, their ranges, units, defaults and texts are one table in runspec/schema.cc; this
+// struct holds the result. A value; copy freely.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,21 @@
 
 namespace gp::runspec {
 
-enum class Precision { kFp32, kBf16 };          // compute; master weights, gradients and AdamW are fp32 always
+enum class Precision {
+  kFp32,
+  kBf16
+};  // compute; master weights, gradients and AdamW are fp32 always
 enum class EngineKind { kReference, kEager, kFused };
-enum class BatchOrder { kRandom, kSequential }; // windows at keyed random offsets (nanoGPT) | consecutive (llm.c)
+enum class BatchOrder {
+  kRandom,
+  kSequential
+};  // windows at keyed random offsets (nanoGPT) | consecutive (llm.c)
 enum class ScheduleKind { kCosine, kLinear, kConstant, kWsd };
 enum class WarmupForm { kNanoGpt, kBuildNanoGpt };  // (it+1)/(warmup+1) | (it+1)/warmup
-enum class InitKind { kNormal, kTorch };  // keyed normal(0, 0.02) | LibTorch's generator in nanoGPT's draw order
+enum class InitKind {
+  kNormal,
+  kTorch
+};  // keyed normal(0, 0.02) | LibTorch's generator in nanoGPT's draw order
 
 struct DataSpec {
   std::vector<std::string> text;   // text files; exclusive with train
@@ -28,21 +37,27 @@ struct DataSpec {
   std::string tokenizer = "bytes";  // bytes | chars | gpt2
   double val_fraction = 0.1;        // of the text, from its end
   BatchOrder order = BatchOrder::kRandom;
+
+  bool operator==(const DataSpec&) const = default;
 };
 
 struct ResourceSpec {
-  int workers = 1;       // ranks
-  int min_workers = 0;   // 0: workers
-  int max_workers = 0;   // 0: workers; the logical shards V follow from it
+  int workers = 1;      // ranks
+  int min_workers = 0;  // 0: workers
+  int max_workers = 0;  // 0: workers; the logical shards V follow from it
   int gpus = 0;
   std::string device = "cpu";  // cpu | gpu | auto
   int threads = 0;             // per rank; 0: what the slot offers
+
+  bool operator==(const ResourceSpec&) const = default;
 };
 
 struct BatchSpec {
   int64_t micro_batch = 8;   // sequences a rank's forward sees at once
   int64_t sequence = 128;    // T, tokens
   int64_t total_tokens = 0;  // a step, over all shards; 0: V * micro_batch * sequence
+
+  bool operator==(const BatchSpec&) const = default;
 };
 
 struct OptimizerSpec {
@@ -52,6 +67,8 @@ struct OptimizerSpec {
   double eps = 1e-8;
   double weight_decay = 0.1;
   double grad_clip = 1.0;  // 0: off
+
+  bool operator==(const OptimizerSpec&) const = default;
 };
 
 struct ScheduleSpec {
@@ -60,22 +77,31 @@ struct ScheduleSpec {
   WarmupForm warmup_form = WarmupForm::kNanoGpt;
   double min_lr_ratio = 0.1;  // of optimizer.lr
   int64_t decay_steps = 0;    // 0: budget.steps
+
+  bool operator==(const ScheduleSpec&) const = default;
 };
 
 struct BudgetSpec {
   int64_t steps = 0;
   int64_t tokens = 0;
-  std::chrono::nanoseconds wall_time{0};  // turned once, after calibration, into a stored step budget
+  std::chrono::nanoseconds wall_time{
+      0};  // turned once, after calibration, into a stored step budget
+
+  bool operator==(const BudgetSpec&) const = default;
 };
 
 struct EngineSpec {
   EngineKind kind = EngineKind::kFused;
   InitKind init = InitKind::kNormal;
+
+  bool operator==(const EngineSpec&) const = default;
 };
 
 struct EvalSpec {
   int64_t every_steps = 0;  // 0: only at the end
   int64_t batches = 0;      // 0: the whole validation split, once, non-overlapping windows
+
+  bool operator==(const EvalSpec&) const = default;
 };
 
 struct SampleSpec {
@@ -84,23 +110,31 @@ struct SampleSpec {
   int64_t max_tokens = 200;
   double temperature = 0.8;
   int64_t top_k = 200;
+
+  bool operator==(const SampleSpec&) const = default;
 };
 
 struct CheckpointSpec {
   int64_t every_steps = 0;  // 0: only at the end
   int keep_last = 2;
-  bool keep_best = true;    // the one with the lowest validation loss
+  bool keep_best = true;  // the one with the lowest validation loss
+
+  bool operator==(const CheckpointSpec&) const = default;
 };
 
 struct StabilitySpec {
   bool skip_nonfinite = true;
   int64_t consecutive_skips_max = 10;
+
+  bool operator==(const StabilitySpec&) const = default;
 };
 
 struct RetrySpec {
   int max = 20;
   std::chrono::nanoseconds backoff = std::chrono::milliseconds(500);
   std::chrono::nanoseconds backoff_max = std::chrono::seconds(30);
+
+  bool operator==(const RetrySpec&) const = default;
 };
 
 struct RunSpec {
@@ -109,7 +143,7 @@ struct RunSpec {
   std::string kind = "train";
   std::string preset;
   ModelShape model;
-  bool vocabulary_auto = true;   // model.vocab: auto, taken from the tokenizer when the data is read
+  bool vocabulary_auto = true;  // model.vocab: auto, taken from the tokenizer when the data is read
   int64_t pad_vocab_to = 1;
   DataSpec data;
   ResourceSpec resources;
@@ -129,6 +163,8 @@ struct RunSpec {
   std::map<std::string, std::string> labels;
   uint64_t seed = 1337;
   bool deterministic = true;
+
+  bool operator==(const RunSpec&) const = default;
 };
 
 // The batch, cut: total_tokens = shards * accumulation * micro_batch * sequence.
@@ -136,6 +172,8 @@ struct BatchPlan {
   int logical_shards = 1;    // V: the smallest power of two >= the largest allowed world size
   int64_t accumulation = 1;  // micro-batches a shard sums in one step
   int64_t tokens_per_step = 0;
+
+  bool operator==(const BatchPlan&) const = default;
 };
 
 }  // namespace gp::runspec

@@ -1,0 +1,19 @@
+// Counts as people write them: 2000, 50_000, 0.5M, 10B, 1e6, 2^19. Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace gp::runspec {
+
+// The whole number that `text` means, or nothing when it is none or does not fit. Suffixes are
+// powers of 1000: k, M, B (or G), T; underscores separate digits; a fraction or exponent must come
+// out whole.
+std::optional<int64_t> ParseCount(std::string_view text);
+
+// For people: "524,288".
+std::string FormatCount(int64_t count);
+
+}  // namespace gp::runspec

@@ -1,0 +1,24 @@
+// What no single key can tell: combinations that cannot work, and those that work but surprise.
+// Pure; thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runspec/run_spec.h"
+
+namespace gp::runspec {
+
+struct CrossProblem {
+  std::vector<std::string>
+      keys;  // the most telling first; the first one that somebody wrote is pointed at
+  std::string message;
+  std::string hint;
+};
+
+// Nothing of these can train. REQUIRES: every value is in its own range.
+std::vector<CrossProblem> CrossCheck(const RunSpec& spec);
+
+std::vector<CrossProblem> CrossWarnings(const RunSpec& spec);
+
+}  // namespace gp::runspec

@@ -1,0 +1,317 @@
+#include "runspec/run_file.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/check.h"
+#include "base/file.h"
+#include "base/nearest_word.h"
+#include "base/yaml_reader.h"
+#include "runspec/batch_plan.h"
+#include "runspec/cross_check.h"
+#include "runspec/preset.h"
+#include "runspec/schema.h"
+#include "runspec/value_reader.h"
+
+namespace gp::runspec {
+namespace {
+
+// Where a value was written; `text` is the source's whole text, for the excerpt.
+struct Place {
+  std::string source;
+  std::string_view text;
+  YamlMark mark;
+  int width = 1;
+};
+
+ConfigProblem ProblemAt(const Place& place, std::string key, std::string message,
+                        std::string hint) {
+  ConfigProblem problem;
+  problem.source = place.source;
+  problem.line = place.text.empty() ? 0 : place.mark.line;
+  problem.column = place.text.empty() ? 0 : place.mark.column;
+  problem.width = place.width;
+  problem.key = std::move(key);
+  problem.message = std::move(message);
+  problem.hint = std::move(hint);
+  if (problem.line > 0) problem.source_line = LineOf(place.text, problem.line);
+  return problem;
+}
+
+std::string Leaf(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+// The key that was probably meant: one that other tools call so, one with this last word elsewhere
+// in the tree, or the nearest by spelling among the siblings and then among all keys.
+std::string SuggestKey(const std::string& path) {
+  std::vector<std::string> all, siblings, groups;
+  const std::string leaf = Leaf(path);
+  const std::string parent = path.substr(0, path.size() - leaf.size());
+  std::string elsewhere;
+  for (const Field& field : Schema()) {
+    if (std::find(field.also.begin(), field.also.end(), leaf) != field.also.end() &&
+        (parent.empty() || field.path.starts_with(parent))) {
+      return field.path;
+    }
+    if (elsewhere.empty() && Leaf(field.path) == leaf) elsewhere = field.path;
+    all.push_back(field.path);
+    const bool sibling = field.path.starts_with(parent) &&
+                         Leaf(field.path).size() + parent.size() == field.path.size();
+    if (sibling) siblings.push_back(field.path);
+    const size_t dot = field.path.find('.');
+    if (parent.empty() && dot != std::string::npos) siblings.push_back(field.path.substr(0, dot));
+  }
+  if (const auto near = NearestWord(leaf, [&] {
+        std::vector<std::string> leaves;
+        for (const std::string& sibling : siblings) leaves.push_back(Leaf(sibling));
+        return leaves;
+      }())) {
+    return parent + *near;
+  }
+  if (!elsewhere.empty()) return elsewhere;
+  for (const Field& field : Schema()) {
+    if (std::find(field.also.begin(), field.also.end(), leaf) != field.also.end())
+      return field.path;
+  }
+  return NearestWord(path, all).value_or("");
+}
+
+std::string DidYouMean(const std::string& path) {
+  const std::string suggestion = SuggestKey(path);
+  return suggestion.empty() ? "" : fmt::format("did you mean '{}'?", suggestion);
+}
+
+class Loader {
+ public:
+  Loader(const LoadOptions& options, RunFileResult& result) : options_(options), result_(result) {}
+
+  void Load(std::string_view text, const std::string& source,
+            const std::vector<std::string>& overrides) {
+    const YamlNode root = Parse(text, source);
+    ApplyPreset(PresetOf(root, overrides));
+    source_ = source;
+    text_ = text;
+    base_directory_ = options_.base_directory;
+    DropWhatTheFileReplaces(root);
+    ApplyMap(root, "");
+    for (const std::string& entry : overrides) ApplyOverride(entry);
+    Finish();
+  }
+
+ private:
+  YamlNode Parse(std::string_view text, const std::string& source) {
+    auto parsed = ParseYaml(text, source);
+    if (auto* problem = std::get_if<ConfigProblem>(&parsed)) {
+      result_.problems.push_back(std::move(*problem));
+      return {};
+    }
+    return std::get<YamlNode>(std::move(parsed));
+  }
+
+  static std::string PresetOf(const YamlNode& root, const std::vector<std::string>& overrides) {
+    std::string name;
+    if (const YamlNode* preset = root.Find("preset")) name = preset->scalar;
+    for (const std::string& entry : overrides) {
+      if (entry.starts_with("preset=")) name = entry.substr(7);
+    }
+    return name;
+  }
+
+  // An unknown name is reported where the file's `preset` key is read.
+  void ApplyPreset(const std::string& name) {
+    text_ = PresetText(name);
+    if (text_.empty()) return;
+    source_ = "preset " + name;
+    ApplyMap(Parse(text_, source_), "");
+    GP_CHECK(result_.problems.empty(), "preset {}: {}", name, result_.problems[0].message);
+    // Cross checks blame the `preset` key, not the preset's own lines.
+    places_.clear();
+  }
+
+  // A file that says how the run ends, or what it learns from, means that instead of the preset's
+  // way.
+  void DropWhatTheFileReplaces(const YamlNode& root) {
+    const YamlNode* budget = root.Find("budget");
+    if (budget != nullptr && !budget->entries.empty()) spec_.budget = {};
+  }
+
+  Place PlaceOf(YamlMark mark, int width) const { return {source_, text_, mark, width}; }
+
+  void Report(const Place& place, const std::string& key, std::string message,
+              std::string hint = "") {
+    result_.problems.push_back(ProblemAt(place, key, std::move(message), std::move(hint)));
+  }
+
+  void ApplyMap(const YamlNode& node, const std::string& prefix) {
+    if (node.kind == YamlNode::Kind::kNull) return;
+    if (node.kind != YamlNode::Kind::kMap) {
+      Report(PlaceOf(node.mark, 1), prefix,
+             prefix.empty()
+                 ? fmt::format("a run file is a map of keys, not {}", Describe(node.kind))
+                 : fmt::format("{} is a group of keys, not {}", prefix, Describe(node.kind)),
+             "gpctl explain lists the keys");
+      return;
+    }
+    std::map<std::string, int> seen;
+    for (const YamlEntry& entry : node.entries) {
+      const std::string path = prefix.empty() ? entry.key : prefix + "." + entry.key;
+      const Place place = PlaceOf(entry.key_mark, static_cast<int>(entry.key.size()));
+      const auto [first, fresh] = seen.emplace(entry.key, entry.key_mark.line);
+      if (!fresh) {
+        Report(place, path, fmt::format("'{}' is given twice", path),
+               fmt::format("first on line {}; keep one", first->second));
+        continue;
+      }
+      ApplyEntry(path, place, entry.value);
+    }
+  }
+
+  void ApplyEntry(const std::string& path, const Place& place, const YamlNode& value) {
+    if (const Field* field = FindField(path)) {
+      ApplyValue(*field, place, value);
+    } else if (IsGroup(path)) {
+      places_[path] = place;
+      ApplyMap(value, path);
+    } else {
+      Report(place, path, fmt::format("unknown key '{}'", path), DidYouMean(path));
+    }
+  }
+
+  void ApplyValue(const Field& field, const Place& key_place, const YamlNode& value) {
+    if (auto problem = ReadValue(field, value, spec_)) {
+      const bool inside = key_place.text.empty() || problem->mark.line == 0;
+      const Place place = inside ? key_place : PlaceOf(problem->mark, problem->width);
+      Report(place, field.path, std::move(problem->message), std::move(problem->hint));
+      return;
+    }
+    ResolvePaths(field);
+    const int width =
+        value.kind == YamlNode::Kind::kScalar ? static_cast<int>(value.scalar.size()) : 1;
+    places_[field.path] = key_place.text.empty() ? key_place : PlaceOf(value.mark, width);
+  }
+
+  void ResolvePaths(const Field& field) {
+    if (!field.is_path || base_directory_.empty()) return;
+    auto* paths = std::get<std::vector<std::string>*>(field.slot(spec_));
+    for (std::string& path : *paths) path = AbsolutePath(path, base_directory_);
+  }
+
+  void ApplyOverride(const std::string& entry) {
+    const size_t equals = entry.find('=');
+    const std::string path = entry.substr(0, equals);
+    const Place place{"--set " + path, "", {}, 1};
+    if (equals == std::string::npos || equals == 0) {
+      Report({"--set", "", {}, 1}, "", fmt::format("'{}' is not of the form key=value", entry),
+             "write it like --set optimizer.lr=6e-4");
+      return;
+    }
+    base_directory_ = options_.override_directory;
+    const std::string value = entry.substr(equals + 1);
+    if (const Field* field = FindField(path)) {
+      ApplyOverrideValue(*field, place, value);
+    } else if (path.starts_with("labels.")) {
+      spec_.labels[path.substr(7)] = value;
+    } else if (IsGroup(path)) {
+      Report(place, path, fmt::format("'{}' is a group of keys", path),
+             fmt::format("set one of them: gpctl explain {}", path));
+    } else {
+      Report(place, path, fmt::format("unknown key '{}'", path), DidYouMean(path));
+    }
+  }
+
+  void ApplyOverrideValue(const Field& field, const Place& place, const std::string& value) {
+    if (std::holds_alternative<std::string*>(field.slot(spec_))) {
+      YamlNode node;
+      node.kind = YamlNode::Kind::kScalar;
+      node.scalar = value;
+      ApplyValue(field, place, node);
+      return;
+    }
+    auto parsed = ParseYaml(value, place.source);
+    if (std::holds_alternative<ConfigProblem>(parsed)) {
+      Report(place, field.path,
+             fmt::format("{} must be {}, not '{}'", field.path, Expectation(field), value));
+      return;
+    }
+    ApplyValue(field, place, std::get<YamlNode>(parsed));
+  }
+
+  void Finish() {
+    if (!result_.problems.empty()) return;
+    for (const CrossProblem& found : CrossCheck(spec_)) {
+      result_.problems.push_back(Locate(found));
+    }
+    if (!result_.problems.empty()) return;
+    for (const CrossProblem& found : CrossWarnings(spec_)) {
+      result_.warnings.push_back(Locate(found));
+    }
+    FillDerived();
+    result_.spec = spec_;
+  }
+
+  // Points at the first of the keys that somebody wrote, else at the top of the file.
+  ConfigProblem Locate(const CrossProblem& found) const {
+    for (const std::string& key : found.keys) {
+      const auto place = places_.find(key);
+      if (place != places_.end()) return ProblemAt(place->second, key, found.message, found.hint);
+    }
+    return ProblemAt({source_, "", {}, 1}, found.keys[0], found.message, found.hint);
+  }
+
+  void FillDerived() {
+    ResourceSpec& resources = spec_.resources;
+    if (resources.min_workers == 0) resources.min_workers = resources.workers;
+    if (resources.max_workers == 0) resources.max_workers = resources.workers;
+    spec_.batch.total_tokens = PlanBatch(spec_)->tokens_per_step;
+    if (spec_.vocabulary_auto)
+      spec_.model.vocabulary = spec_.data.tokenizer == "gpt2" ? 50257 : 256;
+    const int64_t multiple = spec_.pad_vocab_to;
+    spec_.model.vocabulary_padded = (spec_.model.vocabulary + multiple - 1) / multiple * multiple;
+  }
+
+  const LoadOptions& options_;
+  RunFileResult& result_;
+  RunSpec spec_;
+  std::map<std::string, Place> places_;  // by path; where each written value stands
+  std::string source_;
+  std::string_view text_;
+  std::string base_directory_;
+};
+
+}  // namespace
+
+RunFileResult LoadRunFile(std::string_view text, const std::string& source_name,
+                          const std::vector<std::string>& overrides, const LoadOptions& options) {
+  RunFileResult result;
+  Loader(options, result).Load(text, source_name, overrides);
+  return result;
+}
+
+std::string ResolvedYaml(const RunSpec& spec) {
+  std::string text, open_group;
+  for (const Field& field : Schema()) {
+    const size_t dot = field.path.find('.');
+    const std::string group = dot == std::string::npos ? "" : field.path.substr(0, dot);
+    // An empty preset is no preset; every other key has a value to show.
+    if (field.path == "preset" && spec.preset.empty()) continue;
+    if (!group.empty() && group != open_group) text += group + ":\n";
+    open_group = group;
+    text += group.empty() ? "" : "  ";
+    text += Leaf(field.path) + ": " + FormatValue(field, spec) + "\n";
+  }
+  return text;
+}
+
+Status ApplyVocabulary(int64_t tokenizer_vocabulary, RunSpec& spec) {
+  if (spec.vocabulary_auto) spec.model.vocabulary = tokenizer_vocabulary;
+  if (spec.model.vocabulary < tokenizer_vocabulary) {
+    return InvalidArgument(
+        "model.vocab {} is smaller than the {} ids of the {} tokenizer; write model.vocab: auto",
+        spec.model.vocabulary, tokenizer_vocabulary, spec.data.tokenizer);
+  }
+  const int64_t multiple = spec.pad_vocab_to;
+  spec.model.vocabulary_padded = (spec.model.vocabulary + multiple - 1) / multiple * multiple;
+  return OkStatus();
+}
+
+}  // namespace gp::runspec

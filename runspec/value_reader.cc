@@ -1,0 +1,169 @@
+#include "runspec/value_reader.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "base/duration.h"
+#include "base/nearest_word.h"
+#include "runspec/count.h"
+
+namespace gp::runspec {
+namespace {
+
+using Problem = std::optional<ValueProblem>;
+
+template <typename T>
+std::optional<T> ParseNumber(const std::string& text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+struct Reader {
+  const Field& field;
+  const YamlNode& node;
+
+  std::string Shown() const {
+    if (node.kind != YamlNode::Kind::kScalar) return std::string(Describe(node.kind));
+    return fmt::format("'{}'", node.scalar);
+  }
+
+  Problem Wrong(std::string hint = "") const { return Wrong(node, Shown(), std::move(hint)); }
+
+  Problem Wrong(const YamlNode& at, const std::string& shown, std::string hint = "") const {
+    const int width = at.kind == YamlNode::Kind::kScalar
+                          ? static_cast<int>(at.scalar.size()) + (at.quoted ? 2 : 0)
+                          : 1;
+    return ValueProblem{at.mark, width,
+                        fmt::format("{} must be {}, not {}", field.path, Expectation(field), shown),
+                        std::move(hint)};
+  }
+
+  bool IsPlainScalar() const { return node.kind == YamlNode::Kind::kScalar && !node.quoted; }
+
+  bool InRange(double value) const {
+    if (field.min_excluded ? value <= field.min : value < field.min) return false;
+    return value <= field.max;
+  }
+
+  template <typename Integer>
+  Problem ReadInteger(Integer* target) const {
+    if (!IsPlainScalar()) return Wrong();
+    const auto count = ParseCount(node.scalar);
+    if (!count || !InRange(static_cast<double>(*count))) return Wrong();
+    *target = static_cast<Integer>(*count);
+    return std::nullopt;
+  }
+
+  Problem operator()(int* target) const { return ReadInteger(target); }
+  Problem operator()(int64_t* target) const { return ReadInteger(target); }
+  Problem operator()(uint64_t* target) const {
+    if (!IsPlainScalar()) return Wrong();
+    // A seed may use all 64 bits, more than a count has.
+    if (const auto whole = ParseNumber<uint64_t>(node.scalar)) {
+      *target = *whole;
+      return std::nullopt;
+    }
+    return ReadInteger(target);
+  }
+  Problem operator()(double* target) const {
+    if (!IsPlainScalar()) return Wrong();
+    const auto number = ParseNumber<double>(node.scalar);
+    if (!number || !std::isfinite(*number) || !InRange(*number)) return Wrong();
+    *target = *number;
+    return std::nullopt;
+  }
+  Problem operator()(bool* target) const {
+    if (!IsPlainScalar() || (node.scalar != "true" && node.scalar != "false")) return Wrong();
+    *target = node.scalar == "true";
+    return std::nullopt;
+  }
+  Problem operator()(std::string* target) const {
+    if (node.kind != YamlNode::Kind::kScalar) return Wrong();
+    if (!field.choices.empty() && !ChoiceIndex()) return Wrong(Suggestion());
+    *target = node.scalar;
+    return std::nullopt;
+  }
+  Problem operator()(std::chrono::nanoseconds* target) const {
+    if (!IsPlainScalar()) return Wrong();
+    const auto duration = ParseDuration(node.scalar);
+    if (!duration.ok()) return Wrong();
+    *target = *duration;
+    return std::nullopt;
+  }
+  Problem operator()(const EnumSlot& slot) const {
+    const auto index = ChoiceIndex();
+    if (!index) return Wrong(Suggestion());
+    slot.set(slot.member, static_cast<int>(*index));
+    return std::nullopt;
+  }
+  Problem operator()(const AutoCountSlot& slot) const {
+    if (IsPlainScalar() && node.scalar == "auto") {
+      *slot.automatic = true;
+      return std::nullopt;
+    }
+    Problem problem = ReadInteger(slot.count);
+    if (!problem) *slot.automatic = false;
+    return problem;
+  }
+  Problem operator()(std::vector<std::string>* target) const {
+    if (node.kind == YamlNode::Kind::kScalar) {
+      *target = {node.scalar};
+      return std::nullopt;
+    }
+    if (node.kind != YamlNode::Kind::kSequence) return Wrong();
+    std::vector<std::string> list;
+    for (const YamlNode& item : node.items) {
+      if (item.kind != YamlNode::Kind::kScalar || item.scalar.empty()) {
+        return Wrong(item, fmt::format("{} inside it", Describe(item.kind)));
+      }
+      list.push_back(item.scalar);
+    }
+    *target = std::move(list);
+    return std::nullopt;
+  }
+  Problem operator()(std::map<std::string, std::string>* target) const {
+    if (node.kind != YamlNode::Kind::kMap) return Wrong();
+    std::map<std::string, std::string> pairs;
+    for (const YamlEntry& entry : node.entries) {
+      if (entry.value.kind != YamlNode::Kind::kScalar) {
+        return Wrong(entry.value, fmt::format("{} inside it", Describe(entry.value.kind)));
+      }
+      if (!pairs.emplace(entry.key, entry.value.scalar).second) {
+        return ValueProblem{entry.key_mark, static_cast<int>(entry.key.size()),
+                            fmt::format("{} has '{}' twice", field.path, entry.key), ""};
+      }
+    }
+    *target = std::move(pairs);
+    return std::nullopt;
+  }
+
+  std::optional<size_t> ChoiceIndex() const {
+    for (size_t i = 0; i < field.choices.size(); ++i) {
+      if (node.kind == YamlNode::Kind::kScalar && field.choices[i] == node.scalar) return i;
+    }
+    return std::nullopt;
+  }
+
+  std::string Suggestion() const {
+    const auto nearest = NearestWord(node.scalar, field.choices);
+    return nearest ? fmt::format("did you mean '{}'?", *nearest) : "";
+  }
+};
+
+}  // namespace
+
+std::optional<ValueProblem> ReadValue(const Field& field, const YamlNode& node, RunSpec& spec) {
+  if (node.kind == YamlNode::Kind::kNull) {
+    return ValueProblem{
+        node.mark, 1, fmt::format("{} has no value; it must be {}", field.path, Expectation(field)),
+        "leave the key out to keep its default"};
+  }
+  return std::visit([&](auto slot) { return Reader{field, node}(slot); }, field.slot(spec));
+}
+
+}  // namespace gp::runspec

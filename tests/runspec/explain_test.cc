@@ -1,0 +1,55 @@
+#include "runspec/explain.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runspec/schema.h"
+
+namespace gp::runspec {
+namespace {
+
+TEST(Explain, TellsTypeRangeDefaultAndMeaningOfAKey) {
+  const auto text = Explain("run.optimizer.lr");
+  ASSERT_TRUE(text.ok()) << text.status();
+  for (const char* part : {"optimizer.lr", "learning rate", "a number above 0", "0.001"}) {
+    EXPECT_NE(text->find(part), std::string::npos) << part << " in\n" << *text;
+  }
+}
+
+TEST(Explain, ListsAGroupAndTheWholeFile) {
+  EXPECT_NE(Explain("schedule")->find("schedule.min_lr_ratio"), std::string::npos);
+  for (const std::string& path : SchemaPaths()) {
+    EXPECT_NE(Explain("run")->find(path), std::string::npos) << path;
+    EXPECT_TRUE(Explain(path).ok()) << path;
+  }
+}
+
+TEST(Explain, SuggestsTheNearestKey) {
+  const auto text = Explain("optimizer.lrr");
+  ASSERT_EQ(text.status().code(), StatusCode::kNotFound);
+  EXPECT_NE(Message(text.status()).find("'optimizer.lr'"), std::string::npos) << text.status();
+}
+
+TEST(Explain, EveryKeyBelongsToAnExplainedGroup) {
+  for (const Field& field : Schema()) {
+    const size_t dot = field.path.find('.');
+    EXPECT_TRUE(dot == std::string::npos || IsGroup(field.path.substr(0, dot))) << field.path;
+    EXPECT_FALSE(field.doc.empty()) << field.path;
+  }
+}
+
+TEST(JsonSchema, DescribesEveryKeyAndNoOthers) {
+  const auto schema = nlohmann::json::parse(JsonSchema());
+  EXPECT_EQ(schema["properties"]["optimizer"]["properties"]["lr"]["exclusiveMinimum"], 0);
+  EXPECT_EQ(schema["properties"]["schedule"]["properties"]["kind"]["enum"].size(), 4u);
+  EXPECT_EQ(schema["properties"]["model"]["additionalProperties"], false);
+  size_t count = 0;
+  for (const auto& [name, value] : schema["properties"].items()) {
+    count += value.contains("properties") ? value["properties"].size() : 1;
+  }
+  EXPECT_EQ(count, Schema().size());
+}
+
+}  // namespace
+}  // namespace gp::runspec

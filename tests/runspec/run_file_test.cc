@@ -1,0 +1,220 @@
+#include "runspec/run_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runspec/explain.h"
+#include "runspec/schema.h"
+
+namespace gp::runspec {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kGood = R"(apiVersion: gp/v1
+name: demo
+data: {text: [a.txt]}
+budget: {steps: 100}
+)";
+
+RunSpec Load(const std::string& text, const std::vector<std::string>& overrides = {},
+             const LoadOptions& options = {}) {
+  RunFileResult result = LoadRunFile(text, "run.yaml", overrides, options);
+  EXPECT_TRUE(result.spec.has_value()) << RenderProblems(result.problems);
+  return result.spec.value_or(RunSpec{});
+}
+
+std::vector<ConfigProblem> Problems(const std::string& text,
+                                    const std::vector<std::string>& overrides = {}) {
+  const RunFileResult result = LoadRunFile(text, "run.yaml", overrides);
+  EXPECT_FALSE(result.spec.has_value());
+  EXPECT_FALSE(result.problems.empty());
+  return result.problems;
+}
+
+TEST(RunFile, LaterLayersWinOverEarlierOnes) {
+  const std::string text = std::string(kGood) + "preset: tiny\noptimizer: {lr: 2e-3}\n";
+  EXPECT_EQ(Load(kGood).optimizer.beta2, 0.95);
+  EXPECT_EQ(Load(text).optimizer.beta2, 0.99);
+  EXPECT_EQ(Load(text).optimizer.lr, 2e-3);
+  EXPECT_EQ(Load(text, {"optimizer.lr=3e-3"}).optimizer.lr, 3e-3);
+  EXPECT_EQ(Load(text, {"preset=shakespeare-char"}).model.context, 64);
+}
+
+TEST(RunFile, AFilesBudgetReplacesThePresets) {
+  EXPECT_EQ(Load("preset: tiny\ndata: {text: [a]}\nbudget: {tokens: 10B}\n").budget.steps, 0);
+  EXPECT_EQ(Load("preset: tiny\ndata: {text: [a]}\n").budget.steps, 1500);
+}
+
+TEST(RunFile, ReadsEveryType) {
+  const RunSpec spec = Load(std::string(kGood) + R"(
+model: {vocab: 300, bias: false, gelu: erf}
+batch: {micro_batch: 2, sequence: 64, total_tokens: 2^13}
+schedule: {kind: wsd, warmup_steps: 0.01k}
+retries: {backoff: 250ms, backoff_max: 1m30s}
+labels: {team: blue, tier: '1'}
+seed: 18446744073709551615
+sample: {prompt: "two\nlines"}
+)");
+  EXPECT_EQ(spec.model.vocabulary, 300);
+  EXPECT_FALSE(spec.vocabulary_auto);
+  EXPECT_FALSE(spec.model.bias);
+  EXPECT_EQ(spec.model.gelu, Gelu::kErf);
+  EXPECT_EQ(spec.batch.total_tokens, 8192);
+  EXPECT_EQ(spec.schedule.kind, ScheduleKind::kWsd);
+  EXPECT_EQ(spec.schedule.warmup_steps, 10);
+  EXPECT_EQ(spec.retries.backoff, std::chrono::milliseconds(250));
+  EXPECT_EQ(spec.retries.backoff_max, std::chrono::seconds(90));
+  EXPECT_EQ(spec.labels, (std::map<std::string, std::string>{{"team", "blue"}, {"tier", "1"}}));
+  EXPECT_EQ(spec.seed, UINT64_MAX);
+  EXPECT_EQ(spec.sample.prompt, "two\nlines");
+}
+
+TEST(RunFile, ResolvesPathsAgainstWhereTheyWereWritten) {
+  const LoadOptions options{.base_directory = "/runs", .override_directory = "/home/me"};
+  EXPECT_EQ(Load(kGood, {}, options).data.text, std::vector<std::string>{"/runs/a.txt"});
+  EXPECT_EQ(Load(kGood, {"data.text=../b.txt"}, options).data.text,
+            std::vector<std::string>{"/home/b.txt"});
+  EXPECT_EQ(Load(kGood, {"data.text=/abs/c.txt"}, options).data.text,
+            std::vector<std::string>{"/abs/c.txt"});
+  EXPECT_EQ(Load(kGood).data.text, std::vector<std::string>{"a.txt"});
+}
+
+TEST(RunFile, FillsWhatFollows) {
+  const RunSpec spec =
+      Load(std::string(kGood) + "resources: {workers: 3}\nmodel: {pad_vocab_to: 100}\n");
+  EXPECT_EQ(spec.resources.min_workers, 3);
+  EXPECT_EQ(spec.resources.max_workers, 3);
+  EXPECT_EQ(spec.batch.total_tokens, 4 * 8 * 128);
+  EXPECT_EQ(spec.model.vocabulary_padded, 300);
+}
+
+TEST(RunFile, ResolvedTextLoadsToAnEqualSpec) {
+  const std::string texts[] = {
+      kGood,
+      std::string(kGood) +
+          "preset: gpt2-124m\nlabels: {a b: \"c: d\", x: 'null', n: '12'}\n"
+          "sample: {prompt: \"quote \\\" slash \\\\ tab \\t end\"}\nseed: 18446744073709551615\n"
+          "retries: {backoff: 1.5ms}\noptimizer: {lr: 0.1234567890123456789}\n"
+          "model: {vocab: 777}\n",
+  };
+  for (const std::string& text : texts) {
+    const RunSpec spec = Load(text, {"data.text=[a b.txt,\"c,d.txt\",'#x']"});
+    const std::string resolved = ResolvedYaml(spec);
+    EXPECT_EQ(Load(resolved), spec) << resolved;
+    EXPECT_EQ(ResolvedYaml(Load(resolved)), resolved);
+    for (const std::string& path : SchemaPaths()) {
+      if (path == "preset") continue;
+      EXPECT_THAT(resolved, HasSubstr(path.substr(path.rfind('.') + 1) + ": ")) << path;
+    }
+  }
+}
+
+TEST(RunFile, PointsAtAnUnknownKeyAndNamesTheNearestOne) {
+  const auto problems = Problems(std::string(kGood) + "optimizer:\n  learning_rate: 6e-4\n");
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(RenderProblems(problems),
+            "error: run.yaml:6:3: unknown key 'optimizer.learning_rate'\n"
+            "     6 |   learning_rate: 6e-4\n"
+            "       |   ^^^^^^^^^^^^^ did you mean 'optimizer.lr'?\n");
+}
+
+TEST(RunFile, ReportsEveryProblemAtOnce) {
+  const auto problems = Problems(R"(name: demo
+modle: {n_layer: 4}
+model: {n_layer: four, n_head: 0, gelu: tahn}
+budget: {steps: 10, steps: 20}
+data: [a.txt]
+seed:
+)");
+  const std::string text = RenderProblems(problems);
+  EXPECT_EQ(problems.size(), 7u) << text;
+  EXPECT_THAT(text, HasSubstr("run.yaml:2:1: unknown key 'modle'"));
+  EXPECT_THAT(text, HasSubstr("did you mean 'model'?"));
+  EXPECT_THAT(text, HasSubstr("run.yaml:3:18: model.n_layer must be a whole number of at least 1"));
+  EXPECT_THAT(text, HasSubstr("not 'four'"));
+  EXPECT_THAT(text, HasSubstr("run.yaml:3:32: model.n_head"));
+  EXPECT_THAT(text, HasSubstr("did you mean 'tanh'?"));
+  EXPECT_THAT(text, HasSubstr("run.yaml:4:21: 'budget.steps' is given twice"));
+  EXPECT_THAT(text, HasSubstr("run.yaml:5:7: data is a group of keys, not a list"));
+  EXPECT_THAT(text, HasSubstr("seed has no value"));
+}
+
+TEST(RunFile, ReportsOverridesWithTheirOwnPlace) {
+  const auto problems = Problems(
+      kGood, {"batch.micro_batch=many", "optimzer.lr=1", "nonsense", "model=5", "precision=fp64"});
+  ASSERT_EQ(problems.size(), 5u) << RenderProblems(problems);
+  EXPECT_EQ(problems[0].source, "--set batch.micro_batch");
+  EXPECT_EQ(problems[0].line, 0);
+  EXPECT_THAT(problems[0].message, HasSubstr("not 'many'"));
+  EXPECT_THAT(problems[1].hint, HasSubstr("optimizer.lr"));
+  EXPECT_THAT(problems[2].message, HasSubstr("key=value"));
+  EXPECT_THAT(problems[3].message, HasSubstr("group"));
+  EXPECT_THAT(problems[4].message, HasSubstr("fp32, bf16"));
+}
+
+TEST(RunFile, ImpossibleBatchArithmeticNamesTheNearestSizes) {
+  const auto problems = Problems(std::string(kGood) +
+                                 "resources: {workers: 8}\n"
+                                 "batch: {micro_batch: 64, sequence: 128, total_tokens: 500000}\n");
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].line, 6);
+  EXPECT_EQ(problems[0].key, "batch.total_tokens");
+  EXPECT_THAT(problems[0].hint, HasSubstr("458,752 or 524,288"));
+}
+
+TEST(RunFile, CrossChecksPointAtWhatSomebodyWrote) {
+  const auto wide = Problems(std::string(kGood) + "model:\n  n_head: 6\n");
+  ASSERT_EQ(wide.size(), 1u);
+  EXPECT_EQ(wide[0].line, 6);
+  EXPECT_THAT(wide[0].hint, HasSubstr("126 or 132"));
+  EXPECT_THAT(Problems("name: x\n")[0].message, HasSubstr("nothing to train on"));
+  EXPECT_THAT(Problems("data: {text: [a]}\n")[0].message, HasSubstr("no end"));
+  EXPECT_THAT(Problems(kGood, {"batch.sequence=4096"})[0].source, "--set batch.sequence");
+  EXPECT_THAT(Problems(kGood, {"data.train=x.bin"})[0].message, HasSubstr("exclude each other"));
+  EXPECT_THAT(Problems(kGood, {"name=../up"})[0].message, HasSubstr("cannot be a run's name"));
+  EXPECT_THAT(Problems(kGood, {"resources.min_workers=2"})[0].message, HasSubstr("min_workers"));
+}
+
+TEST(RunFile, WarnsAboutWhatWorksButSurprises) {
+  const RunFileResult result = LoadRunFile(
+      std::string(kGood) + "schedule: {warmup_steps: 80}\ncheckpoint: {every: 500}\n", "run.yaml");
+  ASSERT_TRUE(result.spec);
+  ASSERT_EQ(result.warnings.size(), 2u);
+  EXPECT_THAT(result.warnings[0].message, HasSubstr("warm-up takes 80 of the run's 100 steps"));
+  EXPECT_THAT(result.warnings[1].message, HasSubstr("only the last step is saved"));
+}
+
+TEST(RunFile, SurvivesTextThatIsNoRunFile) {
+  for (const std::string text :
+       {"", "- a\n- b\n", "just words", "{", "a: b: c", "\t", "null", "[[[["}) {
+    EXPECT_FALSE(Problems(text).empty()) << text;
+  }
+  EXPECT_FALSE(Problems(std::string("\0\xff\xfe", 3)).empty());
+}
+
+// Each key, with each single character dropped, doubled or swapped with the next, must lead back to
+// the key.
+TEST(RunFile, EverySingleTypoInAKeyIsUnderstood) {
+  for (const Field& field : Schema()) {
+    const std::string leaf = field.path.substr(field.path.rfind('.') + 1);
+    const std::string parent = field.path.substr(0, field.path.size() - leaf.size());
+    if (leaf.size() < 4) continue;
+    for (size_t i = 0; i + 1 < leaf.size(); ++i) {
+      std::string dropped = leaf, doubled = leaf, swapped = leaf;
+      dropped.erase(i, 1);
+      doubled.insert(i, 1, leaf[i]);
+      std::swap(swapped[i], swapped[i + 1]);
+      for (const std::string& typo : {dropped, doubled, swapped}) {
+        if (FindField(parent + typo) != nullptr) continue;
+        const auto problems = Problems(kGood, {parent + typo + "=1"});
+        // Two keys can be one typo apart: keep_last and keep_best are not, beta1 and beta2 are.
+        if (leaf == "beta1" || leaf == "beta2") continue;
+        EXPECT_THAT(problems[0].hint, HasSubstr("'" + field.path + "'")) << parent + typo;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gp::runspec
