@@ -69,8 +69,9 @@ StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions& optio
 void RpcServer::Shutdown(std::chrono::nanoseconds grace) {
   if (server_ == nullptr) return;
   if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
-  server_->Shutdown(SystemClock().WallNow() +
-                    std::chrono::duration_cast<std::chrono::microseconds>(grace));
+  // gRPC takes deadlines in the resolution of its own clock.
+  const std::chrono::system_clock::time_point deadline = SystemClock().WallNow() + grace;
+  server_->Shutdown(deadline);
   server_->Wait();
   server_.reset();
 }
