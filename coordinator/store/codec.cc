@@ -1,0 +1,228 @@
+#include "coordinator/store/codec.h"
+
+#include "base/check.h"
+#include "gp/store/v1/record.pb.h"
+
+namespace gp::coordinator {
+namespace {
+
+namespace pb = ::gp::store::v1;
+using std::chrono::microseconds;
+
+int64_t Micros(Timestamp time) { return time.time_since_epoch().count(); }
+Timestamp FromMicros(int64_t micros) { return Timestamp(microseconds(micros)); }
+
+class Encoder {
+ public:
+  explicit Encoder(pb::Record& record) : record_(record) {}
+
+  void operator()(const RunSubmitted& event) {
+    const Submission& from = event.submission;
+    pb::RunSubmitted& to = *record_.mutable_run_submitted();
+    to.set_name(from.name);
+    to.set_source(from.source);
+    to.set_resolved(from.resolved);
+    to.set_body_digest(from.body_digest);
+    to.set_workers(from.workers);
+    to.set_priority(from.priority);
+    to.set_run_namespace(from.run_namespace);
+    to.mutable_labels()->insert(from.labels.begin(), from.labels.end());
+    to.set_target_steps(from.target_steps);
+    to.set_target_tokens(from.target_tokens);
+    to.set_retries_max(from.retries_max);
+    to.set_retry_backoff_us(from.retry_backoff.count());
+    to.set_retry_backoff_max_us(from.retry_backoff_max.count());
+    to.set_kind(from.kind);
+    to.set_run_directory(from.run_directory);
+    to.set_keep_last(from.keep_last);
+    to.set_keep_best(from.keep_best);
+    to.set_threads_per_rank(from.threads_per_rank);
+    to.set_logical_shards(from.logical_shards);
+    to.set_gpu(from.gpu);
+  }
+  void operator()(const RunQueued& event) {
+    record_.mutable_run_queued()->set_reason(event.reason);
+  }
+  void operator()(const RunPlaced& event) {
+    pb::RunPlaced& to = *record_.mutable_run_placed();
+    to.set_epoch(event.epoch);
+    to.set_reason(event.reason);
+    to.set_resume_step(event.resume_step);
+    to.set_threads_per_rank(event.threads_per_rank);
+    to.set_isa(event.isa);
+    for (const Placement& placement : event.placement) {
+      pb::Placement& place = *to.add_placement();
+      place.set_rank(placement.rank);
+      place.set_node_id(placement.node.value());
+      place.set_slot_id(placement.slot.value());
+    }
+  }
+  void operator()(const RunGroupReady& event) {
+    pb::RunGroupReady& to = *record_.mutable_run_group_ready();
+    to.set_epoch(event.epoch);
+    to.set_secret(event.secret);
+    for (const std::string& address : event.addresses) to.add_addresses(address);
+  }
+  void operator()(const RunStarted& event) {
+    record_.mutable_run_started()->set_epoch(event.epoch);
+  }
+  void operator()(const RankFailed& event) {
+    pb::RankFailed& to = *record_.mutable_rank_failed();
+    to.set_epoch(event.epoch);
+    to.set_rank(event.rank);
+    to.set_cause(static_cast<int>(event.cause));
+    to.set_message(event.message);
+    to.set_retry(event.retry);
+    to.set_retry_at_us(Micros(event.retry_at));
+  }
+  void operator()(const CancelRequested&) { record_.mutable_cancel_requested(); }
+  void operator()(const CheckpointSealed& event) {
+    const WrittenCheckpoint& from = event.checkpoint;
+    pb::CheckpointSealed& to = *record_.mutable_checkpoint_sealed();
+    to.set_epoch(event.epoch);
+    to.set_step(from.step);
+    to.set_directory(from.directory);
+    to.set_manifest_digest(from.manifest_digest);
+    to.set_size_bytes(from.size_bytes);
+    if (from.validation_loss) to.set_validation_loss(*from.validation_loss);
+    to.set_final(from.final);
+  }
+  void operator()(const CheckpointRetired& event) {
+    pb::CheckpointRetired& to = *record_.mutable_checkpoint_retired();
+    to.set_step(event.step);
+    to.set_directory(event.directory);
+  }
+  void operator()(const RunFinishing& event) {
+    record_.mutable_run_finishing()->set_epoch(event.epoch);
+  }
+  void operator()(const RunEnded& event) {
+    pb::RunEnded& to = *record_.mutable_run_ended();
+    to.set_state(static_cast<int>(event.state));
+    to.set_reason(event.reason);
+  }
+  template <typename Volatile>
+  void operator()(const Volatile&) {
+    GP_CHECK(false, "a volatile event is never stored");
+  }
+
+ private:
+  pb::Record& record_;
+};
+
+RunSubmitted Decode(const pb::RunSubmitted& from) {
+  Submission to;
+  to.name = from.name();
+  to.source = from.source();
+  to.resolved = from.resolved();
+  to.body_digest = from.body_digest();
+  to.workers = from.workers();
+  to.priority = from.priority();
+  to.run_namespace = from.run_namespace();
+  to.labels = {from.labels().begin(), from.labels().end()};
+  to.target_steps = from.target_steps();
+  to.target_tokens = from.target_tokens();
+  to.retries_max = from.retries_max();
+  to.retry_backoff = microseconds(from.retry_backoff_us());
+  to.retry_backoff_max = microseconds(from.retry_backoff_max_us());
+  to.kind = from.kind();
+  to.run_directory = from.run_directory();
+  to.keep_last = from.keep_last();
+  to.keep_best = from.keep_best();
+  to.threads_per_rank = from.threads_per_rank();
+  to.logical_shards = from.logical_shards();
+  to.gpu = from.gpu();
+  return {std::move(to)};
+}
+
+RunPlaced Decode(const pb::RunPlaced& from) {
+  RunPlaced to{.epoch = from.epoch(),
+               .reason = from.reason(),
+               .resume_step = from.resume_step(),
+               .threads_per_rank = from.threads_per_rank(),
+               .isa = from.isa()};
+  for (const pb::Placement& place : from.placement()) {
+    to.placement.push_back({place.rank(), NodeId(place.node_id()), SlotId(place.slot_id())});
+  }
+  return to;
+}
+
+RunGroupReady Decode(const pb::RunGroupReady& from) {
+  return {from.epoch(), {from.addresses().begin(), from.addresses().end()}, from.secret()};
+}
+
+RankFailed Decode(const pb::RankFailed& from) {
+  return {from.epoch(),   from.rank(),  static_cast<ExitCause>(from.cause()),
+          from.message(), from.retry(), FromMicros(from.retry_at_us())};
+}
+
+CheckpointSealed Decode(const pb::CheckpointSealed& from) {
+  CheckpointSealed to{from.epoch(),
+                      {from.step(), from.directory(), from.manifest_digest(), from.size_bytes(),
+                       std::nullopt, from.final()}};
+  if (from.has_validation_loss()) to.checkpoint.validation_loss = from.validation_loss();
+  return to;
+}
+
+StatusOr<EventBody> DecodeBody(const pb::Record& record) {
+  switch (record.event_case()) {
+    case pb::Record::kRunSubmitted:
+      return Decode(record.run_submitted());
+    case pb::Record::kRunQueued:
+      return RunQueued{record.run_queued().reason()};
+    case pb::Record::kRunPlaced:
+      return Decode(record.run_placed());
+    case pb::Record::kRunGroupReady:
+      return Decode(record.run_group_ready());
+    case pb::Record::kRunStarted:
+      return RunStarted{record.run_started().epoch()};
+    case pb::Record::kRankFailed:
+      return Decode(record.rank_failed());
+    case pb::Record::kCancelRequested:
+      return CancelRequested{};
+    case pb::Record::kCheckpointSealed:
+      return Decode(record.checkpoint_sealed());
+    case pb::Record::kCheckpointRetired:
+      return CheckpointRetired{record.checkpoint_retired().step(),
+                               record.checkpoint_retired().directory()};
+    case pb::Record::kRunFinishing:
+      return RunFinishing{record.run_finishing().epoch()};
+    case pb::Record::kRunEnded:
+      return RunEnded{static_cast<RunState>(record.run_ended().state()),
+                      record.run_ended().reason()};
+    case pb::Record::EVENT_NOT_SET:
+      break;
+  }
+  return DataLoss("record {} has an event of a kind that this version does not know",
+                  record.sequence());
+}
+
+}  // namespace
+
+std::string EncodeRecord(uint64_t sequence, const Event& event) {
+  GP_CHECK(IsDurable(event), "'{}' is never stored", Kind(event));
+  pb::Record record;
+  record.set_sequence(sequence);
+  record.set_at_us(Micros(event.at));
+  record.set_run_id(event.run.value());
+  record.set_actor(event.actor);
+  record.set_request_id(event.request_id);
+  std::visit(Encoder(record), event.body);
+  return record.SerializeAsString();
+}
+
+StatusOr<StoredEvent> DecodeRecord(std::string_view bytes) {
+  pb::Record record;
+  if (!record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return DataLoss("{} bytes are not a stored record", bytes.size());
+  }
+  ASSIGN_OR_RETURN(EventBody body, DecodeBody(record));
+  StoredEvent stored{record.sequence(),
+                     {RunId(record.run_id()), FromMicros(record.at_us()), record.actor(),
+                      record.request_id(), std::move(body)}};
+  if (auto* submitted = std::get_if<RunSubmitted>(&stored.event.body)) {
+    submitted->submission.request_id = record.request_id();
+  }
+  return stored;
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,20 @@
+// Codec: durable events as the bytes that are kept (gp.store.v1.Record, docs/formats/store.md).
+// Pure; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "coordinator/store/store.h"
+
+namespace gp::coordinator {
+
+// REQUIRES: IsDurable(event).
+std::string EncodeRecord(uint64_t sequence, const Event& event);
+
+// DataLoss when the bytes are no record, or one of a kind this version does not know.
+StatusOr<StoredEvent> DecodeRecord(std::string_view bytes);
+
+}  // namespace gp::coordinator

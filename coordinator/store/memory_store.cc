@@ -1,0 +1,46 @@
+#include "coordinator/store/memory_store.h"
+
+#include "coordinator/store/codec.h"
+
+namespace gp::coordinator {
+
+MemoryStore::MemoryStore(Disk& disk) : disk_(disk) {
+  MutexLock lock(disk_.mutex);
+  generation_ = ++disk_.generation;
+}
+
+StatusOr<uint64_t> MemoryStore::Append(const std::vector<Event>& events) {
+  MutexLock lock(disk_.mutex);
+  if (disk_.generation != generation_) {
+    return Aborted("another coordinator took over the store (generation {}, mine is {})",
+                   disk_.generation, generation_);
+  }
+  if (disk_.full) return ResourceExhausted("store: the disk is full");
+  const uint64_t first = disk_.records.size() + 1;
+  for (const Event& event : events) {
+    disk_.records.push_back(EncodeRecord(disk_.records.size() + 1, event));
+  }
+  return first;
+}
+
+Status MemoryStore::Load(const std::function<void(const StoredEvent&)>& visit) {
+  MutexLock lock(disk_.mutex);
+  for (const std::string& record : disk_.records) {
+    ASSIGN_OR_RETURN(const StoredEvent stored, DecodeRecord(record));
+    visit(stored);
+  }
+  return OkStatus();
+}
+
+StatusOr<std::vector<StoredEvent>> MemoryStore::ReadRun(const RunId& run, uint64_t after,
+                                                        int limit) {
+  MutexLock lock(disk_.mutex);
+  std::vector<StoredEvent> events;
+  for (size_t i = after; i < disk_.records.size() && static_cast<int>(events.size()) < limit; ++i) {
+    ASSIGN_OR_RETURN(StoredEvent stored, DecodeRecord(disk_.records[i]));
+    if (stored.event.run == run) events.push_back(std::move(stored));
+  }
+  return events;
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,37 @@
+// MemoryStore: the Store of tests and simulations. What outlives a coordinator is a
+// MemoryStore::Disk, which can be told to be full, or to lose what was not synced. Append and Load
+// belong to one thread; ReadRun may be called from any.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "coordinator/store/store.h"
+
+namespace gp::coordinator {
+
+class MemoryStore final : public Store {
+ public:
+  // Outlives the stores that are opened on it.
+  struct Disk {
+    Mutex mutex;
+    uint64_t generation GUARDED_BY(mutex) = 0;
+    std::vector<std::string> records GUARDED_BY(mutex);
+    bool full GUARDED_BY(mutex) = false;
+  };
+
+  explicit MemoryStore(Disk& disk);
+
+  uint64_t generation() const override { return generation_; }
+  StatusOr<uint64_t> Append(const std::vector<Event>& events) override;
+  Status Load(const std::function<void(const StoredEvent&)>& visit) override;
+  StatusOr<std::vector<StoredEvent>> ReadRun(const RunId& run, uint64_t after, int limit) override;
+
+ private:
+  Disk& disk_;
+  uint64_t generation_ = 0;
+};
+
+}  // namespace gp::coordinator

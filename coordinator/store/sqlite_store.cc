@@ -1,0 +1,196 @@
+#include "coordinator/store/sqlite_store.h"
+
+#include "base/failpoint.h"
+#include "base/file.h"
+#include "coordinator/store/codec.h"
+
+namespace gp::coordinator {
+namespace {
+
+constexpr int kSchemaVersion = 1;
+
+// Migration i brings a file of version i to version i + 1.
+constexpr const char* kMigrations[kSchemaVersion] = {
+    R"(CREATE TABLE records(
+         sequence INTEGER PRIMARY KEY,
+         run_id TEXT NOT NULL,
+         record BLOB NOT NULL);
+       CREATE INDEX records_by_run ON records(run_id, sequence);
+       CREATE TABLE requests(
+         request_id TEXT PRIMARY KEY,
+         run_id TEXT NOT NULL,
+         body_digest TEXT NOT NULL,
+         sequence INTEGER NOT NULL) WITHOUT ROWID;
+       CREATE TABLE checkpoints(
+         run_id TEXT NOT NULL,
+         step INTEGER NOT NULL,
+         epoch INTEGER NOT NULL,
+         directory TEXT NOT NULL,
+         manifest_digest TEXT NOT NULL,
+         retired INTEGER NOT NULL DEFAULT 0,
+         sequence INTEGER NOT NULL,
+         PRIMARY KEY(run_id, step)) WITHOUT ROWID;
+       CREATE TABLE coordinator(id INTEGER PRIMARY KEY CHECK (id = 1), generation INTEGER NOT NULL);
+       INSERT INTO coordinator VALUES (1, 0);)"};
+
+Status CheckIntegrity(SqliteConnection& database, const std::string& path) {
+  const StatusOr<std::string> verdict = database.QueryText("PRAGMA quick_check(1)");
+  if (verdict.ok() && *verdict == "ok") return OkStatus();
+  return DataLoss("the store {} is damaged ({}); restore it from a backup", path,
+                  verdict.ok() ? *verdict : Message(verdict.status()));
+}
+
+Status Migrate(SqliteConnection& database, const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, database.QueryText("PRAGMA user_version"));
+  const int version = std::stoi(text);
+  if (version > kSchemaVersion) {
+    return FailedPrecondition(
+        "the store {} has version {}, written by a newer gp; this one reads up to {}: upgrade it",
+        path, version, kSchemaVersion);
+  }
+  for (int from = version; from < kSchemaVersion; ++from) {
+    const std::string sql = fmt::format("BEGIN IMMEDIATE; {} PRAGMA user_version = {}; COMMIT",
+                                        kMigrations[from], from + 1);
+    RETURN_IF_ERROR(WithContext(database.Execute(sql), fmt::format("migrate {}", path)));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+SqliteStore::SqliteStore(StateLock lock, SqliteConnection writer, SqliteConnection reader)
+    : lock_(std::move(lock)), writer_(std::move(writer)), reader_(std::move(reader)) {}
+
+StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& state_dir) {
+  RETURN_IF_ERROR(WithContext(MakeDirectories(state_dir), "state directory"));
+  ASSIGN_OR_RETURN(StateLock lock, StateLock::Acquire(state_dir));
+  const std::string path = JoinPath(state_dir, "gp.db");
+  ASSIGN_OR_RETURN(SqliteConnection writer,
+                   SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  RETURN_IF_ERROR(CheckIntegrity(writer, path));
+  RETURN_IF_ERROR(writer.Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
+  RETURN_IF_ERROR(Migrate(writer, path));
+  RETURN_IF_ERROR(SyncDirectory(state_dir));
+  ASSIGN_OR_RETURN(SqliteConnection reader, SqliteConnection::Open(path, SQLITE_OPEN_READONLY));
+  std::unique_ptr<SqliteStore> store(
+      new SqliteStore(std::move(lock), std::move(writer), std::move(reader)));
+  RETURN_IF_ERROR(store->Prepare());
+  RETURN_IF_ERROR(store->TakeGeneration());
+  return store;
+}
+
+Status SqliteStore::Prepare() {
+  const std::pair<SqliteStatement*, const char*> statements[] = {
+      {&begin_, "BEGIN IMMEDIATE"},
+      {&commit_, "COMMIT"},
+      {&insert_record_, "INSERT INTO records VALUES (?, ?, ?)"},
+      {&insert_request_, "INSERT INTO requests VALUES (?, ?, ?, ?)"},
+      {&insert_checkpoint_, "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, 0, ?)"},
+      {&retire_checkpoint_, "UPDATE checkpoints SET retired = 1 WHERE run_id = ? AND step = ?"},
+      {&select_generation_, "SELECT generation FROM coordinator"}};
+  for (const auto& [statement, sql] : statements) {
+    ASSIGN_OR_RETURN(*statement, writer_.Prepare(sql));
+  }
+  return OkStatus();
+}
+
+Status SqliteStore::TakeGeneration() {
+  RETURN_IF_ERROR(writer_.Execute(
+      "BEGIN IMMEDIATE; UPDATE coordinator SET generation = generation + 1; COMMIT"));
+  ASSIGN_OR_RETURN(const std::string generation,
+                   writer_.QueryText("SELECT generation FROM coordinator"));
+  ASSIGN_OR_RETURN(const std::string last,
+                   writer_.QueryText("SELECT ifnull(max(sequence), 0) FROM records"));
+  generation_ = std::stoull(generation);
+  last_sequence_ = std::stoull(last);
+  return OkStatus();
+}
+
+Status SqliteStore::CheckGeneration() {
+  ASSIGN_OR_RETURN(const bool row, select_generation_.Step());
+  const uint64_t stored = row ? static_cast<uint64_t>(select_generation_.Int(0)) : 0;
+  select_generation_.Reset();
+  if (stored == generation_) return OkStatus();
+  return Aborted("another coordinator took over the store (generation {}, mine is {})", stored,
+                 generation_);
+}
+
+Status SqliteStore::Insert(uint64_t sequence, const Event& event) {
+  const auto number = static_cast<int64_t>(sequence);
+  const std::string& run = event.run.value();
+  insert_record_.Bind(1, number).Bind(2, run).BindBlob(3, EncodeRecord(sequence, event));
+  RETURN_IF_ERROR(insert_record_.Run());
+  if (const auto* submitted = std::get_if<RunSubmitted>(&event.body)) {
+    insert_request_.Bind(1, event.request_id).Bind(2, run);
+    return insert_request_.Bind(3, submitted->submission.body_digest).Bind(4, number).Run();
+  }
+  if (const auto* sealed = std::get_if<CheckpointSealed>(&event.body)) {
+    insert_checkpoint_.Bind(1, run).Bind(2, sealed->checkpoint.step);
+    insert_checkpoint_.Bind(3, static_cast<int64_t>(sealed->epoch));
+    insert_checkpoint_.Bind(4, sealed->checkpoint.directory);
+    return insert_checkpoint_.Bind(5, sealed->checkpoint.manifest_digest).Bind(6, number).Run();
+  }
+  if (const auto* retired = std::get_if<CheckpointRetired>(&event.body)) {
+    return retire_checkpoint_.Bind(1, run).Bind(2, retired->step).Run();
+  }
+  return OkStatus();
+}
+
+Status SqliteStore::InsertAll(const std::vector<Event>& events) {
+  RETURN_IF_ERROR(begin_.Run());
+  RETURN_IF_ERROR(CheckGeneration());
+  uint64_t sequence = last_sequence_;
+  for (const Event& event : events) RETURN_IF_ERROR(Insert(++sequence, event));
+  Failpoint("store.before_commit");
+  RETURN_IF_ERROR(commit_.Run());
+  Failpoint("store.after_commit");
+  return OkStatus();
+}
+
+StatusOr<uint64_t> SqliteStore::Append(const std::vector<Event>& events) {
+  const Status status = InsertAll(events);
+  if (!status.ok()) {
+    // SQLite may have rolled back by itself already.
+    if (writer_.InTransaction()) RETURN_IF_ERROR(writer_.Execute("ROLLBACK"));
+    return WithContext(status, "store");
+  }
+  const uint64_t first = last_sequence_ + 1;
+  last_sequence_ += events.size();
+  return first;
+}
+
+Status SqliteStore::Load(const std::function<void(const StoredEvent&)>& visit) {
+  ASSIGN_OR_RETURN(SqliteStatement select,
+                   writer_.Prepare("SELECT sequence, record FROM records ORDER BY sequence"));
+  uint64_t expected = 1;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool row, select.Step());
+    if (!row) return OkStatus();
+    const auto sequence = static_cast<uint64_t>(select.Int(0));
+    if (sequence != expected) {
+      return DataLoss("the store lacks record {}; restore it from a backup", expected);
+    }
+    StatusOr<StoredEvent> stored = DecodeRecord(select.Blob(1));
+    if (!stored.ok()) return WithContext(stored.status(), fmt::format("store record {}", sequence));
+    visit(*stored);
+    ++expected;
+  }
+}
+
+StatusOr<std::vector<StoredEvent>> SqliteStore::ReadRun(const RunId& run, uint64_t after,
+                                                        int limit) {
+  MutexLock lock(reader_mutex_);
+  ASSIGN_OR_RETURN(SqliteStatement select,
+                   reader_.Prepare("SELECT record FROM records WHERE run_id = ? AND sequence > ? "
+                                   "ORDER BY sequence LIMIT ?"));
+  select.Bind(1, run.value()).Bind(2, static_cast<int64_t>(after)).Bind(3, int64_t{limit});
+  std::vector<StoredEvent> events;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool row, select.Step());
+    if (!row) return events;
+    ASSIGN_OR_RETURN(StoredEvent stored, DecodeRecord(select.Blob(0)));
+    events.push_back(std::move(stored));
+  }
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,48 @@
+// SqliteStore: the Store in one SQLite file, gp.db of a state directory (docs/formats/store.md).
+// WAL and synchronous=FULL: an acknowledged Append survives power loss. Append and Load belong to
+// one thread; ReadRun may be called from any.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/mutex.h"
+#include "coordinator/store/sqlite.h"
+#include "coordinator/store/state_lock.h"
+#include "coordinator/store/store.h"
+
+namespace gp::coordinator {
+
+class SqliteStore final : public Store {
+ public:
+  // Locks the directory (made when absent), checks the file's integrity, migrates it to this
+  // version and takes the next generation. FailedPrecondition: another coordinator holds it, or a
+  // newer gp wrote it. DataLoss: it is damaged.
+  static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& state_dir);
+
+  uint64_t generation() const override { return generation_; }
+  StatusOr<uint64_t> Append(const std::vector<Event>& events) override;
+  Status Load(const std::function<void(const StoredEvent&)>& visit) override;
+  StatusOr<std::vector<StoredEvent>> ReadRun(const RunId& run, uint64_t after, int limit) override;
+
+ private:
+  SqliteStore(StateLock lock, SqliteConnection writer, SqliteConnection reader);
+
+  Status Prepare();
+  Status TakeGeneration();
+  Status CheckGeneration();
+  Status Insert(uint64_t sequence, const Event& event);
+  Status InsertAll(const std::vector<Event>& events);
+
+  StateLock lock_;
+  SqliteConnection writer_;
+  SqliteStatement begin_, commit_, insert_record_, insert_request_, insert_checkpoint_,
+      retire_checkpoint_, select_generation_;
+  uint64_t generation_ = 0;
+  uint64_t last_sequence_ = 0;
+
+  Mutex reader_mutex_;
+  SqliteConnection reader_ GUARDED_BY(reader_mutex_);
+};
+
+}  // namespace gp::coordinator
