@@ -1,0 +1,48 @@
+// RecordFile: an append-only file of records with a CRC each (docs/formats/store.md). A torn tail,
+// as a crash leaves it, is dropped at open; whoever reads meanwhile sees whole records only. A
+// RecordFile belongs to one thread at a time; ReadRecords may be called from any.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+#include "base/status.h"
+
+namespace gp::coordinator {
+
+constexpr std::string_view kRecordFileMagic = "gplog01\n";
+constexpr size_t kRecordHeaderBytes =
+    8;  // u32 payload size, u32 CRC-32C of the payload, little-endian
+constexpr uint32_t kRecordBytesMax = 1 << 20;
+
+class RecordFile {
+ public:
+  // Makes the file when absent; calls `visit` for every record and cuts off what follows the last
+  // whole one. DataLoss when the file is something else.
+  static StatusOr<RecordFile> Open(const std::string& path,
+                                   const std::function<void(std::string_view)>& visit);
+
+  // Appends whole records; on an error none of them is visible. Durable after Sync.
+  Status Append(const std::vector<std::string>& payloads);
+  Status Sync();
+
+  uint64_t size_bytes() const { return size_bytes_; }
+
+ private:
+  RecordFile(FileDescriptor file, std::string path, uint64_t size_bytes)
+      : file_(std::move(file)), path_(std::move(path)), size_bytes_(size_bytes) {}
+
+  FileDescriptor file_;
+  std::string path_;
+  uint64_t size_bytes_ = 0;
+};
+
+// Calls `visit` for the whole records from `offset` (0: the first) on until it answers false, and
+// returns the offset behind the last one visited. A file that does not exist has no records.
+StatusOr<uint64_t> ReadRecords(const std::string& path, uint64_t offset,
+                               const std::function<bool(std::string_view)>& visit);
+
+}  // namespace gp::coordinator

@@ -1,0 +1,102 @@
+// RunLog: the points and lines of one run on disk, <state dir>/runs/<run
+// id>/{points.log,lines.log}. Appending is idempotent: what an agent sends again is recognised.
+// Belongs to one thread; the readers below may be anywhere.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "coordinator/state/ids.h"
+#include "coordinator/state/time.h"
+#include "coordinator/store/record_file.h"
+
+namespace gp::coordinator {
+
+// One committed step; the fields are those of gp.v1.MetricPoint.
+struct Point {
+  int64_t step = 0;
+  Epoch epoch = 0;
+  int64_t tokens = 0;
+  double loss = 0;
+  double learning_rate = 0;
+  double gradient_norm = 0;
+  double tokens_per_second = 0;
+  double mfu = 0;
+  double step_seconds = 0;
+  std::optional<double> validation_loss;
+  Timestamp at{};
+  double data_wait_seconds = 0;
+  double forward_seconds = 0;
+  double backward_seconds = 0;
+  double allreduce_exposed_seconds = 0;
+  double optimizer_seconds = 0;
+  double other_seconds = 0;
+  bool skipped = false;
+};
+
+struct Line {
+  uint64_t sequence = 0;
+  Timestamp at{};
+  int rank = -1;
+  Epoch epoch = 0;
+  std::string text;
+  std::string source;
+  uint64_t source_sequence = 0;
+};
+
+struct RunLogLimits {
+  uint64_t points_bytes_max = uint64_t{256} << 20;
+  uint64_t lines_bytes_max = uint64_t{64} << 20;
+  size_t line_bytes_max = 8 << 10;  // longer lines are cut
+};
+
+// What the newest points say.
+struct Progress {
+  std::optional<Point> newest;
+  std::optional<double> validation_loss;
+  int64_t validation_step = 0;
+
+  void Add(const Point& point);
+};
+
+class RunLog {
+ public:
+  static StatusOr<RunLog> Open(const std::string& directory, const RunLogLimits& limits);
+
+  // Drops points of older epochs and of steps that were kept, and lines that were kept. Beyond the
+  // limits one last line says so and the rest is dropped. On an error nothing of the call is kept.
+  Status AppendPoints(const std::vector<Point>& points);
+  Status AppendLines(std::vector<Line> lines);
+  Status Sync();
+
+  const Progress& progress() const { return progress_; }
+
+ private:
+  RunLog(RecordFile points, RecordFile lines, const RunLogLimits& limits);
+
+  bool IsNew(const Point& point) const;
+
+  RecordFile points_;
+  RecordFile lines_;
+  RunLogLimits limits_;
+  Progress progress_;
+  uint64_t last_line_ = 0;
+  std::map<std::string, uint64_t> sources_;  // the newest kept telemetry sequence of each agent
+  bool capped_ = false;
+};
+
+std::string PointsPath(const std::string& directory);
+std::string LinesPath(const std::string& directory);
+
+// The records from `offset` on, at most `count_max`; `offset` moves behind them. Records that no
+// longer parse are skipped.
+StatusOr<std::vector<Point>> ReadPoints(const std::string& directory, size_t count_max,
+                                        uint64_t& offset);
+StatusOr<std::vector<Line>> ReadLines(const std::string& directory, size_t count_max,
+                                      uint64_t& offset);
+
+}  // namespace gp::coordinator

@@ -1,0 +1,87 @@
+#include "coordinator/store/run_log_codec.h"
+
+#include "gp/store/v1/run_log.pb.h"
+
+namespace gp::coordinator {
+namespace {
+
+namespace pb = ::gp::store::v1;
+
+Timestamp FromMicros(int64_t micros) { return Timestamp(std::chrono::microseconds(micros)); }
+
+template <typename Message>
+bool Parse(std::string_view bytes, Message& message) {
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+}  // namespace
+
+std::string EncodePoint(const Point& point) {
+  pb::StoredPoint stored;
+  stored.set_step(point.step);
+  stored.set_epoch(point.epoch);
+  stored.set_tokens(point.tokens);
+  stored.set_loss(point.loss);
+  stored.set_learning_rate(point.learning_rate);
+  stored.set_gradient_norm(point.gradient_norm);
+  stored.set_tokens_per_second(point.tokens_per_second);
+  stored.set_mfu(point.mfu);
+  stored.set_step_seconds(point.step_seconds);
+  if (point.validation_loss) stored.set_validation_loss(*point.validation_loss);
+  stored.set_at_us(point.at.time_since_epoch().count());
+  stored.set_data_wait_seconds(point.data_wait_seconds);
+  stored.set_forward_seconds(point.forward_seconds);
+  stored.set_backward_seconds(point.backward_seconds);
+  stored.set_allreduce_exposed_seconds(point.allreduce_exposed_seconds);
+  stored.set_optimizer_seconds(point.optimizer_seconds);
+  stored.set_other_seconds(point.other_seconds);
+  stored.set_skipped(point.skipped);
+  return stored.SerializeAsString();
+}
+
+std::optional<Point> DecodePoint(std::string_view bytes) {
+  pb::StoredPoint stored;
+  if (!Parse(bytes, stored)) return std::nullopt;
+  Point point;
+  point.step = stored.step();
+  point.epoch = stored.epoch();
+  point.tokens = stored.tokens();
+  point.loss = stored.loss();
+  point.learning_rate = stored.learning_rate();
+  point.gradient_norm = stored.gradient_norm();
+  point.tokens_per_second = stored.tokens_per_second();
+  point.mfu = stored.mfu();
+  point.step_seconds = stored.step_seconds();
+  if (stored.has_validation_loss()) point.validation_loss = stored.validation_loss();
+  point.at = FromMicros(stored.at_us());
+  point.data_wait_seconds = stored.data_wait_seconds();
+  point.forward_seconds = stored.forward_seconds();
+  point.backward_seconds = stored.backward_seconds();
+  point.allreduce_exposed_seconds = stored.allreduce_exposed_seconds();
+  point.optimizer_seconds = stored.optimizer_seconds();
+  point.other_seconds = stored.other_seconds();
+  point.skipped = stored.skipped();
+  return point;
+}
+
+std::string EncodeLine(const Line& line) {
+  pb::StoredLine stored;
+  stored.set_sequence(line.sequence);
+  stored.set_at_us(line.at.time_since_epoch().count());
+  stored.set_rank(line.rank);
+  stored.set_epoch(line.epoch);
+  stored.set_text(line.text);
+  stored.set_source(line.source);
+  stored.set_source_sequence(line.source_sequence);
+  return stored.SerializeAsString();
+}
+
+std::optional<Line> DecodeLine(std::string_view bytes) {
+  pb::StoredLine stored;
+  if (!Parse(bytes, stored)) return std::nullopt;
+  return Line{
+      stored.sequence(), FromMicros(stored.at_us()), stored.rank(), stored.epoch(), stored.text(),
+      stored.source(),   stored.source_sequence()};
+}
+
+}  // namespace gp::coordinator

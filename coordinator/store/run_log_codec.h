@@ -1,0 +1,18 @@
+// Points and lines as the bytes that are kept (gp.store.v1.StoredPoint, StoredLine). Pure;
+// thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "coordinator/store/run_log.h"
+
+namespace gp::coordinator {
+
+std::string EncodePoint(const Point& point);
+std::optional<Point> DecodePoint(std::string_view bytes);
+std::string EncodeLine(const Line& line);
+std::optional<Line> DecodeLine(std::string_view bytes);
+
+}  // namespace gp::coordinator
