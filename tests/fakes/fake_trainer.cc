@@ -1,0 +1,197 @@
+// gp-fake-trainer: speaks the link as gp-trainer does and takes steps that compute nothing, so that
+// the control plane can be tested without the engine. It writes small checkpoint files and
+// misbehaves as the run's labels ask (fakes/fake_trainer_options.h). No claim about losses or bits
+// is ever made with it.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <openssl/sha.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "fakes/fake_trainer_options.h"
+#include "link/channel.h"
+
+namespace gp::fakes {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+std::string Sha256Hex(const std::string& data) {
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const unsigned char*>(data.data()), data.size(), digest);
+  std::string hex;
+  for (const unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
+  return hex;
+}
+
+class FakeTrainer {
+ public:
+  FakeTrainer() : channel_(FileDescriptor(link::kEngineDescriptor), "agent") {}
+
+  [[noreturn]] void Run() {
+    hello_ = Await<link::Hello>();
+    Say(link::Hello{.version = "fake", .incarnation = hello_.incarnation});
+    start_ = Await<link::Start>();
+    auto options = ParseFakeTrainerOptions(start_.resolved);
+    if (!options.ok()) Fail(link::ExitCause::kConfig, Message(options.status()), 2);
+    options_ = std::move(options).value();
+    if (options_.ignore_stop) signal(SIGTERM, SIG_IGN);
+    step_ = start_.resume ? start_.resume->step : 0;
+    Print(fmt::format("fake trainer started rank={} step={}", start_.rank, step_));
+    JoinGroup();
+    while (step_ < options_.steps) TakeStep();
+    Finish();
+  }
+
+ private:
+  void JoinGroup() {
+    if (options_.silent) {
+      while (true) Listen(seconds(1));
+    }
+    Say(link::Listening{.address = OpenPort()});
+    Await<link::Configure>();
+    Say(link::Ready{.epoch = start_.epoch, .step = step_});
+    Await<link::Go>();
+  }
+
+  std::string OpenPort() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    inet_pton(AF_INET, start_.data_address.c_str(), &address.sin_addr);
+    port_ = FileDescriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    socklen_t size = sizeof address;
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    if (bind(port_.get(), generic, size) != 0 || listen(port_.get(), 8) != 0 ||
+        getsockname(port_.get(), generic, &size) != 0) {
+      Fail(link::ExitCause::kError, "cannot listen on " + start_.data_address, 1);
+    }
+    return fmt::format("{}:{}", start_.data_address, ntohs(address.sin_port));
+  }
+
+  void TakeStep() {
+    const bool fails = step_ >= options_.fail_at_step && options_.fail_at_step >= 0 &&
+                       start_.rank == options_.fail_rank &&
+                       start_.epoch <= static_cast<uint64_t>(options_.fail_epochs);
+    if (fails) FailAsAsked();
+    Listen(milliseconds(options_.step_ms));
+    ++step_;
+    const double step_seconds = static_cast<double>(options_.step_ms) * 1e-3;
+    Say(link::StepReport{.epoch = start_.epoch,
+                         .step = step_,
+                         .tokens = step_ * 1000,
+                         .loss = 5.5 * std::exp(-0.01 * static_cast<double>(step_)),
+                         .learning_rate = 1e-3,
+                         .gradient_norm = 1,
+                         .step_seconds = step_seconds,
+                         .tokens_per_second = 1000 / std::max(step_seconds, 1e-3),
+                         .phases = {.other = step_seconds},
+                         .at_us = SystemClock().WallNow().time_since_epoch().count()});
+    const bool due = options_.checkpoint_every > 0 && step_ % options_.checkpoint_every == 0;
+    if (due && step_ < options_.steps && start_.rank == 0) Save(false);
+  }
+
+  [[noreturn]] void FailAsAsked() {
+    const int code = static_cast<int>(options_.exit_code);
+    if (options_.fail_message.empty()) Exit(code);
+    Fail(code == 2 ? link::ExitCause::kConfig : link::ExitCause::kError, options_.fail_message,
+         code);
+  }
+
+  void Save(bool final) {
+    const std::string directory =
+        fmt::format("{}/checkpoints/step-{:08}-e{}-{}", start_.run_directory, step_, start_.epoch,
+                    hello_.incarnation);
+    const std::string tensors = std::string("\2\0\0\0\0\0\0\0{}", 10);
+    const std::string manifest = fmt::format("{{\"step\":{},\"fake\":true}}\n", step_);
+    for (const Status& status : {MakeDirectories(directory),
+                                 WriteFileAtomically(directory + "/model.safetensors", tensors),
+                                 WriteFileAtomically(directory + "/optimizer.safetensors", tensors),
+                                 WriteFileAtomically(directory + "/manifest.json", manifest)}) {
+      if (!status.ok()) Fail(link::ExitCause::kStorage, Message(status), 3);
+    }
+    Say(link::WrittenCheckpoint{.epoch = start_.epoch,
+                                .step = step_,
+                                .directory = directory,
+                                .manifest_digest = Sha256Hex(manifest),
+                                .size_bytes = 2 * tensors.size() + manifest.size(),
+                                .validation_loss = 1.0 + 1.0 / static_cast<double>(step_ + 1),
+                                .final = final});
+  }
+
+  [[noreturn]] void Finish() {
+    if (start_.rank == 0) Save(true);
+    Say(link::Finished{.epoch = start_.epoch, .step = step_});
+    while (start_.rank == 0 && !answered_.contains(step_)) Listen(seconds(1));
+    Print("fake trainer finished");
+    Exit(0);
+  }
+
+  // Waits for a message of one type and minds the others meanwhile.
+  template <typename T>
+  T Await() {
+    while (true) {
+      const auto message = Receive(seconds(1));
+      if (!message) continue;
+      if (const T* wanted = std::get_if<T>(&*message)) return *wanted;
+      Mind(*message);
+    }
+  }
+
+  void Listen(std::chrono::nanoseconds duration) {
+    const auto end = SystemClock().Now() + duration;
+    for (auto left = duration; left.count() > 0; left = end - SystemClock().Now()) {
+      if (const auto message = Receive(left)) Mind(*message);
+    }
+  }
+
+  std::optional<link::Message> Receive(std::chrono::nanoseconds timeout) {
+    auto message = channel_.Receive(timeout);
+    if (!message.ok()) Exit(1);  // the agent is gone
+    return std::move(message).value();
+  }
+
+  void Mind(const link::Message& message) {
+    if (const auto* seal = std::get_if<link::SealResult>(&message)) answered_.insert(seal->step);
+    if (std::holds_alternative<link::Stop>(message) && !options_.ignore_stop) Exit(0);
+  }
+
+  void Say(const link::Message& message) {
+    if (!channel_.Send(message).ok()) Exit(1);
+  }
+
+  [[noreturn]] void Fail(link::ExitCause cause, const std::string& message, int code) {
+    Say(link::Failed{cause, message});
+    Exit(code);
+  }
+
+  [[noreturn]] void Exit(int code) {
+    std::fflush(stderr);
+    _exit(code);
+  }
+
+  void Print(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+
+  link::Channel channel_;
+  link::Hello hello_;
+  link::Start start_;
+  FakeTrainerOptions options_;
+  FileDescriptor port_;
+  int64_t step_ = 0;
+  std::set<int64_t> answered_;
+};
+
+}  // namespace
+}  // namespace gp::fakes
+
+int main() { gp::fakes::FakeTrainer().Run(); }

@@ -1,0 +1,28 @@
+// What a fake trainer does, read from the resolved run file it is started with: budget.steps and
+// checkpoint.every_steps as the real one, and labels that begin with "fake-" for its misbehaviour.
+// A value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+
+namespace gp::fakes {
+
+struct FakeTrainerOptions {
+  int64_t steps = 100;
+  int64_t checkpoint_every = 0;   // 0: only the final one
+  int64_t step_ms = 2;            // fake-step-ms
+  int64_t fail_at_step = -1;      // fake-fail-at-step; -1: never
+  int64_t fail_rank = 0;          // fake-fail-rank
+  int64_t fail_epochs = 1 << 20;  // fake-fail-epochs: it fails in epochs up to this one
+  int64_t exit_code = 1;          // fake-exit-code, when it fails
+  std::string fail_message;       // fake-fail-message: its last words; empty: it dies without any
+  bool ignore_stop = false;       // fake-ignore-stop: neither Stop nor SIGTERM ends it
+  bool silent = false;            // fake-silent: never says Listening
+};
+
+StatusOr<FakeTrainerOptions> ParseFakeTrainerOptions(const std::string& resolved);
+
+}  // namespace gp::fakes

@@ -1,0 +1,66 @@
+#include "worker/agent/exit_report.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+namespace gp::agent {
+namespace {
+
+// As waitpid encodes them.
+constexpr int Exited(int code) { return code << 8; }
+constexpr int Signalled(int signal) { return signal; }
+
+TEST(ExitReport, ZeroIsCompletedStoppedOrTooEarly) {
+  EXPECT_EQ(Explain({.wait_status = Exited(0), .finished = true}).cause, v1::EXIT_CAUSE_COMPLETED);
+  EXPECT_EQ(Explain({.wait_status = Exited(0), .told_stop = true}).cause, v1::EXIT_CAUSE_STOPPED);
+  EXPECT_EQ(Explain({.wait_status = Exited(0)}).cause, v1::EXIT_CAUSE_ERROR);
+}
+
+TEST(ExitReport, ExitCodesHaveCauses) {
+  EXPECT_EQ(Explain({.wait_status = Exited(1)}).cause, v1::EXIT_CAUSE_ERROR);
+  EXPECT_EQ(Explain({.wait_status = Exited(2)}).cause, v1::EXIT_CAUSE_CONFIG);
+  EXPECT_EQ(Explain({.wait_status = Exited(3)}).cause, v1::EXIT_CAUSE_STORAGE);
+  EXPECT_EQ(Explain({.wait_status = Exited(4)}).cause, v1::EXIT_CAUSE_COLLECTIVE);
+  EXPECT_EQ(Explain({.wait_status = Exited(86)}).message, "exited with code 86 (fenced)");
+}
+
+TEST(ExitReport, LastWordsOutrankTheExitCode) {
+  const ExitReport report =
+      Explain({.wait_status = Exited(1),
+               .failed = link::Failed{link::ExitCause::kConfig, "data/x.txt: no such file"}});
+  EXPECT_EQ(report.cause, v1::EXIT_CAUSE_CONFIG);
+  EXPECT_EQ(report.code, 1);
+  EXPECT_EQ(report.message, "data/x.txt: no such file");
+}
+
+TEST(ExitReport, WithoutLastWordsTheLastLineIsTold) {
+  const ExitReport report = Explain({.wait_status = Exited(1), .last_line = "out of luck"});
+  EXPECT_EQ(report.message, "exited with code 1; its last line: out of luck");
+}
+
+TEST(ExitReport, NamesTheSignal) {
+  const ExitReport report = Explain({.wait_status = Signalled(SIGSEGV)});
+  EXPECT_EQ(report.cause, v1::EXIT_CAUSE_SIGNAL);
+  EXPECT_EQ(report.code, SIGSEGV);
+  EXPECT_EQ(report.message, "killed by SIGSEGV (Segmentation fault)");
+}
+
+TEST(ExitReport, ASigkillDuringAnOutOfMemoryKillIsOutOfMemory) {
+  EXPECT_EQ(Explain({.wait_status = Signalled(SIGKILL), .memory_killed = true}).cause,
+            v1::EXIT_CAUSE_OUT_OF_MEMORY);
+  EXPECT_EQ(Explain({.wait_status = Signalled(SIGSEGV), .memory_killed = true}).cause,
+            v1::EXIT_CAUSE_SIGNAL);
+  EXPECT_EQ(Explain({.wait_status = Signalled(SIGKILL)}).cause, v1::EXIT_CAUSE_SIGNAL);
+}
+
+TEST(ExitReport, OurOwnKillIsNotTheTrainersFault) {
+  const ExitReport report =
+      Explain({.wait_status = Signalled(SIGKILL), .kill_reason = "it was too slow"});
+  EXPECT_EQ(report.cause, v1::EXIT_CAUSE_ERROR);
+  EXPECT_EQ(report.message, "killed: it was too slow");
+  EXPECT_EQ(Explain({.wait_status = Signalled(SIGKILL), .told_stop = true}).cause,
+            v1::EXIT_CAUSE_STOPPED);
+}
+
+}  // namespace
+}  // namespace gp::agent

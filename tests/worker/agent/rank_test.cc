@@ -1,0 +1,58 @@
+#include "worker/agent/rank.h"
+
+#include <gtest/gtest.h>
+
+namespace gp::agent {
+namespace {
+
+const MonotonicTime kNow{std::chrono::hours(1)};
+
+Rank Starting() { return Rank{.key = {"run1", 3, 1}, .slot_id = "cpu-0", .incarnation = "i"}; }
+
+TEST(Rank, FollowsItsTrainerFromListeningToFinished) {
+  Rank rank = Starting();
+  EXPECT_TRUE(Observe(rank, link::Listening{"127.0.0.1:9"}, kNow));
+  EXPECT_TRUE(Observe(rank, link::Ready{.epoch = 3, .step = 40}, kNow));
+  EXPECT_EQ(StatusOf(rank).step(), 40);
+  EXPECT_TRUE(Observe(rank, link::StepReport{.epoch = 3, .step = 41}, kNow));
+  EXPECT_FALSE(Observe(rank, link::StepReport{.epoch = 3, .step = 42}, kNow));
+  EXPECT_EQ(StatusOf(rank).phase(), v1::RANK_PHASE_RUNNING);
+  EXPECT_TRUE(Observe(rank, link::WrittenCheckpoint{.epoch = 3, .step = 42}, kNow));
+  EXPECT_TRUE(Observe(rank, link::Finished{.epoch = 3, .step = 42}, kNow));
+  const v1::RankStatus status = StatusOf(rank);
+  EXPECT_EQ(status.phase(), v1::RANK_PHASE_FINISHED);
+  EXPECT_EQ(status.address(), "127.0.0.1:9");
+  EXPECT_EQ(status.written_size(), 1);
+}
+
+TEST(Rank, IgnoresMessagesOfAnotherEpoch) {
+  Rank rank = Starting();
+  Observe(rank, link::Listening{"127.0.0.1:9"}, kNow);
+  EXPECT_FALSE(Observe(rank, link::Ready{.epoch = 2}, kNow));
+  EXPECT_FALSE(Observe(rank, link::StepReport{.epoch = 2, .step = 7}, kNow));
+  EXPECT_FALSE(Observe(rank, link::WrittenCheckpoint{.epoch = 4}, kNow));
+  EXPECT_FALSE(Observe(rank, link::Finished{.epoch = 4}, kNow));
+  EXPECT_EQ(rank.phase, v1::RANK_PHASE_LISTENING);
+  EXPECT_EQ(rank.step, 0);
+}
+
+TEST(Rank, TellsItsExitOnlyOnceItExited) {
+  Rank rank = Starting();
+  rank.exit = {v1::EXIT_CAUSE_SIGNAL, 9, "killed"};
+  EXPECT_EQ(StatusOf(rank).exit_cause(), v1::EXIT_CAUSE_UNSPECIFIED);
+  rank.phase = v1::RANK_PHASE_EXITED;
+  EXPECT_EQ(StatusOf(rank).exit_cause(), v1::EXIT_CAUSE_SIGNAL);
+  EXPECT_FALSE(Observe(rank, link::Listening{"late"}, kNow));
+}
+
+TEST(RankTable, ASlotIsBusyUntilItsProcessIsReaped) {
+  RankTable ranks;
+  Rank& rank = ranks.Add(Starting());
+  EXPECT_TRUE(ranks.SlotBusy("cpu-0"));
+  EXPECT_FALSE(ranks.SlotBusy("cpu-1"));
+  rank.phase = v1::RANK_PHASE_EXITED;
+  EXPECT_FALSE(ranks.SlotBusy("cpu-0"));
+}
+
+}  // namespace
+}  // namespace gp::agent

@@ -1,0 +1,233 @@
+#include "worker/agent/reconcile.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace gp::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const MonotonicTime kNow{std::chrono::hours(1)};
+
+SlotTable TwoSlots() { return SlotTable(CutCpuSlots(2, {0, 1}, 0)); }
+
+v1::Assignment& Assign(v1::DesiredState& desired, uint64_t epoch, int rank, const std::string& slot,
+                       const std::string& run = "run1") {
+  v1::Assignment& assignment = *desired.add_assignments();
+  assignment.set_run_id(run);
+  assignment.set_epoch(epoch);
+  assignment.set_rank(rank);
+  assignment.set_slot_id(slot);
+  assignment.set_world_size(2);
+  return assignment;
+}
+
+Rank& AddRank(RankTable& ranks, uint64_t epoch, int rank, const std::string& slot,
+              v1::RankPhase phase, const std::string& run = "run1") {
+  return ranks.Add(
+      Rank{.key = {run, epoch, rank}, .slot_id = slot, .phase = phase, .phase_since = kNow});
+}
+
+// One word an action: "spawn run1/2/0", so that tables read well.
+struct Teller {
+  static std::string Key(const RankKey& key) {
+    return key.run_id + "/" + std::to_string(key.epoch) + "/" + std::to_string(key.rank);
+  }
+  std::string operator()(const Spawn& a) const { return "spawn " + Key(KeyOf(a.assignment)); }
+  std::string operator()(const Decline& a) const {
+    return "decline " + Key(KeyOf(a.assignment)) + " " + a.exit.message;
+  }
+  std::string operator()(const SendConfigure& a) const { return "configure " + Key(a.key); }
+  std::string operator()(const SendGo& a) const { return "go " + Key(a.key); }
+  std::string operator()(const SendStop& a) const { return "stop " + Key(a.key); }
+  std::string operator()(const SendSealResult& a) const {
+    return (a.sealed ? "sealed " : "refused ") + std::to_string(a.step) + " " + Key(a.key);
+  }
+  std::string operator()(const Terminate& a) const { return "terminate " + Key(a.key); }
+  std::string operator()(const Kill& a) const { return "kill " + Key(a.key); }
+  std::string operator()(const Forget& a) const { return "forget " + Key(a.key); }
+};
+
+std::vector<std::string> Plan(const v1::DesiredState* desired, const RankTable& ranks,
+                              MonotonicTime now = kNow) {
+  std::vector<std::string> told;
+  for (const Action& action : Reconcile(desired, ranks, TwoSlots(), {}, now)) {
+    told.push_back(std::visit(Teller{}, action));
+  }
+  return told;
+}
+
+using Words = std::vector<std::string>;
+
+TEST(Reconcile, DoesNothingBeforeTheCoordinatorSpoke) {
+  RankTable ranks;
+  AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING);
+  EXPECT_EQ(Plan(nullptr, ranks), Words{});
+}
+
+TEST(Reconcile, SpawnsWhatIsMissingAndOnlyThat) {
+  v1::DesiredState desired;
+  Assign(desired, 1, 0, "cpu-0");
+  Assign(desired, 1, 1, "cpu-1");
+  RankTable ranks;
+  EXPECT_EQ(Plan(&desired, ranks), (Words{"spawn run1/1/0", "spawn run1/1/1"}));
+  AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_STARTING);
+  EXPECT_EQ(Plan(&desired, ranks), Words{"spawn run1/1/1"});
+  AddRank(ranks, 1, 1, "cpu-1", v1::RANK_PHASE_STARTING);
+  EXPECT_EQ(Plan(&desired, ranks), Words{});
+}
+
+TEST(Reconcile, KillsWhatIsNotWantedAndForgetsItOnceTheExitWasTold) {
+  const v1::DesiredState desired;
+  RankTable ranks;
+  Rank& rank = AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING);
+  EXPECT_EQ(Plan(&desired, ranks), Words{"kill run1/1/0"});
+  rank.killed = true;
+  EXPECT_EQ(Plan(&desired, ranks), Words{});
+  rank.phase = v1::RANK_PHASE_EXITED;
+  EXPECT_EQ(Plan(&desired, ranks), Words{});
+  rank.exit_reported = true;
+  EXPECT_EQ(Plan(&desired, ranks), Words{"forget run1/1/0"});
+}
+
+TEST(Reconcile, KeepsAnExitThatTheCoordinatorStillListsAndDoesNotStartItAgain) {
+  v1::DesiredState desired;
+  Assign(desired, 1, 0, "cpu-0");
+  RankTable ranks;
+  AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_EXITED).exit_reported = true;
+  EXPECT_EQ(Plan(&desired, ranks), Words{});
+}
+
+TEST(Reconcile, StartsANewEpochOnlyWhenTheOldOneIsReaped) {
+  v1::DesiredState desired;
+  Assign(desired, 2, 0, "cpu-1");
+  RankTable ranks;
+  Rank& old = AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING);
+  EXPECT_EQ(Plan(&desired, ranks), Words{"kill run1/1/0"});
+  old.killed = true;
+  EXPECT_EQ(Plan(&desired, ranks), Words{});
+  old.phase = v1::RANK_PHASE_EXITED;
+  EXPECT_EQ(Plan(&desired, ranks), Words{"spawn run1/2/0"});
+}
+
+TEST(Reconcile, NeverStartsAnEpochOlderThanOneThatIsHere) {
+  v1::DesiredState desired;
+  Assign(desired, 1, 0, "cpu-0");
+  Assign(desired, 2, 1, "cpu-1");
+  RankTable ranks;
+  AddRank(ranks, 2, 1, "cpu-1", v1::RANK_PHASE_EXITED);
+  EXPECT_EQ(Plan(&desired, ranks), Words{});
+}
+
+TEST(Reconcile, GivesABusySlotToNobodyElse) {
+  v1::DesiredState desired;
+  Assign(desired, 1, 0, "cpu-0");
+  Assign(desired, 1, 0, "cpu-0", "run2");
+  RankTable ranks;
+  EXPECT_EQ(Plan(&desired, ranks), Words{"spawn run1/1/0"});
+  AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING);
+  EXPECT_EQ(Plan(&desired, ranks), Words{});
+}
+
+TEST(Reconcile, DeclinesAnUnknownSlotByName) {
+  v1::DesiredState desired;
+  Assign(desired, 1, 0, "gpu-7");
+  const Words plan = Plan(&desired, RankTable());
+  ASSERT_EQ(plan.size(), 1u);
+  EXPECT_EQ(plan[0],
+            "decline run1/1/0 slot 'gpu-7' does not exist on this node; it has cpu-0, cpu-1");
+}
+
+TEST(Reconcile, ARestartedAgentDeclinesAnEpochWhoseGroupCountsOnItsLostTrainer) {
+  v1::DesiredState desired;
+  Assign(desired, 1, 0, "cpu-0").mutable_membership()->set_secret("s");
+  EXPECT_EQ(Plan(&desired, RankTable()),
+            Words{"decline run1/1/0 its trainer ended when the agent was restarted"});
+}
+
+TEST(Reconcile, ConfiguresAListeningRankAndStartsAReadyOne) {
+  v1::DesiredState desired;
+  v1::Assignment& assignment = Assign(desired, 1, 0, "cpu-0");
+  RankTable ranks;
+  Rank& rank = AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_LISTENING);
+  EXPECT_EQ(Plan(&desired, ranks), Words{});
+  assignment.mutable_membership()->add_addresses("127.0.0.1:1");
+  EXPECT_EQ(Plan(&desired, ranks), Words{"configure run1/1/0"});
+  rank.configured = true;
+  assignment.set_go(true);
+  EXPECT_EQ(Plan(&desired, ranks), Words{});
+  rank.phase = v1::RANK_PHASE_READY;
+  EXPECT_EQ(Plan(&desired, ranks), Words{"go run1/1/0"});
+  rank.told_go = true;
+  EXPECT_EQ(Plan(&desired, ranks), Words{});
+}
+
+TEST(Reconcile, AnswersEachWrittenCheckpointOnce) {
+  v1::DesiredState desired;
+  v1::Assignment& assignment = Assign(desired, 1, 0, "cpu-0");
+  assignment.add_sealed_steps(10);
+  v1::RefusedSeal& refused = *assignment.add_refused_seals();
+  refused.set_step(20);
+  refused.set_reason("stale");
+  RankTable ranks;
+  Rank& rank = AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING);
+  for (const int step : {10, 20, 30}) rank.written.emplace_back().set_step(step);
+  EXPECT_EQ(Plan(&desired, ranks), (Words{"sealed 10 run1/1/0", "refused 20 run1/1/0"}));
+  rank.written.erase(rank.written.begin(), rank.written.begin() + 2);
+  EXPECT_EQ(Plan(&desired, ranks), Words{});
+}
+
+TEST(Reconcile, StopsByTheLinkThenBySigtermThenBySigkill) {
+  v1::DesiredState desired;
+  Assign(desired, 1, 0, "cpu-0").set_stop(true);
+  RankTable ranks;
+  Rank& rank = AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING);
+  EXPECT_EQ(Plan(&desired, ranks), Words{"stop run1/1/0"});
+  rank.told_stop_at = kNow;
+  EXPECT_EQ(Plan(&desired, ranks, kNow + milliseconds(2999)), Words{});
+  EXPECT_EQ(Plan(&desired, ranks, kNow + seconds(3)), Words{"terminate run1/1/0"});
+  rank.told_terminate = true;
+  EXPECT_EQ(Plan(&desired, ranks, kNow + milliseconds(3999)), Words{});
+  EXPECT_EQ(Plan(&desired, ranks, kNow + seconds(4)), Words{"kill run1/1/0"});
+}
+
+TEST(Reconcile, DoesNotStartWhatShallStop) {
+  v1::DesiredState desired;
+  Assign(desired, 1, 0, "cpu-0").set_stop(true);
+  EXPECT_EQ(Plan(&desired, RankTable()), Words{"decline run1/1/0 stopped before it was started"});
+}
+
+TEST(Reconcile, KillsWhatOverrunsADeadlineEvenWhileTheCoordinatorIsAway) {
+  RankTable ranks;
+  AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_STARTING);
+  EXPECT_EQ(Plan(nullptr, ranks, kNow + seconds(299)), Words{});
+  EXPECT_EQ(Plan(nullptr, ranks, kNow + seconds(300)), Words{"kill run1/1/0"});
+  RankTable silent;
+  AddRank(silent, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING).link_lost_at = kNow;
+  EXPECT_EQ(Plan(nullptr, silent, kNow + seconds(10)), Words{"kill run1/1/0"});
+}
+
+v1::DesiredState Revision(uint64_t generation, uint64_t revision) {
+  v1::DesiredState desired;
+  desired.set_coordinator_generation(generation);
+  desired.set_revision(revision);
+  return desired;
+}
+
+TEST(DesiredBook, TakesNewerAndEqualStatesAndDeclinesOlderOnes) {
+  DesiredBook book;
+  EXPECT_EQ(book.current(), nullptr);
+  EXPECT_TRUE(book.Accept(Revision(2, 5)));
+  EXPECT_TRUE(book.Accept(Revision(2, 5)));
+  EXPECT_FALSE(book.Accept(Revision(2, 4)));
+  EXPECT_FALSE(book.Accept(Revision(1, 9)));
+  EXPECT_TRUE(book.Accept(Revision(3, 1)));
+  EXPECT_EQ(book.current()->coordinator_generation(), 3u);
+}
+
+}  // namespace
+}  // namespace gp::agent

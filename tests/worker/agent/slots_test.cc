@@ -1,0 +1,38 @@
+#include "worker/agent/slots.h"
+
+#include <gtest/gtest.h>
+
+namespace gp::agent {
+namespace {
+
+TEST(Slots, CutTheCoresIntoContiguousRanges) {
+  const auto slots = CutCpuSlots(3, {0, 1, 2, 3, 8, 9, 10, 11}, 3000);
+  ASSERT_EQ(slots.size(), 3u);
+  EXPECT_EQ(slots[0].cores, (std::vector<int>{0, 1}));
+  EXPECT_EQ(slots[1].cores, (std::vector<int>{2, 3, 8}));
+  EXPECT_EQ(slots[2].cores, (std::vector<int>{9, 10, 11}));
+  EXPECT_EQ(slots[1].id, "cpu-1");
+  EXPECT_EQ(slots[1].memory_bytes, 1000u);
+}
+
+TEST(Slots, ShareCoresWhenThereAreMoreSlots) {
+  const auto slots = CutCpuSlots(4, {0, 1}, 0);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(slots[static_cast<size_t>(i)].cores, std::vector{i % 2});
+}
+
+TEST(Slots, AreFoundByName) {
+  const SlotTable slots(CutCpuSlots(2, {0}, 0));
+  ASSERT_NE(slots.Find("cpu-1"), nullptr);
+  EXPECT_EQ(slots.Find("cpu-2"), nullptr);
+  EXPECT_EQ(slots.Names(), "cpu-0, cpu-1");
+}
+
+TEST(Slots, ThisMachineHasCoresAndMemory) {
+  const auto cores = UsableCores();
+  ASSERT_TRUE(cores.ok());
+  EXPECT_FALSE(cores->empty());
+  EXPECT_GT(MemoryBytes(), uint64_t{1} << 20);
+}
+
+}  // namespace
+}  // namespace gp::agent
