@@ -1,0 +1,68 @@
+#include "worker/engine/trainer/shard_sum.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "worker/engine/collectives/reduction_order.h"
+
+namespace gp::engine {
+namespace {
+
+// The most subtrees that exist at once, the shard in work included.
+size_t BuffersNeeded(ShardRange owned) {
+  size_t most = 1;
+  for (int count = 1; count < owned.count; ++count) {
+    most = std::max(most, AlignedSubtrees({owned.first, count}).size() + 1);
+  }
+  return std::max(most, AlignedSubtrees(owned).size());
+}
+
+}  // namespace
+
+ShardSum::ShardSum(ShardRange owned, const std::function<std::span<float>()>& allocate)
+    : owned_(owned) {
+  for (size_t i = 0; i < BuffersNeeded(owned); ++i) {
+    buffers_.push_back(allocate());
+    free_.push_back(i);
+  }
+}
+
+std::span<float> ShardSum::Next() {
+  const int next =
+      stack_.empty() ? owned_.first : stack_.back().range.first + stack_.back().range.count;
+  GP_CHECK(next < owned_.first + owned_.count, "shard {} is not owned", next);
+  GP_CHECK(!free_.empty());
+  stack_.push_back({{next, 1}, free_.back()});
+  free_.pop_back();
+  return buffers_[stack_.back().buffer];
+}
+
+bool ShardSum::TopTwoAreSiblings() const {
+  if (stack_.size() < 2) return false;
+  const ShardRange left = stack_[stack_.size() - 2].range;
+  return left.count == stack_.back().range.count && left.first % (2 * left.count) == 0;
+}
+
+void ShardSum::Finish() {
+  while (TopTwoAreSiblings()) {
+    const Subtree right = stack_.back();
+    stack_.pop_back();
+    Subtree& left = stack_.back();
+    const std::span<float> into = buffers_[left.buffer];
+    AddInto(into.data(), buffers_[right.buffer].data(), into.size());
+    left.range.count *= 2;
+    free_.push_back(right.buffer);
+  }
+}
+
+std::vector<std::span<float>> ShardSum::TakePartials() {
+  std::vector<std::span<float>> partials;
+  for (const Subtree& subtree : stack_) {
+    partials.push_back(buffers_[subtree.buffer]);
+    free_.push_back(subtree.buffer);
+  }
+  stack_.clear();
+  return partials;
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,128 @@
+#include "worker/engine/trainer/trainer.h"
+
+#include <cmath>
+#include <limits>
+
+#include "worker/engine/optim/global_norm.h"
+#include "worker/engine/optim/lr_schedule.h"
+#include "worker/engine/trainer/training_error.h"
+
+namespace gp::engine {
+namespace {
+
+std::span<float> AllocateGradient(LanguageModel& model) {
+  const auto count = static_cast<size_t>(model.layout().total_count);
+  void* memory = model.backend().Allocate(static_cast<int64_t>(count * sizeof(float)));
+  return {static_cast<float*>(memory), count};
+}
+
+}  // namespace
+
+Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, LanguageModel& model,
+                 FillBatch fill, Communicator& communicator, const Clock& clock)
+    : spec_(spec),
+      plan_(plan),
+      model_(model),
+      fill_(std::move(fill)),
+      communicator_(communicator),
+      clock_(clock),
+      owned_(OwnedShards(plan.logical_shards, communicator.rank(), communicator.size())),
+      shard_sum_(owned_, [&model] { return AllocateGradient(model); }),
+      optimizer_(model.backend(), model.layout(), spec.optimizer),
+      tokens_(static_cast<size_t>(spec.batch.micro_batch * spec.batch.sequence)),
+      targets_(tokens_.size()),
+      shard_losses_(static_cast<size_t>(plan.logical_shards)) {}
+
+StepResult Trainer::Step(const std::stop_token& stop) {
+  PhaseTimer timer(clock_);
+  StepResult result;
+
+  // Each shard alone and with equal shapes, so that its gradient does not depend on who computes
+  // it.
+  for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
+    AccumulateShard(shard, timer, stop);
+  }
+
+  // The sum over all shards along the fixed tree. The losses come after it: a rank that has them
+  // knows that every rank has finished its gradients.
+  const std::vector<std::span<float>> partials = shard_sum_.TakePartials();
+  const std::span<float> gradients = partials[0];
+  communicator_.AllReduceTree(gradients, partials);
+  result.loss = ReduceLosses();
+  timer.Lap(&link::Phases::allreduce_exposed);
+
+  result.gradient_norm = GlobalNorm(model_.backend(), gradients);
+  result.learning_rate = LearningRate(spec_.schedule, spec_.optimizer.lr, schedule_steps_, step_);
+  result.skipped = !std::isfinite(result.gradient_norm) || !std::isfinite(result.loss);
+  if (!result.skipped) {
+    optimizer_.Update(model_, gradients, result.learning_rate,
+                      ClipCoefficient(result.gradient_norm, spec_.optimizer.grad_clip));
+  }
+  timer.Lap(&link::Phases::optimizer);
+
+  result.step = ++step_;
+  GuardAgainstNonFinite(result);
+  timer.Lap(&link::Phases::other);
+  result.phases = timer.phases();
+  result.seconds = timer.seconds();
+  return result;
+}
+
+// The gradient of one shard: of its micro-batches, weighted by tokens over the whole step.
+void Trainer::AccumulateShard(int shard, PhaseTimer& timer, const std::stop_token& stop) {
+  const std::span<float> gradients = shard_sum_.Next();
+  const float scale = 1.0f / static_cast<float>(plan_.tokens_per_step);
+  double loss = 0;
+  for (int64_t micro_batch = 0; micro_batch < plan_.accumulation; ++micro_batch) {
+    if (stop.stop_requested()) {
+      shard_sum_.TakePartials();
+      throw TrainingStopped{};
+    }
+    fill_(step_, shard, micro_batch, tokens_, targets_);
+    timer.Lap(&link::Phases::data_wait);
+    const TokenBatch batch{tokens_, targets_, spec_.batch.micro_batch, spec_.batch.sequence};
+    const Dropout dropout{.probability = spec_.model.dropout,
+                          .seed = spec_.seed,
+                          .step = static_cast<uint64_t>(step_),
+                          .shard = static_cast<uint32_t>(shard),
+                          .micro_batch = static_cast<uint32_t>(micro_batch)};
+    loss += model_.Forward(batch, dropout);
+    timer.Lap(&link::Phases::forward);
+    model_.Backward(scale, gradients, /*accumulate=*/micro_batch > 0);
+    timer.Lap(&link::Phases::backward);
+  }
+  shard_losses_[static_cast<size_t>(shard)] = loss;
+  shard_sum_.Finish();
+  timer.Lap(&link::Phases::other);
+}
+
+// The mean loss of the step, equal on every rank: each shard's sum travels as a maximum with zeros.
+double Trainer::ReduceLosses() {
+  std::vector<double> losses(shard_losses_.size(), 0.0);
+  for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
+    const double loss = shard_losses_[static_cast<size_t>(shard)];
+    // A maximum may lose a not-a-number, but no infinity.
+    losses[static_cast<size_t>(shard)] =
+        std::isfinite(loss) ? loss : std::numeric_limits<double>::infinity();
+  }
+  communicator_.AllReduceMax(losses);
+  double sum = 0;
+  for (const double loss : losses) sum += loss;
+  return sum / static_cast<double>(plan_.tokens_per_step);
+}
+
+void Trainer::GuardAgainstNonFinite(const StepResult& result) {
+  consecutive_skips_ = result.skipped ? consecutive_skips_ + 1 : 0;
+  const int64_t allowed =
+      spec_.stability.skip_nonfinite ? spec_.stability.consecutive_skips_max : 0;
+  if (consecutive_skips_ <= allowed) return;
+  throw TrainingError(
+      link::ExitCause::kError,
+      fmt::format(
+          "step {}: the loss or its gradient is not finite (loss {}, gradient norm {}) for {} "
+          "step(s) in a row, {} are allowed; lower optimizer.lr, or set stability.skip_nonfinite "
+          "and stability.consecutive_skips_max",
+          result.step, result.loss, result.gradient_norm, consecutive_skips_, allowed));
+}
+
+}  // namespace gp::engine

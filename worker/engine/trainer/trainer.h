@@ -1,0 +1,81 @@
+// Trainer: the training step, in the order of the algorithm, and the state it advances: parameters,
+// AdamW's moments, the step. One per rank; the ranks of a group call Step together and hold the
+// same state, bit for bit, after each. One thread calls; errors are exceptions.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "base/clock.h"
+#include "link/messages.h"
+#include "runspec/run_spec.h"
+#include "worker/engine/collectives/communicator.h"
+#include "worker/engine/model/language_model.h"
+#include "worker/engine/optim/adamw.h"
+#include "worker/engine/trainer/phase_timer.h"
+#include "worker/engine/trainer/shard_sum.h"
+
+namespace gp::engine {
+
+struct StepResult {
+  int64_t step = 0;          // steps committed, this one included
+  double loss = 0;           // mean over the step's target tokens, in nats, before the update
+  double gradient_norm = 0;  // before clipping
+  double learning_rate = 0;
+  bool skipped = false;  // the gradient was not finite: parameters are unchanged
+  double seconds = 0;
+  link::Phases phases;
+};
+
+class Trainer {
+ public:
+  // Writes the tokens and targets, (micro_batch, sequence) each, of one micro-batch of one shard. A
+  // pure function of its first three arguments.
+  using FillBatch = std::function<void(int64_t step, int shard, int64_t micro_batch,
+                                       std::span<int32_t> tokens, std::span<int32_t> targets)>;
+
+  // All references outlive me. `spec` and `plan` are the run's.
+  Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, LanguageModel& model,
+          FillBatch fill, Communicator& communicator, const Clock& clock);
+
+  // Takes one step. TrainingStopped when `stop` was requested, between micro-batches; the state is
+  // then that of the last committed step. CollectiveError when a peer is lost. TrainingError after
+  // too many steps in a row without a finite gradient.
+  StepResult Step(const std::stop_token& stop);
+
+  int64_t step() const { return step_; }
+  AdamW& optimizer() { return optimizer_; }
+
+  // Continues after `step` committed steps; parameters and optimizer are restored already.
+  void ResumeAfter(int64_t step) { step_ = step; }
+
+  // What the schedule takes for the length of the run.
+  void set_schedule_steps(int64_t steps) { schedule_steps_ = steps; }
+
+ private:
+  void AccumulateShard(int shard, PhaseTimer& timer, const std::stop_token& stop);
+  double ReduceLosses();
+  void GuardAgainstNonFinite(const StepResult& result);
+
+  const runspec::RunSpec& spec_;
+  const runspec::BatchPlan& plan_;
+  LanguageModel& model_;
+  const FillBatch fill_;
+  Communicator& communicator_;
+  const Clock& clock_;
+  const ShardRange owned_;
+  ShardSum shard_sum_;
+  AdamW optimizer_;
+  std::vector<int32_t> tokens_;   // (micro_batch, sequence)
+  std::vector<int32_t> targets_;  // (micro_batch, sequence)
+  std::vector<double>
+      shard_losses_;  // sum of the token losses of each shard; 0 for those of other ranks
+  int64_t step_ = 0;
+  int64_t schedule_steps_ = 0;
+  int64_t consecutive_skips_ = 0;
+};
+
+}  // namespace gp::engine
