@@ -1,0 +1,67 @@
+#include "worker/engine/sampler/token_sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace gp::engine {
+namespace {
+
+const std::vector<float> kLogits = {1.0f, 3.0f, 2.0f, 3.0f};
+
+TEST(TokenSampler, TemperatureZeroTakesTheFirstOfTheLikeliest) {
+  for (const double uniform : {0.0, 0.5, 0.999}) {
+    EXPECT_EQ(SampleToken(kLogits, {.temperature = 0, .top_k = 0}, uniform), 1);
+  }
+}
+
+TEST(TokenSampler, TopOneTakesTheLowerIdOfEqualOnes) {
+  EXPECT_EQ(SampleToken(kLogits, {.temperature = 1, .top_k = 1}, 0.999), 1);
+}
+
+TEST(TokenSampler, OnlyTheTopKAreChosen) {
+  for (int i = 0; i < 1000; ++i) {
+    const int32_t token = SampleToken(kLogits, {.temperature = 100, .top_k = 3}, i / 1000.0);
+    EXPECT_NE(token, 0);
+  }
+}
+
+TEST(TokenSampler, FollowsTheSoftmax) {
+  constexpr int kDraws = 20000;
+  std::vector<int> counts(kLogits.size());
+  for (int i = 0; i < kDraws; ++i) {
+    const double uniform = KeyedUniform(1337, 0, static_cast<uint64_t>(i));
+    ++counts[static_cast<size_t>(SampleToken(kLogits, {.temperature = 2, .top_k = 0}, uniform))];
+  }
+  double total = 0;
+  for (const float logit : kLogits) total += std::exp(logit / 2);
+  for (size_t c = 0; c < kLogits.size(); ++c) {
+    // Four standard deviations of a binomial at most: 4 * sqrt(0.25 / 20000) = 0.014.
+    EXPECT_NEAR(counts[c] / static_cast<double>(kDraws), std::exp(kLogits[c] / 2) / total, 0.014);
+  }
+}
+
+TEST(TokenSampler, AnImpossibleTokenIsNeverChosen) {
+  const float never = -std::numeric_limits<float>::infinity();
+  const std::vector<float> logits = {never, 0.0f, never};
+  for (const double uniform : {0.0, 0.5, std::nextafter(1.0, 0.0)}) {
+    EXPECT_EQ(SampleToken(logits, {.temperature = 1, .top_k = 0}, uniform), 1);
+  }
+}
+
+TEST(TokenSampler, KeyedNumbersDependOnEachKeyAndLieBelowOne) {
+  const double base = KeyedUniform(1, 2, 3);
+  EXPECT_EQ(KeyedUniform(1, 2, 3), base);
+  EXPECT_NE(KeyedUniform(2, 2, 3), base);
+  EXPECT_NE(KeyedUniform(1, 3, 3), base);
+  EXPECT_NE(KeyedUniform(1, 2, 4), base);
+  for (uint64_t i = 0; i < 1000; ++i) {
+    EXPECT_GE(KeyedUniform(0, 0, i), 0.0);
+    EXPECT_LT(KeyedUniform(0, 0, i), 1.0);
+  }
+}
+
+}  // namespace
+}  // namespace gp::engine

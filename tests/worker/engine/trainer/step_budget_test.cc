@@ -1,0 +1,36 @@
+#include "worker/engine/trainer/step_budget.h"
+
+#include <gtest/gtest.h>
+
+namespace gp::engine {
+namespace {
+
+TEST(StepBudget, FillsTheTimeThatIsLeft) {
+  EXPECT_EQ(
+      StepsWithin(
+          {.wall_time_seconds = 100, .elapsed_seconds = 10, .steps_done = 12, .step_seconds = 0.5}),
+      12 + 180);
+}
+
+TEST(StepBudget, LeavesRoomForEvaluationsAndSamples) {
+  // 90 s less the last evaluation's 10 s, at 0.5 + 10/20 + 5/20 seconds a step.
+  EXPECT_EQ(StepsWithin({.wall_time_seconds = 100,
+                         .elapsed_seconds = 10,
+                         .steps_done = 12,
+                         .step_seconds = 0.5,
+                         .evaluation_seconds = 10,
+                         .evaluation_every = 20,
+                         .sample_seconds = 5,
+                         .sample_every = 20}),
+            12 + 64);
+}
+
+TEST(StepBudget, ATimeThatHasPassedStillEndsWithAStep) {
+  EXPECT_EQ(
+      StepsWithin(
+          {.wall_time_seconds = 1, .elapsed_seconds = 10, .steps_done = 12, .step_seconds = 0.5}),
+      13);
+}
+
+}  // namespace
+}  // namespace gp::engine
