@@ -45,4 +45,4 @@ clean:           ## remove build trees; keeps .deps
 .PHONY: bootstrap-build
 bootstrap-build:
 	@scripts/bootstrap
-	@cmake --preset $(PRESET) --log-level=WARNING
+	@cmake --preset $(PRESET) --log-level=WARNING >/dev/null

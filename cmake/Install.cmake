@@ -1,0 +1,26 @@
+# `cmake --install` gives a tree that can be moved anywhere: programs in bin/, LibTorch's libraries in lib/gp/ found
+# through $ORIGIN, settings and run files in share/gp/.
+set(GP_ENGINE_PROGRAMS gp-trainer gp-sampler gp-bench)
+
+foreach(program IN LISTS GP_PROGRAMS)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  endif()
+endforeach()
+
+foreach(program IN LISTS GP_ENGINE_PROGRAMS)
+  if(TARGET ${program})
+    set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/gp")
+  endif()
+endforeach()
+
+if(GP_ENGINE)
+  # libtorch_cpu.so and what it loads; its own RPATH ends in $ORIGIN, so they find one another side by side.
+  file(GLOB engine_libraries
+    "${torch_root}/lib/libtorch_cpu.so" "${torch_root}/lib/libc10.so" "${torch_root}/lib/libgomp*.so*"
+    "${torch_root}/../nvidia/cu13/lib/libcudart.so.*" "${torch_root}/../nvidia/cu13/lib/libcupti.so.*")
+  install(PROGRAMS ${engine_libraries} DESTINATION "${CMAKE_INSTALL_LIBDIR}/gp")
+endif()
+
+install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/gp")
+install(FILES LICENSE THIRD_PARTY_NOTICES README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
