@@ -1,0 +1,32 @@
+// Complete checkpoints on a file system: reading and verifying one, and finding the newest below a
+// directory. Used by gpctl and the sampler too, so it needs no tensor library. Functions may be
+// called from any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "formats/checkpoint_manifest.h"
+
+namespace gp::formats {
+
+// "step-00000250-e3-<incarnation>"
+std::string CheckpointDirectoryName(int64_t step, uint64_t epoch, const std::string& incarnation);
+
+// The manifest of the checkpoint in `directory`. NotFound when it has none; DataLoss when it is
+// damaged or, with a non-empty `expected_digest` (sha256 of manifest.json, hex), another one.
+StatusOr<CheckpointManifest> ReadManifest(const std::string& directory,
+                                          const std::string& expected_digest = "");
+
+// Also checks each file's presence, size and digest, and that the safetensors files are well
+// formed. DataLoss names the file.
+StatusOr<CheckpointManifest> VerifyCheckpoint(const std::string& directory,
+                                              const std::string& expected_digest = "");
+
+// The directory, below `parent`, of the complete checkpoint with the highest step (then epoch);
+// nothing when there is none or `parent` does not exist. Directories without a readable manifest
+// are passed over.
+StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& parent);
+
+}  // namespace gp::formats

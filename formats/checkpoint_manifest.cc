@@ -1,0 +1,199 @@
+#include "formats/checkpoint_manifest.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace gp::formats {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+constexpr std::string_view kFormat = "gp-checkpoint";
+
+Json ShapeJson(const runspec::ModelShape& shape) {
+  return {{"n_layer", shape.layers},   {"n_head", shape.heads},
+          {"n_embd", shape.channels},  {"n_ctx", shape.context},
+          {"vocab", shape.vocabulary}, {"vocab_padded", shape.vocabulary_padded},
+          {"bias", shape.bias},        {"gelu", shape.gelu == runspec::Gelu::kErf ? "erf" : "tanh"},
+          {"dropout", shape.dropout},  {"tie_embeddings", shape.tied_head}};
+}
+
+// Reads keys out of an object and remembers the first that is missing or wrong.
+class ObjectReader {
+ public:
+  ObjectReader(const Json& json, std::string place) : json_(json), place_(std::move(place)) {
+    if (!json.is_object()) Fail("it is not an object");
+  }
+
+  template <typename T>
+  void Read(const char* key, T& target) {
+    const Json* value = Value(key);
+    if (value == nullptr) return;
+    if constexpr (std::is_same_v<T, std::string>) {
+      if (!value->is_string()) return Fail(fmt::format("'{}' is not text", key));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      if (!value->is_boolean()) return Fail(fmt::format("'{}' is not true or false", key));
+    } else if constexpr (std::is_floating_point_v<T>) {
+      if (!value->is_number()) return Fail(fmt::format("'{}' is not a number", key));
+    } else {
+      const bool whole =
+          value->is_number_unsigned() && value->template get<uint64_t>() <= INT64_MAX;
+      if (!whole) return Fail(fmt::format("'{}' is not a whole number", key));
+    }
+    target = value->template get<T>();
+  }
+
+  const Json* Value(const char* key) {
+    if (!status_.ok()) return nullptr;
+    const auto found = json_.find(key);
+    if (found != json_.end()) return &*found;
+    Fail(fmt::format("'{}' is missing", key));
+    return nullptr;
+  }
+
+  void Fail(const std::string& what) {
+    if (status_.ok()) status_ = DataLoss("{}: {}; the checkpoint is damaged", place_, what);
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  const Json& json_;
+  std::string place_;
+  Status status_;
+};
+
+Status ReadShape(const Json& json, const std::string& path, runspec::ModelShape& shape) {
+  ObjectReader reader(json, path + ": model");
+  std::string gelu;
+  reader.Read("n_layer", shape.layers);
+  reader.Read("n_head", shape.heads);
+  reader.Read("n_embd", shape.channels);
+  reader.Read("n_ctx", shape.context);
+  reader.Read("vocab", shape.vocabulary);
+  reader.Read("vocab_padded", shape.vocabulary_padded);
+  reader.Read("bias", shape.bias);
+  reader.Read("gelu", gelu);
+  reader.Read("dropout", shape.dropout);
+  reader.Read("tie_embeddings", shape.tied_head);
+  if (reader.status().ok() && gelu != "erf" && gelu != "tanh") {
+    reader.Fail("'gelu' is neither erf nor tanh");
+  }
+  shape.gelu = gelu == "erf" ? runspec::Gelu::kErf : runspec::Gelu::kTanh;
+  // Bounds of the run file: sizes derived from a hostile shape must not overflow.
+  const bool sane = shape.layers >= 1 && shape.layers <= 1024 && shape.heads >= 1 &&
+                    shape.channels >= shape.heads && shape.channels <= 65536 &&
+                    shape.channels % shape.heads == 0 && shape.context >= 1 &&
+                    shape.context <= 1 << 20 && shape.vocabulary >= 1 &&
+                    shape.vocabulary_padded >= shape.vocabulary &&
+                    shape.vocabulary_padded <= 1 << 25;
+  if (reader.status().ok() && !sane) reader.Fail("the sizes are out of range");
+  return reader.status();
+}
+
+bool IsPlainName(const std::string& name) {
+  return !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
+}
+
+Status ReadFiles(const Json& json, const std::string& path, std::vector<CheckpointFile>& files) {
+  if (!json.is_array()) return DataLoss("{}: 'files' is not a list", path);
+  for (const Json& entry : json) {
+    CheckpointFile file;
+    ObjectReader reader(entry, path + ": files");
+    reader.Read("name", file.name);
+    reader.Read("size_bytes", file.size_bytes);
+    reader.Read("sha256", file.sha256);
+    if (reader.status().ok() && !IsPlainName(file.name)) {
+      reader.Fail(fmt::format("'{}' is not a plain file name", file.name));
+    }
+    RETURN_IF_ERROR(reader.status());
+    files.push_back(std::move(file));
+  }
+  return OkStatus();
+}
+
+Status ReadRecord(const Json& json, const std::string& path,
+                  std::map<std::string, std::string>& record) {
+  if (!json.is_object()) return DataLoss("{}: 'record' is not an object", path);
+  for (const auto& [key, value] : json.items()) {
+    if (!value.is_string()) return DataLoss("{}: record '{}' is not text", path, key);
+    record[key] = value.get<std::string>();
+  }
+  return OkStatus();
+}
+
+Status CheckVersion(ObjectReader& reader, const std::string& path) {
+  std::string format;
+  int64_t version = 0;
+  reader.Read("format", format);
+  reader.Read("version", version);
+  RETURN_IF_ERROR(reader.status());
+  if (format != kFormat) return DataLoss("{} is not the manifest of a gp checkpoint", path);
+  if (version == kVersion) return OkStatus();
+  return FailedPrecondition("{}: version {} of the format, this program reads version {}", path,
+                            version, kVersion);
+}
+
+}  // namespace
+
+uint64_t CheckpointManifest::SizeBytes() const {
+  uint64_t total = 0;
+  for (const CheckpointFile& file : files) total += file.size_bytes;
+  return total;
+}
+
+std::string FormatManifest(const CheckpointManifest& manifest) {
+  Json json = {{"format", kFormat},
+               {"version", kVersion},
+               {"run_id", manifest.run_id},
+               {"run_name", manifest.run_name},
+               {"incarnation", manifest.incarnation},
+               {"epoch", manifest.epoch},
+               {"step", manifest.step},
+               {"tokens", manifest.tokens},
+               {"model", ShapeJson(manifest.shape)},
+               {"data_fingerprint", manifest.data_fingerprint},
+               {"tokenizer_fingerprint", manifest.tokenizer_fingerprint},
+               {"record", manifest.record}};
+  if (manifest.validation_loss && std::isfinite(*manifest.validation_loss)) {
+    json["validation_loss"] = *manifest.validation_loss;
+  }
+  json["files"] = Json::array();
+  for (const CheckpointFile& file : manifest.files) {
+    json["files"].push_back(
+        {{"name", file.name}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+StatusOr<CheckpointManifest> ParseManifest(std::string_view text, const std::string& path) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object())
+    return DataLoss("{} is not a JSON object; the checkpoint is damaged", path);
+  CheckpointManifest manifest;
+  ObjectReader reader(json, path);
+  RETURN_IF_ERROR(CheckVersion(reader, path));
+  reader.Read("run_id", manifest.run_id);
+  reader.Read("run_name", manifest.run_name);
+  reader.Read("incarnation", manifest.incarnation);
+  reader.Read("epoch", manifest.epoch);
+  reader.Read("step", manifest.step);
+  reader.Read("tokens", manifest.tokens);
+  reader.Read("data_fingerprint", manifest.data_fingerprint);
+  reader.Read("tokenizer_fingerprint", manifest.tokenizer_fingerprint);
+  const Json *shape = reader.Value("model"), *record = reader.Value("record"),
+             *files = reader.Value("files");
+  RETURN_IF_ERROR(reader.status());
+  RETURN_IF_ERROR(ReadShape(*shape, path, manifest.shape));
+  RETURN_IF_ERROR(ReadRecord(*record, path, manifest.record));
+  RETURN_IF_ERROR(ReadFiles(*files, path, manifest.files));
+  if (json.contains("validation_loss")) {
+    double loss = 0;
+    reader.Read("validation_loss", loss);
+    manifest.validation_loss = loss;
+  }
+  RETURN_IF_ERROR(reader.status());
+  return manifest;
+}
+
+}  // namespace gp::formats

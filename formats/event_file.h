@@ -1,0 +1,43 @@
+// Records of a TensorBoard event file (docs/formats/events.md): enough of protobuf's and TFRecord's
+// encoding to write scalars, without either library. Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace gp::formats {
+
+struct Scalar {
+  std::string tag;  // "train/loss"
+  float value = 0;
+
+  bool operator==(const Scalar&) const = default;
+};
+
+// The record that an event file begins with. `wall_time` is seconds since 1970.
+std::string FormatEventFileStart(double wall_time);
+
+// One record with the values of one step.
+std::string FormatScalarEvent(double wall_time, int64_t step, const std::vector<Scalar>& scalars);
+
+// "events.out.tfevents.<seconds>.<host>": TensorBoard reads files whose name holds "tfevents".
+std::string EventFileName(int64_t wall_seconds, std::string_view host);
+
+struct ScalarEvent {
+  double wall_time = 0;
+  int64_t step = 0;
+  std::vector<Scalar> scalars;  // empty for the first record
+  uint64_t end_offset = 0;      // of the record in the file
+};
+
+// The events of a file's bytes, with their checksums verified. DataLoss names the offset of a
+// record that is cut short or damaged; `events_before` of it are then in `*intact` when it is not
+// null.
+StatusOr<std::vector<ScalarEvent>> ParseEventFile(std::string_view bytes,
+                                                  std::vector<ScalarEvent>* intact = nullptr);
+
+}  // namespace gp::formats

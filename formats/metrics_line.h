@@ -1,0 +1,36 @@
+// One line of metrics.jsonl, and of `gpctl metrics -o json`: a JSON object per step
+// (docs/formats/metrics.md). Values and pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace gp::formats {
+
+struct MetricsLine {
+  int64_t step = 0;    // committed steps: the first line says 1
+  int64_t tokens = 0;  // learned from since the start
+  double loss = 0;
+  double learning_rate = 0;
+  double gradient_norm = 0;
+  double tokens_per_second = 0;
+  double mfu = 0;  // 0..1; 0 when the peak is unknown
+  double step_seconds = 0;
+  std::optional<double> validation_loss;
+  bool skipped = false;  // the step was not finite and not applied
+
+  bool operator==(const MetricsLine&) const = default;
+};
+
+// Without a newline. JSON has no NaN and no infinity: those become null.
+std::string FormatMetricsLine(const MetricsLine& line);
+
+// The reverse; null reads as NaN. InvalidArgument for anything that is not such a line; unknown
+// keys are passed over.
+StatusOr<MetricsLine> ParseMetricsLine(std::string_view text);
+
+}  // namespace gp::formats

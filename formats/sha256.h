@@ -1,0 +1,33 @@
+// SHA-256, as checkpoints and fingerprints use it. A Sha256 belongs to one thread at a time;
+// functions are pure.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace gp::formats {
+
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+
+  void Update(std::string_view data);
+  // The digest as 64 lower-case hexadecimal digits. Nothing can be added after it.
+  std::string Finish();
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+std::string Sha256Hex(std::string_view data);
+// Reads the file in pieces.
+StatusOr<std::string> Sha256OfFile(const std::string& path);
+
+}  // namespace gp::formats

@@ -1,0 +1,49 @@
+// A file of token ids: llm.c .bin, build-nanogpt .npy or nanoGPT's raw uint16, told apart by
+// content (docs/formats/token_shards.md). Mapped, so opening is cheap whatever the size. Any thread
+// may read it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "formats/mapped_file.h"
+
+namespace gp::formats {
+
+enum class ShardFormat { kLlmC, kNpy, kRaw };
+
+std::string_view ShardFormatName(ShardFormat format);
+
+class TokenShard {
+ public:
+  // InvalidArgument names file, offset and expectation when the file is empty, cut short or of no
+  // known form.
+  static StatusOr<TokenShard> Open(const std::string& path);
+
+  ShardFormat format() const { return format_; }
+  int64_t size() const { return size_; }  // tokens
+  const std::string& path() const { return file_.path(); }
+
+  // Copies tokens [offset, offset + tokens.size()). InvalidArgument when one of them is not below
+  // `vocabulary`: the message names it and its place. REQUIRES: the range lies inside the shard.
+  Status Read(int64_t offset, int64_t vocabulary, std::span<int32_t> tokens) const;
+
+  // A digest of the shard's size, its first and its last bytes: cheap, and different for shards
+  // that differ by accident.
+  std::string Fingerprint() const;
+
+ private:
+  MappedFile file_;
+  ShardFormat format_ = ShardFormat::kRaw;
+  uint64_t data_offset_ = 0;
+  int element_bytes_ = 2;
+  int64_t size_ = 0;
+};
+
+// The bytes of an llm.c shard; for tools and tests. REQUIRES: tokens below 65536.
+std::string FormatLlmCShard(std::span<const int32_t> tokens);
+
+}  // namespace gp::formats

@@ -1,0 +1,26 @@
+#include "tokenizer/byte_tokenizer.h"
+
+namespace gp {
+
+StatusOr<std::vector<int32_t>> ByteTokenizer::Encode(std::string_view text) const {
+  std::vector<int32_t> tokens;
+  tokens.reserve(text.size());
+  for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
+  return tokens;
+}
+
+std::string ByteTokenizer::Decode(std::span<const int32_t> tokens) const {
+  std::string text;
+  for (const int32_t token : tokens) {
+    if (token >= 0 && token < 256) {
+      text.push_back(static_cast<char>(token));
+    } else {
+      text += "\xef\xbf\xbd";
+    }
+  }
+  return text;
+}
+
+std::string ByteTokenizer::Serialized() const { return R"({"kind":"bytes"})"; }
+
+}  // namespace gp

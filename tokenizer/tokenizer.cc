@@ -1,0 +1,49 @@
+#include "tokenizer/tokenizer.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "formats/sha256.h"
+#include "tokenizer/byte_tokenizer.h"
+#include "tokenizer/char_tokenizer.h"
+
+namespace gp {
+namespace {
+
+using Json = nlohmann::json;
+
+StatusOr<std::unique_ptr<Tokenizer>> ParseChars(const Json& json) {
+  const auto characters = json.find("characters");
+  if (characters == json.end() || !characters->is_array() || characters->empty() ||
+      characters->size() > 0x110000) {
+    return InvalidArgument("the chars tokenizer has no list of characters");
+  }
+  std::vector<char32_t> list;
+  for (const Json& value : *characters) {
+    const bool good = value.is_number_unsigned() && value.get<uint64_t>() <= 0x10ffff &&
+                      (list.empty() || value.get<char32_t>() > list.back());
+    if (!good)
+      return InvalidArgument("the chars tokenizer's characters are not sorted code points");
+    list.push_back(value.get<char32_t>());
+  }
+  return std::make_unique<CharTokenizer>(std::move(list));
+}
+
+}  // namespace
+
+std::string Tokenizer::Fingerprint() const { return formats::Sha256Hex(Serialized()); }
+
+StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized) {
+  const Json json = Json::parse(serialized, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return InvalidArgument("a tokenizer is a JSON object");
+  const auto kind = json.find("kind");
+  if (kind == json.end() || !kind->is_string()) {
+    return InvalidArgument("the tokenizer does not say its kind");
+  }
+  if (*kind == "bytes") return std::make_unique<ByteTokenizer>();
+  if (*kind == "chars") return ParseChars(json);
+  return InvalidArgument("the tokenizer kind '{}' is not known; expected bytes or chars",
+                         kind->get<std::string>());
+}
+
+}  // namespace gp

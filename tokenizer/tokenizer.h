@@ -1,0 +1,42 @@
+// Tokenizer: text to token ids and back. A tokenizer is constant after construction and can be
+// written into a checkpoint and read back, so that a checkpoint alone is enough to sample. Any
+// thread may call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace gp {
+
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  virtual std::string_view kind()
+      const = 0;  // "bytes", "chars", "gpt2": data.tokenizer in the run file
+  virtual int64_t vocabulary_size() const = 0;
+
+  // InvalidArgument names the first place in `text` that the vocabulary cannot express.
+  virtual StatusOr<std::vector<int32_t>> Encode(std::string_view text) const = 0;
+
+  // The text of the ids; an id outside the vocabulary becomes U+FFFD. Bytes that are no complete
+  // UTF-8 sequence are passed on as they are.
+  virtual std::string Decode(std::span<const int32_t> tokens) const = 0;
+
+  // JSON; ParseTokenizer reads it back. Equal tokenizers give equal text.
+  virtual std::string Serialized() const = 0;
+
+  // sha256 of Serialized(), hex: what checkpoints compare.
+  std::string Fingerprint() const;
+};
+
+// The tokenizer that Serialized() wrote. InvalidArgument names what is wrong.
+StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized);
+
+}  // namespace gp

@@ -1,0 +1,17 @@
+// UTF-8, strictly: shortest forms only, no surrogates, nothing above U+10FFFF. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace gp {
+
+// Takes one code point off the front of `text`. Nothing, and `text` untouched, when it does not
+// begin with one.
+std::optional<char32_t> TakeCodePoint(std::string_view& text);
+
+void AppendCodePoint(char32_t code_point, std::string& text);
+
+}  // namespace gp

@@ -1,0 +1,45 @@
+// Loads a checkpoint into the training state, and refuses one that is damaged, unsealed or of
+// another run's making. The caller must throw the buffers away when it fails. Functions may be
+// called from any thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "formats/checkpoint_manifest.h"
+#include "runspec/model_shape.h"
+#include "worker/engine/checkpoint/storage.h"
+
+namespace gp::engine {
+
+// What the checkpoint must be; empty text is not compared.
+struct CheckpointExpectation {
+  std::string manifest_digest;
+  runspec::ModelShape shape;
+  std::string data_fingerprint;
+  std::string tokenizer_fingerprint;
+};
+
+// Reads the manifest and compares. DataLoss: damaged. FailedPrecondition: whole, but it does not
+// fit; the message names the difference.
+StatusOr<formats::CheckpointManifest> ReadCheckpointManifest(Storage& storage,
+                                                             const std::string& directory,
+                                                             const CheckpointExpectation& expected);
+
+// Weights only, for sampling and evaluation. Verifies the file's size and digest on the way. The
+// buffer has the layout of MakeParameterLayout(manifest.shape). DataLoss names file and tensor.
+Status ReadWeights(Storage& storage, const std::string& directory,
+                   const formats::CheckpointManifest& manifest, std::span<float> parameters);
+
+// Weights and the optimizer's state, for resuming. Also verifies tokenizer.json.
+Status ReadTrainingState(Storage& storage, const std::string& directory,
+                         const formats::CheckpointManifest& manifest, std::span<float> parameters,
+                         std::span<float> first_moment, std::span<float> second_moment);
+
+// The serialised tokenizer of the checkpoint, verified.
+StatusOr<std::string> ReadTokenizer(Storage& storage, const std::string& directory,
+                                    const formats::CheckpointManifest& manifest);
+
+}  // namespace gp::engine

@@ -1,0 +1,81 @@
+// CheckpointWriter: saves the training state while training goes on. Start copies the state and
+// returns; a thread of the writer's own writes model.safetensors, optimizer.safetensors and
+// tokenizer.json, syncs them, and commits the manifest last (docs/formats/checkpoint.md). One save
+// at a time. One thread calls; the destructor waits for a save in flight.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "runspec/model_shape.h"
+#include "worker/engine/checkpoint/storage.h"
+
+namespace gp::engine {
+
+// What does not change while a trainer process lives.
+struct CheckpointIdentity {
+  std::string run_id;
+  std::string run_name;
+  std::string incarnation;  // of this process; part of the directory's name, so writers never meet
+  uint64_t epoch = 0;
+  runspec::ModelShape shape;
+  std::string data_fingerprint;
+  std::string tokenizer;  // Tokenizer::Serialized()
+  std::string tokenizer_fingerprint;
+};
+
+// The state after `step` committed steps. The spans are flat buffers in the layout of
+// MakeParameterLayout(shape).
+struct CheckpointState {
+  int64_t step = 0;
+  int64_t tokens = 0;
+  std::optional<double> validation_loss;
+  std::map<std::string, std::string> record;
+  bool final = false;
+  std::span<const float> parameters;
+  std::span<const float> first_moment;
+  std::span<const float> second_moment;
+};
+
+struct SavedCheckpoint {
+  int64_t step = 0;
+  std::string directory;
+  std::string manifest_digest;  // sha256 of manifest.json, hex
+  uint64_t size_bytes = 0;      // all files and the manifest
+  std::optional<double> validation_loss;
+  bool final = false;
+};
+
+class CheckpointWriter {
+ public:
+  // Checkpoints become directories below `parent` (the run's checkpoints directory). `storage`
+  // outlives this.
+  CheckpointWriter(Storage& storage, std::string parent, CheckpointIdentity identity);
+  ~CheckpointWriter();
+
+  // Copies the state and begins to write it. FailedPrecondition when a save is in flight or its
+  // result was not taken.
+  Status Start(const CheckpointState& state);
+
+  bool in_flight() const;
+
+  // The result of the save that Start began, once: nothing while it is being written, or when none
+  // was begun. An error says why and the partial directory has been removed.
+  std::optional<StatusOr<SavedCheckpoint>> Take();
+
+  // Waits for the result, at most `timeout`; DeadlineExceeded leaves the save in flight.
+  // FailedPrecondition when none was begun.
+  StatusOr<SavedCheckpoint> Wait(std::chrono::nanoseconds timeout);
+
+ private:
+  class Worker;
+  std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace gp::engine

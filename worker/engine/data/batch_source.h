@@ -1,0 +1,57 @@
+// BatchSource: which tokens each micro-batch of a run holds. A pure function of (seed, step, shard,
+// micro-batch, row): there is no loader state to save, and the global batch of a step is the same
+// whatever the number of ranks. Constant after construction; any thread may call.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "runspec/run_spec.h"
+#include "worker/engine/data/token_source.h"
+
+namespace gp::engine {
+
+class BatchSource {
+ public:
+  // `tokens` outlives this. InvalidArgument when the split is too short for one sequence (random)
+  // or for one micro-batch on every logical shard (sequential): the message names both numbers.
+  // `spec` gives order, seed, micro_batch and sequence; `plan` comes from runspec::PlanBatch.
+  static StatusOr<BatchSource> Make(const TokenSource& tokens, const runspec::RunSpec& spec,
+                                    const runspec::BatchPlan& plan);
+
+  // Fills a micro-batch, row-major (micro_batch, sequence): targets are the tokens shifted by one.
+  // Steps, shards and micro-batches count from 0. The step is the one being computed: committed
+  // steps so far.
+  Status Fill(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
+              std::span<int32_t> targets) const;
+
+  // The offset in the split of a row's first token; what Fill reads from.
+  int64_t RowOffset(int64_t step, int shard, int64_t micro_batch, int64_t row) const;
+
+  int64_t rows() const { return rows_; }
+  int64_t sequence() const { return sequence_; }
+
+ private:
+  BatchSource(const TokenSource& tokens, const runspec::RunSpec& spec,
+              const runspec::BatchPlan& plan);
+
+  int64_t RandomOffset(int64_t step, int shard, int64_t micro_batch, int64_t row) const;
+  int64_t SequentialOffset(int64_t step, int shard, int64_t micro_batch, int64_t row) const;
+
+  const TokenSource* tokens_;
+  runspec::BatchOrder order_;
+  uint64_t seed_;
+  int64_t rows_;      // sequences in a micro-batch
+  int64_t sequence_;  // tokens in a row
+  int shards_;        // V
+  int64_t accumulation_;
+  // Sequential order: a stride is one micro-batch on every shard; a file gives as many as it holds
+  // whole.
+  std::vector<int64_t>
+      strides_before_;  // by file, of the files before it; one more entry for the total
+  std::vector<int64_t> file_offsets_;
+};
+
+}  // namespace gp::engine

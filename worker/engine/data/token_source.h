@@ -1,0 +1,38 @@
+// TokenSource: a split's tokens as one long sequence, from memory (text) or from mapped shards.
+// Constant after construction; any thread may read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "formats/token_shard.h"
+
+namespace gp::engine {
+
+class TokenSource {
+ public:
+  virtual ~TokenSource() = default;
+
+  virtual int64_t size() const = 0;
+
+  // Copies tokens [offset, offset + tokens.size()). InvalidArgument names file and position of a
+  // token that is not below the vocabulary. REQUIRES: the range lies inside the source.
+  virtual Status Read(int64_t offset, std::span<int32_t> tokens) const = 0;
+
+  // The sizes of the files it consists of, in order. Sequential batches do not cross from one into
+  // the next.
+  virtual std::vector<int64_t> parts() const = 0;
+};
+
+// Tokens in memory, as two bytes each where the vocabulary allows.
+std::unique_ptr<TokenSource> MakeMemoryTokens(std::vector<int32_t> tokens);
+
+// Shards one after the other. Tokens at or above `vocabulary` are refused when they are read.
+std::unique_ptr<TokenSource> MakeShardTokens(std::vector<formats::TokenShard> shards,
+                                             int64_t vocabulary);
+
+}  // namespace gp::engine
