@@ -110,8 +110,11 @@ int64_t GemmThreadWorkspaceBytes() { return int64_t{3} << 19; }
 int64_t AttentionThreadWorkspaceBytes(int64_t sequence, int64_t head_size) {
   const int64_t rows = AlignUp(sequence, 64);
   const int64_t columns = AlignUp(head_size, 64);
-  // q k v dout dq dk dv (rows, columns), k^T v^T (columns, rows), two tiles of 64 queries.
-  return (9 * rows * columns + 2 * 64 * rows + 4 * rows) * static_cast<int64_t>(sizeof(float));
+  const int64_t score_row = rows + 16;
+  // q k v dout out dk dv and a tile of dq (rows, columns); k^T and v^T (columns, score_row); two
+  // tiles of 64 queries.
+  const int64_t floats = 8 * rows * columns + (2 * columns + 2 * 64) * score_row;
+  return floats * static_cast<int64_t>(sizeof(float));
 }
 
 int64_t CpuWorkspaceBytes(int64_t sequence, int64_t head_size, int threads) {

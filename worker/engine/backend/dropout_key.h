@@ -6,32 +6,38 @@
 
 #include "worker/engine/backend/backend.h"
 
+// Always inlined: the kernels of each instruction set include this, and the linker must not share
+// their copies.
+#define GP_ALWAYS_INLINE [[gnu::always_inline]] inline
+
 namespace gp::engine {
 
 // Sebastiano Vigna's splitmix64 finaliser.
-inline uint64_t MixBits(uint64_t x) {
+GP_ALWAYS_INLINE uint64_t MixBits(uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
 }
 
-inline uint64_t DropoutSiteKey(const Dropout& dropout) {
+GP_ALWAYS_INLINE uint64_t DropoutSiteKey(const Dropout& dropout) {
   uint64_t key = MixBits(dropout.seed);
   key = MixBits(key ^ dropout.step);
   key = MixBits(key ^ (uint64_t{dropout.shard} << 32 | dropout.micro_batch));
   return MixBits(key ^ dropout.site);
 }
 
-inline uint64_t DropoutRowKey(uint64_t site_key, uint64_t row) { return MixBits(site_key ^ row); }
+GP_ALWAYS_INLINE uint64_t DropoutRowKey(uint64_t site_key, uint64_t row) {
+  return MixBits(site_key ^ row);
+}
 
 // An element is dropped when its hash is below this.
-inline uint32_t DropoutThreshold(const Dropout& dropout) {
+GP_ALWAYS_INLINE uint32_t DropoutThreshold(const Dropout& dropout) {
   return static_cast<uint32_t>(dropout.probability * 4294967296.0);
 }
 
 // The hash of one element: MurmurHash3's 32-bit finaliser over the column, keyed by the row.
-inline uint32_t DropoutHash(uint64_t row_key, uint32_t column) {
+GP_ALWAYS_INLINE uint32_t DropoutHash(uint64_t row_key, uint32_t column) {
   uint32_t x = column ^ static_cast<uint32_t>(row_key);
   x = (x ^ (x >> 16)) * 0x85ebca6bu;
   x = (x ^ (x >> 13)) * 0xc2b2ae35u;
@@ -39,8 +45,10 @@ inline uint32_t DropoutHash(uint64_t row_key, uint32_t column) {
 }
 
 // What kept elements are multiplied by.
-inline float DropoutScale(const Dropout& dropout) {
+GP_ALWAYS_INLINE float DropoutScale(const Dropout& dropout) {
   return static_cast<float>(1.0 / (1.0 - dropout.probability));
 }
+
+#undef GP_ALWAYS_INLINE
 
 }  // namespace gp::engine

@@ -1,0 +1,279 @@
+#include "worker/engine/backend/cpu/cpu_backend.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runspec/arena_plan.h"
+#include "worker/engine/backend/cpu/gemm.h"
+#include "worker/engine/backend/cpu/huge_pages.h"
+#include "worker/engine/backend/cpu/kernel_set.h"
+#include "worker/engine/backend/cpu/thread_pool.h"
+
+namespace gp::engine {
+namespace {
+
+constexpr int64_t kLineFloats = 16;       // threads cut arrays at cache lines
+constexpr int64_t kFlatGrain = 4096;      // smallest piece of a flat loop worth a thread
+constexpr int64_t kNormBlocksMax = 4096;  // partial sums of a norm
+constexpr int64_t kNormBlockMin = 16384;
+
+const KernelSet& KernelsOf(Isa isa) {
+  switch (isa) {
+    case Isa::kAvx2:
+      return Avx2Kernels();
+    case Isa::kAvx512:
+      return Avx512Kernels();
+    case Isa::kAvx512Bf16:
+      return Avx512Bf16Kernels();
+    case Isa::kAuto:
+    case Isa::kGeneric:
+      break;
+  }
+  return GenericKernels();
+}
+
+Isa Resolve(Isa isa) {
+  if (isa == Isa::kAuto) return BestIsa();
+  if (IsaSupported(isa)) return isa;
+  throw std::invalid_argument(std::string("this processor has no ") + IsaName(isa) +
+                              "; its best is " + IsaName(BestIsa()));
+}
+
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(const CpuBackendOptions& options)
+      : isa_(Resolve(options.isa)),
+        kernels_(KernelsOf(isa_)),
+        pool_(options.threads),
+        workspace_(
+            runspec::CpuWorkspaceBytes(options.sequence, options.head_size, pool_.threads())),
+        thread_bytes_(
+            (runspec::CpuWorkspaceBytes(options.sequence, options.head_size, pool_.threads()) -
+             runspec::GemmSharedWorkspaceBytes()) /
+            pool_.threads()),
+        gemm_(kernels_, pool_, static_cast<std::byte*>(workspace_.data()), ThreadWorkspace(0),
+              thread_bytes_) {}
+
+  const char* name() const override { return IsaName(isa_); }
+  int threads() const override { return pool_.threads(); }
+
+  void* Allocate(int64_t bytes) override {
+    allocations_.emplace_back(bytes);
+    return allocations_.back().data();
+  }
+
+  void Forward(const LinearForward& args) override {
+    const LinearShape& s = args.shape;
+    gemm_.Run(
+        {.m = s.rows,
+         .n = s.out,
+         .k = s.in,
+         .a = {args.x, s.in, true},
+         .b = {args.w, s.in, true},
+         .output = {
+             .y = args.y, .ldy = s.out, .bias = args.bias, .gelu = args.gelu, .kind = args.kind}});
+  }
+
+  void BackwardInput(const LinearBackwardInput& args) override {
+    const LinearShape& s = args.shape;
+    gemm_.Run(
+        {.m = s.rows,
+         .n = s.in,
+         .k = s.out,
+         .a = {args.dy, s.out, true},
+         .b = {args.w, s.in, false},
+         .output = {.y = args.dx, .ldy = s.in, .pre_gelu = args.pre_gelu, .kind = args.kind}});
+  }
+
+  void BackwardWeight(const LinearBackwardWeight& args) override {
+    const LinearShape& s = args.shape;
+    gemm_.Run({.m = s.out,
+               .n = s.in,
+               .k = s.rows,
+               .a = {args.dy, s.out, false},
+               .b = {args.x, s.in, false},
+               .output = {.y = {args.dw, DataType::kFloat32}, .ldy = s.in},
+               .accumulate = args.accumulate});
+    if (args.dbias == nullptr) return;
+    pool_.For(s.out, 4 * kLineFloats, [&](int64_t first, int64_t last) {
+      kernels_.column_sums(args.dy, s.rows, s.out, args.dbias, args.accumulate, first, last);
+    });
+  }
+
+  void AttentionForward(const AttentionShape& shape, Buffer out, float* lse, Buffer qkv,
+                        const Dropout& dropout) override {
+    ForHeads(shape, [&](int64_t head, float* scratch) {
+      kernels_.attention_forward(shape, out, lse, qkv, dropout, head, scratch);
+    });
+  }
+
+  void AttentionBackward(const AttentionShape& shape, Buffer dqkv, Buffer dout, Buffer out,
+                         const float* lse, Buffer qkv, const Dropout& dropout) override {
+    ForHeads(shape, [&](int64_t head, float* scratch) {
+      kernels_.attention_backward(shape, dqkv, dout, out, lse, qkv, dropout, head, scratch);
+    });
+  }
+
+  void Forward(const LayerNorm& args) override {
+    pool_.For(args.rows, 1,
+              [&](int64_t first, int64_t last) { kernels_.layer_norm(args, first, last); });
+  }
+
+  void Backward(const LayerNormBackward& args) override {
+    pool_.For(args.channels, kLineFloats, [&](int64_t first, int64_t last) {
+      kernels_.layer_norm_backward_parameters(args, first, last);
+    });
+    pool_.For(args.rows, 1, [&](int64_t first, int64_t last) {
+      kernels_.layer_norm_backward_input(args, first, last);
+    });
+  }
+
+  void ResidualLayerNorm(float* residual, const float* in, Buffer branch, const Dropout& dropout,
+                         const LayerNorm& args) override {
+    const ResidualArgs addition{args.channels, residual, in, branch, dropout};
+    pool_.For(args.rows, 1, [&](int64_t first, int64_t last) {
+      kernels_.residual_layer_norm(addition, args, first, last);
+    });
+  }
+
+  void Residual(int64_t rows, int64_t channels, float* out, const float* in, Buffer branch,
+                const Dropout& dropout) override {
+    const ResidualArgs addition{channels, out, in, branch, dropout};
+    pool_.For(rows, 1,
+              [&](int64_t first, int64_t last) { kernels_.residual(addition, first, last); });
+  }
+
+  void ResidualBackward(int64_t rows, int64_t channels, Buffer dbranch, const float* dout,
+                        const Dropout& dropout) override {
+    pool_.For(rows, 1, [&](int64_t first, int64_t last) {
+      kernels_.residual_backward(dbranch, dout, channels, dropout, first, last);
+    });
+  }
+
+  void GeluForward(int64_t count, runspec::Gelu kind, Buffer out, Buffer in) override {
+    pool_.For(count, kFlatGrain,
+              [&](int64_t first, int64_t last) { kernels_.gelu(kind, out, in, first, last); });
+  }
+
+  void GeluBackward(int64_t count, runspec::Gelu kind, Buffer dy, Buffer in) override {
+    pool_.For(count, kFlatGrain, [&](int64_t first, int64_t last) {
+      kernels_.gelu_backward(kind, dy, in, first, last);
+    });
+  }
+
+  void EmbeddingForward(int64_t sequences, int64_t length, int64_t channels, float* out,
+                        const int32_t* tokens, const float* wte, const float* wpe,
+                        const Dropout& dropout) override {
+    const EmbeddingArgs args{sequences * length, length, channels, tokens, dropout};
+    pool_.For(args.rows, 1, [&](int64_t first, int64_t last) {
+      kernels_.embedding(args, out, wte, wpe, first, last);
+    });
+  }
+
+  void EmbeddingBackward(int64_t sequences, int64_t length, int64_t channels, float* dwte,
+                         float* dwpe, const float* dout, const int32_t* tokens,
+                         const Dropout& dropout) override {
+    const EmbeddingArgs args{sequences * length, length, channels, tokens, dropout};
+    pool_.For(channels, kLineFloats, [&](int64_t first, int64_t last) {
+      kernels_.embedding_backward(args, dwte, dwpe, dout, first, last);
+    });
+  }
+
+  double CrossEntropyForward(const CrossEntropyShape& shape, float* lse, Buffer logits,
+                             const int32_t* targets) override {
+    pool_.For(shape.rows, 1, [&](int64_t first, int64_t last) {
+      kernels_.cross_entropy(shape, lse, logits, first, last);
+    });
+    double sum = 0;
+    for (int64_t row = 0; row < shape.rows; ++row) {
+      if (targets[row] < 0) continue;
+      sum += static_cast<double>(lse[row]) - Element(logits, row * shape.columns + targets[row]);
+    }
+    return sum;
+  }
+
+  void CrossEntropyBackward(const CrossEntropyShape& shape, Buffer logits, const float* lse,
+                            const int32_t* targets, float scale) override {
+    pool_.For(shape.rows, 1, [&](int64_t first, int64_t last) {
+      kernels_.cross_entropy_backward(shape, logits, lse, targets, scale, first, last);
+    });
+  }
+
+  void Update(const AdamWUpdate& args) override {
+    pool_.For(args.count, kFlatGrain,
+              [&](int64_t first, int64_t last) { kernels_.adamw(args, first, last); });
+  }
+
+  double SumOfSquares(const float* values, int64_t count) override {
+    const int64_t block = std::max(kNormBlockMin, (count + kNormBlocksMax - 1) / kNormBlocksMax);
+    const int64_t blocks = (count + block - 1) / block;
+    pool_.For(blocks, 1, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        block_sums_[static_cast<size_t>(i)] =
+            kernels_.sum_of_squares(values + i * block, std::min(block, count - i * block));
+      }
+    });
+    double sum = 0;
+    for (int64_t i = 0; i < blocks; ++i) sum += block_sums_[static_cast<size_t>(i)];
+    return sum;
+  }
+
+  void Zero(void* data, int64_t bytes) override {
+    pool_.For(bytes, kFlatGrain, [&](int64_t first, int64_t last) {
+      std::fill_n(static_cast<std::byte*>(data) + first, last - first, std::byte{0});
+    });
+  }
+
+  void Round(int64_t count, uint16_t* out, const float* in) override {
+    pool_.For(count, kFlatGrain,
+              [&](int64_t first, int64_t last) { kernels_.round(out, in, first, last); });
+  }
+
+ private:
+  std::byte* ThreadWorkspace(int thread) const {
+    return static_cast<std::byte*>(workspace_.data()) + runspec::GemmSharedWorkspaceBytes() +
+           thread * thread_bytes_;
+  }
+
+  static double Element(Buffer buffer, int64_t index) {
+    if (buffer.type == DataType::kFloat32) return buffer.f32()[index];
+    const uint32_t bits = uint32_t{buffer.bf16()[index]} << 16;
+    float value;
+    std::copy_n(reinterpret_cast<const char*>(&bits), sizeof(value),
+                reinterpret_cast<char*>(&value));
+    return value;
+  }
+
+  template <typename Body>
+  void ForHeads(const AttentionShape& shape, const Body& body) {
+    const int64_t heads = shape.sequences * shape.heads;
+    pool_.Run([&](int thread) {
+      auto* scratch = reinterpret_cast<float*>(ThreadWorkspace(thread));
+      const int64_t last = heads * (thread + 1) / pool_.threads();
+      for (int64_t head = heads * thread / pool_.threads(); head < last; ++head) {
+        body(head, scratch);
+      }
+    });
+  }
+
+  const Isa isa_;
+  const KernelSet& kernels_;
+  ThreadPool pool_;
+  HugePages workspace_;
+  const int64_t thread_bytes_;
+  Gemm gemm_;
+  std::array<double, kNormBlocksMax> block_sums_{};
+  std::vector<HugePages> allocations_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> MakeCpuBackend(const CpuBackendOptions& options) {
+  return std::make_unique<CpuBackend>(options);
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,44 @@
+// Token and position embedding. The backward pass gives each thread columns instead of rows, so
+// that equal tokens add up in the order of the rows without atomics.
+#pragma once
+
+#include "worker/engine/backend/cpu/kernel_set.h"
+#include "worker/engine/backend/cpu/kernels/layer_norm.h"
+#include "worker/engine/backend/cpu/kernels/vector.h"
+
+namespace gp::engine::GP_ISA_NAMESPACE {
+
+inline void EmbeddingRows(const EmbeddingArgs& args, float* out, const float* wte, const float* wpe,
+                          int64_t first, int64_t last) {
+  const DropoutSite site(args.dropout);
+  for (int64_t row = first; row < last; ++row) {
+    const float* token = wte + args.tokens[row] * args.channels;
+    const float* position = wpe + row % args.length * args.channels;
+    float* to = out + row * args.channels;
+    const DropoutRow mask = site.Row(row);
+    ForVectors(0, args.channels, [&](int64_t i, int64_t lanes) {
+      Vec value = Load(token + i, lanes) + Load(position + i, lanes);
+      if (site.active()) value = value * mask.Mask(i);
+      Store(to + i, value, lanes);
+    });
+  }
+}
+
+inline void EmbeddingBackwardColumns(const EmbeddingArgs& args, float* dwte, float* dwpe,
+                                     const float* dout, int64_t first, int64_t last) {
+  const DropoutSite site(args.dropout);
+  for (int64_t row = 0; row < args.rows; ++row) {
+    float* token = dwte + args.tokens[row] * args.channels;
+    float* position = dwpe + row % args.length * args.channels;
+    const float* from = dout + row * args.channels;
+    const DropoutRow mask = site.Row(row);
+    ForVectors(first, last, [&](int64_t i, int64_t lanes) {
+      Vec gradient = Load(from + i, lanes);
+      if (site.active()) gradient = gradient * mask.Mask(i);
+      Store(token + i, Load(token + i, lanes) + gradient, lanes);
+      Store(position + i, Load(position + i, lanes) + gradient, lanes);
+    });
+  }
+}
+
+}  // namespace gp::engine::GP_ISA_NAMESPACE

@@ -1,0 +1,71 @@
+// Loops over flat buffers: AdamW, sum of squares, rounding to bf16, column sums.
+#pragma once
+
+#include "worker/engine/backend/cpu/kernel_set.h"
+#include "worker/engine/backend/cpu/kernels/gelu.h"
+#include "worker/engine/backend/cpu/kernels/vector.h"
+
+namespace gp::engine::GP_ISA_NAMESPACE {
+
+// PyTorch's power of beta, by squaring, in double.
+inline double Power(double base, int64_t exponent) {
+  double result = 1;
+  for (; exponent > 0; exponent /= 2, base *= base) {
+    if (exponent % 2 != 0) result *= base;
+  }
+  return result;
+}
+
+// Loshchilov & Hutter 2019, arXiv:1711.05101, as torch.optim.AdamW orders its operations.
+inline void AdamWRange(const AdamWUpdate& args, int64_t first, int64_t last) {
+  const double correction1 = 1 - Power(args.beta1, args.step);
+  const double correction2 = 1 - Power(args.beta2, args.step);
+  const auto decay = static_cast<float>(1 - args.lr * args.weight_decay);
+  const auto rate = static_cast<float>(args.lr / correction1);
+  const auto root2 = static_cast<float>(__builtin_sqrt(correction2));
+  const auto eps = static_cast<float>(args.eps);
+  const auto weight1 = static_cast<float>(1 - args.beta1);
+  const auto beta2 = static_cast<float>(args.beta2);
+  const auto weight2 = static_cast<float>(1 - args.beta2);
+  ForVectors(first, last, [&](int64_t i, int64_t lanes) {
+    const Vec gradient = Load(args.gradients + i, lanes) * args.gradient_coefficient;
+    Vec m = Load(args.first_moment + i, lanes);
+    m = m + (gradient - m) * weight1;
+    const Vec v = Load(args.second_moment + i, lanes) * beta2 + weight2 * gradient * gradient;
+    const Vec denominator = Sqrt(v) / root2 + eps;
+    const Vec p = Load(args.parameters + i, lanes) * decay - rate * (m / denominator);
+    Store(args.first_moment + i, m, lanes);
+    Store(args.second_moment + i, v, lanes);
+    Store(args.parameters + i, p, lanes);
+    if (args.working_copy != nullptr) Store(args.working_copy + i, p, lanes);
+  });
+}
+
+inline double SumOfSquaresOf(const float* values, int64_t count) {
+  VecD sums{};
+  ForVectors(0, count, [&](int64_t i, int64_t lanes) {
+    const VecD wide = __builtin_convertvector(Load(values + i, lanes), VecD);
+    sums = sums + wide * wide;
+  });
+  double total = 0;
+  for (int i = 0; i < kWidth; ++i) total += sums[i];
+  return total;
+}
+
+inline void RoundRange(uint16_t* out, const float* in, int64_t first, int64_t last) {
+  ForVectors(first, last,
+             [&](int64_t i, int64_t lanes) { Store(out + i, Load(in + i, lanes), lanes); });
+}
+
+inline void ColumnSums(Buffer buffer, int64_t rows, int64_t columns, float* sums, bool accumulate,
+                       int64_t first, int64_t last) {
+  WithElement(buffer, [&](auto* dy) {
+    ForVectors(first, last, [&](int64_t i, int64_t lanes) {
+      Vec sum = accumulate ? Load(sums + i, lanes) : Vec{};
+      for (int64_t row = 0; row < rows; ++row) sum = sum + Load(dy + row * columns + i, lanes);
+      Store(sums + i, sum, lanes);
+    });
+  });
+}
+
+}  // namespace gp::engine::GP_ISA_NAMESPACE

@@ -1,0 +1,110 @@
+// GELU (Hendrycks & Gimpel 2016, arXiv:1606.08415) in both forms, its derivative, and the tile
+// epilogues that use them.
+#pragma once
+
+#include "worker/engine/backend/cpu/kernel_set.h"
+#include "worker/engine/backend/cpu/kernels/vector.h"
+
+namespace gp::engine::GP_ISA_NAMESPACE {
+
+// x * Phi(x), Phi the normal distribution function.
+struct GeluErf {
+  static Vec Value(Vec x) { return 0.5f * x * (1.0f + Erf(x * 0.70710678118654752f)); }
+  static Vec Derivative(Vec x) {
+    const Vec phi = Exp(-0.5f * x * x) * 0.39894228040143268f;
+    return 0.5f * (1.0f + Erf(x * 0.70710678118654752f)) + x * phi;
+  }
+};
+
+// x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))).
+struct GeluTanh {
+  static Vec Inner(Vec x) { return 0.79788456080286536f * (x + 0.044715f * x * x * x); }
+  static Vec Value(Vec x) { return 0.5f * x * (1.0f + Tanh(Inner(x))); }
+  static Vec Derivative(Vec x) {
+    const Vec t = Tanh(Inner(x));
+    const Vec slope = 0.79788456080286536f * (1.0f + 3 * 0.044715f * x * x);
+    return 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * slope;
+  }
+};
+
+// Calls body with a null pointer of the buffer's element type.
+template <typename Body>
+inline void WithElement(Buffer buffer, Body body) {
+  if (buffer.type == DataType::kBfloat16) {
+    body(static_cast<uint16_t*>(buffer.data));
+  } else {
+    body(static_cast<float*>(buffer.data));
+  }
+}
+
+template <typename Body>
+inline void WithGelu(runspec::Gelu kind, Body body) {
+  if (kind == runspec::Gelu::kErf) {
+    body(GeluErf());
+  } else {
+    body(GeluTanh());
+  }
+}
+
+inline void GeluRange(runspec::Gelu kind, Buffer out_buffer, Buffer in_buffer, int64_t first,
+                      int64_t last) {
+  WithElement(in_buffer, [&](auto* in) {
+    auto* out = static_cast<decltype(in)>(out_buffer.data);
+    WithGelu(kind, [&](auto gelu) {
+      ForVectors(first, last, [&](int64_t i, int64_t lanes) {
+        Store(out + i, gelu.Value(Load(in + i, lanes)), lanes);
+      });
+    });
+  });
+}
+
+inline void GeluBackwardRange(runspec::Gelu kind, Buffer dy_buffer, Buffer in_buffer, int64_t first,
+                              int64_t last) {
+  WithElement(in_buffer, [&](auto* in) {
+    auto* dy = static_cast<decltype(in)>(dy_buffer.data);
+    WithGelu(kind, [&](auto gelu) {
+      ForVectors(first, last, [&](int64_t i, int64_t lanes) {
+        const Vec slope = gelu.Derivative(Load(in + i, lanes));
+        Store(dy + i, Load(dy + i, lanes) * slope, lanes);
+      });
+    });
+  });
+}
+
+// One row of a tile: y = tile + bias in y's type.
+template <typename T>
+inline void StoreWithBias(T* y, const float* tile, const T* bias, int64_t columns) {
+  ForVectors(0, columns, [&](int64_t j, int64_t lanes) {
+    Vec value = Load(tile + j, lanes);
+    if (bias != nullptr) value = value + Load(bias + j, lanes);
+    Store(y + j, value, lanes);
+  });
+}
+
+template <typename T>
+inline void StoreTileAs(const TileOutput& o, const float* tile, int64_t ld, int64_t row,
+                        int64_t column, int64_t rows, int64_t columns) {
+  const T* bias = o.bias.data == nullptr ? nullptr : static_cast<const T*>(o.bias.data) + column;
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t offset = (row + r) * o.ldy + column;
+    T* y = static_cast<T*>(o.y.data) + offset;
+    StoreWithBias(y, tile + r * ld, bias, columns);
+    if (o.gelu.data != nullptr) {
+      GeluRange(o.kind, {static_cast<T*>(o.gelu.data) + offset, o.gelu.type}, {y, o.y.type}, 0,
+                columns);
+    }
+    if (o.pre_gelu.data != nullptr) {
+      GeluBackwardRange(o.kind, {y, o.y.type},
+                        {static_cast<T*>(o.pre_gelu.data) + offset, o.pre_gelu.type}, 0, columns);
+    }
+  }
+}
+
+inline void StoreTile(const TileOutput& o, const float* tile, int64_t ld, int64_t row,
+                      int64_t column, int64_t rows, int64_t columns) {
+  WithElement(o.y, [&](auto* y) {
+    StoreTileAs<std::remove_reference_t<decltype(*y)>>(o, tile, ld, row, column, rows, columns);
+  });
+}
+
+}  // namespace gp::engine::GP_ISA_NAMESPACE

@@ -1,0 +1,190 @@
+// LayerNorm (Ba et al. 2016, arXiv:1607.06450) on fp32 rows, alone and behind the residual
+// addition, and dropout.
+#pragma once
+
+#include "worker/engine/backend/cpu/kernel_set.h"
+#include "worker/engine/backend/cpu/kernels/gelu.h"
+#include "worker/engine/backend/cpu/kernels/vector.h"
+#include "worker/engine/backend/dropout_key.h"
+
+namespace gp::engine::GP_ISA_NAMESPACE {
+
+// The mask of one row: scale where kept, 0 where dropped. Computes what dropout_key.h's DropoutHash
+// does, kWidth columns at a time.
+class DropoutRow {
+ public:
+  DropoutRow(uint64_t row_key, uint32_t threshold, float scale)
+      : low_(static_cast<uint32_t>(row_key)),
+        high_(static_cast<uint32_t>(row_key >> 32)),
+        threshold_(threshold),
+        scale_(scale) {}
+
+  Vec Mask(int64_t column) const {
+    VecU x = (reinterpret_cast<VecU>(LaneIndex()) + static_cast<uint32_t>(column)) ^ low_;
+    x = (x ^ (x >> 16)) * 0x85ebca6bu;
+    x = (x ^ (x >> 13)) * 0xc2b2ae35u;
+    x = (x ^ (x >> 16)) ^ high_;
+    return x < threshold_ ? Vec{} : Splat(scale_);
+  }
+
+ private:
+  uint32_t low_;
+  uint32_t high_;
+  uint32_t threshold_;
+  float scale_;
+};
+
+// Makes the DropoutRow of each row of one site.
+class DropoutSite {
+ public:
+  explicit DropoutSite(const Dropout& dropout)
+      : active_(dropout.probability > 0),
+        key_(DropoutSiteKey(dropout)),
+        threshold_(DropoutThreshold(dropout)),
+        scale_(DropoutScale(dropout)) {}
+
+  bool active() const { return active_; }
+  DropoutRow Row(int64_t row) const {
+    return DropoutRow(DropoutRowKey(key_, static_cast<uint64_t>(row)), threshold_, scale_);
+  }
+
+ private:
+  bool active_;
+  uint64_t key_;
+  uint32_t threshold_;
+  float scale_;
+};
+
+template <typename T>
+inline void LayerNormRow(const LayerNorm& args, int64_t row, const float* in, T* out) {
+  const auto channels = static_cast<float>(args.channels);
+  Vec sum{};
+  ForVectors(0, args.channels, [&](int64_t i, int64_t lanes) { sum = sum + Load(in + i, lanes); });
+  const float mean = Sum(sum) / channels;
+  Vec squares{};
+  ForVectors(0, args.channels, [&](int64_t i, int64_t lanes) {
+    const Vec centred = KeepLanes(Load(in + i, lanes) - mean, lanes, 0);
+    squares = squares + centred * centred;
+  });
+  const float rstd = 1.0f / __builtin_sqrtf(Sum(squares) / channels + 1e-5f);
+  ForVectors(0, args.channels, [&](int64_t i, int64_t lanes) {
+    Vec value = (Load(in + i, lanes) - mean) * rstd * Load(args.gamma + i, lanes);
+    if (args.beta != nullptr) value = value + Load(args.beta + i, lanes);
+    Store(out + i, value, lanes);
+  });
+  args.mean[row] = mean;
+  args.rstd[row] = rstd;
+}
+
+inline void LayerNormRows(const LayerNorm& args, int64_t first, int64_t last) {
+  WithElement(args.out, [&](auto* out) {
+    for (int64_t row = first; row < last; ++row) {
+      const int64_t offset = row * args.channels;
+      LayerNormRow(args, row, args.in + offset, out + offset);
+    }
+  });
+}
+
+// With xhat = (in - mean) * rstd and d = dout * gamma: din = rstd * (d - mean(d) - xhat * mean(d *
+// xhat)).
+template <typename T>
+inline void LayerNormBackwardRow(const LayerNormBackward& args, int64_t row, const T* dout) {
+  const float* in = args.in + row * args.channels;
+  float* din = args.din + row * args.channels;
+  const float mean = args.mean[row];
+  const float rstd = args.rstd[row];
+  Vec sum{};
+  Vec product_sum{};
+  ForVectors(0, args.channels, [&](int64_t i, int64_t lanes) {
+    const Vec d = Load(dout + i, lanes) * Load(args.gamma + i, lanes);
+    sum = sum + d;
+    product_sum = product_sum + d * ((Load(in + i, lanes) - mean) * rstd);
+  });
+  const float d_mean = Sum(sum) / static_cast<float>(args.channels);
+  const float product_mean = Sum(product_sum) / static_cast<float>(args.channels);
+  ForVectors(0, args.channels, [&](int64_t i, int64_t lanes) {
+    const Vec xhat = (Load(in + i, lanes) - mean) * rstd;
+    const Vec d = Load(dout + i, lanes) * Load(args.gamma + i, lanes);
+    Vec gradient = (d - d_mean - xhat * product_mean) * rstd;
+    if (args.accumulate_input) gradient = gradient + Load(din + i, lanes);
+    Store(din + i, gradient, lanes);
+  });
+}
+
+inline void LayerNormBackwardRows(const LayerNormBackward& args, int64_t first, int64_t last) {
+  WithElement(args.dout, [&](auto* dout) {
+    for (int64_t row = first; row < last; ++row) {
+      LayerNormBackwardRow(args, row, dout + row * args.channels);
+    }
+  });
+}
+
+// dgamma = sum over rows of dout * xhat, dbeta of dout.
+inline void LayerNormBackwardColumns(const LayerNormBackward& args, int64_t first, int64_t last) {
+  WithElement(args.dout, [&](auto* dout) {
+    ForVectors(first, last, [&](int64_t i, int64_t lanes) {
+      Vec dgamma = args.accumulate_parameters ? Load(args.dgamma + i, lanes) : Vec{};
+      Vec dbeta{};
+      for (int64_t row = 0; row < args.rows; ++row) {
+        const int64_t at = row * args.channels + i;
+        const Vec d = Load(dout + at, lanes);
+        dgamma = dgamma + d * ((Load(args.in + at, lanes) - args.mean[row]) * args.rstd[row]);
+        dbeta = dbeta + d;
+      }
+      Store(args.dgamma + i, dgamma, lanes);
+      if (args.dbeta == nullptr) return;
+      if (args.accumulate_parameters) dbeta = dbeta + Load(args.dbeta + i, lanes);
+      Store(args.dbeta + i, dbeta, lanes);
+    });
+  });
+}
+
+template <typename T>
+inline void ResidualRow(const ResidualArgs& args, const DropoutSite& site, int64_t row,
+                        const T* branch) {
+  const int64_t offset = row * args.channels;
+  const DropoutRow mask = site.Row(row);
+  ForVectors(0, args.channels, [&](int64_t i, int64_t lanes) {
+    Vec added = Load(branch + offset + i, lanes);
+    if (site.active()) added = added * mask.Mask(i);
+    Store(args.out + offset + i, Load(args.in + offset + i, lanes) + added, lanes);
+  });
+}
+
+inline void ResidualRows(const ResidualArgs& args, int64_t first, int64_t last) {
+  const DropoutSite site(args.dropout);
+  WithElement(args.branch, [&](auto* branch) {
+    for (int64_t row = first; row < last; ++row) ResidualRow(args, site, row, branch);
+  });
+}
+
+inline void ResidualLayerNormRows(const ResidualArgs& args, const LayerNorm& norm, int64_t first,
+                                  int64_t last) {
+  const DropoutSite site(args.dropout);
+  WithElement(args.branch, [&](auto* branch) {
+    for (int64_t row = first; row < last; ++row) {
+      const int64_t offset = row * args.channels;
+      ResidualRow(args, site, row, branch);
+      LayerNormRow(norm, row, args.out + offset,
+                   static_cast<decltype(branch)>(norm.out.data) + offset);
+    }
+  });
+}
+
+inline void ResidualBackwardRows(Buffer dbranch_buffer, const float* dout, int64_t channels,
+                                 const Dropout& dropout, int64_t first, int64_t last) {
+  const DropoutSite site(dropout);
+  WithElement(dbranch_buffer, [&](auto* dbranch) {
+    for (int64_t row = first; row < last; ++row) {
+      const int64_t offset = row * channels;
+      const DropoutRow mask = site.Row(row);
+      ForVectors(0, channels, [&](int64_t i, int64_t lanes) {
+        Vec gradient = Load(dout + offset + i, lanes);
+        if (site.active()) gradient = gradient * mask.Mask(i);
+        Store(dbranch + offset + i, gradient, lanes);
+      });
+    }
+  });
+}
+
+}  // namespace gp::engine::GP_ISA_NAMESPACE

@@ -1,0 +1,45 @@
+// The table of one level; included last by kernels_<level>.cc.
+#pragma once
+
+#include "worker/engine/backend/cpu/kernels/attention.h"
+#include "worker/engine/backend/cpu/kernels/cross_entropy.h"
+#include "worker/engine/backend/cpu/kernels/embedding.h"
+#include "worker/engine/backend/cpu/kernels/flat.h"
+#include "worker/engine/backend/cpu/kernels/gelu.h"
+#include "worker/engine/backend/cpu/kernels/gemm_pack.h"
+#include "worker/engine/backend/cpu/kernels/gemm_tile.h"
+#include "worker/engine/backend/cpu/kernels/layer_norm.h"
+
+namespace gp::engine::GP_ISA_NAMESPACE {
+
+inline constexpr KernelSet kKernels = {
+    .width = kWidth,
+    .tile_rows = kTileRows,
+    .tile_vectors = kTileVectors,
+    .tile_f32 = MakeTileKernels<Fp32Product, false>(),
+    .tile_f32_transposed = MakeTileKernels<Fp32Product, true>(),
+    .tile_bf16 = MakeTileKernels<Bf16Product, false>(),
+    .tile_bf16_transposed = MakeTileKernels<Bf16Product, true>(),
+    .pack = &Pack,
+    .store_tile = &StoreTile,
+    .column_sums = &ColumnSums,
+    .attention_forward = &AttentionForwardHead,
+    .attention_backward = &AttentionBackwardHead,
+    .layer_norm = &LayerNormRows,
+    .layer_norm_backward_input = &LayerNormBackwardRows,
+    .layer_norm_backward_parameters = &LayerNormBackwardColumns,
+    .residual = &ResidualRows,
+    .residual_layer_norm = &ResidualLayerNormRows,
+    .residual_backward = &ResidualBackwardRows,
+    .embedding = &EmbeddingRows,
+    .embedding_backward = &EmbeddingBackwardColumns,
+    .cross_entropy = &CrossEntropyRows,
+    .cross_entropy_backward = &CrossEntropyBackwardRows,
+    .gelu = &GeluRange,
+    .gelu_backward = &GeluBackwardRange,
+    .adamw = &AdamWRange,
+    .sum_of_squares = &SumOfSquaresOf,
+    .round = &RoundRange,
+};
+
+}  // namespace gp::engine::GP_ISA_NAMESPACE

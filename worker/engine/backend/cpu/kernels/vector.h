@@ -1,0 +1,202 @@
+// Vectors of one instruction-set level and the functions on them. This header and its neighbours
+// are compiled once per level, by kernels_<level>.cc, which defines before including them
+//   GP_ISA_NAMESPACE  a namespace of its own, so that no inline function leaks from one level into
+//   another GP_ISA_WIDTH      floats in a vector: 4, 8 or 16
+// For the same reason the kernels call nothing of the standard library. Pure functions;
+// thread-safe.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace gp::engine::GP_ISA_NAMESPACE {
+
+inline constexpr int kWidth = GP_ISA_WIDTH;
+
+typedef float Vec __attribute__((vector_size(kWidth * 4)));
+typedef int32_t VecI __attribute__((vector_size(kWidth * 4)));
+typedef uint32_t VecU __attribute__((vector_size(kWidth * 4)));
+typedef uint16_t VecH __attribute__((vector_size(kWidth * 2)));
+typedef double VecD __attribute__((vector_size(kWidth * 8)));
+typedef float UnalignedVec __attribute__((vector_size(kWidth * 4), aligned(4), may_alias));
+typedef uint32_t UnalignedVecU __attribute__((vector_size(kWidth * 4), aligned(2), may_alias));
+typedef uint16_t UnalignedVecH __attribute__((vector_size(kWidth * 2), aligned(2), may_alias));
+
+inline Vec Splat(float value) { return Vec{} + value; }
+
+inline Vec FromBf16(VecH bits) {
+  return reinterpret_cast<Vec>(__builtin_convertvector(bits, VecU) << 16);
+}
+
+// Rounds to nearest even; a NaN stays one.
+inline VecH ToBf16(Vec value) {
+  const VecU bits = reinterpret_cast<VecU>(value);
+  const VecU rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  const VecU result = value == value ? rounded : ((bits >> 16) | 0x40u);
+  return __builtin_convertvector(result, VecH);
+}
+
+inline Vec Load(const float* from) { return *reinterpret_cast<const UnalignedVec*>(from); }
+inline Vec Load(const uint16_t* from) {
+  return FromBf16(*reinterpret_cast<const UnalignedVecH*>(from));
+}
+inline void Store(float* to, Vec value) { *reinterpret_cast<UnalignedVec*>(to) = value; }
+inline void Store(uint16_t* to, Vec value) {
+  *reinterpret_cast<UnalignedVecH*>(to) = ToBf16(value);
+}
+
+// The first `count` <= kWidth elements; the other lanes are 0. A constant kWidth folds into one
+// load.
+template <typename T>
+inline Vec Load(const T* from, int64_t count) {
+  if (count == kWidth) return Load(from);
+  T lanes[kWidth] = {};
+  for (int64_t i = 0; i < count; ++i) lanes[i] = from[i];
+  return Load(lanes);
+}
+
+template <typename T>
+inline void Store(T* to, Vec value, int64_t count) {
+  if (count == kWidth) return Store(to, value);
+  T lanes[kWidth];
+  Store(lanes, value);
+  for (int64_t i = 0; i < count; ++i) to[i] = lanes[i];
+}
+
+// Calls body(i, lanes) for each vector of [first, last): whole ones, then what is left.
+template <typename Body>
+inline __attribute__((always_inline)) void ForVectors(int64_t first, int64_t last, Body body) {
+  int64_t i = first;
+  for (; i + kWidth <= last; i += kWidth) body(i, int64_t{kWidth});
+  if (i < last) body(i, last - i);
+}
+
+inline VecI LaneIndex() {
+  VecI lanes{};
+  for (int i = 0; i < kWidth; ++i) lanes[i] = i;
+  return lanes;
+}
+
+// `value` in the first `count` lanes, `other` in the rest.
+inline Vec KeepLanes(Vec value, int64_t count, float other) {
+  if (count == kWidth) return value;
+  return LaneIndex() < static_cast<int32_t>(count) ? value : Splat(other);
+}
+
+// Halves are added until one lane is left: an order that depends on the width alone.
+inline float Sum(Vec value) {
+  float lanes[kWidth];
+  Store(lanes, value);
+  for (int half = kWidth / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
+}
+
+inline float Max(Vec value) {
+  float largest = value[0];
+  for (int i = 1; i < kWidth; ++i) largest = value[i] > largest ? value[i] : largest;
+  return largest;
+}
+
+inline Vec Max(Vec a, Vec b) { return a > b ? a : b; }
+inline Vec Min(Vec a, Vec b) { return a < b ? a : b; }
+
+inline Vec Sqrt(Vec value) {
+#if GP_ISA_WIDTH == 16
+  return _mm512_sqrt_ps(value);
+#elif GP_ISA_WIDTH == 8
+  return _mm256_sqrt_ps(value);
+#else
+  return _mm_sqrt_ps(value);
+#endif
+}
+
+// e^x within 2 ulp: Cephes' expf (S. Moshier), range reduction by multiples of ln 2. Below -87.3:
+// 0.
+inline Vec Exp(Vec x) {
+  const Vec clamped = Max(Min(x, Splat(88.3762626647950f)), Splat(-87.3365447504f));
+  const Vec scaled = clamped * 1.44269504088896341f;
+  const VecI n =
+      __builtin_convertvector(scaled + (scaled < 0.0f ? Splat(-0.5f) : Splat(0.5f)), VecI);
+  const Vec whole = __builtin_convertvector(n, Vec);
+  const Vec r = clamped - whole * 0.693359375f + whole * 2.12194440e-4f;
+  Vec p = Splat(1.9875691500e-4f);
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * (r * r) + r + 1.0f;
+  const Vec power = reinterpret_cast<Vec>((n + 127) << 23);
+  return x < -87.3365447504f ? Vec{} : p * power;
+}
+
+// Rational approximations in fp32 (those of Eigen's generic_fast_tanh and generic_fast_erf): a few
+// ulp.
+inline Vec Tanh(Vec value) {
+  const Vec x = Max(Min(value, Splat(7.90531110763549805f)), Splat(-7.90531110763549805f));
+  const Vec x2 = x * x;
+  Vec p = Splat(-2.76076847742355e-16f);
+  p = p * x2 + 2.00018790482477e-13f;
+  p = p * x2 + -8.60467152213735e-11f;
+  p = p * x2 + 5.12229709037114e-08f;
+  p = p * x2 + 1.48572235717979e-05f;
+  p = p * x2 + 6.37261928875436e-04f;
+  p = p * x2 + 4.89352455891786e-03f;
+  Vec q = Splat(1.19825839466702e-06f);
+  q = q * x2 + 1.18534705686654e-04f;
+  q = q * x2 + 2.26843463243900e-03f;
+  q = q * x2 + 4.89352518554385e-03f;
+  return x * p / q;
+}
+
+inline Vec Erf(Vec value) {
+  const Vec x = Max(Min(value, Splat(4.0f)), Splat(-4.0f));
+  const Vec x2 = x * x;
+  Vec p = Splat(-2.72614225801306e-10f);
+  p = p * x2 + 2.77068142495902e-08f;
+  p = p * x2 + -2.10102402082508e-06f;
+  p = p * x2 + -5.69250639462346e-05f;
+  p = p * x2 + -7.34990630326855e-04f;
+  p = p * x2 + -2.95459980854025e-03f;
+  p = p * x2 + -1.60960333262415e-02f;
+  Vec q = Splat(-1.45660718464996e-05f);
+  q = q * x2 + -2.13374055278905e-04f;
+  q = q * x2 + -1.68282697438203e-03f;
+  q = q * x2 + -7.37332916720468e-03f;
+  q = q * x2 + -1.42647390514189e-02f;
+  return x * p / q;
+}
+
+// Transposes a kWidth x kWidth block held in `rows`, by log2(kWidth) exchanges of halves.
+template <int kStep, size_t... kLane>
+inline void ExchangeHalves(VecU& a, VecU& b, std::index_sequence<kLane...>) {
+  const VecU first = __builtin_shufflevector(
+      a, b, ((kLane & kStep) == 0 ? int{kLane} : kWidth + int{kLane} - kStep)...);
+  const VecU second = __builtin_shufflevector(
+      a, b, ((kLane & kStep) == 0 ? int{kLane} + kStep : kWidth + int{kLane})...);
+  a = first;
+  b = second;
+}
+
+template <int kStep>
+inline __attribute__((always_inline)) void TransposeStep(VecU (&rows)[kWidth]) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kWidth; ++i) {
+    if ((i & kStep) == 0) {
+      ExchangeHalves<kStep>(rows[i], rows[i + kStep], std::make_index_sequence<kWidth>());
+    }
+  }
+}
+
+inline __attribute__((always_inline)) void Transpose(VecU (&rows)[kWidth]) {
+  TransposeStep<1>(rows);
+  TransposeStep<2>(rows);
+  if constexpr (kWidth >= 8) TransposeStep<4>(rows);
+  if constexpr (kWidth >= 16) TransposeStep<8>(rows);
+}
+
+}  // namespace gp::engine::GP_ISA_NAMESPACE

@@ -1,0 +1,75 @@
+#include "worker/engine/backend/cpu/thread_pool.h"
+
+#include <immintrin.h>
+
+#include <chrono>
+
+namespace gp::engine {
+namespace {
+
+// About 50 microseconds: longer than the serial gaps of a step, shorter than a scheduler's time
+// slice.
+constexpr int kSpins = 1000;
+constexpr std::chrono::milliseconds kSleepMax(200);
+
+}  // namespace
+
+ThreadPool::ThreadPool(int threads) : threads_(std::max(threads, 1)) {
+  workers_.reserve(static_cast<size_t>(threads_ - 1));
+  for (int thread = 1; thread < threads_; ++thread) {
+    workers_.emplace_back([this, thread] { WorkerLoop(thread); });
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  stopping_ = true;
+  generation_.fetch_add(1);
+  Wake();
+}
+
+void ThreadPool::RunTask(Task task, const void* data) {
+  if (threads_ == 1) return task(data, 0);
+  task_ = task;
+  data_ = data;
+  running_.store(static_cast<uint32_t>(threads_ - 1));
+  generation_.fetch_add(1);
+  Wake();
+  task(data, 0);
+  for (uint32_t running = running_.load(); running != 0; running = running_.load()) {
+    AwaitChange(running_, running);
+  }
+}
+
+void ThreadPool::WorkerLoop(int thread) {
+  uint32_t seen = 0;
+  while (true) {
+    AwaitChange(generation_, seen);
+    ++seen;
+    if (stopping_) return;
+    task_(data_, thread);
+    if (running_.fetch_sub(1) == 1) Wake();
+  }
+}
+
+void ThreadPool::AwaitChange(const std::atomic<uint32_t>& value, uint32_t old) {
+  for (int spin = 0; spin < kSpins; ++spin) {
+    if (value.load() != old) return;
+    _mm_pause();
+  }
+  // Counted before the last look at the value, so that a change after that look finds a sleeper to
+  // wake.
+  sleepers_.fetch_add(1);
+  {
+    MutexLock lock(mutex_);
+    while (value.load() == old) changed_.WaitFor(mutex_, kSleepMax);
+  }
+  sleepers_.fetch_sub(1);
+}
+
+void ThreadPool::Wake() {
+  if (sleepers_.load() == 0) return;
+  MutexLock lock(mutex_);
+  changed_.NotifyAll();
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,69 @@
+// ThreadPool: the threads of one CPU backend. Run gives every thread one call of the same function;
+// work is cut statically, so who computes what never depends on timing. Waiting threads spin
+// briefly, for a training step has hundreds of short regions, and then sleep, for another process
+// may need the core. One thread (the owner) calls Run.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+
+namespace gp::engine {
+
+class ThreadPool {
+ public:
+  // The caller of Run is thread 0; threads - 1 others are started.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+
+  int threads() const { return threads_; }
+
+  // Calls body(thread) on every thread, 0 on the caller's; returns when all have returned. `body`
+  // must not throw.
+  template <typename Body>
+  void Run(const Body& body) {
+    RunTask([](const void* data, int thread) { (*static_cast<const Body*>(data))(thread); }, &body);
+  }
+
+  // Cuts [0, count) into one contiguous range a thread, at multiples of `grain`, and calls
+  // body(first, last).
+  template <typename Body>
+  void For(int64_t count, int64_t grain, const Body& body) {
+    const int64_t grains = (count + grain - 1) / grain;
+    if (threads_ == 1 || grains <= 1) {
+      if (count > 0) body(int64_t{0}, count);
+      return;
+    }
+    Run([&](int thread) {
+      const int64_t first = grains * thread / threads_ * grain;
+      const int64_t last = std::min(grains * (thread + 1) / threads_ * grain, count);
+      if (first < last) body(first, last);
+    });
+  }
+
+ private:
+  using Task = void (*)(const void* data, int thread);
+
+  void RunTask(Task task, const void* data);
+  void WorkerLoop(int thread);
+  // Waits until `value` differs from `old`.
+  void AwaitChange(const std::atomic<uint32_t>& value, uint32_t old);
+  void Wake();
+
+  const int threads_;
+  Task task_ = nullptr;
+  const void* data_ = nullptr;
+  std::atomic<uint32_t> generation_{0};  // of the task; a new one starts the workers
+  std::atomic<uint32_t> running_{0};     // workers that have not finished it
+  std::atomic<int> sleepers_{0};
+  std::atomic<bool> stopping_{false};
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<std::jthread> workers_;
+};
+
+}  // namespace gp::engine

@@ -1,0 +1,96 @@
+// Gpt2: GPT-2 (Radford et al. 2019) with forward and backward written by hand over a Backend.
+// Pre-LayerNorm blocks
+//   x += dropout(proj(attention(qkv(ln_1(x)))));  x += dropout(c_proj(gelu(c_fc(ln_2(x))))); logits
+//   = head(ln_f(x))
+// on one arena allocated at construction; nothing is allocated later. Under bf16 the numerics are
+// torch autocast's: matrix products and attention take bf16 and sum in fp32; LayerNorm, residual,
+// softmax and losses are fp32. One thread calls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "runspec/arena_plan.h"
+#include "worker/engine/backend/backend.h"
+#include "worker/engine/model/gpt2_buffers.h"
+#include "worker/engine/model/language_model.h"
+
+namespace gp::engine {
+
+struct Gpt2Options {
+  runspec::ModelShape shape;
+  runspec::ArenaOptions arena;
+  // GELU inside the matrix products, LayerNorm inside the residual addition; the same bits either
+  // way.
+  bool fused = true;
+};
+
+class Gpt2 final : public LanguageModel {
+ public:
+  Gpt2(const Gpt2Options& options, std::unique_ptr<Backend> backend);
+
+  const runspec::ModelShape& shape() const override { return shape_; }
+  const runspec::ParameterLayout& layout() const override { return layout_; }
+  std::span<float> parameters() override;
+  void ParametersChanged() override;
+  std::span<uint16_t> working_copy() override;
+  Backend& backend() override { return *backend_; }
+
+  double Forward(const TokenBatch& batch, const Dropout& dropout) override;
+  void Backward(float gradient_scale, std::span<float> gradients, bool accumulate) override;
+  double Loss(const TokenBatch& batch) override;
+  void NextTokenLogits(const TokenBatch& batch, std::span<float> logits) override;
+
+  const runspec::ArenaPlan& plan() const { return plan_; }
+
+ private:
+  // Copies the batch into the arena. Throws std::invalid_argument for sizes or ids that do not fit.
+  void TakeBatch(const TokenBatch& batch);
+  void CheckIds(std::span<const int32_t> ids, int32_t lowest, const char* what) const;
+
+  void ForwardTrunk(const Dropout& dropout);
+  void ForwardAttention(int64_t layer);
+  void ForwardMlp(int64_t layer);
+  double ForwardHead();
+  void NormOf(const ParameterSlot& slot, const NormBuffers& norm, const float* in);
+  void AddBranch(float* residual, const float* in, const Dropout& dropout,
+                 const ParameterSlot& slot, const NormBuffers& norm);
+
+  void BackwardHead(float scale);
+  void BackwardMlp(int64_t layer);
+  void BackwardAttention(int64_t layer);
+  void BackwardEmbedding();
+  void BackwardLinear(const ParameterSlot& slot, Buffer dy, Buffer x, int64_t in, int64_t out);
+  void BackwardNorm(const ParameterSlot& slot, const NormBuffers& norm, const float* in,
+                    bool accumulate_input);
+  void ClearGaps();
+
+  int64_t rows() const { return sequences_ * length_; }
+  AttentionShape attention_shape() const;
+  LinearShape linear(int64_t in, int64_t out) const { return {rows(), in, out}; }
+  Buffer Weight(int64_t offset) const;  // compute type; absent for -1
+  const float* Master(int64_t offset) const;
+  float* Gradient(int64_t offset) const;
+  LayerNorm NormArgs(const ParameterSlot& slot, const NormBuffers& norm, const float* in) const;
+  Dropout Site(uint32_t site) const;
+
+  const runspec::ModelShape shape_;
+  const runspec::ParameterLayout layout_;
+  const runspec::ArenaPlan plan_;
+  const int64_t sequences_max_;
+  const int64_t length_max_;
+  const bool fused_;
+  std::unique_ptr<Backend> backend_;
+  const Gpt2Slots slots_;
+  const Gpt2Buffers buffers_;
+
+  // The batch of the last forward pass and the gradients of the backward pass under way.
+  int64_t sequences_ = 0;
+  int64_t length_ = 0;
+  Dropout dropout_;
+  std::span<float> gradients_;
+  bool accumulate_ = false;
+};
+
+}  // namespace gp::engine

@@ -1,0 +1,82 @@
+// Where each tensor of Gpt2 lies: slots in the flat parameter layout, and activations in the arena
+// that runspec::MakeArenaPlan laid out. Plain values, made once; the arena outlives them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runspec/arena_plan.h"
+#include "runspec/model_shape.h"
+#include "worker/engine/backend/backend.h"
+
+namespace gp::engine {
+
+// Offsets of a module's weight and bias in the flat parameters.
+struct ParameterSlot {
+  int64_t weight = 0;
+  int64_t bias = -1;  // -1: the model has none
+};
+
+struct BlockSlots {
+  ParameterSlot ln_1;
+  ParameterSlot c_attn;
+  ParameterSlot attn_c_proj;
+  ParameterSlot ln_2;
+  ParameterSlot c_fc;
+  ParameterSlot mlp_c_proj;
+};
+
+struct Gpt2Slots {
+  explicit Gpt2Slots(const runspec::ModelShape& shape, const runspec::ParameterLayout& layout);
+
+  ParameterSlot wte;
+  ParameterSlot wpe;
+  std::vector<BlockSlots> blocks;
+  ParameterSlot ln_f;
+  ParameterSlot lm_head;  // wte's when tied
+};
+
+struct NormBuffers {
+  Buffer out;             // (N, C)
+  float* mean = nullptr;  // (N)
+  float* rstd = nullptr;  // (N)
+};
+
+struct BlockBuffers {
+  float* residual = nullptr;  // (N, C) what enters the block
+  NormBuffers ln_1;
+  Buffer qkv;                     // (N, 3C)
+  Buffer attention;               // (N, C)
+  float* lse = nullptr;           // (B, H, T)
+  float* residual_mid = nullptr;  // (N, C) behind attention
+  NormBuffers ln_2;
+  Buffer fc;    // (N, 4C) before GELU
+  Buffer gelu;  // (N, 4C)
+};
+
+struct Gpt2Buffers {
+  Gpt2Buffers(const runspec::ModelShape& shape, const runspec::ArenaPlan& plan, std::byte* arena);
+
+  float* parameters = nullptr;
+  uint16_t* working_copy = nullptr;  // bf16 only
+  int32_t* tokens = nullptr;
+  int32_t* targets = nullptr;
+  std::vector<BlockBuffers> blocks;
+  float* residual = nullptr;  // (N, C) what leaves the last block
+  NormBuffers ln_f;
+  Buffer logits;                 // (N, Vp); the gradient of the logits after Backward
+  float* lse = nullptr;          // (N)
+  Buffer last_rows;              // (B, C)
+  float* next_logits = nullptr;  // (B, Vp)
+  // Transients of one layer.
+  Buffer branch;                // (N, C)
+  float* d_residual = nullptr;  // (N, C)
+  Buffer d_branch;              // (N, C)
+  Buffer d_channels;            // (N, C)
+  Buffer d_qkv;                 // (N, 3C)
+  Buffer d_fc;                  // (N, 4C)
+};
+
+}  // namespace gp::engine

@@ -1,0 +1,218 @@
+#include "worker/engine/model/reference_gpt2.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "worker/engine/backend/cpu/cpu_backend.h"
+#include "worker/engine/backend/dropout_key.h"
+
+namespace gp::engine {
+namespace {
+
+namespace F = torch::nn::functional;
+using torch::Tensor;
+
+torch::Tensor Ids(std::span<const int32_t> ids, const TokenBatch& batch) {
+  return torch::from_blob(const_cast<int32_t*>(ids.data()), {batch.sequences, batch.length},
+                          torch::kInt32)
+      .to(torch::kInt64);
+}
+
+// The keyed mask of a tensor whose last axis is the column: scale where kept, else 0.
+Tensor DropoutMask(const Tensor& like, const Dropout& dropout) {
+  const int64_t columns = like.size(-1);
+  Tensor mask = torch::empty({like.numel() / columns, columns}, torch::kFloat32);
+  const uint64_t key = DropoutSiteKey(dropout);
+  float* value = mask.data_ptr<float>();
+  for (int64_t row = 0; row < mask.size(0); ++row) {
+    const uint64_t row_key = DropoutRowKey(key, static_cast<uint64_t>(row));
+    for (int64_t column = 0; column < columns; ++column) {
+      const bool kept =
+          DropoutHash(row_key, static_cast<uint32_t>(column)) >= DropoutThreshold(dropout);
+      *value++ = kept ? DropoutScale(dropout) : 0.0f;
+    }
+  }
+  return mask.view(like.sizes()).to(like.dtype());
+}
+
+Tensor Drop(const Tensor& x, Dropout dropout, uint32_t site) {
+  if (dropout.probability <= 0) return x;
+  dropout.site = site;
+  return x * DropoutMask(x, dropout);
+}
+
+// The model as a function of named leaves.
+class Network {
+ public:
+  Network(const runspec::ModelShape& shape, const runspec::ParameterLayout& layout)
+      : shape_(shape), layout_(layout) {}
+
+  // Copies the flat values into leaves that require gradients.
+  template <typename T>
+  void SetLeaves(const T* values) {
+    for (const runspec::ParameterInfo& tensor : layout_.tensors) {
+      leaves_[tensor.name] = torch::from_blob(const_cast<T*>(values) + tensor.offset, tensor.shape,
+                                              torch::CppTypeToScalarType<T>::value)
+                                 .clone()
+                                 .requires_grad_(true);
+    }
+  }
+
+  // (B, T, C) behind the last LayerNorm.
+  Tensor Trunk(const TokenBatch& batch, const Dropout& dropout) const {
+    const Tensor positions = torch::arange(batch.length);
+    Tensor x = F::embedding(Ids(batch.tokens, batch), Leaf("wte.weight")) +
+               F::embedding(positions, Leaf("wpe.weight"));
+    x = Drop(x, dropout, 0);
+    for (int64_t layer = 0; layer < shape_.layers; ++layer) x = Block(x, layer, dropout);
+    return Norm(x, "ln_f");
+  }
+
+  // Without the padding columns.
+  Tensor Logits(const Tensor& x) const {
+    return F::linear(x, Leaf(shape_.tied_head ? "wte.weight" : "lm_head.weight"))
+        .narrow(-1, 0, shape_.vocabulary);
+  }
+
+  Tensor LossSum(const TokenBatch& batch, const Dropout& dropout) const {
+    const Tensor logits = Logits(Trunk(batch, dropout));
+    return F::cross_entropy(logits.view({-1, shape_.vocabulary}),
+                            Ids(batch.targets, batch).view({-1}),
+                            F::CrossEntropyFuncOptions().ignore_index(-1).reduction(torch::kSum));
+  }
+
+  // Writes or adds the leaves' gradients, times `scale`, into the flat layout.
+  template <typename T>
+  void ReadGradients(double scale, T* gradients, bool accumulate) const {
+    if (!accumulate) std::fill_n(gradients, layout_.total_count, T{0});
+    for (const runspec::ParameterInfo& tensor : layout_.tensors) {
+      const Tensor gradient = leaves_.at(tensor.name).grad();
+      if (!gradient.defined()) continue;
+      Tensor flat = torch::from_blob(gradients + tensor.offset, tensor.shape,
+                                     torch::CppTypeToScalarType<T>::value);
+      flat.add_(gradient, scale);
+    }
+  }
+
+ private:
+  const Tensor& Leaf(const std::string& name) const { return leaves_.at(name); }
+  Tensor Bias(const std::string& module) const {
+    return shape_.bias ? Leaf(module + ".bias") : Tensor();
+  }
+  Tensor Norm(const Tensor& x, const std::string& module) const {
+    return F::layer_norm(x, F::LayerNormFuncOptions({shape_.channels})
+                                .weight(Leaf(module + ".weight"))
+                                .bias(Bias(module)));
+  }
+  Tensor Linear(const Tensor& x, const std::string& module) const {
+    return F::linear(x, Leaf(module + ".weight"), Bias(module));
+  }
+
+  Tensor Block(Tensor x, int64_t layer, const Dropout& dropout) const {
+    const std::string prefix = "h." + std::to_string(layer) + ".";
+    const auto site = static_cast<uint32_t>(3 * layer);
+    const Tensor attended = Attention(Norm(x, prefix + "ln_1"), prefix, dropout, site + 1);
+    x = x + Drop(Linear(attended, prefix + "attn.c_proj"), dropout, site + 2);
+    Tensor hidden = Linear(Norm(x, prefix + "ln_2"), prefix + "mlp.c_fc");
+    hidden = torch::gelu(hidden, shape_.gelu == runspec::Gelu::kTanh ? "tanh" : "none");
+    return x + Drop(Linear(hidden, prefix + "mlp.c_proj"), dropout, site + 3);
+  }
+
+  Tensor Attention(const Tensor& x, const std::string& prefix, const Dropout& dropout,
+                   uint32_t site) const {
+    const int64_t b = x.size(0);
+    const int64_t t = x.size(1);
+    const int64_t d = shape_.channels / shape_.heads;
+    // (B, T, 3, H, D) -> (3, B, H, T, D)
+    const Tensor qkv =
+        Linear(x, prefix + "attn.c_attn").view({b, t, 3, shape_.heads, d}).permute({2, 0, 3, 1, 4});
+    Tensor scores = qkv[0].matmul(qkv[1].transpose(-2, -1)) / std::sqrt(static_cast<double>(d));
+    const Tensor future = torch::ones({t, t}, torch::kBool).triu(1);
+    scores = scores.masked_fill(future, -std::numeric_limits<double>::infinity());
+    const Tensor probabilities = Drop(scores.softmax(-1), dropout, site);
+    return probabilities.matmul(qkv[2]).transpose(1, 2).reshape({b, t, shape_.channels});
+  }
+
+  const runspec::ModelShape& shape_;
+  const runspec::ParameterLayout& layout_;
+  std::map<std::string, Tensor> leaves_;
+};
+
+class ReferenceGpt2 final : public LanguageModel {
+ public:
+  ReferenceGpt2(const runspec::ModelShape& shape, int threads)
+      : shape_(shape),
+        layout_(runspec::MakeParameterLayout(shape_)),
+        backend_(MakeCpuBackend({.threads = threads})),
+        parameters_(static_cast<size_t>(layout_.total_count)),
+        network_(shape_, layout_) {
+    torch::set_num_threads(threads);
+  }
+
+  const runspec::ModelShape& shape() const override { return shape_; }
+  const runspec::ParameterLayout& layout() const override { return layout_; }
+  std::span<float> parameters() override { return parameters_; }
+  void ParametersChanged() override {}
+  std::span<uint16_t> working_copy() override { return {}; }
+  Backend& backend() override { return *backend_; }
+
+  double Forward(const TokenBatch& batch, const Dropout& dropout) override {
+    network_.SetLeaves(parameters_.data());
+    loss_ = network_.LossSum(batch, dropout);
+    return loss_.item<double>();
+  }
+
+  void Backward(float gradient_scale, std::span<float> gradients, bool accumulate) override {
+    loss_.backward();
+    network_.ReadGradients(gradient_scale, gradients.data(), accumulate);
+  }
+
+  double Loss(const TokenBatch& batch) override {
+    const torch::NoGradGuard no_gradients;
+    return Forward(batch, Dropout{});
+  }
+
+  void NextTokenLogits(const TokenBatch& batch, std::span<float> logits) override {
+    const torch::NoGradGuard no_gradients;
+    network_.SetLeaves(parameters_.data());
+    const Tensor last = network_.Trunk(batch, Dropout{}).select(1, batch.length - 1);
+    const Tensor values = network_.Logits(last).contiguous();
+    std::copy_n(values.data_ptr<float>(), logits.size(), logits.begin());
+  }
+
+ private:
+  const runspec::ModelShape shape_;
+  const runspec::ParameterLayout layout_;
+  std::unique_ptr<Backend> backend_;
+  std::vector<float> parameters_;
+  Network network_;
+  Tensor loss_;
+};
+
+}  // namespace
+
+std::unique_ptr<LanguageModel> MakeReferenceGpt2(const runspec::ModelShape& shape, int threads) {
+  return std::make_unique<ReferenceGpt2>(shape, threads);
+}
+
+ReferenceResult ComputeReference(const runspec::ModelShape& shape,
+                                 std::span<const double> parameters, const TokenBatch& batch,
+                                 const Dropout& dropout) {
+  const runspec::ParameterLayout layout = runspec::MakeParameterLayout(shape);
+  Network network(shape, layout);
+  network.SetLeaves(parameters.data());
+  const Tensor loss = network.LossSum(batch, dropout);
+  loss.backward();
+  ReferenceResult result{loss.item<double>(),
+                         std::vector<double>(static_cast<size_t>(layout.total_count))};
+  network.ReadGradients(1, result.gradients.data(), false);
+  return result;
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,28 @@
+// The reference engine: the same GPT-2 in a few lines of torch::nn::functional with autograd, in
+// fp32 as a LanguageModel and in fp64 for tests. It is the oracle that the kernels are compared
+// with, and slow. Keyed dropout is the backends' own, so that losses and gradients can be compared
+// with dropout on. One thread calls.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "worker/engine/model/language_model.h"
+
+namespace gp::engine {
+
+// Parameters are zero. `threads` is LibTorch's for the whole process.
+std::unique_ptr<LanguageModel> MakeReferenceGpt2(const runspec::ModelShape& shape, int threads);
+
+struct ReferenceResult {
+  double loss = 0;                // sum over the targets
+  std::vector<double> gradients;  // of the loss, in the parameters' layout
+};
+
+// One forward and backward pass in fp64.
+ReferenceResult ComputeReference(const runspec::ModelShape& shape,
+                                 std::span<const double> parameters, const TokenBatch& batch,
+                                 const Dropout& dropout);
+
+}  // namespace gp::engine
