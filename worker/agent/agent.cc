@@ -1,0 +1,274 @@
+#include "worker/agent/agent.h"
+
+#include <poll.h>
+#include <signal.h>
+
+#include <utility>
+
+#include "base/log.h"
+#include "base/random_id.h"
+#include "worker/agent/convert.h"
+#include "worker/agent/memory_watch.h"
+
+namespace gp::agent {
+namespace {
+
+// Deadlines (grace periods) are looked at this often when nothing else happens.
+constexpr std::chrono::milliseconds kTick{100};
+// A trainer that does not take a message within this time is wedged; its peers must not wait for
+// it.
+constexpr std::chrono::seconds kSendTimeout{1};
+// Messages of one trainer in a row, so that a chatty one does not starve the others; and of one
+// that has ended: more than its socket can hold.
+constexpr int kMessagesMax = 256;
+constexpr int kFinalMessagesMax = 1 << 20;
+constexpr size_t kIncarnationLength = 10;
+
+}  // namespace
+
+// Does one action of Reconcile and records it.
+struct Agent::Executor {
+  Agent& agent;
+
+  Rank& At(const RankKey& key) const { return *agent.ranks_.Find(key); }
+
+  void operator()(const Spawn& action) const { agent.StartTrainer(action.assignment); }
+  void operator()(const Decline& action) const {
+    Rank& rank = agent.ranks_.Add(
+        Rank{.key = KeyOf(action.assignment), .slot_id = action.assignment.slot_id()});
+    agent.RecordExit(rank, action.exit);
+  }
+  void operator()(const SendConfigure& action) const {
+    At(action.key).configured = true;
+    agent.Send(action.key, ToConfigure(action.membership, action.key.epoch, action.key.rank));
+  }
+  void operator()(const SendGo& action) const {
+    At(action.key).told_go = true;
+    agent.Send(action.key, link::Go{action.key.epoch});
+  }
+  void operator()(const SendStop& action) const {
+    At(action.key).told_stop_at = agent.clock_.Now();
+    agent.Send(action.key, link::Stop{action.reason});
+  }
+  void operator()(const SendSealResult& action) const {
+    auto& written = At(action.key).written;
+    std::erase_if(written, [&](const auto& entry) { return entry.step() == action.step; });
+    agent.Send(action.key, link::SealResult{action.step, action.sealed, action.reason});
+  }
+  void operator()(const Terminate& action) const {
+    At(action.key).told_terminate = true;
+    agent.running_.at(action.key).process->Signal(SIGTERM);
+  }
+  void operator()(const Kill& action) const {
+    Rank& rank = At(action.key);
+    rank.killed = true;
+    rank.kill_reason = action.reason;
+    LogInfo("killing trainer", {{"trainer", Describe(action.key)}, {"reason", action.reason}});
+    agent.running_.at(action.key).process->Signal(SIGKILL);
+  }
+  void operator()(const Forget& action) const {
+    agent.exit_reports_.erase(action.key);
+    agent.ranks_.Remove(action.key);
+    agent.changed_ = true;
+  }
+};
+
+Agent::Agent(AgentOptions options, SlotTable slots, const Clock& clock, Inbox& inbox,
+             CoordinatorPort& coordinator, AgentMetrics& metrics)
+    : options_(std::move(options)),
+      slots_(std::move(slots)),
+      clock_(clock),
+      inbox_(inbox),
+      coordinator_(coordinator),
+      metrics_(metrics) {}
+
+void Agent::Run() {
+  while (!stopping_ || !running_.empty()) {
+    Publish();
+    WaitForEvents();
+    TakeInbox();
+    ServeTrainers();
+    if (!stopping_) Reconcile();
+  }
+  Publish();
+}
+
+void Agent::WaitForEvents() {
+  std::vector<pollfd> entries = {{inbox_.descriptor(), POLLIN, 0}};
+  for (const auto& [key, running] : running_) {
+    entries.push_back({running.process->exit_descriptor(), POLLIN, 0});
+    entries.push_back({running.process->output_descriptor(), POLLIN, 0});
+    const bool link_open = !ranks_.Find(key)->link_lost_at.has_value();
+    entries.push_back({link_open ? running.process->channel().descriptor() : -1, POLLIN, 0});
+  }
+  // An interrupted or failed poll is no different from a tick: everything is looked at anyway.
+  poll(entries.data(), entries.size(), static_cast<int>(kTick.count()));
+}
+
+void Agent::TakeInbox() {
+  for (const InboxItem& item : inbox_.Drain()) Take(item);
+}
+
+void Agent::Take(const InboxItem& item) {
+  if (std::holds_alternative<StopRequested>(item)) {
+    EndTrainers();
+  } else if (const auto* desired = std::get_if<v1::DesiredState>(&item)) {
+    if (desired_.Accept(*desired)) changed_ = true;
+  } else if (std::holds_alternative<Connected>(item) && !registered_) {
+    registered_ = true;
+    options_.on_registered();
+  }
+}
+
+void Agent::EndTrainers() {
+  if (stopping_) return;
+  stopping_ = true;
+  for (auto& [key, running] : running_) {
+    Rank& rank = *ranks_.Find(key);
+    rank.killed = true;
+    rank.kill_reason = "the agent was stopped";
+    running.process->Signal(SIGKILL);
+  }
+}
+
+void Agent::ServeTrainers() {
+  for (auto& [key, running] : running_) Serve(key, running);
+  std::erase_if(running_, [&](const auto& entry) { return ranks_.Find(entry.first)->exited(); });
+}
+
+void Agent::Serve(const RankKey& key, Running& running) {
+  Rank& rank = *ranks_.Find(key);
+  // Asked before its last words are read, so that all of them are.
+  const std::optional<int> wait_status = running.process->Reap();
+  TakeLines(key, *running.process);
+  TakeMessages(rank, *running.process, wait_status ? kFinalMessagesMax : kMessagesMax);
+  if (wait_status) TakeExit(rank, running, *wait_status);
+}
+
+void Agent::TakeLines(const RankKey& key, TrainerProcess& process) {
+  for (std::string& text : process.ReadLines()) {
+    v1::TelemetryItem item;
+    item.set_run_id(key.run_id);
+    v1::LogLine& line = *item.mutable_line();
+    const int64_t now_us = clock_.WallNow().time_since_epoch().count();
+    line.mutable_at()->set_seconds(now_us / 1'000'000);
+    line.mutable_at()->set_nanos(static_cast<int32_t>(now_us % 1'000'000 * 1000));
+    line.set_rank(key.rank);
+    line.set_epoch(key.epoch);
+    line.set_text(std::move(text));
+    coordinator_.Tell(std::move(item));
+  }
+}
+
+void Agent::TakeMessages(Rank& rank, TrainerProcess& process, int count_max) {
+  for (int i = 0; i < count_max && !rank.link_lost_at; ++i) {
+    const auto message = process.channel().Receive(std::chrono::nanoseconds(0));
+    if (!message.ok()) {
+      rank.link_lost_at = clock_.Now();
+    } else if (!message->has_value()) {
+      return;
+    } else {
+      TakeMessage(rank, **message);
+    }
+  }
+}
+
+void Agent::TakeMessage(Rank& rank, const link::Message& message) {
+  if (Observe(rank, message, clock_.Now())) changed_ = true;
+  const auto* report = std::get_if<link::StepReport>(&message);
+  if (report == nullptr || report->epoch != rank.key.epoch) return;
+  stepped_ = true;
+  metrics_.StepCommitted(*report);
+  if (rank.key.rank != 0) return;
+  v1::TelemetryItem item;
+  item.set_run_id(rank.key.run_id);
+  *item.mutable_point() = ToProto(*report);
+  coordinator_.Tell(std::move(item));
+}
+
+void Agent::TakeExit(Rank& rank, Running& running, int wait_status) {
+  RecordExit(rank, Explain({.wait_status = wait_status,
+                            .finished = rank.phase == v1::RANK_PHASE_FINISHED,
+                            .told_stop = rank.told_stop_at.has_value(),
+                            .kill_reason = rank.kill_reason,
+                            .memory_killed = OutOfMemoryKills() > running.memory_kills_before,
+                            .failed = rank.failed,
+                            .last_line = running.process->last_line()}));
+}
+
+void Agent::RecordExit(Rank& rank, ExitReport exit) {
+  rank.phase = v1::RANK_PHASE_EXITED;
+  rank.exit = std::move(exit);
+  changed_ = true;
+  metrics_.TrainerExited(rank.exit.cause);
+  LogInfo("trainer exited", {{"trainer", Describe(rank.key)},
+                             {"slot", rank.slot_id},
+                             {"cause", CauseLabel(rank.exit.cause)},
+                             {"message", rank.exit.message}});
+}
+
+void Agent::Reconcile() {
+  const auto actions =
+      agent::Reconcile(desired_.current(), ranks_, slots_, options_.reconcile, clock_.Now());
+  for (const Action& action : actions) std::visit(Executor{*this}, action);
+}
+
+void Agent::StartTrainer(const v1::Assignment& assignment) {
+  const SlotInfo& slot = *slots_.Find(assignment.slot_id());
+  Rank& rank = ranks_.Add(Rank{.key = KeyOf(assignment),
+                               .slot_id = slot.id,
+                               .incarnation = RandomId(kIncarnationLength),
+                               .phase_since = clock_.Now()});
+  const uint64_t memory_kills = OutOfMemoryKills();
+  auto process = TrainerProcess::Spawn({.program = options_.trainer_program,
+                                        .arguments = {"--link"},
+                                        .environment = options_.trainer_environment,
+                                        .cores = slot.cores},
+                                       "trainer " + Describe(rank.key));
+  changed_ = true;
+  if (!process.ok()) {
+    RecordExit(rank, {v1::EXIT_CAUSE_SPAWN_FAILED, 0, Message(process.status())});
+    return;
+  }
+  rank.pid = (*process)->pid();
+  running_[rank.key] = {std::move(process).value(), memory_kills};
+  metrics_.TrainerStarted();
+  LogInfo("trainer started",
+          {{"trainer", Describe(rank.key)}, {"slot", slot.id}, {"pid", rank.pid}});
+  Send(rank.key, link::Hello{.version = options_.version, .incarnation = rank.incarnation});
+  Send(rank.key, ToStart(assignment, options_.data_address, static_cast<int>(slot.cores.size())));
+}
+
+// A trainer that is gone or wedged shows by its exit or its deadline: nothing to do here.
+void Agent::Send(const RankKey& key, const link::Message& message) {
+  const auto found = running_.find(key);
+  if (found == running_.end()) return;
+  const Status status = found->second.process->channel().Send(message, kSendTimeout);
+  if (!status.ok()) {
+    LogWarning("trainer did not take a message",
+               {{"trainer", Describe(key)}, {"error", Message(status)}});
+  }
+}
+
+void Agent::Publish() {
+  for (const auto& [key, number] : exit_reports_) {
+    if (coordinator_.ReportedThrough() >= number) ranks_.Find(key)->exit_reported = true;
+  }
+  if (!changed_ && !stepped_) return;
+  const uint64_t number = coordinator_.Report(MakeReport(), changed_);
+  for (const auto& [key, rank] : ranks_.all()) {
+    if (rank.exited()) exit_reports_.try_emplace(key, number);
+  }
+  metrics_.SetSlots(slots_.all().size() - running_.size(), running_.size());
+  changed_ = false;
+  stepped_ = false;
+}
+
+v1::AgentReport Agent::MakeReport() const {
+  v1::AgentReport report;
+  for (const auto& [key, rank] : ranks_.all()) *report.add_ranks() = StatusOf(rank);
+  if (desired_.current() != nullptr) report.set_revision(desired_.current()->revision());
+  return report;
+}
+
+}  // namespace gp::agent

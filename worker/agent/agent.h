@@ -1,0 +1,88 @@
+// Agent: the loop of gp-worker. It owns the ranks of this node and their processes, compares them
+// with what the coordinator wants and acts. Everything happens on the thread that calls Run, which
+// must live as long as the trainers (worker/agent/trainer_process.h); others reach it through the
+// Inbox.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "worker/agent/coordinator_port.h"
+#include "worker/agent/inbox.h"
+#include "worker/agent/metrics.h"
+#include "worker/agent/rank.h"
+#include "worker/agent/reconcile.h"
+#include "worker/agent/slots.h"
+#include "worker/agent/trainer_process.h"
+
+namespace gp::agent {
+
+struct AgentOptions {
+  std::string trainer_program;
+  std::vector<std::string> trainer_environment;  // "NAME=value"
+  std::string data_address = "127.0.0.1";        // host that trainers listen on
+  std::string version;                           // told to trainers
+  ReconcileOptions reconcile;
+  std::function<void()> on_registered = [] {
+  };  // the first time that a coordinator accepts this agent
+};
+
+class Agent {
+ public:
+  Agent(AgentOptions options, SlotTable slots, const Clock& clock, Inbox& inbox,
+        CoordinatorPort& coordinator, AgentMetrics& metrics);
+
+  // Until StopRequested arrives; then every trainer is ended and reaped and the last report handed
+  // over.
+  void Run();
+
+ private:
+  struct Running {
+    std::unique_ptr<TrainerProcess> process;
+    uint64_t memory_kills_before = 0;
+  };
+  struct Executor;
+
+  void WaitForEvents();
+  void TakeInbox();
+  void Take(const InboxItem& item);
+
+  void ServeTrainers();
+  void Serve(const RankKey& key, Running& running);
+  void TakeLines(const RankKey& key, TrainerProcess& process);
+  void TakeMessages(Rank& rank, TrainerProcess& process, int count_max);
+  void TakeMessage(Rank& rank, const link::Message& message);
+  void TakeExit(Rank& rank, Running& running, int wait_status);
+
+  void Reconcile();
+  void StartTrainer(const v1::Assignment& assignment);
+  void RecordExit(Rank& rank, ExitReport exit);
+  void Send(const RankKey& key, const link::Message& message);
+  void EndTrainers();
+
+  void Publish();
+  v1::AgentReport MakeReport() const;
+
+  const AgentOptions options_;
+  const SlotTable slots_;
+  const Clock& clock_;
+  Inbox& inbox_;
+  CoordinatorPort& coordinator_;
+  AgentMetrics& metrics_;
+
+  DesiredBook desired_;
+  RankTable ranks_;
+  std::map<RankKey, Running> running_;
+  std::map<RankKey, uint64_t> exit_reports_;  // number of the first report that told the exit
+  bool registered_ = false;
+  bool stopping_ = false;
+  bool changed_ = true;  // since the last urgent report
+  bool stepped_ = false;
+};
+
+}  // namespace gp::agent

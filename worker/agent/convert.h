@@ -1,0 +1,19 @@
+// Between the link's structs and the wire's messages: the one file of the agent that knows both
+// field by field. Pure functions, thread-safe.
+#pragma once
+
+#include <string>
+
+#include "gp/v1/agent_service.pb.h"
+#include "link/messages.h"
+
+namespace gp::agent {
+
+v1::WrittenCheckpoint ToProto(const link::WrittenCheckpoint& written);
+v1::MetricPoint ToProto(const link::StepReport& report);
+
+// `cores` of the slot are the threads when the assignment does not say how many.
+link::Start ToStart(const v1::Assignment& assignment, const std::string& data_address, int cores);
+link::Configure ToConfigure(const v1::Membership& membership, uint64_t epoch, int rank);
+
+}  // namespace gp::agent

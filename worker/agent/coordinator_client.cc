@@ -1,0 +1,272 @@
+#include "worker/agent/coordinator_client.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+#include <variant>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "rpc/channel.h"
+
+namespace gp::agent {
+namespace {
+
+constexpr size_t kTelemetryItemsPerMessage = 1000;
+constexpr size_t kTelemetryBytesPerMessage = 1 << 20;
+constexpr size_t kProbeBytesMax = 4096;
+
+std::chrono::nanoseconds ToNanoseconds(const google::protobuf::Duration& duration) {
+  return std::chrono::seconds(duration.seconds()) + std::chrono::nanoseconds(duration.nanos());
+}
+
+double UnitRandom() {
+  static thread_local std::minstd_rand generator(std::random_device{}());
+  return std::uniform_real_distribution<double>(0, 1)(generator);
+}
+
+// The proof that this node and the coordinator see one storage.root; empty when it cannot be read.
+std::string ReadProbe(const std::string& storage_root) {
+  return ReadFile(JoinPath(storage_root, ".gp-probe"), kProbeBytesMax).value_or("");
+}
+
+}  // namespace
+
+CoordinatorClient::CoordinatorClient(CoordinatorClientOptions options, Inbox& inbox,
+                                     AgentMetrics& metrics)
+    : options_(std::move(options)),
+      inbox_(inbox),
+      metrics_(metrics),
+      telemetry_(options_.telemetry_items_max),
+      connector_([this] { ConnectLoop(); }) {}
+
+CoordinatorClient::~CoordinatorClient() { Stop(std::chrono::nanoseconds(0)); }
+
+uint64_t CoordinatorClient::Report(v1::AgentReport report, bool urgent) {
+  MutexLock lock(mutex_);
+  report_ = std::move(report);
+  report_urgent_ = report_urgent_ || urgent;
+  ++report_number_;
+  if (urgent) changed_.NotifyAll();
+  return report_number_;
+}
+
+uint64_t CoordinatorClient::ReportedThrough() const {
+  MutexLock lock(mutex_);
+  return reported_through_;
+}
+
+void CoordinatorClient::Tell(v1::TelemetryItem item) {
+  MutexLock lock(mutex_);
+  const bool first = !telemetry_.has_unsent();
+  telemetry_.Add(std::move(item));
+  metrics_.SetTelemetry(telemetry_.size(), telemetry_.dropped());
+  if (first) changed_.NotifyAll();
+}
+
+void CoordinatorClient::Stop(std::chrono::nanoseconds flush_timeout) {
+  const SteadyTime deadline = std::chrono::steady_clock::now() + flush_timeout;
+  {
+    MutexLock lock(mutex_);
+    while (welcomed_ && (reported_through_ < report_number_ || telemetry_.size() > 0)) {
+      if (!changed_.WaitUntil(mutex_, deadline)) break;
+    }
+    stopping_ = true;
+    if (context_ != nullptr) context_->TryCancel();
+    changed_.NotifyAll();
+  }
+  if (connector_.joinable()) connector_.join();
+}
+
+void CoordinatorClient::ConnectLoop() {
+  for (int attempt = 0;; ++attempt) {
+    {
+      MutexLock lock(mutex_);
+      if (stopping_) return;
+    }
+    if (Converse()) attempt = 0;
+    metrics_.SetConnected(false);
+    Pause(attempt);
+  }
+}
+
+void CoordinatorClient::Pause(int attempt) {
+  const auto delay = BackoffDelay(options_.backoff, attempt, UnitRandom());
+  const SteadyTime deadline = std::chrono::steady_clock::now() + delay;
+  MutexLock lock(mutex_);
+  while (!stopping_) {
+    if (!changed_.WaitUntil(mutex_, deadline)) return;
+  }
+}
+
+bool CoordinatorClient::Converse() {
+  refusal_.clear();
+  grpc::ClientContext context;
+  const auto stub = v1::AgentService::NewStub(rpc::MakeChannel(options_.address));
+  const auto stream = stub->Connect(&context);
+  const v1::AgentMessage hello = MakeHello();
+  {
+    MutexLock lock(mutex_);
+    if (stopping_) context.TryCancel();
+    context_ = &context;
+    connected_ = true;
+    welcome_deadline_ = std::chrono::steady_clock::now() + options_.welcome_timeout;
+  }
+  std::jthread writer;
+  if (stream->Write(hello)) writer = std::jthread([&] { WriteLoop(*stream); });
+  v1::CoordinatorMessage message;
+  while (stream->Read(&message) && Hear(message)) {
+  }
+  bool welcomed = false;
+  {
+    MutexLock lock(mutex_);
+    welcomed = welcomed_;
+  }
+  EndConnection();
+  if (writer.joinable()) writer.join();
+  const grpc::Status status = stream->Finish();
+  {
+    MutexLock lock(mutex_);
+    context_ = nullptr;
+    if (stopping_) return welcomed;
+  }
+  const std::string ending =
+      status.error_message().empty() ? "the stream ended" : status.error_message();
+  Complain(refusal_.empty() ? ending : refusal_);
+  return welcomed;
+}
+
+void CoordinatorClient::EndConnection() {
+  MutexLock lock(mutex_);
+  connected_ = false;
+  welcomed_ = false;
+  context_->TryCancel();
+  changed_.NotifyAll();
+}
+
+// The same reason is told once.
+void CoordinatorClient::Complain(const std::string& reason) {
+  if (reason == last_complaint_) return;
+  LogWarning("coordinator is away; trainers go on",
+             {{"coordinator", options_.address}, {"reason", reason}});
+  last_complaint_ = reason;
+}
+
+v1::AgentMessage CoordinatorClient::MakeHello() {
+  v1::AgentMessage message;
+  v1::AgentHello& hello = *message.mutable_hello();
+  hello = options_.hello;
+  hello.set_storage_probe(ReadProbe(hello.storage_root()));
+  MutexLock lock(mutex_);
+  hello.set_coordinator_generation_max(generation_max_);
+  *hello.mutable_ranks() = report_.ranks();
+  return message;
+}
+
+bool CoordinatorClient::Hear(const v1::CoordinatorMessage& message) {
+  switch (message.message_case()) {
+    case v1::CoordinatorMessage::kWelcome:
+      return HearWelcome(message.welcome());
+    case v1::CoordinatorMessage::kRefused:
+      refusal_ = "refused: " + message.refused().reason();
+      return false;
+    case v1::CoordinatorMessage::kDesired:
+      return inbox_.Post(message.desired());
+    case v1::CoordinatorMessage::kTelemetryAck: {
+      MutexLock lock(mutex_);
+      telemetry_.Acknowledge(message.telemetry_ack().through_sequence());
+      metrics_.SetTelemetry(telemetry_.size(), telemetry_.dropped());
+      changed_.NotifyAll();
+      return true;
+    }
+    default:
+      return true;  // from a newer coordinator
+  }
+}
+
+bool CoordinatorClient::HearWelcome(const v1::Welcome& welcome) {
+  const uint64_t generation = welcome.coordinator_generation();
+  {
+    MutexLock lock(mutex_);
+    if (generation < generation_max_) {
+      refusal_ = fmt::format(
+          "a stale coordinator answered: generation {}, seen before: {}; stop it, or restart this "
+          "agent if the old state was removed on purpose",
+          generation, generation_max_);
+      return false;
+    }
+    generation_max_ = generation;
+    if (const auto interval = ToNanoseconds(welcome.report_interval()); interval.count() > 0) {
+      report_interval_ = interval;
+    }
+    telemetry_.Rewind();
+    welcomed_ = true;
+    // What changed since Hello was made goes out at once.
+    report_urgent_ = report_number_ > 0;
+    report_due_ = std::chrono::steady_clock::now() + report_interval_;
+    changed_.NotifyAll();
+  }
+  last_complaint_.clear();
+  metrics_.SetConnected(true);
+  LogInfo("connected to coordinator", {{"coordinator", options_.address},
+                                       {"generation", generation},
+                                       {"version", welcome.version()}});
+  return inbox_.Post(Connected{welcome});
+}
+
+void CoordinatorClient::WriteLoop(Stream& stream) {
+  v1::AgentMessage message;
+  uint64_t report_number = 0;
+  while (NextMessage(message, report_number)) {
+    if (!stream.Write(message)) break;
+    if (message.has_report()) NoteReported(report_number);
+  }
+  MutexLock lock(mutex_);
+  if (context_ != nullptr) context_->TryCancel();
+}
+
+void CoordinatorClient::NoteReported(uint64_t report_number) {
+  {
+    MutexLock lock(mutex_);
+    reported_through_ = report_number;
+    changed_.NotifyAll();
+  }
+  inbox_.Post(ReportWritten{});
+}
+
+bool CoordinatorClient::NextMessage(v1::AgentMessage& message, uint64_t& report_number) {
+  MutexLock lock(mutex_);
+  while (connected_ && !stopping_) {
+    const SteadyTime now = std::chrono::steady_clock::now();
+    if (!welcomed_ && now >= welcome_deadline_) return false;
+    report_number = report_number_;
+    if (welcomed_ && FillMessage(message, now)) return true;
+    changed_.WaitUntil(mutex_, NextWake(now));
+  }
+  return false;
+}
+
+bool CoordinatorClient::FillMessage(v1::AgentMessage& message, SteadyTime now) {
+  message.Clear();
+  if (report_urgent_ || now >= report_due_) {
+    *message.mutable_report() = report_;
+    report_urgent_ = false;
+    report_due_ = now + report_interval_;
+    return true;
+  }
+  if (telemetry_.has_unsent() && now >= telemetry_due_) {
+    *message.mutable_telemetry() =
+        telemetry_.Take(kTelemetryItemsPerMessage, kTelemetryBytesPerMessage);
+    if (!telemetry_.has_unsent()) telemetry_due_ = now + options_.telemetry_interval;
+    return true;
+  }
+  return false;
+}
+
+CoordinatorClient::SteadyTime CoordinatorClient::NextWake(SteadyTime now) const {
+  if (!welcomed_) return welcome_deadline_;
+  if (telemetry_.has_unsent()) return std::min(report_due_, std::max(now, telemetry_due_));
+  return report_due_;
+}
+
+}  // namespace gp::agent

@@ -1,0 +1,99 @@
+// CoordinatorClient: the agent's stream to the coordinator. Connects, says Hello, reconnects with
+// backoff for ever, and posts what it hears to the Inbox. While the coordinator is away the newest
+// report and the telemetry wait here. Two threads of its own: one connects and reads, one writes.
+// Made and stopped by the daemon; other methods from any thread.
+#pragma once
+
+#include <grpcpp/client_context.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/backoff.h"
+#include "base/mutex.h"
+#include "gp/v1/agent_service.grpc.pb.h"
+#include "worker/agent/coordinator_port.h"
+#include "worker/agent/inbox.h"
+#include "worker/agent/metrics.h"
+#include "worker/agent/telemetry_queue.h"
+
+namespace gp::agent {
+
+struct CoordinatorClientOptions {
+  std::string address;  // HOST:PORT
+  BackoffOptions backoff{.max = std::chrono::seconds(2)};
+  // From connecting to the coordinator's first word.
+  std::chrono::nanoseconds welcome_timeout = std::chrono::seconds(10);
+  // Telemetry waits this long for company.
+  std::chrono::nanoseconds telemetry_interval = std::chrono::milliseconds(50);
+  size_t telemetry_items_max = 65536;
+  v1::AgentHello hello;  // without probe, ranks and generation
+};
+
+class CoordinatorClient final : public CoordinatorPort {
+ public:
+  CoordinatorClient(CoordinatorClientOptions options, Inbox& inbox, AgentMetrics& metrics);
+  ~CoordinatorClient() override;
+
+  uint64_t Report(v1::AgentReport report, bool urgent) override EXCLUDES(mutex_);
+  uint64_t ReportedThrough() const override EXCLUDES(mutex_);
+  void Tell(v1::TelemetryItem item) override EXCLUDES(mutex_);
+
+  // Waits up to `flush_timeout` for the newest report to be sent and the telemetry to be
+  // acknowledged, then ends both threads. Idempotent.
+  void Stop(std::chrono::nanoseconds flush_timeout) EXCLUDES(mutex_);
+
+ private:
+  using Stream = grpc::ClientReaderWriter<v1::AgentMessage, v1::CoordinatorMessage>;
+  using SteadyTime = std::chrono::steady_clock::time_point;
+
+  void ConnectLoop() EXCLUDES(mutex_);
+  // One connection from Hello to its end. True when the coordinator welcomed us.
+  bool Converse() EXCLUDES(mutex_);
+  v1::AgentMessage MakeHello() EXCLUDES(mutex_);
+  // False: the conversation is over.
+  bool Hear(const v1::CoordinatorMessage& message) EXCLUDES(mutex_);
+  bool HearWelcome(const v1::Welcome& welcome) EXCLUDES(mutex_);
+  void WriteLoop(Stream& stream) EXCLUDES(mutex_);
+  // The next message to write and the number of the newest report; false when the connection has
+  // ended.
+  bool NextMessage(v1::AgentMessage& message, uint64_t& report_number) EXCLUDES(mutex_);
+  void NoteReported(uint64_t report_number) EXCLUDES(mutex_);
+  bool FillMessage(v1::AgentMessage& message, SteadyTime now) REQUIRES(mutex_);
+  SteadyTime NextWake(SteadyTime now) const REQUIRES(mutex_);
+  void EndConnection() EXCLUDES(mutex_);
+  // Waits before the next attempt; returns at once when stopping.
+  void Pause(int attempt) EXCLUDES(mutex_);
+  void Complain(const std::string& reason);
+
+  const CoordinatorClientOptions options_;
+  Inbox& inbox_;
+  AgentMetrics& metrics_;
+  std::string last_complaint_;  // these two: of the connecting thread
+  std::string refusal_;
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  bool connected_ GUARDED_BY(mutex_) = false;  // the stream is open
+  bool welcomed_ GUARDED_BY(mutex_) = false;
+  grpc::ClientContext* context_ GUARDED_BY(mutex_) = nullptr;
+  SteadyTime welcome_deadline_ GUARDED_BY(mutex_);
+  uint64_t generation_max_ GUARDED_BY(mutex_) = 0;
+  std::chrono::nanoseconds report_interval_ GUARDED_BY(mutex_) = std::chrono::seconds(1);
+
+  v1::AgentReport report_ GUARDED_BY(mutex_);
+  uint64_t report_number_ GUARDED_BY(mutex_) = 0;
+  uint64_t reported_through_ GUARDED_BY(mutex_) = 0;
+  bool report_urgent_ GUARDED_BY(mutex_) = false;
+  SteadyTime report_due_ GUARDED_BY(mutex_);
+  TelemetryQueue telemetry_ GUARDED_BY(mutex_);
+  SteadyTime telemetry_due_ GUARDED_BY(mutex_);
+
+  std::jthread connector_;
+};
+
+}  // namespace gp::agent

@@ -1,0 +1,186 @@
+#include "worker/agent/daemon.h"
+
+#include <prometheus/exposer.h>
+#include <prometheus/registry.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/random_id.h"
+#include "rpc/listen_address.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/coordinator_client.h"
+#include "worker/agent/gpu_inventory.h"
+#include "worker/agent/node_identity.h"
+
+namespace gp::agent {
+namespace {
+
+constexpr int kProtocol = 1;
+constexpr int kProtocolMin = 1;
+constexpr std::chrono::seconds kFlushTimeout{2};
+
+// Handed on to trainers when they are set; everything else of the environment stays here.
+constexpr std::array kEnvironment = {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"};
+
+std::vector<std::string> TrainerEnvironment(const std::vector<std::string>& more) {
+  std::vector<std::string> names(kEnvironment.begin(), kEnvironment.end());
+  names.insert(names.end(), more.begin(), more.end());
+  std::vector<std::string> environment;
+  for (const std::string& name : names) {
+    if (const char* value = std::getenv(name.c_str())) environment.push_back(name + "=" + value);
+  }
+  return environment;
+}
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "node";
+}
+
+StatusOr<std::string> DefaultTrainer() {
+  std::array<char, 4096> path{};
+  if (readlink("/proc/self/exe", path.data(), path.size() - 1) < 0) {
+    return ErrnoStatus(errno, "read", "/proc/self/exe");
+  }
+  return JoinPath(DirectoryOf(path.data()), "gp-trainer");
+}
+
+StatusOr<SlotTable> MakeSlots(int count) {
+  ASSIGN_OR_RETURN(const auto cores, UsableCores());
+  const int cpu_count = count > 0 ? count : static_cast<int>(cores.size());
+  auto slots = CutCpuSlots(cpu_count, cores, MemoryBytes());
+  for (SlotInfo& gpu : ListGpuSlots()) slots.push_back(std::move(gpu));
+  return SlotTable(std::move(slots));
+}
+
+v1::AgentHello MakeHello(const WorkerSettings& settings, const std::string& node_id,
+                         const SlotTable& slots) {
+  v1::AgentHello hello;
+  hello.set_protocol(kProtocol);
+  hello.set_protocol_min(kProtocolMin);
+  hello.set_version(GP_VERSION);
+  hello.set_node_id(node_id);
+  hello.set_name(settings.node_name.empty() ? HostName() : settings.node_name);
+  hello.set_incarnation(RandomId(10));
+  hello.set_data_address(settings.data_address);
+  hello.set_storage_root(settings.storage_root);
+  for (const SlotInfo& info : slots.all()) {
+    v1::Slot& slot = *hello.add_slots();
+    slot.set_slot_id(info.id);
+    slot.set_device(info.device);
+    slot.set_memory_bytes(info.memory_bytes);
+    for (const int core : info.cores) slot.add_cores(core);
+  }
+  return hello;
+}
+
+// The Prometheus endpoint. Its library tells a failed bind by exception only.
+StatusOr<std::unique_ptr<prometheus::Exposer>> Expose(const std::string& listen,
+                                                      const AgentMetrics& metrics) {
+  ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(listen));
+  RETURN_IF_ERROR(WithContext(rpc::CheckBindable(address), "--metrics-listen"));
+  try {
+    auto exposer = std::make_unique<prometheus::Exposer>(address.Text(), 1);
+    exposer->RegisterCollectable(metrics.registry());
+    return exposer;
+  } catch (const std::exception& error) {
+    return FailedPrecondition("--metrics-listen {}: {}", listen, error.what());
+  }
+}
+
+// SIGTERM and SIGINT become StopRequested. They are blocked in every thread and taken here.
+class SignalWatch {
+ public:
+  explicit SignalWatch(Inbox& inbox) : inbox_(inbox) {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGTERM);
+    sigaddset(&signals_, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    thread_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
+  }
+
+ private:
+  void Watch(const std::stop_token& stop) {
+    const timespec period{0, 200'000'000};
+    while (!stop.stop_requested()) {
+      if (sigtimedwait(&signals_, nullptr, &period) > 0) inbox_.Post(StopRequested{});
+    }
+  }
+
+  Inbox& inbox_;
+  sigset_t signals_;
+  std::jthread thread_;
+};
+
+void WriteAddressFile(const std::string& path, const WorkerSettings& settings, int metrics_port) {
+  if (path.empty()) return;
+  auto metrics = rpc::ParseListenAddress(settings.metrics_listen)->Reachable();
+  metrics.port = metrics_port;
+  const nlohmann::json content = {
+      {"address", settings.coordinator}, {"metrics", metrics.Text()}, {"pid", getpid()}};
+  const Status status = WriteFileAtomically(path, content.dump() + "\n");
+  if (!status.ok()) LogError("cannot write --address-file", {{"error", Message(status)}});
+}
+
+StatusOr<AgentOptions> MakeAgentOptions(const WorkerSettings& settings) {
+  AgentOptions options;
+  options.trainer_program = settings.trainer_program;
+  if (options.trainer_program.empty()) {
+    ASSIGN_OR_RETURN(options.trainer_program, DefaultTrainer());
+  }
+  options.trainer_environment = TrainerEnvironment(settings.trainer_environment);
+  options.data_address = settings.data_address;
+  options.version = GP_VERSION;
+  options.reconcile.start_timeout = settings.start_timeout;
+  options.reconcile.stop_grace = settings.stop_grace;
+  return options;
+}
+
+}  // namespace
+
+Status RunWorker(const WorkerOptions& options) {
+  const WorkerSettings& settings = options.settings;
+  signal(SIGPIPE, SIG_IGN);
+  Inbox inbox;
+  SignalWatch signal_watch(inbox);
+  RETURN_IF_ERROR(MakeDirectories(settings.state_dir));
+  RETURN_IF_ERROR(LockStateDirectory(settings.state_dir));
+  ASSIGN_OR_RETURN(const std::string node_id, LoadNodeId(settings.state_dir));
+  ASSIGN_OR_RETURN(const SlotTable slots, MakeSlots(settings.slots));
+  ASSIGN_OR_RETURN(AgentOptions agent_options, MakeAgentOptions(settings));
+
+  AgentMetrics metrics(GP_VERSION);
+  metrics.SetSlots(slots.all().size(), 0);
+  ASSIGN_OR_RETURN(const auto exposer, Expose(settings.metrics_listen, metrics));
+  agent_options.on_registered = [&] {
+    WriteAddressFile(options.address_file, settings, exposer->GetListeningPorts().front());
+  };
+
+  CoordinatorClientOptions client_options;
+  client_options.address = settings.coordinator;
+  client_options.backoff.max = settings.reconnect_max;
+  client_options.telemetry_items_max = static_cast<size_t>(settings.telemetry_items_max);
+  client_options.hello = MakeHello(settings, node_id, slots);
+  CoordinatorClient client(std::move(client_options), inbox, metrics);
+  Agent agent(std::move(agent_options), slots, SystemClock(), inbox, client, metrics);
+  LogInfo("worker started", {{"node", node_id},
+                             {"slots", slots.Names()},
+                             {"coordinator", settings.coordinator},
+                             {"version", GP_VERSION}});
+  agent.Run();
+  client.Stop(kFlushTimeout);
+  LogInfo("worker stopped");
+  return OkStatus();
+}
+
+}  // namespace gp::agent

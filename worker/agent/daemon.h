@@ -1,0 +1,13 @@
+// The daemon gp-worker: puts the parts together and runs the agent on the calling thread until
+// SIGTERM or SIGINT.
+#pragma once
+
+#include "base/status.h"
+#include "worker/agent/options.h"
+
+namespace gp::agent {
+
+// REQUIRES: called once, on the main thread, before other threads exist.
+Status RunWorker(const WorkerOptions& options);
+
+}  // namespace gp::agent

@@ -1,0 +1,89 @@
+#include "worker/agent/exit_report.h"
+
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/wait.h>
+
+namespace gp::agent {
+namespace {
+
+// Exit codes of gp-trainer; docs/formats/link.md.
+constexpr int kExitConfig = 2;
+constexpr int kExitStorage = 3;
+constexpr int kExitCollective = 4;
+constexpr int kExitFenced = 86;
+
+v1::ExitCause CauseOf(int exit_code) {
+  switch (exit_code) {
+    case kExitConfig:
+      return v1::EXIT_CAUSE_CONFIG;
+    case kExitStorage:
+      return v1::EXIT_CAUSE_STORAGE;
+    case kExitCollective:
+      return v1::EXIT_CAUSE_COLLECTIVE;
+    default:
+      return v1::EXIT_CAUSE_ERROR;
+  }
+}
+
+std::string Ending(int wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    const int signal = WTERMSIG(wait_status);
+    return fmt::format("killed by SIG{} ({})", sigabbrev_np(signal), sigdescr_np(signal));
+  }
+  const int code = WEXITSTATUS(wait_status);
+  if (code == kExitFenced) return fmt::format("exited with code {} (fenced)", code);
+  return fmt::format("exited with code {}", code);
+}
+
+std::string WithLastLine(std::string ending, const std::string& last_line) {
+  return last_line.empty() ? ending : fmt::format("{}; its last line: {}", ending, last_line);
+}
+
+ExitReport ExplainZero(const ExitEvidence& evidence) {
+  if (evidence.finished) return {v1::EXIT_CAUSE_COMPLETED, 0, "all steps done"};
+  if (evidence.told_stop) return {v1::EXIT_CAUSE_STOPPED, 0, "stopped as asked"};
+  return {v1::EXIT_CAUSE_ERROR, 0,
+          WithLastLine("exited with code 0 before its last step", evidence.last_line)};
+}
+
+ExitReport ExplainSignal(const ExitEvidence& evidence) {
+  const int signal = WTERMSIG(evidence.wait_status);
+  if (evidence.told_stop) {
+    return {v1::EXIT_CAUSE_STOPPED, signal, "did not stop when asked and was killed"};
+  }
+  if (!evidence.kill_reason.empty()) {
+    return {v1::EXIT_CAUSE_ERROR, signal, "killed: " + evidence.kill_reason};
+  }
+  if (signal == SIGKILL && evidence.memory_killed) {
+    return {v1::EXIT_CAUSE_OUT_OF_MEMORY, signal,
+            "out of memory: the kernel killed it; use a smaller batch.micro_batch or fewer slots"};
+  }
+  return {v1::EXIT_CAUSE_SIGNAL, signal,
+          WithLastLine(Ending(evidence.wait_status), evidence.last_line)};
+}
+
+v1::ExitCause CauseOf(const link::Failed& failed, int exit_code) {
+  const auto cause = static_cast<v1::ExitCause>(failed.cause);
+  return cause == v1::EXIT_CAUSE_UNSPECIFIED ? CauseOf(exit_code) : cause;
+}
+
+}  // namespace
+
+ExitReport Explain(const ExitEvidence& evidence) {
+  const int code = WIFEXITED(evidence.wait_status) ? WEXITSTATUS(evidence.wait_status)
+                                                   : WTERMSIG(evidence.wait_status);
+  if (WIFEXITED(evidence.wait_status) && code == 0) return ExplainZero(evidence);
+  if (evidence.failed.has_value() && !evidence.told_stop) {
+    const std::string& words = evidence.failed->message;
+    return {CauseOf(*evidence.failed, code), code,
+            words.empty() ? WithLastLine(Ending(evidence.wait_status), evidence.last_line) : words};
+  }
+  if (WIFSIGNALED(evidence.wait_status)) return ExplainSignal(evidence);
+  if (evidence.told_stop) {
+    return {v1::EXIT_CAUSE_STOPPED, code, "stopped as asked; " + Ending(evidence.wait_status)};
+  }
+  return {CauseOf(code), code, WithLastLine(Ending(evidence.wait_status), evidence.last_line)};
+}
+
+}  // namespace gp::agent

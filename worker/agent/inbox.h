@@ -1,0 +1,40 @@
+// Inbox: what the loop of the agent is told by other threads. Many senders, one receiver that polls
+// `descriptor()` beside its trainers' descriptors. Thread-safe.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "base/file.h"
+#include "base/mailbox.h"
+#include "gp/v1/agent_service.pb.h"
+
+namespace gp::agent {
+
+// A coordinator accepted this agent.
+struct Connected {
+  v1::Welcome welcome;
+};
+// A report reached the stream, so what it said may be forgotten.
+struct ReportWritten {};
+// End every trainer and leave.
+struct StopRequested {};
+using InboxItem = std::variant<Connected, ReportWritten, StopRequested, v1::DesiredState>;
+
+class Inbox {
+ public:
+  Inbox();
+
+  // False when it stayed full for 5 s: the receiver hangs.
+  bool Post(InboxItem item);
+
+  // Readable while there is something to drain.
+  int descriptor() const { return wake_.get(); }
+  std::vector<InboxItem> Drain();
+
+ private:
+  FileDescriptor wake_;
+  Mailbox<InboxItem> items_;
+};
+
+}  // namespace gp::agent

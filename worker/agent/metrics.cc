@@ -1,0 +1,160 @@
+#include "worker/agent/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "base/mutex.h"
+
+namespace gp::agent {
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+
+// A tiny model on a laptop steps in a millisecond, GPT-2 XL on one CPU in minutes.
+const prometheus::Histogram::BucketBoundaries kStepSeconds = {
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300};
+
+constexpr int kCauseCount = v1::ExitCause_ARRAYSIZE;
+
+}  // namespace
+
+struct AgentMetrics::Families {
+  std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
+  prometheus::Gauge* slots_free = nullptr;
+  prometheus::Gauge* slots_busy = nullptr;
+  prometheus::Gauge* connected = nullptr;
+  prometheus::Gauge* telemetry_waiting = nullptr;
+  prometheus::Counter* telemetry_dropped = nullptr;
+  prometheus::Counter* connects = nullptr;
+  prometheus::Counter* trainer_starts = nullptr;
+  std::map<int, prometheus::Counter*> trainer_exits;  // by cause
+  prometheus::Histogram* step_seconds = nullptr;
+  std::map<std::string, prometheus::Counter*> phase_seconds;
+  Mutex dropped_mutex;
+  uint64_t dropped_seen GUARDED_BY(dropped_mutex) = 0;
+};
+
+AgentMetrics::AgentMetrics(const std::string& version) : families_(std::make_unique<Families>()) {
+  Families& f = *families_;
+  prometheus::Registry& registry = *f.registry;
+  BuildGauge()
+      .Name("gp_build_info")
+      .Help("Always 1; the labels say what runs.")
+      .Register(registry)
+      .Add({{"program", "gp-worker"}, {"version", version}})
+      .Set(1);
+  auto& slots = BuildGauge().Name("gp_worker_slots").Help("Slots of this node.").Register(registry);
+  f.slots_free = &slots.Add({{"state", "free"}});
+  f.slots_busy = &slots.Add({{"state", "busy"}});
+  f.connected = &BuildGauge()
+                     .Name("gp_worker_coordinator_connected")
+                     .Help("1 while the stream to the coordinator is up.")
+                     .Register(registry)
+                     .Add({});
+  f.connects = &BuildCounter()
+                    .Name("gp_worker_coordinator_connects_total")
+                    .Help("Times that a coordinator accepted this agent.")
+                    .Register(registry)
+                    .Add({});
+  f.telemetry_waiting = &BuildGauge()
+                             .Name("gp_worker_telemetry_waiting_items")
+                             .Help("Points and lines not yet acknowledged by the coordinator.")
+                             .Register(registry)
+                             .Add({});
+  f.telemetry_dropped = &BuildCounter()
+                             .Name("gp_worker_telemetry_dropped_total")
+                             .Help("Points and lines lost because the queue was full.")
+                             .Register(registry)
+                             .Add({});
+  f.trainer_starts = &BuildCounter()
+                          .Name("gp_worker_trainer_starts_total")
+                          .Help("Trainer processes started.")
+                          .Register(registry)
+                          .Add({});
+  auto& exits = BuildCounter()
+                    .Name("gp_worker_trainer_exits_total")
+                    .Help("Trainer processes that ended, by cause.")
+                    .Register(registry);
+  for (int cause = 1; cause < kCauseCount; ++cause) {
+    f.trainer_exits[cause] = &exits.Add({{"cause", CauseLabel(static_cast<v1::ExitCause>(cause))}});
+  }
+  f.step_seconds = &BuildHistogram()
+                        .Name("gp_worker_step_duration_seconds")
+                        .Help("Wall time of the steps committed by this node's trainers.")
+                        .Register(registry)
+                        .Add({}, kStepSeconds);
+  auto& phases = BuildCounter()
+                     .Name("gp_worker_step_phase_seconds_total")
+                     .Help("Where the wall time of steps went; the phases are disjoint.")
+                     .Register(registry);
+  for (const char* phase :
+       {"data_wait", "forward", "backward", "allreduce_exposed", "optimizer", "other"}) {
+    f.phase_seconds[phase] = &phases.Add({{"phase", phase}});
+  }
+}
+
+AgentMetrics::~AgentMetrics() = default;
+
+void AgentMetrics::SetSlots(size_t free, size_t busy) {
+  families_->slots_free->Set(static_cast<double>(free));
+  families_->slots_busy->Set(static_cast<double>(busy));
+}
+
+void AgentMetrics::SetConnected(bool connected) {
+  if (connected) families_->connects->Increment();
+  families_->connected->Set(connected ? 1 : 0);
+}
+
+void AgentMetrics::SetTelemetry(size_t waiting, uint64_t dropped) {
+  families_->telemetry_waiting->Set(static_cast<double>(waiting));
+  MutexLock lock(families_->dropped_mutex);
+  families_->telemetry_dropped->Increment(static_cast<double>(dropped - families_->dropped_seen));
+  families_->dropped_seen = dropped;
+}
+
+void AgentMetrics::TrainerStarted() { families_->trainer_starts->Increment(); }
+
+void AgentMetrics::TrainerExited(v1::ExitCause cause) {
+  if (const auto found = families_->trainer_exits.find(cause);
+      found != families_->trainer_exits.end()) {
+    found->second->Increment();
+  }
+}
+
+void AgentMetrics::StepCommitted(const link::StepReport& report) {
+  families_->step_seconds->Observe(report.step_seconds);
+  const auto add = [&](const char* phase, double seconds) {
+    families_->phase_seconds.at(phase)->Increment(std::max(0.0, seconds));
+  };
+  add("data_wait", report.phases.data_wait);
+  add("forward", report.phases.forward);
+  add("backward", report.phases.backward);
+  add("allreduce_exposed", report.phases.allreduce_exposed);
+  add("optimizer", report.phases.optimizer);
+  add("other", report.phases.other);
+}
+
+std::shared_ptr<prometheus::Registry> AgentMetrics::registry() const { return families_->registry; }
+
+std::string AgentMetrics::Text() const {
+  return prometheus::TextSerializer().Serialize(families_->registry->Collect());
+}
+
+std::string CauseLabel(v1::ExitCause cause) {
+  std::string label = v1::ExitCause_Name(cause);
+  label.erase(0, std::string("EXIT_CAUSE_").size());
+  std::transform(label.begin(), label.end(), label.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return label;
+}
+
+}  // namespace gp::agent

@@ -1,0 +1,45 @@
+// AgentMetrics: the numbers of gp-worker for Prometheus. Logic calls these methods and never the
+// metrics library. Thread-safe; owned by the daemon.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "gp/v1/agent_service.pb.h"
+#include "link/messages.h"
+
+namespace prometheus {
+class Registry;
+}
+
+namespace gp::agent {
+
+class AgentMetrics {
+ public:
+  explicit AgentMetrics(const std::string& version);
+  ~AgentMetrics();
+  AgentMetrics(const AgentMetrics&) = delete;
+  AgentMetrics& operator=(const AgentMetrics&) = delete;
+
+  void SetSlots(size_t free, size_t busy);
+  void SetConnected(bool connected);
+  void SetTelemetry(size_t waiting, uint64_t dropped);
+  void TrainerStarted();
+  void TrainerExited(v1::ExitCause cause);
+  void StepCommitted(const link::StepReport& report);
+
+  std::shared_ptr<prometheus::Registry> registry() const;
+  // Everything in the text exposition format.
+  std::string Text() const;
+
+ private:
+  struct Families;
+  const std::unique_ptr<Families> families_;
+};
+
+// "signal", "collective", ...: the label of an exit cause.
+std::string CauseLabel(v1::ExitCause cause);
+
+}  // namespace gp::agent

@@ -1,0 +1,59 @@
+#include "worker/agent/node_identity.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/file.h"
+#include "base/random_id.h"
+
+namespace gp::agent {
+namespace {
+
+constexpr size_t kIdLength = 10;
+constexpr size_t kFileBytesMax = 64;
+
+bool LooksLikeId(const std::string& text) {
+  return text.size() == kIdLength && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z');
+         });
+}
+
+}  // namespace
+
+StatusOr<std::string> LoadNodeId(const std::string& state_dir) {
+  const std::string path = JoinPath(state_dir, "node_id");
+  auto content = ReadFile(path, kFileBytesMax);
+  if (content.status().code() == StatusCode::kNotFound) {
+    const std::string id = RandomId(kIdLength);
+    RETURN_IF_ERROR(WriteFileAtomically(path, id + "\n"));
+    return id;
+  }
+  if (!content.ok()) return content.status();
+  std::string id = std::move(content).value();
+  while (!id.empty() && id.back() == '\n') id.pop_back();
+  if (!LooksLikeId(id)) {
+    return DataLoss(
+        "{} does not hold a node id ({} letters and digits); remove it to join as a new "
+        "node",
+        path, kIdLength);
+  }
+  return id;
+}
+
+Status LockStateDirectory(const std::string& state_dir) {
+  const std::string path = JoinPath(state_dir, "lock");
+  FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.valid()) return ErrnoStatus(errno, "open", path);
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return ErrnoStatus(errno, "lock", path);
+    return FailedPrecondition(
+        "another gp-worker uses {}; stop it or give --state-dir another place", state_dir);
+  }
+  file.Release();  // the kernel lets go of it when the process ends
+  return OkStatus();
+}
+
+}  // namespace gp::agent

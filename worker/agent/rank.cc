@@ -1,0 +1,124 @@
+#include "worker/agent/rank.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/check.h"
+#include "worker/agent/convert.h"
+
+namespace gp::agent {
+namespace {
+
+void Enter(Rank& rank, v1::RankPhase phase, MonotonicTime now) {
+  rank.phase = phase;
+  rank.phase_since = now;
+}
+
+bool ObserveStep(Rank& rank, const link::StepReport& report, MonotonicTime now) {
+  rank.step = report.step;
+  if (rank.phase != v1::RANK_PHASE_READY) return false;
+  Enter(rank, v1::RANK_PHASE_RUNNING, now);
+  return true;
+}
+
+struct Observer {
+  Rank& rank;
+  MonotonicTime now;
+
+  bool operator()(const link::Listening& listening) const {
+    if (rank.phase != v1::RANK_PHASE_STARTING) return false;
+    rank.address = listening.address;
+    Enter(rank, v1::RANK_PHASE_LISTENING, now);
+    return true;
+  }
+  bool operator()(const link::Ready& ready) const {
+    if (ready.epoch != rank.key.epoch || rank.phase != v1::RANK_PHASE_LISTENING) return false;
+    rank.step = ready.step;
+    Enter(rank, v1::RANK_PHASE_READY, now);
+    return true;
+  }
+  bool operator()(const link::StepReport& report) const {
+    return report.epoch == rank.key.epoch && ObserveStep(rank, report, now);
+  }
+  bool operator()(const link::WrittenCheckpoint& written) const {
+    if (written.epoch != rank.key.epoch) return false;
+    rank.written.push_back(ToProto(written));
+    return true;
+  }
+  bool operator()(const link::Finished& finished) const {
+    if (finished.epoch != rank.key.epoch) return false;
+    rank.step = finished.step;
+    Enter(rank, v1::RANK_PHASE_FINISHED, now);
+    return true;
+  }
+  bool operator()(const link::Failed& failed) const {
+    rank.failed = failed;
+    return false;  // told with the exit that follows
+  }
+  template <typename Other>
+  bool operator()(const Other&) const {
+    return false;
+  }
+};
+
+}  // namespace
+
+RankKey KeyOf(const v1::Assignment& assignment) {
+  return {assignment.run_id(), assignment.epoch(), assignment.rank()};
+}
+
+std::string Describe(const RankKey& key) {
+  return fmt::format("{} epoch {} rank {}", key.run_id, key.epoch, key.rank);
+}
+
+v1::RankStatus StatusOf(const Rank& rank) {
+  v1::RankStatus status;
+  status.set_run_id(rank.key.run_id);
+  status.set_epoch(rank.key.epoch);
+  status.set_rank(rank.key.rank);
+  status.set_slot_id(rank.slot_id);
+  status.set_incarnation(rank.incarnation);
+  status.set_phase(rank.phase);
+  status.set_address(rank.address);
+  status.set_step(rank.step);
+  status.set_pid(rank.pid);
+  for (const v1::WrittenCheckpoint& written : rank.written) *status.add_written() = written;
+  if (rank.exited()) {
+    status.set_exit_cause(rank.exit.cause);
+    status.set_exit_code(rank.exit.code);
+    status.set_message(rank.exit.message);
+  }
+  return status;
+}
+
+Rank& RankTable::Add(Rank rank) {
+  const RankKey key = rank.key;
+  const auto [position, added] = ranks_.emplace(key, std::move(rank));
+  GP_CHECK(added, "{} is in the table already", Describe(key));
+  return position->second;
+}
+
+Rank* RankTable::Find(const RankKey& key) {
+  const auto found = ranks_.find(key);
+  return found == ranks_.end() ? nullptr : &found->second;
+}
+
+const Rank* RankTable::Find(const RankKey& key) const {
+  const auto found = ranks_.find(key);
+  return found == ranks_.end() ? nullptr : &found->second;
+}
+
+bool RankTable::SlotBusy(const std::string& slot_id) const {
+  for (const auto& [key, rank] : ranks_) {
+    if (rank.slot_id == slot_id && !rank.exited()) return true;
+  }
+  return false;
+}
+
+bool Observe(Rank& rank, const link::Message& message, MonotonicTime now) {
+  if (rank.exited()) return false;
+  return std::visit(Observer{rank, now}, message);
+}
+
+}  // namespace gp::agent

@@ -1,0 +1,85 @@
+// Rank: what the agent knows about one trainer process, and RankTable: all of them. Values owned by
+// the agent's loop; not thread-safe. The table only records: what to do next is Reconcile's
+// business (worker/agent/reconcile.h).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "gp/v1/agent_service.pb.h"
+#include "link/messages.h"
+#include "worker/agent/exit_report.h"
+
+namespace gp::agent {
+
+struct RankKey {
+  std::string run_id;
+  uint64_t epoch = 0;
+  int rank = 0;
+
+  friend auto operator<=>(const RankKey&, const RankKey&) = default;
+};
+
+RankKey KeyOf(const v1::Assignment& assignment);
+
+// "7f3k2q9a0c epoch 3 rank 1", for messages and logs.
+std::string Describe(const RankKey& key);
+
+// STARTING -> LISTENING -> READY -> RUNNING -> FINISHED -> EXITED; every phase may end in EXITED.
+struct Rank {
+  RankKey key;
+  std::string slot_id;
+  std::string incarnation;
+  int pid = 0;
+
+  v1::RankPhase phase = v1::RANK_PHASE_STARTING;
+  MonotonicTime phase_since;
+  std::string address;
+  int64_t step = 0;
+  std::vector<v1::WrittenCheckpoint> written;  // neither sealed nor refused yet
+
+  // What was told to it already.
+  bool configured = false;
+  bool told_go = false;
+  bool told_terminate = false;
+  bool killed = false;
+  std::optional<MonotonicTime> told_stop_at;
+  std::string kill_reason;  // ours, when we ended it
+
+  std::optional<MonotonicTime> link_lost_at;
+  std::optional<link::Failed> failed;  // its last words
+  ExitReport exit;
+  bool exit_reported = false;
+
+  bool exited() const { return phase == v1::RANK_PHASE_EXITED; }
+};
+
+v1::RankStatus StatusOf(const Rank& rank);
+
+class RankTable {
+ public:
+  // REQUIRES: no rank with this key.
+  Rank& Add(Rank rank);
+  void Remove(const RankKey& key) { ranks_.erase(key); }
+  Rank* Find(const RankKey& key);
+  const Rank* Find(const RankKey& key) const;
+  const std::map<RankKey, Rank>& all() const { return ranks_; }
+  std::map<RankKey, Rank>& all() { return ranks_; }
+
+  // True while a process in that slot was not reaped.
+  bool SlotBusy(const std::string& slot_id) const;
+
+ private:
+  std::map<RankKey, Rank> ranks_;
+};
+
+// Records what the trainer of `rank` said. True when the coordinator should hear of it at once.
+// Messages that carry another epoch than the rank's are ignored: they are stale.
+bool Observe(Rank& rank, const link::Message& message, MonotonicTime now);
+
+}  // namespace gp::agent

@@ -1,0 +1,179 @@
+#include "worker/agent/reconcile.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace gp::agent {
+namespace {
+
+using Assignments = std::map<RankKey, const v1::Assignment*>;
+
+Assignments Index(const v1::DesiredState& desired) {
+  Assignments index;
+  for (const v1::Assignment& assignment : desired.assignments()) {
+    index[KeyOf(assignment)] = &assignment;
+  }
+  return index;
+}
+
+// A newer epoch of the run is here: this one is stale, whoever lists it.
+bool Superseded(const RankTable& ranks, const RankKey& key) {
+  for (const auto& [other, rank] : ranks.all()) {
+    if (other.run_id == key.run_id && other.epoch > key.epoch) return true;
+  }
+  return false;
+}
+
+// An older epoch's process may still write to the run's directory: its successor waits until it is
+// reaped.
+bool PredecessorAlive(const RankTable& ranks, const RankKey& key) {
+  for (const auto& [other, rank] : ranks.all()) {
+    if (other.run_id == key.run_id && other.epoch < key.epoch && !rank.exited()) return true;
+  }
+  return false;
+}
+
+std::optional<Action> Begin(const v1::Assignment& assignment, const RankTable& ranks,
+                            const SlotTable& slots) {
+  const RankKey key = KeyOf(assignment);
+  if (Superseded(ranks, key)) return std::nullopt;
+  if (assignment.stop()) {
+    return Decline{assignment, {v1::EXIT_CAUSE_STOPPED, 0, "stopped before it was started"}};
+  }
+  if (assignment.has_membership()) {
+    // The group counts on a process that listened here: it died with the agent before this one.
+    return Decline{assignment,
+                   {v1::EXIT_CAUSE_ERROR, 0, "its trainer ended when the agent was restarted"}};
+  }
+  if (slots.Find(assignment.slot_id()) == nullptr) {
+    return Decline{assignment,
+                   {v1::EXIT_CAUSE_SPAWN_FAILED, 0,
+                    fmt::format("slot '{}' does not exist on this node; it has {}",
+                                assignment.slot_id(), slots.Names())}};
+  }
+  if (ranks.SlotBusy(assignment.slot_id()) || PredecessorAlive(ranks, key)) return std::nullopt;
+  return Spawn{assignment};
+}
+
+std::optional<std::string> SealRefusal(const v1::Assignment& assignment, int64_t step) {
+  for (const v1::RefusedSeal& refused : assignment.refused_seals()) {
+    if (refused.step() == step) return refused.reason();
+  }
+  return std::nullopt;
+}
+
+bool Sealed(const v1::Assignment& assignment, int64_t step) {
+  for (const int64_t sealed : assignment.sealed_steps()) {
+    if (sealed == step) return true;
+  }
+  return false;
+}
+
+void AnswerSeals(const Rank& rank, const v1::Assignment& assignment, std::vector<Action>& actions) {
+  for (const v1::WrittenCheckpoint& written : rank.written) {
+    if (Sealed(assignment, written.step())) {
+      actions.push_back(SendSealResult{rank.key, written.step(), true, ""});
+    } else if (const auto reason = SealRefusal(assignment, written.step())) {
+      actions.push_back(SendSealResult{rank.key, written.step(), false, *reason});
+    }
+  }
+}
+
+// Stop by the link, then SIGTERM, then SIGKILL.
+void Stop(const Rank& rank, const std::string& reason, const ReconcileOptions& options,
+          MonotonicTime now, std::vector<Action>& actions) {
+  if (!rank.told_stop_at) {
+    actions.push_back(SendStop{rank.key, reason});
+    return;
+  }
+  const auto waited = now - *rank.told_stop_at;
+  if (waited >= options.stop_grace + options.kill_grace) {
+    actions.push_back(Kill{rank.key, "did not stop when asked"});
+  } else if (waited >= options.stop_grace && !rank.told_terminate) {
+    actions.push_back(Terminate{rank.key});
+  }
+}
+
+void Advance(const Rank& rank, const v1::Assignment& assignment, std::vector<Action>& actions) {
+  const bool listening = rank.phase >= v1::RANK_PHASE_LISTENING;
+  if (listening && assignment.has_membership() && !rank.configured) {
+    actions.push_back(SendConfigure{rank.key, assignment.membership()});
+  }
+  if (rank.phase == v1::RANK_PHASE_READY && assignment.go() && !rank.told_go) {
+    actions.push_back(SendGo{rank.key});
+  }
+  AnswerSeals(rank, assignment, actions);
+}
+
+std::optional<std::string> Overrun(const Rank& rank, const ReconcileOptions& options,
+                                   MonotonicTime now) {
+  if (rank.phase == v1::RANK_PHASE_STARTING && now - rank.phase_since >= options.start_timeout) {
+    return "it did not begin to listen in time";
+  }
+  if (rank.link_lost_at && now - *rank.link_lost_at >= options.exit_grace) {
+    return "it closed its link and did not exit";
+  }
+  const bool done = rank.phase == v1::RANK_PHASE_FINISHED && rank.written.empty();
+  if (done && now - rank.phase_since >= options.finish_timeout) {
+    return "it finished and did not exit";
+  }
+  return std::nullopt;
+}
+
+void Tend(const Rank& rank, const v1::DesiredState* desired, const v1::Assignment* assignment,
+          const ReconcileOptions& options, MonotonicTime now, std::vector<Action>& actions) {
+  if (rank.exited()) {
+    if (desired != nullptr && assignment == nullptr && rank.exit_reported) {
+      actions.push_back(Forget{rank.key});
+    }
+    return;
+  }
+  if (rank.killed) return;
+  if (desired != nullptr && assignment == nullptr) {
+    actions.push_back(Kill{rank.key, "the coordinator withdrew it"});
+  } else if (const auto reason = Overrun(rank, options, now)) {
+    actions.push_back(Kill{rank.key, *reason});
+  } else if (assignment != nullptr && assignment->stop()) {
+    Stop(rank, assignment->stop_reason(), options, now, actions);
+  } else if (assignment != nullptr) {
+    Advance(rank, *assignment, actions);
+  }
+}
+
+}  // namespace
+
+std::vector<Action> Reconcile(const v1::DesiredState* desired, const RankTable& ranks,
+                              const SlotTable& slots, const ReconcileOptions& options,
+                              MonotonicTime now) {
+  std::vector<Action> actions;
+  const Assignments wanted = desired == nullptr ? Assignments() : Index(*desired);
+  for (const auto& [key, rank] : ranks.all()) {
+    const auto found = wanted.find(key);
+    Tend(rank, desired, found == wanted.end() ? nullptr : found->second, options, now, actions);
+  }
+  std::set<std::string> taken;
+  for (const auto& [key, assignment] : wanted) {
+    if (ranks.Find(key) != nullptr || taken.contains(assignment->slot_id())) continue;
+    auto action = Begin(*assignment, ranks, slots);
+    if (!action) continue;
+    if (std::holds_alternative<Spawn>(*action)) taken.insert(assignment->slot_id());
+    actions.push_back(std::move(*action));
+  }
+  return actions;
+}
+
+bool DesiredBook::Accept(const v1::DesiredState& desired) {
+  const auto age = [](const v1::DesiredState& state) {
+    return std::pair(state.coordinator_generation(), state.revision());
+  };
+  if (known_ && age(desired) < age(current_)) return false;
+  current_ = desired;
+  known_ = true;
+  return true;
+}
+
+}  // namespace gp::agent

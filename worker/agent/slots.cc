@@ -1,0 +1,67 @@
+#include "worker/agent/slots.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/check.h"
+
+namespace gp::agent {
+namespace {
+
+std::vector<int> CoresOf(int slot, int count, const std::vector<int>& cores) {
+  const size_t size = cores.size();
+  const size_t index = static_cast<size_t>(slot);
+  if (static_cast<size_t>(count) > size) return {cores[index % size]};
+  const size_t begin = index * size / static_cast<size_t>(count);
+  const size_t end = (index + 1) * size / static_cast<size_t>(count);
+  return {cores.begin() + static_cast<long>(begin), cores.begin() + static_cast<long>(end)};
+}
+
+}  // namespace
+
+const SlotInfo* SlotTable::Find(const std::string& id) const {
+  for (const SlotInfo& slot : slots_) {
+    if (slot.id == id) return &slot;
+  }
+  return nullptr;
+}
+
+std::string SlotTable::Names() const {
+  std::string names;
+  for (const SlotInfo& slot : slots_) names += (names.empty() ? "" : ", ") + slot.id;
+  return names;
+}
+
+std::vector<SlotInfo> CutCpuSlots(int count, const std::vector<int>& cores, uint64_t memory_bytes) {
+  GP_CHECK(count >= 1 && !cores.empty(), "{} slots over {} cores", count, cores.size());
+  std::vector<SlotInfo> slots;
+  for (int i = 0; i < count; ++i) {
+    slots.push_back({.id = fmt::format("cpu-{}", i),
+                     .cores = CoresOf(i, count, cores),
+                     .memory_bytes = memory_bytes / static_cast<uint64_t>(count)});
+  }
+  return slots;
+}
+
+StatusOr<std::vector<int>> UsableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) {
+    return ErrnoStatus(errno, "read the CPU affinity of", "this process");
+  }
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+uint64_t MemoryBytes() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace gp::agent
