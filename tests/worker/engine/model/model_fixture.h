@@ -45,9 +45,9 @@ class Batch {
 
 // Larger weights than a fresh model's, so that attention and GELU leave their linear range, and
 // biases that are not 0.
-inline void FillParameters(LanguageModel& model, unsigned seed = 3) {
+inline void FillParameters(LanguageModel& model, float deviation = 0.2f, unsigned seed = 3) {
   std::mt19937 random(seed);
-  std::normal_distribution<float> normal(0, 0.2f);
+  std::normal_distribution<float> normal(0, deviation);
   for (const runspec::ParameterInfo& tensor : model.layout().tensors) {
     const bool gain = !tensor.decayed && tensor.name.ends_with(".weight");
     for (int64_t i = 0; i < tensor.count; ++i) {
