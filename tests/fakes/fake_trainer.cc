@@ -132,7 +132,9 @@ class FakeTrainer {
   [[noreturn]] void Finish() {
     if (start_.rank == 0) Save(true);
     Say(link::Finished{.epoch = start_.epoch, .step = step_});
-    while (start_.rank == 0 && !answered_.contains(step_)) Listen(seconds(1));
+    while (start_.rank == 0 && !answered_.contains(step_)) {
+      if (const auto message = Receive(seconds(1))) Mind(*message);
+    }
     Print("fake trainer finished");
     Exit(0);
   }

@@ -1,0 +1,64 @@
+// FakeCoordinatorPort: a CoordinatorPort that keeps what the agent says, for tests to wait on.
+// Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "worker/agent/coordinator_port.h"
+
+namespace gp::fakes {
+
+class FakeCoordinatorPort final : public agent::CoordinatorPort {
+ public:
+  uint64_t Report(v1::AgentReport report, bool) override EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    report_ = std::move(report);
+    changed_.NotifyAll();
+    return ++reports_;
+  }
+  uint64_t ReportedThrough() const override EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return holds_reports_ ? 0 : reports_;
+  }
+  void Tell(v1::TelemetryItem item) override EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    items_.push_back(std::move(item));
+    changed_.NotifyAll();
+  }
+
+  // As if the stream were down: reports do not get out.
+  void HoldReports(bool hold) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    holds_reports_ = hold;
+  }
+
+  // True once the newest report fulfils `condition`; false after 30 s.
+  bool WaitForReport(const std::function<bool(const v1::AgentReport&)>& condition)
+      EXCLUDES(mutex_) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    MutexLock lock(mutex_);
+    while (!condition(report_)) {
+      if (!changed_.WaitUntil(mutex_, deadline)) return condition(report_);
+    }
+    return true;
+  }
+
+  std::vector<v1::TelemetryItem> items() const EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return items_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  CondVar changed_;
+  v1::AgentReport report_ GUARDED_BY(mutex_);
+  uint64_t reports_ GUARDED_BY(mutex_) = 0;
+  bool holds_reports_ GUARDED_BY(mutex_) = false;
+  std::vector<v1::TelemetryItem> items_ GUARDED_BY(mutex_);
+};
+
+}  // namespace gp::fakes

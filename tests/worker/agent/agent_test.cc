@@ -1,0 +1,196 @@
+// The agent's loop with the fake trainer as real processes and a fake coordinator.
+#include "worker/agent/agent.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "base/random_id.h"
+#include "fakes/fake_coordinator_port.h"
+
+namespace gp::agent {
+namespace {
+
+using v1::AgentReport;
+
+class AgentTest : public testing::Test {
+ protected:
+  AgentTest() {
+    std::filesystem::create_directories(directory_);
+    options_.trainer_program = std::getenv("GP_FAKE_TRAINER");
+  }
+  ~AgentTest() override {
+    if (loop_.joinable()) Stop();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void Start() {
+    agent_.emplace(options_, SlotTable(CutCpuSlots(2, {0}, 0)), SystemClock(), inbox_, port_,
+                   metrics_);
+    loop_ = std::jthread([this] { agent_->Run(); });
+  }
+  void Stop() {
+    inbox_.Post(StopRequested{});
+    loop_.join();
+  }
+
+  v1::Assignment& Assign(int rank, const std::string& labels, int64_t steps = 5) {
+    v1::Assignment& assignment = *desired_.add_assignments();
+    assignment.set_run_id("run1");
+    assignment.set_epoch(1);
+    assignment.set_rank(rank);
+    assignment.set_world_size(1);
+    assignment.set_slot_id("cpu-" + std::to_string(rank));
+    assignment.set_run_directory(directory_);
+    assignment.set_resolved(fmt::format("budget: {{steps: {}}}\nlabels: {{{}}}\n", steps, labels));
+    return assignment;
+  }
+  void PostDesired() {
+    desired_.set_revision(desired_.revision() + 1);
+    inbox_.Post(desired_);
+  }
+
+  bool WaitForPhase(int rank, v1::RankPhase phase) {
+    return port_.WaitForReport([&](const AgentReport& report) {
+      for (const auto& status : report.ranks()) {
+        if (status.rank() == rank && status.phase() >= phase) return true;
+      }
+      return false;
+    });
+  }
+  v1::RankStatus Exit(int rank) {
+    v1::RankStatus exit;
+    EXPECT_TRUE(port_.WaitForReport([&](const AgentReport& report) {
+      for (const auto& status : report.ranks()) {
+        if (status.rank() != rank || status.phase() != v1::RANK_PHASE_EXITED) continue;
+        exit = status;
+        return true;
+      }
+      return false;
+    }));
+    return exit;
+  }
+  bool WaitForNoRanks() {
+    return port_.WaitForReport([&](const AgentReport& report) {
+      return report.ranks().empty() && report.revision() == desired_.revision();
+    });
+  }
+
+  const std::string directory_ = testing::TempDir() + "agent_test_" + RandomId(8);
+  AgentOptions options_;
+  Inbox inbox_;
+  fakes::FakeCoordinatorPort port_;
+  AgentMetrics metrics_{"test"};
+  v1::DesiredState desired_;
+  std::optional<Agent> agent_;
+  std::jthread loop_;
+};
+
+TEST_F(AgentTest, ATrainerGoesFromSpawnToCompletedAsTheCoordinatorWishes) {
+  Start();
+  v1::Assignment& assignment = Assign(0, "");
+  PostDesired();
+  ASSERT_TRUE(WaitForPhase(0, v1::RANK_PHASE_LISTENING));
+  assignment.mutable_membership()->add_addresses("127.0.0.1:1");
+  PostDesired();
+  ASSERT_TRUE(WaitForPhase(0, v1::RANK_PHASE_READY));
+  assignment.set_go(true);
+  PostDesired();
+  ASSERT_TRUE(port_.WaitForReport([](const AgentReport& report) {
+    return report.ranks_size() == 1 && report.ranks(0).written_size() == 1;
+  }));
+  assignment.add_sealed_steps(5);
+  PostDesired();
+  const v1::RankStatus exit = Exit(0);
+  EXPECT_EQ(exit.exit_cause(), v1::EXIT_CAUSE_COMPLETED) << exit.message();
+  EXPECT_EQ(exit.step(), 5);
+  desired_.clear_assignments();
+  PostDesired();
+  EXPECT_TRUE(WaitForNoRanks());
+
+  int points = 0;
+  int lines = 0;
+  for (const auto& item : port_.items()) (item.has_point() ? points : lines) += 1;
+  EXPECT_EQ(points, 5);
+  EXPECT_EQ(lines, 2);
+  EXPECT_NE(metrics_.Text().find("gp_worker_trainer_exits_total{cause=\"completed\"} 1"),
+            std::string::npos);
+}
+
+TEST_F(AgentTest, AnExitThatTheCoordinatorDidNotHearOfIsKept) {
+  options_.trainer_program = "/nonexistent/gp-trainer";
+  port_.HoldReports(true);
+  Start();
+  Assign(0, "");
+  PostDesired();
+  const v1::RankStatus exit = Exit(0);
+  EXPECT_EQ(exit.exit_cause(), v1::EXIT_CAUSE_SPAWN_FAILED);
+  EXPECT_NE(exit.message().find("/nonexistent/gp-trainer"), std::string::npos);
+  desired_.clear_assignments();
+  PostDesired();
+  ASSERT_TRUE(port_.WaitForReport([&](const AgentReport& report) {
+    return report.revision() == desired_.revision() && report.ranks_size() == 1;
+  }));
+  port_.HoldReports(false);
+  inbox_.Post(ReportWritten{});
+  EXPECT_TRUE(WaitForNoRanks());
+}
+
+TEST_F(AgentTest, LastWordsAndExitCodeReachTheCoordinator) {
+  Start();
+  v1::Assignment& assignment =
+      Assign(0, "fake-fail-at-step: 0, fake-exit-code: 2, fake-fail-message: no such file x.txt");
+  PostDesired();
+  ASSERT_TRUE(WaitForPhase(0, v1::RANK_PHASE_LISTENING));
+  assignment.mutable_membership()->add_addresses("127.0.0.1:1");
+  assignment.set_go(true);
+  PostDesired();
+  const v1::RankStatus exit = Exit(0);
+  EXPECT_EQ(exit.exit_cause(), v1::EXIT_CAUSE_CONFIG);
+  EXPECT_EQ(exit.exit_code(), 2);
+  EXPECT_EQ(exit.message(), "no such file x.txt");
+}
+
+TEST_F(AgentTest, AWithdrawnTrainerIsKilledEvenIfItIgnoresSigterm) {
+  Start();
+  Assign(0, "fake-silent: true, fake-ignore-stop: true");
+  PostDesired();
+  ASSERT_TRUE(WaitForPhase(0, v1::RANK_PHASE_STARTING));
+  desired_.clear_assignments();
+  PostDesired();
+  EXPECT_TRUE(WaitForNoRanks());
+}
+
+TEST_F(AgentTest, AStubbornTrainerIsStoppedByForceWithinItsGrace) {
+  options_.reconcile.stop_grace = std::chrono::milliseconds(50);
+  options_.reconcile.kill_grace = std::chrono::milliseconds(50);
+  Start();
+  v1::Assignment& assignment = Assign(0, "fake-silent: true, fake-ignore-stop: true");
+  PostDesired();
+  ASSERT_TRUE(WaitForPhase(0, v1::RANK_PHASE_STARTING));
+  assignment.set_stop(true);
+  PostDesired();
+  EXPECT_EQ(Exit(0).exit_cause(), v1::EXIT_CAUSE_STOPPED);
+}
+
+TEST_F(AgentTest, StoppingTheAgentEndsItsTrainers) {
+  Start();
+  Assign(0, "fake-silent: true");
+  Assign(1, "fake-silent: true");
+  PostDesired();
+  int pid = 0;
+  ASSERT_TRUE(port_.WaitForReport([&](const AgentReport& report) {
+    if (report.ranks_size() < 2) return false;
+    pid = report.ranks(1).pid();
+    return true;
+  }));
+  Stop();
+  EXPECT_EQ(kill(pid, 0), -1);
+  EXPECT_EQ(Exit(1).message(), "killed: the agent was stopped");
+}
+
+}  // namespace
+}  // namespace gp::agent

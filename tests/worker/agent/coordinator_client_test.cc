@@ -1,0 +1,192 @@
+// CoordinatorClient against an agent service in this process.
+#include "worker/agent/coordinator_client.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include "base/mailbox.h"
+#include "rpc/server.h"
+
+namespace gp::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ServerStream = grpc::ServerReaderWriter<v1::CoordinatorMessage, v1::AgentMessage>;
+
+// Welcomes with `generation`, acknowledges telemetry if asked to, keeps what it hears. Ends the
+// stream after `messages_max`.
+class FakeAgentService final : public v1::AgentService::Service {
+ public:
+  grpc::Status Connect(grpc::ServerContext*, ServerStream* stream) override {
+    v1::AgentMessage message;
+    if (!stream->Read(&message) || !message.has_hello()) return grpc::Status::CANCELLED;
+    heard.Post(message, seconds(10));
+    v1::CoordinatorMessage answer;
+    if (refusal.empty()) {
+      answer.mutable_welcome()->set_coordinator_generation(generation);
+      answer.mutable_welcome()->mutable_report_interval()->set_nanos(20'000'000);
+    } else {
+      answer.mutable_refused()->set_reason(refusal);
+    }
+    stream->Write(answer);
+    for (int count = 0; count < messages_max && stream->Read(&message); ++count) {
+      heard.Post(message, seconds(10));
+      if (message.has_telemetry() && acknowledges) Acknowledge(*stream, message.telemetry());
+    }
+    return grpc::Status::OK;
+  }
+
+  // The next message that is of the kind; nullopt after 20 s without.
+  std::optional<v1::AgentMessage> Next(v1::AgentMessage::MessageCase kind) {
+    while (auto message = heard.Receive(seconds(20))) {
+      if (message->message_case() == kind) return message;
+    }
+    return std::nullopt;
+  }
+
+  std::atomic<uint64_t> generation{1};
+  std::atomic<bool> acknowledges{true};
+  std::atomic<int> messages_max{1 << 20};
+  std::string refusal;
+  Mailbox<v1::AgentMessage> heard{1 << 16};
+
+ private:
+  static void Acknowledge(ServerStream& stream, const v1::Telemetry& telemetry) {
+    v1::CoordinatorMessage answer;
+    answer.mutable_telemetry_ack()->set_through_sequence(
+        telemetry.first_sequence() + static_cast<uint64_t>(telemetry.items_size()) - 1);
+    stream.Write(answer);
+  }
+};
+
+class CoordinatorClientTest : public testing::Test {
+ protected:
+  // In the place of the agent's loop.
+  void DrainInbox(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      pollfd entry{inbox_.descriptor(), POLLIN, 0};
+      poll(&entry, 1, 20);
+      inbox_.Drain();
+    }
+  }
+
+  ~CoordinatorClientTest() override {
+    if (client_) client_->Stop(seconds(0));
+    if (server_) server_->Shutdown(milliseconds(100));
+  }
+
+  void StartServer() {
+    auto server = rpc::RpcServer::Start({.listen = address_}, {&service_});
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = std::move(server).value();
+    address_ = server_->address();
+  }
+  void StartClient() {
+    CoordinatorClientOptions options;
+    options.address = address_;
+    options.backoff = {milliseconds(10), milliseconds(50)};
+    options.telemetry_interval = milliseconds(1);
+    options.hello.set_node_id("node1");
+    client_.emplace(std::move(options), inbox_, metrics_);
+  }
+  void TellLine(const std::string& text) {
+    v1::TelemetryItem item;
+    item.mutable_line()->set_text(text);
+    client_->Tell(std::move(item));
+  }
+
+  std::string address_ = "127.0.0.1:0";
+  FakeAgentService service_;
+  std::unique_ptr<rpc::RpcServer> server_;
+  Inbox inbox_;
+  AgentMetrics metrics_{"test"};
+  std::jthread drainer_{[this](const std::stop_token& stop) { DrainInbox(stop); }};
+  std::optional<CoordinatorClient> client_;
+};
+
+TEST_F(CoordinatorClientTest, SaysHelloAndSendsReportsAtOnce) {
+  StartServer();
+  StartClient();
+  const auto hello = service_.Next(v1::AgentMessage::kHello);
+  ASSERT_TRUE(hello.has_value());
+  EXPECT_EQ(hello->hello().node_id(), "node1");
+  v1::AgentReport report;
+  report.set_revision(7);
+  const uint64_t number = client_->Report(report, true);
+  while (auto message = service_.Next(v1::AgentMessage::kReport)) {
+    if (message->report().revision() == 7) break;
+  }
+  client_->Stop(seconds(5));
+  EXPECT_GE(client_->ReportedThrough(), number);
+}
+
+TEST_F(CoordinatorClientTest, ReconnectsWithItsRanksAndSendsUnacknowledgedTelemetryAgain) {
+  service_.acknowledges = false;
+  service_.messages_max = 8;  // then the stream ends
+  StartServer();
+  StartClient();
+  ASSERT_TRUE(service_.Next(v1::AgentMessage::kHello));
+  v1::AgentReport report;
+  report.add_ranks()->set_run_id("run1");
+  client_->Report(report, true);
+  TellLine("kept");
+  for (int time = 0; time < 2; ++time) {
+    const auto telemetry = service_.Next(v1::AgentMessage::kTelemetry);
+    ASSERT_TRUE(telemetry.has_value());
+    EXPECT_EQ(telemetry->telemetry().first_sequence(), 1u);
+    EXPECT_EQ(telemetry->telemetry().items(0).line().text(), "kept");
+  }
+  const auto hello = service_.Next(v1::AgentMessage::kHello);
+  ASSERT_TRUE(hello.has_value());
+  ASSERT_EQ(hello->hello().ranks_size(), 1);
+  EXPECT_EQ(hello->hello().ranks(0).run_id(), "run1");
+}
+
+TEST_F(CoordinatorClientTest, ConnectsToACoordinatorThatComesLater) {
+  StartServer();
+  server_->Shutdown(milliseconds(100));
+  server_.reset();
+  StartClient();
+  TellLine("while it was away");
+  StartServer();
+  const auto telemetry = service_.Next(v1::AgentMessage::kTelemetry);
+  ASSERT_TRUE(telemetry.has_value());
+  EXPECT_EQ(telemetry->telemetry().items(0).line().text(), "while it was away");
+}
+
+TEST_F(CoordinatorClientTest, LeavesACoordinatorOfAnOlderGeneration) {
+  service_.generation = 5;
+  service_.messages_max = 1;  // reconnects after each report
+  StartServer();
+  StartClient();
+  ASSERT_TRUE(service_.Next(v1::AgentMessage::kHello));
+  client_->Report({}, true);
+  ASSERT_TRUE(service_.Next(v1::AgentMessage::kReport));
+  service_.generation = 4;
+  // From here on each connection is a Hello that knows of generation 5, and no report follows.
+  int refused = 0;
+  while (refused < 3) {
+    const auto message = service_.heard.Receive(seconds(20));
+    ASSERT_TRUE(message.has_value());
+    if (!message->has_hello()) refused = 0;
+    if (message->has_hello() && message->hello().coordinator_generation_max() == 5) ++refused;
+  }
+  service_.generation = 6;
+  EXPECT_TRUE(service_.Next(v1::AgentMessage::kReport).has_value());
+}
+
+TEST_F(CoordinatorClientTest, KeepsAskingACoordinatorThatRefuses) {
+  service_.refusal = "protocol 9 is needed";
+  StartServer();
+  StartClient();
+  EXPECT_TRUE(service_.Next(v1::AgentMessage::kHello));
+  EXPECT_TRUE(service_.Next(v1::AgentMessage::kHello));
+}
+
+}  // namespace
+}  // namespace gp::agent
