@@ -29,7 +29,7 @@ class TokenSource {
 };
 
 // Tokens in memory, as two bytes each where the vocabulary allows.
-std::unique_ptr<TokenSource> MakeMemoryTokens(std::vector<int32_t> tokens);
+std::unique_ptr<TokenSource> MakeMemoryTokens(const std::vector<int32_t>& tokens);
 
 // Shards one after the other. Tokens at or above `vocabulary` are refused when they are read.
 std::unique_ptr<TokenSource> MakeShardTokens(std::vector<formats::TokenShard> shards,

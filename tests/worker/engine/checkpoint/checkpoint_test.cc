@@ -1,0 +1,275 @@
+// Writer and reader together: what is saved comes back bit for bit, and damage is named.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <numeric>
+
+#include "base/file.h"
+#include "base/temporary_directory.h"
+#include "formats/checkpoint_directory.h"
+#include "formats/sha256.h"
+#include "worker/engine/checkpoint/checkpoint_reader.h"
+#include "worker/engine/checkpoint/checkpoint_writer.h"
+#include "worker/engine/checkpoint/local_storage.h"
+
+namespace gp::engine {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+// A Storage whose writes fail like a full disk once `bytes_left` are used up.
+class FullStorage : public LocalStorage {
+ public:
+  explicit FullStorage(int64_t bytes_left) : bytes_left_(bytes_left) {}
+
+  StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) override {
+    ASSIGN_OR_RETURN(auto writer, LocalStorage::Create(path));
+    return std::make_unique<Writer>(*this, std::move(writer));
+  }
+  Status WriteAtomically(const std::string& path, std::string_view data) override {
+    RETURN_IF_ERROR(Use(data.size()));
+    return LocalStorage::WriteAtomically(path, data);
+  }
+
+ private:
+  class Writer : public StorageWriter {
+   public:
+    Writer(FullStorage& storage, std::unique_ptr<StorageWriter> writer)
+        : storage_(storage), writer_(std::move(writer)) {}
+    Status Append(std::string_view data) override {
+      RETURN_IF_ERROR(storage_.Use(data.size()));
+      return writer_->Append(data);
+    }
+    Status Close() override { return writer_->Close(); }
+
+   private:
+    FullStorage& storage_;
+    std::unique_ptr<StorageWriter> writer_;
+  };
+
+  Status Use(size_t bytes) {
+    bytes_left_ -= static_cast<int64_t>(bytes);
+    return bytes_left_ >= 0 ? OkStatus() : ResourceExhausted("no space left on device");
+  }
+
+  std::atomic<int64_t> bytes_left_;
+};
+
+class CheckpointTest : public ::testing::Test {
+ protected:
+  CheckpointTest() {
+    identity_.run_id = "0123456789";
+    identity_.run_name = "demo";
+    identity_.incarnation = "abcdef";
+    identity_.epoch = 3;
+    identity_.shape = {.layers = 2,
+                       .heads = 3,
+                       .channels = 15,
+                       .context = 7,
+                       .vocabulary = 11,
+                       .vocabulary_padded = 13};
+    identity_.data_fingerprint = "data";
+    identity_.tokenizer = R"({"kind":"bytes"})";
+    identity_.tokenizer_fingerprint = "tokenizer";
+    const auto layout = runspec::MakeParameterLayout(identity_.shape);
+    for (auto* buffer : {&parameters_, &first_, &second_}) {
+      buffer->assign(static_cast<size_t>(layout.total_count), 0.0f);
+      for (const auto& tensor : layout.tensors) {
+        for (int64_t i = 0; i < tensor.count; ++i) {
+          (*buffer)[static_cast<size_t>(tensor.offset + i)] = std::sin(next_ += 0.7f);
+        }
+      }
+    }
+  }
+
+  CheckpointState State(int64_t step) const {
+    return {.step = step,
+            .tokens = step * 768,
+            .validation_loss = 1.5,
+            .record = {{"step_budget", "99"}},
+            .final = true,
+            .parameters = parameters_,
+            .first_moment = first_,
+            .second_moment = second_};
+  }
+
+  std::string Parent() const { return JoinPath(directory_.path(), "checkpoints"); }
+
+  SavedCheckpoint Save(int64_t step) {
+    CheckpointWriter writer(storage_, Parent(), identity_);
+    EXPECT_TRUE(writer.Start(State(step)).ok());
+    const auto saved = writer.Wait(10s);
+    EXPECT_TRUE(saved.ok()) << saved.status();
+    return saved.value_or(SavedCheckpoint{});
+  }
+
+  CheckpointExpectation Expectation() const {
+    return {.manifest_digest = "",
+            .shape = identity_.shape,
+            .data_fingerprint = "data",
+            .tokenizer_fingerprint = "tokenizer"};
+  }
+
+  Status Load(const std::string& directory) {
+    ASSIGN_OR_RETURN(const auto manifest,
+                     ReadCheckpointManifest(storage_, directory, Expectation()));
+    std::vector<float> parameters(parameters_.size(), 9), first = parameters, second = parameters;
+    RETURN_IF_ERROR(ReadTrainingState(storage_, directory, manifest, parameters, first, second));
+    EXPECT_EQ(parameters, parameters_);
+    EXPECT_EQ(first, first_);
+    EXPECT_EQ(second, second_);
+    return OkStatus();
+  }
+
+  TemporaryDirectory directory_;
+  LocalStorage storage_;
+  CheckpointIdentity identity_;
+  std::vector<float> parameters_, first_, second_;
+  float next_ = 0;
+};
+
+TEST_F(CheckpointTest, ComesBackBitForBit) {
+  const SavedCheckpoint saved = Save(250);
+  EXPECT_EQ(BaseNameOf(saved.directory), "step-00000250-e3-abcdef");
+  EXPECT_TRUE(saved.final);
+  const auto manifest = formats::VerifyCheckpoint(saved.directory, saved.manifest_digest);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_EQ(manifest->step, 250);
+  EXPECT_EQ(manifest->tokens, 250 * 768);
+  EXPECT_EQ(manifest->validation_loss, 1.5);
+  EXPECT_EQ(manifest->record.at("step_budget"), "99");
+  EXPECT_EQ(saved.size_bytes,
+            manifest->SizeBytes() + *FileSize(JoinPath(saved.directory, "manifest.json")));
+  EXPECT_EQ(*ReadTokenizer(storage_, saved.directory, *manifest), identity_.tokenizer);
+  EXPECT_TRUE(Load(saved.directory).ok()) << Load(saved.directory);
+}
+
+TEST_F(CheckpointTest, ModelFileDependsOnWeightsAndStepAlone) {
+  const SavedCheckpoint first = Save(5);
+  identity_.epoch = 4;
+  identity_.run_id = "9876543210";
+  const SavedCheckpoint second = Save(5);
+  const auto bytes = [](const SavedCheckpoint& saved) {
+    return *ReadFile(JoinPath(saved.directory, "model.safetensors"));
+  };
+  EXPECT_NE(first.directory, second.directory);
+  EXPECT_EQ(bytes(first), bytes(second));
+}
+
+TEST_F(CheckpointTest, SavesWhatTheStateWasWhenStarted) {
+  CheckpointWriter writer(storage_, Parent(), identity_);
+  const std::vector<float> original = parameters_;
+  ASSERT_TRUE(writer.Start(State(1)).ok());
+  std::fill(parameters_.begin(), parameters_.end(), 0.0f);
+  const auto saved = writer.Wait(10s);
+  ASSERT_TRUE(saved.ok()) << saved.status();
+  parameters_ = original;
+  EXPECT_TRUE(Load(saved->directory).ok());
+}
+
+TEST_F(CheckpointTest, OneSaveAtATimeAndEachResultOnce) {
+  CheckpointWriter writer(storage_, Parent(), identity_);
+  EXPECT_EQ(writer.Wait(1s).status().code(), StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(writer.Start(State(1)).ok());
+  EXPECT_TRUE(writer.in_flight());
+  EXPECT_EQ(writer.Start(State(2)).code(), StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(writer.Wait(10s).ok());
+  EXPECT_FALSE(writer.in_flight());
+  EXPECT_EQ(writer.Take(), std::nullopt);
+  EXPECT_TRUE(writer.Start(State(2)).ok());
+  EXPECT_TRUE(writer.Wait(10s).ok());
+}
+
+TEST_F(CheckpointTest, AFullDiskLeavesNothingBehindAndSaysWhy) {
+  const auto total = static_cast<int64_t>(Save(1).size_bytes);
+  for (const int64_t room : {int64_t{0}, int64_t{100}, total / 3, total / 2, total - 10}) {
+    FullStorage full(room);
+    CheckpointWriter writer(full, Parent(), identity_);
+    ASSERT_TRUE(writer.Start(State(2)).ok());
+    const auto saved = writer.Wait(10s);
+    ASSERT_EQ(saved.status().code(), StatusCode::kResourceExhausted) << room;
+    EXPECT_THAT(Message(saved.status()), HasSubstr("checkpoint of step 2"));
+    EXPECT_EQ(ListDirectory(Parent())->size(), 1u) << room;
+  }
+}
+
+TEST_F(CheckpointTest, NeverTouchesACompleteCheckpoint) {
+  const SavedCheckpoint saved = Save(7);
+  CheckpointWriter writer(storage_, Parent(), identity_);
+  ASSERT_TRUE(writer.Start(State(7)).ok());
+  EXPECT_EQ(writer.Wait(10s).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_TRUE(Load(saved.directory).ok());
+}
+
+TEST_F(CheckpointTest, NamesTheFileThatIsCutShortChangedOrMissing) {
+  const SavedCheckpoint saved = Save(9);
+  for (const std::string name : {"model.safetensors", "optimizer.safetensors", "tokenizer.json"}) {
+    const std::string path = JoinPath(saved.directory, name);
+    const std::string good = *ReadFile(path);
+    std::string flipped = good;
+    flipped[flipped.size() / 2] ^= 1;
+    for (const std::string& bad :
+         {flipped, good.substr(0, good.size() - 1), good + "x", std::string()}) {
+      ASSERT_TRUE(WriteFileAtomically(path, bad).ok());
+      EXPECT_EQ(Load(saved.directory).code(), StatusCode::kDataLoss);
+      EXPECT_THAT(Message(Load(saved.directory)), HasSubstr(name));
+      EXPECT_THAT(Message(formats::VerifyCheckpoint(saved.directory).status()), HasSubstr(name));
+    }
+    ASSERT_TRUE(RemoveTree(path).ok());
+    EXPECT_FALSE(Load(saved.directory).ok());
+    EXPECT_THAT(Message(formats::VerifyCheckpoint(saved.directory).status()), HasSubstr(name));
+    ASSERT_TRUE(WriteFileAtomically(path, good).ok());
+  }
+  EXPECT_TRUE(Load(saved.directory).ok());
+}
+
+TEST_F(CheckpointTest, RefusesWhatIsWholeButDoesNotFit) {
+  const SavedCheckpoint saved = Save(9);
+  const auto refusal = [&](const CheckpointExpectation& expected) {
+    const auto manifest = ReadCheckpointManifest(storage_, saved.directory, expected);
+    EXPECT_FALSE(manifest.ok());
+    return Message(manifest.status());
+  };
+  CheckpointExpectation other = Expectation();
+  other.shape.layers = 3;
+  EXPECT_THAT(refusal(other), HasSubstr("another model"));
+  other = Expectation();
+  other.data_fingerprint = "other";
+  EXPECT_THAT(refusal(other), HasSubstr("other data"));
+  other = Expectation();
+  other.tokenizer_fingerprint = "other";
+  EXPECT_THAT(refusal(other), HasSubstr("another tokenizer"));
+  other = Expectation();
+  other.manifest_digest = std::string(64, '0');
+  EXPECT_THAT(refusal(other), HasSubstr("not the sealed checkpoint"));
+  other = Expectation();
+  other.shape.dropout = 0.5;
+  other.data_fingerprint = "";
+  EXPECT_TRUE(ReadCheckpointManifest(storage_, saved.directory, other).ok());
+}
+
+TEST_F(CheckpointTest, RefusesTensorsOfAnotherShape) {
+  const SavedCheckpoint saved = Save(9);
+  auto manifest = *formats::ReadManifest(saved.directory);
+  manifest.shape.context = 8;
+  std::vector<float> parameters(
+      static_cast<size_t>(runspec::MakeParameterLayout(manifest.shape).total_count));
+  const Status status = ReadWeights(storage_, saved.directory, manifest, parameters);
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(Message(status), HasSubstr("wpe.weight"));
+  EXPECT_THAT(Message(status), HasSubstr("expected F32 [8, 15]"));
+}
+
+TEST_F(CheckpointTest, TheNewestCompleteCheckpointIsFound) {
+  EXPECT_EQ(*formats::FindNewestCheckpoint(Parent()), std::nullopt);
+  Save(9);
+  const std::string newest = Save(10).directory;
+  ASSERT_TRUE(MakeDirectories(JoinPath(Parent(), "step-00000011-e9-partial")).ok());
+  EXPECT_EQ(*formats::FindNewestCheckpoint(Parent()), newest);
+}
+
+}  // namespace
+}  // namespace gp::engine

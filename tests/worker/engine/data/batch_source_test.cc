@@ -1,0 +1,144 @@
+#include "worker/engine/data/batch_source.h"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+#include <set>
+
+#include "runspec/batch_plan.h"
+#include "worker/engine/data/data_fixture.h"
+
+namespace gp::engine {
+namespace {
+
+using runspec::BatchOrder;
+using ::testing::HasSubstr;
+
+runspec::RunSpec Spec(BatchOrder order, int shards, int64_t accumulation, int64_t rows,
+                      int64_t sequence) {
+  runspec::RunSpec spec;
+  spec.data.order = order;
+  spec.resources.workers = shards;
+  spec.batch = {.micro_batch = rows,
+                .sequence = sequence,
+                .total_tokens = shards * accumulation * rows * sequence};
+  return spec;
+}
+
+std::unique_ptr<TokenSource> Counting(int32_t count) {
+  std::vector<int32_t> tokens(static_cast<size_t>(count));
+  std::iota(tokens.begin(), tokens.end(), 0);
+  return MakeMemoryTokens(tokens);
+}
+
+// The tokens of a whole step: (shard, micro-batch, row, position).
+std::vector<int32_t> StepTokens(const BatchSource& source, int64_t step, int shards,
+                                int64_t accumulation) {
+  std::vector<int32_t> all;
+  const auto size = static_cast<size_t>(source.rows() * source.sequence());
+  for (int64_t micro_batch = 0; micro_batch < accumulation; ++micro_batch) {
+    for (int shard = 0; shard < shards; ++shard) {
+      std::vector<int32_t> tokens(size), targets(size);
+      EXPECT_TRUE(source.Fill(step, shard, micro_batch, tokens, targets).ok());
+      for (size_t i = 0; i < size; ++i) EXPECT_EQ(targets[i], tokens[i] + 1);
+      all.insert(all.end(), tokens.begin(), tokens.end());
+    }
+  }
+  return all;
+}
+
+TEST(BatchSource, RandomBatchesFollowFromTheKeysAlone) {
+  const auto tokens = Counting(10'000);
+  runspec::RunSpec spec = Spec(BatchOrder::kRandom, 4, 2, 3, 16);
+  const auto plan = *runspec::PlanBatch(spec);
+  const auto source = *BatchSource::Make(*tokens, spec, plan);
+  EXPECT_EQ(StepTokens(source, 7, 4, 2),
+            StepTokens(*BatchSource::Make(*tokens, spec, plan), 7, 4, 2));
+  EXPECT_NE(StepTokens(source, 7, 4, 2), StepTokens(source, 8, 4, 2));
+  spec.seed = 1338;
+  EXPECT_NE(StepTokens(source, 7, 4, 2),
+            StepTokens(*BatchSource::Make(*tokens, spec, plan), 7, 4, 2));
+}
+
+// 10 cells of 10,000 draws: the chi-square statistic with 9 degrees of freedom exceeds 33.7 once in
+// 10,000 seeds.
+TEST(BatchSource, RandomOffsetsAreUniformAndStayInside) {
+  const auto tokens = Counting(1'017);
+  const runspec::RunSpec spec = Spec(BatchOrder::kRandom, 1, 1, 4, 16);
+  const auto source = *BatchSource::Make(*tokens, spec, *runspec::PlanBatch(spec));
+  std::vector<int> cells(10);
+  std::set<int64_t> seen;
+  for (int64_t step = 0; step < 2'500; ++step) {
+    for (int64_t row = 0; row < 4; ++row) {
+      const int64_t offset = source.RowOffset(step, 0, 0, row);
+      ASSERT_GE(offset, 0);
+      ASSERT_LE(offset, 1'000);
+      seen.insert(offset);
+      ++cells[static_cast<size_t>(std::min<int64_t>(offset / 100, 9))];
+    }
+  }
+  double chi_square = 0;
+  for (const int count : cells) chi_square += (count - 1000.0) * (count - 1000.0) / 1000.0;
+  EXPECT_LT(chi_square, 33.7) << "seed " << spec.seed;
+  EXPECT_GT(seen.size(), 990u);
+}
+
+TEST(BatchSource, SequentialStepsReadTheTextInOrder) {
+  const auto tokens = Counting(1'000);
+  const runspec::RunSpec spec = Spec(BatchOrder::kSequential, 2, 3, 2, 8);
+  const auto source = *BatchSource::Make(*tokens, spec, *runspec::PlanBatch(spec));
+  const int64_t per_step = 2 * 3 * 2 * 8;
+  for (int64_t step = 0; step < 5; ++step) {
+    const auto all = StepTokens(source, step, 2, 3);
+    ASSERT_EQ(static_cast<int64_t>(all.size()), per_step);
+    for (int64_t i = 0; i < per_step; ++i) {
+      EXPECT_EQ(all[static_cast<size_t>(i)], step * per_step + i);
+    }
+  }
+}
+
+// build-nanogpt's loader: W ranks with micro-batch B read strides of B*T*W; 8 shards of 1 row see
+// what 1 shard with 8 rows sees.
+TEST(BatchSource, SequentialGlobalBatchDoesNotDependOnHowItIsCut) {
+  const auto tokens = Counting(5'000);
+  const runspec::RunSpec wide = Spec(BatchOrder::kSequential, 1, 1, 8, 8);
+  const runspec::RunSpec cut = Spec(BatchOrder::kSequential, 8, 1, 1, 8);
+  const auto a = *BatchSource::Make(*tokens, wide, *runspec::PlanBatch(wide));
+  const auto b = *BatchSource::Make(*tokens, cut, *runspec::PlanBatch(cut));
+  for (const int64_t step : {0, 1, 60, 77, 78, 200}) {
+    EXPECT_EQ(StepTokens(a, step, 1, 1), StepTokens(b, step, 8, 1)) << step;
+  }
+}
+
+class BatchSourceOverShards : public DataTest {};
+
+TEST_F(BatchSourceOverShards, DropsTheTailOfEachFileAndBeginsAgain) {
+  // A stride is 2 rows x 4 tokens. Files of 17, 5 and 25 tokens hold 2, 0 and 3 of them, plus the
+  // last target.
+  std::vector<formats::TokenShard> shards;
+  shards.push_back(*formats::TokenShard::Open(WriteShard("0.bin", 0, 17, 1000)));
+  shards.push_back(*formats::TokenShard::Open(WriteShard("1.bin", 100, 5, 1000)));
+  shards.push_back(*formats::TokenShard::Open(WriteShard("2.bin", 200, 25, 1000)));
+  const auto tokens = MakeShardTokens(std::move(shards), 1000);
+  const runspec::RunSpec spec = Spec(BatchOrder::kSequential, 1, 1, 2, 4);
+  const auto source = *BatchSource::Make(*tokens, spec, *runspec::PlanBatch(spec));
+  const int32_t first[] = {0, 8, 200, 208, 216, 0, 8, 200};
+  for (int64_t step = 0; step < 8; ++step) {
+    EXPECT_EQ(StepTokens(source, step, 1, 1)[0], first[step]) << step;
+  }
+}
+
+TEST(BatchSource, RefusesASplitThatIsTooShort) {
+  const auto tokens = Counting(16);
+  const runspec::RunSpec random = Spec(BatchOrder::kRandom, 1, 1, 1, 16);
+  const auto refused = BatchSource::Make(*tokens, random, *runspec::PlanBatch(random));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(Message(refused.status()), HasSubstr("has 16 tokens"));
+  EXPECT_THAT(Message(refused.status()), HasSubstr("= 17"));
+  const runspec::RunSpec sequential = Spec(BatchOrder::kSequential, 2, 1, 1, 8);
+  EXPECT_FALSE(BatchSource::Make(*tokens, sequential, *runspec::PlanBatch(sequential)).ok());
+  EXPECT_TRUE(BatchSource::Make(*Counting(17), sequential, *runspec::PlanBatch(sequential)).ok());
+}
+
+}  // namespace
+}  // namespace gp::engine

@@ -1,0 +1,136 @@
+#include "worker/engine/checkpoint/checkpoint_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/file.h"
+#include "formats/sha256.h"
+#include "worker/engine/checkpoint/tensor_stream.h"
+
+namespace gp::engine {
+namespace {
+
+using formats::CheckpointFile;
+using formats::CheckpointManifest;
+
+constexpr uint64_t kManifestBytesMax = 16 << 20;
+constexpr uint64_t kTokenizerBytesMax = 256 << 20;
+
+std::string Describe(const runspec::ModelShape& shape) {
+  return fmt::format(
+      "n_layer {}, n_head {}, n_embd {}, n_ctx {}, vocab {} padded to {}, bias {}, gelu {}, "
+      "tie_embeddings {}",
+      shape.layers, shape.heads, shape.channels, shape.context, shape.vocabulary,
+      shape.vocabulary_padded, shape.bias, shape.gelu == runspec::Gelu::kErf ? "erf" : "tanh",
+      shape.tied_head);
+}
+
+// Dropout is no part of the weights: a run may resume with another.
+bool SameWeights(runspec::ModelShape a, const runspec::ModelShape& b) {
+  a.dropout = b.dropout;
+  return a == b;
+}
+
+Status CheckFits(const CheckpointManifest& manifest, const std::string& directory,
+                 const CheckpointExpectation& expected) {
+  if (!SameWeights(manifest.shape, expected.shape)) {
+    return FailedPrecondition("the checkpoint {} is of another model: it has {}; the run has {}",
+                              directory, Describe(manifest.shape), Describe(expected.shape));
+  }
+  const auto differs = [](const std::string& wanted, const std::string& found) {
+    return !wanted.empty() && wanted != found;
+  };
+  if (differs(expected.tokenizer_fingerprint, manifest.tokenizer_fingerprint)) {
+    return FailedPrecondition(
+        "the checkpoint {} was made with another tokenizer (fingerprint {}, the run's is {})",
+        directory, manifest.tokenizer_fingerprint, expected.tokenizer_fingerprint);
+  }
+  if (differs(expected.data_fingerprint, manifest.data_fingerprint)) {
+    return FailedPrecondition(
+        "the checkpoint {} was trained on other data (fingerprint {}, the run's is {}); restore "
+        "the "
+        "data, or submit a new run",
+        directory, manifest.data_fingerprint, expected.data_fingerprint);
+  }
+  return OkStatus();
+}
+
+StatusOr<CheckpointFile> FindFile(const CheckpointManifest& manifest, const std::string& directory,
+                                  const std::string& name) {
+  for (const CheckpointFile& file : manifest.files) {
+    if (file.name == name) return file;
+  }
+  return DataLoss("the manifest of {} does not list {}; the checkpoint is damaged", directory,
+                  name);
+}
+
+void AddTargets(const runspec::ParameterLayout& layout, const std::string& prefix,
+                std::span<float> buffer, std::map<std::string, TensorTarget>& targets) {
+  GP_CHECK(static_cast<int64_t>(buffer.size()) == layout.total_count);
+  // Alignment gaps are zero in every buffer.
+  std::fill(buffer.begin(), buffer.end(), 0.0f);
+  for (const runspec::ParameterInfo& tensor : layout.tensors) {
+    targets[prefix + tensor.name] = {
+        tensor.shape,
+        buffer.subspan(static_cast<size_t>(tensor.offset), static_cast<size_t>(tensor.count))};
+  }
+}
+
+Status ReadTensors(Storage& storage, const std::string& directory,
+                   const CheckpointManifest& manifest, const std::string& name,
+                   std::map<std::string, TensorTarget> targets) {
+  ASSIGN_OR_RETURN(CheckpointFile file, FindFile(manifest, directory, name));
+  const std::string path = JoinPath(directory, name);
+  TensorStream stream(path, std::move(file), std::move(targets));
+  RETURN_IF_ERROR(
+      storage.Stream(path, [&](std::string_view piece) { return stream.Consume(piece); }));
+  return stream.Finish();
+}
+
+}  // namespace
+
+StatusOr<CheckpointManifest> ReadCheckpointManifest(Storage& storage, const std::string& directory,
+                                                    const CheckpointExpectation& expected) {
+  const std::string path = JoinPath(directory, formats::kManifestName);
+  ASSIGN_OR_RETURN(const std::string text, storage.Read(path, kManifestBytesMax));
+  const std::string digest = formats::Sha256Hex(text);
+  if (!expected.manifest_digest.empty() && digest != expected.manifest_digest) {
+    return DataLoss("{} has the sha256 {}, the catalogue says {}; it is not the sealed checkpoint",
+                    path, digest, expected.manifest_digest);
+  }
+  ASSIGN_OR_RETURN(CheckpointManifest manifest, formats::ParseManifest(text, path));
+  RETURN_IF_ERROR(CheckFits(manifest, directory, expected));
+  return manifest;
+}
+
+Status ReadWeights(Storage& storage, const std::string& directory,
+                   const CheckpointManifest& manifest, std::span<float> parameters) {
+  std::map<std::string, TensorTarget> targets;
+  AddTargets(runspec::MakeParameterLayout(manifest.shape), "", parameters, targets);
+  return ReadTensors(storage, directory, manifest, formats::kModelName, std::move(targets));
+}
+
+Status ReadTrainingState(Storage& storage, const std::string& directory,
+                         const CheckpointManifest& manifest, std::span<float> parameters,
+                         std::span<float> first_moment, std::span<float> second_moment) {
+  RETURN_IF_ERROR(ReadWeights(storage, directory, manifest, parameters));
+  RETURN_IF_ERROR(ReadTokenizer(storage, directory, manifest).status());
+  const auto layout = runspec::MakeParameterLayout(manifest.shape);
+  std::map<std::string, TensorTarget> targets;
+  AddTargets(layout, "exp_avg.", first_moment, targets);
+  AddTargets(layout, "exp_avg_sq.", second_moment, targets);
+  return ReadTensors(storage, directory, manifest, formats::kOptimizerName, std::move(targets));
+}
+
+StatusOr<std::string> ReadTokenizer(Storage& storage, const std::string& directory,
+                                    const CheckpointManifest& manifest) {
+  ASSIGN_OR_RETURN(const CheckpointFile file,
+                   FindFile(manifest, directory, formats::kTokenizerName));
+  const std::string path = JoinPath(directory, formats::kTokenizerName);
+  ASSIGN_OR_RETURN(std::string text, storage.Read(path, kTokenizerBytesMax));
+  if (text.size() == file.size_bytes && formats::Sha256Hex(text) == file.sha256) return text;
+  return DataLoss("{} is not the file its manifest describes; the checkpoint is damaged", path);
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,54 @@
+// TensorStream: reads one safetensors file piece by piece straight into flat buffers, digesting on
+// the way, so that a file is read once and never held whole. One thread uses one object.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "formats/checkpoint_manifest.h"
+#include "formats/safetensors.h"
+#include "formats/sha256.h"
+
+namespace gp::engine {
+
+// Where a tensor's values belong and the shape it must have.
+struct TensorTarget {
+  std::vector<int64_t> shape;
+  std::span<float> values;
+};
+
+class TensorStream {
+ public:
+  // `path` is for messages. The file must hold exactly the tensors of `targets`, as F32.
+  TensorStream(std::string path, formats::CheckpointFile expected,
+               std::map<std::string, TensorTarget> targets);
+
+  // The next piece of the file.
+  Status Consume(std::string_view piece);
+
+  // After the last piece: size and digest are those of the manifest.
+  Status Finish();
+
+ private:
+  Status ParseHeader();
+  Status CheckTensors() const;
+  void CopyData(std::string_view piece);
+
+  const std::string path_;
+  const formats::CheckpointFile expected_;
+  const std::map<std::string, TensorTarget> targets_;
+  formats::Sha256 digest_;
+  uint64_t received_bytes_ = 0;
+  std::string prefix_;  // until the header is complete
+  bool header_complete_ = false;
+  formats::SafetensorsHeader header_;
+  uint64_t data_position_ = 0;  // of the next byte in the data
+  size_t tensor_index_ = 0;     // that it belongs to
+};
+
+}  // namespace gp::engine

@@ -1,0 +1,17 @@
+// Expands the file names of a run file's data section. Reads directories; any thread may call.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace gp::engine {
+
+// The files that the patterns name, in the patterns' order and sorted within one. NotFound and
+// InvalidArgument name the pattern, and `key` ("data.text") to mend it under: no such file, a glob
+// without a match, a directory, an empty file.
+StatusOr<std::vector<std::string>> ExpandPatterns(const std::vector<std::string>& patterns,
+                                                  const std::string& key);
+
+}  // namespace gp::engine
