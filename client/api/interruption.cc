@@ -1,0 +1,45 @@
+#include "client/api/interruption.h"
+
+#include <utility>
+
+namespace gp::client {
+
+void Interruption::Request() {
+  MutexLock lock(mutex_);
+  if (requested_) return;
+  requested_ = true;
+  for (auto& [key, callback] : callbacks_) callback();
+  changed_.NotifyAll();
+}
+
+bool Interruption::requested() const {
+  MutexLock lock(mutex_);
+  return requested_;
+}
+
+bool Interruption::WaitFor(std::chrono::nanoseconds duration) {
+  const auto deadline = std::chrono::steady_clock::now() + duration;
+  MutexLock lock(mutex_);
+  while (!requested_) {
+    if (!changed_.WaitUntil(mutex_, deadline)) break;
+  }
+  return requested_;
+}
+
+Interruption::Scope Interruption::OnRequest(std::function<void()> callback) {
+  MutexLock lock(mutex_);
+  const int key = next_key_++;
+  if (requested_) {
+    callback();
+  } else {
+    callbacks_.emplace(key, std::move(callback));
+  }
+  return {*this, key};
+}
+
+void Interruption::Remove(int key) {
+  MutexLock lock(mutex_);
+  callbacks_.erase(key);
+}
+
+}  // namespace gp::client

@@ -1,0 +1,48 @@
+// Interruption: one request to stop, seen by everything that waits. A signal handler's thread, or a
+// test, requests it; calls in flight are cancelled and sleeps end at once. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+
+#include "base/mutex.h"
+
+namespace gp::client {
+
+class Interruption {
+ public:
+  // Keeps a callback registered while it lives.
+  class Scope {
+   public:
+    Scope(Interruption& owner, int key) : owner_(owner), key_(key) {}
+    ~Scope() { owner_.Remove(key_); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Interruption& owner_;
+    int key_;
+  };
+
+  void Request();
+  bool requested() const;
+
+  // True when it was requested before `duration` had passed.
+  bool WaitFor(std::chrono::nanoseconds duration);
+
+  // `callback` runs once, when it is requested (at once when it already was), under this object's
+  // lock: it must be short and must not call back. After the Scope is gone it does not run.
+  [[nodiscard]] Scope OnRequest(std::function<void()> callback);
+
+ private:
+  void Remove(int key);
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  bool requested_ GUARDED_BY(mutex_) = false;
+  int next_key_ GUARDED_BY(mutex_) = 0;
+  std::map<int, std::function<void()>> callbacks_ GUARDED_BY(mutex_);
+};
+
+}  // namespace gp::client

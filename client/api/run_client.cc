@@ -1,0 +1,230 @@
+#include "client/api/run_client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/duration.h"
+#include "base/random_id.h"
+#include "rpc/channel.h"
+#include "rpc/status.h"
+
+namespace gp::client {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kFirstPause{50};
+constexpr std::chrono::milliseconds kLongestPause{500};
+constexpr std::chrono::seconds kQuietOutage{1};
+
+std::string Unreachable(const std::string& address, const Status& status) {
+  return fmt::format("the coordinator at {} cannot be reached ({})", address, Message(status));
+}
+
+}  // namespace
+
+// One stretch of time in which the coordinator could not be reached.
+class RunClient::Outage {
+ public:
+  Outage(const RunClientOptions& options, Interruption& interruption,
+         std::chrono::nanoseconds longest)
+      : options_(options),
+        interruption_(interruption),
+        begin_(steady_clock::now()),
+        deadline_(begin_ + longest) {}
+
+  steady_clock::time_point deadline() const { return deadline_; }
+
+  // Sleeps before the next attempt. Not OK: stop trying.
+  Status Pause(const Status& last) {
+    const auto now = steady_clock::now();
+    if (now + pause_ >= deadline_) {
+      return Unavailable(
+          "{} after trying for {}; is it running? 'gpctl up' starts one here, --server names "
+          "another",
+          Unreachable(options_.address, last), FormatDuration(now - begin_));
+    }
+    if (!told_ && now - begin_ >= kQuietOutage && options_.on_waiting) {
+      told_ = true;
+      options_.on_waiting(Unreachable(options_.address, last) + "; trying again");
+    }
+    if (interruption_.WaitFor(pause_)) return Cancelled("interrupted");
+    pause_ = std::min(pause_ * 2, kLongestPause);
+    return OkStatus();
+  }
+
+ private:
+  const RunClientOptions& options_;
+  Interruption& interruption_;
+  const steady_clock::time_point begin_;
+  const steady_clock::time_point deadline_;
+  std::chrono::milliseconds pause_ = kFirstPause;
+  bool told_ = false;
+};
+
+RunClient::RunClient(RunClientOptions options, Interruption& interruption)
+    : options_(std::move(options)),
+      interruption_(interruption),
+      stub_(v1::RunService::NewStub(rpc::MakeChannel(options_.address))) {}
+
+RunClient::~RunClient() = default;
+
+template <typename Call>
+Status RunClient::Retry(const std::string& method, const Call& call) {
+  Outage outage(options_, interruption_, options_.timeout);
+  const auto wall_deadline = std::chrono::system_clock::now() + options_.timeout;
+  while (true) {
+    grpc::ClientContext context;
+    context.set_deadline(wall_deadline);
+    const auto scope = interruption_.OnRequest([&context] { context.TryCancel(); });
+    const Status status = rpc::FromGrpc(call(context));
+    if (interruption_.requested()) return Cancelled("interrupted");
+    if (status.code() == StatusCode::kDeadlineExceeded) {
+      return DeadlineExceeded("the coordinator at {} did not answer {} within {}", options_.address,
+                              method, FormatDuration(options_.timeout));
+    }
+    if (status.code() != StatusCode::kUnavailable) return status;
+    RETURN_IF_ERROR(outage.Pause(status));
+  }
+}
+
+template <typename Message, typename Open>
+Status RunClient::Stream(const std::string& method, const Open& open,
+                         const Consumer<Message>& consumer) {
+  while (true) {
+    Outage outage(options_, interruption_, options_.outage_max);
+    Status status;
+    bool received = false;
+    do {  // until a message arrives: then the outage is over
+      grpc::ClientContext context;
+      const auto scope = interruption_.OnRequest([&context] { context.TryCancel(); });
+      auto reader = open(context);
+      Message message;
+      bool wanted = true;
+      while (wanted && reader->Read(&message)) {
+        received = true;
+        wanted = consumer(message);
+      }
+      if (!wanted) context.TryCancel();
+      status = rpc::FromGrpc(reader->Finish());
+      if (!wanted) return OkStatus();
+      if (interruption_.requested()) return Cancelled("interrupted");
+      if (status.code() != StatusCode::kUnavailable) return WithContext(status, method);
+      if (!received) RETURN_IF_ERROR(outage.Pause(status));
+    } while (!received);
+  }
+}
+
+StatusOr<v1::SubmitResponse> RunClient::Submit(v1::SubmitRequest request) {
+  if (request.request_id().empty()) request.set_request_id(RandomId(20));
+  v1::SubmitResponse response;
+  RETURN_IF_ERROR(Retry("Submit", [&](grpc::ClientContext& context) {
+    return stub_->Submit(&context, request, &response);
+  }));
+  return response;
+}
+
+StatusOr<v1::Run> RunClient::Get(const std::string& run) {
+  v1::GetRequest request;
+  request.set_run(run);
+  v1::Run response;
+  RETURN_IF_ERROR(Retry("Get", [&](grpc::ClientContext& context) {
+    return stub_->Get(&context, request, &response);
+  }));
+  return response;
+}
+
+StatusOr<v1::ListResponse> RunClient::List(const v1::ListRequest& request) {
+  v1::ListResponse response;
+  RETURN_IF_ERROR(Retry("List", [&](grpc::ClientContext& context) {
+    return stub_->List(&context, request, &response);
+  }));
+  return response;
+}
+
+StatusOr<v1::Run> RunClient::Cancel(const std::string& run) {
+  v1::CancelRequest request;
+  request.set_run(run);
+  request.set_request_id(RandomId(20));
+  v1::Run response;
+  RETURN_IF_ERROR(Retry("Cancel", [&](grpc::ClientContext& context) {
+    return stub_->Cancel(&context, request, &response);
+  }));
+  return response;
+}
+
+StatusOr<v1::CheckpointsResponse> RunClient::Checkpoints(const std::string& run) {
+  v1::CheckpointsRequest request;
+  request.set_run(run);
+  v1::CheckpointsResponse response;
+  RETURN_IF_ERROR(Retry("Checkpoints", [&](grpc::ClientContext& context) {
+    return stub_->Checkpoints(&context, request, &response);
+  }));
+  return response;
+}
+
+StatusOr<v1::NodesResponse> RunClient::Nodes() {
+  v1::NodesResponse response;
+  RETURN_IF_ERROR(Retry("Nodes", [&](grpc::ClientContext& context) {
+    return stub_->Nodes(&context, v1::NodesRequest(), &response);
+  }));
+  return response;
+}
+
+StatusOr<v1::VersionResponse> RunClient::Version() {
+  v1::VersionRequest request;
+  request.set_protocol(1);
+  v1::VersionResponse response;
+  RETURN_IF_ERROR(Retry("Version", [&](grpc::ClientContext& context) {
+    return stub_->Version(&context, request, &response);
+  }));
+  return response;
+}
+
+Status RunClient::Watch(const std::string& run, const Consumer<v1::Run>& consumer) {
+  v1::WatchRequest request;
+  request.set_run(run);
+  bool terminal = false;
+  return Stream<v1::WatchResponse>(
+      "Watch", [&](grpc::ClientContext& context) { return stub_->Watch(&context, request); },
+      [&](const v1::WatchResponse& response) {
+        if (terminal) return false;
+        terminal = IsTerminal(response.run().state());
+        return consumer(response.run());
+      });
+}
+
+Status RunClient::Logs(v1::LogsRequest request, const Consumer<v1::LogLine>& consumer) {
+  return Stream<v1::LogLine>(
+      "Logs", [&](grpc::ClientContext& context) { return stub_->Logs(&context, request); },
+      [&](const v1::LogLine& line) {
+        request.set_after_sequence(line.sequence());
+        request.set_tail(0);
+        return consumer(line);
+      });
+}
+
+Status RunClient::Events(v1::EventsRequest request, const Consumer<v1::RunEvent>& consumer) {
+  return Stream<v1::RunEvent>(
+      "Events", [&](grpc::ClientContext& context) { return stub_->Events(&context, request); },
+      [&](const v1::RunEvent& event) {
+        request.set_after_sequence(event.sequence());
+        return consumer(event);
+      });
+}
+
+Status RunClient::Metrics(v1::MetricsRequest request, const Consumer<v1::MetricPoint>& consumer) {
+  return Stream<v1::MetricPoint>(
+      "Metrics", [&](grpc::ClientContext& context) { return stub_->Metrics(&context, request); },
+      [&](const v1::MetricPoint& point) {
+        request.set_after_step(point.step());
+        return consumer(point);
+      });
+}
+
+bool IsTerminal(v1::RunState state) {
+  return state == v1::RUN_STATE_SUCCEEDED || state == v1::RUN_STATE_FAILED ||
+         state == v1::RUN_STATE_CANCELLED;
+}
+
+}  // namespace gp::client

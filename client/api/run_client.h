@@ -1,0 +1,71 @@
+// RunClient: the coordinator's RunService as a C++ object. Each call is retried while the
+// coordinator is unreachable, until the call's deadline, so that a restart in between goes
+// unnoticed: submits and cancels carry request ids and are safe to repeat. Streams resume after the
+// last message seen, without gap or duplicate. Owned by whoever calls; thread-safe.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "client/api/interruption.h"
+#include "gp/v1/run_service.grpc.pb.h"
+
+namespace gp::client {
+
+struct RunClientOptions {
+  std::string address;  // HOST:PORT
+  // Of a unary call, all its retries together.
+  std::chrono::milliseconds timeout = std::chrono::seconds(15);
+  // A stream that could not be reopened for this long gives up.
+  std::chrono::milliseconds outage_max = std::chrono::seconds(60);
+  // Told once per outage, after a second of it.
+  std::function<void(const std::string& message)> on_waiting;
+};
+
+class RunClient {
+ public:
+  // A stream goes on while its consumer answers true.
+  template <typename Message>
+  using Consumer = std::function<bool(const Message&)>;
+
+  // `interruption` ends every call with Cancelled; it outlives this object.
+  RunClient(RunClientOptions options, Interruption& interruption);
+  ~RunClient();
+
+  const std::string& address() const { return options_.address; }
+
+  // Fills an empty request id. Unavailable when the coordinator cannot be reached, else its answer.
+  StatusOr<v1::SubmitResponse> Submit(v1::SubmitRequest request);
+  StatusOr<v1::Run> Get(const std::string& run);
+  StatusOr<v1::ListResponse> List(const v1::ListRequest& request);
+  StatusOr<v1::Run> Cancel(const std::string& run);
+  StatusOr<v1::CheckpointsResponse> Checkpoints(const std::string& run);
+  StatusOr<v1::NodesResponse> Nodes();
+  StatusOr<v1::VersionResponse> Version();
+
+  // Return OK when the server ended the stream or the consumer had enough.
+  Status Watch(const std::string& run, const Consumer<v1::Run>& consumer);
+  Status Logs(v1::LogsRequest request, const Consumer<v1::LogLine>& consumer);
+  Status Events(v1::EventsRequest request, const Consumer<v1::RunEvent>& consumer);
+  Status Metrics(v1::MetricsRequest request, const Consumer<v1::MetricPoint>& consumer);
+
+ private:
+  class Outage;
+
+  template <typename Call>
+  Status Retry(const std::string& method, const Call& call);
+  template <typename Message, typename Open>
+  Status Stream(const std::string& method, const Open& open, const Consumer<Message>& consumer);
+
+  const RunClientOptions options_;
+  Interruption& interruption_;
+  std::unique_ptr<v1::RunService::Stub> stub_;
+};
+
+// Whether the run has reached a state that it never leaves.
+bool IsTerminal(v1::RunState state);
+
+}  // namespace gp::client

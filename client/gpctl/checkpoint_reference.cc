@@ -1,0 +1,76 @@
+#include "client/gpctl/checkpoint_reference.h"
+
+#include <charconv>
+
+#include "base/file.h"
+
+namespace gp::gpctl {
+namespace {
+
+bool Matches(const v1::Checkpoint& checkpoint, const CheckpointReference& reference) {
+  if (reference.step) return checkpoint.step() == *reference.step;
+  return reference.best ? checkpoint.best() : checkpoint.latest();
+}
+
+std::string StepList(const v1::CheckpointsResponse& response) {
+  std::string steps;
+  for (const v1::Checkpoint& checkpoint : response.checkpoints()) {
+    steps += fmt::format("{}{}", steps.empty() ? "" : ", ", checkpoint.step());
+  }
+  return steps;
+}
+
+std::string Wanted(const CheckpointReference& reference) {
+  if (reference.step) return fmt::format("no sealed checkpoint of step {}", *reference.step);
+  return reference.best ? "no best checkpoint: none was evaluated" : "no latest checkpoint";
+}
+
+}  // namespace
+
+StatusOr<CheckpointReference> ParseCheckpointReference(const std::string& text,
+                                                       const std::string& working_directory) {
+  const std::string path = AbsolutePath(text, working_directory);
+  if (text.find('/') != std::string::npos || FileExists(JoinPath(path, "manifest.json"))) {
+    return CheckpointReference{.directory = path};
+  }
+  // "@last" is a run; "@last@best" is one of its checkpoints.
+  const size_t at = text.find('@', 1);
+  CheckpointReference reference{.run = text.substr(0, at)};
+  if (at == std::string::npos) return reference;
+  const std::string which = text.substr(at + 1);
+  if (which == "latest") return reference;
+  if (which == "best") {
+    reference.best = true;
+    return reference;
+  }
+  int64_t step = 0;
+  const auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), step);
+  if (error != std::errc() || end != which.data() + which.size() || step < 0) {
+    return InvalidArgument("'{}': after '@' expected a step, best or latest", text);
+  }
+  reference.step = step;
+  return reference;
+}
+
+StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(reference.run));
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  ASSIGN_OR_RETURN(const v1::CheckpointsResponse response, client->Checkpoints(run.run_id()));
+  for (const v1::Checkpoint& checkpoint : response.checkpoints()) {
+    if (Matches(checkpoint, reference)) return checkpoint;
+  }
+  if (response.checkpoints().empty())
+    return NotFound("run {} has no sealed checkpoint yet", run.name());
+  return NotFound("run {} has {}; it has steps {}", run.name(), Wanted(reference),
+                  StepList(response));
+}
+
+StatusOr<std::string> FindCheckpointDirectory(const std::string& text, Session& session) {
+  ASSIGN_OR_RETURN(const auto reference,
+                   ParseCheckpointReference(text, session.console().working_directory));
+  if (!reference.directory.empty()) return reference.directory;
+  ASSIGN_OR_RETURN(const v1::Checkpoint checkpoint, FindCheckpoint(reference, session));
+  return checkpoint.directory();
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,32 @@
+// CheckpointReference: RUN, RUN@STEP, RUN@best, RUN@latest, or a directory. A value. Thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "client/gpctl/session.h"
+
+namespace gp::gpctl {
+
+struct CheckpointReference {
+  std::string run;        // empty for a directory
+  std::string directory;  // absolute
+  // Of a run: one of these, or the latest.
+  std::optional<int64_t> step;
+  bool best = false;
+};
+
+// A text with a '/' in it, or one that names a directory holding a manifest, is a directory.
+// InvalidArgument tells the forms.
+StatusOr<CheckpointReference> ParseCheckpointReference(const std::string& text,
+                                                       const std::string& working_directory);
+
+// The sealed checkpoint that `reference` means. NotFound lists what there is. REQUIRES: it names a
+// run.
+StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Session& session);
+
+// The directory of either form.
+StatusOr<std::string> FindCheckpointDirectory(const std::string& text, Session& session);
+
+}  // namespace gp::gpctl

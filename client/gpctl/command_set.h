@@ -1,0 +1,47 @@
+// CommandSet: the commands of gpctl, what they accept and what runs when they are chosen. Built by
+// RunGpctl before parsing; used by its thread alone.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/status.h"
+#include "client/gpctl/exit_code.h"
+#include "client/gpctl/session.h"
+
+namespace gp::gpctl {
+
+// Runs a parsed command. An error becomes a message on stderr and the exit code that fits it.
+using Action = std::function<StatusOr<ExitCode>(Session&)>;
+
+class CommandSet {
+ public:
+  // Both outlive this object.
+  CommandSet(CLI::App& app, GlobalOptions& options);
+
+  // A command of its own, listed in `gpctl help` under `group`.
+  CLI::App& Add(const std::string& name, const std::string& group, const std::string& summary);
+  // A verb below a noun: `ckpt list`.
+  CLI::App& AddVerb(CLI::App& noun, const std::string& name, const std::string& summary);
+
+  void Bind(const CLI::App& command, Action action) { actions_[&command] = std::move(action); }
+
+  // Null when the command only groups verbs.
+  const Action* Find(const CLI::App& command) const;
+  CLI::App& app() const { return app_; }
+
+ private:
+  CLI::App& app_;
+  GlobalOptions& options_;
+  std::map<const CLI::App*, Action> actions_;
+};
+
+// The help of one command, with its whole name in the usage line.
+std::string HelpOf(const CLI::App& command);
+
+// One line each in command_set.cc, in the order of `gpctl help`.
+void AddAllCommands(CommandSet& commands);
+
+}  // namespace gp::gpctl

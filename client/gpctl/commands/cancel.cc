@@ -1,0 +1,45 @@
+// gpctl cancel.
+#include <memory>
+
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/render/run_json.h"
+#include "client/gpctl/render/run_words.h"
+
+namespace gp::gpctl {
+namespace {
+
+StatusOr<v1::Run> CancelOne(const std::string& reference, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(reference));
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  return client->Cancel(run.run_id());
+}
+
+// All are tried; the first error decides the exit code.
+StatusOr<ExitCode> Cancel(const std::vector<std::string>& references, Session& session) {
+  Status first_error;
+  for (const std::string& reference : references) {
+    const StatusOr<v1::Run> run = CancelOne(reference, session);
+    if (!run.ok()) {
+      if (!first_error.ok()) session.console().err << "error: " << Message(run.status()) << "\n";
+      if (first_error.ok()) first_error = run.status();
+      continue;
+    }
+    session.console().out << (session.json() ? OneLine(With("Run", RunFields(*run)))
+                                             : fmt::format("{} ({}) is {}\n", run->name(),
+                                                           run->run_id(), StateName(run->state())));
+  }
+  RETURN_IF_ERROR(first_error);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddCancelCommand(CommandSet& commands) {
+  CLI::App& command =
+      commands.Add("cancel", kRunGroup, "Stop runs for good; their checkpoints stay");
+  auto runs = std::make_shared<std::vector<std::string>>();
+  command.add_option("RUN", *runs, "names, ids, unique prefixes of ids, or @last")->required();
+  commands.Bind(command, [runs](Session& session) { return Cancel(*runs, session); });
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,66 @@
+// gpctl ckpt list, show.
+#include <memory>
+
+#include "client/gpctl/checkpoint_reference.h"
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/render/run_json.h"
+#include "client/gpctl/render/run_text.h"
+
+namespace gp::gpctl {
+namespace {
+
+StatusOr<ExitCode> ListCheckpoints(const std::string& reference, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(reference));
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  ASSIGN_OR_RETURN(const v1::CheckpointsResponse response, client->Checkpoints(run.run_id()));
+  if (session.json()) {
+    Json document = Document("CheckpointList");
+    document["items"] = Json::array();
+    for (const v1::Checkpoint& checkpoint : response.checkpoints()) {
+      document["items"].push_back(CheckpointFields(checkpoint));
+    }
+    session.console().out << Pretty(document);
+  } else if (response.checkpoints().empty()) {
+    session.console().err << "No checkpoint of " << run.name() << " is sealed yet.\n";
+  } else {
+    session.console().out << CheckpointTable(
+        {response.checkpoints().begin(), response.checkpoints().end()}, session.Now(),
+        session.style());
+  }
+  return ExitCode::kOk;
+}
+
+StatusOr<ExitCode> ShowCheckpoint(const std::string& text, Session& session) {
+  ASSIGN_OR_RETURN(const auto reference,
+                   ParseCheckpointReference(text, session.console().working_directory));
+  if (!reference.directory.empty()) {
+    return InvalidArgument(
+        "'{}' is a directory; 'gpctl ckpt verify' reads those, 'show' takes RUN or RUN@STEP", text);
+  }
+  ASSIGN_OR_RETURN(const v1::Checkpoint checkpoint, FindCheckpoint(reference, session));
+  session.console().out << (session.json()
+                                ? Pretty(With("Checkpoint", CheckpointFields(checkpoint)))
+                                : CheckpointDetails(checkpoint, session.Now()));
+  return ExitCode::kOk;
+}
+
+void AddCheckpointVerb(CommandSet& commands, CLI::App& noun, const std::string& name,
+                       const std::string& argument, const std::string& summary,
+                       StatusOr<ExitCode> (*run)(const std::string&, Session&)) {
+  CLI::App& command = commands.AddVerb(noun, name, summary);
+  auto reference = std::make_shared<std::string>();
+  command.add_option(argument, *reference, "see 'gpctl help references'")->required();
+  commands.Bind(command, [reference, run](Session& session) { return run(*reference, session); });
+}
+
+}  // namespace
+
+void AddCheckpointCommands(CommandSet& commands) {
+  CLI::App& noun = commands.Add("ckpt", kModelGroup, "List, show and verify checkpoints");
+  AddCheckpointVerb(commands, noun, "list", "RUN", "Show the sealed checkpoints of a run",
+                    &ListCheckpoints);
+  AddCheckpointVerb(commands, noun, "show", "REF", "Show one checkpoint: RUN, RUN@STEP, RUN@best",
+                    &ShowCheckpoint);
+}
+
+}  // namespace gp::gpctl

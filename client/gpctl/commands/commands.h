@@ -1,0 +1,25 @@
+// The command families. Each function adds its commands with their flags to the set. Called once,
+// by AddAllCommands.
+#pragma once
+
+#include "client/gpctl/command_set.h"
+
+namespace gp::gpctl {
+
+inline constexpr char kServiceGroup[] = "Local service";
+inline constexpr char kRunFileGroup[] = "Run files";
+inline constexpr char kRunGroup[] = "Runs";
+inline constexpr char kModelGroup[] = "Models";
+inline constexpr char kOtherGroup[] = "Other";
+
+void AddServiceCommands(CommandSet& commands);     // up, down
+void AddStatusCommands(CommandSet& commands);      // list, status, why
+void AddStreamCommands(CommandSet& commands);      // logs, events, metrics
+void AddWaitCommand(CommandSet& commands);         // wait
+void AddCancelCommand(CommandSet& commands);       // cancel
+void AddCheckpointCommands(CommandSet& commands);  // ckpt list, show, verify
+void AddVersionCommand(CommandSet& commands);      // version
+void AddHelpCommand(CommandSet& commands);         // help
+void AddCompletionCommand(CommandSet& commands);   // completion
+
+}  // namespace gp::gpctl

@@ -1,0 +1,17 @@
+// The texts of `gpctl` and `gpctl help TOPIC`. Pure functions; thread-safe.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace gp::gpctl {
+
+// What `gpctl` alone prints: the commands by group, in their order, and the topics.
+std::string MainHelp(const CLI::App& app);
+
+std::vector<std::string> HelpTopics();
+// Empty for an unknown topic.
+std::string HelpTopic(const std::string& topic);
+
+}  // namespace gp::gpctl

@@ -1,0 +1,141 @@
+// gpctl list, status, why.
+#include <deque>
+#include <memory>
+
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/render/run_json.h"
+#include "client/gpctl/render/run_text.h"
+#include "client/gpctl/render/run_words.h"
+
+namespace gp::gpctl {
+namespace {
+
+constexpr size_t kNewestEvents = 5;
+constexpr int kPageSize = 100;
+
+struct ListOptions {
+  bool all = false;
+  bool names_only = false;
+  int limit = 50;
+  std::string state;
+};
+
+StatusOr<std::vector<v1::Run>> ListRuns(client::RunClient& client, const ListOptions& options) {
+  const v1::RunState wanted = StateNamed(options.state);
+  v1::ListRequest request;
+  request.set_include_finished(options.all || client::IsTerminal(wanted));
+  request.set_limit(kPageSize);
+  std::vector<v1::Run> runs;
+  do {
+    ASSIGN_OR_RETURN(const v1::ListResponse page, client.List(request));
+    for (const v1::Run& run : page.runs()) {
+      if (!options.state.empty() && run.state() != wanted) continue;
+      if (runs.size() < static_cast<size_t>(options.limit)) runs.push_back(run);
+    }
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty() && runs.size() < static_cast<size_t>(options.limit));
+  return runs;
+}
+
+std::string ListJson(const std::vector<v1::Run>& runs) {
+  Json document = Document("RunList");
+  document["items"] = Json::array();
+  for (const v1::Run& run : runs) document["items"].push_back(RunFields(run));
+  return Pretty(document);
+}
+
+std::string ListText(const std::vector<v1::Run>& runs, const ListOptions& options,
+                     Session& session) {
+  if (options.names_only) {
+    std::string names;
+    for (const v1::Run& run : runs) names += run.name() + "\n";
+    return names;
+  }
+  if (!runs.empty()) return RunTable(runs, session.Now(), session.style());
+  session.console().err << (options.all ? "There are no runs yet. Start one: gpctl submit FILE\n"
+                                        : "No unfinished runs. All of them: gpctl list -a\n");
+  return "";
+}
+
+StatusOr<ExitCode> List(const ListOptions& options, Session& session) {
+  if (!options.state.empty() && StateNamed(options.state) == v1::RUN_STATE_UNSPECIFIED) {
+    return InvalidArgument("--state {}: no run is ever in that state; see 'gpctl help states'",
+                           options.state);
+  }
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  ASSIGN_OR_RETURN(const auto runs, ListRuns(*client, options));
+  session.console().out << (session.json() ? ListJson(runs) : ListText(runs, options, session));
+  return ExitCode::kOk;
+}
+
+StatusOr<std::vector<v1::RunEvent>> NewestEvents(client::RunClient& client, const v1::Run& run) {
+  v1::EventsRequest request;
+  request.set_run(run.run_id());
+  std::deque<v1::RunEvent> newest;
+  RETURN_IF_ERROR(client.Events(request, [&](const v1::RunEvent& event) {
+    newest.push_back(event);
+    if (newest.size() > kNewestEvents) newest.pop_front();
+    return true;
+  }));
+  return std::vector<v1::RunEvent>(newest.begin(), newest.end());
+}
+
+StatusOr<ExitCode> ShowStatus(const std::string& reference, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(reference));
+  if (session.json()) {
+    session.console().out << Pretty(With("Run", RunFields(run)));
+    return ExitCode::kOk;
+  }
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  ASSIGN_OR_RETURN(const auto events, NewestEvents(*client, run));
+  session.console().out << RunDetails(run, events, session.Now(), session.style());
+  return ExitCode::kOk;
+}
+
+StatusOr<ExitCode> Why(const std::string& reference, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(reference));
+  if (session.json()) {
+    Json document = Document("Reason");
+    document["run_id"] = run.run_id();
+    document["name"] = run.name();
+    document["state"] = StateName(run.state());
+    document["reason"] = run.reason();
+    session.console().out << Pretty(document);
+    return ExitCode::kOk;
+  }
+  session.console().out << fmt::format("{} is {}: {}\n", run.name(), StateName(run.state()),
+                                       run.reason());
+  return ExitCode::kOk;
+}
+
+void AddList(CommandSet& commands) {
+  CLI::App& command = commands.Add("list", kRunGroup, "Show the runs, newest first");
+  command.alias("ps");
+  auto options = std::make_shared<ListOptions>();
+  command.add_flag("-a,--all", options->all, "finished runs too");
+  command.add_flag("-q,--quiet", options->names_only, "names only");
+  command.add_option("-n,--limit", options->limit, "show at most this many")
+      ->check(CLI::Range(1, 1000000));
+  command.add_option("--state", options->state,
+                     "only runs in this state, such as running or failed");
+  commands.Bind(command, [options](Session& session) { return List(*options, session); });
+}
+
+void AddOneRun(CommandSet& commands, const std::string& name, const std::string& summary,
+               StatusOr<ExitCode> (*run)(const std::string&, Session&)) {
+  CLI::App& command = commands.Add(name, kRunGroup, summary);
+  auto reference = std::make_shared<std::string>();
+  command.add_option("RUN", *reference, "name, id, unique prefix of an id, or @last")->required();
+  commands.Bind(command, [reference, run](Session& session) { return run(*reference, session); });
+}
+
+}  // namespace
+
+void AddStatusCommands(CommandSet& commands) {
+  AddList(commands);
+  AddOneRun(commands, "status", "Show one run: state, reason, progress, checkpoint, newest events",
+            &ShowStatus);
+  AddOneRun(commands, "why", "Say why a run is in its state, and what would change that", &Why);
+}
+
+}  // namespace gp::gpctl

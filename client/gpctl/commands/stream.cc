@@ -1,0 +1,134 @@
+// gpctl logs, events, metrics: streams of one run, as text or NDJSON.
+#include <memory>
+#include <optional>
+
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/commands/detach.h"
+#include "client/gpctl/render/run_json.h"
+#include "client/gpctl/render/run_text.h"
+
+namespace gp::gpctl {
+namespace {
+
+struct StreamOptions {
+  std::string run;
+  bool follow = false;
+  int tail = 0;
+  std::string rank = "all";
+  int64_t after_step = -1;
+};
+
+// What a stream's end means for the command: Ctrl-C while following only detaches.
+StatusOr<ExitCode> Finish(const Status& status, const v1::Run& run, const StreamOptions& options,
+                          const std::string& command, Session& session) {
+  if (status.code() == StatusCode::kCancelled && session.console().interruption.requested() &&
+      options.follow) {
+    return SayDetached(run.name(), fmt::format("gpctl {} {} -f", command, run.name()), session);
+  }
+  RETURN_IF_ERROR(status);
+  return ExitCode::kOk;
+}
+
+// A consumer that prints; it stops when the reader of a pipe has gone.
+template <typename Message, typename Render>
+client::RunClient::Consumer<Message> Printer(Session& session, bool follow, Render render) {
+  std::ostream& out = session.console().out;
+  return [&out, follow, render](const Message& message) {
+    out << render(message);
+    if (follow) out.flush();
+    return out.good();
+  };
+}
+
+StatusOr<int> RankNumber(const std::string& text) {
+  if (text == "all") return -1;
+  try {
+    size_t used = 0;
+    const int rank = std::stoi(text, &used);
+    if (used == text.size() && rank >= 0) return rank;
+  } catch (const std::logic_error&) {
+    // Told below.
+  }
+  return InvalidArgument("--rank {}: expected a rank such as 0, or all", text);
+}
+
+StatusOr<ExitCode> Logs(const StreamOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const int rank, RankNumber(options.rank));
+  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  v1::LogsRequest request;
+  request.set_run(run.run_id());
+  request.set_follow(options.follow);
+  request.set_tail(options.tail);
+  request.set_rank(rank);
+  const bool with_rank = rank < 0 && run.workers() > 1;
+  const Status status = client->Logs(
+      request,
+      Printer<v1::LogLine>(session, options.follow, [&session, with_rank](const v1::LogLine& line) {
+        return session.json() ? OneLine(LogLineFields(line))
+                              : LogLineText(line, with_rank, session.style()) + "\n";
+      }));
+  return Finish(status, run, options, "logs", session);
+}
+
+StatusOr<ExitCode> Events(const StreamOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  v1::EventsRequest request;
+  request.set_run(run.run_id());
+  request.set_follow(options.follow);
+  const Status status = client->Events(
+      request,
+      Printer<v1::RunEvent>(session, options.follow, [&session](const v1::RunEvent& event) {
+        return session.json() ? OneLine(EventFields(event))
+                              : EventText(event, session.style()) + "\n";
+      }));
+  return Finish(status, run, options, "events", session);
+}
+
+StatusOr<ExitCode> Metrics(const StreamOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  v1::MetricsRequest request;
+  request.set_run(run.run_id());
+  request.set_after_step(options.after_step);
+  request.set_follow(options.follow);
+  const int64_t target = run.progress().target_steps();
+  const Status status = client->Metrics(
+      request, Printer<v1::MetricPoint>(session, options.follow,
+                                        [&session, target](const v1::MetricPoint& point) {
+                                          return session.json() ? OneLine(MetricFields(point))
+                                                                : StepLine(point, target) + "\n";
+                                        }));
+  return Finish(status, run, options, "metrics", session);
+}
+
+using StreamAction = StatusOr<ExitCode> (*)(const StreamOptions&, Session&);
+
+CLI::App& AddStream(CommandSet& commands, const std::string& name, const std::string& summary,
+                    StreamAction run, const std::shared_ptr<StreamOptions>& options) {
+  CLI::App& command = commands.Add(name, kRunGroup, summary);
+  command.add_option("RUN", options->run, "name, id, unique prefix of an id, or @last")->required();
+  command.add_flag("-f,--follow", options->follow, "go on until the run ends");
+  commands.Bind(command, [options, run](Session& session) { return run(*options, session); });
+  return command;
+}
+
+}  // namespace
+
+void AddStreamCommands(CommandSet& commands) {
+  auto logs = std::make_shared<StreamOptions>();
+  CLI::App& command =
+      AddStream(commands, "logs", "Print what the trainers of a run wrote", &Logs, logs);
+  command.add_option("--tail", logs->tail, "only the last N lines")->check(CLI::Range(1, 1000000));
+  command.add_option("--rank", logs->rank, "only this rank, or all");
+  AddStream(commands, "events", "Print the history of a run: each change of state with its reason",
+            &Events, std::make_shared<StreamOptions>());
+  auto metrics = std::make_shared<StreamOptions>();
+  CLI::App& metrics_command =
+      AddStream(commands, "metrics", "Print loss, speed and more of each step (-o json: NDJSON)",
+                &Metrics, metrics);
+  metrics_command.add_option("--after-step", metrics->after_step, "only later steps");
+}
+
+}  // namespace gp::gpctl

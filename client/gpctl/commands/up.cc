@@ -1,0 +1,210 @@
+// gpctl up, down.
+#include <memory>
+
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/context_file.h"
+#include "client/gpctl/render/run_json.h"
+#include "client/gpctl/service/local_service.h"
+
+namespace gp::gpctl {
+namespace {
+
+struct UpOptions {
+  int workers = 0;
+  int port_base = 0;
+  std::string trainer;
+  bool detach = false;
+};
+
+struct DownOptions {
+  bool purge = false;
+  bool yes = false;
+};
+
+constexpr std::chrono::seconds kStopGrace{10};
+
+std::string ContextName(const ServiceDirectory& directory, const Console& console) {
+  return directory.root() == DefaultStateDirectory(console) ? "local"
+                                                            : BaseNameOf(directory.root());
+}
+
+// The service works without the user's file; only the default server is missing then.
+void WriteContexts(const ServiceDirectory& directory, const ServiceRecord& record,
+                   Session& session) {
+  const Console& console = session.console();
+  const Context context{.server = record.address, .state_dir = directory.root()};
+  Status status = SaveStateContext(directory.root(), context);
+  const std::string path = ContextFilePath(console);
+  auto file = LoadContextFile(path);
+  if (status.ok()) status = file.status();
+  if (status.ok()) {
+    file->current = ContextName(directory, console);
+    file->contexts[file->current] = context;
+    status = SaveContextFile(path, *file);
+  }
+  if (!status.ok())
+    session.console().err << "warning: the context was not saved: " << Message(status) << "\n";
+}
+
+Json RecordFields(const ServiceDirectory& directory, const ServiceRecord& record) {
+  return {{"state_dir", directory.root()},
+          {"address", record.address},
+          {"coordinator_metrics", record.coordinator_metrics},
+          {"worker_metrics", record.worker_metrics},
+          {"workers", record.workers},
+          {"supervisor_pid", record.supervisor.pid},
+          {"coordinator_pid", record.coordinator.pid},
+          {"worker_pid", record.worker.pid}};
+}
+
+void PrintService(const ServiceDirectory& directory, const ServiceRecord& record,
+                  Session& session) {
+  std::ostream& out = session.console().out;
+  if (session.json()) {
+    out << Pretty(With("LocalService", RecordFields(directory, record))) << std::flush;
+    return;
+  }
+  out << fmt::format("coordinator  {}   metrics http://{}/metrics\n", record.address,
+                     record.coordinator_metrics);
+  out << fmt::format("worker       {} slot{}   metrics http://{}/metrics\n", record.workers,
+                     record.workers == 1 ? "" : "s", record.worker_metrics);
+  out << fmt::format("state        {}   logs in {}\n", directory.root(), directory.Path("logs"));
+  out << "Next: gpctl init > run.yaml; gpctl submit run.yaml --wait      Stop it: gpctl down"
+      << std::endl;
+}
+
+Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
+                      const ServiceDirectory& directory) {
+  if (options.workers == 0 || options.workers == record.workers) return OkStatus();
+  return FailedPrecondition(
+      "a service with {} slots runs in {}; 'gpctl down' stops it, then it can start with {}",
+      record.workers, directory.root(), options.workers);
+}
+
+StatusOr<ExitCode> RunInForeground(const ServiceDirectory& directory,
+                                   const SupervisorOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const FileDescriptor lock, directory.Lock());
+  std::ostream& err = session.console().err;
+  Supervisor supervisor(directory, options, session.console().interruption,
+                        [&err](const std::string& line) { err << line << std::endl; });
+  RETURN_IF_ERROR(supervisor.Start());
+  WriteContexts(directory, supervisor.record(), session);
+  PrintService(directory, supervisor.record(), session);
+  supervisor.Run();
+  err << "Stopped.\n";
+  return ExitCode::kOk;
+}
+
+StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
+  const ServiceDirectory directory(session.StateDirectory());
+  RETURN_IF_ERROR(directory.Create());
+  const auto running = FindRunningService(directory, session.console().interruption);
+  if (running.ok()) {
+    RETURN_IF_ERROR(CheckSameShape(*running, options, directory));
+    WriteContexts(directory, *running, session);
+    PrintService(directory, *running, session);
+    return ExitCode::kOk;
+  }
+  if (running.status().code() != StatusCode::kNotFound) return running.status();
+  const SupervisorOptions supervisor{
+      .program_directory = session.console().program_directory,
+      .workers = options.workers,
+      .port_base = options.port_base,
+      .trainer = options.trainer.empty()
+                     ? ""
+                     : AbsolutePath(options.trainer, session.console().working_directory)};
+  if (!options.detach) return RunInForeground(directory, supervisor, session);
+  ASSIGN_OR_RETURN(const auto record,
+                   StartInBackground(directory, supervisor, session.console().interruption));
+  PrintService(directory, record, session);
+  return ExitCode::kOk;
+}
+
+bool Confirmed(const std::string& question, bool yes, Session& session) {
+  if (yes) return true;
+  if (!session.console().in_is_terminal) return false;
+  session.console().err << question << " [y/N] " << std::flush;
+  std::string answer;
+  std::getline(session.console().in, answer);
+  return answer == "y" || answer == "yes";
+}
+
+void ForgetContext(const ServiceDirectory& directory, Session& session) {
+  const std::string path = ContextFilePath(session.console());
+  auto file = LoadContextFile(path);
+  if (!file.ok()) return;
+  std::erase_if(file->contexts,
+                [&](const auto& entry) { return entry.second.state_dir == directory.root(); });
+  if (!file->contexts.contains(file->current)) file->current.clear();
+  const Status status = SaveContextFile(path, *file);
+  if (!status.ok()) session.console().err << "warning: " << Message(status) << "\n";
+}
+
+Status Purge(const ServiceDirectory& directory, const DownOptions& options, Session& session) {
+  if (!FileExists(directory.root())) return OkStatus();
+  if (!directory.IsOurs()) {
+    return FailedPrecondition("{} was not made by 'gpctl up' and is left alone", directory.root());
+  }
+  const std::string question =
+      fmt::format("Delete {} with all runs and checkpoints?", directory.root());
+  if (!Confirmed(question, options.yes, session)) {
+    return FailedPrecondition("nothing was deleted in {}; --purge needs a 'y' or --yes",
+                              directory.root());
+  }
+  RETURN_IF_ERROR(RemoveTree(directory.root()));
+  ForgetContext(directory, session);
+  return OkStatus();
+}
+
+StatusOr<ExitCode> Down(const DownOptions& options, Session& session) {
+  const ServiceDirectory directory(session.StateDirectory());
+  RETURN_IF_ERROR(StopService(directory, kStopGrace));
+  if (options.purge) RETURN_IF_ERROR(Purge(directory, options, session));
+  if (session.json()) {
+    Json document = Document("LocalService");
+    document["state_dir"] = directory.root();
+    document["running"] = false;
+    document["purged"] = options.purge;
+    session.console().out << Pretty(document);
+  } else {
+    session.console().out << fmt::format(
+        "Nothing runs in {}{}.\n", directory.root(),
+        options.purge ? "; it was deleted" : ". Runs and checkpoints are kept");
+  }
+  return ExitCode::kOk;
+}
+
+void AddUp(CommandSet& commands) {
+  CLI::App& command =
+      commands.Add("up", kServiceGroup, "Start a coordinator and a worker on this machine");
+  auto options = std::make_shared<UpOptions>();
+  command
+      .add_option("--workers", options->workers,
+                  "slots, each can hold one rank of a run (default: one per core)")
+      ->check(CLI::Range(1, 4096));
+  command
+      .add_option("--port-base", options->port_base, "first of three ports (default: free ones)")
+      ->check(CLI::Range(1, 65533));
+  command.add_option("--trainer", options->trainer,
+                     "trainer program (default: the gp-trainer beside gp-worker)");
+  command.add_flag("-d,--detach", options->detach, "leave it in the background");
+  commands.Bind(command, [options](Session& session) { return Up(*options, session); });
+}
+
+void AddDown(CommandSet& commands) {
+  CLI::App& command = commands.Add("down", kServiceGroup, "Stop what 'gpctl up' started");
+  auto options = std::make_shared<DownOptions>();
+  command.add_flag("--purge", options->purge,
+                   "delete its state directory: runs, checkpoints, logs");
+  command.add_flag("-y,--yes", options->yes, "do not ask");
+  commands.Bind(command, [options](Session& session) { return Down(*options, session); });
+}
+
+}  // namespace
+
+void AddServiceCommands(CommandSet& commands) {
+  AddUp(commands);
+  AddDown(commands);
+}
+
+}  // namespace gp::gpctl

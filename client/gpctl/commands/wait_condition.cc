@@ -1,0 +1,74 @@
+#include "client/gpctl/commands/wait_condition.h"
+
+#include <cstdlib>
+
+#include "client/api/run_client.h"
+#include "client/gpctl/render/run_words.h"
+
+namespace gp::gpctl {
+namespace {
+
+using Kind = WaitCondition::Kind;
+
+std::optional<double> Number(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0') return std::nullopt;
+  return value;
+}
+
+std::optional<std::string> After(const std::string& text, const std::string& prefix) {
+  if (text.rfind(prefix, 0) != 0) return std::nullopt;
+  return text.substr(prefix.size());
+}
+
+std::optional<WaitCondition> ParseState(const std::string& name) {
+  const v1::RunState state = StateNamed(name);
+  if (state == v1::RUN_STATE_UNSPECIFIED) return std::nullopt;
+  return WaitCondition{.kind = Kind::kState, .state = state};
+}
+
+std::optional<WaitCondition> ParseBound(const std::string& text, const std::string& prefix,
+                                        Kind kind) {
+  const auto rest = After(text, prefix);
+  const auto value = rest ? Number(*rest) : std::nullopt;
+  if (!value) return std::nullopt;
+  return WaitCondition{.kind = kind, .step = static_cast<int64_t>(*value), .below = *value};
+}
+
+}  // namespace
+
+bool WaitCondition::MetBy(const v1::Run& run) const {
+  const v1::Progress& progress = run.progress();
+  switch (kind) {
+    case Kind::kFinished:
+      return client::IsTerminal(run.state());
+    case Kind::kState:
+      return run.state() == state;
+    case Kind::kStep:
+      return progress.step() >= step;
+    case Kind::kLoss:
+      return progress.step() > 0 && progress.loss() < below;
+    case Kind::kValidationLoss:
+      return progress.validation_step() > 0 && progress.validation_loss() < below;
+    case Kind::kCheckpoint:
+      return run.latest_checkpoint_step() >= 0;
+  }
+  return false;
+}
+
+StatusOr<WaitCondition> ParseWaitCondition(const std::string& text) {
+  if (text == "finished") return WaitCondition{};
+  if (text == "checkpoint") return WaitCondition{.kind = Kind::kCheckpoint};
+  if (const auto condition = ParseBound(text, "step=", Kind::kStep)) return *condition;
+  if (const auto condition = ParseBound(text, "loss<", Kind::kLoss)) return *condition;
+  if (const auto condition = ParseBound(text, "val_loss<", Kind::kValidationLoss))
+    return *condition;
+  if (const auto condition = ParseState(After(text, "state=").value_or(text))) return *condition;
+  return InvalidArgument(
+      "--for {}: expected finished, checkpoint, state=NAME, step=N, loss<X or val_loss<X (see "
+      "'gpctl help states')",
+      text);
+}
+
+}  // namespace gp::gpctl

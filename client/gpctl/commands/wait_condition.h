@@ -1,0 +1,27 @@
+// WaitCondition: what `gpctl wait RUN --for C` waits for. A value. Thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "gp/v1/run.pb.h"
+
+namespace gp::gpctl {
+
+struct WaitCondition {
+  enum class Kind { kFinished, kState, kStep, kLoss, kValidationLoss, kCheckpoint };
+
+  Kind kind = Kind::kFinished;
+  v1::RunState state = v1::RUN_STATE_UNSPECIFIED;
+  int64_t step = 0;
+  double below = 0;
+
+  bool MetBy(const v1::Run& run) const;
+};
+
+// "finished", "checkpoint", "state=running" (or just "running"), "step=1000", "loss<2.5",
+// "val_loss<1.9". InvalidArgument lists the forms.
+StatusOr<WaitCondition> ParseWaitCondition(const std::string& text);
+
+}  // namespace gp::gpctl

@@ -1,0 +1,79 @@
+#include "client/gpctl/console.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+namespace gp::gpctl {
+namespace {
+
+std::map<std::string, std::string> ReadEnvironment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos)
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+int TerminalWidth() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+std::string OwnDirectory() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "." : path.parent_path().string();
+}
+
+std::string WorkingDirectory() {
+  std::error_code error;
+  const auto path = std::filesystem::current_path(error);
+  return error ? "/" : path.string();
+}
+
+}  // namespace
+
+std::string Console::Variable(const std::string& name) const {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+bool Console::Utf8() const {
+  std::string locale;
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    locale = Variable(name);
+    if (!locale.empty()) break;
+  }
+  std::transform(locale.begin(), locale.end(), locale.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+}
+
+bool Console::Animated() const {
+  return out_is_terminal && Variable("TERM") != "dumb" && Variable("NO_COLOR").empty() &&
+         Variable("GPCTL_NO_COLOR").empty();
+}
+
+Console SystemConsole(client::Interruption& interruption) {
+  return Console{.in = std::cin,
+                 .out = std::cout,
+                 .err = std::cerr,
+                 .interruption = interruption,
+                 .clock = SystemClock(),
+                 .environment = ReadEnvironment(),
+                 .program_directory = OwnDirectory(),
+                 .working_directory = WorkingDirectory(),
+                 .in_is_terminal = isatty(STDIN_FILENO) == 1,
+                 .out_is_terminal = isatty(STDOUT_FILENO) == 1,
+                 .width = TerminalWidth()};
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,41 @@
+// Console: everything gpctl reads, writes and learns from its surroundings, handed in by main or by
+// a test. Owned by the caller of RunGpctl; used by its thread alone.
+#pragma once
+
+#include <istream>
+#include <map>
+#include <ostream>
+#include <string>
+
+#include "base/clock.h"
+#include "client/api/interruption.h"
+
+namespace gp::gpctl {
+
+struct Console {
+  std::istream& in;
+  std::ostream& out;                   // results
+  std::ostream& err;                   // messages
+  client::Interruption& interruption;  // Ctrl-C and SIGTERM
+  Clock& clock;
+
+  std::map<std::string, std::string> environment;
+  std::string program_directory;  // where the other gp programs are
+  std::string working_directory;
+
+  bool in_is_terminal = false;
+  bool out_is_terminal = false;
+  int width = 80;  // of the terminal, columns
+
+  // The value of an environment variable; "" when it is not set.
+  std::string Variable(const std::string& name) const;
+  // The locale in force can show block characters and accents.
+  bool Utf8() const;
+  // Screens may be redrawn in place.
+  bool Animated() const;
+};
+
+// The console of this process.
+Console SystemConsole(client::Interruption& interruption);
+
+}  // namespace gp::gpctl

@@ -1,0 +1,14 @@
+// How gpctl shows an error: one clear text on stderr, or a JSON document with -o json. Pure;
+// thread-safe.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "client/gpctl/exit_code.h"
+
+namespace gp::gpctl {
+
+std::string ErrorText(const Status& status, ExitCode code, bool json);
+
+}  // namespace gp::gpctl

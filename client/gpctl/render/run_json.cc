@@ -1,0 +1,165 @@
+#include "client/gpctl/render/run_json.h"
+
+#include <cmath>
+
+#include "client/gpctl/render/run_words.h"
+#include "client/gpctl/terminal/number_text.h"
+
+namespace gp::gpctl {
+namespace {
+
+void PutTime(Json& json, const char* key, bool present, const google::protobuf::Timestamp& time) {
+  if (present) json[key] = DateTimeText(time.seconds());
+}
+
+Json PlacementFields(const v1::Run& run) {
+  Json ranks = Json::array();
+  for (const v1::RankPlacement& rank : run.placement()) {
+    ranks.push_back({{"rank", rank.rank()},
+                     {"node_id", rank.node_id()},
+                     {"node", rank.node_name()},
+                     {"slot", rank.slot_id()}});
+  }
+  return ranks;
+}
+
+Json ProgressFields(const v1::Progress& progress) {
+  Json json = {{"step", progress.step()},
+               {"target_steps", progress.target_steps()},
+               {"tokens", progress.tokens()},
+               {"target_tokens", progress.target_tokens()}};
+  if (progress.step() > 0) {
+    json["loss"] = progress.loss();
+    json["lr"] = progress.learning_rate();
+    json["grad_norm"] = progress.gradient_norm();
+    json["tokens_per_second"] = progress.tokens_per_second();
+    json["mfu"] = progress.mfu();
+    json["step_seconds"] = progress.step_seconds();
+  }
+  if (progress.validation_step() > 0) {
+    json["val_loss"] = progress.validation_loss();
+    json["val_step"] = progress.validation_step();
+  }
+  return json;
+}
+
+Json PhaseFields(const v1::PhaseSeconds& phases) {
+  return {{"data_wait", phases.data_wait()}, {"forward", phases.forward()},
+          {"backward", phases.backward()},   {"allreduce_exposed", phases.allreduce_exposed()},
+          {"optimizer", phases.optimizer()}, {"other", phases.other()}};
+}
+
+void PutText(Json& json, const char* key, const std::string& text) {
+  if (!text.empty()) json[key] = text;
+}
+
+}  // namespace
+
+Json Document(const std::string& kind) { return {{"apiVersion", "gp/v1"}, {"kind", kind}}; }
+
+Json With(const std::string& kind, const Json& fields) {
+  Json json = Document(kind);
+  json.update(fields);
+  return json;
+}
+
+Json RunFields(const v1::Run& run) {
+  Json json = {{"run_id", run.run_id()},
+               {"name", run.name()},
+               {"namespace", run.namespace_()},
+               {"priority", run.priority()},
+               {"state", StateName(run.state())},
+               {"reason", run.reason()},
+               {"epoch", run.epoch()},
+               {"failures", run.failures()},
+               {"workers", run.workers()},
+               {"progress", ProgressFields(run.progress())},
+               {"placement", PlacementFields(run)}};
+  PutTime(json, "submitted_at", run.has_submitted_at(), run.submitted_at());
+  PutTime(json, "started_at", run.has_started_at(), run.started_at());
+  PutTime(json, "finished_at", run.has_finished_at(), run.finished_at());
+  if (run.latest_checkpoint_step() >= 0)
+    json["latest_checkpoint_step"] = run.latest_checkpoint_step();
+  if (run.best_checkpoint_step() >= 0) json["best_checkpoint_step"] = run.best_checkpoint_step();
+  for (const auto& [key, value] : run.labels()) json["labels"][key] = value;
+  PutText(json, "run_directory", run.run_directory());
+  PutText(json, "request_id", run.request_id());
+  PutText(json, "source", run.source());
+  PutText(json, "resolved", run.resolved());
+  return json;
+}
+
+Json CheckpointFields(const v1::Checkpoint& checkpoint) {
+  Json json = {{"run_id", checkpoint.run_id()},
+               {"step", checkpoint.step()},
+               {"epoch", checkpoint.epoch()},
+               {"directory", checkpoint.directory()},
+               {"manifest_digest", checkpoint.manifest_digest()},
+               {"size_bytes", checkpoint.size_bytes()},
+               {"latest", checkpoint.latest()},
+               {"best", checkpoint.best()}};
+  if (checkpoint.has_validation_loss()) json["val_loss"] = checkpoint.validation_loss();
+  PutTime(json, "sealed_at", checkpoint.has_sealed_at(), checkpoint.sealed_at());
+  return json;
+}
+
+Json EventFields(const v1::RunEvent& event) {
+  Json json = {{"sequence", event.sequence()},
+               {"at", DateTimeText(event.at().seconds())},
+               {"state", StateName(event.state())},
+               {"event", event.kind()},
+               {"actor", event.actor()},
+               {"reason", event.reason()},
+               {"epoch", event.epoch()}};
+  PutText(json, "request_id", event.request_id());
+  return json;
+}
+
+Json LogLineFields(const v1::LogLine& line) {
+  return {{"sequence", line.sequence()},
+          {"at", DateTimeText(line.at().seconds())},
+          {"rank", line.rank()},
+          {"epoch", line.epoch()},
+          {"text", line.text()}};
+}
+
+Json MetricFields(const v1::MetricPoint& point) {
+  Json json = {{"step", point.step()},
+               {"tokens", point.tokens()},
+               {"loss", point.loss()},
+               {"lr", point.learning_rate()},
+               {"grad_norm", point.gradient_norm()},
+               {"tokens_per_second", point.tokens_per_second()},
+               {"mfu", point.mfu()},
+               {"step_seconds", point.step_seconds()}};
+  if (point.has_validation_loss()) json["val_loss"] = point.validation_loss();
+  json["epoch"] = point.epoch();
+  if (point.skipped()) json["skipped"] = true;
+  if (point.has_phases()) json["phases"] = PhaseFields(point.phases());
+  PutTime(json, "at", point.has_at(), point.at());
+  return json;
+}
+
+Json NodeFields(const v1::Node& node) {
+  Json slots = Json::array();
+  for (const v1::Slot& slot : node.slots()) {
+    Json fields = {{"slot", slot.slot_id()}, {"device", slot.device()}};
+    PutText(fields, "run_id", slot.run_id());
+    slots.push_back(std::move(fields));
+  }
+  return {{"node_id", node.node_id()},
+          {"name", node.name()},
+          {"connected", node.connected()},
+          {"version", node.version()},
+          {"slots", std::move(slots)}};
+}
+
+std::string OneLine(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string Pretty(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace gp::gpctl

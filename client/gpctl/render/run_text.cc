@@ -1,0 +1,211 @@
+#include "client/gpctl/render/run_text.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "client/api/run_client.h"
+#include "client/gpctl/render/run_words.h"
+#include "client/gpctl/terminal/display_text.h"
+#include "client/gpctl/terminal/number_text.h"
+#include "client/gpctl/terminal/table.h"
+
+namespace gp::gpctl {
+namespace {
+
+std::string StepOfTarget(const v1::Progress& progress) {
+  if (progress.target_steps() <= 0) return WithThousands(progress.step());
+  return WithThousands(progress.step()) + "/" + WithThousands(progress.target_steps());
+}
+
+std::string EtaText(const v1::Run& run) {
+  if (run.state() != v1::RUN_STATE_RUNNING) return "-";
+  return DurationText(RemainingSeconds(run.progress()));
+}
+
+// A healthy run needs no explanation in a table.
+std::string StateCell(const v1::Run& run) {
+  const bool plain = run.state() == v1::RUN_STATE_RUNNING || run.state() == v1::RUN_STATE_SUCCEEDED;
+  return plain || run.reason().empty() ? StateName(run.state())
+                                       : StateName(run.state()) + ": " + run.reason();
+}
+
+std::string PlacementText(const v1::Run& run) {
+  if (run.placement().empty()) return "";
+  std::set<std::string> nodes;
+  for (const v1::RankPlacement& rank : run.placement()) nodes.insert(rank.node_name());
+  std::string names;
+  for (const std::string& node : nodes) names += (names.empty() ? "" : ", ") + node;
+  return fmt::format("{} rank{} on {}", run.placement_size(), run.placement_size() == 1 ? "" : "s",
+                     names);
+}
+
+std::string Field(const std::string& name, const std::string& value) {
+  return value.empty() ? "" : fmt::format("  {:<12}{}\n", name, value);
+}
+
+std::string ProgressText(const v1::Run& run) {
+  const v1::Progress& progress = run.progress();
+  if (progress.target_steps() <= 0 && progress.step() == 0) return "";
+  std::string text = fmt::format("step {}", StepOfTarget(progress));
+  if (progress.target_steps() > 0) {
+    text += fmt::format(" ({})",
+                        Percent(static_cast<double>(progress.step()) / progress.target_steps()));
+  }
+  if (progress.tokens() > 0) text += fmt::format(", {} tokens", CompactCount(progress.tokens()));
+  if (run.state() == v1::RUN_STATE_RUNNING) text += fmt::format(", ETA {}", EtaText(run));
+  return text;
+}
+
+std::string LossText(const v1::Progress& progress) {
+  if (progress.step() == 0) return "";
+  std::string text = "train " + Loss(progress.loss());
+  if (progress.validation_step() > 0) {
+    text += fmt::format(", validation {} at step {}", Loss(progress.validation_loss()),
+                        WithThousands(progress.validation_step()));
+  }
+  return text;
+}
+
+std::string SpeedText(const v1::Progress& progress) {
+  if (progress.step() == 0) return "";
+  std::string text =
+      fmt::format("{} tok/s, {:.0f} ms a step", CompactCount(progress.tokens_per_second()),
+                  1000 * progress.step_seconds());
+  if (progress.mfu() > 0) text += fmt::format(", MFU {}", Percent(progress.mfu()));
+  return text;
+}
+
+std::string CheckpointText(const v1::Run& run) {
+  if (run.latest_checkpoint_step() < 0) return "";
+  std::string text = fmt::format("step {}", WithThousands(run.latest_checkpoint_step()));
+  if (run.best_checkpoint_step() >= 0) {
+    text += fmt::format(", best at step {}", WithThousands(run.best_checkpoint_step()));
+  }
+  return text;
+}
+
+std::string NextCommand(const v1::Run& run) {
+  switch (run.state()) {
+    case v1::RUN_STATE_SUCCEEDED:
+      return fmt::format("gpctl sample {}", run.name());
+    case v1::RUN_STATE_FAILED:
+      return fmt::format("gpctl logs {} --tail 50", run.name());
+    case v1::RUN_STATE_CANCELLED:
+      return run.latest_checkpoint_step() >= 0 ? fmt::format("gpctl ckpt list {}", run.name()) : "";
+    case v1::RUN_STATE_QUEUED:
+      return fmt::format("gpctl why {}", run.name());
+    default:
+      return fmt::format("gpctl watch {}", run.name());
+  }
+}
+
+std::string RestartText(const v1::Run& run) {
+  if (run.failures() == 0) return "";
+  return fmt::format("{} after a failure, epoch {}", run.failures(), run.epoch());
+}
+
+}  // namespace
+
+std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextStyle& style) {
+  Table table({{"NAME"},
+               {"ID"},
+               {"AGE", Align::kRight},
+               {"STEP", Align::kRight},
+               {"LOSS", Align::kRight},
+               {"VAL", Align::kRight},
+               {"TOK/S", Align::kRight},
+               {"ETA", Align::kRight},
+               {"STATE"}});
+  for (const v1::Run& run : runs) {
+    const v1::Progress& progress = run.progress();
+    const bool stepped = progress.step() > 0;
+    table.AddRow({run.name(), run.run_id(), DurationText(now - Seconds(run.submitted_at())),
+                  stepped ? StepOfTarget(progress) : "-", stepped ? Loss(progress.loss()) : "-",
+                  progress.validation_step() > 0 ? Loss(progress.validation_loss()) : "-",
+                  stepped ? CompactCount(progress.tokens_per_second()) : "-", EtaText(run),
+                  OneSafeLine(StateCell(run), style.utf8)});
+  }
+  return table.Render(style.width, style.utf8);
+}
+
+std::string RunDetails(const v1::Run& run, const std::vector<v1::RunEvent>& newest_events,
+                       double now, const TextStyle& style) {
+  std::string state = StateName(run.state());
+  for (char& c : state) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  std::string out = fmt::format("{}  {}  {}  {}\n", run.name(), run.run_id(), state,
+                                DurationText(ElapsedSeconds(run, now)));
+  out += Field("reason", OneSafeLine(run.reason(), style.utf8));
+  out += Field("progress", ProgressText(run));
+  out += Field("loss", LossText(run.progress()));
+  out += Field("speed", SpeedText(run.progress()));
+  out += Field("placement", PlacementText(run));
+  out += Field("checkpoint", CheckpointText(run));
+  out += Field("restarts", RestartText(run));
+  out += Field("directory", run.run_directory());
+  if (!newest_events.empty()) out += "  events\n";
+  for (const v1::RunEvent& event : newest_events) out += "    " + EventText(event, style) + "\n";
+  const std::string next = NextCommand(run);
+  return next.empty() ? out : out + Field("next", next);
+}
+
+std::string EventText(const v1::RunEvent& event, const TextStyle& style) {
+  std::string text =
+      fmt::format("{}  {:<13} {:<16} {}", DateTimeText(event.at().seconds()),
+                  StateName(event.state()), event.kind(), OneSafeLine(event.reason(), style.utf8));
+  if (!event.actor().empty()) text += fmt::format("  ({})", OneSafeLine(event.actor(), style.utf8));
+  return text;
+}
+
+std::string LogLineText(const v1::LogLine& line, bool with_rank, const TextStyle& style) {
+  const std::string text = OneSafeLine(line.text(), style.utf8);
+  if (!with_rank) return text;
+  return (line.rank() < 0 ? "service " : fmt::format("rank {} ", line.rank())) + text;
+}
+
+std::string CheckpointTable(const std::vector<v1::Checkpoint>& checkpoints, double now,
+                            const TextStyle& style) {
+  Table table({{"STEP", Align::kRight},
+               {"VAL", Align::kRight},
+               {"SIZE", Align::kRight},
+               {"SEALED"},
+               {""},
+               {"DIRECTORY"}});
+  for (const v1::Checkpoint& checkpoint : checkpoints) {
+    std::string marks = checkpoint.latest() ? "latest" : "";
+    if (checkpoint.best()) marks += marks.empty() ? "best" : ", best";
+    table.AddRow({WithThousands(checkpoint.step()),
+                  checkpoint.has_validation_loss() ? Loss(checkpoint.validation_loss()) : "-",
+                  Bytes(checkpoint.size_bytes()), AgoText(now - Seconds(checkpoint.sealed_at())),
+                  marks, checkpoint.directory()});
+  }
+  return table.Render(0, style.utf8);  // a cut path would be of no use
+}
+
+std::string CheckpointDetails(const v1::Checkpoint& checkpoint, double now) {
+  std::string out = fmt::format("checkpoint of run {} at step {}\n", checkpoint.run_id(),
+                                WithThousands(checkpoint.step()));
+  if (checkpoint.has_validation_loss())
+    out += Field("validation", Loss(checkpoint.validation_loss()));
+  out += Field("size", Bytes(checkpoint.size_bytes()));
+  out += Field("sealed", fmt::format("{} ({})", DateTimeText(checkpoint.sealed_at().seconds()),
+                                     AgoText(now - Seconds(checkpoint.sealed_at()))));
+  out += Field("epoch", fmt::format("{}", checkpoint.epoch()));
+  out += Field("manifest", "sha256 " + checkpoint.manifest_digest());
+  return out + Field("directory", checkpoint.directory());
+}
+
+std::string StepLine(const v1::MetricPoint& point, int64_t target_steps) {
+  std::string out = target_steps > 0 ? fmt::format("step {}/{}", point.step(), target_steps)
+                                     : fmt::format("step {}", point.step());
+  out += fmt::format(" | loss {}", Loss(point.loss()));
+  if (point.has_validation_loss()) out += fmt::format(" | val {}", Loss(point.validation_loss()));
+  out += fmt::format(" | norm {:.2f} | lr {} | {:.0f} ms", point.gradient_norm(),
+                     LearningRate(point.learning_rate()), 1000 * point.step_seconds());
+  if (point.mfu() > 0) out += fmt::format(" | {} mfu", Percent(point.mfu()));
+  out += fmt::format(" | {} tok/s", CompactCount(point.tokens_per_second()));
+  if (point.skipped()) out += " | update skipped: not finite";
+  return out;
+}
+
+}  // namespace gp::gpctl

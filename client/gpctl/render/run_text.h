@@ -1,0 +1,35 @@
+// Runs, events, log lines and checkpoints as text for people. Pure functions; thread-safe. `now` is
+// seconds since 1970.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gp/v1/run.pb.h"
+
+namespace gp::gpctl {
+
+struct TextStyle {
+  int width = 0;  // columns; 0: no limit
+  bool utf8 = true;
+};
+
+std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextStyle& style);
+
+// State, reason, progress, placement, newest numbers, newest events, and what to type next.
+std::string RunDetails(const v1::Run& run, const std::vector<v1::RunEvent>& newest_events,
+                       double now, const TextStyle& style);
+
+std::string EventText(const v1::RunEvent& event, const TextStyle& style);
+std::string LogLineText(const v1::LogLine& line, bool with_rank, const TextStyle& style);
+
+std::string CheckpointTable(const std::vector<v1::Checkpoint>& checkpoints, double now,
+                            const TextStyle& style);
+std::string CheckpointDetails(const v1::Checkpoint& checkpoint, double now);
+
+// One line a step, in the style of llm.c:
+// step 7362/19073 | loss 3.2714 | val 3.2958 | norm 0.31 | lr 4.93e-04 | 323 ms | 55.6% mfu | 1.62M
+// tok/s
+std::string StepLine(const v1::MetricPoint& point, int64_t target_steps);
+
+}  // namespace gp::gpctl

@@ -1,0 +1,27 @@
+// The words for a run's state and times. Pure functions; thread-safe.
+#pragma once
+
+#include <google/protobuf/timestamp.pb.h>
+
+#include <string>
+
+#include "gp/v1/run.pb.h"
+
+namespace gp::gpctl {
+
+// "running" of RUN_STATE_RUNNING.
+std::string StateName(v1::RunState state);
+// RUN_STATE_UNSPECIFIED for a word that is none.
+v1::RunState StateNamed(const std::string& name);
+
+// Seconds since 1970; 0 for a time that was never set.
+double Seconds(const google::protobuf::Timestamp& time);
+
+// How long the run has been going, or was: from its start (its submission when it never started) to
+// its end or `now`.
+double ElapsedSeconds(const v1::Run& run, double now);
+
+// Seconds until the last step at the present speed; negative when unknown.
+double RemainingSeconds(const v1::Progress& progress);
+
+}  // namespace gp::gpctl

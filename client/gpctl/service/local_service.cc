@@ -1,0 +1,91 @@
+#include "client/gpctl/service/local_service.h"
+
+namespace gp::gpctl {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kPoll{50};
+
+std::vector<std::string> SupervisorArguments(const ServiceDirectory& directory,
+                                             const SupervisorOptions& options) {
+  std::vector<std::string> arguments = {"up", "--state-dir", directory.root()};
+  const auto add = [&arguments](const std::string& flag, const std::string& value) {
+    arguments.push_back(flag);
+    arguments.push_back(value);
+  };
+  if (options.workers > 0) add("--workers", fmt::format("{}", options.workers));
+  if (options.port_base > 0) add("--port-base", fmt::format("{}", options.port_base));
+  if (!options.trainer.empty()) add("--trainer", options.trainer);
+  return arguments;
+}
+
+// What the supervisor process wrote last, without the word that the error gets again.
+std::string LastWords(const std::string& path, size_t from) {
+  const auto text = ReadFile(path);
+  std::string words = text.ok() && text->size() > from ? text->substr(from) : "";
+  const size_t error = words.find("error: ");
+  if (error != std::string::npos) words.erase(0, error + 7);
+  while (!words.empty() && words.back() == '\n') words.pop_back();
+  return words.empty() ? "the supervisor ended without a word" : words;
+}
+
+}  // namespace
+
+StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
+                                           client::Interruption& interruption) {
+  const auto deadline = steady_clock::now() + SupervisorOptions().start_timeout;
+  while (true) {
+    ASSIGN_OR_RETURN(const ServiceRecord record, directory.Load());
+    if (!IsAlive(record.supervisor)) return NotFound("no service runs in {}", directory.root());
+    if (record.ready) return record;
+    if (steady_clock::now() >= deadline) {
+      return DeadlineExceeded("the service in {} is starting and does not get ready; its logs: {}",
+                              directory.root(), directory.Path("logs"));
+    }
+    if (interruption.WaitFor(kPoll)) return Cancelled("interrupted");
+  }
+}
+
+StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
+                                          const SupervisorOptions& options,
+                                          client::Interruption& interruption) {
+  const std::string log = directory.Log("supervisor");
+  const size_t log_size = FileSize(log).value_or(0);
+  ASSIGN_OR_RETURN(const ProcessIdentity supervisor,
+                   SpawnDetached({.program = JoinPath(options.program_directory, "gpctl"),
+                                  .arguments = SupervisorArguments(directory, options),
+                                  .log_path = log}));
+  // It bounds its own start; this bound is for a supervisor that hangs.
+  const auto deadline = steady_clock::now() + 4 * options.start_timeout;
+  while (steady_clock::now() < deadline) {
+    const auto record = directory.Load();
+    if (record.ok() && record->supervisor.pid == supervisor.pid && record->ready) return record;
+    ReapChildren();
+    if (!IsAlive(supervisor)) return Unavailable("{}", LastWords(log, log_size));
+    if (interruption.WaitFor(kPoll)) {
+      RETURN_IF_ERROR(StopProcess(supervisor, options.start_timeout));
+      return Cancelled("interrupted; nothing was left running");
+    }
+  }
+  return DeadlineExceeded("the supervisor (pid {}) does not get ready; its log: {}", supervisor.pid,
+                          log);
+}
+
+Status StopService(const ServiceDirectory& directory, std::chrono::milliseconds grace) {
+  const auto record = directory.Load();
+  if (record.status().code() == StatusCode::kNotFound) return OkStatus();
+  RETURN_IF_ERROR(record.status());
+  RETURN_IF_ERROR(StopProcess(record->supervisor, 3 * grace));
+  // The supervisor has stopped these, unless it was killed itself.
+  const auto left = directory.Load();
+  RETURN_IF_ERROR(left.status());
+  RETURN_IF_ERROR(StopProcess(left->worker, grace));
+  RETURN_IF_ERROR(StopProcess(left->coordinator, grace));
+  ServiceRecord stopped = *left;
+  stopped.supervisor = stopped.coordinator = stopped.worker = {};
+  stopped.ready = false;
+  return directory.Save(stopped);
+}
+
+}  // namespace gp::gpctl

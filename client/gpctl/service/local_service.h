@@ -1,0 +1,30 @@
+// The local service as commands see it: bring one up in the background, find the one that runs,
+// take it down. Functions over one state directory; used by gpctl's main thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "base/status.h"
+#include "client/api/interruption.h"
+#include "client/gpctl/service/service_directory.h"
+#include "client/gpctl/service/supervisor.h"
+
+namespace gp::gpctl {
+
+// The record of the service that is supervised in `directory` now; waits while it is still
+// starting. NotFound when none is.
+StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
+                                           client::Interruption& interruption);
+
+// Leaves a supervisor process of gpctl itself in the background, with both daemons. AlreadyExists
+// when one runs there.
+StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
+                                          const SupervisorOptions& options,
+                                          client::Interruption& interruption);
+
+// Stops the supervisor and whatever it left, by recorded identity. OK when nothing runs.
+Status StopService(const ServiceDirectory& directory, std::chrono::milliseconds grace);
+
+}  // namespace gp::gpctl

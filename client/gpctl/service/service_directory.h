@@ -1,0 +1,58 @@
+// ServiceDirectory: the state directory of 'gpctl up': its paths and the record of what runs there.
+// A value over files; one supervisor at a time writes, held apart by the lock.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "client/gpctl/service/process.h"
+
+namespace gp::gpctl {
+
+// What runs in a state directory, in <state dir>/service.json. Processes that do not run have pid
+// 0.
+struct ServiceRecord {
+  ProcessIdentity supervisor;
+  ProcessIdentity coordinator;
+  ProcessIdentity worker;
+  std::string address;              // of the coordinator, HOST:PORT
+  std::string coordinator_metrics;  // HOST:PORT
+  std::string worker_metrics;
+  int workers = 0;     // slots
+  bool ready = false;  // the worker has registered
+};
+
+class ServiceDirectory {
+ public:
+  explicit ServiceDirectory(std::string root) : root_(std::move(root)) {}
+
+  const std::string& root() const { return root_; }
+  std::string Path(const std::string& name) const { return JoinPath(root_, name); }
+  std::string CoordinatorState() const { return Path("coordinator"); }
+  std::string WorkerState() const { return Path("worker"); }
+  std::string Storage() const { return Path("storage"); }
+  std::string Log(const std::string& program) const { return Path("logs/" + program + ".log"); }
+  std::string AddressFile(const std::string& program) const { return Path(program + ".address"); }
+
+  // Makes the directories. ResourceExhausted or PermissionDenied name the one that could not be
+  // made.
+  Status Create() const;
+
+  // NotFound when nothing was ever started here.
+  StatusOr<ServiceRecord> Load() const;
+  Status Save(const ServiceRecord& record) const;
+
+  // Held by the supervisor while it lives; the kernel lets go of it with the process. AlreadyExists
+  // when another holds it.
+  StatusOr<FileDescriptor> Lock() const;
+
+  // Whether this is a directory that gpctl made, so that it may be removed.
+  bool IsOurs() const;
+
+ private:
+  std::string root_;
+};
+
+}  // namespace gp::gpctl

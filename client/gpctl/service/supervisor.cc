@@ -1,0 +1,229 @@
+#include "client/gpctl/service/supervisor.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "client/api/run_client.h"
+#include "rpc/listen_address.h"
+
+namespace gp::gpctl {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kPoll{50};
+// A daemon that ran this long had not failed at its start.
+constexpr std::chrono::seconds kHealthy{10};
+
+struct AddressFile {
+  std::string address;
+  std::string metrics;
+  int pid = 0;
+};
+
+StatusOr<AddressFile> ReadAddressFile(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, 1 << 16));
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object())
+    return DataLoss("{} is not the address file that a gp program writes", path);
+  return AddressFile{json.value("address", ""), json.value("metrics", ""), json.value("pid", 0)};
+}
+
+// The last lines of a log: what a program said before it ended.
+std::string LastWords(const std::string& path) {
+  constexpr size_t kBytes = 600;
+  const StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok() || text->empty()) return "it wrote nothing";
+  const std::string tail = text->size() > kBytes ? text->substr(text->size() - kBytes) : *text;
+  const size_t line = text->size() > kBytes ? tail.find('\n') : std::string::npos;
+  return line == std::string::npos ? tail : tail.substr(line + 1);
+}
+
+}  // namespace
+
+Supervisor::Supervisor(ServiceDirectory directory, SupervisorOptions options,
+                       client::Interruption& interruption,
+                       std::function<void(const std::string&)> tell)
+    : directory_(std::move(directory)),
+      options_(std::move(options)),
+      interruption_(interruption),
+      tell_(std::move(tell)) {
+  coordinator_.name = "coordinator";
+  coordinator_.program = JoinPath(options_.program_directory, "gp-coordinator");
+  worker_.name = "worker";
+  worker_.program = JoinPath(options_.program_directory, "gp-worker");
+}
+
+Status Supervisor::Start() {
+  if (const auto previous = directory_.Load(); previous.ok()) record_ = *previous;
+  coordinator_.process = record_.coordinator;
+  worker_.process = record_.worker;
+  record_.workers = options_.workers;
+  record_.ready = false;
+  ASSIGN_OR_RETURN(record_.supervisor, IdentifyProcess(getpid()));
+  const Status status = StartBoth();
+  if (!status.ok()) Stop();
+  return status;
+}
+
+Status Supervisor::StartBoth() {
+  Adopt(coordinator_);
+  if (!IsAlive(coordinator_.process)) RETURN_IF_ERROR(StartDaemon(coordinator_));
+  RETURN_IF_ERROR(AwaitAddress(coordinator_));
+  RememberPorts();
+  Adopt(worker_);
+  if (!IsAlive(worker_.process)) RETURN_IF_ERROR(StartDaemon(worker_));
+  RETURN_IF_ERROR(AwaitAddress(worker_));
+  RememberPorts();
+  RETURN_IF_ERROR(AwaitNode());
+  record_.ready = true;
+  return Save();
+}
+
+// A supervisor that died right after it had started a daemon could not record it; the daemon's
+// address file tells its number.
+void Supervisor::Adopt(Daemon& daemon) {
+  if (IsAlive(daemon.process)) return;
+  const auto file = ReadAddressFile(directory_.AddressFile(daemon.name));
+  if (!file.ok()) return;
+  const auto process = IdentifyProcess(file->pid);
+  if (process.ok() && process->program == daemon.program) daemon.process = *process;
+}
+
+std::string Supervisor::ListenAddress(const std::string& previous, int offset) const {
+  if (options_.port_base > 0) return fmt::format("127.0.0.1:{}", options_.port_base + offset);
+  const auto address = rpc::ParseListenAddress(previous);
+  return address.ok() && rpc::CheckBindable(*address).ok() ? previous : "127.0.0.1:0";
+}
+
+std::vector<std::string> Supervisor::Arguments(const Daemon& daemon) const {
+  std::vector<std::string> arguments = {"--storage-root", directory_.Storage(), "--address-file",
+                                        directory_.AddressFile(daemon.name)};
+  const auto add = [&arguments](const std::string& flag, const std::string& value) {
+    arguments.push_back(flag);
+    arguments.push_back(value);
+  };
+  if (&daemon == &coordinator_) {
+    add("--state-dir", directory_.CoordinatorState());
+    add("--listen", ListenAddress(record_.address, 0));
+    add("--metrics-listen", ListenAddress(record_.coordinator_metrics, 1));
+    return arguments;
+  }
+  add("--coordinator", record_.address);
+  add("--state-dir", directory_.WorkerState());
+  add("--metrics-listen", ListenAddress(record_.worker_metrics, 2));
+  if (options_.workers > 0) add("--slots", fmt::format("{}", options_.workers));
+  if (!options_.trainer.empty()) add("--trainer", options_.trainer);
+  return arguments;
+}
+
+Status Supervisor::StartDaemon(Daemon& daemon) {
+  RETURN_IF_ERROR(RemoveTree(directory_.AddressFile(daemon.name)));
+  ASSIGN_OR_RETURN(daemon.process, SpawnDetached({.program = daemon.program,
+                                                  .arguments = Arguments(daemon),
+                                                  .log_path = directory_.Log(daemon.name)}));
+  daemon.started = steady_clock::now();
+  (&daemon == &coordinator_ ? record_.coordinator : record_.worker) = daemon.process;
+  return Save();
+}
+
+Status Supervisor::DiedAtStart(const Daemon& daemon) const {
+  return Unavailable("gp-{} ended at its start:\n{}\nIts log: {}", daemon.name,
+                     LastWords(directory_.Log(daemon.name)), directory_.Log(daemon.name));
+}
+
+// A daemon writes its address file when it serves (the agent: when it has registered).
+Status Supervisor::AwaitAddress(Daemon& daemon) {
+  const auto deadline = steady_clock::now() + options_.start_timeout;
+  while (steady_clock::now() < deadline) {
+    const auto file = ReadAddressFile(directory_.AddressFile(daemon.name));
+    if (file.ok() && file->pid == daemon.process.pid) {
+      daemon.address = file->address;
+      daemon.metrics = file->metrics;
+      return OkStatus();
+    }
+    ReapChildren();
+    if (!IsAlive(daemon.process)) return DiedAtStart(daemon);
+    if (interruption_.WaitFor(kPoll)) return Cancelled("interrupted");
+  }
+  return DeadlineExceeded("gp-{} runs but is not ready after {} s; its log: {}", daemon.name,
+                          options_.start_timeout.count() / 1000, directory_.Log(daemon.name));
+}
+
+Status Supervisor::AwaitNode() {
+  client::RunClient client({.address = record_.address, .timeout = options_.start_timeout},
+                           interruption_);
+  const auto deadline = steady_clock::now() + options_.start_timeout;
+  while (steady_clock::now() < deadline) {
+    ASSIGN_OR_RETURN(const v1::NodesResponse response, client.Nodes());
+    for (const v1::Node& node : response.nodes()) {
+      if (!node.connected() || node.slots().empty()) continue;
+      record_.workers = node.slots_size();
+      return OkStatus();
+    }
+    if (interruption_.WaitFor(kPoll)) return Cancelled("interrupted");
+  }
+  return DeadlineExceeded("gp-worker dialled {} but the coordinator does not list it; its log: {}",
+                          record_.address, directory_.Log(worker_.name));
+}
+
+void Supervisor::RememberPorts() {
+  record_.address = coordinator_.address;
+  record_.coordinator_metrics = coordinator_.metrics;
+  if (!worker_.metrics.empty()) record_.worker_metrics = worker_.metrics;
+}
+
+Status Supervisor::Save() {
+  record_.coordinator = coordinator_.process;
+  record_.worker = worker_.process;
+  return directory_.Save(record_);
+}
+
+void Supervisor::Run() {
+  while (!interruption_.WaitFor(kPoll)) {
+    ReapChildren();
+    Revive(coordinator_);
+    Revive(worker_);
+  }
+  Stop();
+}
+
+void Supervisor::Revive(Daemon& daemon) {
+  const auto now = steady_clock::now();
+  if (IsAlive(daemon.process)) {
+    if (now - daemon.started > kHealthy) daemon.failures = 0;
+    return;
+  }
+  if (daemon.process.pid != 0) {
+    tell_(fmt::format("gp-{} (pid {}) ended; starting it again", daemon.name, daemon.process.pid));
+    daemon.process = {};
+    daemon.next_start =
+        now + (daemon.failures == 0 ? std::chrono::nanoseconds(0)
+                                    : BackoffCeiling(options_.restart, daemon.failures - 1));
+    ++daemon.failures;
+  }
+  if (now >= daemon.next_start) Restart(daemon);
+}
+
+void Supervisor::Restart(Daemon& daemon) {
+  const Status status = StartDaemon(daemon);
+  if (status.ok()) return;
+  tell_(fmt::format("gp-{} cannot be started: {}", daemon.name, Message(status)));
+  daemon.next_start = steady_clock::now() + BackoffCeiling(options_.restart, daemon.failures++);
+}
+
+// The agent first: it stops its trainers and tells the coordinator so.
+void Supervisor::Stop() {
+  for (Daemon* daemon : {&worker_, &coordinator_}) {
+    const Status status = StopProcess(daemon->process, options_.stop_grace);
+    if (!status.ok()) tell_(Message(status));
+    daemon->process = {};
+  }
+  record_.supervisor = {};
+  record_.ready = false;
+  const Status status = Save();
+  if (!status.ok()) tell_(Message(status));
+}
+
+}  // namespace gp::gpctl

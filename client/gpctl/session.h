@@ -1,0 +1,65 @@
+// Session: one invocation of gpctl: its global flags, its console and the coordinator it talks to.
+// Owned by RunGpctl; used by its thread alone.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/api/run_client.h"
+#include "client/gpctl/console.h"
+#include "client/gpctl/render/run_text.h"
+
+namespace gp::gpctl {
+
+struct GlobalOptions {
+  std::string server;
+  std::string context;
+  std::string state_dir;
+  std::string output = "text";  // text | json
+  std::string timeout = "15s";
+  bool no_color = false;
+};
+
+class Session {
+ public:
+  Session(GlobalOptions options, Console& console);
+
+  const GlobalOptions& options() const { return options_; }
+  Console& console() { return console_; }
+  bool json() const { return options_.output == "json"; }
+  bool utf8() const { return console_.Utf8(); }
+  // Columns for text that is cut to fit; 0 (no limit) when the output is not a terminal.
+  int width() const { return console_.out_is_terminal ? console_.width : 0; }
+  TextStyle style() const { return {width(), utf8()}; }
+  // Seconds since 1970.
+  double Now() const;
+
+  // The state directory that --state-dir, GPCTL_STATE_DIR or the default names; absolute.
+  std::string StateDirectory() const;
+  // HOST:PORT. --server, --state-dir, --context, then GPCTL_SERVER, GPCTL_STATE_DIR, GPCTL_CONTEXT,
+  // then the context file.
+  StatusOr<std::string> ServerAddress() const;
+
+  // The coordinator; connected at the first call.
+  StatusOr<client::RunClient*> Client();
+  // Another client of the same coordinator, for a thread that is stopped apart from the rest.
+  StatusOr<std::unique_ptr<client::RunClient>> NewClient(client::Interruption& interruption) const;
+
+  // The run that a name, id, unique prefix or "@last" means. NotFound proposes the nearest name or
+  // says that the prefix is ambiguous: either way exit code 3.
+  StatusOr<v1::Run> FindRun(const std::string& reference);
+
+ private:
+  Status ExplainMissingRun(const std::string& reference);
+
+  const GlobalOptions options_;
+  Console& console_;
+  std::unique_ptr<client::RunClient> client_;
+};
+
+// "; did you mean 'watch'?", or "" when nothing is near.
+std::string DidYouMean(const std::string& word, const std::vector<std::string>& candidates);
+
+}  // namespace gp::gpctl

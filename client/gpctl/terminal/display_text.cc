@@ -1,0 +1,146 @@
+#include "client/gpctl/terminal/display_text.h"
+
+#include <cstdint>
+
+namespace gp::gpctl {
+namespace {
+
+struct Character {
+  uint32_t code = 0;
+  size_t size = 1;
+  bool valid = false;
+};
+
+size_t SequenceSize(unsigned char lead) {
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead < 0xE0) return 2;
+  if (lead >= 0xE0 && lead < 0xF0) return 3;
+  if (lead >= 0xF0 && lead < 0xF5) return 4;
+  return 0;
+}
+
+bool IsScalarValue(uint32_t code, size_t size) {
+  static constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  return code >= kSmallest[size] && code <= 0x10FFFF && !(code >= 0xD800 && code < 0xE000);
+}
+
+// REQUIRES: text is not empty.
+Character FirstCharacter(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const size_t size = SequenceSize(lead);
+  if (size == 1) return {lead, 1, true};
+  if (size == 0 || text.size() < size) return {};
+  uint32_t code = lead & (0xFFu >> (size + 1));
+  for (size_t i = 1; i < size; ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte & 0xC0) != 0x80) return {};
+    code = (code << 6) | (byte & 0x3Fu);
+  }
+  if (!IsScalarValue(code, size)) return {};
+  return {code, size, true};
+}
+
+bool IsControl(uint32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
+
+// Marks that join the character before them, and the invisible directional ones.
+bool IsZeroWidth(uint32_t code) {
+  return (code >= 0x300 && code < 0x370) || (code >= 0x200B && code < 0x2010) ||
+         (code >= 0x202A && code < 0x202F) || (code >= 0x20D0 && code < 0x2100) ||
+         (code >= 0xFE00 && code < 0xFE10) || code == 0xFEFF;
+}
+
+bool IsWide(uint32_t code) {
+  return (code >= 0x1100 && code < 0x1160) || (code >= 0x2E80 && code < 0xA4D0) ||
+         (code >= 0xAC00 && code < 0xD7A4) || (code >= 0xF900 && code < 0xFB00) ||
+         (code >= 0xFE30 && code < 0xFE70) || (code >= 0xFF00 && code < 0xFF61) ||
+         (code >= 0x1F300 && code < 0x1F650) || (code >= 0x1F900 && code < 0x1FA00) ||
+         (code >= 0x20000 && code < 0x3FFFE);
+}
+
+int WidthOf(const Character& character) {
+  if (!character.valid) return 1;
+  if (IsZeroWidth(character.code)) return 0;
+  return IsWide(character.code) ? 2 : 1;
+}
+
+// Bidirectional overrides could make a line read differently from what it says.
+bool IsUnsafe(const Character& character) {
+  return !character.valid || IsControl(character.code) ||
+         (character.code >= 0x202A && character.code < 0x202F) ||
+         (character.code >= 0x2066 && character.code < 0x206A);
+}
+
+void AppendSafe(std::string& out, std::string_view bytes, const Character& character, bool utf8) {
+  if (IsUnsafe(character) || (!utf8 && character.code > 0x7E)) {
+    out += utf8 ? "·" : ".";
+  } else {
+    out += bytes;
+  }
+}
+
+}  // namespace
+
+int DisplayWidth(std::string_view text) {
+  int columns = 0;
+  while (!text.empty()) {
+    const Character character = FirstCharacter(text);
+    columns += WidthOf(character);
+    text.remove_prefix(character.size);
+  }
+  return columns;
+}
+
+std::string CutToWidth(std::string_view text, int columns, bool utf8) {
+  if (DisplayWidth(text) <= columns) return std::string(text);
+  if (columns <= 0) return "";
+  size_t end = 0;
+  for (int used = 0; end < text.size();) {
+    const Character character = FirstCharacter(text.substr(end));
+    used += WidthOf(character);
+    if (used > columns - 1) break;
+    end += character.size;
+  }
+  return std::string(text.substr(0, end)) + (utf8 ? "…" : "~");
+}
+
+std::string PadRight(std::string_view text, int columns) {
+  const int missing = columns - DisplayWidth(text);
+  return std::string(text) + std::string(missing > 0 ? missing : 0, ' ');
+}
+
+std::string PadLeft(std::string_view text, int columns) {
+  const int missing = columns - DisplayWidth(text);
+  return std::string(missing > 0 ? missing : 0, ' ') + std::string(text);
+}
+
+std::string OneSafeLine(std::string_view text, bool utf8) {
+  std::string out;
+  while (!text.empty()) {
+    const Character character = FirstCharacter(text);
+    if (character.valid && character.code == '\n') {
+      out += utf8 ? "⏎" : " ";
+    } else if (character.valid && character.code == '\t') {
+      out += ' ';
+    } else {
+      AppendSafe(out, text.substr(0, character.size), character, utf8);
+    }
+    text.remove_prefix(character.size);
+  }
+  return out;
+}
+
+std::string SafeText(std::string_view text, bool utf8) {
+  std::string out;
+  while (!text.empty()) {
+    const Character character = FirstCharacter(text);
+    if (character.valid && (character.code == '\n' || character.code == '\t')) {
+      out += static_cast<char>(character.code);
+    } else {
+      AppendSafe(out, text.substr(0, character.size), character, utf8);
+    }
+    text.remove_prefix(character.size);
+  }
+  return out;
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,29 @@
+// Text as a terminal counts it: columns instead of bytes. Untrusted text (log lines, samples) is
+// cut and cleaned here before it reaches a screen. Pure functions; thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace gp::gpctl {
+
+// Columns that UTF-8 `text` takes. Control characters and malformed bytes count one, wide East
+// Asian characters two, combining marks none.
+int DisplayWidth(std::string_view text);
+
+// The longest beginning of `text` that fits into `columns`; never cuts a character. A cut text ends
+// in "…" ("~" in ASCII).
+std::string CutToWidth(std::string_view text, int columns, bool utf8);
+
+// `text` followed by spaces up to `columns`; longer text is left as it is.
+std::string PadRight(std::string_view text, int columns);
+std::string PadLeft(std::string_view text, int columns);
+
+// One line that cannot move the cursor or change colours: line ends become "⏎" (" " in ASCII),
+// other control characters and malformed bytes "·" (".").
+std::string OneSafeLine(std::string_view text, bool utf8);
+
+// The same, but line feeds and tabs stay: for printing samples.
+std::string SafeText(std::string_view text, bool utf8);
+
+}  // namespace gp::gpctl

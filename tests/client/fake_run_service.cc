@@ -1,0 +1,304 @@
+#include "client/fake_run_service.h"
+
+#include <chrono>
+#include <thread>
+
+#include "client/api/run_client.h"
+
+namespace gp::testing {
+namespace {
+
+// Far in the past, so that ages on screens are long and stable.
+constexpr int64_t kStart = 1763716440;
+
+grpc::Status Broken() { return {grpc::StatusCode::UNAVAILABLE, "the fake broke the stream"}; }
+
+// A followed stream of a live run stays open until the caller leaves.
+void StayOpen(const grpc::ServerContext& context) {
+  while (!context.IsCancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+}  // namespace
+
+FakeRunService::FakeRunService() {
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(this);
+  server_ = builder.BuildAndStart();
+  address_ = "127.0.0.1:" + std::to_string(port);
+}
+
+FakeRunService::~FakeRunService() { server_->Shutdown(std::chrono::system_clock::now()); }
+
+void FakeRunService::AddRun(const v1::Run& run) {
+  MutexLock lock(mutex_);
+  runs_.push_back(run);
+}
+
+void FakeRunService::SetWatch(std::vector<v1::Run> states) {
+  MutexLock lock(mutex_);
+  watch_ = std::move(states);
+}
+
+void FakeRunService::AddLine(const std::string& text, int rank) {
+  MutexLock lock(mutex_);
+  v1::LogLine line;
+  line.set_sequence(lines_.size() + 1);
+  line.set_rank(rank);
+  line.set_text(text);
+  line.mutable_at()->set_seconds(kStart);
+  lines_.push_back(line);
+}
+
+void FakeRunService::AddEvent(v1::RunState state, const std::string& kind,
+                              const std::string& reason) {
+  MutexLock lock(mutex_);
+  v1::RunEvent event;
+  event.set_sequence(events_.size() + 1);
+  event.set_state(state);
+  event.set_kind(kind);
+  event.set_reason(reason);
+  event.set_actor("scheduler");
+  event.mutable_at()->set_seconds(kStart);
+  events_.push_back(event);
+}
+
+void FakeRunService::AddPoint(const v1::MetricPoint& point) {
+  MutexLock lock(mutex_);
+  points_.push_back(point);
+}
+
+void FakeRunService::AddCheckpoint(const v1::Checkpoint& checkpoint) {
+  MutexLock lock(mutex_);
+  checkpoints_.push_back(checkpoint);
+}
+
+void FakeRunService::AddNode(const v1::Node& node) {
+  MutexLock lock(mutex_);
+  nodes_.push_back(node);
+}
+
+void FakeRunService::FailNext(int count) {
+  MutexLock lock(mutex_);
+  failures_left_ = count;
+}
+
+void FakeRunService::BreakStreamAfter(int messages) {
+  MutexLock lock(mutex_);
+  break_after_ = messages;
+}
+
+void FakeRunService::SetSubmitError(grpc::Status status) {
+  MutexLock lock(mutex_);
+  submit_error_ = std::move(status);
+}
+
+v1::SubmitRequest FakeRunService::last_submit() const {
+  MutexLock lock(mutex_);
+  return last_submit_;
+}
+
+std::vector<std::string> FakeRunService::cancelled() const {
+  MutexLock lock(mutex_);
+  return cancelled_;
+}
+
+grpc::Status FakeRunService::Admit() {
+  MutexLock lock(mutex_);
+  if (failures_left_ == 0) return grpc::Status::OK;
+  --failures_left_;
+  return {grpc::StatusCode::UNAVAILABLE, "the fake is restarting"};
+}
+
+bool FakeRunService::StreamBreaks() {
+  MutexLock lock(mutex_);
+  if (break_after_ < 0) return false;
+  return break_after_-- == 0;
+}
+
+const v1::Run* FakeRunService::Find(const std::string& reference) const {
+  if (reference == "@last" && !runs_.empty()) return &runs_.back();
+  for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
+    if (run->name() == reference || run->run_id() == reference) return &*run;
+  }
+  return nullptr;
+}
+
+grpc::Status FakeRunService::Submit(grpc::ServerContext*, const v1::SubmitRequest* request,
+                                    v1::SubmitResponse* response) {
+  if (auto status = Admit(); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  last_submit_ = *request;
+  if (!submit_error_.ok()) return submit_error_;
+  *response->mutable_run() = MakeRun(request->name().empty() ? "submitted" : request->name(),
+                                     "abcdefgh01", v1::RUN_STATE_QUEUED);
+  if (!request->dry_run()) runs_.push_back(response->run());
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeRunService::Get(grpc::ServerContext*, const v1::GetRequest* request,
+                                 v1::Run* run) {
+  if (auto status = Admit(); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  if (request->run() == "ambiguous") {
+    return {grpc::StatusCode::FAILED_PRECONDITION, "'ambiguous' begins the ids of 2 runs"};
+  }
+  const v1::Run* found = Find(request->run());
+  if (found == nullptr) return {grpc::StatusCode::NOT_FOUND, "no such run"};
+  *run = *found;
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeRunService::List(grpc::ServerContext*, const v1::ListRequest* request,
+                                  v1::ListResponse* response) {
+  if (auto status = Admit(); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
+    if (request->include_finished() || !client::IsTerminal(run->state()))
+      *response->add_runs() = *run;
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeRunService::Cancel(grpc::ServerContext*, const v1::CancelRequest* request,
+                                    v1::Run* run) {
+  if (auto status = Admit(); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  const v1::Run* found = Find(request->run());
+  if (found == nullptr) return {grpc::StatusCode::NOT_FOUND, "no such run"};
+  if (found->state() == v1::RUN_STATE_SUCCEEDED) {
+    return {grpc::StatusCode::FAILED_PRECONDITION, "run has succeeded already"};
+  }
+  cancelled_.push_back(found->name());
+  *run = *found;
+  run->set_state(v1::RUN_STATE_CANCELLING);
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeRunService::Watch(grpc::ServerContext* context, const v1::WatchRequest*,
+                                   grpc::ServerWriter<v1::WatchResponse>* writer) {
+  std::vector<v1::Run> states;
+  {
+    MutexLock lock(mutex_);
+    states = watch_;
+  }
+  for (const v1::Run& run : states) {
+    if (StreamBreaks()) return Broken();
+    v1::WatchResponse response;
+    *response.mutable_run() = run;
+    writer->Write(response);
+  }
+  if (states.empty() || !client::IsTerminal(states.back().state())) StayOpen(*context);
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeRunService::Logs(grpc::ServerContext* context, const v1::LogsRequest* request,
+                                  grpc::ServerWriter<v1::LogLine>* writer) {
+  std::vector<v1::LogLine> lines;
+  {
+    MutexLock lock(mutex_);
+    lines = lines_;
+  }
+  if (request->tail() > 0 && lines.size() > static_cast<size_t>(request->tail())) {
+    lines.erase(lines.begin(), lines.end() - request->tail());
+  }
+  for (const v1::LogLine& line : lines) {
+    if (line.sequence() <= request->after_sequence()) continue;
+    if (request->rank() >= 0 && line.rank() != request->rank()) continue;
+    if (StreamBreaks()) return Broken();
+    writer->Write(line);
+  }
+  if (request->follow()) StayOpen(*context);
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeRunService::Events(grpc::ServerContext* context, const v1::EventsRequest* request,
+                                    grpc::ServerWriter<v1::RunEvent>* writer) {
+  std::vector<v1::RunEvent> events;
+  {
+    MutexLock lock(mutex_);
+    events = events_;
+  }
+  for (const v1::RunEvent& event : events) {
+    if (event.sequence() > request->after_sequence()) writer->Write(event);
+  }
+  if (request->follow()) StayOpen(*context);
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeRunService::Metrics(grpc::ServerContext* context,
+                                     const v1::MetricsRequest* request,
+                                     grpc::ServerWriter<v1::MetricPoint>* writer) {
+  std::vector<v1::MetricPoint> points;
+  {
+    MutexLock lock(mutex_);
+    points = points_;
+  }
+  for (const v1::MetricPoint& point : points) {
+    if (point.step() <= request->after_step()) continue;
+    if (StreamBreaks()) return Broken();
+    writer->Write(point);
+  }
+  if (request->follow()) StayOpen(*context);
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeRunService::Checkpoints(grpc::ServerContext*, const v1::CheckpointsRequest*,
+                                         v1::CheckpointsResponse* response) {
+  if (auto status = Admit(); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  for (const v1::Checkpoint& checkpoint : checkpoints_) *response->add_checkpoints() = checkpoint;
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeRunService::Nodes(grpc::ServerContext*, const v1::NodesRequest*,
+                                   v1::NodesResponse* response) {
+  if (auto status = Admit(); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  for (const v1::Node& node : nodes_) *response->add_nodes() = node;
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeRunService::Version(grpc::ServerContext*, const v1::VersionRequest*,
+                                     v1::VersionResponse* response) {
+  if (auto status = Admit(); !status.ok()) return status;
+  response->set_version("0.1.0");
+  response->set_protocol(1);
+  response->set_coordinator_generation(3);
+  response->set_storage_root("/srv/gp");
+  return grpc::Status::OK;
+}
+
+v1::Run MakeRun(const std::string& name, const std::string& id, v1::RunState state) {
+  v1::Run run;
+  run.set_run_id(id);
+  run.set_name(name);
+  run.set_namespace_("default");
+  run.set_state(state);
+  run.set_reason("as the test wants it");
+  run.set_workers(2);
+  run.set_epoch(1);
+  run.set_latest_checkpoint_step(-1);
+  run.set_best_checkpoint_step(-1);
+  run.mutable_submitted_at()->set_seconds(kStart);
+  run.mutable_started_at()->set_seconds(kStart);
+  if (client::IsTerminal(state)) run.mutable_finished_at()->set_seconds(kStart + 125);
+  auto* progress = run.mutable_progress();
+  progress->set_target_steps(2000);
+  if (state != v1::RUN_STATE_QUEUED) {
+    progress->set_step(500);
+    progress->set_tokens(384000);
+    progress->set_loss(2.0512);
+    progress->set_validation_loss(2.1);
+    progress->set_validation_step(250);
+    progress->set_tokens_per_second(15200);
+    progress->set_step_seconds(0.0505);
+    progress->set_mfu(0.31);
+    progress->set_learning_rate(9.5e-4);
+    progress->set_gradient_norm(0.74);
+  }
+  return run;
+}
+
+}  // namespace gp::testing

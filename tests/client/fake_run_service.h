@@ -1,0 +1,86 @@
+// FakeRunService: a RunService in this process, on port 0, that answers from what a test put into
+// it. Fields may be set before a call; the service answers from gRPC's threads, under its lock.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "gp/v1/run_service.grpc.pb.h"
+
+namespace gp::testing {
+
+class FakeRunService final : public v1::RunService::Service {
+ public:
+  FakeRunService();
+  ~FakeRunService() override;
+
+  const std::string& address() const { return address_; }
+
+  // Runs are found by name, id or "@last" (the one added last).
+  void AddRun(const v1::Run& run);
+  // What Watch sends for that run, one after the other; it stays open when the last one is not
+  // terminal.
+  void SetWatch(std::vector<v1::Run> states);
+  void AddLine(const std::string& text, int rank = 0);
+  void AddEvent(v1::RunState state, const std::string& kind, const std::string& reason);
+  void AddPoint(const v1::MetricPoint& point);
+  void AddCheckpoint(const v1::Checkpoint& checkpoint);
+  void AddNode(const v1::Node& node);
+  // The next `count` calls answer Unavailable, as a coordinator that restarts does.
+  void FailNext(int count);
+  // Streams break with Unavailable after so many messages, once.
+  void BreakStreamAfter(int messages);
+  void SetSubmitError(grpc::Status status);
+
+  v1::SubmitRequest last_submit() const;
+  std::vector<std::string> cancelled() const;
+
+  grpc::Status Submit(grpc::ServerContext*, const v1::SubmitRequest*, v1::SubmitResponse*) override;
+  grpc::Status Get(grpc::ServerContext*, const v1::GetRequest*, v1::Run*) override;
+  grpc::Status List(grpc::ServerContext*, const v1::ListRequest*, v1::ListResponse*) override;
+  grpc::Status Cancel(grpc::ServerContext*, const v1::CancelRequest*, v1::Run*) override;
+  grpc::Status Watch(grpc::ServerContext*, const v1::WatchRequest*,
+                     grpc::ServerWriter<v1::WatchResponse>*) override;
+  grpc::Status Logs(grpc::ServerContext*, const v1::LogsRequest*,
+                    grpc::ServerWriter<v1::LogLine>*) override;
+  grpc::Status Events(grpc::ServerContext*, const v1::EventsRequest*,
+                      grpc::ServerWriter<v1::RunEvent>*) override;
+  grpc::Status Metrics(grpc::ServerContext*, const v1::MetricsRequest*,
+                       grpc::ServerWriter<v1::MetricPoint>*) override;
+  grpc::Status Checkpoints(grpc::ServerContext*, const v1::CheckpointsRequest*,
+                           v1::CheckpointsResponse*) override;
+  grpc::Status Nodes(grpc::ServerContext*, const v1::NodesRequest*, v1::NodesResponse*) override;
+  grpc::Status Version(grpc::ServerContext*, const v1::VersionRequest*,
+                       v1::VersionResponse*) override;
+
+ private:
+  grpc::Status Admit();
+  bool StreamBreaks();
+  const v1::Run* Find(const std::string& reference) const REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  std::vector<v1::Run> runs_ GUARDED_BY(mutex_);
+  std::vector<v1::Run> watch_ GUARDED_BY(mutex_);
+  std::vector<v1::LogLine> lines_ GUARDED_BY(mutex_);
+  std::vector<v1::RunEvent> events_ GUARDED_BY(mutex_);
+  std::vector<v1::MetricPoint> points_ GUARDED_BY(mutex_);
+  std::vector<v1::Checkpoint> checkpoints_ GUARDED_BY(mutex_);
+  std::vector<v1::Node> nodes_ GUARDED_BY(mutex_);
+  std::vector<std::string> cancelled_ GUARDED_BY(mutex_);
+  v1::SubmitRequest last_submit_ GUARDED_BY(mutex_);
+  grpc::Status submit_error_ GUARDED_BY(mutex_);
+  int failures_left_ GUARDED_BY(mutex_) = 0;
+  int break_after_ GUARDED_BY(mutex_) = -1;
+
+  std::string address_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+// A run in `state` with plausible numbers.
+v1::Run MakeRun(const std::string& name, const std::string& id, v1::RunState state);
+
+}  // namespace gp::testing

@@ -1,0 +1,254 @@
+// Every command through RunGpctl, against a fake coordinator: exit codes and output.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "client/fake_run_service.h"
+#include "client/gpctl/gpctl_runner.h"
+
+namespace gp::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class CommandTest : public ::testing::Test {
+ protected:
+  CommandTest() { gpctl_.environment["GPCTL_SERVER"] = service_.address(); }
+
+  Outcome Run(const std::vector<std::string>& arguments) { return gpctl_.Run(arguments); }
+
+  FakeRunService service_;
+  GpctlRunner gpctl_;
+};
+
+TEST_F(CommandTest, ListShowsUnfinishedRunsAndWithAllTheOthersToo) {
+  service_.AddRun(MakeRun("old", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED));
+  service_.AddRun(MakeRun("new", "aaaaaaaa02", v1::RUN_STATE_RUNNING));
+  const Outcome some = Run({"list"});
+  EXPECT_EQ(some.code, 0);
+  EXPECT_THAT(some.out, HasSubstr("new"));
+  EXPECT_THAT(some.out, Not(HasSubstr("old")));
+  const Outcome all = Run({"ps", "-a"});
+  EXPECT_THAT(all.out, HasSubstr("old"));
+  EXPECT_EQ(Run({"list", "-a", "-q"}).out, "new\nold\n");
+  EXPECT_EQ(Run({"list", "--state", "succeeded", "-q"}).out, "old\n");
+  EXPECT_EQ(Run({"list", "--state", "sleeping"}).code, 2);
+}
+
+TEST_F(CommandTest, ListAsJsonIsOneDocument) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  const json document = json::parse(Run({"-o", "json", "list"}).out);
+  EXPECT_EQ(document["apiVersion"], "gp/v1");
+  EXPECT_EQ(document["kind"], "RunList");
+  EXPECT_EQ(document["items"][0]["name"], "a");
+  EXPECT_EQ(document["items"][0]["progress"]["step"], 500);
+}
+
+TEST_F(CommandTest, StatusTellsWhyARunFailed) {
+  auto run = MakeRun("lr-sweep", "aaaaaaaa01", v1::RUN_STATE_FAILED);
+  run.set_reason("data: /x/y.txt does not exist; set data.text");
+  service_.AddRun(run);
+  service_.AddEvent(v1::RUN_STATE_FAILED, "rank_failed", "rank 0 exited with 2");
+  const Outcome outcome = Run({"status", "@last"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("FAILED"));
+  EXPECT_THAT(outcome.out, HasSubstr("/x/y.txt does not exist"));
+  EXPECT_THAT(outcome.out, HasSubstr("rank 0 exited with 2"));
+  EXPECT_THAT(outcome.out, HasSubstr("gpctl logs lr-sweep"));
+}
+
+TEST_F(CommandTest, AMissingRunIsNotFoundWithTheNearestName) {
+  service_.AddRun(MakeRun("shakespeare", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  const Outcome outcome = Run({"status", "shakespear"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("did you mean 'shakespeare'?"));
+  EXPECT_EQ(Run({"why", "ambiguous"}).code, 3);
+}
+
+TEST_F(CommandTest, ARunMayBeCalledLikeACommand) {
+  service_.AddRun(MakeRun("list", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  EXPECT_THAT(Run({"why", "list"}).out, StartsWith("list is running"));
+}
+
+TEST_F(CommandTest, LogsAreFilteredByRankAndTail) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED));
+  service_.AddLine("zero one", 0);
+  service_.AddLine("one one", 1);
+  service_.AddLine("zero two", 0);
+  EXPECT_EQ(Run({"logs", "a", "--rank", "0"}).out, "zero one\nzero two\n");
+  EXPECT_EQ(Run({"logs", "a", "--tail", "1"}).out, "rank 0 zero two\n");
+  EXPECT_EQ(Run({"logs", "a", "--rank", "x"}).code, 2);
+}
+
+TEST_F(CommandTest, LogLinesCannotMoveTheCursor) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED));
+  service_.AddLine("\x1b[2Jgone\rover");
+  EXPECT_THAT(Run({"logs", "a"}).out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(CommandTest, AStreamThatBreaksResumesWithoutGapOrDuplicate) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED));
+  for (int i = 0; i < 5; ++i) service_.AddLine(std::to_string(i));
+  service_.BreakStreamAfter(3);
+  EXPECT_EQ(Run({"logs", "a", "--rank", "0"}).out, "0\n1\n2\n3\n4\n");
+}
+
+TEST_F(CommandTest, MetricsAsJsonAreOneObjectAStep) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED));
+  v1::MetricPoint point;
+  point.set_step(1);
+  point.set_loss(4.25);
+  service_.AddPoint(point);
+  point.set_step(2);
+  point.set_validation_loss(4.5);
+  service_.AddPoint(point);
+  std::istringstream lines(Run({"metrics", "a", "-o", "json"}).out);
+  std::string first, second;
+  std::getline(lines, first);
+  std::getline(lines, second);
+  EXPECT_EQ(json::parse(first)["loss"], 4.25);
+  EXPECT_FALSE(json::parse(first).contains("val_loss"));
+  EXPECT_EQ(json::parse(second)["val_loss"], 4.5);
+  for (const char* key :
+       {"tokens", "lr", "grad_norm", "tokens_per_second", "mfu", "step_seconds"}) {
+    EXPECT_TRUE(json::parse(first).contains(key)) << key;
+  }
+}
+
+TEST_F(CommandTest, EventsShowTheReasons) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  service_.AddEvent(v1::RUN_STATE_QUEUED, "submitted", "submitted by user");
+  EXPECT_THAT(Run({"events", "a"}).out, HasSubstr("submitted by user"));
+  EXPECT_EQ(json::parse(Run({"events", "a", "-o", "json"}).out)["event"], "submitted");
+}
+
+TEST_F(CommandTest, WaitAnswersWithTheEndOfTheRun) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  const auto end = [this](v1::RunState state) {
+    service_.SetWatch(
+        {MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING), MakeRun("a", "aaaaaaaa01", state)});
+    return Run({"wait", "a"}).code;
+  };
+  EXPECT_EQ(end(v1::RUN_STATE_SUCCEEDED), 0);
+  EXPECT_EQ(end(v1::RUN_STATE_FAILED), 7);
+  EXPECT_EQ(end(v1::RUN_STATE_CANCELLED), 8);
+}
+
+TEST_F(CommandTest, WaitForAConditionEndsWhenItIsMet) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_QUEUED));
+  service_.SetWatch({MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_QUEUED),
+                     MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING)});
+  EXPECT_EQ(Run({"wait", "a", "--for", "step=400"}).code, 0);
+  EXPECT_EQ(Run({"wait", "a", "--for", "running"}).code, 0);
+  EXPECT_EQ(Run({"wait", "a", "--for", "val_loss<2.2"}).code, 0);
+  EXPECT_EQ(Run({"wait", "a", "--for", "sometime"}).code, 2);
+  EXPECT_EQ(Run({"wait", "a", "--for", "checkpoint", "--longest", "20ms"}).code, 6);
+}
+
+TEST_F(CommandTest, CtrlCDetachesFromAFollowedStream) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  service_.AddLine("hello");
+  gpctl_.interrupt_when_out_contains = "hello";
+  const Outcome outcome = Run({"logs", "a", "-f"});
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_THAT(outcome.err, HasSubstr("Detached. a keeps going"));
+}
+
+TEST_F(CommandTest, CancelTellsTheNewStateAndAConflict) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  service_.AddRun(MakeRun("b", "aaaaaaaa02", v1::RUN_STATE_SUCCEEDED));
+  EXPECT_THAT(Run({"cancel", "a"}).out, HasSubstr("cancelling"));
+  EXPECT_EQ(Run({"cancel", "b", "a"}).code, 5);
+  EXPECT_THAT(service_.cancelled(), ElementsAre("a", "a"));
+}
+
+TEST_F(CommandTest, CheckpointsAreNamedByStepBestAndLatest) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  v1::Checkpoint checkpoint;
+  checkpoint.set_step(100);
+  checkpoint.set_best(true);
+  checkpoint.set_directory("/c/100");
+  service_.AddCheckpoint(checkpoint);
+  checkpoint.set_step(200);
+  checkpoint.set_best(false);
+  checkpoint.set_latest(true);
+  checkpoint.set_directory("/c/200");
+  service_.AddCheckpoint(checkpoint);
+  EXPECT_THAT(Run({"ckpt", "list", "a"}).out, HasSubstr("/c/200"));
+  EXPECT_THAT(Run({"ckpt", "show", "a"}).out, HasSubstr("/c/200"));
+  EXPECT_THAT(Run({"ckpt", "show", "a@best"}).out, HasSubstr("/c/100"));
+  EXPECT_EQ(json::parse(Run({"ckpt", "show", "@last@100", "-o", "json"}).out)["directory"],
+            "/c/100");
+  const Outcome missing = Run({"ckpt", "show", "a@300"});
+  EXPECT_EQ(missing.code, 3);
+  EXPECT_THAT(missing.err, HasSubstr("100, 200"));
+  EXPECT_EQ(Run({"ckpt", "show", "a@soon"}).code, 2);
+  EXPECT_EQ(Run({"ckpt"}).code, 2);
+}
+
+TEST_F(CommandTest, ARestartOfTheCoordinatorGoesUnnoticed) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  service_.FailNext(3);
+  EXPECT_EQ(Run({"status", "a"}).code, 0);
+}
+
+TEST_F(CommandTest, VersionShowsBothSides) {
+  EXPECT_THAT(Run({"version"}).out, HasSubstr(service_.address()));
+  EXPECT_EQ(json::parse(Run({"version", "-o", "json"}).out)["server"]["coordinator_generation"], 3);
+  EXPECT_THAT(Run({"version", "--client"}).out, Not(HasSubstr("coordinator")));
+}
+
+TEST(Gpctl, AnUnreachableCoordinatorIsSix) {
+  GpctlRunner gpctl;
+  const Outcome outcome = gpctl.Run({"list", "--server", "127.0.0.1:1", "--timeout", "100ms"});
+  EXPECT_EQ(outcome.code, 6);
+  EXPECT_THAT(outcome.err, HasSubstr("gpctl up"));
+  EXPECT_EQ(gpctl.Run({"list"}).code, 6);
+  const Outcome as_json = gpctl.Run({"list", "-o", "json"});
+  EXPECT_EQ(json::parse(as_json.err)["error"]["code"], 6);
+}
+
+TEST(Gpctl, MistypedCommandsAndFlagsGetAProposal) {
+  GpctlRunner gpctl;
+  const Outcome command = gpctl.Run({"statsu", "x"});
+  EXPECT_EQ(command.code, 2);
+  EXPECT_THAT(command.err, HasSubstr("did you mean 'status'?"));
+  const Outcome flag = gpctl.Run({"logs", "x", "--folow"});
+  EXPECT_EQ(flag.code, 2);
+  EXPECT_THAT(flag.err, HasSubstr("did you mean '--follow'?"));
+  EXPECT_THAT(gpctl.Run({"ckpt", "lst"}).err, HasSubstr("did you mean 'list'?"));
+  EXPECT_EQ(gpctl.Run({"status"}).code, 2);
+  EXPECT_EQ(gpctl.Run({"list", "-o", "xml"}).code, 2);
+}
+
+TEST(Gpctl, HelpCoversCommandsAndTopics) {
+  GpctlRunner gpctl;
+  EXPECT_THAT(gpctl.Run({}).out, HasSubstr("Show the runs, newest first"));
+  EXPECT_EQ(gpctl.Run({"--help"}).out, gpctl.Run({"help"}).out);
+  EXPECT_THAT(gpctl.Run({"help", "list"}).out, HasSubstr("gpctl list"));
+  EXPECT_THAT(gpctl.Run({"help", "ckpt", "show"}).out, HasSubstr("gpctl ckpt show"));
+  for (const char* topic :
+       {"exit-codes", "references", "environment", "states", "run-file", "trouble"}) {
+    const Outcome outcome = gpctl.Run({"help", topic});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_GT(outcome.out.size(), 200u) << topic;
+  }
+  EXPECT_EQ(gpctl.Run({"help", "exit-code"}).code, 2);
+}
+
+TEST(Gpctl, CompletionScriptsNameTheCommands) {
+  GpctlRunner gpctl;
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    EXPECT_THAT(gpctl.Run({"completion", shell}).out, HasSubstr("metrics")) << shell;
+  }
+  EXPECT_EQ(gpctl.Run({"completion", "tcsh"}).code, 2);
+}
+
+}  // namespace
+}  // namespace gp::testing
