@@ -1,0 +1,96 @@
+"""scripts/bootstrap installs only what is missing, tries again when the network fails, and says what it does.
+
+The system's tools are replaced by scripts that record how they were called; nothing is installed.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "bootstrap"
+WHEELS = " ".join(re.search(r"WHEELS=\((.*?)\)", SCRIPT.read_text(), re.DOTALL).group(1).split())
+PACKAGES = re.search(r"BUILD_PACKAGES=\((.*?)\)", SCRIPT.read_text(), re.DOTALL).group(1).split()
+
+
+class Bootstrap(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = pathlib.Path(directory.name)
+        self.calls = self.root / "calls"
+        self.calls.touch()
+        (self.root / "scripts").mkdir()
+        shutil.copy(SCRIPT, self.root / "scripts")
+        (self.root / "tools").mkdir()
+        self.have(PACKAGES)
+        self.tool("apt-get", "true")
+        self.tool("sudo", 'exec "$@"')
+        self.tool("sleep", "true")
+        (self.root / ".deps/venv").mkdir(parents=True)
+        (self.root / ".deps/venv/installed-wheels.txt").write_text(WHEELS + "\n")
+        (self.root / ".deps/text").mkdir()
+        (self.root / ".deps/text/jargon.txt").touch()
+
+    def tool(self, name, body):
+        path = self.root / "tools" / name
+        path.write_text(f'#!/bin/bash\necho "{name} $*" >>"{self.calls}"\n{body}\n')
+        path.chmod(0o755)
+
+    def have(self, packages):
+        lines = "\n".join(f"{package} installed" for package in packages)
+        self.tool("dpkg-query", f"cat <<'END'\n{lines}\nEND")
+
+    def run_script(self, *arguments):
+        environment = {**os.environ, "PATH": f"{self.root / 'tools'}:{os.environ['PATH']}"}
+        done = subprocess.run([self.root / "scripts/bootstrap", *arguments], env=environment,
+                              check=False, capture_output=True, text=True)
+        return done.returncode, done.stderr, self.calls.read_text()
+
+    def test_does_nothing_when_nothing_is_missing(self):
+        status, messages, calls = self.run_script()
+        self.assertEqual((status, messages), (0, ""))
+        self.assertNotIn("apt-get", calls)
+
+    def test_installs_only_what_is_missing_and_prints_it(self):
+        self.have([package for package in PACKAGES if package != "ccache"])
+        status, messages, calls = self.run_script()
+        self.assertEqual(status, 0, messages)
+        self.assertIn("installing 1 system packages: ccache", messages)
+        self.assertRegex(calls, r"apt-get .*install -y --no-install-recommends ccache\n")
+
+    def test_dry_run_changes_nothing(self):
+        self.have([])
+        status, messages, calls = self.run_script("--dry-run")
+        self.assertEqual(status, 0)
+        self.assertIn("cmake", messages)
+        self.assertNotIn("apt-get", calls)
+
+    def test_dev_adds_the_checkers(self):
+        _, messages, _ = self.run_script("--dev", "--dry-run")
+        self.assertIn("clang-format-14", messages)
+
+    def test_tries_again_and_then_names_what_failed(self):
+        self.have([])
+        self.tool("apt-get", "exit 100")
+        status, messages, calls = self.run_script()
+        self.assertEqual(status, 1)
+        self.assertEqual(calls.count("apt-get"), 3)
+        self.assertIn("check the network", messages)
+
+    def test_an_unknown_argument_is_a_usage_error(self):
+        self.assertEqual(self.run_script("--frobnicate")[0], 2)
+
+    def test_a_text_that_is_missing_is_unpacked_from_its_package(self):
+        (self.root / ".deps/text/jargon.txt").unlink()
+        status, messages, _ = self.run_script("--dry-run")
+        self.assertEqual(status, 0)
+        packaged = pathlib.Path("/usr/share/doc/jargon-text/jargon.txt.gz").exists()
+        self.assertEqual("unpacking the demo's text" in messages, not packaged)
+
+
+if __name__ == "__main__":
+    unittest.main()
