@@ -1,0 +1,65 @@
+#include "formats/event_file.h"
+
+#include <gtest/gtest.h>
+
+namespace gp::formats {
+namespace {
+
+std::string ExampleFile() {
+  return FormatEventFileStart(1.5) +
+         FormatScalarEvent(2.5, 1, {{"train/loss", 4.25f}, {"train/lr", 1e-3f}}) +
+         FormatScalarEvent(3.5, int64_t{1} << 40, {{"val/loss", -0.5f}});
+}
+
+TEST(EventFile, ComesBackEqual) {
+  const auto events = ParseEventFile(ExampleFile());
+  ASSERT_TRUE(events.ok()) << events.status();
+  ASSERT_EQ(events->size(), 3u);
+  EXPECT_TRUE((*events)[0].scalars.empty());
+  EXPECT_EQ((*events)[1].wall_time, 2.5);
+  EXPECT_EQ((*events)[1].scalars,
+            (std::vector<Scalar>{{"train/loss", 4.25f}, {"train/lr", 1e-3f}}));
+  EXPECT_EQ((*events)[2].step, int64_t{1} << 40);
+  EXPECT_EQ((*events)[2].end_offset, ExampleFile().size());
+}
+
+// The bytes TensorBoard's own writer produces for this event.
+TEST(EventFile, MatchesTensorBoardByteForByte) {
+  const std::string start = FormatEventFileStart(1.0);
+  const unsigned char expected[] = {0x18, 0, 0, 0, 0, 0, 0, 0,    0xa3, 0x7f, 0x4b, 0x22,
+                                    0x09, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0x1a, 0x0d};
+  EXPECT_EQ(start.substr(0, sizeof expected),
+            std::string(reinterpret_cast<const char*>(expected), sizeof expected));
+  EXPECT_EQ(start.substr(sizeof expected, 13), "brain.Event:2");
+  EXPECT_EQ(start.size(), sizeof expected + 13 + 4);
+}
+
+TEST(EventFile, EveryTruncationKeepsTheEventsBeforeIt) {
+  const std::string file = ExampleFile();
+  const auto all = *ParseEventFile(file);
+  for (size_t size = 1; size < file.size(); ++size) {
+    std::vector<ScalarEvent> intact;
+    const auto events = ParseEventFile(file.substr(0, size), &intact);
+    size_t whole = 0;
+    while (all[whole].end_offset <= size) ++whole;
+    const bool at_a_boundary = whole > 0 && all[whole - 1].end_offset == size;
+    EXPECT_EQ(events.ok(), at_a_boundary) << size;
+    EXPECT_EQ(events.ok() ? events->size() : intact.size(), whole) << size;
+  }
+}
+
+TEST(EventFile, EveryFlippedBitIsNoticed) {
+  const std::string file = ExampleFile();
+  for (size_t bit = 0; bit < file.size() * 8; ++bit) {
+    std::string damaged = file;
+    damaged[bit / 8] ^= static_cast<char>(1 << bit % 8);
+    EXPECT_FALSE(ParseEventFile(damaged).ok()) << bit;
+  }
+}
+
+TEST(EventFile, NameIsOneThatTensorBoardReads) {
+  EXPECT_EQ(EventFileName(1700000000, "host"), "events.out.tfevents.1700000000.host");
+}
+
+}  // namespace
+}  // namespace gp::formats

@@ -1,0 +1,56 @@
+#include "formats/metrics_line.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace gp::formats {
+namespace {
+
+MetricsLine Example() {
+  return {.step = 7,
+          .tokens = 5376,
+          .loss = 3.2714,
+          .learning_rate = 4.93e-4,
+          .gradient_norm = 0.31,
+          .tokens_per_second = 21000.5,
+          .mfu = 0.556,
+          .step_seconds = 0.0366,
+          .validation_loss = 3.2958};
+}
+
+TEST(MetricsLine, ComesBackEqual) {
+  MetricsLine line = Example();
+  EXPECT_EQ(*ParseMetricsLine(FormatMetricsLine(line)), line);
+  line.validation_loss = std::nullopt;
+  line.skipped = true;
+  EXPECT_EQ(*ParseMetricsLine(FormatMetricsLine(line)), line);
+}
+
+TEST(MetricsLine, HasTheDocumentedKeysOnOneLine) {
+  EXPECT_EQ(FormatMetricsLine(Example()),
+            R"({"step":7,"tokens":5376,"loss":3.2714,"lr":0.000493,"grad_norm":0.31,)"
+            R"("tokens_per_second":21000.5,"mfu":0.556,"step_seconds":0.0366,"val_loss":3.2958})");
+}
+
+TEST(MetricsLine, NonFiniteNumbersBecomeNull) {
+  MetricsLine line = Example();
+  line.loss = std::numeric_limits<double>::quiet_NaN();
+  line.gradient_norm = std::numeric_limits<double>::infinity();
+  const auto back = ParseMetricsLine(FormatMetricsLine(line));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_TRUE(std::isnan(back->loss));
+  EXPECT_TRUE(std::isnan(back->gradient_norm));
+}
+
+TEST(MetricsLine, EveryTruncationIsRefused) {
+  const std::string text = FormatMetricsLine(Example());
+  for (size_t size = 0; size < text.size(); ++size) {
+    EXPECT_FALSE(ParseMetricsLine(text.substr(0, size)).ok()) << size;
+  }
+  EXPECT_TRUE(ParseMetricsLine(text.substr(0, text.size() - 1) + R"(,"later":[1]})").ok());
+}
+
+}  // namespace
+}  // namespace gp::formats

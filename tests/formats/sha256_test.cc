@@ -1,0 +1,36 @@
+#include "formats/sha256.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/temporary_directory.h"
+
+namespace gp::formats {
+namespace {
+
+// FIPS 180-2, appendix B.
+constexpr char kAbc[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+TEST(Sha256, GivesThePublishedDigests) {
+  EXPECT_EQ(Sha256Hex("abc"), kAbc);
+  EXPECT_EQ(Sha256Hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+TEST(Sha256, DoesNotDependOnHowTheDataIsCut) {
+  Sha256 sha;
+  sha.Update("a");
+  sha.Update("");
+  sha.Update("bc");
+  EXPECT_EQ(sha.Finish(), kAbc);
+}
+
+TEST(Sha256, DigestsFiles) {
+  TemporaryDirectory directory;
+  const std::string path = directory.File("abc");
+  ASSERT_TRUE(WriteFileAtomically(path, "abc").ok());
+  EXPECT_EQ(*Sha256OfFile(path), kAbc);
+  EXPECT_EQ(Sha256OfFile(directory.File("missing")).status().code(), StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace gp::formats

@@ -1,0 +1,141 @@
+#include "formats/token_shard.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/temporary_directory.h"
+
+namespace gp::formats {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TokenShardTest : public ::testing::Test {
+ protected:
+  StatusOr<TokenShard> Open(const std::string& bytes) {
+    const std::string path = directory_.File("shard");
+    // Not synced: a thousand truncations would wait for the disk.
+    std::ofstream(path, std::ios::binary) << bytes;
+    return TokenShard::Open(path);
+  }
+
+  std::string ErrorOf(const std::string& bytes) {
+    const auto shard = Open(bytes);
+    EXPECT_FALSE(shard.ok());
+    return shard.ok() ? "" : Message(shard.status());
+  }
+
+  static std::vector<int32_t> All(const TokenShard& shard) {
+    std::vector<int32_t> tokens(static_cast<size_t>(shard.size()));
+    EXPECT_TRUE(shard.Read(0, 1 << 20, tokens).ok());
+    return tokens;
+  }
+
+  TemporaryDirectory directory_;
+};
+
+const std::vector<int32_t> kTokens = {0, 1, 255, 256, 50256, 65535};
+
+std::string LittleEndian(const std::vector<int32_t>& tokens, int bytes_each) {
+  std::string bytes;
+  for (const int32_t token : tokens) {
+    for (int i = 0; i < bytes_each; ++i) bytes.push_back(static_cast<char>(token >> 8 * i));
+  }
+  return bytes;
+}
+
+std::string Npy(const std::string& type, const std::string& shape, const std::string& data) {
+  std::string header =
+      "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.append(64 - (10 + header.size() + 1) % 64, ' ');
+  header += '\n';
+  std::string file = "\x93NUMPY";
+  file += {'\x01', '\x00', static_cast<char>(header.size() & 0xff),
+           static_cast<char>(header.size() >> 8)};
+  return file + header + data;
+}
+
+TEST_F(TokenShardTest, TellsTheFormatsApartByContent) {
+  const auto llm_c = Open(FormatLlmCShard(kTokens));
+  ASSERT_TRUE(llm_c.ok()) << llm_c.status();
+  EXPECT_EQ(llm_c->format(), ShardFormat::kLlmC);
+  EXPECT_EQ(All(*llm_c), kTokens);
+  const auto npy = Open(Npy("<u2", "(6,)", LittleEndian(kTokens, 2)));
+  ASSERT_TRUE(npy.ok()) << npy.status();
+  EXPECT_EQ(npy->format(), ShardFormat::kNpy);
+  EXPECT_EQ(All(*npy), kTokens);
+  const auto raw = Open(LittleEndian(kTokens, 2));
+  ASSERT_TRUE(raw.ok()) << raw.status();
+  EXPECT_EQ(raw->format(), ShardFormat::kRaw);
+  EXPECT_EQ(All(*raw), kTokens);
+}
+
+TEST_F(TokenShardTest, ReadsFourByteTokens) {
+  const std::vector<int32_t> large = {3, 100'000};
+  EXPECT_EQ(All(*Open(Npy("<u4", "(2,)", LittleEndian(large, 4)))), large);
+  EXPECT_EQ(All(*Open(Npy("<i4", "(2,)", LittleEndian(large, 4)))), large);
+  std::string llm_c = LittleEndian({20240801, 7, 2}, 4);
+  llm_c.resize(1024);
+  EXPECT_EQ(All(*Open(llm_c + LittleEndian(large, 4))), large);
+}
+
+TEST_F(TokenShardTest, EveryTruncationOfALlmCShardIsRefused) {
+  const std::string file = FormatLlmCShard(kTokens);
+  // Shorter than its magic number a file is raw tokens, or an odd number of bytes.
+  for (size_t size = 4; size < file.size(); ++size) {
+    EXPECT_THAT(ErrorOf(file.substr(0, size)), HasSubstr("prepare it again")) << size;
+  }
+  EXPECT_THAT(ErrorOf(file + "xx"), HasSubstr("promises 6 tokens"));
+}
+
+TEST_F(TokenShardTest, EveryTruncationOfANumPyShardIsRefused) {
+  const std::string file = Npy("<u2", "(6,)", LittleEndian(kTokens, 2));
+  for (size_t size = 6; size < file.size(); ++size) {
+    EXPECT_FALSE(ErrorOf(file.substr(0, size)).empty()) << size;
+  }
+}
+
+TEST_F(TokenShardTest, RefusesHeadersThatLie) {
+  EXPECT_THAT(ErrorOf(Npy("<u2", "(9223372036854775807,)", "ab")), HasSubstr("promises"));
+  EXPECT_THAT(ErrorOf(Npy("<u2", "(3, 2)", LittleEndian(kTokens, 2))), HasSubstr("one dimension"));
+  EXPECT_THAT(ErrorOf(Npy("<f4", "(3,)", LittleEndian(kTokens, 2))), HasSubstr("NumPy type '<f4'"));
+  EXPECT_THAT(ErrorOf(std::string("\x93NUMPY\x09\x00", 8) + "xx"),
+              HasSubstr("version 9 at byte 6"));
+  std::string version = FormatLlmCShard(kTokens);
+  version[4] = 2;
+  EXPECT_THAT(ErrorOf(version), HasSubstr("version 2 at byte 4, expected 1"));
+  std::string negative = FormatLlmCShard(kTokens);
+  negative[11] = '\x80';
+  EXPECT_THAT(ErrorOf(negative), HasSubstr("negative"));
+}
+
+TEST_F(TokenShardTest, RefusesWhatHoldsNoTokens) {
+  EXPECT_THAT(ErrorOf(""), HasSubstr("is empty"));
+  EXPECT_THAT(ErrorOf("abc"), HasSubstr("no whole number of uint16 tokens"));
+  EXPECT_EQ(TokenShard::Open(directory_.File("missing")).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(TokenShardTest, NamesATokenBeyondTheVocabulary) {
+  const auto shard = Open(FormatLlmCShard(kTokens));
+  std::vector<int32_t> tokens(3);
+  EXPECT_TRUE(shard->Read(0, 256, tokens).ok());
+  const Status status = shard->Read(2, 256, tokens);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(status), HasSubstr("token 256 at position 3"));
+}
+
+TEST_F(TokenShardTest, FingerprintSeesBothEnds) {
+  std::vector<int32_t> tokens(100'000, 7);
+  const std::string original = Open(FormatLlmCShard(tokens))->Fingerprint();
+  EXPECT_EQ(Open(FormatLlmCShard(tokens))->Fingerprint(), original);
+  tokens.back() = 8;
+  EXPECT_NE(Open(FormatLlmCShard(tokens))->Fingerprint(), original);
+  tokens.back() = 7;
+  tokens.front() = 8;
+  EXPECT_NE(Open(FormatLlmCShard(tokens))->Fingerprint(), original);
+}
+
+}  // namespace
+}  // namespace gp::formats
