@@ -1,0 +1,85 @@
+// gp-sampler: continues a prompt with the model of a checkpoint and prints the text.
+#include <sched.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "worker/engine/sampler/checkpoint_sampler.h"
+
+namespace gp::engine {
+namespace {
+
+constexpr int kExitError = 1;
+constexpr int kExitUsage = 2;
+
+struct Options {
+  std::string checkpoint;
+  SampleRequest request;
+  int count = 1;
+  int threads = 0;
+};
+
+void AddOptions(CLI::App& app, Options& options) {
+  SampleRequest& request = options.request;
+  app.set_version_flag("--version", "gp-sampler " GP_VERSION);
+  app.add_option("--checkpoint", options.checkpoint, "Checkpoint directory, or a run's directory")
+      ->required();
+  app.add_option("--prompt", request.prompt, "Text to continue")->capture_default_str();
+  app.add_option("--max-tokens", request.max_tokens, "Tokens to add")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
+      ->capture_default_str();
+  app.add_option("--temperature", request.sampling.temperature, "0: always the likeliest token")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  app.add_option("--top-k", request.sampling.top_k, "Tokens to choose from; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--seed", request.seed, "The same seed gives the same text")
+      ->capture_default_str();
+  app.add_option("--count", options.count, "Samples to print")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--threads", options.threads, "0: every processor that may be used")
+      ->check(CLI::NonNegativeNumber);
+}
+
+int UsableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(CPU_COUNT(&set), 1);
+}
+
+int Fail(const Status& status) {
+  std::fprintf(stderr, "gp-sampler: %s\n", Message(status).c_str());
+  return status.code() == StatusCode::kInvalidArgument ? kExitUsage : kExitError;
+}
+
+int Run(Options options) {
+  const int threads = options.threads > 0 ? options.threads : UsableCores();
+  auto sampler = CheckpointSampler::Open(options.checkpoint, threads);
+  if (!sampler.ok()) return Fail(sampler.status());
+  for (int i = 0; i < options.count; ++i) {
+    options.request.sample = static_cast<uint64_t>(i);
+    const auto text = sampler->Sample(options.request);
+    if (!text.ok()) return Fail(text.status());
+    std::printf("%s%s\n", i == 0 ? "" : "---------------\n", text->c_str());
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace gp::engine
+
+int main(int argc, char** argv) {
+  CLI::App app("Continues a prompt with the model of a checkpoint and prints the text.");
+  gp::engine::Options options;
+  gp::engine::AddOptions(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : gp::engine::kExitUsage;
+  }
+  return gp::engine::Run(options);
+}
