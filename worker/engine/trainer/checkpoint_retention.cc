@@ -1,0 +1,42 @@
+#include "worker/engine/trainer/checkpoint_retention.h"
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "formats/checkpoint_directory.h"
+
+namespace gp::engine {
+
+std::vector<std::string> ExpendableCheckpoints(std::vector<StoredCheckpoint> stored,
+                                               const runspec::CheckpointSpec& spec) {
+  std::sort(stored.begin(), stored.end(),
+            [](const auto& a, const auto& b) { return a.step < b.step; });
+  const StoredCheckpoint* best = nullptr;
+  for (const StoredCheckpoint& candidate : stored) {
+    if (!spec.keep_best || !candidate.validation_loss) continue;
+    if (best == nullptr || *candidate.validation_loss < *best->validation_loss) best = &candidate;
+  }
+  std::vector<std::string> expendable;
+  const size_t last_count =
+      std::min(static_cast<size_t>(std::max(spec.keep_last, 1)), stored.size());
+  for (size_t i = 0; i + last_count < stored.size(); ++i) {
+    if (&stored[i] != best) expendable.push_back(stored[i].directory);
+  }
+  return expendable;
+}
+
+Status PruneCheckpoints(const std::string& parent, const runspec::CheckpointSpec& spec) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(parent));
+  std::vector<StoredCheckpoint> stored;
+  for (const std::string& name : names) {
+    const std::string directory = JoinPath(parent, name);
+    const auto manifest = formats::ReadManifest(directory);
+    if (manifest.ok()) stored.push_back({directory, manifest->step, manifest->validation_loss});
+  }
+  for (const std::string& directory : ExpendableCheckpoints(std::move(stored), spec)) {
+    RETURN_IF_ERROR(RemoveTree(directory));
+  }
+  return OkStatus();
+}
+
+}  // namespace gp::engine

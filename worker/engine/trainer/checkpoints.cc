@@ -1,0 +1,121 @@
+#include "worker/engine/trainer/checkpoints.h"
+
+#include <charconv>
+#include <chrono>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "worker/engine/checkpoint/checkpoint_reader.h"
+#include "worker/engine/trainer/training_error.h"
+
+namespace gp::engine {
+namespace {
+
+using link::ExitCause;
+
+// Longer than any disk takes for what fits into memory.
+constexpr std::chrono::minutes kSaveTimeout{30};
+
+constexpr char kUpdates[] = "updates";
+constexpr char kStepBudget[] = "step_budget";
+constexpr char kIsa[] = "isa";
+
+CheckpointIdentity IdentityOf(const TrainingPlace& place, const PreparedRun& run) {
+  return {.run_id = place.run_id,
+          .run_name = place.run_name,
+          .incarnation = place.incarnation,
+          .epoch = place.epoch,
+          .shape = run.spec.model,
+          .data_fingerprint = run.dataset.fingerprint,
+          .tokenizer = run.dataset.tokenizer->Serialized(),
+          .tokenizer_fingerprint = run.dataset.tokenizer->Fingerprint()};
+}
+
+int64_t RecordedNumber(const formats::CheckpointManifest& manifest, const char* key,
+                       int64_t absent) {
+  const auto found = manifest.record.find(key);
+  if (found == manifest.record.end()) return absent;
+  int64_t number = 0;
+  const std::string& text = found->second;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size() && number >= 0) return number;
+  throw TrainingError(ExitCause::kStorage, fmt::format("checkpoint of step {}: record.{} is '{}', "
+                                                       "expected a number",
+                                                       manifest.step, key, text));
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Written written)
+    : run_(run),
+      written_(std::move(written)),
+      writer_(storage_, JoinPath(place.run_directory, "checkpoints"), IdentityOf(place, run)) {}
+
+void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
+                       std::optional<double> validation_loss, bool final) {
+  Drain();
+  CheckpointState state;
+  state.step = trainer.step();
+  state.tokens = trainer.step() * run_.plan.tokens_per_step;
+  state.validation_loss = validation_loss;
+  state.record = {{kUpdates, std::to_string(trainer.optimizer().updates())}, {kIsa, run_.isa}};
+  if (budget.timed_steps() > 0) state.record[kStepBudget] = std::to_string(budget.timed_steps());
+  state.final = final;
+  state.parameters = run_.model->parameters();
+  state.first_moment = trainer.optimizer().first_moment();
+  state.second_moment = trainer.optimizer().second_moment();
+  const Status started = writer_.Start(state);
+  if (!started.ok()) {
+    Conclude(started, final);
+  } else if (final) {
+    Conclude(writer_.Wait(kSaveTimeout), /*must_succeed=*/true);
+  }
+}
+
+void Checkpoints::Poll() {
+  if (const auto result = writer_.Take()) Conclude(*result, /*must_succeed=*/false);
+}
+
+void Checkpoints::Drain() {
+  if (writer_.in_flight()) {
+    Conclude(writer_.Wait(kSaveTimeout), /*must_succeed=*/false);
+  } else {
+    Poll();
+  }
+}
+
+void Checkpoints::Conclude(const StatusOr<SavedCheckpoint>& result, bool must_succeed) {
+  if (result.ok()) {
+    LogInfo(
+        "checkpoint written",
+        {{"step", result->step}, {"directory", result->directory}, {"bytes", result->size_bytes}});
+    written_(*result);
+  } else if (must_succeed) {
+    throw TrainingError(ExitCause::kStorage, "final checkpoint: " + Message(result.status()));
+  } else {
+    LogWarning("checkpoint failed, training goes on", {{"reason", Message(result.status())}});
+  }
+}
+
+void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& trainer,
+                  RunBudget& budget) {
+  LocalStorage storage;
+  const auto manifest =
+      ReadCheckpointManifest(storage, resume.directory,
+                             {.manifest_digest = resume.manifest_digest,
+                              .shape = run.spec.model,
+                              .data_fingerprint = run.dataset.fingerprint,
+                              .tokenizer_fingerprint = run.dataset.tokenizer->Fingerprint()});
+  const bool misfit = manifest.status().code() == StatusCode::kFailedPrecondition;
+  ThrowIfError(misfit ? ExitCause::kConfig : ExitCause::kStorage, manifest.status());
+  AdamW& optimizer = trainer.optimizer();
+  ThrowIfError(ExitCause::kStorage,
+               ReadTrainingState(storage, resume.directory, *manifest, run.model->parameters(),
+                                 optimizer.first_moment(), optimizer.second_moment()));
+  run.model->ParametersChanged();
+  optimizer.set_updates(RecordedNumber(*manifest, kUpdates, manifest->step));
+  trainer.ResumeAfter(manifest->step);
+  budget.set_timed_steps(RecordedNumber(*manifest, kStepBudget, 0));
+}
+
+}  // namespace gp::engine

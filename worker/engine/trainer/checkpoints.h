@@ -1,0 +1,54 @@
+// Saving and restoring the training state. Checkpoints is rank 0's: it keeps the one save that may
+// be in flight and tells of those that ended. RestoreState is every rank's. One thread calls;
+// errors are TrainingErrors.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "formats/checkpoint_manifest.h"
+#include "worker/engine/checkpoint/checkpoint_writer.h"
+#include "worker/engine/checkpoint/local_storage.h"
+#include "worker/engine/trainer/prepared_run.h"
+#include "worker/engine/trainer/run_budget.h"
+#include "worker/engine/trainer/trainer.h"
+
+namespace gp::engine {
+
+class Checkpoints {
+ public:
+  using Written = std::function<void(const SavedCheckpoint& saved)>;
+
+  // `run` outlives me. `written` is called from the calling thread, when a save is found to have
+  // ended.
+  Checkpoints(const TrainingPlace& place, PreparedRun& run, Written written);
+
+  // Begins to save the state; waits for the save in flight first. A final save ends before the call
+  // returns and its failure is an error; any other failure is a warning.
+  void Save(Trainer& trainer, const RunBudget& budget, std::optional<double> validation_loss,
+            bool final);
+
+  // Reports a save that has ended meanwhile.
+  void Poll();
+
+  // Waits for the save in flight.
+  void Drain();
+
+ private:
+  void Conclude(const StatusOr<SavedCheckpoint>& result, bool must_succeed);
+
+  PreparedRun& run_;
+  const Written written_;
+  LocalStorage storage_;
+  CheckpointWriter writer_;
+};
+
+// Parameters, moments, step and what the budget knows, from the checkpoint that `place` resumes
+// from.
+void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& trainer,
+                  RunBudget& budget);
+
+}  // namespace gp::engine

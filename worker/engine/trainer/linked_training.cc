@@ -1,0 +1,185 @@
+#include "worker/engine/trainer/linked_training.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "link/channel.h"
+#include "worker/engine/collectives/tcp_communicator.h"
+#include "worker/engine/trainer/exit_code.h"
+#include "worker/engine/trainer/failure.h"
+#include "worker/engine/trainer/stop_signals.h"
+#include "worker/engine/trainer/supervisor_link.h"
+#include "worker/engine/trainer/training.h"
+#include "worker/engine/trainer/training_error.h"
+
+namespace gp::engine {
+namespace {
+
+using link::ExitCause;
+
+constexpr std::chrono::seconds kProgressInterval{10};
+// Rank 0 may write samples while the others wait for it.
+constexpr std::chrono::minutes kCollectiveTimeout{10};
+
+// Stop may abort the group for as long as this lives.
+class AttachedGroup {
+ public:
+  AttachedGroup(SupervisorLink& link, Communicator& group) : link_(link) {
+    link_.AttachGroup(group);
+  }
+  ~AttachedGroup() { link_.ReleaseGroup(); }
+  AttachedGroup(const AttachedGroup&) = delete;
+  AttachedGroup& operator=(const AttachedGroup&) = delete;
+
+ private:
+  SupervisorLink& link_;
+};
+
+class LinkedTraining final : public TrainingEvents {
+ public:
+  LinkedTraining(SupervisorLink& link, const Clock& clock) : link_(link), clock_(clock) {}
+
+  void Run() {
+    ExchangeHello();
+    start_ = Await<link::Start>("Start");
+    Training training(LoadResolved(start_.resolved), Place(), *this, clock_, kProgressInterval);
+    CheckShards(training.plan());
+    const TcpListener listener(start_.data_address);
+    link_.Send(link::Listening{.address = listener.address()});
+    const auto group = TcpCommunicator::Connect(AwaitGroup(), listener, link_.stop_token());
+    if (group->strangers() > 0)
+      LogWarning("strangers turned away", {{"count", group->strangers()}});
+    const AttachedGroup attached(link_, *group);
+    training.Join(*group);
+    link_.SetCommittedStep(training.step());
+    link_.Send(link::Ready{.epoch = start_.epoch, .step = training.step()});
+    Await<link::Go>("Go");
+    training.Run(link_.stop_token());
+    link_.Send(link::Finished{.epoch = start_.epoch, .step = training.step()});
+    if (final_step_) AwaitSeal(*final_step_);
+  }
+
+  void StepCommitted(const link::StepReport& report) override {
+    link_.SetCommittedStep(report.step);
+    link_.Send(report);
+  }
+
+  void CheckpointWritten(const SavedCheckpoint& saved) override {
+    if (saved.final) final_step_ = saved.step;
+    link_.Send(link::WrittenCheckpoint{.epoch = start_.epoch,
+                                       .step = saved.step,
+                                       .directory = saved.directory,
+                                       .manifest_digest = saved.manifest_digest,
+                                       .size_bytes = saved.size_bytes,
+                                       .validation_loss = saved.validation_loss,
+                                       .final = saved.final});
+  }
+
+ private:
+  template <typename T>
+  T Await(const char* name) {
+    auto message = link_.Next();
+    if (!message) throw TrainingStopped{};
+    if (T* wanted = std::get_if<T>(&*message)) return std::move(*wanted);
+    throw TrainingError(
+        ExitCause::kError,
+        fmt::format("link: expected {}, got a message of type {}", name, message->index() + 1));
+  }
+
+  void ExchangeHello() {
+    const auto hello = Await<link::Hello>("Hello");
+    incarnation_ = hello.incarnation;
+    link_.Send(link::Hello{.version = GP_VERSION, .incarnation = incarnation_});
+    if (hello.protocol_min <= link::kProtocol && hello.protocol >= link::kProtocolMin) return;
+    throw TrainingError(
+        ExitCause::kError,
+        fmt::format("link: the supervisor (version {}) speaks protocols {} to {}, this trainer "
+                    "(version {}) {} to {}; install matching versions",
+                    hello.version, hello.protocol_min, hello.protocol, GP_VERSION,
+                    link::kProtocolMin, link::kProtocol));
+  }
+
+  TrainingPlace Place() const {
+    return {.run_id = start_.run_id,
+            .run_name = start_.run_name,
+            .run_directory = start_.run_directory,
+            .epoch = start_.epoch,
+            .incarnation = incarnation_,
+            .threads = std::max(start_.threads, 1),
+            .isa = start_.isa,
+            .resume = start_.resume};
+  }
+
+  void CheckShards(const runspec::BatchPlan& plan) const {
+    if (start_.logical_shards == plan.logical_shards) return;
+    throw TrainingError(
+        ExitCause::kConfig,
+        fmt::format("the run was planned with {} logical shards, its run file gives "
+                    "{}; were coordinator and trainer built from one version?",
+                    start_.logical_shards, plan.logical_shards));
+  }
+
+  GroupOptions AwaitGroup() {
+    auto configure = Await<link::Configure>("Configure");
+    if (configure.epoch != start_.epoch || configure.rank != start_.rank ||
+        configure.addresses.size() != static_cast<size_t>(start_.world_size)) {
+      throw TrainingError(ExitCause::kError,
+                          fmt::format("link: Configure of epoch {} with {} ranks does not follow "
+                                      "from Start of epoch {} with {}",
+                                      configure.epoch, configure.addresses.size(), start_.epoch,
+                                      start_.world_size));
+    }
+    return {.run_id = start_.run_id,
+            .epoch = configure.epoch,
+            .rank = configure.rank,
+            .logical_shards = start_.logical_shards,
+            .addresses = std::move(configure.addresses),
+            .secret = std::move(configure.secret),
+            .timeout = kCollectiveTimeout};
+  }
+
+  // A checkpoint that is not in the catalogue does not exist, so the run is not done without it.
+  void AwaitSeal(int64_t step) {
+    const auto seal = link_.WaitForSeal(step);
+    if (!seal) throw TrainingStopped{};
+    if (seal->sealed) return;
+    throw TrainingError(
+        ExitCause::kStorage,
+        fmt::format("the final checkpoint of step {} was refused: {}", step, seal->reason));
+  }
+
+  SupervisorLink& link_;
+  const Clock& clock_;
+  std::string incarnation_;
+  link::Start start_;
+  std::optional<int64_t> final_step_;  // of the final checkpoint that this process wrote
+};
+
+// Every failure after a stop request follows from it.
+int Fail(SupervisorLink& link, const link::Failed& failed) {
+  if (link.stop_token().stop_requested()) return kExitDone;
+  LogError("training failed", {{"reason", failed.message}});
+  link.Send(failed);
+  return ExitCodeOf(failed.cause);
+}
+
+}  // namespace
+
+int RunLinked(FileDescriptor socket, const Clock& clock) {
+  link::Channel channel(std::move(socket), "supervisor");
+  SupervisorLink link(channel);
+  const StopSignals signals([&link](const std::string& signal) { link.RequestStop(signal); });
+  try {
+    LinkedTraining(link, clock).Run();
+    LogInfo("training finished");
+    return kExitDone;
+  } catch (const TrainingStopped&) {
+    LogInfo("training stopped");
+    return kExitDone;
+  } catch (...) {
+    return Fail(link, CurrentFailure());
+  }
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,14 @@
+// Training under a supervisor: the link's messages in the order of docs/formats/link.md, from Hello
+// to the seal of the final checkpoint. One call per process, from the main thread.
+#pragma once
+
+#include "base/clock.h"
+#include "base/file.h"
+
+namespace gp::engine {
+
+// Trains as the supervisor on `socket` says and returns the process's exit code. Ends the process
+// itself when the link breaks or a Fence arrives.
+int RunLinked(FileDescriptor socket, const Clock& clock);
+
+}  // namespace gp::engine

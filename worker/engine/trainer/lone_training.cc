@@ -1,0 +1,123 @@
+#include "worker/engine/trainer/lone_training.h"
+
+#include <sched.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <stop_token>
+
+#include "base/config_problem.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/random_id.h"
+#include "formats/checkpoint_directory.h"
+#include "runspec/run_file.h"
+#include "worker/engine/collectives/local_communicator.h"
+#include "worker/engine/trainer/checkpoint_retention.h"
+#include "worker/engine/trainer/exit_code.h"
+#include "worker/engine/trainer/failure.h"
+#include "worker/engine/trainer/stop_signals.h"
+#include "worker/engine/trainer/training.h"
+#include "worker/engine/trainer/training_error.h"
+
+namespace gp::engine {
+namespace {
+
+using link::ExitCause;
+
+constexpr std::chrono::seconds kProgressInterval{1};
+constexpr uint64_t kSpecBytesMax = 1 << 20;
+
+std::string CurrentDirectory() { return std::filesystem::current_path().string(); }
+
+// The processors that this process may use.
+int UsableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(CPU_COUNT(&set), 1);
+}
+
+runspec::RunSpec LoadSpec(const LoneOptions& options) {
+  const std::string text =
+      ValueOrThrow(ExitCause::kConfig, ReadFile(options.spec_path, kSpecBytesMax));
+  const std::string path = AbsolutePath(options.spec_path, CurrentDirectory());
+  const auto loaded = runspec::LoadRunFile(
+      text, options.spec_path, options.overrides,
+      {.base_directory = DirectoryOf(path), .override_directory = CurrentDirectory()});
+  std::fputs(RenderProblems(loaded.warnings, "warning").c_str(), stderr);
+  if (loaded.spec) return *loaded.spec;
+  throw TrainingError(ExitCause::kConfig, "\n" + RenderProblems(loaded.problems));
+}
+
+TrainingPlace PlaceOf(const runspec::RunSpec& spec, const LoneOptions& options) {
+  const std::string directory =
+      options.out_directory.empty() ? JoinPath("runs", spec.name) : options.out_directory;
+  TrainingPlace place;
+  place.run_id = spec.name;
+  place.run_name = spec.name;
+  place.run_directory = AbsolutePath(directory, CurrentDirectory());
+  place.incarnation = RandomId(10);
+  place.threads = spec.resources.threads > 0 ? spec.resources.threads : UsableCores();
+  const auto newest =
+      ValueOrThrow(ExitCause::kStorage,
+                   formats::FindNewestCheckpoint(JoinPath(place.run_directory, "checkpoints")));
+  if (newest) {
+    const auto manifest = ValueOrThrow(ExitCause::kStorage, formats::ReadManifest(*newest));
+    place.resume = link::ResumePoint{.step = manifest.step, .directory = *newest};
+    LogInfo("resuming", {{"step", manifest.step}, {"checkpoint", *newest}});
+  }
+  return place;
+}
+
+class LoneTraining final : public TrainingEvents {
+ public:
+  explicit LoneTraining(const LoneOptions& options)
+      : spec_(LoadSpec(options)), place_(PlaceOf(spec_, options)) {}
+
+  void Run(const Clock& clock, const std::stop_token& stop) {
+    Training training(spec_, place_, *this, clock, kProgressInterval);
+    const auto group = MakeLocalGroup(1, training.plan().logical_shards);
+    training.Join(*group[0]);
+    try {
+      training.Run(stop);
+      LogInfo("training finished",
+              {{"step", training.step()}, {"directory", place_.run_directory}});
+    } catch (const TrainingStopped&) {
+      training.SaveNow();
+      LogInfo("training stopped; the same command goes on from here", {{"step", training.step()}});
+    }
+  }
+
+  void StepCommitted(const link::StepReport&) override {}
+
+  void CheckpointWritten(const SavedCheckpoint&) override {
+    const Status pruned =
+        PruneCheckpoints(JoinPath(place_.run_directory, "checkpoints"), spec_.checkpoint);
+    if (!pruned.ok()) LogWarning("old checkpoints stay", {{"reason", Message(pruned)}});
+  }
+
+ private:
+  const runspec::RunSpec spec_;
+  const TrainingPlace place_;
+};
+
+}  // namespace
+
+int RunAlone(const LoneOptions& options, const Clock& clock) {
+  std::stop_source stop;
+  const StopSignals signals([&stop](const std::string& signal) {
+    LogInfo("stop requested", {{"reason", signal}});
+    stop.request_stop();
+  });
+  try {
+    LoneTraining(options).Run(clock, stop.get_token());
+    return kExitDone;
+  } catch (...) {
+    const link::Failed failed = CurrentFailure();
+    std::fprintf(stderr, "gp-trainer: %s\n", failed.message.c_str());
+    return ExitCodeOf(failed.cause);
+  }
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,22 @@
+// Training without any control plane: one process, all logical shards, records and checkpoints in a
+// directory of the user's. One call per process, from the main thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace gp::engine {
+
+struct LoneOptions {
+  std::string spec_path;
+  std::vector<std::string> overrides;  // path=value
+  std::string out_directory;           // empty: runs/<name of the run>
+};
+
+// Trains to the end, from the newest checkpoint in the directory if there is one, and returns the
+// process's exit code. SIGTERM and SIGINT save the last step and end it.
+int RunAlone(const LoneOptions& options, const Clock& clock);
+
+}  // namespace gp::engine

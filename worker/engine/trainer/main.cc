@@ -1,0 +1,65 @@
+// gp-trainer: trains one rank of a run, under an agent (--link) or alone (--spec FILE).
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "link/channel.h"
+#include "worker/engine/trainer/exit_code.h"
+#include "worker/engine/trainer/linked_training.h"
+#include "worker/engine/trainer/lone_training.h"
+#include "worker/engine/trainer/stop_signals.h"
+
+namespace gp::engine {
+namespace {
+
+// The kernel kills this process when its parent ends. A parent that ended before the call is
+// noticed by comparing.
+bool DieWithParent() {
+  const pid_t parent = getppid();
+  return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Trains a GPT-2 model: alone from a run file, or as one rank under gp-worker.");
+  LoneOptions options;
+  bool linked = false;
+  app.set_version_flag("--version", "gp-trainer " GP_VERSION);
+  auto* link_flag = app.add_flag("--link", linked, "Be driven by the agent over file descriptor 3");
+  auto* spec = app.add_option("--spec", options.spec_path, "Run file (YAML)")->excludes(link_flag);
+  app.add_option("--out", options.out_directory,
+                 "Directory of records and checkpoints (default: runs/NAME)")
+      ->needs(spec);
+  app.add_option("--set", options.overrides, "Override a key of the run file: path=value")
+      ->needs(spec)
+      ->allow_extra_args(false);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitDone : kExitConfig;
+  }
+  if (!linked && options.spec_path.empty()) {
+    std::fprintf(stderr, "gp-trainer: --spec FILE is missing; see gp-trainer --help\n");
+    return kExitConfig;
+  }
+  if (linked && !DieWithParent()) {
+    std::fprintf(stderr, "gp-trainer: the agent is gone\n");
+    return kExitError;
+  }
+  if (linked) return RunLinked(FileDescriptor(link::kEngineDescriptor), SystemClock());
+  return RunAlone(options, SystemClock());
+}
+
+}  // namespace
+}  // namespace gp::engine
+
+int main(int argc, char** argv) {
+  gp::InitLogging("gp-trainer");
+  signal(SIGPIPE, SIG_IGN);
+  gp::engine::BlockStopSignals();
+  return gp::engine::Main(argc, argv);
+}

@@ -1,0 +1,102 @@
+#include "worker/engine/trainer/prepared_run.h"
+
+#include <new>
+#include <stdexcept>
+
+#include "base/config_problem.h"
+#include "base/log.h"
+#include "formats/checkpoint_directory.h"
+#include "runspec/batch_plan.h"
+#include "runspec/run_file.h"
+#include "worker/engine/backend/cpu/isa.h"
+#include "worker/engine/model/make_language_model.h"
+#include "worker/engine/trainer/training_error.h"
+
+namespace gp::engine {
+namespace {
+
+using link::ExitCause;
+
+// The kernels of the checkpoint, because another level rounds differently.
+std::string RecordedIsa(const TrainingPlace& place) {
+  if (!place.resume) return "";
+  const auto manifest =
+      formats::ReadManifest(place.resume->directory, place.resume->manifest_digest);
+  ThrowIfError(ExitCause::kStorage, manifest.status());
+  const auto found = manifest->record.find("isa");
+  return found == manifest->record.end() ? "" : found->second;
+}
+
+Isa ChooseIsa(const TrainingPlace& place, bool deterministic) {
+  const std::string wanted = place.isa.empty() ? RecordedIsa(place) : place.isa;
+  if (wanted.empty() || wanted == IsaName(Isa::kAuto)) return BestIsa();
+  const Isa isa = ParseIsa(wanted);
+  if (IsaSupported(isa)) return isa;
+  if (deterministic) {
+    throw TrainingError(
+        ExitCause::kConfig,
+        fmt::format("the run computes with {} kernels, this processor has {} at most; train where "
+                    "they exist, or set deterministic: false",
+                    wanted, IsaName(BestIsa())));
+  }
+  LogWarning("other kernels than before", {{"before", wanted}, {"now", IsaName(BestIsa())}});
+  return BestIsa();
+}
+
+std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threads, Isa isa) {
+  auto model = MakeLanguageModel({.shape = spec.model,
+                                  .kind = spec.engine.kind,
+                                  .precision = spec.precision,
+                                  .micro_batch = spec.batch.micro_batch,
+                                  .sequence = spec.batch.sequence,
+                                  .threads = threads,
+                                  .isa = isa});
+  if (spec.engine.init == runspec::InitKind::kTorch) {
+    InitializeTorch(spec.seed, *model);
+  } else {
+    InitializeNormal(spec.seed, *model);
+  }
+  return model;
+}
+
+void OpenData(PreparedRun& run) {
+  run.dataset = ValueOrThrow(ExitCause::kConfig, OpenDataset(run.spec));
+  ThrowIfError(ExitCause::kConfig,
+               runspec::ApplyVocabulary(run.dataset.tokenizer->vocabulary_size(), run.spec));
+  run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
+  run.batches = std::make_unique<BatchSource>(
+      ValueOrThrow(ExitCause::kConfig, BatchSource::Make(*run.dataset.train, run.spec, run.plan)));
+  if (run.dataset.validation == nullptr) return;
+  run.validation = std::make_unique<ValidationWindows>(
+      ValueOrThrow(ExitCause::kConfig,
+                   ValidationWindows::Make(*run.dataset.validation, run.spec.batch.micro_batch,
+                                           run.spec.batch.sequence, run.spec.eval.batches)));
+}
+
+}  // namespace
+
+PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place) {
+  PreparedRun run;
+  run.spec = std::move(spec);
+  OpenData(run);
+  try {
+    const Isa isa = ChooseIsa(place, run.spec.deterministic);
+    run.isa = IsaName(isa);
+    run.model = MakeModel(run.spec, place.threads, isa);
+  } catch (const std::bad_alloc&) {
+    throw TrainingError(
+        ExitCause::kOutOfMemory,
+        "not enough memory for the model; lower batch.micro_batch or batch.sequence");
+  } catch (const std::invalid_argument& error) {
+    throw TrainingError(ExitCause::kConfig, error.what());
+  }
+  return run;
+}
+
+runspec::RunSpec LoadResolved(const std::string& yaml) {
+  auto loaded = runspec::LoadRunFile(yaml, "resolved.yaml");
+  if (loaded.spec) return *loaded.spec;
+  throw TrainingError(ExitCause::kConfig, RenderProblems(loaded.problems));
+}
+
+}  // namespace gp::engine

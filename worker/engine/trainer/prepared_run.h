@@ -1,0 +1,48 @@
+// PreparedRun: everything a training needs before its group exists: the checked run file, the data
+// and the model with its fresh parameters. Made from a run file alone; every error is a
+// TrainingError that names what is wrong. Owned by the training; one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "link/messages.h"
+#include "runspec/run_spec.h"
+#include "worker/engine/data/batch_source.h"
+#include "worker/engine/data/dataset.h"
+#include "worker/engine/data/validation_windows.h"
+#include "worker/engine/model/language_model.h"
+
+namespace gp::engine {
+
+// Where and as what a training runs.
+struct TrainingPlace {
+  std::string run_id;
+  std::string run_name;
+  std::string run_directory;  // absolute
+  uint64_t epoch = 0;
+  std::string incarnation;
+  int threads = 1;
+  std::string isa;  // empty: what the checkpoint was made with, or the best of this processor
+  std::optional<link::ResumePoint> resume;
+};
+
+struct PreparedRun {
+  runspec::RunSpec spec;  // with the vocabulary of the data
+  runspec::BatchPlan plan;
+  Dataset dataset;
+  std::unique_ptr<BatchSource> batches;
+  std::unique_ptr<ValidationWindows> validation;  // nullptr without a validation split
+  std::unique_ptr<LanguageModel> model;
+  std::string isa;
+};
+
+PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place);
+
+// The run file as it travels, without overrides. TrainingError(kConfig) with every problem.
+runspec::RunSpec LoadResolved(const std::string& yaml);
+
+}  // namespace gp::engine

@@ -1,0 +1,33 @@
+// Progress: the lines about a training that people read in its log: how it began, one now and then
+// with the loss and the time that is left. Rank 0's. One thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.h"
+#include "link/messages.h"
+
+namespace gp::engine {
+
+class Progress {
+ public:
+  // At most one line per `interval`, but always one for the first step, for each evaluation and for
+  // the last step.
+  Progress(const Clock& clock, std::chrono::nanoseconds interval)
+      : clock_(clock), interval_(interval) {}
+
+  // `target_steps` is 0 while unknown.
+  void Step(const link::StepReport& report, int64_t target_steps);
+
+ private:
+  const Clock& clock_;
+  const std::chrono::nanoseconds interval_;
+  std::optional<MonotonicTime> last_line_;
+};
+
+// Reports the first loss of a fresh model, which is near ln(vocabulary) unless something is wrong.
+void ReportFirstLoss(double loss, int64_t vocabulary);
+
+}  // namespace gp::engine

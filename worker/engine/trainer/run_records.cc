@@ -1,0 +1,177 @@
+#include "worker/engine/trainer/run_records.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "formats/event_file.h"
+
+namespace gp::engine {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kBudgetName[] = "budget.json";
+
+// The whole lines at the start of `text` that are about steps up to `last`.
+std::string LinesUpTo(std::string_view text, int64_t last) {
+  size_t kept = 0;
+  for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', kept)) {
+    const Json line = Json::parse(text.substr(kept, end - kept), nullptr, false);
+    if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer()) break;
+    if (line["step"].get<int64_t>() > last) break;
+    kept = end + 1;
+  }
+  return std::string(text.substr(0, kept));
+}
+
+std::string EventsUpTo(std::string_view bytes, int64_t last) {
+  std::vector<formats::ScalarEvent> events;
+  const auto parsed = formats::ParseEventFile(bytes, &events);
+  if (parsed.ok()) events = *parsed;
+  uint64_t kept = 0;
+  for (const formats::ScalarEvent& event : events) {
+    if (event.step > last) break;
+    kept = event.end_offset;
+  }
+  return std::string(bytes.substr(0, kept));
+}
+
+// Rewrites the file with what `keep` leaves of it. A file that does not exist stays so.
+Status Shorten(const std::string& path,
+               const std::function<std::string(std::string_view text)>& keep) {
+  if (!FileExists(path)) return OkStatus();
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  const std::string kept = keep(text);
+  if (kept.size() == text.size()) return OkStatus();
+  return WriteFileAtomically(path, kept);
+}
+
+Status DropLaterSteps(const std::string& directory, int64_t step) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(directory));
+  for (const std::string& name : names) {
+    const std::string path = JoinPath(directory, name);
+    if (name == "metrics.jsonl" || name == "samples.jsonl") {
+      RETURN_IF_ERROR(Shorten(path, [step](std::string_view t) { return LinesUpTo(t, step); }));
+    } else if (name.find("tfevents") != std::string::npos) {
+      RETURN_IF_ERROR(Shorten(path, [step](std::string_view t) { return EventsUpTo(t, step); }));
+    }
+  }
+  return OkStatus();
+}
+
+std::string HostName() {
+  char name[256] = "host";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+double Seconds(const Clock& clock) {
+  return static_cast<double>(clock.WallNow().time_since_epoch().count()) * 1e-6;
+}
+
+std::vector<formats::Scalar> ScalarsOf(const formats::MetricsLine& line) {
+  std::vector<formats::Scalar> scalars = {
+      {"train/loss", static_cast<float>(line.loss)},
+      {"train/learning_rate", static_cast<float>(line.learning_rate)},
+      {"train/gradient_norm", static_cast<float>(line.gradient_norm)},
+      {"speed/tokens_per_second", static_cast<float>(line.tokens_per_second)},
+      {"speed/step_seconds", static_cast<float>(line.step_seconds)},
+  };
+  if (line.mfu > 0) scalars.push_back({"speed/mfu", static_cast<float>(line.mfu)});
+  if (line.validation_loss) {
+    scalars.push_back({"validation/loss", static_cast<float>(*line.validation_loss)});
+  }
+  return scalars;
+}
+
+}  // namespace
+
+StatusOr<RecordFile> RecordFile::Open(const std::string& path) {
+  FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.valid()) return ErrnoStatus(errno, "open", path);
+  ASSIGN_OR_RETURN(const uint64_t size_bytes, FileSize(path));
+  return RecordFile(path, std::move(file), size_bytes);
+}
+
+Status RecordFile::Append(std::string_view record) {
+  if (lseek(file_.get(), static_cast<off_t>(size_bytes_), SEEK_SET) < 0) {
+    return ErrnoStatus(errno, "seek in", path_);
+  }
+  const Status written = WriteAll(file_.get(), record, path_);
+  if (written.ok()) {
+    size_bytes_ += record.size();
+  } else if (ftruncate(file_.get(), static_cast<off_t>(size_bytes_)) != 0) {
+    return ErrnoStatus(errno, "shorten", path_);
+  }
+  return written;
+}
+
+StatusOr<RunRecords> RunRecords::Open(const std::string& run_directory, int64_t step,
+                                      const Clock& clock) {
+  RETURN_IF_ERROR(MakeDirectories(run_directory));
+  RETURN_IF_ERROR(DropLaterSteps(run_directory, step));
+  const auto open = [&](const std::string& name) {
+    return RecordFile::Open(JoinPath(run_directory, name));
+  };
+  ASSIGN_OR_RETURN(RecordFile metrics, open("metrics.jsonl"));
+  ASSIGN_OR_RETURN(RecordFile samples, open("samples.jsonl"));
+  const double now = Seconds(clock);
+  ASSIGN_OR_RETURN(RecordFile events,
+                   open(formats::EventFileName(static_cast<int64_t>(now), HostName())));
+  RETURN_IF_ERROR(events.Append(formats::FormatEventFileStart(now)));
+  return RunRecords(run_directory, clock, std::move(metrics), std::move(samples),
+                    std::move(events));
+}
+
+RunRecords::RunRecords(std::string run_directory, const Clock& clock, RecordFile metrics,
+                       RecordFile samples, RecordFile events)
+    : run_directory_(std::move(run_directory)),
+      clock_(&clock),
+      metrics_(std::move(metrics)),
+      samples_(std::move(samples)),
+      events_(std::move(events)) {}
+
+void RunRecords::WriteStep(const formats::MetricsLine& line) {
+  Note(metrics_.Append(formats::FormatMetricsLine(line) + "\n"));
+  Note(events_.Append(formats::FormatScalarEvent(Seconds(*clock_), line.step, ScalarsOf(line))));
+}
+
+void RunRecords::WriteSample(int64_t step, const std::string& prompt, const std::string& text) {
+  const Json line = {{"step", step}, {"prompt", prompt}, {"text", text}};
+  Note(samples_.Append(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"));
+}
+
+void RunRecords::WriteResolved(const std::string& yaml) {
+  Note(WriteFileAtomically(JoinPath(run_directory_, "resolved.yaml"), yaml));
+}
+
+void RunRecords::Note(const Status& status) {
+  if (status.ok() || warned_) return;
+  warned_ = true;
+  LogWarning("records are incomplete", {{"reason", Message(status)}});
+}
+
+StatusOr<std::optional<int64_t>> ReadStoredBudget(const std::string& run_directory) {
+  const std::string path = JoinPath(run_directory, kBudgetName);
+  if (!FileExists(path)) return std::optional<int64_t>();
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, 4096));
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("steps") || !json["steps"].is_number_integer() ||
+      json["steps"].get<int64_t>() < 1) {
+    return DataLoss(
+        "{} is damaged: expected {{\"steps\": N}}; remove it to measure the budget again", path);
+  }
+  return std::optional<int64_t>(json["steps"].get<int64_t>());
+}
+
+Status StoreBudget(const std::string& run_directory, int64_t steps) {
+  return WriteFileAtomically(JoinPath(run_directory, kBudgetName),
+                             Json{{"steps", steps}}.dump() + "\n");
+}
+
+}  // namespace gp::engine

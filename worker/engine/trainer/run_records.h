@@ -1,0 +1,67 @@
+// RunRecords: what rank 0 leaves about a run in its directory while it trains: metrics.jsonl, a
+// TensorBoard event file, samples.jsonl, resolved.yaml, budget.json (docs/formats/metrics.md).
+// Records never stop a training: when one cannot be written, that is logged once and the rest goes
+// on. Owned by the training; one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "formats/metrics_line.h"
+
+namespace gp::engine {
+
+// A file that grows by whole records.
+class RecordFile {
+ public:
+  // `size_bytes` is where the next record goes; what stands there already is replaced.
+  RecordFile(std::string path, FileDescriptor file, uint64_t size_bytes)
+      : path_(std::move(path)), file_(std::move(file)), size_bytes_(size_bytes) {}
+
+  static StatusOr<RecordFile> Open(const std::string& path);
+
+  // Leaves no part of a record behind when it fails.
+  Status Append(std::string_view record);
+
+ private:
+  std::string path_;
+  FileDescriptor file_;
+  uint64_t size_bytes_;
+};
+
+class RunRecords {
+ public:
+  // Opens the records of `run_directory`, which is created, as they were after `step` steps:
+  // whatever an earlier process wrote about later steps is dropped.
+  static StatusOr<RunRecords> Open(const std::string& run_directory, int64_t step,
+                                   const Clock& clock);
+
+  void WriteStep(const formats::MetricsLine& line);
+  void WriteSample(int64_t step, const std::string& prompt, const std::string& text);
+  void WriteResolved(const std::string& yaml);
+
+ private:
+  RunRecords(std::string run_directory, const Clock& clock, RecordFile metrics, RecordFile samples,
+             RecordFile events);
+
+  void Note(const Status& status);
+
+  std::string run_directory_;
+  const Clock* clock_;
+  RecordFile metrics_;
+  RecordFile samples_;
+  RecordFile events_;
+  bool warned_ = false;
+};
+
+// The step budget that a wall time was turned into, durable before it is used. nullopt when there
+// is none yet.
+StatusOr<std::optional<int64_t>> ReadStoredBudget(const std::string& run_directory);
+Status StoreBudget(const std::string& run_directory, int64_t steps);
+
+}  // namespace gp::engine

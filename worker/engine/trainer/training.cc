@@ -1,0 +1,217 @@
+#include "worker/engine/trainer/training.h"
+
+#include "base/log.h"
+#include "runspec/model_shape.h"
+#include "runspec/run_file.h"
+#include "worker/engine/eval/evaluator.h"
+#include "worker/engine/trainer/training_error.h"
+
+namespace gp::engine {
+namespace {
+
+using link::ExitCause;
+
+// The first steps fault memory in and fill caches.
+constexpr int64_t kStepsBeforeMeasuring = 2;
+
+double Seconds(std::chrono::nanoseconds duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+Trainer::FillBatch FillFrom(const BatchSource& batches) {
+  return [&batches](int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
+                    std::span<int32_t> targets) {
+    ThrowIfError(ExitCause::kConfig, batches.Fill(step, shard, micro_batch, tokens, targets));
+  };
+}
+
+}  // namespace
+
+Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& events,
+                   const Clock& clock, std::chrono::nanoseconds progress_interval)
+    : place_(std::move(place)),
+      events_(events),
+      clock_(clock),
+      run_(PrepareRun(std::move(spec), place_)),
+      budget_(run_.spec),
+      progress_(clock, progress_interval) {
+  LogInfo("training prepared", {{"data", run_.dataset.description},
+                                {"parameters", runspec::ParameterCount(run_.spec.model)},
+                                {"kernels", run_.isa},
+                                {"threads", place_.threads},
+                                {"logical_shards", run_.plan.logical_shards},
+                                {"accumulation", run_.plan.accumulation},
+                                {"tokens_per_step", run_.plan.tokens_per_step}});
+}
+
+void Training::Join(Communicator& communicator) {
+  communicator_ = &communicator;
+  trainer_ = std::make_unique<Trainer>(run_.spec, run_.plan, *run_.model, FillFrom(*run_.batches),
+                                       communicator, clock_);
+  if (place_.resume) RestoreState(*place_.resume, run_, *trainer_, budget_);
+  AgreeOnStep();
+  if (leads()) OpenRecords();
+  AgreeOnBudget();
+  LogInfo("group joined", {{"rank", communicator.rank()},
+                           {"ranks", communicator.size()},
+                           {"epoch", place_.epoch},
+                           {"step", trainer_->step()}});
+}
+
+void Training::Run(const std::stop_token& stop) {
+  started_ = clock_.Now();
+  while (!budget_.Done(trainer_->step())) {
+    trainer_->set_schedule_steps(budget_.ScheduleSteps(trainer_->step()));
+    const StepResult result = trainer_->Step(stop);
+    Measure(result);
+    if (budget_.NeedsCalibration(result.step)) Calibrate();
+    const std::optional<double> validation_loss = EvaluateIfDue();
+    Report(result, validation_loss);
+    SampleIfDue(stop);
+    SaveIfDue(validation_loss);
+  }
+  if (checkpoints_ != nullptr) checkpoints_->Drain();
+}
+
+void Training::SaveNow() {
+  checkpoints_->Save(*trainer_, budget_, std::nullopt, /*final=*/false);
+  checkpoints_->Drain();
+}
+
+// Every `every_steps` steps (0: never) and after the last one.
+bool Training::Due(int64_t every_steps) const {
+  const int64_t step = trainer_->step();
+  return budget_.Done(step) || (every_steps > 0 && step % every_steps == 0);
+}
+
+void Training::AgreeOnStep() {
+  const auto step = static_cast<double>(trainer_->step());
+  double extremes[2] = {step, -step};
+  communicator_->AllReduceMax(extremes);
+  if (extremes[0] == -extremes[1]) return;
+  throw TrainingError(ExitCause::kStorage,
+                      fmt::format("the ranks resume from different steps, {} to {}; is the run's "
+                                  "directory the same storage on every node?",
+                                  -extremes[1], extremes[0]));
+}
+
+// A budget that an earlier process measured holds, wherever it was stored.
+void Training::AgreeOnBudget() {
+  int64_t steps = budget_.timed_steps();
+  if (leads() && steps == 0 && run_.spec.budget.wall_time.count() > 0) {
+    steps = ValueOrThrow(ExitCause::kStorage, ReadStoredBudget(place_.run_directory)).value_or(0);
+  }
+  communicator_->Broadcast(std::as_writable_bytes(std::span(&steps, 1)), 0);
+  budget_.set_timed_steps(steps);
+}
+
+void Training::OpenRecords() {
+  records_ = std::make_unique<RunRecords>(ValueOrThrow(
+      ExitCause::kStorage, RunRecords::Open(place_.run_directory, trainer_->step(), clock_)));
+  records_->WriteResolved(runspec::ResolvedYaml(run_.spec));
+  checkpoints_ = std::make_unique<Checkpoints>(
+      place_, run_, [this](const SavedCheckpoint& saved) { events_.CheckpointWritten(saved); });
+  if (run_.spec.sample.every_steps > 0) samples_ = std::make_unique<TrainingSamples>(run_);
+}
+
+void Training::Measure(const StepResult& result) {
+  if (steps_taken_++ < kStepsBeforeMeasuring) return;
+  ++steps_measured_;
+  step_seconds_ += result.seconds;
+  forward_seconds_ += result.phases.forward;
+}
+
+// Turns the wall time into steps, once: rank 0 measures and stores, then everybody adopts it.
+void Training::Calibrate() {
+  int64_t steps = 0;
+  if (leads()) {
+    steps = StepsWithin(Measurement());
+    ThrowIfError(ExitCause::kStorage, StoreBudget(place_.run_directory, steps));
+    LogInfo("budget fixed", {{"steps", steps}});
+  }
+  communicator_->Broadcast(std::as_writable_bytes(std::span(&steps, 1)), 0);
+  budget_.set_timed_steps(steps);
+}
+
+WallTimeMeasurement Training::Measurement() const {
+  const double step_count = static_cast<double>(std::max<int64_t>(steps_measured_, 1));
+  const double passes_per_step =
+      static_cast<double>(run_.plan.logical_shards * run_.plan.accumulation) /
+      communicator_->size();
+  const double pass_seconds = forward_seconds_ / step_count / passes_per_step;
+  WallTimeMeasurement measured;
+  measured.wall_time_seconds = Seconds(run_.spec.budget.wall_time);
+  measured.elapsed_seconds = Seconds(clock_.Now() - started_);
+  measured.steps_done = trainer_->step();
+  measured.step_seconds = step_seconds_ / step_count;
+  if (run_.validation != nullptr) {
+    measured.evaluation_seconds =
+        pass_seconds * static_cast<double>(run_.validation->batch_count()) / communicator_->size();
+  }
+  measured.evaluation_every = run_.spec.eval.every_steps;
+  measured.sample_seconds = pass_seconds / static_cast<double>(run_.spec.batch.micro_batch) *
+                            static_cast<double>(run_.spec.sample.max_tokens);
+  measured.sample_every = run_.spec.sample.every_steps;
+  return measured;
+}
+
+std::optional<double> Training::EvaluateIfDue() {
+  if (run_.validation == nullptr || !Due(run_.spec.eval.every_steps)) return std::nullopt;
+  const runspec::BatchSpec& batch = run_.spec.batch;
+  std::vector<int32_t> tokens(static_cast<size_t>(batch.micro_batch * batch.sequence));
+  std::vector<int32_t> targets(tokens.size());
+  const auto batch_at = [&](int64_t index) {
+    ThrowIfError(ExitCause::kConfig, run_.validation->Fill(index, tokens, targets));
+    return TokenBatch{tokens, targets, batch.micro_batch, batch.sequence};
+  };
+  return Evaluate(*run_.model, *communicator_, run_.validation->batch_count(), batch_at);
+}
+
+void Training::Report(const StepResult& result, std::optional<double> validation_loss) {
+  const double tokens_per_step = static_cast<double>(run_.plan.tokens_per_step);
+  link::StepReport report;
+  report.epoch = place_.epoch;
+  report.step = result.step;
+  report.tokens = result.step * run_.plan.tokens_per_step;
+  report.loss = result.loss;
+  report.learning_rate = result.learning_rate;
+  report.gradient_norm = result.gradient_norm;
+  report.step_seconds = result.seconds;
+  report.tokens_per_second = result.seconds > 0 ? tokens_per_step / result.seconds : 0;
+  report.phases = result.phases;
+  report.validation_loss = validation_loss;
+  report.skipped = result.skipped;
+  report.at_us = clock_.WallNow().time_since_epoch().count();
+  events_.StepCommitted(report);
+  if (!leads()) return;
+  if (result.step == 1) ReportFirstLoss(result.loss, run_.spec.model.vocabulary);
+  progress_.Step(report, budget_.target_steps());
+  records_->WriteStep({.step = report.step,
+                       .tokens = report.tokens,
+                       .loss = report.loss,
+                       .learning_rate = report.learning_rate,
+                       .gradient_norm = report.gradient_norm,
+                       .tokens_per_second = report.tokens_per_second,
+                       .mfu = report.mfu,
+                       .step_seconds = report.step_seconds,
+                       .validation_loss = report.validation_loss,
+                       .skipped = report.skipped});
+}
+
+void Training::SampleIfDue(const std::stop_token& stop) {
+  if (samples_ == nullptr || !Due(run_.spec.sample.every_steps)) return;
+  const std::string text = samples_->Write(trainer_->step(), stop);
+  LogInfo("sample", {{"step", trainer_->step()}, {"text", text}});
+  records_->WriteSample(trainer_->step(), run_.spec.sample.prompt, text);
+}
+
+void Training::SaveIfDue(std::optional<double> validation_loss) {
+  if (checkpoints_ == nullptr) return;
+  if (Due(run_.spec.checkpoint.every_steps)) {
+    checkpoints_->Save(*trainer_, budget_, validation_loss, budget_.Done(trainer_->step()));
+  } else {
+    checkpoints_->Poll();
+  }
+}
+
+}  // namespace gp::engine

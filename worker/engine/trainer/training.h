@@ -1,0 +1,89 @@
+// Training: one rank's training from its first step to its last: steps, evaluations, samples,
+// checkpoints, records and reports, in the order in which they depend on each other. The same class
+// trains alone and under an agent. One thread calls; errors are exceptions (TrainingError,
+// CollectiveError), and TrainingStopped when a stop was requested.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "base/clock.h"
+#include "link/messages.h"
+#include "worker/engine/checkpoint/checkpoint_writer.h"
+#include "worker/engine/collectives/communicator.h"
+#include "worker/engine/trainer/checkpoints.h"
+#include "worker/engine/trainer/prepared_run.h"
+#include "worker/engine/trainer/progress.h"
+#include "worker/engine/trainer/run_budget.h"
+#include "worker/engine/trainer/run_records.h"
+#include "worker/engine/trainer/trainer.h"
+#include "worker/engine/trainer/training_samples.h"
+
+namespace gp::engine {
+
+// Who wants to know. Called from the training's thread.
+class TrainingEvents {
+ public:
+  virtual ~TrainingEvents() = default;
+  virtual void StepCommitted(const link::StepReport& report) = 0;    // on every rank
+  virtual void CheckpointWritten(const SavedCheckpoint& saved) = 0;  // on rank 0
+};
+
+class Training {
+ public:
+  // Reads the data, makes the model. `clock` and `events` outlive me.
+  Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& events, const Clock& clock,
+           std::chrono::nanoseconds progress_interval);
+
+  const runspec::BatchPlan& plan() const { return run_.plan; }
+
+  // Loads the state to resume from, and agrees with the group on where it stands. `communicator`
+  // outlives me. A collective operation.
+  void Join(Communicator& communicator);
+
+  // Trains to the end of the budget. The final checkpoint is written when it returns.
+  void Run(const std::stop_token& stop);
+
+  // Saves the last committed step and waits for it. For a training that was stopped. Rank 0 only.
+  void SaveNow();
+
+  int64_t step() const { return trainer_->step(); }
+
+ private:
+  bool leads() const { return communicator_->rank() == 0; }
+  bool Due(int64_t every_steps) const;
+  void AgreeOnStep();
+  void AgreeOnBudget();
+  void OpenRecords();
+  void Calibrate();
+  void Measure(const StepResult& result);
+  WallTimeMeasurement Measurement() const;
+  std::optional<double> EvaluateIfDue();
+  void Report(const StepResult& result, std::optional<double> validation_loss);
+  void SampleIfDue(const std::stop_token& stop);
+  void SaveIfDue(std::optional<double> validation_loss);
+
+  const TrainingPlace place_;
+  TrainingEvents& events_;
+  const Clock& clock_;
+  PreparedRun run_;
+  RunBudget budget_;
+  Progress progress_;
+  Communicator* communicator_ = nullptr;  // since Join
+  std::unique_ptr<Trainer> trainer_;      // since Join
+  // Rank 0's, since Join.
+  std::unique_ptr<Checkpoints> checkpoints_;
+  std::unique_ptr<RunRecords> records_;
+  std::unique_ptr<TrainingSamples> samples_;
+  // For calibration: the steps that this process took, without the first ones.
+  MonotonicTime started_;
+  int64_t steps_taken_ = 0;
+  int64_t steps_measured_ = 0;
+  double step_seconds_ = 0;
+  double forward_seconds_ = 0;
+};
+
+}  // namespace gp::engine
