@@ -84,7 +84,7 @@ struct Run {
   Epoch epoch = 0;
   std::vector<Placement> placement;  // of the newest epoch; in force while holds_slots
   bool holds_slots = false;
-  uint64_t assigned_sequence = 0;    // of the newest event that changed what its nodes should run
+  uint64_t assigned_sequence = 0;  // of the newest event that changed what its nodes should run
   std::optional<Group> group;
   bool go = false;
   int64_t resume_step = -1;

@@ -9,6 +9,14 @@ namespace {
 
 constexpr const char* kCapNotice = "log full: later lines of this run are not kept";
 
+// Between characters: what is stored must stay UTF-8.
+void CutLine(size_t bytes_max, std::string& text) {
+  if (text.size() <= bytes_max) return;
+  size_t end = bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  text.resize(end);
+}
+
 }  // namespace
 
 void Progress::Add(const Point& point) {
@@ -82,7 +90,7 @@ Status RunLog::AppendLines(std::vector<Line> lines) {
     if (capped) continue;
     capped = lines_.size_bytes() >= limits_.lines_bytes_max;
     if (capped) line.text = kCapNotice;
-    if (line.text.size() > limits_.line_bytes_max) line.text.resize(limits_.line_bytes_max);
+    CutLine(limits_.line_bytes_max, line.text);
     line.sequence = ++sequence;
     payloads.push_back(EncodeLine(line));
   }

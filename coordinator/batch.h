@@ -1,0 +1,48 @@
+// Batch: what one turn of the Reconciler does, on a copy of the cluster: requests and reports are
+// applied in order, then the plan. Nothing of it is visible before its durable events are. Belongs
+// to one thread.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coordinator/scheduler/planner.h"
+#include "coordinator/state/admission.h"
+#include "coordinator/state/cluster.h"
+
+namespace gp::coordinator {
+
+// Draws the secret of a group.
+using MakeSecret = std::function<std::string()>;
+
+class Batch {
+ public:
+  Batch(const Cluster& before, const Now& now);
+
+  // The answer to be given once the batch is durable, or the refusal. Volatile events are always
+  // taken.
+  StatusOr<Admission> Take(const Event& event);
+
+  // Plans until nothing is left to decide.
+  void Plan(const Policy& policy, const MakeSecret& make_secret);
+
+  const Cluster& after() const { return after_; }
+  const std::vector<Event>& durable() const { return durable_; }
+  const std::set<RunId>& touched() const { return touched_; }
+  // Something besides the time is new.
+  bool changed() const { return changed_; }
+
+ private:
+  void TakePlanned(const Action& action, const MakeSecret& make_secret);
+  Status ApplyEvent(const Event& event);
+
+  Now now_;
+  Cluster after_;
+  std::vector<Event> durable_;
+  std::set<RunId> touched_;
+  bool changed_ = false;
+};
+
+}  // namespace gp::coordinator

@@ -1,0 +1,143 @@
+#include "coordinator/reconciler.h"
+
+#include "base/check.h"
+#include "base/failpoint.h"
+#include "base/log.h"
+#include "base/random_id.h"
+#include "coordinator/state/invariants.h"
+
+namespace gp::coordinator {
+namespace {
+
+Status Refusal() {
+  return Unavailable("the coordinator is stopping or too busy; try again with the same request id");
+}
+
+}  // namespace
+
+Reconciler::Reconciler(Store& store, Clock& clock, BatchObserver& observer, Cluster cluster,
+                       ReconcilerOptions options)
+    : store_(store),
+      clock_(clock),
+      observer_(observer),
+      options_(std::move(options)),
+      mailbox_(options_.mailbox_capacity),
+      cluster_(std::move(cluster)),
+      snapshot_(std::make_shared<const Cluster>(cluster_)) {}
+
+Reconciler::~Reconciler() { Stop(); }
+
+void Reconciler::Start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { Loop(stop); });
+}
+
+void Reconciler::Stop() {
+  mailbox_.Close();
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+  for (Message& message : mailbox_.Drain(options_.mailbox_capacity, std::chrono::seconds(0))) {
+    if (message.done) message.done(Refusal());
+  }
+}
+
+void Reconciler::Loop(const std::stop_token& stop) {
+  while (!stop.stop_requested()) RunOnce(options_.tick);
+}
+
+void Reconciler::Request(Event event, Done done) {
+  Message message{std::move(event), std::move(done)};
+  if (!mailbox_.TryPost(message)) message.done(Refusal());
+}
+
+bool Reconciler::Post(Event event) {
+  Message message{std::move(event), nullptr};
+  return mailbox_.TryPost(message);
+}
+
+std::shared_ptr<const Cluster> Reconciler::snapshot() const {
+  MutexLock lock(mutex_);
+  return snapshot_;
+}
+
+Now Reconciler::ReadClock() const { return {clock_.Now(), clock_.WallNow()}; }
+
+void Reconciler::RunOnce(std::chrono::nanoseconds timeout) {
+  const std::vector<Message> messages = mailbox_.Drain(options_.batch_max, timeout);
+  Batch batch(cluster_, ReadClock());
+  std::vector<Answer> answers = TakeAll(messages, batch);
+  batch.Plan(options_.policy, [] { return RandomHex(32); });
+  const Status committed = Commit(batch);
+  if (!committed.ok()) return CommitVolatile(messages, committed);
+  Publish(batch);
+  Failpoint("reconciler.before_answer");
+  for (const Answer& answer : answers) answer.done(answer.admission);
+}
+
+std::vector<Reconciler::Answer> Reconciler::TakeAll(const std::vector<Message>& messages,
+                                                    Batch& batch) const {
+  std::vector<Answer> answers;
+  for (const Message& message : messages) {
+    StatusOr<Admission> admission = batch.Take(message.event);
+    if (message.done) answers.push_back({message.done, std::move(admission)});
+  }
+  return answers;
+}
+
+Status Reconciler::Commit(const Batch& batch) {
+  const Status sound = CheckInvariants(cluster_, batch.after(), batch.touched());
+  GP_CHECK(sound.ok(), "{}", gp::Message(sound));
+  if (batch.durable().empty()) return OkStatus();
+  const MonotonicTime start = clock_.Now();
+  const StatusOr<uint64_t> first = store_.Append(batch.durable());
+  if (options_.on_store_write) {
+    options_.on_store_write(std::chrono::duration<double>(clock_.Now() - start).count());
+  }
+  if (first.ok()) {
+    GP_CHECK(*first == cluster_.last_sequence + 1, "the store is at {}, the cluster at {}", *first,
+             cluster_.last_sequence);
+    if (store_is_full_) LogInfo("store writes again");
+    store_is_full_ = false;
+    return OkStatus();
+  }
+  if (first.status().code() != StatusCode::kResourceExhausted) {
+    if (options_.on_fatal) options_.on_fatal(first.status());
+    GP_CHECK(false, "store: {}", gp::Message(first.status()));
+  }
+  if (!store_is_full_) {
+    LogError("store cannot write; requests are refused, training goes on",
+             {{"error", gp::Message(first.status())}});
+  }
+  store_is_full_ = true;
+  return first.status();
+}
+
+void Reconciler::Publish(const Batch& batch) {
+  std::vector<StoredEvent> events;
+  uint64_t sequence = cluster_.last_sequence;
+  for (const Event& event : batch.durable()) events.push_back({++sequence, event});
+  cluster_ = batch.after();
+  if (!batch.changed()) return;
+  auto published = std::make_shared<const Cluster>(cluster_);
+  {
+    MutexLock lock(mutex_);
+    snapshot_ = published;
+  }
+  observer_.OnBatch(published, events);
+}
+
+void Reconciler::CommitVolatile(const std::vector<Message>& messages, const Status& why) {
+  Batch batch(cluster_, ReadClock());
+  std::vector<Answer> answers;
+  for (const Message& message : messages) {
+    if (!message.done) {
+      const Status taken = batch.Take(message.event).status();
+      GP_CHECK(taken.ok(), "{}", gp::Message(taken));
+    } else {
+      answers.push_back({message.done, why});
+    }
+  }
+  Publish(batch);
+  for (const Answer& answer : answers) answer.done(answer.admission);
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,101 @@
+// Reconciler: the one thread that owns the cluster. It drains up to 256 messages, applies them and
+// the plan that follows to a copy, checks the invariants, makes the durable events durable in one
+// transaction, publishes the copy and then answers the callers. Built and stopped by the daemon;
+// every other method may be called from any thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mailbox.h"
+#include "base/mutex.h"
+#include "coordinator/batch.h"
+#include "coordinator/store/store.h"
+
+namespace gp::coordinator {
+
+// Told of every published batch, on the Reconciler's thread: quick, or hands over to a thread of
+// its own.
+class BatchObserver {
+ public:
+  virtual ~BatchObserver() = default;
+  virtual void OnBatch(const std::shared_ptr<const Cluster>& cluster,
+                       const std::vector<StoredEvent>& events) = 0;
+};
+
+struct ReconcilerOptions {
+  Policy policy;
+  std::chrono::nanoseconds tick = std::chrono::milliseconds(100);
+  size_t batch_max = 256;
+  size_t mailbox_capacity = 8192;
+  // Measures the durable writes, in seconds; may be empty.
+  std::function<void(double)> on_store_write;
+  // The outcome of a write is unknown, or another coordinator took over: the process must end,
+  // acknowledging nothing.
+  std::function<void(const Status&)> on_fatal;
+};
+
+class Reconciler {
+ public:
+  // Called once, on the Reconciler's thread, when the request is durable or refused.
+  using Done = std::function<void(const StatusOr<Admission>&)>;
+
+  // `cluster` is what the store remembers.
+  Reconciler(Store& store, Clock& clock, BatchObserver& observer, Cluster cluster,
+             ReconcilerOptions options);
+  ~Reconciler();
+
+  void Start();
+  // Finishes the batch in progress; requests that wait are refused. Idempotent.
+  void Stop();
+
+  // A user's request. Refused with Unavailable when the mailbox is full.
+  void Request(Event event, Done done);
+  // What an agent said. False when the mailbox is full: the next report repeats it.
+  bool Post(Event event);
+
+  // The newest published state; never null.
+  std::shared_ptr<const Cluster> snapshot() const;
+
+  // One turn; waits up to `timeout` for the first message. For tests that drive it by hand; not
+  // with Start.
+  void RunOnce(std::chrono::nanoseconds timeout);
+
+ private:
+  struct Message {
+    Event event;
+    Done done;  // empty for what agents say
+  };
+  struct Answer {
+    Done done;
+    StatusOr<Admission> admission;
+  };
+
+  void Loop(const std::stop_token& stop);
+  std::vector<Answer> TakeAll(const std::vector<Message>& messages, Batch& batch) const;
+  // Makes the batch durable. An error: the store could not take it, nothing of it may become
+  // visible.
+  Status Commit(const Batch& batch);
+  void Publish(const Batch& batch);
+  // The disk is full: reports still count, requests are refused, plans wait.
+  void CommitVolatile(const std::vector<Message>& messages, const Status& why);
+  Now ReadClock() const;
+
+  Store& store_;
+  Clock& clock_;
+  BatchObserver& observer_;
+  const ReconcilerOptions options_;
+  Mailbox<Message> mailbox_;
+  Cluster cluster_;             // of the Reconciler's thread
+  bool store_is_full_ = false;  // of the Reconciler's thread
+
+  mutable Mutex mutex_;
+  std::shared_ptr<const Cluster> snapshot_ GUARDED_BY(mutex_);
+  std::jthread thread_;
+};
+
+}  // namespace gp::coordinator

@@ -1,0 +1,13 @@
+// Replay: the cluster as the store remembers it. Run once, at start.
+#pragma once
+
+#include "base/status.h"
+#include "coordinator/state/cluster.h"
+#include "coordinator/store/store.h"
+
+namespace gp::coordinator {
+
+// DataLoss names the record that does not fit. Nodes are unknown until their agents say hello.
+StatusOr<Cluster> ReplayStore(Store& store);
+
+}  // namespace gp::coordinator

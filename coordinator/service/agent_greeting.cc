@@ -1,0 +1,116 @@
+#include "coordinator/service/agent_greeting.h"
+
+#include <google/protobuf/util/time_util.h>
+
+#include <set>
+
+#include "coordinator/service/convert.h"
+
+namespace gp::coordinator {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+std::string StorageProblem(const v1::AgentHello& hello, const AgentServiceOptions& options) {
+  if (hello.storage_root() != options.storage_root) {
+    return fmt::format("its storage root is {}, the coordinator's is {}; start both with one path",
+                       hello.storage_root(), options.storage_root);
+  }
+  if (hello.storage_probe().empty()) {
+    return fmt::format("it cannot read {}/.gp-probe, which the coordinator wrote; share that path",
+                       options.storage_root);
+  }
+  if (hello.storage_probe() != options.storage_probe) {
+    return fmt::format("its {} is another directory than the coordinator's; share that path",
+                       options.storage_root);
+  }
+  return "";
+}
+
+Line ToLine(const v1::LogLine& from, const std::string& source, uint64_t source_sequence) {
+  Line to;
+  to.at = Timestamp(std::chrono::microseconds(TimeUtil::TimestampToMicroseconds(from.at())));
+  to.rank = from.rank();
+  to.epoch = from.epoch();
+  to.text = from.text();
+  to.source = source;
+  to.source_sequence = source_sequence;
+  return to;
+}
+
+}  // namespace
+
+Status CheckHello(const v1::AgentHello& hello, const AgentServiceOptions& options) {
+  if (hello.protocol() < kAgentProtocolMin || hello.protocol_min() > kAgentProtocol) {
+    return FailedPrecondition(
+        "agent {} speaks protocols {} to {}, coordinator {} speaks {} to {}; upgrade the older one",
+        hello.version(), hello.protocol_min(), hello.protocol(), options.version, kAgentProtocolMin,
+        kAgentProtocol);
+  }
+  if (hello.node_id().empty()) return InvalidArgument("the hello has no node id");
+  if (hello.coordinator_generation_max() > options.generation) {
+    return FailedPrecondition(
+        "this coordinator is stale: its generation is {}, the node has seen {}; is its state "
+        "directory an old copy?",
+        options.generation, hello.coordinator_generation_max());
+  }
+  std::set<std::string> slots;
+  for (const v1::Slot& slot : hello.slots()) {
+    if (!slots.insert(slot.slot_id()).second) {
+      return InvalidArgument("slot '{}' is listed twice", slot.slot_id());
+    }
+  }
+  return OkStatus();
+}
+
+v1::Welcome MakeWelcome(const AgentServiceOptions& options) {
+  v1::Welcome welcome;
+  welcome.set_protocol(kAgentProtocol);
+  welcome.set_version(options.version);
+  welcome.set_coordinator_generation(options.generation);
+  *welcome.mutable_report_interval() =
+      TimeUtil::NanosecondsToDuration(options.report_interval.count());
+  *welcome.mutable_lease() = TimeUtil::NanosecondsToDuration(options.lease.count());
+  return welcome;
+}
+
+NodeConnected ToConnected(const v1::AgentHello& hello, uint64_t session,
+                          const AgentServiceOptions& options) {
+  NodeConnected connected;
+  connected.node = NodeId(hello.node_id());
+  connected.session = session;
+  connected.name = hello.name().empty() ? hello.node_id() : hello.name();
+  connected.incarnation = hello.incarnation();
+  connected.version = hello.version();
+  for (const v1::Slot& slot : hello.slots()) connected.slots.push_back(FromProto(slot));
+  connected.data_address = hello.data_address();
+  connected.storage_problem = StorageProblem(hello, options);
+  connected.ranks = FromProto(hello.ranks());
+  return connected;
+}
+
+v1::DesiredState ToDesired(const Cluster& cluster, const Node& node, uint64_t generation) {
+  v1::DesiredState desired;
+  desired.set_coordinator_generation(generation);
+  desired.set_revision(node.desired_revision);
+  for (const Assignment& assignment : AssignmentsOf(cluster, node.id)) {
+    *desired.add_assignments() = ToProto(assignment);
+  }
+  return desired;
+}
+
+TelemetryBatch ToBatch(const v1::Telemetry& telemetry, const std::string& source,
+                       const Cluster& cluster) {
+  TelemetryBatch batch;
+  uint64_t sequence = telemetry.first_sequence();
+  for (const v1::TelemetryItem& item : telemetry.items()) {
+    const uint64_t item_sequence = sequence++;
+    const RunId run(item.run_id());
+    if (cluster.FindRun(run) == nullptr) continue;
+    if (item.has_point()) batch.points[run].push_back(FromProto(item.point()));
+    if (item.has_line()) batch.lines[run].push_back(ToLine(item.line(), source, item_sequence));
+  }
+  return batch;
+}
+
+}  // namespace gp::coordinator

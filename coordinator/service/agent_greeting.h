@@ -1,0 +1,30 @@
+// What an agent's messages mean: the checks of a hello, the answer to it, and telemetry sorted by
+// run. Pure functions; thread-safe.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "coordinator/recorder.h"
+#include "coordinator/service/agent_session.h"
+#include "coordinator/state/cluster.h"
+#include "gp/v1/agent_service.pb.h"
+
+namespace gp::coordinator {
+
+// Why this agent cannot be served, in words that its log will show.
+Status CheckHello(const v1::AgentHello& hello, const AgentServiceOptions& options);
+
+v1::Welcome MakeWelcome(const AgentServiceOptions& options);
+
+// With the storage's problem when the agent does not see the coordinator's storage root.
+NodeConnected ToConnected(const v1::AgentHello& hello, uint64_t session,
+                          const AgentServiceOptions& options);
+
+v1::DesiredState ToDesired(const Cluster& cluster, const Node& node, uint64_t generation);
+
+// Items of runs that do not exist are dropped; `source` is the agent's incarnation.
+TelemetryBatch ToBatch(const v1::Telemetry& telemetry, const std::string& source,
+                       const Cluster& cluster);
+
+}  // namespace gp::coordinator

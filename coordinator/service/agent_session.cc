@@ -1,0 +1,194 @@
+#include "coordinator/service/agent_session.h"
+
+#include <google/protobuf/util/time_util.h>
+
+#include "base/log.h"
+#include "coordinator/service/agent_greeting.h"
+#include "coordinator/service/convert.h"
+#include "rpc/status.h"
+
+namespace gp::coordinator {
+
+AgentSession::AgentSession(AgentServiceContext& context)
+    : context_(context), session_(++context.sessions) {}
+
+AgentSession* AgentSession::Start(AgentServiceContext& context) {
+  auto session = std::shared_ptr<AgentSession>(new AgentSession(context));
+  session->self_ = session;
+  context.hub.Subscribe(ChangeHub::kNodes, session);
+  session->StartRead(&session->incoming_);
+  return session.get();
+}
+
+void AgentSession::OnReadDone(bool ok) {
+  const auto keep = shared_from_this();
+  if (ok) {
+    Take(incoming_);
+    StartRead(&incoming_);
+  } else {
+    MutexLock lock(mutex_);
+    End(OkStatus());
+  }
+  Advance();
+}
+
+void AgentSession::OnWriteDone(bool ok) {
+  {
+    MutexLock lock(mutex_);
+    writing_ = false;
+    if (!ok) End(Unavailable("the stream broke"));
+  }
+  Advance();
+}
+
+void AgentSession::OnCancel() {
+  {
+    MutexLock lock(mutex_);
+    End(Cancelled("the agent left"));
+  }
+  Advance();
+}
+
+void AgentSession::OnDone() {
+  const std::shared_ptr<AgentSession> last = std::move(self_);
+  NodeId node;
+  {
+    MutexLock lock(mutex_);
+    node = node_;
+  }
+  if (node.empty()) return;
+  LogInfo("agent disconnected", {{"node", node}, {"session", session_}});
+  context_.reconciler.Post({.actor = "node", .body = NodeDisconnected{node, session_}});
+}
+
+void AgentSession::End(const Status& status) {
+  if (!ending_) ending_ = status;
+}
+
+void AgentSession::Take(const v1::AgentMessage& message) {
+  switch (message.message_case()) {
+    case v1::AgentMessage::kHello:
+      return TakeHello(message.hello());
+    case v1::AgentMessage::kReport:
+      return TakeReport(message.report());
+    case v1::AgentMessage::kTelemetry:
+      return TakeTelemetry(message.telemetry());
+    case v1::AgentMessage::MESSAGE_NOT_SET:
+      break;  // of a newer agent
+  }
+}
+
+void AgentSession::TakeHello(const v1::AgentHello& hello) {
+  MutexLock lock(mutex_);
+  if (greeted_) return End(InvalidArgument("a stream begins with one hello"));
+  greeted_ = true;
+  const Status welcome = CheckHello(hello, context_.options);
+  greeting_.emplace();
+  if (!welcome.ok()) {
+    LogWarning("agent refused", {{"node", hello.node_id()}, {"reason", gp::Message(welcome)}});
+    greeting_->mutable_refused()->set_reason(gp::Message(welcome));
+    return;
+  }
+  *greeting_->mutable_welcome() = MakeWelcome(context_.options);
+  NodeConnected connected = ToConnected(hello, session_, context_.options);
+  if (!connected.storage_problem.empty()) {
+    LogWarning("node cannot be used",
+               {{"node", hello.name()}, {"reason", connected.storage_problem}});
+  }
+  if (!context_.reconciler.Post({.actor = "node " + hello.name(), .body = std::move(connected)})) {
+    return End(Unavailable("the coordinator is too busy; try again"));
+  }
+  node_ = NodeId(hello.node_id());
+  node_name_ = hello.name();
+  incarnation_ = hello.incarnation();
+  LogInfo("agent connected", {{"node", hello.name()},
+                              {"slots", hello.slots_size()},
+                              {"ranks", hello.ranks_size()},
+                              {"session", session_}});
+}
+
+void AgentSession::TakeReport(const v1::AgentReport& report) {
+  MutexLock lock(mutex_);
+  if (node_.empty()) return End(FailedPrecondition("a stream begins with a hello"));
+  // A report that does not fit into the mailbox is repeated by the next one.
+  context_.reconciler.Post(
+      {.actor = "node " + node_name_,
+       .body = NodeReported{node_, session_, report.revision(), FromProto(report.ranks())}});
+}
+
+void AgentSession::TakeTelemetry(const v1::Telemetry& telemetry) {
+  MutexLock lock(mutex_);
+  if (node_.empty()) return End(FailedPrecondition("a stream begins with a hello"));
+  const auto cluster = context_.reconciler.snapshot();
+  TelemetryBatch batch = ToBatch(telemetry, incarnation_, *cluster);
+  const uint64_t through =
+      telemetry.first_sequence() + static_cast<uint64_t>(telemetry.items_size()) - 1;
+  batch.on_durable = [weak = weak_from_this(), through] {
+    if (const auto session = weak.lock()) session->Acknowledge(through);
+  };
+  // Unacknowledged telemetry is sent again on the next stream.
+  if (!context_.recorder.Post(std::move(batch))) End(ResourceExhausted("logs cannot be written"));
+}
+
+void AgentSession::Acknowledge(uint64_t through_sequence) {
+  {
+    MutexLock lock(mutex_);
+    acknowledged_ = std::max(acknowledged_, through_sequence);
+  }
+  Advance();
+}
+
+void AgentSession::Advance() {
+  const auto keep = shared_from_this();
+  bool write = false;
+  Status end;
+  {
+    MutexLock lock(mutex_);
+    if (writing_ || finished_) return;
+    write = !ending_ && FillNext();
+    if (!write && !ending_) return;
+    if (!write) end = *ending_;
+    (write ? writing_ : finished_) = true;
+  }
+  if (write) {
+    StartWrite(&outgoing_);
+  } else {
+    Finish(rpc::ToGrpc(end));
+  }
+}
+
+bool AgentSession::FillNext() {
+  if (greeting_) {
+    outgoing_ = std::move(*greeting_);
+    greeting_.reset();
+    return true;
+  }
+  if (greeted_ && node_.empty()) {
+    End(FailedPrecondition("refused"));
+    return false;
+  }
+  if (acknowledged_ > acknowledgement_sent_) {
+    acknowledgement_sent_ = acknowledged_;
+    outgoing_.mutable_telemetry_ack()->set_through_sequence(acknowledged_);
+    return true;
+  }
+  return FillDesired();
+}
+
+bool AgentSession::FillDesired() {
+  const auto cluster = context_.reconciler.snapshot();
+  const auto node = cluster->FindNode(node_);
+  if (node == nullptr || node->session < session_) return false;  // our hello is not applied yet
+  if (node->session > session_) {
+    End(Aborted("this node opened a newer stream"));
+    return false;
+  }
+  v1::DesiredState desired = ToDesired(*cluster, *node, context_.options.generation);
+  std::string bytes = desired.SerializeAsString();
+  if (desired_sent_ == bytes) return false;
+  desired_sent_ = std::move(bytes);
+  *outgoing_.mutable_desired() = std::move(desired);
+  return true;
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,89 @@
+// AgentSession: one agent's stream. Turns what the agent says into events and telemetry, and tells
+// it what should run there whenever that changes. Owns itself until gRPC is done with it; takes no
+// thread.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/mutex.h"
+#include "coordinator/change_hub.h"
+#include "coordinator/reconciler.h"
+#include "coordinator/recorder.h"
+#include "gp/v1/agent_service.pb.h"
+
+namespace gp::coordinator {
+
+inline constexpr int kAgentProtocol = 1;
+inline constexpr int kAgentProtocolMin = 1;
+
+struct AgentServiceOptions {
+  std::string version;
+  std::string storage_root;
+  std::string storage_probe;  // content of the probe file
+  uint64_t generation = 0;
+  std::chrono::nanoseconds report_interval = std::chrono::seconds(1);
+  std::chrono::nanoseconds lease = std::chrono::seconds(10);
+};
+
+// What every session needs; outlives them all.
+struct AgentServiceContext {
+  Reconciler& reconciler;
+  Recorder& recorder;
+  ChangeHub& hub;
+  AgentServiceOptions options;
+  std::atomic<uint64_t> sessions{0};
+};
+
+class AgentSession final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>,
+                           public ChangeListener,
+                           public std::enable_shared_from_this<AgentSession> {
+ public:
+  static AgentSession* Start(AgentServiceContext& context);
+
+  void OnChange() override { Advance(); }
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  explicit AgentSession(AgentServiceContext& context);
+
+  void Take(const v1::AgentMessage& message);
+  void TakeHello(const v1::AgentHello& hello);
+  void TakeReport(const v1::AgentReport& report);
+  void TakeTelemetry(const v1::Telemetry& telemetry);
+  void Acknowledge(uint64_t through_sequence);
+
+  // Starts the next write or the end, when there is one to start.
+  void Advance();
+  bool FillNext() REQUIRES(mutex_);
+  bool FillDesired() REQUIRES(mutex_);
+  void End(const Status& status) REQUIRES(mutex_);
+
+  AgentServiceContext& context_;
+  const uint64_t session_;
+  v1::AgentMessage incoming_;        // of the read in flight
+  v1::CoordinatorMessage outgoing_;  // of the write in flight
+
+  Mutex mutex_;
+  bool greeted_ GUARDED_BY(mutex_) = false;
+  NodeId node_ GUARDED_BY(mutex_);
+  std::string node_name_ GUARDED_BY(mutex_);
+  std::string incarnation_ GUARDED_BY(mutex_);
+  std::optional<v1::CoordinatorMessage> greeting_ GUARDED_BY(mutex_);
+  uint64_t acknowledged_ GUARDED_BY(mutex_) = 0;
+  uint64_t acknowledgement_sent_ GUARDED_BY(mutex_) = 0;
+  std::optional<std::string> desired_sent_ GUARDED_BY(mutex_);
+  bool writing_ GUARDED_BY(mutex_) = false;
+  bool finished_ GUARDED_BY(mutex_) = false;
+  std::optional<Status> ending_ GUARDED_BY(mutex_);  // once nothing is being written
+  std::shared_ptr<AgentSession> self_;               // released by OnDone
+};
+
+}  // namespace gp::coordinator

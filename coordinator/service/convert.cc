@@ -1,0 +1,300 @@
+#include "coordinator/service/convert.h"
+
+#include <google/protobuf/util/time_util.h>
+
+namespace gp::coordinator {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+static_assert(static_cast<int>(RunState::kCancelled) == v1::RUN_STATE_CANCELLED);
+static_assert(static_cast<int>(RunState::kBackoff) == v1::RUN_STATE_BACKOFF);
+static_assert(static_cast<int>(RankPhase::kExited) == v1::RANK_PHASE_EXITED);
+static_assert(static_cast<int>(ExitCause::kSpawnFailed) == v1::EXIT_CAUSE_SPAWN_FAILED);
+
+google::protobuf::Timestamp ToProto(Timestamp time) {
+  return TimeUtil::MicrosecondsToTimestamp(time.time_since_epoch().count());
+}
+
+Timestamp FromProto(const google::protobuf::Timestamp& time) {
+  return Timestamp(std::chrono::microseconds(TimeUtil::TimestampToMicroseconds(time)));
+}
+
+v1::Progress ToProto(const Submission& submission, const Progress& progress) {
+  v1::Progress to;
+  to.set_target_steps(submission.target_steps);
+  to.set_target_tokens(submission.target_tokens);
+  if (progress.validation_loss) {
+    to.set_validation_loss(*progress.validation_loss);
+    to.set_validation_step(progress.validation_step);
+  }
+  if (!progress.newest) return to;
+  const Point& point = *progress.newest;
+  to.set_step(point.step);
+  to.set_tokens(point.tokens);
+  to.set_loss(point.loss);
+  to.set_tokens_per_second(point.tokens_per_second);
+  to.set_mfu(point.mfu);
+  to.set_step_seconds(point.step_seconds);
+  to.set_learning_rate(point.learning_rate);
+  to.set_gradient_norm(point.gradient_norm);
+  return to;
+}
+
+void AddPlacement(const Cluster& cluster, const Run& run, v1::Run& to) {
+  for (const Placement& placement : run.placement) {
+    v1::RankPlacement& place = *to.add_placement();
+    place.set_rank(placement.rank);
+    place.set_node_id(placement.node.value());
+    place.set_node_name(cluster.NodeName(placement.node));
+    place.set_slot_id(placement.slot.value());
+  }
+}
+
+WrittenCheckpoint FromProto(const v1::WrittenCheckpoint& from) {
+  WrittenCheckpoint to{from.step(),       from.directory(), from.manifest_digest(),
+                       from.size_bytes(), std::nullopt,     from.final()};
+  if (from.has_validation_loss()) to.validation_loss = from.validation_loss();
+  return to;
+}
+
+struct Describer {
+  std::string operator()(const RunSubmitted& event) const {
+    return fmt::format("submitted as '{}', {} rank{}", event.submission.name,
+                       event.submission.workers, event.submission.workers == 1 ? "" : "s");
+  }
+  std::string operator()(const RunQueued& event) const { return event.reason; }
+  std::string operator()(const RunPlaced& event) const { return event.reason; }
+  std::string operator()(const RunGroupReady&) const { return "every rank listens"; }
+  std::string operator()(const RunStarted&) const { return "every rank is ready"; }
+  std::string operator()(const RankFailed& event) const { return event.message; }
+  std::string operator()(const CancelRequested&) const { return "cancel requested"; }
+  std::string operator()(const CheckpointSealed& event) const {
+    return fmt::format("checkpoint of step {} sealed{}", event.checkpoint.step,
+                       event.checkpoint.final ? ", the final one" : "");
+  }
+  std::string operator()(const CheckpointRetired& event) const {
+    return fmt::format("checkpoint of step {} retired", event.step);
+  }
+  std::string operator()(const RunFinishing&) const { return "the final checkpoint is sealed"; }
+  std::string operator()(const RunEnded& event) const { return event.reason; }
+  template <typename Volatile>
+  std::string operator()(const Volatile&) const {
+    return "";
+  }
+};
+
+}  // namespace
+
+v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress) {
+  const Submission& submission = *run.submission;
+  v1::Run to;
+  to.set_run_id(run.id.value());
+  to.set_name(submission.name);
+  to.set_kind(static_cast<v1::RunKind>(submission.kind));
+  to.set_namespace_(submission.run_namespace);
+  to.set_priority(submission.priority);
+  to.mutable_labels()->insert(submission.labels.begin(), submission.labels.end());
+  to.set_state(static_cast<v1::RunState>(run.state));
+  to.set_reason(run.reason);
+  to.set_epoch(run.epoch);
+  to.set_failures(run.failures);
+  *to.mutable_submitted_at() = ToProto(run.submitted_at);
+  if (run.started_at) *to.mutable_started_at() = ToProto(*run.started_at);
+  if (run.finished_at) *to.mutable_finished_at() = ToProto(*run.finished_at);
+  AddPlacement(cluster, run, to);
+  *to.mutable_progress() = ToProto(submission, progress);
+  const SealedCheckpoint* latest = run.LatestCheckpoint();
+  to.set_latest_checkpoint_step(latest == nullptr ? -1 : latest->step);
+  const SealedCheckpoint* best = run.BestCheckpoint();
+  to.set_best_checkpoint_step(best == nullptr ? -1 : best->step);
+  to.set_run_directory(submission.run_directory);
+  to.set_request_id(submission.request_id);
+  to.set_workers(submission.workers);
+  return to;
+}
+
+v1::Checkpoint ToProto(const Run& run, const SealedCheckpoint& checkpoint) {
+  v1::Checkpoint to;
+  to.set_run_id(run.id.value());
+  to.set_step(checkpoint.step);
+  to.set_epoch(checkpoint.epoch);
+  to.set_directory(checkpoint.directory);
+  to.set_manifest_digest(checkpoint.manifest_digest);
+  to.set_size_bytes(checkpoint.size_bytes);
+  if (checkpoint.validation_loss) to.set_validation_loss(*checkpoint.validation_loss);
+  *to.mutable_sealed_at() = ToProto(checkpoint.sealed_at);
+  to.set_latest(&checkpoint == run.LatestCheckpoint());
+  to.set_best(&checkpoint == run.BestCheckpoint());
+  return to;
+}
+
+v1::MetricPoint ToProto(const Point& point) {
+  v1::MetricPoint to;
+  to.set_step(point.step);
+  to.set_epoch(point.epoch);
+  to.set_tokens(point.tokens);
+  to.set_loss(point.loss);
+  to.set_learning_rate(point.learning_rate);
+  to.set_gradient_norm(point.gradient_norm);
+  to.set_tokens_per_second(point.tokens_per_second);
+  to.set_mfu(point.mfu);
+  to.set_step_seconds(point.step_seconds);
+  if (point.validation_loss) to.set_validation_loss(*point.validation_loss);
+  *to.mutable_at() = ToProto(point.at);
+  v1::PhaseSeconds& phases = *to.mutable_phases();
+  phases.set_data_wait(point.data_wait_seconds);
+  phases.set_forward(point.forward_seconds);
+  phases.set_backward(point.backward_seconds);
+  phases.set_allreduce_exposed(point.allreduce_exposed_seconds);
+  phases.set_optimizer(point.optimizer_seconds);
+  phases.set_other(point.other_seconds);
+  to.set_skipped(point.skipped);
+  return to;
+}
+
+Point FromProto(const v1::MetricPoint& from) {
+  Point to;
+  to.step = from.step();
+  to.epoch = from.epoch();
+  to.tokens = from.tokens();
+  to.loss = from.loss();
+  to.learning_rate = from.learning_rate();
+  to.gradient_norm = from.gradient_norm();
+  to.tokens_per_second = from.tokens_per_second();
+  to.mfu = from.mfu();
+  to.step_seconds = from.step_seconds();
+  if (from.has_validation_loss()) to.validation_loss = from.validation_loss();
+  to.at = FromProto(from.at());
+  to.data_wait_seconds = from.phases().data_wait();
+  to.forward_seconds = from.phases().forward();
+  to.backward_seconds = from.phases().backward();
+  to.allreduce_exposed_seconds = from.phases().allreduce_exposed();
+  to.optimizer_seconds = from.phases().optimizer();
+  to.other_seconds = from.phases().other();
+  to.skipped = from.skipped();
+  return to;
+}
+
+v1::LogLine ToProto(const Line& line) {
+  v1::LogLine to;
+  to.set_sequence(line.sequence);
+  *to.mutable_at() = ToProto(line.at);
+  to.set_rank(line.rank);
+  to.set_epoch(line.epoch);
+  to.set_text(line.text);
+  return to;
+}
+
+v1::Node ToProto(const Cluster& cluster, const Node& node) {
+  v1::Node to;
+  to.set_node_id(node.id.value());
+  to.set_name(node.name);
+  to.set_connected(node.connected);
+  to.set_version(node.version);
+  *to.mutable_last_heard_at() = ToProto(node.last_heard_at);
+  for (const Slot& slot : node.slots) {
+    v1::Slot& slot_to = *to.add_slots();
+    slot_to.set_slot_id(slot.id.value());
+    slot_to.set_device(slot.device);
+    for (const int core : slot.cores) slot_to.add_cores(core);
+    slot_to.set_memory_bytes(slot.memory_bytes);
+  }
+  for (const Assignment& assignment : AssignmentsOf(cluster, node.id)) {
+    for (v1::Slot& slot_to : *to.mutable_slots()) {
+      if (slot_to.slot_id() == assignment.slot.value()) {
+        slot_to.set_run_id(assignment.run->id.value());
+      }
+    }
+  }
+  return to;
+}
+
+v1::Assignment ToProto(const Assignment& from) {
+  const Run& run = *from.run;
+  const Submission& submission = *run.submission;
+  v1::Assignment to;
+  to.set_run_id(run.id.value());
+  to.set_run_name(submission.name);
+  to.set_epoch(run.epoch);
+  to.set_rank(from.rank);
+  to.set_world_size(static_cast<int>(run.placement.size()));
+  to.set_slot_id(from.slot.value());
+  to.set_kind(static_cast<v1::RunKind>(submission.kind));
+  to.set_resolved(submission.resolved);
+  to.set_run_directory(submission.run_directory);
+  if (from.resume) {
+    to.mutable_resume()->set_step(from.resume->step);
+    to.mutable_resume()->set_directory(from.resume->directory);
+    to.mutable_resume()->set_manifest_digest(from.resume->manifest_digest);
+  }
+  if (run.group) {
+    for (const std::string& address : run.group->addresses) {
+      to.mutable_membership()->add_addresses(address);
+    }
+    to.mutable_membership()->set_secret(run.group->secret);
+  }
+  to.set_go(run.go);
+  to.set_stop(from.stop);
+  to.set_stop_reason(from.stop_reason);
+  for (const int64_t step : from.sealed_steps) to.add_sealed_steps(step);
+  for (const RefusedSeal& refused : from.refused_seals) {
+    v1::RefusedSeal& seal = *to.add_refused_seals();
+    seal.set_step(refused.step);
+    seal.set_reason(refused.reason);
+  }
+  to.mutable_choices()->set_threads_per_rank(run.threads_per_rank);
+  to.mutable_choices()->set_logical_shards(submission.logical_shards);
+  to.mutable_choices()->set_isa(run.isa);
+  return to;
+}
+
+v1::RunEvent ToProto(const StoredEvent& stored, RunState state, Epoch epoch) {
+  v1::RunEvent to;
+  to.set_sequence(stored.sequence);
+  *to.mutable_at() = ToProto(stored.event.at);
+  to.set_state(static_cast<v1::RunState>(state));
+  to.set_kind(std::string(Kind(stored.event)));
+  to.set_actor(stored.event.actor);
+  to.set_reason(Describe(stored.event));
+  to.set_epoch(epoch);
+  to.set_request_id(stored.event.request_id);
+  return to;
+}
+
+RankReport FromProto(const v1::RankStatus& from) {
+  RankReport to;
+  to.run = RunId(from.run_id());
+  to.epoch = from.epoch();
+  to.rank = from.rank();
+  to.slot = SlotId(from.slot_id());
+  to.incarnation = from.incarnation();
+  to.phase = static_cast<RankPhase>(from.phase());
+  to.address = from.address();
+  to.step = from.step();
+  to.cause = static_cast<ExitCause>(from.exit_cause());
+  to.exit_code = from.exit_code();
+  to.message = from.message();
+  for (const v1::WrittenCheckpoint& written : from.written()) {
+    to.written.push_back(FromProto(written));
+  }
+  return to;
+}
+
+std::vector<RankReport> FromProto(
+    const google::protobuf::RepeatedPtrField<v1::RankStatus>& statuses) {
+  std::vector<RankReport> ranks;
+  for (const v1::RankStatus& status : statuses) ranks.push_back(FromProto(status));
+  return ranks;
+}
+
+Slot FromProto(const v1::Slot& from) {
+  return {SlotId(from.slot_id()),
+          from.device(),
+          {from.cores().begin(), from.cores().end()},
+          from.memory_bytes()};
+}
+
+std::string Describe(const Event& event) { return std::visit(Describer(), event.body); }
+
+}  // namespace gp::coordinator

@@ -1,0 +1,35 @@
+// The only file that knows both worlds: gp.v1 messages and the coordinator's own types. Pure
+// functions; thread-safe.
+#pragma once
+
+#include <vector>
+
+#include "coordinator/state/assignment.h"
+#include "coordinator/state/cluster.h"
+#include "coordinator/store/run_log.h"
+#include "coordinator/store/store.h"
+#include "gp/v1/agent_service.pb.h"
+#include "gp/v1/run.pb.h"
+
+namespace gp::coordinator {
+
+// Without source and resolved, which only Get answers with.
+v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress);
+v1::Checkpoint ToProto(const Run& run, const SealedCheckpoint& checkpoint);
+v1::MetricPoint ToProto(const Point& point);
+v1::LogLine ToProto(const Line& line);
+v1::Node ToProto(const Cluster& cluster, const Node& node);
+v1::Assignment ToProto(const Assignment& assignment);
+// `state` is the run's state after the event.
+v1::RunEvent ToProto(const StoredEvent& stored, RunState state, Epoch epoch);
+
+RankReport FromProto(const v1::RankStatus& status);
+std::vector<RankReport> FromProto(
+    const google::protobuf::RepeatedPtrField<v1::RankStatus>& statuses);
+Slot FromProto(const v1::Slot& slot);
+Point FromProto(const v1::MetricPoint& point);
+
+// What the event log says happened: the reason in a sentence.
+std::string Describe(const Event& event);
+
+}  // namespace gp::coordinator

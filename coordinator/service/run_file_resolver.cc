@@ -1,0 +1,59 @@
+#include "coordinator/service/run_file_resolver.h"
+
+#include "gp/v1/run.pb.h"
+#include "runspec/batch_plan.h"
+#include "runspec/run_file.h"
+
+namespace gp::coordinator {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+
+StatusOr<int> KindOf(const runspec::RunSpec& spec) {
+  if (spec.kind == "train") return static_cast<int>(v1::RUN_KIND_TRAIN);
+  return InvalidArgument("kind: '{}' is not scheduled yet; expected train", spec.kind);
+}
+
+StatusOr<Submission> ToSubmission(const runspec::RunSpec& spec) {
+  Submission to;
+  ASSIGN_OR_RETURN(to.kind, KindOf(spec));
+  ASSIGN_OR_RETURN(const runspec::BatchPlan batch, runspec::PlanBatch(spec));
+  to.name = spec.name;
+  to.resolved = runspec::ResolvedYaml(spec);
+  to.workers = spec.resources.workers;
+  to.priority = spec.priority;
+  to.run_namespace = spec.run_namespace;
+  to.labels = spec.labels;
+  to.target_steps = runspec::TargetSteps(spec);
+  to.target_tokens = to.target_steps * batch.tokens_per_step;
+  to.retries_max = spec.retries.max;
+  to.retry_backoff = duration_cast<microseconds>(spec.retries.backoff);
+  to.retry_backoff_max = duration_cast<microseconds>(spec.retries.backoff_max);
+  to.keep_last = spec.checkpoint.keep_last;
+  to.keep_best = spec.checkpoint.keep_best;
+  to.threads_per_rank = spec.resources.threads;
+  to.logical_shards = batch.logical_shards;
+  to.gpu = spec.resources.device == "gpu";
+  return to;
+}
+
+}  // namespace
+
+StatusOr<ResolvedRun> SpecResolver::Resolve(const RunFileText& text) const {
+  std::vector<std::string> overrides = text.overrides;
+  if (!text.name.empty()) overrides.push_back("name=" + text.name);
+  const runspec::RunFileResult result = runspec::LoadRunFile(
+      text.source, text.source_name, overrides,
+      {.base_directory = text.base_directory, .override_directory = text.base_directory});
+  if (!result.spec) return InvalidArgument("{}", RenderProblems(result.problems));
+  ResolvedRun resolved;
+  ASSIGN_OR_RETURN(resolved.submission, ToSubmission(*result.spec));
+  resolved.submission.source = text.source;
+  for (const ConfigProblem& warning : result.warnings) {
+    resolved.warnings.push_back(RenderProblems({warning}, "warning"));
+  }
+  return resolved;
+}
+
+}  // namespace gp::coordinator

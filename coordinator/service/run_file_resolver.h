@@ -1,0 +1,39 @@
+// RunFileResolver: a submitted run file made into what the coordinator keeps of it. An interface,
+// so that the control plane can be tested without the schema of run files. Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "coordinator/state/run.h"
+
+namespace gp::coordinator {
+
+struct ResolvedRun {
+  Submission submission;  // without request id, digest and run directory
+  std::vector<std::string> warnings;
+};
+
+struct RunFileText {
+  std::string source;
+  std::string source_name;
+  std::string base_directory;
+  std::vector<std::string> overrides;
+  std::string name;  // overrides the file's when not empty
+};
+
+class RunFileResolver {
+ public:
+  virtual ~RunFileResolver() = default;
+  // InvalidArgument carries every located problem.
+  virtual StatusOr<ResolvedRun> Resolve(const RunFileText& text) const = 0;
+};
+
+// The one that reads run files by runspec.
+class SpecResolver final : public RunFileResolver {
+ public:
+  StatusOr<ResolvedRun> Resolve(const RunFileText& text) const override;
+};
+
+}  // namespace gp::coordinator

@@ -1,0 +1,31 @@
+// The sources of RunService's streams: Watch, Events, Logs, Metrics. Each resumes where the caller
+// left off, by durable numbers, and ends once the run has ended and everything it sent is told. A
+// source belongs to one stream.
+#pragma once
+
+#include <memory>
+
+#include "coordinator/reconciler.h"
+#include "coordinator/recorder.h"
+#include "coordinator/service/pull_stream.h"
+#include "coordinator/store/store.h"
+#include "gp/v1/run_service.pb.h"
+
+namespace gp::coordinator {
+
+// What the sources read; outlives them.
+struct StreamContext {
+  Reconciler& reconciler;
+  Recorder& recorder;
+  Store& store;
+};
+
+std::unique_ptr<StreamSource<v1::WatchResponse>> MakeWatchSource(StreamContext context, RunId run);
+std::unique_ptr<StreamSource<v1::RunEvent>> MakeEventsSource(StreamContext context, RunId run,
+                                                             const v1::EventsRequest& request);
+std::unique_ptr<StreamSource<v1::LogLine>> MakeLogsSource(StreamContext context, RunId run,
+                                                          const v1::LogsRequest& request);
+std::unique_ptr<StreamSource<v1::MetricPoint>> MakeMetricsSource(StreamContext context, RunId run,
+                                                                 const v1::MetricsRequest& request);
+
+}  // namespace gp::coordinator
