@@ -16,7 +16,8 @@ constexpr uint64_t kFreeBytesMin = 16 << 20;
 }  // namespace
 
 StatusOr<StorageRoot> StorageRoot::Open(const std::string& path) {
-  const std::string absolute = AbsolutePath(path, std::filesystem::current_path().string());
+  std::string absolute = AbsolutePath(path, std::filesystem::current_path().string());
+  if (absolute.size() > 1 && absolute.back() == '/') absolute.pop_back();
   RETURN_IF_ERROR(WithContext(MakeDirectories(JoinPath(absolute, "runs")), "storage root"));
   const std::string probe_path = JoinPath(absolute, ".gp-probe");
   if (!FileExists(probe_path)) {

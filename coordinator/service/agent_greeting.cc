@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/file.h"
 #include "coordinator/service/convert.h"
 
 namespace gp::coordinator {
@@ -11,8 +12,15 @@ namespace {
 
 using google::protobuf::util::TimeUtil;
 
+// Without a slash at the end.
+std::string Normal(const std::string& path) {
+  std::string normal = AbsolutePath(path, "/");
+  if (normal.size() > 1 && normal.back() == '/') normal.pop_back();
+  return normal;
+}
+
 std::string StorageProblem(const v1::AgentHello& hello, const AgentServiceOptions& options) {
-  if (hello.storage_root() != options.storage_root) {
+  if (Normal(hello.storage_root()) != Normal(options.storage_root)) {
     return fmt::format("its storage root is {}, the coordinator's is {}; start both with one path",
                        hello.storage_root(), options.storage_root);
   }

@@ -1,0 +1,12 @@
+// The coordinator as one object graph: built top-down, torn down bottom-up. Called once, by main.
+#pragma once
+
+#include "base/status.h"
+#include "coordinator/options.h"
+
+namespace gp::coordinator {
+
+// Serves until SIGTERM or SIGINT. An error: it could not start, in one line.
+Status RunCoordinator(const CoordinatorOptions& options);
+
+}  // namespace gp::coordinator

@@ -1,0 +1,33 @@
+// The command line of gp-coordinator. Pure but for reading the configuration file; called once at
+// start.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+#include "coordinator/settings.h"
+
+namespace gp::coordinator {
+
+struct CoordinatorOptions {
+  CoordinatorSettings settings;
+  std::string address_file;  // empty: none is written
+  bool check_config = false;
+  bool print_metrics = false;
+};
+
+// Exit codes of gp-coordinator.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitError = 1;
+inline constexpr int kExitUsage = 2;
+
+// The options, or the code to exit with after --help, --version, or a mistake that was told on
+// `err`.
+struct ParsedOptions {
+  std::optional<CoordinatorOptions> options;
+  int exit_code = kExitOk;
+};
+ParsedOptions ParseOptions(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
+
+}  // namespace gp::coordinator

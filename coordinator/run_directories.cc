@@ -1,0 +1,119 @@
+#include "coordinator/run_directories.h"
+
+#include <charconv>
+#include <optional>
+
+#include "base/file.h"
+#include "base/log.h"
+
+namespace gp::coordinator {
+namespace {
+
+constexpr size_t kTasksMax = 65536;
+
+// Of a name like "step-00000250-e3-7f3k2q"; nothing for other names.
+std::optional<Epoch> EpochOf(const std::string& name) {
+  if (!name.starts_with("step-")) return std::nullopt;
+  const size_t mark = name.find("-e", 5);
+  if (mark == std::string::npos) return std::nullopt;
+  Epoch epoch = 0;
+  const char* end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + mark + 2, end, epoch);
+  if (parsed.ec != std::errc()) return std::nullopt;
+  return epoch;
+}
+
+bool IsKept(const Run& run, const std::string& name) {
+  for (const SealedCheckpoint& checkpoint : run.checkpoints) {
+    if (!checkpoint.retired && BaseNameOf(checkpoint.directory) == name) return true;
+  }
+  return false;
+}
+
+void WriteRunFile(const Run& run) {
+  const std::string& directory = run.submission->run_directory;
+  Status status = MakeDirectories(directory);
+  if (status.ok()) {
+    status = WriteFileAtomically(JoinPath(directory, "run.yaml"), run.submission->source);
+  }
+  if (status.ok()) {
+    status = WriteFileAtomically(JoinPath(directory, "resolved.yaml"), run.submission->resolved);
+  }
+  if (!status.ok()) {
+    LogWarning("run file is not kept", {{"run", run.id}, {"error", gp::Message(status)}});
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::string>& names) {
+  std::vector<std::string> orphans;
+  for (const std::string& name : names) {
+    const auto epoch = EpochOf(name);
+    if (!epoch || IsKept(run, name)) continue;
+    const bool over =
+        IsTerminal(run.state) || *epoch < run.epoch || (*epoch == run.epoch && !run.holds_slots);
+    bool retired = false;
+    for (const SealedCheckpoint& checkpoint : run.checkpoints) {
+      retired |= checkpoint.retired && BaseNameOf(checkpoint.directory) == name;
+    }
+    if (over || retired) orphans.push_back(name);
+  }
+  return orphans;
+}
+
+RunDirectories::RunDirectories() : mailbox_(kTasksMax), thread_([this] { Loop(); }) {}
+
+RunDirectories::~RunDirectories() { Stop(); }
+
+void RunDirectories::Stop() {
+  mailbox_.Close();
+  if (thread_.joinable()) thread_.join();
+}
+
+void RunDirectories::SweepAll(const Cluster& cluster) {
+  cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>& run) {
+    Task task{run, false};
+    mailbox_.TryPost(task);  // what does not fit is swept after the next start
+  });
+}
+
+void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,
+                               const std::vector<StoredEvent>& events) {
+  for (const StoredEvent& stored : events) {
+    const EventBody& body = stored.event.body;
+    const bool fresh = std::holds_alternative<RunSubmitted>(body);
+    const bool tend = fresh || std::holds_alternative<CheckpointRetired>(body) ||
+                      std::holds_alternative<RunPlaced>(body) ||
+                      std::holds_alternative<RunEnded>(body);
+    if (!tend) continue;
+    Task task{cluster->FindRun(stored.event.run), fresh};
+    mailbox_.TryPost(task);
+  }
+}
+
+void RunDirectories::Loop() {
+  while (true) {
+    const auto tasks = mailbox_.Drain(64, std::chrono::seconds(1));
+    if (tasks.empty() && mailbox_.closed()) return;
+    for (const Task& task : tasks) Tend(*task.run, task.fresh);
+  }
+}
+
+void RunDirectories::Tend(const Run& run, bool fresh) const {
+  if (fresh) WriteRunFile(run);
+  const std::string directory = JoinPath(run.submission->run_directory, "checkpoints");
+  if (!FileExists(directory)) return;
+  const auto names = ListDirectory(directory);
+  if (!names.ok()) return;
+  for (const std::string& name : FindOrphans(run, *names)) {
+    const Status removed = RemoveTree(JoinPath(directory, name));
+    if (removed.ok()) {
+      LogInfo("checkpoint removed", {{"run", run.id}, {"directory", name}});
+    } else {
+      LogWarning("checkpoint not removed", {{"run", run.id}, {"error", gp::Message(removed)}});
+    }
+  }
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,46 @@
+// RunDirectories: what the coordinator does to the runs' directories under the storage root, on one
+// thread of its own: keeps the run file beside the run, removes retired checkpoints, sweeps
+// checkpoints that nobody will ever seal. Every method may be called from any thread.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/mailbox.h"
+#include "coordinator/state/cluster.h"
+#include "coordinator/store/store.h"
+
+namespace gp::coordinator {
+
+// The checkpoint directories of `run` that are safe to remove: not in the catalogue, and written by
+// an epoch that is over. `names` are the entries of its checkpoints directory.
+std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::string>& names);
+
+class RunDirectories {
+ public:
+  RunDirectories();
+  ~RunDirectories();
+
+  // After a start: everything that a crash may have left.
+  void SweepAll(const Cluster& cluster);
+  void Published(const std::shared_ptr<const Cluster>& cluster,
+                 const std::vector<StoredEvent>& events);
+  void Stop();
+
+ private:
+  void Loop();
+  void Tend(const Run& run, bool fresh) const;
+
+  struct Task {
+    std::shared_ptr<const Run> run;
+    bool fresh = false;  // just submitted
+  };
+
+  Mailbox<Task> mailbox_;
+  std::jthread thread_;
+};
+
+}  // namespace gp::coordinator
