@@ -103,10 +103,6 @@ ArenaPlan MakeArenaPlan(const ModelShape& shape, const ArenaOptions& options) {
   return plan.Take();
 }
 
-int64_t GemmSharedWorkspaceBytes() { return int64_t{8} << 20; }
-
-int64_t GemmThreadWorkspaceBytes() { return int64_t{3} << 19; }
-
 int64_t AttentionThreadWorkspaceBytes(int64_t sequence, int64_t head_size) {
   const int64_t rows = AlignUp(sequence, 64);
   const int64_t columns = AlignUp(head_size, 64);
@@ -118,9 +114,8 @@ int64_t AttentionThreadWorkspaceBytes(int64_t sequence, int64_t head_size) {
 }
 
 int64_t CpuWorkspaceBytes(int64_t sequence, int64_t head_size, int threads) {
-  const int64_t thread_bytes =
-      std::max(GemmThreadWorkspaceBytes(), AttentionThreadWorkspaceBytes(sequence, head_size));
-  return GemmSharedWorkspaceBytes() + threads * AlignUp(thread_bytes, kAlignmentBytes);
+  const int64_t attention_bytes = AttentionThreadWorkspaceBytes(sequence, head_size);
+  return threads * AlignUp(std::max(kGemmThreadWorkspaceBytes, attention_bytes), kAlignmentBytes);
 }
 
 int64_t TrainingBytes(const ModelShape& shape, const ArenaOptions& options, int owned_shards) {

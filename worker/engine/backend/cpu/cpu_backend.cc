@@ -52,11 +52,9 @@ class CpuBackend final : public Backend {
         workspace_(
             runspec::CpuWorkspaceBytes(options.sequence, options.head_size, pool_.threads())),
         thread_bytes_(
-            (runspec::CpuWorkspaceBytes(options.sequence, options.head_size, pool_.threads()) -
-             runspec::GemmSharedWorkspaceBytes()) /
+            runspec::CpuWorkspaceBytes(options.sequence, options.head_size, pool_.threads()) /
             pool_.threads()),
-        gemm_(kernels_, pool_, static_cast<std::byte*>(workspace_.data()), ThreadWorkspace(0),
-              thread_bytes_) {}
+        gemm_(kernels_, pool_, static_cast<std::byte*>(workspace_.data()), thread_bytes_) {}
 
   const char* name() const override { return IsaName(isa_); }
   int threads() const override { return pool_.threads(); }
@@ -234,11 +232,6 @@ class CpuBackend final : public Backend {
   }
 
  private:
-  std::byte* ThreadWorkspace(int thread) const {
-    return static_cast<std::byte*>(workspace_.data()) + runspec::GemmSharedWorkspaceBytes() +
-           thread * thread_bytes_;
-  }
-
   static double Element(Buffer buffer, int64_t index) {
     if (buffer.type == DataType::kFloat32) return buffer.f32()[index];
     const uint32_t bits = uint32_t{buffer.bf16()[index]} << 16;
@@ -252,7 +245,8 @@ class CpuBackend final : public Backend {
   void ForHeads(const AttentionShape& shape, const Body& body) {
     const int64_t heads = shape.sequences * shape.heads;
     pool_.Run([&](int thread) {
-      auto* scratch = reinterpret_cast<float*>(ThreadWorkspace(thread));
+      auto* scratch = reinterpret_cast<float*>(static_cast<std::byte*>(workspace_.data()) +
+                                               thread * thread_bytes_);
       const int64_t last = heads * (thread + 1) / pool_.threads();
       for (int64_t head = heads * thread / pool_.threads(); head < last; ++head) {
         body(head, scratch);

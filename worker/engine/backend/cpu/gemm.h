@@ -1,8 +1,8 @@
 // Gemm: the matrix product of the CPU backend, after Goto & van de Geijn 2008
 // (doi:10.1145/1356052.1356053): B is packed into panels that stay in cache while rows of A stream
-// past them. Threads share out rows and columns of C, never k, and blocks of k are cut at places
-// that depend on k alone, so the bits of C do not depend on threads or on the other rows. Owned by
-// a CPU backend; one thread calls.
+// past them. Threads share out rows and columns of C, never k, and every element of C is one sum
+// over ascending k, so its bits depend neither on threads nor on the other rows. Owned by a CPU
+// backend; one thread calls.
 #pragma once
 
 #include <cstddef>
@@ -27,24 +27,18 @@ struct GemmArgs {
 
 class Gemm {
  public:
-  // `shared` has runspec::GemmSharedWorkspaceBytes; thread t's workspace starts at threads + t *
-  // thread_stride_bytes and has at least runspec::GemmThreadWorkspaceBytes.
-  Gemm(const KernelSet& kernels, ThreadPool& pool, std::byte* shared, std::byte* threads,
-       int64_t thread_stride_bytes)
-      : kernels_(kernels),
-        pool_(pool),
-        shared_(shared),
-        threads_(threads),
-        thread_stride_bytes_(thread_stride_bytes) {}
+  // Thread t's workspace starts at workspace + t * stride_bytes and has at least
+  // runspec::kGemmThreadWorkspaceBytes.
+  Gemm(const KernelSet& kernels, ThreadPool& pool, std::byte* workspace, int64_t stride_bytes)
+      : kernels_(kernels), pool_(pool), workspace_(workspace), stride_bytes_(stride_bytes) {}
 
   void Run(const GemmArgs& args);
 
  private:
   const KernelSet& kernels_;
   ThreadPool& pool_;
-  std::byte* shared_;
-  std::byte* threads_;
-  int64_t thread_stride_bytes_;
+  std::byte* workspace_;
+  int64_t stride_bytes_;
 };
 
 }  // namespace gp::engine

@@ -8,7 +8,7 @@ namespace gp::engine {
 
 enum class Isa { kAuto, kGeneric, kAvx2, kAvx512, kAvx512Bf16 };
 
-// The best level of this processor. Never kAuto.
+// The fastest level of this processor. Never kAuto.
 Isa BestIsa();
 bool IsaSupported(Isa isa);
 

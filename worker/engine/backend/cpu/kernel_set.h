@@ -33,8 +33,10 @@ struct GemmOperand {
 };
 
 // A block of an operand to be packed: panels of `panel` indices i each, and within a panel k-major:
-// to[(panel number * k_units + k) * panel + i - first of the panel], zero beyond i_count. k_units =
-// k_count for fp32 and ceil(k_count / 2) pairs for bf16 (an odd last element is paired with 0).
+// to[(panel number * units + unit) * panel + i - first of the panel], zero beyond i_count. There
+// are k_count units of fp32, or ceil(k_count / 2) pairs of bf16 (an odd last element is paired with
+// 0), or twice as many fp32 units, odd elements before even ones, when pairs are widened. Up to one
+// vector behind the last panel may be written.
 struct PackBlock {
   GemmOperand from;
   int64_t i_first = 0;
@@ -79,6 +81,7 @@ struct EmbeddingArgs {
 
 struct KernelSet {
   int width;         // floats in a vector
+  bool bf16_tiles;   // bf16 is multiplied in pairs; otherwise pack widens it to fp32
   int tile_rows;     // rows of the largest tile
   int tile_vectors;  // vectors of the largest tile
 

@@ -27,23 +27,22 @@ struct Fp32Product {
   static Vec Add(Vec sum, float a, B b) { return sum + Splat(a) * b; }
 };
 
-// sum += a0 * b0 + a1 * b1 of a bf16 pair, as vdpbf16ps does it: the odd element first, each sum
-// rounded to fp32.
+#if defined(GP_ISA_BF16)
+inline constexpr bool kBf16Tiles = true;
+
+// sum += a1 * b1, then sum += a0 * b0, for a bf16 pair: each sum rounded to fp32, products exact.
 struct Bf16Product {
   using Unit = uint32_t;
   using B = VecU;
   static B LoadB(const uint32_t* from) { return *reinterpret_cast<const UnalignedVecU*>(from); }
   static Vec Add(Vec sum, uint32_t a, B b) {
-#if defined(GP_ISA_BF16)
     return _mm512_dpbf16_ps(sum, (__m512bh)(VecU{} + a), (__m512bh)b);
-#else
-    const Vec odd = reinterpret_cast<Vec>(VecU{} + (a & 0xffff0000u));
-    const Vec even = reinterpret_cast<Vec>(VecU{} + (a << 16));
-    sum = sum + odd * reinterpret_cast<Vec>(b & 0xffff0000u);
-    return sum + even * reinterpret_cast<Vec>(b << 16);
-#endif
   }
 };
+#else
+// bf16 is widened when it is packed, and multiplied by the fp32 tiles.
+inline constexpr bool kBf16Tiles = false;
+#endif
 
 template <typename Product, int kRows, int kVectors, bool kTransposed>
 void Tile(int64_t k, const void* a_data, int64_t a_stride, const void* b_data, int64_t ldb,

@@ -14,12 +14,15 @@ namespace gp::engine::GP_ISA_NAMESPACE {
 
 inline constexpr KernelSet kKernels = {
     .width = kWidth,
+    .bf16_tiles = kBf16Tiles,
     .tile_rows = kTileRows,
     .tile_vectors = kTileVectors,
     .tile_f32 = MakeTileKernels<Fp32Product, false>(),
     .tile_f32_transposed = MakeTileKernels<Fp32Product, true>(),
+#if defined(GP_ISA_BF16)
     .tile_bf16 = MakeTileKernels<Bf16Product, false>(),
     .tile_bf16_transposed = MakeTileKernels<Bf16Product, true>(),
+#endif
     .pack = &Pack,
     .store_tile = &StoreTile,
     .column_sums = &ColumnSums,

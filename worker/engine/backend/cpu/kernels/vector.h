@@ -24,7 +24,16 @@ typedef float UnalignedVec __attribute__((vector_size(kWidth * 4), aligned(4), m
 typedef uint32_t UnalignedVecU __attribute__((vector_size(kWidth * 4), aligned(2), may_alias));
 typedef uint16_t UnalignedVecH __attribute__((vector_size(kWidth * 2), aligned(2), may_alias));
 
-inline Vec Splat(float value) { return Vec{} + value; }
+// Intrinsics, because `Vec{} + value` is an addition: 0 + -0 is not -0.
+inline Vec Splat(float value) {
+#if GP_ISA_WIDTH == 16
+  return _mm512_set1_ps(value);
+#elif GP_ISA_WIDTH == 8
+  return _mm256_set1_ps(value);
+#else
+  return _mm_set1_ps(value);
+#endif
+}
 
 inline Vec FromBf16(VecH bits) {
   return reinterpret_cast<Vec>(__builtin_convertvector(bits, VecU) << 16);
