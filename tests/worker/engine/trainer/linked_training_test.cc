@@ -1,0 +1,255 @@
+// Real gp-trainer processes, driven through their links as an agent would.
+#include <gtest/gtest.h>
+
+#include "formats/checkpoint_directory.h"
+#include "runspec/run_file.h"
+#include "worker/engine/trainer/trainer_process.h"
+
+namespace gp::engine {
+namespace {
+
+constexpr int64_t kSteps = 16;
+constexpr uint64_t kEpoch = 4;
+
+// The ranks of one epoch of a run.
+class TestEpoch {
+ public:
+  TestEpoch(const ScopedDirectory& directory, int world_size, uint64_t epoch,
+            std::optional<link::ResumePoint> resume = {})
+      : directory_(directory), epoch_(epoch), resume_(std::move(resume)) {
+    for (int rank = 0; rank < world_size; ++rank) {
+      ranks.push_back(std::make_unique<TrainerProcess>(std::vector<std::string>{"--link"}, true));
+    }
+  }
+
+  // From Hello to Ready.
+  void Form(const std::string& run_file) {
+    Start(run_file);
+    link::Configure configure{.epoch = epoch_, .secret = "secret"};
+    for (auto& rank : ranks) configure.addresses.push_back(rank->Await<link::Listening>().address);
+    for (size_t r = 0; r < ranks.size(); ++r) {
+      configure.rank = static_cast<int>(r);
+      ranks[r]->Send(configure);
+    }
+    for (auto& rank : ranks) EXPECT_EQ(rank->Await<link::Ready>().epoch, epoch_);
+  }
+
+  void Start(const std::string& run_file) {
+    const auto loaded = runspec::LoadRunFile(run_file, "run.yaml");
+    ASSERT_TRUE(loaded.spec.has_value());
+    for (size_t r = 0; r < ranks.size(); ++r) {
+      const std::string incarnation = fmt::format("i{}", r);
+      ranks[r]->Send(link::Hello{.version = "test", .incarnation = incarnation});
+      EXPECT_EQ(ranks[r]->Await<link::Hello>().incarnation, incarnation);
+      ranks[r]->Send(link::Start{.run_id = "run",
+                                 .run_name = "tiny",
+                                 .epoch = epoch_,
+                                 .rank = static_cast<int>(r),
+                                 .world_size = static_cast<int>(ranks.size()),
+                                 .resolved = runspec::ResolvedYaml(*loaded.spec),
+                                 .run_directory = directory_.Path("run"),
+                                 .data_address = "127.0.0.1",
+                                 .resume = resume_,
+                                 .logical_shards = 4});
+    }
+  }
+
+  void Go() {
+    for (auto& rank : ranks) rank->Send(link::Go{.epoch = epoch_});
+  }
+
+  // Seals every checkpoint that rank 0 writes, and returns them when all ranks have exited.
+  std::vector<link::WrittenCheckpoint> Finish() {
+    std::vector<link::WrittenCheckpoint> written;
+    while (const auto message = ranks[0]->Next()) {
+      if (const auto* checkpoint = std::get_if<link::WrittenCheckpoint>(&*message)) {
+        written.push_back(*checkpoint);
+        ranks[0]->Send(link::SealResult{.step = checkpoint->step, .sealed = true});
+      }
+    }
+    for (auto& rank : ranks) EXPECT_EQ(rank->Wait(), 0);
+    return written;
+  }
+
+  std::vector<std::unique_ptr<TrainerProcess>> ranks;
+
+ private:
+  const ScopedDirectory& directory_;
+  const uint64_t epoch_;
+  const std::optional<link::ResumePoint> resume_;
+};
+
+std::string ModelBytes(const std::string& checkpoint) {
+  const auto bytes = ReadFile(JoinPath(checkpoint, "model.safetensors"));
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  return bytes.ok() ? *bytes : "";
+}
+
+std::vector<link::WrittenCheckpoint> TrainWhole(const ScopedDirectory& directory, int world_size) {
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, world_size, kEpoch);
+  epoch.Form(TinyRunFile(text, kSteps, 6));
+  epoch.Go();
+  return epoch.Finish();
+}
+
+TEST(LinkedTraining, TwoRanksTrainToASealedCheckpoint) {
+  const ScopedDirectory directory;
+  const auto written = TrainWhole(directory, 2);
+  ASSERT_EQ(written.size(), 3u);
+  EXPECT_EQ(written[0].step, 6);
+  EXPECT_FALSE(written[0].final);
+  const link::WrittenCheckpoint& last = written.back();
+  EXPECT_EQ(last.step, kSteps);
+  EXPECT_EQ(last.epoch, kEpoch);
+  EXPECT_TRUE(last.final);
+  EXPECT_TRUE(last.validation_loss.has_value());
+  EXPECT_EQ(BaseNameOf(last.directory), "step-00000016-e4-i0");
+  EXPECT_TRUE(formats::VerifyCheckpoint(last.directory, last.manifest_digest).ok());
+  const auto metrics = ReadFile(directory.Path("run/metrics.jsonl"));
+  ASSERT_TRUE(metrics.ok()) << metrics.status();
+  EXPECT_EQ(std::count(metrics->begin(), metrics->end(), '\n'), kSteps);
+}
+
+TEST(LinkedTraining, TheFilesAreEqualForEveryNumberOfRanksAndAfterAResume) {
+  const ScopedDirectory one;
+  const auto alone = TrainWhole(one, 1);
+  ASSERT_FALSE(alone.empty());
+  const std::string expected = ModelBytes(alone.back().directory);
+  const ScopedDirectory three;
+  EXPECT_TRUE(ModelBytes(TrainWhole(three, 3).back().directory) == expected);
+
+  // Two other ranks go on from the checkpoint of step 6, in the directory of the finished run.
+  TestEpoch resumed(one, 2, kEpoch + 1,
+                    link::ResumePoint{6, alone[0].directory, alone[0].manifest_digest});
+  resumed.Form(TinyRunFile(one.Path("text.txt"), kSteps, 6));
+  resumed.Go();
+  const auto written = resumed.Finish();
+  ASSERT_EQ(written.size(), 2u);
+  EXPECT_TRUE(ModelBytes(written.back().directory) == expected);
+  const auto metrics = ReadFile(one.Path("run/metrics.jsonl"));
+  ASSERT_TRUE(metrics.ok());
+  EXPECT_EQ(std::count(metrics->begin(), metrics->end(), '\n'), kSteps)
+      << "records of steps that are taken again must be dropped";
+}
+
+TEST(LinkedTraining, ReportsEveryStepWithPhasesThatAddUp) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 1, kEpoch);
+  epoch.Form(TinyRunFile(text, kSteps, 0));
+  epoch.Go();
+  for (int64_t step = 1; step <= kSteps; ++step) {
+    const auto report = epoch.ranks[0]->Await<link::StepReport>();
+    EXPECT_EQ(report.step, step);
+    EXPECT_EQ(report.tokens, step * 256);
+    EXPECT_EQ(report.validation_loss.has_value(), step % 8 == 0);
+    const link::Phases& p = report.phases;
+    EXPECT_NEAR(p.data_wait + p.forward + p.backward + p.allreduce_exposed + p.optimizer + p.other,
+                report.step_seconds, 1e-9);
+  }
+  epoch.Finish();
+}
+
+TEST(LinkedTraining, ARankThatLosesItsPeerNamesItAndEndsWithACollectiveFailure) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 2, kEpoch);
+  epoch.Form(TinyRunFile(text, 1000000, 0));
+  epoch.Go();
+  epoch.ranks[0]->Await<link::StepReport>();
+  epoch.ranks[1]->Signal(SIGKILL);
+  const auto failed = epoch.ranks[0]->Await<link::Failed>();
+  EXPECT_EQ(failed.cause, link::ExitCause::kCollective);
+  EXPECT_NE(failed.message.find("rank 1"), std::string::npos) << failed.message;
+  EXPECT_EQ(epoch.ranks[0]->Wait(), 4);
+}
+
+TEST(LinkedTraining, StopEndsRanksThatTrainAndRanksThatWait) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 2, kEpoch);
+  epoch.Form(TinyRunFile(text, 1000000, 0));
+  epoch.Go();
+  epoch.ranks[0]->Await<link::StepReport>();
+  for (auto& rank : epoch.ranks) rank->Send(link::Stop{.reason = "cancelled"});
+  for (auto& rank : epoch.ranks) EXPECT_EQ(rank->Wait(), 0);
+
+  TestEpoch waiting(directory, 1, kEpoch + 1);
+  waiting.Start(TinyRunFile(text, kSteps, 0));
+  waiting.ranks[0]->Await<link::Listening>();
+  waiting.ranks[0]->Send(link::Stop{.reason = "cancelled"});
+  EXPECT_EQ(waiting.ranks[0]->Wait(), 0);
+}
+
+TEST(LinkedTraining, TheEndOfTheLinkEndsTheProcess) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 1, kEpoch);
+  epoch.Form(TinyRunFile(text, 1000000, 0));
+  epoch.Go();
+  epoch.ranks[0]->Await<link::StepReport>();
+  epoch.ranks[0]->CloseLink();
+  EXPECT_EQ(epoch.ranks[0]->Wait(), 1);
+}
+
+TEST(LinkedTraining, AFencedRankSaysHowFarItCameAndExits) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 1, kEpoch);
+  epoch.Form(TinyRunFile(text, 1000000, 0));
+  epoch.Go();
+  const int64_t step = epoch.ranks[0]->Await<link::StepReport>().step;
+  epoch.ranks[0]->Send(link::Fence{.epoch = kEpoch + 1});
+  const auto fenced = epoch.ranks[0]->Await<link::Fenced>();
+  EXPECT_EQ(fenced.epoch, kEpoch + 1);
+  EXPECT_GE(fenced.committed_step, step);
+  EXPECT_EQ(epoch.ranks[0]->Wait(), 86);
+}
+
+TEST(LinkedTraining, MissingDataIsAConfigurationFailureThatNamesThePath) {
+  const ScopedDirectory directory;
+  TestEpoch epoch(directory, 1, kEpoch);
+  epoch.Start(TinyRunFile(directory.Path("absent.txt"), kSteps, 0));
+  const auto failed = epoch.ranks[0]->Await<link::Failed>();
+  EXPECT_EQ(failed.cause, link::ExitCause::kConfig);
+  EXPECT_NE(failed.message.find("absent.txt"), std::string::npos) << failed.message;
+  EXPECT_EQ(epoch.ranks[0]->Wait(), 2);
+}
+
+TEST(LinkedTraining, ADamagedCheckpointIsAStorageFailureThatNamesTheFile) {
+  const ScopedDirectory directory;
+  const auto written = TrainWhole(directory, 1);
+  ASSERT_FALSE(written.empty());
+  const std::string model = JoinPath(written[0].directory, "model.safetensors");
+  std::string bytes = ModelBytes(written[0].directory);
+  bytes[bytes.size() - 5] ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(model, bytes).ok());
+  TestEpoch epoch(directory, 1, kEpoch + 1,
+                  link::ResumePoint{6, written[0].directory, written[0].manifest_digest});
+  epoch.Start(TinyRunFile(directory.Path("text.txt"), kSteps, 6));
+  const std::string address = epoch.ranks[0]->Await<link::Listening>().address;
+  epoch.ranks[0]->Send(
+      link::Configure{.epoch = kEpoch + 1, .addresses = {address}, .secret = "secret"});
+  const auto failed = epoch.ranks[0]->Await<link::Failed>();
+  EXPECT_EQ(failed.cause, link::ExitCause::kStorage);
+  EXPECT_NE(failed.message.find("model.safetensors"), std::string::npos) << failed.message;
+  EXPECT_EQ(epoch.ranks[0]->Wait(), 3);
+}
+
+TEST(LinkedTraining, AFinalCheckpointThatIsRefusedIsAFailure) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 1, kEpoch);
+  epoch.Form(TinyRunFile(text, 2, 0));
+  epoch.Go();
+  const auto written = epoch.ranks[0]->Await<link::WrittenCheckpoint>();
+  epoch.ranks[0]->Await<link::Finished>();
+  epoch.ranks[0]->Send(link::SealResult{written.step, false, "the epoch is stale"});
+  const auto failed = epoch.ranks[0]->Await<link::Failed>();
+  EXPECT_NE(failed.message.find("the epoch is stale"), std::string::npos) << failed.message;
+  EXPECT_EQ(epoch.ranks[0]->Wait(), 3);
+}
+
+}  // namespace
+}  // namespace gp::engine
