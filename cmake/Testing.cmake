@@ -1,4 +1,5 @@
 # gp_test(name LABEL unit SOURCES ... LIBRARIES ...): one GoogleTest program, registered case by case under its label.
+# Tests of real processes (every label but unit) count as two, so that on a small machine each has it for itself.
 # gp_python_test(name script.py LABEL unit [ARGUMENTS ...]): one script; exit status 77 skips, its last line is the reason.
 find_package(GTest REQUIRED)
 include(GoogleTest)
@@ -8,6 +9,14 @@ include(GoogleTest)
 add_custom_target(unit_tests)
 add_custom_target(threads_tests)
 set(GP_THREADED_FOLDERS base link coordinator worker/agent)
+
+function(gp_processors label result)
+  if(label STREQUAL "unit")
+    set(${result} 1 PARENT_SCOPE)
+  else()
+    set(${result} 2 PARENT_SCOPE)
+  endif()
+endfunction()
 
 function(gp_is_threads_test name result)
   set(${result} OFF PARENT_SCOPE)
@@ -49,10 +58,12 @@ function(gp_test name)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_cases)
   # gtest_discover_tests cannot carry a property whose value is a list, so the properties follow in a file of their own.
   set(environment "GP_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" "GP_SOURCE=${CMAKE_SOURCE_DIR}" ${ARG_ENVIRONMENT})
+  gp_processors("${ARG_LABEL}" processors)
   set(properties_file "${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake")
   file(WRITE "${properties_file}"
     "if(${name}_cases)\n"
     "  set_tests_properties(\${${name}_cases} PROPERTIES LABELS \"${labels}\" TIMEOUT ${ARG_TIMEOUT}\n"
+    "    PROCESSORS ${processors}\n"
     "    ENVIRONMENT \"${environment}\")\n"
     "endif()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${properties_file}")
@@ -63,7 +74,9 @@ function(gp_python_test name script)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  gp_processors("${ARG_LABEL}" processors)
   add_test(NAME ${name} COMMAND /usr/bin/python3 "${CMAKE_CURRENT_SOURCE_DIR}/${script}" ${ARG_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77
+    PROCESSORS ${processors}
     ENVIRONMENT "GP_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};GP_SOURCE=${CMAKE_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endfunction()
