@@ -39,7 +39,7 @@ endfunction()
 
 function(gp_forbid target)
   if(NOT TARGET "${target}")
-    return()
+    message(FATAL_ERROR "layering: there is no target ${target} to fence; was it renamed?")
   endif()
   foreach(library IN LISTS ARGN)
     set(seen "")

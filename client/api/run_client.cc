@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/duration.h"
 #include "base/random_id.h"
 #include "rpc/channel.h"
@@ -72,7 +73,8 @@ RunClient::~RunClient() = default;
 template <typename Call>
 Status RunClient::Retry(const std::string& method, const Call& call) {
   Outage outage(options_, interruption_, options_.timeout);
-  const auto wall_deadline = std::chrono::system_clock::now() + options_.timeout;
+  const std::chrono::system_clock::time_point wall_deadline =
+      SystemClock().WallNow() + options_.timeout;
   while (true) {
     grpc::ClientContext context;
     context.set_deadline(wall_deadline);
