@@ -1,0 +1,51 @@
+"""`cmake --install` gives a tree that works after it was moved, and takes nothing from the build.
+
+    install_test.py BUILD-TREE
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ENGINE_PROGRAMS = ("gp-trainer", "gp-sampler")
+
+
+def output_of(*command):
+    done = subprocess.run([str(word) for word in command], check=False, capture_output=True,
+                          text=True, cwd="/")
+    return done.stdout + done.stderr if done.returncode == 0 else sys.exit(
+        f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def check_libraries(root, program):
+    """What is not the system's must come from the installed tree."""
+    for line in output_of("ldd", root / "bin" / program).splitlines():
+        path = line.partition("=>")[2].split(" (")[0].strip()
+        if "not found" in line:
+            sys.exit(f"{program}: {line.strip()}")
+        if path.startswith("/") and not path.startswith(("/lib", "/usr/lib")):
+            if root not in pathlib.Path(path).resolve().parents:
+                sys.exit(f"{program} takes {path} from outside the installed tree")
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    with tempfile.TemporaryDirectory(prefix="gp-install-") as scratch:
+        first, moved = pathlib.Path(scratch, "first"), pathlib.Path(scratch, "moved")
+        output_of("cmake", "--install", build, "--prefix", first)
+        first.rename(moved)
+        for program in sorted((moved / "bin").iterdir()):
+            check_libraries(moved.resolve(), program.name)
+            output_of(program, "version" if program.name == "gpctl" else "--version")
+        missing = [name for name in ENGINE_PROGRAMS if not (moved / "bin" / name).exists()]
+        if missing:
+            sys.exit(f"not installed: {', '.join(missing)}")
+        if not list((moved / "share/gp/configs/runs").glob("*.yaml")):
+            sys.exit("the run files are not installed")
+        print(f"{len(list((moved / 'bin').iterdir()))} programs run from a tree that was moved")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
