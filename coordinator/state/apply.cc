@@ -177,7 +177,7 @@ class Applier {
     ASSIGN_OR_RETURN(Run run, Existing());
     if (!IsWaiting(run.state)) return Impossible("it does not wait");
     run.reason = waiting.reason;
-    cluster_.runs.Set(run.id, std::make_shared<const Run>(std::move(run)));
+    Keep(std::move(run));
     return OkStatus();
   }
 
@@ -268,6 +268,10 @@ class Applier {
 
   void Save(Run run) {
     run.changed_sequence = sequence_;
+    Keep(std::move(run));
+  }
+
+  void Keep(Run run) {
     const RunId id = run.id;
     cluster_.runs.Set(id, std::make_shared<const Run>(std::move(run)));
   }

@@ -1,0 +1,387 @@
+// A real gp-coordinator, spoken to over gRPC by a scripted agent and a user.
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "coordinator/coordinator_process.h"
+#include "coordinator/scripted_agent.h"
+#include "rpc/status.h"
+
+namespace gp::coordinator {
+namespace {
+
+constexpr const char* kRunFile = R"(apiVersion: gp/v1
+name: smoke
+model: {n_layer: 2, n_head: 2, n_embd: 32, n_ctx: 32}
+data: {text: [/data/text.txt], tokenizer: bytes}
+resources: {workers: 2}
+batch: {micro_batch: 4, sequence: 32}
+budget: {steps: 20}
+)";
+
+using Ranks = std::vector<v1::RankStatus>;
+
+void SetDeadline(grpc::ClientContext& context) {
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+}
+
+Status Submit(v1::RunService::Stub& stub, const v1::SubmitRequest& request,
+              v1::SubmitResponse& response) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  return rpc::FromGrpc(stub.Submit(&context, request, &response));
+}
+
+v1::SubmitRequest MakeRequest(const std::string& request_id) {
+  v1::SubmitRequest request;
+  request.set_request_id(request_id);
+  request.set_source(kRunFile);
+  request.set_source_name("smoke.yaml");
+  return request;
+}
+
+v1::Run SubmitSmoke(v1::RunService::Stub& stub, const std::string& request_id) {
+  v1::SubmitResponse response;
+  const Status status = Submit(stub, MakeRequest(request_id), response);
+  EXPECT_TRUE(status.ok()) << status;
+  return response.run();
+}
+
+v1::Run Get(v1::RunService::Stub& stub, const std::string& run) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::GetRequest request;
+  request.set_run(run);
+  v1::Run response;
+  const grpc::Status status = stub.Get(&context, request, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return response;
+}
+
+// Follows the run until `wanted`.
+v1::Run Await(v1::RunService::Stub& stub, const std::string& run,
+              const std::function<bool(const v1::Run&)>& wanted) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::WatchRequest request;
+  request.set_run(run);
+  auto stream = stub.Watch(&context, request);
+  v1::WatchResponse response;
+  while (stream->Read(&response)) {
+    if (!wanted(response.run())) continue;
+    context.TryCancel();
+    return response.run();
+  }
+  ADD_FAILURE() << "the run did not get there: " << stream->Finish().error_message()
+                << "; last seen " << response.run().DebugString();
+  return response.run();
+}
+
+template <typename Response, typename Request, typename Call>
+std::vector<Response> ReadAll(v1::RunService::Stub& stub, Call call, const Request& request) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  auto stream = (stub.*call)(&context, request);
+  std::vector<Response> all;
+  Response one;
+  while (stream->Read(&one)) all.push_back(one);
+  const grpc::Status status = stream->Finish();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return all;
+}
+
+bool HasMembership(const v1::DesiredState& desired) {
+  return desired.assignments_size() > 0 && desired.assignments(0).has_membership();
+}
+bool HasGo(const v1::DesiredState& desired) {
+  return desired.assignments_size() > 0 && desired.assignments(0).go();
+}
+
+Ranks StatusesOf(const v1::DesiredState& desired, v1::RankPhase phase) {
+  Ranks ranks;
+  for (const v1::Assignment& assignment : desired.assignments()) {
+    ranks.push_back(ScriptedAgent::StatusOf(assignment, phase));
+  }
+  return ranks;
+}
+
+// Takes the assigned ranks to RUNNING.
+v1::DesiredState StartRanks(ScriptedAgent& agent, int count) {
+  v1::DesiredState desired = agent.AwaitDesired(
+      [&](const auto& candidate) { return candidate.assignments_size() == count; });
+  agent.Report(StatusesOf(desired, v1::RANK_PHASE_LISTENING));
+  desired = agent.AwaitDesired(HasMembership);
+  agent.Report(StatusesOf(desired, v1::RANK_PHASE_READY));
+  desired = agent.AwaitDesired(HasGo);
+  agent.Report(StatusesOf(desired, v1::RANK_PHASE_RUNNING));
+  return desired;
+}
+
+class Coordinator : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    process_.Start();
+    stub_ = process_.NewStub();
+  }
+  void Restart() {
+    process_.Kill();
+    process_.Start();
+    stub_ = process_.NewStub();
+  }
+
+  TemporaryDirectory directory_;
+  CoordinatorProcess process_{directory_.path()};
+  std::unique_ptr<v1::RunService::Stub> stub_;
+};
+
+v1::Telemetry MakePoints(const std::string& run, uint64_t first_sequence, int64_t first_step,
+                         int count) {
+  v1::Telemetry telemetry;
+  telemetry.set_first_sequence(first_sequence);
+  for (int i = 0; i < count; ++i) {
+    v1::TelemetryItem& item = *telemetry.add_items();
+    item.set_run_id(run);
+    item.mutable_point()->set_step(first_step + i);
+    item.mutable_point()->set_epoch(1);
+    item.mutable_point()->set_loss(5.5 - 0.1 * i);
+  }
+  return telemetry;
+}
+
+v1::WrittenCheckpoint MakeFinal(const v1::Run& run) {
+  v1::WrittenCheckpoint written;
+  written.set_step(20);
+  written.set_directory(run.run_directory() + "/checkpoints/step-00000020-e1-abc");
+  written.set_manifest_digest("d1");
+  written.set_size_bytes(100);
+  written.set_validation_loss(3.5);
+  written.set_final(true);
+  return written;
+}
+
+TEST_F(Coordinator, TakesARunFromSubmitToASealedCheckpoint) {
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
+  agent.Connect();
+  const v1::Run run = SubmitSmoke(*stub_, "r1");
+  const v1::DesiredState desired = StartRanks(agent, 2);
+  EXPECT_EQ(desired.assignments(0).membership().addresses_size(), 2);
+  EXPECT_EQ(desired.assignments(0).membership().secret().size(), 64u);
+  EXPECT_EQ(desired.assignments(0).choices().logical_shards(), 2);
+  agent.Send(MakePoints(run.run_id(), 1, 1, 20));
+  agent.AwaitAck(20);
+
+  Ranks ranks = StatusesOf(desired, v1::RANK_PHASE_FINISHED);
+  *ranks[0].add_written() = MakeFinal(run);
+  agent.Report(ranks);
+  agent.AwaitDesired(
+      [](const auto& candidate) { return candidate.assignments(0).sealed_steps_size() == 1; });
+  for (v1::RankStatus& rank : ranks) {
+    rank.clear_written();
+    rank.set_phase(v1::RANK_PHASE_EXITED);
+    rank.set_exit_cause(v1::EXIT_CAUSE_COMPLETED);
+  }
+  agent.Report(ranks);
+  agent.AwaitDesired([](const auto& candidate) { return candidate.assignments().empty(); });
+
+  const v1::Run ended = Get(*stub_, "smoke");
+  EXPECT_EQ(ended.state(), v1::RUN_STATE_SUCCEEDED) << ended.reason();
+  EXPECT_EQ(ended.progress().step(), 20);
+  EXPECT_EQ(ended.latest_checkpoint_step(), 20);
+  EXPECT_TRUE(FileExists(ended.run_directory() + "/run.yaml"));
+}
+
+TEST_F(Coordinator, StreamsResumeWithoutGapOrDuplicateAcrossAKill) {
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
+  agent.Connect();
+  const v1::Run run = SubmitSmoke(*stub_, "r1");
+  StartRanks(agent, 2);
+  agent.Send(MakePoints(run.run_id(), 1, 1, 10));
+  agent.AwaitAck(10);
+  Restart();
+
+  ScriptedAgent again(process_.address(), process_.storage_root(), 2);
+  again.Connect();
+  // The acknowledgement might have been lost: the agent repeats what was kept already.
+  again.Send(MakePoints(run.run_id(), 1, 6, 10));
+  again.AwaitAck(10);
+  v1::MetricsRequest request;
+  request.set_run(run.run_id());
+  request.set_after_step(3);
+  const auto points = ReadAll<v1::MetricPoint>(*stub_, &v1::RunService::Stub::Metrics, request);
+  ASSERT_EQ(points.size(), 12u);
+  for (size_t i = 0; i < points.size(); ++i) EXPECT_EQ(points[i].step(), 4 + static_cast<int>(i));
+
+  v1::EventsRequest events_request;
+  events_request.set_run(run.run_id());
+  const auto events = ReadAll<v1::RunEvent>(*stub_, &v1::RunService::Stub::Events, events_request);
+  ASSERT_GE(events.size(), 5u);
+  EXPECT_EQ(events[0].kind(), "submitted");
+  EXPECT_EQ(events[0].request_id(), "r1");
+  for (size_t i = 1; i < events.size(); ++i)
+    EXPECT_GT(events[i].sequence(), events[i - 1].sequence());
+}
+
+TEST_F(Coordinator, ARunningRunGoesOnWhenItsAgentReattachesAfterAKill) {
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
+  agent.Connect();
+  const v1::Run run = SubmitSmoke(*stub_, "r1");
+  const v1::DesiredState desired = StartRanks(agent, 2);
+  Restart();
+  ScriptedAgent again(process_.address(), process_.storage_root(), 2);
+  again.Connect(StatusesOf(desired, v1::RANK_PHASE_RUNNING));
+  const v1::DesiredState same = again.AwaitDesired(HasGo);
+  EXPECT_EQ(same.assignments(0).epoch(), 1u);
+  EXPECT_EQ(same.assignments(0).membership().secret(),
+            desired.assignments(0).membership().secret());
+  EXPECT_EQ(Get(*stub_, run.run_id()).state(), v1::RUN_STATE_RUNNING);
+}
+
+TEST_F(Coordinator, ADeadTrainerLeadsToTheNextEpochFromTheNewestSealedCheckpoint) {
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
+  agent.Connect();
+  const v1::Run run = SubmitSmoke(*stub_, "r1");
+  const v1::DesiredState desired = StartRanks(agent, 2);
+  Ranks ranks = StatusesOf(desired, v1::RANK_PHASE_RUNNING);
+  *ranks[0].add_written() = MakeFinal(run);
+  ranks[0].mutable_written(0)->set_step(10);
+  ranks[0].mutable_written(0)->set_final(false);
+  agent.Report(ranks);
+  agent.AwaitDesired(
+      [](const auto& candidate) { return candidate.assignments(0).sealed_steps_size() == 1; });
+  ranks[1].set_phase(v1::RANK_PHASE_EXITED);
+  ranks[1].set_exit_cause(v1::EXIT_CAUSE_SIGNAL);
+  ranks[1].set_message("killed by signal 9");
+  agent.Report(ranks);
+  agent.AwaitDesired([](const auto& candidate) { return candidate.assignments().empty(); });
+  agent.Report({});
+  const v1::DesiredState next =
+      agent.AwaitDesired([](const auto& candidate) { return candidate.assignments_size() == 2; });
+  EXPECT_EQ(next.assignments(0).epoch(), 2u);
+  EXPECT_EQ(next.assignments(0).resume().step(), 10);
+  EXPECT_EQ(Get(*stub_, run.run_id()).failures(), 1);
+}
+
+TEST_F(Coordinator, ACancelledRunStopsItsRanksAndEndsOnce) {
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
+  agent.Connect();
+  const v1::Run run = SubmitSmoke(*stub_, "r1");
+  const v1::DesiredState desired = StartRanks(agent, 2);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::CancelRequest request;
+    request.set_run("@last");
+    request.set_request_id("c1");
+    v1::Run answer;
+    EXPECT_TRUE(stub_->Cancel(&context, request, &answer).ok());
+    EXPECT_EQ(answer.state(), v1::RUN_STATE_CANCELLING);
+  }
+  agent.AwaitDesired([](const auto& candidate) { return candidate.assignments(0).stop(); });
+  Ranks ranks = StatusesOf(desired, v1::RANK_PHASE_EXITED);
+  for (v1::RankStatus& rank : ranks) rank.set_exit_cause(v1::EXIT_CAUSE_STOPPED);
+  agent.Report(ranks);
+  const v1::Run ended = Await(*stub_, run.run_id(), [](const v1::Run& seen) {
+    return seen.state() == v1::RUN_STATE_CANCELLED;
+  });
+  EXPECT_EQ(ended.failures(), 0);
+}
+
+TEST_F(Coordinator, EveryAcknowledgedSubmitSurvivesAKill) {
+  constexpr int kSubmits = 200;
+  std::vector<std::string> ids;
+  for (int i = 0; i < kSubmits; ++i) {
+    ids.push_back(SubmitSmoke(*stub_, "request-" + std::to_string(i)).run_id());
+  }
+  Restart();
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::ListRequest list;
+  list.set_limit(1000);
+  v1::ListResponse listed;
+  ASSERT_TRUE(stub_->List(&context, list, &listed).ok());
+  ASSERT_EQ(listed.runs_size(), kSubmits);
+  for (int i = 0; i < kSubmits; ++i) {
+    EXPECT_EQ(listed.runs(i).run_id(), ids[static_cast<size_t>(kSubmits - 1 - i)]);
+  }
+  v1::SubmitResponse replayed;
+  ASSERT_TRUE(Submit(*stub_, MakeRequest("request-7"), replayed).ok());
+  EXPECT_TRUE(replayed.replayed());
+  EXPECT_EQ(replayed.run().run_id(), ids[7]);
+  v1::SubmitRequest other = MakeRequest("request-7");
+  other.add_overrides("budget.steps=21");
+  EXPECT_EQ(Submit(*stub_, other, replayed).code(), StatusCode::kAlreadyExists);
+}
+
+TEST_F(Coordinator, SaysWhyARunWaits) {
+  const v1::Run run = SubmitSmoke(*stub_, "r1");
+  EXPECT_NE(run.reason().find("no node offers any"), std::string::npos) << run.reason();
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 1);
+  agent.Connect();
+  Await(*stub_, run.run_id(), [](const v1::Run& seen) {
+    return seen.reason().find("all nodes together have 1") != std::string::npos;
+  });
+}
+
+TEST_F(Coordinator, ABadRunFileIsRefusedWithItsPlaces) {
+  v1::SubmitRequest request = MakeRequest("r1");
+  request.set_source("apiVersion: gp/v1\nnmae: x\n");
+  v1::SubmitResponse response;
+  const Status status = Submit(*stub_, request, response);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(Message(status).find("smoke.yaml:2:1"), std::string::npos) << status;
+}
+
+TEST_F(Coordinator, ADryRunTellsWhatWouldHappenAndKeepsNothing) {
+  v1::SubmitRequest request = MakeRequest("r1");
+  request.set_dry_run(true);
+  v1::SubmitResponse response;
+  ASSERT_TRUE(Submit(*stub_, request, response).ok());
+  EXPECT_NE(response.run().reason().find("placement"), std::string::npos);
+  EXPECT_NE(response.run().resolved().find("micro_batch"), std::string::npos);
+  grpc::ClientContext context;
+  v1::ListResponse listed;
+  ASSERT_TRUE(stub_->List(&context, {}, &listed).ok());
+  EXPECT_EQ(listed.runs_size(), 0);
+}
+
+TEST_F(Coordinator, ANodeThatSeesAnotherStorageIsNotUsed) {
+  const v1::Run run = SubmitSmoke(*stub_, "r1");
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
+  v1::AgentHello hello = agent.MakeHello();
+  hello.set_storage_probe("something else");
+  EXPECT_TRUE(agent.Greet(hello).has_welcome());
+  Await(*stub_, run.run_id(), [](const v1::Run& seen) {
+    return seen.reason().find("another directory") != std::string::npos;
+  });
+}
+
+TEST_F(Coordinator, AnIncompatibleOrFutureAgentIsRefusedInWords) {
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
+  v1::AgentHello hello = agent.MakeHello();
+  hello.set_protocol_min(99);
+  hello.set_protocol(99);
+  EXPECT_NE(agent.Greet(hello).refused().reason().find("upgrade"), std::string::npos);
+  hello = agent.MakeHello();
+  hello.set_coordinator_generation_max(1000);
+  EXPECT_NE(agent.Greet(hello).refused().reason().find("stale"), std::string::npos);
+}
+
+TEST_F(Coordinator, ASecondOneOnTheSameStateIsRefused) {
+  CoordinatorProcess second(directory_.path());
+  std::string error;
+  EXPECT_EQ(second.RunToEnd(error), 1);
+  EXPECT_NE(error.find("in use by another coordinator"), std::string::npos) << error;
+}
+
+TEST_F(Coordinator, APortInUseIsNamed) {
+  TemporaryDirectory other;
+  CoordinatorProcess second(other.path());
+  second.ListenOn(process_.address());
+  std::string error;
+  EXPECT_EQ(second.RunToEnd(error), 1);
+  EXPECT_NE(error.find(process_.address()), std::string::npos) << error;
+}
+
+TEST_F(Coordinator, StopsCleanlyWhenAsked) { EXPECT_EQ(process_.Terminate(), 0); }
+
+}  // namespace
+}  // namespace gp::coordinator

@@ -1,0 +1,59 @@
+// CoordinatorProcess: a real gp-coordinator on port 0, for tests. Belongs to one thread. The
+// directories outlive the process, so that a test can kill it and start it again.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gp/v1/run_service.grpc.pb.h"
+
+namespace gp::coordinator {
+
+class CoordinatorProcess {
+ public:
+  // `directory` holds state, storage and the address file; `environment` is added.
+  explicit CoordinatorProcess(std::string directory, std::vector<std::string> environment = {});
+  ~CoordinatorProcess();
+
+  // Instead of on a free port.
+  void ListenOn(const std::string& address) { listen_ = address; }
+  // Starts it and waits until it serves, or fails the test.
+  void Start();
+  // kill -9, and waits until it is gone.
+  void Kill();
+  // SIGTERM; its exit code.
+  int Terminate();
+
+  // Runs it to its end; its exit code, and what it said on stderr.
+  int RunToEnd(std::string& error_output);
+
+  const std::string& address() const { return address_; }
+  std::string state_dir() const;
+  std::string storage_root() const;
+  std::unique_ptr<v1::RunService::Stub> NewStub() const;
+
+ private:
+  pid_t Spawn(const std::string& error_path) const;
+
+  std::string directory_;
+  std::string listen_ = "127.0.0.1:0";
+  std::vector<std::string> environment_;
+  std::string address_;
+  pid_t pid_ = -1;
+};
+
+// A directory of its own below the system's, removed at the end.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace gp::coordinator

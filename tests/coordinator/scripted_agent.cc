@@ -1,0 +1,119 @@
+#include "coordinator/scripted_agent.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/random_id.h"
+#include "rpc/channel.h"
+
+namespace gp::coordinator {
+
+ScriptedAgent::ScriptedAgent(const std::string& address, std::string storage_root, int slots,
+                             std::string node)
+    : address_(address),
+      storage_root_(std::move(storage_root)),
+      slots_(slots),
+      node_(std::move(node)),
+      incarnation_(RandomId(10)),
+      stub_(v1::AgentService::NewStub(rpc::MakeChannel(address))) {}
+
+v1::AgentHello ScriptedAgent::MakeHello() const {
+  v1::AgentHello hello;
+  hello.set_protocol(1);
+  hello.set_protocol_min(1);
+  hello.set_version("test");
+  hello.set_node_id(node_);
+  hello.set_name(node_);
+  hello.set_incarnation(incarnation_);
+  hello.set_data_address("127.0.0.1");
+  hello.set_storage_root(storage_root_);
+  hello.set_storage_probe(*ReadFile(JoinPath(storage_root_, ".gp-probe")));
+  hello.set_coordinator_generation_max(generation_);
+  for (int i = 0; i < slots_; ++i) {
+    v1::Slot& slot = *hello.add_slots();
+    slot.set_slot_id("cpu" + std::to_string(i));
+    slot.set_device("cpu");
+    slot.add_cores(i);
+  }
+  return hello;
+}
+
+void ScriptedAgent::Connect(const std::vector<v1::RankStatus>& ranks) {
+  v1::AgentHello hello = MakeHello();
+  for (const v1::RankStatus& rank : ranks) *hello.add_ranks() = rank;
+  const v1::CoordinatorMessage answer = Greet(hello);
+  ASSERT_TRUE(answer.has_welcome()) << answer.DebugString();
+  generation_ = answer.welcome().coordinator_generation();
+}
+
+v1::CoordinatorMessage ScriptedAgent::Greet(const v1::AgentHello& hello) {
+  context_ = std::make_unique<grpc::ClientContext>();
+  context_->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  context_->set_wait_for_ready(true);
+  stream_ = stub_->Connect(context_.get());
+  v1::AgentMessage message;
+  *message.mutable_hello() = hello;
+  v1::CoordinatorMessage answer;
+  EXPECT_TRUE(stream_->Write(message));
+  EXPECT_TRUE(Read(answer)) << "the stream ended instead of an answer to the hello";
+  return answer;
+}
+
+bool ScriptedAgent::Read(v1::CoordinatorMessage& message) { return stream_->Read(&message); }
+
+v1::DesiredState ScriptedAgent::AwaitDesired(
+    const std::function<bool(const v1::DesiredState&)>& wanted) {
+  v1::CoordinatorMessage message;
+  v1::DesiredState last;
+  while (Read(message)) {
+    if (!message.has_desired()) continue;
+    last = message.desired();
+    revision_ = last.revision();
+    if (wanted(last)) return last;
+  }
+  ADD_FAILURE() << "the desired state did not come; the last one was " << last.DebugString();
+  return last;
+}
+
+void ScriptedAgent::AwaitAck(uint64_t through) {
+  v1::CoordinatorMessage message;
+  while (Read(message)) {
+    if (message.telemetry_ack().through_sequence() >= through) return;
+  }
+  ADD_FAILURE() << "telemetry " << through << " was not acknowledged";
+}
+
+void ScriptedAgent::Report(const std::vector<v1::RankStatus>& ranks) {
+  v1::AgentMessage message;
+  message.mutable_report()->set_revision(revision_);
+  for (const v1::RankStatus& rank : ranks) *message.mutable_report()->add_ranks() = rank;
+  EXPECT_TRUE(stream_->Write(message));
+}
+
+void ScriptedAgent::Send(const v1::Telemetry& telemetry) {
+  v1::AgentMessage message;
+  *message.mutable_telemetry() = telemetry;
+  EXPECT_TRUE(stream_->Write(message));
+}
+
+void ScriptedAgent::Close() {
+  context_->TryCancel();
+  v1::CoordinatorMessage message;
+  while (Read(message)) {
+  }
+  stream_->Finish();
+  stream_.reset();
+}
+
+v1::RankStatus ScriptedAgent::StatusOf(const v1::Assignment& assignment, v1::RankPhase phase) {
+  v1::RankStatus status;
+  status.set_run_id(assignment.run_id());
+  status.set_epoch(assignment.epoch());
+  status.set_rank(assignment.rank());
+  status.set_slot_id(assignment.slot_id());
+  status.set_phase(phase);
+  status.set_address("127.0.0.1:" + std::to_string(4000 + assignment.rank()));
+  return status;
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,51 @@
+// ScriptedAgent: speaks the agent's stream as a test tells it to. Belongs to one thread.
+#pragma once
+
+#include <grpcpp/client_context.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "gp/v1/agent_service.grpc.pb.h"
+
+namespace gp::coordinator {
+
+class ScriptedAgent {
+ public:
+  ScriptedAgent(const std::string& address, std::string storage_root, int slots,
+                std::string node = "node-a");
+
+  // A hello with the given ranks; fails the test unless it is welcomed.
+  void Connect(const std::vector<v1::RankStatus>& ranks = {});
+  // A hello as it stands; the first answer.
+  v1::CoordinatorMessage Greet(const v1::AgentHello& hello);
+  v1::AgentHello MakeHello() const;
+
+  // Reads until a desired state satisfies `wanted`; reports it as applied. Fails the test at the
+  // deadline.
+  v1::DesiredState AwaitDesired(const std::function<bool(const v1::DesiredState&)>& wanted);
+  void AwaitAck(uint64_t through);
+  void Report(const std::vector<v1::RankStatus>& ranks);
+  void Send(const v1::Telemetry& telemetry);
+  void Close();
+
+  // A status of the assigned rank in `phase`.
+  static v1::RankStatus StatusOf(const v1::Assignment& assignment, v1::RankPhase phase);
+
+ private:
+  bool Read(v1::CoordinatorMessage& message);
+
+  std::string address_;
+  std::string storage_root_;
+  int slots_;
+  std::string node_;
+  std::string incarnation_;
+  uint64_t revision_ = 0;
+  uint64_t generation_ = 0;
+  std::unique_ptr<v1::AgentService::Stub> stub_;
+  std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::AgentMessage, v1::CoordinatorMessage>> stream_;
+};
+
+}  // namespace gp::coordinator
