@@ -6,6 +6,7 @@
 #include "formats/sha256.h"
 #include "tokenizer/byte_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
+#include "tokenizer/gpt2_tokenizer.h"
 
 namespace gp {
 namespace {
@@ -29,6 +30,14 @@ StatusOr<std::unique_ptr<Tokenizer>> ParseChars(const Json& json) {
   return std::make_unique<CharTokenizer>(std::move(list));
 }
 
+StatusOr<std::unique_ptr<Tokenizer>> ParseGpt2(const Json& json) {
+  const auto merges = json.find("merges");
+  if (merges == json.end() || !merges->is_string()) {
+    return InvalidArgument("the gpt2 tokenizer has no merges");
+  }
+  return Gpt2Tokenizer::FromMerges(merges->get<std::string>());
+}
+
 }  // namespace
 
 std::string Tokenizer::Fingerprint() const { return formats::Sha256Hex(Serialized()); }
@@ -42,7 +51,8 @@ StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized)
   }
   if (*kind == "bytes") return std::make_unique<ByteTokenizer>();
   if (*kind == "chars") return ParseChars(json);
-  return InvalidArgument("the tokenizer kind '{}' is not known; expected bytes or chars",
+  if (*kind == "gpt2") return ParseGpt2(json);
+  return InvalidArgument("the tokenizer kind '{}' is not known; expected bytes, chars or gpt2",
                          kind->get<std::string>());
 }
 

@@ -8,6 +8,7 @@
 #include "runspec/count.h"
 #include "tokenizer/byte_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
+#include "tokenizer/gpt2_tokenizer.h"
 #include "worker/engine/data/path_pattern.h"
 
 namespace gp::engine {
@@ -26,13 +27,12 @@ StatusOr<std::string> ReadTexts(const std::vector<std::string>& paths) {
   return text;
 }
 
-StatusOr<std::unique_ptr<Tokenizer>> MakeTextTokenizer(const std::string& kind,
-                                                       std::string_view text) {
+// `text` is what a chars tokenizer learns its characters from; token shards have none.
+StatusOr<std::unique_ptr<Tokenizer>> MakeTokenizer(const std::string& kind,
+                                                   std::string_view text = "") {
   if (kind == "chars") return CharTokenizer::FromText(text);
-  if (kind == "bytes") return std::make_unique<ByteTokenizer>();
-  return InvalidArgument(
-      "data.tokenizer {} cannot encode text; use bytes or chars, or token shards in data.train",
-      kind);
+  if (kind == "gpt2") return Gpt2Tokenizer::Installed();
+  return std::make_unique<ByteTokenizer>();
 }
 
 Status SplitText(const std::vector<int32_t>& tokens, double val_fraction, Dataset& dataset) {
@@ -58,7 +58,7 @@ StatusOr<Dataset> OpenText(const runspec::DataSpec& spec) {
   Dataset dataset;
   ASSIGN_OR_RETURN(const auto paths, ExpandPatterns(spec.text, "data.text"));
   ASSIGN_OR_RETURN(const std::string text, ReadTexts(paths));
-  auto tokenizer = MakeTextTokenizer(spec.tokenizer, text);
+  auto tokenizer = MakeTokenizer(spec.tokenizer, text);
   if (!tokenizer.ok()) return WithContext(tokenizer.status(), "data.text " + paths[0]);
   dataset.tokenizer = std::move(*tokenizer);
   ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, dataset.tokenizer->Encode(text));
@@ -103,14 +103,9 @@ StatusOr<OpenedShards> OpenShards(const std::vector<std::string>& patterns, cons
                          opened.tokens->size());
 }
 
-StatusOr<std::unique_ptr<Tokenizer>> MakeShardTokenizer(const std::string& kind) {
-  if (kind == "bytes") return std::make_unique<ByteTokenizer>();
-  return InvalidArgument("data.tokenizer {} does not fit token shards; use bytes", kind);
-}
-
 StatusOr<Dataset> OpenTokens(const runspec::RunSpec& spec) {
   Dataset dataset;
-  ASSIGN_OR_RETURN(dataset.tokenizer, MakeShardTokenizer(spec.data.tokenizer));
+  ASSIGN_OR_RETURN(dataset.tokenizer, MakeTokenizer(spec.data.tokenizer));
   const int64_t vocabulary =
       spec.vocabulary_auto ? dataset.tokenizer->vocabulary_size() : spec.model.vocabulary;
   ASSIGN_OR_RETURN(OpenedShards train, OpenShards(spec.data.train, "data.train", vocabulary));

@@ -1,0 +1,100 @@
+#include "tokenizer/gpt2_tokenizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tokenizer/gpt2_splitter.h"
+
+namespace gp {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kMerges[] = "#version: 0.2\nh e\nl l\nhe ll\nĠ w\nhell o\n";
+
+std::vector<std::string> Pieces(std::string_view text) {
+  std::vector<std::string> pieces;
+  while (!text.empty()) pieces.emplace_back(TakePiece(text));
+  return pieces;
+}
+
+TEST(Gpt2Splitter, FollowsTheRule) {
+  EXPECT_THAT(Pieces("Hello world42 ok!?"), ElementsAre("Hello", " world", "42", " ok", "!?"));
+  EXPECT_THAT(Pieces("it's we'll THEY'VE"),
+              ElementsAre("it", "'s", " we", "'ll", " THEY", "'", "VE"));
+  EXPECT_THAT(Pieces("a  b"), ElementsAre("a", " ", " b"));
+  EXPECT_THAT(Pieces("a\n\n\tb"), ElementsAre("a", "\n\n", "\t", "b"));
+  EXPECT_THAT(Pieces("end  "), ElementsAre("end", "  "));
+  EXPECT_THAT(Pieces(" \xff\xfe x"), ElementsAre(" \xff\xfe", " x"));
+  EXPECT_THAT(Pieces("naïve 中文 ½٣"), ElementsAre("naïve", " 中文", " ½٣"));
+}
+
+TEST(Gpt2Tokenizer, JoinsByTheOrderOfItsMerges) {
+  const auto tokenizer = Gpt2Tokenizer::FromMerges(kMerges);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
+  EXPECT_EQ((*tokenizer)->vocabulary_size(), 256 + 5 + 1);
+  EXPECT_EQ((*tokenizer)->end_of_text(), 261);
+  // Single bytes are numbered from '!', the first printable one; 260 is "hello", 259 " w".
+  EXPECT_THAT(*(*tokenizer)->Encode("hello w!"), ElementsAre(260, 259, 0));
+  EXPECT_THAT(*(*tokenizer)->Encode("hel"), ElementsAre(256, 'l' - '!'));
+  EXPECT_EQ((*tokenizer)->Decode(std::vector<int32_t>{260, 261, 999}),
+            "hello<|endoftext|>\xef\xbf\xbd");
+}
+
+TEST(Gpt2Tokenizer, EveryByteComesBack) {
+  const auto tokenizer = Gpt2Tokenizer::FromMerges(kMerges);
+  std::string text;
+  for (int i = 0; i < 512; ++i) text.push_back(static_cast<char>(i * 7));
+  EXPECT_EQ((*tokenizer)->Decode(*(*tokenizer)->Encode(text)), text);
+}
+
+TEST(Gpt2Tokenizer, SerializedFormComesBackEqual) {
+  const auto tokenizer = Gpt2Tokenizer::FromMerges(kMerges);
+  const auto back = ParseTokenizer((*tokenizer)->Serialized());
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ((*back)->kind(), "gpt2");
+  EXPECT_EQ((*back)->Fingerprint(), (*tokenizer)->Fingerprint());
+  EXPECT_EQ(*(*back)->Encode("hello well"), *(*tokenizer)->Encode("hello well"));
+}
+
+TEST(Gpt2Tokenizer, NamesTheMergeThatIsDamaged) {
+  const auto error = [](const char* merges) {
+    return Message(Gpt2Tokenizer::FromMerges(merges).status());
+  };
+  EXPECT_THAT(error("h e\nhello\n"), HasSubstr("merge 2 ('hello') is not two tokens"));
+  EXPECT_THAT(error("he l\n"), HasSubstr("joins a token that is not there"));
+  EXPECT_THAT(error("h e\nh e\n"), HasSubstr("is there already"));
+  EXPECT_THAT(error("h \xe2\x82\xac\n"), HasSubstr("no byte"));
+  EXPECT_THAT(error("h \xff\n"), HasSubstr("no byte"));
+}
+
+// A joined run must not take quadratic time: 200,000 letters in one piece.
+TEST(Gpt2Tokenizer, EncodesALongPieceInReasonableTime) {
+  const auto tokenizer = Gpt2Tokenizer::FromMerges("a a\naa aa\naaaa aaaa\n");
+  EXPECT_EQ((*tokenizer)->Encode(std::string(200'000, 'a'))->size(), 25'000u);
+}
+
+// Vectors of tiktoken 0.14 with the same vocabulary.
+TEST(Gpt2Tokenizer, EqualsTiktokenWithGpt2sVocabulary) {
+  const auto tokenizer = Gpt2Tokenizer::Installed();
+  if (!tokenizer.ok()) GTEST_SKIP() << tokenizer.status();
+  EXPECT_EQ((*tokenizer)->vocabulary_size(), 50257);
+  const auto encode = [&](std::string_view text) { return *(*tokenizer)->Encode(text); };
+  EXPECT_THAT(encode("Hello, I'm a language model,"),
+              ElementsAre(15496, 11, 314, 1101, 257, 3303, 2746, 11));
+  EXPECT_THAT(encode("  two  spaces\n\n\tand tabs "),
+              ElementsAre(220, 734, 220, 9029, 628, 197, 392, 22524, 220));
+  EXPECT_THAT(encode("naïve café — 中文 😀 ١٢ ²"),
+              ElementsAre(2616, 38776, 40304, 851, 220, 40792, 23877, 229, 30325, 222, 18923, 94,
+                          149, 95, 1587, 110));
+  EXPECT_THAT(encode("it's we'll THEY'VE 'twas"),
+              ElementsAre(270, 338, 356, 1183, 33302, 6, 6089, 705, 4246, 292));
+  EXPECT_THAT(encode("<|endoftext|>"), ElementsAre(27, 91, 437, 1659, 5239, 91, 29));
+  EXPECT_THAT(encode("a\u00a0b\u3000c\u180e"
+                     "d"),
+              ElementsAre(64, 1849, 65, 5099, 222, 66, 157, 254, 236, 67));
+}
+
+}  // namespace
+}  // namespace gp

