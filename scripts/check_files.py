@@ -76,6 +76,17 @@ def check_documents(root, path, number, line):
             yield f"{path}:{number}: points to {target}, which does not exist"
 
 
+def check_indexes(root, files):
+    """Every page of docs/formats and docs/adr is in the index beside it."""
+    for folder in ("docs/formats", "docs/adr"):
+        index = root / folder / "README.md"
+        text = index.read_text(encoding="utf-8") if index.exists() else ""
+        for path in files:
+            pure = pathlib.PurePosixPath(path)
+            if str(pure.parent) == folder and pure.name != "README.md" and f"({pure.name})" not in text:
+                yield f"{path}:1: {folder}/README.md does not list this page"
+
+
 def check_file(root, path):
     yield from check_name(path)
     if path.startswith(EXEMPT):
@@ -99,6 +110,7 @@ def main():
     root = parser.parse_args().root
     files = tracked_files(root)
     problems = [problem for path in files for problem in check_file(root, path)]
+    problems += check_indexes(root, files)
     print("\n".join(problems) if problems else f"{len(files)} files, nothing to complain about")
     return 1 if problems else 0
 

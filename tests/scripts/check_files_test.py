@@ -58,6 +58,11 @@ class CheckFiles(unittest.TestCase):
         self.expect_finding({"README.md": "one\n[a](docs/a.md)\n"}, "README.md:2: points to docs/a.md")
         self.expect_finding({"a.h": "// docs/formats/a.md\n#pragma once\n"}, "points to docs/formats/a.md")
 
+    def test_pages_that_no_index_lists(self):
+        files = {"docs/adr/README.md": "[one](0001-one.md)\n", "docs/adr/0001-one.md": "# 1\n"}
+        self.assertEqual(check(files)[0], 0)
+        self.expect_finding({**files, "docs/adr/0002-two.md": "# 2\n"}, "does not list this page")
+
 
 if __name__ == "__main__":
     unittest.main()
