@@ -21,32 +21,10 @@ constexpr int64_t kFlatGrain = 4096;      // smallest piece of a flat loop worth
 constexpr int64_t kNormBlocksMax = 4096;  // partial sums of a norm
 constexpr int64_t kNormBlockMin = 16384;
 
-const KernelSet& KernelsOf(Isa isa) {
-  switch (isa) {
-    case Isa::kAvx2:
-      return Avx2Kernels();
-    case Isa::kAvx512:
-      return Avx512Kernels();
-    case Isa::kAvx512Bf16:
-      return Avx512Bf16Kernels();
-    case Isa::kAuto:
-    case Isa::kGeneric:
-      break;
-  }
-  return GenericKernels();
-}
-
-Isa Resolve(Isa isa) {
-  if (isa == Isa::kAuto) return BestIsa();
-  if (IsaSupported(isa)) return isa;
-  throw std::invalid_argument(std::string("this processor has no ") + IsaName(isa) +
-                              "; its best is " + IsaName(BestIsa()));
-}
-
 class CpuBackend final : public Backend {
  public:
   explicit CpuBackend(const CpuBackendOptions& options)
-      : isa_(Resolve(options.isa)),
+      : isa_(ResolveIsa(options.isa)),
         kernels_(KernelsOf(isa_)),
         pool_(options.threads),
         workspace_(

@@ -42,6 +42,13 @@ Isa BestIsa() {
   return Isa::kGeneric;
 }
 
+Isa ResolveIsa(Isa isa) {
+  if (isa == Isa::kAuto) return BestIsa();
+  if (IsaSupported(isa)) return isa;
+  throw std::invalid_argument(std::string("this processor has no ") + IsaName(isa) +
+                              "; its best is " + IsaName(BestIsa()));
+}
+
 const char* IsaName(Isa isa) {
   switch (isa) {
     case Isa::kAuto:

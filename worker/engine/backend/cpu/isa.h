@@ -11,6 +11,8 @@ enum class Isa { kAuto, kGeneric, kAvx2, kAvx512, kAvx512Bf16 };
 // The fastest level of this processor. Never kAuto.
 Isa BestIsa();
 bool IsaSupported(Isa isa);
+// `isa`, or the best one for kAuto. Throws std::invalid_argument when this processor lacks it.
+Isa ResolveIsa(Isa isa);
 
 // "generic", "avx2", "avx512", "avx512_bf16"; "auto".
 const char* IsaName(Isa isa);

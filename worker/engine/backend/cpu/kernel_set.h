@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "worker/engine/backend/backend.h"
+#include "worker/engine/backend/cpu/isa.h"
 
 namespace gp::engine {
 
@@ -133,6 +134,9 @@ struct KernelSet {
   double (*sum_of_squares)(const float* values, int64_t count);
   void (*round)(uint16_t* out, const float* in, int64_t first, int64_t last);
 };
+
+// The table for `isa`; kAuto: BestIsa's.
+const KernelSet& KernelsOf(Isa isa);
 
 const KernelSet& GenericKernels();
 const KernelSet& Avx2Kernels();

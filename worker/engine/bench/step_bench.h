@@ -1,0 +1,42 @@
+// StepBench: one rank's training step on a fixed batch, timed by phase: what `gp-bench step`
+// repeats. Owned by main; one thread calls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "worker/engine/model/make_language_model.h"
+#include "worker/engine/optim/adamw.h"
+
+namespace gp::engine {
+
+struct StepTimes {
+  double forward_ms = 0;
+  double backward_ms = 0;
+  double optimizer_ms = 0;  // norm, clip and AdamW
+
+  double total_ms() const { return forward_ms + backward_ms + optimizer_ms; }
+};
+
+class StepBench {
+ public:
+  explicit StepBench(const ModelOptions& options);
+
+  StepTimes Step();
+
+  double loss() const { return loss_; }  // mean, of the last step
+  int64_t tokens() const { return static_cast<int64_t>(tokens_.size()); }
+  LanguageModel& model() { return *model_; }
+
+ private:
+  const ModelOptions options_;
+  std::unique_ptr<LanguageModel> model_;
+  AdamW optimizer_;
+  std::span<float> gradients_;
+  std::vector<int32_t> tokens_;
+  std::vector<int32_t> targets_;
+  double loss_ = 0;
+};
+
+}  // namespace gp::engine
