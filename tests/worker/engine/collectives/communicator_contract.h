@@ -71,8 +71,8 @@ inline std::vector<std::span<float>> Spans(std::vector<std::vector<float>>& buff
 }
 
 inline bool SameBits(std::span<const float> left, std::span<const float> right) {
-  return left.size() == right.size() &&
-         std::memcmp(left.data(), right.data(), left.size_bytes()) == 0;
+  if (left.size() != right.size()) return false;
+  return left.empty() || std::memcmp(left.data(), right.data(), left.size_bytes()) == 0;
 }
 
 template <typename Factory>

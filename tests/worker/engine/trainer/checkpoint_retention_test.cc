@@ -1,0 +1,35 @@
+#include "worker/engine/trainer/checkpoint_retention.h"
+
+#include <gtest/gtest.h>
+
+namespace gp::engine {
+namespace {
+
+using Names = std::vector<std::string>;
+
+const std::vector<StoredCheckpoint> kStored = {
+    {"c", 30, 1.5}, {"a", 10, 2.0}, {"b", 20, 1.0}, {"e", 50, 1.7}, {"d", 40, std::nullopt}};
+
+runspec::CheckpointSpec Keep(int last, bool best) {
+  runspec::CheckpointSpec spec;
+  spec.keep_last = last;
+  spec.keep_best = best;
+  return spec;
+}
+
+TEST(CheckpointRetention, KeepsTheNewestAndTheBest) {
+  EXPECT_EQ(ExpendableCheckpoints(kStored, Keep(2, true)), (Names{"a", "c"}));
+}
+
+TEST(CheckpointRetention, WithoutBestOnlyTheNewest) {
+  EXPECT_EQ(ExpendableCheckpoints(kStored, Keep(2, false)), (Names{"a", "b", "c"}));
+}
+
+TEST(CheckpointRetention, NeverRemovesTheLastOne) {
+  EXPECT_EQ(ExpendableCheckpoints(kStored, Keep(0, false)), (Names{"a", "b", "c", "d"}));
+  EXPECT_EQ(ExpendableCheckpoints({}, Keep(2, true)), Names{});
+  EXPECT_EQ(ExpendableCheckpoints(kStored, Keep(9, false)), Names{});
+}
+
+}  // namespace
+}  // namespace gp::engine

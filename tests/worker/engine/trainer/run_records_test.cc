@@ -1,0 +1,116 @@
+#include "worker/engine/trainer/run_records.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/random_id.h"
+#include "formats/event_file.h"
+
+namespace gp::engine {
+namespace {
+
+class RunRecordsTest : public testing::Test {
+ protected:
+  ~RunRecordsTest() override { EXPECT_TRUE(RemoveTree(directory_).ok()); }
+
+  RunRecords OpenAt(int64_t step) {
+    auto records = RunRecords::Open(directory_, step, SystemClock());
+    EXPECT_TRUE(records.ok()) << records.status();
+    return std::move(records).value();
+  }
+
+  static formats::MetricsLine Line(int64_t step, double loss) {
+    formats::MetricsLine line;
+    line.step = step;
+    line.loss = loss;
+    return line;
+  }
+
+  std::string Path(const std::string& name) const { return JoinPath(directory_, name); }
+
+  std::vector<int64_t> StepsInMetrics() const {
+    std::vector<int64_t> steps;
+    std::string text = ReadFile(Path("metrics.jsonl")).value();
+    for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
+      steps.push_back(formats::ParseMetricsLine(text.substr(0, end)).value().step);
+      text.erase(0, end + 1);
+    }
+    EXPECT_EQ(text, "") << "part of a line";
+    return steps;
+  }
+
+  std::vector<int64_t> StepsInEvents() const {
+    std::vector<int64_t> steps;
+    const std::vector<std::string> names = ListDirectory(directory_).value();
+    for (const std::string& name : names) {
+      if (name.find("tfevents") == std::string::npos) continue;
+      const std::string bytes = ReadFile(Path(name)).value();
+      const std::vector<formats::ScalarEvent> events = formats::ParseEventFile(bytes).value();
+      for (const auto& event : events) {
+        if (!event.scalars.empty()) steps.push_back(event.step);
+      }
+    }
+    return steps;
+  }
+
+  const std::string directory_ = testing::TempDir() + "gp-records-" + RandomId(8);
+};
+
+TEST_F(RunRecordsTest, AResumeDropsWhatIsBeyondItsStep) {
+  {
+    RunRecords records = OpenAt(0);
+    for (int64_t step = 1; step <= 9; ++step) records.WriteStep(Line(step, 1.0));
+    records.WriteSample(3, "\n", "early");
+    records.WriteSample(8, "\n", "late");
+  }
+  RunRecords records = OpenAt(5);
+  records.WriteStep(Line(6, 2.0));
+  EXPECT_EQ(StepsInMetrics(), (std::vector<int64_t>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(StepsInEvents(), (std::vector<int64_t>{1, 2, 3, 4, 5, 6}));
+  const std::string samples = ReadFile(Path("samples.jsonl")).value();
+  EXPECT_NE(samples.find("early"), std::string::npos);
+  EXPECT_EQ(samples.find("late"), std::string::npos);
+}
+
+TEST_F(RunRecordsTest, ALineThatACrashCutShortIsDropped) {
+  { OpenAt(0).WriteStep(Line(1, 1.0)); }
+  std::string text = ReadFile(Path("metrics.jsonl")).value();
+  ASSERT_TRUE(WriteFileAtomically(Path("metrics.jsonl"), text + "{\"step\": 2, \"lo").ok());
+  OpenAt(5).WriteStep(Line(2, 1.0));
+  EXPECT_EQ(StepsInMetrics(), (std::vector<int64_t>{1, 2}));
+}
+
+TEST_F(RunRecordsTest, TextThatIsNotUtf8IsStillALineOfJson) {
+  OpenAt(0).WriteSample(1, "\n", "a\xff\"b\n");
+  EXPECT_EQ(ReadFile(Path("samples.jsonl")).value(),
+            "{\"prompt\":\"\\n\",\"step\":1,\"text\":\"a\xef\xbf\xbd\\\"b\\n\"}\n");
+}
+
+TEST_F(RunRecordsTest, TheStoredBudgetComesBack) {
+  OpenAt(0);
+  EXPECT_EQ(ReadStoredBudget(directory_).value(), std::nullopt);
+  ASSERT_TRUE(StoreBudget(directory_, 1234).ok());
+  EXPECT_EQ(ReadStoredBudget(directory_).value(), 1234);
+}
+
+TEST_F(RunRecordsTest, ADamagedBudgetIsNamed) {
+  OpenAt(0);
+  const std::string whole = "{\"steps\":1234}\n";
+  for (size_t size = 0; size + 2 < whole.size(); ++size) {
+    ASSERT_TRUE(WriteFileAtomically(Path("budget.json"), whole.substr(0, size)).ok());
+    const auto budget = ReadStoredBudget(directory_);
+    EXPECT_EQ(budget.status().code(), StatusCode::kDataLoss) << size;
+    EXPECT_NE(Message(budget.status()).find("budget.json"), std::string::npos);
+  }
+}
+
+TEST_F(RunRecordsTest, ARecordThatDoesNotFitLeavesNothingBehind) {
+  // /dev/full refuses every write.
+  auto full = RecordFile::Open("/dev/full");
+  ASSERT_TRUE(full.ok()) << full.status();
+  EXPECT_FALSE(full->Append("text").ok());
+}
+
+}  // namespace
+}  // namespace gp::engine
