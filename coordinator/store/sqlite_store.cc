@@ -1,5 +1,6 @@
 #include "coordinator/store/sqlite_store.h"
 
+#include "base/check.h"
 #include "base/failpoint.h"
 #include "base/file.h"
 #include "coordinator/store/codec.h"
@@ -157,6 +158,11 @@ StatusOr<uint64_t> SqliteStore::Append(const std::vector<Event>& events) {
   const uint64_t first = last_sequence_ + 1;
   last_sequence_ += events.size();
   return first;
+}
+
+void SqliteStore::LimitPages(int pages_max) {
+  const auto set = writer_.QueryText(fmt::format("PRAGMA max_page_count = {}", pages_max));
+  GP_CHECK(set.ok(), "{}", Message(set.status()));
 }
 
 Status SqliteStore::Load(const std::function<void(const StoredEvent&)>& visit) {

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "coordinator/coordinator_process.h"
 #include "coordinator/scripted_agent.h"
+#include "coordinator/temporary_directory.h"
 #include "rpc/status.h"
 
 namespace gp::coordinator {

@@ -114,12 +114,4 @@ std::unique_ptr<v1::RunService::Stub> CoordinatorProcess::NewStub() const {
   return v1::RunService::NewStub(rpc::MakeChannel(address_));
 }
 
-TemporaryDirectory::TemporaryDirectory() {
-  const char* base = std::getenv("TMPDIR");
-  path_ = JoinPath(base == nullptr ? "/tmp" : base, "gp-test-" + RandomId(10));
-  EXPECT_TRUE(MakeDirectories(path_).ok());
-}
-
-TemporaryDirectory::~TemporaryDirectory() { (void)RemoveTree(path_); }
-
 }  // namespace gp::coordinator

@@ -45,15 +45,4 @@ class CoordinatorProcess {
   pid_t pid_ = -1;
 };
 
-// A directory of its own below the system's, removed at the end.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 }  // namespace gp::coordinator

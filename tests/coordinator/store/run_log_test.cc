@@ -1,0 +1,147 @@
+#include "coordinator/store/run_log.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "coordinator/temporary_directory.h"
+
+namespace gp::coordinator {
+namespace {
+
+Point MakePoint(Epoch epoch, int64_t step) {
+  Point point;
+  point.epoch = epoch;
+  point.step = step;
+  point.loss = 1.0 / static_cast<double>(step);
+  return point;
+}
+
+Line MakeLine(const std::string& source, uint64_t source_sequence, const std::string& text = "x") {
+  Line line;
+  line.text = text;
+  line.source = source;
+  line.source_sequence = source_sequence;
+  return line;
+}
+
+std::vector<int64_t> StepsIn(const std::string& directory) {
+  uint64_t offset = 0;
+  std::vector<int64_t> steps;
+  const auto points = ReadPoints(directory, 1000, offset);
+  for (const Point& point : *points) steps.push_back(point.step);
+  return steps;
+}
+
+std::vector<std::string> TextsIn(const std::string& directory) {
+  uint64_t offset = 0;
+  std::vector<std::string> texts;
+  const auto lines = ReadLines(directory, 1000, offset);
+  for (const Line& line : *lines) texts.push_back(line.text);
+  return texts;
+}
+
+class RunLogTest : public ::testing::Test {
+ protected:
+  RunLog Open() {
+    auto log = RunLog::Open(directory_.path(), limits_);
+    EXPECT_TRUE(log.ok()) << log.status();
+    return std::move(*log);
+  }
+
+  TemporaryDirectory directory_;
+  RunLogLimits limits_;
+};
+
+TEST_F(RunLogTest, KeepsPointsOncePerEpochAndStep) {
+  RunLog log = Open();
+  ASSERT_TRUE(log.AppendPoints({MakePoint(1, 1), MakePoint(1, 2), MakePoint(1, 3)}).ok());
+  ASSERT_TRUE(log.AppendPoints({MakePoint(1, 2), MakePoint(1, 3), MakePoint(1, 4)}).ok());
+  // The next epoch starts again from an earlier step; a straggler of the old one comes too late.
+  ASSERT_TRUE(log.AppendPoints({MakePoint(2, 3), MakePoint(1, 5)}).ok());
+  EXPECT_EQ(StepsIn(directory_.path()), (std::vector<int64_t>{1, 2, 3, 4, 3}));
+  EXPECT_EQ(log.progress().newest->step, 3);
+}
+
+TEST_F(RunLogTest, RemembersWhatItKeptAcrossOpens) {
+  ASSERT_TRUE(Open().AppendPoints({MakePoint(1, 1), MakePoint(1, 2)}).ok());
+  ASSERT_TRUE(Open().AppendLines({MakeLine("a", 1, "one"), MakeLine("a", 2, "two")}).ok());
+  RunLog log = Open();
+  EXPECT_EQ(log.progress().newest->step, 2);
+  ASSERT_TRUE(log.AppendPoints({MakePoint(1, 2)}).ok());
+  ASSERT_TRUE(log.AppendLines({MakeLine("a", 2, "two"), MakeLine("b", 1, "three")}).ok());
+  EXPECT_EQ(StepsIn(directory_.path()).size(), 2u);
+  EXPECT_EQ(TextsIn(directory_.path()), (std::vector<std::string>{"one", "two", "three"}));
+}
+
+TEST_F(RunLogTest, NumbersLinesWithoutGaps) {
+  RunLog log = Open();
+  ASSERT_TRUE(log.AppendLines({MakeLine("a", 5), MakeLine("a", 9)}).ok());
+  ASSERT_TRUE(log.AppendLines({MakeLine("a", 12)}).ok());
+  uint64_t offset = 0;
+  const auto lines = ReadLines(directory_.path(), 1000, offset);
+  for (size_t i = 0; i < lines->size(); ++i) EXPECT_EQ((*lines)[i].sequence, i + 1);
+}
+
+TEST_F(RunLogTest, AReaderGoesOnWhereItStopped) {
+  RunLog log = Open();
+  ASSERT_TRUE(log.AppendPoints({MakePoint(1, 1), MakePoint(1, 2), MakePoint(1, 3)}).ok());
+  uint64_t offset = 0;
+  EXPECT_EQ(ReadPoints(directory_.path(), 2, offset)->size(), 2u);
+  EXPECT_EQ(ReadPoints(directory_.path(), 2, offset)->size(), 1u);
+  EXPECT_TRUE(ReadPoints(directory_.path(), 2, offset)->empty());
+  ASSERT_TRUE(log.AppendPoints({MakePoint(1, 4)}).ok());
+  EXPECT_EQ(ReadPoints(directory_.path(), 2, offset)->front().step, 4);
+}
+
+TEST_F(RunLogTest, AFullLogSaysSoOnceAndDropsTheRest) {
+  limits_.lines_bytes_max = 100;
+  RunLog log = Open();
+  ASSERT_TRUE(log.AppendLines({MakeLine("a", 1, std::string(200, 'x'))}).ok());
+  ASSERT_TRUE(log.AppendLines({MakeLine("a", 2, "lost"), MakeLine("a", 3, "lost")}).ok());
+  const auto texts = TextsIn(directory_.path());
+  ASSERT_EQ(texts.size(), 2u);
+  EXPECT_NE(texts[1].find("log full"), std::string::npos);
+}
+
+TEST_F(RunLogTest, CutsALongLineBetweenCharacters) {
+  limits_.line_bytes_max = 10;
+  ASSERT_TRUE(Open().AppendLines({MakeLine("a", 1, "123456789ä")}).ok());
+  EXPECT_EQ(TextsIn(directory_.path()).front(), "123456789");
+}
+
+// A crash may leave any prefix of the file: whole records are kept, and the log can be written
+// again.
+TEST_F(RunLogTest, ATornTailAtEveryByteLosesOnlyThatTail) {
+  ASSERT_TRUE(Open().AppendPoints({MakePoint(1, 1), MakePoint(1, 2), MakePoint(1, 3)}).ok());
+  const std::string whole = *ReadFile(PointsPath(directory_.path()));
+  size_t last = 0;
+  for (size_t size = 0; size <= whole.size(); ++size) {
+    std::ofstream(PointsPath(directory_.path()), std::ios::binary) << whole.substr(0, size);
+    RunLog log = Open();
+    const size_t kept = StepsIn(directory_.path()).size();
+    ASSERT_GE(kept, last) << size;
+    ASSERT_TRUE(log.AppendPoints({MakePoint(2, 9)}).ok());
+    ASSERT_EQ(StepsIn(directory_.path()).size(), kept + 1) << size;
+    last = kept;
+  }
+  EXPECT_EQ(last, 3u);
+}
+
+TEST_F(RunLogTest, AFlippedBitEndsTheFileThere) {
+  ASSERT_TRUE(Open().AppendPoints({MakePoint(1, 1), MakePoint(1, 2)}).ok());
+  std::string bytes = *ReadFile(PointsPath(directory_.path()));
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  ASSERT_TRUE(WriteFileAtomically(PointsPath(directory_.path()), bytes).ok());
+  EXPECT_EQ(StepsIn(directory_.path()), std::vector<int64_t>{1});
+}
+
+TEST_F(RunLogTest, AnotherKindOfFileIsRefused) {
+  ASSERT_TRUE(WriteFileAtomically(PointsPath(directory_.path()), "something else").ok());
+  const auto log = RunLog::Open(directory_.path(), limits_);
+  EXPECT_EQ(log.status().code(), StatusCode::kDataLoss);
+  EXPECT_NE(Message(log.status()).find("points.log"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gp::coordinator

@@ -1,0 +1,68 @@
+// Events with every field set, for tests that write and read them.
+#pragma once
+
+#include <vector>
+
+#include "coordinator/state/event.h"
+
+namespace gp::coordinator {
+
+inline Timestamp At(int64_t micros) { return Timestamp(std::chrono::microseconds(micros)); }
+
+inline Submission SampleSubmission() {
+  Submission submission;
+  submission.name = "tiny";
+  submission.source = "name: tiny\n";
+  submission.resolved = "name: tiny\nseed: 1\n";
+  submission.body_digest = "abc";
+  submission.request_id = "request-1";
+  submission.workers = 2;
+  submission.priority = -3;
+  submission.run_namespace = "team";
+  submission.labels = {{"a", "b"}};
+  submission.target_steps = 100;
+  submission.target_tokens = 100000;
+  submission.retries_max = 4;
+  submission.retry_backoff = std::chrono::milliseconds(500);
+  submission.retry_backoff_max = std::chrono::seconds(30);
+  submission.kind = 1;
+  submission.run_directory = "/storage/runs/r";
+  submission.keep_last = 3;
+  submission.keep_best = true;
+  submission.threads_per_rank = 2;
+  submission.logical_shards = 4;
+  submission.gpu = true;
+  return submission;
+}
+
+inline Event SampleSubmit(const std::string& run, const std::string& request_id) {
+  Submission submission = SampleSubmission();
+  submission.request_id = request_id;
+  return {RunId(run), At(1), "user", request_id, RunSubmitted{submission}};
+}
+
+// One of each durable kind, of run "r"; they apply in this order.
+inline std::vector<Event> OneOfEachKind() {
+  const RunId run("r");
+  const std::vector<Placement> placement = {{0, NodeId("n"), SlotId("s0")},
+                                            {1, NodeId("n"), SlotId("s1")}};
+  const auto event = [&](EventBody body) { return Event{run, At(7), "scheduler", "", body}; };
+  const auto sealed = [](int64_t step, bool final) {
+    return CheckpointSealed{2, {step, "/storage/runs/r/c", "digest", 12345, 2.5, final}};
+  };
+  return {SampleSubmit("r", "request-1"),
+          event(RunQueued{"placement: needs 2 slots"}),
+          event(RunPlaced{1, placement, "it fits", -1, 2, "avx2"}),
+          event(RankFailed{1, 1, ExitCause::kSignal, "killed", true, At(99)}),
+          event(RunPlaced{2, placement, "it fits", -1, 2, "avx2"}),
+          event(RunGroupReady{2, {"h:1", "h:2"}, "secret"}),
+          event(RunStarted{2}),
+          event(sealed(10, false)),
+          event(sealed(20, true)),
+          event(CheckpointRetired{10, "/storage/runs/r/c"}),
+          event(RunFinishing{2}),
+          {run, At(8), "user", "cancel-1", CancelRequested{}},
+          event(RunEnded{RunState::kCancelled, "cancelled by the user"})};
+}
+
+}  // namespace gp::coordinator
