@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "runspec/explain.h"
 #include "runspec/schema.h"
 
@@ -191,6 +193,19 @@ TEST(RunFile, SurvivesTextThatIsNoRunFile) {
     EXPECT_FALSE(Problems(text).empty()) << text;
   }
   EXPECT_FALSE(Problems(std::string("\0\xff\xfe", 3)).empty());
+}
+
+// Random text over the characters that mean something to YAML: whatever it is, the reader comes
+// back with problems.
+TEST(RunFile, SurvivesNoise) {
+  const uint32_t seed = 20261121;
+  std::mt19937 random(seed);
+  static constexpr std::string_view kAlphabet = "model:data{}[],\n  -\"'#&*!|>%@`?~0123456789^kMB.";
+  for (int round = 0; round < 2000; ++round) {
+    std::string text;
+    for (size_t i = random() % 80; i > 0; --i) text += kAlphabet[random() % kAlphabet.size()];
+    EXPECT_FALSE(Problems(text).empty()) << "seed " << seed << " round " << round << "\n" << text;
+  }
 }
 
 // Each key, with each single character dropped, doubled or swapped with the next, must lead back to

@@ -18,10 +18,19 @@ constexpr uint64_t kTextBytesMax = uint64_t{16} << 30;
 // Tokens of each shard that are checked against the vocabulary before the run starts.
 constexpr int64_t kProbedTokens = 1 << 20;
 
+// Compressed files read as text would train a model of noise.
+Status RefuseCompressed(const std::string& path, std::string_view text) {
+  const bool gzip = text.starts_with("\x1f\x8b"), zstd = text.starts_with("\x28\xb5\x2f\xfd");
+  if (!gzip && !zstd) return OkStatus();
+  return InvalidArgument("data.text: {} is compressed; unpack it first, for example with '{} {}'",
+                         path, gzip ? "gzip -dk" : "zstd -d", path);
+}
+
 StatusOr<std::string> ReadTexts(const std::vector<std::string>& paths) {
   std::string text;
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(const std::string part, ReadFile(path, kTextBytesMax));
+    RETURN_IF_ERROR(RefuseCompressed(path, part));
     text += part;
   }
   return text;

@@ -91,6 +91,8 @@ TEST_F(DatasetTest, NamesTheFileAndTheWayOut) {
   EXPECT_THAT(ErrorOf(TextSpec({Write("empty.txt", "")}, "chars")),
               HasSubstr("empty.txt is empty"));
   EXPECT_THAT(ErrorOf(TextSpec({Write("bad.txt", "ok \xff no")}, "chars")), HasSubstr("offset 3"));
+  EXPECT_THAT(ErrorOf(TextSpec({Write("a.gz", "\x1f\x8b\x08 and more")}, "bytes")),
+              HasSubstr("a.gz is compressed; unpack it first"));
   EXPECT_THAT(ErrorOf(TextSpec({Write("short.txt", "ab")}, "chars")), HasSubstr("too few"));
 }
 
