@@ -4,22 +4,46 @@
 #include <spdlog/spdlog.h>
 
 #include <memory>
+#include <optional>
+
+#include "base/utf8.h"
 
 namespace gp {
 namespace {
 
-std::string Quoted(const std::string& value) {
-  if (!value.empty() && value.find_first_of(" \"\n\t=") == std::string::npos) return value;
-  std::string quoted = "\"";
-  for (const char c : value) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    if (c == '\n') {
-      quoted += "\\n";
+bool IsControl(char32_t code_point) {
+  return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0);
+}
+
+// Bytes that would break the line or drive a terminal are spelled out: \n, \", \\, \x1b.
+std::string Escaped(std::string_view value) {
+  std::string escaped;
+  while (!value.empty()) {
+    const std::string_view before = value;
+    const std::optional<char32_t> code_point = TakeCodePoint(value);
+    if (!code_point) value.remove_prefix(1);
+    const std::string_view bytes = before.substr(0, before.size() - value.size());
+    if (code_point == U'"' || code_point == U'\\') {
+      escaped += '\\';
+      escaped += bytes;
+    } else if (code_point == U'\n') {
+      escaped += "\\n";
+    } else if (!code_point || IsControl(*code_point)) {
+      for (const char byte : bytes) {
+        escaped += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+      }
     } else {
-      quoted += c;
+      escaped += bytes;
     }
   }
-  return quoted + '"';
+  return escaped;
+}
+
+std::string Quoted(const std::string& value) {
+  const std::string escaped = Escaped(value);
+  const bool plain =
+      !value.empty() && escaped == value && value.find_first_of(" =") == std::string::npos;
+  return plain ? value : '"' + escaped + '"';
 }
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {

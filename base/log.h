@@ -12,7 +12,8 @@
 
 namespace gp {
 
-// One key=value pair; values with spaces or quotes are printed quoted.
+// One key=value pair. Values with spaces or quotes are printed quoted; control characters and bytes
+// that are not UTF-8 are spelled out, so that one event stays one line of text.
 struct LogField {
   template <typename T>
   LogField(std::string_view name, const T& field_value)

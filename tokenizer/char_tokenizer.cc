@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/check.h"
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace gp {
 namespace {

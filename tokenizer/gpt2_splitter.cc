@@ -3,8 +3,8 @@
 #include <initializer_list>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "tokenizer/unicode_classes.h"
-#include "tokenizer/utf8.h"
 
 namespace gp {
 namespace {

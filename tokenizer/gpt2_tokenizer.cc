@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "tokenizer/gpt2_splitter.h"
 #include "tokenizer/gpt2_vocabulary.h"
-#include "tokenizer/utf8.h"
 
 namespace gp {
 namespace {

@@ -21,7 +21,9 @@ TEST(Log, WritesOneLineAnEventWithTimeLevelProgramAndFields) {
     LogInfo("run started", {{"run", "7f3k"}, {"epoch", 3}});
   });
   EXPECT_TRUE(std::regex_match(
-      line, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z info log-test run started run=7f3k epoch=3\n)")))
+      line,
+      std::regex(
+          R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z info log-test run started run=7f3k epoch=3\n)")))
       << line;
 }
 
@@ -32,6 +34,13 @@ TEST(Log, QuotesWhatWouldBreakALine) {
   EXPECT_NE(line.find(R"(a="two words" b="line\nbreak" c="say \"hi\"" d="")"), std::string::npos)
       << line;
   EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
+}
+
+TEST(Log, SpellsOutWhatWouldDriveATerminalAndKeepsOtherLetters) {
+  const std::string line = Captured(LogLevel::kInfo, [] {
+    LogInfo("x", {{"a", "\x1b[2J"}, {"b", "\xff\t"}, {"c", "na\xc3\xafve"}});
+  });
+  EXPECT_NE(line.find("a=\"\\x1b[2J\" b=\"\\xff\\x09\" c=na\xc3\xafve"), std::string::npos) << line;
 }
 
 TEST(Log, KeepsQuietBelowItsLevel) {

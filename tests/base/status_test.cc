@@ -44,7 +44,8 @@ TEST(Status, AssignOrReturnBindsOrPassesTheErrorOn) {
 
 TEST(Status, AssignOrReturnMovesWhatCannotBeCopied) {
   const auto run = []() -> StatusOr<int> {
-    ASSIGN_OR_RETURN(std::unique_ptr<int> box, StatusOr<std::unique_ptr<int>>(std::make_unique<int>(3)));
+    ASSIGN_OR_RETURN(std::unique_ptr<int> box,
+                     StatusOr<std::unique_ptr<int>>(std::make_unique<int>(3)));
     return *box;
   };
   EXPECT_EQ(run().value(), 3);

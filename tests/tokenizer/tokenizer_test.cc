@@ -5,7 +5,6 @@
 
 #include "tokenizer/byte_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
-#include "tokenizer/utf8.h"
 
 namespace gp {
 namespace {
@@ -63,27 +62,6 @@ TEST(Tokenizer, RefusesDamagedSerializedForms) {
         R"({"kind":"chars","characters":[97,97]})", R"({"kind":"chars","characters":["a"]})",
         R"({"kind":"chars","characters":[1114112]})"}) {
     EXPECT_FALSE(ParseTokenizer(text).ok()) << text;
-  }
-}
-
-TEST(Utf8, EveryCodePointComesBack) {
-  for (char32_t value = 0; value <= 0x10ffff; ++value) {
-    if (value >= 0xd800 && value <= 0xdfff) continue;
-    std::string text;
-    AppendCodePoint(value, text);
-    std::string_view rest = text;
-    ASSERT_EQ(TakeCodePoint(rest), value);
-    ASSERT_TRUE(rest.empty());
-  }
-}
-
-TEST(Utf8, RefusesLongFormsSurrogatesAndFragments) {
-  for (const char* bytes :
-       {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
-        "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xc3", "\xe2\x82", "\xc3("}) {
-    std::string_view rest = bytes;
-    EXPECT_EQ(TakeCodePoint(rest), std::nullopt) << bytes;
-    EXPECT_EQ(rest, bytes);
   }
 }
 

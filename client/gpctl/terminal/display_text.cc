@@ -1,6 +1,9 @@
 #include "client/gpctl/terminal/display_text.h"
 
 #include <cstdint>
+#include <optional>
+
+#include "base/utf8.h"
 
 namespace gp::gpctl {
 namespace {
@@ -11,33 +14,12 @@ struct Character {
   bool valid = false;
 };
 
-size_t SequenceSize(unsigned char lead) {
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead < 0xE0) return 2;
-  if (lead >= 0xE0 && lead < 0xF0) return 3;
-  if (lead >= 0xF0 && lead < 0xF5) return 4;
-  return 0;
-}
-
-bool IsScalarValue(uint32_t code, size_t size) {
-  static constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  return code >= kSmallest[size] && code <= 0x10FFFF && !(code >= 0xD800 && code < 0xE000);
-}
-
 // REQUIRES: text is not empty.
 Character FirstCharacter(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  const size_t size = SequenceSize(lead);
-  if (size == 1) return {lead, 1, true};
-  if (size == 0 || text.size() < size) return {};
-  uint32_t code = lead & (0xFFu >> (size + 1));
-  for (size_t i = 1; i < size; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xC0) != 0x80) return {};
-    code = (code << 6) | (byte & 0x3Fu);
-  }
-  if (!IsScalarValue(code, size)) return {};
-  return {code, size, true};
+  std::string_view rest = text;
+  const std::optional<char32_t> code_point = TakeCodePoint(rest);
+  if (!code_point) return {};
+  return {*code_point, text.size() - rest.size(), true};
 }
 
 bool IsControl(uint32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }

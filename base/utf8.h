@@ -14,4 +14,7 @@ std::optional<char32_t> TakeCodePoint(std::string_view& text);
 
 void AppendCodePoint(char32_t code_point, std::string& text);
 
+// `text` with each byte that belongs to no code point replaced.
+std::string ValidUtf8(std::string_view text, char replacement);
+
 }  // namespace gp

@@ -1,4 +1,4 @@
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace gp {
 namespace {
@@ -45,6 +45,20 @@ void AppendCodePoint(char32_t code_point, std::string& text) {
     text += {byte(0xf0 | code_point >> 18), byte(0x80 | (code_point >> 12 & 0x3f)),
              byte(0x80 | (code_point >> 6 & 0x3f)), byte(0x80 | (code_point & 0x3f))};
   }
+}
+
+std::string ValidUtf8(std::string_view text, char replacement) {
+  std::string valid;
+  while (!text.empty()) {
+    const std::string_view before = text;
+    if (TakeCodePoint(text)) {
+      valid += before.substr(0, before.size() - text.size());
+    } else {
+      valid += replacement;
+      text.remove_prefix(1);
+    }
+  }
+  return valid;
 }
 
 }  // namespace gp
