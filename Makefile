@@ -25,8 +25,10 @@ test: build      ## what fits in 15 minutes: unit, sim, integration and fault te
 test-all: build  ## every test
 	@scripts/run_tests --preset $(PRESET) --all
 
-bench: programs  ## the training step beside torch eager, in one run
-	@$(BUILD)/bin/gp-bench step --model 124M --batch 4 --sequence 64
+bench: programs  ## the training step beside torch eager, in one run (fetches 5 GB the first time)
+	@scripts/bootstrap --peers
+	@$(BUILD)/bin/gp-bench step --model 124M --batch 4 --sequence 64 --peer torch
+	@$(BUILD)/bin/gp-bench step --model 124M --batch 4 --sequence 64 --precision bf16 --peer torch
 
 format:          ## rewrite the C++ sources in the project's style
 	@scripts/format

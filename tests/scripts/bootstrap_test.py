@@ -31,7 +31,7 @@ class Bootstrap(unittest.TestCase):
         self.tool("sudo", 'exec "$@"')
         self.tool("sleep", "true")
         (self.root / ".deps/venv").mkdir(parents=True)
-        (self.root / ".deps/venv/installed-wheels.txt").write_text(WHEELS + "\n")
+        (self.root / ".deps/venv/installed-wheels.txt").write_text(f"--no-deps {WHEELS}\n")
         (self.root / ".deps/text").mkdir()
         (self.root / ".deps/text/jargon.txt").touch()
 
@@ -72,6 +72,10 @@ class Bootstrap(unittest.TestCase):
     def test_dev_adds_the_checkers(self):
         _, messages, _ = self.run_script("--dev", "--dry-run")
         self.assertIn("clang-format-14", messages)
+
+    def test_peers_come_only_when_asked_for(self):
+        _, messages, _ = self.run_script("--peers", "--dry-run")
+        self.assertIn("installing into .deps/peers: torch==", messages)
 
     def test_tries_again_and_then_names_what_failed(self):
         self.have([])
