@@ -159,7 +159,7 @@ inline Vec Tanh(Vec value) {
   q = q * x2 + 1.18534705686654e-04f;
   q = q * x2 + 2.26843463243900e-03f;
   q = q * x2 + 4.89352518554385e-03f;
-  return x * p / q;
+  return Saturate(value, x * p / q, 7.90531110763549805f);
 }
 
 inline Vec Erf(Vec value) {
@@ -177,7 +177,7 @@ inline Vec Erf(Vec value) {
   q = q * x2 + -1.68282697438203e-03f;
   q = q * x2 + -7.37332916720468e-03f;
   q = q * x2 + -1.42647390514189e-02f;
-  return x * p / q;
+  return Saturate(value, x * p / q, 4.0f);
 }
 
 // Transposes a kWidth x kWidth block held in `rows`, by log2(kWidth) exchanges of halves.

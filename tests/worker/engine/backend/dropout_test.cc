@@ -1,0 +1,76 @@
+// Goal: masks drop the right share, evenly over rows and columns, and every part of the key changes
+// them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "worker/engine/backend/dropout_key.h"
+
+namespace gp::engine {
+namespace {
+
+constexpr int kRows = 300;
+constexpr int kColumns = 300;
+
+std::vector<bool> MaskOf(const Dropout& dropout) {
+  std::vector<bool> kept;
+  for (uint64_t row = 0; row < kRows; ++row) {
+    const uint64_t key = DropoutRowKey(DropoutSiteKey(dropout), row);
+    for (uint32_t column = 0; column < kColumns; ++column) {
+      kept.push_back(DropoutHash(key, column) >= DropoutThreshold(dropout));
+    }
+  }
+  return kept;
+}
+
+double ShareOf(const std::vector<bool>& mask) {
+  double kept = 0;
+  for (const bool value : mask) kept += value ? 1 : 0;
+  return kept / static_cast<double>(mask.size());
+}
+
+TEST(Dropout, KeepsTheShareItShould) {
+  for (const double probability : {0.0, 0.1, 0.5, 0.9}) {
+    const std::vector<bool> mask = MaskOf({.probability = probability, .seed = 4});
+    // Five standard deviations of 90,000 draws are below 0.009.
+    EXPECT_NEAR(ShareOf(mask), 1 - probability, 0.009);
+  }
+}
+
+TEST(Dropout, TreatsRowsAndColumnsAlike) {
+  const std::vector<bool> mask = MaskOf({.probability = 0.5, .seed = 5});
+  for (int i = 0; i < kRows; ++i) {
+    double row = 0;
+    double column = 0;
+    for (int j = 0; j < kColumns; ++j) {
+      row += mask[static_cast<size_t>(i * kColumns + j)] ? 1 : 0;
+      column += mask[static_cast<size_t>(j * kColumns + i)] ? 1 : 0;
+    }
+    // Six standard deviations of 300 draws.
+    EXPECT_NEAR(row / kColumns, 0.5, 0.175) << "row " << i;
+    EXPECT_NEAR(column / kRows, 0.5, 0.175) << "column " << i;
+  }
+}
+
+TEST(Dropout, MasksOfDifferentKeysAgreeByChanceOnly) {
+  const Dropout base{
+      .probability = 0.5, .seed = 6, .step = 1, .shard = 1, .micro_batch = 1, .site = 1};
+  const std::vector<bool> mask = MaskOf(base);
+  std::vector<Dropout> others(5, base);
+  others[0].seed = 7;
+  others[1].step = 2;
+  others[2].shard = 2;
+  others[3].micro_batch = 2;
+  others[4].site = 2;
+  for (const Dropout& dropout : others) {
+    const std::vector<bool> other = MaskOf(dropout);
+    std::vector<bool> equal;
+    for (size_t i = 0; i < mask.size(); ++i) equal.push_back(mask[i] == other[i]);
+    EXPECT_NEAR(ShareOf(equal), 0.5, 0.009);
+  }
+  EXPECT_EQ(MaskOf(base), mask);
+}
+
+}  // namespace
+}  // namespace gp::engine

@@ -1,0 +1,52 @@
+// Goal: every thread gets each task once, ranges cover without overlap, and sleeping workers wake.
+#include "worker/engine/backend/cpu/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <vector>
+
+#include "worker/engine/backend/cpu/isa.h"
+
+namespace gp::engine {
+namespace {
+
+TEST(ThreadPool, RunsEveryThreadOncePerTask) {
+  ThreadPool pool(4);
+  std::vector<int> calls(4);
+  for (int task = 0; task < 1000; ++task) {
+    pool.Run([&](int thread) { ++calls[static_cast<size_t>(thread)]; });
+  }
+  EXPECT_EQ(calls, std::vector<int>(4, 1000));
+}
+
+TEST(ThreadPool, CutsRangesAtGrainsWithoutGapOrOverlap) {
+  for (const int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    for (const int64_t count : {0, 1, 15, 16, 17, 100, 1000}) {
+      std::vector<std::atomic<int>> touched(static_cast<size_t>(count));
+      std::atomic<bool> aligned = true;
+      pool.For(count, 16, [&](int64_t first, int64_t last) {
+        if (first % 16 != 0) aligned = false;
+        for (int64_t i = first; i < last; ++i) ++touched[static_cast<size_t>(i)];
+      });
+      EXPECT_TRUE(aligned);
+      for (const std::atomic<int>& times : touched) EXPECT_EQ(times, 1);
+    }
+  }
+}
+
+TEST(ThreadPool, StopsWithoutHavingWorked) {
+  for (int i = 0; i < 50; ++i) ThreadPool pool(3);
+}
+
+TEST(Isa, NamesAreParsedBackAndUnknownOnesRefused) {
+  for (const Isa isa : {Isa::kAuto, Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16}) {
+    EXPECT_EQ(ParseIsa(IsaName(isa)), isa);
+  }
+  EXPECT_THROW(ParseIsa("avx1024"), std::invalid_argument);
+  EXPECT_TRUE(IsaSupported(BestIsa()));
+}
+
+}  // namespace
+}  // namespace gp::engine
