@@ -143,6 +143,12 @@ inline Vec Exp(Vec x) {
   return x < -87.3365447504f ? Vec{} : p * power;
 }
 
+// `ratio` inside (-limit, limit), exactly -1 or 1 outside: x * (1 - tanh^2) must vanish for large x.
+inline Vec Saturate(Vec value, Vec ratio, float limit) {
+  const Vec below = value <= -limit ? Splat(-1.0f) : ratio;
+  return value >= limit ? Splat(1.0f) : below;
+}
+
 // Rational approximations in fp32 (those of Eigen's generic_fast_tanh and generic_fast_erf): a few
 // ulp.
 inline Vec Tanh(Vec value) {
