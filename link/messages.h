@@ -1,6 +1,7 @@
-// What a supervisor (the agent) and an engine process (gp-trainer) say to each other over the link. One struct per
-// message; link/codec.h turns them into frames. Fields are only added, unknown ones are ignored, so version N speaks with
-// N-1. The bytes are described in docs/formats/link.md. Plain values; no thread rules.
+// What a supervisor (the agent) and an engine process (gp-trainer) say to each other over the link.
+// One struct per message; link/codec.h turns them into frames. Fields are only added, unknown ones
+// are ignored, so version N speaks with N-1. The bytes are described in docs/formats/link.md. Plain
+// values; no thread rules.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,16 @@ namespace gp::link {
 inline constexpr int kProtocol = 1;
 inline constexpr int kProtocolMin = 1;
 
-// ---- supervisor to engine -------------------------------------------------------------------------------------------
+// ---- supervisor to engine
+// -------------------------------------------------------------------------------------------
 
 // First in both directions.
 struct Hello {
   int protocol = kProtocol;
   int protocol_min = kProtocolMin;
   std::string version;
-  std::string incarnation;  // of the engine process; the supervisor makes it up and the engine repeats it
+  std::string
+      incarnation;  // of the engine process; the supervisor makes it up and the engine repeats it
 };
 
 struct ResumePoint {
@@ -78,7 +81,8 @@ struct SealResult {
   std::string reason;
 };
 
-// ---- engine to supervisor -------------------------------------------------------------------------------------------
+// ---- engine to supervisor
+// -------------------------------------------------------------------------------------------
 
 struct Listening {
   std::string address;  // host:port
@@ -133,7 +137,8 @@ struct WrittenCheckpoint {
   bool final = false;
 };
 
-// All steps are done and the final checkpoint is written. The engine waits for its SealResult, then exits 0.
+// All steps are done and the final checkpoint is written. The engine waits for its SealResult, then
+// exits 0.
 struct Finished {
   uint64_t epoch = 0;
   int64_t step = 0;
@@ -159,7 +164,7 @@ struct Failed {
   std::string message;
 };
 
-using Message = std::variant<Hello, Start, Configure, Go, Fence, Stop, SealResult, Listening, Ready, Fenced, StepReport,
-                             WrittenCheckpoint, Finished, Failed>;
+using Message = std::variant<Hello, Start, Configure, Go, Fence, Stop, SealResult, Listening, Ready,
+                             Fenced, StepReport, WrittenCheckpoint, Finished, Failed>;
 
 }  // namespace gp::link

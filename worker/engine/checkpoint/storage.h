@@ -1,6 +1,6 @@
-// Storage: the one door to checkpoint bytes, so that an object store can follow the shared file system. A checkpoint's
-// files are written under a name that only its writer uses and become visible to nobody until its manifest is committed.
-// Thread-safe.
+// Storage: the one door to checkpoint bytes, so that an object store can follow the shared file
+// system. A checkpoint's files are written under a name that only its writer uses and become
+// visible to nobody until its manifest is committed. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace gp::engine {
 class StorageWriter {
  public:
   virtual ~StorageWriter() = default;
-  // Appends. ResourceExhausted when the disk is full: the message names the path and the bytes missing.
+  // Appends. ResourceExhausted when the disk is full: the message names the path and the bytes
+  // missing.
   virtual Status Append(std::string_view data) = 0;
   // Makes the bytes durable. Nothing can be appended after it.
   virtual Status Close() = 0;
@@ -34,7 +35,8 @@ class Storage {
   virtual Status WriteAtomically(const std::string& path, std::string_view data) = 0;
   virtual StatusOr<std::string> Read(const std::string& path, uint64_t size_bytes_max) = 0;
   // Calls `consume` with consecutive pieces of the file.
-  virtual Status Stream(const std::string& path, const std::function<Status(std::string_view)>& consume) = 0;
+  virtual Status Stream(const std::string& path,
+                        const std::function<Status(std::string_view)>& consume) = 0;
   virtual Status RemoveTree(const std::string& path) = 0;
   virtual StatusOr<uint64_t> FreeBytes(const std::string& path) = 0;
 };
