@@ -9,6 +9,7 @@
 #include "runspec/batch_plan.h"
 #include "runspec/run_file.h"
 #include "worker/engine/backend/cpu/isa.h"
+#include "worker/engine/backend/cpu/measured_peak.h"
 #include "worker/engine/model/make_language_model.h"
 #include "worker/engine/trainer/training_error.h"
 
@@ -16,6 +17,8 @@ namespace gp::engine {
 namespace {
 
 using link::ExitCause;
+
+constexpr double kPeakMeasurementSeconds = 0.05;
 
 // The kernels of the checkpoint, because another level rounds differently.
 std::string RecordedIsa(const TrainingPlace& place) {
@@ -82,6 +85,7 @@ PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place) {
   try {
     const Isa isa = ChooseIsa(place, run.spec.deterministic);
     run.isa = IsaName(isa);
+    run.peak_flops = MeasurePeakFlops(isa, place.threads, kPeakMeasurementSeconds);
     run.model = MakeModel(run.spec, place.threads, isa);
   } catch (const std::bad_alloc&) {
     throw TrainingError(

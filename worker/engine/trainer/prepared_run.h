@@ -38,6 +38,7 @@ struct PreparedRun {
   std::unique_ptr<ValidationWindows> validation;  // nullptr without a validation split
   std::unique_ptr<LanguageModel> model;
   std::string isa;
+  double peak_flops = 0;  // of this rank's threads, measured, fp32: what MFU is a fraction of
 };
 
 PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place);

@@ -33,6 +33,7 @@ void Progress::Step(const link::StepReport& report, int64_t target_steps) {
                        {"lr", fmt::format("{:.3g}", report.learning_rate)},
                        {"grad_norm", fmt::format("{:.3g}", report.gradient_norm)},
                        {"tokens_per_second", fmt::format("{:.0f}", report.tokens_per_second)},
+                       {"mfu", fmt::format("{:.1f}%", report.mfu * 100)},
                        {"step_ms", fmt::format("{:.1f}", report.step_seconds * 1e3)},
                        {"left", TimeLeft(report, target_steps)}});
 }

@@ -1,5 +1,5 @@
 // RunRecords: what rank 0 leaves about a run in its directory while it trains: metrics.jsonl, a
-// TensorBoard event file, samples.jsonl, resolved.yaml, budget.json (docs/formats/metrics.md).
+// TensorBoard event file, samples.jsonl, resolved.yaml, budget.json (docs/formats/records.md).
 // Records never stop a training: when one cannot be written, that is logged once and the rest goes
 // on. Owned by the training; one thread.
 #pragma once

@@ -178,6 +178,9 @@ void Training::Report(const StepResult& result, std::optional<double> validation
   report.gradient_norm = result.gradient_norm;
   report.step_seconds = result.seconds;
   report.tokens_per_second = result.seconds > 0 ? tokens_per_step / result.seconds : 0;
+  report.mfu = report.tokens_per_second *
+               runspec::TrainingFlopsPerToken(run_.spec.model, run_.spec.batch.sequence) /
+               (run_.peak_flops * communicator_->size());
   report.phases = result.phases;
   report.validation_loss = validation_loss;
   report.skipped = result.skipped;
