@@ -43,13 +43,24 @@ class QueuePlanner {
     const std::string why_not = WhyNotPlaced(run, free_);
     if (auto placement = Place(run, free_)) return Start(run, std::move(*placement));
     Wait(run, why_not);
-    if (!IsTooLarge(run, free_)) {
-      ahead_ = &run;
-      blocked_by_ = fmt::format("needs {} slots", run.submission->workers);
-    }
+    Block(run);
   }
 
  private:
+  // A pause of seconds costs nobody its slots. The run's reason stays the failure, which says when
+  // it is tried again.
+  void Reserve(const Run& run) {
+    if (ahead_ == nullptr && !Place(run, free_)) Block(run);
+  }
+
+  void Block(const Run& run) {
+    if (!IsTooLarge(run, free_)) {
+      ahead_ = &run;
+      const int workers = run.submission->workers;
+      blocked_by_ = fmt::format("needs {} slot{}", workers, workers == 1 ? "" : "s");
+    }
+  }
+
   void Start(const Run& run, std::vector<Placement> placement) {
     const std::string reason = Describe(run, placement);
     if (run.state == RunState::kSubmitted)
@@ -93,8 +104,8 @@ class QueuePlanner {
     const SealedCheckpoint* resume = run.LatestCheckpoint();
     const std::string from = resume != nullptr ? fmt::format("from step {}", resume->step)
                              : run.epoch == 0  ? "from scratch"
-                                               : "from scratch again, no checkpoint was sealed";
-    return fmt::format("starting {} on {}", from, where);
+                                               : "from scratch again (no checkpoint was sealed)";
+    return fmt::format("starting on {} {}", where, from);
   }
 
   const Cluster& cluster_;

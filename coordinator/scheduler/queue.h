@@ -1,6 +1,7 @@
 // Queue: which waiting run is placed next. Higher priority first, then in order of submission; a
-// run that fails keeps its place. A run waits behind one that is ahead of it, except behind one
-// that is too large for all nodes together or is only pausing before a retry. Pure; thread-safe.
+// run that fails keeps its place, and its slots while it pauses before a retry. A run waits behind
+// one that is ahead of it, except behind one that is too large for all nodes together. Pure;
+// thread-safe.
 #pragma once
 
 #include "coordinator/scheduler/plan.h"

@@ -1,0 +1,84 @@
+#include "coordinator/model_agent.h"
+
+#include <algorithm>
+
+namespace gp::coordinator {
+namespace {
+
+bool IsFor(const Assignment& wish, const RankReport& rank) {
+  return wish.run->id == rank.run && wish.run->epoch == rank.epoch && wish.rank == rank.rank;
+}
+
+}  // namespace
+
+ModelAgent::ModelAgent(std::string name, int slot_count)
+    : id_(std::move(name)), slot_count_(slot_count) {}
+
+RankReport* ModelAgent::Find(const RunId& run, int rank) {
+  for (RankReport& report : ranks_) {
+    if (report.run == run && report.rank == rank) return &report;
+  }
+  return nullptr;
+}
+
+NodeConnected ModelAgent::Hello(uint64_t session) {
+  session_ = session;
+  NodeConnected hello;
+  hello.node = id_;
+  hello.session = session;
+  hello.name = id_.value();
+  hello.incarnation = std::to_string(incarnation_);
+  hello.storage_problem = storage_problem;
+  for (int i = 0; i < slot_count_; ++i) {
+    hello.slots.push_back({SlotId(std::to_string(i)), "cpu", {i}, 0});
+  }
+  hello.ranks = ranks_;
+  return hello;
+}
+
+NodeReported ModelAgent::Report() const { return {id_, session_, revision_, ranks_}; }
+
+void ModelAgent::Obey(uint64_t revision, const std::vector<Assignment>& assignments) {
+  if (revision < revision_) return;
+  revision_ = revision;
+  wishes_ = assignments;
+  std::erase_if(ranks_, [&](const RankReport& rank) { return WishFor(rank) == nullptr; });
+  for (const Assignment& wish : wishes_) {
+    const bool known = std::any_of(ranks_.begin(), ranks_.end(),
+                                   [&](const RankReport& rank) { return IsFor(wish, rank); });
+    if (known || SlotIsBusy(wish.slot)) continue;
+    RankReport rank{.run = wish.run->id,
+                    .epoch = wish.run->epoch,
+                    .rank = wish.rank,
+                    .slot = wish.slot,
+                    .phase = RankPhase::kStarting};
+    if (wish.stop || wish.run->group) {
+      rank.phase = RankPhase::kExited;
+      rank.cause = wish.stop ? ExitCause::kStopped : ExitCause::kError;
+      rank.message = "not started";
+    }
+    rank.incarnation = std::to_string(++trainers_started_);
+    ranks_.push_back(std::move(rank));
+  }
+}
+
+const Assignment* ModelAgent::WishFor(const RankReport& rank) const {
+  for (const Assignment& wish : wishes_) {
+    if (IsFor(wish, rank)) return &wish;
+  }
+  return nullptr;
+}
+
+void ModelAgent::Crash() {
+  ++incarnation_;
+  revision_ = 0;
+  ranks_.clear();
+  wishes_.clear();
+}
+
+bool ModelAgent::SlotIsBusy(const SlotId& slot) const {
+  return std::any_of(ranks_.begin(), ranks_.end(),
+                     [&](const RankReport& rank) { return rank.slot == slot && rank.alive(); });
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,55 @@
+// ModelAgent: a node's agent with its trainers, without processes: it makes what runs there equal
+// to what the coordinator wants, and a test decides what the trainers do. A value; belongs to one
+// thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "coordinator/state/assignment.h"
+#include "coordinator/state/event.h"
+
+namespace gp::coordinator {
+
+class ModelAgent {
+ public:
+  ModelAgent(std::string name, int slot_count);
+
+  const NodeId& id() const { return id_; }
+  const std::string& name() const { return id_.value(); }
+  std::vector<RankReport>& ranks() { return ranks_; }
+  RankReport* Find(const RunId& run, int rank);
+
+  // A new stream, as `session`.
+  NodeConnected Hello(uint64_t session);
+  NodeReported Report() const;
+  NodeDisconnected Goodbye() const { return {id_, session_}; }
+  uint64_t session() const { return session_; }
+
+  // Ends what is not listed, starts what is new, forgets what ended and is not wanted any more. An
+  // older wish than the one applied is declined.
+  void Obey(uint64_t revision, const std::vector<Assignment>& assignments);
+
+  // The newest wish for a rank; null when it is not wanted.
+  const Assignment* WishFor(const RankReport& rank) const;
+
+  // kill -9 of the agent: its trainers die with it, and it starts again as another incarnation.
+  void Crash();
+
+  std::string storage_problem;
+  bool silent = false;  // connected, and nothing comes
+
+ private:
+  bool SlotIsBusy(const SlotId& slot) const;
+
+  NodeId id_;
+  int slot_count_;
+  int incarnation_ = 1;
+  uint64_t session_ = 0;
+  uint64_t revision_ = 0;
+  int trainers_started_ = 0;
+  std::vector<RankReport> ranks_;
+  std::vector<Assignment> wishes_;
+};
+
+}  // namespace gp::coordinator

@@ -1,0 +1,261 @@
+#include "coordinator/scenario.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <sstream>
+
+#include "base/duration.h"
+#include "coordinator/batch.h"
+#include "coordinator/model_agent.h"
+#include "coordinator/state/invariants.h"
+#include "fakes/fake_clock.h"
+
+namespace gp::coordinator {
+namespace {
+
+const std::map<std::string, ExitCause> kCauses = {{"signal", ExitCause::kSignal},
+                                                  {"collective", ExitCause::kCollective},
+                                                  {"config", ExitCause::kConfig},
+                                                  {"completed", ExitCause::kCompleted},
+                                                  {"stopped", ExitCause::kStopped}};
+
+// "submit a workers=2 final": the words, and the options by name.
+struct Command {
+  std::string verb;
+  std::string object;
+  std::map<std::string, std::string> options;
+
+  explicit Command(const std::string& line) {
+    std::istringstream words(line);
+    words >> verb >> object;
+    for (std::string word; words >> word;) {
+      const size_t equals = word.find('=');
+      options[word.substr(0, equals)] = equals == std::string::npos ? "" : word.substr(equals + 1);
+    }
+  }
+  int Number(const std::string& name, int otherwise) const {
+    const auto found = options.find(name);
+    return found == options.end() ? otherwise : std::stoi(found->second);
+  }
+};
+
+class World {
+ public:
+  std::string Do(const Command& command) {
+    told_.clear();
+    Perform(command);
+    Settle();
+    return told_;
+  }
+
+ private:
+  void Perform(const Command& command) {
+    if (command.verb == "node") {
+      agents_.emplace(command.object, ModelAgent(command.object, command.Number("slots", 1)));
+      if (command.options.contains("storage"))
+        Agent(command).storage_problem = "its storage differs";
+      Connect(Agent(command));
+    } else if (command.verb == "silence") {
+      Agent(command).silent = true;
+    } else if (command.verb == "hello") {
+      Agent(command).silent = false;
+      Connect(Agent(command));
+    } else if (command.verb == "crash") {
+      Agent(command).Crash();
+      Connect(Agent(command));
+    } else if (command.verb == "submit") {
+      Submit(command);
+    } else if (command.verb == "cancel") {
+      Turn({{.run = RunId(command.object), .actor = "user", .body = CancelRequested{}}});
+    } else if (command.verb == "advance") {
+      Advance(*ParseDuration(command.object));
+    } else if (command.verb == "wall") {
+      clock_.StepWall(
+          -std::chrono::duration_cast<std::chrono::microseconds>(*ParseDuration(command.object)));
+    } else if (command.verb == "restart") {
+      Restart();
+    } else if (command.verb == "show") {
+      const auto run = cluster_.FindRun(RunId(command.object));
+      told_ += fmt::format("{} is {}: {}\n", run->id, Name(run->state), run->reason);
+    } else {
+      MoveRanks(command);
+    }
+  }
+
+  ModelAgent& Agent(const Command& command) { return agents_.at(command.object); }
+
+  void Connect(ModelAgent& agent) { Turn({{.body = agent.Hello(++sessions_)}}); }
+
+  void Submit(const Command& command) {
+    Submission submission;
+    submission.name = command.object;
+    submission.request_id = "request-" + command.object;
+    submission.workers = command.Number("workers", 1);
+    submission.priority = command.Number("priority", 0);
+    submission.retries_max = command.Number("retries", 3);
+    submission.retry_backoff = std::chrono::milliseconds(500);
+    submission.retry_backoff_max = std::chrono::seconds(2);
+    submission.keep_last = command.Number("keep_last", 2);
+    submission.run_directory = "/storage/" + command.object;
+    Turn({{.run = RunId(command.object),
+           .actor = "user",
+           .request_id = submission.request_id,
+           .body = RunSubmitted{submission}}});
+  }
+
+  void Advance(std::chrono::nanoseconds duration) {
+    constexpr std::chrono::nanoseconds kTick = std::chrono::milliseconds(100);
+    for (; duration > kTick; duration -= kTick) {
+      clock_.Advance(kTick);
+      Settle();
+    }
+    clock_.Advance(duration);
+  }
+
+  // Everything volatile is gone; the event log is replayed.
+  void Restart() {
+    cluster_ = Cluster();
+    for (const Event& event : log_) EXPECT_TRUE(Apply(event, cluster_).ok());
+    for (auto& [name, agent] : agents_) {
+      if (!agent.silent) Connect(agent);
+    }
+  }
+
+  void MoveRanks(const Command& command) {
+    const RunId run(command.object);
+    const bool all = command.verb != "exit" && command.verb != "write";
+    for (auto& [name, agent] : agents_) {
+      for (RankReport& rank : agent.ranks()) {
+        const bool meant = all || rank.rank == command.Number("rank", 0);
+        if (rank.run == run && rank.alive() && meant) Move(command, rank);
+      }
+    }
+  }
+
+  static void Move(const Command& command, RankReport& rank) {
+    if (command.verb == "listening") {
+      rank.phase = RankPhase::kListening;
+      rank.address = fmt::format("h:{}", 100 + rank.rank);
+    } else if (command.verb == "ready") {
+      rank.phase = RankPhase::kReady;
+    } else if (command.verb == "running") {
+      rank.phase = RankPhase::kRunning;
+    } else if (command.verb == "exit") {
+      rank.phase = RankPhase::kExited;
+      rank.cause = kCauses.at(command.options.at("cause"));
+    } else if (command.verb == "write") {
+      Write(command, rank);
+    } else {
+      ADD_FAILURE() << "unknown command " << command.verb;
+    }
+  }
+
+  static void Write(const Command& command, RankReport& rank) {
+    WrittenCheckpoint written;
+    written.step = command.Number("step", 0);
+    written.directory = fmt::format("/storage/{}/checkpoints/step-{}-e{}", rank.run.value(),
+                                    written.step, rank.epoch);
+    written.manifest_digest = fmt::format("digest-{}-{}", written.step, rank.epoch);
+    written.final = command.options.contains("final");
+    const auto loss = command.options.find("loss");
+    if (loss != command.options.end()) written.validation_loss = std::stod(loss->second);
+    rank.written.push_back(written);
+  }
+
+  // Agents obey and report until nothing changes.
+  void Settle() {
+    for (int round = 0; round < 10; ++round) {
+      std::vector<Event> reports;
+      for (auto& [name, agent] : agents_) {
+        if (agent.silent) continue;
+        const auto node = cluster_.FindNode(agent.id());
+        agent.Obey(node->desired_revision, AssignmentsOf(cluster_, agent.id()));
+        reports.push_back({.body = agent.Report()});
+      }
+      if (!Turn(reports)) return;
+    }
+  }
+
+  // True when something durable was decided.
+  bool Turn(const std::vector<Event>& events) {
+    Batch batch(cluster_, {clock_.Now(), clock_.WallNow()});
+    size_t asked = 0;
+    for (const Event& event : events) {
+      const auto admission = batch.Take(event);
+      if (!admission.ok()) told_ += fmt::format("refused: {}\n", Message(admission.status()));
+      if (IsDurable(event) && admission.ok()) ++asked;
+    }
+    Tell(batch, asked);
+    return !batch.durable().empty();
+  }
+
+  void Tell(Batch& batch, size_t asked) {
+    const Cluster before = cluster_;
+    batch.Plan(Policy(), [] { return std::string("secret"); });
+    const Status sound = CheckInvariants(before, batch.after(), batch.touched());
+    EXPECT_TRUE(sound.ok()) << sound;
+    cluster_ = batch.after();
+    log_.insert(log_.end(), batch.durable().begin(), batch.durable().end());
+    for (size_t i = asked; i < batch.durable().size(); ++i) Tell(batch.durable()[i]);
+    for (const RunId& id : batch.touched()) TellReason(before, id);
+  }
+
+  void Tell(const Event& event) {
+    told_ += fmt::format("{} {}{}\n", event.run, Kind(event), Details(event));
+  }
+
+  void TellReason(const Cluster& before, const RunId& id) {
+    const auto was = before.FindRun(id);
+    const auto is = cluster_.FindRun(id);
+    if (was == nullptr || was->state != is->state || was->reason == is->reason) return;
+    if (IsWaiting(is->state)) told_ += fmt::format("{} waits: {}\n", id, is->reason);
+  }
+
+  static std::string Details(const Event& event) {
+    if (const auto* queued = std::get_if<RunQueued>(&event.body)) return ": " + queued->reason;
+    if (const auto* placed = std::get_if<RunPlaced>(&event.body)) {
+      return fmt::format(" epoch={}: {}", placed->epoch, placed->reason);
+    }
+    if (const auto* failed = std::get_if<RankFailed>(&event.body)) return ": " + failed->message;
+    if (const auto* sealed = std::get_if<CheckpointSealed>(&event.body)) {
+      return fmt::format(" step={}{}", sealed->checkpoint.step,
+                         sealed->checkpoint.final ? " final" : "");
+    }
+    if (const auto* retired = std::get_if<CheckpointRetired>(&event.body)) {
+      return fmt::format(" step={}", retired->step);
+    }
+    if (const auto* ended = std::get_if<RunEnded>(&event.body)) {
+      return fmt::format(" {}: {}", Name(ended->state), ended->reason);
+    }
+    return "";
+  }
+
+  FakeClock clock_;
+  Cluster cluster_;
+  std::vector<Event> log_;
+  std::map<std::string, ModelAgent> agents_;
+  uint64_t sessions_ = 0;
+  std::string told_;
+};
+
+}  // namespace
+
+std::string RunScenario(const std::string& text) {
+  World world;
+  std::istringstream lines(text);
+  std::string result;
+  bool skipping = false;  // the recorded answer
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) skipping = false;
+    if (skipping) continue;
+    result += line + "\n";
+    if (line.empty() || line.front() == '#') continue;
+    result += "----\n" + world.Do(Command(line));
+    skipping = true;
+  }
+  return result;
+}
+
+}  // namespace gp::coordinator

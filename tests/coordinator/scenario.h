@@ -1,0 +1,27 @@
+// Scenario: the coordinator's core driven by a text. Each block is a command, "----", and what the
+// coordinator decided in answer to it, one decision a line:
+//
+//   submit a workers=2
+//   ----
+//   a queued: placement: needs 2 slots, no node offers any; start gp-worker on a node
+//
+// Commands (a run is named as it was submitted):
+//   node NAME slots=N [storage=bad]    silence NAME    hello NAME    crash NAME
+//   submit RUN [workers=N] [priority=N] [retries=N] [keep_last=N]     cancel RUN
+//   listening RUN   ready RUN   running RUN      every rank of the run gets there
+//   exit RUN [rank=N] cause=CAUSE                a rank ends: signal collective config completed
+//   stopped write RUN step=N [loss=X] [final]            rank 0 wrote a checkpoint advance DURATION
+//   time passes; agents that are not silent report restart                                      the
+//   coordinator is killed and started again wall DURATION                                the wall
+//   clock is set back show RUN                                     its state and reason
+// Lines that begin with # are comments and stay where they are.
+#pragma once
+
+#include <string>
+
+namespace gp::coordinator {
+
+// The text with every answer as the coordinator gives it now.
+std::string RunScenario(const std::string& text);
+
+}  // namespace gp::coordinator
