@@ -34,8 +34,7 @@ class QueuePlanner {
       : cluster_(cluster), now_(now), free_(FindFreeSlots(cluster, policy)), plan_(plan) {}
 
   void Consider(const Run& run) {
-    if (IsPausing(run, now_))
-      return;  // its reason is the failure, which says when it is tried again
+    if (IsPausing(run, now_)) return Reserve(run);
     if (ahead_ != nullptr) {
       return Wait(run, fmt::format("queue: behind run {} ({}), which {}", ahead_->id,
                                    ahead_->submission->name, blocked_by_));
