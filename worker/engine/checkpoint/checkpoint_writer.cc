@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "base/file.h"
 #include "base/mutex.h"
 #include "formats/checkpoint_directory.h"
@@ -213,6 +214,7 @@ class CheckpointWriter::Worker {
     ASSIGN_OR_RETURN(CheckpointFile model,
                      WriteTensors(storage_, directory, formats::kModelName, layout_,
                                   {{"", snapshot.parameters}}, metadata));
+    Failpoint("checkpoint.after_model");
     ASSIGN_OR_RETURN(
         CheckpointFile optimizer,
         WriteTensors(storage_, directory, formats::kOptimizerName, layout_,
@@ -220,9 +222,11 @@ class CheckpointWriter::Worker {
                      metadata));
     ASSIGN_OR_RETURN(CheckpointFile tokenizer,
                      WriteText(storage_, directory, formats::kTokenizerName, identity_.tokenizer));
+    Failpoint("checkpoint.before_manifest");
     manifest.files = {std::move(model), std::move(optimizer), std::move(tokenizer)};
     const std::string text = formats::FormatManifest(manifest);
     RETURN_IF_ERROR(storage_.WriteAtomically(JoinPath(directory, formats::kManifestName), text));
+    Failpoint("checkpoint.after_manifest");
     return SavedCheckpoint{.step = snapshot.state.step,
                            .directory = directory,
                            .manifest_digest = formats::Sha256Hex(text),

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cmath>
+#include <csignal>
+#include <cstdlib>
 #include <numeric>
 
 #include "base/file.h"
@@ -170,6 +172,47 @@ TEST_F(CheckpointTest, SavesWhatTheStateWasWhenStarted) {
   EXPECT_TRUE(Load(saved->directory).ok());
 }
 
+// Notes the order in which files become durable.
+class NotingStorage : public LocalStorage {
+ public:
+  StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) override {
+    ASSIGN_OR_RETURN(auto writer, LocalStorage::Create(path));
+    return std::make_unique<Writer>(BaseNameOf(path), notes, std::move(writer));
+  }
+  Status WriteAtomically(const std::string& path, std::string_view data) override {
+    notes.push_back(BaseNameOf(path));
+    return LocalStorage::WriteAtomically(path, data);
+  }
+
+  std::vector<std::string> notes;
+
+ private:
+  class Writer : public StorageWriter {
+   public:
+    Writer(std::string name, std::vector<std::string>& notes, std::unique_ptr<StorageWriter> writer)
+        : name_(std::move(name)), notes_(notes), writer_(std::move(writer)) {}
+    Status Append(std::string_view data) override { return writer_->Append(data); }
+    Status Close() override {
+      notes_.push_back(name_);
+      return writer_->Close();
+    }
+
+   private:
+    std::string name_;
+    std::vector<std::string>& notes_;
+    std::unique_ptr<StorageWriter> writer_;
+  };
+};
+
+TEST_F(CheckpointTest, TheManifestFollowsEveryDurableFile) {
+  NotingStorage storage;
+  CheckpointWriter writer(storage, Parent(), identity_);
+  ASSERT_TRUE(writer.Start(State(1)).ok());
+  ASSERT_TRUE(writer.Wait(10s).ok());
+  EXPECT_THAT(storage.notes, ::testing::ElementsAre("model.safetensors", "optimizer.safetensors",
+                                                    "tokenizer.json", "manifest.json"));
+}
+
 TEST_F(CheckpointTest, OneSaveAtATimeAndEachResultOnce) {
   CheckpointWriter writer(storage_, Parent(), identity_);
   EXPECT_EQ(writer.Wait(1s).status().code(), StatusCode::kFailedPrecondition);
@@ -194,6 +237,42 @@ TEST_F(CheckpointTest, AFullDiskLeavesNothingBehindAndSaysWhy) {
     EXPECT_THAT(Message(saved.status()), HasSubstr("checkpoint of step 2"));
     EXPECT_EQ(ListDirectory(Parent())->size(), 1u) << room;
   }
+}
+
+// A save that dies at a failpoint, as kill -9 there would. The dying process is started anew with
+// this test as its task, so the place to save to travels in the environment.
+class KilledSave : public CheckpointTest {
+ protected:
+  KilledSave() {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    setenv("GP_KILLED_SAVE", Parent().c_str(), /*overwrite=*/0);
+  }
+  ~KilledSave() override { unsetenv("GP_KILLED_SAVE"); }
+
+  void SaveAndDie(const std::string& failpoint) {
+    setenv("GP_FAILPOINT", (failpoint + ":kill").c_str(), 1);
+    CheckpointWriter writer(storage_, getenv("GP_KILLED_SAVE"), identity_);
+    writer.Start(State(3)).IgnoreError();
+    writer.Wait(10s).IgnoreError();
+  }
+};
+
+TEST_F(KilledSave, BeforeTheManifestLeavesNoCheckpoint) {
+  EXPECT_EXIT(SaveAndDie("checkpoint.after_model"), ::testing::KilledBySignal(SIGKILL), "");
+  EXPECT_EQ(ListDirectory(Parent())->size(), 1u);
+  EXPECT_EQ(*formats::FindNewestCheckpoint(Parent()), std::nullopt);
+}
+
+TEST_F(KilledSave, RightBeforeTheManifestLeavesNoCheckpoint) {
+  EXPECT_EXIT(SaveAndDie("checkpoint.before_manifest"), ::testing::KilledBySignal(SIGKILL), "");
+  EXPECT_EQ(*formats::FindNewestCheckpoint(Parent()), std::nullopt);
+}
+
+TEST_F(KilledSave, AfterTheManifestLeavesAWholeCheckpoint) {
+  EXPECT_EXIT(SaveAndDie("checkpoint.after_manifest"), ::testing::KilledBySignal(SIGKILL), "");
+  const auto newest = formats::FindNewestCheckpoint(Parent());
+  ASSERT_TRUE(newest.ok() && newest->has_value());
+  EXPECT_TRUE(Load(**newest).ok()) << Load(**newest);
 }
 
 TEST_F(CheckpointTest, NeverTouchesACompleteCheckpoint) {
