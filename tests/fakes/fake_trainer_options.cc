@@ -30,7 +30,7 @@ StatusOr<FakeTrainerOptions> ParseFakeTrainerOptions(const std::string& resolved
   const auto& root = std::get<YamlNode>(parsed);
   FakeTrainerOptions options;
   Read(root, "budget", "steps", options.steps);
-  Read(root, "checkpoint", "every_steps", options.checkpoint_every);
+  Read(root, "checkpoint", "every", options.checkpoint_every);
   Read(root, "labels", "fake-step-ms", options.step_ms);
   Read(root, "labels", "fake-fail-at-step", options.fail_at_step);
   Read(root, "labels", "fake-fail-rank", options.fail_rank);

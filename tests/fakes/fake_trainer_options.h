@@ -1,5 +1,5 @@
 // What a fake trainer does, read from the resolved run file it is started with: budget.steps and
-// checkpoint.every_steps as the real one, and labels that begin with "fake-" for its misbehaviour.
+// checkpoint.every as the real one, and labels that begin with "fake-" for its misbehaviour.
 // A value.
 #pragma once
 

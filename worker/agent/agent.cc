@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/random_id.h"
 #include "worker/agent/convert.h"
@@ -53,6 +54,7 @@ struct Agent::Executor {
   void operator()(const SendSealResult& action) const {
     auto& written = At(action.key).written;
     std::erase_if(written, [&](const auto& entry) { return entry.step() == action.step; });
+    Failpoint("agent.before_seal_result");
     agent.Send(action.key, link::SealResult{action.step, action.sealed, action.reason});
   }
   void operator()(const Terminate& action) const {
@@ -197,6 +199,7 @@ void Agent::TakeExit(Rank& rank, Running& running, int wait_status) {
 }
 
 void Agent::RecordExit(Rank& rank, ExitReport exit) {
+  Failpoint("agent.before_exit_report");
   rank.phase = v1::RANK_PHASE_EXITED;
   rank.exit = std::move(exit);
   changed_ = true;
@@ -220,6 +223,7 @@ void Agent::StartTrainer(const v1::Assignment& assignment) {
                                .incarnation = RandomId(kIncarnationLength),
                                .phase_since = clock_.Now()});
   const uint64_t memory_kills = OutOfMemoryKills();
+  Failpoint("agent.before_spawn");
   auto process = TrainerProcess::Spawn({.program = options_.trainer_program,
                                         .arguments = {"--link"},
                                         .environment = options_.trainer_environment,
@@ -232,6 +236,7 @@ void Agent::StartTrainer(const v1::Assignment& assignment) {
   }
   rank.pid = (*process)->pid();
   running_[rank.key] = {std::move(process).value(), memory_kills};
+  Failpoint("agent.after_spawn");
   metrics_.TrainerStarted();
   LogInfo("trainer started",
           {{"trainer", Describe(rank.key)}, {"slot", slot.id}, {"pid", rank.pid}});

@@ -248,13 +248,16 @@ bool CoordinatorClient::NextMessage(v1::AgentMessage& message, uint64_t& report_
 
 bool CoordinatorClient::FillMessage(v1::AgentMessage& message, SteadyTime now) {
   message.Clear();
-  if (report_urgent_ || now >= report_due_) {
+  const bool first_telemetry = report_urgent_ && telemetry_.has_unsent() && !telemetry_went_first_;
+  if (!first_telemetry && (report_urgent_ || now >= report_due_)) {
     *message.mutable_report() = report_;
     report_urgent_ = false;
+    telemetry_went_first_ = false;
     report_due_ = now + report_interval_;
     return true;
   }
-  if (telemetry_.has_unsent() && now >= telemetry_due_) {
+  if (first_telemetry || (telemetry_.has_unsent() && now >= telemetry_due_)) {
+    telemetry_went_first_ = first_telemetry;
     *message.mutable_telemetry() =
         telemetry_.Take(kTelemetryItemsPerMessage, kTelemetryBytesPerMessage);
     if (!telemetry_.has_unsent()) telemetry_due_ = now + options_.telemetry_interval;

@@ -90,6 +90,9 @@ class CoordinatorClient final : public CoordinatorPort {
   uint64_t reported_through_ GUARDED_BY(mutex_) = 0;
   bool report_urgent_ GUARDED_BY(mutex_) = false;
   SteadyTime report_due_ GUARDED_BY(mutex_);
+  // An exit is told after what the trainer printed and measured before it: one batch goes ahead of
+  // an urgent report.
+  bool telemetry_went_first_ GUARDED_BY(mutex_) = false;
   TelemetryQueue telemetry_ GUARDED_BY(mutex_);
   SteadyTime telemetry_due_ GUARDED_BY(mutex_);
 

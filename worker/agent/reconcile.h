@@ -59,8 +59,9 @@ using Action = std::variant<Spawn, Decline, SendConfigure, SendGo, SendStop, Sen
                             Terminate, Kill, Forget>;
 
 struct ReconcileOptions {
-  // From spawn to Listening: loading LibTorch from a cold disk included.
-  std::chrono::nanoseconds start_timeout = std::chrono::minutes(5);
+  // From spawn to Listening: loading LibTorch from a cold disk and tokenizing a large text
+  // included.
+  std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
   // From Stop to SIGTERM, and from there to SIGKILL: a cancelled run frees its slots within 5 s.
   std::chrono::nanoseconds stop_grace = std::chrono::seconds(3);
   std::chrono::nanoseconds kill_grace = std::chrono::seconds(1);

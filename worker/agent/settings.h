@@ -22,7 +22,7 @@ struct WorkerSettings {
   std::string trainer_program;  // empty: gp-trainer beside gp-worker
   std::vector<std::string>
       trainer_environment;  // names of variables handed on, beside the usual ones
-  std::chrono::nanoseconds start_timeout = std::chrono::minutes(5);
+  std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
   std::chrono::nanoseconds stop_grace = std::chrono::seconds(3);
   int telemetry_items_max = 65536;
   std::string metrics_listen = "127.0.0.1:7072";

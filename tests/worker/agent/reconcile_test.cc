@@ -9,6 +9,7 @@ namespace gp::agent {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 const MonotonicTime kNow{std::chrono::hours(1)};
@@ -204,8 +205,8 @@ TEST(Reconcile, DoesNotStartWhatShallStop) {
 TEST(Reconcile, KillsWhatOverrunsADeadlineEvenWhileTheCoordinatorIsAway) {
   RankTable ranks;
   AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_STARTING);
-  EXPECT_EQ(Plan(nullptr, ranks, kNow + seconds(299)), Words{});
-  EXPECT_EQ(Plan(nullptr, ranks, kNow + seconds(300)), Words{"kill run1/1/0"});
+  EXPECT_EQ(Plan(nullptr, ranks, kNow + minutes(14)), Words{});
+  EXPECT_EQ(Plan(nullptr, ranks, kNow + minutes(15)), Words{"kill run1/1/0"});
   RankTable silent;
   AddRank(silent, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING).link_lost_at = kNow;
   EXPECT_EQ(Plan(nullptr, silent, kNow + seconds(10)), Words{"kill run1/1/0"});
