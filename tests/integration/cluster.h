@@ -1,0 +1,93 @@
+// Cluster: a coordinator and workers as real processes in a temporary directory, on ports that the
+// kernel chose, and the user's side of the API. Owned by one test; used from its thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gp/v1/run_service.grpc.pb.h"
+#include "integration/process.h"
+
+namespace gp::testing {
+
+struct ClusterOptions {
+  std::string trainer;  // empty: gp-trainer beside gp-worker
+  // Settings of the coordinator (YAML) beside the flags; short waits suit tests.
+  std::string coordinator_config;
+  std::string storage_root;  // empty: inside the temporary directory
+};
+
+// Arguments and environment of one worker.
+struct WorkerSetup {
+  int slots = 2;
+  std::vector<std::string> environment;
+  std::string config;  // YAML
+};
+
+class Cluster {
+ public:
+  explicit Cluster(ClusterOptions options = {});
+  // Ends every process; prints the logs of the daemons when the test has failed.
+  ~Cluster();
+
+  const std::string& directory() const { return directory_; }
+  const std::string& storage_root() const { return storage_root_; }
+
+  // Waits until it serves. The second start listens where the first did.
+  void StartCoordinator(const std::vector<std::string>& environment = {});
+  Process& coordinator() { return *coordinator_; }
+  // Waits until the coordinator has accepted it.
+  void StartWorker(const std::string& name, const WorkerSetup& setup = {});
+  // The same without waiting.
+  void LaunchWorker(const std::string& name, const WorkerSetup& setup = {});
+  Process& worker(const std::string& name) { return *workers_.at(name); }
+
+  v1::RunService::Stub& stub() { return *stub_; }
+  // The id of the new run; the test fails when it is refused.
+  std::string Submit(const std::string& run_file, const std::string& request_id = "");
+  v1::Run Get(const std::string& run);
+  v1::Run Cancel(const std::string& run);
+  std::vector<v1::RunEvent> Events(const std::string& run);
+  std::vector<v1::MetricPoint> Points(const std::string& run);
+  std::vector<v1::LogLine> Lines(const std::string& run);
+  std::vector<v1::Checkpoint> Checkpoints(const std::string& run);
+  std::vector<v1::Node> Nodes();
+
+  // The run once it fulfils `condition`; asks again and again, over restarts of the coordinator
+  // too. The test fails when `timeout` passes first.
+  v1::Run WaitFor(const std::string& run, const std::function<bool(const v1::Run&)>& condition,
+                  std::chrono::seconds timeout = std::chrono::seconds(30));
+  v1::Run WaitForState(const std::string& run, v1::RunState state,
+                       std::chrono::seconds timeout = std::chrono::seconds(30));
+  v1::Run WaitForStep(const std::string& run, int64_t step);
+  v1::Run WaitForEnd(const std::string& run,
+                     std::chrono::seconds timeout = std::chrono::seconds(60));
+
+ private:
+  void Connect();
+  void PrintLogs() const;
+
+  const ClusterOptions options_;
+  std::string directory_;
+  std::string storage_root_;
+  std::string address_ = "127.0.0.1:0";
+  std::unique_ptr<Process> coordinator_;
+  std::map<std::string, std::unique_ptr<Process>> workers_;
+  std::unique_ptr<v1::RunService::Stub> stub_;
+};
+
+bool IsTerminal(v1::RunState state);
+
+// Asks until it holds or `timeout` has passed; returns whether it held.
+bool Eventually(const std::function<bool()>& condition, std::chrono::milliseconds timeout);
+
+// A run of the fake trainer. `labels` as in "fake-step-ms: '5'"; `more` are further lines of the
+// run file.
+std::string FakeRun(int workers, int steps, const std::string& labels = "",
+                    const std::string& more = "");
+
+}  // namespace gp::testing

@@ -1,0 +1,43 @@
+// Process: a daemon under test: started, killed, paused and awaited. It dies with the test. Owned
+// by one thread; start it from a thread that lives as long as it (the kernel ends it with that
+// thread).
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gp::testing {
+
+class Process {
+ public:
+  // Runs `arguments[0]` with `environment` ("NAME=value") added to the test's own; output is
+  // appended to `log_path`.
+  Process(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+          const std::string& log_path);
+  ~Process() { Kill(); }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  int pid() const { return pid_; }
+  bool Running();
+  // SIGKILL; returns once it is reaped.
+  void Kill();
+  void Signal(int signal);
+  // The exit code, or -signal; nullopt when it still runs after `timeout`.
+  std::optional<int> Wait(std::chrono::milliseconds timeout);
+
+ private:
+  bool Reap(bool block);
+
+  int pid_ = -1;
+  std::optional<int> outcome_;
+};
+
+// The processes whose parent is `pid`.
+std::vector<int> ChildrenOf(int pid);
+// True while a process with this id exists and is no zombie.
+bool Alive(int pid);
+
+}  // namespace gp::testing
