@@ -1,15 +1,14 @@
 #include "runspec/run_file.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "base/check.h"
 #include "base/file.h"
-#include "base/nearest_word.h"
 #include "base/yaml_reader.h"
 #include "runspec/batch_plan.h"
 #include "runspec/cross_check.h"
+#include "runspec/key_suggestion.h"
 #include "runspec/preset.h"
 #include "runspec/schema.h"
 #include "runspec/value_reader.h"
@@ -40,41 +39,6 @@ ConfigProblem ProblemAt(const Place& place, std::string key, std::string message
 }
 
 std::string Leaf(const std::string& path) { return path.substr(path.rfind('.') + 1); }
-
-// The key that was probably meant: one that other tools call so, one with this last word elsewhere
-// in the tree, or the nearest by spelling among the siblings and then among all keys.
-std::string SuggestKey(const std::string& path) {
-  std::vector<std::string> all, siblings, groups;
-  const std::string leaf = Leaf(path);
-  const std::string parent = path.substr(0, path.size() - leaf.size());
-  std::string elsewhere;
-  for (const Field& field : Schema()) {
-    if (std::find(field.also.begin(), field.also.end(), leaf) != field.also.end() &&
-        (parent.empty() || field.path.starts_with(parent))) {
-      return field.path;
-    }
-    if (elsewhere.empty() && Leaf(field.path) == leaf) elsewhere = field.path;
-    all.push_back(field.path);
-    const bool sibling = field.path.starts_with(parent) &&
-                         Leaf(field.path).size() + parent.size() == field.path.size();
-    if (sibling) siblings.push_back(field.path);
-    const size_t dot = field.path.find('.');
-    if (parent.empty() && dot != std::string::npos) siblings.push_back(field.path.substr(0, dot));
-  }
-  if (const auto near = NearestWord(leaf, [&] {
-        std::vector<std::string> leaves;
-        for (const std::string& sibling : siblings) leaves.push_back(Leaf(sibling));
-        return leaves;
-      }())) {
-    return parent + *near;
-  }
-  if (!elsewhere.empty()) return elsewhere;
-  for (const Field& field : Schema()) {
-    if (std::find(field.also.begin(), field.also.end(), leaf) != field.also.end())
-      return field.path;
-  }
-  return NearestWord(path, all).value_or("");
-}
 
 std::string DidYouMean(const std::string& path) {
   const std::string suggestion = SuggestKey(path);

@@ -1,0 +1,13 @@
+// The entries of the run file's schema (runspec/schema.h), written down once. Pure function.
+#pragma once
+
+#include <vector>
+
+#include "runspec/schema.h"
+
+namespace gp::runspec {
+
+// Every key, in the order of the file.
+std::vector<Field> MakeSchema();
+
+}  // namespace gp::runspec
