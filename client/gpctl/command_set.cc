@@ -57,11 +57,17 @@ std::string HelpOf(const CLI::App& command) {
 
 void AddAllCommands(CommandSet& commands) {
   AddServiceCommands(commands);
+  AddDemoCommand(commands);
+  AddDoctorCommand(commands);
+  AddRunFileCommands(commands);
+  AddSubmitCommand(commands);
   AddStatusCommands(commands);
+  AddWatchCommand(commands);
   AddStreamCommands(commands);
   AddWaitCommand(commands);
   AddCancelCommand(commands);
   AddCheckpointCommands(commands);
+  AddSampleCommand(commands);
   AddVersionCommand(commands);
   AddHelpCommand(commands);
   AddCompletionCommand(commands);

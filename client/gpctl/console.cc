@@ -73,7 +73,7 @@ Console SystemConsole(client::Interruption& interruption) {
                  .working_directory = WorkingDirectory(),
                  .in_is_terminal = isatty(STDIN_FILENO) == 1,
                  .out_is_terminal = isatty(STDOUT_FILENO) == 1,
-                 .width = TerminalWidth()};
+                 .measured_width = &TerminalWidth};
 }
 
 }  // namespace gp::gpctl

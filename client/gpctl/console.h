@@ -2,6 +2,7 @@
 // a test. Owned by the caller of RunGpctl; used by its thread alone.
 #pragma once
 
+#include <functional>
 #include <istream>
 #include <map>
 #include <ostream>
@@ -25,12 +26,14 @@ struct Console {
 
   bool in_is_terminal = false;
   bool out_is_terminal = false;
-  int width = 80;  // of the terminal, columns
+  int width = 80;                       // of the terminal, columns
+  std::function<int()> measured_width;  // of a real terminal, which may be resized
 
   // The value of an environment variable; "" when it is not set.
   std::string Variable(const std::string& name) const;
   // The locale in force can show block characters and accents.
   bool Utf8() const;
+  int Width() const { return measured_width ? measured_width() : width; }
   // Screens may be redrawn in place.
   bool Animated() const;
 };

@@ -31,7 +31,7 @@ class Session {
   bool json() const { return options_.output == "json"; }
   bool utf8() const { return console_.Utf8(); }
   // Columns for text that is cut to fit; 0 (no limit) when the output is not a terminal.
-  int width() const { return console_.out_is_terminal ? console_.width : 0; }
+  int width() const { return console_.out_is_terminal ? console_.Width() : 0; }
   TextStyle style() const { return {width(), utf8()}; }
   // Seconds since 1970.
   double Now() const;

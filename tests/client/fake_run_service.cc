@@ -117,6 +117,11 @@ bool FakeRunService::StreamBreaks() {
   return break_after_-- == 0;
 }
 
+bool FakeRunService::RunEnds() {
+  MutexLock lock(mutex_);
+  return !watch_.empty() && client::IsTerminal(watch_.back().state());
+}
+
 const v1::Run* FakeRunService::Find(const std::string& reference) const {
   if (reference == "@last" && !runs_.empty()) return &runs_.back();
   for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
@@ -209,7 +214,7 @@ grpc::Status FakeRunService::Logs(grpc::ServerContext* context, const v1::LogsRe
     if (StreamBreaks()) return Broken();
     writer->Write(line);
   }
-  if (request->follow()) StayOpen(*context);
+  if (request->follow() && !RunEnds()) StayOpen(*context);
   return grpc::Status::OK;
 }
 
@@ -223,7 +228,7 @@ grpc::Status FakeRunService::Events(grpc::ServerContext* context, const v1::Even
   for (const v1::RunEvent& event : events) {
     if (event.sequence() > request->after_sequence()) writer->Write(event);
   }
-  if (request->follow()) StayOpen(*context);
+  if (request->follow() && !RunEnds()) StayOpen(*context);
   return grpc::Status::OK;
 }
 
@@ -240,7 +245,7 @@ grpc::Status FakeRunService::Metrics(grpc::ServerContext* context,
     if (StreamBreaks()) return Broken();
     writer->Write(point);
   }
-  if (request->follow()) StayOpen(*context);
+  if (request->follow() && !RunEnds()) StayOpen(*context);
   return grpc::Status::OK;
 }
 

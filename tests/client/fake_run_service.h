@@ -60,6 +60,8 @@ class FakeRunService final : public v1::RunService::Service {
  private:
   grpc::Status Admit();
   bool StreamBreaks();
+  // What Watch sends ends in a terminal state, so the other streams end too.
+  bool RunEnds();
   const v1::Run* Find(const std::string& reference) const REQUIRES(mutex_);
 
   mutable Mutex mutex_;

@@ -1,10 +1,12 @@
-// gpctl ckpt list, show.
+// gpctl ckpt list, show, verify.
 #include <memory>
 
 #include "client/gpctl/checkpoint_reference.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_text.h"
+#include "client/gpctl/terminal/number_text.h"
+#include "formats/checkpoint_directory.h"
 
 namespace gp::gpctl {
 namespace {
@@ -44,6 +46,46 @@ StatusOr<ExitCode> ShowCheckpoint(const std::string& text, Session& session) {
   return ExitCode::kOk;
 }
 
+// Where a reference points, and the manifest digest that the catalogue holds for it ("" for a
+// directory).
+struct SealedPlace {
+  std::string directory;
+  std::string manifest_digest;
+};
+
+StatusOr<SealedPlace> FindPlace(const std::string& text, Session& session) {
+  ASSIGN_OR_RETURN(const auto reference,
+                   ParseCheckpointReference(text, session.console().working_directory));
+  if (!reference.directory.empty()) return SealedPlace{reference.directory, ""};
+  ASSIGN_OR_RETURN(const v1::Checkpoint checkpoint, FindCheckpoint(reference, session));
+  return SealedPlace{checkpoint.directory(), checkpoint.manifest_digest()};
+}
+
+// A checkpoint that is damaged is a failure (1), whatever the file system said about it.
+StatusOr<ExitCode> VerifyCheckpoint(const std::string& text, Session& session) {
+  ASSIGN_OR_RETURN(const SealedPlace place, FindPlace(text, session));
+  const auto manifest = formats::VerifyCheckpoint(place.directory, place.manifest_digest);
+  if (!manifest.ok()) {
+    return manifest.status().code() == StatusCode::kNotFound
+               ? manifest.status()
+               : DataLoss("{} is not intact: {}", place.directory, Message(manifest.status()));
+  }
+  if (session.json()) {
+    Json document = Document("Verification");
+    document["directory"] = place.directory;
+    document["step"] = manifest->step;
+    document["size_bytes"] = manifest->SizeBytes();
+    document["files"] = manifest->files.size();
+    document["intact"] = true;
+    session.console().out << Pretty(document);
+  } else {
+    session.console().out << fmt::format(
+        "intact: {}  step {}, {} files, {}, every digest matches\n", place.directory,
+        WithThousands(manifest->step), manifest->files.size(), Bytes(manifest->SizeBytes()));
+  }
+  return ExitCode::kOk;
+}
+
 void AddCheckpointVerb(CommandSet& commands, CLI::App& noun, const std::string& name,
                        const std::string& argument, const std::string& summary,
                        StatusOr<ExitCode> (*run)(const std::string&, Session&)) {
@@ -61,6 +103,8 @@ void AddCheckpointCommands(CommandSet& commands) {
                     &ListCheckpoints);
   AddCheckpointVerb(commands, noun, "show", "REF", "Show one checkpoint: RUN, RUN@STEP, RUN@best",
                     &ShowCheckpoint);
+  AddCheckpointVerb(commands, noun, "verify", "REF",
+                    "Check every file of a checkpoint against its digests", &VerifyCheckpoint);
 }
 
 }  // namespace gp::gpctl

@@ -14,6 +14,12 @@ inline constexpr char kOtherGroup[] = "Other";
 
 void AddServiceCommands(CommandSet& commands);     // up, down
 void AddStatusCommands(CommandSet& commands);      // list, status, why
+void AddRunFileCommands(CommandSet& commands);     // init, validate, explain
+void AddSubmitCommand(CommandSet& commands);       // submit
+void AddWatchCommand(CommandSet& commands);        // watch
+void AddSampleCommand(CommandSet& commands);       // sample
+void AddDemoCommand(CommandSet& commands);         // demo
+void AddDoctorCommand(CommandSet& commands);       // doctor
 void AddStreamCommands(CommandSet& commands);      // logs, events, metrics
 void AddWaitCommand(CommandSet& commands);         // wait
 void AddCancelCommand(CommandSet& commands);       // cancel

@@ -51,7 +51,7 @@ XDG_STATE_HOME (home of the default state directory), TEXT (the text that gpctl 
 )"},
       {"run-file", R"(Run files
 
-  gpctl init                       write one to start from (--preset NAME, -o json lists nothing: it is YAML)
+  gpctl init                       write one to start from; --list shows the presets, --preset NAME takes one
   gpctl explain run                every key; gpctl explain optimizer.lr: one of them
   gpctl validate FILE --set k=v    all problems at once, with line and column, and the plan
   gpctl submit FILE --set optimizer.lr=3e-4 --set budget.steps=500 --wait

@@ -1,4 +1,6 @@
 // gpctl up, down.
+#include "client/gpctl/commands/up.h"
+
 #include <memory>
 
 #include "client/gpctl/commands/commands.h"
@@ -26,24 +28,6 @@ constexpr std::chrono::seconds kStopGrace{10};
 std::string ContextName(const ServiceDirectory& directory, const Console& console) {
   return directory.root() == DefaultStateDirectory(console) ? "local"
                                                             : BaseNameOf(directory.root());
-}
-
-// The service works without the user's file; only the default server is missing then.
-void WriteContexts(const ServiceDirectory& directory, const ServiceRecord& record,
-                   Session& session) {
-  const Console& console = session.console();
-  const Context context{.server = record.address, .state_dir = directory.root()};
-  Status status = SaveStateContext(directory.root(), context);
-  const std::string path = ContextFilePath(console);
-  auto file = LoadContextFile(path);
-  if (status.ok()) status = file.status();
-  if (status.ok()) {
-    file->current = ContextName(directory, console);
-    file->contexts[file->current] = context;
-    status = SaveContextFile(path, *file);
-  }
-  if (!status.ok())
-    session.console().err << "warning: the context was not saved: " << Message(status) << "\n";
 }
 
 Json RecordFields(const ServiceDirectory& directory, const ServiceRecord& record) {
@@ -88,7 +72,7 @@ StatusOr<ExitCode> RunInForeground(const ServiceDirectory& directory,
   Supervisor supervisor(directory, options, session.console().interruption,
                         [&err](const std::string& line) { err << line << std::endl; });
   RETURN_IF_ERROR(supervisor.Start());
-  WriteContexts(directory, supervisor.record(), session);
+  SaveServiceContexts(directory, supervisor.record(), session);
   PrintService(directory, supervisor.record(), session);
   supervisor.Run();
   err << "Stopped.\n";
@@ -101,7 +85,7 @@ StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
   const auto running = FindRunningService(directory, session.console().interruption);
   if (running.ok()) {
     RETURN_IF_ERROR(CheckSameShape(*running, options, directory));
-    WriteContexts(directory, *running, session);
+    SaveServiceContexts(directory, *running, session);
     PrintService(directory, *running, session);
     return ExitCode::kOk;
   }
@@ -201,6 +185,28 @@ void AddDown(CommandSet& commands) {
 }
 
 }  // namespace
+
+void SaveServiceContexts(const ServiceDirectory& directory, const ServiceRecord& record,
+                         Session& session) {
+  const Console& console = session.console();
+  const Context context{.server = record.address, .state_dir = directory.root()};
+  Status status = SaveStateContext(directory.root(), context);
+  const std::string path = ContextFilePath(console);
+  auto file = LoadContextFile(path);
+  if (status.ok()) status = file.status();
+  if (status.ok()) {
+    file->current = ContextName(directory, console);
+    file->contexts[file->current] = context;
+    status = SaveContextFile(path, *file);
+  }
+  if (!status.ok())
+    session.console().err << "warning: the context was not saved: " << Message(status) << "\n";
+}
+
+GlobalOptions WithServer(GlobalOptions options, const std::string& address) {
+  options.server = address;
+  return options;
+}
 
 void AddServiceCommands(CommandSet& commands) {
   AddUp(commands);

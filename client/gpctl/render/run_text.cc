@@ -151,7 +151,7 @@ std::string RunDetails(const v1::Run& run, const std::vector<v1::RunEvent>& newe
 
 std::string EventText(const v1::RunEvent& event, const TextStyle& style) {
   std::string text =
-      fmt::format("{}  {:<13} {:<16} {}", DateTimeText(event.at().seconds()),
+      fmt::format("{}  {:<13} {:<18} {}", DateTimeText(event.at().seconds()),
                   StateName(event.state()), event.kind(), OneSafeLine(event.reason(), style.utf8));
   if (!event.actor().empty()) text += fmt::format("  ({})", OneSafeLine(event.actor(), style.utf8));
   return text;

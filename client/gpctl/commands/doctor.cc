@@ -1,0 +1,103 @@
+// gpctl doctor.
+#include <memory>
+#include <thread>
+
+#include "base/file.h"
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/doctor/machine_checks.h"
+#include "client/gpctl/render/run_json.h"
+#include "client/gpctl/service/program_run.h"
+
+namespace gp::gpctl {
+namespace {
+
+// Starting a program proves that its libraries load, LibTorch among them.
+Check CheckProgram(const std::string& name, Session& session) {
+  const std::string program = JoinPath(session.console().program_directory, name);
+  std::string output;
+  const auto code = RunProgram({.program = program, .arguments = {"--version"}, .quiet = true},
+                               session.console().interruption,
+                               [&output](const std::string& piece) { output += piece; });
+  while (!output.empty() && output.back() == '\n') output.pop_back();
+  if (!code.ok()) {
+    return {Grade::kFail, name, Message(code.status()), "build it: make programs"};
+  }
+  if (*code == 127) {
+    return {Grade::kFail, name, program + " does not start: a library is missing",
+            fmt::format("ldd {} shows which; scripts/bootstrap installs them", program)};
+  }
+  if (*code != 0)
+    return {Grade::kFail, name, fmt::format("{} --version exits with {}", program, *code),
+            "build it again: make programs"};
+  return {.subject = name, .finding = output.empty() ? program : output};
+}
+
+Check CheckDemoText() {
+  for (const char* path :
+       {"/usr/share/doc/jargon-text/jargon.txt.gz", "/usr/share/doc/jargon-text/jargon.txt"}) {
+    if (FileExists(path)) return {.subject = "demo text", .finding = path};
+  }
+  return {Grade::kWarning, "demo text", "the Jargon File is not installed",
+          "apt-get install jargon-text, or gpctl demo --text PATH"};
+}
+
+Check CheckServer(Session& session) {
+  if (!session.ServerAddress().ok()) {
+    return {.subject = "coordinator", .finding = "none configured; 'gpctl up' starts one"};
+  }
+  const auto client = session.Client();
+  const auto version = client.ok() ? (*client)->Version() : client.status();
+  if (version.ok()) {
+    return {.subject = "coordinator",
+            .finding = fmt::format("{} at {}", version->version(), (*client)->address())};
+  }
+  return {Grade::kWarning, "coordinator", Message(version.status()), "gpctl up --detach"};
+}
+
+std::vector<Check> RunChecks(Session& session) {
+  std::vector<Check> checks = {
+      CheckProcessor(ReadFile("/proc/cpuinfo").value_or(""),
+                     static_cast<int>(std::thread::hardware_concurrency())),
+      CheckMemory(ReadFile("/proc/meminfo").value_or("")), CheckDisk(session.StateDirectory()),
+      CheckClock(session.Now()), CheckPorts()};
+  for (const char* program : {"gp-coordinator", "gp-worker", "gp-trainer", "gp-sampler"}) {
+    checks.push_back(CheckProgram(program, session));
+  }
+  checks.push_back(CheckDemoText());
+  checks.push_back(CheckServer(session));
+  return checks;
+}
+
+std::string CheckJson(const std::vector<Check>& checks) {
+  Json document = Document("Diagnosis");
+  document["checks"] = Json::array();
+  for (const Check& check : checks) {
+    document["checks"].push_back({{"grade", GradeName(check.grade)},
+                                  {"subject", check.subject},
+                                  {"finding", check.finding},
+                                  {"fix", check.fix}});
+  }
+  return Pretty(document);
+}
+
+StatusOr<ExitCode> Doctor(Session& session) {
+  GlobalOptions options = session.options();
+  options.timeout = "2s";
+  Session brief(options, session.console());
+  const std::vector<Check> checks = RunChecks(brief);
+  session.console().out << (session.json() ? CheckJson(checks) : CheckText(checks));
+  for (const Check& check : checks) {
+    if (check.grade == Grade::kFail) return ExitCode::kFailure;
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddDoctorCommand(CommandSet& commands) {
+  CLI::App& command = commands.Add(
+      "doctor", kServiceGroup, "Check this machine and the programs, with a fix for each problem");
+  commands.Bind(command, [](Session& session) { return Doctor(session); });
+}
+
+}  // namespace gp::gpctl

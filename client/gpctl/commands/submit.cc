@@ -1,0 +1,127 @@
+// gpctl submit.
+#include "client/gpctl/commands/submit.h"
+
+#include <memory>
+
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/commands/watch.h"
+#include "client/gpctl/render/run_words.h"
+
+namespace gp::gpctl {
+namespace {
+
+bool IsLocal(const std::string& address) {
+  return address.starts_with("127.") || address.starts_with("localhost:") ||
+         address.starts_with("[::1]");
+}
+
+// Paths of this machine mean nothing on another one.
+Status CheckPathsFor(const std::string& address, const RunFileText& file,
+                     const std::vector<std::string>& overrides) {
+  if (IsLocal(address)) return OkStatus();
+  const auto result = runspec::LoadRunFile(file.text, file.name, overrides);
+  if (!result.spec) return OkStatus();
+  const runspec::DataSpec& data = result.spec->data;
+  for (const auto* paths : {&data.text, &data.train, &data.val}) {
+    for (const std::string& path : *paths) {
+      if (path.starts_with('/')) continue;
+      return InvalidArgument(
+          "{}: '{}' is relative to this machine, but the coordinator is at {}; give the absolute "
+          "path that the workers see",
+          file.name, path, address);
+    }
+  }
+  return OkStatus();
+}
+
+std::string SubmittedText(const v1::SubmitResponse& response) {
+  const v1::Run& run = response.run();
+  return fmt::format("{} {} ({}): {}\n", response.replayed() ? "Submitted before:" : "Submitted",
+                     run.name(), run.run_id(),
+                     run.reason().empty() ? StateName(run.state()) : run.reason());
+}
+
+void PrintSubmitted(const v1::SubmitResponse& response, Session& session) {
+  std::ostream& out = session.console().out;
+  if (!session.json()) {
+    out << SubmittedText(response) << std::flush;
+    return;
+  }
+  Json document = With("Run", RunFields(response.run()));
+  document["replayed"] = response.replayed();
+  out << Pretty(document) << std::flush;
+}
+
+StatusOr<ExitCode> DryRun(const RunFileText& file, const SubmitOptions& options, Session& session) {
+  const auto result = CheckRunFile(file, options.overrides, session.console());
+  if (!result.spec) return ProblemsStatus(result);
+  RETURN_IF_ERROR(SubmitRunFile(file, options, session).status());
+  Json document = Document("Plan");
+  document.update(PlanFields(*result.spec));
+  session.console().out << (session.json() ? Pretty(document) : PlanText(*result.spec));
+  if (!session.json()) session.console().err << "Nothing was submitted (--dry-run).\n";
+  return ExitCode::kOk;
+}
+
+StatusOr<ExitCode> Submit(const SubmitOptions& options, Session& session) {
+  if (options.wait && options.detach)
+    return InvalidArgument("--wait and --detach exclude each other");
+  ASSIGN_OR_RETURN(const RunFileText file, ReadRunFile(options.file, session.console()));
+  if (options.dry_run) return DryRun(file, options, session);
+  ASSIGN_OR_RETURN(const v1::SubmitResponse response, SubmitRunFile(file, options, session));
+  if (!options.wait) {
+    PrintSubmitted(response, session);
+    if (!session.json())
+      session.console().err << fmt::format("Watch it: gpctl watch {}\n", response.run().name());
+    return ExitCode::kOk;
+  }
+  if (!session.json()) PrintSubmitted(response, session);
+  return FollowRun(response.run(), WatchOptions{.last_document_only = true}, session);
+}
+
+}  // namespace
+
+StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const SubmitOptions& options,
+                                           Session& session) {
+  const auto result = CheckRunFile(file, options.overrides, session.console());
+  if (!result.spec) return ProblemsStatus(result);
+  if (!result.warnings.empty()) session.console().err << RenderProblems(result.warnings, "warning");
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  RETURN_IF_ERROR(CheckPathsFor(client->address(), file, options.overrides));
+  v1::SubmitRequest request;
+  request.set_request_id(options.request_id);
+  request.set_source(file.text);
+  request.set_source_name(file.name);
+  request.set_base_directory(IsLocal(client->address()) ? file.directory : "");
+  for (const std::string& text : AbsoluteOverrides(options.overrides, *result.spec))
+    request.add_overrides(text);
+  request.set_name(options.name);
+  request.set_dry_run(options.dry_run);
+  ASSIGN_OR_RETURN(v1::SubmitResponse response, client->Submit(request));
+  // The server sees what this machine may not, so it can warn where the check here could not.
+  if (result.warnings.empty()) {
+    for (const std::string& warning : response.warnings())
+      session.console().err << "warning: " << warning << "\n";
+  }
+  return response;
+}
+
+void AddSubmitCommand(CommandSet& commands) {
+  CLI::App& command = commands.Add("submit", kRunGroup, "Start a run from a run file");
+  auto options = std::make_shared<SubmitOptions>();
+  command.add_option("FILE", options->file, "run file, or - for standard input")->required();
+  command
+      .add_option("--set", options->overrides, "path=value, overrides the file; may be repeated")
+      ->allow_extra_args(false);
+  command.add_option("--name", options->name, "name of the run (default: the file's)");
+  command.add_option("--request-id", options->request_id,
+                     "a repeated submit with the same id gives the same run");
+  command.add_flag("-d,--detach", options->detach, "return at once (default)");
+  command.add_flag("--wait", options->wait,
+                   "stay until it ends; exit code 7 when it failed, 8 when cancelled");
+  command.add_flag("--dry-run", options->dry_run,
+                   "check here and at the server, show the plan, submit nothing");
+  commands.Bind(command, [options](Session& session) { return Submit(*options, session); });
+}
+
+}  // namespace gp::gpctl

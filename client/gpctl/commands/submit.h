@@ -1,0 +1,26 @@
+// Submitting a run file, shared by `gpctl submit` and `gpctl demo`. Used by gpctl's main thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/gpctl/run_file_text.h"
+#include "client/gpctl/session.h"
+
+namespace gp::gpctl {
+
+struct SubmitOptions {
+  std::string file;
+  std::vector<std::string> overrides;
+  std::string name;
+  std::string request_id;
+  bool detach = false;  // the default, spelled out
+  bool wait = false;
+  bool dry_run = false;
+};
+
+// Checks the file here (InvalidArgument holds every problem), then sends it. Warnings go to stderr.
+StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const SubmitOptions& options,
+                                           Session& session);
+
+}  // namespace gp::gpctl

@@ -1,0 +1,123 @@
+// gpctl watch.
+#include "client/gpctl/commands/watch.h"
+
+#include <memory>
+
+#include "base/duration.h"
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/commands/detach.h"
+#include "client/gpctl/render/run_json.h"
+#include "client/gpctl/render/run_screen.h"
+#include "client/gpctl/render/run_words.h"
+#include "client/gpctl/run_feed.h"
+#include "client/gpctl/terminal/live_block.h"
+
+namespace gp::gpctl {
+namespace {
+
+constexpr std::chrono::seconds kDrain{2};
+
+StatusOr<std::chrono::nanoseconds> Interval(const WatchOptions& options, bool animated) {
+  if (options.interval.empty())
+    return std::chrono::nanoseconds(animated ? std::chrono::seconds(1) : std::chrono::seconds(5));
+  return ParseDuration(options.interval);
+}
+
+// Plain output: a line when the state changes, and one for the newest step of each interval.
+class LinePrinter {
+ public:
+  explicit LinePrinter(std::ostream& out) : out_(out) {}
+
+  void Print(const RunModel& model) {
+    const v1::Run& run = model.run();
+    if (run.state() != state_) {
+      out_ << fmt::format("{} {}: {}\n", run.name(), StateName(run.state()), run.reason());
+      state_ = run.state();
+    }
+    if (!model.points().empty() && model.points().back().step() != step_) {
+      out_ << StepLine(model.points().back(), run.progress().target_steps()) << "\n";
+      step_ = model.points().back().step();
+    }
+    out_.flush();
+  }
+
+ private:
+  std::ostream& out_;
+  v1::RunState state_ = v1::RUN_STATE_UNSPECIFIED;
+  int64_t step_ = -1;
+};
+
+// Calls `show` after each interval and once more at the end.
+template <typename Show>
+Status ShowUntilEnd(RunFeed& feed, std::chrono::nanoseconds interval, Show show) {
+  while (true) {
+    show(feed.Model());
+    ASSIGN_OR_RETURN(const bool ended, feed.WaitForEnd(interval));
+    if (ended) break;
+  }
+  feed.Drain(kDrain);
+  show(feed.Model());
+  return OkStatus();
+}
+
+Status FollowAsText(RunFeed& feed, const WatchOptions& options, Session& session) {
+  const bool animated = session.console().Animated() && !options.plain;
+  ASSIGN_OR_RETURN(const auto interval, Interval(options, animated));
+  if (animated) {
+    LiveBlock block(session.console().out);
+    return ShowUntilEnd(feed, interval, [&](const RunModel& model) {
+      block.Draw(RunScreen(model, session.Now(), session.style()));
+    });
+  }
+  LinePrinter printer(session.console().out);
+  return ShowUntilEnd(feed, interval, [&](const RunModel& model) { printer.Print(model); });
+}
+
+// NDJSON: the run after every change.
+Status FollowAsJson(const v1::Run& run, v1::Run& last, const WatchOptions& options,
+                    Session& session) {
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  std::ostream& out = session.console().out;
+  RETURN_IF_ERROR(client->Watch(run.run_id(), [&](const v1::Run& now) {
+    last = now;
+    if (!options.last_document_only) out << OneLine(With("Run", RunFields(now))) << std::flush;
+    return out.good();
+  }));
+  if (options.last_document_only) out << Pretty(With("Run", RunFields(last)));
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<ExitCode> FollowRun(const v1::Run& run, const WatchOptions& options, Session& session) {
+  v1::Run last = run;
+  Status status;
+  if (session.json()) {
+    status = FollowAsJson(run, last, options, session);
+  } else {
+    ASSIGN_OR_RETURN(const auto feed,
+                     RunFeed::Open(run, {.events = session.console().Animated()}, session));
+    status = FollowAsText(*feed, options, session);
+    last = feed->Model().run();
+  }
+  if (status.code() == StatusCode::kCancelled && session.console().interruption.requested()) {
+    return SayDetached(run.name(), fmt::format("gpctl watch {}", run.name()), session);
+  }
+  RETURN_IF_ERROR(status);
+  return ExitCodeOf(last.state());
+}
+
+void AddWatchCommand(CommandSet& commands) {
+  CLI::App& command =
+      commands.Add("watch", kRunGroup, "Follow a run live: loss, speed, ETA, events");
+  auto options = std::make_shared<WatchOptions>();
+  command.add_option("RUN", options->run, "name, id, unique prefix of an id, or @last")->required();
+  command.add_flag("--plain", options->plain, "lines instead of a live screen");
+  command.add_option("--interval", options->interval, "between redraws (1s) or lines (5s)");
+  commands.Bind(command, [options](Session& session) -> StatusOr<ExitCode> {
+    ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options->run));
+    return FollowRun(run, *options, session);
+  });
+}
+
+}  // namespace gp::gpctl

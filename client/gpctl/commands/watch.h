@@ -1,0 +1,23 @@
+// Following a run to its end, shared by `gpctl watch` and `gpctl submit --wait`. Used by gpctl's
+// main thread.
+#pragma once
+
+#include <string>
+
+#include "client/gpctl/exit_code.h"
+#include "client/gpctl/session.h"
+
+namespace gp::gpctl {
+
+struct WatchOptions {
+  std::string run;
+  bool plain = false;
+  std::string interval;  // between lines or redraws; empty: 1s on a terminal, 5s elsewhere
+  bool last_document_only = false;  // with -o json: one document at the end instead of a stream
+};
+
+// A live screen on a terminal, a line per interval elsewhere. The exit code tells how the run
+// ended; Ctrl-C detaches.
+StatusOr<ExitCode> FollowRun(const v1::Run& run, const WatchOptions& options, Session& session);
+
+}  // namespace gp::gpctl

@@ -1,0 +1,113 @@
+#include "client/gpctl/doctor/machine_checks.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "base/file.h"
+#include "client/gpctl/terminal/number_text.h"
+#include "rpc/listen_address.h"
+
+namespace gp::gpctl {
+namespace {
+
+constexpr uint64_t kGiB = uint64_t{1} << 30;
+constexpr double kOldestPlausible = 1.75e9;  // 2025: this program did not exist before
+
+// The value after "name<blanks>: " in a file of such lines.
+std::string FieldOf(const std::string& text, const std::string& name) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(name)) continue;
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const size_t value = line.find_first_not_of(" \t", colon + 1);
+    return value == std::string::npos ? "" : line.substr(value);
+  }
+  return "";
+}
+
+bool HasFlag(const std::string& flags, const std::string& wanted) {
+  return (" " + flags + " ").find(" " + wanted + " ") != std::string::npos;
+}
+
+std::string Isa(const std::string& flags) {
+  if (HasFlag(flags, "avx512f"))
+    return HasFlag(flags, "avx512_bf16") ? "AVX-512 with bf16" : "AVX-512";
+  return HasFlag(flags, "avx2") && HasFlag(flags, "fma") ? "AVX2" : "";
+}
+
+uint64_t KibibytesOf(const std::string& meminfo, const std::string& name) {
+  return std::strtoull(FieldOf(meminfo, name).c_str(), nullptr, 10) * 1024;
+}
+
+// The nearest directory above that exists: the state directory may not yet.
+std::string ExistingParent(std::string path) {
+  while (!FileExists(path) && path != "/" && !path.empty()) path = DirectoryOf(path);
+  return path.empty() ? "/" : path;
+}
+
+}  // namespace
+
+Check CheckProcessor(const std::string& cpuinfo, int cores) {
+  const std::string isa = Isa(FieldOf(cpuinfo, "flags"));
+  const std::string model = FieldOf(cpuinfo, "model name");
+  Check check{
+      .subject = "processor",
+      .finding = fmt::format("{} cores, {}, {}", cores, model.empty() ? "unknown model" : model,
+                             isa.empty() ? "neither AVX2 nor AVX-512" : isa)};
+  if (isa.empty()) {
+    check.grade = Grade::kWarning;
+    check.fix = "training works but is several times slower; take a machine with AVX2";
+  }
+  return check;
+}
+
+Check CheckMemory(const std::string& meminfo) {
+  const uint64_t total = KibibytesOf(meminfo, "MemTotal");
+  const uint64_t available = KibibytesOf(meminfo, "MemAvailable");
+  Check check{.subject = "memory",
+              .finding = fmt::format("{}, {} free", Bytes(total), Bytes(available))};
+  if (available < kGiB / 2) {
+    check.grade = Grade::kFail;
+    check.fix = "the demo needs 0.5 GiB; close other programs";
+  } else if (available < 2 * kGiB) {
+    check.grade = Grade::kWarning;
+    check.fix = "enough for the demo; GPT-2 124M needs about 4 GiB for each worker";
+  }
+  return check;
+}
+
+Check CheckDisk(const std::string& directory) {
+  const auto free = FreeBytes(ExistingParent(directory));
+  if (!free.ok())
+    return {Grade::kFail, "disk", Message(free.status()), "choose another place with --state-dir"};
+  Check check{.subject = "disk", .finding = fmt::format("{} free for {}", Bytes(*free), directory)};
+  if (*free < kGiB / 4) {
+    check.grade = Grade::kFail;
+    check.fix =
+        "checkpoints would not fit; free some space or choose another place with --state-dir";
+  } else if (*free < 5 * kGiB) {
+    check.grade = Grade::kWarning;
+    check.fix = "enough for small models; a checkpoint of GPT-2 124M takes 1.5 GB";
+  }
+  return check;
+}
+
+Check CheckClock(double now) {
+  Check check{.subject = "clock", .finding = DateTimeText(static_cast<int64_t>(now))};
+  if (now < kOldestPlausible) {
+    check.grade = Grade::kWarning;
+    check.fix =
+        "the clock is wrong; times in logs and events will be too: set it, or run a time service";
+  }
+  return check;
+}
+
+Check CheckPorts() {
+  const Status status = rpc::CheckBindable({.host = "127.0.0.1", .port = 0});
+  if (status.ok()) return {.subject = "ports", .finding = "loopback ports can be opened"};
+  return {Grade::kFail, "ports", Message(status), "let programs listen on 127.0.0.1"};
+}
+
+}  // namespace gp::gpctl

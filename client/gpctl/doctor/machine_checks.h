@@ -1,0 +1,21 @@
+// What this machine offers to gp. The parsers are pure; the checks read /proc and the file system.
+// Thread-safe.
+#pragma once
+
+#include <string>
+
+#include "client/gpctl/doctor/check.h"
+
+namespace gp::gpctl {
+
+// From the text of /proc/cpuinfo.
+Check CheckProcessor(const std::string& cpuinfo, int cores);
+// From the text of /proc/meminfo.
+Check CheckMemory(const std::string& meminfo);
+Check CheckDisk(const std::string& directory);
+// From seconds since 1970: files and certificates go wrong with a clock that was never set.
+Check CheckClock(double now);
+// A free port on loopback can be had.
+Check CheckPorts();
+
+}  // namespace gp::gpctl

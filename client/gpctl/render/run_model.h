@@ -1,0 +1,52 @@
+// RunModel: what a live screen shows of a run. A value that streams are applied to, in the order
+// they arrive. Not thread-safe; RunFeed guards one.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gp/v1/run.pb.h"
+
+namespace gp::gpctl {
+
+// Text that a trainer generated while it trained.
+struct Sample {
+  int64_t step = 0;
+  std::string text;
+};
+
+// The sample in a trainer's log line (`... sample step=500 text="..."`); nothing in any other line.
+std::optional<Sample> ParseSampleLine(const std::string& line);
+
+class RunModel {
+ public:
+  void Apply(const v1::Run& run) { run_ = run; }
+  // A step that is done again after a restart replaces what followed it.
+  void Apply(const v1::MetricPoint& point);
+  void Apply(const v1::RunEvent& event);
+  void Apply(const Sample& sample);
+
+  // Of a run that trains for a time instead of a number of steps; 0: none.
+  void SetTimeBudget(double seconds) { time_budget_seconds_ = seconds; }
+  double time_budget_seconds() const { return time_budget_seconds_; }
+
+  const v1::Run& run() const { return run_; }
+  const std::deque<v1::MetricPoint>& points() const { return points_; }  // oldest first
+  const std::deque<v1::RunEvent>& events() const { return events_; }     // the newest few
+  const std::deque<Sample>& samples() const { return samples_; }         // oldest first
+  // The newest evaluated step; null before the first.
+  const v1::MetricPoint* validation() const { return validation_ ? &*validation_ : nullptr; }
+
+ private:
+  v1::Run run_;
+  double time_budget_seconds_ = 0;
+  std::deque<v1::MetricPoint> points_;
+  std::deque<v1::RunEvent> events_;
+  std::deque<Sample> samples_;
+  std::optional<v1::MetricPoint> validation_;
+};
+
+}  // namespace gp::gpctl

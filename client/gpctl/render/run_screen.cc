@@ -1,0 +1,180 @@
+#include "client/gpctl/render/run_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "client/api/run_client.h"
+#include "client/gpctl/render/run_words.h"
+#include "client/gpctl/terminal/display_text.h"
+#include "client/gpctl/terminal/number_text.h"
+#include "client/gpctl/terminal/sparkline.h"
+
+namespace gp::gpctl {
+namespace {
+
+constexpr int kUsualWidth = 80;
+constexpr int kSparkCells = 24;
+
+// Of the steps; of the time for a run that is bounded by it.
+double Fraction(const RunModel& model, double now) {
+  const v1::Progress& progress = model.run().progress();
+  if (model.run().state() == v1::RUN_STATE_SUCCEEDED) return 1;
+  if (progress.target_steps() > 0) {
+    return static_cast<double>(progress.step()) / static_cast<double>(progress.target_steps());
+  }
+  if (model.time_budget_seconds() <= 0 || !model.run().has_started_at()) return 0;
+  return std::min(1.0, ElapsedSeconds(model.run(), now) / model.time_budget_seconds());
+}
+
+std::string Upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::toupper(c); });
+  return text;
+}
+
+std::string Nodes(const v1::Run& run) {
+  if (run.placement().empty()) return "";
+  std::set<std::string> names;
+  for (const v1::RankPlacement& rank : run.placement()) names.insert(rank.node_name());
+  std::string text =
+      fmt::format("   {} rank{} on", run.placement_size(), run.placement_size() == 1 ? "" : "s");
+  for (const std::string& name : names) text += " " + name;
+  return text;
+}
+
+std::string Heading(const v1::Run& run, double now) {
+  std::string text =
+      fmt::format("{}  {}   {}  {}", run.name(), run.run_id(), Upper(StateName(run.state())),
+                  DurationText(ElapsedSeconds(run, now)));
+  text += Nodes(run);
+  if (run.failures() > 0) text += fmt::format("   attempt {}", run.failures() + 1);
+  return text;
+}
+
+// What kept the run from going on; a running one needs no reason.
+std::string ReasonLine(const v1::Run& run, bool utf8) {
+  return run.state() == v1::RUN_STATE_RUNNING ? "" : "  " + OneSafeLine(run.reason(), utf8);
+}
+
+std::string EtaText(const RunModel& model, double now) {
+  const v1::Run& run = model.run();
+  if (client::IsTerminal(run.state())) return "";
+  double seconds = RemainingSeconds(run.progress());
+  if (seconds < 0 && model.time_budget_seconds() > 0 && run.has_started_at()) {
+    seconds = std::max(0.0, model.time_budget_seconds() - ElapsedSeconds(run, now));
+  }
+  return seconds < 0 ? "" : "   ETA " + DurationText(seconds);
+}
+
+std::string BarLine(const RunModel& model, double now, int width, bool utf8) {
+  const v1::Progress& progress = model.run().progress();
+  const double fraction = Fraction(model, now);
+  std::string text =
+      fmt::format("  {}   step {}", Percent(fraction), WithThousands(progress.step()));
+  if (progress.target_steps() > 0) text += "/" + WithThousands(progress.target_steps());
+  text += fmt::format("   {} tokens", CompactCount(static_cast<double>(progress.tokens()))) +
+          EtaText(model, now);
+  const int bar = std::clamp(width - DisplayWidth(text), 12, 40);
+  return ProgressBar(fraction, bar, utf8) + text;
+}
+
+template <typename Pick>
+std::string Spark(const RunModel& model, bool utf8, Pick pick) {
+  std::vector<double> values;
+  for (const v1::MetricPoint& point : model.points()) values.push_back(pick(point));
+  return PadRight(Sparkline(values, kSparkCells, utf8), kSparkCells);
+}
+
+std::string LossLine(const RunModel& model, bool utf8) {
+  std::string text =
+      fmt::format("  train loss  {}  {}", PadRight(Loss(model.points().back().loss()), 8),
+                  Spark(model, utf8, [](const v1::MetricPoint& point) { return point.loss(); }));
+  if (const v1::MetricPoint* validation = model.validation()) {
+    text += fmt::format("   val {} @{}", Loss(validation->validation_loss()),
+                        WithThousands(validation->step()));
+  }
+  return text;
+}
+
+std::string NormLine(const RunModel& model, bool utf8) {
+  const v1::MetricPoint& point = model.points().back();
+  return fmt::format("  grad norm   {:<8.2f}  {}   lr {}", point.gradient_norm(),
+                     Spark(model, utf8, [](const v1::MetricPoint& p) { return p.gradient_norm(); }),
+                     LearningRate(point.learning_rate()));
+}
+
+std::string SpeedLine(const v1::MetricPoint& point) {
+  std::string text = fmt::format("  throughput  {} tok/s", CompactCount(point.tokens_per_second()));
+  if (point.mfu() > 0) text += fmt::format("   MFU {}", Percent(point.mfu()));
+  return text + fmt::format("   step {:.0f} ms", 1000 * point.step_seconds());
+}
+
+std::string PhaseLine(const v1::MetricPoint& point) {
+  const v1::PhaseSeconds& phases = point.phases();
+  if (!point.has_phases() || point.step_seconds() <= 0) return "";
+  const auto share = [&point](double seconds) {
+    return fmt::format("{:.0f}%", 100 * seconds / point.step_seconds());
+  };
+  return fmt::format("  phases      forward {} backward {} all-reduce {} optim {} data {} other {}",
+                     share(phases.forward()), share(phases.backward()),
+                     share(phases.allreduce_exposed()), share(phases.optimizer()),
+                     share(phases.data_wait()), share(phases.other()));
+}
+
+std::string CheckpointLine(const v1::Run& run) {
+  if (run.latest_checkpoint_step() < 0) return "";
+  std::string text =
+      fmt::format("  checkpoint  step {}", WithThousands(run.latest_checkpoint_step()));
+  if (run.best_checkpoint_step() >= 0)
+    text += fmt::format(", best at step {}", WithThousands(run.best_checkpoint_step()));
+  return text;
+}
+
+std::string EventLine(const v1::RunEvent& event, bool utf8) {
+  return fmt::format("  {}  {}", ClockText(event.at().seconds()),
+                     OneSafeLine(event.reason(), utf8));
+}
+
+}  // namespace
+
+std::string RunScreen(const RunModel& model, double now, const TextStyle& style) {
+  const int width = style.width > 0 ? style.width : kUsualWidth;
+  const v1::Run& run = model.run();
+  std::vector<std::string> lines = {Heading(run, now), ReasonLine(run, style.utf8),
+                                    BarLine(model, now, width, style.utf8)};
+  if (!model.points().empty()) {
+    lines.push_back(LossLine(model, style.utf8));
+    lines.push_back(NormLine(model, style.utf8));
+    lines.push_back(SpeedLine(model.points().back()));
+    lines.push_back(PhaseLine(model.points().back()));
+  }
+  lines.push_back(CheckpointLine(run));
+  for (const v1::RunEvent& event : model.events()) lines.push_back(EventLine(event, style.utf8));
+  if (!client::IsTerminal(run.state())) lines.push_back("Ctrl-C leaves the run going.");
+  std::string out;
+  for (const std::string& line : lines) {
+    if (!line.empty()) out += CutToWidth(line, width, style.utf8) + "\n";
+  }
+  return out;
+}
+
+std::string ProgressLine(const RunModel& model, double now, const TextStyle& style) {
+  const int width = style.width > 0 ? style.width : kUsualWidth;
+  const v1::Run& run = model.run();
+  const v1::Progress& progress = run.progress();
+  std::string text = fmt::format("  step {}", WithThousands(progress.step()));
+  if (progress.target_steps() > 0) text += "/" + WithThousands(progress.target_steps());
+  if (progress.step() > 0) {
+    text += fmt::format("  loss {}  {} tok/s", Loss(progress.loss()),
+                        CompactCount(progress.tokens_per_second()));
+  } else {
+    text += "  " + StateName(run.state());
+  }
+  text += EtaText(model, now);
+  const int bar = std::clamp(width - DisplayWidth(text), 12, 30);
+  return CutToWidth(ProgressBar(Fraction(model, now), bar, style.utf8) + text, width, style.utf8);
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,42 @@
+// A run file as gpctl handles it: read from a path or standard input, checked, and shown as a plan.
+// Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/gpctl/console.h"
+#include "client/gpctl/render/run_json.h"
+#include "runspec/run_file.h"
+
+namespace gp::gpctl {
+
+struct RunFileText {
+  std::string text;
+  std::string name;       // as given: for messages
+  std::string directory;  // relative data paths start here
+};
+
+// "-" reads standard input. InvalidArgument when the file cannot be read: nothing was submitted.
+StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console);
+
+// Checks the file here, with relative paths of --set taken from the working directory.
+runspec::RunFileResult CheckRunFile(const RunFileText& file,
+                                    const std::vector<std::string>& overrides,
+                                    const Console& console);
+
+// Overrides of data paths made absolute, so that they mean the same to a server that runs elsewhere
+// on this machine.
+std::vector<std::string> AbsoluteOverrides(const std::vector<std::string>& overrides,
+                                           const runspec::RunSpec& spec);
+
+// The problems as one text; each line says where. REQUIRES: there are some.
+Status ProblemsStatus(const runspec::RunFileResult& result);
+
+// What the run will do, for people.
+std::string PlanText(const runspec::RunSpec& spec);
+// The same as fields: parameters, tokens_per_step, target_steps, ...
+Json PlanFields(const runspec::RunSpec& spec);
+
+}  // namespace gp::gpctl

@@ -1,0 +1,25 @@
+// Running another gp program to its end and reading what it prints. May be called from any thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/api/interruption.h"
+
+namespace gp::gpctl {
+
+struct ProgramRun {
+  std::string program;
+  std::vector<std::string> arguments;  // without the program
+  bool quiet = false;                  // its messages on stderr are dropped
+};
+
+// Calls `on_output` with each piece of its standard output; answers its exit code (128 + the
+// signal's number when one ended it). NotFound or PermissionDenied when it cannot be started;
+// Cancelled when interrupted, after the program was ended.
+StatusOr<int> RunProgram(const ProgramRun& run, client::Interruption& interruption,
+                         const std::function<void(const std::string&)>& on_output);
+
+}  // namespace gp::gpctl

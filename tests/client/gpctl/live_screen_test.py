@@ -1,0 +1,93 @@
+"""gpctl watch on a real terminal: it redraws in place, Ctrl-C detaches with exit code 130, the run goes on.
+
+Usage: live_screen_test.py FAKE_TRAINER. Starts a service of its own in a temporary home and stops it again.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+try:
+    import pexpect
+except ImportError:
+    print("python3-pexpect is not installed")
+    sys.exit(77)
+
+GPCTL = os.path.join(os.environ["GP_BIN"], "gpctl")
+RUN_FILE = """apiVersion: gp/v1
+name: live
+model: {n_layer: 1, n_head: 1, n_embd: 16, n_ctx: 16}
+data: {text: [input.txt]}
+batch: {micro_batch: 1, sequence: 16}
+budget: {steps: 100000}
+labels: {fake-step-ms: "20"}
+"""
+
+
+def gpctl(*arguments, check=True):
+    return subprocess.run([GPCTL, *arguments], check=check, capture_output=True, text=True)
+
+
+def expect_screen(environment):
+    """Returns the terminal's bytes up to the end of a `watch` that Ctrl-C ended."""
+    child = pexpect.spawn(GPCTL, ["watch", "live"], env=environment, dimensions=(24, 80), timeout=20, encoding="utf-8")
+    child.expect(r"live  \w+   RUNNING")
+    child.expect("train loss")
+    child.expect("Ctrl-C leaves the run going.")
+    seen = child.before
+    child.expect(r"step [\d,]+/100,000")  # a second drawing
+    child.sendintr()
+    child.expect("Detached. live keeps going.")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 130, child.exitstatus
+    return seen
+
+
+def check_screen():
+    environment = dict(os.environ, TERM="xterm", LANG="C.UTF-8", LC_ALL="C.UTF-8")
+    child_text = expect_screen(environment)
+    assert "█" in child_text or "▏" in child_text or "[" in child_text
+    for line in child_text.splitlines():
+        assert len(line) <= 80 + 10, line  # ten for the escape sequence that moves up
+    state = gpctl("status", "live").stdout
+    assert "RUNNING" in state, state
+
+
+def check_pipes():
+    plain = subprocess.run(["sh", "-c", f"timeout 3 {GPCTL} watch live --interval 200ms | cat"], capture_output=True)
+    assert b"step " in plain.stdout and b"\x1b" not in plain.stdout, plain.stdout
+
+
+def main():
+    home = tempfile.mkdtemp(prefix="gpctl-live-")
+    os.environ.update(HOME=home)
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "GPCTL_SERVER", "GPCTL_STATE_DIR", "NO_COLOR"):
+        os.environ.pop(name, None)
+    try:
+        run_file = os.path.join(home, "run.yaml")
+        with open(run_file, "w") as file:
+            file.write(RUN_FILE)
+        with open(os.path.join(home, "input.txt"), "w") as file:
+            file.write("the quick brown fox\n" * 2000)
+        gpctl("up", "--detach", "--workers", "1", "--trainer", os.path.abspath(sys.argv[1]))
+        gpctl("submit", run_file)
+        gpctl("wait", "live", "--for", "step=5", "--longest", "30s")
+        check_screen()
+        check_pipes()
+        gpctl("cancel", "live")
+        ended = gpctl("watch", "live", check=False)
+        assert ended.returncode == 8, (ended.returncode, ended.stderr)
+    finally:
+        gpctl("down", check=False)
+        shutil.rmtree(home)
+    print("live screen ok")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except subprocess.CalledProcessError as error:
+        print(error.stdout, error.stderr, file=sys.stderr)
+        raise

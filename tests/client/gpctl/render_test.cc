@@ -1,0 +1,166 @@
+// Screens and tables against recorded text.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "client/fake_run_service.h"
+#include "client/gpctl/golden.h"
+#include "client/gpctl/render/run_screen.h"
+#include "client/gpctl/render/run_text.h"
+#include "client/gpctl/render/run_words.h"
+#include "client/gpctl/terminal/display_text.h"
+
+namespace gp::gpctl {
+namespace {
+
+using testing::ExpectGolden;
+using testing::MakeRun;
+
+constexpr double kNow = 1763716440 + 90;  // a minute and a half after MakeRun's start
+
+v1::MetricPoint Point(int64_t step) {
+  v1::MetricPoint point;
+  point.set_step(step);
+  point.set_loss(4.2 / (1 + 0.01 * static_cast<double>(step)) + 1.5);
+  point.set_gradient_norm(0.5 + 0.4 * std::sin(static_cast<double>(step)));
+  point.set_learning_rate(9.5e-4);
+  point.set_tokens_per_second(15200);
+  point.set_step_seconds(0.05);
+  point.set_mfu(0.314);
+  auto* phases = point.mutable_phases();
+  phases->set_forward(0.015);
+  phases->set_backward(0.03);
+  phases->set_allreduce_exposed(0.0025);
+  phases->set_optimizer(0.001);
+  phases->set_data_wait(0.0005);
+  phases->set_other(0.001);
+  return point;
+}
+
+RunModel RunningModel() {
+  RunModel model;
+  v1::Run run = MakeRun("shakespeare", "7f3k2q9a0c", v1::RUN_STATE_RUNNING);
+  for (int rank = 0; rank < 2; ++rank) {
+    auto* placement = run.add_placement();
+    placement->set_rank(rank);
+    placement->set_node_name("laptop");
+  }
+  run.set_failures(1);
+  run.set_latest_checkpoint_step(400);
+  run.set_best_checkpoint_step(400);
+  model.Apply(run);
+  for (int64_t step = 1; step <= 500; ++step) {
+    v1::MetricPoint point = Point(step);
+    if (step == 250) point.set_validation_loss(2.1004);
+    model.Apply(point);
+  }
+  v1::RunEvent event;
+  event.mutable_at()->set_seconds(1763716447);
+  event.set_reason("rank 1 lost its peer; starting again from step 400");
+  model.Apply(event);
+  return model;
+}
+
+void ExpectNoLineWiderThan(int width, const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
+}
+
+TEST(RunScreen, ShowsALiveRun) {
+  ExpectGolden("screen_running_100.txt", RunScreen(RunningModel(), kNow, {100, true}));
+  ExpectGolden("screen_running_80_ascii.txt", RunScreen(RunningModel(), kNow, {80, false}));
+}
+
+TEST(RunScreen, ShowsWhyARunWaits) {
+  RunModel model;
+  v1::Run run = MakeRun("big", "7f3k2q9a0d", v1::RUN_STATE_QUEUED);
+  run.clear_started_at();
+  run.set_reason("placement: needs 4 slots, 1 free of 2");
+  model.Apply(run);
+  ExpectGolden("screen_queued_80.txt", RunScreen(model, kNow, {80, true}));
+}
+
+TEST(RunScreen, FitsAnyWidth) {
+  for (int width = 20; width < 140; ++width) {
+    ExpectNoLineWiderThan(width, RunScreen(RunningModel(), kNow, {width, true}));
+    ExpectNoLineWiderThan(width, ProgressLine(RunningModel(), kNow, {width, true}));
+  }
+}
+
+TEST(RunScreen, AsciiHasNoOtherBytes) {
+  for (const char c : RunScreen(RunningModel(), kNow, {100, false})) {
+    EXPECT_LT(static_cast<unsigned char>(c), 0x80);
+  }
+}
+
+TEST(ProgressLine, FitsOneLine) {
+  ExpectGolden("progress_line_80.txt", ProgressLine(RunningModel(), kNow, {80, true}) + "\n");
+}
+
+TEST(ProgressLine, GoesByTimeWhenTheStepsAreNotKnown) {
+  RunModel model = RunningModel();
+  v1::Run run = model.run();
+  run.mutable_progress()->set_target_steps(0);
+  model.Apply(run);
+  model.SetTimeBudget(120);
+  EXPECT_EQ(ProgressLine(model, kNow, {60, false}),
+            "[#########   ]  step 500  loss 2.0512  15.2k tok/s   ETA 30s");
+}
+
+TEST(RunModel, AStepThatIsDoneAgainReplacesWhatFollowedIt) {
+  RunModel model;
+  for (int64_t step = 1; step <= 10; ++step) model.Apply(Point(step));
+  model.Apply(Point(6));
+  EXPECT_EQ(model.points().size(), 6u);
+  EXPECT_EQ(model.points().back().step(), 6);
+}
+
+TEST(RunModel, FindsSamplesInLogLines) {
+  const auto sample = ParseSampleLine(
+      "2026-11-21T09:41:12.123Z info gp-trainer sample step=500 text=\"The \\\"end\\\"\\nof \\\\ "
+      "it\"");
+  ASSERT_TRUE(sample.has_value());
+  EXPECT_EQ(sample->step, 500);
+  EXPECT_EQ(sample->text, "The \"end\"\nof \\ it");
+  EXPECT_EQ(ParseSampleLine("sample step=7 text=word")->text, "word");
+  EXPECT_FALSE(ParseSampleLine("evaluation step=500 loss=2"));
+  EXPECT_FALSE(ParseSampleLine("sample step=x text=y"));
+}
+
+TEST(RunText, ShowsTablesAndDetails) {
+  v1::Run failed = MakeRun("lr-sweep", "7f3k2q9a0e", v1::RUN_STATE_FAILED);
+  failed.set_reason("rank 1 on node-c: data.text: /data/x.txt does not exist");
+  ExpectGolden("list_100.txt", RunTable({RunningModel().run(), failed,
+                                         MakeRun("next", "7f3k2q9a0f", v1::RUN_STATE_QUEUED)},
+                                        kNow, {100, true}));
+  ExpectGolden("status_running.txt", RunDetails(RunningModel().run(), {}, kNow, {0, true}));
+  v1::RunEvent event;
+  event.mutable_at()->set_seconds(1763716447);
+  event.set_state(v1::RUN_STATE_FAILED);
+  event.set_kind("rank_failed");
+  event.set_actor("node node-c");
+  event.set_reason("exit code 2");
+  ExpectGolden("status_failed.txt", RunDetails(failed, {event}, kNow, {0, true}));
+}
+
+TEST(RunText, StepLineReadsLikeLlmC) {
+  EXPECT_EQ(
+      StepLine(Point(250), 2000),
+      "step 250/2000 | loss 2.7000 | norm 0.11 | lr 9.50e-04 | 50 ms | 31.4% mfu | 15.2k tok/s");
+  v1::MetricPoint evaluated = Point(250);
+  evaluated.set_validation_loss(2.75);
+  evaluated.set_mfu(0);
+  EXPECT_EQ(StepLine(evaluated, 0),
+            "step 250 | loss 2.7000 | val 2.7500 | norm 0.11 | lr 9.50e-04 | 50 ms | 15.2k tok/s");
+}
+
+TEST(RunWords, NamesEveryStateBothWays) {
+  for (int number = v1::RunState_MIN + 1; number <= v1::RunState_MAX; ++number) {
+    const auto state = static_cast<v1::RunState>(number);
+    EXPECT_EQ(StateNamed(StateName(state)), state);
+  }
+  EXPECT_EQ(StateNamed("sleeping"), v1::RUN_STATE_UNSPECIFIED);
+}
+
+}  // namespace
+}  // namespace gp::gpctl

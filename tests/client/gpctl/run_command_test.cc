@@ -1,0 +1,256 @@
+// Commands around run files, watching, sampling, the demo's text and the doctor.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "client/fake_run_service.h"
+#include "client/gpctl/demo/demo_text.h"
+#include "client/gpctl/doctor/machine_checks.h"
+#include "client/gpctl/gpctl_runner.h"
+
+namespace gp::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class RunCommandTest : public ::testing::Test {
+ protected:
+  RunCommandTest() { gpctl_.environment["GPCTL_SERVER"] = service_.address(); }
+
+  Outcome Run(const std::vector<std::string>& arguments) { return gpctl_.Run(arguments); }
+
+  void WriteFile(const std::string& name, const std::string& text) {
+    std::ofstream(gpctl_.home() + "/" + name) << text;
+  }
+
+  void WriteProgram(const std::string& name, const std::string& body) {
+    WriteFile(name, "#!/bin/sh\n" + body);
+    std::filesystem::permissions(gpctl_.home() + "/" + name, std::filesystem::perms::owner_all);
+  }
+
+  // A run file that is valid.
+  void WriteRunFile() {
+    ASSERT_EQ(Run({"init", "run.yaml", "--preset", "tiny", "--force"}).code, 0);
+  }
+
+  std::vector<std::string> Submit(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"submit",           "run.yaml", "--set",
+                                          "data.text=in.txt", "--set",    "budget.steps=20"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+
+  FakeRunService service_;
+  GpctlRunner gpctl_;
+};
+
+TEST_F(RunCommandTest, SubmitSendsTheFileWithAbsoluteOverrides) {
+  WriteRunFile();
+  const Outcome outcome = Run(Submit({"--name", "mine", "--request-id", "r1"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("Submitted mine (abcdefgh01)"));
+  const v1::SubmitRequest request = service_.last_submit();
+  EXPECT_EQ(request.request_id(), "r1");
+  EXPECT_EQ(request.base_directory(), gpctl_.home());
+  EXPECT_EQ(request.overrides(0), "data.text=[\"" + gpctl_.home() + "/in.txt\"]");
+  EXPECT_EQ(request.overrides(1), "budget.steps=20");
+}
+
+TEST_F(RunCommandTest, SubmitMakesUpARequestId) {
+  WriteRunFile();
+  ASSERT_EQ(Run(Submit()).code, 0);
+  EXPECT_GE(service_.last_submit().request_id().size(), 16u);
+}
+
+TEST_F(RunCommandTest, EveryProblemOfARunFileIsLocatedAndNothingIsSubmitted) {
+  WriteFile("bad.yaml",
+            "apiVersion: gp/v1\nname: x\noptimiser:\n  lr: 1\nbatch: {micro_batch: many}\n");
+  for (const char* command : {"submit", "validate"}) {
+    const Outcome outcome = Run({command, "bad.yaml"});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("bad.yaml:3:1"));
+    EXPECT_THAT(outcome.err, HasSubstr("did you mean 'optimizer'"));
+    EXPECT_THAT(outcome.err, HasSubstr("bad.yaml:5:"));
+  }
+  EXPECT_EQ(service_.last_submit().source(), "");
+  const json document = json::parse(Run({"validate", "bad.yaml", "-o", "json"}).out);
+  EXPECT_EQ(document["valid"], false);
+  EXPECT_GE(document["problems"].size(), 2u);
+  EXPECT_EQ(Run({"submit", "missing.yaml"}).code, 2);
+}
+
+TEST_F(RunCommandTest, ValidateShowsThePlan) {
+  WriteRunFile();
+  const Outcome outcome =
+      Run({"validate", "run.yaml", "--set", "data.text=in.txt", "--set", "budget.steps=20"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("20 steps"));
+  EXPECT_THAT(outcome.out, HasSubstr("tokens a step"));
+}
+
+TEST_F(RunCommandTest, DryRunAndConflictsAndServerErrors) {
+  WriteRunFile();
+  EXPECT_THAT(Run(Submit({"--dry-run"})).err, HasSubstr("Nothing was submitted"));
+  EXPECT_TRUE(service_.last_submit().dry_run());
+  service_.SetSubmitError(
+      {grpc::StatusCode::ALREADY_EXISTS, "request id r1 was used for run other"});
+  EXPECT_EQ(Run(Submit()).code, 5);
+  service_.SetSubmitError({grpc::StatusCode::PERMISSION_DENIED, "viewers may not submit"});
+  EXPECT_EQ(Run(Submit()).code, 4);
+  service_.SetSubmitError({grpc::StatusCode::INVALID_ARGUMENT, "run.yaml:3:1: no such data"});
+  EXPECT_EQ(Run(Submit()).code, 2);
+}
+
+TEST_F(RunCommandTest, SubmitWaitTellsHowTheRunEnded) {
+  WriteRunFile();
+  const auto end = [this](v1::RunState state) {
+    service_.SetWatch({MakeRun("submitted", "abcdefgh01", v1::RUN_STATE_RUNNING),
+                       MakeRun("submitted", "abcdefgh01", state)});
+    return Run(Submit({"--wait"})).code;
+  };
+  EXPECT_EQ(end(v1::RUN_STATE_SUCCEEDED), 0);
+  EXPECT_EQ(end(v1::RUN_STATE_FAILED), 7);
+  EXPECT_EQ(end(v1::RUN_STATE_CANCELLED), 8);
+  EXPECT_EQ(Run(Submit({"--wait", "--detach"})).code, 2);
+}
+
+TEST_F(RunCommandTest, InitAndExplain) {
+  EXPECT_THAT(Run({"init", "--list"}).out, HasSubstr("gpt2-124m"));
+  for (const char* preset : {"tiny", "shakespeare-char", "gpt2-124m"}) {
+    ASSERT_EQ(Run({"init", "p.yaml", "--force", "--preset", preset}).code, 0);
+    const Outcome checked = Run({"validate", "p.yaml"});
+    EXPECT_EQ(checked.code, 0) << preset << ": " << checked.err;
+  }
+  EXPECT_EQ(Run({"init", "--preset", "gpt2-124"}).code, 2);
+  EXPECT_THAT(Run({"init", "--preset", "gpt2-124"}).err, HasSubstr("did you mean"));
+  EXPECT_EQ(Run({"init", "a.yaml"}).code, 0);
+  EXPECT_EQ(Run({"init", "a.yaml"}).code, 5);
+  EXPECT_THAT(Run({"explain", "optimizer.lr"}).out, HasSubstr("lr"));
+  EXPECT_EQ(Run({"explain", "optimizer.lrr"}).code, 2);
+  EXPECT_TRUE(json::accept(Run({"explain", "--json-schema"}).out));
+}
+
+TEST_F(RunCommandTest, WatchPrintsLinesWithoutATerminal) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  service_.SetWatch({MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED)});
+  v1::MetricPoint point;
+  point.set_step(500);
+  point.set_loss(2.5);
+  service_.AddPoint(point);
+  // Streams of an ended run stay open in this fake, so give the command a short drain by its own
+  // limit.
+  const Outcome outcome = Run({"watch", "a", "--interval", "10ms"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("a succeeded"));
+  EXPECT_THAT(outcome.out, HasSubstr("step 500/2000 | loss 2.5000"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(RunCommandTest, WatchRedrawsOnATerminalUnlessColourIsRefused) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  service_.SetWatch({MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_FAILED)});
+  gpctl_.terminal = true;
+  const Outcome screen = Run({"watch", "a", "--interval", "10ms"});
+  EXPECT_EQ(screen.code, 7);
+  EXPECT_THAT(screen.out, HasSubstr("\x1b["));
+  EXPECT_THAT(screen.out, HasSubstr("FAILED"));
+  EXPECT_THAT(Run({"watch", "a", "--interval", "10ms", "--no-color"}).out, Not(HasSubstr("\x1b")));
+  gpctl_.environment["NO_COLOR"] = "1";
+  EXPECT_THAT(Run({"watch", "a", "--interval", "10ms"}).out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(RunCommandTest, CtrlCDetachesFromWatch) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  service_.SetWatch({MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING)});
+  gpctl_.interrupt_when_out_contains = "a running";
+  const Outcome outcome = Run({"watch", "a"});
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_THAT(outcome.err, HasSubstr("Detached. a keeps going"));
+}
+
+TEST_F(RunCommandTest, WatchAsJsonIsAStreamOfRuns) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  service_.SetWatch({MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING),
+                     MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_CANCELLED)});
+  const Outcome outcome = Run({"watch", "a", "-o", "json"});
+  EXPECT_EQ(outcome.code, 8);
+  std::istringstream lines(outcome.out);
+  std::vector<std::string> states;
+  for (std::string line; std::getline(lines, line);) states.push_back(json::parse(line)["state"]);
+  EXPECT_THAT(states, ::testing::ElementsAre("running", "cancelled"));
+}
+
+TEST_F(RunCommandTest, SampleRunsTheSamplerOnTheCheckpoint) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED));
+  v1::Checkpoint checkpoint;
+  checkpoint.set_step(100);
+  checkpoint.set_latest(true);
+  checkpoint.set_directory("/c/100");
+  service_.AddCheckpoint(checkpoint);
+  EXPECT_EQ(Run({"sample", "a"}).code, 5);  // the program is missing
+  WriteProgram("gp-sampler", "printf '%s\\n---------------\\nsecond\\n' \"$2\"\n");
+  EXPECT_EQ(Run({"sample", "a"}).out, "/c/100\n---------------\nsecond\n");
+  EXPECT_EQ(Run({"sample", "/some/dir"}).out.substr(0, 9), "/some/dir");
+  const json document = json::parse(Run({"sample", "a@100", "-n", "2", "-o", "json"}).out);
+  EXPECT_EQ(document["samples"], json({"/c/100", "second"}));
+  WriteProgram("gp-sampler", "exit 1\n");
+  EXPECT_EQ(Run({"sample", "a"}).code, 1);
+  EXPECT_EQ(Run({"sample", "b"}).code, 3);
+}
+
+TEST_F(RunCommandTest, VerifyTellsADirectoryThatIsNoCheckpoint) {
+  EXPECT_EQ(Run({"ckpt", "verify", gpctl_.home()}).code, 3);
+  WriteFile("manifest.json", "{");
+  EXPECT_EQ(Run({"ckpt", "verify", gpctl_.home() + "/"}).code, 1);
+}
+
+TEST_F(RunCommandTest, TheDoctorNamesMissingProgramsAndHowToGetThem) {
+  const Outcome outcome = Run({"doctor"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("FAIL  gp-trainer"));
+  EXPECT_THAT(outcome.out, HasSubstr("-> build it"));
+  for (const char* name : {"gp-coordinator", "gp-worker", "gp-trainer", "gp-sampler"})
+    WriteProgram(name, "echo $0 1\n");
+  EXPECT_EQ(Run({"doctor"}).code, 0);
+  EXPECT_EQ(json::parse(Run({"doctor", "-o", "json"}).out)["kind"], "Diagnosis");
+}
+
+TEST(MachineChecks, ReadWhatTheKernelSays) {
+  using gpctl::Grade;
+  EXPECT_EQ(gpctl::CheckProcessor("model name\t: X\nflags\t\t: fpu avx2 fma\n", 2).grade,
+            Grade::kOk);
+  EXPECT_EQ(gpctl::CheckProcessor("flags : fpu sse2\n", 2).grade, Grade::kWarning);
+  EXPECT_EQ(gpctl::CheckMemory("MemTotal: 8000000 kB\nMemAvailable: 100 kB\n").grade, Grade::kFail);
+  EXPECT_EQ(gpctl::CheckMemory("MemTotal: 8000000 kB\nMemAvailable: 7000000 kB\n").grade,
+            Grade::kOk);
+  EXPECT_EQ(gpctl::CheckClock(100).grade, Grade::kWarning);
+}
+
+TEST(DemoText, CountsTheWordsThatOccurInTheText) {
+  const auto share =
+      gpctl::CountKnownWords("The hacker's zorkmid THE foo", "the Hacker's foobar foo");
+  EXPECT_EQ(share.words, 4u);  // the last one may have been cut
+  EXPECT_EQ(share.known, 3u);
+  EXPECT_DOUBLE_EQ(gpctl::CountKnownWords("a b. ", "a b").share(), 1.0);
+  EXPECT_EQ(gpctl::CountKnownWords("", "a").share(), 0.0);
+}
+
+TEST(DemoText, RefusesWhatCannotBeLearnedFrom) {
+  GpctlRunner home;
+  const std::string path = home.home() + "/small.txt";
+  EXPECT_EQ(gpctl::ReadDemoText(path).status().code(), StatusCode::kNotFound);
+  std::ofstream(path) << "short";
+  EXPECT_EQ(gpctl::ReadDemoText(path).status().code(), StatusCode::kInvalidArgument);
+  std::ofstream(path) << std::string(50000, 'x');
+  EXPECT_EQ(gpctl::ReadDemoText(path)->size(), 50000u);
+  EXPECT_EQ(gpctl::FindDemoText({"/no/such", path}).value(), path);
+  EXPECT_EQ(gpctl::FindDemoText({"/no/such"}).status().code(), StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace gp::testing

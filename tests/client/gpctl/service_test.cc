@@ -1,0 +1,216 @@
+// Processes, the supervisor and `up`/`down`, with small shell scripts in the place of the daemons.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "client/fake_run_service.h"
+#include "client/gpctl/context_file.h"
+#include "client/gpctl/gpctl_runner.h"
+#include "client/gpctl/service/local_service.h"
+#include "client/gpctl/service/program_run.h"
+
+namespace gp::gpctl {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+void WriteScript(const std::string& path, const std::string& body) {
+  std::ofstream(path) << "#!/bin/sh\n" << body;
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+}
+
+template <typename Condition>
+bool Eventually(Condition condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  return true;
+}
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  ServiceTest() : directory_(gpctl_.home() + "/state") {
+    v1::Node node;
+    node.set_connected(true);
+    node.add_slots()->set_slot_id("cpu0");
+    node.add_slots()->set_slot_id("cpu1");
+    service_.AddNode(node);
+  }
+
+  // A daemon that serves at the fake coordinator's address and lives until it is told to end.
+  void WriteDaemon(const std::string& name, const std::string& before = "") {
+    WriteScript(
+        gpctl_.home() + "/" + name,
+        before + "while [ $# -gt 0 ]; do [ \"$1\" = --address-file ] && file=$2; shift; done\n" +
+            "echo '{\"address\": \"" + service_.address() +
+            "\", \"metrics\": \"127.0.0.1:9\", \"pid\": '$$'}' >$file.new\nmv $file.new $file\n" +
+            "echo started >&2\ntrap 'exit 0' TERM\nwhile :; do sleep 0.02; done\n");
+  }
+
+  SupervisorOptions Options() const {
+    return {.program_directory = gpctl_.home(),
+            .workers = 2,
+            .start_timeout = std::chrono::seconds(10),
+            .stop_grace = std::chrono::seconds(5)};
+  }
+
+  testing::FakeRunService service_;
+  testing::GpctlRunner gpctl_;
+  ServiceDirectory directory_;
+};
+
+TEST_F(ServiceTest, AProcessIsKnownByMoreThanItsNumber) {
+  const auto self = IdentifyProcess(getpid());
+  ASSERT_TRUE(self.ok());
+  EXPECT_TRUE(IsAlive(*self));
+  ProcessIdentity other = *self;
+  ++other.start_time;
+  EXPECT_FALSE(IsAlive(other));
+  other = *self;
+  other.program = "/bin/other";
+  EXPECT_FALSE(IsAlive(other));
+  EXPECT_FALSE(IsAlive({}));
+  // Must not end this test's own process.
+  EXPECT_TRUE(StopProcess(other, milliseconds(10)).ok());
+}
+
+TEST_F(ServiceTest, SpawningTellsWhyAProgramCannotStart) {
+  const auto missing = SpawnDetached({.program = "/no/such/program"});
+  EXPECT_EQ(missing.status().code(), StatusCode::kNotFound);
+  std::ofstream(gpctl_.home() + "/plain") << "text";
+  EXPECT_EQ(SpawnDetached({.program = gpctl_.home() + "/plain"}).status().code(),
+            StatusCode::kPermissionDenied);
+}
+
+TEST_F(ServiceTest, AProcessThatIgnoresTermIsKilled) {
+  WriteScript(gpctl_.home() + "/stubborn",
+              "trap '' TERM\necho ready\nwhile :; do sleep 0.02; done\n");
+  const std::string log = gpctl_.home() + "/log";
+  const auto process = SpawnDetached({.program = gpctl_.home() + "/stubborn", .log_path = log});
+  ASSERT_TRUE(process.ok());
+  ASSERT_TRUE(Eventually([&] { return FileSize(log).value_or(0) > 0; }));
+  EXPECT_TRUE(StopProcess(*process, milliseconds(50)).ok());
+  EXPECT_FALSE(IsAlive(*process));
+}
+
+TEST_F(ServiceTest, RunProgramReadsOutputAndExitCode) {
+  WriteScript(gpctl_.home() + "/talker", "echo \"$1 $2\"; exit 7\n");
+  client::Interruption interruption;
+  std::string output;
+  const auto code = RunProgram({.program = gpctl_.home() + "/talker", .arguments = {"a b", "c"}},
+                               interruption, [&](const std::string& piece) { output += piece; });
+  ASSERT_TRUE(code.ok());
+  EXPECT_EQ(*code, 7);
+  EXPECT_EQ(output, "a b c\n");
+  EXPECT_EQ(RunProgram({.program = "/no/such"}, interruption, {}).status().code(),
+            StatusCode::kNotFound);
+}
+
+TEST_F(ServiceTest, TheSupervisorRevivesADaemonThatWasKilled) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  client::Interruption interruption;
+  Supervisor supervisor(directory_, Options(), interruption, [](const std::string&) {});
+  const Status started = supervisor.Start();
+  ASSERT_TRUE(started.ok()) << started;
+  std::thread running([&] { supervisor.Run(); });
+  const ProcessIdentity first = directory_.Load()->coordinator;
+  kill(first.pid, SIGKILL);
+  EXPECT_TRUE(Eventually([&] {
+    const auto record = directory_.Load();
+    return record.ok() && record->coordinator.pid != first.pid && IsAlive(record->coordinator);
+  }));
+  const ServiceRecord last = *directory_.Load();
+  interruption.Request();
+  running.join();
+  EXPECT_FALSE(IsAlive(last.coordinator));
+  EXPECT_FALSE(IsAlive(last.worker));
+  EXPECT_FALSE(directory_.Load()->ready);
+}
+
+TEST_F(ServiceTest, ASupervisorAdoptsWhatAnotherLeftRunning) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  client::Interruption interruption;
+  Supervisor killed(directory_, Options(), interruption, [](const std::string&) {});
+  ASSERT_TRUE(killed.Start().ok());
+  Supervisor next(directory_, Options(), interruption, [](const std::string&) {});
+  ASSERT_TRUE(next.Start().ok());
+  EXPECT_EQ(next.record().coordinator, killed.record().coordinator);
+  EXPECT_EQ(next.record().worker, killed.record().worker);
+  interruption.Request();
+  next.Run();
+}
+
+TEST_F(ServiceTest, ADaemonThatEndsAtItsStartIsQuotedAndNothingIsLeft) {
+  WriteDaemon("gp-coordinator");
+  WriteScript(gpctl_.home() + "/gp-worker", "echo 'slots: /dev/cpuset is on fire' >&2\nexit 1\n");
+  const testing::Outcome outcome = gpctl_.Run({"up", "--state-dir", directory_.root()});
+  EXPECT_EQ(outcome.code, 6);
+  EXPECT_THAT(outcome.err, HasSubstr("/dev/cpuset is on fire"));
+  EXPECT_FALSE(IsAlive(directory_.Load()->coordinator));
+}
+
+TEST_F(ServiceTest, AMissingProgramIsNamed) {
+  const testing::Outcome outcome = gpctl_.Run({"up", "--state-dir", directory_.root()});
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("gp-coordinator"));
+}
+
+TEST_F(ServiceTest, UpWritesTheContextAndCtrlCStopsEverything) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  gpctl_.interrupt_when_out_contains = "gpctl down";
+  const testing::Outcome outcome =
+      gpctl_.Run({"up", "--workers", "2", "--state-dir", directory_.root()});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr(service_.address()));
+  EXPECT_EQ(LoadStateContext(directory_.root())->server, service_.address());
+  gpctl_.interrupt_when_out_contains.clear();
+  // The context leads later commands to the same coordinator.
+  EXPECT_EQ(gpctl_.Run({"list"}).code, 0);
+  EXPECT_EQ(gpctl_.Run({"list", "--state-dir", directory_.root()}).code, 0);
+  EXPECT_EQ(gpctl_.Run({"down", "--state-dir", directory_.root()}).code, 0);
+}
+
+TEST_F(ServiceTest, PurgeAsksAndOnlyTakesItsOwnDirectories) {
+  ASSERT_TRUE(directory_.Create().ok());
+  EXPECT_EQ(gpctl_.Run({"down", "--purge", "--state-dir", gpctl_.home()}).code, 5);
+  { const auto lock = directory_.Lock(); }
+  EXPECT_EQ(gpctl_.Run({"down", "--purge", "--state-dir", directory_.root()}).code, 5);
+  EXPECT_TRUE(FileExists(directory_.root()));
+  EXPECT_EQ(gpctl_.Run({"down", "--purge", "--yes", "--state-dir", directory_.root()}).code, 0);
+  EXPECT_FALSE(FileExists(directory_.root()));
+  EXPECT_TRUE(FileExists(gpctl_.home()));
+}
+
+TEST_F(ServiceTest, ADirectoryIsSupervisedOnce) {
+  ASSERT_TRUE(directory_.Create().ok());
+  const auto lock = directory_.Lock();
+  ASSERT_TRUE(lock.ok());
+  EXPECT_EQ(directory_.Lock().status().code(), StatusCode::kAlreadyExists);
+}
+
+TEST_F(ServiceTest, ADamagedRecordIsToldNotTrusted) {
+  ASSERT_TRUE(directory_.Create().ok());
+  ASSERT_TRUE(directory_.Save({.address = "127.0.0.1:1", .workers = 2}).ok());
+  const std::string path = directory_.Path("service.json");
+  const std::string text = *ReadFile(path);
+  for (size_t size = 0; size < text.size() - 2; ++size) {
+    std::ofstream(path, std::ios::trunc) << text.substr(0, size);
+    EXPECT_EQ(directory_.Load().status().code(), StatusCode::kDataLoss) << size;
+  }
+}
+
+}  // namespace
+}  // namespace gp::gpctl

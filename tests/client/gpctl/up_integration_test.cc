@@ -1,0 +1,115 @@
+// `gpctl up --detach` and `down` with the real coordinator and agent, and the fake trainer.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/file.h"
+#include "client/gpctl/service/process.h"
+#include "client/gpctl/service/program_run.h"
+#include "client/gpctl/service/service_directory.h"
+
+namespace gp::gpctl {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+struct Result {
+  int code = -1;
+  std::string out;
+};
+
+class UpTest : public ::testing::Test {
+ protected:
+  UpTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "gpctl-up-XXXXXX").string();
+    home_ = mkdtemp(pattern.data());
+    setenv("HOME", home_.c_str(), 1);
+    unsetenv("XDG_CONFIG_HOME");
+    unsetenv("XDG_STATE_HOME");
+    unsetenv("GPCTL_SERVER");
+  }
+  ~UpTest() override {
+    Gpctl({"down", "--state-dir", State("a")});
+    Gpctl({"down", "--state-dir", State("b")});
+    std::filesystem::remove_all(home_);
+  }
+
+  std::string State(const std::string& name) const { return home_ + "/" + name; }
+
+  Result Gpctl(const std::vector<std::string>& arguments) {
+    client::Interruption interruption;
+    Result result;
+    const auto code =
+        RunProgram({.program = JoinPath(std::getenv("GP_BIN"), "gpctl"), .arguments = arguments},
+                   interruption, [&result](const std::string& piece) { result.out += piece; });
+    result.code = code.value_or(-1);
+    return result;
+  }
+
+  Result Up(const std::string& name) {
+    return Gpctl({"up", "--detach", "--workers", "2", "--trainer", GP_FAKE_TRAINER, "--state-dir",
+                  State(name), "-o", "json"});
+  }
+
+  std::string home_;
+};
+
+TEST_F(UpTest, TwoServicesRunSideBySideAndStop) {
+  const Result a = Up("a");
+  ASSERT_EQ(a.code, 0) << a.out;
+  const Result b = Up("b");
+  ASSERT_EQ(b.code, 0) << b.out;
+  EXPECT_NE(json::parse(a.out)["address"], json::parse(b.out)["address"]);
+  EXPECT_EQ(json::parse(a.out)["workers"], 2);
+  EXPECT_EQ(Gpctl({"list", "--state-dir", State("a")}).code, 0);
+  EXPECT_EQ(Gpctl({"list"}).code, 0);  // the context leads to the one that came up last
+  const ServiceRecord record = *ServiceDirectory(State("a")).Load();
+  EXPECT_EQ(Gpctl({"down", "--state-dir", State("a")}).code, 0);
+  for (const ProcessIdentity& process : {record.supervisor, record.coordinator, record.worker}) {
+    EXPECT_FALSE(IsAlive(process)) << process.program;
+  }
+  EXPECT_TRUE(IsAlive(ServiceDirectory(State("b")).Load()->coordinator));
+}
+
+TEST_F(UpTest, UpIsIdempotentAndComesBackOnTheSameAddress) {
+  const Result first = Up("a");
+  ASSERT_EQ(first.code, 0) << first.out;
+  EXPECT_EQ(Up("a").out, first.out);
+  ASSERT_EQ(Gpctl({"down", "--state-dir", State("a")}).code, 0);
+  const Result again = Up("a");
+  ASSERT_EQ(again.code, 0);
+  EXPECT_EQ(json::parse(again.out)["address"], json::parse(first.out)["address"]);
+}
+
+TEST_F(UpTest, ACommandSucceedsAcrossAKilledCoordinator) {
+  ASSERT_EQ(Up("a").code, 0);
+  const ServiceDirectory directory(State("a"));
+  const ProcessIdentity coordinator = directory.Load()->coordinator;
+  ASSERT_EQ(kill(coordinator.pid, SIGKILL), 0);
+  EXPECT_EQ(Gpctl({"list", "--state-dir", State("a"), "--timeout", "30s"}).code, 0);
+  EXPECT_NE(directory.Load()->coordinator, coordinator);
+}
+
+TEST_F(UpTest, AKilledSupervisorIsReplacedByTheNextUp) {
+  ASSERT_EQ(Up("a").code, 0);
+  const ServiceDirectory directory(State("a"));
+  const ServiceRecord before = *directory.Load();
+  ASSERT_EQ(kill(before.supervisor.pid, SIGKILL), 0);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (IsAlive(before.supervisor) && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  ASSERT_EQ(Up("a").code, 0);
+  EXPECT_EQ(directory.Load()->coordinator, before.coordinator);
+  EXPECT_EQ(directory.Load()->worker, before.worker);
+}
+
+}  // namespace
+}  // namespace gp::gpctl
