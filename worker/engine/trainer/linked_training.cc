@@ -45,11 +45,7 @@ class LinkedTraining final : public TrainingEvents {
     start_ = Await<link::Start>("Start");
     Training training(LoadResolved(start_.resolved), Place(), *this, clock_, kProgressInterval);
     CheckShards(training.plan());
-    const TcpListener listener(start_.data_address);
-    link_.Send(link::Listening{.address = listener.address()});
-    const auto group = TcpCommunicator::Connect(AwaitGroup(), listener, link_.stop_token());
-    if (group->strangers() > 0)
-      LogWarning("strangers turned away", {{"count", group->strangers()}});
+    const auto group = FormGroup();
     const AttachedGroup attached(link_, *group);
     training.Join(*group);
     link_.SetCommittedStep(training.step());
@@ -118,6 +114,17 @@ class LinkedTraining final : public TrainingEvents {
         fmt::format("the run was planned with {} logical shards, its run file gives "
                     "{}; were coordinator and trainer built from one version?",
                     start_.logical_shards, plan.logical_shards));
+  }
+
+  // The listener goes when the group is complete: later callers find the port closed.
+  std::unique_ptr<TcpCommunicator> FormGroup() {
+    const TcpListener listener(start_.data_address);
+    link_.Send(link::Listening{.address = listener.address()});
+    auto group = TcpCommunicator::Connect(AwaitGroup(), listener, link_.stop_token());
+    if (group->strangers() > 0) {
+      LogWarning("strangers turned away", {{"count", group->strangers()}});
+    }
+    return group;
   }
 
   GroupOptions AwaitGroup() {
