@@ -18,6 +18,7 @@ class ModelAgent {
   const NodeId& id() const { return id_; }
   const std::string& name() const { return id_.value(); }
   std::vector<RankReport>& ranks() { return ranks_; }
+  const std::vector<RankReport>& ranks() const { return ranks_; }
   RankReport* Find(const RunId& run, int rank);
 
   // A new stream, as `session`.

@@ -1,0 +1,310 @@
+#include "coordinator/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "coordinator/replay.h"
+
+namespace gp::coordinator {
+namespace {
+
+constexpr int64_t kTargetSteps = 30;
+constexpr int64_t kCheckpointSteps = 10;
+constexpr std::chrono::milliseconds kTurn{100};
+
+struct Killed {};
+
+Policy MakePolicy() {
+  Policy policy;
+  policy.lease = std::chrono::seconds(3);
+  policy.start_timeout = std::chrono::seconds(60);
+  policy.finish_timeout = std::chrono::seconds(5);
+  return policy;
+}
+
+}  // namespace
+
+// A store whose process dies before or after the next write.
+class Simulation::CrashingStore final : public Store {
+ public:
+  enum class Death { kNone, kBefore, kAfter };
+
+  explicit CrashingStore(MemoryStore::Disk& disk) : store_(disk) {}
+
+  uint64_t generation() const override { return store_.generation(); }
+  StatusOr<uint64_t> Append(const std::vector<Event>& events) override {
+    if (death == Death::kBefore) throw Killed();
+    const auto first = store_.Append(events);
+    if (death == Death::kAfter) throw Killed();
+    return first;
+  }
+  Status Load(const std::function<void(const StoredEvent&)>& visit) override {
+    return store_.Load(visit);
+  }
+  StatusOr<std::vector<StoredEvent>> ReadRun(const RunId& run, uint64_t after, int limit) override {
+    return store_.ReadRun(run, after, limit);
+  }
+
+  Death death = Death::kNone;
+
+ private:
+  MemoryStore store_;
+};
+
+class Simulation::Recorder final : public BatchObserver {
+ public:
+  void OnBatch(const std::shared_ptr<const Cluster>&, const std::vector<StoredEvent>&) override {}
+};
+
+Simulation::Simulation(uint64_t seed) : random_(seed), observer_(std::make_unique<Recorder>()) {
+  int number = 0;
+  for (const int slots : {1, 2, 4}) {
+    peers_.push_back({ModelAgent("node" + std::to_string(number++), slots), false, {}, {}});
+  }
+  StartCoordinator();
+}
+
+Simulation::~Simulation() = default;
+
+bool Simulation::Chance(double probability) {
+  return std::uniform_real_distribution<>(0, 1)(random_) < probability;
+}
+
+int Simulation::Pick(int least, int most) {
+  return std::uniform_int_distribution<>(least, most)(random_);
+}
+
+void Simulation::Run(int chaos_turns) {
+  for (int turn = 0; turn < chaos_turns && !::testing::Test::HasFailure(); ++turn) Turn();
+  chaos_ = false;
+  for (int turn = 0; turn < 6000 && !::testing::Test::HasFailure() && !AllEnded(); ++turn) Turn();
+  if (::testing::Test::HasFailure()) return;
+  for (const RunId& id : acknowledged_) {
+    const auto run = reconciler_->snapshot()->FindRun(id);
+    ASSERT_TRUE(run != nullptr && IsTerminal(run->state))
+        << id.value() << " does not end: " << (run == nullptr ? "lost" : run->reason);
+    ASSERT_NE(run->state, RunState::kFailed) << run->reason;
+    ASSERT_TRUE(run->state != RunState::kSucceeded || run->checkpoints.back().final) << id.value();
+  }
+}
+
+void Simulation::Turn() {
+  clock_.Advance(chaos_ && Chance(0.005) ? std::chrono::milliseconds(5000) : kTurn);
+  if (chaos_ && Chance(0.01)) clock_.StepWall(std::chrono::seconds(Pick(-3600, 3600)));
+  UserTurn();
+  for (Peer& peer : peers_) PeerTurn(peer);
+  CoordinatorTurn();
+  Check();
+}
+
+void Simulation::UserTurn() {
+  if (!chaos_) return;
+  if (submits_ < 12 && Chance(0.05)) Submit();
+  if (!acknowledged_.empty() && Chance(0.005)) {
+    const RunId& run =
+        *std::next(acknowledged_.begin(), Pick(0, static_cast<int>(acknowledged_.size()) - 1));
+    reconciler_->Request({.run = run, .actor = "user", .body = CancelRequested{}},
+                         [](const StatusOr<Admission>&) {});
+  }
+}
+
+void Simulation::Submit() {
+  Submission submission;
+  const std::string name = "run" + std::to_string(submits_++);
+  submission.name = name;
+  submission.request_id = name;
+  submission.workers = Pick(1, 5);
+  submission.priority = Pick(0, 1);
+  submission.retries_max = 1000000;
+  submission.retry_backoff = std::chrono::milliseconds(200);
+  submission.retry_backoff_max = std::chrono::seconds(2);
+  submission.keep_last = Pick(1, 3);
+  submission.run_directory = "/storage/" + name;
+  reconciler_->Request(
+      {.run = RunId(name), .actor = "user", .request_id = name, .body = RunSubmitted{submission}},
+      [this](const StatusOr<Admission>& admission) {
+        if (admission.ok()) acknowledged_.insert(admission->run);
+      });
+}
+
+void Simulation::PeerTurn(Peer& peer) {
+  if (chaos_ && Chance(0.01)) {
+    peer.agent.Crash();
+    peer.connected = false;
+    peer.up.clear();
+    peer.down.clear();
+  }
+  if (chaos_ && peer.connected && Chance(0.01)) {
+    peer.up.push_back({.body = peer.agent.Goodbye()});
+    peer.connected = false;
+  }
+  if (!peer.connected && Chance(0.2)) {
+    peer.connected = true;
+    peer.down.clear();
+    peer.up.push_back({.body = peer.agent.Hello(++sessions_)});
+  }
+  for (RankReport& rank : peer.agent.ranks()) TrainerTurn(peer, rank);
+  if (peer.connected) peer.up.push_back({.body = peer.agent.Report()});
+  Deliver(peer);
+}
+
+bool Simulation::PeerIsGone(const Assignment& wish) const {
+  int alive = 0;
+  for (const Peer& peer : peers_) {
+    for (const RankReport& rank : peer.agent.ranks()) {
+      if (rank.run == wish.run->id && rank.epoch == wish.run->epoch) {
+        alive += rank.alive() || rank.cause == ExitCause::kCompleted ? 1 : 0;
+      }
+    }
+  }
+  return alive < static_cast<int>(wish.run->placement.size());
+}
+
+void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
+  const Assignment* wish = peer.agent.WishFor(rank);
+  if (!rank.alive() || wish == nullptr) return;
+  const auto exit = [&](ExitCause cause) {
+    rank.phase = RankPhase::kExited;
+    rank.cause = cause;
+  };
+  if (wish->stop) return exit(ExitCause::kStopped);
+  if (chaos_ && Chance(0.005)) return exit(ExitCause::kSignal);
+  if (rank.phase >= RankPhase::kReady && PeerIsGone(*wish)) {
+    if (Chance(0.5)) exit(ExitCause::kCollective);
+    return;
+  }
+  if (rank.phase == RankPhase::kStarting && Chance(0.5)) {
+    rank.phase = RankPhase::kListening;
+    rank.address = "h:" + std::to_string(++addresses_);
+  } else if (rank.phase == RankPhase::kListening && wish->run->group && Chance(0.5)) {
+    rank.phase = RankPhase::kReady;
+    rank.step = wish->resume ? wish->resume->step : 0;
+  } else if (rank.phase == RankPhase::kReady && wish->run->go) {
+    rank.phase = RankPhase::kRunning;
+  } else if (rank.phase >= RankPhase::kRunning) {
+    TakeStep(rank, *wish);
+  }
+}
+
+void Simulation::TakeStep(RankReport& rank, const Assignment& wish) {
+  std::erase_if(rank.written, [&](const WrittenCheckpoint& written) {
+    const auto& sealed = wish.sealed_steps;
+    const bool is_sealed = std::find(sealed.begin(), sealed.end(), written.step) != sealed.end();
+    if (is_sealed) seals_.try_emplace({rank.run, written.step}, written.manifest_digest);
+    return is_sealed;
+  });
+  if (rank.step < kTargetSteps) {
+    ++rank.step;
+    if (rank.rank != 0 || rank.step % kCheckpointSteps != 0) return;
+    WrittenCheckpoint written;
+    written.step = rank.step;
+    written.directory = wish.run->submission->run_directory + "/checkpoints/x";
+    written.manifest_digest = fmt::format("{}-{}-{}", rank.run, rank.epoch, rank.step);
+    written.validation_loss = 3.0 - 0.01 * static_cast<double>(rank.step);
+    written.final = rank.step == kTargetSteps;
+    rank.written.push_back(written);
+    return;
+  }
+  if (!rank.written.empty()) return;
+  rank.phase = RankPhase::kExited;
+  rank.cause = ExitCause::kCompleted;
+}
+
+// Some messages are lost, some come twice, some wait; a wish that comes late is declined by its
+// revision.
+void Simulation::Deliver(Peer& peer) {
+  while (!peer.up.empty()) {
+    if (chaos_ && Chance(0.1)) break;
+    Event event = std::move(peer.up.front());
+    peer.up.pop_front();
+    const bool report = std::holds_alternative<NodeReported>(event.body);
+    if (chaos_ && report && Chance(0.05)) continue;
+    if (chaos_ && report && Chance(0.05)) reconciler_->Post(event);
+    reconciler_->Post(std::move(event));
+  }
+  const auto cluster = reconciler_->snapshot();
+  const auto node = cluster->FindNode(peer.agent.id());
+  if (peer.connected && node != nullptr && node->session == peer.agent.session()) {
+    peer.down.push_back({node->desired_revision, AssignmentsOf(*cluster, node->id)});
+  }
+  while (!peer.down.empty()) {
+    if (chaos_ && Chance(0.1)) break;
+    const auto which = chaos_ ? Pick(0, static_cast<int>(peer.down.size()) - 1) : 0;
+    peer.agent.Obey(peer.down[static_cast<size_t>(which)].revision,
+                    peer.down[static_cast<size_t>(which)].assignments);
+    peer.down.erase(peer.down.begin() + which);
+  }
+}
+
+void Simulation::CoordinatorTurn() {
+  if (chaos_ && Chance(0.005)) paused_turns_ = Pick(1, 60);
+  if (paused_turns_ > 0) {
+    --paused_turns_;
+    return;
+  }
+  if (chaos_ && Chance(0.01)) return KillCoordinator();
+  if (chaos_ && Chance(0.02)) {
+    store_->death = Chance(0.5) ? CrashingStore::Death::kBefore : CrashingStore::Death::kAfter;
+  }
+  try {
+    reconciler_->RunOnce(std::chrono::nanoseconds(0));
+  } catch (const Killed&) {
+    KillCoordinator();
+  }
+}
+
+void Simulation::KillCoordinator() {
+  ++coordinator_kills_;
+  for (Peer& peer : peers_) {
+    peer.connected = false;
+    peer.up.clear();
+    peer.down.clear();
+  }
+  StartCoordinator();
+}
+
+void Simulation::StartCoordinator() {
+  reconciler_.reset();
+  store_ = std::make_unique<CrashingStore>(disk_);
+  auto cluster = ReplayStore(*store_);
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  ReconcilerOptions options;
+  options.policy = MakePolicy();
+  reconciler_ =
+      std::make_unique<Reconciler>(*store_, clock_, *observer_, std::move(*cluster), options);
+}
+
+// The Reconciler checks its invariants itself, and dies when one is broken.
+void Simulation::Check() {
+  const auto cluster = reconciler_->snapshot();
+  for (const RunId& id : acknowledged_) {
+    const auto run = cluster->FindRun(id);
+    ASSERT_NE(run, nullptr) << "an acknowledged submit is lost: " << id.value();
+    if (!IsTerminal(run->state)) {
+      ASSERT_FALSE(ends_.contains(id)) << id.value() << " had ended";
+      continue;
+    }
+    const auto [seen, fresh] = ends_.try_emplace(id, run->state);
+    ASSERT_EQ(seen->second, run->state) << id.value();
+  }
+  for (const auto& [key, digest] : seals_) {
+    const auto run = cluster->FindRun(key.first);
+    const SealedCheckpoint* sealed = run == nullptr ? nullptr : run->FindCheckpoint(key.second);
+    ASSERT_NE(sealed, nullptr) << "a sealed checkpoint is lost: step " << key.second;
+    ASSERT_EQ(sealed->manifest_digest, digest) << "a sealed checkpoint was replaced";
+  }
+}
+
+bool Simulation::AllEnded() const { return reconciler_->snapshot()->live.empty(); }
+
+int Simulation::failures() const {
+  int failures = 0;
+  reconciler_->snapshot()->runs.ForEach(
+      [&](const RunId&, const std::shared_ptr<const gp::coordinator::Run>& run) {
+        failures += run->failures;
+      });
+  return failures;
+}
+
+}  // namespace gp::coordinator

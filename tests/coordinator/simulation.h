@@ -1,0 +1,85 @@
+// Simulation: the real Reconciler over a MemoryStore, model agents with model trainers, and a
+// network between them, all in one thread and driven by one seed. While there is chaos, trainers,
+// agents and the coordinator are killed at any moment, the last write of a killed coordinator is
+// lost or not, messages are lost, repeated and late, and time jumps. What must always hold is
+// checked after every turn; once the chaos ends every run must end by itself.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coordinator/model_agent.h"
+#include "coordinator/reconciler.h"
+#include "coordinator/store/memory_store.h"
+#include "fakes/fake_clock.h"
+
+namespace gp::coordinator {
+
+class Simulation {
+ public:
+  explicit Simulation(uint64_t seed);
+  ~Simulation();
+
+  // Fails the test, naming the seed, at the first thing that is wrong.
+  void Run(int chaos_turns);
+
+  int coordinator_kills() const { return coordinator_kills_; }
+  int failures() const;
+
+ private:
+  class CrashingStore;
+  class Recorder;
+  // An agent, its connection, and what is on its way.
+  struct Peer {
+    ModelAgent agent;
+    bool connected = false;
+    std::deque<Event> up;
+    struct Wish {
+      uint64_t revision = 0;
+      std::vector<Assignment> assignments;
+    };
+    std::deque<Wish> down;
+  };
+
+  bool Chance(double probability);
+  int Pick(int least, int most);
+
+  void Turn();
+  void UserTurn();
+  void PeerTurn(Peer& peer);
+  void TrainerTurn(Peer& peer, RankReport& rank);
+  void TakeStep(RankReport& rank, const Assignment& wish);
+  void Deliver(Peer& peer);
+  void CoordinatorTurn();
+  void StartCoordinator();
+  void KillCoordinator();
+  bool PeerIsGone(const Assignment& wish) const;
+  void Submit();
+  void Check();
+  bool AllEnded() const;
+
+  std::mt19937_64 random_;
+  FakeClock clock_;
+  MemoryStore::Disk disk_;
+  std::unique_ptr<CrashingStore> store_;
+  std::unique_ptr<BatchObserver> observer_;
+  std::unique_ptr<Reconciler> reconciler_;
+  std::vector<Peer> peers_;
+  bool chaos_ = true;
+  int paused_turns_ = 0;
+  int coordinator_kills_ = 0;
+  uint64_t sessions_ = 0;
+  int addresses_ = 0;
+  int submits_ = 0;
+  std::set<RunId> acknowledged_;
+  std::map<RunId, RunState> ends_;                          // as users saw them
+  std::map<std::pair<RunId, int64_t>, std::string> seals_;  // digests, as trainers were told
+};
+
+}  // namespace gp::coordinator
