@@ -156,6 +156,8 @@ class Backend {
   // Zeroed memory, aligned to 64 bytes, that lives as long as the backend. Not for use inside a
   // step.
   virtual void* Allocate(int64_t bytes) = 0;
+  // What Allocate gave out, and the backend's own workspace.
+  virtual int64_t allocated_bytes() const = 0;
 
   virtual void Forward(const LinearForward& args) = 0;
   virtual void BackwardInput(const LinearBackwardInput& args) = 0;

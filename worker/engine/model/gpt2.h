@@ -42,8 +42,6 @@ class Gpt2 final : public LanguageModel {
   double Loss(const TokenBatch& batch) override;
   void NextTokenLogits(const TokenBatch& batch, std::span<float> logits) override;
 
-  const runspec::ArenaPlan& plan() const { return plan_; }
-
  private:
   // Copies the batch into the arena. Throws std::invalid_argument for sizes or ids that do not fit.
   void TakeBatch(const TokenBatch& batch);

@@ -39,7 +39,11 @@ class CpuBackend final : public Backend {
 
   void* Allocate(int64_t bytes) override {
     allocations_.emplace_back(bytes);
+    allocated_bytes_ += bytes;
     return allocations_.back().data();
+  }
+  int64_t allocated_bytes() const override {
+    return pool_.threads() * thread_bytes_ + allocated_bytes_;
   }
 
   void Forward(const LinearForward& args) override {
@@ -240,6 +244,7 @@ class CpuBackend final : public Backend {
   Gemm gemm_;
   std::array<double, kNormBlocksMax> block_sums_{};
   std::vector<HugePages> allocations_;
+  int64_t allocated_bytes_ = 0;
 };
 
 }  // namespace

@@ -1,0 +1,117 @@
+// Goal: AdamW and clipping equal PyTorch's over many steps, at every instruction set, with decay on
+// the first range only; the working copy follows.
+#include "worker/engine/optim/adamw.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <random>
+
+#include "worker/engine/backend/cpu/cpu_backend.h"
+#include "worker/engine/model/make_language_model.h"
+#include "worker/engine/optim/global_norm.h"
+
+namespace gp::engine {
+namespace {
+
+runspec::ModelShape TinyShape() {
+  runspec::ModelShape shape{.layers = 1, .heads = 1, .channels = 13, .context = 9};
+  shape.vocabulary = shape.vocabulary_padded = 17;
+  return shape;
+}
+
+std::vector<float> RandomValues(size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(count);
+  for (float& value : values) value = normal(random);
+  return values;
+}
+
+torch::Tensor Copy(std::span<const float> values) {
+  return torch::from_blob(const_cast<float*>(values.data()), {std::ssize(values)}).clone();
+}
+
+// LibTorch's AdamW on the two ranges as two groups.
+class TorchAdamW {
+ public:
+  TorchAdamW(std::span<const float> parameters, size_t decayed_count,
+             const runspec::OptimizerSpec& spec)
+      : decayed_count_(decayed_count),
+        decayed_(Copy(parameters.first(decayed_count)).requires_grad_()),
+        others_(Copy(parameters.subspan(decayed_count)).requires_grad_()),
+        optimizer_({Group(decayed_, spec, spec.weight_decay), Group(others_, spec, 0)}) {}
+
+  void Step(std::span<const float> gradients, double lr, double max_norm) {
+    decayed_.mutable_grad() = Copy(gradients.first(decayed_count_));
+    others_.mutable_grad() = Copy(gradients.subspan(decayed_count_));
+    torch::nn::utils::clip_grad_norm_({decayed_, others_}, max_norm);
+    for (auto& group : optimizer_.param_groups()) group.options().set_lr(lr);
+    optimizer_.step();
+  }
+  double at(size_t i) const {
+    return i < decayed_count_ ? decayed_[static_cast<int64_t>(i)].item<double>()
+                              : others_[static_cast<int64_t>(i - decayed_count_)].item<double>();
+  }
+
+ private:
+  static torch::optim::OptimizerParamGroup Group(const torch::Tensor& tensor,
+                                                 const runspec::OptimizerSpec& spec, double decay) {
+    auto options = std::make_unique<torch::optim::AdamWOptions>(spec.lr);
+    options->betas({spec.beta1, spec.beta2}).eps(spec.eps).weight_decay(decay);
+    return {std::vector<torch::Tensor>{tensor}, std::move(options)};
+  }
+
+  size_t decayed_count_;
+  torch::Tensor decayed_;
+  torch::Tensor others_;
+  torch::optim::AdamW optimizer_;
+};
+
+TEST(AdamW, EqualsTorchWithClippingAtEveryInstructionSet) {
+  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512}) {
+    if (!IsaSupported(isa)) continue;
+    const auto model = MakeLanguageModel(
+        {.shape = TinyShape(), .micro_batch = 1, .sequence = 4, .threads = 2, .isa = isa});
+    const runspec::OptimizerSpec spec{.lr = 3e-3, .beta2 = 0.99, .weight_decay = 0.1};
+    const size_t count = model->parameters().size();
+    const std::vector<float> initial = RandomValues(count, 1);
+    std::copy(initial.begin(), initial.end(), model->parameters().begin());
+    const auto decayed_count = static_cast<size_t>(model->layout().decayed_count);
+    TorchAdamW torch_adamw(initial, decayed_count, spec);
+    AdamW adamw(model->backend(), model->layout(), spec);
+    for (unsigned step = 0; step < 20; ++step) {
+      const std::vector<float> gradients = RandomValues(count, 10 + step);
+      const double lr = spec.lr / (1 + step);
+      const double norm = GlobalNorm(model->backend(), gradients);
+      adamw.Update(*model, gradients, lr, ClipCoefficient(norm, 1.0));
+      torch_adamw.Step(gradients, lr, 1.0);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      ASSERT_NEAR(model->parameters()[i], torch_adamw.at(i), 2e-6) << IsaName(isa) << " " << i;
+    }
+    EXPECT_EQ(adamw.updates(), 20);
+  }
+}
+
+TEST(AdamW, WritesTheWorkingCopyThatParametersChangedWould) {
+  const auto model = MakeLanguageModel({.shape = TinyShape(),
+                                        .precision = runspec::Precision::kBf16,
+                                        .micro_batch = 1,
+                                        .sequence = 4});
+  InitializeNormal(1, *model);
+  AdamW adamw(model->backend(), model->layout(), {});
+  adamw.Update(*model, RandomValues(model->parameters().size(), 2), 1e-2, 1);
+  const std::vector<uint16_t> written(model->working_copy().begin(), model->working_copy().end());
+  model->ParametersChanged();
+  EXPECT_TRUE(std::equal(written.begin(), written.end(), model->working_copy().begin()));
+}
+
+TEST(ClipCoefficient, IsTorchsAndOffAtZero) {
+  EXPECT_FLOAT_EQ(ClipCoefficient(4, 1), static_cast<float>(1 / (4 + 1e-6)));
+  EXPECT_EQ(ClipCoefficient(0.5, 1), 1);
+  EXPECT_EQ(ClipCoefficient(1e9, 0), 1);
+}
+
+}  // namespace
+}  // namespace gp::engine
