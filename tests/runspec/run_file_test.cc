@@ -112,6 +112,16 @@ TEST(RunFile, ResolvedTextLoadsToAnEqualSpec) {
   }
 }
 
+TEST(RunFile, AnyTextSurvivesTheResolvedForm) {
+  for (const std::string prompt :
+       {"", " ", "é € 😀", "a\u2028b\u0085c\ufeff", "\r\n\t\x01\x7f", "a: b # c", "- x", "~", "null",
+        "true", "1e3", "{a}", "'", "\"\\\"", "%", "@", "&a", "*a", "two  spaces "}) {
+    const RunSpec spec = Load(kGood, {"sample.prompt=" + prompt, "labels.k=" + prompt});
+    EXPECT_EQ(spec.sample.prompt, prompt);
+    EXPECT_EQ(Load(ResolvedYaml(spec)), spec) << ResolvedYaml(spec);
+  }
+}
+
 TEST(RunFile, PointsAtAnUnknownKeyAndNamesTheNearestOne) {
   const auto problems = Problems(std::string(kGood) + "optimizer:\n  learning_rate: 6e-4\n");
   ASSERT_EQ(problems.size(), 1u);
