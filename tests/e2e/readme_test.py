@@ -45,7 +45,8 @@ def outputs_of(steps, home):
     environment = {"HOME": home, "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
                    "LANG": "C.UTF-8"}
     done = subprocess.run(["bash", "-c", script_of(steps)], cwd=home, env=environment, check=False,
-                          stdout=subprocess.PIPE, text=True, timeout=SECONDS_MAX)
+                          stdout=subprocess.PIPE, text=True, errors="replace",
+                          timeout=SECONDS_MAX)
     results, rest = [], done.stdout
     for index in range(len(steps)):
         found = re.search(rf"@@{index}:(\d+)\n", rest)
