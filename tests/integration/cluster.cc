@@ -76,6 +76,7 @@ Cluster::Cluster(ClusterOptions options)
     : options_(std::move(options)), directory_(::testing::TempDir() + "gp-" + RandomId(8)) {
   storage_root_ =
       options_.storage_root.empty() ? JoinPath(directory_, "storage") : options_.storage_root;
+  std::filesystem::create_directories(directory_);
   std::filesystem::create_directories(storage_root_);
 }
 

@@ -1,0 +1,129 @@
+// kill -9 of any process at seeded random moments: the run finishes by itself and its weights are
+// those of the run without faults, byte for byte. Rows 1, 5, 9, 10, 11, 16 and 17 of the fault list
+// in docs/ARCHITECTURE.md terms: any process, any time. Set GP_FAULT_SEED to replay.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <random>
+
+#include "faults/fault_run.h"
+
+namespace gp::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kSteps = 200;
+constexpr int kKills = 8;  // for each number of ranks
+// Half of the kills come after some steps, the others soon after the kill before, when everything
+// is still starting.
+constexpr int kStepsMax = 30;
+constexpr int kPauseMsMax = 700;
+
+uint64_t Seed() {
+  const char* given = std::getenv("GP_FAULT_SEED");
+  return given == nullptr ? std::random_device{}() : std::strtoull(given, nullptr, 10);
+}
+
+enum class Victim { kTrainer, kAgent, kCoordinator };
+
+class Killer {
+ public:
+  Killer(Cluster& cluster, uint64_t seed) : cluster_(cluster), random_(seed) {}
+
+  // False when the run ended first.
+  bool WaitForTheMoment(const std::string& run) {
+    const bool by_steps = Draw(0, 1) == 1;
+    const auto pause = milliseconds(by_steps ? 10'000 : Draw(0, kPauseMsMax));
+    const auto strike_at = std::chrono::steady_clock::now() + pause;
+    const int64_t step = cluster_.Get(run).progress().step() + Draw(1, kStepsMax);
+    v1::Run now;
+    Eventually(
+        [&] {
+          now = cluster_.Get(run);
+          return IsTerminal(now.state()) || std::chrono::steady_clock::now() >= strike_at ||
+                 (by_steps && now.progress().step() >= step);
+        },
+        pause);
+    return !IsTerminal(now.state());
+  }
+
+  void Strike() {
+    switch (static_cast<Victim>(Draw(0, 2))) {
+      case Victim::kTrainer:
+        return KillTrainer();
+      case Victim::kAgent:
+        cluster_.worker("node-a").Kill();
+        cluster_.LaunchWorker("node-a", {.slots = 4});
+        std::cout << "  killed the agent\n";
+        return;
+      case Victim::kCoordinator:
+        cluster_.coordinator().Kill();
+        cluster_.StartCoordinator();
+        std::cout << "  killed the coordinator\n";
+        return;
+    }
+  }
+
+ private:
+  void KillTrainer() {
+    const auto trainers = ChildrenOf(cluster_.worker("node-a").pid());
+    if (trainers.empty()) {
+      std::cout << "  no trainer to kill\n";
+      return;
+    }
+    const auto chosen = static_cast<size_t>(Draw(0, static_cast<int>(trainers.size()) - 1));
+    kill(trainers[chosen], SIGKILL);
+    std::cout << "  killed trainer " << chosen << " of " << trainers.size() << "\n";
+  }
+
+  int Draw(int least, int most) { return std::uniform_int_distribution<int>(least, most)(random_); }
+
+  Cluster& cluster_;
+  std::mt19937_64 random_;
+};
+
+class Kill : public ::testing::TestWithParam<int> {};
+
+TEST_P(Kill, OfAnyProcessAtAnyMomentLeavesTheWeightsAsTheyWouldBe) {
+  const int workers = GetParam();
+  const uint64_t seed = Seed() + static_cast<uint64_t>(workers);
+  std::cout << "seed " << seed << " (GP_FAULT_SEED=" << seed - static_cast<uint64_t>(workers)
+            << ")\n";
+  Cluster cluster;
+  WriteText(cluster);
+  cluster.StartCoordinator();
+  cluster.StartWorker("node-a", {.slots = 4});
+  Killer killer(cluster, seed);
+  // A run that ends before its share of kills is followed by another.
+  for (int kills = 0; kills < kKills && !HasFailure();) {
+    const std::string run = cluster.Submit(FaultRun(workers, kSteps));
+    for (; kills < kKills && killer.WaitForTheMoment(run); ++kills) killer.Strike();
+    const v1::Run end = cluster.WaitForEnd(run, seconds(120));
+    EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
+    std::cout << "  " << kills << " kills so far; the run took " << end.epoch() << " epochs\n";
+    EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kSteps))
+        << "weights differ from the undisturbed run's; seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, Kill, ::testing::Values(1, 2, 4));
+
+TEST(Ranks, AnyNumberGivesTheSameWeights) {
+  for (const int workers : {2, 4}) {
+    Cluster cluster;
+    WriteText(cluster);
+    cluster.StartCoordinator();
+    cluster.StartWorker("node-a", {.slots = workers});
+    const std::string run = cluster.Submit(FaultRun(workers, kSteps));
+    const v1::Run end = cluster.WaitForEnd(run);
+    EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
+    EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kSteps)) << workers << " ranks";
+  }
+}
+
+}  // namespace
+}  // namespace gp::testing
