@@ -73,6 +73,7 @@ StatusOr<ExitCode> RunInForeground(const ServiceDirectory& directory,
                         [&err](const std::string& line) { err << line << std::endl; });
   RETURN_IF_ERROR(supervisor.Start());
   SaveServiceContexts(directory, supervisor.record(), session);
+  RETURN_IF_ERROR(supervisor.Announce());
   PrintService(directory, supervisor.record(), session);
   supervisor.Run();
   err << "Stopped.\n";

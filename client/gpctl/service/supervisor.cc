@@ -77,6 +77,10 @@ Status Supervisor::StartBoth() {
   RETURN_IF_ERROR(AwaitAddress(worker_));
   RememberPorts();
   RETURN_IF_ERROR(AwaitNode());
+  return Save();
+}
+
+Status Supervisor::Announce() {
   record_.ready = true;
   return Save();
 }

@@ -40,6 +40,10 @@ class Supervisor {
   // stopped again, and the message holds the last words of the daemon's log.
   Status Start();
 
+  // Tells everyone who waits for this service that it is ready. After Start, once its contexts are
+  // written.
+  Status Announce();
+
   // Until the interruption; then both are stopped.
   void Run();
 
