@@ -1,15 +1,7 @@
 #include "coordinator/change_hub.h"
 
 namespace gp::coordinator {
-namespace {
-
-// Without news everybody looks again this often: a stream may also wait for something that nobody
-// announces.
-constexpr std::chrono::nanoseconds kIdle = std::chrono::seconds(1);
-
-}  // namespace
-
-ChangeHub::ChangeHub() : thread_([this] { Loop(); }) {}
+ChangeHub::ChangeHub(std::chrono::nanoseconds idle) : idle_(idle), thread_([this] { Loop(); }) {}
 
 ChangeHub::~ChangeHub() { Stop(); }
 
@@ -45,7 +37,7 @@ void ChangeHub::Loop() {
 bool ChangeHub::Next(std::vector<std::shared_ptr<ChangeListener>>& listeners) {
   MutexLock lock(mutex_);
   while (!stopped_ && topics_.empty()) {
-    if (changed_.WaitFor(mutex_, kIdle)) continue;
+    if (changed_.WaitFor(mutex_, idle_)) continue;
     for (const auto& [topic, listeners_of_topic] : listeners_) topics_.insert(topic);
     break;
   }

@@ -3,6 +3,7 @@
 // are told once. Every method may be called from any thread.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <set>
@@ -23,7 +24,9 @@ class ChangeListener {
 
 class ChangeHub {
  public:
-  ChangeHub();
+  // Without news everybody looks again every `idle`: a stream may also wait for what nobody
+  // announces.
+  explicit ChangeHub(std::chrono::nanoseconds idle = std::chrono::seconds(1));
   ~ChangeHub();
 
   // Changes of `topic` (a run id; kNodes for what concerns every agent) are told to `listener`
@@ -41,6 +44,7 @@ class ChangeHub {
   // The living listeners of the topics that changed; waits for a change. False once stopped.
   bool Next(std::vector<std::shared_ptr<ChangeListener>>& listeners);
 
+  const std::chrono::nanoseconds idle_;
   Mutex mutex_;
   CondVar changed_;
   std::map<std::string, Listeners> listeners_ GUARDED_BY(mutex_);

@@ -1,0 +1,82 @@
+#include "coordinator/run_directories.h"
+
+#include <gtest/gtest.h>
+
+#include "coordinator/store/sample_events.h"
+#include "coordinator/temporary_directory.h"
+
+namespace gp::coordinator {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Run MakeRun(RunState state, Epoch epoch, bool holds_slots) {
+  Run run;
+  run.id = RunId("r");
+  run.submission = std::make_shared<const Submission>(SampleSubmission());
+  run.state = state;
+  run.epoch = epoch;
+  run.holds_slots = holds_slots;
+  return run;
+}
+
+SealedCheckpoint Sealed(const std::string& name, bool retired) {
+  SealedCheckpoint checkpoint;
+  checkpoint.directory = "/storage/runs/r/checkpoints/" + name;
+  checkpoint.retired = retired;
+  return checkpoint;
+}
+
+TEST(FindOrphans, LeavesWhatIsSealedAndWhatIsBeingWritten) {
+  auto run = MakeRun(RunState::kRunning, 3, true);
+  run.checkpoints = {Sealed("step-00000010-e1-aaa", false)};
+  EXPECT_EQ(FindOrphans(run, {"step-00000010-e1-aaa", "step-00000020-e1-aaa",
+                              "step-00000020-e3-bbb", "notes.txt"}),
+            Names{"step-00000020-e1-aaa"});
+}
+
+TEST(FindOrphans, TakesTheLeavingsOfAnEpochThatIsOver) {
+  EXPECT_EQ(FindOrphans(MakeRun(RunState::kBackoff, 3, false), {"step-00000020-e3-bbb"}),
+            Names{"step-00000020-e3-bbb"});
+  EXPECT_EQ(FindOrphans(MakeRun(RunState::kFailed, 3, false), {"step-00000020-e3-bbb"}),
+            Names{"step-00000020-e3-bbb"});
+}
+
+TEST(FindOrphans, TakesWhatIsRetiredEvenOfTheRunningEpoch) {
+  auto run = MakeRun(RunState::kRunning, 1, true);
+  run.checkpoints = {Sealed("step-00000010-e1-aaa", true), Sealed("step-00000020-e1-aaa", false)};
+  EXPECT_EQ(FindOrphans(run, {"step-00000010-e1-aaa", "step-00000020-e1-aaa"}),
+            Names{"step-00000010-e1-aaa"});
+}
+
+TEST(FindOrphans, LeavesNamesThatAreNotItsOwn) {
+  const auto run = MakeRun(RunState::kFailed, 1, false);
+  EXPECT_TRUE(FindOrphans(run, {"", "step-", "step-1", "step-1-ex", "my-model", "-e1-"}).empty());
+}
+
+TEST(RunDirectories, KeepsTheRunFileAndSweepsAtTheEnd) {
+  TemporaryDirectory directory;
+  Cluster cluster;
+  Event submit = SampleSubmit("r", "1");
+  std::get<RunSubmitted>(submit.body).submission.run_directory = directory.path();
+  ASSERT_TRUE(Apply(submit, cluster).ok());
+  const std::string orphan =
+      JoinPath(directory.path(), "checkpoints/step-00000010-e1-aaa/model.safetensors");
+  ASSERT_TRUE(MakeDirectories(DirectoryOf(orphan)).ok());
+  ASSERT_TRUE(WriteFileAtomically(orphan, "x").ok());
+  RunDirectories directories;
+  directories.Published(std::make_shared<const Cluster>(cluster), {{1, submit}});
+  const Event cancel{RunId("r"), At(2), "user", "", CancelRequested{}};
+  const Event end{RunId("r"), At(3), "scheduler", "",
+                  RunEnded{RunState::kCancelled, "by the user"}};
+  ASSERT_TRUE(Apply(cancel, cluster).ok());
+  ASSERT_TRUE(Apply(end, cluster).ok());
+  directories.Published(std::make_shared<const Cluster>(cluster), {{3, end}});
+  directories.Stop();
+  EXPECT_EQ(*ReadFile(JoinPath(directory.path(), "run.yaml")), SampleSubmission().source);
+  EXPECT_EQ(*ReadFile(JoinPath(directory.path(), "resolved.yaml")), SampleSubmission().resolved);
+  EXPECT_FALSE(FileExists(DirectoryOf(orphan)));
+}
+
+}  // namespace
+}  // namespace gp::coordinator

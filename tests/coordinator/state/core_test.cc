@@ -1,0 +1,153 @@
+// What the scenarios do not show: single rules of the core as tables.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "coordinator/scheduler/retention.h"
+#include "coordinator/state/admission.h"
+#include "coordinator/state/assignment.h"
+#include "coordinator/state/invariants.h"
+#include "coordinator/state/run_reference.h"
+#include "coordinator/store/sample_events.h"
+
+namespace gp::coordinator {
+namespace {
+
+using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+
+Cluster ClusterOf(const std::vector<Event>& events) {
+  Cluster cluster;
+  for (const Event& event : events) {
+    const Status status = Apply(event, cluster);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  return cluster;
+}
+
+Cluster ThreeRuns() {
+  return ClusterOf(
+      {SampleSubmit("abc1", "1"), SampleSubmit("abd2", "2"), SampleSubmit("xyz3", "3")});
+}
+
+TEST(RunState, TerminalIsFinal) {
+  for (int from = 1; from <= 15; ++from) {
+    for (int to = 1; to <= 15; ++to) {
+      const auto a = static_cast<RunState>(from);
+      const auto b = static_cast<RunState>(to);
+      EXPECT_FALSE(IsTerminal(a) && IsAllowed(a, b)) << Name(a) << " to " << Name(b);
+    }
+  }
+}
+
+TEST(Apply, RefusesWhatCannotBeAndChangesNothing) {
+  const std::vector<Event> life = OneOfEachKind();
+  // Any event that is not the next one of this life is refused, or is allowed by the drawing at the
+  // enum.
+  for (size_t done = 0; done < life.size(); ++done) {
+    const Cluster before = ClusterOf({life.begin(), life.begin() + static_cast<long>(done)});
+    for (const Event& event : life) {
+      Cluster after = before;
+      if (Apply(event, after).ok()) continue;
+      EXPECT_EQ(after.last_sequence, before.last_sequence);
+      EXPECT_EQ(after.FindRun(RunId("r")), before.FindRun(RunId("r"))) << Kind(event);
+    }
+  }
+}
+
+TEST(Apply, AStaleEpochChangesNothing) {
+  std::vector<Event> life = OneOfEachKind();
+  life.resize(7);  // running in epoch 2
+  Cluster cluster = ClusterOf(life);
+  const Event stale{RunId("r"), At(9), "", "", CheckpointSealed{1, {30, "/d", "x", 1, {}, false}}};
+  EXPECT_EQ(Apply(stale, cluster).code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(cluster.FindRun(RunId("r"))->checkpoints.empty());
+}
+
+TEST(ResolveRun, ByIdNamePrefixAndLast) {
+  const Cluster cluster = ThreeRuns();
+  EXPECT_EQ((*ResolveRun(cluster, "abc1"))->id, RunId("abc1"));
+  EXPECT_EQ((*ResolveRun(cluster, "tiny"))->id, RunId("xyz3")) << "the newest of that name";
+  EXPECT_EQ((*ResolveRun(cluster, "abd"))->id, RunId("abd2"));
+  EXPECT_EQ((*ResolveRun(cluster, "@last"))->id, RunId("xyz3"));
+  EXPECT_EQ(ResolveRun(cluster, "nope").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(ResolveRun(cluster, "").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(ResolveRun(Cluster(), "@last").status().code(), StatusCode::kNotFound);
+  const auto ambiguous = ResolveRun(cluster, "ab");
+  EXPECT_EQ(ambiguous.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(Message(ambiguous.status()).find("abc1, abd2"), std::string::npos);
+}
+
+TEST(Admit, OneRequestIdMakesOneRun) {
+  const Cluster cluster = ThreeRuns();
+  const auto repeated = Admit(cluster, SampleSubmit("new", "2"));
+  EXPECT_TRUE(repeated->replayed);
+  EXPECT_EQ(repeated->run, RunId("abd2"));
+  Event other = SampleSubmit("new", "2");
+  std::get<RunSubmitted>(other.body).submission.body_digest = "different";
+  EXPECT_EQ(Admit(cluster, other).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(Admit(cluster, {.run = RunId("nope"), .body = CancelRequested{}}).status().code(),
+            StatusCode::kNotFound);
+}
+
+TEST(SealRefusal, NamesWhyACheckpointCanNeverBeSealed) {
+  std::vector<Event> life = OneOfEachKind();
+  life.resize(8);  // step 10 is sealed
+  const auto run = ClusterOf(life).FindRun(RunId("r"));
+  const auto written = [](int64_t step, const std::string& digest, const std::string& directory) {
+    return WrittenCheckpoint{step, directory, digest, 1, std::nullopt, false};
+  };
+  EXPECT_EQ(SealRefusal(*run, written(20, "d", "/storage/runs/r/checkpoints/x")), "");
+  EXPECT_EQ(SealRefusal(*run, written(10, "digest", "/storage/runs/r/c")), "");
+  EXPECT_NE(SealRefusal(*run, written(10, "other", "/storage/runs/r/c")), "");
+  EXPECT_NE(SealRefusal(*run, written(5, "d", "/storage/runs/r/c")), "");
+  EXPECT_NE(SealRefusal(*run, written(20, "d", "/etc")), "");
+  EXPECT_NE(SealRefusal(*run, written(20, "d", "/storage/runs/rr/c")), "");
+}
+
+TEST(Retention, KeepsTheNewestAndTheBest) {
+  Submission submission = SampleSubmission();
+  submission.keep_last = 2;
+  RunValue run;
+  run.submission = std::make_shared<const Submission>(submission);
+  const std::vector<double> losses = {3.0, 1.0, 2.0, 2.5, 2.4};
+  for (size_t i = 0; i < losses.size(); ++i) {
+    SealedCheckpoint checkpoint;
+    checkpoint.step = static_cast<int64_t>(i + 1) * 10;
+    checkpoint.validation_loss = losses[i];
+    run.checkpoints.push_back(checkpoint);
+  }
+  gp::coordinator::Plan plan;
+  PlanRetention(run, plan);
+  ASSERT_EQ(plan.size(), 2u);
+  EXPECT_EQ(std::get<CheckpointRetired>(plan[0].event).step, 30);
+  EXPECT_EQ(std::get<CheckpointRetired>(plan[1].event).step, 10);
+}
+
+// Each breakage is made by hand, since Apply cannot make it.
+TEST(Invariants, FindWhatIsBroken) {
+  std::vector<Event> life = OneOfEachKind();
+  life.resize(8);
+  const Cluster good = ClusterOf(life);
+  const std::set<RunId> touched = {RunId("r")};
+  ASSERT_TRUE(CheckInvariants(good, good, touched).ok());
+  const auto breaks = [&](const std::function<void(RunValue&)>& breakage) {
+    Cluster bad = good;
+    RunValue run = *good.FindRun(RunId("r"));
+    breakage(run);
+    bad.runs.Set(RunId("r"), std::make_shared<const RunValue>(run));
+    return CheckInvariants(good, bad, touched).code() == StatusCode::kInternal;
+  };
+  EXPECT_TRUE(breaks([](RunValue& run) { run.epoch = 1; }));
+  EXPECT_TRUE(breaks([](RunValue& run) { run.placement.pop_back(); }));
+  EXPECT_TRUE(breaks([](RunValue& run) { run.placement[1].slot = run.placement[0].slot; }));
+  EXPECT_TRUE(breaks([](RunValue& run) { run.checkpoints[0].manifest_digest = "x"; }));
+  EXPECT_TRUE(breaks([](RunValue& run) { run.checkpoints.clear(); }));
+  EXPECT_TRUE(breaks([](RunValue& run) { run.checkpoints[0].retired = true; }));
+  EXPECT_TRUE(breaks([](RunValue& run) { run.state = RunState::kSucceeded; }));
+  EXPECT_TRUE(breaks([](RunValue& run) { run.reason.clear(); }));
+  EXPECT_TRUE(breaks(
+      [](RunValue& run) { run.submission = std::make_shared<const Submission>(*run.submission); }));
+}
+
+}  // namespace
+}  // namespace gp::coordinator
