@@ -2,7 +2,7 @@
 #pragma once
 
 #include "worker/engine/backend/cpu/kernel_set.h"
-#include "worker/engine/backend/cpu/kernels/gelu.h"
+#include "worker/engine/backend/cpu/kernels/element.h"
 #include "worker/engine/backend/cpu/kernels/vector.h"
 
 namespace gp::engine::GP_ISA_NAMESPACE {

@@ -2,7 +2,10 @@
 // epilogues that use them.
 #pragma once
 
+#include <type_traits>
+
 #include "worker/engine/backend/cpu/kernel_set.h"
+#include "worker/engine/backend/cpu/kernels/element.h"
 #include "worker/engine/backend/cpu/kernels/vector.h"
 
 namespace gp::engine::GP_ISA_NAMESPACE {
@@ -26,16 +29,6 @@ struct GeluTanh {
     return 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * slope;
   }
 };
-
-// Calls body with a null pointer of the buffer's element type.
-template <typename Body>
-inline void WithElement(Buffer buffer, Body body) {
-  if (buffer.type == DataType::kBfloat16) {
-    body(static_cast<uint16_t*>(buffer.data));
-  } else {
-    body(static_cast<float*>(buffer.data));
-  }
-}
 
 template <typename Body>
 inline void WithGelu(runspec::Gelu kind, Body body) {

@@ -143,7 +143,8 @@ inline Vec Exp(Vec x) {
   return x < -87.3365447504f ? Vec{} : p * power;
 }
 
-// `ratio` inside (-limit, limit), exactly -1 or 1 outside: x * (1 - tanh^2) must vanish for large x.
+// `ratio` inside (-limit, limit), exactly -1 or 1 outside: x * (1 - tanh^2) must vanish for large
+// x.
 inline Vec Saturate(Vec value, Vec ratio, float limit) {
   const Vec below = value <= -limit ? Splat(-1.0f) : ratio;
   return value >= limit ? Splat(1.0f) : below;
