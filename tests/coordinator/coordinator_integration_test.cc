@@ -1,6 +1,8 @@
 // A real gp-coordinator, spoken to over gRPC by a scripted agent and a user.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "base/file.h"
 #include "coordinator/coordinator_process.h"
 #include "coordinator/scripted_agent.h"
@@ -311,6 +313,71 @@ TEST_F(Coordinator, EveryAcknowledgedSubmitSurvivesAKill) {
   other.add_overrides("budget.steps=21");
   EXPECT_EQ(Submit(*stub_, other, replayed).code(), StatusCode::kAlreadyExists);
 }
+
+TEST_F(Coordinator, LogsAreFollowedToTheEndOfTheRun) {
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
+  agent.Connect();
+  const v1::Run run = SubmitSmoke(*stub_, "r1");
+  StartRanks(agent, 2);
+  v1::Telemetry telemetry;
+  telemetry.set_first_sequence(1);
+  for (int i = 0; i < 6; ++i) {
+    v1::TelemetryItem& item = *telemetry.add_items();
+    item.set_run_id(run.run_id());
+    item.mutable_line()->set_rank(i % 2);
+    item.mutable_line()->set_text("line " + std::to_string(i));
+  }
+  agent.Send(telemetry);
+  agent.AwaitAck(6);
+  v1::LogsRequest request;
+  request.set_run("smoke");
+  request.set_rank(-1);
+  request.set_tail(4);
+  const auto tail = ReadAll<v1::LogLine>(*stub_, &v1::RunService::Stub::Logs, request);
+  ASSERT_EQ(tail.size(), 4u);
+  EXPECT_EQ(tail[0].text(), "line 2");
+  EXPECT_EQ(tail[0].sequence(), 3u);
+
+  request.set_tail(0);
+  request.set_rank(1);
+  request.set_follow(true);
+  std::jthread canceller([&] {
+    grpc::ClientContext context;
+    v1::CancelRequest cancel;
+    cancel.set_run(run.run_id());
+    v1::Run answer;
+    EXPECT_TRUE(stub_->Cancel(&context, cancel, &answer).ok());
+    agent.AwaitDesired([](const auto& desired) { return desired.assignments(0).stop(); });
+    agent.Report({});
+  });
+  EXPECT_EQ(ReadAll<v1::LogLine>(*stub_, &v1::RunService::Stub::Logs, request).size(), 3u);
+}
+
+// Dies before and after the commit, and before the answer: the client does not know, repeats its
+// request, and there is one run.
+class CoordinatorFailpoint : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CoordinatorFailpoint, ARepeatedSubmitAfterAKillMakesOneRun) {
+  TemporaryDirectory directory;
+  CoordinatorProcess fragile(directory.path(),
+                             {std::string("GP_FAILPOINT=") + GetParam() + ":kill"});
+  fragile.Start();
+  v1::SubmitResponse response;
+  EXPECT_FALSE(Submit(*fragile.NewStub(), MakeRequest("r1"), response).ok());
+  CoordinatorProcess sound(directory.path());
+  sound.Start();
+  const auto stub = sound.NewStub();
+  ASSERT_TRUE(Submit(*stub, MakeRequest("r1"), response).ok());
+  grpc::ClientContext context;
+  v1::ListResponse listed;
+  ASSERT_TRUE(stub->List(&context, {}, &listed).ok());
+  ASSERT_EQ(listed.runs_size(), 1);
+  EXPECT_EQ(listed.runs(0).run_id(), response.run().run_id());
+}
+
+INSTANTIATE_TEST_SUITE_P(Submit, CoordinatorFailpoint,
+                         ::testing::Values("store.before_commit", "store.after_commit",
+                                           "reconciler.before_answer"));
 
 TEST_F(Coordinator, SaysWhyARunWaits) {
   const v1::Run run = SubmitSmoke(*stub_, "r1");
