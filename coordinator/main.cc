@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   const ParsedOptions parsed = ParseOptions(argc, argv, std::cout, std::cerr);
   if (!parsed.options) return parsed.exit_code;
   if (parsed.options->print_metrics) {
-    std::cout << CoordinatorMetrics(GP_VERSION, "").Text();
+    std::cout << CoordinatorMetrics::List(GP_VERSION, "");
     return kExitOk;
   }
   if (parsed.options->check_config) {

@@ -261,4 +261,22 @@ std::string CoordinatorMetrics::Text() const {
   return prometheus::TextSerializer().Serialize(families_->registry->Collect());
 }
 
+std::string CoordinatorMetrics::List(const std::string& version, const std::string& revision) {
+  CoordinatorMetrics metrics(version, revision);
+  Run example;
+  example.id = RunId("example");
+  example.submission = std::make_shared<const Submission>();
+  Progress progress;
+  progress.Add({.validation_loss = 0});
+  {
+    MutexLock lock(metrics.mutex_);
+    metrics.AddRun(example);
+    metrics.runs_[example.id]->Set(metrics.families_->checkpoint_time, 0);
+    metrics.families_->restarts.Add({{"reason", CauseLabel(ExitCause::kUnspecified)}});
+    metrics.families_->heartbeat.Add({{"worker", "example"}});
+  }
+  metrics.Recorded(example.id, progress);
+  return metrics.Text();
+}
+
 }  // namespace gp::coordinator

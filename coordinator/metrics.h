@@ -35,6 +35,9 @@ class CoordinatorMetrics {
   std::shared_ptr<prometheus::Registry> registry() const;
   // Everything in the text exposition format.
   std::string Text() const;
+  // Every metric that the program can export, as it would look with one run and one worker called
+  // "example".
+  static std::string List(const std::string& version, const std::string& revision);
 
  private:
   struct Families;

@@ -119,5 +119,14 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_runs_finished_total{outcome=\"succeeded\"}"), "1");
 }
 
+TEST(CoordinatorMetrics, TheListNamesThoseOfRunsToo) {
+  const std::string list = CoordinatorMetrics::List("1", "r");
+  for (const char* name :
+       {"gp_build_info", "gp_coordinator_runs", "gp_run_mfu", "gp_train_loss", "gp_eval_loss",
+        "gp_coordinator_run_restarts_total", "gp_checkpoint_last_success_timestamp_seconds"}) {
+    EXPECT_NE(list.find(std::string("# TYPE ") + name + " "), std::string::npos) << name;
+  }
+}
+
 }  // namespace
 }  // namespace gp::coordinator
