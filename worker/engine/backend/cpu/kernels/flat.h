@@ -41,14 +41,29 @@ inline void AdamWRange(const AdamWUpdate& args, int64_t first, int64_t last) {
   });
 }
 
+// Half a vector of floats and the vector of doubles that it widens to.
+typedef float NarrowVec __attribute__((vector_size(kWidth * 2)));
+typedef double WideVec __attribute__((vector_size(kWidth * 4)));
+
+inline WideVec WideSquares(const float* values) {
+  NarrowVec narrow;
+  __builtin_memcpy(&narrow, values, sizeof(narrow));
+  const WideVec wide = __builtin_convertvector(narrow, WideVec);
+  return wide * wide;
+}
+
 inline double SumOfSquaresOf(const float* values, int64_t count) {
-  VecD sums{};
-  ForVectors(0, count, [&](int64_t i, int64_t lanes) {
-    const VecD wide = __builtin_convertvector(Load(values + i, lanes), VecD);
-    sums = sums + wide * wide;
-  });
+  constexpr int kHalf = kWidth / 2;
+  WideVec even{};
+  WideVec odd{};
+  int64_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    even = even + WideSquares(values + i);
+    odd = odd + WideSquares(values + i + kHalf);
+  }
   double total = 0;
-  for (int i = 0; i < kWidth; ++i) total += sums[i];
+  for (int lane = 0; lane < kHalf; ++lane) total += even[lane] + odd[lane];
+  for (; i < count; ++i) total += double{values[i]} * values[i];
   return total;
 }
 

@@ -19,7 +19,6 @@ typedef float Vec __attribute__((vector_size(kWidth * 4)));
 typedef int32_t VecI __attribute__((vector_size(kWidth * 4)));
 typedef uint32_t VecU __attribute__((vector_size(kWidth * 4)));
 typedef uint16_t VecH __attribute__((vector_size(kWidth * 2)));
-typedef double VecD __attribute__((vector_size(kWidth * 8)));
 typedef float UnalignedVec __attribute__((vector_size(kWidth * 4), aligned(4), may_alias));
 typedef uint32_t UnalignedVecU __attribute__((vector_size(kWidth * 4), aligned(2), may_alias));
 typedef uint16_t UnalignedVecH __attribute__((vector_size(kWidth * 2), aligned(2), may_alias));
