@@ -18,6 +18,7 @@ constexpr std::chrono::minutes kSaveTimeout{30};
 
 constexpr char kUpdates[] = "updates";
 constexpr char kStepBudget[] = "step_budget";
+constexpr char kMeasuredSteps[] = "measured_steps";
 constexpr char kIsa[] = "isa";
 
 CheckpointIdentity IdentityOf(const TrainingPlace& place, const PreparedRun& run) {
@@ -59,7 +60,10 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
   state.tokens = trainer.step() * run_.plan.tokens_per_step;
   state.validation_loss = validation_loss;
   state.record = {{kUpdates, std::to_string(trainer.optimizer().updates())}, {kIsa, run_.isa}};
-  if (budget.timed_steps() > 0) state.record[kStepBudget] = std::to_string(budget.timed_steps());
+  if (budget.timed().steps > 0) {
+    state.record[kStepBudget] = std::to_string(budget.timed().steps);
+    state.record[kMeasuredSteps] = std::to_string(budget.timed().measured_steps);
+  }
   state.final = final;
   state.parameters = run_.model->parameters();
   state.first_moment = trainer.optimizer().first_moment();
@@ -115,7 +119,8 @@ void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& tr
   run.model->ParametersChanged();
   optimizer.set_updates(RecordedNumber(*manifest, kUpdates, manifest->step));
   trainer.ResumeAfter(manifest->step);
-  budget.set_timed_steps(RecordedNumber(*manifest, kStepBudget, 0));
+  budget.set_timed({.steps = RecordedNumber(*manifest, kStepBudget, 0),
+                    .measured_steps = RecordedNumber(*manifest, kMeasuredSteps, 0)});
 }
 
 }  // namespace gp::engine

@@ -17,33 +17,35 @@ class RunBudget {
   explicit RunBudget(const runspec::RunSpec& spec)
       : planned_steps_(runspec::TargetSteps(spec)), timed_(spec.budget.wall_time.count() > 0) {}
 
-  // The steps that the wall time was turned into; 0 while that is unknown or there is none.
-  int64_t timed_steps() const { return timed_steps_; }
-  void set_timed_steps(int64_t steps) { timed_steps_ = steps; }
+  // What the wall time was turned into; 0 steps while that is unknown or there is none.
+  const StepBudget& timed() const { return timed_steps_; }
+  void set_timed(const StepBudget& budget) { timed_steps_ = budget; }
 
-  // After `step` committed steps the wall time is to be turned into steps.
+  // After `step` committed steps it may be time to turn the wall time into steps.
   bool NeedsCalibration(int64_t step) const {
-    return timed_ && timed_steps_ == 0 && step >= kCalibrationSteps;
+    return timed_ && timed_steps_.steps == 0 && step >= kCalibrationSteps;
   }
 
   // The last step; 0 while unknown.
   int64_t target_steps() const {
-    if (timed_steps_ == 0) return planned_steps_;
-    return planned_steps_ == 0 ? timed_steps_ : std::min(planned_steps_, timed_steps_);
+    const int64_t timed = timed_steps_.steps;
+    if (timed == 0 || planned_steps_ == 0) return std::max(timed, planned_steps_);
+    return std::min(planned_steps_, timed);
   }
   bool Done(int64_t step) const { return target_steps() > 0 && step >= target_steps(); }
 
   // For the update after `step` committed steps. Does not depend on whether the process that takes
   // it measured the budget or was told.
   int64_t ScheduleSteps(int64_t step) const {
-    if (!timed_ || step >= kCalibrationSteps) return target_steps();
+    const bool fixed = timed_steps_.steps > 0 && step >= timed_steps_.measured_steps;
+    if (!timed_ || fixed) return target_steps();
     return planned_steps_ == 0 ? kUnknownSteps : planned_steps_;
   }
 
  private:
   const int64_t planned_steps_;
   const bool timed_;
-  int64_t timed_steps_ = 0;
+  StepBudget timed_steps_;
 };
 
 }  // namespace gp::engine

@@ -156,22 +156,26 @@ void RunRecords::Note(const Status& status) {
   LogWarning("records are incomplete", {{"reason", Message(status)}});
 }
 
-StatusOr<std::optional<int64_t>> ReadStoredBudget(const std::string& run_directory) {
+StatusOr<StepBudget> ReadStoredBudget(const std::string& run_directory) {
   const std::string path = JoinPath(run_directory, kBudgetName);
-  if (!FileExists(path)) return std::optional<int64_t>();
+  if (!FileExists(path)) return StepBudget();
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, 4096));
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("steps") || !json["steps"].is_number_integer() ||
-      json["steps"].get<int64_t>() < 1) {
-    return DataLoss(
-        "{} is damaged: expected {{\"steps\": N}}; remove it to measure the budget again", path);
-  }
-  return std::optional<int64_t>(json["steps"].get<int64_t>());
+  const auto number = [&json](const char* key) -> int64_t {
+    const bool present = json.is_object() && json.contains(key) && json[key].is_number_integer();
+    return present ? json[key].get<int64_t>() : 0;
+  };
+  const StepBudget budget{.steps = number("steps"), .measured_steps = number("measured_steps")};
+  if (budget.steps >= 1 && budget.measured_steps >= 1) return budget;
+  return DataLoss(
+      "{} is damaged: expected {{\"steps\": N, \"measured_steps\": M}}; remove it to measure the "
+      "budget again",
+      path);
 }
 
-Status StoreBudget(const std::string& run_directory, int64_t steps) {
-  return WriteFileAtomically(JoinPath(run_directory, kBudgetName),
-                             Json{{"steps", steps}}.dump() + "\n");
+Status StoreBudget(const std::string& run_directory, const StepBudget& budget) {
+  const Json json = {{"steps", budget.steps}, {"measured_steps", budget.measured_steps}};
+  return WriteFileAtomically(JoinPath(run_directory, kBudgetName), json.dump() + "\n");
 }
 
 }  // namespace gp::engine

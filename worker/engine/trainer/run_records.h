@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +12,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "formats/metrics_line.h"
+#include "worker/engine/trainer/step_budget.h"
 
 namespace gp::engine {
 
@@ -59,9 +59,9 @@ class RunRecords {
   bool warned_ = false;
 };
 
-// The step budget that a wall time was turned into, durable before it is used. nullopt when there
-// is none yet.
-StatusOr<std::optional<int64_t>> ReadStoredBudget(const std::string& run_directory);
-Status StoreBudget(const std::string& run_directory, int64_t steps);
+// What a wall time was turned into, durable before it is used. 0 steps when there is nothing yet;
+// DataLoss names a file that is damaged.
+StatusOr<StepBudget> ReadStoredBudget(const std::string& run_directory);
+Status StoreBudget(const std::string& run_directory, const StepBudget& budget);
 
 }  // namespace gp::engine

@@ -5,6 +5,11 @@
 
 namespace gp::engine {
 
+bool CalibrationIsDue(const WallTimeMeasurement& measured) {
+  return measured.steps_done >= kCalibrationSteps &&
+         measured.elapsed_seconds >= kCalibrationShare * measured.wall_time_seconds;
+}
+
 int64_t StepsWithin(const WallTimeMeasurement& measured) {
   double seconds_per_step = std::max(measured.step_seconds, 1e-6);
   if (measured.evaluation_every > 0) {

@@ -7,9 +7,20 @@
 
 namespace gp::engine {
 
-// Steps that are measured before the budget is fixed. Until then schedules see kUnknownSteps.
+// What is measured before the budget is fixed: this many steps, and this part of the wall time.
+// Until then schedules see kUnknownSteps.
 inline constexpr int64_t kCalibrationSteps = 12;
+inline constexpr double kCalibrationShare = 0.05;
 inline constexpr int64_t kUnknownSteps = int64_t{1} << 40;
+
+// A wall time turned into steps. Updates before `measured_steps` use the schedule of a run without
+// end, whether `steps` is known or not, so that a process that takes them again takes the same.
+struct StepBudget {
+  int64_t steps = 0;           // 0: not known yet
+  int64_t measured_steps = 0;  // after which it was fixed
+
+  bool operator==(const StepBudget&) const = default;
+};
 
 struct WallTimeMeasurement {
   double wall_time_seconds = 0;  // the budget
@@ -22,6 +33,9 @@ struct WallTimeMeasurement {
   double sample_seconds = 0;
   int64_t sample_every = 0;  // 0: never
 };
+
+// Enough has been measured.
+bool CalibrationIsDue(const WallTimeMeasurement& measured);
 
 // The steps that fit, those done included: at least steps_done + 1.
 int64_t StepsWithin(const WallTimeMeasurement& measured);

@@ -97,12 +97,17 @@ void Training::AgreeOnStep() {
 
 // A budget that an earlier process measured holds, wherever it was stored.
 void Training::AgreeOnBudget() {
-  int64_t steps = budget_.timed_steps();
-  if (leads() && steps == 0 && run_.spec.budget.wall_time.count() > 0) {
-    steps = ValueOrThrow(ExitCause::kStorage, ReadStoredBudget(place_.run_directory)).value_or(0);
+  StepBudget budget = budget_.timed();
+  if (leads() && budget.steps == 0 && run_.spec.budget.wall_time.count() > 0) {
+    budget = ValueOrThrow(ExitCause::kStorage, ReadStoredBudget(place_.run_directory));
   }
-  communicator_->Broadcast(std::as_writable_bytes(std::span(&steps, 1)), 0);
-  budget_.set_timed_steps(steps);
+  AdoptBudget(budget);
+}
+
+// Rank 0's word counts.
+void Training::AdoptBudget(StepBudget budget) {
+  communicator_->Broadcast(std::as_writable_bytes(std::span(&budget, 1)), 0);
+  budget_.set_timed(budget);
 }
 
 void Training::OpenRecords() {
@@ -121,16 +126,19 @@ void Training::Measure(const StepResult& result) {
   forward_seconds_ += result.phases.forward;
 }
 
-// Turns the wall time into steps, once: rank 0 measures and stores, then everybody adopts it.
+// Turns the wall time into steps, once: rank 0 measures until it knows enough, and stores the
+// number before anybody adopts it.
 void Training::Calibrate() {
-  int64_t steps = 0;
+  StepBudget budget;
   if (leads()) {
-    steps = StepsWithin(Measurement());
-    ThrowIfError(ExitCause::kStorage, StoreBudget(place_.run_directory, steps));
-    LogInfo("budget fixed", {{"steps", steps}});
+    const WallTimeMeasurement measured = Measurement();
+    if (CalibrationIsDue(measured)) {
+      budget = {.steps = StepsWithin(measured), .measured_steps = measured.steps_done};
+      ThrowIfError(ExitCause::kStorage, StoreBudget(place_.run_directory, budget));
+      LogInfo("budget fixed", {{"steps", budget.steps}, {"after", budget.measured_steps}});
+    }
   }
-  communicator_->Broadcast(std::as_writable_bytes(std::span(&steps, 1)), 0);
-  budget_.set_timed_steps(steps);
+  AdoptBudget(budget);
 }
 
 WallTimeMeasurement Training::Measurement() const {

@@ -57,6 +57,7 @@ class Training {
   bool Due(int64_t every_steps) const;
   void AgreeOnStep();
   void AgreeOnBudget();
+  void AdoptBudget(StepBudget budget);
   void OpenRecords();
   void Calibrate();
   void Measure(const StepResult& result);

@@ -105,7 +105,7 @@ TEST(LoneTraining, AWallTimeBecomesStepsOnceAndForAll) {
   const std::string budget = Content(directory.Path("out/budget.json"));
   const auto first = formats::ReadManifest(Newest(directory));
   ASSERT_TRUE(first.ok());
-  EXPECT_EQ(budget, fmt::format("{{\"steps\":{}}}\n", first->step));
+  EXPECT_NE(budget.find(fmt::format("\"steps\":{}}}", first->step)), std::string::npos) << budget;
   EXPECT_EQ(first->record.at("step_budget"), std::to_string(first->step));
   ASSERT_TRUE(RemoveTree(directory.Path("out/checkpoints")).ok());
   ASSERT_EQ(Train(directory, timed), 0);

@@ -25,7 +25,7 @@ TEST(RunBudget, AWallTimeHasNoEndUntilItIsMeasured) {
   EXPECT_FALSE(budget.NeedsCalibration(kCalibrationSteps - 1));
   EXPECT_TRUE(budget.NeedsCalibration(kCalibrationSteps));
   EXPECT_FALSE(budget.Done(1'000'000));
-  budget.set_timed_steps(500);
+  budget.set_timed({500, 40});
   EXPECT_FALSE(budget.NeedsCalibration(kCalibrationSteps));
   EXPECT_TRUE(budget.Done(500));
 }
@@ -33,18 +33,18 @@ TEST(RunBudget, AWallTimeHasNoEndUntilItIsMeasured) {
 TEST(RunBudget, TheScheduleDoesNotDependOnWhenTheBudgetBecameKnown) {
   RunBudget measuring(Spec(0, std::chrono::seconds(60)));
   RunBudget told(Spec(0, std::chrono::seconds(60)));
-  told.set_timed_steps(500);
-  for (int64_t step = 0; step < kCalibrationSteps; ++step) {
+  told.set_timed({500, 40});
+  for (int64_t step = 0; step < 40; ++step) {
     EXPECT_EQ(measuring.ScheduleSteps(step), told.ScheduleSteps(step));
   }
-  EXPECT_EQ(told.ScheduleSteps(kCalibrationSteps), 500);
+  EXPECT_EQ(told.ScheduleSteps(40), 500);
 }
 
 TEST(RunBudget, TheSmallerOfStepsAndTimeEnds) {
   RunBudget budget(Spec(100, std::chrono::seconds(60)));
-  budget.set_timed_steps(500);
+  budget.set_timed({500, 40});
   EXPECT_EQ(budget.target_steps(), 100);
-  budget.set_timed_steps(50);
+  budget.set_timed({50, 40});
   EXPECT_EQ(budget.target_steps(), 50);
 }
 

@@ -89,14 +89,15 @@ TEST_F(RunRecordsTest, TextThatIsNotUtf8IsStillALineOfJson) {
 
 TEST_F(RunRecordsTest, TheStoredBudgetComesBack) {
   OpenAt(0);
-  EXPECT_EQ(ReadStoredBudget(directory_).value(), std::nullopt);
-  ASSERT_TRUE(StoreBudget(directory_, 1234).ok());
-  EXPECT_EQ(ReadStoredBudget(directory_).value(), 1234);
+  EXPECT_EQ(ReadStoredBudget(directory_).value(), StepBudget());
+  ASSERT_TRUE(StoreBudget(directory_, {1234, 56}).ok());
+  EXPECT_EQ(ReadStoredBudget(directory_).value(), (StepBudget{1234, 56}));
 }
 
 TEST_F(RunRecordsTest, ADamagedBudgetIsNamed) {
   OpenAt(0);
-  const std::string whole = "{\"steps\":1234}\n";
+  ASSERT_TRUE(StoreBudget(directory_, {1234, 56}).ok());
+  const std::string whole = ReadFile(Path("budget.json")).value();
   for (size_t size = 0; size + 2 < whole.size(); ++size) {
     ASSERT_TRUE(WriteFileAtomically(Path("budget.json"), whole.substr(0, size)).ok());
     const auto budget = ReadStoredBudget(directory_);

@@ -25,6 +25,16 @@ TEST(StepBudget, LeavesRoomForEvaluationsAndSamples) {
             12 + 64);
 }
 
+TEST(StepBudget, IsFixedAfterEnoughStepsAndEnoughTime) {
+  WallTimeMeasurement measured{
+      .wall_time_seconds = 100, .elapsed_seconds = 4.9, .steps_done = 50, .step_seconds = 0.1};
+  EXPECT_FALSE(CalibrationIsDue(measured));
+  measured.elapsed_seconds = 5;
+  EXPECT_TRUE(CalibrationIsDue(measured));
+  measured.steps_done = kCalibrationSteps - 1;
+  EXPECT_FALSE(CalibrationIsDue(measured));
+}
+
 TEST(StepBudget, ATimeThatHasPassedStillEndsWithAStep) {
   EXPECT_EQ(
       StepsWithin(
