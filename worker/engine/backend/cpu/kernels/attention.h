@@ -152,7 +152,7 @@ inline float SoftmaxRow(float* scores, int64_t i, int64_t limit) {
     Store(scores + j, Load(scores + j, lanes) * inverse, lanes);
   });
   for (int64_t j = i + 1; j < limit; ++j) scores[j] = 0;
-  return maximum + __builtin_logf(sum);
+  return maximum + LogOf(sum);
 }
 
 inline void ZeroFloats(float* data, int64_t count) {

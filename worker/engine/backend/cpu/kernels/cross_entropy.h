@@ -8,8 +8,6 @@
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-inline float LogOf(float value) { return __builtin_logf(value); }
-
 template <typename T>
 inline float LogSumExp(const T* logits, int64_t classes) {
   Vec largest = Splat(-3.4e38f);

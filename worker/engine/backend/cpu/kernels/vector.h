@@ -142,6 +142,30 @@ inline Vec Exp(Vec x) {
   return x < -87.3365447504f ? Vec{} : p * power;
 }
 
+// ln x of a positive normal x within 2 ulp: Cephes' logf. Not libm's, whose bits depend on the
+// processor it finds.
+inline Vec Log(Vec x) {
+  const VecI bits = reinterpret_cast<VecI>(x);
+  const Vec mantissa = reinterpret_cast<Vec>((bits & 0x007fffff) | 0x3f000000);  // [0.5, 1)
+  const Vec power = __builtin_convertvector((bits >> 23) - 126, Vec);
+  const Vec exponent = mantissa < 0.707106781186547524f ? power - 1.0f : power;
+  const Vec m = (mantissa < 0.707106781186547524f ? mantissa + mantissa : mantissa) - 1.0f;
+  Vec p = Splat(7.0376836292e-2f);
+  p = p * m + -1.1514610310e-1f;
+  p = p * m + 1.1676998740e-1f;
+  p = p * m + -1.2420140846e-1f;
+  p = p * m + 1.4249322787e-1f;
+  p = p * m + -1.6668057665e-1f;
+  p = p * m + 2.0000714765e-1f;
+  p = p * m + -2.4999993993e-1f;
+  p = p * m + 3.3333331174e-1f;
+  const Vec m2 = m * m;
+  const Vec low = p * m * m2 + exponent * -2.12194440e-4f + m2 * -0.5f;
+  return m + low + exponent * 0.693359375f;
+}
+
+inline float LogOf(float value) { return Log(Splat(value))[0]; }
+
 // `ratio` inside (-limit, limit), exactly -1 or 1 outside: x * (1 - tanh^2) must vanish for large
 // x.
 inline Vec Saturate(Vec value, Vec ratio, float limit) {

@@ -1,0 +1,79 @@
+// Goal: gp-bench as a user runs it: text and JSON reports, the arena plan, and exit code 2 with the
+// reason for bad usage.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "runspec/arena_plan.h"
+
+namespace gp::engine {
+namespace {
+
+struct Outcome {
+  int exit_code = -1;
+  std::string output;  // stdout and stderr
+};
+
+Outcome RunBench(const std::string& arguments) {
+  const std::string command =
+      std::string(std::getenv("GP_BIN")) + "/gp-bench " + arguments + " 2>&1";
+  FILE* pipe = popen(command.c_str(), "r");
+  Outcome outcome;
+  char chunk[4096];
+  while (const size_t count = fread(chunk, 1, sizeof(chunk), pipe))
+    outcome.output.append(chunk, count);
+  outcome.exit_code = WEXITSTATUS(pclose(pipe));
+  return outcome;
+}
+
+TEST(GpBench, TimesAStep) {
+  const Outcome text =
+      RunBench("step --model tiny --batch 2 --steps 3 --threads 1 --precision bf16");
+  EXPECT_EQ(text.exit_code, 0) << text.output;
+  EXPECT_THAT(text.output, testing::HasSubstr("tokens/s, MFU"));
+  const Outcome json = RunBench("step --model tiny --batch 2 --steps 3 --threads 1 -o json");
+  const auto report = nlohmann::json::parse(json.output);
+  EXPECT_EQ(report.at("steps"), 3);
+  EXPECT_EQ(report.at("precision"), "fp32");
+  EXPECT_GT(report.at("step_ms").at("median").get<double>(), 0);
+  EXPECT_GT(report.at("mfu").get<double>(), 0);
+}
+
+TEST(GpBench, PrintsThePlanThatTheEngineUses) {
+  const Outcome outcome = RunBench("plan --model 124M --batch 4 --sequence 64 --threads 2 -o json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const auto plan = nlohmann::json::parse(outcome.output);
+  const runspec::ArenaOptions options{.micro_batch = 4, .sequence = 64, .threads = 2};
+  const runspec::ModelShape shape = *runspec::NamedModelShape("124M");
+  EXPECT_EQ(plan.at("arena_bytes"), runspec::MakeArenaPlan(shape, options).total_bytes);
+  EXPECT_EQ(plan.at("training_bytes"), runspec::TrainingBytes(shape, options, 1));
+  EXPECT_EQ(plan.at("tensors").front().at("name"), "parameters");
+}
+
+TEST(GpBench, RefusesBadUsageWithTheReason) {
+  const Outcome model = RunBench("step --model 125M");
+  EXPECT_EQ(model.exit_code, 2);
+  EXPECT_THAT(model.output, testing::HasSubstr("124M"));
+  const Outcome isa = RunBench("step --model tiny --isa sse9");
+  EXPECT_EQ(isa.exit_code, 2);
+  EXPECT_THAT(isa.output, testing::HasSubstr("avx512_bf16"));
+  const Outcome sequence = RunBench("step --model tiny --sequence 65");
+  EXPECT_EQ(sequence.exit_code, 2);
+  EXPECT_THAT(sequence.output, testing::HasSubstr("context of 64"));
+  EXPECT_EQ(RunBench("").exit_code, 2);
+}
+
+TEST(GpBench, SaysWhatToDoWithoutThePeersPython) {
+  const Outcome outcome =
+      RunBench("step --model tiny --peer torch --steps 1 --python /does/not/exist/python");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.output, testing::HasSubstr("/does/not/exist/python"));
+}
+
+}  // namespace
+}  // namespace gp::engine
