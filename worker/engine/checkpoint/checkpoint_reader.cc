@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "formats/sha256.h"
+#include "worker/engine/checkpoint/damage.h"
 #include "worker/engine/checkpoint/tensor_stream.h"
 
 namespace gp::engine {
@@ -61,8 +62,7 @@ StatusOr<CheckpointFile> FindFile(const CheckpointManifest& manifest, const std:
   for (const CheckpointFile& file : manifest.files) {
     if (file.name == name) return file;
   }
-  return DataLoss("the manifest of {} does not list {}; the checkpoint is damaged", directory,
-                  name);
+  return DamagedCheckpoint(fmt::format("the manifest of {} does not list {}", directory, name));
 }
 
 void AddTargets(const runspec::ParameterLayout& layout, const std::string& prefix,
@@ -130,7 +130,7 @@ StatusOr<std::string> ReadTokenizer(Storage& storage, const std::string& directo
   const std::string path = JoinPath(directory, formats::kTokenizerName);
   ASSIGN_OR_RETURN(std::string text, storage.Read(path, kTokenizerBytesMax));
   if (text.size() == file.size_bytes && formats::Sha256Hex(text) == file.sha256) return text;
-  return DataLoss("{} is not the file its manifest describes; the checkpoint is damaged", path);
+  return DamagedCheckpoint(fmt::format("{} is not the file its manifest describes", path));
 }
 
 }  // namespace gp::engine

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "worker/engine/checkpoint/damage.h"
+
 namespace gp::engine {
 
 TensorStream::TensorStream(std::string path, formats::CheckpointFile expected,
@@ -15,8 +17,8 @@ TensorStream::TensorStream(std::string path, formats::CheckpointFile expected,
 Status TensorStream::Consume(std::string_view piece) {
   received_bytes_ += piece.size();
   if (received_bytes_ > expected_.size_bytes) {
-    return DataLoss("{} has more than the {} bytes of its manifest; the checkpoint is damaged",
-                    path_, expected_.size_bytes);
+    return DamagedCheckpoint(
+        fmt::format("{} has more than the {} bytes of its manifest", path_, expected_.size_bytes));
   }
   digest_.Update(piece);
   if (header_complete_) {
@@ -71,13 +73,13 @@ void TensorStream::CopyData(std::string_view piece) {
 
 Status TensorStream::Finish() {
   if (received_bytes_ != expected_.size_bytes) {
-    return DataLoss("{} has {} bytes, its manifest says {}; the checkpoint is damaged", path_,
-                    received_bytes_, expected_.size_bytes);
+    return DamagedCheckpoint(fmt::format("{} has {} bytes, its manifest says {}", path_,
+                                         received_bytes_, expected_.size_bytes));
   }
   const std::string digest = digest_.Finish();
   if (digest != expected_.sha256) {
-    return DataLoss("{} has the sha256 {}, its manifest says {}; the checkpoint is damaged", path_,
-                    digest, expected_.sha256);
+    return DamagedCheckpoint(
+        fmt::format("{} has the sha256 {}, its manifest says {}", path_, digest, expected_.sha256));
   }
   if (header_complete_) return OkStatus();
   return DataLoss("{} is no safetensors file: it ends inside its header", path_);
