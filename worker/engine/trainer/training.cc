@@ -123,7 +123,6 @@ void Training::Measure(const StepResult& result) {
   if (steps_taken_++ < kStepsBeforeMeasuring) return;
   ++steps_measured_;
   step_seconds_ += result.seconds;
-  forward_seconds_ += result.phases.forward;
 }
 
 // Turns the wall time into steps, once: rank 0 measures until it knows enough, and stores the
@@ -141,38 +140,49 @@ void Training::Calibrate() {
   AdoptBudget(budget);
 }
 
-WallTimeMeasurement Training::Measurement() const {
-  const double step_count = static_cast<double>(std::max<int64_t>(steps_measured_, 1));
-  const double passes_per_step =
-      static_cast<double>(run_.plan.logical_shards * run_.plan.accumulation) /
-      communicator_->size();
-  const double pass_seconds = forward_seconds_ / step_count / passes_per_step;
+WallTimeMeasurement Training::Measurement() {
   WallTimeMeasurement measured;
   measured.wall_time_seconds = Seconds(run_.spec.budget.wall_time);
   measured.elapsed_seconds = Seconds(clock_.Now() - started_);
   measured.steps_done = trainer_->step();
-  measured.step_seconds = step_seconds_ / step_count;
+  measured.step_seconds =
+      step_seconds_ / static_cast<double>(std::max<int64_t>(steps_measured_, 1));
+  if (!CalibrationIsDue(measured)) return measured;
   if (run_.validation != nullptr) {
-    measured.evaluation_seconds =
-        pass_seconds * static_cast<double>(run_.validation->batch_count()) / communicator_->size();
+    measured.evaluation_seconds = SecondsOf([this] { run_.model->Loss(ValidationBatch(0)); }) *
+                                  static_cast<double>(run_.validation->batch_count()) /
+                                  communicator_->size();
+    measured.evaluation_every = run_.spec.eval.every_steps;
   }
-  measured.evaluation_every = run_.spec.eval.every_steps;
-  measured.sample_seconds = pass_seconds / static_cast<double>(run_.spec.batch.micro_batch) *
-                            static_cast<double>(run_.spec.sample.max_tokens);
-  measured.sample_every = run_.spec.sample.every_steps;
+  if (samples_ != nullptr) {
+    measured.sample_seconds = SecondsOf([this] { samples_->TryToken(); }) *
+                              static_cast<double>(run_.spec.sample.max_tokens);
+    measured.sample_every = run_.spec.sample.every_steps;
+  }
   return measured;
+}
+
+// Of the second time, when memory has been touched.
+double Training::SecondsOf(const std::function<void()>& work) const {
+  work();
+  const MonotonicTime start = clock_.Now();
+  work();
+  return Seconds(clock_.Now() - start);
+}
+
+TokenBatch Training::ValidationBatch(int64_t index) {
+  const runspec::BatchSpec& batch = run_.spec.batch;
+  validation_tokens_.resize(static_cast<size_t>(batch.micro_batch * batch.sequence));
+  validation_targets_.resize(validation_tokens_.size());
+  ThrowIfError(ExitCause::kConfig,
+               run_.validation->Fill(index, validation_tokens_, validation_targets_));
+  return {validation_tokens_, validation_targets_, batch.micro_batch, batch.sequence};
 }
 
 std::optional<double> Training::EvaluateIfDue() {
   if (run_.validation == nullptr || !Due(run_.spec.eval.every_steps)) return std::nullopt;
-  const runspec::BatchSpec& batch = run_.spec.batch;
-  std::vector<int32_t> tokens(static_cast<size_t>(batch.micro_batch * batch.sequence));
-  std::vector<int32_t> targets(tokens.size());
-  const auto batch_at = [&](int64_t index) {
-    ThrowIfError(ExitCause::kConfig, run_.validation->Fill(index, tokens, targets));
-    return TokenBatch{tokens, targets, batch.micro_batch, batch.sequence};
-  };
-  return Evaluate(*run_.model, *communicator_, run_.validation->batch_count(), batch_at);
+  return Evaluate(*run_.model, *communicator_, run_.validation->batch_count(),
+                  [this](int64_t index) { return ValidationBatch(index); });
 }
 
 void Training::Report(const StepResult& result, std::optional<double> validation_loss) {

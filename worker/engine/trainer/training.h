@@ -6,9 +6,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <vector>
 
 #include "base/clock.h"
 #include "link/messages.h"
@@ -61,7 +63,9 @@ class Training {
   void OpenRecords();
   void Calibrate();
   void Measure(const StepResult& result);
-  WallTimeMeasurement Measurement() const;
+  WallTimeMeasurement Measurement();
+  double SecondsOf(const std::function<void()>& work) const;
+  TokenBatch ValidationBatch(int64_t index);
   std::optional<double> EvaluateIfDue();
   void Report(const StepResult& result, std::optional<double> validation_loss);
   void SampleIfDue(const std::stop_token& stop);
@@ -79,12 +83,13 @@ class Training {
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<RunRecords> records_;
   std::unique_ptr<TrainingSamples> samples_;
+  std::vector<int32_t> validation_tokens_;   // (micro_batch, sequence)
+  std::vector<int32_t> validation_targets_;  // (micro_batch, sequence)
   // For calibration: the steps that this process took, without the first ones.
   MonotonicTime started_;
   int64_t steps_taken_ = 0;
   int64_t steps_measured_ = 0;
   double step_seconds_ = 0;
-  double forward_seconds_ = 0;
 };
 
 }  // namespace gp::engine

@@ -28,4 +28,10 @@ std::string TrainingSamples::Write(int64_t step, const std::stop_token& stop) {
   return run_.dataset.tokenizer->Decode(GenerateTokens(*run_.model, prompt_, options, stop));
 }
 
+void TrainingSamples::TryToken() {
+  const std::vector<int32_t> window(static_cast<size_t>(run_.spec.batch.sequence), prompt_[0]);
+  GenerateTokens(*run_.model, window,
+                 {.max_tokens = 1, .window = run_.spec.batch.sequence, .seed = run_.spec.seed});
+}
+
 }  // namespace gp::engine

@@ -20,6 +20,9 @@ class TrainingSamples {
   // What follows the prompt.
   std::string Write(int64_t step, const std::stop_token& stop);
 
+  // Computes one token as late in a sample as the window is full, for the time it takes.
+  void TryToken();
+
  private:
   PreparedRun& run_;
   std::vector<int32_t> prompt_;
