@@ -1,0 +1,107 @@
+#include "worker/engine/sampler/checkpoint_sampler.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/random_id.h"
+#include "tokenizer/byte_tokenizer.h"
+#include "worker/engine/checkpoint/checkpoint_writer.h"
+#include "worker/engine/checkpoint/local_storage.h"
+#include "worker/engine/model/make_language_model.h"
+
+namespace gp::engine {
+namespace {
+
+const runspec::ModelShape kShape = {
+    .layers = 1, .heads = 2, .channels = 16, .context = 8, .vocabulary = 256};
+
+// A run's directory with one checkpoint of a fresh model over bytes.
+class CheckpointSamplerTest : public testing::Test {
+ protected:
+  CheckpointSamplerTest() {
+    const ByteTokenizer tokenizer;
+    const auto model = MakeLanguageModel({.shape = kShape, .micro_batch = 1, .sequence = 8});
+    InitializeNormal(7, *model);
+    const std::vector<float> zeros(model->parameters().size());
+    CheckpointWriter writer(storage_, JoinPath(run_, "checkpoints"),
+                            {.run_id = "run",
+                             .run_name = "run",
+                             .incarnation = "i",
+                             .shape = kShape,
+                             .data_fingerprint = "data",
+                             .tokenizer = tokenizer.Serialized(),
+                             .tokenizer_fingerprint = tokenizer.Fingerprint()});
+    EXPECT_TRUE(writer
+                    .Start({.step = 5,
+                            .parameters = model->parameters(),
+                            .first_moment = zeros,
+                            .second_moment = zeros})
+                    .ok());
+    const auto saved = writer.Wait(std::chrono::minutes(1));
+    EXPECT_TRUE(saved.ok()) << saved.status();
+    if (saved.ok()) checkpoint_ = saved->directory;
+  }
+  ~CheckpointSamplerTest() override { EXPECT_TRUE(RemoveTree(run_).ok()); }
+
+  std::string Sample(const std::string& directory, const SampleRequest& request) {
+    auto sampler = CheckpointSampler::Open(directory, 1);
+    EXPECT_TRUE(sampler.ok()) << sampler.status();
+    if (!sampler.ok()) return "";
+    const auto text = sampler->Sample(request);
+    EXPECT_TRUE(text.ok()) << text.status();
+    return text.ok() ? *text : "";
+  }
+
+  LocalStorage storage_;
+  const std::string run_ = testing::TempDir() + "gp-sampler-" + RandomId(8);
+  std::string checkpoint_;
+};
+
+const SampleRequest kRequest = {.prompt = "The ", .max_tokens = 30, .seed = 3};
+
+TEST_F(CheckpointSamplerTest, TheSameRequestGivesTheSameTextThatBeginsWithThePrompt) {
+  const std::string text = Sample(checkpoint_, kRequest);
+  EXPECT_EQ(text.substr(0, 4), "The ");
+  EXPECT_EQ(text.size(), 34u);
+  EXPECT_EQ(Sample(checkpoint_, kRequest), text);
+  SampleRequest other = kRequest;
+  other.seed = 4;
+  EXPECT_NE(Sample(checkpoint_, other), text);
+}
+
+TEST_F(CheckpointSamplerTest, ARunsDirectoryStandsForItsNewestCheckpoint) {
+  EXPECT_EQ(Sample(run_, kRequest), Sample(checkpoint_, kRequest));
+  EXPECT_EQ(CheckpointSampler::Open(run_, 1)->manifest().step, 5);
+}
+
+TEST_F(CheckpointSamplerTest, ADirectoryWithoutACheckpointIsNotFound) {
+  for (const std::string& directory : {run_ + "-absent", JoinPath(run_, "checkpoints/none")}) {
+    const auto sampler = CheckpointSampler::Open(directory, 1);
+    EXPECT_EQ(sampler.status().code(), StatusCode::kNotFound) << sampler.status();
+  }
+}
+
+TEST_F(CheckpointSamplerTest, DamagedFilesAreNamed) {
+  for (const std::string name : {"model.safetensors", "tokenizer.json"}) {
+    const std::string path = JoinPath(checkpoint_, name);
+    const std::string intact = ReadFile(path).value();
+    std::string damaged = intact;
+    damaged[damaged.size() / 2] ^= 1;
+    ASSERT_TRUE(WriteFileAtomically(path, damaged).ok());
+    const auto sampler = CheckpointSampler::Open(checkpoint_, 1);
+    EXPECT_EQ(sampler.status().code(), StatusCode::kDataLoss) << name;
+    EXPECT_NE(Message(sampler.status()).find(name), std::string::npos) << sampler.status();
+    ASSERT_TRUE(WriteFileAtomically(path, intact).ok());
+  }
+}
+
+TEST_F(CheckpointSamplerTest, AnEmptyPromptIsRefused) {
+  SampleRequest request = kRequest;
+  request.prompt = "";
+  auto sampler = CheckpointSampler::Open(checkpoint_, 1);
+  ASSERT_TRUE(sampler.ok()) << sampler.status();
+  EXPECT_EQ(sampler->Sample(request).status().code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace gp::engine
