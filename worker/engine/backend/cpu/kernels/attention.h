@@ -13,16 +13,16 @@
 namespace gp::engine::GP_ISA_NAMESPACE {
 
 inline constexpr int64_t kQueryTile = 64;
+inline constexpr int64_t kColumnStep = 2 * kWidth;  // of the tiles used here
 
 inline int64_t PadTo64(int64_t value) { return (value + 63) / 64 * 64; }
 
-// C (rows, columns) (+)= A B with rows a multiple of kTileRows and columns of 64. A's element (r,
-// i) is a[r * lda + i], or a[i * lda + r] when kTransposed.
+// C (rows, columns) (+)= A B with rows a multiple of kTileRows and columns of kColumnStep. A's
+// element (r, i) is a[r * lda + i], or a[i * lda + r] when kTransposed.
 template <bool kTransposed>
 inline void Multiply(int64_t rows, int64_t columns, int64_t k, const float* a, int64_t lda,
                      const float* b, int64_t ldb, float* c, int64_t ldc, bool accumulate) {
-  constexpr int64_t kColumns = 2 * kWidth;
-  for (int64_t j = 0; j < columns; j += kColumns) {
+  for (int64_t j = 0; j < columns; j += kColumnStep) {
     for (int64_t r = 0; r < rows; r += kTileRows) {
       Tile<Fp32Product, kTileRows, 2, kTransposed>(k, kTransposed ? a + r : a + r * lda, lda, b + j,
                                                    ldb, c + r * ldc + j, ldc, accumulate);
@@ -30,7 +30,7 @@ inline void Multiply(int64_t rows, int64_t columns, int64_t k, const float* a, i
   }
 }
 
-// One head's operands, widened to fp32 and padded with zeros to multiples of 64.
+// One head's operands, widened to fp32 and padded with zeros: rows to 64, columns to kColumnStep.
 class Head {
  public:
   Head(const AttentionShape& shape, int64_t index, float* scratch)
@@ -39,7 +39,7 @@ class Head {
         head_(index % shape.heads),
         row_(index * shape.length),
         rows_(PadTo64(shape.length)),
-        columns_(PadTo64(shape.head_size)),
+        columns_((shape.head_size + kColumnStep - 1) / kColumnStep * kColumnStep),
         // 16 more than a power of two: rows of a tile must not share cache sets.
         score_ld_(rows_ + 16),
         next_(scratch) {}
