@@ -129,21 +129,22 @@ void Cluster::Connect() { stub_ = v1::RunService::NewStub(rpc::MakeChannel(addre
 void Cluster::LaunchWorker(const std::string& name, const WorkerSetup& setup) {
   workers_.erase(name);
   std::filesystem::remove(JoinPath(directory_, name + ".json"));
-  std::vector<std::string> arguments = {Program("gp-worker"),
-                                        "--coordinator",
-                                        address_,
-                                        "--state-dir",
-                                        JoinPath(directory_, name),
-                                        "--storage-root",
-                                        storage_root_,
-                                        "--name",
-                                        name,
-                                        "--slots",
-                                        std::to_string(setup.slots),
-                                        "--metrics-listen",
-                                        "127.0.0.1:0",
-                                        "--address-file",
-                                        JoinPath(directory_, name + ".json")};
+  std::vector<std::string> arguments = {
+      Program("gp-worker"),
+      "--coordinator",
+      address_,
+      "--state-dir",
+      JoinPath(directory_, name),
+      "--storage-root",
+      setup.storage_root.empty() ? storage_root_ : setup.storage_root,
+      "--name",
+      name,
+      "--slots",
+      std::to_string(setup.slots),
+      "--metrics-listen",
+      "127.0.0.1:0",
+      "--address-file",
+      JoinPath(directory_, name + ".json")};
   if (!options_.trainer.empty()) {
     arguments.insert(arguments.end(), {"--trainer", options_.trainer});
   }
@@ -159,6 +160,11 @@ void Cluster::StartWorker(const std::string& name, const WorkerSetup& setup) {
   LaunchWorker(name, setup);
   const std::string address = AwaitAddress(JoinPath(directory_, name + ".json"), worker(name));
   EXPECT_FALSE(address.empty()) << "worker " << name << " was not accepted";
+}
+
+std::string Cluster::MetricsAddress(const std::string& name) const {
+  const auto content = ReadFile(JoinPath(directory_, name + ".json"));
+  return content.ok() ? nlohmann::json::parse(*content).value("metrics", "") : "";
 }
 
 std::string Cluster::Submit(const std::string& run_file, const std::string& request_id) {

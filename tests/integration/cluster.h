@@ -18,14 +18,16 @@ struct ClusterOptions {
   std::string trainer;  // empty: gp-trainer beside gp-worker
   // Settings of the coordinator (YAML) beside the flags; short waits suit tests.
   std::string coordinator_config;
-  std::string storage_root;  // empty: inside the temporary directory
+  std::string storage_root;  // these two: empty: inside the temporary directory
+  std::string coordinator_state;
 };
 
 // Arguments and environment of one worker.
 struct WorkerSetup {
   int slots = 2;
   std::vector<std::string> environment;
-  std::string config;  // YAML
+  std::string config;        // YAML
+  std::string storage_root;  // empty: the cluster's
 };
 
 class Cluster {
@@ -45,6 +47,8 @@ class Cluster {
   // The same without waiting.
   void LaunchWorker(const std::string& name, const WorkerSetup& setup = {});
   Process& worker(const std::string& name) { return *workers_.at(name); }
+  // Where the worker's metrics are served, HOST:PORT.
+  std::string MetricsAddress(const std::string& name) const;
 
   v1::RunService::Stub& stub() { return *stub_; }
   // The id of the new run; the test fails when it is refused.

@@ -13,6 +13,16 @@ using std::chrono::seconds;
 constexpr const char* kSlow = "fake-step-ms: '10'";
 constexpr const char* kSaves = "checkpoint: {every: 20}\n";
 
+// The newest step that a checkpoint directory is named after: how far training went, whoever is
+// told.
+int64_t FurthestStep(const std::string& checkpoints) {
+  int64_t step = 0;
+  for (const std::string& name : ListDirectory(checkpoints).value_or(std::vector<std::string>{})) {
+    step = std::max<int64_t>(step, std::atoll(name.substr(5, 8).c_str()));
+  }
+  return step;
+}
+
 class Death : public ::testing::Test {
  protected:
   Death()
@@ -89,15 +99,7 @@ TEST_F(Death, TrainingGoesOnWhileTheCoordinatorIsDown) {
   cluster_.coordinator().Kill();
   // 100 more steps of 10 ms; the checkpoints that rank 0 writes show them.
   const std::string checkpoints = cluster_.storage_root() + "/runs/" + id + "/checkpoints";
-  const auto furthest = [&] {
-    int64_t step = 0;
-    for (const std::string& name :
-         ListDirectory(checkpoints).value_or(std::vector<std::string>{})) {
-      step = std::max<int64_t>(step, std::atoll(name.substr(5, 8).c_str()));
-    }
-    return step;
-  };
-  EXPECT_TRUE(Eventually([&] { return furthest() >= before + 60; }, seconds(20)));
+  EXPECT_TRUE(Eventually([&] { return FurthestStep(checkpoints) >= before + 60; }, seconds(20)));
   cluster_.StartCoordinator();
   const v1::Run run = cluster_.WaitForEnd(id);
   EXPECT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED) << run.reason();
@@ -106,6 +108,21 @@ TEST_F(Death, TrainingGoesOnWhileTheCoordinatorIsDown) {
   ASSERT_TRUE(Eventually([&] { return cluster_.Points(id).size() >= 300; }, seconds(10)));
   const auto points = cluster_.Points(id);
   EXPECT_EQ(points.size(), 300u) << "points were lost or doubled";
+}
+
+TEST_F(Death, ACoordinatorThatSleepsLongerThanALeaseLosesNothing) {
+  const std::string id = cluster_.Submit(FakeRun(2, 500, kSlow, kSaves));
+  cluster_.WaitForStep(id, 20);
+  const auto trainers = Trainers();
+  cluster_.coordinator().Signal(SIGSTOP);
+  // Longer than the lease of 2 s, in steps of 10 ms as the trainers count them.
+  const std::string checkpoints = cluster_.storage_root() + "/runs/" + id + "/checkpoints";
+  EXPECT_TRUE(Eventually([&] { return FurthestStep(checkpoints) >= 280; }, seconds(20)));
+  cluster_.coordinator().Signal(SIGCONT);
+  const v1::Run run = cluster_.WaitForEnd(id);
+  EXPECT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED) << run.reason();
+  EXPECT_EQ(run.epoch(), 1u) << "the sleeper took the agent for lost";
+  ASSERT_TRUE(Eventually([&] { return cluster_.Points(id).size() >= 500; }, seconds(10)));
 }
 
 TEST_F(Death, ATrainerThatDiesWhileTheCoordinatorIsDownIsReplacedAfterItsReturn) {
