@@ -125,5 +125,24 @@ TEST(Ranks, AnyNumberGivesTheSameWeights) {
   }
 }
 
+TEST(Ranks, TwoRunsOfTwoRanksAtOnceDoNotDisturbEachOther) {
+  Cluster cluster;
+  WriteText(cluster);
+  cluster.StartCoordinator();
+  cluster.StartWorker("node-a", {.slots = 4});
+  const std::string first = cluster.Submit(FaultRun(2, kSteps));
+  const std::string second = cluster.Submit(FaultRun(2, kSteps));
+  const auto runs = [](const v1::Run& now) { return now.state() == v1::RUN_STATE_RUNNING; };
+  cluster.WaitFor(first, runs);
+  cluster.WaitFor(second, runs);
+  EXPECT_EQ(cluster.Get(first).state(), v1::RUN_STATE_RUNNING) << "they did not run together";
+  for (const std::string& run : {first, second}) {
+    const v1::Run end = cluster.WaitForEnd(run);
+    EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
+    EXPECT_EQ(end.epoch(), 1u) << end.reason();
+    EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kSteps));
+  }
+}
+
 }  // namespace
 }  // namespace gp::testing

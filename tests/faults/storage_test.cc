@@ -35,12 +35,24 @@ class SmallDisk {
   const std::string& path() const { return path_; }
   bool mounted() const { return mounted_; }
   const std::string& why_not() const { return why_not_; }
+  // Takes the free space; Unfill gives it back.
+  void Fill() {
+    const auto free = FreeBytes(path_);
+    ASSERT_TRUE(free.ok());
+    FileDescriptor file(open(filler().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    // Ends at the first byte that does not fit.
+    [[maybe_unused]] const Status status =
+        WriteAll(file.get(), std::string(*free + 1, 'x'), filler());
+  }
+  void Unfill() { std::filesystem::remove(filler()); }
   bool Remount(unsigned long flags, const std::string& size) {
     return mount("tmpfs", path_.c_str(), "tmpfs", MS_REMOUNT | flags, ("size=" + size).c_str()) ==
            0;
   }
 
  private:
+  std::string filler() const { return path_ + "/filler"; }
+
   const std::string path_;
   bool mounted_ = false;
   std::string why_not_;
@@ -58,15 +70,6 @@ class Storage : public ::testing::Test {
   }
   void TearDown() override { cluster_.reset(); }
 
-  // Takes the disk's free space; the file can be removed to give it back.
-  void FillDisk() {
-    const auto free = FreeBytes(disk_.path());
-    ASSERT_TRUE(free.ok());
-    const std::string filler(*free, 'x');
-    FileDescriptor file(open((disk_.path() + "/filler").c_str(), O_WRONLY | O_CREAT, 0644));
-    [[maybe_unused]] const Status status = WriteAll(file.get(), filler, "filler");
-  }
-
   SmallDisk disk_{"96m"};
   std::optional<Cluster> cluster_;
 };
@@ -75,7 +78,7 @@ TEST_F(Storage, AFullDiskCostsCheckpointsButNoSealedOneAndTheRunEndsWhenThereIsR
   cluster_->StartWorker("node-a", {.slots = 2});
   const std::string run = cluster_->Submit(FaultRun(2, 2000));
   cluster_->WaitFor(run, [](const v1::Run& now) { return now.latest_checkpoint_step() >= 10; });
-  FillDisk();
+  disk_.Fill();
   const int64_t sealed = cluster_->Get(run).latest_checkpoint_step();
   const int64_t step = cluster_->Get(run).progress().step();
   cluster_->WaitFor(run, [&](const v1::Run& now) {
@@ -86,7 +89,7 @@ TEST_F(Storage, AFullDiskCostsCheckpointsButNoSealedOneAndTheRunEndsWhenThereIsR
   const auto checkpoints = cluster_->Checkpoints(run);
   ASSERT_FALSE(checkpoints.empty());
   EXPECT_TRUE(FileExists(checkpoints.back().directory() + "/manifest.json"));
-  std::filesystem::remove(disk_.path() + "/filler");
+  disk_.Unfill();
   const v1::Run end = cluster_->WaitForEnd(run);
   EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
   EXPECT_EQ(end.latest_checkpoint_step(), 2000);
@@ -102,6 +105,41 @@ TEST_F(Storage, AReadOnlyDiskIsNamedAndTheRunEndsWhenItIsWritableAgain) {
   EXPECT_NE(failed.reason().find("ead-only"), std::string::npos) << failed.reason();
   ASSERT_TRUE(disk_.Remount(0, "96m"));
   EXPECT_EQ(cluster_->WaitForEnd(run).state(), v1::RUN_STATE_SUCCEEDED);
+}
+
+TEST(CoordinatorDisk, FullRefusesSubmitsWhileTrainingGoesOnAndRecoversWithoutARestart) {
+  SmallDisk disk("24m");
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root: " << disk.why_not();
+  Cluster cluster({.coordinator_state = disk.path() + "/state"});
+  WriteText(cluster);
+  cluster.StartCoordinator();
+  cluster.StartWorker("node-a", {.slots = 2});
+  const std::string run = cluster.Submit(FaultRun(2, 2000));
+  cluster.WaitFor(run, [](const v1::Run& now) { return now.latest_checkpoint_step() >= 10; });
+  disk.Fill();
+  v1::SubmitRequest request;
+  request.set_request_id(RandomId(16));
+  request.set_source(FaultRun(1, 10));
+  request.set_base_directory(cluster.directory());
+  v1::SubmitResponse response;
+  grpc::Status last;
+  const bool refused = Eventually(
+      [&] {
+        request.set_request_id(RandomId(16));
+        grpc::ClientContext context;
+        context.set_deadline(std::chrono::system_clock::now() + seconds(10));
+        last = cluster.stub().Submit(&context, request, &response);
+        return last.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+      },
+      seconds(20));
+  EXPECT_TRUE(refused) << "a submit was never refused for want of room; the last answer was "
+                       << last.error_code() << ": " << last.error_message();
+  EXPECT_TRUE(cluster.coordinator().Running());
+  disk.Unfill();
+  const v1::Run end = cluster.WaitForEnd(run);
+  EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
+  EXPECT_EQ(end.epoch(), 1u);
+  EXPECT_FALSE(cluster.Submit(FaultRun(1, 10)).empty());
 }
 
 TEST(Data, AMissingFileFailsTheRunAtOnceAndIsNamed) {

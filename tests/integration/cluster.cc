@@ -100,9 +100,12 @@ void Cluster::StartCoordinator(const std::vector<std::string>& environment) {
   const std::string address_file = JoinPath(directory_, "coordinator.json");
   std::filesystem::remove(address_file);
   coordinator_.reset();
+  const std::string state_dir = options_.coordinator_state.empty()
+                                    ? JoinPath(directory_, "coordinator")
+                                    : options_.coordinator_state;
   std::vector<std::string> arguments = {Program("gp-coordinator"),
                                         "--state-dir",
-                                        JoinPath(directory_, "coordinator"),
+                                        state_dir,
                                         "--storage-root",
                                         storage_root_,
                                         "--listen",

@@ -28,6 +28,18 @@ constexpr int kCauseCount = v1::ExitCause_ARRAYSIZE;
 }  // namespace
 
 struct AgentMetrics::Families {
+  void AddNode(const std::string& version);
+  void AddCoordinator();
+  void AddTrainers();
+  void AddSteps();
+
+  prometheus::Gauge& Gauge(const char* name, const char* help) {
+    return BuildGauge().Name(name).Help(help).Register(*registry).Add({});
+  }
+  prometheus::Counter& Counter(const char* name, const char* help) {
+    return BuildCounter().Name(name).Help(help).Register(*registry).Add({});
+  }
+
   std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
   prometheus::Gauge* slots_free = nullptr;
   prometheus::Gauge* slots_busy = nullptr;
@@ -43,63 +55,62 @@ struct AgentMetrics::Families {
   uint64_t dropped_seen GUARDED_BY(dropped_mutex) = 0;
 };
 
-AgentMetrics::AgentMetrics(const std::string& version) : families_(std::make_unique<Families>()) {
-  Families& f = *families_;
-  prometheus::Registry& registry = *f.registry;
+void AgentMetrics::Families::AddNode(const std::string& version) {
   BuildGauge()
       .Name("gp_build_info")
       .Help("Always 1; the labels say what runs.")
-      .Register(registry)
+      .Register(*registry)
       .Add({{"program", "gp-worker"}, {"version", version}})
       .Set(1);
-  auto& slots = BuildGauge().Name("gp_worker_slots").Help("Slots of this node.").Register(registry);
-  f.slots_free = &slots.Add({{"state", "free"}});
-  f.slots_busy = &slots.Add({{"state", "busy"}});
-  f.connected = &BuildGauge()
-                     .Name("gp_worker_coordinator_connected")
-                     .Help("1 while the stream to the coordinator is up.")
-                     .Register(registry)
-                     .Add({});
-  f.connects = &BuildCounter()
-                    .Name("gp_worker_coordinator_connects_total")
-                    .Help("Times that a coordinator accepted this agent.")
-                    .Register(registry)
-                    .Add({});
-  f.telemetry_waiting = &BuildGauge()
-                             .Name("gp_worker_telemetry_waiting_items")
-                             .Help("Points and lines not yet acknowledged by the coordinator.")
-                             .Register(registry)
-                             .Add({});
-  f.telemetry_dropped = &BuildCounter()
-                             .Name("gp_worker_telemetry_dropped_total")
-                             .Help("Points and lines lost because the queue was full.")
-                             .Register(registry)
-                             .Add({});
-  f.trainer_starts = &BuildCounter()
-                          .Name("gp_worker_trainer_starts_total")
-                          .Help("Trainer processes started.")
-                          .Register(registry)
-                          .Add({});
+  auto& slots =
+      BuildGauge().Name("gp_worker_slots").Help("Slots of this node.").Register(*registry);
+  slots_free = &slots.Add({{"state", "free"}});
+  slots_busy = &slots.Add({{"state", "busy"}});
+}
+
+void AgentMetrics::Families::AddCoordinator() {
+  connected =
+      &Gauge("gp_worker_coordinator_connected", "1 while the stream to the coordinator is up.");
+  connects = &Counter("gp_worker_coordinator_connects_total",
+                      "Times that a coordinator accepted this agent.");
+  telemetry_waiting = &Gauge("gp_worker_telemetry_waiting_items",
+                             "Points and lines not yet acknowledged by the coordinator.");
+  telemetry_dropped = &Counter("gp_worker_telemetry_dropped_total",
+                               "Points and lines lost because the queue was full.");
+}
+
+void AgentMetrics::Families::AddTrainers() {
+  trainer_starts = &Counter("gp_worker_trainer_starts_total", "Trainer processes started.");
   auto& exits = BuildCounter()
                     .Name("gp_worker_trainer_exits_total")
                     .Help("Trainer processes that ended, by cause.")
-                    .Register(registry);
+                    .Register(*registry);
   for (int cause = 1; cause < kCauseCount; ++cause) {
-    f.trainer_exits[cause] = &exits.Add({{"cause", CauseLabel(static_cast<v1::ExitCause>(cause))}});
+    trainer_exits[cause] = &exits.Add({{"cause", CauseLabel(static_cast<v1::ExitCause>(cause))}});
   }
-  f.step_seconds = &BuildHistogram()
-                        .Name("gp_worker_step_duration_seconds")
-                        .Help("Wall time of the steps committed by this node's trainers.")
-                        .Register(registry)
-                        .Add({}, kStepSeconds);
+}
+
+void AgentMetrics::Families::AddSteps() {
+  step_seconds = &BuildHistogram()
+                      .Name("gp_worker_step_duration_seconds")
+                      .Help("Wall time of the steps committed by this node's trainers.")
+                      .Register(*registry)
+                      .Add({}, kStepSeconds);
   auto& phases = BuildCounter()
                      .Name("gp_worker_step_phase_seconds_total")
                      .Help("Where the wall time of steps went; the phases are disjoint.")
-                     .Register(registry);
+                     .Register(*registry);
   for (const char* phase :
        {"data_wait", "forward", "backward", "allreduce_exposed", "optimizer", "other"}) {
-    f.phase_seconds[phase] = &phases.Add({{"phase", phase}});
+    phase_seconds[phase] = &phases.Add({{"phase", phase}});
   }
+}
+
+AgentMetrics::AgentMetrics(const std::string& version) : families_(std::make_unique<Families>()) {
+  families_->AddNode(version);
+  families_->AddCoordinator();
+  families_->AddTrainers();
+  families_->AddSteps();
 }
 
 AgentMetrics::~AgentMetrics() = default;
