@@ -28,10 +28,9 @@ void PrintTo(const Place& place, std::ostream* out) { *out << place.name; }
 
 std::vector<Place> FindPlaces() {
   static const std::regex kCall("Failpoint\\(\"([a-z_.]+)\"\\)");
-  const char* source = std::getenv("GP_SOURCE");
   std::map<std::string, std::string> places;
   for (const char* folder : {"coordinator", "worker/agent", "worker/engine"}) {
-    const std::string root = JoinPath(source == nullptr ? "." : source, folder);
+    const std::string root = JoinPath(GP_SOURCE_DIRECTORY, folder);
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
       if (entry.path().extension() != ".cc") continue;
       const std::string text = ReadFile(entry.path()).value_or("");
