@@ -13,7 +13,7 @@ using HeldSlots = std::set<std::pair<NodeId, SlotId>>;
 
 HeldSlots FindHeldSlots(const Cluster& cluster) {
   HeldSlots held;
-  for (const auto& [sequence, id] : cluster.live) {
+  for (const auto& [sequence, id] : cluster.busy) {
     const auto run = cluster.FindRun(id);
     if (!run->holds_slots) continue;
     for (const Placement& placement : run->placement) held.emplace(placement.node, placement.slot);

@@ -8,7 +8,7 @@ namespace gp::coordinator {
 
 Plan MakePlan(const Cluster& cluster, const Policy& policy, const Now& now) {
   Plan plan;
-  for (const auto& [sequence, id] : cluster.live) {
+  for (const auto& [sequence, id] : cluster.busy) {
     const auto run = cluster.FindRun(id);
     PlanProgress(cluster, *run, policy, now, plan);
     PlanRetention(*run, plan);

@@ -36,8 +36,7 @@ class QueuePlanner {
   void Consider(const Run& run) {
     if (IsPausing(run, now_)) return Reserve(run);
     if (ahead_ != nullptr) {
-      return Wait(run, fmt::format("queue: behind run {} ({}), which {}", ahead_->id,
-                                   ahead_->submission->name, blocked_by_));
+      return Wait(run, behind_);
     }
     const std::string why_not = WhyNotPlaced(run, free_);
     if (auto placement = Place(run, free_)) return Start(run, std::move(*placement));
@@ -56,7 +55,8 @@ class QueuePlanner {
     if (!IsTooLarge(run, free_)) {
       ahead_ = &run;
       const int workers = run.submission->workers;
-      blocked_by_ = fmt::format("needs {} slot{}", workers, workers == 1 ? "" : "s");
+      behind_ = fmt::format("queue: behind run {} ({}), which needs {} slot{}", run.id,
+                            run.submission->name, workers, workers == 1 ? "" : "s");
     }
   }
 
@@ -112,7 +112,7 @@ class QueuePlanner {
   FreeSlots free_;
   Plan& plan_;
   const Run* ahead_ = nullptr;
-  std::string blocked_by_;
+  std::string behind_;  // the reason of everybody behind it
 };
 
 }  // namespace

@@ -273,6 +273,12 @@ class Applier {
 
   void Keep(Run run) {
     const RunId id = run.id;
+    const bool queued = run.state == RunState::kSubmitted || run.state == RunState::kQueued;
+    if (IsTerminal(run.state)) {
+      cluster_.busy.erase(run.submitted_sequence);
+    } else if (!queued) {
+      cluster_.busy.emplace(run.submitted_sequence, id);
+    }
     cluster_.runs.Set(id, std::make_shared<const Run>(std::move(run)));
   }
 

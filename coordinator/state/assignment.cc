@@ -35,7 +35,7 @@ std::vector<Assignment> AssignmentsOf(const Cluster& cluster, const NodeId& id) 
   std::vector<Assignment> assignments;
   const auto node = cluster.FindNode(id);
   if (node == nullptr) return assignments;
-  for (const auto& [sequence, run_id] : cluster.live) {
+  for (const auto& [sequence, run_id] : cluster.busy) {
     const auto run = cluster.FindRun(run_id);
     if (!run->holds_slots) continue;
     for (const Placement& placement : run->placement) {

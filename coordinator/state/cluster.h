@@ -29,6 +29,8 @@ struct Cluster {
   ShardedMap<RunId, std::shared_ptr<const Run>> runs;
   ShardedMap<std::string, AnsweredRequest> requests;
   std::map<uint64_t, RunId> live;  // runs that are not terminal, by submitted_sequence
+  std::map<uint64_t, RunId>
+      busy;  // the live ones that left the queue at least once; few when the queue is long
   std::map<NodeId, std::shared_ptr<const Node>> nodes;
   uint64_t last_sequence = 0;  // of the newest durable event
   uint64_t version = 0;        // grows with every event applied by this process

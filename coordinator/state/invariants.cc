@@ -67,7 +67,7 @@ Status CheckRun(const Cluster& before, const Cluster& after, const RunId& id) {
 
 Status CheckSlots(const Cluster& cluster) {
   std::map<std::pair<NodeId, SlotId>, RunId> holders;
-  for (const auto& [sequence, id] : cluster.live) {
+  for (const auto& [sequence, id] : cluster.busy) {
     const auto run = cluster.FindRun(id);
     if (run == nullptr || !run->holds_slots) continue;
     for (const Placement& placement : run->placement) {
