@@ -21,7 +21,10 @@ RunFeed::RunFeed(const v1::Run& run, Session& session)
 StatusOr<std::unique_ptr<RunFeed>> RunFeed::Open(const v1::Run& run, const FeedOptions& options,
                                                  Session& session) {
   std::unique_ptr<RunFeed> feed(new RunFeed(run, session));
-  ASSIGN_OR_RETURN(feed->client_, session.NewClient(feed->stop_));
+  ASSIGN_OR_RETURN(feed->client_,
+                   session.NewClient(feed->stop_, [model = feed.get()](const std::string& notice) {
+                     model->SetNotice(notice);
+                   }));
   const double budget = options.time_budget_seconds;
   {
     MutexLock lock(feed->mutex_);
@@ -29,6 +32,11 @@ StatusOr<std::unique_ptr<RunFeed>> RunFeed::Open(const v1::Run& run, const FeedO
   }
   feed->Start(options);
   return feed;
+}
+
+void RunFeed::SetNotice(const std::string& notice) {
+  MutexLock lock(mutex_);
+  model_.SetNotice(notice);
 }
 
 RunFeed::~RunFeed() { stop_.Request(); }

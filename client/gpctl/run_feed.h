@@ -40,6 +40,7 @@ class RunFeed {
  private:
   RunFeed(const v1::Run& run, Session& session);
   void Start(const FeedOptions& options);
+  void SetNotice(const std::string& notice);
   void Follow(Status (RunFeed::*stream)());
 
   Status FollowRun();

@@ -66,19 +66,21 @@ StatusOr<std::string> Session::ServerAddress() const {
 }
 
 StatusOr<std::unique_ptr<client::RunClient>> Session::NewClient(
-    client::Interruption& interruption) const {
+    client::Interruption& interruption, std::function<void(const std::string&)> on_waiting) const {
   ASSIGN_OR_RETURN(const std::string address, ServerAddress());
   ASSIGN_OR_RETURN(const auto timeout, ParseDuration(options_.timeout));
   client::RunClientOptions options;
   options.address = address;
   options.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
-  options.on_waiting = [this](const std::string& message) { console_.err << message << std::endl; };
+  options.on_waiting = std::move(on_waiting);
   return std::make_unique<client::RunClient>(std::move(options), interruption);
 }
 
 StatusOr<client::RunClient*> Session::Client() {
   if (client_ == nullptr) {
-    ASSIGN_OR_RETURN(client_, NewClient(console_.interruption));
+    ASSIGN_OR_RETURN(client_, NewClient(console_.interruption, [this](const std::string& message) {
+                       console_.err << message << std::endl;
+                     }));
   }
   return client_.get();
 }

@@ -2,6 +2,7 @@
 // Owned by RunGpctl; used by its thread alone.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,8 +45,11 @@ class Session {
 
   // The coordinator; connected at the first call.
   StatusOr<client::RunClient*> Client();
-  // Another client of the same coordinator, for a thread that is stopped apart from the rest.
-  StatusOr<std::unique_ptr<client::RunClient>> NewClient(client::Interruption& interruption) const;
+  // Another client of the same coordinator, for threads that are stopped apart from the rest;
+  // `on_waiting` is called from them when the coordinator cannot be reached.
+  StatusOr<std::unique_ptr<client::RunClient>> NewClient(
+      client::Interruption& interruption,
+      std::function<void(const std::string&)> on_waiting = nullptr) const;
 
   // The run that a name, id, unique prefix or "@last" means. NotFound proposes the nearest name or
   // says that the prefix is ambiguous: either way exit code 3.

@@ -62,7 +62,10 @@ StatusOr<ExitCode> Wait(const WaitOptions& options, Session& session) {
   }
   ASSIGN_OR_RETURN(v1::Run run, session.FindRun(options.run));
   client::Interruption stop;
-  ASSIGN_OR_RETURN(const auto client, session.NewClient(stop));
+  ASSIGN_OR_RETURN(const auto client,
+                   session.NewClient(stop, [&session](const std::string& message) {
+                     session.console().err << message << std::endl;
+                   }));
   Status status;
   {
     const Deadline deadline(longest, session.console().interruption, stop);

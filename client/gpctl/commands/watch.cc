@@ -38,6 +38,10 @@ class LinePrinter {
       out_ << StepLine(model.points().back(), run.progress().target_steps()) << "\n";
       step_ = model.points().back().step();
     }
+    if (model.notice() != notice_) {
+      notice_ = model.notice();
+      if (!notice_.empty()) out_ << notice_ << "\n";
+    }
     out_.flush();
   }
 
@@ -45,6 +49,7 @@ class LinePrinter {
   std::ostream& out_;
   v1::RunState state_ = v1::RUN_STATE_UNSPECIFIED;
   int64_t step_ = -1;
+  std::string notice_;
 };
 
 // Calls `show` after each interval and once more at the end.

@@ -49,7 +49,13 @@ std::optional<Sample> ParseSampleLine(const std::string& line) {
   return sample;
 }
 
+void RunModel::Apply(const v1::Run& run) {
+  run_ = run;
+  notice_.clear();
+}
+
 void RunModel::Apply(const v1::MetricPoint& point) {
+  notice_.clear();
   while (!points_.empty() && points_.back().step() >= point.step()) points_.pop_back();
   PushBounded(points_, point, kPointsMax);
   if (validation_ && validation_->step() > point.step()) validation_.reset();

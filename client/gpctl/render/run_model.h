@@ -23,7 +23,7 @@ std::optional<Sample> ParseSampleLine(const std::string& line);
 
 class RunModel {
  public:
-  void Apply(const v1::Run& run) { run_ = run; }
+  void Apply(const v1::Run& run);
   // A step that is done again after a restart replaces what followed it.
   void Apply(const v1::MetricPoint& point);
   void Apply(const v1::RunEvent& event);
@@ -32,6 +32,10 @@ class RunModel {
   // Of a run that trains for a time instead of a number of steps; 0: none.
   void SetTimeBudget(double seconds) { time_budget_seconds_ = seconds; }
   double time_budget_seconds() const { return time_budget_seconds_; }
+
+  // Why no news comes; the next news clears it.
+  void SetNotice(const std::string& notice) { notice_ = notice; }
+  const std::string& notice() const { return notice_; }
 
   const v1::Run& run() const { return run_; }
   const std::deque<v1::MetricPoint>& points() const { return points_; }  // oldest first
@@ -43,6 +47,7 @@ class RunModel {
  private:
   v1::Run run_;
   double time_budget_seconds_ = 0;
+  std::string notice_;
   std::deque<v1::MetricPoint> points_;
   std::deque<v1::RunEvent> events_;
   std::deque<Sample> samples_;

@@ -152,6 +152,7 @@ std::string RunScreen(const RunModel& model, double now, const TextStyle& style)
   }
   lines.push_back(CheckpointLine(run));
   for (const v1::RunEvent& event : model.events()) lines.push_back(EventLine(event, style.utf8));
+  if (!model.notice().empty()) lines.push_back("! " + OneSafeLine(model.notice(), style.utf8));
   if (!client::IsTerminal(run.state())) lines.push_back("Ctrl-C leaves the run going.");
   std::string out;
   for (const std::string& line : lines) {
@@ -164,6 +165,9 @@ std::string ProgressLine(const RunModel& model, double now, const TextStyle& sty
   const int width = style.width > 0 ? style.width : kUsualWidth;
   const v1::Run& run = model.run();
   const v1::Progress& progress = run.progress();
+  if (!model.notice().empty()) {
+    return CutToWidth("! " + OneSafeLine(model.notice(), style.utf8), width, style.utf8);
+  }
   std::string text = fmt::format("  step {}", WithThousands(progress.step()));
   if (progress.target_steps() > 0) text += "/" + WithThousands(progress.target_steps());
   if (progress.step() > 0) {

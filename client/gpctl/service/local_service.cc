@@ -62,7 +62,7 @@ StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
     const auto record = directory.Load();
     if (record.ok() && record->supervisor.pid == supervisor.pid && record->ready) return record;
     ReapChildren();
-    if (!IsAlive(supervisor)) return Unavailable("{}", LastWords(log, log_size));
+    if (!IsAlive(supervisor)) return Internal("{}", LastWords(log, log_size));
     if (interruption.WaitFor(kPoll)) {
       RETURN_IF_ERROR(StopProcess(supervisor, options.start_timeout));
       return Cancelled("interrupted; nothing was left running");

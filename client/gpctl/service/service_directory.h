@@ -1,5 +1,6 @@
 // ServiceDirectory: the state directory of 'gpctl up': its paths and the record of what runs there.
-// A value over files; one supervisor at a time writes, held apart by the lock.
+// Described in docs/formats/local-service.md. A value over files; one supervisor at a time writes,
+// held apart by the lock.
 #pragma once
 
 #include <optional>

@@ -133,8 +133,8 @@ Status Supervisor::StartDaemon(Daemon& daemon) {
 }
 
 Status Supervisor::DiedAtStart(const Daemon& daemon) const {
-  return Unavailable("gp-{} ended at its start:\n{}\nIts log: {}", daemon.name,
-                     LastWords(directory_.Log(daemon.name)), directory_.Log(daemon.name));
+  return Internal("gp-{} ended at its start:\n{}\nIts log: {}", daemon.name,
+                  LastWords(directory_.Log(daemon.name)), directory_.Log(daemon.name));
 }
 
 // A daemon writes its address file when it serves (the agent: when it has registered).

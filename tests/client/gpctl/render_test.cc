@@ -115,6 +115,14 @@ TEST(RunModel, AStepThatIsDoneAgainReplacesWhatFollowedIt) {
   EXPECT_EQ(model.points().back().step(), 6);
 }
 
+TEST(RunModel, ANoticeStaysUntilThereIsNews) {
+  RunModel model = RunningModel();
+  model.SetNotice("the coordinator cannot be reached");
+  EXPECT_NE(RunScreen(model, kNow, {80, true}).find("! the coordinator"), std::string::npos);
+  model.Apply(Point(501));
+  EXPECT_EQ(RunScreen(model, kNow, {80, true}).find("! the coordinator"), std::string::npos);
+}
+
 TEST(RunModel, FindsSamplesInLogLines) {
   const auto sample = ParseSampleLine(
       "2026-11-21T09:41:12.123Z info gp-trainer sample step=500 text=\"The \\\"end\\\"\\nof \\\\ "

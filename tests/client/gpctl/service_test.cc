@@ -156,7 +156,7 @@ TEST_F(ServiceTest, ADaemonThatEndsAtItsStartIsQuotedAndNothingIsLeft) {
   WriteDaemon("gp-coordinator");
   WriteScript(gpctl_.home() + "/gp-worker", "echo 'slots: /dev/cpuset is on fire' >&2\nexit 1\n");
   const testing::Outcome outcome = gpctl_.Run({"up", "--state-dir", directory_.root()});
-  EXPECT_EQ(outcome.code, 6);
+  EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("/dev/cpuset is on fire"));
   EXPECT_FALSE(IsAlive(directory_.Load()->coordinator));
 }
