@@ -3,6 +3,7 @@
     install_test.py BUILD-TREE
 """
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -12,8 +13,9 @@ ENGINE_PROGRAMS = ("gp-trainer", "gp-sampler")
 
 
 def output_of(*command):
+    # A home of its own: a context of the user's would make gpctl ask that server for its version.
     done = subprocess.run([str(word) for word in command], check=False, capture_output=True,
-                          text=True, cwd="/")
+                          text=True, cwd="/", env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"})
     return done.stdout + done.stderr if done.returncode == 0 else sys.exit(
         f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
 
