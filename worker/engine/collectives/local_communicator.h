@@ -1,6 +1,6 @@
-// The Communicator of ranks that are threads of one process; for tests. The group is shared by its
-// members and dies with the last of them. Destroying a member that others still need counts as its
-// death.
+// The Communicator of ranks that are threads of one process: for tests, and with one member for a
+// training that has no peers. The group is shared by its members and dies with the last of them.
+// Destroying a member that others still need counts as its death.
 #pragma once
 
 #include <memory>
