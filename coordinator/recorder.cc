@@ -34,10 +34,10 @@ Recorder::Recorder(std::string directory, RunLogLimits limits, RecordObserver& o
 Recorder::~Recorder() { Stop(); }
 
 bool Recorder::Post(TelemetryBatch batch) {
+  MutexLock lock(post_mutex_);
+  if (!mailbox_.TryPost(batch)) return false;
   ++posted_;
-  if (mailbox_.TryPost(batch)) return true;
-  --posted_;
-  return false;
+  return true;
 }
 
 void Recorder::Stop() {

@@ -62,6 +62,7 @@ class Recorder {
   const RunLogLimits limits_;
   RecordObserver& observer_;
   Mailbox<TelemetryBatch> mailbox_;
+  Mutex post_mutex_;  // a batch is in the mailbox and counted, or neither
   std::atomic<uint64_t> posted_{0};
   std::atomic<uint64_t> recorded_{0};
   std::map<RunId, RunLog> open_;  // of the Recorder's thread

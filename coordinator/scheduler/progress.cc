@@ -39,7 +39,9 @@ class ProgressPlanner {
   }
 
   void AdvanceFinishing() {
-    if (AllGone() || cluster_.now - run_.state_since > policy_.finish_timeout) {
+    // After a restart of the coordinator nobody remembers when the end began: it gets a full term.
+    const Instant since = std::max(run_.state_since, cluster_.leases_from);
+    if (AllGone() || cluster_.now - since > policy_.finish_timeout) {
       End(RunState::kSucceeded, fmt::format("trained to step {}", run_.checkpoints.back().step));
     }
   }

@@ -91,10 +91,15 @@ std::chrono::microseconds RetryDelay(const Run& run) {
                   std::max(run.submission->retry_backoff, run.submission->retry_backoff_max));
 }
 
+// Starting again gives the same error until a person has mended something.
+bool IsHopeless(ExitCause cause) {
+  return cause == ExitCause::kConfig || cause == ExitCause::kSpawnFailed;
+}
+
 Action Report(const Run& run, const Fault& fault, const Now& now) {
   RankFailed failed{.epoch = run.epoch, .rank = fault.rank, .cause = fault.cause};
   const int attempt = run.failures_since_seal + 1;
-  failed.retry = fault.cause != ExitCause::kConfig && attempt <= run.submission->retries_max;
+  failed.retry = !IsHopeless(fault.cause) && attempt <= run.submission->retries_max;
   const std::string what = fmt::format("rank {}: {}", fault.rank, fault.message);
   if (failed.retry) {
     const auto delay = RetryDelay(run);
@@ -102,7 +107,7 @@ Action Report(const Run& run, const Fault& fault, const Now& now) {
     failed.message =
         fmt::format("{}; retry {} of {} in {:.1f} s", what, attempt, run.submission->retries_max,
                     std::chrono::duration<double>(delay).count());
-  } else if (fault.cause == ExitCause::kConfig) {
+  } else if (IsHopeless(fault.cause)) {
     failed.message = what + "; retrying cannot help";
   } else {
     failed.message =

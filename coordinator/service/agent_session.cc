@@ -80,6 +80,7 @@ void AgentSession::Take(const v1::AgentMessage& message) {
 
 void AgentSession::TakeHello(const v1::AgentHello& hello) {
   MutexLock lock(mutex_);
+  if (ending_) return;
   if (greeted_) return End(InvalidArgument("a stream begins with one hello"));
   greeted_ = true;
   const Status welcome = CheckHello(hello, context_.options);
@@ -109,6 +110,7 @@ void AgentSession::TakeHello(const v1::AgentHello& hello) {
 
 void AgentSession::TakeReport(const v1::AgentReport& report) {
   MutexLock lock(mutex_);
+  if (ending_) return;
   if (node_.empty()) return End(FailedPrecondition("a stream begins with a hello"));
   // A report that does not fit into the mailbox is repeated by the next one.
   context_.reconciler.Post(
@@ -118,6 +120,9 @@ void AgentSession::TakeReport(const v1::AgentReport& report) {
 
 void AgentSession::TakeTelemetry(const v1::Telemetry& telemetry) {
   MutexLock lock(mutex_);
+  // Once a batch was refused no later one may be recorded: the refused one would then look like a
+  // repetition when it is sent again.
+  if (ending_) return;
   if (node_.empty()) return End(FailedPrecondition("a stream begins with a hello"));
   const auto cluster = context_.reconciler.snapshot();
   TelemetryBatch batch = ToBatch(telemetry, incarnation_, *cluster);

@@ -69,6 +69,7 @@ v1::Run RunService::Show(const RunId& id) const {
 grpc::ServerUnaryReactor* RunService::Submit(grpc::CallbackServerContext* call,
                                              const v1::SubmitRequest* request,
                                              v1::SubmitResponse* response) {
+  if (AnswerRepeated(*request, *response)) return Finish(call, OkStatus());
   const StatusOr<PreparedSubmit> prepared = PrepareSubmit(*request, resolver_, storage_);
   if (!prepared.ok()) return Finish(call, prepared.status());
   for (const std::string& warning : prepared->warnings) response->add_warnings(warning);
@@ -85,6 +86,17 @@ grpc::ServerUnaryReactor* RunService::Submit(grpc::CallbackServerContext* call,
                                 reactor->Finish(rpc::ToGrpc(admission.status()));
                               });
   return reactor;
+}
+
+// A repeated request gets its run, whatever became of its file or the storage since.
+bool RunService::AnswerRepeated(const v1::SubmitRequest& request,
+                                v1::SubmitResponse& response) const {
+  const auto cluster = context_.reconciler.snapshot();
+  const AnsweredRequest* answered = cluster->requests.Find(request.request_id());
+  if (answered == nullptr || answered->body_digest != BodyDigest(request)) return false;
+  *response.mutable_run() = Show(answered->run);
+  response.set_replayed(true);
+  return true;
 }
 
 // What would happen now, tried on a copy.

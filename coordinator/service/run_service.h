@@ -62,6 +62,7 @@ class RunService final : public v1::RunService::CallbackService {
  private:
   StatusOr<std::shared_ptr<const Run>> Find(const std::string& reference) const;
   v1::Run Show(const RunId& run) const;
+  bool AnswerRepeated(const v1::SubmitRequest& request, v1::SubmitResponse& response) const;
   Status PlanOnly(const Event& event, v1::SubmitResponse& response) const;
 
   StreamContext context_;

@@ -1,27 +1,13 @@
 #include "coordinator/service/submission.h"
 
-#include <openssl/evp.h>
-
-#include <array>
-
-#include "base/check.h"
 #include "base/random_id.h"
+#include "formats/sha256.h"
 
 namespace gp::coordinator {
 namespace {
 
 constexpr size_t kRequestIdBytesMax = 128;
 constexpr size_t kSourceBytesMax = 1 << 20;
-
-std::string Sha256(const std::string& bytes) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  GP_CHECK(EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) ==
-           1);
-  std::string hex;
-  for (unsigned i = 0; i < size; ++i) hex += fmt::format("{:02x}", digest[i]);
-  return hex;
-}
 
 Status CheckRequest(const v1::SubmitRequest& request) {
   if (request.request_id().empty() || request.request_id().size() > kRequestIdBytesMax) {
@@ -44,7 +30,7 @@ std::string BodyDigest(const v1::SubmitRequest& request) {
   // The file's path only colours messages.
   body.clear_source_name();
   // No maps inside, so the bytes are the same for equal messages.
-  return Sha256(body.SerializeAsString());
+  return formats::Sha256Hex(body.SerializeAsString());
 }
 
 StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request,

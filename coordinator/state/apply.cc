@@ -140,6 +140,8 @@ class Applier {
 
   Status operator()(const NodeConnected& connected) {
     Node node = NodeOrNew(connected.node);
+    // An older stream's hello that was overtaken by the newer one's.
+    if (connected.session < node.session) return OkStatus();
     if (node.incarnation != connected.incarnation) node.applied_revision = 0;
     node.name = connected.name;
     node.incarnation = connected.incarnation;

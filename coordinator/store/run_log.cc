@@ -64,13 +64,14 @@ bool RunLog::IsNew(const Point& point) const {
 }
 
 Status RunLog::AppendPoints(const std::vector<Point>& points) {
-  if (points_.size_bytes() >= limits_.points_bytes_max) return OkStatus();
+  // Beyond the cap the points are shown but no longer kept.
+  const bool capped = points_.size_bytes() >= limits_.points_bytes_max;
   const Progress before = progress_;
   std::vector<std::string> payloads;
   for (const Point& point : points) {
     if (!IsNew(point)) continue;
     progress_.Add(point);
-    payloads.push_back(EncodePoint(point));
+    if (!capped) payloads.push_back(EncodePoint(point));
   }
   if (payloads.empty()) return OkStatus();
   const Status status = points_.Append(payloads);

@@ -314,6 +314,16 @@ TEST_F(Coordinator, EveryAcknowledgedSubmitSurvivesAKill) {
   EXPECT_EQ(Submit(*stub_, other, replayed).code(), StatusCode::kAlreadyExists);
 }
 
+TEST_F(Coordinator, ARepeatedRequestGetsItsRunEvenWhenTheStorageIsGone) {
+  const v1::Run run = SubmitSmoke(*stub_, "r1");
+  const std::string moved = process_.storage_root() + ".moved";
+  ASSERT_EQ(rename(process_.storage_root().c_str(), moved.c_str()), 0);
+  v1::SubmitResponse replayed;
+  EXPECT_TRUE(Submit(*stub_, MakeRequest("r1"), replayed).ok());
+  EXPECT_EQ(replayed.run().run_id(), run.run_id());
+  ASSERT_EQ(rename(moved.c_str(), process_.storage_root().c_str()), 0);
+}
+
 TEST_F(Coordinator, LogsAreFollowedToTheEndOfTheRun) {
   ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
   agent.Connect();

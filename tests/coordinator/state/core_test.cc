@@ -63,6 +63,17 @@ TEST(Apply, AStaleEpochChangesNothing) {
   EXPECT_TRUE(cluster.FindRun(RunId("r"))->checkpoints.empty());
 }
 
+TEST(Apply, AnOlderStreamOfANodeNeverReplacesANewerOne) {
+  const auto hello = [](uint64_t session) {
+    NodeConnected connected;
+    connected.node = NodeId("n");
+    connected.session = session;
+    return Event{RunId(), At(1), "node", "", connected};
+  };
+  const Cluster cluster = ClusterOf({hello(2), hello(1)});
+  EXPECT_EQ(cluster.FindNode(NodeId("n"))->session, 2u);
+}
+
 TEST(ResolveRun, ByIdNamePrefixAndLast) {
   const Cluster cluster = ThreeRuns();
   EXPECT_EQ((*ResolveRun(cluster, "abc1"))->id, RunId("abc1"));
