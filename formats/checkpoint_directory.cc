@@ -66,7 +66,11 @@ StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& par
   std::tuple<int64_t, uint64_t> newest_at;
   for (const std::string& name : *names) {
     const auto manifest = ReadManifest(JoinPath(parent, name));
-    if (!manifest.ok()) continue;
+    if (manifest.status().code() == StatusCode::kNotFound) continue;
+    if (!manifest.ok()) {
+      return WithContext(manifest.status(),
+                         "a checkpoint is damaged; remove its directory to go on without it");
+    }
     const std::tuple at(manifest->step, manifest->epoch);
     if (newest && at < newest_at) continue;
     newest = JoinPath(parent, name);

@@ -25,8 +25,9 @@ StatusOr<CheckpointManifest> VerifyCheckpoint(const std::string& directory,
                                               const std::string& expected_digest = "");
 
 // The directory, below `parent`, of the complete checkpoint with the highest step (then epoch);
-// nothing when there is none or `parent` does not exist. Directories without a readable manifest
-// are passed over.
+// nothing when there is none or `parent` does not exist. Directories without a manifest were never
+// complete and are passed over; one whose manifest cannot be read is an error that names it,
+// because going on without it would silently lose steps.
 StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& parent);
 
 }  // namespace gp::formats

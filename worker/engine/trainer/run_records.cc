@@ -41,14 +41,13 @@ std::string EventsUpTo(std::string_view bytes, int64_t last) {
   return std::string(bytes.substr(0, kept));
 }
 
-// Rewrites the file with what `keep` leaves of it. A file that does not exist stays so.
+// Replaces the file by what `keep` leaves of it, always: a predecessor that still runs somewhere
+// keeps writing to the old one. A file that does not exist stays so.
 Status Shorten(const std::string& path,
                const std::function<std::string(std::string_view text)>& keep) {
   if (!FileExists(path)) return OkStatus();
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  const std::string kept = keep(text);
-  if (kept.size() == text.size()) return OkStatus();
-  return WriteFileAtomically(path, kept);
+  return WriteFileAtomically(path, keep(text));
 }
 
 Status DropLaterSteps(const std::string& directory, int64_t step) {

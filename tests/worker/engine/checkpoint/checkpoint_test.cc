@@ -350,5 +350,14 @@ TEST_F(CheckpointTest, TheNewestCompleteCheckpointIsFound) {
   EXPECT_EQ(*formats::FindNewestCheckpoint(Parent()), newest);
 }
 
+TEST_F(CheckpointTest, ADamagedManifestIsNoReasonToGoBackSilently) {
+  Save(9);
+  const std::string newest = Save(10).directory;
+  ASSERT_TRUE(WriteFileAtomically(JoinPath(newest, "manifest.json"), "{").ok());
+  const auto found = formats::FindNewestCheckpoint(Parent());
+  ASSERT_FALSE(found.ok());
+  EXPECT_THAT(Message(found.status()), HasSubstr(newest));
+}
+
 }  // namespace
 }  // namespace gp::engine
