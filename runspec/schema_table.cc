@@ -201,7 +201,7 @@ std::vector<Field> BatchFields() {
               "Gradient accumulation follows from it.",
        .unit = "tokens",
        .min = 0,
-       .max = 1e12,
+       .max = 1e9,
        .also = {"total_batch_size", "tokens_per_step"}},
   };
 }
@@ -290,7 +290,7 @@ std::vector<Field> BudgetFields() {
               "run.",
        .unit = "steps",
        .min = 0,
-       .max = 1e12,
+       .max = 1e9,
        .also = {"max_iters", "max_steps", "iterations", "num_steps"}},
       {.path = "budget.tokens",
        .slot = GP_SLOT(budget.tokens),

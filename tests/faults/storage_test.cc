@@ -1,5 +1,5 @@
 // Storage that fails: full, read-only, or damaged. Each is told in words, loses nothing that was
-// sealed, and ends when the storage is good again. Row 25 of the fault list.
+// sealed, and ends when the storage is good again.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>

@@ -170,13 +170,14 @@ TEST_F(Death, TwoHundredAcknowledgedSubmitsSurviveTheCoordinator) {
   }
 }
 
-TEST_F(Death, AMissingTrainerProgramIsNamed) {
+TEST_F(Death, AMissingTrainerProgramFailsTheRunAndIsNamed) {
   Cluster cluster({.trainer = "/nonexistent/gp-trainer"});
   ASSERT_TRUE(WriteFileAtomically(cluster.directory() + "/text.txt", "some text\n").ok());
   cluster.StartCoordinator();
   cluster.StartWorker("node-a");
   const std::string id = cluster.Submit(FakeRun(1, 10));
-  const v1::Run run = cluster.WaitFor(id, [](const v1::Run& now) { return now.failures() >= 1; });
+  const v1::Run run = cluster.WaitForEnd(id);
+  EXPECT_EQ(run.state(), v1::RUN_STATE_FAILED);
   EXPECT_NE(run.reason().find("/nonexistent/gp-trainer"), std::string::npos) << run.reason();
 }
 

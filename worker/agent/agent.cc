@@ -231,7 +231,9 @@ void Agent::StartTrainer(const v1::Assignment& assignment) {
                                        "trainer " + Describe(rank.key));
   changed_ = true;
   if (!process.ok()) {
-    RecordExit(rank, {v1::EXIT_CAUSE_SPAWN_FAILED, 0, Message(process.status())});
+    RecordExit(rank, {v1::EXIT_CAUSE_SPAWN_FAILED, 0,
+                      Message(process.status()) +
+                          "; put gp-trainer beside gp-worker or name it with gp-worker --trainer"});
     return;
   }
   rank.pid = (*process)->pid();

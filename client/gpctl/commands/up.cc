@@ -1,6 +1,9 @@
 // gpctl up, down.
 #include "client/gpctl/commands/up.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <memory>
 
 #include "client/gpctl/commands/commands.h"
@@ -80,6 +83,12 @@ StatusOr<ExitCode> RunInForeground(const ServiceDirectory& directory,
   return ExitCode::kOk;
 }
 
+Status CheckTrainer(const std::string& path) {
+  if (path.empty() || access(path.c_str(), X_OK) == 0) return OkStatus();
+  return WithContext(ErrnoStatus(errno, "run", path),
+                     "--trainer must name an executable gp-trainer");
+}
+
 StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
   const ServiceDirectory directory(session.StateDirectory());
   RETURN_IF_ERROR(directory.Create());
@@ -98,6 +107,7 @@ StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
       .trainer = options.trainer.empty()
                      ? ""
                      : AbsolutePath(options.trainer, session.console().working_directory)};
+  RETURN_IF_ERROR(CheckTrainer(supervisor.trainer));
   if (!options.detach) return RunInForeground(directory, supervisor, session);
   ASSIGN_OR_RETURN(const auto record,
                    StartInBackground(directory, supervisor, session.console().interruption));
@@ -153,7 +163,7 @@ StatusOr<ExitCode> Down(const DownOptions& options, Session& session) {
     session.console().out << Pretty(document);
   } else {
     session.console().out << fmt::format(
-        "Nothing runs in {}{}.\n", directory.root(),
+        "Nothing runs in {} any more{}.\n", directory.root(),
         options.purge ? "; it was deleted" : ". Runs and checkpoints are kept");
   }
   return ExitCode::kOk;

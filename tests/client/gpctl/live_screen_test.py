@@ -4,6 +4,7 @@ Usage: live_screen_test.py FAKE_TRAINER. Starts a service of its own in a tempor
 """
 import io
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -61,7 +62,17 @@ def check_pipes():
     assert b"step " in plain.stdout and b"\x1b" not in plain.stdout, plain.stdout
 
 
+def require_terminal():
+    try:
+        for descriptor in pty.openpty():
+            os.close(descriptor)
+    except OSError as error:
+        print(f"no pseudo-terminal can be opened here: {error}")
+        sys.exit(77)
+
+
 def main():
+    require_terminal()
     home = tempfile.mkdtemp(prefix="gpctl-live-")
     os.environ.update(HOME=home)
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "GPCTL_SERVER", "GPCTL_STATE_DIR", "NO_COLOR"):
