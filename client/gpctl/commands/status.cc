@@ -20,27 +20,38 @@ struct ListOptions {
   std::string state;
 };
 
-StatusOr<std::vector<v1::Run>> ListRuns(client::RunClient& client, const ListOptions& options) {
+struct ListedRuns {
+  std::vector<v1::Run> runs;  // newest first
+  bool truncated = false;     // there are more than the limit
+};
+
+StatusOr<ListedRuns> ListRuns(client::RunClient& client, const ListOptions& options) {
   const v1::RunState wanted = StateNamed(options.state);
   v1::ListRequest request;
   request.set_include_finished(options.all || client::IsTerminal(wanted));
   request.set_limit(kPageSize);
-  std::vector<v1::Run> runs;
+  ListedRuns listed;
+  const auto limit = static_cast<size_t>(options.limit);
   do {
     ASSIGN_OR_RETURN(const v1::ListResponse page, client.List(request));
     for (const v1::Run& run : page.runs()) {
       if (!options.state.empty() && run.state() != wanted) continue;
-      if (runs.size() < static_cast<size_t>(options.limit)) runs.push_back(run);
+      if (listed.runs.size() == limit) {
+        listed.truncated = true;
+        return listed;
+      }
+      listed.runs.push_back(run);
     }
     request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty() && runs.size() < static_cast<size_t>(options.limit));
-  return runs;
+  } while (!request.page_token().empty());
+  return listed;
 }
 
-std::string ListJson(const std::vector<v1::Run>& runs) {
+std::string ListJson(const ListedRuns& listed) {
   Json document = Document("RunList");
+  document["truncated"] = listed.truncated;
   document["items"] = Json::array();
-  for (const v1::Run& run : runs) document["items"].push_back(RunFields(run));
+  for (const v1::Run& run : listed.runs) document["items"].push_back(RunFields(run));
   return Pretty(document);
 }
 
@@ -63,8 +74,13 @@ StatusOr<ExitCode> List(const ListOptions& options, Session& session) {
                            options.state);
   }
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
-  ASSIGN_OR_RETURN(const auto runs, ListRuns(*client, options));
-  session.console().out << (session.json() ? ListJson(runs) : ListText(runs, options, session));
+  ASSIGN_OR_RETURN(const auto listed, ListRuns(*client, options));
+  session.console().out << (session.json() ? ListJson(listed)
+                                           : ListText(listed.runs, options, session));
+  if (listed.truncated) {
+    session.console().err << fmt::format("Only the newest {} are shown; --limit shows more.\n",
+                                         options.limit);
+  }
   return ExitCode::kOk;
 }
 

@@ -50,6 +50,14 @@ TEST_F(CommandTest, ListAsJsonIsOneDocument) {
   EXPECT_EQ(document["items"][0]["progress"]["step"], 500);
 }
 
+TEST_F(CommandTest, ListSaysWhenThereAreMoreRunsThanItShows) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  service_.AddRun(MakeRun("b", "aaaaaaaa02", v1::RUN_STATE_RUNNING));
+  EXPECT_EQ(json::parse(Run({"-o", "json", "list"}).out)["truncated"], false);
+  EXPECT_EQ(json::parse(Run({"-o", "json", "list", "-n", "1"}).out)["truncated"], true);
+  EXPECT_THAT(Run({"list", "-n", "1"}).err, HasSubstr("newest 1"));
+}
+
 TEST_F(CommandTest, StatusTellsWhyARunFailed) {
   auto run = MakeRun("lr-sweep", "aaaaaaaa01", v1::RUN_STATE_FAILED);
   run.set_reason("data: /x/y.txt does not exist; set data.text");
