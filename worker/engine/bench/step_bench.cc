@@ -51,7 +51,7 @@ StepTimes StepBench::Step() {
   auto start = std::chrono::steady_clock::now();
   loss_ = model_->Forward(batch, Dropout{}) / static_cast<double>(tokens());
   times.forward_ms = Lap(start);
-  model_->Backward(1.0f / static_cast<float>(tokens()), gradients_, false);
+  model_->Backward(1.0f / static_cast<float>(tokens()), gradients_, false, {});
   times.backward_ms = Lap(start);
   const double norm = GlobalNorm(model_->backend(), gradients_);
   optimizer_.Update(*model_, gradients_, kLearningRate, ClipCoefficient(norm, kClip));

@@ -15,6 +15,11 @@ std::byte* AllocateArena(Backend& backend, const runspec::ArenaPlan& plan) {
   return static_cast<std::byte*>(backend.Allocate(bytes));
 }
 
+void Announce(const std::vector<GradientRange>& ranges, const GradientReady& ready) {
+  if (!ready) return;
+  for (const GradientRange& range : ranges) ready(range.first, range.last);
+}
+
 // Dropout sites: 0 the embedding, then three a layer.
 uint32_t SiteOf(int64_t layer, uint32_t which) { return static_cast<uint32_t>(3 * layer) + which; }
 constexpr uint32_t kProbabilities = 1;
@@ -26,6 +31,7 @@ constexpr uint32_t kMlpBranch = 3;
 Gpt2::Gpt2(const Gpt2Options& options, std::unique_ptr<Backend> backend)
     : shape_(options.shape),
       layout_(runspec::MakeParameterLayout(shape_)),
+      stages_(MakeGradientStages(layout_, shape_.layers)),
       plan_(runspec::MakeArenaPlan(shape_, options.arena)),
       sequences_max_(options.arena.micro_batch),
       length_max_(options.arena.sequence),
@@ -198,7 +204,8 @@ double Gpt2::ForwardHead() {
 
 // ---- backward ----
 
-void Gpt2::Backward(float gradient_scale, std::span<float> gradients, bool accumulate) {
+void Gpt2::Backward(float gradient_scale, std::span<float> gradients, bool accumulate,
+                    const GradientReady& ready) {
   if (std::ssize(gradients) != layout_.total_count) {
     throw std::invalid_argument("the gradients need " + std::to_string(layout_.total_count) +
                                 " elements, got " + std::to_string(gradients.size()));
@@ -207,11 +214,16 @@ void Gpt2::Backward(float gradient_scale, std::span<float> gradients, bool accum
   accumulate_ = accumulate;
   if (!accumulate) ClearGaps();
   BackwardHead(gradient_scale);
+  Announce(stages_.head, ready);
   for (int64_t layer = shape_.layers - 1; layer >= 0; --layer) {
+    const GradientStages::Block& stages = stages_.blocks[static_cast<size_t>(layer)];
     BackwardMlp(layer);
+    Announce(stages.mlp, ready);
     BackwardAttention(layer);
+    Announce(stages.attention, ready);
   }
   BackwardEmbedding();
+  Announce(stages_.embedding, ready);
 }
 
 void Gpt2::BackwardHead(float scale) {

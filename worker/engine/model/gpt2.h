@@ -14,6 +14,7 @@
 #include "runspec/arena_plan.h"
 #include "worker/engine/backend/backend.h"
 #include "worker/engine/model/gpt2_buffers.h"
+#include "worker/engine/model/gradient_stages.h"
 #include "worker/engine/model/language_model.h"
 
 namespace gp::engine {
@@ -38,7 +39,8 @@ class Gpt2 final : public LanguageModel {
   Backend& backend() override { return *backend_; }
 
   double Forward(const TokenBatch& batch, const Dropout& dropout) override;
-  void Backward(float gradient_scale, std::span<float> gradients, bool accumulate) override;
+  void Backward(float gradient_scale, std::span<float> gradients, bool accumulate,
+                const GradientReady& ready) override;
   double Loss(const TokenBatch& batch) override;
   void NextTokenLogits(const TokenBatch& batch, std::span<float> logits) override;
 
@@ -75,6 +77,7 @@ class Gpt2 final : public LanguageModel {
 
   const runspec::ModelShape shape_;
   const runspec::ParameterLayout layout_;
+  const GradientStages stages_;
   const runspec::ArenaPlan plan_;
   const int64_t sequences_max_;
   const int64_t length_max_;

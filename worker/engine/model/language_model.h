@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "runspec/model_shape.h"
@@ -19,6 +20,9 @@ struct TokenBatch {
   int64_t sequences = 0;             // B
   int64_t length = 0;                // T <= context
 };
+
+// Told by Backward that elements [first, last) of the gradient are final while it goes on.
+using GradientReady = std::function<void(int64_t first, int64_t last)>;
 
 class LanguageModel {
  public:
@@ -44,8 +48,10 @@ class LanguageModel {
 
   // Gradients of gradient_scale * (the sum that the last Forward returned), overwriting `gradients`
   // or adding to it. Same layout as the parameters; alignment gaps are zero. REQUIRES: a Forward
-  // with targets came right before.
-  virtual void Backward(float gradient_scale, std::span<float> gradients, bool accumulate) = 0;
+  // with targets came right before. `ready`, unless it is empty, hears of each element once, in an
+  // order that depends on the layout alone, and is called by this thread.
+  virtual void Backward(float gradient_scale, std::span<float> gradients, bool accumulate,
+                        const GradientReady& ready) = 0;
 
   // The sum of token losses without dropout; keeps nothing for Backward.
   virtual double Loss(const TokenBatch& batch) = 0;

@@ -168,9 +168,11 @@ class ReferenceGpt2 final : public LanguageModel {
     return loss_.item<double>();
   }
 
-  void Backward(float gradient_scale, std::span<float> gradients, bool accumulate) override {
+  void Backward(float gradient_scale, std::span<float> gradients, bool accumulate,
+                const GradientReady& ready) override {
     loss_.backward();
     network_.ReadGradients(gradient_scale, gradients.data(), accumulate);
+    if (ready) ready(0, layout_.total_count);
   }
 
   double Loss(const TokenBatch& batch) override {

@@ -88,7 +88,7 @@ void Trainer::AccumulateShard(int shard, PhaseTimer& timer, const std::stop_toke
                           .micro_batch = static_cast<uint32_t>(micro_batch)};
     loss += model_.Forward(batch, dropout);
     timer.Lap(&link::Phases::forward);
-    model_.Backward(scale, gradients, /*accumulate=*/micro_batch > 0);
+    model_.Backward(scale, gradients, /*accumulate=*/micro_batch > 0, /*ready=*/{});
     timer.Lap(&link::Phases::backward);
   }
   shard_losses_[static_cast<size_t>(shard)] = loss;

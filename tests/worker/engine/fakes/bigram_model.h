@@ -28,7 +28,7 @@ class BigramModel final : public LanguageModel {
   Backend& backend() override { throw std::logic_error("a bigram model has no backend"); }
 
   double Forward(const TokenBatch& batch, const Dropout&) override { return Loss(batch); }
-  void Backward(float, std::span<float>, bool) override {
+  void Backward(float, std::span<float>, bool, const GradientReady&) override {
     throw std::logic_error("a bigram model has no gradient");
   }
 

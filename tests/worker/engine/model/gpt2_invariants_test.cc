@@ -54,7 +54,7 @@ TEST(Gpt2Invariants, AccumulatedMicroBatchesEqualTheBigBatch) {
     const std::span<const int32_t> tokens(batch.tokens);
     const std::span<const int32_t> targets(batch.targets);
     loss += model->Forward({tokens.subspan(17 * i, 17), targets.subspan(17 * i, 17), 1, 17}, {});
-    model->Backward(0.25f, sum, i > 0);
+    model->Backward(0.25f, sum, i > 0, {});
   }
   EXPECT_NEAR(loss / model->Loss(batch.view()), 1, 1e-6);
   for (const runspec::ParameterInfo& tensor : model->layout().tensors) {
@@ -100,6 +100,30 @@ TEST(Gpt2Invariants, GapsBetweenTensorsHaveNoGradient) {
     std::fill_n(gradients.begin() + tensor.offset, tensor.count, 0.0f);
   }
   EXPECT_EQ(gradients, std::vector<float>(gradients.size(), 0.0f));
+}
+
+// Tells the values of each range as they are when it is announced.
+TEST(Gpt2Invariants, AnnouncedGradientsAreFinalAndAnnouncedOnce) {
+  const Batch batch(OddShape(), 4, 17);
+  for (const bool tied : {true, false}) {
+    ModelOptions options = OddOptions(Precision::kFp32);
+    options.shape.tied_head = tied;
+    const std::vector<float> expected = GradientsOf(options, batch);
+    const auto model = MakeLanguageModel(options);
+    FillParameters(*model);
+    std::vector<float> gradients(expected.size(), 99.0f);
+    std::vector<float> announced(expected.size());
+    std::vector<int> times(expected.size());
+    model->Forward(batch.view(), kDropout);
+    model->Backward(1, gradients, false, [&](int64_t first, int64_t last) {
+      for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i) {
+        announced[i] = gradients[i];
+        ++times[i];
+      }
+    });
+    EXPECT_EQ(announced, expected) << "tied " << tied;
+    EXPECT_EQ(times, std::vector<int>(expected.size(), 1)) << "tied " << tied;
+  }
 }
 
 TEST(Gpt2Invariants, NextTokenLogitsHaveTheSameBitsInAnyBatch) {

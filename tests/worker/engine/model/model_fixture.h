@@ -80,7 +80,7 @@ inline std::vector<float> Gradients(LanguageModel& model, const TokenBatch& batc
                                     const Dropout& dropout = {}, float scale = 1) {
   std::vector<float> gradients(static_cast<size_t>(model.layout().total_count), 99.0f);
   model.Forward(batch, dropout);
-  model.Backward(scale, gradients, false);
+  model.Backward(scale, gradients, false, {});
   return gradients;
 }
 

@@ -51,7 +51,7 @@ std::vector<double> LossCurve(runspec::EngineKind kind, runspec::Precision preci
     const TokenBatch batch{all.first(all.size() - 1), all.subspan(1), kSequences, kLength};
     const double tokens = static_cast<double>(kSequences * kLength);
     losses.push_back(model->Forward(batch, {}) / tokens);
-    model->Backward(static_cast<float>(1 / tokens), gradients, false);
+    model->Backward(static_cast<float>(1 / tokens), gradients, false, {});
     const double norm = GlobalNorm(model->backend(), gradients);
     adamw.Update(*model, gradients, LearningRate(schedule, spec.lr, kSteps, step),
                  ClipCoefficient(norm, 1.0));

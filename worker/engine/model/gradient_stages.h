@@ -1,0 +1,34 @@
+// When the ranges of the flat gradient become final in a backward pass: the head first, then the
+// blocks from the last to the first, each in two halves, and the embedding, with a tied head, at
+// the end. The all-reduce of a range may begin once its stage is over. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runspec/model_shape.h"
+
+namespace gp::engine {
+
+// Elements [first, last) of the flat gradient, the gaps behind its tensors included.
+struct GradientRange {
+  int64_t first = 0;
+  int64_t last = 0;
+  bool operator==(const GradientRange&) const = default;
+};
+
+struct GradientStages {
+  std::vector<GradientRange> head;
+  struct Block {
+    std::vector<GradientRange> mlp;        // with ln_2; before attention
+    std::vector<GradientRange> attention;  // with ln_1
+  };
+  std::vector<Block> blocks;  // by layer
+  std::vector<GradientRange> embedding;
+};
+
+// Each element of [0, total_count) is in exactly one range; the ranges of a stage are ascending and
+// not adjacent.
+GradientStages MakeGradientStages(const runspec::ParameterLayout& layout, int64_t layers);
+
+}  // namespace gp::engine
