@@ -118,6 +118,17 @@ struct AttentionShape {
   int64_t channels() const { return heads * head_size; }
 };
 
+// Attention with stored probabilities: (B, H, T, T) in the compute type, without dropout. `scratch`
+// has the same shape; it holds the probabilities after dropout, and backward the gradient of the
+// scores.
+struct StoredAttention {
+  AttentionShape shape;
+  Buffer qkv;
+  Buffer probabilities;
+  Buffer scratch;
+  Dropout dropout;
+};
+
 // logits (rows, columns) of which the first `classes` count; targets in [0, classes), or -1:
 // ignored.
 struct CrossEntropyShape {
@@ -170,6 +181,10 @@ class Backend {
   // dqkv = the gradient; `dout` and `out` are (B*T, C).
   virtual void AttentionBackward(const AttentionShape& shape, Buffer dqkv, Buffer dout, Buffer out,
                                  const float* lse, Buffer qkv, const Dropout& dropout) = 0;
+  // The same values by way of stored probabilities: Forward writes them and `out`, Backward reads
+  // them and writes `dqkv`.
+  virtual void Forward(const StoredAttention& args, Buffer out) = 0;
+  virtual void Backward(const StoredAttention& args, Buffer dqkv, Buffer dout) = 0;
 
   virtual void Forward(const LayerNorm& args) = 0;
   virtual void Backward(const LayerNormBackward& args) = 0;

@@ -90,43 +90,82 @@ std::vector<float> Values(const Array& array) {
   return values;
 }
 
-void ExpectEqualsPlain(Isa isa, DataType type, const AttentionShape& shape,
+// The operands of one attention and its results, forwards and backwards.
+struct Operands {
+  Operands(const AttentionShape& sizes, DataType type)
+      : shape(sizes),
+        values(shape.sequences * shape.length * shape.channels()),
+        qkv(RandomValues(3 * values, 1), type),
+        dout(RandomValues(values, 2), type),
+        out(Zeros(values, type)),
+        dqkv(Zeros(3 * values, type)) {}
+
+  AttentionShape shape;
+  int64_t values;
+  Array qkv;
+  Array dout;
+  Array out;
+  Array dqkv;
+};
+
+void RunFlash(Backend& backend, const Dropout& dropout, Operands& o) {
+  std::vector<float> lse(static_cast<size_t>(o.shape.sequences * o.shape.heads * o.shape.length));
+  backend.AttentionForward(o.shape, o.out.buffer(), lse.data(), o.qkv.buffer(), dropout);
+  backend.AttentionBackward(o.shape, o.dqkv.buffer(), o.dout.buffer(), o.out.buffer(), lse.data(),
+                            o.qkv.buffer(), dropout);
+}
+
+void RunStored(Backend& backend, const Dropout& dropout, Operands& o) {
+  const int64_t scores = o.shape.sequences * o.shape.heads * o.shape.length * o.shape.length;
+  Array probabilities(RandomValues(scores, 3), o.qkv.buffer().type);
+  Array scratch(RandomValues(scores, 4), o.qkv.buffer().type);
+  const StoredAttention args{o.shape, o.qkv.buffer(), probabilities.buffer(), scratch.buffer(),
+                             dropout};
+  backend.Forward(args, o.out.buffer());
+  backend.Backward(args, o.dqkv.buffer(), o.dout.buffer());
+}
+
+using RunAttention = void (*)(Backend& backend, const Dropout& dropout, Operands& operands);
+
+void ExpectEqualsPlain(RunAttention run, Isa isa, DataType type, const AttentionShape& shape,
                        const Dropout& dropout) {
   const auto backend = MakeTestBackend(isa);
-  const int64_t values = shape.sequences * shape.length * shape.channels();
-  Array qkv(RandomValues(3 * values, 1), type);
-  Array dout(RandomValues(values, 2), type);
-  Array out = Zeros(values, type);
-  Array dqkv = Zeros(3 * values, type);
-  std::vector<float> lse(static_cast<size_t>(shape.sequences * shape.heads * shape.length));
-  backend->AttentionForward(shape, out.buffer(), lse.data(), qkv.buffer(), dropout);
-  backend->AttentionBackward(shape, dqkv.buffer(), dout.buffer(), out.buffer(), lse.data(),
-                             qkv.buffer(), dropout);
-  const std::vector<float> inputs = Values(qkv);
-  const std::vector<float> gradients = Values(dout);
+  Operands operands(shape, type);
+  run(*backend, dropout, operands);
+  const int64_t values = operands.values;
+  const std::vector<float> inputs = Values(operands.qkv);
+  const std::vector<float> gradients = Values(operands.dout);
   std::vector<double> expected_out;
   std::vector<double> expected_dqkv;
   PlainAttention(shape, inputs, dropout).Run(gradients, expected_out, expected_dqkv);
   for (int64_t i = 0; i < values; ++i) {
-    ASSERT_NEAR(out.at(i), expected_out[static_cast<size_t>(i)], ToleranceOf(type, 2)) << i;
+    ASSERT_NEAR(operands.out.at(i), expected_out[static_cast<size_t>(i)], ToleranceOf(type, 2))
+        << i;
   }
   // Gradients of bf16 inherit the rounding of `out` over all keys.
   const double tolerance = type == DataType::kFloat32 ? 5e-5 : 0.1;
   for (int64_t i = 0; i < 3 * values; ++i) {
-    ASSERT_NEAR(dqkv.at(i), expected_dqkv[static_cast<size_t>(i)], tolerance) << i;
+    ASSERT_NEAR(operands.dqkv.at(i), expected_dqkv[static_cast<size_t>(i)], tolerance) << i;
   }
 }
 
-TEST(Attention, EqualsThePlainSoftmax) {
+void ExpectEqualsPlainOnEveryIsa(RunAttention run) {
   for (const Isa isa : SupportedIsas()) {
     SCOPED_TRACE(IsaName(isa));
     for (const int64_t length : {1, 7, 64, 65, 130}) {
       SCOPED_TRACE(length);
-      ExpectEqualsPlain(isa, DataType::kFloat32, {2, length, 3, 11}, Dropout{});
-      ExpectEqualsPlain(isa, DataType::kFloat32, {1, length, 2, 40}, kDropout);
+      ExpectEqualsPlain(run, isa, DataType::kFloat32, {2, length, 3, 11}, Dropout{});
+      ExpectEqualsPlain(run, isa, DataType::kFloat32, {1, length, 2, 40}, kDropout);
     }
-    ExpectEqualsPlain(isa, DataType::kBfloat16, {2, 65, 3, 11}, kDropout);
+    ExpectEqualsPlain(run, isa, DataType::kBfloat16, {2, 65, 3, 11}, kDropout);
+    ExpectEqualsPlain(run, isa, DataType::kBfloat16, {1, 24, 2, 12}, Dropout{});
   }
+}
+
+TEST(Attention, EqualsThePlainSoftmax) { ExpectEqualsPlainOnEveryIsa(RunFlash); }
+
+TEST(Attention, WithStoredProbabilitiesEqualsThePlainSoftmax) {
+  ExpectEqualsPlainOnEveryIsa(RunStored);
 }
 
 TEST(Attention, OfAPositionHasTheSameBitsWhateverFollows) {

@@ -11,6 +11,7 @@
 #include "worker/engine/backend/cpu/gemm.h"
 #include "worker/engine/backend/cpu/huge_pages.h"
 #include "worker/engine/backend/cpu/kernel_set.h"
+#include "worker/engine/backend/cpu/math_attention.h"
 #include "worker/engine/backend/cpu/thread_pool.h"
 
 namespace gp::engine {
@@ -32,7 +33,8 @@ class CpuBackend final : public Backend {
         thread_bytes_(
             runspec::CpuWorkspaceBytes(options.sequence, options.head_size, pool_.threads()) /
             pool_.threads()),
-        gemm_(kernels_, pool_, static_cast<std::byte*>(workspace_.data()), thread_bytes_) {}
+        gemm_(kernels_, pool_, static_cast<std::byte*>(workspace_.data()), thread_bytes_),
+        math_attention_(kernels_, pool_, gemm_) {}
 
   const char* name() const override { return IsaName(isa_); }
   int threads() const override { return pool_.threads(); }
@@ -96,6 +98,13 @@ class CpuBackend final : public Backend {
     ForHeads(shape, [&](int64_t head, float* scratch) {
       kernels_.attention_backward(shape, dqkv, dout, out, lse, qkv, dropout, head, scratch);
     });
+  }
+
+  void Forward(const StoredAttention& args, Buffer out) override {
+    math_attention_.Forward(args, out);
+  }
+  void Backward(const StoredAttention& args, Buffer dqkv, Buffer dout) override {
+    math_attention_.Backward(args, dqkv, dout);
   }
 
   void Forward(const LayerNorm& args) override {
@@ -242,6 +251,7 @@ class CpuBackend final : public Backend {
   HugePages workspace_;
   const int64_t thread_bytes_;
   Gemm gemm_;
+  MathAttention math_attention_;
   std::array<double, kNormBlocksMax> block_sums_{};
   std::vector<HugePages> allocations_;
   int64_t allocated_bytes_ = 0;

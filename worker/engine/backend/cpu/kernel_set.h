@@ -105,6 +105,13 @@ struct KernelSet {
                              const float* lse, Buffer qkv, const Dropout& dropout, int64_t index,
                              float* scratch);
 
+  // Rows [first, last) of (B*H*T, T).
+  void (*causal_softmax)(Buffer scores, int64_t length, float scale, int64_t first, int64_t last);
+  void (*causal_softmax_backward)(Buffer d, Buffer probabilities, int64_t length, float scale,
+                                  const Dropout& dropout, int64_t first, int64_t last);
+  void (*drop_probabilities)(Buffer out, Buffer in, int64_t length, const Dropout& dropout,
+                             int64_t first, int64_t last);
+
   // Rows [first, last).
   void (*layer_norm)(const LayerNorm& args, int64_t first, int64_t last);
   void (*layer_norm_backward_input)(const LayerNormBackward& args, int64_t first, int64_t last);

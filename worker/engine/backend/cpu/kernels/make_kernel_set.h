@@ -2,6 +2,7 @@
 #pragma once
 
 #include "worker/engine/backend/cpu/kernels/attention.h"
+#include "worker/engine/backend/cpu/kernels/causal_softmax.h"
 #include "worker/engine/backend/cpu/kernels/cross_entropy.h"
 #include "worker/engine/backend/cpu/kernels/embedding.h"
 #include "worker/engine/backend/cpu/kernels/flat.h"
@@ -28,6 +29,9 @@ inline constexpr KernelSet kKernels = {
     .column_sums = &ColumnSums,
     .attention_forward = &AttentionForwardHead,
     .attention_backward = &AttentionBackwardHead,
+    .causal_softmax = &CausalSoftmaxRows,
+    .causal_softmax_backward = &CausalSoftmaxBackwardRows,
+    .drop_probabilities = &DropProbabilityRows,
     .layer_norm = &LayerNormRows,
     .layer_norm_backward_input = &LayerNormBackwardRows,
     .layer_norm_backward_parameters = &LayerNormBackwardColumns,
