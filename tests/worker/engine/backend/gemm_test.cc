@@ -14,7 +14,7 @@ namespace {
 // time.
 const std::vector<LinearShape> kShapes = {{1, 1, 1},      {3, 5, 7},    {8, 16, 48},
                                           {9, 17, 49},    {13, 31, 96}, {70, 258, 53},
-                                          {33, 515, 101}, {5, 40, 781}};
+                                          {33, 515, 101}, {5, 40, 781}, {16, 65, 33}};
 
 struct Case {
   Isa isa;
@@ -142,7 +142,7 @@ TEST(Gemm, HasTheSameBitsForAnyNumberOfThreadsAndRows) {
       for (const int threads : {2, 3, 4, 7}) {
         EXPECT_EQ(ProductBits(isa, type, shape, threads), expected) << threads << " threads";
       }
-      for (const int64_t rows : {1, 2, 5, 8, 69}) {
+      for (const int64_t rows : {1, 2, 5, 8, 9, 16, 17, 69}) {
         const std::vector<float> first = ProductBits(isa, type, {rows, 601, 103}, 2);
         EXPECT_TRUE(std::equal(first.begin(), first.end(), expected.begin())) << rows << " rows";
       }

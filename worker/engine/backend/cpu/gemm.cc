@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runspec/arena_plan.h"
+#include "worker/engine/backend/cpu/skinny_gemm.h"
 
 namespace gp::engine {
 namespace {
@@ -199,6 +200,7 @@ class Piece {
 static_assert(kPackedBBytes + kPackedABytes + kScratchBytes == runspec::kGemmThreadWorkspaceBytes);
 
 void Gemm::Run(const GemmArgs& args) {
+  if (IsSkinny(args)) return RunSkinnyGemm(kernels_, pool_, workspace_, stride_bytes_, args);
   const int64_t panel = int64_t{kernels_.width} * kernels_.tile_vectors;
   const int64_t tile_rows = kernels_.tile_rows;
   const Grid grid =

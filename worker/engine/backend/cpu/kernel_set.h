@@ -64,6 +64,18 @@ struct TileOutput {
   }
 };
 
+// Products of a few rows of A, packed whole in panels of tile_rows, with `count` <= width rows of B
+// that lie in place, k contiguous: sums (rows, width).
+struct SkinnyBlock {
+  int64_t rows = 0;         // of A, at most tile_rows
+  const void* a = nullptr;  // their panel
+  GemmOperand b;
+  int64_t first = 0;  // row of B
+  int64_t count = 0;
+  int64_t k = 0;
+  float* sums = nullptr;
+};
+
 struct ResidualArgs {
   int64_t channels = 0;
   float* out = nullptr;
@@ -91,6 +103,7 @@ struct KernelSet {
   TileKernels tile_bf16;
   TileKernels tile_bf16_transposed;
   void (*pack)(const PackBlock& block);
+  void (*skinny)(const SkinnyBlock& block);
   // Stores tile (rows, columns), row stride `ld`, at (row, column) of the output.
   void (*store_tile)(const TileOutput& output, const float* tile, int64_t ld, int64_t row,
                      int64_t column, int64_t rows, int64_t columns);

@@ -8,6 +8,7 @@
 #include "worker/engine/backend/cpu/kernels/flat.h"
 #include "worker/engine/backend/cpu/kernels/gelu.h"
 #include "worker/engine/backend/cpu/kernels/gemm_pack.h"
+#include "worker/engine/backend/cpu/kernels/gemm_skinny.h"
 #include "worker/engine/backend/cpu/kernels/gemm_tile.h"
 #include "worker/engine/backend/cpu/kernels/layer_norm.h"
 
@@ -25,6 +26,7 @@ inline constexpr KernelSet kKernels = {
     .tile_bf16_transposed = MakeTileKernels<Bf16Product, true>(),
 #endif
     .pack = &Pack,
+    .skinny = &Skinny,
     .store_tile = &StoreTile,
     .column_sums = &ColumnSums,
     .attention_forward = &AttentionForwardHead,
