@@ -1,18 +1,16 @@
-"""The peer of `gp-bench step`: a GPT-2 training step in plain PyTorch, eager, as nanoGPT sets it up.
+"""The peer of `gp-bench step`: a GPT-2 training step in plain PyTorch, as nanoGPT sets it up, eager or compiled.
 
 Written from nanoGPT's published settings (pre-LayerNorm blocks, fused attention, tied head, AdamW with decay on matrices,
-clipping at 1.0). Talks to gp-bench over pipes: after {"ready": ...} each line N on stdin asks for N steps and is answered
-by {"ms": [...], "loss": ...}.
+clipping at 1.0). --compile passes the model through torch.compile before it is ready, which takes a minute or more.
 """
 import argparse
 import contextlib
-import json
-import sys
-import time
 
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+import protocol
 
 
 class Attention(nn.Module):
@@ -78,43 +76,36 @@ def make_optimizer(model):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("layers", "heads", "channels", "context", "vocabulary", "batch", "sequence", "threads"):
-        parser.add_argument("--" + name, type=int, required=True)
-    parser.add_argument("--bias", type=int, default=1)
-    parser.add_argument("--gelu", choices=("erf", "tanh"), default="tanh")
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    protocol.add_step_arguments(parser)
+    parser.add_argument("--compile", action="store_true")
     return parser.parse_args()
 
 
 def main():
     arguments = parse_arguments()
-    arguments.bias = bool(arguments.bias)
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(1337)
     model = Gpt(arguments)
     optimizer, optimizer_kind = make_optimizer(model)
     ids = torch.randint(0, arguments.vocabulary, (arguments.batch, arguments.sequence + 1))
     tokens, targets = ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
+    run = torch.compile(model) if arguments.compile else model
 
     def step():
         half = arguments.precision == "bf16"
         with torch.autocast("cpu", dtype=torch.bfloat16) if half else contextlib.nullcontext():
-            loss = model(tokens, targets)
+            loss = run(tokens, targets)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         return loss.item()
 
-    ready = f"torch {torch.__version__} eager, {optimizer_kind} AdamW, {torch.get_num_threads()} threads"
-    print(json.dumps({"ready": ready}), flush=True)
-    for line in sys.stdin:
-        durations, loss = [], float("nan")
-        for _ in range(int(line)):
-            start = time.perf_counter()
-            loss = step()
-            durations.append(1e3 * (time.perf_counter() - start))
-        print(json.dumps({"ms": durations, "loss": loss}), flush=True)
+    mode = "eager"
+    if arguments.compile:
+        mode = "compiled"
+        step()
+    protocol.serve(f"torch {torch.__version__} {mode}, {optimizer_kind} AdamW, {torch.get_num_threads()} threads", step)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ extern char** environ;
 namespace gp::engine {
 namespace {
 
-constexpr std::chrono::seconds kStartTimeout(120);
+// Long, because a peer may compile itself first.
+constexpr std::chrono::seconds kStartTimeout(600);
 constexpr std::chrono::seconds kStepTimeout(120);
 
 struct Pipe {

@@ -1,9 +1,13 @@
-#include "worker/engine/bench/plan_command.h"
-
+// `gp-bench plan`: the arena of a model tensor by tensor, as the engine will allocate it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
+#include <memory>
+
+#include "runspec/arena_plan.h"
+#include "worker/engine/bench/bench_command.h"
+#include "worker/engine/bench/model_flags.h"
+#include "worker/engine/bench/report.h"
 
 namespace gp::engine {
 namespace {
@@ -20,8 +24,8 @@ void PrintText(const runspec::ArenaPlan& plan, int64_t training_bytes) {
              MiB(plan.total_bytes), MiB(training_bytes));
 }
 
-void PrintJson(const runspec::ArenaPlan& plan, int64_t training_bytes) {
-  nlohmann::ordered_json tensors = nlohmann::ordered_json::array();
+void PrintJsonPlan(const runspec::ArenaPlan& plan, int64_t training_bytes) {
+  Json tensors = Json::array();
   for (const runspec::ArenaTensor& tensor : plan.tensors) {
     tensors.push_back({{"name", tensor.name},
                        {"type", tensor.type},
@@ -29,22 +33,31 @@ void PrintJson(const runspec::ArenaPlan& plan, int64_t training_bytes) {
                        {"offset_bytes", tensor.offset_bytes},
                        {"size_bytes", tensor.size_bytes}});
   }
-  const nlohmann::ordered_json report = {
-      {"tensors", tensors}, {"arena_bytes", plan.total_bytes}, {"training_bytes", training_bytes}};
-  fmt::print("{}\n", report.dump(2));
+  Json report = MakeDocument("ArenaPlan");
+  report["tensors"] = tensors;
+  report["arena_bytes"] = plan.total_bytes;
+  report["training_bytes"] = training_bytes;
+  PrintJson(report);
+}
+
+Status RunPlan(const ModelFlags& flags) {
+  const ModelOptions options = MakeModelOptions(flags);
+  const runspec::ArenaOptions arena{.micro_batch = options.micro_batch,
+                                    .sequence = options.sequence,
+                                    .bf16 = options.precision == runspec::Precision::kBf16,
+                                    .threads = options.threads};
+  const runspec::ArenaPlan plan = runspec::MakeArenaPlan(options.shape, arena);
+  const int64_t training_bytes = runspec::TrainingBytes(options.shape, arena, 1);
+  flags.json() ? PrintJsonPlan(plan, training_bytes) : PrintText(plan, training_bytes);
+  return OkStatus();
 }
 
 }  // namespace
 
-void RunPlanCommand(const runspec::ModelShape& shape, const runspec::ArenaOptions& options,
-                    bool json) {
-  const runspec::ArenaPlan plan = runspec::MakeArenaPlan(shape, options);
-  const int64_t training_bytes = runspec::TrainingBytes(shape, options, 1);
-  if (json) {
-    PrintJson(plan, training_bytes);
-  } else {
-    PrintText(plan, training_bytes);
-  }
+BenchRun AddPlanCommand(CLI::App& app) {
+  auto flags = std::make_shared<ModelFlags>();
+  AddModelFlags(app, *flags);
+  return [flags] { return RunPlan(*flags); };
 }
 
 }  // namespace gp::engine

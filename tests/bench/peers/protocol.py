@@ -1,0 +1,29 @@
+"""How a peer talks to gp-bench over pipes: it prints {"ready": description}; then each line N on its input asks for N
+repetitions and is answered by {"ms": [...]}. What libraries print meanwhile goes to stderr."""
+import json
+import os
+import sys
+import time
+
+
+def add_step_arguments(parser):
+    """The flags that gp-bench step hands to every peer."""
+    for name in ("layers", "heads", "channels", "context", "vocabulary", "batch", "sequence", "threads"):
+        parser.add_argument("--" + name, type=int, required=True)
+    parser.add_argument("--bias", type=lambda text: bool(int(text)), default=True)
+    parser.add_argument("--gelu", choices=("erf", "tanh"), default="tanh")
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+
+
+def serve(description, once):
+    """Answers requests until the input ends. `once` does the work one time."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    print(json.dumps({"ready": description}), file=answers)
+    for line in sys.stdin:
+        durations = []
+        for _ in range(int(line)):
+            start = time.perf_counter()
+            once()
+            durations.append(1e3 * (time.perf_counter() - start))
+        print(json.dumps({"ms": durations}), file=answers)

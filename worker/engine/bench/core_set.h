@@ -1,0 +1,13 @@
+// The cores that this process may use. Changes hold for threads and children started later; call
+// before either.
+#pragma once
+
+namespace gp::engine {
+
+int AvailableCores();
+
+// Keeps this process and its children on the first `count` of its cores, so that a peer has what we
+// have.
+void UseCores(int count);
+
+}  // namespace gp::engine

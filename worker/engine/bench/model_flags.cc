@@ -1,0 +1,68 @@
+#include "worker/engine/bench/model_flags.h"
+
+#include <map>
+
+#include "worker/engine/bench/core_set.h"
+
+namespace gp::engine {
+namespace {
+
+const std::map<std::string, runspec::EngineKind>& Engines() {
+  static const std::map<std::string, runspec::EngineKind> engines = {
+      {"fused", runspec::EngineKind::kFused},
+      {"eager", runspec::EngineKind::kEager},
+      {"reference", runspec::EngineKind::kReference}};
+  return engines;
+}
+
+}  // namespace
+
+void AddModelFlags(CLI::App& app, ModelFlags& flags) {
+  app.add_option("--model", flags.model, "size of the model")
+      ->check(CLI::IsMember(runspec::ModelNames()))
+      ->capture_default_str();
+  app.add_option("--batch", flags.batch, "sequences of a micro-batch")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--sequence", flags.sequence,
+                 "tokens of a sequence (default: the model's context)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--precision", flags.precision)
+      ->check(CLI::IsMember({"fp32", "bf16"}))
+      ->capture_default_str();
+  app.add_option("--threads", flags.threads, "threads (default: one per core)")
+      ->check(CLI::Range(1, 1024));
+  AddOutputFlag(app, flags.output);
+}
+
+void AddEngineFlags(CLI::App& app, ModelFlags& flags) {
+  app.add_option("--isa", flags.isa, "kernels: auto, generic, avx2, avx512, avx512_bf16")
+      ->capture_default_str();
+  app.add_option("--engine", flags.engine)
+      ->check(CLI::IsMember({"fused", "eager", "reference"}))
+      ->capture_default_str();
+}
+
+void AddOutputFlag(CLI::App& app, std::string& output) {
+  app.add_option("-o,--output", output)
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+}
+
+ModelOptions MakeModelOptions(const ModelFlags& flags) {
+  ModelOptions options;
+  options.shape = *runspec::NamedModelShape(flags.model);
+  options.micro_batch = flags.batch;
+  options.sequence = flags.sequence > 0 ? flags.sequence : options.shape.context;
+  options.threads = flags.threads > 0 ? flags.threads : AvailableCores();
+  options.isa = ParseIsa(flags.isa);
+  options.kind = Engines().at(flags.engine);
+  if (flags.precision == "bf16") options.precision = runspec::Precision::kBf16;
+  return options;
+}
+
+const char* PrecisionName(const ModelOptions& options) {
+  return options.precision == runspec::Precision::kBf16 ? "bf16" : "fp32";
+}
+
+}  // namespace gp::engine

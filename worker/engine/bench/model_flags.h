@@ -1,0 +1,36 @@
+// ModelFlags: the flags that say which model a bench runs, how, and how it reports. Values, used by
+// main's thread.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+#include "worker/engine/model/make_language_model.h"
+
+namespace gp::engine {
+
+struct ModelFlags {
+  std::string model = "124M";
+  int64_t batch = 4;
+  int64_t sequence = 0;  // 0: the model's context
+  std::string precision = "fp32";
+  int threads = 0;  // 0: one per core
+  std::string isa = "auto";
+  std::string engine = "fused";
+  std::string output = "text";
+
+  bool json() const { return output == "json"; }
+};
+
+// --model, --batch, --sequence, --precision, --threads and --output.
+void AddModelFlags(CLI::App& app, ModelFlags& flags);
+// --isa and --engine, for commands that compute.
+void AddEngineFlags(CLI::App& app, ModelFlags& flags);
+void AddOutputFlag(CLI::App& app, std::string& output);
+
+// Throws std::invalid_argument for an isa that does not exist.
+ModelOptions MakeModelOptions(const ModelFlags& flags);
+const char* PrecisionName(const ModelOptions& options);
+
+}  // namespace gp::engine

@@ -1,0 +1,57 @@
+#include "worker/engine/bench/paired_samples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gp::engine {
+
+void AddPairedFlags(CLI::App& app, PairedOptions& options) {
+  app.add_option("--steps", options.repeats, "measured steps of each side")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--warmup", options.warmup)->check(CLI::NonNegativeNumber)->capture_default_str();
+  app.add_option("--block", options.block, "steps of one side before the other's turn")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
+StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
+                                      const std::function<double()>& ours, PeerProcess* peer) {
+  for (int i = 0; i < options.warmup; ++i) ours();
+  if (peer != nullptr && options.warmup > 0) {
+    RETURN_IF_ERROR(peer->RunSteps(options.warmup).status());
+  }
+  PairedSamples result;
+  for (int done = 0; done < options.repeats; done += options.block) {
+    const int count = std::min(options.block, options.repeats - done);
+    std::vector<double> block;
+    for (int i = 0; i < count; ++i) block.push_back(ours());
+    result.ours_ms.insert(result.ours_ms.end(), block.begin(), block.end());
+    if (peer == nullptr) continue;
+    ASSIGN_OR_RETURN(const std::vector<double> theirs, peer->RunSteps(count));
+    result.peer_ms.insert(result.peer_ms.end(), theirs.begin(), theirs.end());
+    result.ratios.push_back(Summarize(theirs).median / Summarize(block).median);
+  }
+  return result;
+}
+
+Json PeerJson(const std::string& name, const PeerProcess& peer, const PairedSamples& samples) {
+  const SampleSummary theirs = Summarize(samples.peer_ms);
+  return {{"name", name},
+          {"description", peer.description()},
+          {"ms", ToJson(theirs)},
+          {"ratio_of_medians", theirs.median / Summarize(samples.ours_ms).median},
+          {"ratio_by_block", ToJson(Summarize(samples.ratios))}};
+}
+
+void PrintPeer(const Json& peer) {
+  const Json& blocks = peer["ratio_by_block"];
+  fmt::print("peer       {} ms: {}\n", SpreadText(peer["ms"]),
+             peer["description"].get<std::string>());
+  fmt::print("ratio      {:.2f}x as fast as {} (blocks {:.2f} to {:.2f})\n",
+             peer["ratio_of_medians"].get<double>(), peer["name"].get<std::string>(),
+             blocks["quartile_1"].get<double>(), blocks["quartile_3"].get<double>());
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,39 @@
+// PairedSamples: durations of ours and of a peer's, taken in alternating blocks so that both sides
+// meet the same weather on the machine, and the ratio of each pair of blocks. One thread calls.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <vector>
+
+#include "worker/engine/bench/peer_process.h"
+#include "worker/engine/bench/report.h"
+
+namespace gp::engine {
+
+struct PairedOptions {
+  int repeats = 20;  // measured, of each side, after warm-up
+  int warmup = 3;
+  int block = 5;  // of one side before it is the other's turn
+};
+
+// --steps, --warmup and --block.
+void AddPairedFlags(CLI::App& app, PairedOptions& options);
+
+struct PairedSamples {
+  std::vector<double> ours_ms;
+  std::vector<double> peer_ms;
+  std::vector<double> ratios;  // peer's median over ours, block by block
+};
+
+// `ours` does the work once and answers its milliseconds; warm-up calls are dropped. `peer` may be
+// null: then only we are measured.
+StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
+                                      const std::function<double()>& ours, PeerProcess* peer);
+
+// {"name", "description", "ms", "ratio_of_medians", "ratio_by_block"}
+Json PeerJson(const std::string& name, const PeerProcess& peer, const PairedSamples& samples);
+// Two lines on stdout about such an object.
+void PrintPeer(const Json& peer);
+
+}  // namespace gp::engine
