@@ -1,19 +1,17 @@
 #include "runspec/batch_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "runspec/batch_ramp.h"
 #include "runspec/count.h"
 
 namespace gp::runspec {
 namespace {
 
-// Tokens of one micro-batch on every shard.
-int64_t Granule(const RunSpec& spec) {
-  return LogicalShards(spec.resources) * spec.batch.micro_batch * spec.batch.sequence;
-}
-
 int64_t TotalTokens(const RunSpec& spec) {
-  return spec.batch.total_tokens == 0 ? Granule(spec) : spec.batch.total_tokens;
+  return spec.batch.total_tokens == 0 ? BatchGranule(spec) : spec.batch.total_tokens;
 }
 
 std::string Nearest(const FittingTotals& totals) {
@@ -23,6 +21,20 @@ std::string Nearest(const FittingTotals& totals) {
 
 }  // namespace
 
+std::string DescribeGranule(const RunSpec& spec) {
+  const int shards = LogicalShards(spec.resources);
+  if (spec.batch.micro_batch_auto) {
+    return fmt::format("{} logical shards x {} tokens", shards, spec.batch.sequence);
+  }
+  return fmt::format("{} logical shards x {} sequences x {} tokens", shards, spec.batch.micro_batch,
+                     spec.batch.sequence);
+}
+
+int64_t BatchGranule(const RunSpec& spec) {
+  const int64_t rows = spec.batch.micro_batch_auto ? 1 : spec.batch.micro_batch;
+  return LogicalShards(spec.resources) * rows * spec.batch.sequence;
+}
+
 int LogicalShards(const ResourceSpec& resources) {
   const int world_size_max = std::max({resources.workers, resources.max_workers, 1});
   int shards = 1;
@@ -31,7 +43,7 @@ int LogicalShards(const ResourceSpec& resources) {
 }
 
 FittingTotals NearestFittingTotals(const RunSpec& spec) {
-  const int64_t granule = Granule(spec), total = TotalTokens(spec);
+  const int64_t granule = BatchGranule(spec), total = TotalTokens(spec);
   const int64_t below = std::max(total / granule, int64_t{1}) * granule;
   const int64_t above = (total + granule - 1) / granule * granule;
   return {below, std::max(above, granule)};
@@ -39,26 +51,41 @@ FittingTotals NearestFittingTotals(const RunSpec& spec) {
 
 StatusOr<BatchPlan> PlanBatch(const RunSpec& spec) {
   const int shards = LogicalShards(spec.resources);
-  const int64_t total = TotalTokens(spec), granule = Granule(spec);
+  const int64_t total = TotalTokens(spec), granule = BatchGranule(spec);
   if (total % granule != 0) {
     return InvalidArgument(
-        "batch.total_tokens {} is not a multiple of {} logical shards x {} sequences x {} tokens = "
-        "{}; "
-        "nearest that fit: {}",
-        FormatCount(total), shards, spec.batch.micro_batch, spec.batch.sequence,
-        FormatCount(granule), Nearest(NearestFittingTotals(spec)));
+        "batch.total_tokens {} is not a multiple of {} = {}; nearest that fit: {}",
+        FormatCount(total), DescribeGranule(spec), FormatCount(granule),
+        Nearest(NearestFittingTotals(spec)));
   }
-  return BatchPlan{
-      .logical_shards = shards, .accumulation = total / granule, .tokens_per_step = total};
+  const int64_t first = spec.batch.ramp_from_tokens;
+  if (first % granule != 0) {
+    return InvalidArgument("batch.ramp_from_tokens {} is not a multiple of {} = {}",
+                           FormatCount(first), DescribeGranule(spec), FormatCount(granule));
+  }
+  return BatchPlan{.logical_shards = shards,
+                   .accumulation = total / granule,
+                   .tokens_per_step = total,
+                   .ramp_accumulation = first / granule,
+                   .ramp_steps = first == 0 ? 0 : spec.batch.ramp_steps};
 }
 
 int64_t TargetSteps(const RunSpec& spec) {
-  int64_t steps = spec.budget.steps;
-  if (spec.budget.tokens > 0) {
-    const int64_t from_tokens = std::max(spec.budget.tokens / TotalTokens(spec), int64_t{1});
-    steps = steps == 0 ? from_tokens : std::min(steps, from_tokens);
+  const int64_t steps = spec.budget.steps;
+  if (spec.budget.tokens == 0) return steps;
+  const int64_t filled = StepsWithin(PlanBatch(spec).value(), spec.budget.tokens);
+  const int64_t from_tokens = std::max(filled, int64_t{1});
+  return steps == 0 ? from_tokens : std::min(steps, from_tokens);
+}
+
+ScheduleSpec ScheduleInSteps(const RunSpec& spec, const BatchPlan& plan) {
+  ScheduleSpec schedule = spec.schedule;
+  if (schedule.warmup_tokens > 0) {
+    schedule.warmup_steps = StepsUntil(plan, schedule.warmup_tokens);
   }
-  return steps;
+  if (schedule.decay_tokens > 0) schedule.decay_steps = StepsUntil(plan, schedule.decay_tokens);
+  schedule.warmup_tokens = schedule.decay_tokens = 0;
+  return schedule;
 }
 
 }  // namespace gp::runspec

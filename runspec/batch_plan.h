@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/status.h"
 #include "runspec/run_spec.h"
@@ -12,8 +13,14 @@ namespace gp::runspec {
 // V: the smallest power of two that is at least the largest world size the run may have.
 int LogicalShards(const ResourceSpec& resources);
 
-// InvalidArgument when total_tokens is not a multiple of V * micro_batch * sequence: the message
-// shows the product and the nearest sizes that fit.
+// The least tokens a batch can grow by: V * micro_batch * sequence, or V * sequence while
+// micro_batch is auto; and the factors in words: "4 logical shards x 8 sequences x 128 tokens".
+int64_t BatchGranule(const RunSpec& spec);
+std::string DescribeGranule(const RunSpec& spec);
+
+// InvalidArgument when total_tokens or ramp_from_tokens is not a multiple of the granule: the
+// message shows the product and the nearest sizes that fit. While micro_batch is auto, the plan is
+// the one of a single sequence: its accumulation counts sequences.
 StatusOr<BatchPlan> PlanBatch(const RunSpec& spec);
 
 // The two nearest totals that fit, smaller first; equal when the total fits already. The smaller
@@ -28,5 +35,9 @@ FittingTotals NearestFittingTotals(const RunSpec& spec);
 // REQUIRES: PlanBatch succeeds. Tokens that do not fill a step are left out, but one step is the
 // least.
 int64_t TargetSteps(const RunSpec& spec);
+
+// The schedule with its lengths in steps: what is given in tokens becomes the first step after
+// which so many were learned from. `plan` is the run's.
+ScheduleSpec ScheduleInSteps(const RunSpec& spec, const BatchPlan& plan);
 
 }  // namespace gp::runspec

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runspec/batch_plan.h"
 #include "runspec/count.h"
 
@@ -95,24 +97,131 @@ void CheckWorkers(const RunSpec& spec, Problems& problems) {
   }
 }
 
-void CheckBatch(const RunSpec& spec, Problems& problems) {
-  if (const auto plan = PlanBatch(spec); plan.ok()) return;
-  const int shards = LogicalShards(spec.resources);
+void CheckTotalTokens(const RunSpec& spec, Problems& problems) {
+  const int64_t granule = BatchGranule(spec);
+  if (spec.batch.total_tokens % granule == 0) return;
   const FittingTotals totals = NearestFittingTotals(spec);
-  const int64_t granule = shards * spec.batch.micro_batch * spec.batch.sequence;
   const std::string nearest =
       totals.below == totals.above
           ? FormatCount(totals.above)
           : fmt::format("{} or {}", FormatCount(totals.below), FormatCount(totals.above));
-  problems.push_back(
-      {{"batch.total_tokens", "batch.micro_batch", "batch.sequence", "resources.max_workers",
-        "resources.workers", "preset"},
-       fmt::format(
-           "batch.total_tokens {} is not a multiple of {} logical shards x {} sequences x {} "
-           "tokens = {}",
-           FormatCount(spec.batch.total_tokens), shards, spec.batch.micro_batch,
-           spec.batch.sequence, FormatCount(granule)),
-       fmt::format("nearest that fit: {}", nearest)});
+  problems.push_back({{"batch.total_tokens", "batch.micro_batch", "batch.sequence",
+                       "resources.max_workers", "resources.workers", "preset"},
+                      fmt::format("batch.total_tokens {} is not a multiple of {} = {}",
+                                  FormatCount(spec.batch.total_tokens), DescribeGranule(spec),
+                                  FormatCount(granule)),
+                      fmt::format("nearest that fit: {}", nearest)});
+}
+
+void CheckRamp(const RunSpec& spec, Problems& problems) {
+  const BatchSpec& batch = spec.batch;
+  if (batch.ramp_from_tokens == 0 && batch.ramp_steps == 0) return;
+  if (batch.ramp_from_tokens == 0 || batch.ramp_steps == 0) {
+    problems.push_back({{"batch.ramp_from_tokens", "batch.ramp_steps"},
+                        "batch.ramp_from_tokens and batch.ramp_steps need each other",
+                        "give both, or leave both out for a batch of constant size"});
+    return;
+  }
+  const int64_t granule = BatchGranule(spec);
+  if (batch.micro_batch_auto) {
+    problems.push_back({{"batch.ramp_from_tokens", "batch.micro_batch"},
+                        "a batch ramp grows by whole micro-batches, whose size batch.micro_batch: "
+                        "auto leaves open",
+                        "give batch.micro_batch a number",
+                        "batch.micro_batch"});
+  } else if (batch.ramp_from_tokens % granule != 0) {
+    problems.push_back(
+        {{"batch.ramp_from_tokens"},
+         fmt::format("batch.ramp_from_tokens {} is not a multiple of {} = {}",
+                     FormatCount(batch.ramp_from_tokens), DescribeGranule(spec),
+                     FormatCount(granule)),
+         fmt::format(
+             "nearest that fits: {}",
+             FormatCount(std::max(batch.ramp_from_tokens / granule, int64_t{1}) * granule))});
+  } else if (batch.ramp_from_tokens > std::max(batch.total_tokens, granule)) {
+    problems.push_back({{"batch.ramp_from_tokens", "batch.total_tokens"},
+                        fmt::format("batch.ramp_from_tokens {} is more than the {} of the full "
+                                    "batch",
+                                    FormatCount(batch.ramp_from_tokens),
+                                    FormatCount(std::max(batch.total_tokens, granule))),
+                        "a ramp starts smaller than batch.total_tokens"});
+  }
+}
+
+void CheckBatch(const RunSpec& spec, Problems& problems) {
+  CheckTotalTokens(spec, problems);
+  CheckRamp(spec, problems);
+  if (spec.batch.micro_batch_auto && spec.batch.total_tokens == 0) {
+    problems.push_back({{"batch.micro_batch", "batch.total_tokens"},
+                        "batch.micro_batch: auto needs batch.total_tokens: what a step learns from "
+                        "must not depend on a machine's memory",
+                        "set batch.total_tokens"});
+  }
+}
+
+void CheckSchedule(const RunSpec& spec, Problems& problems) {
+  const ScheduleSpec& schedule = spec.schedule;
+  const auto exclusive = [&](const char* steps, const char* tokens, bool both) {
+    if (!both) return;
+    problems.push_back({{tokens, steps},
+                        fmt::format("{} and {} exclude each other", steps, tokens),
+                        "keep one of them",
+                        steps});
+  };
+  exclusive("schedule.warmup_steps", "schedule.warmup_tokens",
+            schedule.warmup_steps > 0 && schedule.warmup_tokens > 0);
+  exclusive("schedule.decay_steps", "schedule.decay_tokens",
+            schedule.decay_steps > 0 && schedule.decay_tokens > 0);
+}
+
+// What only the engines of our own kernels can do.
+void CheckReferenceEngine(const RunSpec& spec, Problems& problems) {
+  if (spec.engine.kind != EngineKind::kReference) return;
+  const EngineSpec& engine = spec.engine;
+  const auto refuse = [&](bool wanted, const char* key, const char* value) {
+    if (!wanted) return;
+    problems.push_back(
+        {{key, "engine.kind"},
+         fmt::format("{}: {} is not possible with engine.kind: reference", key, value),
+         "use engine.kind: fused",
+         "engine.kind"});
+  };
+  refuse(spec.precision == Precision::kBf16, "precision", "bf16");
+  refuse(engine.recompute != Recompute::kNone, "engine.recompute",
+         engine.recompute == Recompute::kGelu ? "gelu" : "block");
+  refuse(engine.chunked_head > 0, "engine.chunked_head", FormatCount(engine.chunked_head).c_str());
+  refuse(engine.residual == ResidualType::kBf16, "engine.residual", "bf16");
+  refuse(engine.stochastic_rounding, "engine.stochastic_rounding", "true");
+}
+
+// What means something to bf16 only.
+void CheckBf16Switches(const RunSpec& spec, Problems& problems) {
+  if (spec.precision == Precision::kBf16) return;
+  const auto refuse = [&](bool wanted, const char* key, const char* value, const char* why) {
+    if (!wanted) return;
+    problems.push_back({{key, "precision"},
+                        fmt::format("{}: {} needs precision: bf16{}", key, value, why),
+                        "set precision: bf16, or leave the key out",
+                        "precision"});
+  };
+  refuse(spec.engine.residual == ResidualType::kBf16, "engine.residual", "bf16", "");
+  refuse(spec.engine.stochastic_rounding, "engine.stochastic_rounding", "true",
+         ": only then is there a rounded copy of the weights");
+}
+
+void CheckEarlyStop(const RunSpec& spec, Problems& problems) {
+  if (spec.eval.patience == 0) return;
+  if (spec.eval.every_steps == 0) {
+    problems.push_back({{"eval.patience", "eval.every"},
+                        "eval.patience counts evaluations, and eval.every is 0",
+                        "set eval.every"});
+  }
+  const bool from_text = !spec.data.text.empty() && spec.data.val_fraction > 0;
+  if (!from_text && spec.data.val.empty()) {
+    problems.push_back({{"eval.patience", "data.val", "data.val_fraction"},
+                        "eval.patience needs a validation split",
+                        "set data.val, or data.val_fraction above 0 for data.text"});
+  }
 }
 
 void CheckBudget(const RunSpec& spec, Problems& problems) {
@@ -139,6 +248,10 @@ Problems CrossCheck(const RunSpec& spec) {
   CheckData(spec, problems);
   CheckWorkers(spec, problems);
   CheckBatch(spec, problems);
+  CheckSchedule(spec, problems);
+  CheckReferenceEngine(spec, problems);
+  CheckBf16Switches(spec, problems);
+  CheckEarlyStop(spec, problems);
   CheckBudget(spec, problems);
   CheckRetries(spec, problems);
   return problems;
@@ -147,9 +260,10 @@ Problems CrossCheck(const RunSpec& spec) {
 Problems CrossWarnings(const RunSpec& spec) {
   Problems warnings;
   const int64_t steps = TargetSteps(spec);
-  const int64_t warmup = spec.schedule.warmup_steps;
+  const int64_t warmup = ScheduleInSteps(spec, PlanBatch(spec).value()).warmup_steps;
   if (steps > 0 && warmup * 3 > steps) {
-    warnings.push_back({{"schedule.warmup_steps", "budget.steps", "budget.tokens", "preset"},
+    warnings.push_back({{"schedule.warmup_steps", "schedule.warmup_tokens", "budget.steps",
+                         "budget.tokens", "preset"},
                         fmt::format("warm-up takes {} of the run's {} steps", FormatCount(warmup),
                                     FormatCount(steps)),
                         "lower schedule.warmup_steps"});

@@ -14,6 +14,7 @@ struct CrossProblem {
       keys;  // the most telling first; the first one that somebody wrote is pointed at
   std::string message;
   std::string hint;
+  std::string other;  // a second key whose place is named too; empty: none
 };
 
 // Nothing of these can train. REQUIRES: every value is in its own range.

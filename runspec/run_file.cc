@@ -1,6 +1,8 @@
 #include "runspec/run_file.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -40,6 +42,20 @@ ConfigProblem ProblemAt(const Place& place, std::string key, std::string message
 
 std::string Leaf(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
+std::string Group(const std::string& path) { return path.substr(0, path.find('.')); }
+
+// Two ways to say one thing: a later layer that uses the one means it instead of the other.
+std::string_view InsteadOf(std::string_view path) {
+  static const std::map<std::string_view, std::string_view> kPairs = {
+      {"schedule.warmup_steps", "schedule.warmup_tokens"},
+      {"schedule.warmup_tokens", "schedule.warmup_steps"},
+      {"schedule.decay_steps", "schedule.decay_tokens"},
+      {"schedule.decay_tokens", "schedule.decay_steps"},
+  };
+  const auto found = kPairs.find(path);
+  return found == kPairs.end() ? std::string_view() : found->second;
+}
+
 std::string DidYouMean(const std::string& path) {
   const std::string suggestion = SuggestKey(path);
   return suggestion.empty() ? "" : fmt::format("did you mean '{}'?", suggestion);
@@ -57,7 +73,9 @@ class Loader {
     text_ = text;
     base_directory_ = options_.base_directory;
     DropWhatTheFileReplaces(root);
+    ++layer_;
     ApplyMap(root, "");
+    ++layer_;
     for (const std::string& entry : overrides) ApplyOverride(entry);
     Finish();
   }
@@ -149,9 +167,20 @@ class Loader {
       return;
     }
     ResolvePaths(field);
+    DropWhatItReplaces(field);
     const int width =
         value.kind == YamlNode::Kind::kScalar ? static_cast<int>(value.scalar.size()) : 1;
     places_[field.path] = key_place.text.empty() ? key_place : PlaceOf(value.mark, width);
+  }
+
+  void DropWhatItReplaces(const Field& field) {
+    const std::string other(InsteadOf(field.path));
+    if (other.empty()) return;
+    layers_[field.path] = layer_;
+    const auto layer = layers_.find(other);
+    if (layer == layers_.end() || layer->second == layer_) return;
+    *std::get<int64_t*>(FindField(other)->slot(spec_)) = 0;
+    places_.erase(other);
   }
 
   void ResolvePaths(const Field& field) {
@@ -200,10 +229,26 @@ class Loader {
     ApplyValue(field, place, std::get<YamlNode>(parsed));
   }
 
+  // Groups with a value that could not be read: what they say together is not known.
+  std::set<std::string> DoubtfulGroups() const {
+    std::set<std::string> groups;
+    for (const ConfigProblem& problem : result_.problems) {
+      groups.insert(Group(problem.key));
+      groups.insert(Group(SuggestKey(problem.key)));
+    }
+    return groups;
+  }
+
   void Finish() {
-    if (!result_.problems.empty()) return;
+    const bool readable = std::none_of(result_.problems.begin(), result_.problems.end(),
+                                       [](const auto& problem) { return problem.key.empty(); });
+    if (!readable) return;
+    const std::set<std::string> doubtful = DoubtfulGroups();
     for (const CrossProblem& found : CrossCheck(spec_)) {
-      result_.problems.push_back(Locate(found));
+      const bool certain = std::none_of(found.keys.begin(), found.keys.end(), [&](const auto& key) {
+        return doubtful.contains(Group(key));
+      });
+      if (certain) result_.problems.push_back(Locate(found));
     }
     if (!result_.problems.empty()) return;
     for (const CrossProblem& found : CrossWarnings(spec_)) {
@@ -213,11 +258,22 @@ class Loader {
     result_.spec = spec_;
   }
 
+  // Where the other key of a pair stands, when the problem points at the first.
+  std::string WhereElse(const CrossProblem& found, const std::string& key) const {
+    const auto other = places_.find(found.other);
+    if (other == places_.end() || found.other == key) return "";
+    const Place& place = other->second;
+    return place.text.empty() ? fmt::format("; {} comes from {}", found.other, place.source)
+                              : fmt::format("; {} is on line {}", found.other, place.mark.line);
+  }
+
   // Points at the first of the keys that somebody wrote, else at the top of the file.
   ConfigProblem Locate(const CrossProblem& found) const {
     for (const std::string& key : found.keys) {
       const auto place = places_.find(key);
-      if (place != places_.end()) return ProblemAt(place->second, key, found.message, found.hint);
+      if (place != places_.end()) {
+        return ProblemAt(place->second, key, found.message, found.hint + WhereElse(found, key));
+      }
     }
     return ProblemAt({source_, "", {}, 1}, found.keys[0], found.message, found.hint);
   }
@@ -226,6 +282,9 @@ class Loader {
     ResourceSpec& resources = spec_.resources;
     if (resources.min_workers == 0) resources.min_workers = resources.workers;
     if (resources.max_workers == 0) resources.max_workers = resources.workers;
+    if (resources.device == "cpu" && spec_.precision == Precision::kAuto) {
+      spec_.precision = Precision::kFp32;
+    }
     spec_.batch.total_tokens = PlanBatch(spec_)->tokens_per_step;
     if (spec_.vocabulary_auto)
       spec_.model.vocabulary = spec_.data.tokenizer == "gpt2" ? 50257 : 256;
@@ -237,6 +296,8 @@ class Loader {
   RunFileResult& result_;
   RunSpec spec_;
   std::map<std::string, Place> places_;  // by path; where each written value stands
+  std::map<std::string, int> layers_;    // of the keys that can replace each other
+  int layer_ = 0;                        // preset, file, overrides
   std::string source_;
   std::string_view text_;
   std::string base_directory_;

@@ -14,11 +14,14 @@
 
 namespace gp::runspec {
 
-enum class Precision {
-  kFp32,
-  kBf16
-};  // compute; master weights, gradients and AdamW are fp32 always
+// Compute; master weights, gradients and the optimizer's state are fp32 always. kAuto: what the
+// device is good at without a loss of exactness, fp32 on CPUs.
+enum class Precision { kFp32, kBf16, kAuto };
 enum class EngineKind { kReference, kEager, kFused };
+enum class Attention { kFlash, kMath };         // never stores the (T, T) scores | stores them
+enum class Recompute { kNone, kGelu, kBlock };  // what backward computes again instead of keeping
+enum class ResidualType { kFp32, kBf16 };
+enum class OptimizerKind { kAdamW, kMuon };
 enum class BatchOrder {
   kRandom,
   kSequential
@@ -53,20 +56,26 @@ struct ResourceSpec {
 };
 
 struct BatchSpec {
-  int64_t micro_batch = 8;   // sequences a rank's forward sees at once
-  int64_t sequence = 128;    // T, tokens
-  int64_t total_tokens = 0;  // a step, over all shards; 0: V * micro_batch * sequence
+  int64_t micro_batch = 8;        // sequences a rank's forward sees at once
+  bool micro_batch_auto = false;  // the largest power of two that fits the rank's memory
+  int64_t sequence = 128;         // T, tokens
+  int64_t total_tokens = 0;       // a step, over all shards; 0: V * micro_batch * sequence
+  int64_t ramp_from_tokens = 0;   // the first step's total; 0: no ramp
+  int64_t ramp_steps = 0;         // steps until total_tokens is reached
 
   bool operator==(const BatchSpec&) const = default;
 };
 
 struct OptimizerSpec {
+  OptimizerKind kind = OptimizerKind::kAdamW;
   double lr = 1e-3;
   double beta1 = 0.9;
   double beta2 = 0.95;
   double eps = 1e-8;
   double weight_decay = 0.1;
   double grad_clip = 1.0;  // 0: off
+  double muon_lr = 0.02;   // of the blocks' matrices under kMuon; the others follow lr
+  double muon_momentum = 0.95;
 
   bool operator==(const OptimizerSpec&) const = default;
 };
@@ -74,9 +83,11 @@ struct OptimizerSpec {
 struct ScheduleSpec {
   ScheduleKind kind = ScheduleKind::kCosine;
   int64_t warmup_steps = 0;
+  int64_t warmup_tokens = 0;  // instead of warmup_steps
   WarmupForm warmup_form = WarmupForm::kNanoGpt;
   double min_lr_ratio = 0.1;  // of optimizer.lr
   int64_t decay_steps = 0;    // 0: budget.steps
+  int64_t decay_tokens = 0;   // instead of decay_steps
 
   bool operator==(const ScheduleSpec&) const = default;
 };
@@ -93,6 +104,12 @@ struct BudgetSpec {
 struct EngineSpec {
   EngineKind kind = EngineKind::kFused;
   InitKind init = InitKind::kNormal;
+  Attention attention = Attention::kFlash;
+  Recompute recompute = Recompute::kNone;
+  int64_t chunked_head = 0;  // rows of the output head computed at a time; 0: all at once
+  bool fused_optimizer = true;
+  ResidualType residual = ResidualType::kFp32;
+  bool stochastic_rounding = false;  // of the bf16 working copy
 
   bool operator==(const EngineSpec&) const = default;
 };
@@ -100,6 +117,8 @@ struct EngineSpec {
 struct EvalSpec {
   int64_t every_steps = 0;  // 0: only at the end
   int64_t batches = 0;      // 0: the whole validation split, once, non-overlapping windows
+  int64_t patience = 0;     // evaluations in a row without an improvement that end the run; 0: off
+  double min_delta = 0;     // nats; a smaller gain is none
 
   bool operator==(const EvalSpec&) const = default;
 };
@@ -117,7 +136,8 @@ struct SampleSpec {
 struct CheckpointSpec {
   int64_t every_steps = 0;  // 0: only at the end
   int keep_last = 2;
-  bool keep_best = true;  // the one with the lowest validation loss
+  bool keep_best = true;                         // the one with the lowest validation loss
+  int64_t snapshot_memory = int64_t{256} << 20;  // bytes a save may copy while training goes on
 
   bool operator==(const CheckpointSpec&) const = default;
 };
@@ -151,7 +171,7 @@ struct RunSpec {
   OptimizerSpec optimizer;
   ScheduleSpec schedule;
   BudgetSpec budget;
-  Precision precision = Precision::kFp32;
+  Precision precision = Precision::kAuto;
   EngineSpec engine;
   EvalSpec eval;
   SampleSpec sample;
@@ -169,9 +189,11 @@ struct RunSpec {
 
 // The batch, cut: total_tokens = shards * accumulation * micro_batch * sequence.
 struct BatchPlan {
-  int logical_shards = 1;    // V: the smallest power of two >= the largest allowed world size
-  int64_t accumulation = 1;  // micro-batches a shard sums in one step
-  int64_t tokens_per_step = 0;
+  int logical_shards = 1;         // V: the smallest power of two >= the largest allowed world size
+  int64_t accumulation = 1;       // micro-batches a shard sums in one step, once the ramp is over
+  int64_t tokens_per_step = 0;    // likewise
+  int64_t ramp_accumulation = 0;  // of the first step; see runspec/batch_ramp.h. 0: no ramp
+  int64_t ramp_steps = 0;
 
   bool operator==(const BatchPlan&) const = default;
 };

@@ -123,7 +123,7 @@ std::string GroupDoc(std::string_view path) {
       {"data", "What to train on, and in which order."},
       {"resources", "Where to train."},
       {"batch", "How many tokens a step learns from, and how they are cut."},
-      {"optimizer", "AdamW."},
+      {"optimizer", "How gradients change the weights."},
       {"schedule", "The learning rate over the run."},
       {"budget", "When the run is done. At least one of them."},
       {"engine", "How the step is computed."},

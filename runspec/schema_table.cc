@@ -178,11 +178,17 @@ std::vector<Field> ResourceFields() {
   };
 }
 
+Slot MicroBatchSlot(RunSpec& spec) {
+  return AutoCountSlot{&spec.batch.micro_batch, &spec.batch.micro_batch_auto};
+}
+
 std::vector<Field> BatchFields() {
   return {
       {.path = "batch.micro_batch",
-       .slot = GP_SLOT(batch.micro_batch),
-       .doc = "Sequences one forward pass sees. Memory grows with it.",
+       .slot = MicroBatchSlot,
+       .doc = "Sequences one forward pass sees. Memory grows with it. auto takes the largest power "
+              "of two that divides the batch and fits the memory of a rank; it is decided when the "
+              "run first starts, and kept.",
        .unit = "sequences",
        .min = 1,
        .max = 65536,
@@ -203,11 +209,31 @@ std::vector<Field> BatchFields() {
        .min = 0,
        .max = 1e9,
        .also = {"total_batch_size", "tokens_per_step"}},
+      {.path = "batch.ramp_from_tokens",
+       .slot = GP_SLOT(batch.ramp_from_tokens),
+       .doc = "Tokens of the first step, when the batch grows over batch.ramp_steps to "
+              "batch.total_tokens, in whole micro-batches per logical shard; 0 starts with the "
+              "full batch.",
+       .unit = "tokens",
+       .min = 0,
+       .max = 1e9,
+       .also = {"rampup_batch_size", "batch_warmup"}},
+      {.path = "batch.ramp_steps",
+       .slot = GP_SLOT(batch.ramp_steps),
+       .doc = "Steps until the batch has grown to batch.total_tokens.",
+       .unit = "steps",
+       .min = 0,
+       .max = 1e9},
   };
 }
 
 std::vector<Field> OptimizerFields() {
   return {
+      {.path = "optimizer.kind",
+       .slot = GP_SLOT(optimizer.kind),
+       .doc = "adamw, or muon: momentum with orthogonalised updates for the matrices of the "
+              "blocks, AdamW for everything else.",
+       .choices = {"adamw", "muon"}},
       {.path = "optimizer.lr",
        .slot = GP_SLOT(optimizer.lr),
        .doc = "AdamW's learning rate after warm-up.",
@@ -244,6 +270,17 @@ std::vector<Field> OptimizerFields() {
        .min = 0,
        .max = 1e9,
        .also = {"clip", "max_grad_norm", "gradient_clip"}},
+      {.path = "optimizer.muon_lr",
+       .slot = GP_SLOT(optimizer.muon_lr),
+       .doc = "Muon's learning rate after warm-up; it follows the same schedule as optimizer.lr.",
+       .min = 0,
+       .max = 10,
+       .min_excluded = true},
+      {.path = "optimizer.muon_momentum",
+       .slot = GP_SLOT(optimizer.muon_momentum),
+       .doc = "Decay of Muon's running sum of gradients.",
+       .min = 0,
+       .max = 0.999999},
   };
 }
 
@@ -260,6 +297,13 @@ std::vector<Field> ScheduleFields() {
        .min = 0,
        .max = 1e12,
        .also = {"warmup", "warmup_iters"}},
+      {.path = "schedule.warmup_tokens",
+       .slot = GP_SLOT(schedule.warmup_tokens),
+       .doc = "Instead of schedule.warmup_steps: as many steps as it takes to learn from so many "
+              "tokens.",
+       .unit = "tokens",
+       .min = 0,
+       .max = 1e15},
       {.path = "schedule.warmup_form",
        .slot = GP_SLOT(schedule.warmup_form),
        .doc =
@@ -279,6 +323,13 @@ std::vector<Field> ScheduleFields() {
        .min = 0,
        .max = 1e12,
        .also = {"lr_decay_iters"}},
+      {.path = "schedule.decay_tokens",
+       .slot = GP_SLOT(schedule.decay_tokens),
+       .doc = "Instead of schedule.decay_steps: the minimum is reached when so many tokens were "
+              "learned from.",
+       .unit = "tokens",
+       .min = 0,
+       .max = 1e15},
   };
 }
 
@@ -313,9 +364,9 @@ std::vector<Field> EngineFields() {
   return {
       {.path = "precision",
        .slot = GP_SLOT(precision),
-       .doc = "Precision of matrix products and attention. Master weights, gradients and AdamW are "
-              "fp32 always.",
-       .choices = {"fp32", "bf16"},
+       .doc = "Precision of matrix products and attention; auto is fp32 on CPUs. Master weights, "
+              "gradients and the optimizer's state are fp32 always.",
+       .choices = {"fp32", "bf16", "auto"},
        .also = {"dtype"}},
       {.path = "engine.kind",
        .slot = GP_SLOT(engine.kind),
@@ -329,6 +380,36 @@ std::vector<Field> EngineFields() {
            "Initial weights: normal (keyed by the seed), or torch (bit-equal to nanoGPT's for the "
            "same seed).",
        .choices = {"normal", "torch"}},
+      {.path = "engine.attention",
+       .slot = GP_SLOT(engine.attention),
+       .doc = "flash computes attention block by block and never stores the scores; math stores "
+              "them, for comparison.",
+       .choices = {"flash", "math"}},
+      {.path = "engine.recompute",
+       .slot = GP_SLOT(engine.recompute),
+       .doc = "What backward computes again instead of keeping it, to save memory: none; gelu: the "
+              "activations of the MLPs; block: everything between the inputs of the blocks.",
+       .choices = {"none", "gelu", "block"},
+       .also = {"gradient_checkpointing", "activation_checkpointing"}},
+      {.path = "engine.chunked_head",
+       .slot = GP_SLOT(engine.chunked_head),
+       .doc = "Positions whose logits exist at the same time; fewer take less memory. 0 computes "
+              "all of a micro-batch at once.",
+       .unit = "rows",
+       .min = 0,
+       .max = 1e9},
+      {.path = "engine.fused_optimizer",
+       .slot = GP_SLOT(engine.fused_optimizer),
+       .doc = "The optimizer reads and writes every weight in one pass."},
+      {.path = "engine.residual",
+       .slot = GP_SLOT(engine.residual),
+       .doc = "Type of the residual stream between the blocks. bf16 saves memory traffic and "
+              "changes the numbers.",
+       .choices = {"fp32", "bf16"}},
+      {.path = "engine.stochastic_rounding",
+       .slot = GP_SLOT(engine.stochastic_rounding),
+       .doc = "The bf16 copy of the weights is rounded up or down at random, keyed by seed and "
+              "step, so that small updates are not lost on average. Changes the numbers."},
   };
 }
 
@@ -348,6 +429,21 @@ std::vector<Field> EvalFields() {
        .min = 0,
        .max = 1e12,
        .also = {"eval_iters", "iters"}},
+      {.path = "eval.patience",
+       .slot = GP_SLOT(eval.patience),
+       .doc = "The run ends, as a success, after so many evaluations in a row that did not improve "
+              "the validation loss; 0 never stops early.",
+       .unit = "evaluations",
+       .min = 0,
+       .max = 1e9,
+       .also = {"early_stopping", "early_stop"}},
+      {.path = "eval.min_delta",
+       .slot = GP_SLOT(eval.min_delta),
+       .doc = "A validation loss counts as an improvement when it is lower than the best one by "
+              "more than this.",
+       .unit = "nats",
+       .min = 0,
+       .max = 1000},
   };
 }
 
@@ -402,6 +498,13 @@ std::vector<Field> CheckpointFields() {
       {.path = "checkpoint.keep_best",
        .slot = GP_SLOT(checkpoint.keep_best),
        .doc = "Also keep the checkpoint with the lowest validation loss."},
+      {.path = "checkpoint.snapshot_memory",
+       .slot = GP_SLOT(checkpoint.snapshot_memory),
+       .doc = "Most memory that a save may take for copies of what it has not written yet while "
+              "training goes on.",
+       .unit = "bytes",
+       .min = 1 << 20,
+       .max = 1e15},
   };
 }
 

@@ -188,6 +188,87 @@ TEST(RunFile, CrossChecksPointAtWhatSomebodyWrote) {
   EXPECT_THAT(Problems(kGood, {"resources.min_workers=2"})[0].message, HasSubstr("min_workers"));
 }
 
+TEST(RunFile, CrossChecksAreShownBesideOtherErrorsWhereTheirValuesAreKnown) {
+  const auto both = Problems(std::string(kGood) + "model: {n_head: 6}\neval: {every: often}\n");
+  ASSERT_EQ(both.size(), 2u) << RenderProblems(both);
+  EXPECT_THAT(both[0].message, HasSubstr("eval.every must be"));
+  EXPECT_THAT(both[1].message, HasSubstr("not a multiple of model.n_head"));
+  // What a group with an error means is not known, nor what a key that nobody knows stands for.
+  EXPECT_EQ(Problems(std::string(kGood) + "model: {n_head: 6, gelu: tahn}\n").size(), 1u);
+  EXPECT_EQ(Problems("data: {text: [a]}\nbudgte: {steps: 10}\n").size(), 1u);
+}
+
+TEST(RunFile, TwoWaysToSayOneThingExcludeEachOtherInOnePlace) {
+  const auto problems = Problems(std::string(kGood) +
+                                 "schedule:\n  warmup_steps: 5\n  warmup_tokens: 1M\n"
+                                 "  decay_steps: 50\n  decay_tokens: 5M\n");
+  ASSERT_EQ(problems.size(), 2u) << RenderProblems(problems);
+  EXPECT_EQ(problems[0].line, 7);
+  EXPECT_EQ(problems[0].hint, "keep one of them; schedule.warmup_steps is on line 6");
+  EXPECT_EQ(problems[1].line, 9);
+  EXPECT_EQ(problems[1].hint, "keep one of them; schedule.decay_steps is on line 8");
+}
+
+TEST(RunFile, ALaterLayersWayToSayItReplacesTheEarlierOne) {
+  const std::string text = "preset: gpt2-124m\ndata: {train: [a], val: [b]}\n";
+  EXPECT_EQ(Load(text).schedule.warmup_steps, 715);
+  const RunSpec tokens = Load(text + "schedule: {warmup_tokens: 375M}\n");
+  EXPECT_EQ(tokens.schedule.warmup_steps, 0);
+  EXPECT_EQ(tokens.schedule.warmup_tokens, 375'000'000);
+  const RunSpec steps =
+      Load(text + "schedule: {warmup_tokens: 375M}\n", {"schedule.warmup_steps=9"});
+  EXPECT_EQ(steps.schedule.warmup_steps, 9);
+  EXPECT_EQ(steps.schedule.warmup_tokens, 0);
+  EXPECT_EQ(Load(ResolvedYaml(tokens)), tokens);
+}
+
+TEST(RunFile, CombinationsThatAnEngineCannotDoNameBothKeys) {
+  const std::string file = std::string(kGood) + "precision: bf16\nengine:\n  kind: reference\n";
+  for (const std::string key : {"recompute=gelu", "recompute=block", "chunked_head=64",
+                                "residual=bf16", "stochastic_rounding=true"}) {
+    const auto problems = Problems(file, {"engine." + key});
+    ASSERT_EQ(problems.size(), 2u) << RenderProblems(problems);
+    EXPECT_EQ(problems[0].message, "precision: bf16 is not possible with engine.kind: reference");
+    EXPECT_THAT(problems[1].message, HasSubstr("engine.kind: reference"));
+    EXPECT_THAT(problems[1].hint, HasSubstr("engine.kind is on line 7"));
+  }
+  for (const std::string key : {"residual=bf16", "stochastic_rounding=true"}) {
+    EXPECT_THAT(Problems(kGood, {"engine." + key})[0].message, HasSubstr("needs precision: bf16"));
+  }
+}
+
+TEST(RunFile, ABatchRampIsCheckedAgainstTheFullBatch) {
+  const auto message = [](const std::vector<std::string>& overrides) {
+    std::vector<std::string> all = {"batch.micro_batch=2", "batch.total_tokens=2048"};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    return Problems(kGood, all)[0].message;
+  };
+  EXPECT_THAT(message({"batch.ramp_steps=5"}), HasSubstr("need each other"));
+  EXPECT_THAT(message({"batch.ramp_from_tokens=256"}), HasSubstr("need each other"));
+  EXPECT_THAT(message({"batch.ramp_from_tokens=300", "batch.ramp_steps=5"}),
+              HasSubstr("not a multiple of 1 logical shards x 2 sequences x 128 tokens = 256"));
+  EXPECT_THAT(message({"batch.ramp_from_tokens=4096", "batch.ramp_steps=5"}),
+              HasSubstr("more than the 2,048"));
+  EXPECT_THAT(
+      message({"batch.ramp_from_tokens=256", "batch.ramp_steps=5", "batch.micro_batch=auto"}),
+      HasSubstr("whole micro-batches"));
+  EXPECT_THAT(Problems(kGood, {"batch.micro_batch=auto"})[0].message,
+              HasSubstr("needs batch.total_tokens"));
+}
+
+TEST(RunFile, AutomaticPrecisionIsExactOnCpus) {
+  EXPECT_EQ(Load(kGood).precision, Precision::kFp32);
+  EXPECT_EQ(Load(kGood, {"precision=bf16"}).precision, Precision::kBf16);
+  EXPECT_EQ(Load(kGood, {"resources.device=auto"}).precision, Precision::kAuto);
+}
+
+TEST(RunFile, EarlyStoppingNeedsEvaluations) {
+  EXPECT_THAT(Problems(kGood, {"eval.patience=3"})[0].message, HasSubstr("eval.every is 0"));
+  EXPECT_THAT(
+      Problems(kGood, {"eval.patience=3", "eval.every=10", "data.val_fraction=0"})[0].message,
+      HasSubstr("validation split"));
+}
+
 TEST(RunFile, WarnsAboutWhatWorksButSurprises) {
   const RunFileResult result = LoadRunFile(
       std::string(kGood) + "schedule: {warmup_steps: 80}\ncheckpoint: {every: 500}\n", "run.yaml");

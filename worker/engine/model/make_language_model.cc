@@ -35,7 +35,7 @@ void CheckSizes(const ModelOptions& options) {
 std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options) {
   CheckSizes(options);
   if (options.kind == runspec::EngineKind::kReference) {
-    Check(options.precision == runspec::Precision::kFp32,
+    Check(options.precision != runspec::Precision::kBf16,
           "the reference engine computes in fp32; use precision: fp32 or engine.kind: fused");
     return MakeReferenceGpt2(options.shape, options.threads);
   }

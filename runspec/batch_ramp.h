@@ -1,0 +1,28 @@
+// The batch over the run: with a ramp the first step sums plan.ramp_accumulation micro-batches per
+// shard, step plan.ramp_steps and all later ones plan.accumulation, the steps between them what a
+// line between the two gives, rounded down (Brown et al. 2020, arXiv:2005.14165, section 2.3). All
+// of it follows from the step alone, so that a resumed run sees the same data. Standard library
+// only. Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "runspec/run_spec.h"
+
+namespace gp::runspec {
+
+// Micro-batches a shard sums in step `step` (from 0).
+int64_t AccumulationAt(const BatchPlan& plan, int64_t step);
+
+// The sum of AccumulationAt over all steps before `step`.
+int64_t MicroBatchesBefore(const BatchPlan& plan, int64_t step);
+
+// Tokens of step `step`, and of all steps before it, over all shards.
+int64_t TokensAt(const BatchPlan& plan, int64_t step);
+int64_t TokensBefore(const BatchPlan& plan, int64_t step);
+
+// The most steps that fit into `tokens`, and the least that see at least as many.
+int64_t StepsWithin(const BatchPlan& plan, int64_t tokens);
+int64_t StepsUntil(const BatchPlan& plan, int64_t tokens);
+
+}  // namespace gp::runspec
