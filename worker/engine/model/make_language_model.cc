@@ -46,7 +46,8 @@ std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options) {
   auto backend = MakeCpuBackend({.threads = options.threads,
                                  .isa = options.isa,
                                  .sequence = options.sequence,
-                                 .head_size = options.shape.channels / options.shape.heads});
+                                 .head_size = options.shape.channels / options.shape.heads,
+                                 .choices = options.choices});
   return std::make_unique<Gpt2>(
       Gpt2Options{options.shape, arena, options.kind == runspec::EngineKind::kFused},
       std::move(backend));

@@ -8,6 +8,7 @@
 #include "runspec/model_shape.h"
 #include "runspec/run_spec.h"
 #include "worker/engine/backend/cpu/isa.h"
+#include "worker/engine/backend/cpu/kernel_choices.h"
 #include "worker/engine/model/language_model.h"
 
 namespace gp::engine {
@@ -20,6 +21,7 @@ struct ModelOptions {
   int64_t sequence = 128;   // longest of them
   int threads = 1;
   Isa isa = Isa::kAuto;
+  KernelChoices choices = {};
 };
 
 // kFused and kEager compute with Gpt2 over the CPU backend (kEager with one pass per operation),

@@ -33,7 +33,8 @@ class CpuBackend final : public Backend {
         thread_bytes_(
             runspec::CpuWorkspaceBytes(options.sequence, options.head_size, pool_.threads()) /
             pool_.threads()),
-        gemm_(kernels_, pool_, static_cast<std::byte*>(workspace_.data()), thread_bytes_),
+        gemm_(kernels_, pool_, static_cast<std::byte*>(workspace_.data()), thread_bytes_,
+              options.choices),
         math_attention_(kernels_, pool_, gemm_) {}
 
   const char* name() const override { return IsaName(isa_); }

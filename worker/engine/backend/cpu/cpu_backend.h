@@ -7,6 +7,7 @@
 
 #include "worker/engine/backend/backend.h"
 #include "worker/engine/backend/cpu/isa.h"
+#include "worker/engine/backend/cpu/kernel_choices.h"
 
 namespace gp::engine {
 
@@ -16,6 +17,7 @@ struct CpuBackendOptions {
   // Largest attention that will be asked for; sizes the workspace.
   int64_t sequence = 1;
   int64_t head_size = 1;
+  KernelChoices choices = {};  // no choice changes a result's bits
 };
 
 // Throws std::invalid_argument when this processor lacks `isa`.

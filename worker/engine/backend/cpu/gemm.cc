@@ -8,15 +8,16 @@
 namespace gp::engine {
 namespace {
 
-constexpr int64_t kBlockUnits = 256;  // of k between two stores of a tile
-constexpr int64_t kColumnsMax =
-    768;  // of B packed at a time: with kBlockUnits, 768 KiB of the second-level cache
-constexpr int64_t kRowsMax = 256;          // of A that stream past one packed B
-constexpr int64_t kScratchRowsMax = 1024;  // of unfinished sums when y is bf16
-constexpr int64_t kPackedBBytes = kBlockUnits * kColumnsMax * 4;
-constexpr int64_t kPackedABytes =
-    kBlockUnits * kRowsMax * 4 + 64;  // a vector may be written behind it
-constexpr int64_t kScratchBytes = kScratchRowsMax * kColumnsMax * 4;
+constexpr int64_t kDepthDefault = 256;    // of k, in units, between two stores of a tile
+constexpr int64_t kColumnsDefault = 768;  // with that depth, 768 KiB of the second-level cache
+constexpr int64_t kRowsMax = 256;         // that stream past one packed block
+constexpr int64_t kPackedColumnsFloats = kDepthDefault * kColumnsDefault;
+constexpr int64_t kPackedRowsFloats = kDepthDefault * kRowsMax;
+constexpr int64_t kScratchFloats = 1024 * kColumnsDefault;  // of unfinished sums
+constexpr int64_t kPackedColumnsBytes = kPackedColumnsFloats * 4;
+// A vector may be written behind the last panel.
+constexpr int64_t kPackedRowsBytes = kPackedRowsFloats * 4 + 64;
+constexpr int64_t kScratchBytes = kScratchFloats * 4;
 
 struct Range {
   int64_t first = 0;
@@ -33,13 +34,14 @@ Range Cut(int64_t total, int64_t unit, int64_t index, int64_t count) {
           std::min(units * (index + 1) / count * unit, total)};
 }
 
-// How many row ranges times column ranges a product is cut into; the smaller largest piece wins,
-// then the fewer row ranges, because B is packed once per row range.
+// How many row ranges times column ranges a product is cut into.
 struct Grid {
   int64_t rows = 1;
   int64_t columns = 1;
 };
 
+// The smaller largest piece wins, then the fewer row ranges, because columns are packed once per
+// row range.
 Grid ChooseGrid(int64_t row_units, int64_t column_units, int threads) {
   Grid best{1, threads};
   int64_t best_cost = INT64_MAX;
@@ -54,38 +56,64 @@ Grid ChooseGrid(int64_t row_units, int64_t column_units, int threads) {
   return best;
 }
 
-// The rows and columns of one product that one thread computes.
+// A choice with every decision made, within what the workspace holds. Sizes of k are in units.
+struct Blocking {
+  bool flipped = false;  // the first operand is packed, the rows of the second stream
+  int64_t depth = kDepthDefault;
+  int64_t columns = kColumnsDefault;
+  int64_t rows = kRowsMax;
+  int64_t sums_rows = 0;  // whose unfinished sums fit
+};
+
+Blocking Resolve(const GemmChoice& choice, int64_t panel) {
+  Blocking blocking;
+  blocking.flipped = choice.packed == PackedOperand::kFirst;
+  if (choice.depth > 0) blocking.depth = choice.depth;
+  if (choice.columns > 0) blocking.columns = choice.columns;
+  const int64_t fitting = std::min(blocking.columns, kPackedColumnsFloats / blocking.depth);
+  blocking.columns = std::max(fitting / panel, int64_t{1}) * panel;
+  blocking.rows = std::min(kRowsMax, kPackedRowsFloats / blocking.depth / 8 * 8);
+  blocking.sums_rows = kScratchFloats / blocking.columns / 8 * 8;
+  return blocking;
+}
+
+// The rows and columns of one product that one thread computes: rows belong to the operand that
+// streams, columns to the one that is packed.
 class Piece {
  public:
-  Piece(const KernelSet& kernels, const GemmArgs& args, std::byte* workspace)
+  Piece(const KernelSet& kernels, const GemmArgs& args, const Blocking& blocking,
+        std::byte* workspace)
       : kernels_(kernels),
         args_(args),
         output_(args.output),
+        flipped_(blocking.flipped),
+        streaming_(flipped_ ? args.b : args.a),
+        packed_(flipped_ ? args.a : args.b),
         bf16_(args.a.data.type == DataType::kBfloat16),
-        y_fp32_(args.output.y.type == DataType::kFloat32),
-        packs_a_(!ReadsAInPlace()),
+        sums_in_y_(!flipped_ && args.output.y.type == DataType::kFloat32),
+        packs_rows_(!ReadsRowsInPlace()),
         panel_(int64_t{kernels.width} * kernels.tile_vectors),
-        columns_max_(kColumnsMax / panel_ * panel_),
-        packed_b_(workspace),
-        packed_a_(workspace + kPackedBBytes),
-        scratch_(reinterpret_cast<float*>(workspace + kPackedBBytes + kPackedABytes)) {}
+        blocking_(blocking),
+        packed_columns_(workspace),
+        packed_rows_(workspace + kPackedColumnsBytes),
+        scratch_(reinterpret_cast<float*>(workspace + kPackedColumnsBytes + kPackedRowsBytes)) {}
 
   void Compute(Range rows, Range columns) {
-    const int64_t rows_max = y_fp32_ ? std::max(rows.size(), int64_t{1}) : kScratchRowsMax;
+    const int64_t rows_max = sums_in_y_ ? std::max(rows.size(), int64_t{1}) : blocking_.sums_rows;
     for (int64_t row = rows.first; row < rows.last; row += rows_max) {
-      for (int64_t column = columns.first; column < columns.last; column += columns_max_) {
+      for (int64_t column = columns.first; column < columns.last; column += blocking_.columns) {
         ComputeBlock({row, std::min(row + rows_max, rows.last)},
-                     {column, std::min(column + columns_max_, columns.last)});
+                     {column, std::min(column + blocking_.columns, columns.last)});
       }
     }
   }
 
  private:
-  // The tile kernels can read A where it lies when k is contiguous and its units are theirs.
-  bool ReadsAInPlace() const {
-    if (!args_.a.k_contiguous) return false;
+  // The tile kernels can read rows where they lie when k is contiguous and its units are theirs.
+  bool ReadsRowsInPlace() const {
+    if (!streaming_.k_contiguous) return false;
     if (!bf16_) return true;
-    return kernels_.bf16_tiles && args_.k % 2 == 0 && args_.a.ld % 2 == 0;
+    return kernels_.bf16_tiles && args_.k % 2 == 0 && streaming_.ld % 2 == 0;
   }
 
   bool InPairs() const { return bf16_ && kernels_.bf16_tiles; }
@@ -98,24 +126,25 @@ class Piece {
   void ComputeBlock(Range rows, Range columns) {
     rows_ = rows;
     columns_ = columns;
-    const int64_t block = InPairs() ? 2 * kBlockUnits : kBlockUnits;
+    const int64_t block = InPairs() ? 2 * blocking_.depth : blocking_.depth;
     for (int64_t k = 0; k < args_.k; k += block) {
       k_ = {k, std::min(k + block, args_.k)};
-      kernels_.pack({args_.b, columns.first, columns.size(), k, k_.size(), panel_, packed_b_});
-      for (int64_t row = rows.first; row < rows.last; row += kRowsMax) {
-        ComputeRows({row, std::min(row + kRowsMax, rows.last)});
+      kernels_.pack(
+          {packed_, columns.first, columns.size(), k, k_.size(), panel_, packed_columns_});
+      for (int64_t row = rows.first; row < rows.last; row += blocking_.rows) {
+        ComputeRows({row, std::min(row + blocking_.rows, rows.last)});
       }
     }
   }
 
   void ComputeRows(Range rows) {
-    if (packs_a_) {
-      kernels_.pack(
-          {args_.a, rows.first, rows.size(), k_.first, k_.size(), kernels_.tile_rows, packed_a_});
+    if (packs_rows_) {
+      kernels_.pack({streaming_, rows.first, rows.size(), k_.first, k_.size(), kernels_.tile_rows,
+                     packed_rows_});
     }
     const int64_t panel_bytes = BlockUnits() * panel_ * 4;
     for (int64_t column = columns_.first; column < columns_.last; column += panel_) {
-      const std::byte* panel = packed_b_ + (column - columns_.first) / panel_ * panel_bytes;
+      const std::byte* panel = packed_columns_ + (column - columns_.first) / panel_ * panel_bytes;
       const int64_t columns = std::min(panel_, columns_.last - column);
       for (int64_t row = rows.first; row < rows.last; row += kernels_.tile_rows) {
         const int64_t count = std::min<int64_t>(kernels_.tile_rows, rows.last - row);
@@ -128,48 +157,61 @@ class Piece {
   void ComputeTile(int64_t row, int64_t rows, int64_t column, int64_t columns,
                    const std::byte* panel) {
     const int64_t vectors = DivideUp(columns, kernels_.width);
+    const bool first = k_.first == 0;
     const bool last = k_.last == args_.k;
-    const bool adds = k_.first > 0 || args_.accumulate;
-    float* sums = UnfinishedSums(row, column);
-    const int64_t ld = y_fp32_ ? output_.ldy : columns_max_;
-    // Only y's last columns may leave no room for whole vectors.
-    const bool has_room = !y_fp32_ || vectors * kernels_.width == columns;
-    if (has_room && (!last || output_.plain())) {
-      CallTile(row, rows, vectors, panel, sums, ld, adds);
+    const bool adds = !first || args_.accumulate;
+    if (sums_in_y_ && (!last || output_.plain()) && vectors * kernels_.width == columns) {
+      CallTile(row, rows, vectors, panel, UnfinishedSums(row, column), output_.ldy, adds);
       return;
     }
     alignas(64) float tile[kTileRowsMax * kTileVectorsMax * 16];
-    if (adds) Copy(sums, ld, tile, panel_, rows, columns);
+    if (!first || (args_.accumulate && !flipped_)) {
+      Copy(UnfinishedSums(row, column), SumsStride(), tile, panel_, rows, columns);
+    } else if (args_.accumulate) {
+      LoadFlipped(row, column, rows, columns, tile);
+    }
     CallTile(row, rows, vectors, panel, tile, panel_, adds);
-    if (last) {
-      kernels_.store_tile(output_, tile, panel_, row, column, rows, columns);
+    if (!last) {
+      Copy(tile, panel_, UnfinishedSums(row, column), SumsStride(), rows, columns);
+    } else if (flipped_) {
+      kernels_.store_tile_flipped(output_, tile, panel_, column, row, rows, columns);
     } else {
-      Copy(tile, panel_, sums, ld, rows, columns);
+      kernels_.store_tile(output_, tile, panel_, row, column, rows, columns);
     }
   }
 
   void CallTile(int64_t row, int64_t rows, int64_t vectors, const std::byte* panel, float* c,
                 int64_t ldc, bool adds) const {
     const int64_t k = BlockUnits();
-    if (packs_a_) {
+    if (packs_rows_) {
       const TileKernels& tiles =
           InPairs() ? kernels_.tile_bf16_transposed : kernels_.tile_f32_transposed;
-      tiles.rows[rows - 1][vectors - 1](k, packed_a_ + packed_row_ * k * 4, kernels_.tile_rows,
+      tiles.rows[rows - 1][vectors - 1](k, packed_rows_ + packed_row_ * k * 4, kernels_.tile_rows,
                                         panel, panel_, c, ldc, adds);
       return;
     }
     const int64_t element_bytes = bf16_ ? 2 : 4;
-    const auto* a = static_cast<const std::byte*>(args_.a.data.data) +
-                    (row * args_.a.ld + k_.first) * element_bytes;
+    const auto* a = static_cast<const std::byte*>(streaming_.data.data) +
+                    (row * streaming_.ld + k_.first) * element_bytes;
     const TileKernels& tiles = bf16_ ? kernels_.tile_bf16 : kernels_.tile_f32;
-    tiles.rows[rows - 1][vectors - 1](k, a, bf16_ ? args_.a.ld / 2 : args_.a.ld, panel, panel_, c,
-                                      ldc, adds);
+    tiles.rows[rows - 1][vectors - 1](k, a, bf16_ ? streaming_.ld / 2 : streaming_.ld, panel,
+                                      panel_, c, ldc, adds);
   }
 
-  // Where the sums of tile (row, column) wait between two blocks of k: y itself when it is fp32.
+  // Where the sums of tile (row, column) wait between two blocks of k: y itself when it is fp32 and
+  // lies the same way round.
   float* UnfinishedSums(int64_t row, int64_t column) const {
-    if (y_fp32_) return output_.y.f32() + row * output_.ldy + column;
-    return scratch_ + (row - rows_.first) * columns_max_ + (column - columns_.first);
+    if (sums_in_y_) return output_.y.f32() + row * output_.ldy + column;
+    return scratch_ + (row - rows_.first) * blocking_.columns + (column - columns_.first);
+  }
+  int64_t SumsStride() const { return sums_in_y_ ? output_.ldy : blocking_.columns; }
+
+  // What y holds, for a flipped product that adds to it.
+  void LoadFlipped(int64_t row, int64_t column, int64_t rows, int64_t columns, float* tile) const {
+    for (int64_t c = 0; c < columns; ++c) {
+      const float* from = output_.y.f32() + (column + c) * output_.ldy + row;
+      for (int64_t r = 0; r < rows; ++r) tile[r * panel_ + c] = from[r];
+    }
   }
 
   void Copy(const float* from, int64_t from_ld, float* to, int64_t to_ld, int64_t rows,
@@ -180,35 +222,52 @@ class Piece {
   const KernelSet& kernels_;
   const GemmArgs& args_;
   const TileOutput& output_;
+  const bool flipped_;
+  const GemmOperand& streaming_;
+  const GemmOperand& packed_;
   const bool bf16_;
-  const bool y_fp32_;
-  const bool packs_a_;
+  const bool sums_in_y_;
+  const bool packs_rows_;
   const int64_t panel_;
-  const int64_t columns_max_;
-  std::byte* const packed_b_;
-  std::byte* const packed_a_;
+  const Blocking blocking_;
+  std::byte* const packed_columns_;
+  std::byte* const packed_rows_;
   float* const scratch_;
   // The block under way.
   Range rows_;
   Range columns_;
   Range k_;
-  int64_t packed_row_ = 0;  // of the tile, within packed A
+  int64_t packed_row_ = 0;  // of the tile, within the packed rows
 };
 
 }  // namespace
 
-static_assert(kPackedBBytes + kPackedABytes + kScratchBytes == runspec::kGemmThreadWorkspaceBytes);
+static_assert(kPackedColumnsBytes + kPackedRowsBytes + kScratchBytes ==
+              runspec::kGemmThreadWorkspaceBytes);
+
+GemmProblem GemmArgs::problem() const {
+  const GemmPass pass = !a.k_contiguous   ? GemmPass::kBackwardWeight
+                        : !b.k_contiguous ? GemmPass::kBackwardInput
+                                          : GemmPass::kForward;
+  return {pass, m, n, k, a.data.type};
+}
 
 void Gemm::Run(const GemmArgs& args) {
   if (IsSkinny(args)) return RunSkinnyGemm(kernels_, pool_, workspace_, stride_bytes_, args);
   const int64_t panel = int64_t{kernels_.width} * kernels_.tile_vectors;
   const int64_t tile_rows = kernels_.tile_rows;
-  const Grid grid =
-      ChooseGrid(DivideUp(args.m, tile_rows), DivideUp(args.n, panel), pool_.threads());
+  const GemmChoice choice = choices_.Of(args.problem());
+  const Blocking blocking = Resolve(choice, panel);
+  const int64_t rows = blocking.flipped ? args.n : args.m;
+  const int64_t columns = blocking.flipped ? args.m : args.n;
+  Grid grid = ChooseGrid(DivideUp(rows, tile_rows), DivideUp(columns, panel), pool_.threads());
+  if (choice.pieces > 0 && pool_.threads() % choice.pieces == 0) {
+    grid = {choice.pieces, pool_.threads() / choice.pieces};
+  }
   pool_.Run([&](int thread) {
-    Piece piece(kernels_, args, workspace_ + thread * stride_bytes_);
-    piece.Compute(Cut(args.m, tile_rows, thread / grid.columns, grid.rows),
-                  Cut(args.n, panel, thread % grid.columns, grid.columns));
+    Piece piece(kernels_, args, blocking, workspace_ + thread * stride_bytes_);
+    piece.Compute(Cut(rows, tile_rows, thread / grid.columns, grid.rows),
+                  Cut(columns, panel, thread % grid.columns, grid.columns));
   });
 }
 

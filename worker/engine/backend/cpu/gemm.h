@@ -1,13 +1,14 @@
 // Gemm: the matrix product of the CPU backend, after Goto & van de Geijn 2008
-// (doi:10.1145/1356052.1356053): B is packed into panels that stay in cache while rows of A stream
-// past them. Threads share out rows and columns of C, never k, and every element of C is one sum
-// over ascending k, so its bits depend neither on threads nor on the other rows. Owned by a CPU
-// backend; one thread calls.
+// (doi:10.1145/1356052.1356053): one operand is packed into panels that stay in cache while rows of
+// the other one stream past them. Threads share out rows and columns of the output, never k, and
+// every element is one sum over ascending k, so its bits depend neither on threads nor on the other
+// rows nor on the KernelChoices. Owned by a CPU backend; one thread calls.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "worker/engine/backend/cpu/kernel_choices.h"
 #include "worker/engine/backend/cpu/kernel_set.h"
 #include "worker/engine/backend/cpu/thread_pool.h"
 
@@ -23,14 +24,21 @@ struct GemmArgs {
   GemmOperand b;
   TileOutput output;
   bool accumulate = false;
+
+  GemmProblem problem() const;
 };
 
 class Gemm {
  public:
   // Thread t's workspace starts at workspace + t * stride_bytes and has at least
   // runspec::kGemmThreadWorkspaceBytes.
-  Gemm(const KernelSet& kernels, ThreadPool& pool, std::byte* workspace, int64_t stride_bytes)
-      : kernels_(kernels), pool_(pool), workspace_(workspace), stride_bytes_(stride_bytes) {}
+  Gemm(const KernelSet& kernels, ThreadPool& pool, std::byte* workspace, int64_t stride_bytes,
+       const KernelChoices& choices)
+      : kernels_(kernels),
+        pool_(pool),
+        workspace_(workspace),
+        stride_bytes_(stride_bytes),
+        choices_(choices) {}
 
   void Run(const GemmArgs& args);
 
@@ -39,6 +47,7 @@ class Gemm {
   ThreadPool& pool_;
   std::byte* workspace_;
   int64_t stride_bytes_;
+  const KernelChoices choices_;
 };
 
 }  // namespace gp::engine

@@ -107,6 +107,9 @@ struct KernelSet {
   // Stores tile (rows, columns), row stride `ld`, at (row, column) of the output.
   void (*store_tile)(const TileOutput& output, const float* tile, int64_t ld, int64_t row,
                      int64_t column, int64_t rows, int64_t columns);
+  // The same for the transpose of a tile: its element (r, c) belongs at (row + c, column + r).
+  void (*store_tile_flipped)(const TileOutput& output, const float* tile, int64_t ld, int64_t row,
+                             int64_t column, int64_t rows, int64_t columns);
   // sums[j] (+)= column sums of dy (rows, columns) for j in [first, last).
   void (*column_sums)(Buffer dy, int64_t rows, int64_t columns, float* sums, bool accumulate,
                       int64_t first, int64_t last);

@@ -100,4 +100,13 @@ inline void StoreTile(const TileOutput& o, const float* tile, int64_t ld, int64_
   });
 }
 
+inline void StoreTileFlipped(const TileOutput& o, const float* tile, int64_t ld, int64_t row,
+                             int64_t column, int64_t rows, int64_t columns) {
+  alignas(64) float flipped[kTileVectorsMax * 16 * kTileRowsMax];
+  for (int64_t c = 0; c < columns; ++c) {
+    for (int64_t r = 0; r < rows; ++r) flipped[c * kTileRowsMax + r] = tile[r * ld + c];
+  }
+  StoreTile(o, flipped, kTileRowsMax, row, column, columns, rows);
+}
+
 }  // namespace gp::engine::GP_ISA_NAMESPACE

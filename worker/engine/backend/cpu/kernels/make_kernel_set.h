@@ -28,6 +28,7 @@ inline constexpr KernelSet kKernels = {
     .pack = &Pack,
     .skinny = &Skinny,
     .store_tile = &StoreTile,
+    .store_tile_flipped = &StoreTileFlipped,
     .column_sums = &ColumnSums,
     .attention_forward = &AttentionForwardHead,
     .attention_backward = &AttentionBackwardHead,

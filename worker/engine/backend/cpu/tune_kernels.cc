@@ -1,0 +1,104 @@
+// Which blocking of a matrix product is the fastest here: every candidate is timed through the
+// backend itself, in rounds, so that a disturbance of the machine meets all of them alike.
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "worker/engine/backend/cpu/cpu_backend.h"
+#include "worker/engine/backend/cpu/kernel_choices.h"
+
+namespace gp::engine {
+namespace {
+
+constexpr int kRounds = 5;
+// A candidate must beat the default by this much, or noise would decide between equals.
+constexpr double kWorthwhile = 0.97;
+
+// The operands of one problem, in one backend's memory. Values do not matter: 0 multiplies as fast.
+class TimedProduct {
+ public:
+  TimedProduct(const GemmProblem& problem, Backend& memory)
+      : problem_(problem),
+        first_(Make(memory, problem.m * problem.k, problem.type)),
+        second_(Make(memory, problem.n * problem.k, problem.type)),
+        result_(Make(memory, problem.m * problem.n, ResultType())) {}
+
+  void Run(Backend& backend) const {
+    const GemmProblem& p = problem_;
+    if (p.pass == GemmPass::kForward) {
+      backend.Forward(
+          LinearForward{.shape = {p.m, p.k, p.n}, .y = result_, .x = first_, .w = second_});
+    } else if (p.pass == GemmPass::kBackwardInput) {
+      backend.BackwardInput({.shape = {p.m, p.n, p.k}, .dx = result_, .dy = first_, .w = second_});
+    } else {
+      backend.BackwardWeight(
+          {.shape = {p.k, p.n, p.m}, .dw = result_.f32(), .dy = first_, .x = second_});
+    }
+  }
+
+ private:
+  static Buffer Make(Backend& memory, int64_t count, DataType type) {
+    return {memory.Allocate(count * (type == DataType::kBfloat16 ? 2 : 4)), type};
+  }
+  DataType ResultType() const {
+    return problem_.pass == GemmPass::kBackwardWeight ? DataType::kFloat32 : problem_.type;
+  }
+
+  const GemmProblem problem_;
+  const Buffer first_;
+  const Buffer second_;
+  const Buffer result_;
+};
+
+std::vector<GemmChoice> Candidates(int threads) {
+  std::vector<GemmChoice> candidates = {GemmChoice{}};
+  for (const PackedOperand packed : {PackedOperand::kSecond, PackedOperand::kFirst}) {
+    for (const int depth : {128, 256, 384, 768}) {
+      for (int pieces = 1; pieces <= threads; pieces *= 2) {
+        if (threads % pieces != 0) continue;
+        candidates.push_back({.packed = packed, .depth = depth, .columns = 768, .pieces = pieces});
+      }
+    }
+  }
+  return candidates;
+}
+
+double SecondsOf(const TimedProduct& product, Backend& backend) {
+  const auto start = std::chrono::steady_clock::now();
+  product.Run(backend);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+GemmChoice FastestFor(const GemmProblem& problem, Isa isa, int threads) {
+  const auto memory = MakeCpuBackend({.threads = threads, .isa = isa});
+  const TimedProduct product(problem, *memory);
+  const std::vector<GemmChoice> candidates = Candidates(threads);
+  std::vector<double> best(candidates.size(), std::numeric_limits<double>::infinity());
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    KernelChoices choices;
+    choices.Set(problem, candidates[i]);
+    const auto backend =
+        MakeCpuBackend({.threads = threads, .isa = isa, .choices = std::move(choices)});
+    for (int round = 0; round < kRounds; ++round) {
+      best[i] = std::min(best[i], SecondsOf(product, *backend));
+    }
+  }
+  const auto fastest = std::min_element(best.begin(), best.end()) - best.begin();
+  return best[static_cast<size_t>(fastest)] < kWorthwhile * best[0]
+             ? candidates[static_cast<size_t>(fastest)]
+             : GemmChoice{};
+}
+
+}  // namespace
+
+KernelChoices KernelChoices::Tune(std::span<const GemmProblem> problems, Isa isa, int threads) {
+  KernelChoices choices;
+  for (const GemmProblem& problem : problems) {
+    choices.Set(problem, FastestFor(problem, isa, threads));
+  }
+  return choices;
+}
+
+}  // namespace gp::engine
