@@ -10,7 +10,7 @@ import tempfile
 
 import protocol
 
-FLAGS = ["-Ofast", "-march=native", "-fopenmp", "-DOMP", "-fno-finite-math-only", "-w"]
+FLAGS = ["-Ofast", "-march=native", "-fopenmp", "-DOMP", "-w"]
 
 
 def build(source, binary):

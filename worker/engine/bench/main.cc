@@ -12,6 +12,7 @@ namespace {
 
 constexpr BenchCommand kCommands[] = {
     {"step", "time a training step, alone or beside a peer", AddStepCommand},
+    {"kernels", "time each operation at a model's shapes", AddKernelsCommand},
     {"plan", "print the memory of a model tensor by tensor", AddPlanCommand},
 };
 

@@ -55,6 +55,22 @@ TEST(GpBench, PrintsThePlanThatTheEngineUses) {
   EXPECT_EQ(plan.at("tensors").front().at("name"), "parameters");
 }
 
+TEST(GpBench, TimesEachKernel) {
+  const Outcome outcome = RunBench(
+      "kernels --model tiny --batch 1 --sequence 8 --threads 1 --seconds 0.001 --precision bf16 "
+      "-o json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const auto report = nlohmann::json::parse(outcome.output);
+  EXPECT_EQ(report.at("kind"), "KernelBench");
+  EXPECT_GT(report.at("peak_gflops_measured").get<double>(), 0);
+  for (const auto& operation : report.at("operations")) {
+    EXPECT_GT(operation.at("ms").at("median").get<double>(), 0) << operation;
+    EXPECT_NE(operation.contains("gflops"), operation.contains("gigabytes_per_second"));
+  }
+  const std::string filter = "kernels --model tiny --batch 1 --sequence 8 --filter AdamW -o json";
+  EXPECT_EQ(nlohmann::json::parse(RunBench(filter).output).at("operations").size(), 1);
+}
+
 TEST(GpBench, RefusesBadUsageWithTheReason) {
   const Outcome model = RunBench("step --model 125M");
   EXPECT_EQ(model.exit_code, 2);

@@ -1,0 +1,247 @@
+#include "worker/engine/bench/kernel_cases.h"
+
+#include <fmt/format.h>
+
+#include <random>
+#include <utility>
+
+#include "worker/engine/backend/cpu/cpu_backend.h"
+
+namespace gp::engine {
+namespace {
+
+std::unique_ptr<Backend> MakeBackend(const ModelOptions& options) {
+  return MakeCpuBackend({.threads = options.threads,
+                         .isa = options.isa,
+                         .sequence = options.sequence,
+                         .head_size = options.shape.channels / options.shape.heads});
+}
+
+DataType ComputeType(const ModelOptions& options) {
+  return options.precision == runspec::Precision::kBf16 ? DataType::kBfloat16 : DataType::kFloat32;
+}
+
+double Size(DataType type) { return type == DataType::kBfloat16 ? 2 : 4; }
+
+// About normal(0, 0.1), cheap to draw.
+std::vector<float> Noise(int64_t count) {
+  std::mt19937 random(1);
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values) value = static_cast<float>(random() % 2001) * 2e-4f - 0.2f;
+  return values;
+}
+
+int32_t* RandomIds(Backend& backend, int64_t count, int64_t vocabulary) {
+  std::mt19937 random(2);
+  auto* ids = static_cast<int32_t*>(backend.Allocate(count * 4));
+  for (int64_t i = 0; i < count; ++i) {
+    ids[i] = static_cast<int32_t>(random() % static_cast<uint64_t>(vocabulary));
+  }
+  return ids;
+}
+
+}  // namespace
+
+KernelCases::KernelCases(const ModelOptions& options)
+    : options_(options),
+      type_(ComputeType(options)),
+      rows_(options.micro_batch * options.sequence),
+      backend_(MakeBackend(options)) {
+  const runspec::ModelShape& s = options.shape;
+  const int layers = static_cast<int>(s.layers);
+  const int64_t c = s.channels;
+  AddLinear("c_attn", {rows_, c, 3 * c}, false, layers);
+  AddLinear("attn.c_proj", {rows_, c, c}, false, layers);
+  AddLinear("c_fc", {rows_, c, 4 * c}, true, layers);
+  AddLinear("mlp.c_proj", {rows_, 4 * c, c}, false, layers);
+  AddLinear("lm_head", {rows_, c, s.vocabulary_padded}, false, 1);
+  AddAttention();
+  AddLayerNorm();
+  AddGelu();
+  AddCrossEntropy();
+  AddEmbedding();
+  AddFlat();
+}
+
+Buffer KernelCases::Filled(int64_t count, DataType type) {
+  const Buffer buffer{backend_->Allocate(count * static_cast<int64_t>(Size(type))), type};
+  const std::vector<float> noise = Noise(count);
+  if (type == DataType::kBfloat16) {
+    backend_->Round(count, buffer.bf16(), noise.data());
+  } else {
+    std::copy(noise.begin(), noise.end(), buffer.f32());
+  }
+  return buffer;
+}
+
+void KernelCases::Add(std::string name, std::string shape, KernelCase work) {
+  work.name = std::move(name);
+  work.shape = std::move(shape);
+  cases_.push_back(std::move(work));
+}
+
+void KernelCases::AddLinear(const std::string& name, LinearShape shape, bool gelu, int calls) {
+  const Buffer x = Activation(shape.rows * shape.in);
+  const Buffer w = Activation(shape.in * shape.out);
+  const Buffer y = Activation(shape.rows * shape.out);
+  const Buffer dx = Activation(shape.rows * shape.in);
+  const Buffer bias = options_.shape.bias && calls > 1 ? Activation(shape.out) : Buffer{};
+  const Buffer activated = gelu ? Activation(shape.rows * shape.out) : Buffer{};
+  float* dw = Values(shape.in * shape.out);
+  Backend* backend = backend_.get();
+  const std::string sizes = fmt::format("{} x {} x {}", shape.rows, shape.in, shape.out);
+  const double flops = 2.0 * static_cast<double>(shape.rows * shape.in * shape.out);
+  const auto kind = options_.shape.gelu;
+  Add(name + (gelu ? " forward, GELU" : " forward"), sizes,
+      {.flops = flops, .calls_per_step = calls, .run = [=] {
+         backend->Forward(LinearForward{shape, y, x, w, bias, activated, kind});
+       }});
+  Add(name + " dX", sizes, {.flops = flops, .calls_per_step = calls, .run = [=] {
+                              backend->BackwardInput({.shape = shape, .dx = dx, .dy = y, .w = w});
+                            }});
+  Add(name + " dW", sizes, {.flops = flops, .calls_per_step = calls, .run = [=] {
+                              backend->BackwardWeight({.shape = shape, .dw = dw, .dy = y, .x = x});
+                            }});
+}
+
+void KernelCases::AddAttention() {
+  const runspec::ModelShape& s = options_.shape;
+  const AttentionShape shape{options_.micro_batch, options_.sequence, s.heads,
+                             s.channels / s.heads};
+  const int64_t c = s.channels;
+  const Buffer qkv = Activation(rows_ * 3 * c);
+  const Buffer out = Activation(rows_ * c);
+  const Buffer dqkv = Activation(rows_ * 3 * c);
+  const Buffer dout = Activation(rows_ * c);
+  float* lse = Values(rows_ * s.heads);
+  Backend* backend = backend_.get();
+  const std::string sizes =
+      fmt::format("{} x {} x {} x {}", shape.sequences, shape.heads, shape.length, shape.head_size);
+  // One product over the keys that a query sees, (T+1)/2 on average.
+  const double product =
+      static_cast<double>(rows_ * shape.channels()) * static_cast<double>(shape.length + 1);
+  const int layers = static_cast<int>(s.layers);
+  Add("attention forward", sizes, {.flops = 2 * product, .calls_per_step = layers, .run = [=] {
+                                     backend->AttentionForward(shape, out, lse, qkv, Dropout{});
+                                   }});
+  Add("attention backward", sizes, {.flops = 5 * product, .calls_per_step = layers, .run = [=] {
+                                      backend->AttentionBackward(shape, dqkv, dout, out, lse, qkv,
+                                                                 Dropout{});
+                                    }});
+}
+
+void KernelCases::AddLayerNorm() {
+  const int64_t c = options_.shape.channels;
+  const int64_t count = rows_ * c;
+  float* in = Values(count);
+  float* din = Values(count);
+  float* residual = Values(count);
+  const Buffer out = Activation(count);
+  const Buffer dout = Activation(count);
+  float* parameters = Values(4 * c);
+  float* beta = options_.shape.bias ? parameters + c : nullptr;
+  float* dbeta = beta != nullptr ? parameters + 3 * c : nullptr;
+  float* statistics = Values(2 * rows_);
+  const LayerNorm forward{rows_, c, out, statistics, statistics + rows_, in, parameters, beta};
+  const LayerNormBackward backward{.rows = rows_,
+                                   .channels = c,
+                                   .din = din,
+                                   .dgamma = parameters + 2 * c,
+                                   .dbeta = dbeta,
+                                   .dout = dout,
+                                   .in = in,
+                                   .mean = statistics,
+                                   .rstd = statistics + rows_,
+                                   .gamma = parameters,
+                                   .accumulate_input = true,
+                                   .accumulate_parameters = true};
+  Backend* backend = backend_.get();
+  const std::string sizes = fmt::format("{} x {}", rows_, c);
+  const double values = static_cast<double>(count);
+  const int layers = static_cast<int>(options_.shape.layers);
+  Add("LayerNorm", sizes,
+      {.bytes = values * (4 + Size(type_)), .run = [=] { backend->Forward(forward); }});
+  Add("residual + LayerNorm", sizes,
+      {.bytes = values * (8 + 2 * Size(type_)), .calls_per_step = 2 * layers, .run = [=] {
+         backend->ResidualLayerNorm(residual, in, dout, Dropout{}, forward);
+       }});
+  Add("LayerNorm backward", sizes,
+      {.bytes = values * (12 + Size(type_)), .calls_per_step = 2 * layers + 1, .run = [=] {
+         backend->Backward(backward);
+       }});
+}
+
+void KernelCases::AddGelu() {
+  const int64_t count = rows_ * 4 * options_.shape.channels;
+  const Buffer in = Activation(count);
+  const Buffer out = Activation(count);
+  const auto kind = options_.shape.gelu;
+  Backend* backend = backend_.get();
+  const std::string sizes = fmt::format("{} x {}", rows_, 4 * options_.shape.channels);
+  const double bytes = static_cast<double>(count) * Size(type_);
+  const int layers = static_cast<int>(options_.shape.layers);
+  Add("GELU", sizes, {.bytes = 2 * bytes, .calls_per_step = layers, .run = [=] {
+                        backend->GeluForward(count, kind, out, in);
+                      }});
+  Add("GELU backward", sizes, {.bytes = 3 * bytes, .calls_per_step = layers, .run = [=] {
+                                 backend->GeluBackward(count, kind, out, in);
+                               }});
+}
+
+void KernelCases::AddCrossEntropy() {
+  const runspec::ModelShape& s = options_.shape;
+  const CrossEntropyShape shape{rows_, s.vocabulary, s.vocabulary_padded};
+  const Buffer logits = Activation(rows_ * s.vocabulary_padded);
+  const int32_t* targets = RandomIds(*backend_, rows_, s.vocabulary);
+  float* lse = Values(rows_);
+  Backend* backend = backend_.get();
+  const std::string sizes = fmt::format("{} x {}", rows_, s.vocabulary_padded);
+  const double bytes = static_cast<double>(rows_ * s.vocabulary_padded) * Size(type_);
+  Add("cross-entropy", sizes,
+      {.bytes = bytes, .run = [=] { backend->CrossEntropyForward(shape, lse, logits, targets); }});
+  Add("cross-entropy backward", sizes,
+      {.bytes = 2 * bytes,
+       .run = [=] { backend->CrossEntropyBackward(shape, logits, lse, targets, 1e-3f); }});
+}
+
+void KernelCases::AddEmbedding() {
+  const runspec::ModelShape& s = options_.shape;
+  const int32_t* tokens = RandomIds(*backend_, rows_, s.vocabulary);
+  float* wte = Values(s.vocabulary_padded * s.channels);
+  float* wpe = Values(s.context * s.channels);
+  float* out = Values(rows_ * s.channels);
+  Backend* backend = backend_.get();
+  const int64_t b = options_.micro_batch;
+  const int64_t t = options_.sequence;
+  const int64_t c = s.channels;
+  const std::string sizes = fmt::format("{} x {}", rows_, c);
+  const double bytes = 12.0 * static_cast<double>(rows_ * c);
+  Add("embedding", sizes, {.bytes = bytes, .run = [=] {
+                             backend->EmbeddingForward(b, t, c, out, tokens, wte, wpe, Dropout{});
+                           }});
+  Add("embedding backward", sizes,
+      {.bytes = 5.0 / 3.0 * bytes,
+       .run = [=] { backend->EmbeddingBackward(b, t, c, wte, wpe, out, tokens, Dropout{}); }});
+}
+
+void KernelCases::AddFlat() {
+  const int64_t count = runspec::MakeParameterLayout(options_.shape).total_count;
+  AdamWUpdate update{.count = count,
+                     .parameters = Values(count),
+                     .first_moment = Values(count),
+                     .second_moment = Values(count),
+                     .gradients = Values(count),
+                     .lr = 1e-6};
+  backend_->Zero(update.second_moment, count * 4);
+  const bool half = type_ == DataType::kBfloat16;
+  if (half) update.working_copy = static_cast<uint16_t*>(backend_->Allocate(count * 2));
+  Backend* backend = backend_.get();
+  const std::string sizes = fmt::format("{}", count);
+  const double values = static_cast<double>(count);
+  Add("AdamW", sizes,
+      {.bytes = values * (half ? 30 : 28), .run = [=] { backend->Update(update); }});
+  Add("gradient norm", sizes,
+      {.bytes = values * 4, .run = [=] { backend->SumOfSquares(update.gradients, count); }});
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,53 @@
+// KernelCases: each operation of the Backend at a model's shapes, on buffers of plausible values,
+// with the work that it does. What `gp-bench kernels` times. Owned by the bench; one thread calls.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "worker/engine/backend/backend.h"
+#include "worker/engine/model/make_language_model.h"
+
+namespace gp::engine {
+
+struct KernelCase {
+  std::string name;   // "c_attn forward"
+  std::string shape;  // "256 x 768 x 2304"
+  double flops = 0;   // 0: what bounds it is memory
+  double bytes = 0;   // that must be read and written at least
+  int calls_per_step = 1;
+  std::function<void()> run;
+};
+
+class KernelCases {
+ public:
+  explicit KernelCases(const ModelOptions& options);
+
+  const std::vector<KernelCase>& cases() const { return cases_; }
+  Backend& backend() { return *backend_; }
+
+ private:
+  void AddLinear(const std::string& name, LinearShape shape, bool gelu, int calls);
+  void AddAttention();
+  void AddLayerNorm();
+  void AddGelu();
+  void AddCrossEntropy();
+  void AddEmbedding();
+  void AddFlat();
+
+  // Memory of the backend, filled with values around zero.
+  Buffer Activation(int64_t count) { return Filled(count, type_); }
+  float* Values(int64_t count) { return Filled(count, DataType::kFloat32).f32(); }
+  Buffer Filled(int64_t count, DataType type);
+  void Add(std::string name, std::string shape, KernelCase work);
+
+  const ModelOptions options_;
+  const DataType type_;
+  const int64_t rows_;  // N = B*T
+  std::unique_ptr<Backend> backend_;
+  std::vector<KernelCase> cases_;
+};
+
+}  // namespace gp::engine

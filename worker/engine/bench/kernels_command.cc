@@ -1,0 +1,128 @@
+// `gp-bench kernels`: each operation of the backend at a model's shapes, in milliseconds and as a
+// fraction of what this machine was measured to reach.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "worker/engine/backend/cpu/measured_peak.h"
+#include "worker/engine/bench/bench_command.h"
+#include "worker/engine/bench/core_set.h"
+#include "worker/engine/bench/kernel_cases.h"
+#include "worker/engine/bench/memory_bandwidth.h"
+#include "worker/engine/bench/model_flags.h"
+#include "worker/engine/bench/report.h"
+
+namespace gp::engine {
+namespace {
+
+struct KernelsFlags {
+  ModelFlags model;
+  std::string filter;
+  double seconds = 0.1;  // of each operation
+};
+
+struct MachineLimits {
+  double flops = 0;
+  double bytes_per_second = 0;
+};
+
+double TimeOnce(const std::function<void()>& run) {
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+// At least five calls after one that warms up, and as many as fit the time.
+SampleSummary Time(const KernelCase& kernel, double seconds) {
+  kernel.run();
+  std::vector<double> samples;
+  double total = 0;
+  while (samples.size() < 5 || total < 1e3 * seconds) {
+    samples.push_back(TimeOnce(kernel.run));
+    total += samples.back();
+  }
+  return Summarize(samples);
+}
+
+Json Row(const KernelCase& kernel, const SampleSummary& ms, const MachineLimits& limits) {
+  Json row = {{"name", kernel.name},
+              {"shape", kernel.shape},
+              {"calls_per_step", kernel.calls_per_step},
+              {"ms", ToJson(ms)}};
+  const double seconds = ms.median * 1e-3;
+  if (kernel.flops > 0) {
+    row["gflops"] = kernel.flops / seconds / 1e9;
+    row["of_peak"] = kernel.flops / seconds / limits.flops;
+  } else {
+    row["gigabytes_per_second"] = kernel.bytes / seconds / 1e9;
+    row["of_peak"] = kernel.bytes / seconds / limits.bytes_per_second;
+  }
+  return row;
+}
+
+void PrintText(const Json& report) {
+  fmt::print("model {}, {} rows, {}, {} threads, {} kernels\n", report["model"].get<std::string>(),
+             report["rows"].get<int64_t>(), report["precision"].get<std::string>(),
+             report["threads"].get<int>(), report["kernels"].get<std::string>());
+  fmt::print(
+      "measured peak {:.0f} GFLOP/s fp32, memory {:.1f} GB/s (what a cache holds can pass it)\n\n",
+      report["peak_gflops_measured"].get<double>(),
+      report["gigabytes_per_second_measured"].get<double>());
+  fmt::print("{:<24} {:<22} {:>9} {:>15} {:>8} {:>6} {:>9}\n", "operation", "shape", "ms", "rate",
+             "of peak", "calls", "ms a step");
+  double total = 0;
+  for (const Json& row : report["operations"]) {
+    const double ms = row["ms"]["median"].get<double>();
+    const int calls = row["calls_per_step"].get<int>();
+    const bool compute = row.contains("gflops");
+    const double rate = row[compute ? "gflops" : "gigabytes_per_second"].get<double>();
+    fmt::print("{:<24} {:<22} {:>9.3f} {:>15} {:>7.0f}% {:>6} {:>9.2f}\n",
+               row["name"].get<std::string>(), row["shape"].get<std::string>(), ms,
+               fmt::format("{:.1f} {}", rate, compute ? "GFLOP/s" : "GB/s"),
+               100 * row["of_peak"].get<double>(), calls, ms * calls);
+    total += ms * calls;
+  }
+  fmt::print("{:>99.2f}\n", total);
+}
+
+Status RunKernels(const KernelsFlags& flags) {
+  const ModelOptions options = MakeModelOptions(flags.model);
+  UseCores(options.threads);
+  const MachineLimits limits{MeasurePeakFlops(options.isa, options.threads),
+                             MeasureMemoryBandwidth(options.threads)};
+  KernelCases kernels(options);
+  Json rows = Json::array();
+  for (const KernelCase& kernel : kernels.cases()) {
+    if (kernel.name.find(flags.filter) == std::string::npos) continue;
+    rows.push_back(Row(kernel, Time(kernel, flags.seconds), limits));
+  }
+  Json report = MakeDocument("KernelBench");
+  report.update({{"model", flags.model.model},
+                 {"rows", options.micro_batch * options.sequence},
+                 {"precision", PrecisionName(options)},
+                 {"threads", options.threads},
+                 {"kernels", kernels.backend().name()},
+                 {"peak_gflops_measured", limits.flops / 1e9},
+                 {"gigabytes_per_second_measured", limits.bytes_per_second / 1e9},
+                 {"operations", rows}});
+  flags.model.json() ? PrintJson(report) : PrintText(report);
+  return OkStatus();
+}
+
+}  // namespace
+
+BenchRun AddKernelsCommand(CLI::App& app) {
+  auto flags = std::make_shared<KernelsFlags>();
+  AddModelFlags(app, flags->model);
+  AddEngineFlags(app, flags->model);
+  app.add_option("--filter", flags->filter, "only operations whose name contains this");
+  app.add_option("--seconds", flags->seconds, "time for each operation")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  return [flags] { return RunKernels(*flags); };
+}
+
+}  // namespace gp::engine

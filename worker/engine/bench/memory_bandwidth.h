@@ -1,0 +1,10 @@
+// The bandwidth of this machine's memory, measured: what memory-bound kernels are a fraction of.
+#pragma once
+
+namespace gp::engine {
+
+// Bytes a second of a = b + s * c over arrays that no cache holds, on `threads` threads: the best
+// of several passes, written bytes counted once. Takes `seconds` and 96 MiB.
+double MeasureMemoryBandwidth(int threads, double seconds = 0.3);
+
+}  // namespace gp::engine
