@@ -78,14 +78,4 @@ int64_t TargetSteps(const RunSpec& spec) {
   return steps == 0 ? from_tokens : std::min(steps, from_tokens);
 }
 
-ScheduleSpec ScheduleInSteps(const RunSpec& spec, const BatchPlan& plan) {
-  ScheduleSpec schedule = spec.schedule;
-  if (schedule.warmup_tokens > 0) {
-    schedule.warmup_steps = StepsUntil(plan, schedule.warmup_tokens);
-  }
-  if (schedule.decay_tokens > 0) schedule.decay_steps = StepsUntil(plan, schedule.decay_tokens);
-  schedule.warmup_tokens = schedule.decay_tokens = 0;
-  return schedule;
-}
-
 }  // namespace gp::runspec

@@ -36,8 +36,4 @@ FittingTotals NearestFittingTotals(const RunSpec& spec);
 // least.
 int64_t TargetSteps(const RunSpec& spec);
 
-// The schedule with its lengths in steps: what is given in tokens becomes the first step after
-// which so many were learned from. `plan` is the run's.
-ScheduleSpec ScheduleInSteps(const RunSpec& spec, const BatchPlan& plan);
-
 }  // namespace gp::runspec

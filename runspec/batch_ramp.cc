@@ -67,4 +67,13 @@ int64_t StepsUntil(const BatchPlan& plan, int64_t tokens) {
   return TokensBefore(plan, within) == tokens ? within : within + 1;
 }
 
+ScheduleSpec ScheduleInSteps(ScheduleSpec schedule, const BatchPlan& plan) {
+  if (schedule.warmup_tokens > 0) {
+    schedule.warmup_steps = StepsUntil(plan, schedule.warmup_tokens);
+  }
+  if (schedule.decay_tokens > 0) schedule.decay_steps = StepsUntil(plan, schedule.decay_tokens);
+  schedule.warmup_tokens = schedule.decay_tokens = 0;
+  return schedule;
+}
+
 }  // namespace gp::runspec

@@ -25,4 +25,8 @@ int64_t TokensBefore(const BatchPlan& plan, int64_t step);
 int64_t StepsWithin(const BatchPlan& plan, int64_t tokens);
 int64_t StepsUntil(const BatchPlan& plan, int64_t tokens);
 
+// The schedule with its lengths in steps: what is given in tokens becomes the first step after
+// which so many were learned from.
+ScheduleSpec ScheduleInSteps(ScheduleSpec schedule, const BatchPlan& plan);
+
 }  // namespace gp::runspec

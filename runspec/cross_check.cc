@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runspec/batch_plan.h"
+#include "runspec/batch_ramp.h"
 #include "runspec/count.h"
 
 namespace gp::runspec {
@@ -260,7 +261,7 @@ Problems CrossCheck(const RunSpec& spec) {
 Problems CrossWarnings(const RunSpec& spec) {
   Problems warnings;
   const int64_t steps = TargetSteps(spec);
-  const int64_t warmup = ScheduleInSteps(spec, PlanBatch(spec).value()).warmup_steps;
+  const int64_t warmup = ScheduleInSteps(spec.schedule, PlanBatch(spec).value()).warmup_steps;
   if (steps > 0 && warmup * 3 > steps) {
     warnings.push_back({{"schedule.warmup_steps", "schedule.warmup_tokens", "budget.steps",
                          "budget.tokens", "preset"},

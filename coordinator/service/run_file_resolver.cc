@@ -2,6 +2,7 @@
 
 #include "gp/v1/run.pb.h"
 #include "runspec/batch_plan.h"
+#include "runspec/batch_ramp.h"
 #include "runspec/run_file.h"
 
 namespace gp::coordinator {
@@ -26,7 +27,7 @@ StatusOr<Submission> ToSubmission(const runspec::RunSpec& spec) {
   to.run_namespace = spec.run_namespace;
   to.labels = spec.labels;
   to.target_steps = runspec::TargetSteps(spec);
-  to.target_tokens = to.target_steps * batch.tokens_per_step;
+  to.target_tokens = runspec::TokensBefore(batch, to.target_steps);
   to.retries_max = spec.retries.max;
   to.retry_backoff = duration_cast<microseconds>(spec.retries.backoff);
   to.retry_backoff_max = duration_cast<microseconds>(spec.retries.backoff_max);

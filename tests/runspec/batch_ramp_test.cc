@@ -85,13 +85,13 @@ TEST(BatchRamp, LengthsInTokensBecomeSteps) {
   spec.batch = {.micro_batch = 1, .sequence = 10, .total_tokens = 80};
   spec.schedule.warmup_tokens = 800;
   spec.schedule.decay_tokens = 8001;
-  ScheduleSpec schedule = ScheduleInSteps(spec, *PlanBatch(spec));
+  ScheduleSpec schedule = ScheduleInSteps(spec.schedule, *PlanBatch(spec));
   EXPECT_EQ(schedule.warmup_steps, 10);
   EXPECT_EQ(schedule.decay_steps, 101);
   EXPECT_EQ(schedule.warmup_tokens, 0);
   spec.batch.ramp_from_tokens = 20;
   spec.batch.ramp_steps = 4;
-  schedule = ScheduleInSteps(spec, *PlanBatch(spec));
+  schedule = ScheduleInSteps(spec.schedule, *PlanBatch(spec));
   EXPECT_EQ(schedule.warmup_steps, 12);  // 160 after the ramp, 8 x 80
 }
 

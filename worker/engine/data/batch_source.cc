@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "runspec/batch_ramp.h"
 
 namespace gp::engine {
 namespace {
@@ -34,9 +35,8 @@ BatchSource::BatchSource(const TokenSource& tokens, const runspec::RunSpec& spec
       seed_(spec.seed),
       rows_(spec.batch.micro_batch),
       sequence_(spec.batch.sequence),
-      shards_(plan.logical_shards),
-      accumulation_(plan.accumulation) {
-  const int64_t stride = shards_ * rows_ * sequence_;
+      plan_(plan) {
+  const int64_t stride = plan_.logical_shards * rows_ * sequence_;
   int64_t offset = 0, strides = 0;
   for (const int64_t size : tokens.parts()) {
     file_offsets_.push_back(offset);
@@ -62,7 +62,7 @@ StatusOr<BatchSource> BatchSource::Make(const TokenSource& tokens, const runspec
         "no training file holds the {} tokens of one micro-batch on {} logical shards, plus 1: "
         "give "
         "larger files, lower batch.micro_batch, or use data.order: random",
-        source.shards_ * source.rows_ * source.sequence_, source.shards_);
+        source.plan_.logical_shards * source.rows_ * source.sequence_, source.plan_.logical_shards);
   }
   return source;
 }
@@ -79,12 +79,14 @@ int64_t BatchSource::RandomOffset(int64_t step, int shard, int64_t micro_batch, 
 // after row.
 int64_t BatchSource::SequentialOffset(int64_t step, int shard, int64_t micro_batch,
                                       int64_t row) const {
-  const int64_t stride = (step * accumulation_ + micro_batch) % strides_before_.back();
+  const int64_t stride =
+      (runspec::MicroBatchesBefore(plan_, step) + micro_batch) % strides_before_.back();
   // The last file that begins at or before this stride; files without a whole stride are never
   // found.
   const auto next = std::upper_bound(strides_before_.begin(), strides_before_.end(), stride);
   const auto file = static_cast<size_t>(next - strides_before_.begin()) - 1;
-  const int64_t row_index = ((stride - strides_before_[file]) * shards_ + shard) * rows_ + row;
+  const int64_t row_index =
+      ((stride - strides_before_[file]) * plan_.logical_shards + shard) * rows_ + row;
   return file_offsets_[file] + row_index * sequence_;
 }
 

@@ -45,8 +45,7 @@ class BatchSource {
   uint64_t seed_;
   int64_t rows_;      // sequences in a micro-batch
   int64_t sequence_;  // tokens in a row
-  int shards_;        // V
-  int64_t accumulation_;
+  runspec::BatchPlan plan_;
   // Sequential order: a stride is one micro-batch on every shard; a file gives as many as it holds
   // whole.
   std::vector<int64_t>

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "runspec/batch_ramp.h"
 #include "worker/engine/checkpoint/checkpoint_reader.h"
 #include "worker/engine/trainer/training_error.h"
 
@@ -57,7 +58,7 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
   Drain();
   CheckpointState state;
   state.step = trainer.step();
-  state.tokens = trainer.step() * run_.plan.tokens_per_step;
+  state.tokens = runspec::TokensBefore(run_.plan, trainer.step());
   state.validation_loss = validation_loss;
   state.record = {{kUpdates, std::to_string(trainer.optimizer().updates())}, {kIsa, run_.isa}};
   if (budget.timed().steps > 0) {

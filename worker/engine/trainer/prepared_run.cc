@@ -62,10 +62,12 @@ std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threa
   return model;
 }
 
-void OpenData(PreparedRun& run) {
-  run.dataset = ValueOrThrow(ExitCause::kConfig, OpenDataset(run.spec));
-  ThrowIfError(ExitCause::kConfig,
-               runspec::ApplyVocabulary(run.dataset.tokenizer->vocabulary_size(), run.spec));
+// What is left open for the device, which is a CPU.
+void SettleOnCpu(runspec::RunSpec& spec) {
+  if (spec.precision == runspec::Precision::kAuto) spec.precision = runspec::Precision::kFp32;
+}
+
+void CutData(PreparedRun& run) {
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
   run.batches = std::make_unique<BatchSource>(
       ValueOrThrow(ExitCause::kConfig, BatchSource::Make(*run.dataset.train, run.spec, run.plan)));
@@ -78,10 +80,19 @@ void OpenData(PreparedRun& run) {
 
 }  // namespace
 
-PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place) {
+PreparedRun PrepareRun(runspec::RunSpec spec) {
   PreparedRun run;
   run.spec = std::move(spec);
-  OpenData(run);
+  SettleOnCpu(run.spec);
+  run.dataset = ValueOrThrow(ExitCause::kConfig, OpenDataset(run.spec));
+  ThrowIfError(ExitCause::kConfig,
+               runspec::ApplyVocabulary(run.dataset.tokenizer->vocabulary_size(), run.spec));
+  run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
+  return run;
+}
+
+void CompleteRun(const TrainingPlace& place, PreparedRun& run) {
+  CutData(run);
   try {
     const Isa isa = ChooseIsa(place, run.spec.deterministic);
     run.isa = IsaName(isa);
@@ -94,7 +105,6 @@ PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place) {
   } catch (const std::invalid_argument& error) {
     throw TrainingError(ExitCause::kConfig, error.what());
   }
-  return run;
 }
 
 runspec::RunSpec LoadResolved(const std::string& yaml) {

@@ -1,6 +1,7 @@
-// PreparedRun: everything a training needs before its group exists: the checked run file, the data
-// and the model with its fresh parameters. Made from a run file alone; every error is a
-// TrainingError that names what is wrong. Owned by the training; one thread.
+// PreparedRun: what a training works with: the checked run file, the data and the model with its
+// fresh parameters. The data are opened before the group exists, so that a mistake is found early;
+// the model is made when the group has agreed on what its ranks must have in common. Every error is
+// a TrainingError that names what is wrong. Owned by the training; one thread.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +32,10 @@ struct TrainingPlace {
 };
 
 struct PreparedRun {
-  runspec::RunSpec spec;  // with the vocabulary of the data
+  runspec::RunSpec spec;  // with the vocabulary of the data, nothing automatic once completed
   runspec::BatchPlan plan;
   Dataset dataset;
+  // Since CompleteRun.
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<ValidationWindows> validation;  // nullptr without a validation split
   std::unique_ptr<LanguageModel> model;
@@ -41,7 +43,11 @@ struct PreparedRun {
   double peak_flops = 0;  // of this rank's threads, measured, fp32: what MFU is a fraction of
 };
 
-PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place);
+// Opens the data and plans the batch.
+PreparedRun PrepareRun(runspec::RunSpec spec);
+
+// Cuts the data into micro-batches and makes the model. REQUIRES: the micro-batch is a number.
+void CompleteRun(const TrainingPlace& place, PreparedRun& run);
 
 // The run file as it travels, without overrides. TrainingError(kConfig) with every problem.
 runspec::RunSpec LoadResolved(const std::string& yaml);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runspec/batch_ramp.h"
 #include "worker/engine/optim/global_norm.h"
 #include "worker/engine/optim/lr_schedule.h"
 #include "worker/engine/trainer/training_error.h"
@@ -26,6 +27,7 @@ Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, L
       fill_(std::move(fill)),
       communicator_(communicator),
       clock_(clock),
+      schedule_(runspec::ScheduleInSteps(spec.schedule, plan)),
       owned_(OwnedShards(plan.logical_shards, communicator.rank(), communicator.size())),
       shard_sum_(owned_, [&model] { return AllocateGradient(model); }),
       optimizer_(model.backend(), model.layout(), spec.optimizer),
@@ -52,7 +54,7 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   timer.Lap(&link::Phases::allreduce_exposed);
 
   result.gradient_norm = GlobalNorm(model_.backend(), gradients);
-  result.learning_rate = LearningRate(spec_.schedule, spec_.optimizer.lr, schedule_steps_, step_);
+  result.learning_rate = LearningRate(schedule_, spec_.optimizer.lr, schedule_steps_, step_);
   result.skipped = !std::isfinite(result.gradient_norm) || !std::isfinite(result.loss);
   if (!result.skipped) {
     optimizer_.Update(model_, gradients, result.learning_rate,
@@ -71,9 +73,10 @@ StepResult Trainer::Step(const std::stop_token& stop) {
 // The gradient of one shard: of its micro-batches, weighted by tokens over the whole step.
 void Trainer::AccumulateShard(int shard, PhaseTimer& timer, const std::stop_token& stop) {
   const std::span<float> gradients = shard_sum_.Next();
-  const float scale = 1.0f / static_cast<float>(plan_.tokens_per_step);
+  const float scale = 1.0f / static_cast<float>(runspec::TokensAt(plan_, step_));
+  const int64_t accumulation = runspec::AccumulationAt(plan_, step_);
   double loss = 0;
-  for (int64_t micro_batch = 0; micro_batch < plan_.accumulation; ++micro_batch) {
+  for (int64_t micro_batch = 0; micro_batch < accumulation; ++micro_batch) {
     if (stop.stop_requested()) {
       shard_sum_.TakePartials();
       throw TrainingStopped{};
@@ -108,7 +111,7 @@ double Trainer::ReduceLosses() {
   communicator_.AllReduceMax(losses);
   double sum = 0;
   for (const double loss : losses) sum += loss;
-  return sum / static_cast<double>(plan_.tokens_per_step);
+  return sum / static_cast<double>(runspec::TokensAt(plan_, step_));
 }
 
 void Trainer::GuardAgainstNonFinite(const StepResult& result) {

@@ -66,6 +66,7 @@ class Trainer {
   const FillBatch fill_;
   Communicator& communicator_;
   const Clock& clock_;
+  const runspec::ScheduleSpec schedule_;  // in steps
   const ShardRange owned_;
   ShardSum shard_sum_;
   AdamW optimizer_;

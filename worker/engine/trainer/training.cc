@@ -1,6 +1,7 @@
 #include "worker/engine/trainer/training.h"
 
 #include "base/log.h"
+#include "runspec/batch_ramp.h"
 #include "runspec/model_shape.h"
 #include "runspec/run_file.h"
 #include "worker/engine/eval/evaluator.h"
@@ -32,20 +33,22 @@ Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& e
     : place_(std::move(place)),
       events_(events),
       clock_(clock),
-      run_(PrepareRun(std::move(spec), place_)),
+      run_(PrepareRun(std::move(spec))),
       budget_(run_.spec),
       progress_(clock, progress_interval) {
-  LogInfo("training prepared", {{"data", run_.dataset.description},
-                                {"parameters", runspec::ParameterCount(run_.spec.model)},
-                                {"kernels", run_.isa},
-                                {"threads", place_.threads},
-                                {"logical_shards", run_.plan.logical_shards},
-                                {"accumulation", run_.plan.accumulation},
-                                {"tokens_per_step", run_.plan.tokens_per_step}});
+  LogInfo("data opened", {{"data", run_.dataset.description},
+                          {"logical_shards", run_.plan.logical_shards},
+                          {"tokens_per_step", run_.plan.tokens_per_step}});
 }
 
 void Training::Join(Communicator& communicator) {
   communicator_ = &communicator;
+  CompleteRun(place_, run_);
+  LogInfo("model made", {{"parameters", runspec::ParameterCount(run_.spec.model)},
+                         {"kernels", run_.isa},
+                         {"threads", place_.threads},
+                         {"micro_batch", run_.spec.batch.micro_batch},
+                         {"accumulation", run_.plan.accumulation}});
   trainer_ = std::make_unique<Trainer>(run_.spec, run_.plan, *run_.model, FillFrom(*run_.batches),
                                        communicator, clock_);
   if (place_.resume) RestoreState(*place_.resume, run_, *trainer_, budget_);
@@ -186,16 +189,16 @@ std::optional<double> Training::EvaluateIfDue() {
 }
 
 void Training::Report(const StepResult& result, std::optional<double> validation_loss) {
-  const double tokens_per_step = static_cast<double>(run_.plan.tokens_per_step);
+  const auto tokens = static_cast<double>(runspec::TokensAt(run_.plan, result.step - 1));
   link::StepReport report;
   report.epoch = place_.epoch;
   report.step = result.step;
-  report.tokens = result.step * run_.plan.tokens_per_step;
+  report.tokens = runspec::TokensBefore(run_.plan, result.step);
   report.loss = result.loss;
   report.learning_rate = result.learning_rate;
   report.gradient_norm = result.gradient_norm;
   report.step_seconds = result.seconds;
-  report.tokens_per_second = result.seconds > 0 ? tokens_per_step / result.seconds : 0;
+  report.tokens_per_second = result.seconds > 0 ? tokens / result.seconds : 0;
   report.mfu = report.tokens_per_second *
                runspec::TrainingFlopsPerToken(run_.spec.model, run_.spec.batch.sequence) /
                (run_.peak_flops * communicator_->size());

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runspec/batch_plan.h"
+#include "runspec/batch_ramp.h"
 #include "worker/engine/data/data_fixture.h"
 
 namespace gp::engine {
@@ -94,6 +95,23 @@ TEST(BatchSource, SequentialStepsReadTheTextInOrder) {
     for (int64_t i = 0; i < per_step; ++i) {
       EXPECT_EQ(all[static_cast<size_t>(i)], step * per_step + i);
     }
+  }
+}
+
+// While the batch grows, no window is skipped or read twice.
+TEST(BatchSource, SequentialStepsOfARampReadTheTextInOrder) {
+  const auto tokens = Counting(5'000);
+  runspec::RunSpec spec = Spec(BatchOrder::kSequential, 2, 5, 1, 8);
+  spec.batch.ramp_from_tokens = 2 * 8;
+  spec.batch.ramp_steps = 6;
+  const runspec::BatchPlan plan = *runspec::PlanBatch(spec);
+  const auto source = *BatchSource::Make(*tokens, spec, plan);
+  int32_t next = 0;
+  for (int64_t step = 0; step < 12; ++step) {
+    for (const int32_t token : StepTokens(source, step, 2, runspec::AccumulationAt(plan, step))) {
+      ASSERT_EQ(token, next++) << "step " << step;
+    }
+    EXPECT_EQ(next, runspec::TokensBefore(plan, step + 1));
   }
 }
 

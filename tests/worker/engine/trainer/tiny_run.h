@@ -33,8 +33,13 @@ inline runspec::RunSpec TinySpec() {
   return spec;
 }
 
-inline runspec::BatchPlan TinyPlan() {
-  return {.logical_shards = 4, .accumulation = 2, .tokens_per_step = 4 * 2 * 3 * 7};
+inline runspec::BatchPlan TinyPlan(const runspec::RunSpec& spec = TinySpec()) {
+  runspec::BatchPlan plan{.logical_shards = 4, .accumulation = 2, .tokens_per_step = 4 * 2 * 3 * 7};
+  if (spec.batch.ramp_steps > 0) {
+    plan.ramp_accumulation = 1;
+    plan.ramp_steps = spec.batch.ramp_steps;
+  }
+  return plan;
 }
 
 // Tokens that are a function of their place.
@@ -52,8 +57,11 @@ inline void FillTiny(int64_t step, int shard, int64_t micro_batch, std::span<int
 class TinyRank {
  public:
   explicit TinyRank(Communicator& communicator, const runspec::RunSpec& spec = TinySpec())
+      : TinyRank(communicator, spec, TinyPlan(spec)) {}
+
+  TinyRank(Communicator& communicator, const runspec::RunSpec& spec, const runspec::BatchPlan& plan)
       : spec_(spec),
-        plan_(TinyPlan()),
+        plan_(plan),
         model_(MakeLanguageModel({.shape = spec_.model,
                                   .micro_batch = spec_.batch.micro_batch,
                                   .sequence = spec_.batch.sequence})),

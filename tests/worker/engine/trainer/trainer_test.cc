@@ -27,6 +27,38 @@ TEST(Trainer, TheBitsOfTheWeightsDoNotDependOnTheNumberOfRanks) {
   }
 }
 
+TEST(Trainer, NorDoThoseOfABatchThatGrows) {
+  runspec::RunSpec spec = TinySpec();
+  spec.batch.ramp_steps = 8;
+  const std::vector<float> alone = TrainTinyGroup(1, kSteps, spec)[0];
+  EXPECT_TRUE(SameBits(TrainTinyGroup(3, kSteps, spec)[0], alone));
+  EXPECT_FALSE(SameBits(TrainTinyGroup(1, kSteps)[0], alone));
+}
+
+// A step of a growing batch is a step of a constant one of that size: same loss scale, same update.
+TEST(Trainer, TheFirstStepOfARampIsAStepOfTheSmallBatch) {
+  auto group = MakeLocalGroup(1, 4);
+  runspec::RunSpec spec = TinySpec();
+  spec.batch.ramp_steps = 1000;
+  TinyRank ramped(*group[0], spec);
+  const StepResult small = ramped.Take(1)[0];
+  runspec::BatchPlan plan = TinyPlan();
+  plan.accumulation = 1;
+  plan.tokens_per_step /= 2;
+  TinyRank constant(*group[0], TinySpec(), plan);
+  const StepResult expected = constant.Take(1)[0];
+  EXPECT_EQ(small.loss, expected.loss);
+  EXPECT_EQ(small.gradient_norm, expected.gradient_norm);
+  EXPECT_TRUE(SameBits(ramped.Parameters(), constant.Parameters()));
+}
+
+TEST(Trainer, WarmUpInTokensEqualsWarmUpInSteps) {
+  runspec::RunSpec steps = TinySpec(), tokens = TinySpec();
+  tokens.schedule.warmup_steps = 0;
+  tokens.schedule.warmup_tokens = steps.schedule.warmup_steps * TinyPlan().tokens_per_step;
+  EXPECT_TRUE(SameBits(TrainTinyGroup(1, kSteps, tokens)[0], TrainTinyGroup(1, kSteps, steps)[0]));
+}
+
 TEST(Trainer, RunTwiceGivesTheSameBitsAndAnotherSeedOthers) {
   const std::vector<float> first = TrainTinyGroup(1, kSteps)[0];
   EXPECT_TRUE(SameBits(TrainTinyGroup(1, kSteps)[0], first));
