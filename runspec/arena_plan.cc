@@ -42,26 +42,58 @@ class PlanBuilder {
   ArenaPlan plan_;
 };
 
-// What one block keeps for its backward pass.
-void AddBlock(const ModelShape& s, const ArenaOptions& o, int64_t layer, PlanBuilder& plan) {
-  const std::string prefix = "h." + std::to_string(layer) + ".";
+// The input of a block; all that recompute: block keeps of it.
+void AddResidual(const ModelShape& s, const ArenaOptions& o, int64_t layer, PlanBuilder& plan) {
+  plan.Fp32("h." + std::to_string(layer) + ".residual", {o.micro_batch * o.sequence, s.channels});
+}
+
+void AddAttention(const ModelShape& s, const ArenaOptions& o, const std::string& prefix,
+                  PlanBuilder& plan) {
   const int64_t rows = o.micro_batch * o.sequence;
-  plan.Fp32(prefix + "residual", {rows, s.channels});
   plan.LayerNorm(prefix + "ln_1", rows, s.channels);
   plan.Compute(prefix + "qkv", {rows, 3 * s.channels});
   plan.Compute(prefix + "attention", {rows, s.channels});
-  plan.Fp32(prefix + "lse", {o.micro_batch, s.heads, o.sequence});
+  if (o.attention == Attention::kMath) {
+    plan.Compute(prefix + "probabilities", {o.micro_batch, s.heads, o.sequence, o.sequence});
+  } else {
+    plan.Fp32(prefix + "lse", {o.micro_batch, s.heads, o.sequence});
+  }
   plan.Fp32(prefix + "residual_mid", {rows, s.channels});
+}
+
+void AddMlp(const ModelShape& s, const ArenaOptions& o, const std::string& prefix,
+            PlanBuilder& plan) {
+  const int64_t rows = o.micro_batch * o.sequence;
   plan.LayerNorm(prefix + "ln_2", rows, s.channels);
   plan.Compute(prefix + "fc", {rows, 4 * s.channels});
-  plan.Compute(prefix + "gelu", {rows, 4 * s.channels});
+  if (o.recompute != Recompute::kGelu) plan.Compute(prefix + "gelu", {rows, 4 * s.channels});
+}
+
+// What the blocks keep for their backward passes, and what they share.
+void AddBlocks(const ModelShape& s, const ArenaOptions& o, PlanBuilder& plan) {
+  const bool shared = o.recompute == Recompute::kBlock;
+  for (int64_t layer = 0; layer < s.layers; ++layer) {
+    AddResidual(s, o, layer, plan);
+    if (shared) continue;
+    const std::string prefix = "h." + std::to_string(layer) + ".";
+    AddAttention(s, o, prefix, plan);
+    AddMlp(s, o, prefix, plan);
+  }
+  const std::string prefix = "shared.";
+  if (shared) {
+    AddAttention(s, o, prefix, plan);
+    AddMlp(s, o, prefix, plan);
+  }
+  if (o.recompute == Recompute::kGelu) {
+    plan.Compute(prefix + "gelu", {o.micro_batch * o.sequence, 4 * s.channels});
+  }
 }
 
 void AddHead(const ModelShape& s, const ArenaOptions& o, PlanBuilder& plan) {
   const int64_t rows = o.micro_batch * o.sequence;
   plan.Fp32("residual", {rows, s.channels});
   plan.LayerNorm("ln_f", rows, s.channels);
-  plan.Compute("logits", {rows, s.vocabulary_padded});
+  plan.Compute("logits", {HeadRows(o), s.vocabulary_padded});
   plan.Fp32("lse", {rows});
   plan.Compute("last_rows", {o.micro_batch, s.channels});
   plan.Fp32("next_logits", {o.micro_batch, s.vocabulary_padded});
@@ -76,6 +108,9 @@ void AddTransients(const ModelShape& s, const ArenaOptions& o, PlanBuilder& plan
   plan.Compute("d_channels", {rows, s.channels});
   plan.Compute("d_qkv", {rows, 3 * s.channels});
   plan.Compute("d_fc", {rows, 4 * s.channels});
+  if (o.attention == Attention::kMath) {
+    plan.Compute("d_scores", {o.micro_batch, s.heads, o.sequence, o.sequence});
+  }
 }
 
 }  // namespace
@@ -87,6 +122,17 @@ const ArenaTensor& ArenaPlan::at(const std::string& name) const {
   return *found;
 }
 
+bool ArenaPlan::has(const std::string& name) const {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [&](const ArenaTensor& tensor) { return tensor.name == name; });
+}
+
+int64_t HeadRows(const ArenaOptions& options) {
+  const int64_t rows = options.micro_batch * options.sequence;
+  if (options.chunked_head <= 0) return rows;
+  return std::min(rows, AlignUp(options.chunked_head, 2));
+}
+
 ArenaPlan MakeArenaPlan(const ModelShape& shape, const ArenaOptions& options) {
   PlanBuilder plan(options.bf16);
   const int64_t rows = options.micro_batch * options.sequence;
@@ -95,7 +141,7 @@ ArenaPlan MakeArenaPlan(const ModelShape& shape, const ArenaOptions& options) {
   if (options.bf16) plan.Add("working_copy", "bf16", {parameters});
   plan.Add("tokens", "int32", {rows});
   plan.Add("targets", "int32", {rows});
-  for (int64_t layer = 0; layer < shape.layers; ++layer) AddBlock(shape, options, layer, plan);
+  AddBlocks(shape, options, plan);
   AddHead(shape, options, plan);
   AddTransients(shape, options, plan);
   plan.Add("workspace", "bytes",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runspec/model_shape.h"
+#include "runspec/run_spec.h"
 
 namespace gp::runspec {
 
@@ -16,7 +17,14 @@ struct ArenaOptions {
   int64_t sequence = 128;   // T, tokens
   bool bf16 = false;        // compute type of activations and the working copy
   int threads = 1;          // of this rank's CPU backend
+  Attention attention = Attention::kFlash;
+  Recompute recompute = Recompute::kNone;
+  int64_t chunked_head = 0;  // rows of logits that exist at a time; 0: all
 };
+
+// Rows of logits that the arena holds: at most all of them, and an even number unless it is all,
+// because bf16 products take rows of a weight gradient in pairs.
+int64_t HeadRows(const ArenaOptions& options);
 
 // One buffer. Offsets are multiples of 64 bytes.
 struct ArenaTensor {
@@ -33,6 +41,7 @@ struct ArenaPlan {
 
   // Throws std::out_of_range for an unknown name.
   const ArenaTensor& at(const std::string& name) const;
+  bool has(const std::string& name) const;
 };
 
 // Parameters, the bf16 working copy, saved and transient activations, and the CPU backend's

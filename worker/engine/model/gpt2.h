@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "runspec/arena_plan.h"
@@ -38,6 +39,7 @@ class Gpt2 final : public LanguageModel {
   std::span<uint16_t> working_copy() override;
   Backend& backend() override { return *backend_; }
 
+  void ExpectBackward(float gradient_scale, std::span<float> gradients, bool accumulate) override;
   double Forward(const TokenBatch& batch, const Dropout& dropout) override;
   void Backward(float gradient_scale, std::span<float> gradients, bool accumulate,
                 const GradientReady& ready) override;
@@ -45,19 +47,37 @@ class Gpt2 final : public LanguageModel {
   void NextTokenLogits(const TokenBatch& batch, std::span<float> logits) override;
 
  private:
+  struct BackwardTarget {
+    std::span<float> gradients;
+    float scale = 1;
+    bool accumulate = false;
+  };
+  struct RowRange {
+    int64_t first = 0;
+    int64_t count = 0;
+  };
+  // The last three exist in every layer.
+  enum class DropoutSite : uint32_t { kEmbedding, kProbabilities, kAttentionBranch, kMlpBranch };
+
   // Copies the batch into the arena. Throws std::invalid_argument for sizes or ids that do not fit.
   void TakeBatch(const TokenBatch& batch);
+  void TakeTargets(const TokenBatch& batch);
+  void CheckGradients(std::span<const float> gradients) const;
   void CheckIds(std::span<const int32_t> ids, int32_t lowest, const char* what) const;
 
   void ForwardTrunk(const Dropout& dropout);
   void ForwardAttention(int64_t layer);
+  void ForwardHidden(int64_t layer);
   void ForwardMlp(int64_t layer);
-  double ForwardHead();
+  double ForwardHead(const std::optional<BackwardTarget>& target);
+  double ForwardHeadRows(RowRange range);
   void NormOf(const ParameterSlot& slot, const NormBuffers& norm, const float* in);
   void AddBranch(float* residual, const float* in, const Dropout& dropout,
                  const ParameterSlot& slot, const NormBuffers& norm);
 
-  void BackwardHead(float scale);
+  void BackwardHead();
+  void BackwardHeadRows(RowRange range);
+  void RecomputeBlock(int64_t layer);
   void BackwardMlp(int64_t layer);
   void BackwardAttention(int64_t layer);
   void BackwardEmbedding();
@@ -73,7 +93,8 @@ class Gpt2 final : public LanguageModel {
   const float* Master(int64_t offset) const;
   float* Gradient(int64_t offset) const;
   LayerNorm NormArgs(const ParameterSlot& slot, const NormBuffers& norm, const float* in) const;
-  Dropout Site(uint32_t site) const;
+  StoredAttention StoredAttentionOf(int64_t layer) const;
+  Dropout Site(DropoutSite site, int64_t layer) const;
 
   const runspec::ModelShape shape_;
   const runspec::ParameterLayout layout_;
@@ -82,6 +103,9 @@ class Gpt2 final : public LanguageModel {
   const int64_t sequences_max_;
   const int64_t length_max_;
   const bool fused_;
+  const runspec::Attention attention_;
+  const runspec::Recompute recompute_;
+  const int64_t head_rows_max_;
   std::unique_ptr<Backend> backend_;
   const Gpt2Slots slots_;
   const Gpt2Buffers buffers_;
@@ -90,8 +114,9 @@ class Gpt2 final : public LanguageModel {
   int64_t sequences_ = 0;
   int64_t length_ = 0;
   Dropout dropout_;
-  std::span<float> gradients_;
-  bool accumulate_ = false;
+  BackwardTarget target_;
+  std::optional<BackwardTarget> expected_;  // from ExpectBackward to Forward
+  bool head_is_done_ = false;               // the last Forward computed its gradients
 };
 
 }  // namespace gp::engine

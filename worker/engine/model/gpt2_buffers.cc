@@ -12,6 +12,8 @@ class ArenaReader {
     return {arena_ + tensor.offset_bytes,
             tensor.type == "bf16" ? DataType::kBfloat16 : DataType::kFloat32};
   }
+  bool Has(const std::string& name) const { return plan_.has(name); }
+  Buffer GetIfAny(const std::string& name) const { return Has(name) ? Get(name) : Buffer{}; }
   float* F32(const std::string& name) const { return Get(name).f32(); }
   NormBuffers Norm(const std::string& name) const {
     return {Get(name), F32(name + ".mean"), F32(name + ".rstd")};
@@ -24,6 +26,34 @@ class ArenaReader {
 };
 
 std::string BlockPrefix(int64_t layer) { return "h." + std::to_string(layer) + "."; }
+
+// The buffers of one block: its own, or those that the blocks share.
+class BlockReader {
+ public:
+  BlockReader(const ArenaReader& reader, int64_t layer)
+      : reader_(reader), own_(BlockPrefix(layer)) {}
+
+  BlockBuffers Read() const {
+    return {.residual = reader_.F32(Name("residual")),
+            .ln_1 = reader_.Norm(Name("ln_1")),
+            .qkv = reader_.Get(Name("qkv")),
+            .attention = reader_.Get(Name("attention")),
+            .lse = reader_.GetIfAny(Name("lse")).f32(),
+            .probabilities = reader_.GetIfAny(Name("probabilities")),
+            .residual_mid = reader_.F32(Name("residual_mid")),
+            .ln_2 = reader_.Norm(Name("ln_2")),
+            .fc = reader_.Get(Name("fc")),
+            .gelu = reader_.Get(Name("gelu"))};
+  }
+
+ private:
+  std::string Name(const std::string& tensor) const {
+    return reader_.Has(own_ + tensor) ? own_ + tensor : "shared." + tensor;
+  }
+
+  const ArenaReader& reader_;
+  const std::string own_;
+};
 
 }  // namespace
 
@@ -56,16 +86,7 @@ Gpt2Buffers::Gpt2Buffers(const runspec::ModelShape& shape, const runspec::ArenaP
   tokens = reader.Int32("tokens");
   targets = reader.Int32("targets");
   for (int64_t layer = 0; layer < shape.layers; ++layer) {
-    const std::string prefix = BlockPrefix(layer);
-    blocks.push_back({.residual = reader.F32(prefix + "residual"),
-                      .ln_1 = reader.Norm(prefix + "ln_1"),
-                      .qkv = reader.Get(prefix + "qkv"),
-                      .attention = reader.Get(prefix + "attention"),
-                      .lse = reader.F32(prefix + "lse"),
-                      .residual_mid = reader.F32(prefix + "residual_mid"),
-                      .ln_2 = reader.Norm(prefix + "ln_2"),
-                      .fc = reader.Get(prefix + "fc"),
-                      .gelu = reader.Get(prefix + "gelu")});
+    blocks.push_back(BlockReader(reader, layer).Read());
   }
   residual = reader.F32("residual");
   ln_f = reader.Norm("ln_f");
@@ -78,6 +99,7 @@ Gpt2Buffers::Gpt2Buffers(const runspec::ModelShape& shape, const runspec::ArenaP
   d_channels = reader.Get("d_channels");
   d_qkv = reader.Get("d_qkv");
   d_fc = reader.Get("d_fc");
+  d_scores = reader.GetIfAny("d_scores");
 }
 
 }  // namespace gp::engine

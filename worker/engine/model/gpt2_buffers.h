@@ -44,12 +44,15 @@ struct NormBuffers {
   float* rstd = nullptr;  // (N)
 };
 
+// Under recompute: gelu or block the blocks share buffers, each of which then holds the values of
+// the last block that wrote it.
 struct BlockBuffers {
   float* residual = nullptr;  // (N, C) what enters the block
   NormBuffers ln_1;
   Buffer qkv;                     // (N, 3C)
   Buffer attention;               // (N, C)
-  float* lse = nullptr;           // (B, H, T)
+  float* lse = nullptr;           // (B, H, T); of flash attention
+  Buffer probabilities;           // (B, H, T, T); of math attention
   float* residual_mid = nullptr;  // (N, C) behind attention
   NormBuffers ln_2;
   Buffer fc;    // (N, 4C) before GELU
@@ -66,7 +69,7 @@ struct Gpt2Buffers {
   std::vector<BlockBuffers> blocks;
   float* residual = nullptr;  // (N, C) what leaves the last block
   NormBuffers ln_f;
-  Buffer logits;                 // (N, Vp); the gradient of the logits after Backward
+  Buffer logits;                 // (rows of the head at a time, Vp), or their gradient
   float* lse = nullptr;          // (N)
   Buffer last_rows;              // (B, C)
   float* next_logits = nullptr;  // (B, Vp)
@@ -77,6 +80,7 @@ struct Gpt2Buffers {
   Buffer d_channels;            // (N, C)
   Buffer d_qkv;                 // (N, 3C)
   Buffer d_fc;                  // (N, 4C)
+  Buffer d_scores;              // (B, H, T, T); of math attention
 };
 
 }  // namespace gp::engine

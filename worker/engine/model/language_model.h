@@ -42,6 +42,13 @@ class LanguageModel {
   // Where the model computes; the optimizer runs on it too.
   virtual Backend& backend() = 0;
 
+  // Announces the arguments of the Backward that will follow the next Forward. Optional: an engine
+  // that computes its head in pieces (chunked_head) uses it to compute each piece once, gradient
+  // included, instead of a second time in Backward. `gradients` may then change from Forward on.
+  virtual void ExpectBackward(float gradient_scale, std::span<float> gradients, bool accumulate) {
+    (void)gradient_scale, (void)gradients, (void)accumulate;
+  }
+
   // Runs the model with activations kept for Backward and returns the sum (not the mean) of the
   // token losses in nats.
   virtual double Forward(const TokenBatch& batch, const Dropout& dropout) = 0;

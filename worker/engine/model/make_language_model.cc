@@ -28,29 +28,39 @@ void CheckSizes(const ModelOptions& options) {
         "batches of " + std::to_string(options.micro_batch) + " x " +
             std::to_string(options.sequence) + " do not fit a context of " +
             std::to_string(s.context));
+  Check(options.chunked_head >= 0, "engine.chunked_head is negative");
 }
 
 }  // namespace
+
+runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options) {
+  return {.micro_batch = options.micro_batch,
+          .sequence = options.sequence,
+          .bf16 = options.precision == runspec::Precision::kBf16,
+          .threads = options.threads,
+          .attention = options.attention,
+          .recompute = options.recompute,
+          .chunked_head = options.chunked_head};
+}
 
 std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options) {
   CheckSizes(options);
   if (options.kind == runspec::EngineKind::kReference) {
     Check(options.precision != runspec::Precision::kBf16,
           "the reference engine computes in fp32; use precision: fp32 or engine.kind: fused");
+    Check(options.recompute == runspec::Recompute::kNone && options.chunked_head == 0,
+          "the reference engine keeps everything; use engine.recompute: none and "
+          "engine.chunked_head: 0, or engine.kind: fused");
     return MakeReferenceGpt2(options.shape, options.threads);
   }
-  const runspec::ArenaOptions arena{.micro_batch = options.micro_batch,
-                                    .sequence = options.sequence,
-                                    .bf16 = options.precision == runspec::Precision::kBf16,
-                                    .threads = options.threads};
   auto backend = MakeCpuBackend({.threads = options.threads,
                                  .isa = options.isa,
                                  .sequence = options.sequence,
                                  .head_size = options.shape.channels / options.shape.heads,
                                  .choices = options.choices});
-  return std::make_unique<Gpt2>(
-      Gpt2Options{options.shape, arena, options.kind == runspec::EngineKind::kFused},
-      std::move(backend));
+  return std::make_unique<Gpt2>(Gpt2Options{options.shape, ArenaOptionsOf(options),
+                                            options.kind == runspec::EngineKind::kFused},
+                                std::move(backend));
 }
 
 }  // namespace gp::engine

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "runspec/arena_plan.h"
 #include "runspec/model_shape.h"
 #include "runspec/run_spec.h"
 #include "worker/engine/backend/cpu/isa.h"
@@ -22,7 +23,13 @@ struct ModelOptions {
   int threads = 1;
   Isa isa = Isa::kAuto;
   KernelChoices choices = {};
+  runspec::Attention attention = runspec::Attention::kFlash;
+  runspec::Recompute recompute = runspec::Recompute::kNone;
+  int64_t chunked_head = 0;  // rows of logits that exist at a time; 0: all
 };
+
+// What the arena of such a model is made from.
+runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options);
 
 // kFused and kEager compute with Gpt2 over the CPU backend (kEager with one pass per operation),
 // kReference with torch::nn and autograd in fp32. Parameters are zero. Throws std::invalid_argument

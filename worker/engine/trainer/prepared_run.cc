@@ -53,7 +53,10 @@ std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threa
                                   .micro_batch = spec.batch.micro_batch,
                                   .sequence = spec.batch.sequence,
                                   .threads = threads,
-                                  .isa = isa});
+                                  .isa = isa,
+                                  .attention = spec.engine.attention,
+                                  .recompute = spec.engine.recompute,
+                                  .chunked_head = spec.engine.chunked_head});
   if (spec.engine.init == runspec::InitKind::kTorch) {
     InitializeTorch(spec.seed, *model);
   } else {

@@ -89,6 +89,7 @@ void Trainer::AccumulateShard(int shard, PhaseTimer& timer, const std::stop_toke
                           .step = static_cast<uint64_t>(step_),
                           .shard = static_cast<uint32_t>(shard),
                           .micro_batch = static_cast<uint32_t>(micro_batch)};
+    model_.ExpectBackward(scale, gradients, /*accumulate=*/micro_batch > 0);
     loss += model_.Forward(batch, dropout);
     timer.Lap(&link::Phases::forward);
     model_.Backward(scale, gradients, /*accumulate=*/micro_batch > 0, /*ready=*/{});

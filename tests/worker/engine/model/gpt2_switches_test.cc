@@ -1,0 +1,138 @@
+// Goal: every pair of the model's switches gives the oracle's gradient; a switch that trades memory
+// for work keeps the bits; and each takes the memory that it promises to.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "runspec/arena_plan.h"
+#include "worker/engine/model/all_pairs.h"
+#include "worker/engine/model/switch_case.h"
+
+namespace gp::engine {
+namespace {
+
+using runspec::Attention;
+using runspec::EngineKind;
+using runspec::Precision;
+using runspec::Recompute;
+
+TEST(Gpt2Switches, InAllPairsEqualTheReference) {
+  std::vector<int> settings;
+  for (const Switch& each : Switches()) settings.push_back(each.settings);
+  for (const SwitchCase& pick : AllPairs(settings).Cases()) ExpectMatchesReference(pick);
+}
+
+TEST(AllPairs, MeetsEveryPair) {
+  const std::vector<int> settings = {2, 3, 4, 2};
+  std::set<std::tuple<size_t, int, size_t, int>> met;
+  const auto cases = AllPairs(settings).Cases();
+  for (const std::vector<int>& pick : cases) {
+    for (size_t a = 0; a < pick.size(); ++a) {
+      for (size_t b = a + 1; b < pick.size(); ++b) met.insert({a, pick[a], b, pick[b]});
+    }
+  }
+  EXPECT_EQ(met.size(), 6u + 8 + 4 + 12 + 6 + 8);
+  EXPECT_LT(cases.size(), 20u);
+}
+
+const Dropout kDropout{.probability = 0.2, .seed = 4, .step = 6, .shard = 1};
+
+// Two micro-batches, so that the second accumulates; `expect` as the trainer does.
+std::vector<float> TwoMicroBatches(const ModelOptions& options, bool expect, double* loss) {
+  const auto model = MakeLanguageModel(options);
+  FillParameters(*model);
+  std::vector<float> gradients(static_cast<size_t>(model->layout().total_count), 99.0f);
+  *loss = 0;
+  for (const unsigned seed : {1u, 2u}) {
+    const Batch batch(options.shape, 3, 17, seed);
+    const bool accumulate = seed == 2;
+    if (expect) model->ExpectBackward(0.5f, gradients, accumulate);
+    *loss += model->Forward(batch.view(), kDropout);
+    model->Backward(0.5f, gradients, accumulate, {});
+  }
+  return gradients;
+}
+
+TEST(Gpt2Switches, RecomputationAndPiecesOfTheHeadKeepTheBits) {
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    for (const Attention attention : {Attention::kFlash, Attention::kMath}) {
+      ModelOptions options{.shape = OddShape(), .precision = precision, .micro_batch = 3};
+      options.sequence = 17;
+      options.threads = 2;
+      options.attention = attention;
+      options.shape.layers = 3;
+      double loss = 0;
+      const std::vector<float> expected = TwoMicroBatches(options, false, &loss);
+      const auto expect_same = [&](const ModelOptions& changed, const std::string& what) {
+        for (const bool expect : {false, true}) {
+          double other = 0;
+          EXPECT_EQ(TwoMicroBatches(changed, expect, &other), expected) << what << " " << expect;
+          EXPECT_NEAR(other / loss, 1, 1e-14) << what;
+        }
+      };
+      for (const Recompute recompute : {Recompute::kGelu, Recompute::kBlock}) {
+        ModelOptions changed = options;
+        changed.recompute = recompute;
+        expect_same(changed, "recompute");
+        changed.chunked_head = 9;
+        changed.kind = EngineKind::kEager;
+        expect_same(changed, "recompute and chunked_head, eager");
+      }
+      for (const int64_t chunk : {1, 16, 50, 51, 1000}) {
+        ModelOptions changed = options;
+        changed.chunked_head = chunk;
+        expect_same(changed, "chunked_head " + std::to_string(chunk));
+      }
+    }
+  }
+}
+
+TEST(Gpt2Switches, LossAfterAnAnnouncedBackwardLeavesTheGradientAlone) {
+  ModelOptions options{.shape = OddShape(), .micro_batch = 3, .sequence = 17, .chunked_head = 6};
+  const auto model = MakeLanguageModel(options);
+  FillParameters(*model);
+  const Batch batch(options.shape, 3, 17);
+  std::vector<float> gradients(static_cast<size_t>(model->layout().total_count), 99.0f);
+  const std::vector<float> untouched = gradients;
+  model->ExpectBackward(1, gradients, false);
+  const double loss = model->Loss(batch.view());
+  EXPECT_EQ(gradients, untouched);
+  EXPECT_EQ(model->Forward(batch.view(), {}), loss);
+}
+
+int64_t ArenaBytes(const ModelOptions& options) {
+  return runspec::MakeArenaPlan(options.shape, ArenaOptionsOf(options)).total_bytes;
+}
+
+TEST(Gpt2Switches, TakeTheMemoryOfThePlanToTheByte) {
+  for (const Switch& each : Switches()) {
+    for (int setting = 0; setting < each.settings; ++setting) {
+      ModelOptions options{.shape = OddShape(), .micro_batch = 3, .sequence = 17, .threads = 2};
+      Dropout dropout;
+      each.apply(setting, options, dropout);
+      EXPECT_EQ(MakeLanguageModel(options)->backend().allocated_bytes(), ArenaBytes(options))
+          << each.name << " " << setting;
+    }
+  }
+}
+
+TEST(Gpt2Switches, SaveTheMemoryThatTheyPromise) {
+  ModelOptions options{.shape = *runspec::NamedModelShape("124M"), .micro_batch = 4};
+  options.sequence = 64;
+  const int64_t rows = 4 * 64;
+  const int64_t plain = ArenaBytes(options);
+  ModelOptions gelu = options;
+  gelu.recompute = Recompute::kGelu;
+  EXPECT_EQ(plain - ArenaBytes(gelu), 11 * rows * 4 * 768 * 4);
+  ModelOptions chunked = options;
+  chunked.chunked_head = 64;
+  EXPECT_EQ(plain - ArenaBytes(chunked), (rows - 64) * 50304 * 4);
+  ModelOptions block = options;
+  block.recompute = Recompute::kBlock;
+  // A block keeps ln_1, qkv, attention, residual_mid, ln_2, fc and gelu (15 C), four numbers of the
+  // norms and lse a row; eleven of twelve sets go.
+  EXPECT_EQ(plain - ArenaBytes(block), 11 * rows * (15 * 768 + 4 + 12) * 4);
+}
+
+}  // namespace
+}  // namespace gp::engine

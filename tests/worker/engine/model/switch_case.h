@@ -1,0 +1,109 @@
+// One setting of every switch of the model, and how its gradient compares with the fp64 oracle's.
+// Sizes are multiples of nothing.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "worker/engine/model/model_fixture.h"
+#include "worker/engine/model/reference_gpt2.h"
+
+namespace gp::engine {
+
+// How many settings each switch has; a case picks one of each, by number.
+struct Switch {
+  const char* name;
+  int settings;
+  std::function<void(int setting, ModelOptions& options, Dropout& dropout)> apply;
+};
+
+inline const std::vector<Switch>& Switches() {
+  using runspec::EngineKind;
+  using runspec::Precision;
+  static const std::vector<Switch> switches = {
+      {"gelu", 2,
+       [](int i, ModelOptions& o, Dropout&) {
+         o.shape.gelu = i == 0 ? runspec::Gelu::kErf : runspec::Gelu::kTanh;
+       }},
+      {"bias", 2, [](int i, ModelOptions& o, Dropout&) { o.shape.bias = i == 0; }},
+      {"dropout", 2, [](int i, ModelOptions&, Dropout& d) { d.probability = i == 0 ? 0 : 0.3; }},
+      {"tied", 2, [](int i, ModelOptions& o, Dropout&) { o.shape.tied_head = i == 0; }},
+      {"eager", 2,
+       [](int i, ModelOptions& o, Dropout&) {
+         o.kind = i == 0 ? EngineKind::kFused : EngineKind::kEager;
+       }},
+      {"precision", 2,
+       [](int i, ModelOptions& o, Dropout&) {
+         o.precision = i == 0 ? Precision::kFp32 : Precision::kBf16;
+       }},
+      {"attention", 2,
+       [](int i, ModelOptions& o, Dropout&) {
+         o.attention = i == 0 ? runspec::Attention::kFlash : runspec::Attention::kMath;
+       }},
+      {"recompute", 3,
+       [](int i, ModelOptions& o, Dropout&) { o.recompute = static_cast<runspec::Recompute>(i); }},
+      {"chunked_head", 3, [](int i, ModelOptions& o, Dropout&) { o.chunked_head = 7 * i; }},
+      {"threads", 2, [](int i, ModelOptions& o, Dropout&) { o.threads = 1 + i; }},
+      {"sizes", 3,
+       [](int i, ModelOptions& o, Dropout&) {
+         constexpr int64_t kHeads[] = {3, 1, 5};
+         constexpr int64_t kChannels[] = {21, 19, 55};
+         constexpr int64_t kVocabularies[] = {31, 67, 13};
+         o.shape.heads = kHeads[i];
+         o.shape.channels = kChannels[i];
+         o.shape.vocabulary = kVocabularies[i];
+         o.shape.vocabulary_padded = kVocabularies[i] + 6 * (i % 2);
+         o.micro_batch = 3 - i;
+         o.sequence = 17 + i;
+       }},
+  };
+  return switches;
+}
+
+using SwitchCase = std::vector<int>;  // a setting of each switch
+
+inline std::string Description(const SwitchCase& settings) {
+  std::ostringstream text;
+  for (size_t i = 0; i < settings.size(); ++i) {
+    text << Switches()[i].name << "=" << settings[i] << " ";
+  }
+  return text.str();
+}
+
+// Compares one model with the fp64 reference. `tolerance` is relative, by norm, of the whole
+// gradient; a single tensor, whose rounding errors average less, may be off by three times that.
+inline void ExpectMatchesReference(const ModelOptions& options, const Dropout& dropout,
+                                   double tolerance) {
+  const auto model = MakeLanguageModel(options);
+  // Weights of a usual size: large ones amplify bf16's rounding of their inputs.
+  FillParameters(*model, options.precision == runspec::Precision::kBf16 ? 0.1f : 0.2f);
+  const Batch batch(options.shape, options.micro_batch, options.sequence);
+  const ReferenceResult expected =
+      ComputeReference(options.shape, Widened(model->parameters()), batch.view(), dropout);
+  const double loss = model->Forward(batch.view(), dropout);
+  EXPECT_NEAR(loss / expected.loss, 1, tolerance);
+  const std::vector<float> gradients = Gradients(*model, batch.view(), dropout);
+  for (const runspec::ParameterInfo& tensor : model->layout().tensors) {
+    EXPECT_LT(RelativeDifference(tensor, gradients, expected.gradients), 3 * tolerance)
+        << tensor.name;
+  }
+  const runspec::ParameterInfo all{.name = "all", .count = model->layout().total_count};
+  EXPECT_LT(RelativeDifference(all, gradients, expected.gradients), tolerance);
+}
+
+inline void ExpectMatchesReference(const SwitchCase& settings) {
+  SCOPED_TRACE(Description(settings));
+  ModelOptions options{.shape = OddShape()};
+  Dropout dropout{.seed = 11, .step = 5, .shard = 2, .micro_batch = 1};
+  for (size_t i = 0; i < settings.size(); ++i) Switches()[i].apply(settings[i], options, dropout);
+  const bool bf16 = options.precision == runspec::Precision::kBf16;
+  ExpectMatchesReference(options, dropout, bf16 ? 1e-2 : 1e-5);
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,146 @@
+// The backward pass of Gpt2 below the head.
+#include <algorithm>
+
+#include "worker/engine/model/gpt2.h"
+
+namespace gp::engine {
+namespace {
+
+void Announce(const std::vector<GradientRange>& ranges, const GradientReady& ready) {
+  if (!ready) return;
+  for (const GradientRange& range : ranges) ready(range.first, range.last);
+}
+
+}  // namespace
+
+void Gpt2::Backward(float gradient_scale, std::span<float> gradients, bool accumulate,
+                    const GradientReady& ready) {
+  CheckGradients(gradients);
+  target_ = {gradients, gradient_scale, accumulate};
+  if (!accumulate) ClearGaps();
+  BackwardHead();
+  Announce(stages_.head, ready);
+  for (int64_t layer = shape_.layers - 1; layer >= 0; --layer) {
+    const GradientStages::Block& stages = stages_.blocks[static_cast<size_t>(layer)];
+    RecomputeBlock(layer);
+    BackwardMlp(layer);
+    Announce(stages.mlp, ready);
+    BackwardAttention(layer);
+    Announce(stages.attention, ready);
+  }
+  BackwardEmbedding();
+  Announce(stages_.embedding, ready);
+}
+
+// Brings back what the forward pass of the block did not keep, bit for bit. The last block's is
+// still there.
+void Gpt2::RecomputeBlock(int64_t layer) {
+  if (recompute_ == runspec::Recompute::kNone || layer + 1 == shape_.layers) return;
+  const BlockBuffers& block = buffers_.blocks[static_cast<size_t>(layer)];
+  if (recompute_ == runspec::Recompute::kGelu) {
+    backend_->GeluForward(rows() * 4 * shape_.channels, shape_.gelu, block.gelu, block.fc);
+    return;
+  }
+  NormOf(slots_.blocks[static_cast<size_t>(layer)].ln_1, block.ln_1, block.residual);
+  ForwardAttention(layer);
+  ForwardHidden(layer);
+}
+
+// d_residual holds the gradient behind the block and, on return, the one behind attention.
+void Gpt2::BackwardMlp(int64_t layer) {
+  const BlockSlots& slots = slots_.blocks[static_cast<size_t>(layer)];
+  const BlockBuffers& block = buffers_.blocks[static_cast<size_t>(layer)];
+  const int64_t c = shape_.channels;
+  backend_->ResidualBackward(rows(), c, buffers_.d_branch, buffers_.d_residual,
+                             Site(DropoutSite::kMlpBranch, layer));
+  BackwardLinear(slots.mlp_c_proj, buffers_.d_branch, block.gelu, 4 * c, c);
+  backend_->BackwardInput({.shape = linear(4 * c, c),
+                           .dx = buffers_.d_fc,
+                           .dy = buffers_.d_branch,
+                           .w = Weight(slots.mlp_c_proj.weight),
+                           .pre_gelu = fused_ ? block.fc : Buffer{},
+                           .kind = shape_.gelu});
+  if (!fused_) backend_->GeluBackward(rows() * 4 * c, shape_.gelu, buffers_.d_fc, block.fc);
+  BackwardLinear(slots.c_fc, buffers_.d_fc, block.ln_2.out, c, 4 * c);
+  backend_->BackwardInput({.shape = linear(c, 4 * c),
+                           .dx = buffers_.d_channels,
+                           .dy = buffers_.d_fc,
+                           .w = Weight(slots.c_fc.weight)});
+  BackwardNorm(slots.ln_2, block.ln_2, block.residual_mid, true);
+}
+
+void Gpt2::BackwardAttention(int64_t layer) {
+  const BlockSlots& slots = slots_.blocks[static_cast<size_t>(layer)];
+  const BlockBuffers& block = buffers_.blocks[static_cast<size_t>(layer)];
+  const int64_t c = shape_.channels;
+  backend_->ResidualBackward(rows(), c, buffers_.d_branch, buffers_.d_residual,
+                             Site(DropoutSite::kAttentionBranch, layer));
+  BackwardLinear(slots.attn_c_proj, buffers_.d_branch, block.attention, c, c);
+  backend_->BackwardInput({.shape = linear(c, c),
+                           .dx = buffers_.d_channels,
+                           .dy = buffers_.d_branch,
+                           .w = Weight(slots.attn_c_proj.weight)});
+  if (attention_ == runspec::Attention::kMath) {
+    backend_->Backward(StoredAttentionOf(layer), buffers_.d_qkv, buffers_.d_channels);
+  } else {
+    backend_->AttentionBackward(attention_shape(), buffers_.d_qkv, buffers_.d_channels,
+                                block.attention, block.lse, block.qkv,
+                                Site(DropoutSite::kProbabilities, layer));
+  }
+  BackwardLinear(slots.c_attn, buffers_.d_qkv, block.ln_1.out, c, 3 * c);
+  backend_->BackwardInput({.shape = linear(c, 3 * c),
+                           .dx = buffers_.d_channels,
+                           .dy = buffers_.d_qkv,
+                           .w = Weight(slots.c_attn.weight)});
+  BackwardNorm(slots.ln_1, block.ln_1, block.residual, true);
+}
+
+void Gpt2::BackwardEmbedding() {
+  const auto clear = [&](const char* name) {
+    const runspec::ParameterInfo& tensor = layout_.at(name);
+    backend_->Zero(Gradient(tensor.offset), tensor.count * static_cast<int64_t>(sizeof(float)));
+  };
+  // A tied wte already holds the head's gradient.
+  if (!target_.accumulate && !shape_.tied_head) clear("wte.weight");
+  if (!target_.accumulate) clear("wpe.weight");
+  backend_->EmbeddingBackward(sequences_, length_, shape_.channels, Gradient(slots_.wte.weight),
+                              Gradient(slots_.wpe.weight), buffers_.d_residual, buffers_.tokens,
+                              Site(DropoutSite::kEmbedding, 0));
+}
+
+void Gpt2::BackwardLinear(const ParameterSlot& slot, Buffer dy, Buffer x, int64_t in, int64_t out) {
+  backend_->BackwardWeight({.shape = linear(in, out),
+                            .dw = Gradient(slot.weight),
+                            .dbias = Gradient(slot.bias),
+                            .dy = dy,
+                            .x = x,
+                            .accumulate = target_.accumulate});
+}
+
+void Gpt2::BackwardNorm(const ParameterSlot& slot, const NormBuffers& norm, const float* in,
+                        bool accumulate_input) {
+  backend_->Backward(LayerNormBackward{.rows = rows(),
+                                       .channels = shape_.channels,
+                                       .din = buffers_.d_residual,
+                                       .dgamma = Gradient(slot.weight),
+                                       .dbeta = Gradient(slot.bias),
+                                       .dout = buffers_.d_channels,
+                                       .in = in,
+                                       .mean = norm.mean,
+                                       .rstd = norm.rstd,
+                                       .gamma = Master(slot.weight),
+                                       .accumulate_input = accumulate_input,
+                                       .accumulate_parameters = target_.accumulate});
+}
+
+void Gpt2::ClearGaps() {
+  for (size_t i = 0; i < layout_.tensors.size(); ++i) {
+    const runspec::ParameterInfo& tensor = layout_.tensors[i];
+    const int64_t end =
+        i + 1 < layout_.tensors.size() ? layout_.tensors[i + 1].offset : layout_.total_count;
+    std::fill(target_.gradients.begin() + tensor.offset + tensor.count,
+              target_.gradients.begin() + end, 0.0f);
+  }
+}
+
+}  // namespace gp::engine

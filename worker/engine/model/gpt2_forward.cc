@@ -1,0 +1,92 @@
+// The forward pass of Gpt2 up to the last LayerNorm.
+#include "worker/engine/model/gpt2.h"
+
+namespace gp::engine {
+
+void Gpt2::ForwardTrunk(const Dropout& dropout) {
+  dropout_ = dropout;
+  backend_->EmbeddingForward(sequences_, length_, shape_.channels, buffers_.blocks[0].residual,
+                             buffers_.tokens, Master(slots_.wte.weight), Master(slots_.wpe.weight),
+                             Site(DropoutSite::kEmbedding, 0));
+  NormOf(slots_.blocks[0].ln_1, buffers_.blocks[0].ln_1, buffers_.blocks[0].residual);
+  for (int64_t layer = 0; layer < shape_.layers; ++layer) {
+    ForwardAttention(layer);
+    ForwardMlp(layer);
+  }
+}
+
+void Gpt2::ForwardAttention(int64_t layer) {
+  const BlockSlots& slots = slots_.blocks[static_cast<size_t>(layer)];
+  const BlockBuffers& block = buffers_.blocks[static_cast<size_t>(layer)];
+  const int64_t c = shape_.channels;
+  backend_->Forward({.shape = linear(c, 3 * c),
+                     .y = block.qkv,
+                     .x = block.ln_1.out,
+                     .w = Weight(slots.c_attn.weight),
+                     .bias = Weight(slots.c_attn.bias)});
+  if (attention_ == runspec::Attention::kMath) {
+    backend_->Forward(StoredAttentionOf(layer), block.attention);
+  } else {
+    backend_->AttentionForward(attention_shape(), block.attention, block.lse, block.qkv,
+                               Site(DropoutSite::kProbabilities, layer));
+  }
+  backend_->Forward({.shape = linear(c, c),
+                     .y = buffers_.branch,
+                     .x = block.attention,
+                     .w = Weight(slots.attn_c_proj.weight),
+                     .bias = Weight(slots.attn_c_proj.bias)});
+  AddBranch(block.residual_mid, block.residual, Site(DropoutSite::kAttentionBranch, layer),
+            slots.ln_2, block.ln_2);
+}
+
+void Gpt2::ForwardHidden(int64_t layer) {
+  const BlockSlots& slots = slots_.blocks[static_cast<size_t>(layer)];
+  const BlockBuffers& block = buffers_.blocks[static_cast<size_t>(layer)];
+  const int64_t c = shape_.channels;
+  backend_->Forward({.shape = linear(c, 4 * c),
+                     .y = block.fc,
+                     .x = block.ln_2.out,
+                     .w = Weight(slots.c_fc.weight),
+                     .bias = Weight(slots.c_fc.bias),
+                     .gelu = fused_ ? block.gelu : Buffer{},
+                     .kind = shape_.gelu});
+  if (!fused_) backend_->GeluForward(rows() * 4 * c, shape_.gelu, block.gelu, block.fc);
+}
+
+void Gpt2::ForwardMlp(int64_t layer) {
+  const BlockSlots& slots = slots_.blocks[static_cast<size_t>(layer)];
+  const BlockBuffers& block = buffers_.blocks[static_cast<size_t>(layer)];
+  const int64_t c = shape_.channels;
+  ForwardHidden(layer);
+  backend_->Forward({.shape = linear(4 * c, c),
+                     .y = buffers_.branch,
+                     .x = block.gelu,
+                     .w = Weight(slots.mlp_c_proj.weight),
+                     .bias = Weight(slots.mlp_c_proj.bias)});
+  const Dropout dropout = Site(DropoutSite::kMlpBranch, layer);
+  if (layer + 1 == shape_.layers) {
+    AddBranch(buffers_.residual, block.residual_mid, dropout, slots_.ln_f, buffers_.ln_f);
+    return;
+  }
+  const size_t next = static_cast<size_t>(layer) + 1;
+  AddBranch(buffers_.blocks[next].residual, block.residual_mid, dropout, slots_.blocks[next].ln_1,
+            buffers_.blocks[next].ln_1);
+}
+
+// residual = in + dropout(branch), and its LayerNorm for what follows.
+void Gpt2::AddBranch(float* residual, const float* in, const Dropout& dropout,
+                     const ParameterSlot& slot, const NormBuffers& norm) {
+  if (fused_) {
+    backend_->ResidualLayerNorm(residual, in, buffers_.branch, dropout,
+                                NormArgs(slot, norm, residual));
+    return;
+  }
+  backend_->Residual(rows(), shape_.channels, residual, in, buffers_.branch, dropout);
+  NormOf(slot, norm, residual);
+}
+
+void Gpt2::NormOf(const ParameterSlot& slot, const NormBuffers& norm, const float* in) {
+  backend_->Forward(NormArgs(slot, norm, in));
+}
+
+}  // namespace gp::engine
