@@ -33,6 +33,8 @@ struct GroupOptions {
   int logical_shards = 1;  // V, a power of two >= the number of ranks
   std::vector<std::string> addresses;
   std::string secret;
+  // Ranks with equal names share memory (node_group.h); empty: with nobody.
+  std::string machine;
   std::chrono::milliseconds connect_timeout{30000};
   // Longest wait for a peer inside one collective.
   std::chrono::milliseconds timeout{120000};
@@ -44,6 +46,14 @@ class Communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+
+  // Zeroed memory for partial sums that AllReduceTree need not copy; lives as long as I do. Empty
+  // when any memory is as good.
+  virtual std::span<float> Allocate(size_t count) = 0;
+
+  // Whether AllReduceTree waits for a network most of the time, so that the caller gains by
+  // computing meanwhile.
+  virtual bool uses_network() const = 0;
 
   // values := the sum over V logical shards in one fixed binary tree, bit-equal on every rank and
   // for every world size. The caller passes, in `partials`, the sum of each maximal aligned subtree

@@ -39,8 +39,8 @@ void Consume(PieceQueue& queue, size_t byte_count) {
   }
 }
 
-[[noreturn]] void PeerLost(const std::string& operation, const Lane& lane, const std::string& how) {
-  throw CollectiveError(operation + ": lost rank " + std::to_string(lane.rank) + ": " + how);
+[[noreturn]] void PeerLost(const std::string& operation, int rank, const std::string& how) {
+  throw CollectiveError(operation + ": lost rank " + std::to_string(rank) + ": " + how);
 }
 
 // Moves what one system call takes; true when something moved.
@@ -55,9 +55,9 @@ bool Move(const std::string& operation, const Lane& lane, PieceQueue& queue, boo
     Consume(queue, static_cast<size_t>(count));
     return true;
   }
-  if (count == 0) PeerLost(operation, lane, "it closed the connection");
+  if (count == 0) PeerLost(operation, lane.rank, "it closed the connection");
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return false;
-  PeerLost(operation, lane, std::strerror(errno));
+  PeerLost(operation, lane.rank, std::strerror(errno));
 }
 
 std::vector<pollfd> PollSet(const std::vector<Lane>& lanes) {
@@ -79,12 +79,14 @@ bool AllDone(const std::vector<Lane>& lanes) {
                            const std::string& operation) {
   for (const Lane& lane : lanes) {
     if (lane.in.movable()) {
-      PeerLost(operation, lane, "it sent nothing for " + std::to_string(timeout.count()) + " ms");
+      PeerLost(operation, lane.rank,
+               "it sent nothing for " + std::to_string(timeout.count()) + " ms");
     }
   }
   for (const Lane& lane : lanes) {
     if (lane.out.movable()) {
-      PeerLost(operation, lane, "it took nothing for " + std::to_string(timeout.count()) + " ms");
+      PeerLost(operation, lane.rank,
+               "it took nothing for " + std::to_string(timeout.count()) + " ms");
     }
   }
   throw CollectiveError(operation + ": no progress");
@@ -103,26 +105,65 @@ bool MoveReady(std::vector<Lane>& lanes, const std::vector<pollfd>& set,
     if (((ready & POLLOUT) || broken) && lanes[i].out.movable()) {
       moved |= Move(operation, lanes[i], lanes[i].out, /*sending=*/true);
     }
-    if (broken && set[i].events == 0) PeerLost(operation, lanes[i], "the connection broke");
+    if (broken && set[i].events == 0) PeerLost(operation, lanes[i].rank, "the connection broke");
   }
   return moved;
 }
 
+// The exchange's own view of its bystanders: the first that has gone.
+class Bystanders {
+ public:
+  explicit Bystanders(const std::vector<Bystander>& all) : all_(all) {}
+
+  void AddTo(std::vector<pollfd>& set) const {
+    if (gone_) return;
+    for (const Bystander& one : all_) set.push_back({one.socket->fd(), POLLRDHUP, 0});
+  }
+  // `set` ends with the entries that AddTo added.
+  void Look(const std::vector<pollfd>& set) {
+    if (gone_) return;
+    const size_t first = set.size() - all_.size();
+    for (size_t i = 0; i < all_.size() && !gone_; ++i) {
+      if (set[first + i].revents != 0) gone_ = &all_[i];
+    }
+  }
+  const Bystander* gone() const { return gone_; }
+
+ private:
+  const std::vector<Bystander>& all_;
+  const Bystander* gone_ = nullptr;
+};
+
+int MillisecondsUntil(SteadyTime deadline) {
+  const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+  return static_cast<int>(std::max<int64_t>(left.count(), 0));
+}
+
 }  // namespace
 
-void RunExchange(std::vector<Lane>& lanes, milliseconds timeout, const std::string& operation,
+void RunExchange(std::vector<Lane>& lanes, const std::vector<Bystander>& bystanders,
+                 const ExchangeLimits& limits, const std::string& operation,
                  const std::function<void()>& progressed) {
-  SteadyTime deadline = std::chrono::steady_clock::now() + timeout;
+  Bystanders others(bystanders);
+  const auto next_deadline = [&] {
+    return std::chrono::steady_clock::now() +
+           (others.gone() ? limits.bystander_grace : limits.timeout);
+  };
+  SteadyTime deadline = next_deadline();
   while (!AllDone(lanes)) {
     std::vector<pollfd> set = PollSet(lanes);
-    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
-    const int wait = static_cast<int>(std::max<int64_t>(left.count(), 0));
-    const int ready = poll(set.data(), set.size(), wait);
-    if (ready == 0) TimedOut(lanes, timeout, operation);
-    if (ready > 0 && MoveReady(lanes, set, operation)) {
-      deadline = std::chrono::steady_clock::now() + timeout;
-      progressed();
+    others.AddTo(set);
+    const int ready = poll(set.data(), set.size(), MillisecondsUntil(deadline));
+    if (ready == 0 && others.gone()) {
+      PeerLost(operation, others.gone()->rank, "it closed the connection");
     }
+    if (ready == 0) TimedOut(lanes, limits.timeout, operation);
+    if (ready < 0) continue;
+    const bool had_gone = others.gone() != nullptr;
+    others.Look(set);
+    const bool moved = MoveReady(lanes, set, operation);
+    if (moved || (others.gone() && !had_gone)) deadline = next_deadline();
+    if (moved) progressed();
   }
 }
 

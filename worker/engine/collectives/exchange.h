@@ -33,15 +33,30 @@ struct PieceQueue {
 // One peer. A lane without pieces takes no part.
 struct Lane {
   int rank = 0;
+  size_t place = 0;  // among the participants of a tree exchange
   const Socket* socket = nullptr;
   PieceQueue out;
   PieceQueue in;
 };
 
+// A peer that moves nothing here but that others in the exchange may be waiting for.
+struct Bystander {
+  int rank = 0;
+  const Socket* socket = nullptr;
+};
+
+struct ExchangeLimits {
+  // Longest wait in which nothing moves.
+  std::chrono::milliseconds timeout{0};
+  // The same after a bystander has gone: it may have finished, or nothing will ever move again.
+  std::chrono::milliseconds bystander_grace{500};
+};
+
 // Returns when every lane is done. `progressed` is called after bytes have moved. CollectiveError
-// names the peer that was lost, or that moved nothing for `timeout` while it was waited for;
+// names the peer that was lost, or that moved nothing for too long while it was waited for;
 // `operation` begins the message.
-void RunExchange(std::vector<Lane>& lanes, std::chrono::milliseconds timeout,
-                 const std::string& operation, const std::function<void()>& progressed);
+void RunExchange(std::vector<Lane>& lanes, const std::vector<Bystander>& bystanders,
+                 const ExchangeLimits& limits, const std::string& operation,
+                 const std::function<void()>& progressed);
 
 }  // namespace gp::engine

@@ -1,20 +1,22 @@
 #include "worker/engine/collectives/tcp_communicator.h"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
+
+#include "worker/engine/collectives/node_group.h"
+#include "worker/engine/collectives/tree_exchange.h"
 
 namespace gp::engine {
 namespace {
 
-// Operations as they stand in a collective's header.
-constexpr uint32_t kTree = 1;
-constexpr uint32_t kMaximum = 2;
-constexpr uint32_t kBroadcast = 3;
-
-void Put(std::span<std::byte> out, uint64_t value) {
-  for (std::byte& b : out) {
-    b = static_cast<std::byte>(value);
-    value >>= 8;
+// Null when this rank shares none, or the system gives none.
+std::unique_ptr<NodeMemory> MakeNodeMemory(const std::string& machine) {
+  if (machine.empty()) return nullptr;
+  try {
+    return std::make_unique<NodeMemory>();
+  } catch (const CollectiveError&) {
+    return nullptr;  // TCP does everything that memory does
   }
 }
 
@@ -24,126 +26,77 @@ std::unique_ptr<TcpCommunicator> TcpCommunicator::Connect(const GroupOptions& op
                                                           const TcpListener& listener,
                                                           const std::stop_token& stop) {
   return std::unique_ptr<TcpCommunicator>(
-      new TcpCommunicator(options, ConnectTcpGroup(options, listener, stop)));
+      new TcpCommunicator(options, ConnectTcpGroup(options, listener, stop), stop));
 }
 
-TcpCommunicator::TcpCommunicator(const GroupOptions& options, TcpGroup group)
-    : plan_(options.logical_shards, static_cast<int>(options.addresses.size()), options.rank),
-      timeout_(options.timeout),
-      peers_(std::move(group.peers)),
+TcpCommunicator::TcpCommunicator(const GroupOptions& options, TcpGroup group,
+                                 const std::stop_token& stop)
+    : plan_(PlanOfRanks(options.logical_shards, static_cast<int>(options.addresses.size()),
+                        options.rank)),
       strangers_(group.strangers),
-      headers_(peers_.size()) {}
-
-// One lane per peer with the collective's header in both directions.
-std::vector<Lane> TcpCommunicator::BeginLanes(uint32_t operation, size_t size) {
-  ++sequence_;
-  std::vector<Lane> lanes;
-  for (int peer = 0; peer < plan_.world_size; ++peer) {
-    if (peer == plan_.rank) continue;
-    Headers& headers = headers_[static_cast<size_t>(peer)];
-    const std::span<std::byte> sent = headers.sent;
-    Put(sent.subspan(0, 4), operation);
-    Put(sent.subspan(4, 4), 0);
-    Put(sent.subspan(8, 8), sequence_);
-    Put(sent.subspan(16, 8), size);
-    Lane& lane = lanes.emplace_back();
-    lane.rank = peer;
-    lane.socket = &peers_[static_cast<size_t>(peer)];
-    lane.out.Add(headers.sent);
-    lane.in.Add(headers.received);
-  }
-  return lanes;
+      wire_(options.rank, std::move(group.peers), options.timeout) {
+  if (size() == 1) return;
+  auto memory = MakeNodeMemory(options.machine);
+  NodeGroup nodes = FormNodes(options, wire_, memory.get(), stop);
+  nodes_ = *std::max_element(nodes.node_of.begin(), nodes.node_of.end()) + 1;
+  if (nodes_ == nodes.node_of.size()) return;
+  reduction_ = std::make_unique<NodeReduction>(plan_, nodes.node_of, std::move(memory),
+                                               std::move(nodes.peers));
 }
 
-void TcpCommunicator::CheckHeaders(const std::vector<Lane>& lanes, const std::string& name) const {
-  for (const Lane& lane : lanes) {
-    const Headers& headers = headers_[static_cast<size_t>(lane.rank)];
-    if (lane.in.next > 0 && headers.received != headers.sent) {
-      throw CollectiveError(name + ": rank " + std::to_string(lane.rank) +
-                            " is in another collective, or with another size");
-    }
-  }
+std::span<float> TcpCommunicator::Allocate(size_t count) {
+  return reduction_ ? reduction_->Allocate(count) : std::span<float>{};
 }
 
-void TcpCommunicator::Run(std::vector<Lane>& lanes, const std::string& name,
-                          const std::function<void()>& progressed) {
-  const std::string numbered = name + " " + std::to_string(sequence_);
-  CheckNotAborted(numbered);
-  try {
-    RunExchange(lanes, timeout_, numbered, [&] {
-      CheckHeaders(lanes, numbered);
-      progressed();
-    });
-  } catch (const CollectiveError&) {
-    CheckNotAborted(numbered);  // a severed connection looks like a lost peer
-    throw;
-  }
-}
-
-void TcpCommunicator::CheckNotAborted(const std::string& name) {
-  std::lock_guard lock(mutex_);
-  if (abort_reason_.empty()) return;
-  throw CollectiveError(name + " was aborted: " + abort_reason_);
-}
+bool TcpCommunicator::uses_network() const { return nodes_ > 1; }
 
 void TcpCommunicator::AllReduceTree(std::span<float> values,
                                     const std::vector<std::span<float>>& partials) {
-  if (partials.size() != plan_.leaves_of(plan_.rank)) {
+  if (partials.size() != plan_.leaves[plan_.own].size()) {
     throw std::logic_error("all-reduce: " + std::to_string(partials.size()) +
                            " partial sums, expected " +
-                           std::to_string(plan_.leaves_of(plan_.rank)));
+                           std::to_string(plan_.leaves[plan_.own].size()));
   }
-  std::vector<Lane> lanes = BeginLanes(kTree, values.size());
+  wire_.BeginCollective();
+  if (reduction_) {
+    reduction_->Run(wire_, values, partials);
+    return;
+  }
+  std::vector<Lane> lanes = wire_.Lanes(Operation::kTree, values.size(), wire_.others());
   TreeExchange tree(plan_, values, partials, ring_, lanes);
-  Run(lanes, "all-reduce", [&tree] { tree.Advance(); });
+  wire_.Run(lanes, "all-reduce", /*watch_others=*/false, [&tree] { tree.Advance(); });
 }
 
 void TcpCommunicator::AllReduceMax(std::span<double> values) {
-  std::vector<Lane> lanes = BeginLanes(kMaximum, values.size());
-  const size_t count = values.size();
-  std::vector<double> theirs(count * lanes.size());
-  for (size_t i = 0; i < lanes.size(); ++i) {
-    lanes[i].out.Add(std::as_writable_bytes(values));
-    lanes[i].in.Add(std::as_writable_bytes(std::span(theirs).subspan(i * count, count)));
-    lanes[i].out.OpenAll();
-    lanes[i].in.OpenAll();
-  }
-  Run(lanes, "maximum", [] {});
-  for (size_t i = 0; i < theirs.size(); ++i) {
-    double& value = values[i % count];
-    value = std::max(value, theirs[i]);
+  wire_.BeginCollective();
+  const auto theirs = wire_.Swap(Operation::kMaximum, "maximum", std::as_writable_bytes(values),
+                                 wire_.others(), /*watch_others=*/false);
+  for (const std::vector<std::byte>& bytes : theirs) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      double other = 0;
+      std::memcpy(&other, bytes.data() + i * sizeof(double), sizeof(double));
+      values[i] = std::max(values[i], other);
+    }
   }
 }
 
 void TcpCommunicator::Broadcast(std::span<std::byte> bytes, int root) {
-  std::vector<Lane> lanes = BeginLanes(kBroadcast, bytes.size());
-  if (plan_.rank != root) std::erase_if(lanes, [root](const Lane& l) { return l.rank != root; });
+  wire_.BeginCollective();
+  // Headers pass both ways, so that the root notices a peer that is elsewhere.
+  const bool is_root = rank() == root;
+  std::vector<Lane> lanes = wire_.Lanes(Operation::kBroadcast, bytes.size(),
+                                        is_root ? wire_.others() : std::vector<int>{root});
   for (Lane& lane : lanes) {
-    // Headers pass both ways, so that the root notices a peer that is elsewhere.
-    if (plan_.rank == root) {
-      lane.out.Add(bytes);
-    } else {
-      lane.in.Add(bytes);
-    }
+    (is_root ? lane.out : lane.in).Add(bytes);
     lane.out.OpenAll();
     lane.in.OpenAll();
   }
-  Run(lanes, "broadcast", [] {});
+  wire_.Run(lanes, "broadcast", /*watch_others=*/false, [] {});
 }
 
 void TcpCommunicator::Barrier() {
   double nothing = 0;
   AllReduceMax({&nothing, 1});
-}
-
-void TcpCommunicator::Abort(const std::string& reason) {
-  {
-    std::lock_guard lock(mutex_);
-    if (abort_reason_.empty()) abort_reason_ = reason.empty() ? "no reason given" : reason;
-  }
-  for (const Socket& peer : peers_) {
-    if (peer.valid()) peer.Sever();
-  }
 }
 
 }  // namespace gp::engine

@@ -64,7 +64,7 @@ class Mesh {
     missing_ = static_cast<int>(group_.peers.size()) - options_.rank - 1;
     while (missing_ > 0) {
       CheckTime();
-      WaitReady(listener_.fd(), POLLIN, std::chrono::steady_clock::now() + kAcceptSlice, stop_);
+      AwaitSomeone();
       AdmitGuests();
       std::erase_if(guests_, [this](Guest& guest) { return Settle(guest); });
     }
@@ -76,7 +76,7 @@ class Mesh {
     const std::string& address = options_.addresses[static_cast<size_t>(rank)];
     Socket socket = ConnectTo(address, deadline_, stop_);
     std::array<std::byte, kAnswerBytes> answer{};
-    if (!SendAll(socket, EncodeGreeting(GreetingTo(rank)), deadline_, stop_) ||
+    if (!SendAll(socket, EncodeGreeting(GreetingTo(options_, rank)), deadline_, stop_) ||
         !ReceiveAll(socket, answer, deadline_, stop_) ||
         !AnswerIs(answer, options_.epoch, static_cast<uint32_t>(rank))) {
       throw CollectiveError("rank " + std::to_string(rank) + " at " + address +
@@ -86,14 +86,11 @@ class Mesh {
     group_.peers[static_cast<size_t>(rank)] = std::move(socket);
   }
 
-  Greeting GreetingTo(int rank) const {
-    return {options_.epoch,
-            static_cast<uint32_t>(options_.rank),
-            static_cast<uint32_t>(rank),
-            static_cast<uint32_t>(options_.addresses.size()),
-            static_cast<uint32_t>(options_.logical_shards),
-            options_.run_id,
-            options_.secret};
+  // Until a caller waits, a guest has said more, or it is time to look at the clock.
+  void AwaitSomeone() const {
+    std::vector<pollfd> set = {{listener_.fd(), POLLIN, 0}};
+    for (const Guest& guest : guests_) set.push_back({guest.socket.fd(), POLLIN, 0});
+    poll(set.data(), set.size(), static_cast<int>(kAcceptSlice.count()));
   }
 
   void AdmitGuests() {
@@ -127,13 +124,7 @@ class Mesh {
   }
 
   bool IsMissingPeer(const Greeting& greeting) const {
-    const Greeting expected = GreetingTo(0);
-    return SecretsEqual(greeting.secret, options_.secret) && greeting.run_id == options_.run_id &&
-           greeting.epoch == options_.epoch && greeting.world_size == expected.world_size &&
-           greeting.logical_shards == expected.logical_shards &&
-           greeting.to_rank == static_cast<uint32_t>(options_.rank) &&
-           greeting.from_rank > greeting.to_rank && greeting.from_rank < greeting.world_size &&
-           !group_.peers[greeting.from_rank].valid();
+    return IsGreetingFor(options_, greeting) && !group_.peers[greeting.from_rank].valid();
   }
 
   void CheckTime() const {

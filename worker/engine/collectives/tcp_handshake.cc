@@ -5,7 +5,7 @@
 namespace gp::engine {
 namespace {
 
-constexpr uint32_t kGreetingMagic = 0x31637067;  // "gpc1"
+constexpr uint32_t kGreetingMagic = 0x32637067;  // "gpc2"
 constexpr uint32_t kAnswerMagic = 0x6b6f7067;    // "gpok"
 constexpr size_t kTextBytesMax = 256;
 
@@ -96,6 +96,24 @@ std::optional<Greeting> DecodeGreetingBody(std::span<const std::byte> body) {
   fields.Take(greeting.secret);
   if (!fields.ok() || !fields.empty()) return std::nullopt;
   return greeting;
+}
+
+Greeting GreetingTo(const GroupOptions& options, int rank) {
+  return {options.epoch,
+          static_cast<uint32_t>(options.rank),
+          static_cast<uint32_t>(rank),
+          static_cast<uint32_t>(options.addresses.size()),
+          static_cast<uint32_t>(options.logical_shards),
+          options.run_id,
+          options.secret};
+}
+
+bool IsGreetingFor(const GroupOptions& options, const Greeting& greeting) {
+  const Greeting own = GreetingTo(options, 0);
+  return SecretsEqual(greeting.secret, own.secret) && greeting.run_id == own.run_id &&
+         greeting.epoch == own.epoch && greeting.world_size == own.world_size &&
+         greeting.logical_shards == own.logical_shards && greeting.to_rank == own.from_rank &&
+         greeting.from_rank > greeting.to_rank && greeting.from_rank < greeting.world_size;
 }
 
 bool SecretsEqual(const std::string& left, const std::string& right) {

@@ -1,5 +1,5 @@
-// The greeting with which a rank opens its connection to a peer, and the answer. Bytes:
-// docs/formats/collectives.md. Pure functions.
+// The greeting with which a rank opens its connection to a peer, and the answer; the same over TCP
+// and inside a node. Bytes: docs/formats/collectives.md. Pure functions.
 #pragma once
 
 #include <array>
@@ -9,6 +9,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "worker/engine/collectives/communicator.h"
 
 namespace gp::engine {
 
@@ -35,6 +37,11 @@ std::optional<size_t> DecodeGreetingHeader(std::span<const std::byte, kGreetingH
 
 // nullopt unless `body` is exactly one greeting.
 std::optional<Greeting> DecodeGreetingBody(std::span<const std::byte> body);
+
+// What the rank of `options` says to `rank`.
+Greeting GreetingTo(const GroupOptions& options, int rank);
+// Whether `greeting` is what a higher rank of that group says to the rank of `options`.
+bool IsGreetingFor(const GroupOptions& options, const Greeting& greeting);
 
 // Both secrets are compared in a time that does not depend on where they differ.
 bool SecretsEqual(const std::string& left, const std::string& right);

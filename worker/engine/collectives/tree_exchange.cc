@@ -2,14 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
-#include <string>
 
 namespace gp::engine {
 namespace {
-
-// Chunks begin at whole cache lines, so that the additions are aligned.
-constexpr size_t kChunkAlignment = 16;
 
 std::span<std::byte> Bytes(std::span<float> floats) { return std::as_writable_bytes(floats); }
 
@@ -18,26 +13,11 @@ std::span<float> Sized(std::vector<float>& ring, size_t count) {
   return ring;
 }
 
-int CheckedShards(int logical_shards, int group_size) {
-  const bool power_of_two = logical_shards > 0 && (logical_shards & (logical_shards - 1)) == 0;
-  if (power_of_two && group_size >= 1 && group_size <= logical_shards) return logical_shards;
-  throw std::logic_error(std::to_string(logical_shards) + " logical shards for " +
-                         std::to_string(group_size) + " ranks");
+size_t BlockCount(ElementRange chunk) {
+  return (chunk.size() + TreeExchange::kBlockElements - 1) / TreeExchange::kBlockElements;
 }
 
 }  // namespace
-
-TreePlan::TreePlan(int logical_shards, int group_size, int own_rank)
-    : world_size(group_size),
-      rank(own_rank),
-      order(ReductionOrder(CheckedShards(logical_shards, group_size),
-                           LeavesOfGroup(logical_shards, group_size))),
-      first_leaf{0} {
-  for (int r = 0; r < group_size; ++r) {
-    const auto own = AlignedSubtrees(OwnedShards(logical_shards, r, group_size));
-    first_leaf.push_back(first_leaf.back() + own.size());
-  }
-}
 
 TreeExchange::TreeExchange(const TreePlan& plan, std::span<float> values,
                            const std::vector<std::span<float>>& partials, std::vector<float>& ring,
@@ -47,62 +27,56 @@ TreeExchange::TreeExchange(const TreePlan& plan, std::span<float> values,
       partials_(partials),
       ring_(Sized(ring, plan.leaf_count() * kWindowBlocks * kBlockElements)),
       lanes_(lanes),
-      own_(ChunkOf(plan.rank)) {
+      own_(ChunkOf(plan.own)) {
   for (Lane& lane : lanes_) AddPieces(lane);
   Advance();
 }
 
-TreeExchange::Chunk TreeExchange::ChunkOf(int rank) const {
-  const auto boundary = [this](int r) {
-    if (r == plan_.world_size) return values_.size();
-    const size_t even = values_.size() * static_cast<size_t>(r) / plan_.world_size;
-    return even / kChunkAlignment * kChunkAlignment;
-  };
-  return {boundary(rank), boundary(rank + 1)};
+ElementRange TreeExchange::ChunkOf(size_t participant) const {
+  return PartOf(values_.size(), participant, plan_.participants());
 }
 
-std::span<float> TreeExchange::Block(std::span<float> whole, Chunk chunk, size_t block) const {
+std::span<float> TreeExchange::Block(std::span<float> whole, ElementRange chunk,
+                                     size_t block) const {
   const size_t begin = chunk.begin + block * kBlockElements;
   return whole.subspan(begin, std::min(kBlockElements, chunk.end - begin));
 }
 
 // A block of the own chunk: in the caller's partial sum, or where a peer's arrives.
 std::span<float> TreeExchange::LeafBlock(size_t leaf, size_t block) const {
-  const size_t own_first = plan_.first_leaf[static_cast<size_t>(plan_.rank)];
-  if (leaf >= own_first && leaf < own_first + partials_.size()) {
-    return Block(partials_[leaf - own_first], own_, block);
+  const std::vector<size_t>& mine = plan_.leaves[plan_.own];
+  const auto found = std::find(mine.begin(), mine.end(), leaf);
+  if (found != mine.end()) {
+    return Block(partials_[static_cast<size_t>(found - mine.begin())], own_, block);
   }
   const size_t slot = leaf * kWindowBlocks + block % kWindowBlocks;
   return ring_.subspan(slot * kBlockElements, Block(values_, own_, block).size());
 }
 
 void TreeExchange::AddPieces(Lane& lane) {
-  const Chunk theirs = ChunkOf(lane.rank);
-  for (size_t block = 0; block < theirs.block_count(); ++block) {
+  const ElementRange theirs = ChunkOf(lane.place);
+  for (size_t block = 0; block < BlockCount(theirs); ++block) {
     for (const auto& partial : partials_) lane.out.Add(Bytes(Block(partial, theirs, block)));
   }
-  const size_t first_leaf = plan_.first_leaf[static_cast<size_t>(lane.rank)];
-  for (size_t block = 0; block < own_.block_count(); ++block) {
-    for (size_t leaf = first_leaf; leaf < first_leaf + plan_.leaves_of(lane.rank); ++leaf) {
-      lane.in.Add(Bytes(LeafBlock(leaf, block)));
-    }
+  for (size_t block = 0; block < BlockCount(own_); ++block) {
+    for (const size_t leaf : plan_.leaves[lane.place]) lane.in.Add(Bytes(LeafBlock(leaf, block)));
     lane.out.Add(Bytes(Block(values_, own_, block)));
   }
-  lane.in.Add(Bytes(values_.subspan(theirs.begin, theirs.end - theirs.begin)));
+  lane.in.Add(Bytes(values_.subspan(theirs.begin, theirs.size())));
 }
 
 void TreeExchange::Advance() {
-  size_t ready = own_.block_count();
+  size_t ready = BlockCount(own_);
   for (const Lane& lane : lanes_) {
     const size_t arrived = lane.in.next > 0 ? lane.in.next - 1 : 0;
-    ready = std::min(ready, arrived / plan_.leaves_of(lane.rank));
+    ready = std::min(ready, arrived / plan_.leaves[lane.place].size());
   }
   while (summed_ < ready) SumBlock(summed_++);
   for (Lane& lane : lanes_) {
-    const size_t window = 1 + (summed_ + kWindowBlocks) * plan_.leaves_of(lane.rank);
-    const bool all = summed_ + kWindowBlocks >= own_.block_count();
+    const size_t window = 1 + (summed_ + kWindowBlocks) * plan_.leaves[lane.place].size();
+    const bool all = summed_ + kWindowBlocks >= BlockCount(own_);
     lane.in.open = all ? lane.in.pieces.size() : window;
-    lane.out.open = lane.out.pieces.size() - (own_.block_count() - summed_);
+    lane.out.open = lane.out.pieces.size() - (BlockCount(own_) - summed_);
   }
 }
 

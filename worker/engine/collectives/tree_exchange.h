@@ -1,5 +1,5 @@
 // TreeExchange: one all-reduce along the fixed tree over the connections of a group. The elements
-// are cut into one chunk per rank. Every rank sends each peer its partial sums of that peer's
+// are cut into one chunk per participant. Each sends each peer its partial sums of that peer's
 // chunk, finishes the tree for its own chunk block by block while later blocks still arrive, and
 // sends the finished blocks to all: 2*(W-1)/W of the bytes each way when W divides V. Lives for one
 // call.
@@ -12,31 +12,17 @@
 #include <vector>
 
 #include "worker/engine/collectives/exchange.h"
-#include "worker/engine/collectives/reduction_order.h"
+#include "worker/engine/collectives/tree_plan.h"
 
 namespace gp::engine {
-
-// What does not change from call to call.
-struct TreePlan {
-  TreePlan(int logical_shards, int group_size, int own_rank);
-
-  int world_size;
-  int rank;
-  std::vector<Addition> order;
-  std::vector<size_t> first_leaf;  // of each rank, and one past the last
-  size_t leaf_count() const { return first_leaf.back(); }
-  size_t leaves_of(int r) const {
-    return first_leaf[static_cast<size_t>(r) + 1] - first_leaf[static_cast<size_t>(r)];
-  }
-};
 
 class TreeExchange {
  public:
   static constexpr size_t kBlockElements = 32768;  // 128 KiB: a block of each leaf stays in L2
   static constexpr size_t kWindowBlocks = 4;       // that a peer may be ahead of the slowest one
 
-  // `ring` keeps the window between calls. Lanes (one per peer) begin with their headers already
-  // added.
+  // `ring` keeps the window between calls. Lanes, one per other participant, have their places and
+  // begin with their headers already added.
   TreeExchange(const TreePlan& plan, std::span<float> values,
                const std::vector<std::span<float>>& partials, std::vector<float>& ring,
                std::vector<Lane>& lanes);
@@ -45,14 +31,8 @@ class TreeExchange {
   void Advance();
 
  private:
-  struct Chunk {
-    size_t begin = 0;
-    size_t end = 0;
-    size_t block_count() const { return (end - begin + kBlockElements - 1) / kBlockElements; }
-  };
-
-  Chunk ChunkOf(int rank) const;
-  std::span<float> Block(std::span<float> whole, Chunk chunk, size_t block) const;
+  ElementRange ChunkOf(size_t participant) const;
+  std::span<float> Block(std::span<float> whole, ElementRange chunk, size_t block) const;
   std::span<float> LeafBlock(size_t leaf, size_t block) const;
   void AddPieces(Lane& lane);
   void SumBlock(size_t block);
@@ -62,7 +42,7 @@ class TreeExchange {
   const std::vector<std::span<float>>& partials_;
   const std::span<float> ring_;
   std::vector<Lane>& lanes_;
-  const Chunk own_;
+  const ElementRange own_;
   size_t summed_ = 0;  // blocks of the own chunk
 };
 

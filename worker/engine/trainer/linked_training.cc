@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "link/channel.h"
+#include "worker/engine/collectives/node_group.h"
 #include "worker/engine/collectives/tcp_communicator.h"
 #include "worker/engine/trainer/exit_code.h"
 #include "worker/engine/trainer/failure.h"
@@ -143,6 +144,7 @@ class LinkedTraining final : public TrainingEvents {
             .logical_shards = start_.logical_shards,
             .addresses = std::move(configure.addresses),
             .secret = std::move(configure.secret),
+            .machine = MachineIdentity(),
             .timeout = kCollectiveTimeout};
   }
 

@@ -11,8 +11,11 @@
 namespace gp::engine {
 namespace {
 
-std::span<float> AllocateGradient(LanguageModel& model) {
+// In memory that the ranks of this node reach, where there are any.
+std::span<float> AllocateGradient(LanguageModel& model, Communicator& communicator) {
   const auto count = static_cast<size_t>(model.layout().total_count);
+  const std::span<float> shared = communicator.Allocate(count);
+  if (!shared.empty()) return shared;
   void* memory = model.backend().Allocate(static_cast<int64_t>(count * sizeof(float)));
   return {static_cast<float*>(memory), count};
 }
@@ -29,7 +32,7 @@ Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, L
       clock_(clock),
       schedule_(runspec::ScheduleInSteps(spec.schedule, plan)),
       owned_(OwnedShards(plan.logical_shards, communicator.rank(), communicator.size())),
-      shard_sum_(owned_, [&model] { return AllocateGradient(model); }),
+      shard_sum_(owned_, [&] { return AllocateGradient(model, communicator); }),
       optimizer_(model.backend(), model.layout(), spec.optimizer),
       tokens_(static_cast<size_t>(spec.batch.micro_batch * spec.batch.sequence)),
       targets_(tokens_.size()),

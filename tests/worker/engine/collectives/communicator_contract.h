@@ -141,6 +141,38 @@ TYPED_TEST_P(CommunicatorContract, TheSumMayReplaceTheFirstPartial) {
   }
 }
 
+TYPED_TEST_P(CommunicatorContract, ItsOwnMemoryGivesTheSameBitsAsAnyOther) {
+  constexpr uint32_t kSeed = 22;
+  for (const size_t count : {1, 1000, 150001}) {
+    const auto shards = RandomShards(count, kSeed);
+    const auto expected = PlainTree(shards, {0, kLogicalShards});
+    for (const int world_size : kWorldSizes) {
+      Group group = this->Make(world_size);
+      OnEveryRank(group, [&](Communicator& member) {
+        auto partials = PartialsOf(member, shards);
+        std::vector<std::span<float>> spans = Spans(partials);
+        for (std::span<float>& span : spans) {
+          const std::span<float> own = member.Allocate(count);
+          if (own.empty()) continue;
+          std::copy(span.begin(), span.end(), own.begin());
+          span = own;
+        }
+        // In two ranges, as the parts of a gradient come.
+        const size_t half = count / 2;
+        for (const auto& [first, size] :
+             {std::pair{half, count - half}, std::pair{size_t{0}, half}}) {
+          std::vector<std::span<float>> parts;
+          for (const auto& span : spans) parts.push_back(span.subspan(first, size));
+          member.AllReduceTree(parts[0], parts);
+        }
+        EXPECT_TRUE(SameBits(spans[0], expected))
+            << "seed " << kSeed << " world size " << world_size << " count " << count << " rank "
+            << member.rank();
+      });
+    }
+  }
+}
+
 TYPED_TEST_P(CommunicatorContract, TakesTheMaximumOfEachElement) {
   for (const int world_size : kWorldSizes) {
     Group group = this->Make(world_size);
@@ -257,10 +289,10 @@ TYPED_TEST_P(CommunicatorContract, APeerThatStaysAwayIsGivenUpAfterTheTimeout) {
 
 REGISTER_TYPED_TEST_SUITE_P(CommunicatorContract, KnowsItsPlace, SumsSmallIntegersExactly,
                             TheBitsOfASumAreThoseOfThePlainTreeForEveryWorldSize,
-                            TheSumMayReplaceTheFirstPartial, TakesTheMaximumOfEachElement,
-                            BroadcastsFromAnyRoot, ManyCollectivesInARowDoNotMix,
-                            AbortEndsACallThatWaits, AnAbortedCallGivesTheReason,
-                            AfterAbortEveryCallThrows, ADeadPeerIsNamed,
-                            APeerThatStaysAwayIsGivenUpAfterTheTimeout);
+                            TheSumMayReplaceTheFirstPartial, ItsOwnMemoryGivesTheSameBitsAsAnyOther,
+                            TakesTheMaximumOfEachElement, BroadcastsFromAnyRoot,
+                            ManyCollectivesInARowDoNotMix, AbortEndsACallThatWaits,
+                            AnAbortedCallGivesTheReason, AfterAbortEveryCallThrows,
+                            ADeadPeerIsNamed, APeerThatStaysAwayIsGivenUpAfterTheTimeout);
 
 }  // namespace gp::engine

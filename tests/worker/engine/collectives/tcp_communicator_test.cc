@@ -39,24 +39,57 @@ struct Places {
   std::vector<std::string> addresses;
 };
 
+// `machine(rank)` names the machine of each rank.
+Group MakeGroup(int world_size, int logical_shards, milliseconds timeout,
+                const std::function<std::string(int rank)>& machine) {
+  const Places places(world_size);
+  Group group(static_cast<size_t>(world_size));
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < world_size; ++rank) {
+    threads.emplace_back([&, rank] {
+      GroupOptions options = places.Options(rank);
+      options.logical_shards = logical_shards;
+      options.timeout = timeout;
+      options.machine = machine(rank);
+      group[static_cast<size_t>(rank)] = TcpCommunicator::Connect(options, places.listener(rank));
+    });
+  }
+  threads.clear();
+  return group;
+}
+
 struct TcpFactory {
   static Group Make(int world_size, int logical_shards, milliseconds timeout) {
-    const Places places(world_size);
-    Group group(static_cast<size_t>(world_size));
-    std::vector<std::jthread> threads;
-    for (int rank = 0; rank < world_size; ++rank) {
-      threads.emplace_back([&, rank] {
-        GroupOptions options = places.Options(rank);
-        options.logical_shards = logical_shards;
-        options.timeout = timeout;
-        group[static_cast<size_t>(rank)] = TcpCommunicator::Connect(options, places.listener(rank));
-      });
-    }
-    threads.clear();
-    return group;
+    return MakeGroup(world_size, logical_shards, timeout, [](int) { return ""; });
   }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, CommunicatorContract, TcpFactory);
+
+// All ranks on one machine.
+struct OneNodeFactory {
+  static Group Make(int world_size, int logical_shards, milliseconds timeout) {
+    return MakeGroup(world_size, logical_shards, timeout, [](int) { return "m"; });
+  }
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(OneNode, CommunicatorContract, OneNodeFactory);
+
+// Two ranks a machine, neighbours of the tree; the last machine may have one.
+struct PairsFactory {
+  static Group Make(int world_size, int logical_shards, milliseconds timeout) {
+    return MakeGroup(world_size, logical_shards, timeout,
+                     [](int rank) { return "m" + std::to_string(rank / 2); });
+  }
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Pairs, CommunicatorContract, PairsFactory);
+
+// Two machines whose ranks alternate, so that neither can add anything alone.
+struct AlternatingFactory {
+  static Group Make(int world_size, int logical_shards, milliseconds timeout) {
+    return MakeGroup(world_size, logical_shards, timeout,
+                     [](int rank) { return "m" + std::to_string(rank % 2); });
+  }
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Alternating, CommunicatorContract, AlternatingFactory);
 
 // Rank 0 of two forms its group while `visit` talks to its listener; then the real rank 1 comes.
 // Returns the strangers that rank 0 counted.
@@ -173,8 +206,8 @@ TEST(TcpCommunicator, RefusesPartialsThatAreNotItsSubtrees) {
 }
 
 TEST(TcpCommunicator, RefusesFewerShardsThanRanks) {
-  EXPECT_THROW(TreePlan(2, 3, 0), std::logic_error);
-  EXPECT_THROW(TreePlan(6, 3, 0), std::logic_error);
+  EXPECT_THROW(PlanOfRanks(2, 3, 0), std::logic_error);
+  EXPECT_THROW(PlanOfRanks(6, 3, 0), std::logic_error);
 }
 
 }  // namespace

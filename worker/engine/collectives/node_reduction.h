@@ -1,0 +1,58 @@
+// NodeReduction: an all-reduce along the fixed tree in a group some of whose ranks share memory.
+// The ranks of a node add straight in each other's buffers, each its part of the elements, and
+// write the result to all of them; only what the nodes cannot add alone goes over the network.
+// Messages on the wire say when a part is complete, so a peer that dies is noticed there. Owned by
+// a communicator; one thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "worker/engine/collectives/node_memory.h"
+#include "worker/engine/collectives/node_plan.h"
+#include "worker/engine/collectives/wire.h"
+
+namespace gp::engine {
+
+class NodeReduction {
+ public:
+  // `peers` by rank: the memory of the own node's other ranks. `memory` may be null for a rank that
+  // is alone on its node.
+  NodeReduction(const TreePlan& whole, const std::vector<size_t>& node_of,
+                std::unique_ptr<NodeMemory> memory, std::vector<std::optional<PeerMemory>> peers);
+
+  // As Communicator::Allocate.
+  std::span<float> Allocate(size_t count);
+
+  // As Communicator::AllReduceTree. Memory that is not from Allocate is copied in and out.
+  void Run(Wire& wire, std::span<float> values, const std::vector<std::span<float>>& partials);
+
+ private:
+  // Addresses that hold for one call.
+  struct Views {
+    std::vector<float*> leaves;   // by leaf of the whole plan; those of the own node
+    std::vector<float*> results;  // by mate: where its result belongs
+  };
+
+  bool is_alone() const { return other_mates_.empty(); }
+  bool IsShared(std::span<const float> values) const;
+  std::span<float> Shared(std::span<float> values, size_t index);
+  Views Publish(Wire& wire, std::span<float> values, const std::vector<std::span<float>>& shared,
+                std::span<float> result);
+  void Meet(Wire& wire, Operation operation, size_t count);
+  void SumWithin(const Views& views, size_t count) const;
+  void SumAcross(Wire& wire, const Views& views, size_t count);
+  void Spread(const Views& views, ElementRange range, const float* from) const;
+
+  const TreePlan whole_;
+  const NodePlan plan_;
+  const std::unique_ptr<NodeMemory> memory_;
+  std::vector<std::optional<PeerMemory>> peers_;
+  std::vector<int> other_mates_;
+  std::vector<std::span<float>> staged_;  // by partial: where memory of others is copied to
+  std::vector<float> ring_;
+};
+
+}  // namespace gp::engine

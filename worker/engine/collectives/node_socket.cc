@@ -1,0 +1,127 @@
+#include "worker/engine/collectives/node_socket.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+namespace gp::engine {
+namespace {
+
+constexpr size_t kMessageBytesMax = 2048;
+constexpr std::chrono::milliseconds kConnectRetry{5};
+
+struct alignas(cmsghdr) FileControl {
+  std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
+};
+
+Socket MakeSocket() {
+  Socket socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) {
+    throw CollectiveError(std::string("cannot make a local socket: ") + std::strerror(errno));
+  }
+  return socket;
+}
+
+bool IsOwnUser(const Socket& socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(socket.fd(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         peer.uid == geteuid();
+}
+
+// The descriptor that came with `message`; not valid when none did.
+Socket FileOf(msghdr& message) {
+  const cmsghdr* control = CMSG_FIRSTHDR(&message);
+  const bool is_file = control != nullptr && control->cmsg_level == SOL_SOCKET &&
+                       control->cmsg_type == SCM_RIGHTS &&
+                       control->cmsg_len == CMSG_LEN(sizeof(int));
+  if (!is_file) return Socket();
+  int fd = -1;
+  std::memcpy(&fd, CMSG_DATA(control), sizeof fd);
+  return Socket(fd);
+}
+
+}  // namespace
+
+NodeListener::NodeListener() : socket_(MakeSocket()) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  // An address without a name makes the kernel choose one.
+  if (bind(socket_.fd(), reinterpret_cast<sockaddr*>(&address), sizeof(sa_family_t)) != 0 ||
+      listen(socket_.fd(), SOMAXCONN) != 0) {
+    throw CollectiveError(std::string("cannot listen on a local socket: ") + std::strerror(errno));
+  }
+  socklen_t size = sizeof address;
+  getsockname(socket_.fd(), reinterpret_cast<sockaddr*>(&address), &size);
+  name_.assign(address.sun_path, size - offsetof(sockaddr_un, sun_path));
+}
+
+std::optional<Socket> NodeListener::Accept(SteadyTime deadline, const std::stop_token& stop) const {
+  if (!WaitReady(socket_.fd(), POLLIN, deadline, stop)) return std::nullopt;
+  Socket visitor(accept4(socket_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!visitor.valid() || !IsOwnUser(visitor)) return std::nullopt;
+  return visitor;
+}
+
+std::optional<Socket> ConnectToNode(const std::string& name, SteadyTime deadline,
+                                    const std::stop_token& stop) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (name.empty() || name.size() > sizeof address.sun_path) return std::nullopt;
+  std::copy(name.begin(), name.end(), address.sun_path);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
+  Socket socket = MakeSocket();
+  while (connect(socket.fd(), reinterpret_cast<sockaddr*>(&address), size) != 0) {
+    const bool is_full = errno == EAGAIN || errno == EINTR;
+    if (!is_full || stop.stop_requested()) return std::nullopt;
+    if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
+    std::this_thread::sleep_for(kConnectRetry);
+  }
+  if (!IsOwnUser(socket)) return std::nullopt;
+  return socket;
+}
+
+bool SendNodeMessage(const Socket& socket, std::span<const std::byte> bytes, int file) {
+  iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  FileControl control;
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes.data();
+  message.msg_controllen = control.bytes.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof file);
+  std::memcpy(CMSG_DATA(header), &file, sizeof file);
+  return sendmsg(socket.fd(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+}
+
+std::optional<NodeMessage> ReceiveNodeMessage(const Socket& socket, SteadyTime deadline,
+                                              const std::stop_token& stop) {
+  if (!WaitReady(socket.fd(), POLLIN, deadline, stop)) return std::nullopt;
+  NodeMessage received;
+  received.bytes.resize(kMessageBytesMax);
+  iovec piece{received.bytes.data(), received.bytes.size()};
+  FileControl control;
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes.data();
+  message.msg_controllen = control.bytes.size();
+  const ssize_t count = recvmsg(socket.fd(), &message, MSG_CMSG_CLOEXEC);
+  if (count <= 0) return std::nullopt;
+  received.bytes.resize(static_cast<size_t>(count));
+  received.file = FileOf(message);
+  if (!received.file.valid()) return std::nullopt;
+  return received;
+}
+
+}  // namespace gp::engine

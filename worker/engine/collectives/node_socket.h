@@ -1,0 +1,47 @@
+// Sockets between the processes of one machine that carry one message and one descriptor each way.
+// They have names of the kernel's choice that vanish with them. Errors are CollectiveError, except
+// that a visit that fails is nullopt. One thread calls.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "worker/engine/collectives/socket.h"
+
+namespace gp::engine {
+
+struct NodeMessage {
+  std::vector<std::byte> bytes;
+  Socket file;  // an owned descriptor
+};
+
+class NodeListener {
+ public:
+  NodeListener();
+
+  // For ConnectToNode, in this machine only.
+  const std::string& name() const { return name_; }
+
+  // The next visitor of this process's own user; nullopt when there was none in time, or another's.
+  std::optional<Socket> Accept(SteadyTime deadline, const std::stop_token& stop) const;
+
+ private:
+  Socket socket_;
+  std::string name_;
+};
+
+std::optional<Socket> ConnectToNode(const std::string& name, SteadyTime deadline,
+                                    const std::stop_token& stop);
+
+// Sends `bytes` with a copy of `file`; false when the peer is gone.
+bool SendNodeMessage(const Socket& socket, std::span<const std::byte> bytes, int file);
+
+// nullopt when nothing came in time, or something without a descriptor.
+std::optional<NodeMessage> ReceiveNodeMessage(const Socket& socket, SteadyTime deadline,
+                                              const std::stop_token& stop);
+
+}  // namespace gp::engine

@@ -1,0 +1,81 @@
+// Wire: the connections of one rank to all its peers, and the form that every message on them has:
+// a header that says which collective it belongs to, then the collective's own bytes
+// (docs/formats/collectives.md). Owned by a communicator; one thread calls, Abort may come from
+// any.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "worker/engine/collectives/exchange.h"
+#include "worker/engine/collectives/socket.h"
+
+namespace gp::engine {
+
+// As it stands in a header.
+enum class Operation : uint32_t {
+  kTree = 1,
+  kMaximum = 2,
+  kBroadcast = 3,
+  kGather = 4,
+  kNodeReady = 5,   // this rank's partial sums are where its node can read them
+  kNodeSummed = 6,  // this rank's part of the node's sums is complete
+  kNodeDone = 7,    // this rank has written its part of the result everywhere
+};
+
+class Wire {
+ public:
+  // `peers` by rank; the own place is not valid.
+  Wire(int rank, std::vector<Socket> peers, std::chrono::milliseconds timeout);
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(peers_.size()); }
+  const std::vector<int>& others() const { return others_; }
+
+  // The next collective; its lanes may come in several rounds.
+  void BeginCollective() { ++sequence_; }
+
+  // One lane for each of `ranks`, in their order, with the header of `operation` in both
+  // directions.
+  std::vector<Lane> Lanes(Operation operation, size_t size, const std::vector<int>& ranks);
+
+  // Moves everything. Peers that have no lane are watched when `watch_others`. `progressed` is
+  // called after bytes have moved.
+  void Run(std::vector<Lane>& lanes, const std::string& name, bool watch_others,
+           const std::function<void()>& progressed);
+
+  // Sends `own` to each of `ranks` and returns what each of them sent, as many bytes.
+  std::vector<std::vector<std::byte>> Swap(Operation operation, const std::string& name,
+                                           std::span<std::byte> own, const std::vector<int>& ranks,
+                                           bool watch_others);
+
+  void Abort(const std::string& reason);
+
+ private:
+  static constexpr size_t kHeaderBytes = 24;
+
+  // The header of one collective, to and from one peer.
+  struct Headers {
+    std::array<std::byte, kHeaderBytes> sent;
+    std::array<std::byte, kHeaderBytes> received;
+  };
+
+  void CheckNotAborted(const std::string& name);
+  void CheckHeaders(const std::vector<Lane>& lanes, const std::string& name) const;
+  std::vector<Bystander> BystandersOf(const std::vector<Lane>& lanes) const;
+
+  const int rank_;
+  const std::vector<Socket> peers_;
+  const ExchangeLimits limits_;
+  std::vector<int> others_;  // every rank but the own
+  uint64_t sequence_ = 0;
+  std::vector<Headers> headers_;
+  std::mutex mutex_;
+  std::string abort_reason_;  // guarded by mutex_; empty until Abort
+};
+
+}  // namespace gp::engine
