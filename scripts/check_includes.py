@@ -35,8 +35,8 @@ LIBRARIES = {
 MACHINE = r"(sys/|netinet/|arpa/|unistd\.h|fcntl\.h|thread|mutex|shared_mutex|condition_variable|atomic|future|fstream|iostream|filesystem|random)"
 
 # Headers that the engine core may use because they need nothing else.
-STANDARD_ONLY = ("runspec/model_shape.h", "runspec/arena_plan.h", "runspec/run_spec.h",
-                 "base/mutex.h")
+STANDARD_ONLY = ("runspec/model_shape.h", "runspec/arena_plan.h", "runspec/decoder_plan.h",
+                 "runspec/run_spec.h", "base/mutex.h")
 
 SHARED = ["base/", "runspec/", "formats/", "tokenizer/"]
 CORE = ["worker/engine/backend/", "worker/engine/model/", "worker/engine/optim/",

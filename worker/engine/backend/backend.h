@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "runspec/model_shape.h"
 
@@ -129,6 +130,41 @@ struct StoredAttention {
   Dropout dropout;
 };
 
+// Positions in which cached keys are grouped.
+inline constexpr int64_t kKeyBlock = 16;
+
+// Keys and values of one layer for every slot, which holds one sequence. Their order is the
+// backend's own; each has slots * heads * capacity * head_size elements.
+struct KvCache {
+  Buffer keys;
+  Buffer values;
+  int64_t capacity = 0;  // positions of a slot, a multiple of 4 * kKeyBlock
+};
+
+// Consecutive new tokens of the sequence in a slot: rows [row, row + count) of a ragged batch.
+struct CacheRows {
+  int64_t row = 0;
+  int64_t count = 0;
+  int64_t slot = 0;
+  int64_t position = 0;  // of the first of them: how many the slot has already
+};
+
+// Causal attention of rows qkv (rows, 3*C) of several sequences, each against its own slot. Their
+// keys and values are put into the cache first. A row's result depends on its sequence alone.
+struct CachedAttention {
+  int64_t heads = 0;
+  int64_t head_size = 0;
+  Buffer out;  // (rows, C)
+  Buffer qkv;
+  KvCache cache;
+  std::span<const CacheRows> sequences;  // slots differ
+  float* scratch = nullptr;              // (threads, ScratchFloats)
+
+  static int64_t ScratchFloats(int64_t capacity, int64_t head_size) {
+    return capacity + (head_size + 15) / 16 * 16;
+  }
+};
+
 // logits (rows, columns) of which the first `classes` count; targets in [0, classes), or -1:
 // ignored.
 struct CrossEntropyShape {
@@ -178,6 +214,7 @@ class Backend {
   // probabilities.
   virtual void AttentionForward(const AttentionShape& shape, Buffer out, float* lse, Buffer qkv,
                                 const Dropout& dropout) = 0;
+  virtual void AttentionForward(const CachedAttention& args) = 0;
   // dqkv = the gradient; `dout` and `out` are (B*T, C).
   virtual void AttentionBackward(const AttentionShape& shape, Buffer dqkv, Buffer dout, Buffer out,
                                  const float* lse, Buffer qkv, const Dropout& dropout) = 0;

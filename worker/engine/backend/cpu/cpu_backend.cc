@@ -94,6 +94,19 @@ class CpuBackend final : public Backend {
     });
   }
 
+  void AttentionForward(const CachedAttention& args) override {
+    const auto heads = std::ssize(args.sequences) * args.heads;
+    const int64_t stride = CachedAttention::ScratchFloats(args.cache.capacity, args.head_size);
+    pool_.Run([&](int thread) {
+      float* scratch = args.scratch + thread * stride;
+      const int64_t last = heads * (thread + 1) / pool_.threads();
+      for (int64_t i = heads * thread / pool_.threads(); i < last; ++i) {
+        const CacheRows& rows = args.sequences[static_cast<size_t>(i / args.heads)];
+        kernels_.cached_attention(args, rows, i % args.heads, scratch);
+      }
+    });
+  }
+
   void AttentionBackward(const AttentionShape& shape, Buffer dqkv, Buffer dout, Buffer out,
                          const float* lse, Buffer qkv, const Dropout& dropout) override {
     ForHeads(shape, [&](int64_t head, float* scratch) {

@@ -128,6 +128,10 @@ struct KernelSet {
   void (*drop_probabilities)(Buffer out, Buffer in, int64_t length, const Dropout& dropout,
                              int64_t first, int64_t last);
 
+  // One head of one sequence; `scratch` is one thread's.
+  void (*cached_attention)(const CachedAttention& args, const CacheRows& rows, int64_t head,
+                           float* scratch);
+
   // Rows [first, last).
   void (*layer_norm)(const LayerNorm& args, int64_t first, int64_t last);
   void (*layer_norm_backward_input)(const LayerNormBackward& args, int64_t first, int64_t last);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "worker/engine/backend/cpu/kernels/attention.h"
+#include "worker/engine/backend/cpu/kernels/attention_decode.h"
 #include "worker/engine/backend/cpu/kernels/causal_softmax.h"
 #include "worker/engine/backend/cpu/kernels/cross_entropy.h"
 #include "worker/engine/backend/cpu/kernels/embedding.h"
@@ -35,6 +36,7 @@ inline constexpr KernelSet kKernels = {
     .causal_softmax = &CausalSoftmaxRows,
     .causal_softmax_backward = &CausalSoftmaxBackwardRows,
     .drop_probabilities = &DropProbabilityRows,
+    .cached_attention = &CachedAttentionHead,
     .layer_norm = &LayerNormRows,
     .layer_norm_backward_input = &LayerNormBackwardRows,
     .layer_norm_backward_parameters = &LayerNormBackwardColumns,

@@ -1,0 +1,149 @@
+// Goal: a decoder's logits have the bits of the full forward pass, whatever else is in the batch,
+// however the tokens were cut into calls and whatever the slot held before.
+#include "worker/engine/model/gpt2_decoder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "worker/engine/backend/backend_fixture.h"
+#include "worker/engine/model/model_fixture.h"
+
+namespace gp::engine {
+namespace {
+
+using runspec::Precision;
+
+constexpr int64_t kLength = 19;
+
+struct Case {
+  Isa isa;
+  Precision precision;
+};
+
+class Gpt2DecoderTest : public testing::TestWithParam<Case> {
+ protected:
+  explicit Gpt2DecoderTest(int64_t slots = 3) {
+    FillParameters(*model_);
+    decoder_ = std::make_unique<Gpt2Decoder>(
+        DecoderOptions{.shape = OddShape(), .slots = slots, .length = kLength}, Weights(),
+        model_->backend());
+  }
+
+  DecoderWeights Weights() {
+    const auto copy = model_->working_copy();
+    return {model_->parameters().data(), copy.empty() ? nullptr : copy.data()};
+  }
+
+  // Of the token after `tokens`, by a full pass.
+  std::vector<float> Expected(std::span<const int32_t> tokens) {
+    std::vector<float> logits(31);
+    model_->NextTokenLogits({tokens, {}, 1, std::ssize(tokens)}, logits);
+    return logits;
+  }
+
+  std::vector<float> Append(const std::vector<SlotTokens>& added) {
+    std::vector<float> logits(31 * added.size());
+    decoder_->Append(added, logits);
+    return logits;
+  }
+
+  const std::unique_ptr<LanguageModel> model_ =
+      MakeLanguageModel({.shape = OddShape(),
+                         .precision = GetParam().precision,
+                         .micro_batch = 1,
+                         .sequence = kLength,
+                         .threads = 2,
+                         .isa = GetParam().isa});
+  const Batch batch_{OddShape(), 3, kLength};
+  const std::span<const int32_t> a_ = std::span(batch_.tokens).first(kLength);
+  const std::span<const int32_t> b_ = std::span(batch_.tokens).subspan(kLength, kLength);
+  const std::span<const int32_t> c_ = std::span(batch_.tokens).last(kLength);
+  std::unique_ptr<Gpt2Decoder> decoder_;
+};
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const Isa isa : SupportedIsas()) {
+    cases.push_back({isa, Precision::kFp32});
+    cases.push_back({isa, Precision::kBf16});
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(AllIsas, Gpt2DecoderTest, testing::ValuesIn(Cases()),
+                         [](const auto& tested) {
+                           return std::string(IsaName(tested.param.isa)) +
+                                  (tested.param.precision == Precision::kBf16 ? "_bf16" : "_fp32");
+                         });
+
+TEST_P(Gpt2DecoderTest, TokenByTokenEqualsTheFullPass) {
+  for (size_t length = 1; length <= kLength; ++length) {
+    EXPECT_EQ(Append({{1, a_.subspan(length - 1, 1)}}), Expected(a_.first(length))) << length;
+  }
+  EXPECT_EQ(decoder_->length(1), kLength);
+}
+
+TEST_P(Gpt2DecoderTest, APromptAtOnceEqualsTheFullPass) {
+  for (size_t length = 1; length <= kLength; ++length) {
+    decoder_->Clear(0);
+    EXPECT_EQ(Append({{0, a_.first(length)}}), Expected(a_.first(length))) << length;
+  }
+}
+
+// Slots begin and end at different times, with prompts beside single tokens.
+TEST_P(Gpt2DecoderTest, OtherSequencesDoNotMatter) {
+  Append({{2, c_.first(11)}});
+  Append({{0, a_.first(3)}, {2, c_.subspan(11, 2)}});
+  decoder_->Clear(2);
+  const std::vector<float> logits =
+      Append({{1, b_.first(7)}, {2, b_.first(17)}, {0, a_.subspan(3, 1)}});
+  const std::span<const float> all(logits);
+  EXPECT_TRUE(std::ranges::equal(all.first(31), Expected(b_.first(7))));
+  EXPECT_TRUE(std::ranges::equal(all.subspan(31, 31), Expected(b_.first(17))));
+  EXPECT_TRUE(std::ranges::equal(all.last(31), Expected(a_.first(4))));
+}
+
+TEST_P(Gpt2DecoderTest, AllocatesWhatThePlanSays) {
+  const int64_t before = model_->backend().allocated_bytes();
+  Gpt2Decoder(DecoderOptions{.shape = OddShape(), .slots = 2, .length = 9}, Weights(),
+              model_->backend());
+  const auto plan = runspec::MakeDecoderPlan(
+      OddShape(),
+      {.slots = 2, .length = 9, .bf16 = GetParam().precision == Precision::kBf16, .threads = 2});
+  EXPECT_EQ(model_->backend().allocated_bytes() - before, plan.total_bytes);
+}
+
+TEST_P(Gpt2DecoderTest, RefusesWhatDoesNotFit) {
+  const std::vector<int32_t> unknown = {31};
+  EXPECT_THROW(Append({{3, a_}}), std::invalid_argument);
+  EXPECT_THROW(Append({{0, a_}, {0, b_}}), std::invalid_argument);
+  EXPECT_THROW(Append({{0, {}}}), std::invalid_argument);
+  EXPECT_THROW(Append({{0, std::span(batch_.tokens).first(20)}}), std::invalid_argument);
+  EXPECT_THROW(Append({{0, unknown}}), std::invalid_argument);
+  EXPECT_EQ(decoder_->length(0), 0);
+}
+
+// More rows than pass through the model at a time.
+TEST(Gpt2Decoder, LongPromptsGoInPieces) {
+  const runspec::ModelShape shape{
+      .layers = 1, .heads = 2, .channels = 16, .context = 300, .vocabulary = 20};
+  const auto model = MakeLanguageModel({.shape = shape, .micro_batch = 1, .sequence = 300});
+  FillParameters(*model);
+  const Batch batch(shape, 2, 300);
+  const std::span<const int32_t> tokens(batch.tokens);
+  Gpt2Decoder decoder({.shape = shape, .slots = 2, .length = 300},
+                      {.master = model->parameters().data()}, model->backend());
+  std::vector<float> logits(40);
+  const std::vector<SlotTokens> added = {{1, tokens.first(290)}, {0, tokens.subspan(300, 131)}};
+  decoder.Append(added, logits);
+  std::vector<float> expected(40);
+  model->NextTokenLogits({tokens.first(290), {}, 1, 290}, std::span(expected).first(20));
+  model->NextTokenLogits({tokens.subspan(300, 131), {}, 1, 131}, std::span(expected).last(20));
+  EXPECT_EQ(logits, expected);
+}
+
+}  // namespace
+}  // namespace gp::engine

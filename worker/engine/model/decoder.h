@@ -1,0 +1,36 @@
+// Decoder: a model that remembers what it has read, for writing text token by token. Each slot
+// holds one sequence; sequences in different slots are independent, and what a slot's next token is
+// does not depend on the other slots. Standard library only; errors are exceptions. One thread
+// calls.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace gp::engine {
+
+// Tokens that follow what slot `slot` has.
+struct SlotTokens {
+  int64_t slot = 0;
+  std::span<const int32_t> tokens;
+};
+
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+
+  virtual int64_t slots() const = 0;
+  virtual int64_t length_max() const = 0;  // tokens that a slot can hold
+  virtual int64_t vocabulary() const = 0;
+  virtual int64_t length(int64_t slot) const = 0;
+
+  // Empties a slot for another sequence.
+  virtual void Clear(int64_t slot) = 0;
+
+  // Reads the new tokens and returns the logits of what follows the last of each: (added.size(),
+  // vocabulary) fp32. Slots differ; each gets at least one token. Throws std::invalid_argument for
+  // slots, ids and lengths that do not fit.
+  virtual void Append(std::span<const SlotTokens> added, std::span<float> logits) = 0;
+};
+
+}  // namespace gp::engine

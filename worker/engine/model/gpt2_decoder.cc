@@ -1,0 +1,236 @@
+#include "worker/engine/model/gpt2_decoder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+namespace gp::engine {
+namespace {
+
+void Require(bool good, const std::string& message) {
+  if (!good) throw std::invalid_argument(message);
+}
+
+const DecoderOptions& Checked(const DecoderOptions& options) {
+  Require(options.slots >= 1, "a decoder needs at least one slot");
+  Require(options.length >= 1 && options.length <= options.shape.context,
+          "a decoder of " + std::to_string(options.length) +
+              " positions does not fit a model with context " +
+              std::to_string(options.shape.context));
+  return options;
+}
+
+runspec::DecoderPlanOptions PlanOptions(const DecoderOptions& options,
+                                        const DecoderWeights& weights, const Backend& backend) {
+  return {.slots = options.slots,
+          .length = options.length,
+          .bf16 = weights.working_copy != nullptr,
+          .threads = backend.threads()};
+}
+
+int64_t BytesOf(DataType type) { return type == DataType::kBfloat16 ? 2 : 4; }
+
+Buffer Offset(Buffer buffer, int64_t elements) {
+  return {static_cast<std::byte*>(buffer.data) + elements * BytesOf(buffer.type), buffer.type};
+}
+
+}  // namespace
+
+Gpt2Decoder::Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& weights,
+                         Backend& backend)
+    : options_(Checked(options)),
+      weights_(weights),
+      backend_(backend),
+      slots_(options.shape, runspec::MakeParameterLayout(options.shape)),
+      rows_max_(runspec::DecoderRows(PlanOptions(options, weights, backend))),
+      capacity_(runspec::CacheCapacity(options.length)),
+      buffers_([&] {
+        const auto plan =
+            runspec::MakeDecoderPlan(options.shape, PlanOptions(options, weights, backend));
+        return Lay(plan, static_cast<std::byte*>(backend.Allocate(plan.total_bytes)));
+      }()),
+      lengths_(static_cast<size_t>(options.slots)) {}
+
+Gpt2Decoder::Buffers Gpt2Decoder::Lay(const runspec::ArenaPlan& plan, std::byte* arena) {
+  const auto get = [&](const std::string& name) {
+    const runspec::ArenaTensor& tensor = plan.at(name);
+    return Buffer{arena + tensor.offset_bytes,
+                  tensor.type == "bf16" ? DataType::kBfloat16 : DataType::kFloat32};
+  };
+  return {.keys = get("keys"),
+          .values = get("values"),
+          .tokens = static_cast<int32_t*>(get("tokens").data),
+          .residual = get("residual").f32(),
+          .norm = {get("norm"), get("norm.mean").f32(), get("norm.rstd").f32()},
+          .qkv = get("qkv"),
+          .attention = get("attention"),
+          .branch = get("branch"),
+          .fc = get("fc"),
+          .gelu = get("gelu"),
+          .last_rows = get("last_rows"),
+          .logits = get("logits").f32(),
+          .scratch = get("scratch").f32()};
+}
+
+void Gpt2Decoder::Append(std::span<const SlotTokens> added, std::span<float> logits) {
+  Check(added, logits);
+  taken_.assign(added.size(), 0);
+  while (TakeRound(added)) {
+    RunRound();
+    WriteLogits(logits);
+  }
+}
+
+void Gpt2Decoder::Check(std::span<const SlotTokens> added, std::span<float> logits) const {
+  Require(std::ssize(logits) == std::ssize(added) * vocabulary(),
+          "the logits need (sequences, vocabulary) elements");
+  std::vector<bool> seen(lengths_.size());
+  for (const SlotTokens& entry : added) {
+    Require(entry.slot >= 0 && entry.slot < slots() && !seen[static_cast<size_t>(entry.slot)],
+            "slot " + std::to_string(entry.slot) + " is named twice or beyond the " +
+                std::to_string(slots()) + " there are");
+    seen[static_cast<size_t>(entry.slot)] = true;
+    Require(!entry.tokens.empty() && length(entry.slot) + std::ssize(entry.tokens) <= length_max(),
+            std::to_string(entry.tokens.size()) + " tokens cannot be added to the " +
+                std::to_string(length(entry.slot)) + " of slot " + std::to_string(entry.slot) +
+                ", which holds " + std::to_string(length_max()));
+    for (const int32_t id : entry.tokens) {
+      Require(id >= 0 && id < vocabulary(), "token " + std::to_string(id) +
+                                                " is beyond the vocabulary of " +
+                                                std::to_string(vocabulary()));
+    }
+  }
+}
+
+bool Gpt2Decoder::TakeRound(std::span<const SlotTokens> added) {
+  sequences_.clear();
+  endings_.clear();
+  rows_ = 0;
+  for (size_t i = 0; i < added.size() && rows_ < rows_max_; ++i) {
+    const auto rest = added[i].tokens.subspan(taken_[i]);
+    const int64_t count = std::min(std::ssize(rest), rows_max_ - rows_);
+    if (count == 0) continue;
+    int64_t& length = lengths_[static_cast<size_t>(added[i].slot)];
+    std::copy_n(rest.begin(), count, buffers_.tokens + rows_);
+    sequences_.push_back({rows_, count, added[i].slot, length});
+    length += count;
+    taken_[i] += static_cast<size_t>(count);
+    rows_ += count;
+    if (count == std::ssize(rest)) endings_.push_back({i, rows_ - 1});
+  }
+  return rows_ > 0;
+}
+
+void Gpt2Decoder::RunRound() {
+  EmbedRound();
+  Normalise(slots_.blocks[0].ln_1);
+  for (int64_t layer = 0; layer < options_.shape.layers; ++layer) {
+    Attend(layer);
+    Feed(layer);
+  }
+}
+
+void Gpt2Decoder::EmbedRound() {
+  const int64_t c = options_.shape.channels;
+  for (const CacheRows& rows : sequences_) {
+    backend_.EmbeddingForward(1, rows.count, c, buffers_.residual + rows.row * c,
+                              buffers_.tokens + rows.row, Master(slots_.wte.weight),
+                              Master(slots_.wpe.weight) + rows.position * c, Dropout{});
+  }
+}
+
+void Gpt2Decoder::Attend(int64_t layer) {
+  const BlockSlots& block = slots_.blocks[static_cast<size_t>(layer)];
+  const int64_t c = options_.shape.channels;
+  backend_.Forward(Linear(block.c_attn, c, 3 * c, buffers_.qkv, buffers_.norm.out));
+  backend_.AttentionForward({.heads = options_.shape.heads,
+                             .head_size = c / options_.shape.heads,
+                             .out = buffers_.attention,
+                             .qkv = buffers_.qkv,
+                             .cache = CacheOf(layer),
+                             .sequences = sequences_,
+                             .scratch = buffers_.scratch});
+  backend_.Forward(Linear(block.attn_c_proj, c, c, buffers_.branch, buffers_.attention));
+  AddBranch(block.ln_2);
+}
+
+void Gpt2Decoder::Feed(int64_t layer) {
+  const BlockSlots& block = slots_.blocks[static_cast<size_t>(layer)];
+  const int64_t c = options_.shape.channels;
+  LinearForward widen = Linear(block.c_fc, c, 4 * c, buffers_.fc, buffers_.norm.out);
+  widen.gelu = buffers_.gelu;
+  widen.kind = options_.shape.gelu;
+  backend_.Forward(widen);
+  backend_.Forward(Linear(block.mlp_c_proj, 4 * c, c, buffers_.branch, buffers_.gelu));
+  const bool last = layer + 1 == options_.shape.layers;
+  AddBranch(last ? slots_.ln_f : slots_.blocks[static_cast<size_t>(layer) + 1].ln_1);
+}
+
+void Gpt2Decoder::Normalise(const ParameterSlot& slot) { backend_.Forward(NormArgs(slot)); }
+
+void Gpt2Decoder::AddBranch(const ParameterSlot& next_norm) {
+  backend_.ResidualLayerNorm(buffers_.residual, buffers_.residual, buffers_.branch, Dropout{},
+                             NormArgs(next_norm));
+}
+
+void Gpt2Decoder::WriteLogits(std::span<float> logits) {
+  if (endings_.empty()) return;
+  const runspec::ModelShape& shape = options_.shape;
+  const Buffer normed = buffers_.norm.out;
+  const int64_t row_bytes = shape.channels * BytesOf(normed.type);
+  for (size_t i = 0; i < endings_.size(); ++i) {
+    std::memcpy(
+        static_cast<std::byte*>(buffers_.last_rows.data) + static_cast<int64_t>(i) * row_bytes,
+        static_cast<const std::byte*>(normed.data) + endings_[i].row * row_bytes,
+        static_cast<size_t>(row_bytes));
+  }
+  LinearForward head = Linear(slots_.lm_head, shape.channels, shape.vocabulary_padded,
+                              {buffers_.logits, DataType::kFloat32}, buffers_.last_rows);
+  head.shape.rows = std::ssize(endings_);
+  backend_.Forward(head);
+  for (size_t i = 0; i < endings_.size(); ++i) {
+    std::copy_n(buffers_.logits + static_cast<int64_t>(i) * shape.vocabulary_padded,
+                shape.vocabulary,
+                logits.begin() + static_cast<int64_t>(endings_[i].added) * shape.vocabulary);
+  }
+}
+
+LayerNorm Gpt2Decoder::NormArgs(const ParameterSlot& slot) const {
+  return {.rows = rows_,
+          .channels = options_.shape.channels,
+          .out = buffers_.norm.out,
+          .mean = buffers_.norm.mean,
+          .rstd = buffers_.norm.rstd,
+          .in = buffers_.residual,
+          .gamma = Master(slot.weight),
+          .beta = slot.bias < 0 ? nullptr : Master(slot.bias)};
+}
+
+LinearForward Gpt2Decoder::Linear(const ParameterSlot& slot, int64_t in, int64_t out, Buffer y,
+                                  Buffer x) const {
+  return {.shape = {rows_, in, out},
+          .y = y,
+          .x = x,
+          .w = Weight(slot.weight),
+          .bias = Weight(slot.bias)};
+}
+
+KvCache Gpt2Decoder::CacheOf(int64_t layer) const {
+  const int64_t elements = options_.slots * capacity_ * options_.shape.channels;
+  return {.keys = Offset(buffers_.keys, layer * elements),
+          .values = Offset(buffers_.values, layer * elements),
+          .capacity = capacity_};
+}
+
+Buffer Gpt2Decoder::Weight(int64_t offset) const {
+  if (offset < 0) return {};
+  if (weights_.working_copy == nullptr) {
+    return {const_cast<float*>(weights_.master) + offset, DataType::kFloat32};
+  }
+  return {const_cast<uint16_t*>(weights_.working_copy) + offset, DataType::kBfloat16};
+}
+
+const float* Gpt2Decoder::Master(int64_t offset) const { return weights_.master + offset; }
+
+}  // namespace gp::engine

@@ -1,0 +1,103 @@
+// Gpt2Decoder: GPT-2 with a cache of keys and values over a Backend, for sampling. A token costs
+// one row through the model instead of its whole context; a prompt is read in pieces of many rows.
+// Every row's arithmetic is that of Gpt2's forward pass without dropout (fp32 residual, the compute
+// type's matrix products), in the same order: logits are bit-equal to NextTokenLogits of the same
+// tokens, whatever else is in the batch and however the tokens were cut into calls. Weights are
+// read where they lie, a training model's or a sampler's own. Allocates at construction, as
+// runspec::MakeDecoderPlan says, and never later. One thread calls.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runspec/decoder_plan.h"
+#include "worker/engine/backend/backend.h"
+#include "worker/engine/model/decoder.h"
+#include "worker/engine/model/gpt2_buffers.h"
+
+namespace gp::engine {
+
+// Flat parameters in the order of runspec::MakeParameterLayout. They may change between calls;
+// sequences read before keep the keys and values of the old ones until they are cleared.
+struct DecoderWeights {
+  const float* master = nullptr;
+  const uint16_t* working_copy = nullptr;  // present: computes in bf16
+};
+
+struct DecoderOptions {
+  runspec::ModelShape shape;
+  int64_t slots = 1;
+  int64_t length = 0;  // tokens of a slot at most; <= shape.context
+};
+
+class Gpt2Decoder final : public Decoder {
+ public:
+  // `backend` and the weights outlive me. Throws std::invalid_argument for sizes that do not fit.
+  Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& weights, Backend& backend);
+
+  int64_t slots() const override { return std::ssize(lengths_); }
+  int64_t length_max() const override { return options_.length; }
+  int64_t vocabulary() const override { return options_.shape.vocabulary; }
+  int64_t length(int64_t slot) const override { return lengths_.at(static_cast<size_t>(slot)); }
+  void Clear(int64_t slot) override { lengths_.at(static_cast<size_t>(slot)) = 0; }
+  void Append(std::span<const SlotTokens> added, std::span<float> logits) override;
+
+ private:
+  struct Buffers {
+    Buffer keys;  // (L, slots, ...) in the backend's order
+    Buffer values;
+    int32_t* tokens = nullptr;
+    float* residual = nullptr;  // (rows, C)
+    NormBuffers norm;
+    Buffer qkv;
+    Buffer attention;
+    Buffer branch;
+    Buffer fc;
+    Buffer gelu;
+    Buffer last_rows;         // (slots, C)
+    float* logits = nullptr;  // (slots, Vp)
+    float* scratch = nullptr;
+  };
+  // A sequence whose last new token is in the round under way.
+  struct Ending {
+    size_t added = 0;
+    int64_t row = 0;
+  };
+
+  static Buffers Lay(const runspec::ArenaPlan& plan, std::byte* arena);
+  void Check(std::span<const SlotTokens> added, std::span<float> logits) const;
+  // Takes as many of the tokens that are left as there are rows. False when none are left.
+  bool TakeRound(std::span<const SlotTokens> added);
+  void RunRound();
+  void EmbedRound();
+  void Attend(int64_t layer);
+  void Feed(int64_t layer);
+  void Normalise(const ParameterSlot& slot);
+  void AddBranch(const ParameterSlot& next_norm);
+  void WriteLogits(std::span<float> logits);
+
+  LayerNorm NormArgs(const ParameterSlot& slot) const;
+  LinearForward Linear(const ParameterSlot& slot, int64_t in, int64_t out, Buffer y,
+                       Buffer x) const;
+  KvCache CacheOf(int64_t layer) const;
+  Buffer Weight(int64_t offset) const;  // compute type; absent for -1
+  const float* Master(int64_t offset) const;
+
+  const DecoderOptions options_;
+  const DecoderWeights weights_;
+  Backend& backend_;
+  const Gpt2Slots slots_;
+  const int64_t rows_max_;
+  const int64_t capacity_;
+  const Buffers buffers_;
+  std::vector<int64_t> lengths_;  // by slot
+
+  // The call and the round of rows under way.
+  std::vector<size_t> taken_;  // by entry of `added`
+  std::vector<CacheRows> sequences_;
+  std::vector<Ending> endings_;
+  int64_t rows_ = 0;
+};
+
+}  // namespace gp::engine
