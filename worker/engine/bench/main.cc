@@ -13,6 +13,7 @@ namespace {
 constexpr BenchCommand kCommands[] = {
     {"step", "time a training step, alone or beside a peer", AddStepCommand},
     {"kernels", "time each operation at a model's shapes", AddKernelsCommand},
+    {"tokenizer", "time the encoding of a text, alone or beside tiktoken", AddTokenizerCommand},
     {"plan", "print the memory of a model tensor by tensor", AddPlanCommand},
 };
 

@@ -15,6 +15,26 @@ const std::map<std::string, runspec::EngineKind>& Engines() {
   return engines;
 }
 
+void AddMemoryFlags(CLI::App& app, ModelFlags& flags) {
+  app.add_option("--attention", flags.attention)
+      ->check(CLI::IsMember({"flash", "math"}))
+      ->capture_default_str();
+  app.add_option("--recompute", flags.recompute, "what backward computes again")
+      ->check(CLI::IsMember({"none", "gelu", "block"}))
+      ->capture_default_str();
+  app.add_option("--chunked-head", flags.chunked_head, "rows of logits at a time, 0 for all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+const std::map<std::string, runspec::Recompute>& Recomputations() {
+  static const std::map<std::string, runspec::Recompute> recomputations = {
+      {"none", runspec::Recompute::kNone},
+      {"gelu", runspec::Recompute::kGelu},
+      {"block", runspec::Recompute::kBlock}};
+  return recomputations;
+}
+
 }  // namespace
 
 void AddModelFlags(CLI::App& app, ModelFlags& flags) {
@@ -32,6 +52,7 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags) {
       ->capture_default_str();
   app.add_option("--threads", flags.threads, "threads (default: one per core)")
       ->check(CLI::Range(1, 1024));
+  AddMemoryFlags(app, flags);
   AddOutputFlag(app, flags.output);
 }
 
@@ -58,6 +79,9 @@ ModelOptions MakeModelOptions(const ModelFlags& flags) {
   options.isa = ParseIsa(flags.isa);
   options.kind = Engines().at(flags.engine);
   if (flags.precision == "bf16") options.precision = runspec::Precision::kBf16;
+  if (flags.attention == "math") options.attention = runspec::Attention::kMath;
+  options.recompute = Recomputations().at(flags.recompute);
+  options.chunked_head = flags.chunked_head;
   return options;
 }
 

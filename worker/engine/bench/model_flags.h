@@ -18,12 +18,16 @@ struct ModelFlags {
   int threads = 0;  // 0: one per core
   std::string isa = "auto";
   std::string engine = "fused";
+  std::string attention = "flash";
+  std::string recompute = "none";
+  int64_t chunked_head = 0;
   std::string output = "text";
 
   bool json() const { return output == "json"; }
 };
 
-// --model, --batch, --sequence, --precision, --threads and --output.
+// --model, --batch, --sequence, --precision, --threads, --output, and the switches that change what
+// is kept in memory: --attention, --recompute, --chunked-head.
 void AddModelFlags(CLI::App& app, ModelFlags& flags);
 // --isa and --engine, for commands that compute.
 void AddEngineFlags(CLI::App& app, ModelFlags& flags);

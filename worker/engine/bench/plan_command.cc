@@ -42,10 +42,7 @@ void PrintJsonPlan(const runspec::ArenaPlan& plan, int64_t training_bytes) {
 
 Status RunPlan(const ModelFlags& flags) {
   const ModelOptions options = MakeModelOptions(flags);
-  const runspec::ArenaOptions arena{.micro_batch = options.micro_batch,
-                                    .sequence = options.sequence,
-                                    .bf16 = options.precision == runspec::Precision::kBf16,
-                                    .threads = options.threads};
+  const runspec::ArenaOptions arena = ArenaOptionsOf(options);
   const runspec::ArenaPlan plan = runspec::MakeArenaPlan(options.shape, arena);
   const int64_t training_bytes = runspec::TrainingBytes(options.shape, arena, 1);
   flags.json() ? PrintJsonPlan(plan, training_bytes) : PrintText(plan, training_bytes);

@@ -1,0 +1,138 @@
+// `gp-bench tokenizer`: GPT-2's byte-pair encoding of a text, alone or beside tiktoken.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/file.h"
+#include "tokenizer/gpt2_tokenizer.h"
+#include "worker/engine/bench/bench_command.h"
+#include "worker/engine/bench/core_set.h"
+#include "worker/engine/bench/model_flags.h"
+#include "worker/engine/bench/paired_samples.h"
+#include "worker/engine/bench/peer_program.h"
+
+namespace gp::engine {
+namespace {
+
+struct TokenizerFlags {
+  std::string text;
+  int threads = 1;
+  size_t piece_bytes = size_t{1} << 16;
+  PairedOptions paired;
+  std::string peer;
+  std::string python;
+  std::string output = "text";
+};
+
+// Cut behind the first line's end after `size` bytes, as the peer cuts.
+std::vector<std::string_view> Cut(std::string_view text, size_t size) {
+  std::vector<std::string_view> pieces;
+  while (!text.empty()) {
+    const size_t end = text.find('\n', size - 1);
+    const size_t count = end == std::string_view::npos ? text.size() : end + 1;
+    pieces.push_back(text.substr(0, count));
+    text.remove_prefix(count);
+  }
+  return pieces;
+}
+
+// Encodes the pieces on `threads` threads and answers how many tokens they are; -1 when one could
+// not be encoded.
+int64_t EncodeAll(const Tokenizer& tokenizer, const std::vector<std::string_view>& pieces,
+                  int threads) {
+  std::atomic<size_t> next = 0;
+  std::atomic<int64_t> tokens = 0;
+  std::atomic<bool> failed = false;
+  const auto work = [&] {
+    for (size_t i = next++; i < pieces.size(); i = next++) {
+      const auto encoded = tokenizer.Encode(pieces[i]);
+      if (!encoded.ok()) failed = true;
+      if (encoded.ok()) tokens += std::ssize(*encoded);
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int i = 1; i < threads; ++i) others.emplace_back(work);
+    work();
+  }
+  return failed ? -1 : tokens.load();
+}
+
+StatusOr<std::optional<PeerProcess>> StartTokenizerPeer(const TokenizerFlags& flags) {
+  if (flags.peer.empty()) return std::optional<PeerProcess>();
+  ASSIGN_OR_RETURN(PeerProcess peer, StartPeer({"tiktoken_encode.py",
+                                                flags.python,
+                                                {fmt::format("--text={}", flags.text),
+                                                 fmt::format("--threads={}", flags.threads),
+                                                 fmt::format("--piece={}", flags.piece_bytes)}}));
+  return std::optional<PeerProcess>(std::move(peer));
+}
+
+Json MakeReport(const TokenizerFlags& flags, size_t bytes, int64_t tokens,
+                const PairedSamples& samples) {
+  const SampleSummary ms = Summarize(samples.ours_ms);
+  Json report = MakeDocument("TokenizerBench");
+  report.update({{"text", flags.text},
+                 {"bytes", bytes},
+                 {"tokens", tokens},
+                 {"threads", flags.threads},
+                 {"ms", ToJson(ms)},
+                 {"megabytes_per_second", static_cast<double>(bytes) / ms.median / 1e3}});
+  return report;
+}
+
+void PrintText(const Json& report) {
+  fmt::print("GPT-2 encoding of {}: {} bytes, {} tokens, {} threads\n",
+             report["text"].get<std::string>(), report["bytes"].get<size_t>(),
+             report["tokens"].get<int64_t>(), report["threads"].get<int>());
+  fmt::print("encode     {} ms   median and quartiles\n", SpreadText(report["ms"]));
+  fmt::print("rate       {:.1f} MB/s\n", report["megabytes_per_second"].get<double>());
+  if (report.contains("peer")) PrintPeer(report["peer"]);
+}
+
+Status RunTokenizer(const TokenizerFlags& flags) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(flags.text));
+  ASSIGN_OR_RETURN(const auto tokenizer, Gpt2Tokenizer::Installed());
+  UseCores(flags.threads);
+  ASSIGN_OR_RETURN(std::optional<PeerProcess> peer, StartTokenizerPeer(flags));
+  const std::vector<std::string_view> pieces = Cut(text, flags.piece_bytes);
+  int64_t tokens = 0;
+  const auto encode = [&] {
+    const auto start = std::chrono::steady_clock::now();
+    tokens = EncodeAll(*tokenizer, pieces, flags.threads);
+    const auto elapsed = std::chrono::steady_clock::now() - start;
+    return std::chrono::duration<double, std::milli>(elapsed).count();
+  };
+  ASSIGN_OR_RETURN(const PairedSamples samples,
+                   MeasurePaired(flags.paired, encode, peer ? &*peer : nullptr));
+  if (tokens < 0) return InvalidArgument("{} could not be encoded", flags.text);
+  Json report = MakeReport(flags, text.size(), tokens, samples);
+  if (peer) report["peer"] = PeerJson(flags.peer, *peer, samples);
+  flags.output == "json" ? PrintJson(report) : PrintText(report);
+  return OkStatus();
+}
+
+}  // namespace
+
+BenchRun AddTokenizerCommand(CLI::App& app) {
+  auto flags = std::make_shared<TokenizerFlags>();
+  app.add_option("--text", flags->text, "file to encode")->required()->check(CLI::ExistingFile);
+  app.add_option("--threads", flags->threads)->check(CLI::Range(1, 1024))->capture_default_str();
+  app.add_option("--piece", flags->piece_bytes, "bytes that are encoded at a time, about")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  AddPairedFlags(app, flags->paired);
+  app.add_option("--peer", flags->peer, "also run this peer, in alternating blocks")
+      ->check(CLI::IsMember({"tiktoken"}));
+  app.add_option("--python", flags->python, "Python with the peer's packages");
+  AddOutputFlag(app, flags->output);
+  return [flags] { return RunTokenizer(*flags); };
+}
+
+}  // namespace gp::engine
