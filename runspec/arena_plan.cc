@@ -15,7 +15,9 @@ int64_t AlignUp(int64_t value, int64_t multiple) {
 
 class PlanBuilder {
  public:
-  explicit PlanBuilder(bool bf16) : compute_(bf16 ? "bf16" : "fp32") {}
+  explicit PlanBuilder(const ArenaOptions& options)
+      : compute_(options.bf16 ? "bf16" : "fp32"),
+        residual_(options.residual == ResidualType::kBf16 ? "bf16" : "fp32") {}
 
   void Add(const std::string& name, const std::string& type, std::vector<int64_t> shape) {
     int64_t size_bytes = type == "bytes" ? 1 : type == "bf16" ? 2 : 4;
@@ -30,6 +32,10 @@ class PlanBuilder {
   void Compute(const std::string& name, std::vector<int64_t> shape) {
     Add(name, compute_, std::move(shape));
   }
+  // In the type of the residual stream.
+  void Residual(const std::string& name, std::vector<int64_t> shape) {
+    Add(name, residual_, std::move(shape));
+  }
   void LayerNorm(const std::string& name, int64_t rows, int64_t channels) {
     Compute(name, {rows, channels});
     Fp32(name + ".mean", {rows});
@@ -39,12 +45,14 @@ class PlanBuilder {
 
  private:
   const std::string compute_;
+  const std::string residual_;
   ArenaPlan plan_;
 };
 
 // The input of a block; all that recompute: block keeps of it.
 void AddResidual(const ModelShape& s, const ArenaOptions& o, int64_t layer, PlanBuilder& plan) {
-  plan.Fp32("h." + std::to_string(layer) + ".residual", {o.micro_batch * o.sequence, s.channels});
+  plan.Residual("h." + std::to_string(layer) + ".residual",
+                {o.micro_batch * o.sequence, s.channels});
 }
 
 void AddAttention(const ModelShape& s, const ArenaOptions& o, const std::string& prefix,
@@ -58,7 +66,7 @@ void AddAttention(const ModelShape& s, const ArenaOptions& o, const std::string&
   } else {
     plan.Fp32(prefix + "lse", {o.micro_batch, s.heads, o.sequence});
   }
-  plan.Fp32(prefix + "residual_mid", {rows, s.channels});
+  plan.Residual(prefix + "residual_mid", {rows, s.channels});
 }
 
 void AddMlp(const ModelShape& s, const ArenaOptions& o, const std::string& prefix,
@@ -91,7 +99,7 @@ void AddBlocks(const ModelShape& s, const ArenaOptions& o, PlanBuilder& plan) {
 
 void AddHead(const ModelShape& s, const ArenaOptions& o, PlanBuilder& plan) {
   const int64_t rows = o.micro_batch * o.sequence;
-  plan.Fp32("residual", {rows, s.channels});
+  plan.Residual("residual", {rows, s.channels});
   plan.LayerNorm("ln_f", rows, s.channels);
   plan.Compute("logits", {HeadRows(o), s.vocabulary_padded});
   plan.Fp32("lse", {rows});
@@ -103,7 +111,7 @@ void AddHead(const ModelShape& s, const ArenaOptions& o, PlanBuilder& plan) {
 void AddTransients(const ModelShape& s, const ArenaOptions& o, PlanBuilder& plan) {
   const int64_t rows = o.micro_batch * o.sequence;
   plan.Compute("branch", {rows, s.channels});
-  plan.Fp32("d_residual", {rows, s.channels});
+  plan.Residual("d_residual", {rows, s.channels});
   plan.Compute("d_branch", {rows, s.channels});
   plan.Compute("d_channels", {rows, s.channels});
   plan.Compute("d_qkv", {rows, 3 * s.channels});
@@ -134,7 +142,7 @@ int64_t HeadRows(const ArenaOptions& options) {
 }
 
 ArenaPlan MakeArenaPlan(const ModelShape& shape, const ArenaOptions& options) {
-  PlanBuilder plan(options.bf16);
+  PlanBuilder plan(options);
   const int64_t rows = options.micro_batch * options.sequence;
   const int64_t parameters = MakeParameterLayout(shape).total_count;
   plan.Fp32("parameters", {parameters});

@@ -20,6 +20,7 @@ struct ArenaOptions {
   Attention attention = Attention::kFlash;
   Recompute recompute = Recompute::kNone;
   int64_t chunked_head = 0;  // rows of logits that exist at a time; 0: all
+  ResidualType residual = ResidualType::kFp32;
 };
 
 // Rows of logits that the arena holds: at most all of them, and an even number unless it is all,

@@ -28,6 +28,8 @@ struct Buffer {
   uint16_t* bf16() const { return static_cast<uint16_t*>(data); }
 };
 
+inline Buffer Fp32(float* data) { return {data, DataType::kFloat32}; }
+
 // Keyed dropout: element (row, column) of site s in step t of shard v is kept iff a hash of (seed,
 // t, v, micro_batch, s, row, column) says so, whatever the world size (dropout_key.h). probability
 // = 0 turns it off.
@@ -80,27 +82,29 @@ struct LinearBackwardWeight {
   bool accumulate = false;
 };
 
-// out = (in - mean) * rstd * gamma + beta for each row of `in` (rows, channels); eps = 1e-5.
+// out = (in - mean) * rstd * gamma + beta for each row of `in` (rows, channels); eps = 1e-5. `in`
+// has the residual stream's type, `out` the compute type.
 struct LayerNorm {
   int64_t rows = 0;
   int64_t channels = 0;
   Buffer out;
   float* mean = nullptr;  // (rows)
   float* rstd = nullptr;  // (rows)
-  const float* in = nullptr;
+  Buffer in;
   const float* gamma = nullptr;
   const float* beta = nullptr;  // or absent
 };
 
-// din (+)= the gradient through LayerNorm; dgamma and dbeta likewise, each with its own switch.
+// din (+)= the gradient through LayerNorm; dgamma and dbeta likewise, each with its own switch. in
+// and din have the residual stream's type.
 struct LayerNormBackward {
   int64_t rows = 0;
   int64_t channels = 0;
-  float* din = nullptr;
+  Buffer din;
   float* dgamma = nullptr;
   float* dbeta = nullptr;  // or absent
   Buffer dout;
-  const float* in = nullptr;
+  Buffer in;
   const float* mean = nullptr;
   const float* rstd = nullptr;
   const float* gamma = nullptr;
@@ -225,15 +229,15 @@ class Backend {
 
   virtual void Forward(const LayerNorm& args) = 0;
   virtual void Backward(const LayerNormBackward& args) = 0;
-  // residual = in + dropout(branch), then LayerNorm of it (args.in is ignored); one pass. residual
-  // may alias `in`.
-  virtual void ResidualLayerNorm(float* residual, const float* in, Buffer branch,
-                                 const Dropout& dropout, const LayerNorm& args) = 0;
-  // out = in + dropout(branch). out may alias `in`.
-  virtual void Residual(int64_t rows, int64_t channels, float* out, const float* in, Buffer branch,
+  // residual = in + dropout(branch), then LayerNorm of it as stored (args.in is ignored); one pass.
+  // residual and in are of one type; they may be the same.
+  virtual void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
+                                 const LayerNorm& args) = 0;
+  // out = in + dropout(branch). out and in are of one type; they may be the same.
+  virtual void Residual(int64_t rows, int64_t channels, Buffer out, Buffer in, Buffer branch,
                         const Dropout& dropout) = 0;
   // dbranch = the gradient of `branch` in Residual, given dout.
-  virtual void ResidualBackward(int64_t rows, int64_t channels, Buffer dbranch, const float* dout,
+  virtual void ResidualBackward(int64_t rows, int64_t channels, Buffer dbranch, Buffer dout,
                                 const Dropout& dropout) = 0;
 
   virtual void GeluForward(int64_t count, runspec::Gelu kind, Buffer out, Buffer in) = 0;
@@ -241,12 +245,12 @@ class Backend {
   virtual void GeluBackward(int64_t count, runspec::Gelu kind, Buffer dy, Buffer in) = 0;
 
   // out (B*T, C) = dropout(wte[token] + wpe[position]).
-  virtual void EmbeddingForward(int64_t sequences, int64_t length, int64_t channels, float* out,
+  virtual void EmbeddingForward(int64_t sequences, int64_t length, int64_t channels, Buffer out,
                                 const int32_t* tokens, const float* wte, const float* wpe,
                                 const Dropout& dropout) = 0;
   // dwte += and dwpe += from dout.
   virtual void EmbeddingBackward(int64_t sequences, int64_t length, int64_t channels, float* dwte,
-                                 float* dwpe, const float* dout, const int32_t* tokens,
+                                 float* dwpe, Buffer dout, const int32_t* tokens,
                                  const Dropout& dropout) = 0;
 
   // Returns the sum of the losses; lse (rows) receives the log of each softmax denominator.

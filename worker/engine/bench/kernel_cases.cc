@@ -133,9 +133,9 @@ void KernelCases::AddAttention() {
 void KernelCases::AddLayerNorm() {
   const int64_t c = options_.shape.channels;
   const int64_t count = rows_ * c;
-  float* in = Values(count);
-  float* din = Values(count);
-  float* residual = Values(count);
+  const Buffer in = Fp32(Values(count));
+  const Buffer din = Fp32(Values(count));
+  const Buffer residual = Fp32(Values(count));
   const Buffer out = Activation(count);
   const Buffer dout = Activation(count);
   float* parameters = Values(4 * c);
@@ -209,7 +209,7 @@ void KernelCases::AddEmbedding() {
   const int32_t* tokens = RandomIds(*backend_, rows_, s.vocabulary);
   float* wte = Values(s.vocabulary_padded * s.channels);
   float* wpe = Values(s.context * s.channels);
-  float* out = Values(rows_ * s.channels);
+  const Buffer out = Fp32(Values(rows_ * s.channels));
   Backend* backend = backend_.get();
   const int64_t b = options_.micro_batch;
   const int64_t t = options_.sequence;

@@ -156,8 +156,7 @@ float* Gpt2::Gradient(int64_t offset) const {
   return offset < 0 ? nullptr : target_.gradients.data() + offset;
 }
 
-LayerNorm Gpt2::NormArgs(const ParameterSlot& slot, const NormBuffers& norm,
-                         const float* in) const {
+LayerNorm Gpt2::NormArgs(const ParameterSlot& slot, const NormBuffers& norm, Buffer in) const {
   return {.rows = rows(),
           .channels = shape_.channels,
           .out = norm.out,

@@ -71,9 +71,9 @@ class Gpt2 final : public LanguageModel {
   void ForwardMlp(int64_t layer);
   double ForwardHead(const std::optional<BackwardTarget>& target);
   double ForwardHeadRows(RowRange range);
-  void NormOf(const ParameterSlot& slot, const NormBuffers& norm, const float* in);
-  void AddBranch(float* residual, const float* in, const Dropout& dropout,
-                 const ParameterSlot& slot, const NormBuffers& norm);
+  void NormOf(const ParameterSlot& slot, const NormBuffers& norm, Buffer in);
+  void AddBranch(Buffer residual, Buffer in, const Dropout& dropout, const ParameterSlot& slot,
+                 const NormBuffers& norm);
 
   void BackwardHead();
   void BackwardHeadRows(RowRange range);
@@ -82,7 +82,7 @@ class Gpt2 final : public LanguageModel {
   void BackwardAttention(int64_t layer);
   void BackwardEmbedding();
   void BackwardLinear(const ParameterSlot& slot, Buffer dy, Buffer x, int64_t in, int64_t out);
-  void BackwardNorm(const ParameterSlot& slot, const NormBuffers& norm, const float* in,
+  void BackwardNorm(const ParameterSlot& slot, const NormBuffers& norm, Buffer in,
                     bool accumulate_input);
   void ClearGaps();
 
@@ -92,7 +92,7 @@ class Gpt2 final : public LanguageModel {
   Buffer Weight(int64_t offset) const;  // compute type; absent for -1
   const float* Master(int64_t offset) const;
   float* Gradient(int64_t offset) const;
-  LayerNorm NormArgs(const ParameterSlot& slot, const NormBuffers& norm, const float* in) const;
+  LayerNorm NormArgs(const ParameterSlot& slot, const NormBuffers& norm, Buffer in) const;
   StoredAttention StoredAttentionOf(int64_t layer) const;
   Dropout Site(DropoutSite site, int64_t layer) const;
 

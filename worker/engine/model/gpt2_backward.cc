@@ -117,7 +117,7 @@ void Gpt2::BackwardLinear(const ParameterSlot& slot, Buffer dy, Buffer x, int64_
                             .accumulate = target_.accumulate});
 }
 
-void Gpt2::BackwardNorm(const ParameterSlot& slot, const NormBuffers& norm, const float* in,
+void Gpt2::BackwardNorm(const ParameterSlot& slot, const NormBuffers& norm, Buffer in,
                         bool accumulate_input) {
   backend_->Backward(LayerNormBackward{.rows = rows(),
                                        .channels = shape_.channels,

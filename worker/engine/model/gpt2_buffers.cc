@@ -34,13 +34,13 @@ class BlockReader {
       : reader_(reader), own_(BlockPrefix(layer)) {}
 
   BlockBuffers Read() const {
-    return {.residual = reader_.F32(Name("residual")),
+    return {.residual = reader_.Get(Name("residual")),
             .ln_1 = reader_.Norm(Name("ln_1")),
             .qkv = reader_.Get(Name("qkv")),
             .attention = reader_.Get(Name("attention")),
             .lse = reader_.GetIfAny(Name("lse")).f32(),
             .probabilities = reader_.GetIfAny(Name("probabilities")),
-            .residual_mid = reader_.F32(Name("residual_mid")),
+            .residual_mid = reader_.Get(Name("residual_mid")),
             .ln_2 = reader_.Norm(Name("ln_2")),
             .fc = reader_.Get(Name("fc")),
             .gelu = reader_.Get(Name("gelu"))};
@@ -88,13 +88,13 @@ Gpt2Buffers::Gpt2Buffers(const runspec::ModelShape& shape, const runspec::ArenaP
   for (int64_t layer = 0; layer < shape.layers; ++layer) {
     blocks.push_back(BlockReader(reader, layer).Read());
   }
-  residual = reader.F32("residual");
+  residual = reader.Get("residual");
   ln_f = reader.Norm("ln_f");
   lse = reader.F32("lse");
   last_rows = reader.Get("last_rows");
   next_logits = reader.F32("next_logits");
   branch = reader.Get("branch");
-  d_residual = reader.F32("d_residual");
+  d_residual = reader.Get("d_residual");
   d_branch = reader.Get("d_branch");
   d_channels = reader.Get("d_channels");
   d_qkv = reader.Get("d_qkv");

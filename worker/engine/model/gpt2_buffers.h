@@ -47,13 +47,13 @@ struct NormBuffers {
 // Under recompute: gelu or block the blocks share buffers, each of which then holds the values of
 // the last block that wrote it.
 struct BlockBuffers {
-  float* residual = nullptr;  // (N, C) what enters the block
+  Buffer residual;  // (N, C) what enters the block
   NormBuffers ln_1;
-  Buffer qkv;                     // (N, 3C)
-  Buffer attention;               // (N, C)
-  float* lse = nullptr;           // (B, H, T); of flash attention
-  Buffer probabilities;           // (B, H, T, T); of math attention
-  float* residual_mid = nullptr;  // (N, C) behind attention
+  Buffer qkv;            // (N, 3C)
+  Buffer attention;      // (N, C)
+  float* lse = nullptr;  // (B, H, T); of flash attention
+  Buffer probabilities;  // (B, H, T, T); of math attention
+  Buffer residual_mid;   // (N, C) behind attention
   NormBuffers ln_2;
   Buffer fc;    // (N, 4C) before GELU
   Buffer gelu;  // (N, 4C)
@@ -67,20 +67,20 @@ struct Gpt2Buffers {
   int32_t* tokens = nullptr;
   int32_t* targets = nullptr;
   std::vector<BlockBuffers> blocks;
-  float* residual = nullptr;  // (N, C) what leaves the last block
+  Buffer residual;  // (N, C) what leaves the last block
   NormBuffers ln_f;
   Buffer logits;                 // (rows of the head at a time, Vp), or their gradient
   float* lse = nullptr;          // (N)
   Buffer last_rows;              // (B, C)
   float* next_logits = nullptr;  // (B, Vp)
   // Transients of one layer.
-  Buffer branch;                // (N, C)
-  float* d_residual = nullptr;  // (N, C)
-  Buffer d_branch;              // (N, C)
-  Buffer d_channels;            // (N, C)
-  Buffer d_qkv;                 // (N, 3C)
-  Buffer d_fc;                  // (N, 4C)
-  Buffer d_scores;              // (B, H, T, T); of math attention
+  Buffer branch;      // (N, C)
+  Buffer d_residual;  // (N, C)
+  Buffer d_branch;    // (N, C)
+  Buffer d_channels;  // (N, C)
+  Buffer d_qkv;       // (N, 3C)
+  Buffer d_fc;        // (N, 4C)
+  Buffer d_scores;    // (B, H, T, T); of math attention
 };
 
 }  // namespace gp::engine

@@ -74,8 +74,8 @@ void Gpt2::ForwardMlp(int64_t layer) {
 }
 
 // residual = in + dropout(branch), and its LayerNorm for what follows.
-void Gpt2::AddBranch(float* residual, const float* in, const Dropout& dropout,
-                     const ParameterSlot& slot, const NormBuffers& norm) {
+void Gpt2::AddBranch(Buffer residual, Buffer in, const Dropout& dropout, const ParameterSlot& slot,
+                     const NormBuffers& norm) {
   if (fused_) {
     backend_->ResidualLayerNorm(residual, in, buffers_.branch, dropout,
                                 NormArgs(slot, norm, residual));
@@ -85,7 +85,7 @@ void Gpt2::AddBranch(float* residual, const float* in, const Dropout& dropout,
   NormOf(slot, norm, residual);
 }
 
-void Gpt2::NormOf(const ParameterSlot& slot, const NormBuffers& norm, const float* in) {
+void Gpt2::NormOf(const ParameterSlot& slot, const NormBuffers& norm, Buffer in) {
   backend_->Forward(NormArgs(slot, norm, in));
 }
 

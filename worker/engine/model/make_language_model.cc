@@ -28,6 +28,9 @@ void CheckSizes(const ModelOptions& options) {
         "batches of " + std::to_string(options.micro_batch) + " x " +
             std::to_string(options.sequence) + " do not fit a context of " +
             std::to_string(s.context));
+  Check(options.residual == runspec::ResidualType::kFp32 ||
+            options.precision == runspec::Precision::kBf16,
+        "engine.residual: bf16 needs precision: bf16");
   Check(options.chunked_head >= 0, "engine.chunked_head is negative");
 }
 
@@ -40,7 +43,8 @@ runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options) {
           .threads = options.threads,
           .attention = options.attention,
           .recompute = options.recompute,
-          .chunked_head = options.chunked_head};
+          .chunked_head = options.chunked_head,
+          .residual = options.residual};
 }
 
 std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options) {

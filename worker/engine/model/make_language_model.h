@@ -26,6 +26,7 @@ struct ModelOptions {
   runspec::Attention attention = runspec::Attention::kFlash;
   runspec::Recompute recompute = runspec::Recompute::kNone;
   int64_t chunked_head = 0;  // rows of logits that exist at a time; 0: all
+  runspec::ResidualType residual = runspec::ResidualType::kFp32;  // bf16 needs bf16 compute
 };
 
 // What the arena of such a model is made from.

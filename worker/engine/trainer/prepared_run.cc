@@ -56,7 +56,8 @@ std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threa
                                   .isa = isa,
                                   .attention = spec.engine.attention,
                                   .recompute = spec.engine.recompute,
-                                  .chunked_head = spec.engine.chunked_head});
+                                  .chunked_head = spec.engine.chunked_head,
+                                  .residual = spec.engine.residual});
   if (spec.engine.init == runspec::InitKind::kTorch) {
     InitializeTorch(spec.seed, *model);
   } else {

@@ -56,7 +56,7 @@ TEST_P(Kernels, GeluAndItsSlope) {
 TEST_P(Kernels, ResidualLayerNormWithDropout) {
   constexpr int64_t kRows = 5;
   constexpr int64_t kChannels = 37;
-  const std::vector<float> in = RandomValues(kRows * kChannels, 1);
+  std::vector<float> in = RandomValues(kRows * kChannels, 1);
   const std::vector<float> gamma = RandomValues(kChannels, 2);
   const std::vector<float> beta = RandomValues(kChannels, 3);
   Array branch(RandomValues(kRows * kChannels, 4), type());
@@ -64,9 +64,9 @@ TEST_P(Kernels, ResidualLayerNormWithDropout) {
   std::vector<float> residual(in.size());
   std::vector<float> mean(kRows);
   std::vector<float> rstd(kRows);
-  backend_->ResidualLayerNorm(residual.data(), in.data(), branch.buffer(), kDropout,
-                              {kRows, kChannels, out.buffer(), mean.data(), rstd.data(), nullptr,
-                               gamma.data(), beta.data()});
+  backend_->ResidualLayerNorm(
+      Fp32(residual.data()), Fp32(in.data()), branch.buffer(), kDropout,
+      {kRows, kChannels, out.buffer(), mean.data(), rstd.data(), {}, gamma.data(), beta.data()});
   for (int64_t row = 0; row < kRows; ++row) {
     std::vector<double> x;
     double sum = 0;
@@ -90,9 +90,9 @@ TEST_P(Kernels, ResidualLayerNormWithDropout) {
 TEST_P(Kernels, ResidualBackwardDropsWhatForwardDropped) {
   constexpr int64_t kRows = 3;
   constexpr int64_t kChannels = 29;
-  const std::vector<float> ones(kRows * kChannels, 1);
+  std::vector<float> ones(kRows * kChannels, 1);
   Array dbranch = Zeros(kRows * kChannels, type());
-  backend_->ResidualBackward(kRows, kChannels, dbranch.buffer(), ones.data(), kDropout);
+  backend_->ResidualBackward(kRows, kChannels, dbranch.buffer(), Fp32(ones.data()), kDropout);
   for (int64_t i = 0; i < kRows * kChannels; ++i) {
     EXPECT_NEAR(dbranch.at(i), MaskAt(i / kChannels, i % kChannels), ToleranceOf(type(), 0.5));
   }
@@ -132,12 +132,12 @@ TEST_P(Kernels, EmbeddingAddsTokensAndPositions) {
   const std::vector<float> wte = RandomValues(5 * kChannels, 1);
   const std::vector<float> wpe = RandomValues(3 * kChannels, 2);
   std::vector<float> out(tokens.size() * kChannels);
-  backend_->EmbeddingForward(2, 3, kChannels, out.data(), tokens.data(), wte.data(), wpe.data(),
-                             kDropout);
+  backend_->EmbeddingForward(2, 3, kChannels, Fp32(out.data()), tokens.data(), wte.data(),
+                             wpe.data(), kDropout);
   std::vector<float> dwte(wte.size(), 1);
   std::vector<float> dwpe(wpe.size(), 1);
-  backend_->EmbeddingBackward(2, 3, kChannels, dwte.data(), dwpe.data(), out.data(), tokens.data(),
-                              kDropout);
+  backend_->EmbeddingBackward(2, 3, kChannels, dwte.data(), dwpe.data(), Fp32(out.data()),
+                              tokens.data(), kDropout);
   std::vector<double> expected_dwte(wte.size(), 1);
   std::vector<double> expected_dwpe(wpe.size(), 1);
   for (int64_t i = 0; i < std::ssize(out); ++i) {

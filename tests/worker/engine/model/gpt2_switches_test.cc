@@ -53,38 +53,52 @@ std::vector<float> TwoMicroBatches(const ModelOptions& options, bool expect, dou
   return gradients;
 }
 
-TEST(Gpt2Switches, RecomputationAndPiecesOfTheHeadKeepTheBits) {
-  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-    for (const Attention attention : {Attention::kFlash, Attention::kMath}) {
-      ModelOptions options{.shape = OddShape(), .precision = precision, .micro_batch = 3};
-      options.sequence = 17;
-      options.threads = 2;
-      options.attention = attention;
-      options.shape.layers = 3;
+class SameBits {
+ public:
+  explicit SameBits(const ModelOptions& options)
+      : expected_(TwoMicroBatches(options, false, &loss_)) {}
+
+  void Expect(const ModelOptions& changed, const std::string& what) const {
+    for (const bool expect : {false, true}) {
       double loss = 0;
-      const std::vector<float> expected = TwoMicroBatches(options, false, &loss);
-      const auto expect_same = [&](const ModelOptions& changed, const std::string& what) {
-        for (const bool expect : {false, true}) {
-          double other = 0;
-          EXPECT_EQ(TwoMicroBatches(changed, expect, &other), expected) << what << " " << expect;
-          EXPECT_NEAR(other / loss, 1, 1e-14) << what;
-        }
-      };
-      for (const Recompute recompute : {Recompute::kGelu, Recompute::kBlock}) {
-        ModelOptions changed = options;
-        changed.recompute = recompute;
-        expect_same(changed, "recompute");
-        changed.chunked_head = 9;
-        changed.kind = EngineKind::kEager;
-        expect_same(changed, "recompute and chunked_head, eager");
-      }
-      for (const int64_t chunk : {1, 16, 50, 51, 1000}) {
-        ModelOptions changed = options;
-        changed.chunked_head = chunk;
-        expect_same(changed, "chunked_head " + std::to_string(chunk));
-      }
+      EXPECT_EQ(TwoMicroBatches(changed, expect, &loss), expected_) << what << " " << expect;
+      EXPECT_NEAR(loss / loss_, 1, 1e-14) << what;
     }
   }
+
+ private:
+  double loss_ = 0;
+  const std::vector<float> expected_;
+};
+
+void ExpectTradesKeepTheBits(const ModelOptions& options) {
+  const SameBits bits(options);
+  for (const Recompute recompute : {Recompute::kGelu, Recompute::kBlock}) {
+    ModelOptions changed = options;
+    changed.recompute = recompute;
+    bits.Expect(changed, "recompute");
+    changed.chunked_head = 9;
+    changed.kind = EngineKind::kEager;
+    bits.Expect(changed, "recompute and chunked_head, eager");
+  }
+  for (const int64_t chunk : {1, 16, 50, 51, 1000}) {
+    ModelOptions changed = options;
+    changed.chunked_head = chunk;
+    bits.Expect(changed, "chunked_head " + std::to_string(chunk));
+  }
+}
+
+TEST(Gpt2Switches, RecomputationAndPiecesOfTheHeadKeepTheBits) {
+  ModelOptions options{.shape = OddShape(), .micro_batch = 3, .sequence = 17, .threads = 2};
+  options.shape.layers = 3;
+  ExpectTradesKeepTheBits(options);
+  options.attention = Attention::kMath;
+  ExpectTradesKeepTheBits(options);
+  options.precision = Precision::kBf16;
+  ExpectTradesKeepTheBits(options);
+  options.attention = Attention::kFlash;
+  options.residual = runspec::ResidualType::kBf16;
+  ExpectTradesKeepTheBits(options);
 }
 
 TEST(Gpt2Switches, LossAfterAnAnnouncedBackwardLeavesTheGradientAlone) {

@@ -38,9 +38,10 @@ inline const std::vector<Switch>& Switches() {
        [](int i, ModelOptions& o, Dropout&) {
          o.kind = i == 0 ? EngineKind::kFused : EngineKind::kEager;
        }},
-      {"precision", 2,
+      {"precision", 3,  // fp32, bf16, bf16 with a bf16 residual stream
        [](int i, ModelOptions& o, Dropout&) {
          o.precision = i == 0 ? Precision::kFp32 : Precision::kBf16;
+         o.residual = i == 2 ? runspec::ResidualType::kBf16 : runspec::ResidualType::kFp32;
        }},
       {"attention", 2,
        [](int i, ModelOptions& o, Dropout&) {

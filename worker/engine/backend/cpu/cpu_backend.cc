@@ -135,7 +135,7 @@ class CpuBackend final : public Backend {
     });
   }
 
-  void ResidualLayerNorm(float* residual, const float* in, Buffer branch, const Dropout& dropout,
+  void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
                          const LayerNorm& args) override {
     const ResidualArgs addition{args.channels, residual, in, branch, dropout};
     pool_.For(args.rows, 1, [&](int64_t first, int64_t last) {
@@ -143,14 +143,14 @@ class CpuBackend final : public Backend {
     });
   }
 
-  void Residual(int64_t rows, int64_t channels, float* out, const float* in, Buffer branch,
+  void Residual(int64_t rows, int64_t channels, Buffer out, Buffer in, Buffer branch,
                 const Dropout& dropout) override {
     const ResidualArgs addition{channels, out, in, branch, dropout};
     pool_.For(rows, 1,
               [&](int64_t first, int64_t last) { kernels_.residual(addition, first, last); });
   }
 
-  void ResidualBackward(int64_t rows, int64_t channels, Buffer dbranch, const float* dout,
+  void ResidualBackward(int64_t rows, int64_t channels, Buffer dbranch, Buffer dout,
                         const Dropout& dropout) override {
     pool_.For(rows, 1, [&](int64_t first, int64_t last) {
       kernels_.residual_backward(dbranch, dout, channels, dropout, first, last);
@@ -168,7 +168,7 @@ class CpuBackend final : public Backend {
     });
   }
 
-  void EmbeddingForward(int64_t sequences, int64_t length, int64_t channels, float* out,
+  void EmbeddingForward(int64_t sequences, int64_t length, int64_t channels, Buffer out,
                         const int32_t* tokens, const float* wte, const float* wpe,
                         const Dropout& dropout) override {
     const EmbeddingArgs args{sequences * length, length, channels, tokens, dropout};
@@ -178,7 +178,7 @@ class CpuBackend final : public Backend {
   }
 
   void EmbeddingBackward(int64_t sequences, int64_t length, int64_t channels, float* dwte,
-                         float* dwpe, const float* dout, const int32_t* tokens,
+                         float* dwpe, Buffer dout, const int32_t* tokens,
                          const Dropout& dropout) override {
     const EmbeddingArgs args{sequences * length, length, channels, tokens, dropout};
     pool_.For(channels, kLineFloats, [&](int64_t first, int64_t last) {

@@ -78,8 +78,8 @@ struct SkinnyBlock {
 
 struct ResidualArgs {
   int64_t channels = 0;
-  float* out = nullptr;
-  const float* in = nullptr;
+  Buffer out;
+  Buffer in;
   Buffer branch;
   Dropout dropout;
 };
@@ -142,12 +142,12 @@ struct KernelSet {
   // Residual and LayerNorm of its result, row by row.
   void (*residual_layer_norm)(const ResidualArgs& residual, const LayerNorm& norm, int64_t first,
                               int64_t last);
-  void (*residual_backward)(Buffer dbranch, const float* dout, int64_t channels,
-                            const Dropout& dropout, int64_t first, int64_t last);
-  void (*embedding)(const EmbeddingArgs& args, float* out, const float* wte, const float* wpe,
+  void (*residual_backward)(Buffer dbranch, Buffer dout, int64_t channels, const Dropout& dropout,
+                            int64_t first, int64_t last);
+  void (*embedding)(const EmbeddingArgs& args, Buffer out, const float* wte, const float* wpe,
                     int64_t first, int64_t last);
   // Columns [first, last).
-  void (*embedding_backward)(const EmbeddingArgs& args, float* dwte, float* dwpe, const float* dout,
+  void (*embedding_backward)(const EmbeddingArgs& args, float* dwte, float* dwpe, Buffer dout,
                              int64_t first, int64_t last);
   void (*cross_entropy)(const CrossEntropyShape& shape, float* lse, Buffer logits, int64_t first,
                         int64_t last);

@@ -18,4 +18,10 @@ inline void WithElement(Buffer buffer, Body body) {
   }
 }
 
+// Calls body with the pointers of both buffers.
+template <typename Body>
+inline void WithElements(Buffer a, Buffer b, Body body) {
+  WithElement(a, [&](auto* x) { WithElement(b, [&](auto* y) { body(x, y); }); });
+}
+
 }  // namespace gp::engine::GP_ISA_NAMESPACE

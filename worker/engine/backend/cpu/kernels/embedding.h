@@ -4,17 +4,19 @@
 
 #include "worker/engine/backend/cpu/kernel_set.h"
 #include "worker/engine/backend/cpu/kernels/dropout.h"
+#include "worker/engine/backend/cpu/kernels/element.h"
 #include "worker/engine/backend/cpu/kernels/vector.h"
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-inline void EmbeddingRows(const EmbeddingArgs& args, float* out, const float* wte, const float* wpe,
-                          int64_t first, int64_t last) {
+template <typename R>
+inline void EmbeddingRowsAs(const EmbeddingArgs& args, R* out, const float* wte, const float* wpe,
+                            int64_t first, int64_t last) {
   const DropoutSite site(args.dropout);
   for (int64_t row = first; row < last; ++row) {
     const float* token = wte + args.tokens[row] * args.channels;
     const float* position = wpe + row % args.length * args.channels;
-    float* to = out + row * args.channels;
+    R* to = out + row * args.channels;
     const DropoutRow mask = site.Row(row);
     ForVectors(0, args.channels, [&](int64_t i, int64_t lanes) {
       Vec value = Load(token + i, lanes) + Load(position + i, lanes);
@@ -24,13 +26,19 @@ inline void EmbeddingRows(const EmbeddingArgs& args, float* out, const float* wt
   }
 }
 
-inline void EmbeddingBackwardColumns(const EmbeddingArgs& args, float* dwte, float* dwpe,
-                                     const float* dout, int64_t first, int64_t last) {
+inline void EmbeddingRows(const EmbeddingArgs& args, Buffer out, const float* wte, const float* wpe,
+                          int64_t first, int64_t last) {
+  WithElement(out, [&](auto* to) { EmbeddingRowsAs(args, to, wte, wpe, first, last); });
+}
+
+template <typename R>
+inline void EmbeddingBackwardColumnsAs(const EmbeddingArgs& args, float* dwte, float* dwpe,
+                                       const R* dout, int64_t first, int64_t last) {
   const DropoutSite site(args.dropout);
   for (int64_t row = 0; row < args.rows; ++row) {
     float* token = dwte + args.tokens[row] * args.channels;
     float* position = dwpe + row % args.length * args.channels;
-    const float* from = dout + row * args.channels;
+    const R* from = dout + row * args.channels;
     const DropoutRow mask = site.Row(row);
     ForVectors(first, last, [&](int64_t i, int64_t lanes) {
       Vec gradient = Load(from + i, lanes);
@@ -39,6 +47,13 @@ inline void EmbeddingBackwardColumns(const EmbeddingArgs& args, float* dwte, flo
       Store(position + i, Load(position + i, lanes) + gradient, lanes);
     });
   }
+}
+
+inline void EmbeddingBackwardColumns(const EmbeddingArgs& args, float* dwte, float* dwpe,
+                                     Buffer dout, int64_t first, int64_t last) {
+  WithElement(dout, [&](const auto* from) {
+    EmbeddingBackwardColumnsAs(args, dwte, dwpe, from, first, last);
+  });
 }
 
 }  // namespace gp::engine::GP_ISA_NAMESPACE

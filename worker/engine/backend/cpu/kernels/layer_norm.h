@@ -1,5 +1,5 @@
-// LayerNorm (Ba et al. 2016, arXiv:1607.06450) on fp32 rows, alone and behind the residual
-// addition.
+// LayerNorm (Ba et al. 2016, arXiv:1607.06450) on rows of the residual stream, alone and behind the
+// residual addition.
 #pragma once
 
 #include "worker/engine/backend/cpu/kernel_set.h"
@@ -9,8 +9,8 @@
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-template <typename T>
-inline void LayerNormRow(const LayerNorm& args, int64_t row, const float* in, T* out) {
+template <typename R, typename T>
+inline void LayerNormRow(const LayerNorm& args, int64_t row, const R* in, T* out) {
   const auto channels = static_cast<float>(args.channels);
   Vec sum{};
   ForVectors(0, args.channels, [&](int64_t i, int64_t lanes) { sum = sum + Load(in + i, lanes); });
@@ -31,20 +31,20 @@ inline void LayerNormRow(const LayerNorm& args, int64_t row, const float* in, T*
 }
 
 inline void LayerNormRows(const LayerNorm& args, int64_t first, int64_t last) {
-  WithElement(args.out, [&](auto* out) {
+  WithElements(args.in, args.out, [&](const auto* in, auto* out) {
     for (int64_t row = first; row < last; ++row) {
       const int64_t offset = row * args.channels;
-      LayerNormRow(args, row, args.in + offset, out + offset);
+      LayerNormRow(args, row, in + offset, out + offset);
     }
   });
 }
 
 // With xhat = (in - mean) * rstd and d = dout * gamma: din = rstd * (d - mean(d) - xhat * mean(d *
 // xhat)).
-template <typename T>
-inline void LayerNormBackwardRow(const LayerNormBackward& args, int64_t row, const T* dout) {
-  const float* in = args.in + row * args.channels;
-  float* din = args.din + row * args.channels;
+template <typename R, typename T>
+inline void LayerNormBackwardRow(const LayerNormBackward& args, int64_t row, const R* in,
+                                 const T* dout) {
+  R* din = static_cast<R*>(args.din.data) + row * args.channels;
   const float mean = args.mean[row];
   const float rstd = args.rstd[row];
   Vec sum{};
@@ -66,23 +66,23 @@ inline void LayerNormBackwardRow(const LayerNormBackward& args, int64_t row, con
 }
 
 inline void LayerNormBackwardRows(const LayerNormBackward& args, int64_t first, int64_t last) {
-  WithElement(args.dout, [&](auto* dout) {
+  WithElements(args.in, args.dout, [&](const auto* in, const auto* dout) {
     for (int64_t row = first; row < last; ++row) {
-      LayerNormBackwardRow(args, row, dout + row * args.channels);
+      LayerNormBackwardRow(args, row, in + row * args.channels, dout + row * args.channels);
     }
   });
 }
 
 // dgamma = sum over rows of dout * xhat, dbeta of dout.
 inline void LayerNormBackwardColumns(const LayerNormBackward& args, int64_t first, int64_t last) {
-  WithElement(args.dout, [&](auto* dout) {
+  WithElements(args.in, args.dout, [&](const auto* in, const auto* dout) {
     ForVectors(first, last, [&](int64_t i, int64_t lanes) {
       Vec dgamma = args.accumulate_parameters ? Load(args.dgamma + i, lanes) : Vec{};
       Vec dbeta{};
       for (int64_t row = 0; row < args.rows; ++row) {
         const int64_t at = row * args.channels + i;
         const Vec d = Load(dout + at, lanes);
-        dgamma = dgamma + d * ((Load(args.in + at, lanes) - args.mean[row]) * args.rstd[row]);
+        dgamma = dgamma + d * ((Load(in + at, lanes) - args.mean[row]) * args.rstd[row]);
         dbeta = dbeta + d;
       }
       Store(args.dgamma + i, dgamma, lanes);
@@ -93,42 +93,44 @@ inline void LayerNormBackwardColumns(const LayerNormBackward& args, int64_t firs
   });
 }
 
-template <typename T>
-inline void ResidualRow(const ResidualArgs& args, const DropoutSite& site, int64_t row,
+template <typename R, typename T>
+inline void ResidualRow(const ResidualArgs& args, const DropoutSite& site, int64_t row, const R* in,
                         const T* branch) {
   const int64_t offset = row * args.channels;
+  R* out = static_cast<R*>(args.out.data) + offset;
   const DropoutRow mask = site.Row(row);
   ForVectors(0, args.channels, [&](int64_t i, int64_t lanes) {
     Vec added = Load(branch + offset + i, lanes);
     if (site.active()) added = added * mask.Mask(i);
-    Store(args.out + offset + i, Load(args.in + offset + i, lanes) + added, lanes);
+    Store(out + i, Load(in + offset + i, lanes) + added, lanes);
   });
 }
 
 inline void ResidualRows(const ResidualArgs& args, int64_t first, int64_t last) {
   const DropoutSite site(args.dropout);
-  WithElement(args.branch, [&](auto* branch) {
-    for (int64_t row = first; row < last; ++row) ResidualRow(args, site, row, branch);
+  WithElements(args.in, args.branch, [&](const auto* in, const auto* branch) {
+    for (int64_t row = first; row < last; ++row) ResidualRow(args, site, row, in, branch);
   });
 }
 
 inline void ResidualLayerNormRows(const ResidualArgs& args, const LayerNorm& norm, int64_t first,
                                   int64_t last) {
   const DropoutSite site(args.dropout);
-  WithElement(args.branch, [&](auto* branch) {
+  WithElements(args.in, args.branch, [&](auto* in, auto* branch) {
+    const auto* residual = static_cast<decltype(in)>(args.out.data);
+    auto* out = static_cast<decltype(branch)>(norm.out.data);
     for (int64_t row = first; row < last; ++row) {
       const int64_t offset = row * args.channels;
-      ResidualRow(args, site, row, branch);
-      LayerNormRow(norm, row, args.out + offset,
-                   static_cast<decltype(branch)>(norm.out.data) + offset);
+      ResidualRow(args, site, row, in, branch);
+      LayerNormRow(norm, row, residual + offset, out + offset);
     }
   });
 }
 
-inline void ResidualBackwardRows(Buffer dbranch_buffer, const float* dout, int64_t channels,
+inline void ResidualBackwardRows(Buffer dbranch_buffer, Buffer dout_buffer, int64_t channels,
                                  const Dropout& dropout, int64_t first, int64_t last) {
   const DropoutSite site(dropout);
-  WithElement(dbranch_buffer, [&](auto* dbranch) {
+  WithElements(dbranch_buffer, dout_buffer, [&](auto* dbranch, const auto* dout) {
     for (int64_t row = first; row < last; ++row) {
       const int64_t offset = row * channels;
       const DropoutRow mask = site.Row(row);
