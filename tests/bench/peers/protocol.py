@@ -16,7 +16,8 @@ def add_step_arguments(parser):
 
 
 def serve(description, once):
-    """Answers requests until the input ends. `once` does the work one time."""
+    """Answers requests until the input ends. `once` does the work one time; what it returns is its milliseconds, and
+    None has them measured here."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     print(json.dumps({"ready": description}), file=answers)
@@ -24,6 +25,6 @@ def serve(description, once):
         durations = []
         for _ in range(int(line)):
             start = time.perf_counter()
-            once()
-            durations.append(1e3 * (time.perf_counter() - start))
+            own = once()
+            durations.append(1e3 * (time.perf_counter() - start) if own is None else own)
         print(json.dumps({"ms": durations}), file=answers)

@@ -22,6 +22,7 @@ struct BenchCommand {
 BenchRun AddStepCommand(CLI::App& app);
 BenchRun AddKernelsCommand(CLI::App& app);
 BenchRun AddTokenizerCommand(CLI::App& app);
+BenchRun AddAllReduceCommand(CLI::App& app);
 BenchRun AddPlanCommand(CLI::App& app);
 
 }  // namespace gp::engine

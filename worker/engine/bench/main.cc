@@ -14,6 +14,7 @@ constexpr BenchCommand kCommands[] = {
     {"step", "time a training step, alone or beside a peer", AddStepCommand},
     {"kernels", "time each operation at a model's shapes", AddKernelsCommand},
     {"tokenizer", "time the encoding of a text, alone or beside tiktoken", AddTokenizerCommand},
+    {"allreduce", "time the gradient all-reduce between processes", AddAllReduceCommand},
     {"plan", "print the memory of a model tensor by tensor", AddPlanCommand},
 };
 

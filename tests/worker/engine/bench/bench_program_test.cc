@@ -55,6 +55,25 @@ TEST(GpBench, PrintsThePlanThatTheEngineUses) {
   EXPECT_EQ(plan.at("tensors").front().at("name"), "parameters");
 }
 
+TEST(GpBench, TimesTheAllReduceOfProcesses) {
+  for (const char* transport : {"shm", "tcp"}) {
+    const Outcome outcome =
+        RunBench("allreduce --size 100KB --ranks 2,3 --steps 2 --warmup 1 -o json --transport " +
+                 std::string(transport));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    const auto report = nlohmann::json::parse(outcome.output);
+    EXPECT_EQ(report.at("size_bytes"), 100000);
+    ASSERT_EQ(report.at("results").size(), 2u);
+    for (const auto& result : report.at("results")) {
+      const double ms = result.at("ms").at("median");
+      const double n = result.at("ranks");
+      EXPECT_NEAR(result.at("bus_gb_per_second").at("median"), 2 * (n - 1) / n * 1e5 / (ms * 1e6),
+                  1e-9);
+    }
+  }
+  EXPECT_EQ(RunBench("allreduce --ranks 0").exit_code, 2);
+}
+
 TEST(GpBench, TimesEachKernel) {
   const Outcome outcome = RunBench(
       "kernels --model tiny --batch 1 --sequence 8 --threads 1 --seconds 0.001 --precision bf16 "
