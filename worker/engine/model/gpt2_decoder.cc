@@ -134,7 +134,7 @@ void Gpt2Decoder::RunRound() {
 void Gpt2Decoder::EmbedRound() {
   const int64_t c = options_.shape.channels;
   for (const CacheRows& rows : sequences_) {
-    backend_.EmbeddingForward(1, rows.count, c, buffers_.residual + rows.row * c,
+    backend_.EmbeddingForward(1, rows.count, c, Fp32(buffers_.residual + rows.row * c),
                               buffers_.tokens + rows.row, Master(slots_.wte.weight),
                               Master(slots_.wpe.weight) + rows.position * c, Dropout{});
   }
@@ -170,8 +170,8 @@ void Gpt2Decoder::Feed(int64_t layer) {
 void Gpt2Decoder::Normalise(const ParameterSlot& slot) { backend_.Forward(NormArgs(slot)); }
 
 void Gpt2Decoder::AddBranch(const ParameterSlot& next_norm) {
-  backend_.ResidualLayerNorm(buffers_.residual, buffers_.residual, buffers_.branch, Dropout{},
-                             NormArgs(next_norm));
+  backend_.ResidualLayerNorm(Fp32(buffers_.residual), Fp32(buffers_.residual), buffers_.branch,
+                             Dropout{}, NormArgs(next_norm));
 }
 
 void Gpt2Decoder::WriteLogits(std::span<float> logits) {
@@ -202,7 +202,7 @@ LayerNorm Gpt2Decoder::NormArgs(const ParameterSlot& slot) const {
           .out = buffers_.norm.out,
           .mean = buffers_.norm.mean,
           .rstd = buffers_.norm.rstd,
-          .in = buffers_.residual,
+          .in = Fp32(buffers_.residual),
           .gamma = Master(slot.weight),
           .beta = slot.bias < 0 ? nullptr : Master(slot.bias)};
 }
