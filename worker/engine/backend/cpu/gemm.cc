@@ -160,6 +160,7 @@ class Piece {
     const bool first = k_.first == 0;
     const bool last = k_.last == args_.k;
     const bool adds = !first || args_.accumulate;
+    if (last) Prefetch(row, column, rows, columns);
     if (sums_in_y_ && (!last || output_.plain()) && vectors * kernels_.width == columns) {
       CallTile(row, rows, vectors, panel, UnfinishedSums(row, column), output_.ldy, adds);
       return;
@@ -177,6 +178,25 @@ class Piece {
       kernels_.store_tile_flipped(output_, tile, panel_, column, row, rows, columns);
     } else {
       kernels_.store_tile(output_, tile, panel_, row, column, rows, columns);
+    }
+  }
+
+  // Asks for the lines that the end of tile (row, column) will touch, while its products run.
+  // Inline always: g++ takes a function that only prefetches for one without effect.
+  [[gnu::always_inline]] void Prefetch(int64_t row, int64_t column, int64_t rows,
+                                       int64_t columns) const {
+    const int64_t first_row = flipped_ ? column : row;
+    const int64_t first_column = flipped_ ? row : column;
+    for (const Buffer* buffer : {&output_.y, &output_.gelu, &output_.pre_gelu}) {
+      if (buffer->data == nullptr) continue;
+      const int64_t element_bytes = buffer->type == DataType::kBfloat16 ? 2 : 4;
+      const int64_t row_bytes = output_.ldy * element_bytes;
+      const auto* line = static_cast<const std::byte*>(buffer->data) + first_row * row_bytes +
+                         first_column * element_bytes;
+      const int64_t width_bytes = (flipped_ ? rows : columns) * element_bytes;
+      for (int64_t r = 0; r < (flipped_ ? columns : rows); ++r, line += row_bytes) {
+        for (int64_t byte = 0; byte < width_bytes; byte += 64) __builtin_prefetch(line + byte);
+      }
     }
   }
 
