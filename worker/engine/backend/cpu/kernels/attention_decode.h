@@ -66,37 +66,38 @@ inline void ScoreRow(const CachedHead<T>& head, int64_t count, const float* q, f
   }
 }
 
-// kVectors vectors of the sum of `count` value rows, weighted by `probabilities`.
+// kVectors vectors of the sum of `count` value rows, weighted by `weights`, times `factor`.
 template <int kVectors, typename T>
-inline void SumValues(const T* values, int64_t head_size, int64_t count, const float* probabilities,
-                      T* out) {
+inline void SumValues(const T* values, int64_t head_size, int64_t count, const float* weights,
+                      float factor, T* out) {
   Vec sums[kVectors] = {};
   for (int64_t j = 0; j < count; ++j) {
-    const Vec probability = Splat(probabilities[j]);
+    const Vec weight = Splat(weights[j]);
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      sums[v] = sums[v] + probability * Load(values + j * head_size + v * kWidth);
+      sums[v] = sums[v] + weight * Load(values + j * head_size + v * kWidth);
     }
   }
-  for (int v = 0; v < kVectors; ++v) Store(out + v * kWidth, sums[v]);
+  for (int v = 0; v < kVectors; ++v) Store(out + v * kWidth, sums[v] * factor);
 }
 
 template <typename T>
-inline void ValueRow(const CachedHead<T>& head, int64_t count, const float* probabilities, T* out) {
+inline void ValueRow(const CachedHead<T>& head, int64_t count, const float* weights, float factor,
+                     T* out) {
   const int64_t size = head.head_size;
   int64_t i = 0;
   for (; i + 4 * kWidth <= size; i += 4 * kWidth) {
-    SumValues<4>(head.values + i, size, count, probabilities, out + i);
+    SumValues<4>(head.values + i, size, count, weights, factor, out + i);
   }
   for (; i + kWidth <= size; i += kWidth) {
-    SumValues<1>(head.values + i, size, count, probabilities, out + i);
+    SumValues<1>(head.values + i, size, count, weights, factor, out + i);
   }
   if (i == size) return;
   Vec sum{};
   for (int64_t j = 0; j < count; ++j) {
-    sum = sum + Splat(probabilities[j]) * Load(head.values + j * size + i, size - i);
+    sum = sum + Splat(weights[j]) * Load(head.values + j * size + i, size - i);
   }
-  Store(out + i, sum, size - i);
+  Store(out + i, sum * factor, size - i);
 }
 
 template <typename T>
@@ -119,8 +120,10 @@ inline void AttendRows(const CachedAttention& args, const CacheRows& rows, int64
       Store(q + i, Load(from + i, lanes) * scale, lanes);
     });
     ScoreRow(head, position + 1, q, scores);
-    SoftmaxRow(scores, position, position + 1);
-    ValueRow(head, position + 1, scores,
+    float maximum;
+    float sum;
+    ExpRow(scores, position + 1, &maximum, &sum);
+    ValueRow(head, position + 1, scores, 1.0f / sum,
              static_cast<T*>(args.out.data) + (rows.row + r) * channels + index * size);
   }
 }

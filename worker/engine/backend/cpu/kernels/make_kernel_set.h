@@ -2,6 +2,7 @@
 #pragma once
 
 #include "worker/engine/backend/cpu/kernels/attention.h"
+#include "worker/engine/backend/cpu/kernels/attention_backward.h"
 #include "worker/engine/backend/cpu/kernels/attention_decode.h"
 #include "worker/engine/backend/cpu/kernels/causal_softmax.h"
 #include "worker/engine/backend/cpu/kernels/cross_entropy.h"

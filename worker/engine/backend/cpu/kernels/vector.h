@@ -57,6 +57,24 @@ inline void Store(uint16_t* to, Vec value) {
 
 // The first `count` <= kWidth elements; the other lanes are 0. A constant kWidth folds into one
 // load.
+#if GP_ISA_WIDTH == 16
+inline __mmask16 FirstLanes(int64_t count) { return static_cast<__mmask16>((1u << count) - 1); }
+inline Vec Load(const float* from, int64_t count) {
+  return count == kWidth ? Load(from) : _mm512_maskz_loadu_ps(FirstLanes(count), from);
+}
+inline Vec Load(const uint16_t* from, int64_t count) {
+  if (count == kWidth) return Load(from);
+  return FromBf16(reinterpret_cast<VecH>(_mm256_maskz_loadu_epi16(FirstLanes(count), from)));
+}
+inline void Store(float* to, Vec value, int64_t count) {
+  if (count == kWidth) return Store(to, value);
+  _mm512_mask_storeu_ps(to, FirstLanes(count), value);
+}
+inline void Store(uint16_t* to, Vec value, int64_t count) {
+  if (count == kWidth) return Store(to, value);
+  _mm256_mask_storeu_epi16(to, FirstLanes(count), reinterpret_cast<__m256i>(ToBf16(value)));
+}
+#else
 template <typename T>
 inline Vec Load(const T* from, int64_t count) {
   if (count == kWidth) return Load(from);
@@ -72,6 +90,7 @@ inline void Store(T* to, Vec value, int64_t count) {
   Store(lanes, value);
   for (int64_t i = 0; i < count; ++i) to[i] = lanes[i];
 }
+#endif
 
 // Calls body(i, lanes) for each vector of [first, last): whole ones, then what is left.
 template <typename Body>
@@ -93,24 +112,61 @@ inline Vec KeepLanes(Vec value, int64_t count, float other) {
   return LaneIndex() < static_cast<int32_t>(count) ? value : Splat(other);
 }
 
-// Halves are added until one lane is left: an order that depends on the width alone.
+// The larger and the smaller of two, b where either is NaN.
+inline Vec Max(Vec a, Vec b) {
+#if GP_ISA_WIDTH == 16
+  return _mm512_max_ps(a, b);
+#elif GP_ISA_WIDTH == 8
+  return _mm256_max_ps(a, b);
+#else
+  return _mm_max_ps(a, b);
+#endif
+}
+inline Vec Min(Vec a, Vec b) {
+#if GP_ISA_WIDTH == 16
+  return _mm512_min_ps(a, b);
+#elif GP_ISA_WIDTH == 8
+  return _mm256_min_ps(a, b);
+#else
+  return _mm_min_ps(a, b);
+#endif
+}
+
+// Halves are combined until one lane is left: an order that depends on the width alone.
+#if GP_ISA_WIDTH == 4
+inline __m128 AddToQuarter(Vec value) { return value; }
+inline __m128 MaxToQuarter(Vec value) { return value; }
+#elif GP_ISA_WIDTH == 8
+inline __m128 AddToQuarter(Vec value) {
+  return _mm_add_ps(_mm256_castps256_ps128(value), _mm256_extractf128_ps(value, 1));
+}
+inline __m128 MaxToQuarter(Vec value) {
+  return _mm_max_ps(_mm256_castps256_ps128(value), _mm256_extractf128_ps(value, 1));
+}
+#else
+inline __m128 AddToQuarter(Vec value) {
+  const __m256 half =
+      _mm256_add_ps(_mm512_castps512_ps256(value), _mm512_extractf32x8_ps(value, 1));
+  return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+}
+inline __m128 MaxToQuarter(Vec value) {
+  const __m256 half =
+      _mm256_max_ps(_mm512_castps512_ps256(value), _mm512_extractf32x8_ps(value, 1));
+  return _mm_max_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+}
+#endif
+
 inline float Sum(Vec value) {
-  float lanes[kWidth];
-  Store(lanes, value);
-  for (int half = kWidth / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return lanes[0];
+  const __m128 four = AddToQuarter(value);
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
 }
 
 inline float Max(Vec value) {
-  float largest = value[0];
-  for (int i = 1; i < kWidth; ++i) largest = value[i] > largest ? value[i] : largest;
-  return largest;
+  const __m128 four = MaxToQuarter(value);
+  const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(two, _mm_shuffle_ps(two, two, 1)));
 }
-
-inline Vec Max(Vec a, Vec b) { return a > b ? a : b; }
-inline Vec Min(Vec a, Vec b) { return a < b ? a : b; }
 
 inline Vec Sqrt(Vec value) {
 #if GP_ISA_WIDTH == 16
@@ -126,10 +182,9 @@ inline Vec Sqrt(Vec value) {
 // 0.
 inline Vec Exp(Vec x) {
   const Vec clamped = Max(Min(x, Splat(88.3762626647950f)), Splat(-87.3365447504f));
-  const Vec scaled = clamped * 1.44269504088896341f;
-  const VecI n =
-      __builtin_convertvector(scaled + (scaled < 0.0f ? Splat(-0.5f) : Splat(0.5f)), VecI);
-  const Vec whole = __builtin_convertvector(n, Vec);
+  // Adding 1.5 * 2^23 rounds to a whole number, which then lies in the low bits.
+  const Vec shifted = clamped * 1.44269504088896341f + 12582912.0f;
+  const Vec whole = shifted - 12582912.0f;
   const Vec r = clamped - whole * 0.693359375f + whole * 2.12194440e-4f;
   Vec p = Splat(1.9875691500e-4f);
   p = p * r + 1.3981999507e-3f;
@@ -138,8 +193,9 @@ inline Vec Exp(Vec x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = p * (r * r) + r + 1.0f;
-  const Vec power = reinterpret_cast<Vec>((n + 127) << 23);
-  return x < -87.3365447504f ? Vec{} : p * power;
+  const Vec scaled =
+      reinterpret_cast<Vec>(reinterpret_cast<VecU>(p) + (reinterpret_cast<VecU>(shifted) << 23));
+  return x < -87.3365447504f ? Vec{} : scaled;
 }
 
 // ln x of a positive normal x within 2 ulp: Cephes' logf. Not libm's, whose bits depend on the
