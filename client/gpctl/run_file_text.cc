@@ -7,6 +7,7 @@
 #include "client/gpctl/terminal/number_text.h"
 #include "runspec/arena_plan.h"
 #include "runspec/batch_plan.h"
+#include "runspec/decoder_plan.h"
 
 namespace gp::gpctl {
 namespace {
@@ -64,7 +65,12 @@ int64_t MemoryBytes(const runspec::RunSpec& spec, const runspec::BatchPlan& plan
                                     .bf16 = spec.precision == runspec::Precision::kBf16,
                                     .threads = std::max(1, spec.resources.threads)};
   const int shards = (plan.logical_shards + spec.resources.workers - 1) / spec.resources.workers;
-  return runspec::TrainingBytes(spec.model, arena, shards);
+  const int64_t training_bytes = runspec::TrainingBytes(spec.model, arena, shards);
+  if (spec.sample.every_steps == 0) return training_bytes;
+  return training_bytes + runspec::MakeDecoderPlan(spec.model, {.length = spec.batch.sequence,
+                                                                .bf16 = arena.bf16,
+                                                                .threads = arena.threads})
+                              .total_bytes;
 }
 
 std::string Every(int64_t steps) {

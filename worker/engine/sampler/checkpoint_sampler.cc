@@ -1,12 +1,15 @@
 #include "worker/engine/sampler/checkpoint_sampler.h"
 
+#include <algorithm>
 #include <exception>
+#include <new>
 
 #include "base/file.h"
 #include "formats/checkpoint_directory.h"
+#include "worker/engine/backend/cpu/cpu_backend.h"
 #include "worker/engine/checkpoint/checkpoint_reader.h"
 #include "worker/engine/checkpoint/local_storage.h"
-#include "worker/engine/model/make_language_model.h"
+#include "worker/engine/model/gpt2_decoder.h"
 #include "worker/engine/sampler/token_generator.h"
 
 namespace gp::engine {
@@ -25,11 +28,25 @@ StatusOr<std::string> FindCheckpoint(const std::string& directory) {
       directory, formats::kManifestName);
 }
 
+// What writes text with a model's weights, which lie on the backend.
+struct Writer {
+  std::unique_ptr<Backend> backend;
+  std::span<float> parameters;  // zero
+  std::unique_ptr<Decoder> decoder;
+};
+
 // The engine reports errors by exception.
-StatusOr<std::unique_ptr<LanguageModel>> MakeModel(const runspec::ModelShape& shape, int threads) {
+StatusOr<Writer> MakeWriter(const runspec::ModelShape& shape, int threads, int64_t slots) {
   try {
-    return MakeLanguageModel(
-        {.shape = shape, .micro_batch = 1, .sequence = shape.context, .threads = threads});
+    Writer writer{.backend = MakeCpuBackend({.threads = threads})};
+    const int64_t count = runspec::MakeParameterLayout(shape).total_count;
+    const auto bytes = count * static_cast<int64_t>(sizeof(float));
+    writer.parameters = {static_cast<float*>(writer.backend->Allocate(bytes)),
+                         static_cast<size_t>(count)};
+    writer.decoder = std::make_unique<Gpt2Decoder>(
+        DecoderOptions{.shape = shape, .slots = slots, .length = shape.context},
+        DecoderWeights{.master = writer.parameters.data()}, *writer.backend);
+    return writer;
   } catch (const std::exception& error) {
     return ResourceExhausted("cannot make the model: {}", error.what());
   }
@@ -37,7 +54,8 @@ StatusOr<std::unique_ptr<LanguageModel>> MakeModel(const runspec::ModelShape& sh
 
 }  // namespace
 
-StatusOr<CheckpointSampler> CheckpointSampler::Open(const std::string& directory, int threads) {
+StatusOr<CheckpointSampler> CheckpointSampler::Open(const std::string& directory, int threads,
+                                                    int64_t slots) {
   LocalStorage storage;
   CheckpointSampler sampler;
   ASSIGN_OR_RETURN(sampler.directory_, FindCheckpoint(directory));
@@ -49,23 +67,47 @@ StatusOr<CheckpointSampler> CheckpointSampler::Open(const std::string& directory
     return DataLoss("{}: the tokenizer has {} ids, the model {}", sampler.directory_,
                     sampler.tokenizer_->vocabulary_size(), sampler.manifest_.shape.vocabulary);
   }
-  ASSIGN_OR_RETURN(sampler.model_, MakeModel(sampler.manifest_.shape, threads));
-  RETURN_IF_ERROR(
-      ReadWeights(storage, sampler.directory_, sampler.manifest_, sampler.model_->parameters()));
-  sampler.model_->ParametersChanged();
+  ASSIGN_OR_RETURN(Writer writer, MakeWriter(sampler.manifest_.shape, threads, slots));
+  RETURN_IF_ERROR(ReadWeights(storage, sampler.directory_, sampler.manifest_, writer.parameters));
+  sampler.backend_ = std::move(writer.backend);
+  sampler.decoder_ = std::move(writer.decoder);
   return sampler;
 }
 
-StatusOr<std::string> CheckpointSampler::Sample(const SampleRequest& request) {
-  auto prompt = tokenizer_->Encode(request.prompt);
-  if (!prompt.ok()) return WithContext(prompt.status(), "prompt");
-  if (prompt->empty()) return InvalidArgument("the prompt is empty; give at least one character");
-  const Generation options{.sampling = request.sampling,
-                           .max_tokens = request.max_tokens,
-                           .window = manifest_.shape.context,
-                           .seed = request.seed,
-                           .sample = request.sample};
-  return request.prompt + tokenizer_->Decode(GenerateTokens(*model_, *prompt, options));
+StatusOr<std::vector<std::string>> CheckpointSampler::Sample(
+    std::span<const SampleRequest> requests) {
+  std::vector<std::string> texts;
+  const auto slots = static_cast<size_t>(decoder_->slots());
+  for (size_t first = 0; first < requests.size(); first += slots) {
+    const auto group = requests.subspan(first, std::min(slots, requests.size() - first));
+    RETURN_IF_ERROR(SampleGroup(group, texts));
+  }
+  return texts;
+}
+
+// At most as many as there are slots.
+Status CheckpointSampler::SampleGroup(std::span<const SampleRequest> requests,
+                                      std::vector<std::string>& texts) {
+  std::vector<std::vector<int32_t>> prompts;
+  for (const SampleRequest& request : requests) {
+    auto prompt = tokenizer_->Encode(request.prompt);
+    if (!prompt.ok()) return WithContext(prompt.status(), "prompt");
+    if (prompt->empty()) return InvalidArgument("the prompt is empty; give at least one character");
+    prompts.push_back(std::move(*prompt));
+  }
+  std::vector<Generation> generations;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    generations.push_back({.prompt = prompts[i],
+                           .sampling = requests[i].sampling,
+                           .max_tokens = requests[i].max_tokens,
+                           .seed = requests[i].seed,
+                           .sample = requests[i].sample});
+  }
+  const auto written = GenerateTokens(*decoder_, generations);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    texts.push_back(requests[i].prompt + tokenizer_->Decode(written[i]));
+  }
+  return OkStatus();
 }
 
 }  // namespace gp::engine

@@ -4,13 +4,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "formats/checkpoint_manifest.h"
 #include "tokenizer/tokenizer.h"
-#include "worker/engine/model/language_model.h"
+#include "worker/engine/backend/backend.h"
+#include "worker/engine/model/decoder.h"
 #include "worker/engine/sampler/token_sampler.h"
 
 namespace gp::engine {
@@ -27,21 +30,26 @@ class CheckpointSampler {
  public:
   // `directory` is a checkpoint, or a run's directory: then its newest complete checkpoint is
   // taken. NotFound when there is none; DataLoss, naming the file, when it is damaged. Every file
-  // that is read is verified.
-  static StatusOr<CheckpointSampler> Open(const std::string& directory, int threads);
+  // that is read is verified. `slots` requests can be answered at a time.
+  static StatusOr<CheckpointSampler> Open(const std::string& directory, int threads,
+                                          int64_t slots = 1);
 
-  // The prompt and what follows it. InvalidArgument for a prompt that the vocabulary cannot express
-  // or that is empty. Equal requests give equal text.
-  StatusOr<std::string> Sample(const SampleRequest& request);
+  // Each request's prompt and what follows it; many requests at a time cost little more than one.
+  // InvalidArgument for a prompt that the vocabulary cannot express or that is empty. Equal
+  // requests give equal text, whatever the others are.
+  StatusOr<std::vector<std::string>> Sample(std::span<const SampleRequest> requests);
 
   const formats::CheckpointManifest& manifest() const { return manifest_; }
   const std::string& directory() const { return directory_; }
 
  private:
+  Status SampleGroup(std::span<const SampleRequest> requests, std::vector<std::string>& texts);
+
   std::string directory_;
   formats::CheckpointManifest manifest_;
   std::unique_ptr<Tokenizer> tokenizer_;
-  std::unique_ptr<LanguageModel> model_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Decoder> decoder_;
 };
 
 }  // namespace gp::engine

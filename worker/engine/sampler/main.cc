@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kExitError = 1;
 constexpr int kExitUsage = 2;
+// Samples that are written side by side; each takes a cache of the whole context.
+constexpr int kAtATime = 8;
 
 struct Options {
   std::string checkpoint;
@@ -56,15 +58,22 @@ int Fail(const Status& status) {
   return status.code() == StatusCode::kInvalidArgument ? kExitUsage : kExitError;
 }
 
-int Run(Options options) {
+int Run(const Options& options) {
   const int threads = options.threads > 0 ? options.threads : UsableCores();
-  auto sampler = CheckpointSampler::Open(options.checkpoint, threads);
+  auto sampler =
+      CheckpointSampler::Open(options.checkpoint, threads, std::min(options.count, kAtATime));
   if (!sampler.ok()) return Fail(sampler.status());
-  for (int i = 0; i < options.count; ++i) {
-    options.request.sample = static_cast<uint64_t>(i);
-    const auto text = sampler->Sample(options.request);
-    if (!text.ok()) return Fail(text.status());
-    std::printf("%s%s\n", i == 0 ? "" : "---------------\n", text->c_str());
+  for (int first = 0; first < options.count; first += kAtATime) {
+    std::vector<SampleRequest> requests;
+    for (int i = first; i < std::min(first + kAtATime, options.count); ++i) {
+      requests.push_back(options.request);
+      requests.back().sample = static_cast<uint64_t>(i);
+    }
+    const auto texts = sampler->Sample(requests);
+    if (!texts.ok()) return Fail(texts.status());
+    for (size_t i = 0; i < texts->size(); ++i) {
+      std::printf("%s%s\n", first == 0 && i == 0 ? "" : "---------------\n", (*texts)[i].c_str());
+    }
   }
   return 0;
 }

@@ -1,5 +1,9 @@
-// Continues a prompt with a LanguageModel, token by token, each with a forward pass over the whole
-// context. One thread calls; errors are exceptions.
+// Continues prompts with a Decoder, token by token, several at a time. What one prompt's text is
+// does not depend on the others. One thread calls; errors are exceptions.
+//
+// A sequence that has filled its slot goes on with the newest tokens alone, as many as the slot
+// holds, read anew for every token: positions are learned ones, so nothing of the cache can be
+// kept. The text is that of a full pass over the window; each such token costs one.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +11,23 @@
 #include <stop_token>
 #include <vector>
 
-#include "worker/engine/model/language_model.h"
+#include "worker/engine/model/decoder.h"
 #include "worker/engine/sampler/token_sampler.h"
 
 namespace gp::engine {
 
 struct Generation {
+  std::span<const int32_t> prompt;  // not empty
   SamplingOptions sampling;
   int64_t max_tokens = 200;
-  int64_t window = 0;  // tokens the model sees at most; older ones are forgotten
   uint64_t seed = 0;
   uint64_t sample = 0;  // which of the samples of this seed
 };
 
-// The tokens after `prompt`. Ends early when `stop` is requested. REQUIRES: the prompt is not
-// empty.
-std::vector<int32_t> GenerateTokens(LanguageModel& model, std::span<const int32_t> prompt,
-                                    const Generation& options, const std::stop_token& stop = {});
+// The tokens after each prompt, in slots 0, 1, … Ends early when `stop` is requested. REQUIRES: at
+// most as many generations as the decoder has slots.
+std::vector<std::vector<int32_t>> GenerateTokens(Decoder& decoder,
+                                                 std::span<const Generation> generations,
+                                                 const std::stop_token& stop = {});
 
 }  // namespace gp::engine

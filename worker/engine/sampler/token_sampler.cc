@@ -16,18 +16,31 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Ids of the k largest logits, ascending.
+// Ids of the k largest logits, ascending: one pass with a heap whose top is the least likely so
+// far. Later ids are never likelier than an equal one, so they need only be compared with the top.
 std::vector<size_t> Candidates(std::span<const float> logits, int64_t top_k) {
-  std::vector<size_t> ids(logits.size());
-  std::iota(ids.begin(), ids.end(), size_t{0});
-  if (top_k <= 0 || static_cast<size_t>(top_k) >= ids.size()) return ids;
+  const auto count = static_cast<size_t>(top_k);
+  if (top_k <= 0 || count >= logits.size()) {
+    std::vector<size_t> all(logits.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    return all;
+  }
   const auto likelier = [&](size_t a, size_t b) {
     return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
   };
-  std::nth_element(ids.begin(), ids.begin() + top_k, ids.end(), likelier);
-  ids.resize(static_cast<size_t>(top_k));
-  std::sort(ids.begin(), ids.end());
-  return ids;
+  std::vector<size_t> heap;
+  heap.reserve(count);
+  for (size_t id = 0; id < logits.size(); ++id) {
+    if (heap.size() == count) {
+      if (!(logits[id] > logits[heap.front()])) continue;
+      std::pop_heap(heap.begin(), heap.end(), likelier);
+      heap.pop_back();
+    }
+    heap.push_back(id);
+    std::push_heap(heap.begin(), heap.end(), likelier);
+  }
+  std::sort(heap.begin(), heap.end());
+  return heap;
 }
 
 }  // namespace
@@ -42,6 +55,7 @@ int32_t SampleToken(std::span<const float> logits, const SamplingOptions& option
   if (options.temperature <= 0) return static_cast<int32_t>(largest - logits.begin());
   const std::vector<size_t> ids = Candidates(logits, options.top_k);
   std::vector<double> weights;
+  weights.reserve(ids.size());
   double total = 0;
   for (const size_t id : ids) {
     weights.push_back(std::exp((static_cast<double>(logits[id]) - *largest) / options.temperature));

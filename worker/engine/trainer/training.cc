@@ -158,11 +158,18 @@ WallTimeMeasurement Training::Measurement() {
     measured.evaluation_every = run_.spec.eval.every_steps;
   }
   if (samples_ != nullptr) {
-    measured.sample_seconds = SecondsOf([this] { samples_->TryToken(); }) *
-                              static_cast<double>(run_.spec.sample.max_tokens);
+    measured.sample_seconds = SampleSeconds();
     measured.sample_every = run_.spec.sample.every_steps;
   }
   return measured;
+}
+
+double Training::SampleSeconds() const {
+  const auto recomputed = static_cast<double>(samples_->recomputed_tokens());
+  const auto cached = static_cast<double>(run_.spec.sample.max_tokens) - recomputed;
+  const double seconds = SecondsOf([this] { samples_->TryToken(false); }) * cached;
+  if (recomputed == 0) return seconds;
+  return seconds + SecondsOf([this] { samples_->TryToken(true); }) * recomputed;
 }
 
 // Of the second time, when memory has been touched.

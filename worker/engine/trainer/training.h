@@ -64,6 +64,7 @@ class Training {
   void Calibrate();
   void Measure(const StepResult& result);
   WallTimeMeasurement Measurement();
+  double SampleSeconds() const;
   double SecondsOf(const std::function<void()>& work) const;
   TokenBatch ValidationBatch(int64_t index);
   std::optional<double> EvaluateIfDue();

@@ -1,12 +1,25 @@
 #include "worker/engine/trainer/training_samples.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "worker/engine/sampler/token_generator.h"
 #include "worker/engine/trainer/training_error.h"
 
 namespace gp::engine {
+namespace {
 
-TrainingSamples::TrainingSamples(PreparedRun& run) : run_(run) {
+DecoderWeights WeightsOf(LanguageModel& model) {
+  const std::span<const uint16_t> copy = model.working_copy();
+  return {model.parameters().data(), copy.empty() ? nullptr : copy.data()};
+}
+
+}  // namespace
+
+TrainingSamples::TrainingSamples(PreparedRun& run)
+    : run_(run),
+      decoder_({.shape = run.model->shape(), .slots = 1, .length = run.spec.batch.sequence},
+               WeightsOf(*run.model), run.model->backend()) {
   const auto prompt = run.dataset.tokenizer->Encode(run.spec.sample.prompt);
   if (prompt.ok() && !prompt->empty()) {
     prompt_ = *prompt;
@@ -20,18 +33,25 @@ TrainingSamples::TrainingSamples(PreparedRun& run) : run_(run) {
 
 std::string TrainingSamples::Write(int64_t step, const std::stop_token& stop) {
   const runspec::SampleSpec& sample = run_.spec.sample;
-  const Generation options{.sampling = {.temperature = sample.temperature, .top_k = sample.top_k},
-                           .max_tokens = sample.max_tokens,
-                           .window = run_.spec.batch.sequence,
-                           .seed = run_.spec.seed,
-                           .sample = static_cast<uint64_t>(step)};
-  return run_.dataset.tokenizer->Decode(GenerateTokens(*run_.model, prompt_, options, stop));
+  const Generation generation{
+      .prompt = prompt_,
+      .sampling = {.temperature = sample.temperature, .top_k = sample.top_k},
+      .max_tokens = sample.max_tokens,
+      .seed = run_.spec.seed,
+      .sample = static_cast<uint64_t>(step)};
+  return run_.dataset.tokenizer->Decode(GenerateTokens(decoder_, {&generation, 1}, stop)[0]);
 }
 
-void TrainingSamples::TryToken() {
-  const std::vector<int32_t> window(static_cast<size_t>(run_.spec.batch.sequence), prompt_[0]);
-  GenerateTokens(*run_.model, window,
-                 {.max_tokens = 1, .window = run_.spec.batch.sequence, .seed = run_.spec.seed});
+int64_t TrainingSamples::recomputed_tokens() const {
+  const int64_t text = std::ssize(prompt_) + run_.spec.sample.max_tokens - 1;
+  return std::clamp<int64_t>(text - decoder_.length_max(), 0, run_.spec.sample.max_tokens);
+}
+
+void TrainingSamples::TryToken(bool recomputed) {
+  const int64_t read = recomputed ? decoder_.length_max() : 1;
+  const std::vector<int32_t> tokens(static_cast<size_t>(read), prompt_[0]);
+  const Generation generation{.prompt = tokens, .max_tokens = 1, .seed = run_.spec.seed};
+  GenerateTokens(decoder_, {&generation, 1});
 }
 
 }  // namespace gp::engine

@@ -7,24 +7,29 @@
 #include <string>
 #include <vector>
 
+#include "worker/engine/model/gpt2_decoder.h"
 #include "worker/engine/trainer/prepared_run.h"
 
 namespace gp::engine {
 
 class TrainingSamples {
  public:
-  // `run` outlives me. A prompt that the vocabulary cannot express is replaced by the text's first
-  // token, with a warning.
+  // `run` outlives me. Allocates the decoder's memory. A prompt that the vocabulary cannot express
+  // is replaced by the text's first token, with a warning.
   explicit TrainingSamples(PreparedRun& run);
 
   // What follows the prompt.
   std::string Write(int64_t step, const std::stop_token& stop);
 
-  // Computes one token as late in a sample as the window is full, for the time it takes.
-  void TryToken();
+  // Tokens of a sample behind the window: for each the whole window is computed again.
+  int64_t recomputed_tokens() const;
+
+  // Computes one token of either kind, for the time it takes.
+  void TryToken(bool recomputed);
 
  private:
   PreparedRun& run_;
+  Gpt2Decoder decoder_;  // reads the model's weights
   std::vector<int32_t> prompt_;
 };
 

@@ -47,9 +47,9 @@ class CheckpointSamplerTest : public testing::Test {
     auto sampler = CheckpointSampler::Open(directory, 1);
     EXPECT_TRUE(sampler.ok()) << sampler.status();
     if (!sampler.ok()) return "";
-    const auto text = sampler->Sample(request);
-    EXPECT_TRUE(text.ok()) << text.status();
-    return text.ok() ? *text : "";
+    const auto texts = sampler->Sample({&request, 1});
+    EXPECT_TRUE(texts.ok()) << texts.status();
+    return texts.ok() ? texts->at(0) : "";
   }
 
   LocalStorage storage_;
@@ -67,6 +67,36 @@ TEST_F(CheckpointSamplerTest, TheSameRequestGivesTheSameTextThatBeginsWithThePro
   SampleRequest other = kRequest;
   other.seed = 4;
   EXPECT_NE(Sample(checkpoint_, other), text);
+}
+
+TEST_F(CheckpointSamplerTest, ManyRequestsAtATimeGiveTheTextsOfEachAlone) {
+  std::vector<SampleRequest> requests(5, kRequest);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    requests[i].sample = i;
+    requests[i].max_tokens = static_cast<int64_t>(7 * i);
+  }
+  auto sampler = CheckpointSampler::Open(checkpoint_, 2, 3);
+  ASSERT_TRUE(sampler.ok()) << sampler.status();
+  const auto texts = sampler->Sample(requests);
+  ASSERT_TRUE(texts.ok()) << texts.status();
+  for (size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_EQ((*texts)[i], Sample(checkpoint_, requests[i])) << i;
+  }
+}
+
+// By full passes over the window with the model that was saved, as a sampler without a cache would.
+TEST_F(CheckpointSamplerTest, TheTextIsThatOfFullPassesOverTheWindow) {
+  const auto model = MakeLanguageModel({.shape = kShape, .micro_batch = 1, .sequence = 8});
+  InitializeNormal(7, *model);
+  std::vector<int32_t> tokens = {'T', 'h', 'e', ' '};
+  std::vector<float> logits(256);
+  for (uint64_t i = 0; i < 30; ++i) {
+    const std::span<const int32_t> seen =
+        std::span<const int32_t>(tokens).last(std::min<size_t>(tokens.size(), 8));
+    model->NextTokenLogits({seen, {}, 1, std::ssize(seen)}, logits);
+    tokens.push_back(SampleToken(logits, kRequest.sampling, KeyedUniform(3, 0, i)));
+  }
+  EXPECT_EQ(Sample(checkpoint_, kRequest), std::string(tokens.begin(), tokens.end()));
 }
 
 TEST_F(CheckpointSamplerTest, ARunsDirectoryStandsForItsNewestCheckpoint) {
@@ -100,7 +130,7 @@ TEST_F(CheckpointSamplerTest, AnEmptyPromptIsRefused) {
   request.prompt = "";
   auto sampler = CheckpointSampler::Open(checkpoint_, 1);
   ASSERT_TRUE(sampler.ok()) << sampler.status();
-  EXPECT_EQ(sampler->Sample(request).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(sampler->Sample({&request, 1}).status().code(), StatusCode::kInvalidArgument);
 }
 
 }  // namespace

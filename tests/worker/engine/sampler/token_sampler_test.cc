@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <set>
 #include <vector>
 
 namespace gp::engine {
@@ -19,6 +22,24 @@ TEST(TokenSampler, TemperatureZeroTakesTheFirstOfTheLikeliest) {
 
 TEST(TokenSampler, TopOneTakesTheLowerIdOfEqualOnes) {
   EXPECT_EQ(SampleToken(kLogits, {.temperature = 1, .top_k = 1}, 0.999), 1);
+}
+
+// The k likeliest by sorting, with many equal logits at the edge.
+TEST(TokenSampler, TheTopKAreThoseOfASortedList) {
+  std::vector<float> logits;
+  for (int i = 0; i < 500; ++i) logits.push_back(static_cast<float>(i * 7919 % 23));
+  std::vector<int32_t> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return logits[static_cast<size_t>(a)] > logits[static_cast<size_t>(b)];
+  });
+  for (const int64_t k : {1, 2, 30, 57, 499}) {
+    std::set<int32_t> chosen;
+    for (int i = 0; i < 1500; ++i) {
+      chosen.insert(SampleToken(logits, {.temperature = 1e6, .top_k = k}, i / 1500.0));
+    }
+    EXPECT_EQ(chosen, std::set<int32_t>(order.begin(), order.begin() + k)) << k;
+  }
 }
 
 TEST(TokenSampler, OnlyTheTopKAreChosen) {
