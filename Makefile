@@ -25,10 +25,9 @@ test: build      ## what fits in 15 minutes: unit, sim, integration and fault te
 test-all: build  ## every test
 	@scripts/run_tests --preset $(PRESET) --all
 
-bench: programs  ## the training step beside torch eager, in one run (fetches 5 GB the first time)
+bench: programs  ## every measured claim beside its peer, about 15 minutes (fetches 5 GB the first time); LLMC=dir adds llm.c
 	@scripts/bootstrap --peers
-	@$(BUILD)/bin/gp-bench step --model 124M --batch 4 --sequence 64 --peer torch
-	@$(BUILD)/bin/gp-bench step --model 124M --batch 4 --sequence 64 --precision bf16 --peer torch
+	@GP_BIN=$(BUILD)/bin tests/bench/run_table.py $(if $(LLMC),--llmc '$(LLMC)') $(BENCH_FLAGS)
 
 format:          ## rewrite the C++ sources in the project's style
 	@scripts/format

@@ -1,0 +1,17 @@
+"""Where things lie in a source tree that was built."""
+import os
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PEERS_PYTHON = ROOT / ".deps/peers/bin/python"
+PEERS = ROOT / "tests/bench/peers"
+PUBLISHED = ROOT / "docs/benchmarks"
+
+
+def program(name):
+    """The built program; $GP_BIN or the release build."""
+    directory = pathlib.Path(os.environ.get("GP_BIN", ROOT / "build/release/bin")).resolve()
+    path = directory / name
+    if not path.exists():
+        raise RuntimeError(f"{path} is missing; build it with 'make programs'")
+    return path

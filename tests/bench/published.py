@@ -1,0 +1,78 @@
+"""How a table of benchmarks is printed, and its files in docs/benchmarks."""
+import json
+
+import layout
+
+WIDTHS = (47, 27, 27, 22, 7)
+
+
+def spread(values, unit):
+    if unit == "s":
+        return f"{values[0]:.1f} s ({values[1]:.1f}–{values[2]:.1f})"
+    return f"{values[0]:.0f} ms ({values[1]:.0f}–{values[2]:.0f})"
+
+
+def verdict(row):
+    """'met', or by how much the ratio falls short; a recipe is also judged by its loss."""
+    words = []
+    if row["ratio"] < row["target"]:
+        words.append(f"short by {100 * (1 - row['ratio'] / row['target']):.0f} %")
+    losses = row.get("validation_loss")
+    if losses:
+        words.append(f"loss {losses['ours']:.4f}, peer's {losses['peer']:.4f}")
+        if losses["ours"] > losses["peer"] + 0.01:
+            words.append("loss too high")
+    met = row["ratio"] >= row["target"] and "loss too high" not in words
+    return "; ".join(["met"] * met + words)
+
+
+def cells(row):
+    work = f"{row['work']} / {row['peer_name']}"
+    target = f"≥ {row['target']:.1f}×"
+    for reason in ("missing", "failed"):
+        if reason in row:
+            return [work, "–", "–", "–", target, f"not measured: {row[reason]}"]
+    ratio = f"{row['ratio']:.2f}× ({row['spread'][0]:.2f}–{row['spread'][1]:.2f})"
+    return [work, spread(row["ours"], row["unit"]), spread(row["peer"], row["unit"]), ratio, target, verdict(row)]
+
+
+def heading(description, options):
+    kind = "quick look, nothing to publish" if options.quick else "medians (quartiles; recipe: extremes)"
+    titles = ["work / peer", "ours", "peer", "ratio (spread)", "target", ""]
+    return f"{description}\ntext {options.text.name}; {kind}\n\n" + columns(titles)
+
+
+def columns(row):
+    return "  ".join(cell.ljust(width) for cell, width in zip(row, WIDTHS)) + "  " + row[-1]
+
+
+def line(row):
+    return columns(cells(row))
+
+
+def markdown(document):
+    lines = [f"# {document['machine']}", "",
+             f"Measured {document['date']} by `make bench`: ours and the peer in turn in one run, both on the same cores. Medians and "
+             "quartiles (the recipe: extremes over its seeds); ratio of medians and its spread over the blocks. A ratio above 1: ours "
+             "is faster. What was tried where a target is missed, and what the profiles show: [notes](notes.md).", "",
+             "| work / peer | ours | peer | ratio (spread) | target | |", "|---|---|---|---|---|---|"]
+    lines += ["| " + " | ".join(cells(row)) + " |" for row in document["rows"].values()]
+    lines += ["", "Peers: " + "; ".join(sorted({row["peer_is"] for row in document["rows"].values() if "peer_is" in row})) +
+              f". Text: {document['text']}."]
+    return "\n".join(lines) + "\n"
+
+
+def write(slug, document):
+    """Replaces both files of this machine; answers their paths from the root."""
+    paths = []
+    for suffix, text in ((".json", json.dumps(document, indent=2) + "\n"), (".md", markdown(document))):
+        path = layout.PUBLISHED / (slug + suffix)
+        path.write_text(text, encoding="utf-8")
+        paths.append(str(path.relative_to(layout.ROOT)))
+    return paths
+
+
+def read(slug):
+    """The published document of a machine, or None."""
+    path = layout.PUBLISHED / (slug + ".json")
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None

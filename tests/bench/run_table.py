@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Measures every row that docs/benchmarks promises, ours and the peer in turn, and prints how far each target is met.
+
+    tests/bench/run_table.py [--quick] [--only REGEX] [--llmc DIR] [--text FILE] [--seeds N] [--write] [-o json]
+
+A row whose peer is missing says so. --write replaces docs/benchmarks/<machine>.json and .md; run it on a quiet machine.
+"""
+import argparse
+import datetime
+import functools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import engine_rows
+import layout
+import machine
+import published
+import recipe_rows
+
+JARGON = pathlib.Path("/usr/share/doc/jargon-text/jargon.txt.gz")
+
+
+@functools.cache
+def recipe(options):
+    return recipe_rows.measure(options)
+
+
+# key, what is done, the peer, at least how many times faster, how it is measured.
+ROWS = [
+    ("recipe-fp32", "nanoGPT's CPU recipe through the service, fp32", "nanoGPT on torch", 2.7,
+     lambda o: recipe(o)["fp32"]),
+    ("recipe-bf16", "the same, bf16 compute", "nanoGPT on torch", 4.5, lambda o: recipe(o)["bf16"]),
+    ("step-fp32-eager", "124M step, B=4 T=64, fp32", "torch eager", 3.3,
+     lambda o: engine_rows.step(o, "torch", "fp32")),
+    ("step-fp32-compile", "the same", "torch.compile", 3.3,
+     lambda o: engine_rows.step(o, "torch-compile", "fp32")),
+    ("step-fp32-llmc", "the same", "llm.c", 5.0, lambda o: engine_rows.step(o, "llmc", "fp32", steps=10)),
+    ("step-bf16-eager", "124M step, B=4 T=64, bf16", "torch autocast", 2.3,
+     lambda o: engine_rows.step(o, "torch", "bf16")),
+    ("step-bf16-compile", "the same", "torch.compile autocast", 2.3,
+     lambda o: engine_rows.step(o, "torch-compile", "bf16")),
+    ("step-bf16-t1024", "124M step, B=4 T=1024, bf16", "torch autocast", 1.8,
+     lambda o: engine_rows.step(o, "torch", "bf16", sequence=1024, steps=6, block=2, warmup=1)),
+    ("sample-fp32-1", "sampling 124M, batch 1, fp32", "Hugging Face generate", 2.0,
+     lambda o: engine_rows.sample(o, 1, "fp32")),
+    ("sample-fp32-8", "sampling 124M, batch 8, fp32", "Hugging Face generate", 2.0,
+     lambda o: engine_rows.sample(o, 8, "fp32")),
+    ("sample-bf16-1", "sampling 124M, batch 1, bf16", "Hugging Face generate", 2.0,
+     lambda o: engine_rows.sample(o, 1, "bf16")),
+    ("sample-bf16-8", "sampling 124M, batch 8, bf16", "Hugging Face generate", 2.0,
+     lambda o: engine_rows.sample(o, 8, "bf16")),
+    ("bpe-1", "GPT-2 encoding of English, 1 thread", "tiktoken", 2.0, lambda o: engine_rows.tokenizer(o, 1)),
+    ("bpe-2", "the same, 2 threads", "tiktoken", 2.0, lambda o: engine_rows.tokenizer(o, 2)),
+    ("allreduce-2", "all-reduce of 500 MB, 2 processes", "Gloo", 1.5, lambda o: engine_rows.allreduce(o, 2)),
+    ("allreduce-4", "the same, 4 processes", "Gloo", 1.5, lambda o: engine_rows.allreduce(o, 4)),
+]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="few steps: a look, nothing to publish")
+    parser.add_argument("--only", default="", help="rows whose key matches this regular expression")
+    parser.add_argument("--llmc", default=os.environ.get("LLMC"), help="directory of llm.c's source")
+    parser.add_argument("--text", type=pathlib.Path, help="text for the recipe and the tokenizer "
+                        "(default: .deps/text/tinyshakespeare.txt, else the demo's)")
+    parser.add_argument("--seeds", type=int, default=1, help="of the recipe; its losses are judged by the mean of 3")
+    parser.add_argument("--write", action="store_true", help="publish under docs/benchmarks")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
+    options = parser.parse_args()
+    options.iterations = 200 if options.quick else 2000
+    options.text = (options.text or default_text()).resolve()
+    if options.write and (options.quick or options.only):
+        parser.error("--write wants the whole table: without --quick and --only")
+    return Options(**vars(options))
+
+
+class Options(argparse.Namespace):
+    """Hashable by identity, so that what two rows share is measured once."""
+    __hash__ = object.__hash__
+
+
+def default_text():
+    folder = layout.ROOT / ".deps/text"
+    for name in ("tinyshakespeare.txt", "jargon.txt"):
+        if (folder / name).exists():
+            return folder / name
+    if not JARGON.exists():
+        sys.exit("run_table: no text; pass --text FILE")
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "jargon.txt", "wb") as file:
+        subprocess.run(["gunzip", "-c", JARGON], stdout=file, check=True)
+    return folder / "jargon.txt"
+
+
+def measure(title, peer, target, how, options):
+    row = {"work": title, "peer_name": peer, "target": target}
+    try:
+        row.update(how(options))
+    except LookupError as error:
+        row["missing"] = str(error)
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
+        row["failed"] = str(error)
+    return row
+
+
+def main():
+    options = parse_arguments()
+    rows = {}
+    if options.output == "text":
+        print(published.heading(machine.description(), options), flush=True)
+    for key, title, peer, target, how in ROWS:
+        if not re.search(options.only, key):
+            continue
+        rows[key] = measure(title, peer, target, how, options)
+        if options.output == "text":
+            print(published.line(rows[key]), flush=True)
+    document = {"apiVersion": "gp/v1", "kind": "BenchmarkTable", "machine": machine.description(),
+                "date": datetime.date.today().isoformat(), "text": options.text.name, "quick": options.quick,
+                "rows": rows}
+    if options.output == "json":
+        print(json.dumps(document, indent=2))
+    if options.write:
+        print("wrote", *published.write(machine.slug(), document))
+    return 1 if any("failed" in row for row in rows.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
