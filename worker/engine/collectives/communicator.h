@@ -51,9 +51,10 @@ class Communicator {
   // when any memory is as good.
   virtual std::span<float> Allocate(size_t count) = 0;
 
-  // Whether AllReduceTree waits for a network most of the time, so that the caller gains by
-  // computing meanwhile.
-  virtual bool uses_network() const = 0;
+  // How many elements at a time are worth an AllReduceTree of their own, from another thread, while
+  // the caller computes; 0 when that gains nothing, because AllReduceTree needs the caller's cores
+  // rather than a network.
+  virtual size_t overlap_elements() const = 0;
 
   // values := the sum over V logical shards in one fixed binary tree, bit-equal on every rank and
   // for every world size. The caller passes, in `partials`, the sum of each maximal aligned subtree

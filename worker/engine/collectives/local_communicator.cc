@@ -71,7 +71,7 @@ class LocalCommunicator final : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(meeting_->rank_count); }
   std::span<float> Allocate(size_t) override { return {}; }
-  bool uses_network() const override { return false; }
+  size_t overlap_elements() const override { return 0; }
 
   void AllReduceTree(std::span<float> values,
                      const std::vector<std::span<float>>& partials) override {

@@ -10,6 +10,10 @@
 namespace gp::engine {
 namespace {
 
+// 16 MiB: large enough that the first bytes of a bucket cost little, small enough that the first
+// buckets leave early.
+constexpr size_t kOverlapElements = size_t{4} << 20;
+
 // Null when this rank shares none, or the system gives none.
 std::unique_ptr<NodeMemory> MakeNodeMemory(const std::string& machine) {
   if (machine.empty()) return nullptr;
@@ -48,7 +52,7 @@ std::span<float> TcpCommunicator::Allocate(size_t count) {
   return reduction_ ? reduction_->Allocate(count) : std::span<float>{};
 }
 
-bool TcpCommunicator::uses_network() const { return nodes_ > 1; }
+size_t TcpCommunicator::overlap_elements() const { return nodes_ > 1 ? kOverlapElements : 0; }
 
 void TcpCommunicator::AllReduceTree(std::span<float> values,
                                     const std::vector<std::span<float>>& partials) {

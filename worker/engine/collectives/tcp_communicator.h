@@ -27,7 +27,7 @@ class TcpCommunicator final : public Communicator {
   int rank() const override { return wire_.rank(); }
   int size() const override { return wire_.size(); }
   std::span<float> Allocate(size_t count) override;
-  bool uses_network() const override;
+  size_t overlap_elements() const override;
   void AllReduceTree(std::span<float> values,
                      const std::vector<std::span<float>>& partials) override;
   void AllReduceMax(std::span<double> values) override;

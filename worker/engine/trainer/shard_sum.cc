@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "worker/engine/collectives/reduction_order.h"
 
 namespace gp::engine {
 namespace {
@@ -43,13 +42,12 @@ bool ShardSum::TopTwoAreSiblings() const {
   return left.count == stack_.back().range.count && left.first % (2 * left.count) == 0;
 }
 
-void ShardSum::Finish() {
+void ShardSum::Finish(const std::function<void(const Addition&)>& add) {
   while (TopTwoAreSiblings()) {
     const Subtree right = stack_.back();
     stack_.pop_back();
     Subtree& left = stack_.back();
-    const std::span<float> into = buffers_[left.buffer];
-    AddInto(into.data(), buffers_[right.buffer].data(), into.size());
+    add({buffers_[left.buffer], buffers_[right.buffer]});
     left.range.count *= 2;
     free_.push_back(right.buffer);
   }

@@ -21,8 +21,15 @@ class ShardSum {
   // Where the gradient of the next shard belongs; its old content is of no use.
   std::span<float> Next();
 
-  // The gradient in the span that Next returned is complete.
-  void Finish();
+  // into += from, element by element.
+  struct Addition {
+    std::span<float> into;
+    std::span<float> from;
+  };
+
+  // The shard that Next began is complete: `add` is asked for each addition that its subtree needs,
+  // in order, and may do it later, before the next call of Next.
+  void Finish(const std::function<void(const Addition&)>& add);
 
   // One span per maximal aligned subtree, ascending. The next call of Next begins a new step.
   std::vector<std::span<float>> TakePartials();

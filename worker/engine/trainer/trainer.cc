@@ -44,15 +44,14 @@ StepResult Trainer::Step(const std::stop_token& stop) {
 
   // Each shard alone and with equal shapes, so that its gradient does not depend on who computes
   // it.
+  GradientReduction reduction(communicator_, shard_sum_);
   for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
-    AccumulateShard(shard, timer, stop);
+    AccumulateShard(shard, reduction, timer, stop);
   }
 
   // The sum over all shards along the fixed tree. The losses come after it: a rank that has them
   // knows that every rank has finished its gradients.
-  const std::vector<std::span<float>> partials = shard_sum_.TakePartials();
-  const std::span<float> gradients = partials[0];
-  communicator_.AllReduceTree(gradients, partials);
+  const std::span<float> gradients = reduction.Finish();
   result.loss = ReduceLosses();
   timer.Lap(&link::Phases::allreduce_exposed);
 
@@ -74,7 +73,8 @@ StepResult Trainer::Step(const std::stop_token& stop) {
 }
 
 // The gradient of one shard: of its micro-batches, weighted by tokens over the whole step.
-void Trainer::AccumulateShard(int shard, PhaseTimer& timer, const std::stop_token& stop) {
+void Trainer::AccumulateShard(int shard, GradientReduction& reduction, PhaseTimer& timer,
+                              const std::stop_token& stop) {
   const std::span<float> gradients = shard_sum_.Next();
   const float scale = 1.0f / static_cast<float>(runspec::TokensAt(plan_, step_));
   const int64_t accumulation = runspec::AccumulationAt(plan_, step_);
@@ -95,11 +95,14 @@ void Trainer::AccumulateShard(int shard, PhaseTimer& timer, const std::stop_toke
     model_.ExpectBackward(scale, gradients, /*accumulate=*/micro_batch > 0);
     loss += model_.Forward(batch, dropout);
     timer.Lap(&link::Phases::forward);
-    model_.Backward(scale, gradients, /*accumulate=*/micro_batch > 0, /*ready=*/{});
+    const bool is_last =
+        shard + 1 == owned_.first + owned_.count && micro_batch + 1 == accumulation;
+    model_.Backward(scale, gradients, /*accumulate=*/micro_batch > 0,
+                    is_last ? reduction.BeginLastPass() : GradientReady{});
     timer.Lap(&link::Phases::backward);
   }
   shard_losses_[static_cast<size_t>(shard)] = loss;
-  shard_sum_.Finish();
+  reduction.FinishShard();
   timer.Lap(&link::Phases::other);
 }
 

@@ -15,6 +15,7 @@
 #include "worker/engine/collectives/communicator.h"
 #include "worker/engine/model/language_model.h"
 #include "worker/engine/optim/adamw.h"
+#include "worker/engine/trainer/gradient_reduction.h"
 #include "worker/engine/trainer/phase_timer.h"
 #include "worker/engine/trainer/shard_sum.h"
 
@@ -56,7 +57,8 @@ class Trainer {
   void set_schedule_steps(int64_t steps) { schedule_steps_ = steps; }
 
  private:
-  void AccumulateShard(int shard, PhaseTimer& timer, const std::stop_token& stop);
+  void AccumulateShard(int shard, GradientReduction& reduction, PhaseTimer& timer,
+                       const std::stop_token& stop);
   double ReduceLosses();
   void GuardAgainstNonFinite(const StepResult& result);
 

@@ -17,6 +17,12 @@ float TreeSum(ShardRange node) {
   return TreeSum({node.first, half}) + TreeSum({node.first + half, half});
 }
 
+void Finish(ShardSum& sum) {
+  sum.Finish([](const ShardSum::Addition& one) {
+    for (size_t i = 0; i < one.into.size(); ++i) one.into[i] += one.from[i];
+  });
+}
+
 class Gradients {
  public:
   std::span<float> Allocate() { return memory_.emplace_back(3); }
@@ -34,7 +40,7 @@ TEST(ShardSum, LeavesOneSumPerAlignedSubtree) {
     for (int step = 0; step < 3; ++step) {
       for (int shard = owned.first; shard < owned.first + owned.count; ++shard) {
         for (float& value : sum.Next()) value = GradientOf(shard);
-        sum.Finish();
+        Finish(sum);
       }
       const auto partials = sum.TakePartials();
       const auto subtrees = AlignedSubtrees(owned);

@@ -1,0 +1,97 @@
+#include "worker/engine/trainer/gradient_reduction.h"
+
+#include <chrono>
+
+#include "base/check.h"
+#include "worker/engine/collectives/reduction_order.h"
+
+namespace gp::engine {
+namespace {
+
+// More ranges than any model has; buckets are fewer.
+constexpr size_t kBucketsMax = 1 << 16;
+constexpr std::chrono::seconds kWaitSlice{10};
+
+std::span<float> Part(std::span<float> whole, GradientRange range) {
+  return whole.subspan(static_cast<size_t>(range.first),
+                       static_cast<size_t>(range.last - range.first));
+}
+
+}  // namespace
+
+GradientReduction::GradientReduction(Communicator& communicator, ShardSum& shard_sum)
+    : communicator_(communicator),
+      shard_sum_(shard_sum),
+      buckets_(static_cast<int64_t>(communicator.overlap_elements())),
+      ready_(kBucketsMax) {}
+
+GradientReduction::~GradientReduction() {
+  if (!thread_) return;
+  communicator_.Abort("the step failed");
+  ready_.Close();
+}
+
+GradientReady GradientReduction::BeginLastPass() {
+  if (communicator_.overlap_elements() == 0) return {};
+  // The additions that finish this rank's tree are known before their values are.
+  shard_sum_.Finish([this](const ShardSum::Addition& one) { additions_.push_back(one); });
+  partials_ = shard_sum_.TakePartials();
+  thread_.emplace([this] { ReduceWhatComes(); });
+  return [this](int64_t first, int64_t last) {
+    if (const auto bucket = buckets_.Add({first, last})) Post(*bucket);
+  };
+}
+
+void GradientReduction::FinishShard() {
+  if (thread_) return;
+  shard_sum_.Finish([](const ShardSum::Addition& one) {
+    AddInto(one.into.data(), one.from.data(), one.into.size());
+  });
+}
+
+std::span<float> GradientReduction::Finish() {
+  if (!thread_) {
+    partials_ = shard_sum_.TakePartials();
+    communicator_.AllReduceTree(partials_[0], partials_);
+    return partials_[0];
+  }
+  for (const GradientRange& range : buckets_.TakeRest()) Post(range);
+  ready_.Close();
+  thread_->join();
+  thread_.reset();
+  if (error_) std::rethrow_exception(error_);
+  return partials_[0];
+}
+
+void GradientReduction::Post(GradientRange range) {
+  // Closed: the thread has failed, and Finish says how.
+  GP_CHECK(ready_.TryPost(range) || ready_.closed());
+}
+
+void GradientReduction::ReduceWhatComes() {
+  try {
+    while (true) {
+      const auto range = ready_.Receive(kWaitSlice);
+      if (range) {
+        Reduce(*range);
+      } else if (ready_.closed()) {
+        return;
+      }
+    }
+  } catch (...) {
+    error_ = std::current_exception();
+    ready_.Close();
+  }
+}
+
+void GradientReduction::Reduce(GradientRange range) {
+  for (const ShardSum::Addition& one : additions_) {
+    const std::span<float> into = Part(one.into, range);
+    AddInto(into.data(), Part(one.from, range).data(), into.size());
+  }
+  std::vector<std::span<float>> parts;
+  for (const std::span<float> partial : partials_) parts.push_back(Part(partial, range));
+  communicator_.AllReduceTree(parts[0], parts);
+}
+
+}  // namespace gp::engine
