@@ -77,16 +77,20 @@ bool AllDone(const std::vector<Lane>& lanes) {
 
 [[noreturn]] void TimedOut(const std::vector<Lane>& lanes, milliseconds timeout,
                            const std::string& operation) {
+  const std::string time = std::to_string(timeout.count()) + " ms";
+  // Who said nothing at all keeps the others from going on; they are not to blame.
   for (const Lane& lane : lanes) {
-    if (lane.in.movable()) {
+    if (lane.in.next == 0 && lane.in.movable()) {
       PeerLost(operation, lane.rank,
-               "it sent nothing for " + std::to_string(timeout.count()) + " ms");
+               "it did not come within " + time + "; is its process stopped or its machine stuck?");
     }
   }
   for (const Lane& lane : lanes) {
+    if (lane.in.movable()) PeerLost(operation, lane.rank, "it sent nothing for " + time);
+  }
+  for (const Lane& lane : lanes) {
     if (lane.out.movable()) {
-      PeerLost(operation, lane.rank,
-               "it took nothing for " + std::to_string(timeout.count()) + " ms");
+      PeerLost(operation, lane.rank, "it took nothing for " + time);
     }
   }
   throw CollectiveError(operation + ": no progress");
