@@ -1,6 +1,5 @@
 """Rows of the table that gp-bench measures by itself: it alternates our work with a peer's in one process tree."""
 import json
-import os
 import subprocess
 
 import layout
@@ -16,15 +15,14 @@ def run_gp_bench(arguments, timeout):
     return json.loads(done.stdout)
 
 
-def paired(arguments, ours_key, timeout=600, scale=1.0, unit="ms"):
-    """A row's values from a report with a peer. `scale` turns milliseconds into the unit, which grows with time."""
-    report = run_gp_bench(arguments, timeout)
+def paired(report, ours_key):
+    """A row's values from a report with a peer, in milliseconds."""
     ours, peer = report[ours_key], report["peer"]
     blocks = peer["ratio_by_block"]
     return {
-        "unit": unit,
-        "ours": [ours[key] * scale for key in ("median", "quartile_1", "quartile_3")],
-        "peer": [peer["ms"][key] * scale for key in ("median", "quartile_1", "quartile_3")],
+        "unit": "ms",
+        "ours": [ours[key] for key in ("median", "quartile_1", "quartile_3")],
+        "peer": [peer["ms"][key] for key in ("median", "quartile_1", "quartile_3")],
         "peer_is": peer["description"],
         "ratio": peer["ratio_of_medians"],
         "spread": [blocks["quartile_1"], blocks["quartile_3"]],
@@ -40,26 +38,23 @@ def step(options, peer, precision, sequence=64, batch=4, steps=20, block=5, warm
         if not options.llmc:
             raise LookupError("no copy of llm.c: pass --llmc DIR")
         arguments += ["--llmc", options.llmc]
-    return paired(arguments, "step_ms", timeout=900)
+    return paired(run_gp_bench(arguments, timeout=900), "step_ms")
 
 
 def sample(options, batch, precision):
     steps, tokens = (2, 16) if options.quick else (6, 64)
     arguments = ["sample", "--model", "124M", "--batch", batch, "--precision", precision, "--tokens", tokens,
                  "--peer", "hf", "--steps", steps, "--block", 2, "--warmup", 1]
-    return paired(arguments, "ms")
+    return paired(run_gp_bench(arguments, timeout=600), "ms")
 
 
 def tokenizer(options, threads):
     steps = 6 if options.quick else 20
     arguments = ["tokenizer", "--text", options.text, "--threads", threads, "--peer", "tiktoken",
                  "--steps", steps, "--block", 2, "--warmup", 1]
-    return paired(arguments, "ms")
+    return paired(run_gp_bench(arguments, timeout=600), "ms")
 
 
 def allreduce(options, ranks):
-    megabytes = 50 if options.quick else 500
-    arguments = ["allreduce", "--ranks", ranks, "--megabytes", megabytes, "--peer", "gloo"]
-    if ranks > len(os.sched_getaffinity(0)) * 4:
-        raise LookupError(f"{ranks} processes on {len(os.sched_getaffinity(0))} cores say nothing")
-    return paired(arguments, "ms")
+    arguments = ["allreduce", "--size", "50MB" if options.quick else "500MB", "--ranks", ranks, "--peer", "gloo"]
+    return paired(run_gp_bench(arguments, timeout=600)["results"][0], "ms")

@@ -23,6 +23,8 @@ BenchRun AddStepCommand(CLI::App& app);
 BenchRun AddKernelsCommand(CLI::App& app);
 BenchRun AddTokenizerCommand(CLI::App& app);
 BenchRun AddAllReduceCommand(CLI::App& app);
+BenchRun AddLoaderCommand(CLI::App& app);
+BenchRun AddSampleCommand(CLI::App& app);
 BenchRun AddPlanCommand(CLI::App& app);
 
 }  // namespace gp::engine

@@ -15,6 +15,8 @@ constexpr BenchCommand kCommands[] = {
     {"kernels", "time each operation at a model's shapes", AddKernelsCommand},
     {"tokenizer", "time the encoding of a text, alone or beside tiktoken", AddTokenizerCommand},
     {"allreduce", "time the gradient all-reduce between processes", AddAllReduceCommand},
+    {"sample", "time the writing of text, alone or beside Hugging Face", AddSampleCommand},
+    {"loader", "time the reading of batches from token shards", AddLoaderCommand},
     {"plan", "print the memory of a model tensor by tensor", AddPlanCommand},
 };
 

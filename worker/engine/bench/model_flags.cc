@@ -1,5 +1,7 @@
 #include "worker/engine/bench/model_flags.h"
 
+#include <fmt/format.h>
+
 #include <map>
 
 #include "worker/engine/bench/core_set.h"
@@ -83,6 +85,21 @@ ModelOptions MakeModelOptions(const ModelFlags& flags) {
   options.recompute = Recomputations().at(flags.recompute);
   options.chunked_head = flags.chunked_head;
   return options;
+}
+
+std::vector<std::string> PeerArguments(const ModelOptions& options) {
+  const runspec::ModelShape& s = options.shape;
+  return {fmt::format("--layers={}", s.layers),
+          fmt::format("--heads={}", s.heads),
+          fmt::format("--channels={}", s.channels),
+          fmt::format("--context={}", s.context),
+          fmt::format("--vocabulary={}", s.vocabulary_padded),
+          fmt::format("--bias={}", s.bias ? 1 : 0),
+          fmt::format("--gelu={}", s.gelu == runspec::Gelu::kTanh ? "tanh" : "erf"),
+          fmt::format("--batch={}", options.micro_batch),
+          fmt::format("--sequence={}", options.sequence),
+          fmt::format("--threads={}", options.threads),
+          fmt::format("--precision={}", PrecisionName(options))};
 }
 
 const char* PrecisionName(const ModelOptions& options) {

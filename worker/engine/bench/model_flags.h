@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "worker/engine/model/make_language_model.h"
 
@@ -35,6 +36,8 @@ void AddOutputFlag(CLI::App& app, std::string& output);
 
 // Throws std::invalid_argument for an isa that does not exist.
 ModelOptions MakeModelOptions(const ModelFlags& flags);
+// The flags that say the same to a peer (tests/bench/peers/protocol.py).
+std::vector<std::string> PeerArguments(const ModelOptions& options);
 const char* PrecisionName(const ModelOptions& options);
 
 }  // namespace gp::engine

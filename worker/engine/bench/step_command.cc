@@ -41,20 +41,8 @@ const std::map<std::string, PeerScript>& PeerScripts() {
 
 PeerProgram MakePeerProgram(const StepFlags& flags, const ModelOptions& options) {
   const PeerScript& peer = PeerScripts().at(flags.peer);
-  const runspec::ModelShape& s = options.shape;
   PeerProgram program{peer.script, flags.python, peer.arguments};
-  for (const std::string& argument :
-       {fmt::format("--layers={}", s.layers), fmt::format("--heads={}", s.heads),
-        fmt::format("--channels={}", s.channels), fmt::format("--context={}", s.context),
-        fmt::format("--vocabulary={}", s.vocabulary_padded),
-        fmt::format("--bias={}", s.bias ? 1 : 0),
-        fmt::format("--gelu={}", s.gelu == runspec::Gelu::kTanh ? "tanh" : "erf"),
-        fmt::format("--batch={}", options.micro_batch),
-        fmt::format("--sequence={}", options.sequence),
-        fmt::format("--threads={}", options.threads),
-        fmt::format("--precision={}", PrecisionName(options))}) {
-    program.arguments.push_back(argument);
-  }
+  for (const std::string& argument : PeerArguments(options)) program.arguments.push_back(argument);
   if (!flags.llmc.empty()) program.arguments.push_back("--llmc=" + flags.llmc);
   return program;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -88,6 +89,31 @@ TEST(GpBench, TimesEachKernel) {
   }
   const std::string filter = "kernels --model tiny --batch 1 --sequence 8 --filter AdamW -o json";
   EXPECT_EQ(nlohmann::json::parse(RunBench(filter).output).at("operations").size(), 1);
+}
+
+TEST(GpBench, WritesTextAndReadsBatches) {
+  const Outcome sample =
+      RunBench("sample --model tiny --prompt 4 --tokens 8 --batch 2 --steps 2 --threads 1 -o json");
+  ASSERT_EQ(sample.exit_code, 0) << sample.output;
+  EXPECT_GT(nlohmann::json::parse(sample.output).at("tokens_per_second").get<double>(), 0);
+  const Outcome long_text = RunBench("sample --model tiny --prompt 60 --tokens 8");
+  EXPECT_EQ(long_text.exit_code, 2);
+  EXPECT_THAT(long_text.output, testing::HasSubstr("do not fit"));
+  const Outcome loader =
+      RunBench("loader --tokens 100000 --batch 4 --sequence 64 --batches 8 -o json");
+  ASSERT_EQ(loader.exit_code, 0) << loader.output;
+  const auto report = nlohmann::json::parse(loader.output);
+  EXPECT_GT(report.at("cold_tokens_per_second").get<double>(), 0);
+  EXPECT_GT(report.at("warm_tokens_per_second").get<double>(), 0);
+}
+
+TEST(GpBench, EncodesAText) {
+  const std::string text = testing::TempDir() + "/text.txt";
+  std::ofstream(text) << "It was a bright cold day in April,\nand the clocks were striking.\n";
+  const Outcome outcome =
+      RunBench("tokenizer --threads 2 --piece 8 --steps 2 -o json --text " + text);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_EQ(nlohmann::json::parse(outcome.output).at("tokens"), 17);
 }
 
 TEST(GpBench, RefusesBadUsageWithTheReason) {
