@@ -1,5 +1,7 @@
 #include "tokenizer/byte_tokenizer.h"
 
+#include <algorithm>
+
 namespace gp {
 
 StatusOr<std::vector<int32_t>> ByteTokenizer::Encode(std::string_view text) const {
@@ -7,6 +9,10 @@ StatusOr<std::vector<int32_t>> ByteTokenizer::Encode(std::string_view text) cons
   tokens.reserve(text.size());
   for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
   return tokens;
+}
+
+size_t ByteTokenizer::CutAfter(std::string_view text, size_t begin) const {
+  return std::min(std::max<size_t>(begin, 1), text.size());
 }
 
 std::string ByteTokenizer::Decode(std::span<const int32_t> tokens) const {

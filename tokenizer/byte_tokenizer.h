@@ -10,6 +10,7 @@ class ByteTokenizer : public Tokenizer {
   std::string_view kind() const override { return "bytes"; }
   int64_t vocabulary_size() const override { return 256; }
   StatusOr<std::vector<int32_t>> Encode(std::string_view text) const override;
+  size_t CutAfter(std::string_view text, size_t begin) const override;
   std::string Decode(std::span<const int32_t> tokens) const override;
   std::string Serialized() const override;
 };

@@ -63,6 +63,12 @@ StatusOr<std::vector<int32_t>> CharTokenizer::Encode(std::string_view text) cons
   return tokens;
 }
 
+size_t CharTokenizer::CutAfter(std::string_view text, size_t begin) const {
+  size_t cut = std::max<size_t>(begin, 1);
+  while (cut < text.size() && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80) ++cut;
+  return std::min(cut, text.size());
+}
+
 std::string CharTokenizer::Decode(std::span<const int32_t> tokens) const {
   std::string text;
   for (const int32_t token : tokens) {

@@ -19,6 +19,7 @@ class CharTokenizer : public Tokenizer {
   std::string_view kind() const override { return "chars"; }
   int64_t vocabulary_size() const override { return static_cast<int64_t>(characters_.size()); }
   StatusOr<std::vector<int32_t>> Encode(std::string_view text) const override;
+  size_t CutAfter(std::string_view text, size_t begin) const override;
   std::string Decode(std::span<const int32_t> tokens) const override;
   std::string Serialized() const override;
 

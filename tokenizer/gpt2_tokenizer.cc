@@ -1,15 +1,17 @@
 #include "tokenizer/gpt2_tokenizer.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <queue>
 #include <utility>
 
 #include "base/file.h"
 #include "base/utf8.h"
 #include "tokenizer/gpt2_splitter.h"
 #include "tokenizer/gpt2_vocabulary.h"
+#include "tokenizer/piece_cache.h"
+#include "tokenizer/piece_merger.h"
 
 namespace gp {
 namespace {
@@ -69,31 +71,74 @@ std::string_view TakeLine(std::string_view& text) {
   return line;
 }
 
-// The parts of a piece while it is merged: a list in an array; a part that was merged into its left
-// neighbour has no size.
-struct Part {
-  size_t size_bytes = 1;
-  size_t previous = 0;
-  size_t next = 0;
-};
-
-struct Merge {
-  int32_t id = 0;         // of the token that it makes: merges with smaller ids come first
-  size_t left = 0;        // position of the left part
-  size_t size_bytes = 0;  // of both parts; a stale entry's parts have grown since
-  bool operator>(const Merge& other) const {
-    return id != other.id ? id > other.id : left > other.left;
-  }
-};
-
 }  // namespace
 
 Gpt2Tokenizer::Gpt2Tokenizer(std::string merges) : merges_(std::move(merges)) {
   for (const unsigned char byte : Alphabet().byte_of_id) {
     texts_.emplace_back(1, static_cast<char>(byte));
-    ids_[texts_.back()] = static_cast<int32_t>(texts_.size()) - 1;
+    byte_ids_[byte] = static_cast<int32_t>(texts_.size()) - 1;
+    ids_[texts_.back()] = byte_ids_[byte];
   }
 }
+
+// One text under encoding.
+class Gpt2Tokenizer::Encoding {
+ public:
+  Encoding(const Gpt2Tokenizer& tokenizer, std::string_view text)
+      : tokenizer_(tokenizer), rest_(text), cache_(text.size()), merger_(tokenizer.pairs_) {
+    tokens_.reserve(text.size() / 4 + 16);
+  }
+
+  std::vector<int32_t> Run() {
+    while (!rest_.empty()) {
+      const size_t readable = rest_.size();
+      const std::string_view piece = TakePiece(rest_);
+      if (piece.size() <= PieceCache::kBytesMax) {
+        AddCached(piece, readable);
+      } else {
+        AddPiece(piece);
+      }
+    }
+    return std::move(tokens_);
+  }
+
+ private:
+  void AddCached(std::string_view piece, size_t readable) {
+    std::array<uint64_t, 2> key;
+    PieceCache::Entry& entry = cache_.SlotOf(piece, readable, key);
+    if (entry.key == key) {
+      tokens_.insert(tokens_.end(), entry.found().begin(), entry.found().end());
+      return;
+    }
+    const size_t before = tokens_.size();
+    AddPiece(piece);
+    const std::span<const int32_t> added = std::span<const int32_t>(tokens_).subspan(before);
+    if (added.size() > PieceCache::kTokensMax) return;
+    entry.key = key;
+    entry.count = static_cast<uint32_t>(added.size());
+    std::copy(added.begin(), added.end(), entry.tokens.begin());
+  }
+
+  void AddPiece(std::string_view piece) {
+    if (const auto whole = tokenizer_.ids_.find(piece); whole != tokenizer_.ids_.end()) {
+      tokens_.push_back(whole->second);
+      return;
+    }
+    parts_.clear();
+    for (const char byte : piece) {
+      parts_.push_back(tokenizer_.byte_ids_[static_cast<unsigned char>(byte)]);
+    }
+    merger_.Merge(parts_);
+    tokens_.insert(tokens_.end(), parts_.begin(), parts_.end());
+  }
+
+  const Gpt2Tokenizer& tokenizer_;
+  std::string_view rest_;
+  PieceCache cache_;
+  PieceMerger merger_;
+  std::vector<int32_t> parts_;
+  std::vector<int32_t> tokens_;
+};
 
 Status Gpt2Tokenizer::AddMerges() {
   std::string_view rest = merges_;
@@ -113,8 +158,22 @@ Status Gpt2Tokenizer::AddMerges() {
     const auto id = static_cast<int32_t>(texts_.size()) - 1;
     if (!ids_.emplace(texts_.back(), id).second) return bad("makes a token that is there already");
   }
+  AddPairs();
   texts_.push_back("<|endoftext|>");
   return OkStatus();
+}
+
+// Every way to cut a token into two tokens, not only its merge.
+void Gpt2Tokenizer::AddPairs() {
+  for (const auto& [text, id] : ids_) {
+    const std::string_view bytes = text;
+    for (size_t cut = 1; cut < bytes.size(); ++cut) {
+      const auto left = ids_.find(bytes.substr(0, cut));
+      if (left == ids_.end()) continue;
+      const auto right = ids_.find(bytes.substr(cut));
+      if (right != ids_.end()) pairs_.Add(left->second, right->second, id);
+    }
+  }
 }
 
 StatusOr<std::unique_ptr<Gpt2Tokenizer>> Gpt2Tokenizer::FromMerges(std::string_view vocab_bpe) {
@@ -130,47 +189,11 @@ StatusOr<std::unique_ptr<Gpt2Tokenizer>> Gpt2Tokenizer::Installed() {
 }
 
 StatusOr<std::vector<int32_t>> Gpt2Tokenizer::Encode(std::string_view text) const {
-  std::vector<int32_t> tokens;
-  while (!text.empty()) EncodePiece(TakePiece(text), tokens);
-  return tokens;
+  return Encoding(*this, text).Run();
 }
 
-// Joins the neighbours whose token has the smallest id until no neighbours make a token. A heap
-// instead of a scan per join keeps a long piece (a line of dashes) from taking quadratic time.
-void Gpt2Tokenizer::EncodePiece(std::string_view piece, std::vector<int32_t>& tokens) const {
-  if (const auto whole = ids_.find(piece); whole != ids_.end()) {
-    tokens.push_back(whole->second);
-    return;
-  }
-  const size_t end = piece.size();
-  std::vector<Part> parts(end);
-  std::priority_queue<Merge, std::vector<Merge>, std::greater<>> merges;
-  const auto propose = [&](size_t left) {
-    const size_t right = parts[left].next;
-    if (right == end) return;
-    const size_t size_bytes = parts[left].size_bytes + parts[right].size_bytes;
-    const auto found = ids_.find(piece.substr(left, size_bytes));
-    if (found != ids_.end()) merges.push({found->second, left, size_bytes});
-  };
-  for (size_t i = 0; i < end; ++i) parts[i] = {1, i == 0 ? end : i - 1, i + 1};
-  for (size_t i = 0; i < end; ++i) propose(i);
-  while (!merges.empty()) {
-    const Merge merge = merges.top();
-    merges.pop();
-    const size_t left = merge.left, right = parts[left].next;
-    const bool stale = parts[left].size_bytes == 0 || right == end ||
-                       parts[left].size_bytes + parts[right].size_bytes != merge.size_bytes;
-    if (stale) continue;
-    parts[left].size_bytes = merge.size_bytes;
-    parts[right].size_bytes = 0;
-    parts[left].next = parts[right].next;
-    if (parts[left].next != end) parts[parts[left].next].previous = left;
-    if (parts[left].previous != end) propose(parts[left].previous);
-    propose(left);
-  }
-  for (size_t i = 0; i < end; i = parts[i].next) {
-    tokens.push_back(ids_.find(piece.substr(i, parts[i].size_bytes))->second);
-  }
+size_t Gpt2Tokenizer::CutAfter(std::string_view text, size_t begin) const {
+  return FindPieceStart(text, begin);
 }
 
 std::string Gpt2Tokenizer::Decode(std::span<const int32_t> tokens) const {

@@ -1,13 +1,17 @@
 // GPT-2's byte-level BPE: 256 byte tokens, one token per merge in the order of vocab.bpe, then
-// <|endoftext|>. Special tokens in text are encoded as ordinary text. Any thread may call.
+// <|endoftext|>. Special tokens in text are encoded as ordinary text. Equal to tiktoken: a piece
+// that is a token is that token; otherwise any two neighbours whose bytes are a token may join,
+// smallest id first, leftmost first. Any thread may call.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "tokenizer/pair_table.h"
 #include "tokenizer/tokenizer.h"
 
 namespace gp {
@@ -26,6 +30,7 @@ class Gpt2Tokenizer : public Tokenizer {
   std::string_view kind() const override { return "gpt2"; }
   int64_t vocabulary_size() const override { return static_cast<int64_t>(texts_.size()); }
   StatusOr<std::vector<int32_t>> Encode(std::string_view text) const override;
+  size_t CutAfter(std::string_view text, size_t begin) const override;
   std::string Decode(std::span<const int32_t> tokens) const override;
   std::string Serialized() const override;
 
@@ -38,14 +43,18 @@ class Gpt2Tokenizer : public Tokenizer {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
 
+  class Encoding;  // one text's
+
   explicit Gpt2Tokenizer(std::string merges);
   Status AddMerges();
-  void EncodePiece(std::string_view piece, std::vector<int32_t>& tokens) const;
+  void AddPairs();
 
   std::string merges_;              // lines without the version, as given
   std::vector<std::string> texts_;  // bytes by id
   std::unordered_map<std::string, int32_t, TextHash, std::equal_to<>>
       ids_;  // without <|endoftext|>
+  std::array<int32_t, 256> byte_ids_{};
+  PairTable pairs_;
 };
 
 }  // namespace gp

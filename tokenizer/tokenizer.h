@@ -3,6 +3,7 @@
 // thread may call.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -24,6 +25,10 @@ class Tokenizer {
 
   // InvalidArgument names the first place in `text` that the vocabulary cannot express.
   virtual StatusOr<std::vector<int32_t>> Encode(std::string_view text) const = 0;
+
+  // The first place after 0, at or after `begin`, where `text` may be cut: the tokens of what lies
+  // before and behind it are those of the whole. text.size() when there is none.
+  virtual size_t CutAfter(std::string_view text, size_t begin) const = 0;
 
   // The text of the ids; an id outside the vocabulary becomes U+FFFD. Bytes that are no complete
   // UTF-8 sequence are passed on as they are.

@@ -9,6 +9,7 @@
 #include "tokenizer/byte_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
 #include "tokenizer/gpt2_tokenizer.h"
+#include "tokenizer/parallel_encode.h"
 #include "worker/engine/data/path_pattern.h"
 
 namespace gp::engine {
@@ -63,14 +64,15 @@ int64_t SizeOf(const std::unique_ptr<TokenSource>& source) {
   return source == nullptr ? 0 : source->size();
 }
 
-StatusOr<Dataset> OpenText(const runspec::DataSpec& spec) {
+StatusOr<Dataset> OpenText(const runspec::DataSpec& spec, int threads) {
   Dataset dataset;
   ASSIGN_OR_RETURN(const auto paths, ExpandPatterns(spec.text, "data.text"));
   ASSIGN_OR_RETURN(const std::string text, ReadTexts(paths));
   auto tokenizer = MakeTokenizer(spec.tokenizer, text);
   if (!tokenizer.ok()) return WithContext(tokenizer.status(), "data.text " + paths[0]);
   dataset.tokenizer = std::move(*tokenizer);
-  ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, dataset.tokenizer->Encode(text));
+  ASSIGN_OR_RETURN(const std::vector<int32_t> tokens,
+                   EncodeInParallel(*dataset.tokenizer, text, threads));
   RETURN_IF_ERROR(SplitText(tokens, spec.val_fraction, dataset));
   dataset.fingerprint =
       formats::Sha256Hex(fmt::format("text {} {} {}", formats::Sha256Hex(text),
@@ -136,8 +138,8 @@ StatusOr<Dataset> OpenTokens(const runspec::RunSpec& spec) {
 
 }  // namespace
 
-StatusOr<Dataset> OpenDataset(const runspec::RunSpec& spec) {
-  return spec.data.text.empty() ? OpenTokens(spec) : OpenText(spec.data);
+StatusOr<Dataset> OpenDataset(const runspec::RunSpec& spec, int threads) {
+  return spec.data.text.empty() ? OpenTokens(spec) : OpenText(spec.data, threads);
 }
 
 }  // namespace gp::engine

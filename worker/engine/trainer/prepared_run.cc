@@ -88,7 +88,7 @@ PreparedRun PrepareRun(runspec::RunSpec spec) {
   PreparedRun run;
   run.spec = std::move(spec);
   SettleOnCpu(run.spec);
-  run.dataset = ValueOrThrow(ExitCause::kConfig, OpenDataset(run.spec));
+  run.dataset = ValueOrThrow(ExitCause::kConfig, OpenDataset(run.spec, threads));
   ThrowIfError(ExitCause::kConfig,
                runspec::ApplyVocabulary(run.dataset.tokenizer->vocabulary_size(), run.spec));
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));

@@ -1,0 +1,30 @@
+#include "tokenizer/pair_table.h"
+
+#include <bit>
+#include <utility>
+
+namespace gp {
+
+PairTable::PairTable() : entries_(1024), mask_(entries_.size() - 1), shift_(64 - 10) {}
+
+void PairTable::Add(int32_t left, int32_t right, int32_t joined) {
+  if (2 * ++count_ > entries_.size()) Grow();
+  Put({KeyOf(left, right), joined});
+}
+
+void PairTable::Put(const Entry& entry) {
+  size_t i = SlotOf(entry.key);
+  while (entries_[i & mask_].joined != kNone) ++i;
+  entries_[i & mask_] = entry;
+}
+
+void PairTable::Grow() {
+  const std::vector<Entry> old = std::exchange(entries_, std::vector<Entry>(2 * entries_.size()));
+  mask_ = entries_.size() - 1;
+  shift_ = 64 - std::countr_zero(entries_.size());
+  for (const Entry& entry : old) {
+    if (entry.joined != kNone) Put(entry);
+  }
+}
+
+}  // namespace gp

@@ -1,0 +1,52 @@
+// Byte-pair merging of one piece of text: the neighbours whose token has the smallest id are joined
+// until no neighbours make a token. Keeps its working memory between pieces. One thread calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tokenizer/pair_table.h"
+
+namespace gp {
+
+class PieceMerger {
+ public:
+  // `pairs` outlives me.
+  explicit PieceMerger(const PairTable& pairs) : pairs_(pairs) {}
+
+  // Joins `parts`, the tokens of the single bytes, in place.
+  void Merge(std::vector<int32_t>& parts);
+
+ private:
+  // A part of a long piece: a list in an array; a part that went into its left neighbour has no
+  // token.
+  struct Part {
+    int32_t token = 0;
+    size_t previous = 0;
+    size_t next = 0;
+  };
+  struct Join {
+    int32_t joined = 0;
+    size_t left = 0;
+    int32_t left_token = 0;  // as proposed; a stale entry's parts have changed since
+    int32_t right_token = 0;
+    bool operator>(const Join& other) const {
+      return joined != other.joined ? joined > other.joined : left > other.left;
+    }
+  };
+
+  // Looks through all neighbours for every join: fastest for the few parts that pieces have.
+  void MergeShort(std::vector<int32_t>& parts);
+  // With a heap: a long piece (a line of dashes) must not take quadratic time.
+  void MergeLong(std::vector<int32_t>& parts);
+  void Propose(size_t left);
+  void Apply(const Join& join);
+
+  const PairTable& pairs_;
+  std::vector<int32_t> joined_;  // by part: what it and its right neighbour join into
+  std::vector<Part> list_;
+  std::vector<Join> heap_;
+};
+
+}  // namespace gp
