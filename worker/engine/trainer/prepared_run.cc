@@ -84,7 +84,7 @@ void CutData(PreparedRun& run) {
 
 }  // namespace
 
-PreparedRun PrepareRun(runspec::RunSpec spec) {
+PreparedRun PrepareRun(runspec::RunSpec spec, int threads) {
   PreparedRun run;
   run.spec = std::move(spec);
   SettleOnCpu(run.spec);

@@ -43,8 +43,8 @@ struct PreparedRun {
   double peak_flops = 0;  // of this rank's threads, measured, fp32: what MFU is a fraction of
 };
 
-// Opens the data and plans the batch.
-PreparedRun PrepareRun(runspec::RunSpec spec);
+// Opens the data, on `threads`, and plans the batch.
+PreparedRun PrepareRun(runspec::RunSpec spec, int threads);
 
 // Cuts the data into micro-batches and makes the model. REQUIRES: the micro-batch is a number.
 void CompleteRun(const TrainingPlace& place, PreparedRun& run);

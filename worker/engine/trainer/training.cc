@@ -33,7 +33,7 @@ Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& e
     : place_(std::move(place)),
       events_(events),
       clock_(clock),
-      run_(PrepareRun(std::move(spec))),
+      run_(PrepareRun(std::move(spec), place_.threads)),
       budget_(run_.spec),
       progress_(clock, progress_interval) {
   LogInfo("data opened", {{"data", run_.dataset.description},
