@@ -11,6 +11,8 @@ namespace {
 constexpr int64_t kDepthDefault = 256;    // of k, in units, between two stores of a tile
 constexpr int64_t kColumnsDefault = 768;  // with that depth, 768 KiB of the second-level cache
 constexpr int64_t kRowsMax = 256;         // that stream past one packed block
+// Rows across k are read once per panel: for few panels that costs less than packing them.
+constexpr int64_t kInPlaceColumnsMax = 256;
 constexpr int64_t kPackedColumnsFloats = kDepthDefault * kColumnsDefault;
 constexpr int64_t kPackedRowsFloats = kDepthDefault * kRowsMax;
 constexpr int64_t kScratchFloats = 1024 * kColumnsDefault;  // of unfinished sums
@@ -109,13 +111,14 @@ class Piece {
   }
 
  private:
-  // The tile kernels can read rows where they lie when k is contiguous and its units are theirs.
+  // The tile kernels can read rows where they lie when their units lie as they want them.
   bool ReadsRowsInPlace() const {
-    if (!streaming_.k_contiguous) return false;
+    if (!streaming_.k_contiguous) return !bf16_ && ColumnCount() <= kInPlaceColumnsMax;
     if (!bf16_) return true;
     return kernels_.bf16_tiles && args_.k % 2 == 0 && streaming_.ld % 2 == 0;
   }
 
+  int64_t ColumnCount() const { return flipped_ ? args_.m : args_.n; }
   bool InPairs() const { return bf16_ && kernels_.bf16_tiles; }
   // 32-bit units of the block of k under way.
   int64_t BlockUnits() const {
@@ -208,6 +211,12 @@ class Piece {
           InPairs() ? kernels_.tile_bf16_transposed : kernels_.tile_f32_transposed;
       tiles.rows[rows - 1][vectors - 1](k, packed_rows_ + packed_row_ * k * 4, kernels_.tile_rows,
                                         panel, panel_, c, ldc, adds);
+      return;
+    }
+    if (!streaming_.k_contiguous) {
+      const float* a = streaming_.data.f32() + k_.first * streaming_.ld + row;
+      kernels_.tile_f32_transposed.rows[rows - 1][vectors - 1](k, a, streaming_.ld, panel, panel_,
+                                                               c, ldc, adds);
       return;
     }
     const int64_t element_bytes = bf16_ ? 2 : 4;

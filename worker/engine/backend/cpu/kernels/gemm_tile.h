@@ -44,6 +44,9 @@ struct Bf16Product {
 inline constexpr bool kBf16Tiles = false;
 #endif
 
+// Of k: A's rows may lie far apart, where no prefetcher of the processor looks.
+inline constexpr int64_t kRowsAhead = 16;
+
 template <typename Product, int kRows, int kVectors, bool kTransposed>
 void Tile(int64_t k, const void* a_data, int64_t a_stride, const void* b_data, int64_t ldb,
           float* c, int64_t ldc, bool accumulate) {
@@ -57,6 +60,7 @@ void Tile(int64_t k, const void* a_data, int64_t a_stride, const void* b_data, i
   }
   for (int64_t i = 0; i < k; ++i) {
     typename Product::B row[kVectors];
+    if constexpr (kTransposed) __builtin_prefetch(a + (i + kRowsAhead) * a_stride);
 #pragma GCC unroll 3
     for (int v = 0; v < kVectors; ++v) row[v] = Product::LoadB(b + i * ldb + v * kWidth);
 #pragma GCC unroll 8
