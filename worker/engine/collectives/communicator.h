@@ -72,6 +72,9 @@ class Communicator {
 
   virtual void Barrier() = 0;
 
+  // Longest wait for a peer inside each later collective, in place of GroupOptions::timeout.
+  virtual void SetTimeout(std::chrono::milliseconds timeout) = 0;
+
   virtual void Abort(const std::string& reason) = 0;
 };
 

@@ -14,12 +14,12 @@ namespace {
 // while they do.
 class Meeting {
  public:
-  Meeting(int world_size, std::chrono::milliseconds timeout)
-      : rank_count(world_size), floats(rank_count), doubles(rank_count), timeout_(timeout) {}
+  explicit Meeting(int world_size)
+      : rank_count(world_size), floats(rank_count), doubles(rank_count) {}
 
   // Returns when every member has called it; throws when the group is broken or a member stays
   // away.
-  void Arrive(const char* operation) {
+  void Arrive(const char* operation, std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     if (!broken_.empty()) throw CollectiveError(std::string(operation) + ": " + broken_);
     const uint64_t round = round_;
@@ -30,7 +30,7 @@ class Meeting {
       return;
     }
     const auto met_or_broken = [&] { return round_ != round || !broken_.empty(); };
-    if (!changed_.wait_for(lock, timeout_, met_or_broken)) {
+    if (!changed_.wait_for(lock, timeout, met_or_broken)) {
       broken_ = "a rank did not arrive within the timeout";
       changed_.notify_all();
     }
@@ -51,7 +51,6 @@ class Meeting {
   std::span<std::byte> root_bytes;
 
  private:
-  const std::chrono::milliseconds timeout_;
   std::mutex mutex_;
   std::condition_variable changed_;
   size_t arrived_ = 0;
@@ -61,9 +60,11 @@ class Meeting {
 
 class LocalCommunicator final : public Communicator {
  public:
-  LocalCommunicator(std::shared_ptr<Meeting> meeting, int rank, int logical_shards)
+  LocalCommunicator(std::shared_ptr<Meeting> meeting, int rank, int logical_shards,
+                    std::chrono::milliseconds timeout)
       : meeting_(std::move(meeting)),
         rank_(rank),
+        timeout_(timeout),
         order_(ReductionOrder(logical_shards, LeavesOfGroup(logical_shards, size()))) {}
 
   ~LocalCommunicator() override { meeting_->Break("rank " + std::to_string(rank_) + " is gone"); }
@@ -76,7 +77,7 @@ class LocalCommunicator final : public Communicator {
   void AllReduceTree(std::span<float> values,
                      const std::vector<std::span<float>>& partials) override {
     meeting_->floats[static_cast<size_t>(rank_)] = partials;
-    meeting_->Arrive("all-reduce");
+    Arrive("all-reduce");
     std::vector<std::span<float>> leaves;
     for (const auto& own : meeting_->floats) leaves.insert(leaves.end(), own.begin(), own.end());
     // Each rank finishes the tree for its part of the elements, in place.
@@ -87,38 +88,43 @@ class LocalCommunicator final : public Communicator {
       AddInto(leaves[static_cast<size_t>(addition.into)].data() + first,
               leaves[static_cast<size_t>(addition.from)].data() + first, end - first);
     }
-    meeting_->Arrive("all-reduce");
+    Arrive("all-reduce");
     if (values.data() != leaves[0].data()) {
       std::memcpy(values.data(), leaves[0].data(), values.size_bytes());
     }
-    meeting_->Arrive("all-reduce");
+    Arrive("all-reduce");
   }
 
   void AllReduceMax(std::span<double> values) override {
     meeting_->doubles[static_cast<size_t>(rank_)] = values;
-    meeting_->Arrive("maximum");
+    Arrive("maximum");
     std::vector<double> largest(values.begin(), values.end());
     for (const auto& other : meeting_->doubles) {
       for (size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], other[i]);
     }
-    meeting_->Arrive("maximum");
+    Arrive("maximum");
     std::copy(largest.begin(), largest.end(), values.begin());
   }
 
   void Broadcast(std::span<std::byte> bytes, int root) override {
     if (rank_ == root) meeting_->root_bytes = bytes;
-    meeting_->Arrive("broadcast");
+    Arrive("broadcast");
     if (rank_ != root) std::memcpy(bytes.data(), meeting_->root_bytes.data(), bytes.size());
-    meeting_->Arrive("broadcast");
+    Arrive("broadcast");
   }
 
-  void Barrier() override { meeting_->Arrive("barrier"); }
+  void Barrier() override { Arrive("barrier"); }
+
+  void SetTimeout(std::chrono::milliseconds timeout) override { timeout_ = timeout; }
 
   void Abort(const std::string& reason) override { meeting_->Break("aborted: " + reason); }
 
  private:
+  void Arrive(const char* operation) { meeting_->Arrive(operation, timeout_); }
+
   const std::shared_ptr<Meeting> meeting_;
   const int rank_;
+  std::chrono::milliseconds timeout_;
   const std::vector<Addition> order_;
 };
 
@@ -126,10 +132,10 @@ class LocalCommunicator final : public Communicator {
 
 std::vector<std::unique_ptr<Communicator>> MakeLocalGroup(int world_size, int logical_shards,
                                                           std::chrono::milliseconds timeout) {
-  auto meeting = std::make_shared<Meeting>(world_size, timeout);
+  auto meeting = std::make_shared<Meeting>(world_size);
   std::vector<std::unique_ptr<Communicator>> group;
   for (int rank = 0; rank < world_size; ++rank) {
-    group.push_back(std::make_unique<LocalCommunicator>(meeting, rank, logical_shards));
+    group.push_back(std::make_unique<LocalCommunicator>(meeting, rank, logical_shards, timeout));
   }
   return group;
 }

@@ -33,6 +33,7 @@ class TcpCommunicator final : public Communicator {
   void AllReduceMax(std::span<double> values) override;
   void Broadcast(std::span<std::byte> bytes, int root) override;
   void Barrier() override;
+  void SetTimeout(std::chrono::milliseconds timeout) override { wire_.SetTimeout(timeout); }
   void Abort(const std::string& reason) override { wire_.Abort(reason); }
 
   // Connections that were closed while the group formed because they were not of this epoch.

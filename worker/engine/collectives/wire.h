@@ -53,6 +53,8 @@ class Wire {
                                            std::span<std::byte> own, const std::vector<int>& ranks,
                                            bool watch_others);
 
+  void SetTimeout(std::chrono::milliseconds timeout) { limits_.timeout = timeout; }
+
   void Abort(const std::string& reason);
 
  private:
@@ -70,7 +72,7 @@ class Wire {
 
   const int rank_;
   const std::vector<Socket> peers_;
-  const ExchangeLimits limits_;
+  ExchangeLimits limits_;
   std::vector<int> others_;  // every rank but the own
   uint64_t sequence_ = 0;
   std::vector<Headers> headers_;

@@ -20,8 +20,6 @@ namespace {
 using link::ExitCause;
 
 constexpr std::chrono::seconds kProgressInterval{10};
-// Rank 0 may write samples while the others wait for it.
-constexpr std::chrono::minutes kCollectiveTimeout{10};
 
 // Stop may abort the group for as long as this lives.
 class AttachedGroup {
@@ -145,7 +143,7 @@ class LinkedTraining final : public TrainingEvents {
             .addresses = std::move(configure.addresses),
             .secret = std::move(configure.secret),
             .machine = MachineIdentity(),
-            .timeout = kCollectiveTimeout};
+            .timeout = CollectivePatience::kLong};
   }
 
   // A checkpoint that is not in the catalogue does not exist, so the run is not done without it.

@@ -65,7 +65,7 @@ void Training::Run(const std::stop_token& stop) {
   started_ = clock_.Now();
   while (!budget_.Done(trainer_->step())) {
     trainer_->set_schedule_steps(budget_.ScheduleSteps(trainer_->step()));
-    const StepResult result = trainer_->Step(stop);
+    const StepResult result = TakeStep(stop);
     Measure(result);
     if (budget_.NeedsCalibration(result.step)) Calibrate();
     const std::optional<double> validation_loss = EvaluateIfDue();
@@ -79,6 +79,19 @@ void Training::Run(const std::stop_token& stop) {
 void Training::SaveNow() {
   checkpoints_->Save(*trainer_, budget_, std::nullopt, /*final=*/false);
   checkpoints_->Drain();
+}
+
+// Within the step a late peer is a hung one. What follows it may be one rank's work alone.
+StepResult Training::TakeStep(const std::stop_token& stop) {
+  communicator_->SetTimeout(patience_.ForStep());
+  const StepResult result = trainer_->Step(stop);
+  communicator_->SetTimeout(CollectivePatience::kLong);
+  patience_.StepTook(result.seconds);
+  const bool other_work = budget_.NeedsCalibration(result.step) ||
+                          Due(run_.spec.eval.every_steps) || Due(run_.spec.sample.every_steps) ||
+                          Due(run_.spec.checkpoint.every_steps);
+  if (other_work) patience_.Interrupted();
+  return result;
 }
 
 // Every `every_steps` steps (0: never) and after the last one.

@@ -17,6 +17,7 @@
 #include "worker/engine/checkpoint/checkpoint_writer.h"
 #include "worker/engine/collectives/communicator.h"
 #include "worker/engine/trainer/checkpoints.h"
+#include "worker/engine/trainer/collective_patience.h"
 #include "worker/engine/trainer/prepared_run.h"
 #include "worker/engine/trainer/progress.h"
 #include "worker/engine/trainer/run_budget.h"
@@ -62,6 +63,7 @@ class Training {
   void AdoptBudget(StepBudget budget);
   void OpenRecords();
   void Calibrate();
+  StepResult TakeStep(const std::stop_token& stop);
   void Measure(const StepResult& result);
   WallTimeMeasurement Measurement();
   double SampleSeconds() const;
@@ -86,6 +88,7 @@ class Training {
   std::unique_ptr<TrainingSamples> samples_;
   std::vector<int32_t> validation_tokens_;   // (micro_batch, sequence)
   std::vector<int32_t> validation_targets_;  // (micro_batch, sequence)
+  CollectivePatience patience_;
   // For calibration: the steps that this process took, without the first ones.
   MonotonicTime started_;
   int64_t steps_taken_ = 0;

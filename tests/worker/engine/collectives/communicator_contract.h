@@ -281,10 +281,14 @@ TYPED_TEST_P(CommunicatorContract, ADeadPeerIsNamed) {
 }
 
 TYPED_TEST_P(CommunicatorContract, APeerThatStaysAwayIsGivenUpAfterTheTimeout) {
-  Group group = this->Make(2, std::chrono::milliseconds(30));
-  std::vector<std::vector<float>> shards(kLogicalShards, std::vector<float>(10, 1.0f));
-  auto partials = PartialsOf(*group[0], shards);
-  EXPECT_THROW(group[0]->AllReduceTree(partials[0], Spans(partials)), CollectiveError);
+  for (const bool is_set_later : {false, true}) {
+    const std::chrono::milliseconds brief(30);
+    Group group = is_set_later ? this->Make(2) : this->Make(2, brief);
+    if (is_set_later) group[0]->SetTimeout(brief);
+    std::vector<std::vector<float>> shards(kLogicalShards, std::vector<float>(10, 1.0f));
+    auto partials = PartialsOf(*group[0], shards);
+    EXPECT_THROW(group[0]->AllReduceTree(partials[0], Spans(partials)), CollectiveError);
+  }
 }
 
 REGISTER_TYPED_TEST_SUITE_P(CommunicatorContract, KnowsItsPlace, SumsSmallIntegersExactly,

@@ -30,6 +30,7 @@ class OverlappingCommunicator final : public Communicator {
   void AllReduceMax(std::span<double> values) override { inner_.AllReduceMax(values); }
   void Broadcast(std::span<std::byte> bytes, int root) override { inner_.Broadcast(bytes, root); }
   void Barrier() override { inner_.Barrier(); }
+  void SetTimeout(std::chrono::milliseconds timeout) override { inner_.SetTimeout(timeout); }
   void Abort(const std::string& reason) override {
     aborted_ = true;
     inner_.Abort(reason);
