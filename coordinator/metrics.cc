@@ -52,6 +52,10 @@ std::string CauseLabel(ExitCause cause) {
       return "storage";
     case ExitCause::kSpawnFailed:
       return "spawn_failed";
+    case ExitCause::kUnfit:
+      return "unfit";
+    case ExitCause::kDamagedCheckpoint:
+      return "damaged_checkpoint";
     case ExitCause::kUnspecified:
       return "worker_lost";
     default:

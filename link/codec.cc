@@ -52,6 +52,8 @@ void Fields(Archive& archive, Configure& m) {
   archive("rank", m.rank);
   archive("addresses", m.addresses);
   archive("secret", m.secret);
+  archive("isa", m.isa);
+  archive("kernels", m.kernels);
 }
 
 template <typename Archive>
@@ -79,6 +81,8 @@ void Fields(Archive& archive, SealResult& m) {
 template <typename Archive>
 void Fields(Archive& archive, Listening& m) {
   archive("address", m.address);
+  archive("isa_levels", m.isa_levels);
+  archive("kernels", m.kernels);
 }
 
 template <typename Archive>
@@ -252,7 +256,7 @@ class Reader {
   static bool Assign(const Json& json, ExitCause& value) {
     int number = 0;
     if (!Assign(json, number) || number < 0) return false;
-    const bool known = number <= static_cast<int>(ExitCause::kSpawnFailed);
+    const bool known = number <= static_cast<int>(ExitCause::kDamagedCheckpoint);
     value = known ? static_cast<ExitCause>(number) : ExitCause::kError;
     return true;
   }

@@ -57,6 +57,10 @@ struct Configure {
   int rank = 0;
   std::vector<std::string> addresses;  // host:port by rank
   std::string secret;
+  // What every rank of the run computes with, once decided: the instruction-set level, and the
+  // kernel choices under its name.
+  std::optional<std::string> isa;
+  std::optional<std::map<std::string, std::string>> kernels;
 };
 
 // Every rank is ready: take steps.
@@ -86,6 +90,10 @@ struct SealResult {
 
 struct Listening {
   std::string address;  // host:port
+  // What this process could compute with: instruction-set levels, the one it prefers first; and
+  // the kernel choices that were tuned here, by level.
+  std::optional<std::vector<std::string>> isa_levels;
+  std::optional<std::map<std::string, std::string>> kernels;
 };
 
 struct Ready {
@@ -156,6 +164,8 @@ enum class ExitCause {
   kStorage = 7,
   kError = 8,
   kSpawnFailed = 9,
+  kUnfit = 10,              // this node cannot compute what the run's record demands
+  kDamagedCheckpoint = 11,  // the checkpoint to resume from is damaged
 };
 
 // The last words of an engine that cannot go on.

@@ -43,6 +43,13 @@ void Take(NodeSlots& node, bool gpu, size_t wanted, std::vector<Placement>& plac
   }
 }
 
+void TakeOut(const Placement& place, FreeSlots& free) {
+  for (NodeSlots& node : free.nodes) {
+    if (node.node != place.node) continue;
+    std::erase_if(node.free, [&](const Slot& slot) { return slot.id == place.slot; });
+  }
+}
+
 // The node with the fewest free slots that still holds the whole gang.
 NodeSlots* TightestFit(FreeSlots& free, bool gpu, int wanted) {
   NodeSlots* best = nullptr;
@@ -82,11 +89,13 @@ FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy) {
       free.unusable = fmt::format("node {} is not used: {}", node->name, node->storage_problem);
       continue;
     }
-    NodeSlots slots{id, node->name, {}};
+    NodeSlots slots{.node = id, .name = node->name};
     for (const Slot& slot : node->slots) {
-      ++(slot.is_gpu() ? free.gpu_total : free.cpu_total);
+      ++(slot.is_gpu() ? slots.gpu_total : slots.cpu_total);
       if (!held.contains({id, slot.id}) && !IsOccupied(*node, slot.id)) slots.free.push_back(slot);
     }
+    free.cpu_total += slots.cpu_total;
+    free.gpu_total += slots.gpu_total;
     free.nodes.push_back(std::move(slots));
   }
   std::sort(free.nodes.begin(), free.nodes.end(), [](const NodeSlots& a, const NodeSlots& b) {
@@ -95,21 +104,36 @@ FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy) {
   return free;
 }
 
+FreeSlots UsableBy(const Run& run, FreeSlots free) {
+  std::erase_if(free.nodes, [&](const NodeSlots& node) {
+    const auto unfit = run.unfit_nodes.find(node.node);
+    if (unfit == run.unfit_nodes.end()) return false;
+    free.cpu_total -= node.cpu_total;
+    free.gpu_total -= node.gpu_total;
+    free.unusable = unfit->second;
+    return true;
+  });
+  return free;
+}
+
 std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free) {
   const bool gpu = run.submission->gpu;
   const int wanted = run.submission->workers;
-  if (free.Count(gpu) < wanted) return std::nullopt;
+  FreeSlots usable = UsableBy(run, free);
+  if (usable.Count(gpu) < wanted) return std::nullopt;
   std::vector<Placement> placement;
-  if (NodeSlots* whole = TightestFit(free, gpu, wanted)) {
+  if (NodeSlots* whole = TightestFit(usable, gpu, wanted)) {
     Take(*whole, gpu, static_cast<size_t>(wanted), placement);
   }
   while (static_cast<int>(placement.size()) < wanted) {
-    Take(*Roomiest(free, gpu), gpu, static_cast<size_t>(wanted), placement);
+    Take(*Roomiest(usable, gpu), gpu, static_cast<size_t>(wanted), placement);
   }
+  for (const Placement& place : placement) TakeOut(place, free);
   return placement;
 }
 
-std::string WhyNotPlaced(const Run& run, const FreeSlots& free) {
+std::string WhyNotPlaced(const Run& run, const FreeSlots& all) {
+  const FreeSlots free = UsableBy(run, all);
   const bool gpu = run.submission->gpu;
   const int total = gpu ? free.gpu_total : free.cpu_total;
   const char* noun = gpu ? "GPU slot" : "slot";
@@ -127,7 +151,8 @@ std::string WhyNotPlaced(const Run& run, const FreeSlots& free) {
                      free.Count(gpu), total, also);
 }
 
-bool IsTooLarge(const Run& run, const FreeSlots& free) {
+bool IsTooLarge(const Run& run, const FreeSlots& all) {
+  const FreeSlots free = UsableBy(run, all);
   return run.submission->workers > (run.submission->gpu ? free.gpu_total : free.cpu_total);
 }
 

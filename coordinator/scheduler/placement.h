@@ -17,6 +17,8 @@ struct FreeSlots {
     NodeId node;
     std::string name;
     std::vector<Slot> free;
+    int cpu_total = 0;  // free or not
+    int gpu_total = 0;
   };
   std::vector<NodeSlots> nodes;  // usable ones, by name
   int cpu_total = 0;             // slots of usable nodes, free or not
@@ -30,15 +32,18 @@ struct FreeSlots {
 // still has to empty.
 FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy);
 
+// What of `free` the run may use: not the nodes that cannot compute what its record demands.
+FreeSlots UsableBy(const Run& run, FreeSlots free);
+
 // A node that holds the whole gang is preferred, the one with the fewest slots left over; otherwise
 // nodes are filled from the one with the most free slots. Takes the slots out of `free`. Nothing
 // when the gang does not fit.
 std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free);
 
 // Why the gang cannot be placed and what would help: "placement: needs 2 slots, 1 free of 4".
-std::string WhyNotPlaced(const Run& run, const FreeSlots& free);
+std::string WhyNotPlaced(const Run& run, const FreeSlots& all);
 // Even with every slot free the gang would not fit.
-bool IsTooLarge(const Run& run, const FreeSlots& free);
+bool IsTooLarge(const Run& run, const FreeSlots& all);
 
 // The smallest number of cores among the slots of a placement, at least 1.
 int CoresPerRank(const Cluster& cluster, const std::vector<Placement>& placement);

@@ -61,9 +61,28 @@ class ProgressPlanner {
   }
 
   void FormGroup() {
-    RunGroupReady ready{.epoch = run_.epoch};
+    RunGroupReady ready{.epoch = run_.epoch, .isa = run_.isa, .kernels = run_.kernels};
     for (const Placement& place : run_.placement) ready.addresses.push_back(Report(place)->address);
+    if (ready.isa.empty()) DecideEngine(ready);
     Add(std::move(ready), "every rank listens");
+  }
+
+  // The first level of rank 0 that every rank has, and what was tuned for it where rank 0 is.
+  // Stays open when they have none in common, as trainers that offer nothing.
+  void DecideEngine(RunGroupReady& ready) const {
+    const RankReport& first = *Report(run_.placement.front());
+    for (const std::string& level : first.isa_levels) {
+      if (!AllRanks([&](const RankReport& rank) { return Offers(rank, level); })) continue;
+      ready.isa = level;
+      const auto kernels = first.kernels.find(level);
+      if (kernels != first.kernels.end()) ready.kernels.insert(*kernels);
+      return;
+    }
+  }
+
+  static bool Offers(const RankReport& rank, const std::string& level) {
+    return std::find(rank.isa_levels.begin(), rank.isa_levels.end(), level) !=
+           rank.isa_levels.end();
   }
 
   // Seals what the ranks of this epoch wrote, oldest step first. True when something was added.

@@ -17,7 +17,7 @@ struct Fault {
 
 // How sure we are that this rank is the culprit rather than a victim: more is surer.
 int Blame(const Fault& fault) {
-  if (fault.cause == ExitCause::kConfig) return 3;
+  if (fault.cause == ExitCause::kConfig || fault.cause == ExitCause::kUnfit) return 3;
   return fault.cause == ExitCause::kCollective ? 1 : 2;
 }
 
@@ -35,6 +35,9 @@ std::optional<Fault> FaultOfReport(const Cluster& cluster, const Run& run, const
   if (!report->alive() && report->cause != ExitCause::kCompleted) {
     std::string message = fmt::format("{} on node {}", Name(report->cause), node.name);
     if (!report->message.empty()) message = report->message;
+    if (report->cause == ExitCause::kUnfit) {
+      message = fmt::format("node {} is refused: {}", node.name, message);
+    }
     return Fault{place.rank, report->cause, message, report->exited_at};
   }
   const auto index = static_cast<size_t>(place.rank);
@@ -96,12 +99,17 @@ bool IsHopeless(ExitCause cause) {
   return cause == ExitCause::kConfig || cause == ExitCause::kSpawnFailed;
 }
 
+// A node that is unfit is not tried again, so its refusal counts against nothing.
 Action Report(const Run& run, const Fault& fault, const Now& now) {
   RankFailed failed{.epoch = run.epoch, .rank = fault.rank, .cause = fault.cause};
   const int attempt = run.failures_since_seal + 1;
   failed.retry = !IsHopeless(fault.cause) && attempt <= run.submission->retries_max;
   const std::string what = fmt::format("rank {}: {}", fault.rank, fault.message);
-  if (failed.retry) {
+  if (fault.cause == ExitCause::kUnfit) {
+    failed.retry = true;
+    failed.retry_at = now.wall;
+    failed.message = what;
+  } else if (failed.retry) {
     const auto delay = RetryDelay(run);
     failed.retry_at = now.wall + delay;
     failed.message =

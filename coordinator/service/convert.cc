@@ -10,7 +10,8 @@ using google::protobuf::util::TimeUtil;
 static_assert(static_cast<int>(RunState::kCancelled) == v1::RUN_STATE_CANCELLED);
 static_assert(static_cast<int>(RunState::kBackoff) == v1::RUN_STATE_BACKOFF);
 static_assert(static_cast<int>(RankPhase::kExited) == v1::RANK_PHASE_EXITED);
-static_assert(static_cast<int>(ExitCause::kSpawnFailed) == v1::EXIT_CAUSE_SPAWN_FAILED);
+static_assert(static_cast<int>(ExitCause::kDamagedCheckpoint) ==
+              v1::EXIT_CAUSE_DAMAGED_CHECKPOINT);
 
 google::protobuf::Timestamp ToProto(Timestamp time) {
   return TimeUtil::MicrosecondsToTimestamp(time.time_since_epoch().count());
@@ -49,6 +50,15 @@ void AddPlacement(const Cluster& cluster, const Run& run, v1::Run& to) {
     place.set_node_name(cluster.NodeName(placement.node));
     place.set_slot_id(placement.slot.value());
   }
+}
+
+v1::EngineChoices ChoicesOf(const Run& run) {
+  v1::EngineChoices to;
+  to.set_threads_per_rank(run.threads_per_rank);
+  to.set_logical_shards(run.submission->logical_shards);
+  to.set_isa(run.isa);
+  to.mutable_kernels()->insert(run.kernels.begin(), run.kernels.end());
+  return to;
 }
 
 WrittenCheckpoint FromProto(const v1::WrittenCheckpoint& from) {
@@ -111,6 +121,7 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
   to.set_run_directory(submission.run_directory);
   to.set_request_id(submission.request_id);
   to.set_workers(submission.workers);
+  *to.mutable_choices() = ChoicesOf(run);
   return to;
 }
 
@@ -243,9 +254,7 @@ v1::Assignment ToProto(const Assignment& from) {
     seal.set_step(refused.step);
     seal.set_reason(refused.reason);
   }
-  to.mutable_choices()->set_threads_per_rank(run.threads_per_rank);
-  to.mutable_choices()->set_logical_shards(submission.logical_shards);
-  to.mutable_choices()->set_isa(run.isa);
+  *to.mutable_choices() = ChoicesOf(run);
   return to;
 }
 
@@ -271,6 +280,8 @@ RankReport FromProto(const v1::RankStatus& from) {
   to.incarnation = from.incarnation();
   to.phase = static_cast<RankPhase>(from.phase());
   to.address = from.address();
+  to.isa_levels = {from.offer().isa_levels().begin(), from.offer().isa_levels().end()};
+  to.kernels = {from.offer().kernels().begin(), from.offer().kernels().end()};
   to.step = from.step();
   to.cause = static_cast<ExitCause>(from.exit_cause());
   to.exit_code = from.exit_code();

@@ -57,6 +57,8 @@ class Applier {
     ASSIGN_OR_RETURN(Run run, Current(ready.epoch));
     if (run.state != RunState::kStarting) return Impossible("it is not starting");
     run.group = Group{ready.addresses, ready.secret};
+    run.isa = ready.isa;
+    run.kernels = ready.kernels;
     run.reason = "every rank listens; connecting";
     Touch(run);
     Save(std::move(run));
@@ -78,7 +80,11 @@ class Applier {
     RETURN_IF_ERROR(Move(RunState::kBackoff, failed.message, run));
     Withdraw(run);
     ++run.failures;
-    ++run.failures_since_seal;
+    if (failed.cause == ExitCause::kUnfit) {
+      run.unfit_nodes[run.placement.at(static_cast<size_t>(failed.rank)).node] = failed.message;
+    } else {
+      ++run.failures_since_seal;
+    }
     run.failed_at = event_.at;
     run.retry_at = failed.retry_at;
     run.gave_up = !failed.retry;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,9 @@ struct RunGroupReady {
   Epoch epoch = 0;
   std::vector<std::string> addresses;  // by rank
   std::string secret;                  // drawn by whoever appends the event
+  // What every rank computes with; the first of these events decides for the whole run.
+  std::string isa;
+  std::map<std::string, std::string> kernels;
 };
 
 struct RunStarted {

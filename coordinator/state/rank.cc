@@ -22,6 +22,10 @@ std::string_view Name(ExitCause cause) {
       return "error";
     case ExitCause::kSpawnFailed:
       return "could not be started";
+    case ExitCause::kUnfit:
+      return "cannot compute what the run's record demands";
+    case ExitCause::kDamagedCheckpoint:
+      return "its checkpoint is damaged";
     case ExitCause::kUnspecified:
       break;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,8 @@ enum class ExitCause {
   kStorage = 7,
   kError = 8,
   kSpawnFailed = 9,
+  kUnfit = 10,
+  kDamagedCheckpoint = 11,
 };
 
 // "out of memory", "lost a peer": for reasons.
@@ -60,6 +63,8 @@ struct RankReport {
   std::string incarnation;
   RankPhase phase = RankPhase::kUnspecified;
   std::string address;
+  std::vector<std::string> isa_levels;  // what it could compute with, the preferred one first
+  std::map<std::string, std::string> kernels;  // tuned there, by level
   int64_t step = 0;
   ExitCause cause = ExitCause::kUnspecified;
   int exit_code = 0;

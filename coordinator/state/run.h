@@ -89,7 +89,9 @@ struct Run {
   bool go = false;
   int64_t resume_step = -1;
   int threads_per_rank = 0;  // fixed by the first placement
-  std::string isa;
+  std::string isa;           // decided when the first group was ready
+  std::map<std::string, std::string> kernels;
+  std::map<NodeId, std::string> unfit_nodes;  // that cannot compute with these, and why
 
   int failures = 0;             // in all
   int failures_since_seal = 0;  // what retries_max counts

@@ -62,6 +62,8 @@ class Encoder {
     to.set_epoch(event.epoch);
     to.set_secret(event.secret);
     for (const std::string& address : event.addresses) to.add_addresses(address);
+    to.set_isa(event.isa);
+    to.mutable_kernels()->insert(event.kernels.begin(), event.kernels.end());
   }
   void operator()(const RunStarted& event) {
     record_.mutable_run_started()->set_epoch(event.epoch);
@@ -147,7 +149,11 @@ RunPlaced Decode(const pb::RunPlaced& from) {
 }
 
 RunGroupReady Decode(const pb::RunGroupReady& from) {
-  return {from.epoch(), {from.addresses().begin(), from.addresses().end()}, from.secret()};
+  return {from.epoch(),
+          {from.addresses().begin(), from.addresses().end()},
+          from.secret(),
+          from.isa(),
+          {from.kernels().begin(), from.kernels().end()}};
 }
 
 RankFailed Decode(const pb::RankFailed& from) {

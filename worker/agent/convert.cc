@@ -25,6 +25,17 @@ v1::WrittenCheckpoint ToProto(const link::WrittenCheckpoint& written) {
   return out;
 }
 
+v1::EngineOffer ToProto(const link::Listening& listening) {
+  v1::EngineOffer out;
+  for (const std::string& level : listening.isa_levels.value_or(std::vector<std::string>())) {
+    out.add_isa_levels(level);
+  }
+  if (listening.kernels) {
+    out.mutable_kernels()->insert(listening.kernels->begin(), listening.kernels->end());
+  }
+  return out;
+}
+
 v1::MetricPoint ToProto(const link::StepReport& report) {
   v1::MetricPoint point;
   point.set_step(report.step);
@@ -66,12 +77,17 @@ link::Start ToStart(const v1::Assignment& assignment, const std::string& data_ad
   return start;
 }
 
-link::Configure ToConfigure(const v1::Membership& membership, uint64_t epoch, int rank) {
+link::Configure ToConfigure(const v1::Membership& membership, const v1::EngineChoices& choices,
+                            uint64_t epoch, int rank) {
   link::Configure configure;
   configure.epoch = epoch;
   configure.rank = rank;
   configure.addresses = {membership.addresses().begin(), membership.addresses().end()};
   configure.secret = membership.secret();
+  if (!choices.isa().empty()) {
+    configure.isa = choices.isa();
+    configure.kernels.emplace(choices.kernels().begin(), choices.kernels().end());
+  }
   return configure;
 }
 

@@ -10,10 +10,12 @@
 namespace gp::agent {
 
 v1::WrittenCheckpoint ToProto(const link::WrittenCheckpoint& written);
+v1::EngineOffer ToProto(const link::Listening& listening);
 v1::MetricPoint ToProto(const link::StepReport& report);
 
 // `cores` of the slot are the threads when the assignment does not say how many.
 link::Start ToStart(const v1::Assignment& assignment, const std::string& data_address, int cores);
-link::Configure ToConfigure(const v1::Membership& membership, uint64_t epoch, int rank);
+link::Configure ToConfigure(const v1::Membership& membership, const v1::EngineChoices& choices,
+                            uint64_t epoch, int rank);
 
 }  // namespace gp::agent

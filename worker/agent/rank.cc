@@ -29,6 +29,7 @@ struct Observer {
   bool operator()(const link::Listening& listening) const {
     if (rank.phase != v1::RANK_PHASE_STARTING) return false;
     rank.address = listening.address;
+    rank.offer = ToProto(listening);
     Enter(rank, v1::RANK_PHASE_LISTENING, now);
     return true;
   }
@@ -81,6 +82,7 @@ v1::RankStatus StatusOf(const Rank& rank) {
   status.set_incarnation(rank.incarnation);
   status.set_phase(rank.phase);
   status.set_address(rank.address);
+  *status.mutable_offer() = rank.offer;
   status.set_step(rank.step);
   status.set_pid(rank.pid);
   for (const v1::WrittenCheckpoint& written : rank.written) *status.add_written() = written;

@@ -40,6 +40,7 @@ struct Rank {
   v1::RankPhase phase = v1::RANK_PHASE_STARTING;
   MonotonicTime phase_since;
   std::string address;
+  v1::EngineOffer offer;
   int64_t step = 0;
   std::vector<v1::WrittenCheckpoint> written;  // neither sealed nor refused yet
 

@@ -101,7 +101,7 @@ void Stop(const Rank& rank, const std::string& reason, const ReconcileOptions& o
 void Advance(const Rank& rank, const v1::Assignment& assignment, std::vector<Action>& actions) {
   const bool listening = rank.phase >= v1::RANK_PHASE_LISTENING;
   if (listening && assignment.has_membership() && !rank.configured) {
-    actions.push_back(SendConfigure{rank.key, assignment.membership()});
+    actions.push_back(SendConfigure{rank.key, assignment.membership(), assignment.choices()});
   }
   if (rank.phase == v1::RANK_PHASE_READY && assignment.go() && !rank.told_go) {
     actions.push_back(SendGo{rank.key});

@@ -28,6 +28,7 @@ struct Decline {
 struct SendConfigure {
   RankKey key;
   v1::Membership membership;
+  v1::EngineChoices choices;
 };
 struct SendGo {
   RankKey key;

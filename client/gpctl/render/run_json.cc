@@ -49,6 +49,15 @@ Json PhaseFields(const v1::PhaseSeconds& phases) {
           {"optimizer", phases.optimizer()}, {"other", phases.other()}};
 }
 
+Json EngineFields(const v1::EngineChoices& choices) {
+  Json json = {{"threads_per_rank", choices.threads_per_rank()},
+               {"logical_shards", choices.logical_shards()},
+               {"isa", choices.isa()},
+               {"kernels", Json::object()}};
+  for (const auto& [level, kernels] : choices.kernels()) json["kernels"][level] = kernels;
+  return json;
+}
+
 void PutText(Json& json, const char* key, const std::string& text) {
   if (!text.empty()) json[key] = text;
 }
@@ -81,6 +90,8 @@ Json RunFields(const v1::Run& run) {
   if (run.latest_checkpoint_step() >= 0)
     json["latest_checkpoint_step"] = run.latest_checkpoint_step();
   if (run.best_checkpoint_step() >= 0) json["best_checkpoint_step"] = run.best_checkpoint_step();
+  // Decided when the run's first group was ready.
+  if (!run.choices().isa().empty()) json["engine"] = EngineFields(run.choices());
   for (const auto& [key, value] : run.labels()) json["labels"][key] = value;
   PutText(json, "run_directory", run.run_directory());
   PutText(json, "request_id", run.request_id());

@@ -18,6 +18,7 @@ inline int ExitCodeOf(link::ExitCause cause) {
     case link::ExitCause::kConfig:
       return kExitConfig;
     case link::ExitCause::kStorage:
+    case link::ExitCause::kDamagedCheckpoint:
       return kExitStorage;
     case link::ExitCause::kCollective:
       return kExitCollective;
