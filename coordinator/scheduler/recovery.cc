@@ -17,7 +17,9 @@ struct Fault {
 
 // How sure we are that this rank is the culprit rather than a victim: more is surer.
 int Blame(const Fault& fault) {
-  if (fault.cause == ExitCause::kConfig || fault.cause == ExitCause::kUnfit) return 3;
+  const bool certain = fault.cause == ExitCause::kConfig || fault.cause == ExitCause::kUnfit ||
+                       fault.cause == ExitCause::kDamagedCheckpoint;
+  if (certain) return 3;
   return fault.cause == ExitCause::kCollective ? 1 : 2;
 }
 
@@ -99,7 +101,8 @@ bool IsHopeless(ExitCause cause) {
   return cause == ExitCause::kConfig || cause == ExitCause::kSpawnFailed;
 }
 
-// A node that is unfit is not tried again, so its refusal counts against nothing.
+// A node that is unfit is not tried again and a damaged checkpoint is not read again, so these
+// failures are few and count against nothing.
 Action Report(const Run& run, const Fault& fault, const Now& now) {
   RankFailed failed{.epoch = run.epoch, .rank = fault.rank, .cause = fault.cause};
   const int attempt = run.failures_since_seal + 1;
@@ -109,6 +112,13 @@ Action Report(const Run& run, const Fault& fault, const Now& now) {
     failed.retry = true;
     failed.retry_at = now.wall;
     failed.message = what;
+  } else if (fault.cause == ExitCause::kDamagedCheckpoint) {
+    const SealedCheckpoint* earlier = run.CheckpointBefore(run.resume_step);
+    failed.retry = earlier != nullptr;
+    failed.retry_at = now.wall;
+    failed.message = earlier != nullptr ? fmt::format("{}; going back to the checkpoint of step {}",
+                                                      what, earlier->step)
+                                        : what + "; no earlier checkpoint is left to go back to";
   } else if (failed.retry) {
     const auto delay = RetryDelay(run);
     failed.retry_at = now.wall + delay;

@@ -5,11 +5,13 @@
 namespace gp::coordinator {
 
 void PlanRetention(const Run& run, Plan& plan) {
+  // One more than the newest stays in any case: a resume goes back to it from a damaged one.
+  const int kept_count = std::max(2, run.submission->keep_last);
   const SealedCheckpoint* best = run.submission->keep_best ? run.BestCheckpoint() : nullptr;
   int newer = 0;
   for (auto it = run.checkpoints.rbegin(); it != run.checkpoints.rend(); ++it) {
     if (it->retired) continue;
-    const bool kept = newer < std::max(1, run.submission->keep_last) || &*it == best;
+    const bool kept = newer < kept_count || &*it == best;
     ++newer;
     if (kept) continue;
     plan.push_back({run.id, CheckpointRetired{it->step, it->directory}, "scheduler",

@@ -82,6 +82,8 @@ class Applier {
     ++run.failures;
     if (failed.cause == ExitCause::kUnfit) {
       run.unfit_nodes[run.placement.at(static_cast<size_t>(failed.rank)).node] = failed.message;
+    } else if (failed.cause == ExitCause::kDamagedCheckpoint) {
+      SetAsideDamaged(run);
     } else {
       ++run.failures_since_seal;
     }
@@ -261,6 +263,16 @@ class Applier {
       Save(std::move(node));
     }
     run.holds_slots = false;
+  }
+
+  // The checkpoint that this epoch resumed from, and what is newer: steps are taken again from an
+  // older one, and their checkpoints must not meet these.
+  static void SetAsideDamaged(Run& run) {
+    const auto first =
+        std::find_if(run.checkpoints.begin(), run.checkpoints.end(),
+                     [&](const SealedCheckpoint& c) { return c.step >= run.resume_step; });
+    run.damaged.insert(run.damaged.end(), first, run.checkpoints.end());
+    run.checkpoints.erase(first, run.checkpoints.end());
   }
 
   void TakeRanks(std::vector<RankReport> ranks, Node& node) const {

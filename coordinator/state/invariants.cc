@@ -43,8 +43,11 @@ Status CheckTransition(const Run& before, const Run& after) {
     return Broken(after, "terminal is final");
   }
   if (after.epoch < before.epoch) return Broken(after, "its epoch went back");
-  if (after.checkpoints.size() < before.checkpoints.size())
+  if (after.checkpoints.size() + after.damaged.size() <
+      before.checkpoints.size() + before.damaged.size()) {
     return Broken(after, "a checkpoint is gone");
+  }
+  if (after.damaged.size() != before.damaged.size()) return OkStatus();
   for (size_t i = 0; i < before.checkpoints.size(); ++i) {
     if (before.checkpoints[i].manifest_digest != after.checkpoints[i].manifest_digest) {
       return Broken(after, "a sealed checkpoint changed");

@@ -9,6 +9,13 @@ const SealedCheckpoint* Run::LatestCheckpoint() const {
   return nullptr;
 }
 
+const SealedCheckpoint* Run::CheckpointBefore(int64_t step) const {
+  for (auto it = checkpoints.rbegin(); it != checkpoints.rend(); ++it) {
+    if (!it->retired && it->step < step) return &*it;
+  }
+  return nullptr;
+}
+
 const SealedCheckpoint* Run::BestCheckpoint() const {
   const SealedCheckpoint* best = nullptr;
   for (const SealedCheckpoint& checkpoint : checkpoints) {

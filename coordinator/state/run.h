@@ -100,12 +100,15 @@ struct Run {
   Timestamp retry_at{};
 
   std::vector<SealedCheckpoint> checkpoints;  // by step, retired ones included
+  std::vector<SealedCheckpoint> damaged;      // found so at a resume: no checkpoints any more
 
   // The newest checkpoint that is not retired; null when there is none.
   const SealedCheckpoint* LatestCheckpoint() const;
   // The one with the lowest validation loss, the later one of equals; null when none was evaluated.
   const SealedCheckpoint* BestCheckpoint() const;
   const SealedCheckpoint* FindCheckpoint(int64_t step) const;
+  // The newest one to resume from when that of `step` cannot be read; null when none is left.
+  const SealedCheckpoint* CheckpointBefore(int64_t step) const;
 };
 
 }  // namespace gp::coordinator

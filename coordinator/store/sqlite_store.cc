@@ -86,7 +86,7 @@ Status SqliteStore::Prepare() {
       {&commit_, "COMMIT"},
       {&insert_record_, "INSERT INTO records VALUES (?, ?, ?)"},
       {&insert_request_, "INSERT INTO requests VALUES (?, ?, ?, ?)"},
-      {&insert_checkpoint_, "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, 0, ?)"},
+      {&insert_checkpoint_, "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, 0, ?)"},
       {&retire_checkpoint_, "UPDATE checkpoints SET retired = 1 WHERE run_id = ? AND step = ?"},
       {&select_generation_, "SELECT generation FROM coordinator"}};
   for (const auto& [statement, sql] : statements) {

@@ -19,7 +19,9 @@ const std::map<std::string, ExitCause> kCauses = {{"signal", ExitCause::kSignal}
                                                   {"collective", ExitCause::kCollective},
                                                   {"config", ExitCause::kConfig},
                                                   {"completed", ExitCause::kCompleted},
-                                                  {"stopped", ExitCause::kStopped}};
+                                                  {"stopped", ExitCause::kStopped},
+                                                  {"unfit", ExitCause::kUnfit},
+                                                  {"damaged", ExitCause::kDamagedCheckpoint}};
 
 // "submit a workers=2 final": the words, and the options by name.
 struct Command {
@@ -125,7 +127,8 @@ class World {
 
   void MoveRanks(const Command& command) {
     const RunId run(command.object);
-    const bool all = command.verb != "exit" && command.verb != "write";
+    const bool all =
+        command.verb != "exit" && command.verb != "write" && !command.options.contains("rank");
     for (auto& [name, agent] : agents_) {
       for (RankReport& rank : agent.ranks()) {
         const bool meant = all || rank.rank == command.Number("rank", 0);
@@ -138,6 +141,7 @@ class World {
     if (command.verb == "listening") {
       rank.phase = RankPhase::kListening;
       rank.address = fmt::format("h:{}", 100 + rank.rank);
+      Offer(command, rank);
     } else if (command.verb == "ready") {
       rank.phase = RankPhase::kReady;
     } else if (command.verb == "running") {
@@ -149,6 +153,17 @@ class World {
       Write(command, rank);
     } else {
       ADD_FAILURE() << "unknown command " << command.verb;
+    }
+  }
+
+  // "isa=avx512,avx2": the levels, for each of which something was tuned there.
+  static void Offer(const Command& command, RankReport& rank) {
+    const auto levels = command.options.find("isa");
+    if (levels == command.options.end()) return;
+    std::istringstream words(levels->second);
+    for (std::string level; std::getline(words, level, ',');) {
+      rank.isa_levels.push_back(level);
+      rank.kernels[level] = fmt::format("tuned-{}", rank.rank);
     }
   }
 
@@ -217,6 +232,11 @@ class World {
     if (const auto* queued = std::get_if<RunQueued>(&event.body)) return ": " + queued->reason;
     if (const auto* placed = std::get_if<RunPlaced>(&event.body)) {
       return fmt::format(" epoch={}: {}", placed->epoch, placed->reason);
+    }
+    if (const auto* ready = std::get_if<RunGroupReady>(&event.body)) {
+      const auto kernels = ready->kernels.find(ready->isa);
+      return (ready->isa.empty() ? "" : " isa=" + ready->isa) +
+             (kernels == ready->kernels.end() ? "" : " kernels=" + kernels->second);
     }
     if (const auto* failed = std::get_if<RankFailed>(&event.body)) return ": " + failed->message;
     if (const auto* sealed = std::get_if<CheckpointSealed>(&event.body)) {

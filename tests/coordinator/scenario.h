@@ -8,10 +8,12 @@
 // Commands (a run is named as it was submitted):
 //   node NAME slots=N [storage=bad]    silence NAME    hello NAME    crash NAME
 //   submit RUN [workers=N] [priority=N] [retries=N] [keep_last=N]     cancel RUN
-//   listening RUN   ready RUN   running RUN      every rank of the run gets there
-//   exit RUN [rank=N] cause=CAUSE                a rank ends: signal collective config completed
-//   stopped write RUN step=N [loss=X] [final]            rank 0 wrote a checkpoint advance DURATION
-//   time passes; agents that are not silent report restart                                      the
+//   listening RUN   ready RUN   running RUN      every rank of the run gets there; with rank=N that
+//   one
+//       listening RUN isa=LEVEL,LEVEL            with these instruction-set levels, tuned
+//   exit RUN [rank=N] cause=CAUSE                a rank ends: signal collective config unfit
+//   damaged completed stopped write RUN step=N [loss=X] [final]            rank 0 wrote a
+//   checkpoint advance DURATION time passes; agents that are not silent report restart the
 //   coordinator is killed and started again wall DURATION                                the wall
 //   clock is set back show RUN                                     its state and reason
 // Lines that begin with # are comments and stay where they are.

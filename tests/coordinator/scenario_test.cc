@@ -36,7 +36,8 @@ TEST_P(Scenario, DecidesAsRecorded) {
 
 INSTANTIATE_TEST_SUITE_P(All, Scenario,
                          ::testing::Values("life", "gang", "priority", "retry", "blame", "lease",
-                                           "cancel", "checkpoints", "restart", "storage"),
+                                           "cancel", "checkpoints", "restart", "storage", "engine",
+                                           "damaged"),
                          [](const auto& scenario) { return scenario.param; });
 
 }  // namespace

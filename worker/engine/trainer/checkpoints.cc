@@ -20,7 +20,6 @@ constexpr std::chrono::minutes kSaveTimeout{30};
 constexpr char kUpdates[] = "updates";
 constexpr char kStepBudget[] = "step_budget";
 constexpr char kMeasuredSteps[] = "measured_steps";
-constexpr char kIsa[] = "isa";
 
 CheckpointIdentity IdentityOf(const TrainingPlace& place, const PreparedRun& run) {
   return {.run_id = place.run_id,
@@ -60,7 +59,8 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
   state.step = trainer.step();
   state.tokens = runspec::TokensBefore(run_.plan, trainer.step());
   state.validation_loss = validation_loss;
-  state.record = {{kUpdates, std::to_string(trainer.optimizer().updates())}, {kIsa, run_.isa}};
+  state.record = {{kUpdates, std::to_string(trainer.optimizer().updates())}};
+  AddTo(state.record, run_.engine);
   if (budget.timed().steps > 0) {
     state.record[kStepBudget] = std::to_string(budget.timed().steps);
     state.record[kMeasuredSteps] = std::to_string(budget.timed().measured_steps);
@@ -102,6 +102,12 @@ void Checkpoints::Conclude(const StatusOr<SavedCheckpoint>& result, bool must_su
   }
 }
 
+ExitCause CauseOfUnreadable(const Status& status, const std::string& directory) {
+  const bool missing = status.code() == StatusCode::kNotFound && FileExists(DirectoryOf(directory));
+  return missing || status.code() == StatusCode::kDataLoss ? ExitCause::kDamagedCheckpoint
+                                                           : ExitCause::kStorage;
+}
+
 void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& trainer,
                   RunBudget& budget) {
   LocalStorage storage;
@@ -112,11 +118,13 @@ void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& tr
                               .data_fingerprint = run.dataset.fingerprint,
                               .tokenizer_fingerprint = run.dataset.tokenizer->Fingerprint()});
   const bool misfit = manifest.status().code() == StatusCode::kFailedPrecondition;
-  ThrowIfError(misfit ? ExitCause::kConfig : ExitCause::kStorage, manifest.status());
+  ThrowIfError(misfit ? ExitCause::kConfig : CauseOfUnreadable(manifest.status(), resume.directory),
+               manifest.status());
   AdamW& optimizer = trainer.optimizer();
-  ThrowIfError(ExitCause::kStorage,
-               ReadTrainingState(storage, resume.directory, *manifest, run.model->parameters(),
-                                 optimizer.first_moment(), optimizer.second_moment()));
+  const Status read =
+      ReadTrainingState(storage, resume.directory, *manifest, run.model->parameters(),
+                        optimizer.first_moment(), optimizer.second_moment());
+  ThrowIfError(CauseOfUnreadable(read, resume.directory), read);
   run.model->ParametersChanged();
   optimizer.set_updates(RecordedNumber(*manifest, kUpdates, manifest->step));
   trainer.ResumeAfter(manifest->step);

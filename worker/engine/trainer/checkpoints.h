@@ -46,6 +46,10 @@ class Checkpoints {
   CheckpointWriter writer_;
 };
 
+// Why the checkpoint in `directory` could not be read: damaged, which an earlier one mends, or a
+// failure of the storage, which may pass. One that is missing where its siblings are is damaged.
+link::ExitCause CauseOfUnreadable(const Status& status, const std::string& directory);
+
 // Parameters, moments, step and what the budget knows, from the checkpoint that `place` resumes
 // from.
 void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& trainer,

@@ -42,11 +42,13 @@ class LinkedTraining final : public TrainingEvents {
   void Run() {
     ExchangeHello();
     start_ = Await<link::Start>("Start");
-    Training training(LoadResolved(start_.resolved), Place(), *this, clock_, kProgressInterval);
+    const runspec::RunSpec spec = LoadResolved(start_.resolved);
+    if (!start_.isa.empty()) Reproduce({start_.isa, start_.kernels}, spec.deterministic);
+    Training training(spec, Place(), *this, clock_, kProgressInterval);
     CheckShards(training.plan());
     const auto group = FormGroup();
     const AttachedGroup attached(link_, *group);
-    training.Join(*group);
+    training.Join(*group, decided_);
     link_.SetCommittedStep(training.step());
     link_.Send(link::Ready{.epoch = start_.epoch, .step = training.step()});
     Await<link::Go>("Go");
@@ -102,7 +104,6 @@ class LinkedTraining final : public TrainingEvents {
             .epoch = start_.epoch,
             .incarnation = incarnation_,
             .threads = std::max(start_.threads, 1),
-            .isa = start_.isa,
             .resume = start_.resume};
   }
 
@@ -118,7 +119,9 @@ class LinkedTraining final : public TrainingEvents {
   // The listener goes when the group is complete: later callers find the port closed.
   std::unique_ptr<TcpCommunicator> FormGroup() {
     const TcpListener listener(start_.data_address);
-    link_.Send(link::Listening{.address = listener.address()});
+    link_.Send(link::Listening{.address = listener.address(),
+                               .isa_levels = OfferedLevels(),
+                               .kernels = TunedKernels(Place().threads)});
     auto group = TcpCommunicator::Connect(AwaitGroup(), listener, link_.stop_token());
     if (group->strangers() > 0) {
       LogWarning("strangers turned away", {{"count", group->strangers()}});
@@ -136,6 +139,8 @@ class LinkedTraining final : public TrainingEvents {
                                       configure.epoch, configure.addresses.size(), start_.epoch,
                                       start_.world_size));
     }
+    decided_ = {.isa = configure.isa.value_or(start_.isa),
+                .kernels = configure.kernels.value_or(start_.kernels)};
     return {.run_id = start_.run_id,
             .epoch = configure.epoch,
             .rank = configure.rank,
@@ -160,6 +165,7 @@ class LinkedTraining final : public TrainingEvents {
   const Clock& clock_;
   std::string incarnation_;
   link::Start start_;
+  EngineRecord decided_;               // since Configure
   std::optional<int64_t> final_step_;  // of the final checkpoint that this process wrote
 };
 

@@ -11,6 +11,7 @@
 #include "worker/engine/backend/cpu/isa.h"
 #include "worker/engine/backend/cpu/measured_peak.h"
 #include "worker/engine/model/make_language_model.h"
+#include "worker/engine/trainer/checkpoints.h"
 #include "worker/engine/trainer/training_error.h"
 
 namespace gp::engine {
@@ -20,40 +21,31 @@ using link::ExitCause;
 
 constexpr double kPeakMeasurementSeconds = 0.05;
 
-// The kernels of the checkpoint, because another level rounds differently.
-std::string RecordedIsa(const TrainingPlace& place) {
-  if (!place.resume) return "";
+// What the checkpoint was made with; empty when it does not say, or without a checkpoint.
+EngineRecord RecordedEngine(const TrainingPlace& place) {
+  if (!place.resume) return {};
   const auto manifest =
       formats::ReadManifest(place.resume->directory, place.resume->manifest_digest);
-  ThrowIfError(ExitCause::kStorage, manifest.status());
-  const auto found = manifest->record.find("isa");
-  return found == manifest->record.end() ? "" : found->second;
+  ThrowIfError(CauseOfUnreadable(manifest.status(), place.resume->directory), manifest.status());
+  return EngineOf(manifest->record);
 }
 
-Isa ChooseIsa(const TrainingPlace& place, bool deterministic) {
-  const std::string wanted = place.isa.empty() ? RecordedIsa(place) : place.isa;
-  if (wanted.empty() || wanted == IsaName(Isa::kAuto)) return BestIsa();
-  const Isa isa = ParseIsa(wanted);
-  if (IsaSupported(isa)) return isa;
-  if (deterministic) {
-    throw TrainingError(
-        ExitCause::kConfig,
-        fmt::format("the run computes with {} kernels, this processor has {} at most; train where "
-                    "they exist, or set deterministic: false",
-                    wanted, IsaName(BestIsa())));
-  }
-  LogWarning("other kernels than before", {{"before", wanted}, {"now", IsaName(BestIsa())}});
-  return BestIsa();
+EngineRecord SettleEngine(const TrainingPlace& place, const EngineRecord& decided) {
+  if (!decided.isa.empty()) return decided;
+  const EngineRecord recorded = RecordedEngine(place);
+  return recorded.isa.empty() ? OwnEngine(place.threads) : recorded;
 }
 
-std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threads, Isa isa) {
+std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threads,
+                                         const EngineChoice& engine) {
   auto model = MakeLanguageModel({.shape = spec.model,
                                   .kind = spec.engine.kind,
                                   .precision = spec.precision,
                                   .micro_batch = spec.batch.micro_batch,
                                   .sequence = spec.batch.sequence,
                                   .threads = threads,
-                                  .isa = isa,
+                                  .isa = engine.isa,
+                                  .choices = engine.kernels,
                                   .attention = spec.engine.attention,
                                   .recompute = spec.engine.recompute,
                                   .chunked_head = spec.engine.chunked_head,
@@ -95,13 +87,14 @@ PreparedRun PrepareRun(runspec::RunSpec spec, int threads) {
   return run;
 }
 
-void CompleteRun(const TrainingPlace& place, PreparedRun& run) {
+void CompleteRun(const TrainingPlace& place, const EngineRecord& decided, PreparedRun& run) {
   CutData(run);
   try {
-    const Isa isa = ChooseIsa(place, run.spec.deterministic);
-    run.isa = IsaName(isa);
-    run.peak_flops = MeasurePeakFlops(isa, place.threads, kPeakMeasurementSeconds);
-    run.model = MakeModel(run.spec, place.threads, isa);
+    run.engine = SettleEngine(place, decided);
+    const EngineChoice engine = Reproduce(run.engine, run.spec.deterministic);
+    run.engine.isa = IsaName(engine.isa);
+    run.peak_flops = MeasurePeakFlops(engine.isa, place.threads, kPeakMeasurementSeconds);
+    run.model = MakeModel(run.spec, place.threads, engine);
   } catch (const std::bad_alloc&) {
     throw TrainingError(
         ExitCause::kOutOfMemory,

@@ -16,6 +16,7 @@
 #include "worker/engine/data/dataset.h"
 #include "worker/engine/data/validation_windows.h"
 #include "worker/engine/model/language_model.h"
+#include "worker/engine/trainer/engine_choice.h"
 
 namespace gp::engine {
 
@@ -27,7 +28,6 @@ struct TrainingPlace {
   uint64_t epoch = 0;
   std::string incarnation;
   int threads = 1;
-  std::string isa;  // empty: what the checkpoint was made with, or the best of this processor
   std::optional<link::ResumePoint> resume;
 };
 
@@ -39,15 +39,17 @@ struct PreparedRun {
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<ValidationWindows> validation;  // nullptr without a validation split
   std::unique_ptr<LanguageModel> model;
-  std::string isa;
+  EngineRecord engine;    // what it computes with
   double peak_flops = 0;  // of this rank's threads, measured, fp32: what MFU is a fraction of
 };
 
 // Opens the data, on `threads`, and plans the batch.
 PreparedRun PrepareRun(runspec::RunSpec spec, int threads);
 
-// Cuts the data into micro-batches and makes the model. REQUIRES: the micro-batch is a number.
-void CompleteRun(const TrainingPlace& place, PreparedRun& run);
+// Cuts the data into micro-batches and makes the model, with what the run was decided to compute
+// with; while that is empty, with what the checkpoint was made with, or the best there is here.
+// REQUIRES: the micro-batch is a number.
+void CompleteRun(const TrainingPlace& place, const EngineRecord& decided, PreparedRun& run);
 
 // The run file as it travels, without overrides. TrainingError(kConfig) with every problem.
 runspec::RunSpec LoadResolved(const std::string& yaml);

@@ -41,11 +41,11 @@ Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& e
                           {"tokens_per_step", run_.plan.tokens_per_step}});
 }
 
-void Training::Join(Communicator& communicator) {
+void Training::Join(Communicator& communicator, const EngineRecord& decided) {
   communicator_ = &communicator;
-  CompleteRun(place_, run_);
+  CompleteRun(place_, decided, run_);
   LogInfo("model made", {{"parameters", runspec::ParameterCount(run_.spec.model)},
-                         {"kernels", run_.isa},
+                         {"kernels", run_.engine.isa},
                          {"threads", place_.threads},
                          {"micro_batch", run_.spec.batch.micro_batch},
                          {"accumulation", run_.plan.accumulation}});

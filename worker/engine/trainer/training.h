@@ -43,9 +43,10 @@ class Training {
 
   const runspec::BatchPlan& plan() const { return run_.plan; }
 
-  // Loads the state to resume from, and agrees with the group on where it stands. `communicator`
-  // outlives me. A collective operation.
-  void Join(Communicator& communicator);
+  // Makes the model, with what the run was decided to compute with when that is not empty; loads
+  // the state to resume from, and agrees with the group on where it stands. `communicator` outlives
+  // me. A collective operation.
+  void Join(Communicator& communicator, const EngineRecord& decided = {});
 
   // Trains to the end of the budget. The final checkpoint is written when it returns.
   void Run(const std::stop_token& stop);

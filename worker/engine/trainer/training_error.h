@@ -10,7 +10,8 @@
 
 namespace gp::engine {
 
-// REQUIRES: cause is one of kConfig, kStorage, kCollective, kError, kOutOfMemory.
+// REQUIRES: cause is one of kConfig, kStorage, kCollective, kError, kOutOfMemory, kUnfit,
+// kDamagedCheckpoint.
 class TrainingError : public std::runtime_error {
  public:
   TrainingError(link::ExitCause cause, const std::string& message)

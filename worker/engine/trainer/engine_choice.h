@@ -1,0 +1,46 @@
+// EngineChoice: with which kernels a run computes. Decided once per run and part of its record,
+// because another instruction-set level rounds differently: by the coordinator out of what the
+// ranks offer, or by a trainer without one. Never by timing: what `gp-bench tune` left on this
+// machine is taken, or the default. Functions may be called from any thread; errors are
+// TrainingErrors.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "worker/engine/backend/cpu/isa.h"
+#include "worker/engine/backend/cpu/kernel_choices.h"
+
+namespace gp::engine {
+
+struct EngineChoice {
+  Isa isa = Isa::kGeneric;
+  KernelChoices kernels;
+};
+
+// The same as records and messages carry it; `isa` is empty while nothing is decided.
+struct EngineRecord {
+  std::string isa;
+  std::map<std::string, std::string> kernels;  // KernelChoices::Encode, by level
+};
+
+// From and to a checkpoint's record: the keys `isa` and, when something was tuned, `kernels`.
+EngineRecord EngineOf(const std::map<std::string, std::string>& record);
+void AddTo(std::map<std::string, std::string>& record, const EngineRecord& engine);
+
+// The levels of this processor up to the one that the environment variable GP_ISA_MAX names, the
+// fastest first.
+std::vector<std::string> OfferedLevels();
+
+// What was tuned on this machine for the offered levels. A damaged file is passed over.
+std::map<std::string, std::string> TunedKernels(int threads);
+
+// What `record` says. TrainingError(kUnfit) when this machine cannot; without `deterministic` it
+// takes what comes nearest and warns.
+EngineChoice Reproduce(const EngineRecord& record, bool deterministic);
+
+// The fastest level and what was tuned for it.
+EngineRecord OwnEngine(int threads);
+
+}  // namespace gp::engine
