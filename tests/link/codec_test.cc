@@ -45,20 +45,21 @@ StepReport FullReport() {
 }
 
 std::vector<Message> OneOfEach() {
-  return {Hello{1, 1, "0.1.0", "c0ffee"},
-          FullStart(),
-          Configure{3, 1, {"127.0.0.1:1", "127.0.0.1:2"}, "secret"},
-          Go{3},
-          Fence{4},
-          Stop{"cancelled"},
-          SealResult{250, true, ""},
-          Listening{"127.0.0.1:4711"},
-          Ready{3, 250},
-          Fenced{4, 12, 13, "00ff"},
-          FullReport(),
-          WrittenCheckpoint{3, 250, "/c", "ab", 1u << 20, 1.5, true},
-          Finished{3, 2000},
-          Failed{ExitCause::kStorage, "disk full"}};
+  return {
+      Hello{1, 1, "0.1.0", "c0ffee"},
+      FullStart(),
+      Configure{3, 1, {"127.0.0.1:1", "127.0.0.1:2"}, "secret", "avx2", {{{"avx2", "choices"}}}},
+      Go{3},
+      Fence{4},
+      Stop{"cancelled"},
+      SealResult{250, true, ""},
+      Listening{"127.0.0.1:4711", {{"avx512", "avx2"}}, {{{"avx2", "choices"}}}},
+      Ready{3, 250},
+      Fenced{4, 12, 13, "00ff"},
+      FullReport(),
+      WrittenCheckpoint{3, 250, "/c", "ab", 1u << 20, 1.5, true},
+      Finished{3, 2000},
+      Failed{ExitCause::kStorage, "disk full"}};
 }
 
 StatusOr<Message> Decode(const std::string& frame) {

@@ -30,7 +30,8 @@ constexpr int kProtocolMin = 1;
 constexpr std::chrono::seconds kFlushTimeout{2};
 
 // Handed on to trainers when they are set; everything else of the environment stays here.
-constexpr std::array kEnvironment = {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"};
+constexpr std::array kEnvironment = {"PATH", "HOME",   "USER",           "LANG",      "LC_ALL",
+                                     "TZ",   "TMPDIR", "XDG_CACHE_HOME", "GP_ISA_MAX"};
 
 std::vector<std::string> TrainerEnvironment(const std::vector<std::string>& more) {
   std::vector<std::string> names(kEnvironment.begin(), kEnvironment.end());

@@ -9,8 +9,7 @@ namespace gp::engine {
 
 // `what` names the file and what is wrong with it.
 inline Status DamagedCheckpoint(const std::string& what) {
-  return DataLoss(
-      "{}; the checkpoint is damaged: remove its directory to resume from an earlier one", what);
+  return DataLoss("{}; the checkpoint is damaged", what);
 }
 
 }  // namespace gp::engine

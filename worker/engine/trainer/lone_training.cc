@@ -115,7 +115,9 @@ int RunAlone(const LoneOptions& options, const Clock& clock) {
     return kExitDone;
   } catch (...) {
     const link::Failed failed = CurrentFailure();
-    std::fprintf(stderr, "gp-trainer: %s\n", failed.message.c_str());
+    const bool damaged = failed.cause == ExitCause::kDamagedCheckpoint;
+    std::fprintf(stderr, "gp-trainer: %s%s\n", failed.message.c_str(),
+                 damaged ? "; remove its directory to resume from an earlier one" : "");
     return ExitCodeOf(failed.cause);
   }
 }

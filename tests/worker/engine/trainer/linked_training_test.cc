@@ -1,8 +1,12 @@
 // Real gp-trainer processes, driven through their links as an agent would.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <functional>
+
 #include "formats/checkpoint_directory.h"
 #include "runspec/run_file.h"
+#include "worker/engine/backend/cpu/tuned_choices.h"
 #include "worker/engine/trainer/trainer_process.h"
 
 namespace gp::engine {
@@ -14,11 +18,16 @@ constexpr uint64_t kEpoch = 4;
 // The ranks of one epoch of a run.
 class TestEpoch {
  public:
+  // `variables` go into the environment of the ranks.
   TestEpoch(const ScopedDirectory& directory, int world_size, uint64_t epoch,
-            std::optional<link::ResumePoint> resume = {})
+            std::optional<link::ResumePoint> resume = {},
+            const std::vector<std::string>& variables = {})
       : directory_(directory), epoch_(epoch), resume_(std::move(resume)) {
-    for (int rank = 0; rank < world_size; ++rank) {
-      ranks.push_back(std::make_unique<TrainerProcess>(std::vector<std::string>{"--link"}, true));
+    for (size_t rank = 0; rank < static_cast<size_t>(world_size); ++rank) {
+      std::vector<std::string> environment;
+      if (rank < variables.size()) environment.push_back(variables[rank]);
+      ranks.push_back(std::make_unique<TrainerProcess>(std::vector<std::string>{"--link"}, true,
+                                                       std::move(environment)));
     }
   }
 
@@ -26,7 +35,11 @@ class TestEpoch {
   void Form(const std::string& run_file) {
     Start(run_file);
     link::Configure configure{.epoch = epoch_, .secret = "secret"};
-    for (auto& rank : ranks) configure.addresses.push_back(rank->Await<link::Listening>().address);
+    for (auto& rank : ranks) {
+      offers.push_back(rank->Await<link::Listening>());
+      configure.addresses.push_back(offers.back().address);
+    }
+    if (decide) decide(offers, configure);
     for (size_t r = 0; r < ranks.size(); ++r) {
       configure.rank = static_cast<int>(r);
       ranks[r]->Send(configure);
@@ -50,7 +63,8 @@ class TestEpoch {
                                  .run_directory = directory_.Path("run"),
                                  .data_address = "127.0.0.1",
                                  .resume = resume_,
-                                 .logical_shards = 4});
+                                 .logical_shards = 4,
+                                 .isa = isa});
     }
   }
 
@@ -72,6 +86,9 @@ class TestEpoch {
   }
 
   std::vector<std::unique_ptr<TrainerProcess>> ranks;
+  std::string isa;  // decided in an earlier epoch
+  std::vector<link::Listening> offers;
+  std::function<void(const std::vector<link::Listening>&, link::Configure&)> decide;
 
  private:
   const ScopedDirectory& directory_;
@@ -217,7 +234,7 @@ TEST(LinkedTraining, MissingDataIsAConfigurationFailureThatNamesThePath) {
   EXPECT_EQ(epoch.ranks[0]->Wait(), 2);
 }
 
-TEST(LinkedTraining, ADamagedCheckpointIsAStorageFailureThatNamesTheFile) {
+TEST(LinkedTraining, ADamagedCheckpointIsAFailureOfItsOwnThatNamesTheFile) {
   const ScopedDirectory directory;
   const auto written = TrainWhole(directory, 1);
   ASSERT_FALSE(written.empty());
@@ -232,9 +249,82 @@ TEST(LinkedTraining, ADamagedCheckpointIsAStorageFailureThatNamesTheFile) {
   epoch.ranks[0]->Send(
       link::Configure{.epoch = kEpoch + 1, .addresses = {address}, .secret = "secret"});
   const auto failed = epoch.ranks[0]->Await<link::Failed>();
-  EXPECT_EQ(failed.cause, link::ExitCause::kStorage);
+  EXPECT_EQ(failed.cause, link::ExitCause::kDamagedCheckpoint);
   EXPECT_NE(failed.message.find("model.safetensors"), std::string::npos) << failed.message;
   EXPECT_EQ(epoch.ranks[0]->Wait(), 3);
+}
+
+// A cache directory in which something was tuned for the fastest level of this machine, for one
+// thread.
+std::string TunedCache(const ScopedDirectory& directory, const std::string& name, int columns) {
+  const std::string cache = directory.Path(name);
+  KernelChoices choices;
+  for (const GemmProblem& problem :
+       ProblemsOf({.rows = 32, .in = 24, .out = 72}, DataType::kFloat32)) {
+    choices.Set(problem, {.packed = PackedOperand::kFirst, .depth = 32, .columns = columns});
+  }
+  setenv("XDG_CACHE_HOME", cache.c_str(), 1);
+  WriteTunedChoices(choices, BestIsa(), 1);
+  unsetenv("XDG_CACHE_HOME");
+  return "XDG_CACHE_HOME=" + cache;
+}
+
+TEST(LinkedTraining, RanksThatWereTunedDifferentlyComputeWithRank0sChoices) {
+  const ScopedDirectory one;
+  const std::string expected = ModelBytes(TrainWhole(one, 1).back().directory);
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 2, kEpoch, {},
+                  {TunedCache(directory, "a", 48), TunedCache(directory, "b", 96)});
+  epoch.decide = [](const std::vector<link::Listening>& offers, link::Configure& configure) {
+    configure.isa = offers[0].isa_levels->front();
+    EXPECT_NE(offers[0].kernels->at(*configure.isa), offers[1].kernels->at(*configure.isa));
+    configure.kernels = offers[0].kernels;
+  };
+  epoch.Form(TinyRunFile(text, kSteps, 6));
+  epoch.Go();
+  const auto written = epoch.Finish();
+  ASSERT_FALSE(written.empty());
+  EXPECT_TRUE(ModelBytes(written.back().directory) == expected);
+  const auto manifest = formats::ReadManifest(written.back().directory);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_EQ(manifest->record.at("kernels"), epoch.offers[0].kernels->at(IsaName(BestIsa())));
+}
+
+TEST(LinkedTraining, AGroupWithASlowerRankComputesWithItsLevelEverywhere) {
+  const auto train = [](const ScopedDirectory& directory,
+                        const std::vector<std::string>& variables) {
+    const std::string text = directory.Write("text.txt", TinyText());
+    TestEpoch epoch(directory, static_cast<int>(variables.size()), kEpoch, {}, variables);
+    epoch.decide = [](const std::vector<link::Listening>& offers, link::Configure& configure) {
+      EXPECT_EQ(*offers.back().isa_levels, std::vector<std::string>{"generic"});
+      configure.isa = "generic";
+    };
+    epoch.Form(TinyRunFile(text, kSteps, 6));
+    epoch.Go();
+    return epoch.Finish();
+  };
+  const ScopedDirectory one;
+  const ScopedDirectory two;
+  const auto alone = train(one, {"GP_ISA_MAX=generic"});
+  const auto together = train(two, {"", "GP_ISA_MAX=generic"});
+  ASSERT_FALSE(together.empty());
+  EXPECT_TRUE(ModelBytes(together.back().directory) == ModelBytes(alone.back().directory));
+  EXPECT_EQ(formats::ReadManifest(together.back().directory)->record.at("isa"), "generic");
+}
+
+TEST(LinkedTraining, ARankThatLacksTheRunsLevelIsUnfit) {
+  if (!IsaSupported(Isa::kAvx2)) GTEST_SKIP() << "this processor has no AVX2";
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 1, kEpoch, {}, {"GP_ISA_MAX=generic"});
+  epoch.isa = "avx2";
+  epoch.Start(TinyRunFile(text, kSteps, 0));
+  const auto failed = epoch.ranks[0]->Await<link::Failed>();
+  EXPECT_EQ(failed.cause, link::ExitCause::kUnfit);
+  EXPECT_NE(failed.message.find("avx2 kernels, here are generic"), std::string::npos)
+      << failed.message;
+  EXPECT_EQ(epoch.ranks[0]->Wait(), 1);
 }
 
 TEST(LinkedTraining, AFinalCheckpointThatIsRefusedIsAFailure) {

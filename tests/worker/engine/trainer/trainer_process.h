@@ -76,8 +76,10 @@ inline std::string TinyText() {
 
 class TrainerProcess {
  public:
-  // Begins the program with `arguments`; with `linked`, the other end of the link is the test's.
-  TrainerProcess(const std::vector<std::string>& arguments, bool linked) {
+  // Begins the program with `arguments` and "NAME=VALUE" added to the environment; with `linked`,
+  // the other end of the link is the test's.
+  TrainerProcess(const std::vector<std::string>& arguments, bool linked,
+                 std::vector<std::string> environment = {}) {
     auto ends = link::Channel::MakePair();
     EXPECT_TRUE(ends.ok());
     const std::string path = TrainerPath();
@@ -89,6 +91,7 @@ class TrainerProcess {
     pid_ = fork();
     if (pid_ == 0) {
       if (linked && dup2(ends->second.get(), link::kEngineDescriptor) < 0) _exit(126);
+      for (std::string& variable : environment) putenv(variable.data());
       execv(path.c_str(), argv.data());
       _exit(127);
     }
