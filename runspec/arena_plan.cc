@@ -20,10 +20,7 @@ class PlanBuilder {
         residual_(options.residual == ResidualType::kBf16 ? "bf16" : "fp32") {}
 
   void Add(const std::string& name, const std::string& type, std::vector<int64_t> shape) {
-    int64_t size_bytes = type == "bytes" ? 1 : type == "bf16" ? 2 : 4;
-    for (const int64_t dimension : shape) size_bytes *= dimension;
-    plan_.tensors.push_back({name, type, std::move(shape), plan_.total_bytes, size_bytes});
-    plan_.total_bytes += AlignUp(size_bytes, kAlignmentBytes);
+    plan_.Append(name, type, std::move(shape));
   }
   void Fp32(const std::string& name, std::vector<int64_t> shape) {
     Add(name, "fp32", std::move(shape));
@@ -130,6 +127,14 @@ const ArenaTensor& ArenaPlan::at(const std::string& name) const {
   return *found;
 }
 
+void ArenaPlan::Append(const std::string& name, const std::string& type,
+                       std::vector<int64_t> shape) {
+  int64_t size_bytes = type == "bytes" ? 1 : type == "bf16" ? 2 : 4;
+  for (const int64_t dimension : shape) size_bytes *= dimension;
+  tensors.push_back({name, type, std::move(shape), total_bytes, size_bytes});
+  total_bytes += AlignUp(size_bytes, kAlignmentBytes);
+}
+
 bool ArenaPlan::has(const std::string& name) const {
   return std::any_of(tensors.begin(), tensors.end(),
                      [&](const ArenaTensor& tensor) { return tensor.name == name; });
@@ -170,14 +175,6 @@ int64_t AttentionThreadWorkspaceBytes(int64_t sequence, int64_t head_size) {
 int64_t CpuWorkspaceBytes(int64_t sequence, int64_t head_size, int threads) {
   const int64_t attention_bytes = AttentionThreadWorkspaceBytes(sequence, head_size);
   return threads * AlignUp(std::max(kGemmThreadWorkspaceBytes, attention_bytes), kAlignmentBytes);
-}
-
-int64_t TrainingBytes(const ModelShape& shape, const ArenaOptions& options, int owned_shards) {
-  int64_t gradient_buffers = 1;
-  for (int shards = owned_shards; shards > 1; shards = (shards + 1) / 2) ++gradient_buffers;
-  const int64_t parameters = MakeParameterLayout(shape).total_count;
-  return MakeArenaPlan(shape, options).total_bytes +
-         (2 + gradient_buffers) * parameters * static_cast<int64_t>(sizeof(float));
 }
 
 }  // namespace gp::runspec

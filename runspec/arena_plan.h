@@ -43,6 +43,8 @@ struct ArenaPlan {
   // Throws std::out_of_range for an unknown name.
   const ArenaTensor& at(const std::string& name) const;
   bool has(const std::string& name) const;
+  // Lays one more tensor behind the others, at a multiple of 64 bytes.
+  void Append(const std::string& name, const std::string& type, std::vector<int64_t> shape);
 };
 
 // Parameters, the bf16 working copy, saved and transient activations, and the CPU backend's
@@ -55,9 +57,5 @@ inline constexpr int64_t kGemmThreadWorkspaceBytes = (int64_t{4} << 20) + 64;
 // For heads of `head_size` channels and up to `sequence` positions.
 int64_t AttentionThreadWorkspaceBytes(int64_t sequence, int64_t head_size);
 int64_t CpuWorkspaceBytes(int64_t sequence, int64_t head_size, int threads);
-
-// What a rank that owns `owned_shards` logical shards holds while it trains: the arena, AdamW's two
-// moments and the gradient buffers of the reduction tree.
-int64_t TrainingBytes(const ModelShape& shape, const ArenaOptions& options, int owned_shards);
 
 }  // namespace gp::runspec

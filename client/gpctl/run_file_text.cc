@@ -5,9 +5,8 @@
 #include "base/duration.h"
 #include "base/file.h"
 #include "client/gpctl/terminal/number_text.h"
-#include "runspec/arena_plan.h"
 #include "runspec/batch_plan.h"
-#include "runspec/decoder_plan.h"
+#include "runspec/memory_forecast.h"
 
 namespace gp::gpctl {
 namespace {
@@ -60,17 +59,7 @@ std::string BudgetText(const runspec::RunSpec& spec, const runspec::BatchPlan& p
 }
 
 int64_t MemoryBytes(const runspec::RunSpec& spec, const runspec::BatchPlan& plan) {
-  const runspec::ArenaOptions arena{.micro_batch = spec.batch.micro_batch,
-                                    .sequence = spec.batch.sequence,
-                                    .bf16 = spec.precision == runspec::Precision::kBf16,
-                                    .threads = std::max(1, spec.resources.threads)};
-  const int shards = (plan.logical_shards + spec.resources.workers - 1) / spec.resources.workers;
-  const int64_t training_bytes = runspec::TrainingBytes(spec.model, arena, shards);
-  if (spec.sample.every_steps == 0) return training_bytes;
-  return training_bytes + runspec::MakeDecoderPlan(spec.model, {.length = spec.batch.sequence,
-                                                                .bf16 = arena.bf16,
-                                                                .threads = arena.threads})
-                              .total_bytes;
+  return runspec::ForecastMemory(spec, plan, std::max(1, spec.resources.threads)).total_bytes();
 }
 
 std::string Every(int64_t steps) {

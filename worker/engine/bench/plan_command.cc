@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "runspec/arena_plan.h"
+#include "runspec/training_plan.h"
 #include "worker/engine/bench/bench_command.h"
 #include "worker/engine/bench/model_flags.h"
 #include "worker/engine/bench/report.h"
@@ -14,17 +14,17 @@ namespace {
 
 double MiB(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
-void PrintText(const runspec::ArenaPlan& plan, int64_t training_bytes) {
+void PrintText(const runspec::ArenaPlan& plan, int64_t arena_bytes) {
   fmt::print("{:>14}  {:>12}  {:<5}  {:<22} {}\n", "offset", "MiB", "type", "shape", "tensor");
   for (const runspec::ArenaTensor& tensor : plan.tensors) {
     fmt::print("{:>14}  {:>12.2f}  {:<5}  {:<22} {}\n", tensor.offset_bytes, MiB(tensor.size_bytes),
                tensor.type, fmt::format("{}", fmt::join(tensor.shape, " x ")), tensor.name);
   }
-  fmt::print("arena {:.1f} MiB; with gradients and AdamW's moments {:.1f} MiB\n",
-             MiB(plan.total_bytes), MiB(training_bytes));
+  fmt::print("arena {:.1f} MiB; with gradients, optimizer and batch {:.1f} MiB\n", MiB(arena_bytes),
+             MiB(plan.total_bytes));
 }
 
-void PrintJsonPlan(const runspec::ArenaPlan& plan, int64_t training_bytes) {
+void PrintJsonPlan(const runspec::ArenaPlan& plan, int64_t arena_bytes) {
   Json tensors = Json::array();
   for (const runspec::ArenaTensor& tensor : plan.tensors) {
     tensors.push_back({{"name", tensor.name},
@@ -35,17 +35,17 @@ void PrintJsonPlan(const runspec::ArenaPlan& plan, int64_t training_bytes) {
   }
   Json report = MakeDocument("ArenaPlan");
   report["tensors"] = tensors;
-  report["arena_bytes"] = plan.total_bytes;
-  report["training_bytes"] = training_bytes;
+  report["arena_bytes"] = arena_bytes;
+  report["training_bytes"] = plan.total_bytes;
   PrintJson(report);
 }
 
 Status RunPlan(const ModelFlags& flags) {
   const ModelOptions options = MakeModelOptions(flags);
   const runspec::ArenaOptions arena = ArenaOptionsOf(options);
-  const runspec::ArenaPlan plan = runspec::MakeArenaPlan(options.shape, arena);
-  const int64_t training_bytes = runspec::TrainingBytes(options.shape, arena, 1);
-  flags.json() ? PrintJsonPlan(plan, training_bytes) : PrintText(plan, training_bytes);
+  const runspec::ArenaPlan plan = runspec::MakeTrainingPlan(options.shape, {.arena = arena});
+  const int64_t arena_bytes = runspec::MakeArenaPlan(options.shape, arena).total_bytes;
+  flags.json() ? PrintJsonPlan(plan, arena_bytes) : PrintText(plan, arena_bytes);
   return OkStatus();
 }
 

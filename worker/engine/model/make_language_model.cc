@@ -36,6 +36,19 @@ void CheckSizes(const ModelOptions& options) {
 
 }  // namespace
 
+ModelOptions ModelOptionsOf(const runspec::RunSpec& spec, int threads) {
+  return {.shape = spec.model,
+          .kind = spec.engine.kind,
+          .precision = spec.precision,
+          .micro_batch = spec.batch.micro_batch,
+          .sequence = spec.batch.sequence,
+          .threads = threads,
+          .attention = spec.engine.attention,
+          .recompute = spec.engine.recompute,
+          .chunked_head = spec.engine.chunked_head,
+          .residual = spec.engine.residual};
+}
+
 runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options) {
   return {.micro_batch = options.micro_batch,
           .sequence = options.sequence,

@@ -29,6 +29,9 @@ struct ModelOptions {
   runspec::ResidualType residual = runspec::ResidualType::kFp32;  // bf16 needs bf16 compute
 };
 
+// What a run file asks for, on `threads` threads of the best kernels.
+ModelOptions ModelOptionsOf(const runspec::RunSpec& spec, int threads);
+
 // What the arena of such a model is made from.
 runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options);
 

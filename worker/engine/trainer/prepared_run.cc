@@ -38,18 +38,10 @@ EngineRecord SettleEngine(const TrainingPlace& place, const EngineRecord& decide
 
 std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threads,
                                          const EngineChoice& engine) {
-  auto model = MakeLanguageModel({.shape = spec.model,
-                                  .kind = spec.engine.kind,
-                                  .precision = spec.precision,
-                                  .micro_batch = spec.batch.micro_batch,
-                                  .sequence = spec.batch.sequence,
-                                  .threads = threads,
-                                  .isa = engine.isa,
-                                  .choices = engine.kernels,
-                                  .attention = spec.engine.attention,
-                                  .recompute = spec.engine.recompute,
-                                  .chunked_head = spec.engine.chunked_head,
-                                  .residual = spec.engine.residual});
+  ModelOptions options = ModelOptionsOf(spec, threads);
+  options.isa = engine.isa;
+  options.choices = engine.kernels;
+  auto model = MakeLanguageModel(options);
   if (spec.engine.init == runspec::InitKind::kTorch) {
     InitializeTorch(spec.seed, *model);
   } else {

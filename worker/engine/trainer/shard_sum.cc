@@ -1,26 +1,13 @@
 #include "worker/engine/trainer/shard_sum.h"
 
-#include <algorithm>
-
 #include "base/check.h"
+#include "runspec/training_plan.h"
 
 namespace gp::engine {
-namespace {
-
-// The most subtrees that exist at once, the shard in work included.
-size_t BuffersNeeded(ShardRange owned) {
-  size_t most = 1;
-  for (int count = 1; count < owned.count; ++count) {
-    most = std::max(most, AlignedSubtrees({owned.first, count}).size() + 1);
-  }
-  return std::max(most, AlignedSubtrees(owned).size());
-}
-
-}  // namespace
-
 ShardSum::ShardSum(ShardRange owned, const std::function<std::span<float>()>& allocate)
     : owned_(owned) {
-  for (size_t i = 0; i < BuffersNeeded(owned); ++i) {
+  const auto buffers = static_cast<size_t>(runspec::GradientBuffers(owned.first, owned.count));
+  for (size_t i = 0; i < buffers; ++i) {
     buffers_.push_back(allocate());
     free_.push_back(i);
   }

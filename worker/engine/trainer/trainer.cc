@@ -20,6 +20,12 @@ std::span<float> AllocateGradient(LanguageModel& model, Communicator& communicat
   return {static_cast<float*>(memory), count};
 }
 
+std::span<int32_t> AllocateIds(LanguageModel& model, const runspec::BatchSpec& batch) {
+  const auto count = static_cast<size_t>(batch.micro_batch * batch.sequence);
+  const auto bytes = static_cast<int64_t>((count * sizeof(int32_t) + 63) / 64 * 64);
+  return {static_cast<int32_t*>(model.backend().Allocate(bytes)), count};
+}
+
 }  // namespace
 
 Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, LanguageModel& model,
@@ -34,8 +40,8 @@ Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, L
       owned_(OwnedShards(plan.logical_shards, communicator.rank(), communicator.size())),
       shard_sum_(owned_, [&] { return AllocateGradient(model, communicator); }),
       optimizer_(model.backend(), model.layout(), spec.optimizer),
-      tokens_(static_cast<size_t>(spec.batch.micro_batch * spec.batch.sequence)),
-      targets_(tokens_.size()),
+      tokens_(AllocateIds(model, spec.batch)),
+      targets_(AllocateIds(model, spec.batch)),
       shard_losses_(static_cast<size_t>(plan.logical_shards)) {}
 
 StepResult Trainer::Step(const std::stop_token& stop) {

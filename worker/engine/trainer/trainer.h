@@ -72,8 +72,8 @@ class Trainer {
   const ShardRange owned_;
   ShardSum shard_sum_;
   AdamW optimizer_;
-  std::vector<int32_t> tokens_;   // (micro_batch, sequence)
-  std::vector<int32_t> targets_;  // (micro_batch, sequence)
+  const std::span<int32_t> tokens_;   // (micro_batch, sequence)
+  const std::span<int32_t> targets_;  // (micro_batch, sequence)
   std::vector<double>
       shard_losses_;  // sum of the token losses of each shard; 0 for those of other ranks
   int64_t step_ = 0;

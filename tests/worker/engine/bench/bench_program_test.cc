@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "runspec/arena_plan.h"
+#include "runspec/training_plan.h"
 
 namespace gp::engine {
 namespace {
@@ -52,7 +52,7 @@ TEST(GpBench, PrintsThePlanThatTheEngineUses) {
   const runspec::ArenaOptions options{.micro_batch = 4, .sequence = 64, .threads = 2};
   const runspec::ModelShape shape = *runspec::NamedModelShape("124M");
   EXPECT_EQ(plan.at("arena_bytes"), runspec::MakeArenaPlan(shape, options).total_bytes);
-  EXPECT_EQ(plan.at("training_bytes"), runspec::TrainingBytes(shape, options, 1));
+  EXPECT_EQ(plan.at("training_bytes"), runspec::TrainingBytes(shape, {.arena = options}));
   EXPECT_EQ(plan.at("tensors").front().at("name"), "parameters");
 }
 

@@ -1,0 +1,67 @@
+// What a rank of a run will need, whether it fits, and which setting would make it fit: the same
+// numbers for `gpctl validate`, for the trainer's check before its first step and for micro_batch:
+// auto. Standard library only. Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runspec/run_spec.h"
+#include "runspec/training_plan.h"
+
+namespace gp::runspec {
+
+// The program itself beside its plan: code and libraries, the tokenizer, stacks, buffers of files
+// and sockets. Measured with room to spare.
+inline constexpr int64_t kProcessBytes = int64_t{256} << 20;
+
+// By purpose, of the rank that needs the most.
+struct MemoryForecast {
+  int64_t parameters_bytes = 0;  // with the bf16 working copy
+  int64_t gradients_bytes = 0;
+  int64_t optimizer_bytes = 0;
+  int64_t activations_bytes = 0;  // and the batch
+  int64_t workspace_bytes = 0;
+  int64_t snapshot_bytes = 0;
+  int64_t sampling_bytes = 0;
+  int64_t process_bytes = kProcessBytes;
+
+  int64_t total_bytes() const {
+    return parameters_bytes + gradients_bytes + optimizer_bytes + activations_bytes +
+           workspace_bytes + snapshot_bytes + sampling_bytes + process_bytes;
+  }
+};
+
+// The options of the rank that owns `owned_shards` shards from `first_shard` on.
+TrainingOptions TrainingOptionsOf(const RunSpec& spec, int threads, int first_shard,
+                                  int owned_shards);
+
+// For `workers` ranks (spec.resources.workers when 0). REQUIRES: the vocabulary and micro_batch are
+// numbers. Of the reference engine only the parameters and their gradients can be told in advance.
+MemoryForecast ForecastMemory(const RunSpec& spec, const BatchPlan& plan, int threads,
+                              int workers = 0);
+
+// A change to the run file and what the rank would need then.
+struct Fit {
+  std::string settings;  // "batch.micro_batch=2"
+  int64_t bytes = 0;
+};
+
+// The first change that fits into `available_bytes`: smaller micro-batches with the same total,
+// recomputation, a chunked head, all together. Nothing when none does.
+std::optional<Fit> SuggestFit(const RunSpec& spec, const BatchPlan& plan, int threads,
+                              int64_t available_bytes);
+
+// What batch.micro_batch: auto stands for: the largest power of two that divides the sequences of a
+// shard and whose forecast fits; 0 when not even one sequence does. `plan` counts sequences, as
+// PlanBatch does while micro_batch is auto.
+int64_t LargestMicroBatch(const RunSpec& spec, const BatchPlan& plan, int threads,
+                          int64_t available_bytes);
+
+// Says that the run does not fit, in numbers, and what would: "a rank needs 3.1 GiB ..., 1.9 GiB
+// are available (<limit>); batch.micro_batch=2 would need 1.7 GiB". Nothing when it fits.
+std::optional<std::string> MemoryProblem(const RunSpec& spec, const BatchPlan& plan, int threads,
+                                         int64_t available_bytes, const std::string& limit);
+
+}  // namespace gp::runspec

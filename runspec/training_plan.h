@@ -1,0 +1,40 @@
+// TrainingPlan: everything that one training rank holds, by name and to the byte: the model's
+// arena, the gradients of the reduction tree, the optimizer's state, a batch, a snapshot. `gp-bench
+// plan` prints it, the forecast adds it up and the trainer allocates it. Standard library only.
+// Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "runspec/arena_plan.h"
+#include "runspec/model_shape.h"
+#include "runspec/run_spec.h"
+
+namespace gp::runspec {
+
+struct TrainingOptions {
+  ArenaOptions arena;
+  int first_shard = 0;  // of the logical shards that the rank owns
+  int owned_shards = 1;
+  OptimizerKind optimizer = OptimizerKind::kAdamW;
+  int64_t snapshot_bytes = 0;  // what a checkpoint in flight may copy
+};
+
+// The arena's tensors first, then "gradients.0"..., "first_moment", "second_moment", Muon's
+// scratch, "batch.tokens", "batch.targets" and, last and allocated only by the rank that saves,
+// "snapshot".
+ArenaPlan MakeTrainingPlan(const ModelShape& shape, const TrainingOptions& options);
+
+// The plan's bytes.
+int64_t TrainingBytes(const ModelShape& shape, const TrainingOptions& options);
+
+// The gradients that exist at once while a rank adds up its shards [first, first + count) along the
+// fixed tree: a finished subtree keeps one, and the shard in work needs one.
+int GradientBuffers(int first, int count);
+
+// Elements of one of Muon's two work matrices, which hold the largest weight of a block, and of its
+// two square ones.
+int64_t MuonMatrixCount(const ModelShape& shape);
+int64_t MuonSquareCount(const ModelShape& shape);
+
+}  // namespace gp::runspec

@@ -1,0 +1,113 @@
+// Goal: the forecast adds up to the plan, the suggestion is the first change that fits, and
+// micro_batch: auto is the largest that does.
+#include "runspec/memory_forecast.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace gp::runspec {
+namespace {
+
+RunSpec Gpt2Spec() {
+  RunSpec spec;
+  spec.model = *NamedModelShape("124M");
+  spec.batch.micro_batch = 8;
+  spec.batch.sequence = 256;
+  spec.checkpoint.snapshot_memory = 0;
+  spec.precision = Precision::kFp32;
+  return spec;
+}
+
+constexpr BatchPlan kPlan{.logical_shards = 1, .accumulation = 1, .tokens_per_step = 8 * 256};
+
+TEST(MemoryForecast, AddsUpToThePlan) {
+  RunSpec spec = Gpt2Spec();
+  spec.checkpoint.snapshot_memory = 1000;
+  spec.optimizer.kind = OptimizerKind::kMuon;
+  const MemoryForecast forecast = ForecastMemory(spec, kPlan, 2);
+  const ArenaPlan plan = MakeTrainingPlan(spec.model, TrainingOptionsOf(spec, 2, 0, 1));
+  EXPECT_EQ(forecast.total_bytes() - kProcessBytes, plan.total_bytes);
+  const int64_t parameters = MakeParameterLayout(spec.model).total_count * 4;
+  EXPECT_EQ(forecast.parameters_bytes, parameters);
+  EXPECT_EQ(forecast.gradients_bytes, parameters);
+  EXPECT_EQ(forecast.optimizer_bytes, 2 * parameters + (8 + 2) * 768 * 768 * 4);
+  EXPECT_EQ(forecast.snapshot_bytes, 1024);  // aligned
+  spec.sample.every_steps = 10;
+  EXPECT_GT(ForecastMemory(spec, kPlan, 2).sampling_bytes, 0);
+}
+
+TEST(MemoryForecast, IsTheBusiestRanks) {
+  EXPECT_EQ(GradientBuffers(0, 1), 1);
+  EXPECT_EQ(GradientBuffers(0, 2), 2);
+  EXPECT_EQ(GradientBuffers(0, 4), 3);
+  EXPECT_EQ(GradientBuffers(0, 8), 4);
+  EXPECT_EQ(GradientBuffers(1, 2), 2);  // two leaves that are not siblings
+  EXPECT_EQ(GradientBuffers(3, 5), 4);
+  RunSpec spec = Gpt2Spec();
+  BatchPlan plan = kPlan;
+  plan.logical_shards = 4;
+  const int64_t gradient = MakeParameterLayout(spec.model).total_count * 4;
+  EXPECT_EQ(ForecastMemory(spec, plan, 2, 1).gradients_bytes, 3 * gradient);
+  EXPECT_EQ(ForecastMemory(spec, plan, 2, 2).gradients_bytes, 2 * gradient);
+  EXPECT_EQ(ForecastMemory(spec, plan, 2, 3).gradients_bytes, 2 * gradient);
+  EXPECT_EQ(ForecastMemory(spec, plan, 2, 4).gradients_bytes, gradient);
+}
+
+TEST(SuggestFit, NamesTheFirstChangeThatFits) {
+  RunSpec spec = Gpt2Spec();
+  spec.batch.total_tokens = 8 * 256;
+  const auto needs = [&](int64_t micro_batch, Recompute recompute, int64_t chunk) {
+    RunSpec changed = spec;
+    changed.batch.micro_batch = micro_batch;
+    changed.engine.recompute = recompute;
+    changed.engine.chunked_head = chunk;
+    return ForecastMemory(changed, kPlan, 2).total_bytes();
+  };
+  const auto suggestion = [&](int64_t bytes) {
+    const auto fit = SuggestFit(spec, kPlan, 2, bytes);
+    return fit ? fit->settings : "none";
+  };
+  EXPECT_EQ(suggestion(needs(4, Recompute::kNone, 0)), "batch.micro_batch=4");
+  EXPECT_EQ(suggestion(needs(4, Recompute::kNone, 0) - 1), "batch.micro_batch=2");
+  EXPECT_EQ(suggestion(needs(1, Recompute::kGelu, 0)),
+            "batch.micro_batch=1, engine.recompute=gelu");
+  EXPECT_EQ(suggestion(needs(1, Recompute::kBlock, 0)),
+            "batch.micro_batch=1, engine.recompute=block");
+  EXPECT_EQ(suggestion(needs(1, Recompute::kBlock, 64)),
+            "batch.micro_batch=1, engine.recompute=block, engine.chunked_head=64");
+  EXPECT_EQ(suggestion(needs(1, Recompute::kBlock, 64) - 1), "none");
+  spec.batch.total_tokens = 0;
+  EXPECT_EQ(suggestion(needs(4, Recompute::kNone, 0)),
+            "batch.micro_batch=4, batch.total_tokens=2048");
+}
+
+TEST(MemoryProblem, SaysWhatIsNeededAvailableAndWhatWouldFit) {
+  RunSpec spec = Gpt2Spec();
+  spec.batch.total_tokens = 8 * 256;
+  const int64_t needed = ForecastMemory(spec, kPlan, 2).total_bytes();
+  EXPECT_FALSE(MemoryProblem(spec, kPlan, 2, needed, "MemAvailable"));
+  const auto problem = MemoryProblem(spec, kPlan, 2, needed - 1, "MemAvailable");
+  ASSERT_TRUE(problem);
+  EXPECT_NE(problem->find(std::to_string(needed)), std::string::npos) << *problem;
+  EXPECT_NE(problem->find("(MemAvailable); batch.micro_batch=4 would need"), std::string::npos)
+      << *problem;
+  const auto hopeless = MemoryProblem(spec, kPlan, 2, 1000, "MemAvailable");
+  ASSERT_TRUE(hopeless);
+  EXPECT_NE(hopeless->find("choose a smaller model"), std::string::npos) << *hopeless;
+}
+
+TEST(LargestMicroBatch, IsTheLargestPowerOfTwoThatDividesAndFits) {
+  RunSpec spec = Gpt2Spec();
+  BatchPlan plan = kPlan;
+  plan.accumulation = 24;  // sequences of a shard
+  EXPECT_EQ(LargestMicroBatch(spec, plan, 2, int64_t{1} << 40), 8);
+  spec.batch.micro_batch = 4;
+  const int64_t four = ForecastMemory(spec, plan, 2).total_bytes();
+  EXPECT_EQ(LargestMicroBatch(spec, plan, 2, four), 4);
+  EXPECT_EQ(LargestMicroBatch(spec, plan, 2, four - 1), 2);
+  EXPECT_EQ(LargestMicroBatch(spec, plan, 2, 1000), 0);
+}
+
+}  // namespace
+}  // namespace gp::runspec
