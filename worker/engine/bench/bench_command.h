@@ -25,6 +25,7 @@ BenchRun AddTokenizerCommand(CLI::App& app);
 BenchRun AddAllReduceCommand(CLI::App& app);
 BenchRun AddLoaderCommand(CLI::App& app);
 BenchRun AddSampleCommand(CLI::App& app);
+BenchRun AddLadderCommand(CLI::App& app);
 BenchRun AddPlanCommand(CLI::App& app);
 
 }  // namespace gp::engine

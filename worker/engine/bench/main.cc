@@ -17,6 +17,7 @@ constexpr BenchCommand kCommands[] = {
     {"allreduce", "time the gradient all-reduce between processes", AddAllReduceCommand},
     {"sample", "time the writing of text, alone or beside Hugging Face", AddSampleCommand},
     {"loader", "time the reading of batches from token shards", AddLoaderCommand},
+    {"ladder", "climb from a plain model to the engine at its best", AddLadderCommand},
     {"plan", "print the memory of a model tensor by tensor", AddPlanCommand},
 };
 

@@ -39,23 +39,27 @@ const std::map<std::string, runspec::Recompute>& Recomputations() {
 
 }  // namespace
 
-void AddModelFlags(CLI::App& app, ModelFlags& flags) {
+void AddShapeFlags(CLI::App& app, ModelFlags& flags) {
   app.add_option("--model", flags.model, "size of the model")
       ->check(CLI::IsMember(runspec::ModelNames()))
       ->capture_default_str();
   app.add_option("--batch", flags.batch, "sequences of a micro-batch")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--sequence", flags.sequence,
-                 "tokens of a sequence (default: the model's context)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--precision", flags.precision)
-      ->check(CLI::IsMember({"fp32", "bf16"}))
+  app.add_option("--sequence", flags.sequence, "tokens of a sequence, 0 for the model's context")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--threads", flags.threads, "threads (default: one per core)")
       ->check(CLI::Range(1, 1024));
-  AddMemoryFlags(app, flags);
   AddOutputFlag(app, flags.output);
+}
+
+void AddModelFlags(CLI::App& app, ModelFlags& flags) {
+  AddShapeFlags(app, flags);
+  app.add_option("--precision", flags.precision)
+      ->check(CLI::IsMember({"fp32", "bf16"}))
+      ->capture_default_str();
+  AddMemoryFlags(app, flags);
 }
 
 void AddEngineFlags(CLI::App& app, ModelFlags& flags) {

@@ -27,7 +27,9 @@ struct ModelFlags {
   bool json() const { return output == "json"; }
 };
 
-// --model, --batch, --sequence, --precision, --threads, --output, and the switches that change what
+// --model, --batch, --sequence, --threads and --output.
+void AddShapeFlags(CLI::App& app, ModelFlags& flags);
+// These, --precision, and the switches that change what
 // is kept in memory: --attention, --recompute, --chunked-head.
 void AddModelFlags(CLI::App& app, ModelFlags& flags);
 // --isa and --engine, for commands that compute.

@@ -68,7 +68,7 @@ std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options) {
     Check(options.recompute == runspec::Recompute::kNone && options.chunked_head == 0,
           "the reference engine keeps everything; use engine.recompute: none and "
           "engine.chunked_head: 0, or engine.kind: fused");
-    return MakeReferenceGpt2(options.shape, options.threads);
+    return MakeReferenceGpt2(options.shape, options.threads, options.reference);
   }
   auto backend = MakeCpuBackend({.threads = options.threads,
                                  .isa = options.isa,

@@ -11,6 +11,7 @@
 #include "worker/engine/backend/cpu/isa.h"
 #include "worker/engine/backend/cpu/kernel_choices.h"
 #include "worker/engine/model/language_model.h"
+#include "worker/engine/model/reference_gpt2.h"
 
 namespace gp::engine {
 
@@ -25,7 +26,8 @@ struct ModelOptions {
   KernelChoices choices = {};
   runspec::Attention attention = runspec::Attention::kFlash;
   runspec::Recompute recompute = runspec::Recompute::kNone;
-  int64_t chunked_head = 0;  // rows of logits that exist at a time; 0: all
+  int64_t chunked_head = 0;       // rows of logits that exist at a time; 0: all
+  ReferenceStyle reference = {};  // of the reference engine
   runspec::ResidualType residual = runspec::ResidualType::kFp32;  // bf16 needs bf16 compute
 };
 

@@ -47,11 +47,21 @@ Tensor Drop(const Tensor& x, Dropout dropout, uint32_t site) {
   return x * DropoutMask(x, dropout);
 }
 
+constexpr double kLayerNormEps = 1e-5;
+
+Tensor FutureMask(int64_t length) { return torch::ones({length, length}, torch::kBool).triu(1); }
+
 // The model as a function of named leaves.
 class Network {
  public:
-  Network(const runspec::ModelShape& shape, const runspec::ParameterLayout& layout)
-      : shape_(shape), layout_(layout) {}
+  Network(const runspec::ModelShape& shape, const runspec::ParameterLayout& layout,
+          const ReferenceStyle& style = {})
+      : shape_(shape), layout_(layout), style_(style) {
+    if (style_.mask_on_the_fly) return;
+    for (int64_t layer = 0; layer < shape_.layers; ++layer) {
+      masks_.push_back(FutureMask(shape_.context));
+    }
+  }
 
   // Copies the flat values into leaves that require gradients.
   template <typename T>
@@ -106,9 +116,22 @@ class Network {
     return shape_.bias ? Leaf(module + ".bias") : Tensor();
   }
   Tensor Norm(const Tensor& x, const std::string& module) const {
+    if (!style_.library_operations) return ComposedNorm(x, module);
     return F::layer_norm(x, F::LayerNormFuncOptions({shape_.channels})
                                 .weight(Leaf(module + ".weight"))
                                 .bias(Bias(module)));
+  }
+  Tensor ComposedNorm(const Tensor& x, const std::string& module) const {
+    const Tensor centred = x - x.mean(-1, true);
+    const Tensor variance = centred.pow(2).mean(-1, true);
+    const Tensor scaled = centred / (variance + kLayerNormEps).sqrt() * Leaf(module + ".weight");
+    return shape_.bias ? scaled + Bias(module) : scaled;
+  }
+  Tensor Gelu(const Tensor& x) const {
+    const bool tanh = shape_.gelu == runspec::Gelu::kTanh;
+    if (style_.library_operations) return torch::gelu(x, tanh ? "tanh" : "none");
+    if (!tanh) return 0.5 * x * (1 + torch::erf(x / std::sqrt(2.0)));
+    return 0.5 * x * (1 + torch::tanh(std::sqrt(2.0 / M_PI) * (x + 0.044715 * x.pow(3))));
   }
   Tensor Linear(const Tensor& x, const std::string& module) const {
     return F::linear(x, Leaf(module + ".weight"), Bias(module));
@@ -119,9 +142,8 @@ class Network {
     const auto site = static_cast<uint32_t>(3 * layer);
     const Tensor attended = Attention(Norm(x, prefix + "ln_1"), prefix, dropout, site + 1);
     x = x + Drop(Linear(attended, prefix + "attn.c_proj"), dropout, site + 2);
-    Tensor hidden = Linear(Norm(x, prefix + "ln_2"), prefix + "mlp.c_fc");
-    hidden = torch::gelu(hidden, shape_.gelu == runspec::Gelu::kTanh ? "tanh" : "none");
-    return x + Drop(Linear(hidden, prefix + "mlp.c_proj"), dropout, site + 3);
+    const Tensor hidden = Linear(Norm(x, prefix + "ln_2"), prefix + "mlp.c_fc");
+    return x + Drop(Linear(Gelu(hidden), prefix + "mlp.c_proj"), dropout, site + 3);
   }
 
   Tensor Attention(const Tensor& x, const std::string& prefix, const Dropout& dropout,
@@ -133,25 +155,32 @@ class Network {
     const Tensor qkv =
         Linear(x, prefix + "attn.c_attn").view({b, t, 3, shape_.heads, d}).permute({2, 0, 3, 1, 4});
     Tensor scores = qkv[0].matmul(qkv[1].transpose(-2, -1)) / std::sqrt(static_cast<double>(d));
-    const Tensor future = torch::ones({t, t}, torch::kBool).triu(1);
-    scores = scores.masked_fill(future, -std::numeric_limits<double>::infinity());
+    scores = scores.masked_fill(Future(site / 3, t), -std::numeric_limits<double>::infinity());
     const Tensor probabilities = Drop(scores.softmax(-1), dropout, site);
     return probabilities.matmul(qkv[2]).transpose(1, 2).reshape({b, t, shape_.channels});
   }
 
+  // (t, t), true where a key lies behind its query.
+  Tensor Future(int64_t layer, int64_t t) const {
+    if (style_.mask_on_the_fly) return FutureMask(t);
+    return masks_[static_cast<size_t>(layer)].narrow(0, 0, t).narrow(1, 0, t);
+  }
+
   const runspec::ModelShape& shape_;
   const runspec::ParameterLayout& layout_;
+  const ReferenceStyle style_;
+  std::vector<Tensor> masks_;  // by layer, unless they are made on the fly
   std::map<std::string, Tensor> leaves_;
 };
 
 class ReferenceGpt2 final : public LanguageModel {
  public:
-  ReferenceGpt2(const runspec::ModelShape& shape, int threads)
+  ReferenceGpt2(const runspec::ModelShape& shape, int threads, const ReferenceStyle& style)
       : shape_(shape),
         layout_(runspec::MakeParameterLayout(shape_)),
         backend_(MakeCpuBackend({.threads = threads})),
         parameters_(static_cast<size_t>(layout_.total_count)),
-        network_(shape_, layout_) {
+        network_(shape_, layout_, style) {
     torch::set_num_threads(threads);
   }
 
@@ -199,8 +228,9 @@ class ReferenceGpt2 final : public LanguageModel {
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> MakeReferenceGpt2(const runspec::ModelShape& shape, int threads) {
-  return std::make_unique<ReferenceGpt2>(shape, threads);
+std::unique_ptr<LanguageModel> MakeReferenceGpt2(const runspec::ModelShape& shape, int threads,
+                                                 const ReferenceStyle& style) {
+  return std::make_unique<ReferenceGpt2>(shape, threads, style);
 }
 
 ReferenceResult ComputeReference(const runspec::ModelShape& shape,

@@ -12,8 +12,16 @@
 
 namespace gp::engine {
 
+// How a model is written before anybody optimises it: what `gp-bench ladder` starts from. The
+// values are the same.
+struct ReferenceStyle {
+  bool library_operations = true;  // LayerNorm and GELU of the library, or made of elementary ones
+  bool mask_on_the_fly = true;     // or (context, context), stored by every layer
+};
+
 // Parameters are zero. `threads` is LibTorch's for the whole process.
-std::unique_ptr<LanguageModel> MakeReferenceGpt2(const runspec::ModelShape& shape, int threads);
+std::unique_ptr<LanguageModel> MakeReferenceGpt2(const runspec::ModelShape& shape, int threads,
+                                                 const ReferenceStyle& style = {});
 
 struct ReferenceResult {
   double loss = 0;                // sum over the targets

@@ -1,0 +1,15 @@
+// The ladder as a chart: one SVG that needs nothing else and can be read on light and on dark. Pure
+// function.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "worker/engine/bench/ladder_climb.h"
+
+namespace gp::engine {
+
+// `subtitle` says what was measured and where.
+std::string LadderChart(const std::vector<RungResult>& rungs, const std::string& subtitle);
+
+}  // namespace gp::engine

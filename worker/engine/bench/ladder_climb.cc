@@ -1,0 +1,119 @@
+#include "worker/engine/bench/ladder_climb.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "worker/engine/backend/cpu/measured_peak.h"
+#include "worker/engine/bench/core_set.h"
+#include "worker/engine/bench/process_memory.h"
+#include "worker/engine/bench/step_bench.h"
+
+namespace gp::engine {
+namespace {
+
+using nlohmann::json;
+
+// In the child: the steps of a rung, as JSON.
+json MeasureHere(const ModelOptions& options, int steps) {
+  UseCores(options.threads);
+  const double peak_flops = MeasurePeakFlops(options.isa, options.threads);
+  StepBench bench(options);
+  bench.Step();
+  std::vector<double> ms;
+  for (int i = 0; i < steps; ++i) ms.push_back(bench.Step().total_ms());
+  return {{"ms", ms}, {"resident_bytes", PeakResidentBytes()}, {"peak_flops", peak_flops}};
+}
+
+[[noreturn]] void RunChild(const ModelOptions& options, int steps, int output) {
+  json answer;
+  try {
+    answer = MeasureHere(options, steps);
+  } catch (const std::exception& error) {
+    answer = {{"error", error.what()}};
+  }
+  const bool written = WriteAll(output, answer.dump(), "the ladder").ok();
+  _exit(written ? 0 : 1);
+}
+
+std::string ReadToEnd(int file) {
+  std::string text;
+  char chunk[4096];
+  for (ssize_t count = 0; (count = read(file, chunk, sizeof chunk)) > 0;) {
+    text.append(chunk, static_cast<size_t>(count));
+  }
+  return text;
+}
+
+StatusOr<json> MeasureInChild(const ModelOptions& options, int steps) {
+  int ends[2];
+  if (pipe(ends) != 0) return ErrnoStatus(errno, "create", "a pipe");
+  const FileDescriptor output(ends[0]);
+  FileDescriptor input(ends[1]);
+  const pid_t child = fork();
+  if (child < 0) return ErrnoStatus(errno, "fork", "a rung's process");
+  if (child == 0) RunChild(options, steps, input.get());
+  input.Close();
+  const json answer = json::parse(ReadToEnd(output.get()), nullptr, false);
+  waitpid(child, nullptr, 0);
+  if (!answer.is_object()) return ResourceExhausted("the rung's process was ended");
+  if (answer.contains("error")) return Internal("{}", answer["error"].get<std::string>());
+  return answer;
+}
+
+void AddNumbers(const ModelOptions& options, const json& measured, RungResult& result) {
+  result.step_ms = Summarize(measured["ms"].get<std::vector<double>>());
+  result.sequences = options.micro_batch;
+  result.threads = options.threads;
+  const auto tokens = static_cast<double>(options.micro_batch * options.sequence);
+  result.tokens_per_second = 1e3 * tokens / result.step_ms.median;
+  result.resident_bytes = measured["resident_bytes"].get<int64_t>();
+  const double flops = runspec::TrainingFlopsPerToken(options.shape, options.sequence);
+  result.mfu = result.tokens_per_second * flops / measured["peak_flops"].get<double>();
+}
+
+// `below` holds the settings of the last rung that was kept.
+RungResult Climb(const LadderRung& rung, int steps, ModelOptions& below, double rate_below,
+                 double rate_first) {
+  RungResult result{.name = rung.name, .setting = rung.setting, .reason = rung.reason};
+  if (!rung.change) return result;
+  ModelOptions options = below;
+  rung.change(options);
+  const StatusOr<json> measured = MeasureInChild(options, steps);
+  if (!measured.ok()) {
+    result.reason = Message(measured.status());
+    return result;
+  }
+  AddNumbers(options, *measured, result);
+  if (rate_below > 0) result.gain = result.tokens_per_second / rate_below;
+  if (rate_first > 0) result.total = result.tokens_per_second / rate_first;
+  result.kept = !rung.only_if_faster || result.gain > 1;
+  if (result.kept) below = options;
+  return result;
+}
+
+}  // namespace
+
+StatusOr<std::vector<RungResult>> ClimbLadder(const ModelOptions& model,
+                                              const LadderMachine& machine,
+                                              const LadderOptions& options) {
+  ModelOptions below = LadderStart(model);
+  std::vector<RungResult> results;
+  double rate_first = 0;
+  double rate_below = 0;
+  for (const LadderRung& rung : MakeLadder(model, machine)) {
+    fmt::print(stderr, "ladder: {}\n", rung.name);
+    results.push_back(Climb(rung, options.steps, below, rate_below, rate_first));
+    const RungResult& result = results.back();
+    if (result.tokens_per_second == 0 || !result.kept) continue;
+    rate_below = result.tokens_per_second;
+    if (rate_first == 0) rate_first = rate_below;
+  }
+  if (rate_first == 0) return Internal("no rung could be climbed: {}", results.front().reason);
+  return results;
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,37 @@
+// Measuring a rung: a few steps in a process of its own, so that its memory is its own and a
+// library's threads end with it. One thread calls, before this process has threads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "worker/engine/bench/ladder_rungs.h"
+#include "worker/engine/bench/sample_summary.h"
+
+namespace gp::engine {
+
+struct LadderOptions {
+  int steps = 3;  // measured, after one that warms up
+};
+
+struct RungResult {
+  std::string name;
+  std::string setting;
+  std::string reason;  // not climbed, and why; the numbers are 0 then
+  SampleSummary step_ms;
+  int64_t sequences = 0;  // of a step
+  int64_t threads = 0;
+  double tokens_per_second = 0;
+  int64_t resident_bytes = 0;
+  double mfu = 0;
+  double gain = 1;   // tokens a second, over the rung below
+  double total = 1;  // over the first rung
+  bool kept = true;  // false: slower here, so the next rung climbs without it
+};
+
+StatusOr<std::vector<RungResult>> ClimbLadder(const ModelOptions& model,
+                                              const LadderMachine& machine,
+                                              const LadderOptions& options);
+
+}  // namespace gp::engine

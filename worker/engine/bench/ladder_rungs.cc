@@ -1,0 +1,97 @@
+#include "worker/engine/bench/ladder_rungs.h"
+
+#include <fmt/format.h>
+
+namespace gp::engine {
+namespace {
+
+using Options = ModelOptions&;
+
+LadderRung Rung(std::string name, std::string setting, std::function<void(Options)> change) {
+  return {.name = std::move(name), .setting = std::move(setting), .change = std::move(change)};
+}
+
+LadderRung NotHere(std::string name, std::string reason) {
+  return {.name = std::move(name), .reason = std::move(reason)};
+}
+
+void AddModelRungs(std::vector<LadderRung>& ladder, const runspec::ModelShape& shape) {
+  ladder.push_back(Rung("library LayerNorm and GELU", "torch::layer_norm, torch::gelu",
+                        [](Options o) { o.reference.library_operations = true; }));
+  ladder.push_back(Rung("causal mask on the fly", "no (context, context) buffer a layer",
+                        [](Options o) { o.reference.mask_on_the_fly = true; }));
+  ladder.push_back(
+      Rung("weight tying", "tie_embeddings: true", [](Options o) { o.shape.tied_head = true; }));
+  ladder.push_back(Rung("bias off", "bias: false", [](Options o) { o.shape.bias = false; }));
+  const int64_t padded = shape.vocabulary_padded;
+  if (padded == shape.vocabulary) {
+    ladder.push_back(NotHere("padded vocabulary", "this vocabulary is a multiple of 64 already"));
+  } else {
+    ladder.push_back(Rung("padded vocabulary",
+                          fmt::format("{} rows for {} ids", padded, shape.vocabulary),
+                          [padded](Options o) { o.shape.vocabulary_padded = padded; }));
+  }
+}
+
+void AddEngineRungs(std::vector<LadderRung>& ladder) {
+  ladder.push_back(Rung("backward by hand, one arena", "engine.kind: eager, attention: math",
+                        [](Options o) { o.kind = runspec::EngineKind::kEager; }));
+  LadderRung precision = Rung("lower precision", "precision: bf16",
+                              [](Options o) { o.precision = runspec::Precision::kBf16; });
+  precision.only_if_faster = true;
+  ladder.push_back(precision);
+  ladder.push_back(Rung("fused step", "engine.kind: fused",
+                        [](Options o) { o.kind = runspec::EngineKind::kFused; }));
+  ladder.push_back(Rung("flash attention", "engine.attention: flash",
+                        [](Options o) { o.attention = runspec::Attention::kFlash; }));
+}
+
+void AddMachineRungs(std::vector<LadderRung>& ladder, const LadderMachine& machine) {
+  ladder.push_back(NotHere("no host syncs", "a CPU has no queue that one would wait for"));
+  ladder.push_back(Rung("largest batch that fits", "batch.micro_batch: auto",
+                        [machine](Options o) { o.micro_batch = LargestBatch(o, machine); }));
+  if (machine.cores == 1) {
+    ladder.push_back(NotHere("all workers", "this machine has one core"));
+    return;
+  }
+  ladder.push_back(Rung("all workers", fmt::format("{} cores", machine.cores),
+                        [machine](Options o) { o.threads = machine.cores; }));
+}
+
+}  // namespace
+
+ModelOptions LadderStart(const ModelOptions& model) {
+  ModelOptions start = model;
+  start.kind = runspec::EngineKind::kReference;
+  start.precision = runspec::Precision::kFp32;
+  start.attention = runspec::Attention::kMath;
+  start.reference = {.library_operations = false, .mask_on_the_fly = false};
+  start.shape.tied_head = false;
+  start.shape.bias = true;
+  start.shape.vocabulary_padded = start.shape.vocabulary;
+  start.threads = 1;
+  return start;
+}
+
+std::vector<LadderRung> MakeLadder(const ModelOptions& model, const LadderMachine& machine) {
+  std::vector<LadderRung> ladder;
+  ladder.push_back(Rung("reference autograd", "engine.kind: reference", [](Options) {}));
+  AddModelRungs(ladder, model.shape);
+  AddEngineRungs(ladder);
+  AddMachineRungs(ladder, machine);
+  return ladder;
+}
+
+int64_t LargestBatch(ModelOptions options, const LadderMachine& machine) {
+  while (true) {
+    ModelOptions larger = options;
+    larger.micro_batch *= 2;
+    const int64_t bytes = runspec::TrainingBytes(larger.shape, ArenaOptionsOf(larger), 1);
+    const bool fits = bytes <= machine.memory_bytes &&
+                      larger.micro_batch * larger.sequence <= machine.tokens_per_step_max;
+    if (!fits) return options.micro_batch;
+    options = larger;
+  }
+}
+
+}  // namespace gp::engine
