@@ -3,10 +3,12 @@
 #include <new>
 #include <stdexcept>
 
+#include "base/available_memory.h"
 #include "base/config_problem.h"
 #include "base/log.h"
 #include "formats/checkpoint_directory.h"
 #include "runspec/batch_plan.h"
+#include "runspec/memory_forecast.h"
 #include "runspec/run_file.h"
 #include "worker/engine/backend/cpu/isa.h"
 #include "worker/engine/backend/cpu/measured_peak.h"
@@ -55,6 +57,13 @@ void SettleOnCpu(runspec::RunSpec& spec) {
   if (spec.precision == runspec::Precision::kAuto) spec.precision = runspec::Precision::kFp32;
 }
 
+void RefuseWhatDoesNotFit(const PreparedRun& run, int threads) {
+  const AvailableMemory available = ReadAvailableMemory();
+  const auto problem =
+      runspec::MemoryProblem(run.spec, run.plan, threads, available.bytes, available.limit);
+  if (problem) throw TrainingError(ExitCause::kConfig, *problem);
+}
+
 void CutData(PreparedRun& run) {
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
   run.batches = std::make_unique<BatchSource>(
@@ -81,6 +90,7 @@ PreparedRun PrepareRun(runspec::RunSpec spec, int threads) {
 
 void CompleteRun(const TrainingPlace& place, const EngineRecord& decided, PreparedRun& run) {
   CutData(run);
+  RefuseWhatDoesNotFit(run, place.threads);
   try {
     run.engine = SettleEngine(place, decided);
     const EngineChoice engine = Reproduce(run.engine, run.spec.deterministic);

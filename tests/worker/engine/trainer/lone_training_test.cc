@@ -45,6 +45,12 @@ TEST(LoneTraining, GoingOnFromACheckpointGivesTheFilesOfAnUninterruptedRun) {
   EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 16);
 }
 
+TEST(LoneTraining, AModelThatCannotFitIsRefusedAtOnceAsAMistakeOfTheRunFile) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  EXPECT_EQ(Train(directory, {"--set", "model.n_layer=96", "--set", "model.n_embd=32768"}), 2);
+}
+
 TEST(LoneTraining, AFinishedRunIsLeftAsItIs) {
   const ScopedDirectory directory;
   WriteRun(directory);

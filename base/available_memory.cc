@@ -1,0 +1,117 @@
+#include "base/available_memory.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+#include "base/file.h"
+
+namespace gp {
+namespace {
+
+constexpr uint64_t kTextBytesMax = 1 << 20;
+
+std::optional<int64_t> ParseNumber(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < 0) return std::nullopt;  // "max", or nonsense
+  return number;
+}
+
+std::string TextOf(const std::string& path) {
+  const auto text = ReadFile(path, kTextBytesMax);
+  return text.ok() ? *text : "";
+}
+
+// The number behind `name` in lines of "name number ...".
+std::optional<int64_t> FieldOf(const std::string& text, const std::string& name) {
+  std::istringstream lines(text);
+  std::string line;
+  while (std::getline(lines, line)) {
+    std::istringstream words(line);
+    std::string key, value;
+    if (words >> key >> value && key == name) return ParseNumber(value);
+  }
+  return std::nullopt;
+}
+
+class Limits {
+ public:
+  explicit Limits(std::string root) : root_(std::move(root)) {}
+
+  AvailableMemory Least() {
+    if (const auto kibibytes = FieldOf(TextOf(JoinPath(root_, "proc/meminfo")), "MemAvailable:")) {
+      Limit(*kibibytes * 1024, "MemAvailable");
+    }
+    LimitByGroups();
+    LimitByAddressSpace();
+    return least_;
+  }
+
+ private:
+  void Limit(int64_t bytes, const std::string& limit) {
+    if (bytes >= least_.bytes) return;
+    least_ = {std::max(bytes, int64_t{0}), limit};
+  }
+
+  // Every group from the process's own up to the root, of cgroup v2 ("0::/path") and v1.
+  void LimitByGroups() {
+    std::istringstream lines(TextOf(JoinPath(root_, "proc/self/cgroup")));
+    std::string line;
+    while (std::getline(lines, line)) {
+      const size_t first = line.find(':');
+      const size_t second = line.find(':', first + 1);
+      if (first == std::string::npos || second == std::string::npos) continue;
+      const std::string controllers = line.substr(first + 1, second - first - 1);
+      const std::string path = line.substr(second + 1);
+      if (controllers.empty()) LimitByGroup("sys/fs/cgroup", path, kVersion2);
+      if (controllers == "memory") LimitByGroup("sys/fs/cgroup/memory", path, kVersion1);
+    }
+  }
+
+  struct GroupFiles {
+    const char* limit;
+    const char* usage;
+    const char* reclaimable;  // of memory.stat: files that the kernel drops when asked
+  };
+  static constexpr GroupFiles kVersion2{"memory.max", "memory.current", "inactive_file"};
+  static constexpr GroupFiles kVersion1{"memory.limit_in_bytes", "memory.usage_in_bytes",
+                                        "total_inactive_file"};
+
+  void LimitByGroup(const std::string& mount, std::string path, const GroupFiles& files) {
+    while (true) {
+      const std::string directory = JoinPath(root_, mount + path);
+      const auto limit = ParseNumber(TextOf(JoinPath(directory, files.limit)));
+      const auto usage = ParseNumber(TextOf(JoinPath(directory, files.usage)));
+      if (limit && usage) {
+        const std::string statistics = TextOf(JoinPath(directory, "memory.stat"));
+        const int64_t files_held = FieldOf(statistics, files.reclaimable).value_or(0);
+        Limit(*limit - *usage + files_held, std::string(files.limit) + " of " + path);
+      }
+      const size_t slash = path.rfind('/');
+      if (path.size() <= 1 || slash == std::string::npos) return;
+      path = slash == 0 ? "/" : path.substr(0, slash);
+    }
+  }
+
+  void LimitByAddressSpace() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+    const auto kibibytes = FieldOf(TextOf(JoinPath(root_, "proc/self/status")), "VmSize:");
+    Limit(static_cast<int64_t>(limit.rlim_cur) - kibibytes.value_or(0) * 1024, "RLIMIT_AS");
+  }
+
+  const std::string root_;
+  AvailableMemory least_{std::numeric_limits<int64_t>::max(), "no limit"};
+};
+
+}  // namespace
+
+AvailableMemory ReadAvailableMemory(const std::string& root) { return Limits(root).Least(); }
+
+}  // namespace gp
