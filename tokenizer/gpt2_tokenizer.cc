@@ -77,7 +77,7 @@ Gpt2Tokenizer::Gpt2Tokenizer(std::string merges) : merges_(std::move(merges)) {
   for (const unsigned char byte : Alphabet().byte_of_id) {
     texts_.emplace_back(1, static_cast<char>(byte));
     byte_ids_[byte] = static_cast<int32_t>(texts_.size()) - 1;
-    ids_[texts_.back()] = byte_ids_[byte];
+    ids_.Add(texts_.back(), byte_ids_[byte]);
   }
 }
 
@@ -93,35 +93,31 @@ class Gpt2Tokenizer::Encoding {
     while (!rest_.empty()) {
       const size_t readable = rest_.size();
       const std::string_view piece = TakePiece(rest_);
-      if (piece.size() <= PieceCache::kBytesMax) {
-        AddCached(piece, readable);
+      if (piece.size() <= PieceKey::kBytesMax) {
+        AddShort(piece, KeyOf(piece, readable));
       } else {
-        AddPiece(piece);
+        AddNew(piece, tokenizer_.ids_.Find(piece));
       }
     }
     return std::move(tokens_);
   }
 
  private:
-  void AddCached(std::string_view piece, size_t readable) {
-    std::array<uint64_t, 2> key;
-    PieceCache::Entry& entry = cache_.SlotOf(piece, readable, key);
-    if (entry.key == key) {
-      tokens_.insert(tokens_.end(), entry.found().begin(), entry.found().end());
+  void AddShort(std::string_view piece, const PieceKey& key) {
+    const std::span<const int32_t> known = cache_.Find(key);
+    if (!known.empty()) {
+      tokens_.insert(tokens_.end(), known.begin(), known.end());
       return;
     }
     const size_t before = tokens_.size();
-    AddPiece(piece);
-    const std::span<const int32_t> added = std::span<const int32_t>(tokens_).subspan(before);
-    if (added.size() > PieceCache::kTokensMax) return;
-    entry.key = key;
-    entry.count = static_cast<uint32_t>(added.size());
-    std::copy(added.begin(), added.end(), entry.tokens.begin());
+    AddNew(piece, tokenizer_.ids_.Find(key));
+    cache_.Put(key, std::span<const int32_t>(tokens_).subspan(before));
   }
 
-  void AddPiece(std::string_view piece) {
-    if (const auto whole = tokenizer_.ids_.find(piece); whole != tokenizer_.ids_.end()) {
-      tokens_.push_back(whole->second);
+  // `whole` is the token of the whole piece, if there is one.
+  void AddNew(std::string_view piece, int32_t whole) {
+    if (whole != TokenTable::kNone) {
+      tokens_.push_back(whole);
       return;
     }
     parts_.clear();
@@ -152,11 +148,12 @@ Status Gpt2Tokenizer::AddMerges() {
     if (space == std::string_view::npos) return bad("is not two tokens");
     const auto left = BytesOf(line.substr(0, space)), right = BytesOf(line.substr(space + 1));
     if (!left || !right) return bad("has a character that stands for no byte");
-    if (!ids_.contains(*left) || !ids_.contains(*right))
+    if (ids_.Find(*left) == TokenTable::kNone || ids_.Find(*right) == TokenTable::kNone) {
       return bad("joins a token that is not there");
+    }
     texts_.push_back(*left + *right);
     const auto id = static_cast<int32_t>(texts_.size()) - 1;
-    if (!ids_.emplace(texts_.back(), id).second) return bad("makes a token that is there already");
+    if (!ids_.Add(texts_.back(), id)) return bad("makes a token that is there already");
   }
   AddPairs();
   texts_.push_back("<|endoftext|>");
@@ -165,13 +162,13 @@ Status Gpt2Tokenizer::AddMerges() {
 
 // Every way to cut a token into two tokens, not only its merge.
 void Gpt2Tokenizer::AddPairs() {
-  for (const auto& [text, id] : ids_) {
-    const std::string_view bytes = text;
+  for (size_t id = 0; id < texts_.size(); ++id) {
+    const std::string_view bytes = texts_[id];
     for (size_t cut = 1; cut < bytes.size(); ++cut) {
-      const auto left = ids_.find(bytes.substr(0, cut));
-      if (left == ids_.end()) continue;
-      const auto right = ids_.find(bytes.substr(cut));
-      if (right != ids_.end()) pairs_.Add(left->second, right->second, id);
+      const int32_t left = ids_.Find(bytes.substr(0, cut));
+      if (left == TokenTable::kNone) continue;
+      const int32_t right = ids_.Find(bytes.substr(cut));
+      if (right != TokenTable::kNone) pairs_.Add(left, right, static_cast<int32_t>(id));
     }
   }
 }

@@ -5,13 +5,12 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "tokenizer/pair_table.h"
+#include "tokenizer/token_table.h"
 #include "tokenizer/tokenizer.h"
 
 namespace gp {
@@ -37,12 +36,6 @@ class Gpt2Tokenizer : public Tokenizer {
   int32_t end_of_text() const { return static_cast<int32_t>(texts_.size()) - 1; }
 
  private:
-  // Looks pieces of a text up without copying them.
-  struct TextHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
-
   class Encoding;  // one text's
 
   explicit Gpt2Tokenizer(std::string merges);
@@ -51,8 +44,7 @@ class Gpt2Tokenizer : public Tokenizer {
 
   std::string merges_;              // lines without the version, as given
   std::vector<std::string> texts_;  // bytes by id
-  std::unordered_map<std::string, int32_t, TextHash, std::equal_to<>>
-      ids_;  // without <|endoftext|>
+  TokenTable ids_;                  // without <|endoftext|>
   std::array<int32_t, 256> byte_ids_{};
   PairTable pairs_;
 };
