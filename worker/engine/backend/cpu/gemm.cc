@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kDepthDefault = 256;    // of k, in units, between two stores of a tile
 constexpr int64_t kColumnsDefault = 768;  // with that depth, 768 KiB of the second-level cache
+constexpr int64_t kWholeDepthMax = 768;   // of k without a store in between
 constexpr int64_t kRowsMax = 256;         // that stream past one packed block
 // Rows across k are read once per panel: for few panels that costs less than packing them.
 constexpr int64_t kInPlaceColumnsMax = 256;
@@ -67,11 +68,20 @@ struct Blocking {
   int64_t sums_rows = 0;  // whose unfinished sums fit
 };
 
-Blocking Resolve(const GemmChoice& choice, int64_t panel) {
+// All of k at once where that is not too long, for unfinished sums cost a trip to memory; else
+// equal blocks. Rows that are widened are packed again for every few columns: a flat block then.
+int64_t DefaultDepth(const GemmArgs& args) {
+  if (args.a.data.type == DataType::kBfloat16) return kDepthDefault;
+  const int64_t longest =
+      args.k <= kWholeDepthMax || args.b.k_contiguous ? kWholeDepthMax : kWholeDepthMax / 2;
+  return DivideUp(DivideUp(args.k, DivideUp(args.k, longest)), 16) * 16;
+}
+
+Blocking Resolve(const GemmArgs& args, const GemmChoice& choice, int64_t panel) {
   Blocking blocking;
   blocking.flipped = choice.packed == PackedOperand::kFirst;
-  if (choice.depth > 0) blocking.depth = choice.depth;
-  if (choice.columns > 0) blocking.columns = choice.columns;
+  blocking.depth = choice.depth > 0 ? choice.depth : DefaultDepth(args);
+  blocking.columns = choice.columns > 0 ? choice.columns : kPackedColumnsFloats / blocking.depth;
   const int64_t fitting = std::min(blocking.columns, kPackedColumnsFloats / blocking.depth);
   blocking.columns = std::max(fitting / panel, int64_t{1}) * panel;
   blocking.rows = std::min(kRowsMax, kPackedRowsFloats / blocking.depth / 8 * 8);
@@ -286,7 +296,7 @@ void Gemm::Run(const GemmArgs& args) {
   const int64_t panel = int64_t{kernels_.width} * kernels_.tile_vectors;
   const int64_t tile_rows = kernels_.tile_rows;
   const GemmChoice choice = choices_.Of(args.problem());
-  const Blocking blocking = Resolve(choice, panel);
+  const Blocking blocking = Resolve(args, choice, panel);
   const int64_t rows = blocking.flipped ? args.n : args.m;
   const int64_t columns = blocking.flipped ? args.m : args.n;
   Grid grid = ChooseGrid(DivideUp(rows, tile_rows), DivideUp(columns, panel), pool_.threads());
