@@ -68,6 +68,7 @@ void AddAllCommands(CommandSet& commands) {
   AddCancelCommand(commands);
   AddCheckpointCommands(commands);
   AddSampleCommand(commands);
+  AddBenchCommand(commands);
   AddVersionCommand(commands);
   AddHelpCommand(commands);
   AddCompletionCommand(commands);

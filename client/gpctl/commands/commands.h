@@ -24,6 +24,7 @@ void AddStreamCommands(CommandSet& commands);      // logs, events, metrics
 void AddWaitCommand(CommandSet& commands);         // wait
 void AddCancelCommand(CommandSet& commands);       // cancel
 void AddCheckpointCommands(CommandSet& commands);  // ckpt list, show, verify
+void AddBenchCommand(CommandSet& commands);        // bench
 void AddVersionCommand(CommandSet& commands);      // version
 void AddHelpCommand(CommandSet& commands);         // help
 void AddCompletionCommand(CommandSet& commands);   // completion

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "runspec/training_plan.h"
+
 namespace gp::engine {
 namespace {
 
@@ -86,7 +88,7 @@ int64_t LargestBatch(ModelOptions options, const LadderMachine& machine) {
   while (true) {
     ModelOptions larger = options;
     larger.micro_batch *= 2;
-    const int64_t bytes = runspec::TrainingBytes(larger.shape, ArenaOptionsOf(larger), 1);
+    const int64_t bytes = runspec::TrainingBytes(larger.shape, {.arena = ArenaOptionsOf(larger)});
     const bool fits = bytes <= machine.memory_bytes &&
                       larger.micro_batch * larger.sequence <= machine.tokens_per_step_max;
     if (!fits) return options.micro_batch;

@@ -1,0 +1,46 @@
+// gpctl bench: measures the engine on this machine, by the gp-bench that stands beside gpctl.
+#include "base/file.h"
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/service/program_run.h"
+
+namespace gp::gpctl {
+namespace {
+
+// gp-bench's own exit codes: 1 failed, 2 usage. Its words are on stderr already.
+StatusOr<ExitCode> ResultOf(int code) {
+  if (code == 0) return ExitCode::kOk;
+  if (code == 2) return InvalidArgument("gp-bench refused its arguments (its words are above)");
+  return Internal("gp-bench failed with exit code {} (its words are above)", code);
+}
+
+StatusOr<ExitCode> Bench(const std::vector<std::string>& arguments, Session& session) {
+  const std::string program = JoinPath(session.console().program_directory, "gp-bench");
+  ProgramRun run{.program = program, .arguments = arguments};
+  if (arguments.empty()) run.arguments = {"--help"};
+  if (session.json()) run.arguments.insert(run.arguments.end(), {"-o", "json"});
+  std::ostream& out = session.console().out;
+  const StatusOr<int> code =
+      RunProgram(run, session.console().interruption,
+                 [&out](const std::string& piece) { out << piece << std::flush; });
+  if (code.status().code() == StatusCode::kNotFound) {
+    return FailedPrecondition(
+        "{} is missing: it belongs beside gpctl; build it with 'make programs'", program);
+  }
+  RETURN_IF_ERROR(code.status());
+  return ResultOf(*code);
+}
+
+}  // namespace
+
+void AddBenchCommand(CommandSet& commands) {
+  CLI::App& command = commands.Add(
+      "bench", kOtherGroup,
+      "Measure this machine: bench ladder, step, kernels, allreduce, sample, tokenizer, loader, …");
+  command.prefix_command();  // what follows is gp-bench's
+  command.footer(
+      "'gpctl bench' alone lists what can be measured, 'gpctl bench step --help' its flags.");
+  commands.Bind(command,
+                [&command](Session& session) { return Bench(command.remaining(), session); });
+}
+
+}  // namespace gp::gpctl
