@@ -492,7 +492,8 @@ std::vector<Field> CheckpointFields() {
        .also = {"interval", "save_interval", "save_every"}},
       {.path = "checkpoint.keep_last",
        .slot = GP_SLOT(checkpoint.keep_last),
-       .doc = "The newest checkpoints that are kept.",
+       .doc =
+           "The newest checkpoints that are kept; under the service at least 2, one to go back to.",
        .min = 1,
        .max = 1e6},
       {.path = "checkpoint.keep_best",
@@ -501,9 +502,9 @@ std::vector<Field> CheckpointFields() {
       {.path = "checkpoint.snapshot_memory",
        .slot = GP_SLOT(checkpoint.snapshot_memory),
        .doc = "Most memory that a save may take for copies of what it has not written yet while "
-              "training goes on.",
+              "training goes on. 0: training waits for every save.",
        .unit = "bytes",
-       .min = 1 << 20,
+       .min = 0,
        .max = 1e15},
   };
 }

@@ -1,7 +1,8 @@
-// CheckpointWriter: saves the training state while training goes on. Start copies the state and
-// returns; a thread of the writer's own writes model.safetensors, optimizer.safetensors and
-// tokenizer.json, syncs them, and commits the manifest last (docs/formats/checkpoint.md). One save
-// at a time. One thread calls; the destructor waits for a save in flight.
+// CheckpointWriter: saves the training state while training goes on. Start returns at once; a
+// thread of the writer's own writes model.safetensors, optimizer.safetensors and tokenizer.json
+// from live memory, syncs them, and commits the manifest last (docs/formats/checkpoint.md). Who
+// overwrites the state says so before, piece by piece. One save at a time. One thread calls; the
+// destructor waits for a save in flight.
 #pragma once
 
 #include <chrono>
@@ -15,6 +16,7 @@
 #include "base/status.h"
 #include "runspec/model_shape.h"
 #include "worker/engine/checkpoint/storage.h"
+#include "worker/engine/checkpoint/streamed_snapshot.h"
 
 namespace gp::engine {
 
@@ -56,12 +58,17 @@ class CheckpointWriter {
  public:
   // Checkpoints become directories below `parent` (the run's checkpoints directory). `storage`
   // outlives this.
-  CheckpointWriter(Storage& storage, std::string parent, CheckpointIdentity identity);
+  CheckpointWriter(Storage& storage, std::string parent, CheckpointIdentity identity,
+                   const StreamedSnapshot::Options& options);
   ~CheckpointWriter();
 
-  // Copies the state and begins to write it. FailedPrecondition when a save is in flight or its
-  // result was not taken.
+  // Begins to write the state, whose buffers live as long as I do. FailedPrecondition when a save
+  // is in flight or its result was not taken.
   Status Start(const CheckpointState& state);
+
+  // Returns when values [first, last) of the three buffers may change: they were written, or copied
+  // within the options' limit, or nothing is being saved.
+  void BeforeOverwrite(int64_t first, int64_t last);
 
   bool in_flight() const;
 

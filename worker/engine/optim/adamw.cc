@@ -1,7 +1,13 @@
 #include "worker/engine/optim/adamw.h"
 
+#include <algorithm>
+
 namespace gp::engine {
 namespace {
+
+// Values between two questions whether a save holds them; each value's update is its own, so that
+// pieces change no bits.
+constexpr int64_t kPiece = int64_t{1} << 20;
 
 std::span<float> AllocateMoment(Backend& backend, int64_t count) {
   const int64_t bytes = count * static_cast<int64_t>(sizeof(float));
@@ -22,7 +28,7 @@ void AdamW::Update(LanguageModel& model, std::span<const float> gradients, doubl
                    float coefficient) {
   ++updates_;
   const std::span<uint16_t> working_copy = model.working_copy();
-  const auto update = [&](int64_t first, int64_t last, double weight_decay) {
+  const auto update_piece = [&](int64_t first, int64_t last, double weight_decay) {
     backend_.Update({.count = last - first,
                      .parameters = model.parameters().data() + first,
                      .first_moment = first_moment_.data() + first,
@@ -36,6 +42,14 @@ void AdamW::Update(LanguageModel& model, std::span<const float> gradients, doubl
                      .weight_decay = weight_decay,
                      .step = updates_,
                      .gradient_coefficient = coefficient});
+  };
+  const auto update = [&](int64_t first, int64_t last, double weight_decay) {
+    const int64_t piece = before_overwrite_ ? kPiece : last;
+    for (; first < last; first += piece) {
+      const int64_t end = std::min(first + piece, last);
+      if (before_overwrite_) before_overwrite_(first, end);
+      update_piece(first, end, weight_decay);
+    }
   };
   update(0, decayed_count_, options_.weight_decay);
   update(decayed_count_, static_cast<int64_t>(first_moment_.size()), 0);

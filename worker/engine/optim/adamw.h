@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 
 #include "runspec/run_spec.h"
 #include "worker/engine/backend/backend.h"
@@ -22,6 +24,11 @@ class AdamW {
   // Refreshes the model's working copy.
   void Update(LanguageModel& model, std::span<const float> gradients, double lr, float coefficient);
 
+  // Called before values [first, last) of the parameters and of both moments change; a save in
+  // flight may hold the update up there.
+  using BeforeOverwrite = std::function<void(int64_t first, int64_t last)>;
+  void set_before_overwrite(BeforeOverwrite before) { before_overwrite_ = std::move(before); }
+
   // What a checkpoint stores: the moments in the parameters' layout and the number of updates so
   // far.
   std::span<float> first_moment() { return first_moment_; }
@@ -36,6 +43,7 @@ class AdamW {
   std::span<float> first_moment_;
   std::span<float> second_moment_;
   int64_t updates_ = 0;
+  BeforeOverwrite before_overwrite_;
 };
 
 }  // namespace gp::engine

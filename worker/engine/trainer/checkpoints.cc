@@ -50,7 +50,8 @@ int64_t RecordedNumber(const formats::CheckpointManifest& manifest, const char* 
 Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Written written)
     : run_(run),
       written_(std::move(written)),
-      writer_(storage_, JoinPath(place.run_directory, "checkpoints"), IdentityOf(place, run)) {}
+      writer_(storage_, JoinPath(place.run_directory, "checkpoints"), IdentityOf(place, run),
+              {.copy_bytes_max = static_cast<uint64_t>(run.spec.checkpoint.snapshot_memory)}) {}
 
 void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
                        std::optional<double> validation_loss, bool final) {
@@ -74,6 +75,8 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
     Conclude(started, final);
   } else if (final) {
     Conclude(writer_.Wait(kSaveTimeout), /*must_succeed=*/true);
+  } else if (run_.spec.checkpoint.snapshot_memory == 0) {
+    Drain();
   }
 }
 

@@ -27,9 +27,13 @@ class Checkpoints {
   Checkpoints(const TrainingPlace& place, PreparedRun& run, Written written);
 
   // Begins to save the state; waits for the save in flight first. A final save ends before the call
-  // returns and its failure is an error; any other failure is a warning.
+  // returns and its failure is an error, any other failure is a warning. Without memory for copies
+  // (checkpoint.snapshot_memory: 0) every save ends before the call returns.
   void Save(Trainer& trainer, const RunBudget& budget, std::optional<double> validation_loss,
             bool final);
+
+  // Returns when the optimizer may overwrite values [first, last) of the state.
+  void BeforeOverwrite(int64_t first, int64_t last) { writer_.BeforeOverwrite(first, last); }
 
   // Reports a save that has ended meanwhile.
   void Poll();

@@ -132,6 +132,8 @@ void Training::OpenRecords() {
   records_->WriteResolved(runspec::ResolvedYaml(run_.spec));
   checkpoints_ = std::make_unique<Checkpoints>(
       place_, run_, [this](const SavedCheckpoint& saved) { events_.CheckpointWritten(saved); });
+  trainer_->optimizer().set_before_overwrite(
+      [this](int64_t first, int64_t last) { checkpoints_->BeforeOverwrite(first, last); });
   if (run_.spec.sample.every_steps > 0) samples_ = std::make_unique<TrainingSamples>(run_);
 }
 

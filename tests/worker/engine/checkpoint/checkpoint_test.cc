@@ -101,7 +101,7 @@ class CheckpointTest : public ::testing::Test {
   std::string Parent() const { return JoinPath(directory_.path(), "checkpoints"); }
 
   SavedCheckpoint Save(int64_t step) {
-    CheckpointWriter writer(storage_, Parent(), identity_);
+    CheckpointWriter writer(storage_, Parent(), identity_, {});
     EXPECT_TRUE(writer.Start(State(step)).ok());
     const auto saved = writer.Wait(10s);
     EXPECT_TRUE(saved.ok()) << saved.status();
@@ -162,9 +162,10 @@ TEST_F(CheckpointTest, ModelFileDependsOnWeightsAndStepAlone) {
 }
 
 TEST_F(CheckpointTest, SavesWhatTheStateWasWhenStarted) {
-  CheckpointWriter writer(storage_, Parent(), identity_);
+  CheckpointWriter writer(storage_, Parent(), identity_, {.copy_bytes_max = 1 << 20});
   const std::vector<float> original = parameters_;
   ASSERT_TRUE(writer.Start(State(1)).ok());
+  writer.BeforeOverwrite(0, static_cast<int64_t>(parameters_.size()));
   std::fill(parameters_.begin(), parameters_.end(), 0.0f);
   const auto saved = writer.Wait(10s);
   ASSERT_TRUE(saved.ok()) << saved.status();
@@ -206,7 +207,7 @@ class NotingStorage : public LocalStorage {
 
 TEST_F(CheckpointTest, TheManifestFollowsEveryDurableFile) {
   NotingStorage storage;
-  CheckpointWriter writer(storage, Parent(), identity_);
+  CheckpointWriter writer(storage, Parent(), identity_, {});
   ASSERT_TRUE(writer.Start(State(1)).ok());
   ASSERT_TRUE(writer.Wait(10s).ok());
   EXPECT_THAT(storage.notes, ::testing::ElementsAre("model.safetensors", "optimizer.safetensors",
@@ -214,7 +215,7 @@ TEST_F(CheckpointTest, TheManifestFollowsEveryDurableFile) {
 }
 
 TEST_F(CheckpointTest, OneSaveAtATimeAndEachResultOnce) {
-  CheckpointWriter writer(storage_, Parent(), identity_);
+  CheckpointWriter writer(storage_, Parent(), identity_, {});
   EXPECT_EQ(writer.Wait(1s).status().code(), StatusCode::kFailedPrecondition);
   ASSERT_TRUE(writer.Start(State(1)).ok());
   EXPECT_TRUE(writer.in_flight());
@@ -230,7 +231,7 @@ TEST_F(CheckpointTest, AFullDiskLeavesNothingBehindAndSaysWhy) {
   const auto total = static_cast<int64_t>(Save(1).size_bytes);
   for (const int64_t room : {int64_t{0}, int64_t{100}, total / 3, total / 2, total - 10}) {
     FullStorage full(room);
-    CheckpointWriter writer(full, Parent(), identity_);
+    CheckpointWriter writer(full, Parent(), identity_, {});
     ASSERT_TRUE(writer.Start(State(2)).ok());
     const auto saved = writer.Wait(10s);
     ASSERT_EQ(saved.status().code(), StatusCode::kResourceExhausted) << room;
@@ -251,7 +252,7 @@ class KilledSave : public CheckpointTest {
 
   void SaveAndDie(const std::string& failpoint) {
     setenv("GP_FAILPOINT", (failpoint + ":kill").c_str(), 1);
-    CheckpointWriter writer(storage_, getenv("GP_KILLED_SAVE"), identity_);
+    CheckpointWriter writer(storage_, getenv("GP_KILLED_SAVE"), identity_, {});
     writer.Start(State(3)).IgnoreError();
     writer.Wait(10s).IgnoreError();
   }
@@ -277,7 +278,7 @@ TEST_F(KilledSave, AfterTheManifestLeavesAWholeCheckpoint) {
 
 TEST_F(CheckpointTest, NeverTouchesACompleteCheckpoint) {
   const SavedCheckpoint saved = Save(7);
-  CheckpointWriter writer(storage_, Parent(), identity_);
+  CheckpointWriter writer(storage_, Parent(), identity_, {});
   ASSERT_TRUE(writer.Start(State(7)).ok());
   EXPECT_EQ(writer.Wait(10s).status().code(), StatusCode::kAlreadyExists);
   EXPECT_TRUE(Load(saved.directory).ok());
