@@ -10,9 +10,9 @@
 namespace gp::engine {
 namespace {
 
-// 16 MiB: large enough that the first bytes of a bucket cost little, small enough that the first
-// buckets leave early.
-constexpr size_t kOverlapElements = size_t{4} << 20;
+// 4 MiB: large enough that what a collective costs by itself does not count, small enough that the
+// first pieces leave early.
+constexpr size_t kOverlapElements = size_t{1} << 20;
 
 // Null when this rank shares none, or the system gives none.
 std::unique_ptr<NodeMemory> MakeNodeMemory(const std::string& machine) {
@@ -38,8 +38,13 @@ TcpCommunicator::TcpCommunicator(const GroupOptions& options, TcpGroup group,
     : plan_(PlanOfRanks(options.logical_shards, static_cast<int>(options.addresses.size()),
                         options.rank)),
       strangers_(group.strangers),
-      wire_(options.rank, std::move(group.peers), options.timeout) {
-  if (size() == 1) return;
+      wire_(options.rank, std::move(group.peers), options.connect_timeout) {
+  if (size() > 1) JoinNode(options, stop);
+  wire_.SetTimeout(options.timeout);
+}
+
+void TcpCommunicator::JoinNode(const GroupOptions& options, const std::stop_token& stop) {
+  const std::stop_callback abort(stop, [this] { wire_.Abort("forming the group was aborted"); });
   auto memory = MakeNodeMemory(options.machine);
   NodeGroup nodes = FormNodes(options, wire_, memory.get(), stop);
   nodes_ = *std::max_element(nodes.node_of.begin(), nodes.node_of.end()) + 1;

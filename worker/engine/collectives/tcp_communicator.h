@@ -44,6 +44,8 @@ class TcpCommunicator final : public Communicator {
  private:
   TcpCommunicator(const GroupOptions& options, TcpGroup group, const std::stop_token& stop);
 
+  void JoinNode(const GroupOptions& options, const std::stop_token& stop);
+
   const TreePlan plan_;
   const int strangers_;
   Wire wire_;

@@ -190,6 +190,28 @@ TEST(TcpCommunicator, AStopRequestEndsTheFormingOfAGroup) {
                CollectiveError);
 }
 
+TEST(TcpCommunicator, RanksOfOneMachineAreOneNode) {
+  const auto nodes = [](const std::vector<std::string>& machines) {
+    const Group group = MakeGroup(static_cast<int>(machines.size()), kLogicalShards, kLong,
+                                  [&](int rank) { return machines[static_cast<size_t>(rank)]; });
+    return static_cast<const TcpCommunicator&>(*group[0]).nodes();
+  };
+  EXPECT_EQ(nodes({"m", "m", "m"}), 1u);
+  EXPECT_EQ(nodes({"m", "n", "m"}), 2u);
+  EXPECT_EQ(nodes({"", "m", "m", ""}), 3u) << "who names no machine is alone";
+  EXPECT_EQ(nodes({""}), 1u);
+}
+
+TEST(TcpCommunicator, OnlyRanksOnSeveralNodesOverlap) {
+  const auto overlap = [](const char* second) {
+    const Group group =
+        MakeGroup(2, kLogicalShards, kLong, [&](int rank) { return rank == 0 ? "m" : second; });
+    return group[0]->overlap_elements();
+  };
+  EXPECT_EQ(overlap("m"), 0u);
+  EXPECT_GT(overlap("n"), 0u);
+}
+
 TEST(TcpCommunicator, RanksInDifferentCollectivesNoticeIt) {
   Group group = TcpFactory::Make(2, kLogicalShards, kLong);
   OnEveryRank(group, [](Communicator& member) {
