@@ -109,6 +109,18 @@ struct CoordinatorMetrics::Families {
       MakeGauge("gp_run_tokens_per_second", "Tokens trained per second, all ranks", *registry);
   Family<Gauge>& run_mfu = MakeGauge(
       "gp_run_mfu", "Model FLOPs utilisation, 0 to 1; 0 when the peak is unknown", *registry);
+  Family<Gauge>& run_peak_flops = MakeGauge(
+      "gp_run_peak_flops",
+      "FLOPs per second that gp_run_mfu is a fraction of, all ranks, and where the number "
+      "comes from",
+      *registry);
+  Family<Gauge>& run_step_phase = MakeGauge(
+      "gp_run_step_phase_seconds",
+      "Where the wall time of the last step went on rank 0; the phases are disjoint", *registry);
+  Family<Counter>& skipped = BuildCounter()
+                                 .Name("gp_train_skipped_steps_total")
+                                 .Help("Steps whose update was not applied, by reason")
+                                 .Register(*registry);
   Family<Gauge>& loss =
       MakeGauge("gp_train_loss", "Training loss of the last step, nats per token", *registry);
   Family<Gauge>& learning_rate =
@@ -123,22 +135,42 @@ struct CoordinatorMetrics::Families {
 
 // Pointers into the families; null until the first value.
 struct CoordinatorMetrics::RunSeries {
+  using Labels = std::map<std::string, std::string>;
   struct Series {
     Family<Gauge>* family = nullptr;
+    Labels labels;  // without the run
     Gauge* gauge = nullptr;
   };
 
   std::string run;
   std::vector<Series> all;
+  Counter* skipped = nullptr;
+  int64_t skipped_steps = 0;  // counted so far
 
-  void Set(Family<Gauge>& family, double value, std::map<std::string, std::string> labels = {}) {
-    const auto known = std::find_if(all.begin(), all.end(),
-                                    [&](const Series& series) { return series.family == &family; });
+  void Set(Family<Gauge>& family, double value, const Labels& labels = {}) {
+    const auto known = std::find_if(all.begin(), all.end(), [&](const Series& series) {
+      return series.family == &family && series.labels == labels;
+    });
     if (known != all.end()) return known->gauge->Set(value);
-    labels["run"] = run;
-    Gauge& gauge = family.Add(labels);
+    Labels with_run = labels;
+    with_run["run"] = run;
+    Gauge& gauge = family.Add(with_run);
     gauge.Set(value);
-    all.push_back({&family, &gauge});
+    all.push_back({&family, labels, &gauge});
+  }
+
+  void SetPhases(Family<Gauge>& family, const Point& point) {
+    Set(family, point.data_wait_seconds, {{"phase", "data_wait"}});
+    Set(family, point.forward_seconds, {{"phase", "forward"}});
+    Set(family, point.backward_seconds, {{"phase", "backward"}});
+    Set(family, point.allreduce_exposed_seconds, {{"phase", "allreduce_exposed"}});
+    Set(family, point.optimizer_seconds, {{"phase", "optimizer"}});
+    Set(family, point.other_seconds, {{"phase", "other"}});
+  }
+
+  void CountSkipped(int64_t steps) {
+    if (steps > skipped_steps) skipped->Increment(static_cast<double>(steps - skipped_steps));
+    skipped_steps = steps;
   }
 };
 
@@ -195,6 +227,7 @@ void CoordinatorMetrics::AddRun(const Run& run) {
       {{"name", run.submission->name}, {"world_size", std::to_string(run.submission->workers)}});
   series->Set(families_->run_target_steps, static_cast<double>(run.submission->target_steps));
   series->Set(families_->run_step, 0);
+  series->skipped = &families_->skipped.Add({{"run", run.id.value()}, {"reason", "nonfinite"}});
   runs_[run.id] = std::move(series);
 }
 
@@ -202,6 +235,7 @@ void CoordinatorMetrics::RemoveRun(const RunId& run) {
   const auto found = runs_.find(run);
   if (found == runs_.end()) return;
   for (const RunSeries::Series& series : found->second->all) series.family->Remove(series.gauge);
+  families_->skipped.Remove(found->second->skipped);
   runs_.erase(found);
 }
 
@@ -247,6 +281,14 @@ void CoordinatorMetrics::Recorded(const RunId& run, const Progress& progress) {
   series.Set(families_->run_step, static_cast<double>(point.step));
   series.Set(families_->run_tokens_per_second, point.tokens_per_second);
   series.Set(families_->run_mfu, point.mfu);
+  if (point.target_steps > 0) {
+    series.Set(families_->run_target_steps, static_cast<double>(point.target_steps));
+  }
+  if (point.peak_flops > 0) {
+    series.Set(families_->run_peak_flops, point.peak_flops, {{"source", point.peak_source}});
+  }
+  series.SetPhases(families_->run_step_phase, point);
+  series.CountSkipped(progress.skipped_steps);
   series.Set(families_->loss, point.loss);
   series.Set(families_->learning_rate, point.learning_rate);
   series.Set(families_->gradient_norm, point.gradient_norm);
@@ -271,7 +313,7 @@ std::string CoordinatorMetrics::List(const std::string& version, const std::stri
   example.id = RunId("example");
   example.submission = std::make_shared<const Submission>();
   Progress progress;
-  progress.Add({.validation_loss = 0});
+  progress.Add({.validation_loss = 0, .peak_flops = 1, .peak_source = "measured"});
   {
     MutexLock lock(metrics.mutex_);
     metrics.AddRun(example);

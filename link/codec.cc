@@ -124,6 +124,10 @@ void Fields(Archive& archive, StepReport& m) {
   archive("validation_loss", m.validation_loss);
   archive("skipped", m.skipped);
   archive("at_us", m.at_us);
+  archive("target_steps", m.target_steps);
+  archive("peak_flops", m.peak_flops);
+  archive("peak_source", m.peak_source);
+  archive("warning", m.warning);
 }
 
 template <typename Archive>
@@ -135,6 +139,7 @@ void Fields(Archive& archive, WrittenCheckpoint& m) {
   archive("size_bytes", m.size_bytes);
   archive("validation_loss", m.validation_loss);
   archive("final", m.final);
+  archive("end_reason", m.end_reason);
 }
 
 template <typename Archive>

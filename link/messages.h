@@ -133,6 +133,10 @@ struct StepReport {
   std::optional<double> validation_loss;
   bool skipped = false;
   int64_t at_us = 0;  // wall clock
+  std::optional<int64_t> target_steps;     // the run's last step, once it is known
+  std::optional<double> peak_flops;        // of all ranks: what mfu is a fraction of
+  std::optional<std::string> peak_source;  // "measured" | "table"
+  std::optional<std::string> warning;      // what a person should look at, in a sentence
 };
 
 struct WrittenCheckpoint {
@@ -143,6 +147,7 @@ struct WrittenCheckpoint {
   uint64_t size_bytes = 0;
   std::optional<double> validation_loss;
   bool final = false;
+  std::optional<std::string> end_reason;  // of a final one: why the run ends before its budget
 };
 
 // All steps are done and the final checkpoint is written. The engine waits for its SealResult, then

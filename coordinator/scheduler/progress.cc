@@ -42,7 +42,9 @@ class ProgressPlanner {
     // After a restart of the coordinator nobody remembers when the end began: it gets a full term.
     const Instant since = std::max(run_.state_since, cluster_.leases_from);
     if (AllGone() || cluster_.now - since > policy_.finish_timeout) {
-      End(RunState::kSucceeded, fmt::format("trained to step {}", run_.checkpoints.back().step));
+      const SealedCheckpoint& last = run_.checkpoints.back();
+      End(RunState::kSucceeded,
+          last.end_reason.empty() ? fmt::format("trained to step {}", last.step) : last.end_reason);
     }
   }
 

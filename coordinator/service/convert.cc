@@ -21,6 +21,15 @@ Timestamp FromProto(const google::protobuf::Timestamp& time) {
   return Timestamp(std::chrono::microseconds(TimeUtil::TimestampToMicroseconds(time)));
 }
 
+void Fill(v1::PhaseSeconds& to, const Point& point) {
+  to.set_data_wait(point.data_wait_seconds);
+  to.set_forward(point.forward_seconds);
+  to.set_backward(point.backward_seconds);
+  to.set_allreduce_exposed(point.allreduce_exposed_seconds);
+  to.set_optimizer(point.optimizer_seconds);
+  to.set_other(point.other_seconds);
+}
+
 v1::Progress ToProto(const Submission& submission, const Progress& progress) {
   v1::Progress to;
   to.set_target_steps(submission.target_steps);
@@ -39,6 +48,13 @@ v1::Progress ToProto(const Submission& submission, const Progress& progress) {
   to.set_step_seconds(point.step_seconds);
   to.set_learning_rate(point.learning_rate);
   to.set_gradient_norm(point.gradient_norm);
+  Fill(*to.mutable_phases(), point);
+  // What a wall time came to, or an early end, is known to the trainer alone.
+  if (point.target_steps > 0) to.set_target_steps(point.target_steps);
+  to.set_peak_flops(point.peak_flops);
+  to.set_peak_source(point.peak_source);
+  to.set_warning(progress.warning);
+  to.set_skipped_steps(progress.skipped_steps);
   return to;
 }
 
@@ -65,6 +81,7 @@ WrittenCheckpoint FromProto(const v1::WrittenCheckpoint& from) {
   WrittenCheckpoint to{from.step(),       from.directory(), from.manifest_digest(),
                        from.size_bytes(), std::nullopt,     from.final()};
   if (from.has_validation_loss()) to.validation_loss = from.validation_loss();
+  to.end_reason = from.end_reason();
   return to;
 }
 
@@ -153,14 +170,12 @@ v1::MetricPoint ToProto(const Point& point) {
   to.set_step_seconds(point.step_seconds);
   if (point.validation_loss) to.set_validation_loss(*point.validation_loss);
   *to.mutable_at() = ToProto(point.at);
-  v1::PhaseSeconds& phases = *to.mutable_phases();
-  phases.set_data_wait(point.data_wait_seconds);
-  phases.set_forward(point.forward_seconds);
-  phases.set_backward(point.backward_seconds);
-  phases.set_allreduce_exposed(point.allreduce_exposed_seconds);
-  phases.set_optimizer(point.optimizer_seconds);
-  phases.set_other(point.other_seconds);
+  Fill(*to.mutable_phases(), point);
   to.set_skipped(point.skipped);
+  to.set_target_steps(point.target_steps);
+  to.set_peak_flops(point.peak_flops);
+  to.set_peak_source(point.peak_source);
+  to.set_warning(point.warning);
   return to;
 }
 
@@ -184,6 +199,10 @@ Point FromProto(const v1::MetricPoint& from) {
   to.optimizer_seconds = from.phases().optimizer();
   to.other_seconds = from.phases().other();
   to.skipped = from.skipped();
+  to.target_steps = from.target_steps();
+  to.peak_flops = from.peak_flops();
+  to.peak_source = from.peak_source();
+  to.warning = from.warning();
   return to;
 }
 

@@ -109,7 +109,7 @@ class Applier {
     }
     run.checkpoints.push_back({sealed.epoch, written.step, written.directory,
                                written.manifest_digest, written.size_bytes, written.validation_loss,
-                               written.final, event_.at, false});
+                               written.final, event_.at, false, written.end_reason});
     run.failures_since_seal = 0;
     Touch(run);
     Save(std::move(run));

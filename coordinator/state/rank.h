@@ -51,6 +51,7 @@ struct WrittenCheckpoint {
   uint64_t size_bytes = 0;
   std::optional<double> validation_loss;
   bool final = false;
+  std::string end_reason;  // of a final one: why the run ends before its budget
 
   bool operator==(const WrittenCheckpoint&) const = default;
 };

@@ -66,6 +66,7 @@ struct SealedCheckpoint {
   bool final = false;
   Timestamp sealed_at{};
   bool retired = false;
+  std::string end_reason;  // of a final one: why the run ends before its budget
 };
 
 struct Run {

@@ -88,6 +88,7 @@ class Encoder {
     to.set_size_bytes(from.size_bytes);
     if (from.validation_loss) to.set_validation_loss(*from.validation_loss);
     to.set_final(from.final);
+    to.set_end_reason(from.end_reason);
   }
   void operator()(const CheckpointRetired& event) {
     pb::CheckpointRetired& to = *record_.mutable_checkpoint_retired();
@@ -164,7 +165,7 @@ RankFailed Decode(const pb::RankFailed& from) {
 CheckpointSealed Decode(const pb::CheckpointSealed& from) {
   CheckpointSealed to{from.epoch(),
                       {from.step(), from.directory(), from.manifest_digest(), from.size_bytes(),
-                       std::nullopt, from.final()}};
+                       std::nullopt, from.final(), from.end_reason()}};
   if (from.has_validation_loss()) to.checkpoint.validation_loss = from.validation_loss();
   return to;
 }

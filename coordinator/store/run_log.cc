@@ -21,6 +21,8 @@ void CutLine(size_t bytes_max, std::string& text) {
 
 void Progress::Add(const Point& point) {
   newest = point;
+  if (!point.warning.empty()) warning = point.warning;
+  if (point.skipped) ++skipped_steps;
   if (!point.validation_loss) return;
   validation_loss = point.validation_loss;
   validation_step = point.step;

@@ -36,6 +36,10 @@ struct Point {
   double optimizer_seconds = 0;
   double other_seconds = 0;
   bool skipped = false;
+  int64_t target_steps = 0;
+  double peak_flops = 0;
+  std::string peak_source;
+  std::string warning;
 };
 
 struct Line {
@@ -59,6 +63,8 @@ struct Progress {
   std::optional<Point> newest;
   std::optional<double> validation_loss;
   int64_t validation_step = 0;
+  std::string warning;  // the newest one
+  int64_t skipped_steps = 0;
 
   void Add(const Point& point);
 };

@@ -36,6 +36,10 @@ std::string EncodePoint(const Point& point) {
   stored.set_optimizer_seconds(point.optimizer_seconds);
   stored.set_other_seconds(point.other_seconds);
   stored.set_skipped(point.skipped);
+  stored.set_target_steps(point.target_steps);
+  stored.set_peak_flops(point.peak_flops);
+  stored.set_peak_source(point.peak_source);
+  stored.set_warning(point.warning);
   return stored.SerializeAsString();
 }
 
@@ -61,6 +65,10 @@ std::optional<Point> DecodePoint(std::string_view bytes) {
   point.optimizer_seconds = stored.optimizer_seconds();
   point.other_seconds = stored.other_seconds();
   point.skipped = stored.skipped();
+  point.target_steps = stored.target_steps();
+  point.peak_flops = stored.peak_flops();
+  point.peak_source = stored.peak_source();
+  point.warning = stored.warning();
   return point;
 }
 

@@ -174,6 +174,8 @@ class World {
                                     written.step, rank.epoch);
     written.manifest_digest = fmt::format("digest-{}-{}", written.step, rank.epoch);
     written.final = command.options.contains("final");
+    const auto end = command.options.find("end_reason");
+    if (end != command.options.end()) written.end_reason = end->second;
     const auto loss = command.options.find("loss");
     if (loss != command.options.end()) written.validation_loss = std::stod(loss->second);
     rank.written.push_back(written);

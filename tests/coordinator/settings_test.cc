@@ -102,12 +102,23 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   point.step = 12;
   point.loss = 3.25;
   point.validation_loss = 3.5;
+  point.target_steps = 40;
+  point.peak_flops = 4.6e11;
+  point.peak_source = "measured";
+  point.backward_seconds = 0.25;
+  point.skipped = true;
   progress.Add(point);
   metrics.Recorded(RunId("r"), progress);
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_runs{state=\"finishing\"}"), "1");
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_runs{state=\"queued\"}"), "0");
   EXPECT_EQ(ValueOf(metrics, "gp_run_step{run=\"r\"}"), "12");
   EXPECT_EQ(ValueOf(metrics, "gp_train_loss{run=\"r\"}"), "3.25");
+  EXPECT_EQ(ValueOf(metrics, "gp_run_target_steps{run=\"r\"}"), "40");
+  EXPECT_EQ(ValueOf(metrics, "gp_run_peak_flops{run=\"r\",source=\"measured\"}"), "460000000000");
+  EXPECT_EQ(ValueOf(metrics, "gp_run_step_phase_seconds{phase=\"backward\",run=\"r\"}"), "0.25");
+  EXPECT_EQ(ValueOf(metrics, "gp_run_step_phase_seconds{phase=\"forward\",run=\"r\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "gp_train_skipped_steps_total{reason=\"nonfinite\",run=\"r\"}"),
+            "1");
   EXPECT_EQ(ValueOf(metrics, "gp_eval_loss{run=\"r\",split=\"val\"}"), "3.5");
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_run_restarts_total{reason=\"signal\"}"), "1");
 

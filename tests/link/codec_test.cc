@@ -41,6 +41,10 @@ StepReport FullReport() {
   report.validation_loss = 4.5;
   report.skipped = true;
   report.at_us = 1790000000000000;
+  report.target_steps = 2000;
+  report.peak_flops = 4.6e11;
+  report.peak_source = "measured";
+  report.warning = "the first loss is far away";
   return report;
 }
 
@@ -57,7 +61,7 @@ std::vector<Message> OneOfEach() {
       Ready{3, 250},
       Fenced{4, 12, 13, "00ff"},
       FullReport(),
-      WrittenCheckpoint{3, 250, "/c", "ab", 1u << 20, 1.5, true},
+      WrittenCheckpoint{3, 250, "/c", "ab", 1u << 20, 1.5, true, "stopped early"},
       Finished{3, 2000},
       Failed{ExitCause::kStorage, "disk full"}};
 }

@@ -22,6 +22,7 @@ v1::WrittenCheckpoint ToProto(const link::WrittenCheckpoint& written) {
   out.set_size_bytes(written.size_bytes);
   if (written.validation_loss) out.set_validation_loss(*written.validation_loss);
   out.set_final(written.final);
+  out.set_end_reason(written.end_reason.value_or(""));
   return out;
 }
 
@@ -52,6 +53,10 @@ v1::MetricPoint ToProto(const link::StepReport& report) {
   point.mutable_at()->set_nanos(static_cast<int32_t>(report.at_us % 1'000'000 * 1000));
   Fill(*point.mutable_phases(), report.phases);
   point.set_skipped(report.skipped);
+  point.set_target_steps(report.target_steps.value_or(0));
+  point.set_peak_flops(report.peak_flops.value_or(0));
+  point.set_peak_source(report.peak_source.value_or(""));
+  point.set_warning(report.warning.value_or(""));
   return point;
 }
 

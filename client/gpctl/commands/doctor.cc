@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/doctor/machine_checks.h"
+#include "client/gpctl/doctor/overfit.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/service/program_run.h"
 
@@ -97,7 +98,18 @@ StatusOr<ExitCode> Doctor(Session& session) {
 void AddDoctorCommand(CommandSet& commands) {
   CLI::App& command = commands.Add(
       "doctor", kServiceGroup, "Check this machine and the programs, with a fix for each problem");
-  commands.Bind(command, [](Session& session) { return Doctor(session); });
+  auto options = std::make_shared<OverfitOptions>();
+  CLI::Option* overfit =
+      command.add_option("--overfit", options->file,
+                         "instead: train on one batch of this run file until its loss is below "
+                         "0.01, which any sound model and data reach");
+  command
+      .add_option("--set", options->overrides, "path=value, overrides the file; may be repeated")
+      ->needs(overfit)
+      ->allow_extra_args(false);
+  commands.Bind(command, [options](Session& session) {
+    return options->file.empty() ? Doctor(session) : Overfit(*options, session);
+  });
 }
 
 }  // namespace gp::gpctl

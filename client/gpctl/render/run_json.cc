@@ -23,6 +23,22 @@ Json PlacementFields(const v1::Run& run) {
   return ranks;
 }
 
+Json PhaseFields(const v1::PhaseSeconds& phases) {
+  return {{"data_wait", phases.data_wait()}, {"forward", phases.forward()},
+          {"backward", phases.backward()},   {"allreduce_exposed", phases.allreduce_exposed()},
+          {"optimizer", phases.optimizer()}, {"other", phases.other()}};
+}
+
+void PutText(Json& json, const char* key, const std::string& text) {
+  if (!text.empty()) json[key] = text;
+}
+
+void PutPeak(Json& json, double peak_flops, const std::string& source) {
+  if (peak_flops <= 0) return;
+  json["peak_flops"] = peak_flops;
+  json["peak_source"] = source;
+}
+
 Json ProgressFields(const v1::Progress& progress) {
   Json json = {{"step", progress.step()},
                {"target_steps", progress.target_steps()},
@@ -35,18 +51,16 @@ Json ProgressFields(const v1::Progress& progress) {
     json["tokens_per_second"] = progress.tokens_per_second();
     json["mfu"] = progress.mfu();
     json["step_seconds"] = progress.step_seconds();
+    json["skipped_steps"] = progress.skipped_steps();
+    PutPeak(json, progress.peak_flops(), progress.peak_source());
+    if (progress.has_phases()) json["phases"] = PhaseFields(progress.phases());
   }
+  PutText(json, "warning", progress.warning());
   if (progress.validation_step() > 0) {
     json["val_loss"] = progress.validation_loss();
     json["val_step"] = progress.validation_step();
   }
   return json;
-}
-
-Json PhaseFields(const v1::PhaseSeconds& phases) {
-  return {{"data_wait", phases.data_wait()}, {"forward", phases.forward()},
-          {"backward", phases.backward()},   {"allreduce_exposed", phases.allreduce_exposed()},
-          {"optimizer", phases.optimizer()}, {"other", phases.other()}};
 }
 
 Json EngineFields(const v1::EngineChoices& choices) {
@@ -56,10 +70,6 @@ Json EngineFields(const v1::EngineChoices& choices) {
                {"kernels", Json::object()}};
   for (const auto& [level, kernels] : choices.kernels()) json["kernels"][level] = kernels;
   return json;
-}
-
-void PutText(Json& json, const char* key, const std::string& text) {
-  if (!text.empty()) json[key] = text;
 }
 
 }  // namespace
@@ -147,6 +157,9 @@ Json MetricFields(const v1::MetricPoint& point) {
   json["epoch"] = point.epoch();
   if (point.skipped()) json["skipped"] = true;
   if (point.has_phases()) json["phases"] = PhaseFields(point.phases());
+  PutPeak(json, point.peak_flops(), point.peak_source());
+  if (point.target_steps() > 0) json["target_steps"] = point.target_steps();
+  PutText(json, "warning", point.warning());
   PutTime(json, "at", point.has_at(), point.at());
   return json;
 }

@@ -7,6 +7,7 @@
 
 #include "client/api/run_client.h"
 #include "client/gpctl/render/run_words.h"
+#include "client/gpctl/render/step_words.h"
 #include "client/gpctl/terminal/display_text.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "client/gpctl/terminal/sparkline.h"
@@ -100,27 +101,31 @@ std::string LossLine(const RunModel& model, bool utf8) {
 
 std::string NormLine(const RunModel& model, bool utf8) {
   const v1::MetricPoint& point = model.points().back();
-  return fmt::format("  grad norm   {:<8.2f}  {}   lr {}", point.gradient_norm(),
-                     Spark(model, utf8, [](const v1::MetricPoint& p) { return p.gradient_norm(); }),
-                     LearningRate(point.learning_rate()));
+  std::string text =
+      fmt::format("  grad norm   {:<8.2f}  {}   lr {}", point.gradient_norm(),
+                  Spark(model, utf8, [](const v1::MetricPoint& p) { return p.gradient_norm(); }),
+                  LearningRate(point.learning_rate()));
+  if (const int64_t skipped = model.run().progress().skipped_steps(); skipped > 0) {
+    text += fmt::format("   skipped {}", WithThousands(skipped));
+  }
+  return text;
 }
 
 std::string SpeedLine(const v1::MetricPoint& point) {
   std::string text = fmt::format("  throughput  {} tok/s", CompactCount(point.tokens_per_second()));
-  if (point.mfu() > 0) text += fmt::format("   MFU {}", Percent(point.mfu()));
-  return text + fmt::format("   step {:.0f} ms", 1000 * point.step_seconds());
+  text += fmt::format("   step {:.0f} ms", 1000 * point.step_seconds());
+  const std::string mfu = MfuText(point.mfu(), point.peak_flops(), point.peak_source());
+  return mfu.empty() ? text : text + "   " + mfu;
 }
 
 std::string PhaseLine(const v1::MetricPoint& point) {
-  const v1::PhaseSeconds& phases = point.phases();
   if (!point.has_phases() || point.step_seconds() <= 0) return "";
-  const auto share = [&point](double seconds) {
-    return fmt::format("{:.0f}%", 100 * seconds / point.step_seconds());
-  };
-  return fmt::format("  phases      forward {} backward {} all-reduce {} optim {} data {} other {}",
-                     share(phases.forward()), share(phases.backward()),
-                     share(phases.allreduce_exposed()), share(phases.optimizer()),
-                     share(phases.data_wait()), share(phases.other()));
+  return "  phases      " + PhaseText(point.phases(), point.step_seconds());
+}
+
+std::string WarningLine(const v1::Run& run, bool utf8) {
+  const std::string& warning = run.progress().warning();
+  return warning.empty() ? "" : "! " + OneSafeLine(warning, utf8);
 }
 
 std::string CheckpointLine(const v1::Run& run) {
@@ -151,6 +156,7 @@ std::string RunScreen(const RunModel& model, double now, const TextStyle& style)
     lines.push_back(PhaseLine(model.points().back()));
   }
   lines.push_back(CheckpointLine(run));
+  lines.push_back(WarningLine(run, style.utf8));
   for (const v1::RunEvent& event : model.events()) lines.push_back(EventLine(event, style.utf8));
   if (!model.notice().empty()) lines.push_back("! " + OneSafeLine(model.notice(), style.utf8));
   if (!client::IsTerminal(run.state())) lines.push_back("Ctrl-C leaves the run going.");

@@ -6,6 +6,7 @@
 
 #include "client/api/run_client.h"
 #include "client/gpctl/render/run_words.h"
+#include "client/gpctl/render/step_words.h"
 #include "client/gpctl/terminal/display_text.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "client/gpctl/terminal/table.h"
@@ -72,8 +73,19 @@ std::string SpeedText(const v1::Progress& progress) {
   std::string text =
       fmt::format("{} tok/s, {:.0f} ms a step", CompactCount(progress.tokens_per_second()),
                   1000 * progress.step_seconds());
-  if (progress.mfu() > 0) text += fmt::format(", MFU {}", Percent(progress.mfu()));
-  return text;
+  const std::string mfu = MfuText(progress.mfu(), progress.peak_flops(), progress.peak_source());
+  return mfu.empty() ? text : text + ", " + mfu;
+}
+
+std::string PhasesText(const v1::Progress& progress) {
+  return progress.has_phases() ? PhaseText(progress.phases(), progress.step_seconds()) : "";
+}
+
+std::string SkippedText(const v1::Progress& progress) {
+  if (progress.skipped_steps() == 0) return "";
+  return fmt::format("{} step{} whose update was not finite",
+                     WithThousands(progress.skipped_steps()),
+                     progress.skipped_steps() == 1 ? "" : "s");
 }
 
 std::string CheckpointText(const v1::Run& run) {
@@ -139,6 +151,9 @@ std::string RunDetails(const v1::Run& run, const std::vector<v1::RunEvent>& newe
   out += Field("progress", ProgressText(run));
   out += Field("loss", LossText(run.progress()));
   out += Field("speed", SpeedText(run.progress()));
+  out += Field("phases", PhasesText(run.progress()));
+  out += Field("skipped", SkippedText(run.progress()));
+  out += Field("warning", OneSafeLine(run.progress().warning(), style.utf8));
   out += Field("placement", PlacementText(run));
   out += Field("checkpoint", CheckpointText(run));
   out += Field("restarts", RestartText(run));

@@ -27,6 +27,8 @@ v1::MetricPoint Point(int64_t step) {
   point.set_tokens_per_second(15200);
   point.set_step_seconds(0.05);
   point.set_mfu(0.314);
+  point.set_peak_flops(461e9);
+  point.set_peak_source("measured");
   auto* phases = point.mutable_phases();
   phases->set_forward(0.015);
   phases->set_backward(0.03);
@@ -46,6 +48,12 @@ RunModel RunningModel() {
     placement->set_node_name("laptop");
   }
   run.set_failures(1);
+  v1::Progress& progress = *run.mutable_progress();
+  *progress.mutable_phases() = Point(500).phases();
+  progress.set_peak_flops(461e9);
+  progress.set_peak_source("measured");
+  progress.set_skipped_steps(3);
+  progress.set_warning("the first loss 9.1 is far from ln(65) = 4.2");
   run.set_latest_checkpoint_step(400);
   run.set_best_checkpoint_step(400);
   model.Apply(run);

@@ -220,6 +220,38 @@ TEST_F(RunCommandTest, TheDoctorNamesMissingProgramsAndHowToGetThem) {
   EXPECT_EQ(json::parse(Run({"doctor", "-o", "json"}).out)["kind"], "Diagnosis");
 }
 
+TEST_F(RunCommandTest, TheDoctorOverfitsOneBatchAndGivesAVerdict) {
+  WriteFile("run.yaml", "data: {text: [a.txt]}\nbudget: {steps: 10}\n");
+  WriteFile("bad.yaml", "data: {text: [a.txt]}\nbudgte: {steps: 10}\n");
+  const std::string file = gpctl_.home() + "/run.yaml";
+  EXPECT_EQ(Run({"doctor", "--overfit", file}).code, 5) << "the program is missing";
+  EXPECT_EQ(Run({"doctor", "--overfit", gpctl_.home() + "/bad.yaml"}).code, 2);
+  const std::string step = R"({"step":10,"loss":2.5,"grad_norm":1.0,"step_seconds":0.25})";
+  const std::string learned =
+      R"({"learned":true,"step":120,"loss":0.009,"parameters":800000,"tokens":512})";
+  WriteProgram("gp-trainer", "printf '%s\\n%s\\n' '" + step + "' '" + learned + "'\n");
+  const Outcome good = Run({"doctor", "--overfit", file, "--set", "optimizer.lr=1e-3"});
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_THAT(good.out, HasSubstr("step   10   loss 2.5000"));
+  EXPECT_THAT(good.out, HasSubstr("ok: 800k parameters learned one batch of 512 tokens"));
+  std::istringstream lines(Run({"doctor", "--overfit", file, "-o", "json"}).out);
+  std::string first, last;
+  std::getline(lines, first);
+  std::getline(lines, last);
+  EXPECT_EQ(json::parse(first)["loss"], 2.5);
+  EXPECT_EQ(json::parse(last)["kind"], "Overfit");
+  EXPECT_EQ(json::parse(last)["learned"], true);
+  const std::string stuck = R"({"learned":false,"step":1000,"loss":4.1,"parameters":1,"tokens":2})";
+  WriteProgram("gp-trainer", "echo '" + stuck + "'\nexit 1\n");
+  const Outcome bad = Run({"doctor", "--overfit", file});
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_THAT(bad.out, HasSubstr("FAIL: after 1,000 steps"));
+  WriteProgram("gp-trainer", "exit 2\n");
+  EXPECT_EQ(Run({"doctor", "--overfit", file}).code, 2);
+  WriteProgram("gp-trainer", "exit 4\n");
+  EXPECT_EQ(Run({"doctor", "--overfit", file}).code, 1);
+}
+
 TEST(MachineChecks, ReadWhatTheKernelSays) {
   using gpctl::Grade;
   EXPECT_EQ(gpctl::CheckProcessor("model name\t: X\nflags\t\t: fpu avx2 fma\n", 2).grade,

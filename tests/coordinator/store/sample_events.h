@@ -48,7 +48,8 @@ inline std::vector<Event> OneOfEachKind() {
                                             {1, NodeId("n"), SlotId("s1")}};
   const auto event = [&](EventBody body) { return Event{run, At(7), "scheduler", "", body}; };
   const auto sealed = [](int64_t step, bool final) {
-    return CheckpointSealed{2, {step, "/storage/runs/r/c", "digest", 12345, 2.5, final}};
+    return CheckpointSealed{
+        2, {step, "/storage/runs/r/c", "digest", 12345, 2.5, final, final ? "stopped early" : ""}};
   };
   return {SampleSubmit("r", "request-1"),
           event(RunQueued{"placement: needs 2 slots"}),

@@ -20,6 +20,9 @@ constexpr std::chrono::minutes kSaveTimeout{30};
 constexpr char kUpdates[] = "updates";
 constexpr char kStepBudget[] = "step_budget";
 constexpr char kMeasuredSteps[] = "measured_steps";
+constexpr char kBestLoss[] = "best_loss";
+constexpr char kBestStep[] = "best_step";
+constexpr char kWaited[] = "evaluations_without_gain";
 
 CheckpointIdentity IdentityOf(const TrainingPlace& place, const PreparedRun& run) {
   return {.run_id = place.run_id,
@@ -32,17 +35,41 @@ CheckpointIdentity IdentityOf(const TrainingPlace& place, const PreparedRun& run
           .tokenizer_fingerprint = run.dataset.tokenizer->Fingerprint()};
 }
 
-int64_t RecordedNumber(const formats::CheckpointManifest& manifest, const char* key,
-                       int64_t absent) {
+template <typename Number>
+Number RecordedNumber(const formats::CheckpointManifest& manifest, const char* key, Number absent) {
   const auto found = manifest.record.find(key);
   if (found == manifest.record.end()) return absent;
-  int64_t number = 0;
+  Number number = 0;
   const std::string& text = found->second;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc() && end == text.data() + text.size() && number >= 0) return number;
   throw TrainingError(ExitCause::kStorage, fmt::format("checkpoint of step {}: record.{} is '{}', "
                                                        "expected a number",
                                                        manifest.step, key, text));
+}
+
+using Record = std::map<std::string, std::string>;
+
+void RecordBudget(const RunBudget& budget, Record& record) {
+  if (budget.timed().steps > 0) {
+    record[kStepBudget] = std::to_string(budget.timed().steps);
+    record[kMeasuredSteps] = std::to_string(budget.timed().measured_steps);
+  }
+  const EarlyStop& early_stop = budget.early_stop();
+  if (!early_stop.enabled() || early_stop.state() == EarlyStopState()) return;
+  record[kBestLoss] = fmt::format("{}", early_stop.state().best_loss);  // reads back as it was
+  record[kBestStep] = std::to_string(early_stop.state().best_step);
+  record[kWaited] = std::to_string(early_stop.state().waited);
+}
+
+void RestoreBudget(const formats::CheckpointManifest& manifest, RunBudget& budget) {
+  budget.set_timed({.steps = RecordedNumber<int64_t>(manifest, kStepBudget, 0),
+                    .measured_steps = RecordedNumber<int64_t>(manifest, kMeasuredSteps, 0)});
+  EarlyStopState seen;
+  seen.best_loss = RecordedNumber<double>(manifest, kBestLoss, seen.best_loss);
+  seen.best_step = RecordedNumber<int64_t>(manifest, kBestStep, 0);
+  seen.waited = RecordedNumber<int64_t>(manifest, kWaited, 0);
+  budget.early_stop().Restore(seen);
 }
 
 }  // namespace
@@ -62,10 +89,7 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
   state.validation_loss = validation_loss;
   state.record = {{kUpdates, std::to_string(trainer.optimizer().updates())}};
   AddTo(state.record, run_.engine);
-  if (budget.timed().steps > 0) {
-    state.record[kStepBudget] = std::to_string(budget.timed().steps);
-    state.record[kMeasuredSteps] = std::to_string(budget.timed().measured_steps);
-  }
+  RecordBudget(budget, state.record);
   state.final = final;
   state.parameters = run_.model->parameters();
   state.first_moment = trainer.optimizer().first_moment();
@@ -129,10 +153,9 @@ void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& tr
                         optimizer.first_moment(), optimizer.second_moment());
   ThrowIfError(CauseOfUnreadable(read, resume.directory), read);
   run.model->ParametersChanged();
-  optimizer.set_updates(RecordedNumber(*manifest, kUpdates, manifest->step));
+  optimizer.set_updates(RecordedNumber<int64_t>(*manifest, kUpdates, manifest->step));
   trainer.ResumeAfter(manifest->step);
-  budget.set_timed({.steps = RecordedNumber(*manifest, kStepBudget, 0),
-                    .measured_steps = RecordedNumber(*manifest, kMeasuredSteps, 0)});
+  RestoreBudget(*manifest, budget);
 }
 
 }  // namespace gp::engine

@@ -21,6 +21,10 @@ using link::ExitCause;
 
 constexpr std::chrono::seconds kProgressInterval{10};
 
+std::optional<std::string> Given(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
 // Stop may abort the group for as long as this lives.
 class AttachedGroup {
  public:
@@ -62,7 +66,7 @@ class LinkedTraining final : public TrainingEvents {
     link_.Send(report);
   }
 
-  void CheckpointWritten(const SavedCheckpoint& saved) override {
+  void CheckpointWritten(const SavedCheckpoint& saved, const std::string& end_reason) override {
     if (saved.final) final_step_ = saved.step;
     link_.Send(link::WrittenCheckpoint{.epoch = start_.epoch,
                                        .step = saved.step,
@@ -70,7 +74,8 @@ class LinkedTraining final : public TrainingEvents {
                                        .manifest_digest = saved.manifest_digest,
                                        .size_bytes = saved.size_bytes,
                                        .validation_loss = saved.validation_loss,
-                                       .final = saved.final});
+                                       .final = saved.final,
+                                       .end_reason = Given(end_reason)});
   }
 
  private:

@@ -38,18 +38,6 @@ int UsableCores() {
   return std::max(CPU_COUNT(&set), 1);
 }
 
-runspec::RunSpec LoadSpec(const LoneOptions& options) {
-  const std::string text =
-      ValueOrThrow(ExitCause::kConfig, ReadFile(options.spec_path, kSpecBytesMax));
-  const std::string path = AbsolutePath(options.spec_path, CurrentDirectory());
-  const auto loaded = runspec::LoadRunFile(
-      text, options.spec_path, options.overrides,
-      {.base_directory = DirectoryOf(path), .override_directory = CurrentDirectory()});
-  std::fputs(RenderProblems(loaded.warnings, "warning").c_str(), stderr);
-  if (loaded.spec) return *loaded.spec;
-  throw TrainingError(ExitCause::kConfig, "\n" + RenderProblems(loaded.problems));
-}
-
 TrainingPlace PlaceOf(const runspec::RunSpec& spec, const LoneOptions& options) {
   const std::string directory =
       options.out_directory.empty() ? JoinPath("runs", spec.name) : options.out_directory;
@@ -58,7 +46,7 @@ TrainingPlace PlaceOf(const runspec::RunSpec& spec, const LoneOptions& options) 
   place.run_name = spec.name;
   place.run_directory = AbsolutePath(directory, CurrentDirectory());
   place.incarnation = RandomId(10);
-  place.threads = spec.resources.threads > 0 ? spec.resources.threads : UsableCores();
+  place.threads = ThreadsOf(spec);
   const auto newest =
       ValueOrThrow(ExitCause::kStorage,
                    formats::FindNewestCheckpoint(JoinPath(place.run_directory, "checkpoints")));
@@ -73,7 +61,7 @@ TrainingPlace PlaceOf(const runspec::RunSpec& spec, const LoneOptions& options) 
 class LoneTraining final : public TrainingEvents {
  public:
   explicit LoneTraining(const LoneOptions& options)
-      : spec_(LoadSpec(options)), place_(PlaceOf(spec_, options)) {}
+      : spec_(LoadSpecFile(options)), place_(PlaceOf(spec_, options)) {}
 
   void Run(const Clock& clock, const std::stop_token& stop) {
     Training training(spec_, place_, *this, clock, kProgressInterval);
@@ -91,7 +79,8 @@ class LoneTraining final : public TrainingEvents {
 
   void StepCommitted(const link::StepReport&) override {}
 
-  void CheckpointWritten(const SavedCheckpoint&) override {
+  void CheckpointWritten(const SavedCheckpoint&, const std::string& end_reason) override {
+    if (!end_reason.empty()) LogInfo(end_reason);
     const Status pruned =
         PruneCheckpoints(JoinPath(place_.run_directory, "checkpoints"), spec_.checkpoint);
     if (!pruned.ok()) LogWarning("old checkpoints stay", {{"reason", Message(pruned)}});
@@ -103,6 +92,22 @@ class LoneTraining final : public TrainingEvents {
 };
 
 }  // namespace
+
+runspec::RunSpec LoadSpecFile(const LoneOptions& options) {
+  const std::string text =
+      ValueOrThrow(ExitCause::kConfig, ReadFile(options.spec_path, kSpecBytesMax));
+  const std::string path = AbsolutePath(options.spec_path, CurrentDirectory());
+  const auto loaded = runspec::LoadRunFile(
+      text, options.spec_path, options.overrides,
+      {.base_directory = DirectoryOf(path), .override_directory = CurrentDirectory()});
+  std::fputs(RenderProblems(loaded.warnings, "warning").c_str(), stderr);
+  if (loaded.spec) return *loaded.spec;
+  throw TrainingError(ExitCause::kConfig, "\n" + RenderProblems(loaded.problems));
+}
+
+int ThreadsOf(const runspec::RunSpec& spec) {
+  return spec.resources.threads > 0 ? spec.resources.threads : UsableCores();
+}
 
 int RunAlone(const LoneOptions& options, const Clock& clock) {
   std::stop_source stop;

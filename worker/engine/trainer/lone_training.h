@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "runspec/run_spec.h"
 
 namespace gp::engine {
 
@@ -14,6 +15,13 @@ struct LoneOptions {
   std::vector<std::string> overrides;  // path=value
   std::string out_directory;           // empty: runs/<name of the run>
 };
+
+// The run file with its overrides; warnings go to standard error. TrainingError(kConfig) with every
+// problem.
+runspec::RunSpec LoadSpecFile(const LoneOptions& options);
+
+// What the run file says, or the processors that this process may use.
+int ThreadsOf(const runspec::RunSpec& spec);
 
 // Trains to the end, from the newest checkpoint in the directory if there is one, and returns the
 // process's exit code. SIGTERM and SIGINT save the last step and end it.

@@ -12,6 +12,7 @@
 #include "worker/engine/trainer/exit_code.h"
 #include "worker/engine/trainer/linked_training.h"
 #include "worker/engine/trainer/lone_training.h"
+#include "worker/engine/trainer/overfit.h"
 #include "worker/engine/trainer/stop_signals.h"
 
 namespace gp::engine {
@@ -28,6 +29,7 @@ int Main(int argc, char** argv) {
   CLI::App app("Trains a GPT-2 model: alone from a run file, or as one rank under gp-worker.");
   LoneOptions options;
   bool linked = false;
+  bool overfit = false;
   app.set_version_flag("--version", "gp-trainer " GP_VERSION);
   auto* link_flag = app.add_flag("--link", linked, "Be driven by the agent over file descriptor 3");
   auto* spec = app.add_option("--spec", options.spec_path, "Run file (YAML)")->excludes(link_flag);
@@ -37,6 +39,8 @@ int Main(int argc, char** argv) {
   app.add_option("--set", options.overrides, "Override a key of the run file: path=value")
       ->needs(spec)
       ->allow_extra_args(false);
+  app.add_flag("--overfit", overfit, "Learn one batch by heart instead; writes no records")
+      ->needs(spec);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -51,6 +55,7 @@ int Main(int argc, char** argv) {
     return kExitError;
   }
   if (linked) return RunLinked(FileDescriptor(link::kEngineDescriptor), SystemClock());
+  if (overfit) return RunOverfit(options, SystemClock());
   return RunAlone(options, SystemClock());
 }
 

@@ -38,13 +38,14 @@ void Progress::Step(const link::StepReport& report, int64_t target_steps) {
                        {"left", TimeLeft(report, target_steps)}});
 }
 
-void ReportFirstLoss(double loss, int64_t vocabulary) {
+std::optional<std::string> FirstLossWarning(double loss, int64_t vocabulary) {
   const double expected = std::log(static_cast<double>(vocabulary));
-  const bool near = std::abs(loss - expected) <= kFirstLossTolerance;
-  Log(near ? LogLevel::kInfo : LogLevel::kWarning,
-      near ? "first loss"
-           : "first loss is far from ln(vocabulary): check data, tokenizer and initialisation",
-      {{"loss", fmt::format("{:.4f}", loss)}, {"ln_vocabulary", fmt::format("{:.4f}", expected)}});
+  if (std::abs(loss - expected) <= kFirstLossTolerance) return std::nullopt;
+  return fmt::format(
+      "the first loss {:.4f} is far from ln({}) = {:.4f}, that of a model that knows nothing: "
+      "check "
+      "data, tokenizer and initialisation",
+      loss, vocabulary, expected);
 }
 
 }  // namespace gp::engine

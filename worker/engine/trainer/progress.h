@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/clock.h"
 #include "link/messages.h"
@@ -27,7 +28,7 @@ class Progress {
   std::optional<MonotonicTime> last_line_;
 };
 
-// Reports the first loss of a fresh model, which is near ln(vocabulary) unless something is wrong.
-void ReportFirstLoss(double loss, int64_t vocabulary);
+// What is wrong with the first loss of a fresh model: it is near ln(vocabulary), or something is.
+std::optional<std::string> FirstLossWarning(double loss, int64_t vocabulary);
 
 }  // namespace gp::engine

@@ -1,6 +1,7 @@
 // RunBudget: when a run ends, and what the learning rate's schedule takes for its length. Steps and
 // tokens are known from the start; a wall time becomes steps once, after calibration
-// (step_budget.h). The same on every rank. One thread.
+// (step_budget.h); an early stop comes when it comes, and no schedule knows of it. The same on
+// every rank. One thread.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "runspec/batch_plan.h"
 #include "runspec/run_spec.h"
+#include "worker/engine/trainer/early_stop.h"
 #include "worker/engine/trainer/step_budget.h"
 
 namespace gp::engine {
@@ -15,7 +17,9 @@ namespace gp::engine {
 class RunBudget {
  public:
   explicit RunBudget(const runspec::RunSpec& spec)
-      : planned_steps_(runspec::TargetSteps(spec)), timed_(spec.budget.wall_time.count() > 0) {}
+      : planned_steps_(runspec::TargetSteps(spec)),
+        timed_(spec.budget.wall_time.count() > 0),
+        early_stop_(spec.eval) {}
 
   // What the wall time was turned into; 0 steps while that is unknown or there is none.
   const StepBudget& timed() const { return timed_steps_; }
@@ -32,7 +36,12 @@ class RunBudget {
     if (timed == 0 || planned_steps_ == 0) return std::max(timed, planned_steps_);
     return std::min(planned_steps_, timed);
   }
-  bool Done(int64_t step) const { return target_steps() > 0 && step >= target_steps(); }
+  bool Done(int64_t step) const {
+    return early_stop_.stopped() || (target_steps() > 0 && step >= target_steps());
+  }
+
+  EarlyStop& early_stop() { return early_stop_; }
+  const EarlyStop& early_stop() const { return early_stop_; }
 
   // For the update after `step` committed steps. Does not depend on whether the process that takes
   // it measured the budget or was told.
@@ -46,6 +55,7 @@ class RunBudget {
   const int64_t planned_steps_;
   const bool timed_;
   StepBudget timed_steps_;
+  EarlyStop early_stop_;
 };
 
 }  // namespace gp::engine

@@ -69,9 +69,11 @@ void Training::Run(const std::stop_token& stop) {
     Measure(result);
     if (budget_.NeedsCalibration(result.step)) Calibrate();
     const std::optional<double> validation_loss = EvaluateIfDue();
+    const bool best =
+        validation_loss && budget_.early_stop().Observe(result.step, *validation_loss);
     Report(result, validation_loss);
     SampleIfDue(stop);
-    SaveIfDue(validation_loss);
+    SaveIfDue(validation_loss, best);
   }
   if (checkpoints_ != nullptr) checkpoints_->Drain();
 }
@@ -130,8 +132,9 @@ void Training::OpenRecords() {
   records_ = std::make_unique<RunRecords>(ValueOrThrow(
       ExitCause::kStorage, RunRecords::Open(place_.run_directory, trainer_->step(), clock_)));
   records_->WriteResolved(runspec::ResolvedYaml(run_.spec));
-  checkpoints_ = std::make_unique<Checkpoints>(
-      place_, run_, [this](const SavedCheckpoint& saved) { events_.CheckpointWritten(saved); });
+  checkpoints_ = std::make_unique<Checkpoints>(place_, run_, [this](const SavedCheckpoint& saved) {
+    events_.CheckpointWritten(saved, EndReason(saved));
+  });
   trainer_->optimizer().set_before_overwrite(
       [this](int64_t first, int64_t last) { checkpoints_->BeforeOverwrite(first, last); });
   if (run_.spec.sample.every_steps > 0) samples_ = std::make_unique<TrainingSamples>(run_);
@@ -210,7 +213,13 @@ std::optional<double> Training::EvaluateIfDue() {
                   [this](int64_t index) { return ValidationBatch(index); });
 }
 
-void Training::Report(const StepResult& result, std::optional<double> validation_loss) {
+std::string Training::EndReason(const SavedCheckpoint& saved) const {
+  const EarlyStop& early_stop = budget_.early_stop();
+  return saved.final && early_stop.stopped() ? early_stop.Reason() : "";
+}
+
+link::StepReport Training::MakeReport(const StepResult& result,
+                                      std::optional<double> validation_loss) const {
   const auto tokens = static_cast<double>(runspec::TokensAt(run_.plan, result.step - 1));
   link::StepReport report;
   report.epoch = place_.epoch;
@@ -224,14 +233,25 @@ void Training::Report(const StepResult& result, std::optional<double> validation
   report.mfu = report.tokens_per_second *
                runspec::TrainingFlopsPerToken(run_.spec.model, run_.spec.batch.sequence) /
                (run_.peak_flops * communicator_->size());
+  report.peak_flops = run_.peak_flops * communicator_->size();
+  report.peak_source = "measured";
+  report.target_steps = budget_.Done(result.step) ? result.step : budget_.target_steps();
   report.phases = result.phases;
   report.validation_loss = validation_loss;
   report.skipped = result.skipped;
   report.at_us = clock_.WallNow().time_since_epoch().count();
+  if (result.step == 1) {
+    report.warning = FirstLossWarning(result.loss, run_.spec.model.vocabulary);
+  }
+  return report;
+}
+
+void Training::Report(const StepResult& result, std::optional<double> validation_loss) {
+  const link::StepReport report = MakeReport(result, validation_loss);
   events_.StepCommitted(report);
   if (!leads()) return;
-  if (result.step == 1) ReportFirstLoss(result.loss, run_.spec.model.vocabulary);
-  progress_.Step(report, budget_.target_steps());
+  if (report.warning) LogWarning(*report.warning);
+  progress_.Step(report, *report.target_steps);
   records_->WriteStep({.step = report.step,
                        .tokens = report.tokens,
                        .loss = report.loss,
@@ -251,9 +271,12 @@ void Training::SampleIfDue(const std::stop_token& stop) {
   records_->WriteSample(trainer_->step(), run_.spec.sample.prompt, text);
 }
 
-void Training::SaveIfDue(std::optional<double> validation_loss) {
+// A run that waits for improvements keeps each of them: the last one is what it was stopped for.
+void Training::SaveIfDue(std::optional<double> validation_loss, bool best) {
   if (checkpoints_ == nullptr) return;
-  if (Due(run_.spec.checkpoint.every_steps)) {
+  const bool worth_keeping =
+      best && budget_.early_stop().enabled() && run_.spec.checkpoint.keep_best;
+  if (Due(run_.spec.checkpoint.every_steps) || worth_keeping) {
     checkpoints_->Save(*trainer_, budget_, validation_loss, budget_.Done(trainer_->step()));
   } else {
     checkpoints_->Poll();

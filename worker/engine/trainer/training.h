@@ -31,8 +31,9 @@ namespace gp::engine {
 class TrainingEvents {
  public:
   virtual ~TrainingEvents() = default;
-  virtual void StepCommitted(const link::StepReport& report) = 0;    // on every rank
-  virtual void CheckpointWritten(const SavedCheckpoint& saved) = 0;  // on rank 0
+  virtual void StepCommitted(const link::StepReport& report) = 0;  // on every rank
+  // On rank 0. `end_reason` says of a final one why the run ends before its budget; else empty.
+  virtual void CheckpointWritten(const SavedCheckpoint& saved, const std::string& end_reason) = 0;
 };
 
 class Training {
@@ -71,9 +72,12 @@ class Training {
   double SecondsOf(const std::function<void()>& work) const;
   TokenBatch ValidationBatch(int64_t index);
   std::optional<double> EvaluateIfDue();
+  std::string EndReason(const SavedCheckpoint& saved) const;
+  link::StepReport MakeReport(const StepResult& result,
+                              std::optional<double> validation_loss) const;
   void Report(const StepResult& result, std::optional<double> validation_loss);
   void SampleIfDue(const std::stop_token& stop);
-  void SaveIfDue(std::optional<double> validation_loss);
+  void SaveIfDue(std::optional<double> validation_loss, bool best);
 
   const TrainingPlace place_;
   TrainingEvents& events_;

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "formats/checkpoint_directory.h"
+#include "runspec/model_shape.h"
 #include "runspec/run_file.h"
 #include "worker/engine/backend/cpu/tuned_choices.h"
 #include "worker/engine/trainer/trainer_process.h"
@@ -14,6 +15,16 @@ namespace {
 
 constexpr int64_t kSteps = 16;
 constexpr uint64_t kEpoch = 4;
+
+// Of TinyRunFile and TinyText.
+runspec::ModelShape TinyShape() {
+  return {.layers = 2,
+          .heads = 2,
+          .channels = 24,
+          .context = 16,
+          .vocabulary = 22,
+          .vocabulary_padded = 22};
+}
 
 // The ranks of one epoch of a run.
 class TestEpoch {
@@ -161,11 +172,37 @@ TEST(LinkedTraining, ReportsEveryStepWithPhasesThatAddUp) {
     EXPECT_EQ(report.step, step);
     EXPECT_EQ(report.tokens, step * 256);
     EXPECT_EQ(report.validation_loss.has_value(), step % 8 == 0);
+    EXPECT_EQ(report.target_steps, kSteps);
+    EXPECT_FALSE(report.warning.has_value()) << *report.warning;
+    EXPECT_EQ(report.peak_source, "measured");
+    EXPECT_NEAR(report.mfu * report.peak_flops.value_or(0) /
+                    runspec::TrainingFlopsPerToken(TinyShape(), 16),
+                report.tokens_per_second, 1e-6 * report.tokens_per_second);
     const link::Phases& p = report.phases;
     EXPECT_NEAR(p.data_wait + p.forward + p.backward + p.allreduce_exposed + p.optimizer + p.other,
                 report.step_seconds, 1e-9);
   }
   epoch.Finish();
+}
+
+TEST(LinkedTraining, EveryRankStopsEarlyAtTheSameStepAndSaysWhy) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 2, kEpoch);
+  std::string file = TinyRunFile(text, 1000, 0);
+  const std::string eval = "eval: {every: 8, batches: 4}";
+  file.replace(file.find(eval), eval.size(),
+               "eval: {every: 2, batches: 4, patience: 1, min_delta: 100}");
+  epoch.Form(file);
+  epoch.Go();
+  const auto written = epoch.Finish();
+  ASSERT_EQ(written.size(), 2u);
+  EXPECT_EQ(written[0].step, 2) << "the best one is saved when it is found";
+  EXPECT_FALSE(written[0].end_reason.has_value());
+  EXPECT_EQ(written[1].step, 4);
+  EXPECT_TRUE(written[1].final);
+  EXPECT_NE(written[1].end_reason.value_or("").find("stopped early: 1 evaluation"),
+            std::string::npos);
 }
 
 TEST(LinkedTraining, ARankThatLosesItsPeerNamesItAndEndsWithACollectiveFailure) {

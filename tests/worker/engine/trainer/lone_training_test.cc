@@ -102,6 +102,69 @@ TEST(LoneTraining, ProblemsOfTheRunFileExitWithTwo) {
   EXPECT_EQ(TrainerProcess({}, false).Wait(), 2);
 }
 
+TEST(LoneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  // No gain is large enough after the first evaluation.
+  const std::vector<std::string> stopping = {
+      "--set", "eval.every=2",       "--set", "eval.patience=2",
+      "--set", "eval.min_delta=100", "--set", "checkpoint.keep_last=1",
+      "--set", "checkpoint.every=0", "--set", "budget.steps=1000"};
+  ASSERT_EQ(Train(directory, stopping), 0);
+  const auto last = formats::ReadManifest(Newest(directory));
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->step, 6);
+  EXPECT_EQ(last->record.at("best_step"), "2");
+  EXPECT_EQ(last->record.at("evaluations_without_gain"), "2");
+  const std::string expected = Content(JoinPath(Newest(directory), "model.safetensors"));
+  // A run that was stopped is over; one that resumes from before the stop stops again, alike.
+  ASSERT_EQ(Train(directory, stopping), 0);
+  EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 6);
+  ASSERT_TRUE(RemoveTree(directory.Path("out")).ok());
+  std::vector<std::string> first = stopping;
+  first.back() = "budget.steps=4";
+  ASSERT_EQ(Train(directory, first), 0);
+  EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 4);
+  ASSERT_EQ(Train(directory, stopping), 0);
+  EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 6);
+  EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
+}
+
+TEST(LoneTraining, ARampGoesOnInItsMiddleAsIfItHadNotStopped) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  const std::vector<std::string> ramp = {"--set", "batch.ramp_from_tokens=128",
+                                         "--set", "batch.ramp_steps=10",
+                                         "--set", "data.order=sequential"};
+  ASSERT_EQ(Train(directory, ramp), 0);
+  const auto whole = formats::ReadManifest(Newest(directory));
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ(whole->step, 16);
+  EXPECT_EQ(whole->tokens, 10 * 128 + 6 * 256);
+  const std::string expected = Content(JoinPath(Newest(directory), "model.safetensors"));
+  for (const int64_t step : {16, 12}) {
+    ASSERT_TRUE(RemoveTree(Newest(directory)).ok()) << step;
+  }
+  ASSERT_EQ(formats::ReadManifest(Newest(directory))->step, 6);
+  ASSERT_EQ(Train(directory, ramp), 0);
+  EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
+}
+
+TEST(LoneTraining, OverfitLearnsOneBatchAndLeavesNothingBehind) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  const auto overfit = [&](const std::string& lr) {
+    return TrainerProcess({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
+                           "--overfit", "--set", "optimizer.lr=" + lr},
+                          /*linked=*/false)
+        .Wait();
+  };
+  EXPECT_EQ(overfit("1e-2"), 0);
+  EXPECT_EQ(overfit("1e-9"), 1) << "a model that does not learn";
+  EXPECT_FALSE(FileExists(directory.Path("out")));
+  EXPECT_EQ(Train(directory, {"--overfit", "--set", "model.n_head=7"}), 2);
+}
+
 TEST(LoneTraining, AWallTimeBecomesStepsOnceAndForAll) {
   const ScopedDirectory directory;
   WriteRun(directory);

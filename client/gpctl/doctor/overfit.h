@@ -1,0 +1,23 @@
+// `gpctl doctor --overfit RUNFILE`: whether the model of a run file can learn one batch by heart.
+// Runs gp-trainer beside gpctl. Used by the thread of the session.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/gpctl/exit_code.h"
+#include "client/gpctl/session.h"
+
+namespace gp::gpctl {
+
+struct OverfitOptions {
+  std::string file;
+  std::vector<std::string> overrides;
+};
+
+// Prints the falling loss and the verdict; kFailure when the batch was not learned. InvalidArgument
+// for a run file with problems.
+StatusOr<ExitCode> Overfit(const OverfitOptions& options, Session& session);
+
+}  // namespace gp::gpctl

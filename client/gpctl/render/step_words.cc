@@ -1,0 +1,37 @@
+#include "client/gpctl/render/step_words.h"
+
+#include <fmt/format.h>
+
+#include "client/gpctl/terminal/number_text.h"
+
+namespace gp::gpctl {
+namespace {
+
+std::string FlopsText(double flops) {
+  if (flops >= 1e15) return fmt::format("{:.2f} PFLOP/s", flops / 1e15);
+  if (flops >= 1e12) return fmt::format("{:.2f} TFLOP/s", flops / 1e12);
+  return fmt::format("{:.0f} GFLOP/s", flops / 1e9);
+}
+
+}  // namespace
+
+std::string PhaseText(const v1::PhaseSeconds& phases, double step_seconds) {
+  if (step_seconds <= 0) return "";
+  const auto share = [step_seconds](double seconds) {
+    return fmt::format("{:.0f}%", 100 * seconds / step_seconds);
+  };
+  return fmt::format("forward {} backward {} all-reduce {} optim {} data {} other {}",
+                     share(phases.forward()), share(phases.backward()),
+                     share(phases.allreduce_exposed()), share(phases.optimizer()),
+                     share(phases.data_wait()), share(phases.other()));
+}
+
+std::string MfuText(double mfu, double peak_flops, const std::string& peak_source) {
+  if (mfu <= 0) return "";
+  std::string text = "MFU " + Percent(mfu);
+  if (peak_flops <= 0) return text;
+  text += " of " + FlopsText(peak_flops);
+  return peak_source.empty() ? text : fmt::format("{} ({})", text, peak_source);
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,17 @@
+// Where a step's time went and what its speed is a fraction of, in words. Pure functions;
+// thread-safe.
+#pragma once
+
+#include <string>
+
+#include "gp/v1/run.pb.h"
+
+namespace gp::gpctl {
+
+// "forward 30% backward 60% all-reduce 5% optim 2% data 1% other 2%"; empty without a step.
+std::string PhaseText(const v1::PhaseSeconds& phases, double step_seconds);
+
+// "MFU 31.4% of 461 GFLOP/s (measured)"; empty when the peak is unknown.
+std::string MfuText(double mfu, double peak_flops, const std::string& peak_source);
+
+}  // namespace gp::gpctl

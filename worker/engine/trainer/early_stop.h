@@ -1,0 +1,49 @@
+// EarlyStop: ends a run whose validation loss no longer improves (run file: eval.patience,
+// eval.min_delta). A function of the losses alone, so that every rank, and a run that was resumed
+// from its checkpoints, decides the same. One thread.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "runspec/run_spec.h"
+
+namespace gp::engine {
+
+// What has been seen; saved with every checkpoint.
+struct EarlyStopState {
+  double best_loss = std::numeric_limits<double>::infinity();
+  int64_t best_step = 0;  // 0: no evaluation yet
+  int64_t waited = 0;     // evaluations since then without an improvement
+
+  bool operator==(const EarlyStopState&) const = default;
+};
+
+class EarlyStop {
+ public:
+  explicit EarlyStop(const runspec::EvalSpec& spec)
+      : patience_(spec.patience), min_delta_(spec.min_delta) {}
+
+  bool enabled() const { return patience_ > 0; }
+
+  // An evaluation after `step` committed steps gave `loss`, in nats. True when it is the best one
+  // so far by more than min_delta.
+  bool Observe(int64_t step, double loss);
+
+  // Nothing more is to be expected.
+  bool stopped() const { return enabled() && state_.waited >= patience_; }
+
+  // Why, in a sentence. REQUIRES: stopped().
+  std::string Reason() const;
+
+  const EarlyStopState& state() const { return state_; }
+  void Restore(const EarlyStopState& state) { state_ = state; }
+
+ private:
+  int64_t patience_;
+  double min_delta_;
+  EarlyStopState state_;
+};
+
+}  // namespace gp::engine
