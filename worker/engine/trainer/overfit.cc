@@ -72,9 +72,9 @@ class KnownBatch {
 
 class Overfitting {
  public:
-  Overfitting(const LoneOptions& options, const Clock& clock)
-      : run_(PrepareRun(ForOverfitting(LoadSpecFile(options)))), clock_(clock) {
-    CompleteRun({.threads = ThreadsOf(run_.spec)}, run_);
+  Overfitting(const runspec::RunSpec& spec, const Clock& clock)
+      : run_(PrepareRun(spec, ThreadsOf(spec))), clock_(clock) {
+    CompleteRun({.threads = ThreadsOf(spec)}, {}, run_);
   }
 
   bool Run(const std::stop_token& stop) {
@@ -134,7 +134,8 @@ int RunOverfit(const LoneOptions& options, const Clock& clock) {
   std::stop_source stop;
   const StopSignals signals([&stop](const std::string&) { stop.request_stop(); });
   try {
-    return Overfitting(options, clock).Run(stop.get_token()) ? kExitDone : kExitError;
+    Overfitting overfitting(ForOverfitting(LoadSpecFile(options)), clock);
+    return overfitting.Run(stop.get_token()) ? kExitDone : kExitError;
   } catch (const TrainingStopped&) {
     return kExitError;
   } catch (...) {

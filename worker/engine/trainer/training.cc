@@ -251,6 +251,12 @@ void Training::Report(const StepResult& result, std::optional<double> validation
   events_.StepCommitted(report);
   if (!leads()) return;
   if (report.warning) LogWarning(*report.warning);
+  if (report.skipped) {
+    LogWarning("update skipped: not finite",
+               {{"step", report.step},
+                {"loss", fmt::format("{}", report.loss)},
+                {"grad_norm", fmt::format("{}", report.gradient_norm)}});
+  }
   progress_.Step(report, *report.target_steps);
   records_->WriteStep({.step = report.step,
                        .tokens = report.tokens,
