@@ -1,5 +1,4 @@
-// A run file as gpctl handles it: read from a path or standard input, checked, and shown as a plan.
-// Thread-safe.
+// A run file as gpctl handles it: read from a path or standard input, and checked. Thread-safe.
 #pragma once
 
 #include <string>
@@ -7,7 +6,6 @@
 
 #include "base/status.h"
 #include "client/gpctl/console.h"
-#include "client/gpctl/render/run_json.h"
 #include "runspec/run_file.h"
 
 namespace gp::gpctl {
@@ -33,10 +31,5 @@ std::vector<std::string> AbsoluteOverrides(const std::vector<std::string>& overr
 
 // The problems as one text; each line says where. REQUIRES: there are some.
 Status ProblemsStatus(const runspec::RunFileResult& result);
-
-// What the run will do, for people.
-std::string PlanText(const runspec::RunSpec& spec);
-// The same as fields: parameters, tokens_per_step, target_steps, ...
-Json PlanFields(const runspec::RunSpec& spec);
 
 }  // namespace gp::gpctl

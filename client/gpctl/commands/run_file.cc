@@ -2,8 +2,11 @@
 #include <memory>
 #include <sstream>
 
+#include "base/available_memory.h"
 #include "base/file.h"
 #include "client/gpctl/commands/commands.h"
+#include "client/gpctl/render/plan_text.h"
+#include "client/gpctl/render/run_json.h"
 #include "client/gpctl/run_file_text.h"
 #include "runspec/explain.h"
 #include "runspec/preset.h"
@@ -91,18 +94,22 @@ StatusOr<ExitCode> Validate(const ValidateOptions& options, Session& session) {
   Console& console = session.console();
   ASSIGN_OR_RETURN(const RunFileText file, ReadRunFile(options.file, console));
   const runspec::RunFileResult result = CheckRunFile(file, options.overrides, console);
+  const AvailableMemory memory = ReadAvailableMemory();
   if (session.json()) {
     Json document = Document("Validation");
     document["valid"] = result.spec.has_value();
     document["problems"] = ProblemList(result.problems);
     document["warnings"] = ProblemList(result.warnings);
-    if (result.spec) document["plan"] = PlanFields(*result.spec);
+    if (result.spec) document["plan"] = PlanFields(*result.spec, memory);
     console.out << Pretty(document);
     return result.spec ? ExitCode::kOk : ExitCode::kUsage;
   }
   if (!result.warnings.empty()) console.err << RenderProblems(result.warnings, "warning");
   if (!result.spec) return ProblemsStatus(result);
-  console.out << PlanText(*result.spec);
+  console.out << PlanText(*result.spec, memory);
+  if (const auto warning = MemoryWarning(*result.spec, memory)) {
+    console.err << "warning: " << *warning << "\n";
+  }
   return ExitCode::kOk;
 }
 

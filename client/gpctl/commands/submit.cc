@@ -3,8 +3,10 @@
 
 #include <memory>
 
+#include "base/available_memory.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/watch.h"
+#include "client/gpctl/render/plan_text.h"
 #include "client/gpctl/render/run_words.h"
 
 namespace gp::gpctl {
@@ -34,6 +36,14 @@ Status CheckPathsFor(const std::string& address, const RunFileText& file,
   return OkStatus();
 }
 
+// Of the workers, this machine is known only when the service runs on it.
+void WarnOfMemory(const std::string& address, const runspec::RunSpec& spec, Console& console) {
+  if (!IsLocal(address)) return;
+  if (const auto warning = MemoryWarning(spec, ReadAvailableMemory())) {
+    console.err << "warning: " << *warning << "\n";
+  }
+}
+
 std::string SubmittedText(const v1::SubmitResponse& response) {
   const v1::Run& run = response.run();
   return fmt::format("{} {} ({}): {}\n", response.replayed() ? "Submitted before:" : "Submitted",
@@ -57,8 +67,9 @@ StatusOr<ExitCode> DryRun(const RunFileText& file, const SubmitOptions& options,
   if (!result.spec) return ProblemsStatus(result);
   RETURN_IF_ERROR(SubmitRunFile(file, options, session).status());
   Json document = Document("Plan");
-  document.update(PlanFields(*result.spec));
-  session.console().out << (session.json() ? Pretty(document) : PlanText(*result.spec));
+  const AvailableMemory memory = ReadAvailableMemory();
+  document.update(PlanFields(*result.spec, memory));
+  session.console().out << (session.json() ? Pretty(document) : PlanText(*result.spec, memory));
   if (!session.json()) session.console().err << "Nothing was submitted (--dry-run).\n";
   return ExitCode::kOk;
 }
@@ -88,6 +99,7 @@ StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const Submit
   if (!result.warnings.empty()) session.console().err << RenderProblems(result.warnings, "warning");
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   RETURN_IF_ERROR(CheckPathsFor(client->address(), file, options.overrides));
+  WarnOfMemory(client->address(), *result.spec, session.console());
   v1::SubmitRequest request;
   request.set_request_id(options.request_id);
   request.set_source(file.text);

@@ -5,6 +5,7 @@
 #include "runspec/model_shape.h"
 #include "runspec/run_file.h"
 #include "worker/engine/eval/evaluator.h"
+#include "worker/engine/trainer/micro_batch.h"
 #include "worker/engine/trainer/training_error.h"
 
 namespace gp::engine {
@@ -43,6 +44,8 @@ Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& e
 
 void Training::Join(Communicator& communicator, const EngineRecord& decided) {
   communicator_ = &communicator;
+  run_.spec.batch.micro_batch = AgreeOnMicroBatch(run_, place_, communicator);
+  run_.spec.batch.micro_batch_auto = false;
   CompleteRun(place_, decided, run_);
   LogInfo("model made", {{"parameters", runspec::ParameterCount(run_.spec.model)},
                          {"kernels", run_.engine.isa},

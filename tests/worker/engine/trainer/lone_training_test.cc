@@ -165,6 +165,31 @@ TEST(LoneTraining, OverfitLearnsOneBatchAndLeavesNothingBehind) {
   EXPECT_EQ(Train(directory, {"--overfit", "--set", "model.n_head=7"}), 2);
 }
 
+TEST(LoneTraining, AnAutomaticMicroBatchIsChosenOnceAndKept) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  const std::vector<std::string> automatic = {"--set", "batch.micro_batch=auto"};
+  ASSERT_EQ(Train(directory, automatic), 0);
+  // Four sequences a shard, and memory is not what bounds so small a model.
+  EXPECT_NE(Content(directory.Path("out/resolved.yaml")).find("micro_batch: 4\n"),
+            std::string::npos);
+  EXPECT_EQ(Content(directory.Path("out/micro_batch.json")), "{\"micro_batch\":4}\n");
+  // Another choice would be made now; the run keeps its own.
+  directory.Write("out/micro_batch.json", "{\"micro_batch\":2}\n");
+  ASSERT_TRUE(RemoveTree(directory.Path("out/checkpoints")).ok());
+  ASSERT_EQ(Train(directory, automatic), 0);
+  EXPECT_EQ(formats::ReadManifest(Newest(directory))->record.at("micro_batch"), "2");
+  const std::string expected = Content(JoinPath(Newest(directory), "model.safetensors"));
+  ASSERT_TRUE(RemoveTree(Newest(directory)).ok());
+  ASSERT_TRUE(RemoveTree(directory.Path("out/micro_batch.json")).ok());
+  ASSERT_EQ(Train(directory, automatic), 0);
+  EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected)
+      << "the checkpoint to go on from says what it was";
+  directory.Write("out/micro_batch.json", "{");
+  ASSERT_TRUE(RemoveTree(directory.Path("out/checkpoints")).ok());
+  EXPECT_EQ(Train(directory, automatic), 3);
+}
+
 TEST(LoneTraining, AWallTimeBecomesStepsOnceAndForAll) {
   const ScopedDirectory directory;
   WriteRun(directory);

@@ -1,0 +1,182 @@
+#include "client/gpctl/render/plan_text.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/duration.h"
+#include "client/gpctl/terminal/number_text.h"
+#include "runspec/batch_plan.h"
+#include "runspec/batch_ramp.h"
+#include "runspec/memory_forecast.h"
+
+namespace gp::gpctl {
+namespace {
+
+using runspec::BatchPlan;
+using runspec::RunSpec;
+
+std::string Line(const std::string& name, const std::string& value) {
+  return fmt::format("  {:<11}{}\n", name, value);
+}
+
+int Threads(const RunSpec& spec) {
+  if (spec.resources.threads > 0) return spec.resources.threads;
+  const auto processors = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  return std::max(processors / spec.resources.workers, 1);
+}
+
+int64_t PerWorker(const RunSpec& spec, const AvailableMemory& memory) {
+  return memory.bytes / spec.resources.workers;
+}
+
+// A run file with everything in it a number, as it would be here.
+struct SettledPlan {
+  RunSpec spec;
+  BatchPlan plan;
+};
+
+// Nothing when the batch cannot be cut. Where not even one sequence fits, the forecast is that of
+// one.
+std::optional<SettledPlan> Settle(RunSpec spec, const AvailableMemory& memory) {
+  auto plan = runspec::PlanBatch(spec);
+  if (!plan.ok()) return std::nullopt;
+  if (spec.batch.micro_batch_auto) {
+    const int64_t rows =
+        runspec::LargestMicroBatch(spec, *plan, Threads(spec), PerWorker(spec, memory));
+    spec.batch.micro_batch = std::max<int64_t>(rows, 1);
+    spec.batch.micro_batch_auto = false;
+    plan = runspec::PlanBatch(spec);
+    if (!plan.ok()) return std::nullopt;
+  }
+  return SettledPlan{std::move(spec), *plan};
+}
+
+std::string ModelText(const RunSpec& spec) {
+  const runspec::ModelShape& shape = spec.model;
+  const std::string vocabulary =
+      spec.vocabulary_auto ? "taken from the tokenizer" : WithThousands(shape.vocabulary);
+  return fmt::format("{} layers, {} heads, {} wide, context {}, vocabulary {}; {} parameters",
+                     shape.layers, shape.heads, shape.channels, shape.context, vocabulary,
+                     CompactCount(runspec::ParameterCount(shape)));
+}
+
+std::string DataText(const RunSpec& spec) {
+  const auto& sources = spec.data.text.empty() ? spec.data.train : spec.data.text;
+  std::string text = sources.empty() ? "none" : sources.front();
+  if (sources.size() > 1) text += fmt::format(" and {} more", sources.size() - 1);
+  if (spec.data.text.empty()) return text + " (token shards)";
+  return text + fmt::format(", tokenizer {}, last {} for validation", spec.data.tokenizer,
+                            Percent(spec.data.val_fraction));
+}
+
+std::string BatchText(const SettledPlan& settled, bool automatic) {
+  const auto& [spec, plan] = settled;
+  std::string text =
+      fmt::format("{} tokens a step = {} shards x {} x {} sequences{} x {} tokens, on {} worker{}",
+                  WithThousands(plan.tokens_per_step), plan.logical_shards, plan.accumulation,
+                  spec.batch.micro_batch, automatic ? " (auto, here)" : "", spec.batch.sequence,
+                  spec.resources.workers, spec.resources.workers == 1 ? "" : "s");
+  if (plan.ramp_steps == 0) return text;
+  return text + fmt::format("; from {} tokens over the first {} steps",
+                            WithThousands(runspec::TokensAt(plan, 0)),
+                            WithThousands(plan.ramp_steps));
+}
+
+std::string BudgetText(const RunSpec& spec, const BatchPlan& plan) {
+  const int64_t steps = runspec::TargetSteps(spec);
+  std::string text;
+  if (steps > 0) {
+    text = fmt::format("{} steps = {} tokens", WithThousands(steps),
+                       CompactCount(static_cast<double>(runspec::TokensBefore(plan, steps))));
+  }
+  if (spec.budget.wall_time.count() > 0) {
+    text +=
+        (text.empty() ? "" : ", at most ") + FormatDuration(spec.budget.wall_time) + " of training";
+  }
+  text +=
+      fmt::format("; warm-up {} steps, lr {:g}",
+                  runspec::ScheduleInSteps(spec.schedule, plan).warmup_steps, spec.optimizer.lr);
+  if (spec.eval.patience == 0) return text;
+  return text + fmt::format("; ends after {} evaluations without a gain", spec.eval.patience);
+}
+
+runspec::MemoryForecast Forecast(const SettledPlan& settled) {
+  return runspec::ForecastMemory(settled.spec, settled.plan, Threads(settled.spec));
+}
+
+std::string MemoryText(const runspec::MemoryForecast& forecast) {
+  const auto part = [](const char* name, int64_t bytes) {
+    return bytes == 0 ? "" : fmt::format("{} {}, ", name, Bytes(static_cast<uint64_t>(bytes)));
+  };
+  std::string parts =
+      part("weights", forecast.parameters_bytes) + part("gradients", forecast.gradients_bytes) +
+      part("optimizer", forecast.optimizer_bytes) +
+      part("activations", forecast.activations_bytes) + part("snapshot", forecast.snapshot_bytes) +
+      part("other", forecast.workspace_bytes + forecast.sampling_bytes + forecast.process_bytes);
+  parts.resize(parts.size() - 2);
+  return fmt::format("about {} for each worker ({})",
+                     Bytes(static_cast<uint64_t>(forecast.total_bytes())), parts);
+}
+
+std::string Every(int64_t steps) {
+  return steps > 0 ? fmt::format("every {} steps", steps) : "at the end";
+}
+
+Json MemoryFields(const runspec::MemoryForecast& forecast) {
+  return {{"parameters_bytes", forecast.parameters_bytes},
+          {"gradients_bytes", forecast.gradients_bytes},
+          {"optimizer_bytes", forecast.optimizer_bytes},
+          {"activations_bytes", forecast.activations_bytes},
+          {"workspace_bytes", forecast.workspace_bytes},
+          {"snapshot_bytes", forecast.snapshot_bytes},
+          {"sampling_bytes", forecast.sampling_bytes},
+          {"process_bytes", forecast.process_bytes}};
+}
+
+}  // namespace
+
+std::string PlanText(const RunSpec& spec, const AvailableMemory& memory) {
+  std::string out = fmt::format("Plan for {}\n", spec.name) + Line("model", ModelText(spec)) +
+                    Line("data", DataText(spec));
+  const auto settled = Settle(spec, memory);
+  if (!settled) return out;
+  out += Line("batch", BatchText(*settled, spec.batch.micro_batch_auto));
+  out += Line("budget", BudgetText(spec, settled->plan));
+  out += Line("memory", MemoryText(Forecast(*settled)));
+  out += Line("records", fmt::format("validation {}, checkpoint {}", Every(spec.eval.every_steps),
+                                     Every(spec.checkpoint.every_steps)));
+  return out;
+}
+
+Json PlanFields(const RunSpec& spec, const AvailableMemory& memory) {
+  Json json = {{"name", spec.name}, {"workers", spec.resources.workers}};
+  if (!spec.vocabulary_auto) json["parameters"] = runspec::ParameterCount(spec.model);
+  const auto settled = Settle(spec, memory);
+  if (!settled) return json;
+  const runspec::MemoryForecast forecast = Forecast(*settled);
+  json["tokens_per_step"] = settled->plan.tokens_per_step;
+  json["logical_shards"] = settled->plan.logical_shards;
+  json["accumulation"] = settled->plan.accumulation;
+  json["micro_batch"] = settled->spec.batch.micro_batch;
+  json["target_steps"] = runspec::TargetSteps(spec);
+  json["memory_bytes"] = forecast.total_bytes();
+  json["memory"] = MemoryFields(forecast);
+  json["memory_available_bytes"] = memory.bytes;
+  const auto warning = MemoryWarning(spec, memory);
+  json["fits"] = !warning.has_value();
+  if (warning) json["memory_warning"] = *warning;
+  return json;
+}
+
+std::optional<std::string> MemoryWarning(const RunSpec& spec, const AvailableMemory& memory) {
+  const auto settled = Settle(spec, memory);
+  if (!settled) return std::nullopt;
+  const auto problem = runspec::MemoryProblem(settled->spec, settled->plan, Threads(spec),
+                                              PerWorker(spec, memory), memory.limit);
+  if (!problem) return std::nullopt;
+  return "does not fit this machine: " + *problem;
+}
+
+}  // namespace gp::gpctl

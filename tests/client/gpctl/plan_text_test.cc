@@ -1,0 +1,83 @@
+#include "client/gpctl/render/plan_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runspec/run_file.h"
+
+namespace gp::gpctl {
+namespace {
+
+using ::testing::HasSubstr;
+
+const AvailableMemory kPlenty{int64_t{64} << 30, "MemAvailable"};
+
+runspec::RunSpec Spec(const std::vector<std::string>& overrides) {
+  std::vector<std::string> all = {
+      "preset=gpt2-124m",    "data.train=[a.bin]", "data.val=[b.bin]",       "resources.threads=2",
+      "batch.micro_batch=4", "batch.sequence=64",  "batch.total_tokens=2048"};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  const auto result = runspec::LoadRunFile("{}", "run.yaml", all);
+  EXPECT_TRUE(result.spec.has_value()) << RenderProblems(result.problems);
+  return result.spec.value_or(runspec::RunSpec());
+}
+
+TEST(PlanText, TellsTheMemoryByPurpose) {
+  const runspec::RunSpec spec = Spec({});
+  EXPECT_THAT(PlanText(spec, kPlenty), HasSubstr("GiB for each worker (weights "));
+  EXPECT_THAT(PlanText(spec, kPlenty), HasSubstr("optimizer "));
+  const Json fields = PlanFields(spec, kPlenty);
+  int64_t sum = 0;
+  for (const auto& [name, bytes] : fields["memory"].items()) sum += bytes.get<int64_t>();
+  EXPECT_EQ(fields["memory_bytes"], sum);
+  EXPECT_EQ(fields["fits"], true);
+  EXPECT_EQ(fields["memory_available_bytes"], kPlenty.bytes);
+  EXPECT_EQ(MemoryWarning(spec, kPlenty), std::nullopt);
+}
+
+TEST(PlanText, WarnsOfWhatDoesNotFitAndNamesWhatWould) {
+  const runspec::RunSpec spec =
+      Spec({"batch.micro_batch=32", "batch.sequence=1024", "batch.total_tokens=32768"});
+  const int64_t needed = PlanFields(spec, kPlenty)["memory_bytes"];
+  const AvailableMemory less{needed - 1, "MemAvailable"};
+  const auto warning = MemoryWarning(spec, less);
+  ASSERT_TRUE(warning);
+  EXPECT_THAT(*warning, HasSubstr("does not fit this machine"));
+  EXPECT_THAT(*warning, HasSubstr("batch.micro_batch=16"));
+  EXPECT_EQ(PlanFields(spec, less)["fits"], false);
+  EXPECT_EQ(PlanFields(spec, less)["memory_warning"], *warning);
+  EXPECT_THAT(MemoryWarning(spec, {1 << 20, "ulimit"}).value_or(""), HasSubstr("smaller model"));
+}
+
+TEST(PlanText, WorkersOfThisMachineShareItsMemory) {
+  const runspec::RunSpec spec = Spec({"resources.workers=2"});
+  const int64_t needed = PlanFields(spec, kPlenty)["memory_bytes"];
+  EXPECT_TRUE(MemoryWarning(spec, {2 * needed - 2, "MemAvailable"}));
+  EXPECT_FALSE(MemoryWarning(spec, {2 * needed, "MemAvailable"}));
+}
+
+TEST(PlanText, AnAutomaticMicroBatchIsForecastForThisMachine) {
+  const runspec::RunSpec spec =
+      Spec({"batch.micro_batch=auto", "batch.sequence=1024", "batch.total_tokens=32768"});
+  EXPECT_EQ(PlanFields(spec, kPlenty)["micro_batch"], 32);
+  EXPECT_EQ(PlanFields(spec, kPlenty)["accumulation"], 1);
+  EXPECT_THAT(PlanText(spec, kPlenty), HasSubstr("1 x 32 sequences (auto, here) x 1024 tokens"));
+  const AvailableMemory less{PlanFields(spec, kPlenty)["memory_bytes"].get<int64_t>() - 1, ""};
+  EXPECT_EQ(PlanFields(spec, less)["micro_batch"], 16);
+  EXPECT_EQ(PlanFields(spec, less)["accumulation"], 2);
+  EXPECT_EQ(PlanFields(spec, {1 << 20, ""})["fits"], false);
+}
+
+TEST(PlanText, CountsTheTokensOfARampAndTheWarmUpInSteps) {
+  const runspec::RunSpec spec =
+      Spec({"batch.ramp_from_tokens=256", "batch.ramp_steps=7", "budget.steps=10",
+            "budget.tokens=0", "schedule.warmup_tokens=4k", "eval.patience=3"});
+  const std::string text = PlanText(spec, kPlenty);
+  EXPECT_THAT(text, HasSubstr("; from 256 tokens over the first 7 steps"));
+  // 1 to 7 micro-batches of 256 tokens, then 3 steps of 8.
+  EXPECT_THAT(text, HasSubstr("10 steps = 13.3k tokens; warm-up 6 steps"));
+  EXPECT_THAT(text, HasSubstr("ends after 3 evaluations without a gain"));
+}
+
+}  // namespace
+}  // namespace gp::gpctl

@@ -1,0 +1,107 @@
+#include "worker/engine/trainer/micro_batch.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "formats/checkpoint_directory.h"
+#include "runspec/memory_forecast.h"
+#include "worker/engine/trainer/training_error.h"
+
+namespace gp::engine {
+namespace {
+
+using Json = nlohmann::json;
+using link::ExitCause;
+
+constexpr char kFileName[] = "micro_batch.json";
+
+int64_t RecordedRows(const link::ResumePoint& resume) {
+  const auto manifest = ValueOrThrow(
+      ExitCause::kStorage, formats::ReadManifest(resume.directory, resume.manifest_digest));
+  const auto found = manifest.record.find(kMicroBatchRecord);
+  if (found == manifest.record.end()) return 0;
+  const std::string& text = found->second;
+  int64_t rows = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rows);
+  if (error == std::errc() && end == text.data() + text.size() && rows >= 1) return rows;
+  throw TrainingError(ExitCause::kStorage,
+                      fmt::format("checkpoint of step {}: record.{} is '{}', expected a number",
+                                  manifest.step, kMicroBatchRecord, text));
+}
+
+int64_t StoredRows(const std::string& run_directory) {
+  const std::string path = JoinPath(run_directory, kFileName);
+  if (!FileExists(path)) return 0;
+  const std::string text = ValueOrThrow(ExitCause::kStorage, ReadFile(path, 4096));
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const bool whole = json.is_object() && json.contains(kMicroBatchRecord) &&
+                     json[kMicroBatchRecord].is_number_integer();
+  if (whole && json[kMicroBatchRecord].get<int64_t>() >= 1)
+    return json[kMicroBatchRecord].get<int64_t>();
+  throw TrainingError(
+      ExitCause::kStorage,
+      fmt::format("{} is damaged: expected {{\"micro_batch\": N}}; remove it to choose again",
+                  path));
+}
+
+int64_t BroadcastFromRankZero(int64_t number, Communicator& communicator) {
+  communicator.Broadcast(std::as_writable_bytes(std::span(&number, 1)), 0);
+  return number;
+}
+
+// What fits the rank with the least memory.
+int64_t LargestThatFits(const PreparedRun& run, const TrainingPlace& place,
+                        Communicator& communicator) {
+  const AvailableMemory memory =
+      MemoryOfARank(ReadAvailableMemory(), communicator.size(), place.threads);
+  double least[] = {-static_cast<double>(
+      runspec::LargestMicroBatch(run.spec, run.plan, place.threads, memory.bytes))};
+  communicator.AllReduceMax(least);
+  if (least[0] < 0) return static_cast<int64_t>(-least[0]);
+  runspec::RunSpec smallest = run.spec;
+  smallest.batch.micro_batch = 1;
+  smallest.batch.micro_batch_auto = false;
+  throw TrainingError(
+      ExitCause::kConfig,
+      runspec::MemoryProblem(smallest, run.plan, place.threads, memory.bytes, memory.limit)
+          .value_or("batch.micro_batch: auto: not even one sequence fits another rank's memory"));
+}
+
+}  // namespace
+
+int64_t SettledMicroBatch(const TrainingPlace& place) {
+  const int64_t recorded = place.resume ? RecordedRows(*place.resume) : 0;
+  return recorded > 0 ? recorded : StoredRows(place.run_directory);
+}
+
+Status StoreMicroBatch(const std::string& run_directory, int64_t rows) {
+  RETURN_IF_ERROR(MakeDirectories(run_directory));
+  return WriteFileAtomically(JoinPath(run_directory, kFileName),
+                             Json{{kMicroBatchRecord, rows}}.dump() + "\n");
+}
+
+int64_t AgreeOnMicroBatch(const PreparedRun& run, const TrainingPlace& place,
+                          Communicator& communicator) {
+  if (!run.spec.batch.micro_batch_auto) return run.spec.batch.micro_batch;
+  const bool leads = communicator.rank() == 0;
+  int64_t rows = BroadcastFromRankZero(leads ? SettledMicroBatch(place) : 0, communicator);
+  if (rows > 0) return rows;
+  rows = LargestThatFits(run, place, communicator);
+  if (leads) ThrowIfError(ExitCause::kStorage, StoreMicroBatch(place.run_directory, rows));
+  LogInfo("micro-batch chosen", {{"rows", rows}});
+  // Rank 0 speaks when the number is durable.
+  return BroadcastFromRankZero(rows, communicator);
+}
+
+AvailableMemory MemoryOfARank(const AvailableMemory& machine, int world_size, int threads) {
+  const int64_t processors = std::max<int64_t>(sysconf(_SC_NPROCESSORS_ONLN), 1);
+  const int64_t beside = std::clamp<int64_t>(processors / std::max(threads, 1), 1, world_size);
+  return {machine.bytes / beside, machine.limit};
+}
+
+}  // namespace gp::engine
