@@ -11,7 +11,8 @@ namespace {
 constexpr int64_t kDepthDefault = 256;    // of k, in units, between two stores of a tile
 constexpr int64_t kColumnsDefault = 768;  // with that depth, 768 KiB of the second-level cache
 constexpr int64_t kWholeDepthMax = 768;   // of k without a store in between
-constexpr int64_t kRowsMax = 256;         // that stream past one packed block
+constexpr int64_t kRowsOfThreadMin = 256;
+constexpr int64_t kRowsMax = 256;  // that stream past one packed block
 // Rows across k are read once per panel: for few panels that costs less than packing them.
 constexpr int64_t kInPlaceColumnsMax = 256;
 constexpr int64_t kPackedColumnsFloats = kDepthDefault * kColumnsDefault;
@@ -57,6 +58,12 @@ Grid ChooseGrid(int64_t row_units, int64_t column_units, int threads) {
     }
   }
   return best;
+}
+
+// Whether threads share out an activation's rows as every other operation does, so that a thread
+// finds in its own cache what it wrote before. Each packs all columns then, which must not matter.
+bool KeepsRowsAtHome(const GemmArgs& args, int threads) {
+  return args.a.k_contiguous && args.m >= kRowsOfThreadMin * threads;
 }
 
 // A choice with every decision made, within what the workspace holds. Sizes of k are in units.
@@ -300,6 +307,7 @@ void Gemm::Run(const GemmArgs& args) {
   const int64_t rows = blocking.flipped ? args.n : args.m;
   const int64_t columns = blocking.flipped ? args.m : args.n;
   Grid grid = ChooseGrid(DivideUp(rows, tile_rows), DivideUp(columns, panel), pool_.threads());
+  if (!blocking.flipped && KeepsRowsAtHome(args, pool_.threads())) grid = {pool_.threads(), 1};
   if (choice.pieces > 0 && pool_.threads() % choice.pieces == 0) {
     grid = {choice.pieces, pool_.threads() / choice.pieces};
   }

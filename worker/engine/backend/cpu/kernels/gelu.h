@@ -13,9 +13,20 @@ namespace gp::engine::GP_ISA_NAMESPACE {
 // x * Phi(x), Phi the normal distribution function.
 struct GeluErf {
   static Vec Value(Vec x) { return 0.5f * x * (1.0f + Erf(x * 0.70710678118654752f)); }
+  // Phi(x) + x phi(x), where one exponential serves both: Phi(-t) = phi(t) times a polynomial in
+  // u = 1 / (1 + 0.28 t), fitted to 1e-8 (the form of Abramowitz & Stegun 7.1.26).
   static Vec Derivative(Vec x) {
-    const Vec phi = Exp(-0.5f * x * x) * 0.39894228040143268f;
-    return 0.5f * (1.0f + Erf(x * 0.70710678118654752f)) + x * phi;
+    const Vec t = Max(x, -x);
+    const Vec bell = Exp(-0.5f * x * x);
+    const Vec u = 1.0f / (t * 0.28f + 1.0f);
+    Vec p = Splat(-0.10580714437652408f);
+    p = p * u + 0.3898696959128373f;
+    p = p * u + -0.23698673824960037f;
+    p = p * u + 0.2689049495390667f;
+    p = p * u + 0.0674987529823887f;
+    p = p * u + 0.11652047501609286f;
+    const Vec tail = p * u * bell;
+    return (x < 0.0f ? tail : 1.0f - tail) + x * (bell * 0.39894228040143268f);
   }
 };
 
