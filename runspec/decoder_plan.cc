@@ -10,9 +10,9 @@ namespace {
 
 constexpr int64_t kAlignmentBytes = 64;
 constexpr int64_t kCapacityUnit = 64;
-// Enough for a matrix product to be worth packing its weights; few enough for the second-level
-// cache.
-constexpr int64_t kRowsMax = 128;
+// Enough for a matrix product to be worth packing its weights; few enough to be small beside the
+// cache of one slot.
+constexpr int64_t kRowsMax = 256;
 
 int64_t AlignUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
