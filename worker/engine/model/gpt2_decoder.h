@@ -1,10 +1,12 @@
 // Gpt2Decoder: GPT-2 with a cache of keys and values over a Backend, for sampling. A token costs
 // one row through the model instead of its whole context; a prompt is read in pieces of many rows.
-// Every row's arithmetic is that of Gpt2's forward pass without dropout (fp32 residual, the compute
-// type's matrix products), in the same order: logits are bit-equal to NextTokenLogits of the same
-// tokens, whatever else is in the batch and however the tokens were cut into calls. Weights are
-// read where they lie, a training model's or a sampler's own. Allocates at construction, as
-// runspec::MakeDecoderPlan says, and never later. One thread calls.
+//
+// Every row's arithmetic is that of Gpt2's forward pass with the default switches and no dropout,
+// in the same order: logits are bit-equal to NextTokenLogits of the same tokens, whatever else is
+// in the batch and however the tokens were cut into calls. (The residual is fp32 here, also for a
+// model that was trained with a bf16 one.) Weights are read where they lie, a training model's or a
+// sampler's own, without a packed copy (backend/cpu/kernels/gemm_skinny.h). Allocates at
+// construction, as runspec::MakeDecoderPlan says, and never later. One thread calls.
 #pragma once
 
 #include <cstdint>
