@@ -30,7 +30,8 @@ class CheckpointSamplerTest : public testing::Test {
                              .shape = kShape,
                              .data_fingerprint = "data",
                              .tokenizer = tokenizer.Serialized(),
-                             .tokenizer_fingerprint = tokenizer.Fingerprint()});
+                             .tokenizer_fingerprint = tokenizer.Fingerprint()},
+                            {});
     EXPECT_TRUE(writer
                     .Start({.step = 5,
                             .parameters = model->parameters(),
