@@ -11,6 +11,7 @@
 #include "client/gpctl/commands/up.h"
 #include "client/gpctl/demo/demo_run_file.h"
 #include "client/gpctl/demo/demo_text.h"
+#include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_screen.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/run_feed.h"
