@@ -1,7 +1,6 @@
 #include "worker/engine/collectives/node_reduction.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "worker/engine/collectives/tree_exchange.h"
@@ -79,11 +78,9 @@ NodeReduction::Views NodeReduction::Publish(Wire& wire, std::span<float> values,
     own[0] = *memory_->OffsetOf(result);
     for (size_t i = 0; i < shared.size(); ++i) own[i + 1] = *memory_->OffsetOf(shared[i]);
   }
-  std::atomic_thread_fence(std::memory_order_release);
   const auto theirs =
       wire.Swap(Operation::kNodeReady, "all-reduce", std::as_writable_bytes(std::span(own)),
                 other_mates_, /*watch_others=*/true);
-  std::atomic_thread_fence(std::memory_order_acquire);
 
   Views views{std::vector<float*>(whole_.leaf_count()), {}};
   size_t other = 0;
@@ -109,14 +106,12 @@ NodeReduction::Views NodeReduction::Publish(Wire& wire, std::span<float> values,
 
 // Returns when every mate is here.
 void NodeReduction::Meet(Wire& wire, Operation operation, size_t count) {
-  std::atomic_thread_fence(std::memory_order_release);
   std::vector<Lane> lanes = wire.Lanes(operation, count, other_mates_);
   for (Lane& lane : lanes) {
     lane.in.OpenAll();
     lane.out.OpenAll();
   }
   wire.Run(lanes, "all-reduce", /*watch_others=*/true, [] {});
-  std::atomic_thread_fence(std::memory_order_acquire);
 }
 
 // My part of the node's sums. A node that holds the whole tree has the result then.

@@ -1,8 +1,8 @@
 // NodeReduction: an all-reduce along the fixed tree in a group some of whose ranks share memory.
 // The ranks of a node add straight in each other's buffers, each its part of the elements, and
 // write the result to all of them; only what the nodes cannot add alone goes over the network.
-// Messages on the wire say when a part is complete, so a peer that dies is noticed there. Owned by
-// a communicator; one thread.
+// Messages on the wire say when a part is complete: passing one orders memory between its ends, and
+// a peer that dies is noticed there. Owned by a communicator; one thread.
 #pragma once
 
 #include <memory>
