@@ -95,9 +95,21 @@ class TransposingPacker {
   const int64_t k_bytes_;
 };
 
+// Rows of kVectors whole vectors; what follows them in a row of the panel is never read.
+template <int kVectors>
+inline void CopyRows(const float* from, int64_t ld, int64_t k_count, int64_t panel, float* to) {
+  for (int64_t k = 0; k < k_count; ++k, from += ld, to += panel) {
+#pragma GCC unroll 3
+    for (int v = 0; v < kVectors; ++v) Store(to + v * kWidth, Load(from + v * kWidth));
+  }
+}
+
 // A panel of fp32 whose i axis is contiguous: rows are copied.
 inline void PackCopying(const float* from, int64_t ld, int64_t count, int64_t k_count,
                         int64_t panel, float* to) {
+  if (count == kWidth) return CopyRows<1>(from, ld, k_count, panel, to);
+  if (count == 2 * kWidth) return CopyRows<2>(from, ld, k_count, panel, to);
+  if (count == 3 * kWidth) return CopyRows<3>(from, ld, k_count, panel, to);
   for (int64_t k = 0; k < k_count; ++k, from += ld, to += panel) {
     if (count == kTileRows) {
       __builtin_memcpy(to, from, kTileRows * sizeof(float));
