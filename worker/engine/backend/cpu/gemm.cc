@@ -14,7 +14,7 @@ constexpr int64_t kWholeDepthMax = 768;   // of k without a store in between
 constexpr int64_t kRowsOfThreadMin = 256;
 constexpr int64_t kRowsMax = 256;  // that stream past one packed block
 // Rows across k are read once per panel: for few panels that costs less than packing them.
-constexpr int64_t kInPlaceColumnsMax = 256;
+constexpr int64_t kInPlaceColumnsMax = 1024;
 constexpr int64_t kPackedColumnsFloats = kDepthDefault * kColumnsDefault;
 constexpr int64_t kPackedRowsFloats = kDepthDefault * kRowsMax;
 constexpr int64_t kScratchFloats = 1024 * kColumnsDefault;  // of unfinished sums
