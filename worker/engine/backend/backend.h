@@ -177,6 +177,14 @@ struct CrossEntropyShape {
   int64_t columns = 0;  // Vp
 };
 
+// Rounding to bf16 up or down with the probability of what is cut off. The random bits of element i
+// are a hash of (key, first + i). Off: to nearest even.
+struct StochasticRounding {
+  bool on = false;
+  uint64_t key = 0;
+  int64_t first = 0;
+};
+
 // One AdamW update of `count` values (PyTorch's formula: decoupled decay first, bias corrections
 // for update `step` >= 1). Gradients are multiplied by gradient_coefficient as they are read.
 // `working_copy`, if present, receives the new values rounded to bf16.
@@ -187,6 +195,7 @@ struct AdamWUpdate {
   float* second_moment = nullptr;
   const float* gradients = nullptr;
   uint16_t* working_copy = nullptr;
+  StochasticRounding rounding;  // of the working copy
   double lr = 0;
   double beta1 = 0.9;
   double beta2 = 0.95;
@@ -266,8 +275,12 @@ class Backend {
   virtual double SumOfSquares(const float* values, int64_t count) = 0;
 
   virtual void Zero(void* data, int64_t bytes) = 0;
-  // out := in rounded to nearest even.
-  virtual void Round(int64_t count, uint16_t* out, const float* in) = 0;
+  // out := in rounded to bf16.
+  virtual void Round(int64_t count, uint16_t* out, const float* in,
+                     const StochasticRounding& rounding) = 0;
+  // out = a * x + b * y, or a * x without y; out may be x or y.
+  virtual void Combine(int64_t count, float* out, float a, const float* x, float b,
+                       const float* y) = 0;
 };
 
 }  // namespace gp::engine

@@ -67,7 +67,7 @@ Buffer KernelCases::Filled(int64_t count, DataType type) {
   const Buffer buffer{backend_->Allocate(count * static_cast<int64_t>(Size(type))), type};
   const std::vector<float> noise = Noise(count);
   if (type == DataType::kBfloat16) {
-    backend_->Round(count, buffer.bf16(), noise.data());
+    backend_->Round(count, buffer.bf16(), noise.data(), {});
   } else {
     std::copy(noise.begin(), noise.end(), buffer.f32());
   }

@@ -43,7 +43,7 @@ std::span<uint16_t> Gpt2::working_copy() {
 
 void Gpt2::ParametersChanged() {
   if (buffers_.working_copy == nullptr) return;
-  backend_->Round(layout_.total_count, buffers_.working_copy, buffers_.parameters);
+  backend_->Round(layout_.total_count, buffers_.working_copy, buffers_.parameters, {});
 }
 
 double Gpt2::Forward(const TokenBatch& batch, const Dropout& dropout) {

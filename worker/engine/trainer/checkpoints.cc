@@ -149,13 +149,13 @@ void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& tr
   const bool misfit = manifest.status().code() == StatusCode::kFailedPrecondition;
   ThrowIfError(misfit ? ExitCause::kConfig : CauseOfUnreadable(manifest.status(), resume.directory),
                manifest.status());
-  AdamW& optimizer = trainer.optimizer();
+  Optimizer& optimizer = trainer.optimizer();
   const Status read =
       ReadTrainingState(storage, resume.directory, *manifest, run.model->parameters(),
                         optimizer.first_moment(), optimizer.second_moment());
   ThrowIfError(CauseOfUnreadable(read, resume.directory), read);
-  run.model->ParametersChanged();
   optimizer.set_updates(RecordedNumber<int64_t>(*manifest, kUpdates, manifest->step));
+  optimizer.RefreshWorkingCopy(*run.model);
   trainer.ResumeAfter(manifest->step);
   RestoreBudget(*manifest, budget);
 }

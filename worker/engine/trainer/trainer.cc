@@ -39,7 +39,11 @@ Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, L
       schedule_(runspec::ScheduleInSteps(spec.schedule, plan)),
       owned_(OwnedShards(plan.logical_shards, communicator.rank(), communicator.size())),
       shard_sum_(owned_, [&] { return AllocateGradient(model, communicator); }),
-      optimizer_(model.backend(), model.layout(), spec.optimizer),
+      optimizer_(MakeOptimizer(model.backend(), model.shape(), model.layout(),
+                               {.spec = spec.optimizer,
+                                .fused = spec.engine.fused_optimizer,
+                                .stochastic_rounding = spec.engine.stochastic_rounding,
+                                .seed = spec.seed})),
       tokens_(AllocateIds(model, spec.batch)),
       targets_(AllocateIds(model, spec.batch)),
       shard_losses_(static_cast<size_t>(plan.logical_shards)) {}
@@ -65,8 +69,8 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   result.learning_rate = LearningRate(schedule_, spec_.optimizer.lr, schedule_steps_, step_);
   result.skipped = !std::isfinite(result.gradient_norm) || !std::isfinite(result.loss);
   if (!result.skipped) {
-    optimizer_.Update(model_, gradients, result.learning_rate,
-                      ClipCoefficient(result.gradient_norm, spec_.optimizer.grad_clip));
+    optimizer_->Update(model_, gradients, result.learning_rate,
+                       ClipCoefficient(result.gradient_norm, spec_.optimizer.grad_clip));
   }
   timer.Lap(&link::Phases::optimizer);
 

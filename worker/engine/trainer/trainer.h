@@ -1,10 +1,11 @@
 // Trainer: the training step, in the order of the algorithm, and the state it advances: parameters,
-// AdamW's moments, the step. One per rank; the ranks of a group call Step together and hold the
-// same state, bit for bit, after each. One thread calls; errors are exceptions.
+// the optimizer's moments, the step. One per rank; the ranks of a group call Step together and hold
+// the same state, bit for bit, after each. One thread calls; errors are exceptions.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -14,7 +15,7 @@
 #include "runspec/run_spec.h"
 #include "worker/engine/collectives/communicator.h"
 #include "worker/engine/model/language_model.h"
-#include "worker/engine/optim/adamw.h"
+#include "worker/engine/optim/optimizer.h"
 #include "worker/engine/trainer/gradient_reduction.h"
 #include "worker/engine/trainer/phase_timer.h"
 #include "worker/engine/trainer/shard_sum.h"
@@ -48,7 +49,7 @@ class Trainer {
   StepResult Step(const std::stop_token& stop);
 
   int64_t step() const { return step_; }
-  AdamW& optimizer() { return optimizer_; }
+  Optimizer& optimizer() { return *optimizer_; }
 
   // Continues after `step` committed steps; parameters and optimizer are restored already.
   void ResumeAfter(int64_t step) { step_ = step; }
@@ -71,7 +72,7 @@ class Trainer {
   const runspec::ScheduleSpec schedule_;  // in steps
   const ShardRange owned_;
   ShardSum shard_sum_;
-  AdamW optimizer_;
+  const std::unique_ptr<Optimizer> optimizer_;
   const std::span<int32_t> tokens_;   // (micro_batch, sequence)
   const std::span<int32_t> targets_;  // (micro_batch, sequence)
   std::vector<double>

@@ -161,13 +161,13 @@ TEST_P(Kernels, RoundToBf16LikeTheDefinition) {
   values[2] = -0.0f;
   values[3] = std::numeric_limits<float>::infinity();
   std::vector<uint16_t> rounded(values.size());
-  backend_->Round(std::ssize(values), rounded.data(), values.data());
+  backend_->Round(std::ssize(values), rounded.data(), values.data(), {});
   EXPECT_EQ(rounded[3], 0x7f80);
   values[3] = 0;
   rounded[3] = 0;
   for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(rounded[i], ToBf16(values[i])) << values[i];
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  backend_->Round(1, rounded.data(), &nan);
+  backend_->Round(1, rounded.data(), &nan, {});
   EXPECT_TRUE(std::isnan(FromBf16(rounded[0])));
 }
 

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <bit>
+#include <cmath>
 #include <random>
 
 #include "worker/engine/backend/cpu/cpu_backend.h"
@@ -79,13 +81,13 @@ TEST(AdamW, EqualsTorchWithClippingAtEveryInstructionSet) {
     std::copy(initial.begin(), initial.end(), model->parameters().begin());
     const auto decayed_count = static_cast<size_t>(model->layout().decayed_count);
     TorchAdamW torch_adamw(initial, decayed_count, spec);
-    AdamW adamw(model->backend(), model->layout(), spec);
+    AdamW adamw(model->backend(), model->layout(), {.spec = spec});
     for (unsigned step = 0; step < 20; ++step) {
-      const std::vector<float> gradients = RandomValues(count, 10 + step);
+      std::vector<float> gradients = RandomValues(count, 10 + step);
       const double lr = spec.lr / (1 + step);
       const double norm = GlobalNorm(model->backend(), gradients);
-      adamw.Update(*model, gradients, lr, ClipCoefficient(norm, 1.0));
       torch_adamw.Step(gradients, lr, 1.0);
+      adamw.Update(*model, gradients, lr, ClipCoefficient(norm, 1.0));
     }
     for (size_t i = 0; i < count; ++i) {
       ASSERT_NEAR(model->parameters()[i], torch_adamw.at(i), 2e-6) << IsaName(isa) << " " << i;
@@ -101,9 +103,84 @@ TEST(AdamW, WritesTheWorkingCopyThatParametersChangedWould) {
                                         .sequence = 4});
   InitializeNormal(1, *model);
   AdamW adamw(model->backend(), model->layout(), {});
-  adamw.Update(*model, RandomValues(model->parameters().size(), 2), 1e-2, 1);
+  std::vector<float> gradients = RandomValues(model->parameters().size(), 2);
+  adamw.Update(*model, gradients, 1e-2, 1);
   const std::vector<uint16_t> written(model->working_copy().begin(), model->working_copy().end());
   model->ParametersChanged();
+  EXPECT_TRUE(std::equal(written.begin(), written.end(), model->working_copy().begin()));
+}
+
+TEST(AdamW, InSeparatePassesHasTheBitsOfOnePass) {
+  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512}) {
+    if (!IsaSupported(isa)) continue;
+    const auto train = [&](bool fused, bool stochastic) {
+      const auto model = MakeLanguageModel({.shape = TinyShape(),
+                                            .precision = runspec::Precision::kBf16,
+                                            .micro_batch = 1,
+                                            .sequence = 4,
+                                            .isa = isa});
+      InitializeNormal(1, *model);
+      AdamW adamw(model->backend(), model->layout(),
+                  {.fused = fused, .stochastic_rounding = stochastic, .seed = 3});
+      for (unsigned step = 0; step < 5; ++step) {
+        std::vector<float> gradients = RandomValues(model->parameters().size(), 10 + step);
+        adamw.Update(*model, gradients, 1e-2, 0.37f);
+      }
+      std::vector<float> state(model->parameters().begin(), model->parameters().end());
+      state.insert(state.end(), adamw.second_moment().begin(), adamw.second_moment().end());
+      state.insert(state.end(), model->working_copy().begin(), model->working_copy().end());
+      return state;
+    };
+    EXPECT_EQ(train(true, false), train(false, false)) << IsaName(isa);
+    EXPECT_EQ(train(true, true), train(false, true)) << IsaName(isa);
+    EXPECT_NE(train(true, true), train(true, false)) << IsaName(isa);
+  }
+}
+
+float Widen(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
+
+TEST(StochasticRounding, IsUnbiasedKeyedAndNextToTheValue) {
+  const auto model = MakeLanguageModel({.shape = TinyShape(), .micro_batch = 1, .sequence = 4});
+  Backend& backend = model->backend();
+  constexpr int64_t kCount = 40000;
+  // A quarter of the way from 1 to bf16's next number.
+  const std::vector<float> values(kCount, 1 + 0.25f / 128);
+  std::vector<uint16_t> rounded(kCount);
+  backend.Round(kCount, rounded.data(), values.data(), {.on = true, .key = 77});
+  double sum = 0;
+  for (const uint16_t bits : rounded) {
+    EXPECT_TRUE(Widen(bits) == 1.0f || Widen(bits) == 1 + 1.0f / 128);
+    sum += Widen(bits);
+  }
+  // Four standard deviations of the mean of 40,000 draws.
+  EXPECT_NEAR((sum / kCount - 1) * 128, 0.25, 4 * std::sqrt(0.25 * 0.75 / kCount));
+  // A part of the array gets the bits that it has in the whole.
+  std::vector<uint16_t> part(1001);
+  backend.Round(1001, part.data(), values.data(), {.on = true, .key = 77, .first = 333});
+  EXPECT_TRUE(std::equal(part.begin(), part.end(), rounded.begin() + 333));
+}
+
+TEST(StochasticRounding, LeavesWhatBf16HoldsAndNotANumber) {
+  const auto model = MakeLanguageModel({.shape = TinyShape(), .micro_batch = 1, .sequence = 4});
+  const std::vector<float> values = {0.0f, -2.5f, INFINITY, -INFINITY, NAN};
+  std::vector<uint16_t> rounded(values.size());
+  model->backend().Round(5, rounded.data(), values.data(), {.on = true, .key = 5});
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(Widen(rounded[i]), values[i]);
+  EXPECT_TRUE(std::isnan(Widen(rounded[4])));
+}
+
+TEST(StochasticRounding, OfTheWorkingCopyComesBackAfterARestore) {
+  const auto model = MakeLanguageModel({.shape = TinyShape(),
+                                        .precision = runspec::Precision::kBf16,
+                                        .micro_batch = 1,
+                                        .sequence = 4});
+  InitializeNormal(1, *model);
+  AdamW adamw(model->backend(), model->layout(), {.stochastic_rounding = true, .seed = 9});
+  std::vector<float> gradients = RandomValues(model->parameters().size(), 2);
+  adamw.Update(*model, gradients, 1e-2, 1);
+  const std::vector<uint16_t> written(model->working_copy().begin(), model->working_copy().end());
+  std::fill(model->working_copy().begin(), model->working_copy().end(), uint16_t{0});
+  adamw.RefreshWorkingCopy(*model);
   EXPECT_TRUE(std::equal(written.begin(), written.end(), model->working_copy().begin()));
 }
 

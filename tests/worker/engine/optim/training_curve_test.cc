@@ -41,7 +41,7 @@ std::vector<double> LossCurve(runspec::EngineKind kind, runspec::Precision preci
   InitializeTorch(1337, *model);
   const runspec::OptimizerSpec spec{.lr = 1e-3, .beta2 = 0.99};
   const runspec::ScheduleSpec schedule{.warmup_steps = 10};
-  AdamW adamw(model->backend(), model->layout(), spec);
+  AdamW adamw(model->backend(), model->layout(), {.spec = spec});
   std::vector<float> gradients(model->parameters().size());
   std::mt19937 random(5);
   std::vector<double> losses;

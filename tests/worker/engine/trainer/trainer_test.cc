@@ -77,8 +77,8 @@ TEST(Trainer, GoingOnFromACopyOfTheStateEqualsNotStopping) {
   };
   copy(whole.model().parameters(), resumed.model().parameters());
   resumed.model().ParametersChanged();
-  AdamW& from = whole.trainer().optimizer();
-  AdamW& to = resumed.trainer().optimizer();
+  Optimizer& from = whole.trainer().optimizer();
+  Optimizer& to = resumed.trainer().optimizer();
   copy(from.first_moment(), to.first_moment());
   copy(from.second_moment(), to.second_moment());
   to.set_updates(from.updates());

@@ -57,6 +57,7 @@ TEST(TrainingPlan, IsAllocatedWhateverTheSwitches) {
       [](runspec::RunSpec& s) { s.engine.chunked_head = 5; },
       [](runspec::RunSpec& s) { s.engine.attention = runspec::Attention::kMath; },
       [](runspec::RunSpec& s) { s.model.tied_head = false; },
+      [](runspec::RunSpec& s) { s.optimizer.kind = runspec::OptimizerKind::kMuon; },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
     SCOPED_TRACE(i);

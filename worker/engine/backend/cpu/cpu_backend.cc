@@ -231,9 +231,16 @@ class CpuBackend final : public Backend {
     });
   }
 
-  void Round(int64_t count, uint16_t* out, const float* in) override {
+  void Round(int64_t count, uint16_t* out, const float* in,
+             const StochasticRounding& rounding) override {
     pool_.For(count, kFlatGrain,
-              [&](int64_t first, int64_t last) { kernels_.round(out, in, first, last); });
+              [&](int64_t first, int64_t last) { kernels_.round(out, in, rounding, first, last); });
+  }
+
+  void Combine(int64_t count, float* out, float a, const float* x, float b,
+               const float* y) override {
+    pool_.For(count, kFlatGrain,
+              [&](int64_t first, int64_t last) { kernels_.combine(out, a, x, b, y, first, last); });
   }
 
  private:

@@ -159,7 +159,10 @@ struct KernelSet {
   void (*gelu_backward)(runspec::Gelu kind, Buffer dy, Buffer in, int64_t first, int64_t last);
   void (*adamw)(const AdamWUpdate& args, int64_t first, int64_t last);
   double (*sum_of_squares)(const float* values, int64_t count);
-  void (*round)(uint16_t* out, const float* in, int64_t first, int64_t last);
+  void (*round)(uint16_t* out, const float* in, const StochasticRounding& rounding, int64_t first,
+                int64_t last);
+  void (*combine)(float* out, float a, const float* x, float b, const float* y, int64_t first,
+                  int64_t last);
 };
 
 // The table for `isa`; kAuto: BestIsa's.

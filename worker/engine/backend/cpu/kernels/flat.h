@@ -19,6 +19,36 @@ inline double Power(double base, int64_t exponent) {
   return result;
 }
 
+// A value that no multiplication before it may be fused with an addition behind it: separate passes
+// give the same bits.
+inline Vec Rounded(Vec value) {
+#if GP_ISA_WIDTH == 16
+  asm("" : "+v"(value));
+#else
+  asm("" : "+x"(value));
+#endif
+  return value;
+}
+
+// Adds random bits below the ones that bf16 keeps, then cuts.
+inline VecH ToBf16Stochastically(Vec value, const StochasticRounding& rounding, int64_t index) {
+  VecU x = (reinterpret_cast<VecU>(LaneIndex()) + static_cast<uint32_t>(rounding.first + index)) ^
+           static_cast<uint32_t>(rounding.key);
+  x = (x ^ (x >> 16)) * 0x85ebca6bu;
+  x = (x ^ (x >> 13)) * 0xc2b2ae35u;
+  x = (x ^ (x >> 16)) ^ static_cast<uint32_t>(rounding.key >> 32);
+  const VecU bits = reinterpret_cast<VecU>(value);
+  const VecU cut = (bits + (x & 0xffffu)) >> 16;
+  return __builtin_convertvector(value == value ? cut : ((bits >> 16) | 0x40u), VecH);
+}
+
+inline void StoreRounded(uint16_t* out, Vec value, const StochasticRounding& rounding,
+                         int64_t index, int64_t lanes) {
+  if (!rounding.on) return Store(out + index, value, lanes);
+  const VecH bits = ToBf16Stochastically(value, rounding, index);
+  for (int64_t lane = 0; lane < lanes; ++lane) out[index + lane] = bits[lane];
+}
+
 // Loshchilov & Hutter 2019, arXiv:1711.05101, as torch.optim.AdamW orders its operations.
 inline void AdamWRange(const AdamWUpdate& args, int64_t first, int64_t last) {
   const double correction1 = 1 - Power(args.beta1, args.step);
@@ -35,16 +65,17 @@ inline void AdamWRange(const AdamWUpdate& args, int64_t first, int64_t last) {
     __builtin_prefetch(args.first_moment + i + kFlatAhead);
     __builtin_prefetch(args.second_moment + i + kFlatAhead);
     __builtin_prefetch(args.parameters + i + kFlatAhead);
-    const Vec gradient = Load(args.gradients + i, lanes) * args.gradient_coefficient;
+    const Vec gradient = Rounded(Load(args.gradients + i, lanes) * args.gradient_coefficient);
     Vec m = Load(args.first_moment + i, lanes);
     m = m + (gradient - m) * weight1;
     const Vec v = Load(args.second_moment + i, lanes) * beta2 + weight2 * gradient * gradient;
     const Vec denominator = Sqrt(v) / root2 + eps;
-    const Vec p = Load(args.parameters + i, lanes) * decay - rate * (m / denominator);
+    const Vec decayed = Rounded(Load(args.parameters + i, lanes) * decay);
+    const Vec p = decayed - rate * (m / denominator);
     Store(args.first_moment + i, m, lanes);
     Store(args.second_moment + i, v, lanes);
     Store(args.parameters + i, p, lanes);
-    if (args.working_copy != nullptr) Store(args.working_copy + i, p, lanes);
+    if (args.working_copy != nullptr) StoreRounded(args.working_copy, p, args.rounding, i, lanes);
   });
 }
 
@@ -75,9 +106,20 @@ inline double SumOfSquaresOf(const float* values, int64_t count) {
   return total;
 }
 
-inline void RoundRange(uint16_t* out, const float* in, int64_t first, int64_t last) {
-  ForVectors(first, last,
-             [&](int64_t i, int64_t lanes) { Store(out + i, Load(in + i, lanes), lanes); });
+inline void RoundRange(uint16_t* out, const float* in, const StochasticRounding& rounding,
+                       int64_t first, int64_t last) {
+  ForVectors(first, last, [&](int64_t i, int64_t lanes) {
+    StoreRounded(out, Load(in + i, lanes), rounding, i, lanes);
+  });
+}
+
+inline void CombineRange(float* out, float a, const float* x, float b, const float* y,
+                         int64_t first, int64_t last) {
+  ForVectors(first, last, [&](int64_t i, int64_t lanes) {
+    Vec value = Rounded(a * Load(x + i, lanes));
+    if (y != nullptr) value = value + b * Load(y + i, lanes);
+    Store(out + i, value, lanes);
+  });
 }
 
 inline void ColumnSums(Buffer buffer, int64_t rows, int64_t columns, float* sums, bool accumulate,

@@ -53,6 +53,7 @@ inline constexpr KernelSet kKernels = {
     .adamw = &AdamWRange,
     .sum_of_squares = &SumOfSquaresOf,
     .round = &RoundRange,
+    .combine = &CombineRange,
 };
 
 }  // namespace gp::engine::GP_ISA_NAMESPACE

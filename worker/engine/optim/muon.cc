@@ -1,0 +1,116 @@
+#include "worker/engine/optim/muon.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "runspec/training_plan.h"
+
+namespace gp::engine {
+namespace {
+
+constexpr int kIterations = 5;
+constexpr float kLinear = 3.4445f;
+constexpr float kCubic = -4.7750f;
+constexpr float kQuintic = 2.0315f;
+constexpr double kEps = 1e-7;
+
+bool IsMatrixOfBlock(const runspec::ParameterInfo& tensor) {
+  return tensor.shape.size() == 2 && tensor.name.rfind("h.", 0) == 0;
+}
+
+float* AllocateFloats(Backend& backend, int64_t count) {
+  const int64_t bytes = (count * static_cast<int64_t>(sizeof(float)) + 63) / 64 * 64;
+  return static_cast<float*>(backend.Allocate(bytes));
+}
+
+}  // namespace
+
+Muon::Muon(Backend& backend, const runspec::ModelShape& shape,
+           const runspec::ParameterLayout& layout, const OptimizerOptions& options)
+    : Optimizer(backend, layout, options),
+      update_(AllocateFloats(backend, runspec::MuonMatrixCount(shape))),
+      product_(AllocateFloats(backend, runspec::MuonMatrixCount(shape))),
+      square_(AllocateFloats(backend, runspec::MuonSquareCount(shape))),
+      polynomial_(AllocateFloats(backend, runspec::MuonSquareCount(shape))) {
+  for (size_t i = 0; i < layout.tensors.size(); ++i) {
+    const runspec::ParameterInfo& tensor = layout.tensors[i];
+    const bool is_last = i + 1 == layout.tensors.size();
+    const int64_t end = is_last ? layout.total_count : layout.tensors[i + 1].offset;
+    if (IsMatrixOfBlock(tensor)) {
+      matrices_.push_back({tensor.offset, tensor.shape[0], tensor.shape[1]});
+    } else {
+      AddRange({tensor.offset, end, tensor.decayed});
+    }
+  }
+}
+
+void Muon::AddRange(const Range& range) {
+  if (!ranges_.empty() && ranges_.back().last == range.first &&
+      ranges_.back().decayed == range.decayed) {
+    ranges_.back().last = range.last;
+  } else {
+    ranges_.push_back(range);
+  }
+}
+
+void Muon::Apply(const Step& step) {
+  for (const Range& range : ranges_) {
+    UpdateRange(step, range.first, range.last, range.decayed ? spec().weight_decay : 0);
+  }
+  for (const Matrix& matrix : matrices_) UpdateMatrix(step, matrix);
+}
+
+void Muon::UpdateMatrix(const Step& step, const Matrix& matrix) {
+  const int64_t count = matrix.count();
+  const float* gradient = step.gradients.data() + matrix.first;
+  float* momentum = first_moment().data() + matrix.first;
+  float* weight = step.model.parameters().data() + matrix.first;
+  const auto kept = static_cast<float>(spec().muon_momentum);
+  const float added = (1 - kept) * step.coefficient;
+  AboutToOverwrite(matrix.first, matrix.first + count);
+  backend().Combine(count, momentum, kept, momentum, added, gradient);
+  backend().Combine(count, update_, kept, momentum, added, gradient);  // Nesterov
+  Orthogonalize(matrix);
+  const double schedule = spec().lr > 0 ? step.lr / spec().lr : 0;
+  const double lr = spec().muon_lr * schedule;
+  const double ratio = static_cast<double>(matrix.rows) / static_cast<double>(matrix.columns);
+  backend().Combine(count, weight, static_cast<float>(1 - lr * spec().weight_decay), weight,
+                    static_cast<float>(-lr * std::sqrt(std::max(1.0, ratio))), update_);
+  RoundRange(step.model, matrix.first, matrix.first + count);
+}
+
+// update := the orthogonal matrix nearest to it, roughly: singular values end near 1.
+void Muon::Orthogonalize(const Matrix& matrix) {
+  const double norm = std::sqrt(backend().SumOfSquares(update_, matrix.count()));
+  backend().Combine(matrix.count(), update_, static_cast<float>(1 / (norm + kEps)), update_, 0,
+                    nullptr);
+  for (int i = 0; i < kIterations; ++i) Iterate(matrix);
+}
+
+// The smaller square is formed: X X^T of a wide matrix, X^T X of a tall one, and multiplied from
+// that side.
+void Muon::Iterate(const Matrix& matrix) {
+  const bool tall = matrix.rows > matrix.columns;
+  const int64_t side = std::min(matrix.rows, matrix.columns);
+  const Buffer x = Fp32(update_);
+  const Buffer a = Fp32(square_);
+  const Buffer p = Fp32(polynomial_);
+  if (tall) {
+    backend().BackwardWeight({.shape = {matrix.rows, side, side}, .dw = square_, .dy = x, .x = x});
+  } else {
+    backend().Forward({.shape = {side, matrix.columns, side}, .y = a, .x = x, .w = x});
+  }
+  backend().BackwardInput({.shape = {side, side, side}, .dx = p, .dy = a, .w = a});
+  backend().Combine(side * side, polynomial_, kQuintic, polynomial_, kCubic, square_);
+  if (tall) {
+    backend().BackwardInput(
+        {.shape = {matrix.rows, side, side}, .dx = Fp32(product_), .dy = x, .w = p});
+  } else {
+    backend().BackwardInput(
+        {.shape = {side, matrix.columns, side}, .dx = Fp32(product_), .dy = p, .w = x});
+  }
+  backend().Combine(matrix.count(), update_, kLinear, update_, 1, product_);
+}
+
+}  // namespace gp::engine

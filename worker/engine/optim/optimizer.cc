@@ -1,0 +1,119 @@
+#include "worker/engine/optim/optimizer.h"
+
+#include <algorithm>
+
+#include "worker/engine/backend/dropout_key.h"
+#include "worker/engine/optim/adamw.h"
+#include "worker/engine/optim/muon.h"
+
+namespace gp::engine {
+namespace {
+
+// Values between two questions whether a save holds them; each value's update is its own, so that
+// pieces change no bits.
+constexpr int64_t kPiece = int64_t{1} << 20;
+
+std::span<float> AllocateMoment(Backend& backend, int64_t count) {
+  const int64_t bytes = count * static_cast<int64_t>(sizeof(float));
+  return {static_cast<float*>(backend.Allocate(bytes)), static_cast<size_t>(count)};
+}
+
+}  // namespace
+
+Optimizer::Optimizer(Backend& backend, const runspec::ParameterLayout& layout,
+                     const OptimizerOptions& options)
+    : backend_(backend),
+      options_(options),
+      first_moment_(AllocateMoment(backend, layout.total_count)),
+      second_moment_(AllocateMoment(backend, layout.total_count)) {}
+
+void Optimizer::Update(LanguageModel& model, std::span<float> gradients, double lr,
+                       float coefficient) {
+  ++updates_;
+  Apply({model, gradients, lr, coefficient});
+}
+
+void Optimizer::RefreshWorkingCopy(LanguageModel& model) const {
+  RoundRange(model, 0, static_cast<int64_t>(first_moment_.size()));
+}
+
+void Optimizer::UpdateRange(const Step& step, int64_t first, int64_t last, double weight_decay) {
+  const int64_t piece = before_overwrite_ ? kPiece : last;
+  for (; first < last; first += piece) {
+    const int64_t end = std::min(first + piece, last);
+    if (before_overwrite_) before_overwrite_(first, end);
+    UpdatePiece(step, first, end, weight_decay);
+  }
+}
+
+void Optimizer::AboutToOverwrite(int64_t first, int64_t last) const {
+  for (; before_overwrite_ && first < last; first += kPiece) {
+    before_overwrite_(first, std::min(first + kPiece, last));
+  }
+}
+
+void Optimizer::UpdatePiece(const Step& step, int64_t first, int64_t last, double weight_decay) {
+  const std::span<uint16_t> working_copy = step.model.working_copy();
+  const AdamWUpdate update{
+      .count = last - first,
+      .parameters = step.model.parameters().data() + first,
+      .first_moment = first_moment_.data() + first,
+      .second_moment = second_moment_.data() + first,
+      .gradients = step.gradients.data() + first,
+      .working_copy = working_copy.empty() ? nullptr : working_copy.data() + first,
+      .rounding = RoundingAt(first),
+      .lr = step.lr,
+      .beta1 = options_.spec.beta1,
+      .beta2 = options_.spec.beta2,
+      .eps = options_.spec.eps,
+      .weight_decay = weight_decay,
+      .step = updates_,
+      .gradient_coefficient = step.coefficient};
+  if (options_.fused) {
+    backend_.Update(update);
+    return;
+  }
+  backend_.Combine(update.count, step.gradients.data() + first, step.coefficient, update.gradients,
+                   0, nullptr);
+  UpdateInPasses(update);
+  RoundRange(step.model, first, last);
+}
+
+// What backend.Update does in one pass, with the gradients multiplied already.
+void Optimizer::UpdateInPasses(const AdamWUpdate& update) {
+  if (update.weight_decay != 0) {
+    backend_.Combine(update.count, update.parameters,
+                     static_cast<float>(1 - update.lr * update.weight_decay), update.parameters, 0,
+                     nullptr);
+  }
+  AdamWUpdate plain = update;
+  plain.weight_decay = 0;
+  plain.gradient_coefficient = 1;
+  plain.working_copy = nullptr;
+  backend_.Update(plain);
+}
+
+void Optimizer::RoundRange(LanguageModel& model, int64_t first, int64_t last) const {
+  const std::span<uint16_t> working_copy = model.working_copy();
+  if (working_copy.empty()) return;
+  backend_.Round(last - first, working_copy.data() + first, model.parameters().data() + first,
+                 RoundingAt(first));
+}
+
+// Parameters that no update has touched are rounded to nearest.
+StochasticRounding Optimizer::RoundingAt(int64_t first) const {
+  if (!options_.stochastic_rounding || updates_ == 0) return {};
+  const uint64_t key = MixBits(MixBits(options_.seed) ^ static_cast<uint64_t>(updates_));
+  return {.on = true, .key = key, .first = first};
+}
+
+std::unique_ptr<Optimizer> MakeOptimizer(Backend& backend, const runspec::ModelShape& shape,
+                                         const runspec::ParameterLayout& layout,
+                                         const OptimizerOptions& options) {
+  if (options.spec.kind == runspec::OptimizerKind::kMuon) {
+    return std::make_unique<Muon>(backend, shape, layout, options);
+  }
+  return std::make_unique<AdamW>(backend, layout, options);
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,90 @@
+// Optimizer: what turns a gradient into new parameters, over the flat buffers. Owns two moments in
+// the parameters' layout and the number of updates, which is all that a checkpoint stores of it;
+// AdamW and Muon say what an update is. One thread calls.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "runspec/run_spec.h"
+#include "worker/engine/backend/backend.h"
+#include "worker/engine/model/language_model.h"
+
+namespace gp::engine {
+
+struct OptimizerOptions {
+  runspec::OptimizerSpec spec;
+  // Clipping, decay, update and rounding in one pass over memory instead of one pass each; the same
+  // bits either way.
+  bool fused = true;
+  // Of the bf16 working copy, keyed by the seed, the update and the element.
+  bool stochastic_rounding = false;
+  uint64_t seed = 0;
+};
+
+class Optimizer {
+ public:
+  // The backend outlives me and holds the moments' memory.
+  Optimizer(Backend& backend, const runspec::ParameterLayout& layout,
+            const OptimizerOptions& options);
+  virtual ~Optimizer() = default;
+
+  // One update with learning rate `lr`; gradients are multiplied by `coefficient` first, and may be
+  // overwritten. Refreshes the model's working copy.
+  void Update(LanguageModel& model, std::span<float> gradients, double lr, float coefficient);
+
+  // Rounds the parameters into the working copy as the last update did. After a restore.
+  void RefreshWorkingCopy(LanguageModel& model) const;
+
+  // Called before elements [first, last) of the parameters and of both moments change; a save in
+  // flight may hold the update up there.
+  using BeforeOverwrite = std::function<void(int64_t first, int64_t last)>;
+  void set_before_overwrite(BeforeOverwrite before) { before_overwrite_ = std::move(before); }
+
+  std::span<float> first_moment() { return first_moment_; }
+  std::span<float> second_moment() { return second_moment_; }
+  int64_t updates() const { return updates_; }
+  void set_updates(int64_t updates) { updates_ = updates; }
+
+ protected:
+  struct Step {
+    LanguageModel& model;
+    std::span<float> gradients;
+    double lr = 0;
+    float coefficient = 1;
+  };
+
+  virtual void Apply(const Step& step) = 0;
+
+  // AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101) on elements [first, last).
+  void UpdateRange(const Step& step, int64_t first, int64_t last, double weight_decay);
+  // For what does not go through UpdateRange.
+  void AboutToOverwrite(int64_t first, int64_t last) const;
+  // The working copy of elements [first, last), if there is one.
+  void RoundRange(LanguageModel& model, int64_t first, int64_t last) const;
+
+  Backend& backend() { return backend_; }
+  const runspec::OptimizerSpec& spec() const { return options_.spec; }
+
+ private:
+  void UpdatePiece(const Step& step, int64_t first, int64_t last, double weight_decay);
+  void UpdateInPasses(const AdamWUpdate& update);
+  StochasticRounding RoundingAt(int64_t first) const;
+
+  Backend& backend_;
+  const OptimizerOptions options_;
+  std::span<float> first_moment_;
+  std::span<float> second_moment_;
+  int64_t updates_ = 0;
+  BeforeOverwrite before_overwrite_;
+};
+
+// The optimizer that options.spec.kind names.
+std::unique_ptr<Optimizer> MakeOptimizer(Backend& backend, const runspec::ModelShape& shape,
+                                         const runspec::ParameterLayout& layout,
+                                         const OptimizerOptions& options);
+
+}  // namespace gp::engine
