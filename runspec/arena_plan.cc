@@ -165,10 +165,13 @@ ArenaPlan MakeArenaPlan(const ModelShape& shape, const ArenaOptions& options) {
 int64_t AttentionThreadWorkspaceBytes(int64_t sequence, int64_t head_size) {
   const int64_t rows = AlignUp(sequence, 64);
   const int64_t columns = AlignUp(head_size, 64);
-  const int64_t score_row = rows + 16;
-  // q k v dout out dk dv and a tile of dq (rows, columns); k^T and v^T (columns, score_row); two
-  // tiles of 64 queries.
-  const int64_t floats = 8 * rows * columns + (2 * columns + 2 * 64) * score_row;
+  // Forward: a block of q and of the result, k^T and a strip of scores (rows + 16 wide), v.
+  const int64_t forward = (2 * 64 + rows) * columns + (columns + 64) * (rows + 16);
+  // Backward: q, dout, dq and out . dout; one block of k, dk and dv, of k^T and v^T and of scores
+  // and their gradients (80 wide).
+  const int64_t backward =
+      3 * rows * columns + rows + 3 * 64 * columns + (2 * columns + 2 * 64) * 80;
+  const int64_t floats = std::max(forward, backward);
   return floats * static_cast<int64_t>(sizeof(float));
 }
 

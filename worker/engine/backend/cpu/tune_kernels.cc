@@ -4,6 +4,7 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "worker/engine/backend/cpu/cpu_backend.h"
@@ -58,7 +59,7 @@ std::vector<GemmChoice> Candidates(int threads) {
     for (const int depth : {128, 256, 384, 768}) {
       for (int pieces = 1; pieces <= threads; pieces *= 2) {
         if (threads % pieces != 0) continue;
-        candidates.push_back({.packed = packed, .depth = depth, .columns = 768, .pieces = pieces});
+        candidates.push_back({.packed = packed, .depth = depth, .pieces = pieces});
       }
     }
   }
@@ -71,18 +72,28 @@ double SecondsOf(const TimedProduct& product, Backend& backend) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-GemmChoice FastestFor(const GemmProblem& problem, Isa isa, int threads) {
-  const auto memory = MakeCpuBackend({.threads = threads, .isa = isa});
-  const TimedProduct product(problem, *memory);
-  const std::vector<GemmChoice> candidates = Candidates(threads);
-  std::vector<double> best(candidates.size(), std::numeric_limits<double>::infinity());
-  for (size_t i = 0; i < candidates.size(); ++i) {
+// One backend for each candidate, in their order.
+std::vector<std::unique_ptr<Backend>> BackendsOf(const GemmProblem& problem,
+                                                 std::span<const GemmChoice> candidates, Isa isa,
+                                                 int threads) {
+  std::vector<std::unique_ptr<Backend>> backends;
+  for (const GemmChoice& candidate : candidates) {
     KernelChoices choices;
-    choices.Set(problem, candidates[i]);
-    const auto backend =
-        MakeCpuBackend({.threads = threads, .isa = isa, .choices = std::move(choices)});
-    for (int round = 0; round < kRounds; ++round) {
-      best[i] = std::min(best[i], SecondsOf(product, *backend));
+    choices.Set(problem, candidate);
+    backends.push_back(
+        MakeCpuBackend({.threads = threads, .isa = isa, .choices = std::move(choices)}));
+  }
+  return backends;
+}
+
+GemmChoice FastestFor(const GemmProblem& problem, Isa isa, int threads) {
+  const std::vector<GemmChoice> candidates = Candidates(threads);
+  const auto backends = BackendsOf(problem, candidates, isa, threads);
+  const TimedProduct product(problem, *backends.front());
+  std::vector<double> best(candidates.size(), std::numeric_limits<double>::infinity());
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      best[i] = std::min(best[i], SecondsOf(product, *backends[i]));
     }
   }
   const auto fastest = std::min_element(best.begin(), best.end()) - best.begin();
