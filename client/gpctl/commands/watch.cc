@@ -38,6 +38,10 @@ class LinePrinter {
       out_ << StepLine(model.points().back(), run.progress().target_steps()) << "\n";
       step_ = model.points().back().step();
     }
+    if (run.progress().warning() != warning_) {
+      warning_ = run.progress().warning();
+      out_ << "! " << warning_ << "\n";
+    }
     if (model.notice() != notice_) {
       notice_ = model.notice();
       if (!notice_.empty()) out_ << notice_ << "\n";
@@ -49,6 +53,7 @@ class LinePrinter {
   std::ostream& out_;
   v1::RunState state_ = v1::RUN_STATE_UNSPECIFIED;
   int64_t step_ = -1;
+  std::string warning_;
   std::string notice_;
 };
 

@@ -211,6 +211,8 @@ std::string CheckpointDetails(const v1::Checkpoint& checkpoint, double now) {
 }
 
 std::string StepLine(const v1::MetricPoint& point, int64_t target_steps) {
+  // A wall time becomes steps while the run goes on.
+  if (point.target_steps() > 0) target_steps = point.target_steps();
   std::string out = target_steps > 0 ? fmt::format("step {}/{}", point.step(), target_steps)
                                      : fmt::format("step {}", point.step());
   out += fmt::format(" | loss {}", Loss(point.loss()));

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "formats/checkpoint_directory.h"
 #include "runspec/memory_forecast.h"
+#include "worker/engine/trainer/checkpoints.h"
 #include "worker/engine/trainer/training_error.h"
 
 namespace gp::engine {
@@ -21,17 +22,17 @@ using link::ExitCause;
 constexpr char kFileName[] = "micro_batch.json";
 
 int64_t RecordedRows(const link::ResumePoint& resume) {
-  const auto manifest = ValueOrThrow(
-      ExitCause::kStorage, formats::ReadManifest(resume.directory, resume.manifest_digest));
-  const auto found = manifest.record.find(kMicroBatchRecord);
-  if (found == manifest.record.end()) return 0;
+  const auto manifest = formats::ReadManifest(resume.directory, resume.manifest_digest);
+  ThrowIfError(CauseOfUnreadable(manifest.status(), resume.directory), manifest.status());
+  const auto found = manifest->record.find(kMicroBatchRecord);
+  if (found == manifest->record.end()) return 0;
   const std::string& text = found->second;
   int64_t rows = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rows);
   if (error == std::errc() && end == text.data() + text.size() && rows >= 1) return rows;
   throw TrainingError(ExitCause::kStorage,
                       fmt::format("checkpoint of step {}: record.{} is '{}', expected a number",
-                                  manifest.step, kMicroBatchRecord, text));
+                                  manifest->step, kMicroBatchRecord, text));
 }
 
 int64_t StoredRows(const std::string& run_directory) {

@@ -143,10 +143,14 @@ void Training::OpenRecords() {
   if (run_.spec.sample.every_steps > 0) samples_ = std::make_unique<TrainingSamples>(run_);
 }
 
+// A step of a ramp counts for what it would take with the full batch: a time budget must hold the
+// steps that come.
 void Training::Measure(const StepResult& result) {
   if (steps_taken_++ < kStepsBeforeMeasuring) return;
   ++steps_measured_;
-  step_seconds_ += result.seconds;
+  const auto part = static_cast<double>(runspec::AccumulationAt(run_.plan, result.step - 1)) /
+                    static_cast<double>(run_.plan.accumulation);
+  step_seconds_ += result.seconds / part;
 }
 
 // Turns the wall time into steps, once: rank 0 measures until it knows enough, and stores the

@@ -185,6 +185,31 @@ TEST(LinkedTraining, ReportsEveryStepWithPhasesThatAddUp) {
   epoch.Finish();
 }
 
+TEST(LinkedTraining, RanksAgreeOnAnAutomaticMicroBatchAndKeepItInLaterEpochs) {
+  const auto file = [](const ScopedDirectory& directory, const std::string& rows) {
+    std::string text = TinyRunFile(directory.Write("text.txt", TinyText()), kSteps, 6);
+    const std::string fixed = "micro_batch: 2";
+    return text.replace(text.find(fixed), fixed.size(), "micro_batch: " + rows);
+  };
+  const auto train = [&](const ScopedDirectory& directory, const std::string& rows, int ranks) {
+    TestEpoch epoch(directory, ranks, kEpoch);
+    epoch.Form(file(directory, rows));
+    epoch.Go();
+    return epoch.Finish();
+  };
+  const ScopedDirectory fixed, automatic;
+  const std::string expected = ModelBytes(train(fixed, "4", 1).back().directory);
+  const auto written = train(automatic, "auto", 2);
+  ASSERT_FALSE(written.empty());
+  EXPECT_TRUE(ModelBytes(written.back().directory) == expected);
+
+  TestEpoch resumed(automatic, 3, kEpoch + 1,
+                    link::ResumePoint{6, written[0].directory, written[0].manifest_digest});
+  resumed.Form(file(automatic, "auto"));
+  resumed.Go();
+  EXPECT_TRUE(ModelBytes(resumed.Finish().back().directory) == expected);
+}
+
 TEST(LinkedTraining, EveryRankStopsEarlyAtTheSameStepAndSaysWhy) {
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());

@@ -1,0 +1,14 @@
+// Settings that an engine cannot combine. Part of runspec/cross_check.h. Pure; thread-safe.
+#pragma once
+
+#include <vector>
+
+#include "runspec/cross_check.h"
+#include "runspec/run_spec.h"
+
+namespace gp::runspec {
+
+// Appends what engine.* and precision cannot do together.
+void CheckEngine(const RunSpec& spec, std::vector<CrossProblem>& problems);
+
+}  // namespace gp::runspec
