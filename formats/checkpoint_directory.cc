@@ -1,5 +1,9 @@
 #include "formats/checkpoint_directory.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "base/file.h"
@@ -10,6 +14,31 @@ namespace gp::formats {
 namespace {
 
 constexpr uint64_t kManifestBytesMax = 16 << 20;
+constexpr uint64_t kTokenizerBytesMax = 256 << 20;
+
+// The digest is right, so whoever wrote the file wrote it so.
+Status VerifyTokenizer(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kTokenizerBytesMax));
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_object() && json.contains("kind") && json["kind"].is_string()) return OkStatus();
+  return DataLoss("{} describes no tokenizer: it is no JSON object with a 'kind'", path);
+}
+
+Status VerifyTensors(const std::string& path) {
+  ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(path));
+  for (const TensorEntry& tensor : file.header().tensors) {
+    if (tensor.dtype != "F32") continue;
+    const std::string_view bytes = file.Data(tensor);
+    for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
+      float value = 0;
+      std::memcpy(&value, bytes.data() + at, sizeof value);
+      if (std::isfinite(value)) continue;
+      return DataLoss("{}: tensor '{}' is not finite at element {} ({})", path, tensor.name,
+                      at / sizeof(float), value);
+    }
+  }
+  return OkStatus();
+}
 
 Status VerifyFile(const std::string& directory, const CheckpointFile& file) {
   const std::string path = JoinPath(directory, file.name);
@@ -21,13 +50,25 @@ Status VerifyFile(const std::string& directory, const CheckpointFile& file) {
     return DataLoss("{} has {} bytes, its manifest says {}; the checkpoint is damaged", path, *size,
                     file.size_bytes);
   }
-  ASSIGN_OR_RETURN(const std::string digest, Sha256OfFile(path));
-  if (digest != file.sha256) {
-    return DataLoss("{} has the sha256 {}, its manifest says {}; the checkpoint is damaged", path,
-                    digest, file.sha256);
+  ASSIGN_OR_RETURN(const std::string digest, DigestOfFile(path, file.digest_kind));
+  if (digest != file.digest) {
+    return DataLoss("{} has the {} {}, its manifest says {}; the checkpoint is damaged", path,
+                    DigestName(file.digest_kind), digest, file.digest);
   }
-  if (!file.name.ends_with(".safetensors")) return OkStatus();
-  return SafetensorsFile::Open(path).status();
+  if (file.name == kTokenizerName) return VerifyTokenizer(path);
+  return file.name.ends_with(".safetensors") ? VerifyTensors(path) : OkStatus();
+}
+
+// A checkpoint without one of these resumes nothing.
+Status VerifyFileList(const CheckpointManifest& manifest, const std::string& directory) {
+  for (const char* name : {kModelName, kOptimizerName, kTokenizerName}) {
+    const bool listed = std::any_of(manifest.files.begin(), manifest.files.end(),
+                                    [&](const CheckpointFile& file) { return file.name == name; });
+    if (listed) continue;
+    return DataLoss("the manifest of {} does not list {}; the checkpoint is damaged", directory,
+                    name);
+  }
+  return OkStatus();
 }
 
 }  // namespace
@@ -54,6 +95,7 @@ StatusOr<CheckpointManifest> ReadManifest(const std::string& directory,
 StatusOr<CheckpointManifest> VerifyCheckpoint(const std::string& directory,
                                               const std::string& expected_digest) {
   ASSIGN_OR_RETURN(CheckpointManifest manifest, ReadManifest(directory, expected_digest));
+  RETURN_IF_ERROR(VerifyFileList(manifest, directory));
   for (const CheckpointFile& file : manifest.files) RETURN_IF_ERROR(VerifyFile(directory, file));
   return manifest;
 }

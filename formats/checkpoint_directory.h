@@ -19,8 +19,9 @@ std::string CheckpointDirectoryName(int64_t step, uint64_t epoch, const std::str
 StatusOr<CheckpointManifest> ReadManifest(const std::string& directory,
                                           const std::string& expected_digest = "");
 
-// Also checks each file's presence, size and digest, and that the safetensors files are well
-// formed. DataLoss names the file.
+// Also checks each file's presence, size and digest, that nothing is missing from the list, that
+// the tokenizer is one, and that the safetensors files are well formed and hold finite numbers.
+// DataLoss names the file.
 StatusOr<CheckpointManifest> VerifyCheckpoint(const std::string& directory,
                                               const std::string& expected_digest = "");
 

@@ -8,7 +8,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+// Version 1 had the SHA-256 of every file.
+constexpr int kVersion = 2;
+constexpr int kVersionMin = 1;
 constexpr std::string_view kFormat = "gp-checkpoint";
 
 Json ShapeJson(const runspec::ModelShape& shape) {
@@ -102,7 +104,9 @@ Status ReadFiles(const Json& json, const std::string& path, std::vector<Checkpoi
     ObjectReader reader(entry, path + ": files");
     reader.Read("name", file.name);
     reader.Read("size_bytes", file.size_bytes);
-    reader.Read("sha256", file.sha256);
+    const bool fast = entry.is_object() && entry.contains(DigestName(DigestKind::kXxh3));
+    file.digest_kind = fast ? DigestKind::kXxh3 : DigestKind::kSha256;
+    reader.Read(DigestName(file.digest_kind).data(), file.digest);
     if (reader.status().ok() && !IsPlainName(file.name)) {
       reader.Fail(fmt::format("'{}' is not a plain file name", file.name));
     }
@@ -129,9 +133,9 @@ Status CheckVersion(ObjectReader& reader, const std::string& path) {
   reader.Read("version", version);
   RETURN_IF_ERROR(reader.status());
   if (format != kFormat) return DataLoss("{} is not the manifest of a gp checkpoint", path);
-  if (version == kVersion) return OkStatus();
-  return FailedPrecondition("{}: version {} of the format, this program reads version {}", path,
-                            version, kVersion);
+  if (version >= kVersionMin && version <= kVersion) return OkStatus();
+  return FailedPrecondition("{}: version {} of the format, this program reads {} to {}", path,
+                            version, kVersionMin, kVersion);
 }
 
 }  // namespace
@@ -160,8 +164,9 @@ std::string FormatManifest(const CheckpointManifest& manifest) {
   }
   json["files"] = Json::array();
   for (const CheckpointFile& file : manifest.files) {
-    json["files"].push_back(
-        {{"name", file.name}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
+    json["files"].push_back({{"name", file.name},
+                             {"size_bytes", file.size_bytes},
+                             {DigestName(file.digest_kind), file.digest}});
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

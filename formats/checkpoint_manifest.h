@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "formats/file_digest.h"
 #include "runspec/model_shape.h"
 
 namespace gp::formats {
@@ -22,7 +23,8 @@ inline constexpr char kTokenizerName[] = "tokenizer.json";
 struct CheckpointFile {
   std::string name;  // inside the checkpoint's directory
   uint64_t size_bytes = 0;
-  std::string sha256;  // hex
+  std::string digest;  // hex
+  DigestKind digest_kind = DigestKind::kSha256;
 
   bool operator==(const CheckpointFile&) const = default;
 };

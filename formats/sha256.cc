@@ -1,14 +1,8 @@
 #include "formats/sha256.h"
 
-#include <fcntl.h>
 #include <openssl/evp.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <vector>
 
 #include "base/check.h"
-#include "base/file.h"
 
 namespace gp::formats {
 
@@ -41,20 +35,6 @@ std::string Sha256Hex(std::string_view data) {
   Sha256 sha;
   sha.Update(data);
   return sha.Finish();
-}
-
-StatusOr<std::string> Sha256OfFile(const std::string& path) {
-  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return ErrnoStatus(errno, "open", path);
-  Sha256 sha;
-  std::vector<char> buffer(1 << 20);
-  while (true) {
-    const ssize_t got = read(file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ErrnoStatus(errno, "read", path);
-    if (got == 0) return sha.Finish();
-    sha.Update({buffer.data(), static_cast<size_t>(got)});
-  }
 }
 
 }  // namespace gp::formats

@@ -6,8 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/status.h"
-
 namespace gp::formats {
 
 class Sha256 {
@@ -27,7 +25,5 @@ class Sha256 {
 };
 
 std::string Sha256Hex(std::string_view data);
-// Reads the file in pieces.
-StatusOr<std::string> Sha256OfFile(const std::string& path);
 
 }  // namespace gp::formats

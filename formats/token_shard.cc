@@ -1,6 +1,11 @@
 #include "formats/token_shard.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 
@@ -11,6 +16,8 @@ namespace gp::formats {
 namespace {
 
 constexpr uint64_t kLlmCHeaderBytes = 1024;
+constexpr uint64_t kHeaderMax = 1 << 20;
+constexpr uint64_t kEdgeBytes = 1 << 16;
 constexpr int32_t kLlmCMagic16 = 20240520;  // uint16 tokens, version 1
 constexpr int32_t kLlmCMagic32 = 20240801;  // uint32 tokens, version 7 (llama-3 vocabularies)
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
@@ -28,8 +35,8 @@ int32_t ReadInt32(std::string_view bytes, size_t index) {
   return value;
 }
 
-Status CheckSize(const std::string& path, std::string_view bytes, const Layout& layout) {
-  const uint64_t data_bytes = bytes.size() - layout.data_offset;
+Status CheckSize(const std::string& path, uint64_t file_size, const Layout& layout) {
+  const uint64_t data_bytes = file_size - layout.data_offset;
   const auto element_bytes = static_cast<uint64_t>(layout.element_bytes);
   if (layout.size <= data_bytes / element_bytes && layout.size * element_bytes == data_bytes) {
     return OkStatus();
@@ -48,7 +55,7 @@ bool IsLlmC(std::string_view bytes) {
   return magic == kLlmCMagic16 || magic == kLlmCMagic32;
 }
 
-StatusOr<Layout> ParseLlmC(const std::string& path, std::string_view bytes) {
+StatusOr<Layout> ParseLlmC(const std::string& path, std::string_view bytes, uint64_t file_size) {
   if (bytes.size() < kLlmCHeaderBytes) {
     return InvalidArgument(
         "{}: an llm.c shard has a header of {} bytes, but the file has only {}; "
@@ -66,7 +73,7 @@ StatusOr<Layout> ParseLlmC(const std::string& path, std::string_view bytes) {
     return InvalidArgument("{}: llm.c token count {} at byte 8 is negative", path, count);
   }
   Layout layout{ShardFormat::kLlmC, kLlmCHeaderBytes, wide ? 4 : 2, static_cast<uint64_t>(count)};
-  RETURN_IF_ERROR(CheckSize(path, bytes, layout));
+  RETURN_IF_ERROR(CheckSize(path, file_size, layout));
   return layout;
 }
 
@@ -97,7 +104,7 @@ StatusOr<uint64_t> ParseNpyShape(const std::string& path, const std::string& sha
                          path, shape.empty() ? "missing" : shape);
 }
 
-StatusOr<Layout> ParseNpy(const std::string& path, std::string_view bytes) {
+StatusOr<Layout> ParseNpy(const std::string& path, std::string_view bytes, uint64_t file_size) {
   const auto cut = [&] {
     return InvalidArgument("{}: the NumPy header is cut short at byte {}: prepare the file again",
                            path, bytes.size());
@@ -123,32 +130,69 @@ StatusOr<Layout> ParseNpy(const std::string& path, std::string_view bytes) {
   }
   ASSIGN_OR_RETURN(const uint64_t count, ParseNpyShape(path, NpyValue(header, "shape")));
   Layout layout{ShardFormat::kNpy, data_offset, type == "'<u2'" ? 2 : 4, count};
-  RETURN_IF_ERROR(CheckSize(path, bytes, layout));
+  RETURN_IF_ERROR(CheckSize(path, file_size, layout));
   return layout;
 }
 
-StatusOr<Layout> ParseRaw(const std::string& path, std::string_view bytes) {
-  if (bytes.size() % 2 == 0) return Layout{ShardFormat::kRaw, 0, 2, bytes.size() / 2};
+StatusOr<Layout> ParseRaw(const std::string& path, uint64_t file_size) {
+  if (file_size % 2 == 0) return Layout{ShardFormat::kRaw, 0, 2, file_size / 2};
   return InvalidArgument(
       "{}: {} bytes are no whole number of uint16 tokens, and there is no llm.c or NumPy header at "
       "byte "
       "0; text files belong in data.text",
-      path, bytes.size());
+      path, file_size);
 }
 
-StatusOr<Layout> Parse(const std::string& path, std::string_view bytes) {
+// `bytes` are the first ones of the file, enough for every header.
+StatusOr<Layout> Parse(const std::string& path, std::string_view bytes, uint64_t file_size) {
   if (bytes.empty()) return InvalidArgument("{} is empty; prepare it again", path);
-  if (IsLlmC(bytes)) return ParseLlmC(path, bytes);
-  if (bytes.starts_with(kNpyMagic)) return ParseNpy(path, bytes);
-  return ParseRaw(path, bytes);
+  if (IsLlmC(bytes)) return ParseLlmC(path, bytes, file_size);
+  if (bytes.starts_with(kNpyMagic)) return ParseNpy(path, bytes, file_size);
+  return ParseRaw(path, file_size);
 }
 
-template <typename Element>
-void Widen(const char* from, std::span<int32_t> to) {
-  for (size_t i = 0; i < to.size(); ++i) {
-    Element element;
-    std::memcpy(&element, from + i * sizeof element, sizeof element);
-    to[i] = static_cast<int32_t>(element);
+// Reads all of `size` bytes from `offset` on.
+Status ReadAt(int file, uint64_t offset, char* to, size_t size, const std::string& path) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t got = pread(file, to + done, size - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ErrnoStatus(errno, "read", path);
+    if (got == 0) {
+      return DataLoss(
+          "{} ends at byte {}: it was cut short while it was in use; put the whole file back, and "
+          "replace such files, never rewrite them",
+          path, offset + done);
+    }
+    done += static_cast<size_t>(got);
+  }
+  return OkStatus();
+}
+
+StatusOr<std::string> ReadPart(int file, uint64_t offset, uint64_t size, const std::string& path) {
+  std::string bytes(size, '\0');
+  RETURN_IF_ERROR(ReadAt(file, offset, bytes.data(), size, path));
+  return bytes;
+}
+
+// A digest of the size, the first and the last bytes.
+StatusOr<std::string> FingerprintOf(int file, uint64_t size, const std::string& path) {
+  const uint64_t edge = std::min(size, kEdgeBytes);
+  ASSIGN_OR_RETURN(const std::string first, ReadPart(file, 0, edge, path));
+  ASSIGN_OR_RETURN(const std::string last, ReadPart(file, size - edge, edge, path));
+  Sha256 sha;
+  sha.Update(fmt::format("{}:", size));
+  sha.Update(first);
+  sha.Update(last);
+  return sha.Finish();
+}
+
+// The upper half of `tokens` holds as many uint16 values; none is overwritten before it is read.
+void Widen(std::span<int32_t> tokens) {
+  const char* from = reinterpret_cast<const char*>(tokens.data()) + tokens.size_bytes() / 2;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    uint16_t token = 0;
+    std::memcpy(&token, from + i * sizeof token, sizeof token);
+    tokens[i] = token;
   }
 }
 
@@ -168,8 +212,17 @@ std::string_view ShardFormatName(ShardFormat format) {
 
 StatusOr<TokenShard> TokenShard::Open(const std::string& path) {
   TokenShard shard;
-  ASSIGN_OR_RETURN(shard.file_, MappedFile::Open(path));
-  ASSIGN_OR_RETURN(const Layout layout, Parse(path, shard.file_.bytes()));
+  shard.path_ = path;
+  shard.file_ = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const int file = shard.file_.get();
+  if (!shard.file_.valid()) return ErrnoStatus(errno, "open", path);
+  struct stat info {};
+  if (fstat(file, &info) != 0) return ErrnoStatus(errno, "stat", path);
+  if (!S_ISREG(info.st_mode)) return InvalidArgument("{} is not a regular file", path);
+  const auto size = static_cast<uint64_t>(info.st_size);
+  ASSIGN_OR_RETURN(const std::string header, ReadPart(file, 0, std::min(size, kHeaderMax), path));
+  ASSIGN_OR_RETURN(const Layout layout, Parse(path, header, size));
+  ASSIGN_OR_RETURN(shard.fingerprint_, FingerprintOf(file, size, path));
   shard.format_ = layout.format;
   shard.data_offset_ = layout.data_offset;
   shard.element_bytes_ = layout.element_bytes;
@@ -180,12 +233,12 @@ StatusOr<TokenShard> TokenShard::Open(const std::string& path) {
 Status TokenShard::Read(int64_t offset, int64_t vocabulary, std::span<int32_t> tokens) const {
   GP_CHECK(offset >= 0 && offset + static_cast<int64_t>(tokens.size()) <= size_,
            "tokens {}..+{} of {} in {}", offset, tokens.size(), size_, path());
-  const char* from = file_.bytes().data() + data_offset_ + offset * element_bytes_;
-  if (element_bytes_ == 2) {
-    Widen<uint16_t>(from, tokens);
-  } else {
-    Widen<int32_t>(from, tokens);
-  }
+  const auto element_bytes = static_cast<uint64_t>(element_bytes_);
+  const size_t read_bytes = tokens.size() * element_bytes;
+  char* to = reinterpret_cast<char*>(tokens.data()) + tokens.size_bytes() - read_bytes;
+  RETURN_IF_ERROR(ReadAt(file_.get(), data_offset_ + static_cast<uint64_t>(offset) * element_bytes,
+                         to, read_bytes, path_));
+  if (element_bytes_ == 2) Widen(tokens);
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] >= 0 && tokens[i] < vocabulary) continue;
     return InvalidArgument(
@@ -196,15 +249,9 @@ Status TokenShard::Read(int64_t offset, int64_t vocabulary, std::span<int32_t> t
   return OkStatus();
 }
 
-std::string TokenShard::Fingerprint() const {
-  constexpr size_t kEdgeBytes = 1 << 16;
-  const std::string_view bytes = file_.bytes();
-  const size_t edge = std::min(bytes.size(), kEdgeBytes);
-  Sha256 sha;
-  sha.Update(fmt::format("{}:", bytes.size()));
-  sha.Update(bytes.substr(0, edge));
-  sha.Update(bytes.substr(bytes.size() - edge));
-  return sha.Finish();
+void TokenShard::Expect(int64_t offset, int64_t count) const {
+  const auto begin = static_cast<off_t>(data_offset_) + offset * element_bytes_;
+  posix_fadvise(file_.get(), begin, count * element_bytes_, POSIX_FADV_WILLNEED);
 }
 
 std::string FormatLlmCShard(std::span<const int32_t> tokens) {

@@ -1,6 +1,7 @@
 // A file of token ids: llm.c .bin, build-nanogpt .npy or nanoGPT's raw uint16, told apart by
-// content (docs/formats/token_shards.md). Mapped, so opening is cheap whatever the size. Any thread
-// may read it.
+// content (docs/formats/token_shards.md). Opening is cheap whatever the size: tokens are read when
+// they are wanted, so that a file which another program cuts short meanwhile is an error and no
+// crash. Any thread may read it.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
 #include "base/status.h"
-#include "formats/mapped_file.h"
 
 namespace gp::formats {
 
@@ -25,18 +26,25 @@ class TokenShard {
 
   ShardFormat format() const { return format_; }
   int64_t size() const { return size_; }  // tokens
-  const std::string& path() const { return file_.path(); }
+  const std::string& path() const { return path_; }
 
   // Copies tokens [offset, offset + tokens.size()). InvalidArgument when one of them is not below
-  // `vocabulary`: the message names it and its place. REQUIRES: the range lies inside the shard.
+  // `vocabulary`: the message names it and its place. DataLoss when the file has become shorter.
+  // REQUIRES: the range lies inside the shard.
   Status Read(int64_t offset, int64_t vocabulary, std::span<int32_t> tokens) const;
+
+  // Asks the system to have tokens [offset, offset + count) in memory soon; returns at once.
+  // REQUIRES: the range lies inside the shard.
+  void Expect(int64_t offset, int64_t count) const;
 
   // A digest of the shard's size, its first and its last bytes: cheap, and different for shards
   // that differ by accident.
-  std::string Fingerprint() const;
+  const std::string& Fingerprint() const { return fingerprint_; }
 
  private:
-  MappedFile file_;
+  FileDescriptor file_;
+  std::string path_;
+  std::string fingerprint_;
   ShardFormat format_ = ShardFormat::kRaw;
   uint64_t data_offset_ = 0;
   int element_bytes_ = 2;

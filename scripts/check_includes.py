@@ -28,6 +28,7 @@ LIBRARIES = {
     "cli": r"CLI/",
     "openssl": r"openssl/",
     "compression": r"(zlib|zstd)\.h$",
+    "hashing": r"xxhash\.h$",
     "gtest": r"g(test|mock)/",
 }
 
@@ -46,7 +47,7 @@ CORE = ["worker/engine/backend/", "worker/engine/model/", "worker/engine/optim/"
 LAYERS = {
     "base/": (["base/"], ["absl", "fmt", "spdlog", "yaml"]),
     "runspec/": (SHARED, ["absl", "fmt", "yaml", "json"]),
-    "formats/": (SHARED, ["absl", "fmt", "json", "openssl", "compression"]),
+    "formats/": (SHARED, ["absl", "fmt", "json", "openssl", "compression", "hashing"]),
     "tokenizer/": (SHARED, ["absl", "fmt", "json", "openssl"]),
     "link/": (["base/", "link/"], ["absl", "fmt", "json"]),
     "rpc/": (["base/", "rpc/"], ["absl", "fmt", "grpc", "protobuf"]),

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
-#include "base/temporary_directory.h"
-
 namespace gp::formats {
 namespace {
 
@@ -22,14 +19,6 @@ TEST(Sha256, DoesNotDependOnHowTheDataIsCut) {
   sha.Update("");
   sha.Update("bc");
   EXPECT_EQ(sha.Finish(), kAbc);
-}
-
-TEST(Sha256, DigestsFiles) {
-  TemporaryDirectory directory;
-  const std::string path = directory.File("abc");
-  ASSERT_TRUE(WriteFileAtomically(path, "abc").ok());
-  EXPECT_EQ(*Sha256OfFile(path), kAbc);
-  EXPECT_EQ(Sha256OfFile(directory.File("missing")).status().code(), StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/temporary_directory.h"
@@ -124,6 +125,18 @@ TEST_F(TokenShardTest, NamesATokenBeyondTheVocabulary) {
   const Status status = shard->Read(2, 256, tokens);
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(Message(status), HasSubstr("token 256 at position 3"));
+}
+
+TEST_F(TokenShardTest, AFileThatIsCutShortMeanwhileIsAnErrorAndNoCrash) {
+  const std::vector<int32_t> many(100'000, 7);
+  const auto shard = Open(FormatLlmCShard(many));
+  std::vector<int32_t> tokens(10);
+  ASSERT_TRUE(shard->Read(99'990, 256, tokens).ok());
+  std::filesystem::resize_file(directory_.File("shard"), 150'001);
+  EXPECT_TRUE(shard->Read(0, 256, tokens).ok());
+  const Status status = shard->Read(99'990, 256, tokens);
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(Message(status), HasSubstr("cut short while it was in use"));
 }
 
 TEST_F(TokenShardTest, FingerprintSeesBothEnds) {

@@ -129,7 +129,9 @@ StatusOr<std::string> ReadTokenizer(Storage& storage, const std::string& directo
                    FindFile(manifest, directory, formats::kTokenizerName));
   const std::string path = JoinPath(directory, formats::kTokenizerName);
   ASSIGN_OR_RETURN(std::string text, storage.Read(path, kTokenizerBytesMax));
-  if (text.size() == file.size_bytes && formats::Sha256Hex(text) == file.sha256) return text;
+  formats::FileDigest digest(file.digest_kind);
+  digest.Update(text);
+  if (text.size() == file.size_bytes && digest.Finish() == file.digest) return text;
   return DamagedCheckpoint(fmt::format("{} is not the file its manifest describes", path));
 }
 

@@ -22,6 +22,7 @@ namespace gp::engine {
 namespace {
 
 using formats::CheckpointFile;
+using formats::DigestKind;
 using runspec::ParameterInfo;
 using runspec::ParameterLayout;
 
@@ -45,9 +46,10 @@ std::string_view BytesOf(std::span<const float> values) {
 class DigestingWriter {
  public:
   static StatusOr<DigestingWriter> Create(Storage& storage, const std::string& directory,
-                                          const std::string& name) {
-    DigestingWriter writer;
+                                          const std::string& name, DigestKind kind) {
+    DigestingWriter writer(kind);
     writer.file_.name = name;
+    writer.file_.digest_kind = kind;
     ASSIGN_OR_RETURN(writer.writer_, storage.Create(JoinPath(directory, name)));
     return writer;
   }
@@ -60,13 +62,15 @@ class DigestingWriter {
 
   StatusOr<CheckpointFile> Close() {
     RETURN_IF_ERROR(writer_->Close());
-    file_.sha256 = digest_.Finish();
+    file_.digest = digest_.Finish();
     return file_;
   }
 
  private:
+  explicit DigestingWriter(DigestKind kind) : digest_(kind) {}
+
   std::unique_ptr<StorageWriter> writer_;
-  formats::Sha256 digest_;
+  formats::FileDigest digest_;
   CheckpointFile file_;
 };
 
@@ -78,7 +82,7 @@ struct TensorGroup {
 
 StatusOr<CheckpointFile> WriteTensors(Storage& storage, const std::string& directory,
                                       const std::string& name, const ParameterLayout& layout,
-                                      const std::vector<TensorGroup>& groups,
+                                      const std::vector<TensorGroup>& groups, DigestKind digest,
                                       StreamedSnapshot& snapshot,
                                       const std::map<std::string, std::string>& metadata) {
   std::vector<formats::TensorEntry> entries;
@@ -88,7 +92,8 @@ StatusOr<CheckpointFile> WriteTensors(Storage& storage, const std::string& direc
           {.name = group.prefix + tensor.name, .dtype = "F32", .shape = tensor.shape});
     }
   }
-  ASSIGN_OR_RETURN(DigestingWriter writer, DigestingWriter::Create(storage, directory, name));
+  ASSIGN_OR_RETURN(DigestingWriter writer,
+                   DigestingWriter::Create(storage, directory, name, digest));
   RETURN_IF_ERROR(writer.Append(formats::FormatSafetensorsHeader(entries, metadata)));
   for (const TensorGroup& group : groups) {
     for (const ParameterInfo& tensor : layout.tensors) {
@@ -102,7 +107,8 @@ StatusOr<CheckpointFile> WriteTensors(Storage& storage, const std::string& direc
 
 StatusOr<CheckpointFile> WriteText(Storage& storage, const std::string& directory,
                                    const std::string& name, const std::string& text) {
-  ASSIGN_OR_RETURN(DigestingWriter writer, DigestingWriter::Create(storage, directory, name));
+  ASSIGN_OR_RETURN(DigestingWriter writer,
+                   DigestingWriter::Create(storage, directory, name, DigestKind::kSha256));
   RETURN_IF_ERROR(writer.Append(text));
   return writer.Close();
 }
@@ -216,12 +222,14 @@ class CheckpointWriter::Worker {
     // Weights and step alone: equal runs write equal files.
     const std::map<std::string, std::string> metadata = {
         {"gp.step", fmt::format("{}", state.step)}, {"gp.linear", "out_features, in_features"}};
-    ASSIGN_OR_RETURN(CheckpointFile model, WriteTensors(storage_, directory, formats::kModelName,
-                                                        layout_, {{"", 0}}, snapshot_, metadata));
+    ASSIGN_OR_RETURN(CheckpointFile model,
+                     WriteTensors(storage_, directory, formats::kModelName, layout_, {{"", 0}},
+                                  DigestKind::kSha256, snapshot_, metadata));
     Failpoint("checkpoint.after_model");
     ASSIGN_OR_RETURN(CheckpointFile optimizer,
                      WriteTensors(storage_, directory, formats::kOptimizerName, layout_,
-                                  {{"exp_avg.", 1}, {"exp_avg_sq.", 2}}, snapshot_, metadata));
+                                  {{"exp_avg.", 1}, {"exp_avg_sq.", 2}}, DigestKind::kXxh3,
+                                  snapshot_, metadata));
     // Everything that training may overwrite is written.
     snapshot_.Close();
     ASSIGN_OR_RETURN(CheckpointFile tokenizer,

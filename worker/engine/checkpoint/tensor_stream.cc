@@ -12,7 +12,10 @@ namespace gp::engine {
 
 TensorStream::TensorStream(std::string path, formats::CheckpointFile expected,
                            std::map<std::string, TensorTarget> targets)
-    : path_(std::move(path)), expected_(std::move(expected)), targets_(std::move(targets)) {}
+    : path_(std::move(path)),
+      expected_(std::move(expected)),
+      targets_(std::move(targets)),
+      digest_(expected_.digest_kind) {}
 
 Status TensorStream::Consume(std::string_view piece) {
   received_bytes_ += piece.size();
@@ -77,9 +80,10 @@ Status TensorStream::Finish() {
                                          received_bytes_, expected_.size_bytes));
   }
   const std::string digest = digest_.Finish();
-  if (digest != expected_.sha256) {
-    return DamagedCheckpoint(
-        fmt::format("{} has the sha256 {}, its manifest says {}", path_, digest, expected_.sha256));
+  if (digest != expected_.digest) {
+    return DamagedCheckpoint(fmt::format("{} has the {} {}, its manifest says {}", path_,
+                                         formats::DigestName(expected_.digest_kind), digest,
+                                         expected_.digest));
   }
   if (header_complete_) return OkStatus();
   return DataLoss("{} is no safetensors file: it ends inside its header", path_);

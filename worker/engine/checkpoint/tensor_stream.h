@@ -11,8 +11,8 @@
 
 #include "base/status.h"
 #include "formats/checkpoint_manifest.h"
+#include "formats/file_digest.h"
 #include "formats/safetensors.h"
-#include "formats/sha256.h"
 
 namespace gp::engine {
 
@@ -42,7 +42,7 @@ class TensorStream {
   const std::string path_;
   const formats::CheckpointFile expected_;
   const std::map<std::string, TensorTarget> targets_;
-  formats::Sha256 digest_;
+  formats::FileDigest digest_;
   uint64_t received_bytes_ = 0;
   std::string prefix_;  // until the header is complete
   bool header_complete_ = false;

@@ -95,6 +95,12 @@ int64_t BatchSource::RowOffset(int64_t step, int shard, int64_t micro_batch, int
                                        : SequentialOffset(step, shard, micro_batch, row);
 }
 
+void BatchSource::Expect(int64_t step, int shard, int64_t micro_batch) const {
+  for (int64_t row = 0; row < rows_; ++row) {
+    tokens_->Expect(RowOffset(step, shard, micro_batch, row), sequence_ + 1);
+  }
+}
+
 Status BatchSource::Fill(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
                          std::span<int32_t> targets) const {
   const auto size = static_cast<size_t>(rows_ * sequence_), length = static_cast<size_t>(sequence_);

@@ -27,6 +27,10 @@ class BatchSource {
   Status Fill(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
               std::span<int32_t> targets) const;
 
+  // That micro-batch will be asked for soon: what has to come from a disk begins to come. Returns
+  // at once.
+  void Expect(int64_t step, int shard, int64_t micro_batch) const;
+
   // The offset in the split of a row's first token; what Fill reads from.
   int64_t RowOffset(int64_t step, int shard, int64_t micro_batch, int64_t row) const;
 

@@ -20,10 +20,11 @@ struct Dataset {
   std::string description;  // for the log: "text: 1,003,854 + 111,540 tokens, 65 chars"
 };
 
-// Reads text whole and encodes it on `threads`, maps shards. Globs are sorted. Errors (InvalidArgument, NotFound) name the
-// path, what is wrong and the way out: missing or empty files, globs without a match, text that is
-// not UTF-8 for chars, splits without tokens, shards that are cut short, tokens beyond the
-// vocabulary (those near the start of each shard; the others when they are read).
+// Reads text whole and encodes it on `threads`, maps shards. Globs are sorted. Errors
+// (InvalidArgument, NotFound) name the path, what is wrong and the way out: missing or empty files,
+// globs without a match, text that is not UTF-8 for chars, splits without tokens, shards that are
+// cut short, tokens beyond the vocabulary (those near the start of each shard; the others when they
+// are read).
 StatusOr<Dataset> OpenDataset(const runspec::RunSpec& spec, int threads = 1);
 
 }  // namespace gp::engine

@@ -40,9 +40,7 @@ class ShardTokens : public TokenSource {
 
   Status Read(int64_t offset, std::span<int32_t> tokens) const override {
     GP_CHECK(offset >= 0 && offset + static_cast<int64_t>(tokens.size()) <= size());
-    // The first shard that ends after the offset holds it.
-    auto shard =
-        static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), offset) - ends_.begin());
+    size_t shard = ShardOf(offset);
     while (!tokens.empty()) {
       const int64_t begin = ends_[shard] - shards_[shard].size();
       const auto count =
@@ -55,6 +53,15 @@ class ShardTokens : public TokenSource {
     return OkStatus();
   }
 
+  void Expect(int64_t offset, int64_t count) const override {
+    for (size_t shard = ShardOf(offset); count > 0; ++shard) {
+      const int64_t here = std::min(count, ends_[shard] - offset);
+      shards_[shard].Expect(offset - (ends_[shard] - shards_[shard].size()), here);
+      offset += here;
+      count -= here;
+    }
+  }
+
   std::vector<int64_t> parts() const override {
     std::vector<int64_t> sizes;
     for (const formats::TokenShard& shard : shards_) sizes.push_back(shard.size());
@@ -62,6 +69,12 @@ class ShardTokens : public TokenSource {
   }
 
  private:
+  // The first shard that ends after the offset holds it.
+  size_t ShardOf(int64_t offset) const {
+    return static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), offset) -
+                               ends_.begin());
+  }
+
   std::vector<formats::TokenShard> shards_;
   int64_t vocabulary_;
   std::vector<int64_t> ends_;  // by shard: the offset in the source right after it

@@ -1,4 +1,4 @@
-// TokenSource: a split's tokens as one long sequence, from memory (text) or from mapped shards.
+// TokenSource: a split's tokens as one long sequence, from memory (text) or from shards.
 // Constant after construction; any thread may read.
 #pragma once
 
@@ -22,6 +22,10 @@ class TokenSource {
   // Copies tokens [offset, offset + tokens.size()). InvalidArgument names file and position of a
   // token that is not below the vocabulary. REQUIRES: the range lies inside the source.
   virtual Status Read(int64_t offset, std::span<int32_t> tokens) const = 0;
+
+  // Tokens [offset, offset + count) will be read soon: what has to come from a disk begins to come.
+  // Returns at once. REQUIRES: the range lies inside the source.
+  virtual void Expect(int64_t /*offset*/, int64_t /*count*/) const {}
 
   // The sizes of the files it consists of, in order. Sequential batches do not cross from one into
   // the next.

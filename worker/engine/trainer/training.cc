@@ -24,6 +24,8 @@ Trainer::FillBatch FillFrom(const BatchSource& batches) {
   return [&batches](int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
                     std::span<int32_t> targets) {
     ThrowIfError(ExitCause::kConfig, batches.Fill(step, shard, micro_batch, tokens, targets));
+    // The disk works while this step computes.
+    batches.Expect(step + 1, shard, micro_batch);
   };
 }
 

@@ -284,6 +284,45 @@ TEST_F(CheckpointTest, NeverTouchesACompleteCheckpoint) {
   EXPECT_TRUE(Load(saved.directory).ok());
 }
 
+TEST_F(CheckpointTest, VerifyNamesWhatIsWrongThoughEveryDigestMatches) {
+  const auto verify = [&](int64_t step) {
+    return Message(formats::VerifyCheckpoint(Save(step).directory).status());
+  };
+  parameters_[17] = std::nanf("");
+  EXPECT_THAT(verify(1),
+              HasSubstr("model.safetensors: tensor 'wte.weight' is not finite at element 17"));
+  parameters_[17] = 0;
+  second_[3] = INFINITY;
+  EXPECT_THAT(verify(2), HasSubstr("optimizer.safetensors: tensor 'exp_avg_sq.wte.weight'"));
+  second_[3] = 0;
+  identity_.tokenizer = "{";
+  EXPECT_THAT(verify(3), HasSubstr("tokenizer.json describes no tokenizer"));
+  identity_.tokenizer = R"({"kind":"bytes"})";
+  const std::string path = JoinPath(Save(4).directory, "manifest.json");
+  auto manifest = *formats::ReadManifest(DirectoryOf(path));
+  manifest.files.clear();
+  ASSERT_TRUE(WriteFileAtomically(path, formats::FormatManifest(manifest)).ok());
+  EXPECT_THAT(Message(formats::VerifyCheckpoint(DirectoryOf(path)).status()),
+              HasSubstr("does not list model.safetensors"));
+}
+
+// What version 1 of the manifest had: the SHA-256 of every file.
+TEST_F(CheckpointTest, ReadsACheckpointOfTheFirstVersion) {
+  const SavedCheckpoint saved = Save(9);
+  auto manifest = *formats::ReadManifest(saved.directory);
+  for (formats::CheckpointFile& file : manifest.files) {
+    file.digest_kind = formats::DigestKind::kSha256;
+    file.digest = *formats::DigestOfFile(JoinPath(saved.directory, file.name), file.digest_kind);
+  }
+  std::string text = formats::FormatManifest(manifest);
+  const size_t version = text.find("\"version\": 2");
+  ASSERT_NE(version, std::string::npos);
+  text.replace(version, 12, "\"version\": 1");
+  ASSERT_TRUE(WriteFileAtomically(JoinPath(saved.directory, "manifest.json"), text).ok());
+  EXPECT_TRUE(Load(saved.directory).ok()) << Load(saved.directory);
+  EXPECT_TRUE(formats::VerifyCheckpoint(saved.directory).ok());
+}
+
 TEST_F(CheckpointTest, NamesTheFileThatIsCutShortChangedOrMissing) {
   const SavedCheckpoint saved = Save(9);
   for (const std::string name : {"model.safetensors", "optimizer.safetensors", "tokenizer.json"}) {

@@ -142,6 +142,7 @@ TEST_F(BatchSourceOverShards, DropsTheTailOfEachFileAndBeginsAgain) {
   const auto source = *BatchSource::Make(*tokens, spec, *runspec::PlanBatch(spec));
   const int32_t first[] = {0, 8, 200, 208, 216, 0, 8, 200};
   for (int64_t step = 0; step < 8; ++step) {
+    source.Expect(step + 1, 0, 0);
     EXPECT_EQ(StepTokens(source, step, 1, 1)[0], first[step]) << step;
   }
 }
