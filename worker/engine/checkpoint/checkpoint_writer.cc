@@ -101,6 +101,7 @@ StatusOr<CheckpointFile> WriteTensors(Storage& storage, const std::string& direc
           group.buffer, tensor.offset, tensor.offset + tensor.count,
           [&](std::span<const float> values) { return writer.Append(BytesOf(values)); }));
     }
+    snapshot.Finish(group.buffer);
   }
   return writer.Close();
 }
@@ -219,23 +220,11 @@ class CheckpointWriter::Worker {
   StatusOr<SavedCheckpoint> WriteAll(const CheckpointState& state, const std::string& directory) {
     RETURN_IF_ERROR(storage_.MakeDirectory(directory));
     formats::CheckpointManifest manifest = ManifestOf(state);
-    // Weights and step alone: equal runs write equal files.
-    const std::map<std::string, std::string> metadata = {
-        {"gp.step", fmt::format("{}", state.step)}, {"gp.linear", "out_features, in_features"}};
-    ASSIGN_OR_RETURN(CheckpointFile model,
-                     WriteTensors(storage_, directory, formats::kModelName, layout_, {{"", 0}},
-                                  DigestKind::kSha256, snapshot_, metadata));
-    Failpoint("checkpoint.after_model");
-    ASSIGN_OR_RETURN(CheckpointFile optimizer,
-                     WriteTensors(storage_, directory, formats::kOptimizerName, layout_,
-                                  {{"exp_avg.", 1}, {"exp_avg_sq.", 2}}, DigestKind::kXxh3,
-                                  snapshot_, metadata));
-    // Everything that training may overwrite is written.
-    snapshot_.Close();
+    ASSIGN_OR_RETURN(manifest.files, WriteState(state, directory));
     ASSIGN_OR_RETURN(CheckpointFile tokenizer,
                      WriteText(storage_, directory, formats::kTokenizerName, identity_.tokenizer));
     Failpoint("checkpoint.before_manifest");
-    manifest.files = {std::move(model), std::move(optimizer), std::move(tokenizer)};
+    manifest.files.push_back(std::move(tokenizer));
     const std::string text = formats::FormatManifest(manifest);
     RETURN_IF_ERROR(storage_.WriteAtomically(JoinPath(directory, formats::kManifestName), text));
     Failpoint("checkpoint.after_manifest");
@@ -245,6 +234,40 @@ class CheckpointWriter::Worker {
                            .size_bytes = manifest.SizeBytes() + text.size(),
                            .validation_loss = state.validation_loss,
                            .final = state.final};
+  }
+
+  // Both files at once: training may wait for them, and then the processors are free.
+  StatusOr<std::vector<CheckpointFile>> WriteState(const CheckpointState& state,
+                                                   const std::string& directory) {
+    StatusOr<CheckpointFile> optimizer = Internal("it was not written");
+    std::thread second([&] {
+      YieldToTraining();
+      optimizer = WriteOptimizer(state, directory);
+    });
+    StatusOr<CheckpointFile> model =
+        WriteTensors(storage_, directory, formats::kModelName, layout_, {{"", 0}},
+                     DigestKind::kSha256, snapshot_, MetadataOf(state));
+    snapshot_.Finish(0);
+    Failpoint("checkpoint.after_model");
+    second.join();
+    RETURN_IF_ERROR(model.status());
+    RETURN_IF_ERROR(optimizer.status());
+    return std::vector{std::move(model).value(), std::move(optimizer).value()};
+  }
+
+  StatusOr<CheckpointFile> WriteOptimizer(const CheckpointState& state,
+                                          const std::string& directory) {
+    StatusOr<CheckpointFile> optimizer = WriteTensors(
+        storage_, directory, formats::kOptimizerName, layout_,
+        {{"exp_avg.", 1}, {"exp_avg_sq.", 2}}, DigestKind::kXxh3, snapshot_, MetadataOf(state));
+    snapshot_.Finish(1);
+    snapshot_.Finish(2);
+    return optimizer;
+  }
+
+  // Weights and step alone: equal runs write equal files.
+  static std::map<std::string, std::string> MetadataOf(const CheckpointState& state) {
+    return {{"gp.step", fmt::format("{}", state.step)}, {"gp.linear", "out_features, in_features"}};
   }
 
   formats::CheckpointManifest ManifestOf(const CheckpointState& state) const {

@@ -10,11 +10,13 @@ namespace gp::engine {
 void StreamedSnapshot::Open(const Buffers& buffers) {
   MutexLock lock(mutex_);
   GP_CHECK(!open_);
-  buffers_ = buffers;
-  const auto count = static_cast<int64_t>(buffers[0].size());
-  chunks_per_buffer_ = (count + options_.chunk_size - 1) / options_.chunk_size;
-  copies_.resize(static_cast<size_t>(chunks_per_buffer_ * kBufferCount));
-  reading_ = 0;
+  for (size_t b = 0; b < buffers.size(); ++b) {
+    const auto count = static_cast<int64_t>(buffers[b].size());
+    streams_[b].live = buffers[b];
+    streams_[b].reading = 0;
+    streams_[b].copies.resize(
+        static_cast<size_t>((count + options_.chunk_size - 1) / options_.chunk_size));
+  }
   given_up_ = false;
   open_ = true;
 }
@@ -32,38 +34,45 @@ Status StreamedSnapshot::Read(int buffer, int64_t first, int64_t last, const Con
 // Inside one chunk: from its copy, or from live memory, which is pinned meanwhile.
 Status StreamedSnapshot::ReadPiece(int buffer, int64_t first, int64_t last,
                                    const Consume& consume) {
+  const int64_t chunk = first / options_.chunk_size;
+  const auto offset = static_cast<size_t>(first % options_.chunk_size);
+  const auto count = static_cast<size_t>(last - first);
   std::span<const float> values;
   {
     MutexLock lock(mutex_);
-    const int64_t chunk = ChunkOf(buffer, first);
-    Advance(chunk);
-    const auto offset = static_cast<size_t>(first % options_.chunk_size);
-    const auto count = static_cast<size_t>(last - first);
-    const float* copy = copies_[static_cast<size_t>(chunk)].get();
-    if (copy == nullptr) pinned_ = chunk;
-    values = copy != nullptr ? std::span(copy + offset, count) : Live(chunk).subspan(offset, count);
+    Stream& stream = streams_[static_cast<size_t>(buffer)];
+    Advance(stream, chunk);
+    const float* copy = stream.copies[static_cast<size_t>(chunk)].get();
+    if (copy == nullptr) stream.pinned = chunk;
+    values = copy != nullptr ? std::span(copy + offset, count)
+                             : Live(stream, chunk).subspan(offset, count);
   }
   const Status consumed = consume(values);
   MutexLock lock(mutex_);
-  pinned_ = -1;
+  streams_[static_cast<size_t>(buffer)].pinned = -1;
   changed_.NotifyAll();
   if (!given_up_) return consumed;
   return DeadlineExceeded("the storage took so long that training went on without this checkpoint");
 }
 
+void StreamedSnapshot::Finish(int buffer) {
+  MutexLock lock(mutex_);
+  Stream& stream = streams_[static_cast<size_t>(buffer)];
+  Advance(stream, static_cast<int64_t>(stream.copies.size()));
+}
+
 void StreamedSnapshot::Close() {
   MutexLock lock(mutex_);
-  Advance(chunks_per_buffer_ * kBufferCount);
+  for (Stream& stream : streams_) Advance(stream, static_cast<int64_t>(stream.copies.size()));
   open_ = false;
-  changed_.NotifyAll();
 }
 
 void StreamedSnapshot::BeforeOverwrite(int64_t first, int64_t last) {
   if (!open_ || first >= last) return;
   MutexLock lock(mutex_);
-  for (int buffer = 0; buffer < kBufferCount; ++buffer) {
-    const int64_t end = ChunkOf(buffer, last - 1);
-    for (int64_t chunk = ChunkOf(buffer, first); chunk <= end; ++chunk) Secure(chunk);
+  for (Stream& stream : streams_) {
+    const int64_t end = (last - 1) / options_.chunk_size;
+    for (int64_t chunk = first / options_.chunk_size; chunk <= end; ++chunk) Secure(stream, chunk);
   }
 }
 
@@ -72,19 +81,15 @@ uint64_t StreamedSnapshot::copied_bytes_most() const {
   return allocated_ * static_cast<uint64_t>(options_.chunk_size) * sizeof(float);
 }
 
-int64_t StreamedSnapshot::ChunkOf(int buffer, int64_t position) const {
-  return buffer * chunks_per_buffer_ + position / options_.chunk_size;
+std::span<const float> StreamedSnapshot::Live(const Stream& stream, int64_t chunk) const {
+  const auto first = static_cast<size_t>(chunk * options_.chunk_size);
+  return stream.live.subspan(
+      first, std::min(static_cast<size_t>(options_.chunk_size), stream.live.size() - first));
 }
 
-std::span<const float> StreamedSnapshot::Live(int64_t chunk) const {
-  const std::span<const float> buffer = buffers_[static_cast<size_t>(chunk / chunks_per_buffer_)];
-  const auto first = static_cast<size_t>(chunk % chunks_per_buffer_ * options_.chunk_size);
-  return buffer.subspan(first,
-                        std::min(static_cast<size_t>(options_.chunk_size), buffer.size() - first));
-}
-
-bool StreamedSnapshot::Pending(int64_t chunk) const {
-  return open_ && !given_up_ && chunk >= reading_ && copies_[static_cast<size_t>(chunk)] == nullptr;
+bool StreamedSnapshot::Pending(const Stream& stream, int64_t chunk) const {
+  return open_ && !given_up_ && chunk >= stream.reading &&
+         stream.copies[static_cast<size_t>(chunk)] == nullptr;
 }
 
 bool StreamedSnapshot::HasRoom() const {
@@ -93,15 +98,15 @@ bool StreamedSnapshot::HasRoom() const {
 }
 
 // Copies the chunk, or waits until it has been read.
-void StreamedSnapshot::Secure(int64_t chunk) {
+void StreamedSnapshot::Secure(Stream& stream, int64_t chunk) {
   const auto deadline = std::chrono::steady_clock::now() + options_.patience;
-  while (Pending(chunk)) {
-    if (pinned_ != chunk && HasRoom()) return Copy(chunk);
-    if (!changed_.WaitUntil(mutex_, deadline)) given_up_ = Pending(chunk);
+  while (Pending(stream, chunk)) {
+    if (stream.pinned != chunk && HasRoom()) return Copy(stream, chunk);
+    if (!changed_.WaitUntil(mutex_, deadline)) given_up_ = Pending(stream, chunk);
   }
 }
 
-void StreamedSnapshot::Copy(int64_t chunk) {
+void StreamedSnapshot::Copy(Stream& stream, int64_t chunk) {
   std::unique_ptr<float[]> copy;
   if (spare_.empty()) {
     copy = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(options_.chunk_size));
@@ -110,17 +115,16 @@ void StreamedSnapshot::Copy(int64_t chunk) {
     copy = std::move(spare_.back());
     spare_.pop_back();
   }
-  const std::span<const float> values = Live(chunk);
+  const std::span<const float> values = Live(stream, chunk);
   std::copy(values.begin(), values.end(), copy.get());
-  copies_[static_cast<size_t>(chunk)] = std::move(copy);
+  stream.copies[static_cast<size_t>(chunk)] = std::move(copy);
 }
 
 // What lies before `chunk` is done with; its copies serve again.
-void StreamedSnapshot::Advance(int64_t chunk) {
-  for (; reading_ < chunk; ++reading_) {
-    auto& copy = copies_[static_cast<size_t>(reading_)];
+void StreamedSnapshot::Advance(Stream& stream, int64_t chunk) {
+  for (; stream.reading < chunk; ++stream.reading) {
+    std::unique_ptr<float[]> copy = std::move(stream.copies[static_cast<size_t>(stream.reading)]);
     if (copy != nullptr) spare_.push_back(std::move(copy));
-    copy = nullptr;
   }
   changed_.NotifyAll();
 }

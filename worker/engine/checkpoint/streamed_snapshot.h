@@ -1,9 +1,9 @@
 // StreamedSnapshot: the training state as it was when a save began, while training goes on. The
-// writing thread reads it piece by piece, in order, from live memory; before the optimizer
+// writing threads read it piece by piece, in order, from live memory; before the optimizer
 // overwrites a range that was not read yet, that range is copied, into memory with a cap, and when
-// the cap is reached the optimizer waits for the writer. A copy of everything is never made. The
-// three buffers are cut into equal chunks. Open, Close and BeforeOverwrite may be called from any
-// thread, Read from one at a time.
+// the cap is reached the optimizer waits for the writers. A copy of everything is never made. The
+// three buffers are cut into equal chunks. Every method may be called from any thread, Read of one
+// buffer from one at a time.
 #pragma once
 
 #include <array>
@@ -41,11 +41,12 @@ class StreamedSnapshot {
   void Open(const Buffers& buffers) EXCLUDES(mutex_);
 
   // Passes values [first, last) of a buffer to `consume`, in pieces. Each call begins at or after
-  // the end of the one before; what lies before it will not be read again. DeadlineExceeded when
-  // the snapshot was given up.
+  // the end of the buffer's call before; what lies before it will not be read again.
+  // DeadlineExceeded when the snapshot was given up.
   Status Read(int buffer, int64_t first, int64_t last, const Consume& consume) EXCLUDES(mutex_);
 
-  // Nothing more will be read: nobody waits any longer.
+  // Nothing more of that buffer, or at all, will be read: nobody waits for it any longer.
+  void Finish(int buffer) EXCLUDES(mutex_);
   void Close() EXCLUDES(mutex_);
 
   // Returns when values [first, last) of every buffer may change.
@@ -54,14 +55,20 @@ class StreamedSnapshot {
   uint64_t copied_bytes_most() const EXCLUDES(mutex_);
 
  private:
-  // Chunks are numbered through all buffers, in the order in which they are read.
-  int64_t ChunkOf(int buffer, int64_t position) const REQUIRES(mutex_);
-  std::span<const float> Live(int64_t chunk) const REQUIRES(mutex_);
-  bool Pending(int64_t chunk) const REQUIRES(mutex_);
+  // What is known of one buffer. Chunks are numbered from 0 in each.
+  struct Stream {
+    std::span<const float> live;
+    int64_t reading = 0;                           // chunks before it are done with
+    int64_t pinned = -1;                           // is being read from live memory
+    std::vector<std::unique_ptr<float[]>> copies;  // by chunk
+  };
+
+  std::span<const float> Live(const Stream& stream, int64_t chunk) const;
+  bool Pending(const Stream& stream, int64_t chunk) const REQUIRES(mutex_);
   bool HasRoom() const REQUIRES(mutex_);
-  void Secure(int64_t chunk) REQUIRES(mutex_);
-  void Copy(int64_t chunk) REQUIRES(mutex_);
-  void Advance(int64_t chunk) REQUIRES(mutex_);
+  void Secure(Stream& stream, int64_t chunk) REQUIRES(mutex_);
+  void Copy(Stream& stream, int64_t chunk) REQUIRES(mutex_);
+  void Advance(Stream& stream, int64_t chunk) REQUIRES(mutex_);
   Status ReadPiece(int buffer, int64_t first, int64_t last, const Consume& consume)
       EXCLUDES(mutex_);
 
@@ -69,12 +76,8 @@ class StreamedSnapshot {
   std::atomic<bool> open_ = false;  // written under the mutex
   mutable Mutex mutex_;
   CondVar changed_;
-  Buffers buffers_ GUARDED_BY(mutex_);
-  int64_t chunks_per_buffer_ GUARDED_BY(mutex_) = 0;
-  int64_t reading_ GUARDED_BY(mutex_) = 0;  // chunks before it are done with
-  int64_t pinned_ GUARDED_BY(mutex_) = -1;  // is being read from live memory
+  std::array<Stream, kBufferCount> streams_ GUARDED_BY(mutex_);
   bool given_up_ GUARDED_BY(mutex_) = false;
-  std::vector<std::unique_ptr<float[]>> copies_ GUARDED_BY(mutex_);  // by chunk
   std::vector<std::unique_ptr<float[]>> spare_ GUARDED_BY(mutex_);
   uint64_t allocated_ GUARDED_BY(mutex_) = 0;  // chunks
 };

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/file.h"
+#include "base/mutex.h"
 #include "base/temporary_directory.h"
 #include "formats/checkpoint_directory.h"
 #include "formats/sha256.h"
@@ -178,29 +179,37 @@ class NotingStorage : public LocalStorage {
  public:
   StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) override {
     ASSIGN_OR_RETURN(auto writer, LocalStorage::Create(path));
-    return std::make_unique<Writer>(BaseNameOf(path), notes, std::move(writer));
+    return std::make_unique<Writer>(BaseNameOf(path), *this, std::move(writer));
   }
   Status WriteAtomically(const std::string& path, std::string_view data) override {
-    notes.push_back(BaseNameOf(path));
+    Note(BaseNameOf(path));
     return LocalStorage::WriteAtomically(path, data);
+  }
+
+  void Note(const std::string& name) {
+    MutexLock lock(mutex_);
+    notes.push_back(name);
   }
 
   std::vector<std::string> notes;
 
  private:
+  Mutex mutex_;
+
   class Writer : public StorageWriter {
    public:
-    Writer(std::string name, std::vector<std::string>& notes, std::unique_ptr<StorageWriter> writer)
-        : name_(std::move(name)), notes_(notes), writer_(std::move(writer)) {}
+    Writer(std::string name, NotingStorage& storage, std::unique_ptr<StorageWriter> writer)
+        : name_(std::move(name)), storage_(storage), writer_(std::move(writer)) {}
     Status Append(std::string_view data) override { return writer_->Append(data); }
     Status Close() override {
-      notes_.push_back(name_);
-      return writer_->Close();
+      const Status closed = writer_->Close();
+      storage_.Note(name_);
+      return closed;
     }
 
    private:
     std::string name_;
-    std::vector<std::string>& notes_;
+    NotingStorage& storage_;
     std::unique_ptr<StorageWriter> writer_;
   };
 };
@@ -210,8 +219,10 @@ TEST_F(CheckpointTest, TheManifestFollowsEveryDurableFile) {
   CheckpointWriter writer(storage, Parent(), identity_, {});
   ASSERT_TRUE(writer.Start(State(1)).ok());
   ASSERT_TRUE(writer.Wait(10s).ok());
-  EXPECT_THAT(storage.notes, ::testing::ElementsAre("model.safetensors", "optimizer.safetensors",
-                                                    "tokenizer.json", "manifest.json"));
+  EXPECT_THAT(storage.notes,
+              ::testing::UnorderedElementsAre("model.safetensors", "optimizer.safetensors",
+                                              "tokenizer.json", "manifest.json"));
+  EXPECT_EQ(storage.notes.back(), "manifest.json");
 }
 
 TEST_F(CheckpointTest, OneSaveAtATimeAndEachResultOnce) {

@@ -113,6 +113,27 @@ TEST_F(StreamedSnapshotTest, AnyOrderOfReadsAndUpdatesGivesTheState) {
   }
 }
 
+TEST_F(StreamedSnapshotTest, BuffersAreReadSideBySide) {
+  StreamedSnapshot snapshot(Options(5));
+  snapshot.Open(Buffers());
+  {
+    std::jthread update([&] {
+      for (int64_t first = 0; first < kCount; first += 100) {
+        Overwrite(snapshot, first, std::min(first + 100, kCount));
+      }
+    });
+    std::jthread second([&] {
+      ExpectOriginal(snapshot, 1, 0, kCount);
+      snapshot.Finish(1);
+      ExpectOriginal(snapshot, 2, 0, kCount);
+      snapshot.Finish(2);
+    });
+    ExpectOriginal(snapshot, 0, 0, kCount);
+    snapshot.Finish(0);
+  }
+  snapshot.Close();
+}
+
 TEST_F(StreamedSnapshotTest, AFailedSaveHoldsNothingUp) {
   StreamedSnapshot snapshot(Options(0));
   snapshot.Open(Buffers());
