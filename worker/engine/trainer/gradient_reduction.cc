@@ -19,8 +19,10 @@ std::span<float> Part(std::span<float> whole, GradientRange range) {
 
 }  // namespace
 
-GradientReduction::GradientReduction(Communicator& communicator, ShardSum& shard_sum)
+GradientReduction::GradientReduction(Communicator& communicator, Backend& backend,
+                                     ShardSum& shard_sum)
     : communicator_(communicator),
+      backend_(backend),
       shard_sum_(shard_sum),
       buckets_(static_cast<int64_t>(communicator.overlap_elements())),
       ready_(kBucketsMax) {}
@@ -44,8 +46,10 @@ GradientReady GradientReduction::BeginLastPass() {
 
 void GradientReduction::FinishShard() {
   if (thread_) return;
-  shard_sum_.Finish([](const ShardSum::Addition& one) {
-    AddInto(one.into.data(), one.from.data(), one.into.size());
+  shard_sum_.Finish([this](const ShardSum::Addition& one) {
+    // Times one, each product is exact: this is AddInto, by all threads.
+    backend_.Combine(std::ssize(one.into), one.into.data(), 1, one.into.data(), 1,
+                     one.from.data());
   });
 }
 

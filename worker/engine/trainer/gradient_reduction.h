@@ -21,8 +21,8 @@ namespace gp::engine {
 
 class GradientReduction {
  public:
-  // Both outlive me.
-  GradientReduction(Communicator& communicator, ShardSum& shard_sum);
+  // All outlive me. `backend` adds up shards while it computes nothing else.
+  GradientReduction(Communicator& communicator, Backend& backend, ShardSum& shard_sum);
   // Aborts the group when the reduction began and was not finished: its peers wait for the rest.
   ~GradientReduction();
   GradientReduction(const GradientReduction&) = delete;
@@ -45,6 +45,7 @@ class GradientReduction {
   void Reduce(GradientRange range);
 
   Communicator& communicator_;
+  Backend& backend_;
   ShardSum& shard_sum_;
   std::vector<ShardSum::Addition> additions_;
   std::vector<std::span<float>> partials_;

@@ -54,7 +54,7 @@ StepResult Trainer::Step(const std::stop_token& stop) {
 
   // Each shard alone and with equal shapes, so that its gradient does not depend on who computes
   // it.
-  GradientReduction reduction(communicator_, shard_sum_);
+  GradientReduction reduction(communicator_, model_.backend(), shard_sum_);
   for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
     AccumulateShard(shard, reduction, timer, stop);
   }

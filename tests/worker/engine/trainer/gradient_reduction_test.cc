@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "worker/engine/backend/cpu/cpu_backend.h"
 #include "worker/engine/fakes/overlapping_communicator.h"
 #include "worker/engine/trainer/tiny_run.h"
 
@@ -63,10 +64,11 @@ TEST(GradientReduction, AFailureDuringBackwardEndsTheStep) {
 TEST(GradientReduction, APassThatDoesNotReachItsEndAbortsTheGroup) {
   auto group = MakeLocalGroup(1, 1);
   OverlappingCommunicator overlapping(*group[0], 1);
+  const auto backend = MakeCpuBackend({.threads = 1});
   std::vector<float> memory(8);
   ShardSum shard_sum({0, 1}, [&] { return std::span<float>(memory); });
   {
-    GradientReduction reduction(overlapping, shard_sum);
+    GradientReduction reduction(overlapping, *backend, shard_sum);
     shard_sum.Next();
     reduction.BeginLastPass()(0, 4);
   }
