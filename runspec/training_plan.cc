@@ -50,7 +50,10 @@ ArenaPlan MakeTrainingPlan(const ModelShape& shape, const TrainingOptions& optio
   if (options.optimizer == OptimizerKind::kMuon) AddMuon(shape, plan);
   plan.Append("batch.tokens", "int32", {options.arena.micro_batch, options.arena.sequence});
   plan.Append("batch.targets", "int32", {options.arena.micro_batch, options.arena.sequence});
-  if (options.snapshot_bytes > 0) plan.Append("snapshot", "bytes", {options.snapshot_bytes});
+  // Never more than the state itself.
+  const int64_t state_bytes = 3 * parameters * static_cast<int64_t>(sizeof(float));
+  const int64_t snapshot_bytes = std::min(options.snapshot_bytes, state_bytes);
+  if (snapshot_bytes > 0) plan.Append("snapshot", "bytes", {snapshot_bytes});
   return plan;
 }
 

@@ -41,8 +41,8 @@ struct Agent::Executor {
   }
   void operator()(const SendConfigure& action) const {
     At(action.key).configured = true;
-    agent.Send(action.key, ToConfigure(action.membership, action.choices, action.key.epoch,
-                                       action.key.rank));
+    agent.Send(action.key,
+               ToConfigure(action.membership, action.choices, action.key.epoch, action.key.rank));
   }
   void operator()(const SendGo& action) const {
     At(action.key).told_go = true;

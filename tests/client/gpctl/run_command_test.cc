@@ -185,6 +185,24 @@ TEST_F(RunCommandTest, WatchAsJsonIsAStreamOfRuns) {
   EXPECT_THAT(states, ::testing::ElementsAre("running", "cancelled"));
 }
 
+TEST_F(RunCommandTest, StatusAsJsonHasWhatEveryRankComputesWith) {
+  v1::Run run = MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING);
+  service_.AddRun(run);
+  EXPECT_FALSE(json::parse(Run({"status", "a", "-o", "json"}).out).contains("engine"));
+  run.set_name("b");
+  run.set_run_id("bbbbbbbb01");
+  run.mutable_choices()->set_isa("avx2");
+  run.mutable_choices()->set_threads_per_rank(2);
+  run.mutable_choices()->set_logical_shards(4);
+  (*run.mutable_choices()->mutable_kernels())["avx2"] = "choices";
+  service_.AddRun(run);
+  EXPECT_EQ(json::parse(Run({"status", "b", "-o", "json"}).out)["engine"],
+            json({{"isa", "avx2"},
+                  {"threads_per_rank", 2},
+                  {"logical_shards", 4},
+                  {"kernels", {{"avx2", "choices"}}}}));
+}
+
 TEST_F(RunCommandTest, SampleRunsTheSamplerOnTheCheckpoint) {
   service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED));
   v1::Checkpoint checkpoint;
