@@ -1,3 +1,4 @@
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
@@ -18,13 +19,49 @@ double DeviationOf(const std::string& name, int64_t layers) {
   return EndsWith(name, "c_proj.weight") ? 0.02 / scale : 0.02;
 }
 
+// The functions below use only operations that IEEE 754 rounds exactly, one by one (this file is
+// compiled without contraction), so that a seed gives the same bits on every processor; libm's
+// depend on the instructions it finds. Both are within a few units of fp64's last place.
+
+// ln x of a positive normal x: 2 atanh((m - 1) / (m + 1)) + e ln 2 with m in [sqrt(1/2), sqrt(2)).
+double ExactLog(double x) {
+  const auto bits = std::bit_cast<uint64_t>(x);
+  int exponent = static_cast<int>(bits >> 52) - 1023;
+  double m = std::bit_cast<double>((bits & 0x000fffffffffffffu) | 0x3ff0000000000000u);
+  if (m >= std::numbers::sqrt2) {
+    m *= 0.5;
+    ++exponent;
+  }
+  const double s = (m - 1) / (m + 1);
+  const double s2 = s * s;
+  double series = 0;  // s^2 is below 0.03: the term behind the last is below 1e-20
+  for (int k = 25; k >= 3; k -= 2) series = (series + 1.0 / k) * s2;
+  return 2 * s + 2 * s * series + exponent * std::numbers::ln2;
+}
+
+// cos(2 pi v) of v in [0, 1): the quarter turn that is nearest, and Taylor's series for the rest.
+double ExactCosineOfTurn(double v) {
+  const double quarters = 4 * v;
+  const auto nearest = static_cast<int>(quarters + 0.5);
+  const double angle = (quarters - nearest) * (std::numbers::pi / 2);
+  const double square = angle * angle;
+  const bool odd = nearest % 2 != 0;
+  double series = 1;  // 1 - x^2/d (1 - x^2/d' (1 - ...))
+  for (int k = 20; k >= 2; k -= 2) {
+    const double divisor = odd ? k * (k + 1.0) : k * (k - 1.0);
+    series = 1 - square / divisor * series;
+  }
+  const double value = odd ? angle * series : series;
+  return nearest % 4 == 1 || nearest % 4 == 2 ? -value : value;
+}
+
 // A standard normal value: Box & Muller 1958 on two keyed uniforms, the first in (0, 1].
 double KeyedNormal(uint64_t key, uint64_t index) {
   const uint64_t first = MixBits(key ^ (2 * index));
   const uint64_t second = MixBits(key ^ (2 * index + 1));
   const double u = static_cast<double>((first >> 11) + 1) * 0x1.0p-53;
   const double v = static_cast<double>(second >> 11) * 0x1.0p-53;
-  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
+  return std::sqrt(-2 * ExactLog(u)) * ExactCosineOfTurn(v);
 }
 
 }  // namespace
