@@ -85,22 +85,40 @@ inline void StoreWithBias(T* y, const float* tile, const T* bias, int64_t column
   });
 }
 
+// Calls body(offset of the vector in the output, lanes) for each vector of a tile at (row, column).
+template <typename Body>
+inline __attribute__((always_inline)) void ForTile(const TileOutput& o, int64_t row, int64_t column,
+                                                   int64_t rows, int64_t columns, Body body) {
+  for (int64_t r = row; r < row + rows; ++r) {
+    const int64_t first = r * o.ldy + column;
+    ForVectors(first, first + columns, body);
+  }
+}
+
+// The whole tile goes through each stage before the next, so that a stage loads its constants once.
 template <typename T>
 inline void StoreTileAs(const TileOutput& o, const float* tile, int64_t ld, int64_t row,
                         int64_t column, int64_t rows, int64_t columns) {
   const T* bias = o.bias.data == nullptr ? nullptr : static_cast<const T*>(o.bias.data) + column;
+  T* y = static_cast<T*>(o.y.data);
   for (int64_t r = 0; r < rows; ++r) {
-    const int64_t offset = (row + r) * o.ldy + column;
-    T* y = static_cast<T*>(o.y.data) + offset;
-    StoreWithBias(y, tile + r * ld, bias, columns);
-    if (o.gelu.data != nullptr) {
-      GeluRange(o.kind, {static_cast<T*>(o.gelu.data) + offset, o.gelu.type}, {y, o.y.type}, 0,
-                columns);
-    }
-    if (o.pre_gelu.data != nullptr) {
-      GeluBackwardRange(o.kind, {y, o.y.type},
-                        {static_cast<T*>(o.pre_gelu.data) + offset, o.pre_gelu.type}, 0, columns);
-    }
+    StoreWithBias(y + (row + r) * o.ldy + column, tile + r * ld, bias, columns);
+  }
+  if (o.gelu.data != nullptr) {
+    WithGelu(o.kind, [&](auto gelu) {
+      T* out = static_cast<T*>(o.gelu.data);
+      ForTile(o, row, column, rows, columns, [&](int64_t i, int64_t lanes) {
+        Store(out + i, gelu.Value(Load(y + i, lanes)), lanes);
+      });
+    });
+  }
+  if (o.pre_gelu.data != nullptr) {
+    WithGelu(o.kind, [&](auto gelu) {
+      const T* in = static_cast<const T*>(o.pre_gelu.data);
+      ForTile(o, row, column, rows, columns, [&](int64_t i, int64_t lanes) {
+        Store(y + i, Load(y + i, lanes) * gelu.Derivative(Load(in + i, lanes)), lanes);
+      });
+    });
   }
 }
 
