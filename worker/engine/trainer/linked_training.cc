@@ -131,6 +131,7 @@ class LinkedTraining final : public TrainingEvents {
     if (group->strangers() > 0) {
       LogWarning("strangers turned away", {{"count", group->strangers()}});
     }
+    LogInfo("group connected", {{"ranks", group->size()}, {"machines", group->nodes()}});
     return group;
   }
 
