@@ -2,105 +2,20 @@
 
 #include <algorithm>
 
-#include "runspec/arena_plan.h"
+#include "worker/engine/backend/cpu/gemm_blocking.h"
 #include "worker/engine/backend/cpu/skinny_gemm.h"
 
 namespace gp::engine {
 namespace {
 
-constexpr int64_t kDepthDefault = 256;    // of k, in units, between two stores of a tile
-constexpr int64_t kColumnsDefault = 768;  // with that depth, 768 KiB of the second-level cache
-constexpr int64_t kWholeDepthMax = 768;   // of k without a store in between
-constexpr int64_t kRowsOfThreadMin = 256;
-constexpr int64_t kRowsMax = 256;  // that stream past one packed block
 // Rows across k are read once per panel: for few panels that costs less than packing them.
 constexpr int64_t kInPlaceColumnsMax = 1024;
-constexpr int64_t kPackedColumnsFloats = kDepthDefault * kColumnsDefault;
-constexpr int64_t kPackedRowsFloats = kDepthDefault * kRowsMax;
-constexpr int64_t kScratchFloats = 1024 * kColumnsDefault;  // of unfinished sums
-constexpr int64_t kPackedColumnsBytes = kPackedColumnsFloats * 4;
-// A vector may be written behind the last panel.
-constexpr int64_t kPackedRowsBytes = kPackedRowsFloats * 4 + 64;
-constexpr int64_t kScratchBytes = kScratchFloats * 4;
-
-struct Range {
-  int64_t first = 0;
-  int64_t last = 0;
-  int64_t size() const { return last - first; }
-};
-
-int64_t DivideUp(int64_t value, int64_t by) { return (value + by - 1) / by; }
-
-// Range `index` of `count` that cut [0, total) at multiples of `unit`.
-Range Cut(int64_t total, int64_t unit, int64_t index, int64_t count) {
-  const int64_t units = DivideUp(total, unit);
-  return {std::min(units * index / count * unit, total),
-          std::min(units * (index + 1) / count * unit, total)};
-}
-
-// How many row ranges times column ranges a product is cut into.
-struct Grid {
-  int64_t rows = 1;
-  int64_t columns = 1;
-};
-
-// The smaller largest piece wins, then the fewer row ranges, because columns are packed once per
-// row range.
-Grid ChooseGrid(int64_t row_units, int64_t column_units, int threads) {
-  Grid best{1, threads};
-  int64_t best_cost = INT64_MAX;
-  for (int64_t rows = 1; rows <= threads; ++rows) {
-    if (threads % rows != 0) continue;
-    const int64_t cost = DivideUp(row_units, rows) * DivideUp(column_units, threads / rows);
-    if (cost < best_cost) {
-      best_cost = cost;
-      best = {rows, threads / rows};
-    }
-  }
-  return best;
-}
-
-// Whether threads share out an activation's rows as every other operation does, so that a thread
-// finds in its own cache what it wrote before. Each packs all columns then, which must not matter.
-bool KeepsRowsAtHome(const GemmArgs& args, int threads) {
-  return args.a.k_contiguous && args.m >= kRowsOfThreadMin * threads;
-}
-
-// A choice with every decision made, within what the workspace holds. Sizes of k are in units.
-struct Blocking {
-  bool flipped = false;  // the first operand is packed, the rows of the second stream
-  int64_t depth = kDepthDefault;
-  int64_t columns = kColumnsDefault;
-  int64_t rows = kRowsMax;
-  int64_t sums_rows = 0;  // whose unfinished sums fit
-};
-
-// All of k at once where that is not too long, for unfinished sums cost a trip to memory; else
-// equal blocks. Rows that are widened are packed again for every few columns: a flat block then.
-int64_t DefaultDepth(const GemmArgs& args) {
-  if (args.a.data.type == DataType::kBfloat16) return kDepthDefault;
-  const int64_t longest =
-      args.k <= kWholeDepthMax || args.b.k_contiguous ? kWholeDepthMax : kWholeDepthMax / 2;
-  return DivideUp(DivideUp(args.k, DivideUp(args.k, longest)), 16) * 16;
-}
-
-Blocking Resolve(const GemmArgs& args, const GemmChoice& choice, int64_t panel) {
-  Blocking blocking;
-  blocking.flipped = choice.packed == PackedOperand::kFirst;
-  blocking.depth = choice.depth > 0 ? choice.depth : DefaultDepth(args);
-  blocking.columns = choice.columns > 0 ? choice.columns : kPackedColumnsFloats / blocking.depth;
-  const int64_t fitting = std::min(blocking.columns, kPackedColumnsFloats / blocking.depth);
-  blocking.columns = std::max(fitting / panel, int64_t{1}) * panel;
-  blocking.rows = std::min(kRowsMax, kPackedRowsFloats / blocking.depth / 8 * 8);
-  blocking.sums_rows = kScratchFloats / blocking.columns / 8 * 8;
-  return blocking;
-}
 
 // The rows and columns of one product that one thread computes: rows belong to the operand that
 // streams, columns to the one that is packed.
 class Piece {
  public:
-  Piece(const KernelSet& kernels, const GemmArgs& args, const Blocking& blocking,
+  Piece(const KernelSet& kernels, const GemmArgs& args, const GemmBlocking& blocking,
         std::byte* workspace)
       : kernels_(kernels),
         args_(args),
@@ -275,7 +190,7 @@ class Piece {
   const bool sums_in_y_;
   const bool packs_rows_;
   const int64_t panel_;
-  const Blocking blocking_;
+  const GemmBlocking blocking_;
   std::byte* const packed_columns_;
   std::byte* const packed_rows_;
   float* const scratch_;
@@ -287,9 +202,6 @@ class Piece {
 };
 
 }  // namespace
-
-static_assert(kPackedColumnsBytes + kPackedRowsBytes + kScratchBytes ==
-              runspec::kGemmThreadWorkspaceBytes);
 
 GemmProblem GemmArgs::problem() const {
   const GemmPass pass = !a.k_contiguous   ? GemmPass::kBackwardWeight
@@ -303,14 +215,11 @@ void Gemm::Run(const GemmArgs& args) {
   const int64_t panel = int64_t{kernels_.width} * kernels_.tile_vectors;
   const int64_t tile_rows = kernels_.tile_rows;
   const GemmChoice choice = choices_.Of(args.problem());
-  const Blocking blocking = Resolve(args, choice, panel);
+  const GemmBlocking blocking = BlockingFor(args, choice, panel);
   const int64_t rows = blocking.flipped ? args.n : args.m;
   const int64_t columns = blocking.flipped ? args.m : args.n;
-  Grid grid = ChooseGrid(DivideUp(rows, tile_rows), DivideUp(columns, panel), pool_.threads());
-  if (!blocking.flipped && KeepsRowsAtHome(args, pool_.threads())) grid = {pool_.threads(), 1};
-  if (choice.pieces > 0 && pool_.threads() % choice.pieces == 0) {
-    grid = {choice.pieces, pool_.threads() / choice.pieces};
-  }
+  const GemmGrid grid =
+      GridFor(args, choice, DivideUp(rows, tile_rows), DivideUp(columns, panel), pool_.threads());
   pool_.Run([&](int thread) {
     Piece piece(kernels_, args, blocking, workspace_ + thread * stride_bytes_);
     piece.Compute(Cut(rows, tile_rows, thread / grid.columns, grid.rows),
