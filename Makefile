@@ -5,7 +5,7 @@ TEXT ?= $(wildcard .deps/text/jargon.txt)
 JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
-.PHONY: demo test test-all build programs bench format check install clean help
+.PHONY: demo test test-all build programs bench bench-gate format check install clean help
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p;s/^\(help\): *## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -28,6 +28,9 @@ test-all: build  ## every test
 bench: programs  ## every measured claim beside its peer, about 15 minutes (fetches 5 GB the first time); LLMC=dir adds llm.c
 	@scripts/bootstrap --peers
 	@GP_BIN=$(BUILD)/bin tests/bench/run_table.py $(if $(LLMC),--llmc '$(LLMC)') $(BENCH_FLAGS)
+
+bench-gate: programs  ## fails when a ratio to a peer is below 0.7 of the published one
+	@scripts/run_tests --preset $(PRESET) --labels bench
 
 format:          ## rewrite the C++ sources in the project's style
 	@scripts/format

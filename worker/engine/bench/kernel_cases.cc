@@ -14,7 +14,8 @@ std::unique_ptr<Backend> MakeBackend(const ModelOptions& options) {
   return MakeCpuBackend({.threads = options.threads,
                          .isa = options.isa,
                          .sequence = options.sequence,
-                         .head_size = options.shape.channels / options.shape.heads});
+                         .head_size = options.shape.channels / options.shape.heads,
+                         .choices = options.choices});
 }
 
 DataType ComputeType(const ModelOptions& options) {

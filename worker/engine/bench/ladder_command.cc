@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/file.h"
+#include "worker/engine/bench/batch_fill.h"
 #include "worker/engine/bench/bench_command.h"
 #include "worker/engine/bench/core_set.h"
 #include "worker/engine/bench/ladder_chart.h"
@@ -67,7 +68,8 @@ Status RunLadder(const LadderFlags& flags) {
   const ModelOptions model = MakeModelOptions(flags.model);
   const LadderMachine machine{.cores = model.threads,
                               .memory_bytes = AvailableMachineBytes() / 10 * 7,
-                              .tokens_per_step_max = flags.tokens_max};
+                              .tokens_per_step_max = flags.tokens_max,
+                              .fill_ms = MeasureBatchFill(model.micro_batch, model.sequence)};
   ASSIGN_OR_RETURN(const std::vector<RungResult> rungs, ClimbLadder(model, machine, flags.options));
   const std::string subtitle = Subtitle(flags, model);
   if (!flags.chart.empty()) {

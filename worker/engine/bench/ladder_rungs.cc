@@ -49,9 +49,14 @@ void AddEngineRungs(std::vector<LadderRung>& ladder) {
 }
 
 void AddMachineRungs(std::vector<LadderRung>& ladder, const LadderMachine& machine) {
+  ladder.push_back(NotHere(
+      "loader threads",
+      fmt::format("a batch is put together in {:.3f} ms, too little to hide", machine.fill_ms)));
   ladder.push_back(NotHere("no host syncs", "a CPU has no queue that one would wait for"));
-  ladder.push_back(Rung("largest batch that fits", "batch.micro_batch: auto",
-                        [machine](Options o) { o.micro_batch = LargestBatch(o, machine); }));
+  LadderRung largest = Rung("largest batch that fits", "batch.micro_batch: auto",
+                            [machine](Options o) { o.micro_batch = LargestBatch(o, machine); });
+  largest.only_if_faster = true;
+  ladder.push_back(largest);
   if (machine.cores == 1) {
     ladder.push_back(NotHere("all workers", "this machine has one core"));
     return;

@@ -24,6 +24,7 @@ struct LadderMachine {
   int cores = 1;
   int64_t memory_bytes = 0;         // that a model may take
   int64_t tokens_per_step_max = 0;  // so that a rung ends in a minute or so
+  double fill_ms = 0;               // to put a micro-batch together
 };
 
 // The first rung is where the climb starts, on one core; `model` gives shape, batch and kernels.

@@ -18,6 +18,7 @@ constexpr BenchCommand kCommands[] = {
     {"sample", "time the writing of text, alone or beside Hugging Face", AddSampleCommand},
     {"loader", "time the reading of batches from token shards", AddLoaderCommand},
     {"ladder", "climb from a plain model to the engine at its best", AddLadderCommand},
+    {"tune", "choose the fastest matrix products and remember them for runs", AddTuneCommand},
     {"plan", "print the memory of a model tensor by tensor", AddPlanCommand},
 };
 

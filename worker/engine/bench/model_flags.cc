@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "worker/engine/backend/cpu/tuned_choices.h"
 #include "worker/engine/bench/core_set.h"
 
 namespace gp::engine {
@@ -83,6 +84,7 @@ ModelOptions MakeModelOptions(const ModelFlags& flags) {
   options.sequence = flags.sequence > 0 ? flags.sequence : options.shape.context;
   options.threads = flags.threads > 0 ? flags.threads : AvailableCores();
   options.isa = ParseIsa(flags.isa);
+  options.choices = ReadTunedChoices(ResolveIsa(options.isa), options.threads);
   options.kind = Engines().at(flags.engine);
   if (flags.precision == "bf16") options.precision = runspec::Precision::kBf16;
   if (flags.attention == "math") options.attention = runspec::Attention::kMath;

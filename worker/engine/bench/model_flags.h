@@ -36,7 +36,8 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags);
 void AddEngineFlags(CLI::App& app, ModelFlags& flags);
 void AddOutputFlag(CLI::App& app, std::string& output);
 
-// Throws std::invalid_argument for an isa that does not exist.
+// With the choices of the tuning cache, as a run would begin. Throws std::invalid_argument for an
+// isa that does not exist and for a damaged cache.
 ModelOptions MakeModelOptions(const ModelFlags& flags);
 // The flags that say the same to a peer (tests/bench/peers/protocol.py).
 std::vector<std::string> PeerArguments(const ModelOptions& options);
