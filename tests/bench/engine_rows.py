@@ -5,6 +5,10 @@ import subprocess
 import layout
 
 
+class Missing(Exception):
+    """What a row needs is not here; its words say what, and how to get it."""
+
+
 def run_gp_bench(arguments, timeout):
     """The report of `gp-bench ARGUMENTS -o json`. RuntimeError with its own words when it fails."""
     command = [str(layout.program("gp-bench")), *map(str, arguments), "-o", "json"]
@@ -36,7 +40,7 @@ def step(options, peer, precision, sequence=64, batch=4, steps=20, block=5, warm
                  "--peer", peer, "--steps", steps, "--block", block, "--warmup", warmup]
     if peer == "llmc":
         if not options.llmc:
-            raise LookupError("no copy of llm.c: pass --llmc DIR")
+            raise Missing("no copy of llm.c: pass --llmc DIR")
         arguments += ["--llmc", options.llmc]
     return paired(run_gp_bench(arguments, timeout=900), "step_ms")
 

@@ -23,7 +23,7 @@ class Service:
         return self
 
     def __exit__(self, *_):
-        self.gpctl("down", "--purge")
+        self.gpctl("down")
 
     def gpctl(self, *arguments):
         command = [str(layout.program("gpctl")), *arguments, "--state-dir", self.directory]
@@ -42,7 +42,7 @@ def run_ours(service, options, precision, seed):
     start = time.perf_counter()
     service.gpctl("submit", str(RECIPE), "--name", name, "--wait", *overrides)
     wall = time.perf_counter() - start
-    checkpoints = json.loads(service.gpctl("ckpt", "list", name, "-o", "json"))["checkpoints"]
+    checkpoints = json.loads(service.gpctl("ckpt", "list", name, "-o", "json"))["items"]
     newest = max(checkpoints, key=lambda checkpoint: checkpoint["step"])
     return wall, pathlib.Path(newest["directory"]) / "model.safetensors"
 

@@ -25,15 +25,26 @@ JARGON = pathlib.Path("/usr/share/doc/jargon-text/jargon.txt.gz")
 
 
 @functools.cache
-def recipe(options):
-    return recipe_rows.measure(options)
+def recipe_or_error(options):
+    try:
+        return recipe_rows.measure(options)
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
+        return error
+
+
+def recipe(options, precision):
+    """Both rows come from one measurement."""
+    rows = recipe_or_error(options)
+    if isinstance(rows, Exception):
+        raise rows
+    return rows[precision]
 
 
 # key, what is done, the peer, at least how many times faster, how it is measured.
 ROWS = [
     ("recipe-fp32", "nanoGPT's CPU recipe through the service, fp32", "nanoGPT on torch", 2.7,
-     lambda o: recipe(o)["fp32"]),
-    ("recipe-bf16", "the same, bf16 compute", "nanoGPT on torch", 4.5, lambda o: recipe(o)["bf16"]),
+     lambda o: recipe(o, "fp32")),
+    ("recipe-bf16", "the same, bf16 compute", "nanoGPT on torch", 4.5, lambda o: recipe(o, "bf16")),
     ("step-fp32-eager", "124M step, B=4 T=64, fp32", "torch eager", 3.3,
      lambda o: engine_rows.step(o, "torch", "fp32")),
     ("step-fp32-compile", "the same", "torch.compile", 3.3,
@@ -100,7 +111,7 @@ def measure(title, peer, target, how, options):
     row = {"work": title, "peer_name": peer, "target": target}
     try:
         row.update(how(options))
-    except LookupError as error:
+    except engine_rows.Missing as error:
         row["missing"] = str(error)
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         row["failed"] = str(error)

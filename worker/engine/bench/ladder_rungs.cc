@@ -49,6 +49,7 @@ void AddEngineRungs(std::vector<LadderRung>& ladder) {
 }
 
 void AddMachineRungs(std::vector<LadderRung>& ladder, const LadderMachine& machine) {
+  ladder.push_back(NotHere("fused AdamW", "every rung's AdamW is one pass over memory already"));
   ladder.push_back(NotHere(
       "loader threads",
       fmt::format("a batch is put together in {:.3f} ms, too little to hide", machine.fill_ms)));

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Goal: the table says what was measured, what is missing and by how much a target is missed; the gate passes at 0.7."""
+import pathlib
+import tempfile
+import unittest
+import unittest.mock
+
+import engine_rows
+import gate
+import layout
+import machine
+import published
+import run_table
+
+
+def row(ratio, target=2.0, **more):
+    return {"work": "a step", "peer_name": "torch", "target": target, "unit": "ms", "ours": [10, 9, 11],
+            "peer": [10 * ratio, 9, 30], "peer_is": "torch 2", "ratio": ratio, "spread": [ratio - 0.1, ratio + 0.1], **more}
+
+
+class Table(unittest.TestCase):
+    def test_tells_whether_a_target_is_met(self):
+        self.assertEqual(published.verdict(row(2.0)), "met")
+        self.assertEqual(published.verdict(row(1.5)), "short by 25 %")
+
+    def test_judges_a_recipe_by_its_loss_too(self):
+        good = row(3.0, validation_loss={"ours": 1.905, "peer": 1.9})
+        self.assertTrue(published.verdict(good).startswith("met; loss 1.9050"))
+        bad = row(3.0, validation_loss={"ours": 1.92, "peer": 1.9})
+        self.assertIn("loss too high", published.verdict(bad))
+        self.assertNotIn("met", published.verdict(bad))
+
+    def test_says_why_a_row_was_not_measured(self):
+        def absent(_):
+            raise engine_rows.Missing("no copy of llm.c")
+
+        measured = run_table.measure("a step", "llm.c", 5.0, absent, None)
+        self.assertIn("not measured: no copy of llm.c", published.line(measured))
+        self.assertIn("–", published.line(measured))
+
+    def test_publishes_what_can_be_read_back(self):
+        document = {"machine": "a machine", "date": "2026-01-01", "text": "t", "rows": {"x": row(3.0)}}
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(layout, "PUBLISHED", pathlib.Path(folder)), \
+                unittest.mock.patch.object(layout, "ROOT", pathlib.Path(folder)):
+            self.assertEqual(published.write("m", document), ["m.json", "m.md"])
+            self.assertEqual(published.read("m"), document)
+            self.assertIsNone(published.read("other"))
+            self.assertIn("| a step / torch | 10 ms (9–11) |", (pathlib.Path(folder) / "m.md").read_text(encoding="utf-8"))
+
+    def test_names_this_machine(self):
+        self.assertRegex(machine.slug(), r"^[a-z0-9-]+-cores$")
+
+
+class Gate(unittest.TestCase):
+    def test_passes_at_seven_tenths_of_what_was_published(self):
+        self.assertTrue(gate.check("x", 2.0, row(1.4))[1])
+        self.assertFalse(gate.check("x", 2.0, row(1.39))[1])
+        self.assertFalse(gate.check("x", 2.0, {"failed": "no steps"})[1])
+
+    def test_knows_its_rows(self):
+        self.assertLessEqual(set(gate.ROWS), {key for key, *_ in run_table.ROWS})
+
+
+if __name__ == "__main__":
+    unittest.main()
