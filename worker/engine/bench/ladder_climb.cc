@@ -18,20 +18,21 @@ namespace {
 using nlohmann::json;
 
 // In the child: the steps of a rung, as JSON.
-json MeasureHere(const ModelOptions& options, int steps) {
+json MeasureHere(const LadderSettings& settings, int steps) {
+  const ModelOptions& options = settings.model;
   UseCores(options.threads);
   const double peak_flops = MeasurePeakFlops(options.isa, options.threads);
-  StepBench bench(options);
+  StepBench bench(options, settings.fused_optimizer);
   bench.Step();
   std::vector<double> ms;
   for (int i = 0; i < steps; ++i) ms.push_back(bench.Step().total_ms());
   return {{"ms", ms}, {"resident_bytes", PeakResidentBytes()}, {"peak_flops", peak_flops}};
 }
 
-[[noreturn]] void RunChild(const ModelOptions& options, int steps, int output) {
+[[noreturn]] void RunChild(const LadderSettings& settings, int steps, int output) {
   json answer;
   try {
-    answer = MeasureHere(options, steps);
+    answer = MeasureHere(settings, steps);
   } catch (const std::exception& error) {
     answer = {{"error", error.what()}};
   }
@@ -48,14 +49,14 @@ std::string ReadToEnd(int file) {
   return text;
 }
 
-StatusOr<json> MeasureInChild(const ModelOptions& options, int steps) {
+StatusOr<json> MeasureInChild(const LadderSettings& settings, int steps) {
   int ends[2];
   if (pipe(ends) != 0) return ErrnoStatus(errno, "create", "a pipe");
   const FileDescriptor output(ends[0]);
   FileDescriptor input(ends[1]);
   const pid_t child = fork();
   if (child < 0) return ErrnoStatus(errno, "fork", "a rung's process");
-  if (child == 0) RunChild(options, steps, input.get());
+  if (child == 0) RunChild(settings, steps, input.get());
   input.Close();
   const json answer = json::parse(ReadToEnd(output.get()), nullptr, false);
   waitpid(child, nullptr, 0);
@@ -76,22 +77,22 @@ void AddNumbers(const ModelOptions& options, const json& measured, RungResult& r
 }
 
 // `below` holds the settings of the last rung that was kept.
-RungResult Climb(const LadderRung& rung, int steps, ModelOptions& below, double rate_below,
+RungResult Climb(const LadderRung& rung, int steps, LadderSettings& below, double rate_below,
                  double rate_first) {
   RungResult result{.name = rung.name, .setting = rung.setting, .reason = rung.reason};
   if (!rung.change) return result;
-  ModelOptions options = below;
-  rung.change(options);
-  const StatusOr<json> measured = MeasureInChild(options, steps);
+  LadderSettings settings = below;
+  rung.change(settings);
+  const StatusOr<json> measured = MeasureInChild(settings, steps);
   if (!measured.ok()) {
     result.reason = Message(measured.status());
     return result;
   }
-  AddNumbers(options, *measured, result);
+  AddNumbers(settings.model, *measured, result);
   if (rate_below > 0) result.gain = result.tokens_per_second / rate_below;
   if (rate_first > 0) result.total = result.tokens_per_second / rate_first;
   result.kept = !rung.only_if_faster || result.gain > 1;
-  if (result.kept) below = options;
+  if (result.kept) below = settings;
   return result;
 }
 
@@ -100,7 +101,7 @@ RungResult Climb(const LadderRung& rung, int steps, ModelOptions& below, double 
 StatusOr<std::vector<RungResult>> ClimbLadder(const ModelOptions& model,
                                               const LadderMachine& machine,
                                               const LadderOptions& options) {
-  ModelOptions below = LadderStart(model);
+  LadderSettings below = LadderStart(model);
   std::vector<RungResult> results;
   double rate_first = 0;
   double rate_below = 0;

@@ -11,11 +11,17 @@
 
 namespace gp::engine {
 
+// What a rung may change.
+struct LadderSettings {
+  ModelOptions model;
+  bool fused_optimizer = true;
+};
+
 struct LadderRung {
   std::string name;
-  std::string setting;                        // what it changes, as a run file would say it
-  std::function<void(ModelOptions&)> change;  // absent: nothing to climb here
-  std::string reason;                         // why not
+  std::string setting;                          // what it changes, as a run file would say it
+  std::function<void(LadderSettings&)> change;  // absent: nothing to climb here
+  std::string reason;                           // why not
   bool only_if_faster = false;  // a rung that the device may not reward: kept when it does
 };
 
@@ -28,7 +34,7 @@ struct LadderMachine {
 };
 
 // The first rung is where the climb starts, on one core; `model` gives shape, batch and kernels.
-ModelOptions LadderStart(const ModelOptions& model);
+LadderSettings LadderStart(const ModelOptions& model);
 std::vector<LadderRung> MakeLadder(const ModelOptions& model, const LadderMachine& machine);
 
 // The largest power of two of sequences that fits memory and time; at least options.micro_batch.

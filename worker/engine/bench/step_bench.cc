@@ -35,10 +35,10 @@ double Lap(std::chrono::steady_clock::time_point& start) {
 
 }  // namespace
 
-StepBench::StepBench(const ModelOptions& options)
+StepBench::StepBench(const ModelOptions& options, bool fused_optimizer)
     : options_(options),
       model_(MakeLanguageModel(options)),
-      optimizer_(model_->backend(), model_->layout(), {}),
+      optimizer_(model_->backend(), model_->layout(), {.fused = fused_optimizer}),
       gradients_(AllocateGradients(*model_)),
       tokens_(RandomIds(options, 1)),
       targets_(RandomIds(options, 2)) {

@@ -21,7 +21,7 @@ struct StepTimes {
 
 class StepBench {
  public:
-  explicit StepBench(const ModelOptions& options);
+  explicit StepBench(const ModelOptions& options, bool fused_optimizer = true);
 
   StepTimes Step();
 

@@ -20,17 +20,20 @@ ModelOptions Tiny() {
 TEST(Ladder, LeadsFromThePlainModelToTheEnginesBest) {
   const LadderMachine machine{
       .cores = 4, .memory_bytes = int64_t{8} << 30, .tokens_per_step_max = 1024};
-  ModelOptions options = LadderStart(Tiny());
+  LadderSettings settings = LadderStart(Tiny());
+  const ModelOptions& options = settings.model;
   EXPECT_EQ(options.kind, runspec::EngineKind::kReference);
   EXPECT_FALSE(options.shape.tied_head);
+  EXPECT_FALSE(settings.fused_optimizer);
   for (const LadderRung& rung : MakeLadder(Tiny(), machine)) {
     EXPECT_NE(rung.change == nullptr, rung.reason.empty()) << rung.name;
-    if (rung.change) rung.change(options);
+    if (rung.change) rung.change(settings);
   }
   EXPECT_EQ(options.kind, runspec::EngineKind::kFused);
   EXPECT_EQ(options.attention, runspec::Attention::kFlash);
   EXPECT_TRUE(options.shape.tied_head);
   EXPECT_EQ(options.shape.vocabulary_padded, Tiny().shape.vocabulary_padded);
+  EXPECT_TRUE(settings.fused_optimizer);
   EXPECT_EQ(options.threads, 4);
   EXPECT_EQ(options.micro_batch, 16);  // 1024 tokens
 }
