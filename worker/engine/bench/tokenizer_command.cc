@@ -1,16 +1,14 @@
 // `gp-bench tokenizer`: GPT-2's byte-pair encoding of a text, alone or beside tiktoken.
 #include <fmt/format.h>
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <string_view>
-#include <thread>
 #include <vector>
 
 #include "base/file.h"
 #include "tokenizer/gpt2_tokenizer.h"
+#include "tokenizer/parallel_encode.h"
 #include "worker/engine/bench/bench_command.h"
 #include "worker/engine/bench/core_set.h"
 #include "worker/engine/bench/model_flags.h"
@@ -29,40 +27,6 @@ struct TokenizerFlags {
   std::string python;
   std::string output = "text";
 };
-
-// Cut behind the first line's end after `size` bytes, as the peer cuts.
-std::vector<std::string_view> Cut(std::string_view text, size_t size) {
-  std::vector<std::string_view> pieces;
-  while (!text.empty()) {
-    const size_t end = text.find('\n', size - 1);
-    const size_t count = end == std::string_view::npos ? text.size() : end + 1;
-    pieces.push_back(text.substr(0, count));
-    text.remove_prefix(count);
-  }
-  return pieces;
-}
-
-// Encodes the pieces on `threads` threads and answers how many tokens they are; -1 when one could
-// not be encoded.
-int64_t EncodeAll(const Tokenizer& tokenizer, const std::vector<std::string_view>& pieces,
-                  int threads) {
-  std::atomic<size_t> next = 0;
-  std::atomic<int64_t> tokens = 0;
-  std::atomic<bool> failed = false;
-  const auto work = [&] {
-    for (size_t i = next++; i < pieces.size(); i = next++) {
-      const auto encoded = tokenizer.Encode(pieces[i]);
-      if (!encoded.ok()) failed = true;
-      if (encoded.ok()) tokens += std::ssize(*encoded);
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    for (int i = 1; i < threads; ++i) others.emplace_back(work);
-    work();
-  }
-  return failed ? -1 : tokens.load();
-}
 
 StatusOr<std::optional<PeerProcess>> StartTokenizerPeer(const TokenizerFlags& flags) {
   if (flags.peer.empty()) return std::optional<PeerProcess>();
@@ -101,18 +65,17 @@ Status RunTokenizer(const TokenizerFlags& flags) {
   ASSIGN_OR_RETURN(const auto tokenizer, Gpt2Tokenizer::Installed());
   UseCores(flags.threads);
   ASSIGN_OR_RETURN(std::optional<PeerProcess> peer, StartTokenizerPeer(flags));
-  const std::vector<std::string_view> pieces = Cut(text, flags.piece_bytes);
-  int64_t tokens = 0;
+  StatusOr<std::vector<int32_t>> tokens;
   const auto encode = [&] {
     const auto start = std::chrono::steady_clock::now();
-    tokens = EncodeAll(*tokenizer, pieces, flags.threads);
+    tokens = EncodeInParallel(*tokenizer, text, flags.threads, flags.piece_bytes);
     const auto elapsed = std::chrono::steady_clock::now() - start;
     return std::chrono::duration<double, std::milli>(elapsed).count();
   };
   ASSIGN_OR_RETURN(const PairedSamples samples,
                    MeasurePaired(flags.paired, encode, peer ? &*peer : nullptr));
-  if (tokens < 0) return InvalidArgument("{} could not be encoded", flags.text);
-  Json report = MakeReport(flags, text.size(), tokens, samples);
+  if (!tokens.ok()) return WithContext(tokens.status(), flags.text);
+  Json report = MakeReport(flags, text.size(), std::ssize(*tokens), samples);
   if (peer) report["peer"] = PeerJson(flags.peer, *peer, samples);
   flags.output == "json" ? PrintJson(report) : PrintText(report);
   return OkStatus();
@@ -124,7 +87,7 @@ BenchRun AddTokenizerCommand(CLI::App& app) {
   auto flags = std::make_shared<TokenizerFlags>();
   app.add_option("--text", flags->text, "file to encode")->required()->check(CLI::ExistingFile);
   app.add_option("--threads", flags->threads)->check(CLI::Range(1, 1024))->capture_default_str();
-  app.add_option("--piece", flags->piece_bytes, "bytes that are encoded at a time, about")
+  app.add_option("--piece", flags->piece_bytes, "bytes that a thread encodes at a time, about")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   AddPairedFlags(app, flags->paired);
