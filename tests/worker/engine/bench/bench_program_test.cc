@@ -1,11 +1,12 @@
-// Goal: gp-bench as a user runs it: text and JSON reports, the arena plan, and exit code 2 with the
-// reason for bad usage.
+// Goal: gp-bench as a user runs it: text and JSON reports, the arena plan, the tuning cache, the
+// ladder, and exit code 2 with the reason for bad usage.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -21,8 +22,7 @@ struct Outcome {
 };
 
 Outcome RunBench(const std::string& arguments) {
-  const std::string command =
-      std::string(std::getenv("GP_BIN")) + "/gp-bench " + arguments + " 2>&1";
+  const std::string command = std::string(std::getenv("GP_BIN")) + "/gp-bench 2>&1 " + arguments;
   FILE* pipe = popen(command.c_str(), "r");
   Outcome outcome;
   char chunk[4096];
@@ -118,6 +118,37 @@ TEST(GpBench, EncodesAText) {
   std::ofstream(text) << "a\n\n\nb";
   const Outcome cut = RunBench("tokenizer --threads 2 --piece 1 --steps 2 -o json --text " + text);
   EXPECT_EQ(nlohmann::json::parse(cut.output).at("tokens"), 4) << cut.output;
+}
+
+TEST(GpBench, RemembersWhatItTuned) {
+  const std::string cache = testing::TempDir() + "/gp-bench-cache";
+  std::filesystem::remove_all(cache);
+  setenv("XDG_CACHE_HOME", cache.c_str(), 1);
+  const std::string tune =
+      "tune --model tiny --batch 1 --sequence 4 --threads 1 --isa generic -o json";
+  const auto dry = nlohmann::json::parse(RunBench(tune + " --dry-run").output);
+  EXPECT_EQ(dry.at("written"), false);
+  EXPECT_FALSE(std::filesystem::exists(dry.at("file").get<std::string>()));
+  const auto report = nlohmann::json::parse(RunBench(tune).output);
+  EXPECT_EQ(report.at("written"), !report.at("changes").empty());
+  EXPECT_EQ(std::filesystem::exists(report.at("file").get<std::string>()), report.at("written"));
+  unsetenv("XDG_CACHE_HOME");
+}
+
+TEST(GpBench, ClimbsTheLadder) {
+  const std::string chart = testing::TempDir() + "/ladder.svg";
+  const Outcome outcome = RunBench(
+      "ladder --model tiny --batch 1 --sequence 8 --threads 2 --steps 1 --tokens-max 16 -o json "
+      "--chart " +
+      chart + " 2>/dev/null");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const auto report = nlohmann::json::parse(outcome.output);
+  EXPECT_EQ(report.at("rungs").size(), 15);
+  EXPECT_EQ(report.at("rungs").front().at("gain"), 1);
+  for (const auto& rung : report.at("rungs")) {
+    EXPECT_NE(rung.contains("not_climbed"), rung.contains("step_ms")) << rung;
+  }
+  EXPECT_TRUE(std::filesystem::exists(chart));
 }
 
 TEST(GpBench, RefusesBadUsageWithTheReason) {
