@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 
@@ -119,6 +120,7 @@ def measure(title, peer, target, how, options):
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
     options = parse_arguments()
     rows = {}
     if options.output == "text":
