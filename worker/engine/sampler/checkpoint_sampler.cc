@@ -9,6 +9,7 @@
 #include "worker/engine/backend/cpu/cpu_backend.h"
 #include "worker/engine/checkpoint/checkpoint_reader.h"
 #include "worker/engine/checkpoint/local_storage.h"
+#include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/model/gpt2_decoder.h"
 #include "worker/engine/sampler/token_generator.h"
 
@@ -28,24 +29,41 @@ StatusOr<std::string> FindCheckpoint(const std::string& directory) {
       directory, formats::kManifestName);
 }
 
+StatusOr<runspec::Precision> Settle(runspec::Precision precision,
+                                    const formats::CheckpointManifest& manifest) {
+  if (precision != runspec::Precision::kAuto) return precision;
+  ASSIGN_OR_RETURN(const auto recorded, RecordedPrecision(manifest));
+  return recorded.value_or(runspec::Precision::kFp32);
+}
+
 // What writes text with a model's weights, which lie on the backend.
 struct Writer {
   std::unique_ptr<Backend> backend;
-  std::span<float> parameters;  // zero
+  std::span<float> parameters;       // zero
+  uint16_t* working_copy = nullptr;  // absent in fp32
   std::unique_ptr<Decoder> decoder;
+
+  void RoundWorkingCopy() {
+    if (working_copy == nullptr) return;
+    backend->Round(std::ssize(parameters), working_copy, parameters.data(), StochasticRounding{});
+  }
 };
 
 // The engine reports errors by exception.
-StatusOr<Writer> MakeWriter(const runspec::ModelShape& shape, int threads, int64_t slots) {
+StatusOr<Writer> MakeWriter(const runspec::ModelShape& shape, const SamplerOptions& options) {
   try {
-    Writer writer{.backend = MakeCpuBackend({.threads = threads})};
+    Writer writer{.backend = MakeCpuBackend({.threads = options.threads})};
     const int64_t count = runspec::MakeParameterLayout(shape).total_count;
-    const auto bytes = count * static_cast<int64_t>(sizeof(float));
-    writer.parameters = {static_cast<float*>(writer.backend->Allocate(bytes)),
-                         static_cast<size_t>(count)};
+    const auto allocate = [&](int64_t element_bytes) {
+      return writer.backend->Allocate(count * element_bytes);
+    };
+    writer.parameters = {static_cast<float*>(allocate(sizeof(float))), static_cast<size_t>(count)};
+    if (options.precision == runspec::Precision::kBf16) {
+      writer.working_copy = static_cast<uint16_t*>(allocate(sizeof(uint16_t)));
+    }
     writer.decoder = std::make_unique<Gpt2Decoder>(
-        DecoderOptions{.shape = shape, .slots = slots, .length = shape.context},
-        DecoderWeights{.master = writer.parameters.data()}, *writer.backend);
+        DecoderOptions{.shape = shape, .slots = options.slots, .length = shape.context},
+        DecoderWeights{writer.parameters.data(), writer.working_copy}, *writer.backend);
     return writer;
   } catch (const std::exception& error) {
     return ResourceExhausted("cannot make the model: {}", error.what());
@@ -54,8 +72,8 @@ StatusOr<Writer> MakeWriter(const runspec::ModelShape& shape, int threads, int64
 
 }  // namespace
 
-StatusOr<CheckpointSampler> CheckpointSampler::Open(const std::string& directory, int threads,
-                                                    int64_t slots) {
+StatusOr<CheckpointSampler> CheckpointSampler::Open(const std::string& directory,
+                                                    const SamplerOptions& options) {
   LocalStorage storage;
   CheckpointSampler sampler;
   ASSIGN_OR_RETURN(sampler.directory_, FindCheckpoint(directory));
@@ -67,8 +85,12 @@ StatusOr<CheckpointSampler> CheckpointSampler::Open(const std::string& directory
     return DataLoss("{}: the tokenizer has {} ids, the model {}", sampler.directory_,
                     sampler.tokenizer_->vocabulary_size(), sampler.manifest_.shape.vocabulary);
   }
-  ASSIGN_OR_RETURN(Writer writer, MakeWriter(sampler.manifest_.shape, threads, slots));
+  ASSIGN_OR_RETURN(sampler.precision_, Settle(options.precision, sampler.manifest_));
+  SamplerOptions settled = options;
+  settled.precision = sampler.precision_;
+  ASSIGN_OR_RETURN(Writer writer, MakeWriter(sampler.manifest_.shape, settled));
   RETURN_IF_ERROR(ReadWeights(storage, sampler.directory_, sampler.manifest_, writer.parameters));
+  writer.RoundWorkingCopy();
   sampler.backend_ = std::move(writer.backend);
   sampler.decoder_ = std::move(writer.decoder);
   return sampler;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/sampler/checkpoint_sampler.h"
 
 namespace gp::engine {
@@ -20,6 +21,7 @@ struct Options {
   SampleRequest request;
   int count = 1;
   int threads = 0;
+  std::string precision = "auto";
 };
 
 void AddOptions(CLI::App& app, Options& options) {
@@ -44,6 +46,15 @@ void AddOptions(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--threads", options.threads, "0: every processor that may be used")
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--precision", options.precision,
+                 "What to compute in: fp32, bf16, or auto: as the checkpoint's run did")
+      ->check(CLI::IsMember({"auto", "fp32", "bf16"}))
+      ->capture_default_str();
+}
+
+runspec::Precision PrecisionOf(const std::string& name) {
+  if (name == "auto") return runspec::Precision::kAuto;
+  return name == "bf16" ? runspec::Precision::kBf16 : runspec::Precision::kFp32;
 }
 
 int UsableCores() {
@@ -53,16 +64,24 @@ int UsableCores() {
   return std::max(CPU_COUNT(&set), 1);
 }
 
+SamplerOptions SamplerOptionsOf(const Options& options) {
+  return {.threads = options.threads > 0 ? options.threads : UsableCores(),
+          .slots = std::min(options.count, kAtATime),
+          .precision = PrecisionOf(options.precision)};
+}
+
 int Fail(const Status& status) {
   std::fprintf(stderr, "gp-sampler: %s\n", Message(status).c_str());
   return status.code() == StatusCode::kInvalidArgument ? kExitUsage : kExitError;
 }
 
 int Run(const Options& options) {
-  const int threads = options.threads > 0 ? options.threads : UsableCores();
-  auto sampler =
-      CheckpointSampler::Open(options.checkpoint, threads, std::min(options.count, kAtATime));
+  auto sampler = CheckpointSampler::Open(options.checkpoint, SamplerOptionsOf(options));
   if (!sampler.ok()) return Fail(sampler.status());
+  // On stderr: stdout is the text alone.
+  std::fprintf(stderr, "gp-sampler: step %lld, computing in %s\n",
+               static_cast<long long>(sampler->manifest().step),
+               PrecisionText(sampler->precision()).c_str());
   for (int first = 0; first < options.count; first += kAtATime) {
     std::vector<SampleRequest> requests;
     for (int i = first; i < std::min(first + kAtATime, options.count); ++i) {

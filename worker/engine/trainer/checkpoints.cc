@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "runspec/batch_ramp.h"
 #include "worker/engine/checkpoint/checkpoint_reader.h"
+#include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/trainer/micro_batch.h"
 #include "worker/engine/trainer/training_error.h"
 
@@ -90,6 +91,7 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
   state.validation_loss = validation_loss;
   state.record = {{kUpdates, std::to_string(trainer.optimizer().updates())}};
   AddTo(state.record, run_.engine);
+  AddTo(state.record, run_.spec.precision);
   state.record[kMicroBatchRecord] = std::to_string(run_.spec.batch.micro_batch);
   RecordBudget(budget, state.record);
   state.final = final;

@@ -60,6 +60,15 @@ TEST(LoneTraining, AFinishedRunIsLeftAsItIs) {
   EXPECT_EQ(Newest(directory), last);
 }
 
+TEST(LoneTraining, CheckpointsTellInWhatTheRunComputes) {
+  for (const std::string precision : {"fp32", "bf16"}) {
+    const ScopedDirectory directory;
+    WriteRun(directory);
+    ASSERT_EQ(Train(directory, {"--set", "precision=" + precision}), 0);
+    EXPECT_EQ(formats::ReadManifest(Newest(directory))->record["precision"], precision);
+  }
+}
+
 TEST(LoneTraining, KeepsTheNewestCheckpointsAndTheBest) {
   const ScopedDirectory directory;
   WriteRun(directory);

@@ -1,0 +1,25 @@
+// In which precision a run computes, as its checkpoints' records carry it: whoever goes on with the
+// weights alone computes as training did. Pure functions; any thread may call.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "formats/checkpoint_manifest.h"
+#include "runspec/run_spec.h"
+
+namespace gp::engine {
+
+// "fp32", "bf16", "auto": as run files spell it.
+std::string PrecisionText(runspec::Precision precision);
+
+void AddTo(std::map<std::string, std::string>& record, runspec::Precision precision);
+
+// Nothing for a checkpoint that was written before the record had it. FailedPrecondition for a
+// precision that this program does not know.
+StatusOr<std::optional<runspec::Precision>> RecordedPrecision(
+    const formats::CheckpointManifest& manifest);
+
+}  // namespace gp::engine
