@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Goal: the table says what was measured, what is missing and by how much a target is missed; the gate passes at 0.7."""
+import json
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 import unittest.mock
@@ -49,6 +52,18 @@ class Table(unittest.TestCase):
 
     def test_names_this_machine(self):
         self.assertRegex(machine.slug(), r"^[a-z0-9-]+-cores$")
+
+
+class Protocol(unittest.TestCase):
+    def ask(self, program):
+        """What a peer answers to one repetition."""
+        done = subprocess.run([sys.executable, "-c", "import protocol\n" + program], input="1\n", cwd=layout.PEERS,
+                              capture_output=True, text=True, timeout=60, check=True)
+        return json.loads(done.stdout.splitlines()[1])["ms"]
+
+    def test_takes_no_result_for_a_duration(self):
+        self.assertNotEqual(self.ask("protocol.serve('x', lambda: 1e9)"), [1e9])
+        self.assertEqual(self.ask("protocol.serve('x', lambda: 7.5, times_itself=True)"), [7.5])
 
 
 class Gate(unittest.TestCase):

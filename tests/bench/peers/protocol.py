@@ -15,9 +15,9 @@ def add_step_arguments(parser):
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
 
 
-def serve(description, once):
-    """Answers requests until the input ends. `once` does the work one time; what it returns is its milliseconds, and
-    None has them measured here."""
+def serve(description, once, times_itself=False):
+    """Answers requests until the input ends. `once` does the work one time; a peer that times itself returns its
+    milliseconds."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     print(json.dumps({"ready": description}), file=answers)
@@ -25,6 +25,6 @@ def serve(description, once):
         durations = []
         for _ in range(int(line)):
             start = time.perf_counter()
-            own = once()
-            durations.append(1e3 * (time.perf_counter() - start) if own is None else own)
+            result = once()
+            durations.append(result if times_itself else 1e3 * (time.perf_counter() - start))
         print(json.dumps({"ms": durations}), file=answers)
