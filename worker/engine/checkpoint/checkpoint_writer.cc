@@ -26,9 +26,9 @@ using formats::DigestKind;
 using runspec::ParameterInfo;
 using runspec::ParameterLayout;
 
-// Training goes first: the writer takes what processor and disk time is left over. Not all of it
-// that low, because the optimizer may come to wait for the writer.
-constexpr int kNiceness = 10;
+// Training goes a little before the writer. Not more, because the optimizer may come to wait for
+// the writer, which must not wait for everybody else on the machine then.
+constexpr int kNiceness = 2;
 constexpr int kIoPriority = (2 << 13) | 7;  // best effort, the lowest
 
 // Of the calling thread. Without the right to it, everything works, a little slower.
