@@ -113,10 +113,9 @@ class Suggestions {
     };
     if (change.micro_batch != spec_.batch.micro_batch) {
       add("batch.micro_batch=" + std::to_string(change.micro_batch));
-      // Without a total the batch itself would shrink.
-      if (spec_.batch.total_tokens == 0) {
-        add("batch.total_tokens=" + std::to_string(plan_.tokens_per_step));
-      }
+      // Where the run file has no total, the batch itself would shrink. A loaded spec does not
+      // tell.
+      add("batch.total_tokens=" + std::to_string(plan_.tokens_per_step));
     }
     if (change.recompute != spec_.engine.recompute) {
       add(change.recompute == Recompute::kGelu ? "engine.recompute=gelu"

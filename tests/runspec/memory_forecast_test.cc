@@ -55,8 +55,7 @@ TEST(MemoryForecast, IsTheBusiestRanks) {
 }
 
 TEST(SuggestFit, NamesTheFirstChangeThatFits) {
-  RunSpec spec = Gpt2Spec();
-  spec.batch.total_tokens = 8 * 256;
+  const RunSpec spec = Gpt2Spec();
   const auto needs = [&](int64_t micro_batch, Recompute recompute, int64_t chunk) {
     RunSpec changed = spec;
     changed.batch.micro_batch = micro_batch;
@@ -68,29 +67,30 @@ TEST(SuggestFit, NamesTheFirstChangeThatFits) {
     const auto fit = SuggestFit(spec, kPlan, 2, bytes);
     return fit ? fit->settings : "none";
   };
-  EXPECT_EQ(suggestion(needs(4, Recompute::kNone, 0)), "batch.micro_batch=4");
-  EXPECT_EQ(suggestion(needs(4, Recompute::kNone, 0) - 1), "batch.micro_batch=2");
-  EXPECT_EQ(suggestion(needs(1, Recompute::kGelu, 0)),
-            "batch.micro_batch=1, engine.recompute=gelu");
-  EXPECT_EQ(suggestion(needs(1, Recompute::kBlock, 0)),
-            "batch.micro_batch=1, engine.recompute=block");
-  EXPECT_EQ(suggestion(needs(1, Recompute::kBlock, 64)),
-            "batch.micro_batch=1, engine.recompute=block, engine.chunked_head=64");
-  EXPECT_EQ(suggestion(needs(1, Recompute::kBlock, 64) - 1), "none");
-  spec.batch.total_tokens = 0;
   EXPECT_EQ(suggestion(needs(4, Recompute::kNone, 0)),
             "batch.micro_batch=4, batch.total_tokens=2048");
+  EXPECT_EQ(suggestion(needs(4, Recompute::kNone, 0) - 1),
+            "batch.micro_batch=2, batch.total_tokens=2048");
+  EXPECT_EQ(suggestion(needs(1, Recompute::kGelu, 0)),
+            "batch.micro_batch=1, batch.total_tokens=2048, engine.recompute=gelu");
+  EXPECT_EQ(suggestion(needs(1, Recompute::kBlock, 0)),
+            "batch.micro_batch=1, batch.total_tokens=2048, engine.recompute=block");
+  EXPECT_EQ(suggestion(needs(1, Recompute::kBlock, 64)),
+            "batch.micro_batch=1, batch.total_tokens=2048, engine.recompute=block, "
+            "engine.chunked_head=64");
+  EXPECT_EQ(suggestion(needs(1, Recompute::kBlock, 64) - 1), "none");
 }
 
 TEST(MemoryProblem, SaysWhatIsNeededAvailableAndWhatWouldFit) {
-  RunSpec spec = Gpt2Spec();
-  spec.batch.total_tokens = 8 * 256;
+  const RunSpec spec = Gpt2Spec();
   const int64_t needed = ForecastMemory(spec, kPlan, 2).total_bytes();
   EXPECT_FALSE(MemoryProblem(spec, kPlan, 2, needed, "MemAvailable"));
   const auto problem = MemoryProblem(spec, kPlan, 2, needed - 1, "MemAvailable");
   ASSERT_TRUE(problem);
   EXPECT_NE(problem->find(std::to_string(needed)), std::string::npos) << *problem;
-  EXPECT_NE(problem->find("(MemAvailable); batch.micro_batch=4 would need"), std::string::npos)
+  EXPECT_NE(
+      problem->find("(MemAvailable); batch.micro_batch=4, batch.total_tokens=2048 would need"),
+      std::string::npos)
       << *problem;
   const auto hopeless = MemoryProblem(spec, kPlan, 2, 1000, "MemAvailable");
   ASSERT_TRUE(hopeless);

@@ -5,7 +5,9 @@
 
 #include <random>
 
+#include "runspec/batch_plan.h"
 #include "runspec/explain.h"
+#include "runspec/memory_forecast.h"
 #include "runspec/schema.h"
 
 namespace gp::runspec {
@@ -254,6 +256,18 @@ TEST(RunFile, ABatchRampIsCheckedAgainstTheFullBatch) {
       HasSubstr("whole micro-batches"));
   EXPECT_THAT(Problems(kGood, {"batch.micro_batch=auto"})[0].message,
               HasSubstr("needs batch.total_tokens"));
+}
+
+TEST(RunFile, ASuggestionToFitKeepsTheBatchThatTheFileDescribes) {
+  const std::string text = std::string(kGood) + "batch: {micro_batch: 8, sequence: 64}\n";
+  const RunSpec spec = Load(text);
+  const BatchPlan plan = *PlanBatch(spec);
+  const int64_t bytes = ForecastMemory(spec, plan, 1).total_bytes();
+  const auto fit = SuggestFit(spec, plan, 1, bytes - 1);
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(fit->settings, "batch.micro_batch=4, batch.total_tokens=512");
+  const RunSpec changed = Load(text, {"batch.micro_batch=4", "batch.total_tokens=512"});
+  EXPECT_EQ(PlanBatch(changed)->tokens_per_step, plan.tokens_per_step);
 }
 
 TEST(RunFile, AutomaticPrecisionIsExactOnCpus) {
