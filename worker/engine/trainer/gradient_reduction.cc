@@ -48,8 +48,7 @@ void GradientReduction::FinishShard() {
   if (thread_) return;
   shard_sum_.Finish([this](const ShardSum::Addition& one) {
     // Times one, each product is exact: this is AddInto, by all threads.
-    backend_.Combine(std::ssize(one.into), one.into.data(), 1, one.into.data(), 1,
-                     one.from.data());
+    backend_.Combine(std::ssize(one.into), one.into.data(), 1, one.into.data(), 1, one.from.data());
   });
 }
 
