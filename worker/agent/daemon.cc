@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/random_id.h"
+#include "base/usable_cores.h"
 #include "rpc/listen_address.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/coordinator_client.h"

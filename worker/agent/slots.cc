@@ -1,10 +1,7 @@
 #include "worker/agent/slots.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 #include "base/check.h"
 
@@ -44,19 +41,6 @@ std::vector<SlotInfo> CutCpuSlots(int count, const std::vector<int>& cores, uint
                      .memory_bytes = memory_bytes / static_cast<uint64_t>(count)});
   }
   return slots;
-}
-
-StatusOr<std::vector<int>> UsableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) {
-    return ErrnoStatus(errno, "read the CPU affinity of", "this process");
-  }
-  std::vector<int> cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
-  }
-  return cores;
 }
 
 uint64_t MemoryBytes() {

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
-
 namespace gp::agent {
 
 struct SlotInfo {
@@ -35,8 +33,6 @@ class SlotTable {
 // least one core.
 std::vector<SlotInfo> CutCpuSlots(int count, const std::vector<int>& cores, uint64_t memory_bytes);
 
-// The cores this process may use, in order.
-StatusOr<std::vector<int>> UsableCores();
 // Physical memory of the machine.
 uint64_t MemoryBytes();
 

@@ -27,12 +27,7 @@ TEST(Slots, AreFoundByName) {
   EXPECT_EQ(slots.Names(), "cpu-0, cpu-1");
 }
 
-TEST(Slots, ThisMachineHasCoresAndMemory) {
-  const auto cores = UsableCores();
-  ASSERT_TRUE(cores.ok());
-  EXPECT_FALSE(cores->empty());
-  EXPECT_GT(MemoryBytes(), uint64_t{1} << 20);
-}
+TEST(Slots, ThisMachineHasMemory) { EXPECT_GT(MemoryBytes(), uint64_t{1} << 20); }
 
 }  // namespace
 }  // namespace gp::agent

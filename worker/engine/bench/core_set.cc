@@ -2,25 +2,17 @@
 
 #include <sched.h>
 
-#include <algorithm>
+#include "base/usable_cores.h"
 
 namespace gp::engine {
 
-int AvailableCores() {
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 1;
-  return std::max(CPU_COUNT(&cores), 1);
-}
-
 void UseCores(int count) {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  const auto cores = UsableCores();
+  if (!cores.ok()) return;
   cpu_set_t used;
   CPU_ZERO(&used);
-  for (int core = 0; core < CPU_SETSIZE && count > 0; ++core) {
-    if (!CPU_ISSET(core, &allowed)) continue;
-    CPU_SET(core, &used);
-    --count;
+  for (const int core : *cores) {
+    if (count-- > 0) CPU_SET(core, &used);
   }
   sched_setaffinity(0, sizeof(used), &used);
 }

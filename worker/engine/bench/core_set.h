@@ -1,10 +1,8 @@
-// The cores that this process may use. Changes hold for threads and children started later; call
+// The cores that this process keeps to. Changes hold for threads and children started later; call
 // before either.
 #pragma once
 
 namespace gp::engine {
-
-int AvailableCores();
 
 // Keeps this process and its children on the first `count` of its cores, so that a peer has what we
 // have.

@@ -4,8 +4,8 @@
 
 #include <map>
 
+#include "base/usable_cores.h"
 #include "worker/engine/backend/cpu/tuned_choices.h"
-#include "worker/engine/bench/core_set.h"
 
 namespace gp::engine {
 namespace {
@@ -82,7 +82,7 @@ ModelOptions MakeModelOptions(const ModelFlags& flags) {
   options.shape = *runspec::NamedModelShape(flags.model);
   options.micro_batch = flags.batch;
   options.sequence = flags.sequence > 0 ? flags.sequence : options.shape.context;
-  options.threads = flags.threads > 0 ? flags.threads : AvailableCores();
+  options.threads = flags.threads > 0 ? flags.threads : CountUsableCores();
   options.isa = ParseIsa(flags.isa);
   options.choices = ReadTunedChoices(ResolveIsa(options.isa), options.threads);
   options.kind = Engines().at(flags.engine);

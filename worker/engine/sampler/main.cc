@@ -1,10 +1,9 @@
 // gp-sampler: continues a prompt with the model of a checkpoint and prints the text.
-#include <sched.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 
+#include "base/usable_cores.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/sampler/checkpoint_sampler.h"
 
@@ -57,15 +56,8 @@ runspec::Precision PrecisionOf(const std::string& name) {
   return name == "bf16" ? runspec::Precision::kBf16 : runspec::Precision::kFp32;
 }
 
-int UsableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(CPU_COUNT(&set), 1);
-}
-
 SamplerOptions SamplerOptionsOf(const Options& options) {
-  return {.threads = options.threads > 0 ? options.threads : UsableCores(),
+  return {.threads = options.threads > 0 ? options.threads : CountUsableCores(),
           .slots = std::min(options.count, kAtATime),
           .precision = PrecisionOf(options.precision)};
 }

@@ -1,7 +1,5 @@
 #include "worker/engine/trainer/lone_training.h"
 
-#include <sched.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <stop_token>
@@ -10,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/random_id.h"
+#include "base/usable_cores.h"
 #include "formats/checkpoint_directory.h"
 #include "runspec/run_file.h"
 #include "worker/engine/collectives/local_communicator.h"
@@ -29,14 +28,6 @@ constexpr std::chrono::seconds kProgressInterval{1};
 constexpr uint64_t kSpecBytesMax = 1 << 20;
 
 std::string CurrentDirectory() { return std::filesystem::current_path().string(); }
-
-// The processors that this process may use.
-int UsableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(CPU_COUNT(&set), 1);
-}
 
 TrainingPlace PlaceOf(const runspec::RunSpec& spec, const LoneOptions& options) {
   const std::string directory =
@@ -106,7 +97,7 @@ runspec::RunSpec LoadSpecFile(const LoneOptions& options) {
 }
 
 int ThreadsOf(const runspec::RunSpec& spec) {
-  return spec.resources.threads > 0 ? spec.resources.threads : UsableCores();
+  return spec.resources.threads > 0 ? spec.resources.threads : CountUsableCores();
 }
 
 int RunAlone(const LoneOptions& options, const Clock& clock) {
