@@ -13,7 +13,7 @@ std::vector<float> GradientsOf(const runspec::ModelShape& shape, const Reference
   const Batch batch(shape, 2, 11);
   model->Forward(batch.view(), Dropout{});
   std::vector<float> gradients(model->parameters().size());
-  model->Backward(1, gradients, false);
+  model->Backward(1, gradients, false, {});
   return gradients;
 }
 
