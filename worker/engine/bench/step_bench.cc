@@ -47,11 +47,13 @@ StepBench::StepBench(const ModelOptions& options, bool fused_optimizer)
 
 StepTimes StepBench::Step() {
   const TokenBatch batch{tokens_, targets_, options_.micro_batch, options_.sequence};
+  const float scale = 1.0f / static_cast<float>(tokens());
   StepTimes times;
   auto start = std::chrono::steady_clock::now();
+  model_->ExpectBackward(scale, gradients_, /*accumulate=*/false);
   loss_ = model_->Forward(batch, Dropout{}) / static_cast<double>(tokens());
   times.forward_ms = Lap(start);
-  model_->Backward(1.0f / static_cast<float>(tokens()), gradients_, false, {});
+  model_->Backward(scale, gradients_, /*accumulate=*/false, {});
   times.backward_ms = Lap(start);
   const double norm = GlobalNorm(model_->backend(), gradients_);
   optimizer_.Update(*model_, gradients_, kLearningRate, ClipCoefficient(norm, kClip));
