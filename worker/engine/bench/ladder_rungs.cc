@@ -64,7 +64,7 @@ void AddMachineRungs(std::vector<LadderRung>& ladder, const LadderMachine& machi
     ladder.push_back(NotHere("all workers", "this machine has one core"));
     return;
   }
-  ladder.push_back(Rung("all workers", fmt::format("{} cores", machine.cores),
+  ladder.push_back(Rung("all workers", fmt::format("{} threads of one process", machine.cores),
                         [machine](Options o) { o.model.threads = machine.cores; }));
 }
 
