@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/temporary_directory.h"
 #include "runspec/training_plan.h"
 
 namespace gp::engine {
@@ -108,7 +109,8 @@ TEST(GpBench, WritesTextAndReadsBatches) {
 }
 
 TEST(GpBench, EncodesAText) {
-  const std::string text = testing::TempDir() + "/text.txt";
+  const TemporaryDirectory directory;
+  const std::string text = directory.File("text.txt");
   std::ofstream(text) << "It was a bright cold day in April,\nand the clocks were striking.\n";
   const Outcome outcome =
       RunBench("tokenizer --threads 2 --piece 8 --steps 2 -o json --text " + text);
@@ -121,9 +123,8 @@ TEST(GpBench, EncodesAText) {
 }
 
 TEST(GpBench, RemembersWhatItTuned) {
-  const std::string cache = testing::TempDir() + "/gp-bench-cache";
-  std::filesystem::remove_all(cache);
-  setenv("XDG_CACHE_HOME", cache.c_str(), 1);
+  const TemporaryDirectory cache;
+  setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
   const std::string tune =
       "tune --model tiny --batch 1 --sequence 4 --threads 1 --isa generic -o json";
   const auto dry = nlohmann::json::parse(RunBench(tune + " --dry-run").output);
@@ -136,7 +137,8 @@ TEST(GpBench, RemembersWhatItTuned) {
 }
 
 TEST(GpBench, ClimbsTheLadder) {
-  const std::string chart = testing::TempDir() + "/ladder.svg";
+  const TemporaryDirectory directory;
+  const std::string chart = directory.File("ladder.svg");
   const Outcome outcome = RunBench(
       "ladder --model tiny --batch 1 --sequence 8 --threads 2 --steps 1 --tokens-max 16 -o json "
       "--chart " +
