@@ -76,6 +76,13 @@ class Mailbox {
     return closed_;
   }
 
+  // Closed and empty: nothing will be received any more. What a receiver asks before it leaves;
+  // closed() after a receive that timed out may leave what was posted in between.
+  bool drained() const EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return closed_ && queue_.empty();
+  }
+
  private:
   const size_t capacity_;
   mutable Mutex mutex_;

@@ -50,13 +50,9 @@ std::string Recorder::DirectoryOf(const RunId& run) const {
 }
 
 void Recorder::Loop() {
-  while (true) {
+  while (!mailbox_.drained()) {
     auto batches = mailbox_.Drain(kBatchesAtOnce, std::chrono::seconds(1));
-    if (!batches.empty()) {
-      Write(std::move(batches));
-    } else if (mailbox_.closed()) {
-      return;
-    }
+    if (!batches.empty()) Write(std::move(batches));
   }
 }
 

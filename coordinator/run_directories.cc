@@ -93,9 +93,8 @@ void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,
 }
 
 void RunDirectories::Loop() {
-  while (true) {
+  while (!mailbox_.drained()) {
     const auto tasks = mailbox_.Drain(64, std::chrono::seconds(1));
-    if (tasks.empty() && mailbox_.closed()) return;
     for (const Task& task : tasks) Tend(*task.run, task.fresh);
   }
 }

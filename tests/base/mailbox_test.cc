@@ -31,6 +31,31 @@ TEST(Mailbox, CloseWakesAWaitingReceiver) {
   EXPECT_TRUE(mailbox.Drain(1, seconds(30)).empty());
 }
 
+TEST(Mailbox, IsDrainedWhenClosedAndEmpty) {
+  Mailbox<int> mailbox(1);
+  EXPECT_FALSE(mailbox.drained());
+  ASSERT_TRUE(mailbox.Post(1, seconds(1)));
+  mailbox.Close();
+  EXPECT_FALSE(mailbox.drained()) << "a message is left";
+  EXPECT_EQ(mailbox.Receive(seconds(1)), 1);
+  EXPECT_TRUE(mailbox.drained());
+}
+
+// A receiver whose wait ends just before the last message comes still gets it.
+TEST(Mailbox, LosesNothingThatIsPostedBetweenAReceiveAndTheQuestionWhetherToLeave) {
+  for (int round = 0; round < 200; ++round) {
+    Mailbox<int> mailbox(4);
+    int received = 0;
+    std::jthread receiver([&] {
+      while (!mailbox.drained()) received += mailbox.Receive(milliseconds(0)).has_value();
+    });
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(mailbox.Post(i, seconds(30)));
+    mailbox.Close();
+    receiver.join();
+    ASSERT_EQ(received, 4) << "round " << round;
+  }
+}
+
 TEST(Mailbox, DeliversEveryMessageOfManySendersOnce) {
   Mailbox<int> mailbox(4);
   constexpr int kSenders = 4;

@@ -73,13 +73,8 @@ void GradientReduction::Post(GradientRange range) {
 
 void GradientReduction::ReduceWhatComes() {
   try {
-    while (true) {
-      const auto range = ready_.Receive(kWaitSlice);
-      if (range) {
-        Reduce(*range);
-      } else if (ready_.closed()) {
-        return;
-      }
+    while (!ready_.drained()) {
+      if (const auto range = ready_.Receive(kWaitSlice)) Reduce(*range);
     }
   } catch (...) {
     error_ = std::current_exception();
