@@ -22,6 +22,12 @@ uint64_t AlignUp(uint64_t size, uint64_t alignment) {
   return (size + alignment - 1) / alignment * alignment;
 }
 
+// Whether `size` bytes hold `count` floats from `offset`, which a peer names: no product or sum of
+// what it says is formed, for it could wrap around.
+bool Holds(uint64_t size, uint64_t offset, size_t count) {
+  return offset % sizeof(float) == 0 && offset <= size && count <= (size - offset) / sizeof(float);
+}
+
 [[noreturn]] void Refuse(const std::string& what) {
   throw CollectiveError("shared memory: " + what + ": " + std::strerror(errno));
 }
@@ -92,12 +98,11 @@ PeerMemory::PeerMemory(int rank, Socket file) : rank_(rank), file_(std::move(fil
 }
 
 float* PeerMemory::At(uint64_t offset, size_t count) {
-  const uint64_t end = offset + count * sizeof(float);
-  if (end > mapping_.bytes().size()) {
+  if (!Holds(mapping_.bytes().size(), offset, count)) {
     struct stat status {};
     const bool known = fstat(file_.fd(), &status) == 0;
     const uint64_t size = known ? static_cast<uint64_t>(status.st_size) : 0;
-    if (offset % sizeof(float) != 0 || offset > end || end > size) {
+    if (!Holds(size, offset, count)) {
       throw CollectiveError("shared memory: rank " + std::to_string(rank_) +
                             " names memory that it does not have");
     }
