@@ -162,7 +162,8 @@ void RunExchange(std::vector<Lane>& lanes, const std::vector<Bystander>& bystand
       PeerLost(operation, others.gone()->rank, "it closed the connection");
     }
     if (ready == 0) TimedOut(lanes, limits.timeout, operation);
-    if (ready < 0) continue;
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0) throw CollectiveError(operation + ": poll: " + std::strerror(errno));
     const bool had_gone = others.gone() != nullptr;
     others.Look(set);
     const bool moved = MoveReady(lanes, set, operation);

@@ -1,0 +1,50 @@
+// Goal: an exchange that the kernel refuses ends with an error, whatever the reason.
+#include "worker/engine/collectives/exchange.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <array>
+
+namespace gp::engine {
+namespace {
+
+// While it lives, this process may have no open file, which makes poll fail.
+class NoOpenFiles {
+ public:
+  NoOpenFiles() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoOpenFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Exchange, EndsWhenPollFails) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+  const Socket own(ends[0]);
+  const Socket other(ends[1]);
+  std::array<std::byte, 4> bytes{};
+  std::vector<Lane> lanes(1);
+  lanes[0].rank = 1;
+  lanes[0].socket = &own;
+  lanes[0].in.Add(bytes);
+  lanes[0].in.OpenAll();
+  std::string error;
+  try {
+    const NoOpenFiles limit;
+    RunExchange(lanes, {}, {.timeout = std::chrono::seconds(20)}, "broadcast", [] {});
+  } catch (const CollectiveError& thrown) {
+    error = thrown.what();
+  }
+  EXPECT_THAT(error, testing::AllOf(testing::HasSubstr("broadcast"), testing::HasSubstr("poll")));
+}
+
+}  // namespace
+}  // namespace gp::engine
