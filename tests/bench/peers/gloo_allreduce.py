@@ -4,6 +4,7 @@ This process is rank 0 and starts the others; a duration is that of the slowest 
 """
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,7 @@ def serve_as_rank(arguments):
 
 
 def lead(arguments):
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves no directory and no rank behind
     with tempfile.TemporaryDirectory() as directory:
         arguments.store = os.path.join(directory, "store")
         others = [subprocess.Popen([sys.executable, __file__, f"--ranks={arguments.ranks}", f"--rank={rank}",

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@ namespace {
 // Long, because a peer may compile itself first.
 constexpr std::chrono::seconds kStartTimeout(600);
 constexpr std::chrono::seconds kStepTimeout(120);
+// For a peer to leave on its own when its input ends, and then when it is told to.
+constexpr std::chrono::seconds kLeaveTimeout(5);
 
 struct Pipe {
   FileDescriptor read;
@@ -44,6 +47,13 @@ StatusOr<int> Spawn(const std::vector<std::string>& command, int input, int outp
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return ErrnoStatus(error, "start", command[0]);
   return pid;
+}
+
+// True when the child has ended by then; it still has to be reaped.
+bool EndsWithin(pid_t pid, std::chrono::milliseconds timeout) {
+  const FileDescriptor watch(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  pollfd entry{watch.get(), POLLIN, 0};
+  return watch.valid() && poll(&entry, 1, static_cast<int>(timeout.count())) == 1;
 }
 
 }  // namespace
@@ -77,7 +87,10 @@ PeerProcess::~PeerProcess() {
   if (pid_ < 0) return;
   input_.Close();
   output_.Close();
-  kill(pid_, SIGTERM);
+  if (!EndsWithin(pid_, kLeaveTimeout)) {
+    kill(pid_, SIGTERM);
+    if (!EndsWithin(pid_, kLeaveTimeout)) kill(pid_, SIGKILL);
+  }
   waitpid(pid_, nullptr, 0);
 }
 

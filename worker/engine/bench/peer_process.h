@@ -20,7 +20,7 @@ class PeerProcess {
 
   PeerProcess(PeerProcess&& other) noexcept;
   PeerProcess& operator=(PeerProcess&&) = delete;
-  // Closes the child's input, which ends it, and reaps it.
+  // Closes the child's input, which ends it, and reaps it. A child that stays is ended after 5 s.
   ~PeerProcess();
 
   // "torch 2.11.0 eager, fused AdamW, 2 threads".

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "base/temporary_directory.h"
 #include "worker/engine/backend/cpu/measured_peak.h"
 #include "worker/engine/bench/peer_process.h"
 #include "worker/engine/bench/sample_summary.h"
@@ -28,6 +31,17 @@ TEST(PeerProcess, RunsStepsUntilItIsDestroyed) {
   EXPECT_EQ(peer->description(), "sh");
   EXPECT_THAT(*peer->RunSteps(7), testing::ElementsAre(7, 2));
   EXPECT_THAT(*peer->RunSteps(1), testing::ElementsAre(1, 2));
+}
+
+TEST(PeerProcess, MayTidyUpAfterItsLastRequest) {
+  const TemporaryDirectory directory;
+  const std::string tidied = directory.File("tidied");
+  {
+    auto peer = PeerProcess::Start(
+        {"sh", "-c", "echo '{\"ready\":\"sh\"}'; read n; sleep 0.05; touch " + tidied});
+    ASSERT_TRUE(peer.ok()) << Message(peer.status());
+  }
+  EXPECT_TRUE(std::filesystem::exists(tidied));
 }
 
 TEST(PeerProcess, SaysWhatWentWrong) {
