@@ -25,7 +25,7 @@ test: build      ## what fits in 15 minutes: unit, sim, integration and fault te
 test-all: build  ## every test
 	@scripts/run_tests --preset $(PRESET) --all
 
-bench: programs  ## every measured claim beside its peer, about 15 minutes (fetches 5 GB the first time); LLMC=dir adds llm.c
+bench: programs  ## every measured claim beside its peer, tens of minutes (fetches 5 GB the first time); LLMC=dir adds llm.c
 	@scripts/bootstrap --peers
 	@GP_BIN=$(BUILD)/bin tests/bench/run_table.py $(if $(LLMC),--llmc '$(LLMC)') $(BENCH_FLAGS)
 

@@ -4,6 +4,7 @@ import json
 import layout
 
 WIDTHS = (47, 27, 27, 22, 7)
+JUDGED_SEEDS = 3  # the mean loss of fewer says little
 
 
 def spread(values, unit):
@@ -12,18 +13,26 @@ def spread(values, unit):
     return f"{values[0]:.0f} ms ({values[1]:.0f}–{values[2]:.0f})"
 
 
+def loss_words(row):
+    """Of a recipe: its loss beside the peer's, and whether it is good enough."""
+    losses, seeds = row["validation_loss"], row["seeds"]
+    words = [f"loss {losses['ours']:.4f}, peer's {losses['peer']:.4f}"]
+    if seeds < JUDGED_SEEDS:
+        words.append(f"{seeds} seed{'s' * (seeds > 1)}, not judged")
+    elif losses["ours"] > losses["peer"] + 0.01:
+        words.append("loss too high")
+    return words
+
+
 def verdict(row):
-    """'met', or by how much the ratio falls short; a recipe is also judged by its loss."""
+    """'met', or by how much the target is missed; a recipe is also judged by its loss."""
     words = []
     if row["ratio"] < row["target"]:
         words.append(f"short by {100 * (1 - row['ratio'] / row['target']):.0f} %")
-    losses = row.get("validation_loss")
-    if losses:
-        words.append(f"loss {losses['ours']:.4f}, peer's {losses['peer']:.4f}")
-        if losses["ours"] > losses["peer"] + 0.01:
-            words.append("loss too high")
-    met = row["ratio"] >= row["target"] and "loss too high" not in words
-    return "; ".join(["met"] * met + words)
+    if "validation_loss" in row:
+        words += loss_words(row)
+    missed = any(word.startswith("short") or word == "loss too high" or word.endswith("not judged") for word in words)
+    return "; ".join(words if missed else ["met", *words])
 
 
 def cells(row):

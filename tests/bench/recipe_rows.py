@@ -68,6 +68,7 @@ def row(ours, peer, ours_loss, peer_loss, iterations):
         "peer_is": f"nanoGPT's recipe on torch eager, fp32, {iterations} iterations, {len(peer)} seeds",
         "ratio": statistics.median(peer) / statistics.median(ours),
         "spread": [min(ratios), max(ratios)],
+        "seeds": len(peer),
         "validation_loss": {"ours": statistics.fmean(ours_loss), "peer": statistics.fmean(peer_loss)},
     }
 

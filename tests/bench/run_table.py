@@ -79,11 +79,12 @@ def parse_arguments():
     parser.add_argument("--llmc", default=os.environ.get("LLMC"), help="directory of llm.c's source")
     parser.add_argument("--text", type=pathlib.Path, help="text for the recipe and the tokenizer "
                         "(default: .deps/text/tinyshakespeare.txt, else the demo's)")
-    parser.add_argument("--seeds", type=int, default=1, help="of the recipe; its losses are judged by the mean of 3")
+    parser.add_argument("--seeds", type=int, help="of the recipe: 3, or 1 with --quick; the mean loss of fewer than 3 is not judged")
     parser.add_argument("--write", action="store_true", help="publish under docs/benchmarks")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
     options = parser.parse_args()
     options.iterations = 200 if options.quick else 2000
+    options.seeds = options.seeds or (1 if options.quick else published.JUDGED_SEEDS)
     options.text = (options.text or default_text()).resolve()
     if options.write and (options.quick or options.only):
         parser.error("--write wants the whole table: without --quick and --only")

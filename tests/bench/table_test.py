@@ -27,11 +27,14 @@ class Table(unittest.TestCase):
         self.assertEqual(published.verdict(row(1.5)), "short by 25 %")
 
     def test_judges_a_recipe_by_its_loss_too(self):
-        good = row(3.0, validation_loss={"ours": 1.905, "peer": 1.9})
+        good = row(3.0, seeds=3, validation_loss={"ours": 1.905, "peer": 1.9})
         self.assertTrue(published.verdict(good).startswith("met; loss 1.9050"))
-        bad = row(3.0, validation_loss={"ours": 1.92, "peer": 1.9})
+        bad = row(3.0, seeds=3, validation_loss={"ours": 1.92, "peer": 1.9})
         self.assertIn("loss too high", published.verdict(bad))
         self.assertNotIn("met", published.verdict(bad))
+        unjudged = published.verdict(row(3.0, seeds=1, validation_loss={"ours": 1.905, "peer": 1.9}))
+        self.assertTrue(unjudged.endswith("1 seed, not judged"))
+        self.assertNotIn("met", unjudged)
 
     def test_says_why_a_row_was_not_measured(self):
         def absent(_):
