@@ -4,13 +4,15 @@ import json
 import layout
 
 WIDTHS = (47, 27, 27, 22, 7)
+
+
+DIGITS = {"ms": 0, "s": 1}
 JUDGED_SEEDS = 3  # the mean loss of fewer says little
 
 
 def spread(values, unit):
-    if unit == "s":
-        return f"{values[0]:.1f} s ({values[1]:.1f}–{values[2]:.1f})"
-    return f"{values[0]:.0f} ms ({values[1]:.0f}–{values[2]:.0f})"
+    median, least, most = (f"{value:.{DIGITS[unit]}f}" for value in values)
+    return f"{median} {unit} ({least}–{most})"
 
 
 def loss_words(row):
@@ -60,15 +62,26 @@ def line(row):
 
 
 def markdown(document):
+    dates = sorted({row["date"] for row in document["rows"].values()})
     lines = [f"# {document['machine']}", "",
-             f"Measured {document['date']} by `make bench`: ours and the peer in turn in one run, both on the same cores. Medians and "
-             "quartiles (the recipe: extremes over its seeds); ratio of medians and its spread over the blocks. A ratio above 1: ours "
-             "is faster. What was tried where a target is missed, and what the profiles show: [notes](notes.md).", "",
+             f"Measured {' to '.join(sorted({dates[0], dates[-1]}))} by `make bench`: ours and the peer in turn in one run, both on the "
+             "same cores. Medians and quartiles (the recipe: extremes); ratio of medians and its spread over the blocks. A "
+             "ratio above 1: ours is faster. What was tried where a target is missed, and what the profiles show: [notes](notes.md).", "",
              "| work / peer | ours | peer | ratio (spread) | target | |", "|---|---|---|---|---|---|"]
     lines += ["| " + " | ".join(cells(row)) + " |" for row in document["rows"].values()]
-    lines += ["", "Peers: " + "; ".join(sorted({row["peer_is"] for row in document["rows"].values() if "peer_is" in row})) +
-              f". Text: {document['text']}."]
+    peers = sorted({row["peer_is"] for row in document["rows"].values() if "peer_is" in row})
+    lines += ["", f"Peers: {'; '.join(peers) or 'none'}. Text: {document['text']}."]
     return "\n".join(lines) + "\n"
+
+
+def merged(rows, earlier, keys):
+    """What was measured now in place of what was published `earlier` (None: nothing), in the order of `keys`. A row that could not
+    be measured now leaves a published measurement as it is."""
+    together = dict(earlier["rows"]) if earlier else {}
+    for key, row in rows.items():
+        if "ours" in row or "ours" not in together.get(key, {}):
+            together[key] = row
+    return {key: together[key] for key in keys if key in together}
 
 
 def write(slug, document):

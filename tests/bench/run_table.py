@@ -3,7 +3,8 @@
 
     tests/bench/run_table.py [--quick] [--only REGEX] [--llmc DIR] [--text FILE] [--seeds N] [--write] [-o json]
 
-A row whose peer is missing says so. --write replaces docs/benchmarks/<machine>.json and .md; run it on a quiet machine.
+A row whose peer is missing says so. --write publishes in docs/benchmarks/<machine>.json and .md, each row as soon as it is measured; rows
+that were not measured this time stay as they were published. Run it on a quiet machine.
 """
 import argparse
 import datetime
@@ -45,15 +46,15 @@ def recipe(options, precision):
 ROWS = [
     ("recipe-fp32", "nanoGPT's CPU recipe through the service, fp32", "nanoGPT on torch", 2.7,
      lambda o: recipe(o, "fp32")),
-    ("recipe-bf16", "the same, bf16 compute", "nanoGPT on torch", 4.5, lambda o: recipe(o, "bf16")),
+    ("recipe-bf16", "nanoGPT's CPU recipe, ours with bf16 compute", "nanoGPT on torch", 4.5, lambda o: recipe(o, "bf16")),
     ("step-fp32-eager", "124M step, B=4 T=64, fp32", "torch eager", 3.3,
      lambda o: engine_rows.step(o, "torch", "fp32")),
-    ("step-fp32-compile", "the same", "torch.compile", 3.3,
+    ("step-fp32-compile", "124M step, B=4 T=64, fp32", "torch.compile", 3.3,
      lambda o: engine_rows.step(o, "torch-compile", "fp32")),
-    ("step-fp32-llmc", "the same", "llm.c", 5.0, lambda o: engine_rows.step(o, "llmc", "fp32", steps=10)),
+    ("step-fp32-llmc", "124M step, B=4 T=64, fp32", "llm.c", 5.0, lambda o: engine_rows.step(o, "llmc", "fp32", steps=10)),
     ("step-bf16-eager", "124M step, B=4 T=64, bf16", "torch autocast", 2.3,
      lambda o: engine_rows.step(o, "torch", "bf16")),
-    ("step-bf16-compile", "the same", "torch.compile autocast", 2.3,
+    ("step-bf16-compile", "124M step, B=4 T=64, bf16", "torch.compile autocast", 2.3,
      lambda o: engine_rows.step(o, "torch-compile", "bf16")),
     ("step-bf16-t1024", "124M step, B=4 T=1024, bf16", "torch autocast", 1.8,
      lambda o: engine_rows.step(o, "torch", "bf16", sequence=1024, steps=6, block=2, warmup=1)),
@@ -66,10 +67,14 @@ ROWS = [
     ("sample-bf16-8", "sampling 124M, batch 8, bf16", "Hugging Face generate", 2.0,
      lambda o: engine_rows.sample(o, 8, "bf16")),
     ("bpe-1", "GPT-2 encoding of English, 1 thread", "tiktoken", 2.0, lambda o: engine_rows.tokenizer(o, 1)),
-    ("bpe-2", "the same, 2 threads", "tiktoken", 2.0, lambda o: engine_rows.tokenizer(o, 2)),
+    ("bpe-2", "GPT-2 encoding of English, 2 threads", "tiktoken", 2.0, lambda o: engine_rows.tokenizer(o, 2)),
     ("allreduce-2", "all-reduce of 500 MB, 2 processes", "Gloo", 1.5, lambda o: engine_rows.allreduce(o, 2)),
-    ("allreduce-4", "the same, 4 processes", "Gloo", 1.5, lambda o: engine_rows.allreduce(o, 4)),
+    ("allreduce-4", "all-reduce of 500 MB, 4 processes", "Gloo", 1.5, lambda o: engine_rows.allreduce(o, 4)),
 ]
+
+
+def selected(options):
+    return [row for row in ROWS if re.search(options.only, row[0])]
 
 
 def parse_arguments():
@@ -83,11 +88,13 @@ def parse_arguments():
     parser.add_argument("--write", action="store_true", help="publish under docs/benchmarks")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
     options = parser.parse_args()
+    if options.write and options.quick:
+        parser.error("a quick look is nothing to publish: --quick or --write")
+    if not selected(options):
+        parser.error(f"no row's key matches --only {options.only}; there are {', '.join(key for key, *_ in ROWS)}")
     options.iterations = 200 if options.quick else 2000
     options.seeds = options.seeds or (1 if options.quick else published.JUDGED_SEEDS)
     options.text = (options.text or default_text()).resolve()
-    if options.write and (options.quick or options.only):
-        parser.error("--write wants the whole table: without --quick and --only")
     return Options(**vars(options))
 
 
@@ -110,7 +117,7 @@ def default_text():
 
 
 def measure(title, peer, target, how, options):
-    row = {"work": title, "peer_name": peer, "target": target}
+    row = {"work": title, "peer_name": peer, "target": target, "date": datetime.date.today().isoformat()}
     try:
         row.update(how(options))
     except engine_rows.Missing as error:
@@ -120,25 +127,44 @@ def measure(title, peer, target, how, options):
     return row
 
 
-def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
-    options = parse_arguments()
+def as_document(rows, options):
+    return {"apiVersion": "gp/v1", "kind": "BenchmarkTable", "machine": machine.description(), "text": options.text.name,
+            "quick": options.quick, "rows": rows}
+
+
+def earlier_table(options):
+    """What the new rows join: the published table, or None where there is none or all of it is measured anew on another text."""
+    earlier = published.read(machine.slug()) if options.write else None
+    if earlier is None or earlier["text"] == options.text.name:
+        return earlier
+    if options.only:
+        sys.exit(f"run_table: the rows published for this machine are of {earlier['text']}; pass it by --text, or measure all rows")
+    return None
+
+
+def measure_all(options, earlier):
     rows = {}
-    if options.output == "text":
-        print(published.heading(machine.description(), options), flush=True)
-    for key, title, peer, target, how in ROWS:
-        if not re.search(options.only, key):
-            continue
+    for key, title, peer, target, how in selected(options):
         rows[key] = measure(title, peer, target, how, options)
         if options.output == "text":
             print(published.line(rows[key]), flush=True)
-    document = {"apiVersion": "gp/v1", "kind": "BenchmarkTable", "machine": machine.description(),
-                "date": datetime.date.today().isoformat(), "text": options.text.name, "quick": options.quick,
-                "rows": rows}
+        if options.write:
+            together = published.merged(rows, earlier, [row[0] for row in ROWS])
+            published.write(machine.slug(), as_document(together, options))
+    return rows
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    options = parse_arguments()
+    earlier = earlier_table(options)
+    if options.output == "text":
+        print(published.heading(machine.description(), options), flush=True)
+    rows = measure_all(options, earlier)
     if options.output == "json":
-        print(json.dumps(document, indent=2))
-    if options.write:
-        print("wrote", *published.write(machine.slug(), document))
+        print(json.dumps(as_document(rows, options), indent=2))
+    elif options.write:
+        print(f"wrote {layout.PUBLISHED.relative_to(layout.ROOT)}/{machine.slug()}.json and .md")
     return 1 if any("failed" in row for row in rows.values()) else 0
 
 

@@ -18,7 +18,8 @@ import run_table
 
 def row(ratio, target=2.0, **more):
     return {"work": "a step", "peer_name": "torch", "target": target, "unit": "ms", "ours": [10, 9, 11],
-            "peer": [10 * ratio, 9, 30], "peer_is": "torch 2", "ratio": ratio, "spread": [ratio - 0.1, ratio + 0.1], **more}
+            "peer": [10 * ratio, 9, 30], "peer_is": "torch 2", "ratio": ratio, "spread": [ratio - 0.1, ratio + 0.1],
+            "date": "2026-01-01", **more}
 
 
 class Table(unittest.TestCase):
@@ -45,13 +46,23 @@ class Table(unittest.TestCase):
         self.assertIn("–", published.line(measured))
 
     def test_publishes_what_can_be_read_back(self):
-        document = {"machine": "a machine", "date": "2026-01-01", "text": "t", "rows": {"x": row(3.0)}}
+        document = {"machine": "a machine", "text": "t", "rows": {"x": row(3.0)}}
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(layout, "PUBLISHED", pathlib.Path(folder)), \
                 unittest.mock.patch.object(layout, "ROOT", pathlib.Path(folder)):
             self.assertEqual(published.write("m", document), ["m.json", "m.md"])
             self.assertEqual(published.read("m"), document)
             self.assertIsNone(published.read("other"))
             self.assertIn("| a step / torch | 10 ms (9–11) |", (pathlib.Path(folder) / "m.md").read_text(encoding="utf-8"))
+
+    def test_puts_new_rows_beside_those_that_were_published(self):
+        earlier = {"rows": {"c": row(3.0), "a": row(1.0), "gone": row(9.0)}}
+        together = published.merged({"b": row(2.0), "a": row(1.5), "c": {"failed": "no steps"}}, earlier, ["a", "b", "c"])
+        self.assertEqual(together, {"a": row(1.5), "b": row(2.0), "c": row(3.0)})
+        self.assertEqual(published.merged({"c": {"failed": "no steps"}}, None, ["c"]), {"c": {"failed": "no steps"}})
+
+    def test_dates_a_table_by_its_rows(self):
+        document = {"machine": "m", "text": "t", "rows": {"x": row(3.0), "y": row(3.0, date="2026-02-01"), "z": row(3.0)}}
+        self.assertIn("Measured 2026-01-01 to 2026-02-01 by", published.markdown(document))
 
     def test_names_this_machine(self):
         self.assertRegex(machine.slug(), r"^[a-z0-9-]+-cores$")
