@@ -6,7 +6,7 @@ import layout
 WIDTHS = (47, 27, 27, 22, 7)
 
 
-DIGITS = {"ms": 0, "s": 1}
+DIGITS = {"ms": 0, "s": 1, "GB": 2}
 JUDGED_SEEDS = 3  # the mean loss of fewer says little
 
 
@@ -28,6 +28,9 @@ def loss_words(row):
 
 def verdict(row):
     """'met', or by how much the target is missed; a recipe is also judged by its loss."""
+    if not row["peer_name"]:
+        peak = row["ours"][2]
+        return "met" if peak <= row["target"] else f"over by {100 * (peak / row['target'] - 1):.0f} %"
     words = []
     if row["ratio"] < row["target"]:
         words.append(f"short by {100 * (1 - row['ratio'] / row['target']):.0f} %")
@@ -37,18 +40,24 @@ def verdict(row):
     return "; ".join(words if missed else ["met", *words])
 
 
+def target_words(row):
+    return f"≥ {row['target']:.1f}×" if row["peer_name"] else f"≤ {row['target']:.1f} GB"
+
+
 def cells(row):
-    work = f"{row['work']} / {row['peer_name']}"
-    target = f"≥ {row['target']:.1f}×"
+    work = f"{row['work']} / {row['peer_name']}" if row["peer_name"] else row["work"]
+    target = target_words(row)
     for reason in ("missing", "failed"):
         if reason in row:
             return [work, "–", "–", "–", target, f"not measured: {row[reason]}"]
+    if not row["peer_name"]:
+        return [work, spread(row["ours"], row["unit"]), "–", "–", target, verdict(row)]
     ratio = f"{row['ratio']:.2f}× ({row['spread'][0]:.2f}–{row['spread'][1]:.2f})"
     return [work, spread(row["ours"], row["unit"]), spread(row["peer"], row["unit"]), ratio, target, verdict(row)]
 
 
 def heading(description, options):
-    kind = "quick look, nothing to publish" if options.quick else "medians (quartiles; recipe: extremes)"
+    kind = "quick look, nothing to publish" if options.quick else "medians (quartiles; recipe and memory: extremes)"
     titles = ["work / peer", "ours", "peer", "ratio (spread)", "target", ""]
     return f"{description}\ntext {options.text.name}; {kind}\n\n" + columns(titles)
 
@@ -65,7 +74,7 @@ def markdown(document):
     dates = sorted({row["date"] for row in document["rows"].values()})
     lines = [f"# {document['machine']}", "",
              f"Measured {' to '.join(sorted({dates[0], dates[-1]}))} by `make bench`: ours and the peer in turn in one run, both on the "
-             "same cores. Medians and quartiles (the recipe: extremes); ratio of medians and its spread over the blocks. A "
+             "same cores. Medians and quartiles (the recipe and memory: extremes); ratio of medians and its spread over the blocks. A "
              "ratio above 1: ours is faster. What was tried where a target is missed, and what the profiles show: [notes](notes.md).", "",
              "| work / peer | ours | peer | ratio (spread) | target | |", "|---|---|---|---|---|---|"]
     lines += ["| " + " | ".join(cells(row)) + " |" for row in document["rows"].values()]

@@ -20,6 +20,7 @@ import sys
 import engine_rows
 import layout
 import machine
+import memory_rows
 import published
 import recipe_rows
 
@@ -42,7 +43,7 @@ def recipe(options, precision):
     return rows[precision]
 
 
-# key, what is done, the peer, at least how many times faster, how it is measured.
+# key, what is done, the peer, at least how many times faster (without a peer: at most how many GB), how it is measured.
 ROWS = [
     ("recipe-fp32", "nanoGPT's CPU recipe through the service, fp32", "nanoGPT on torch", 2.7,
      lambda o: recipe(o, "fp32")),
@@ -70,6 +71,7 @@ ROWS = [
     ("bpe-2", "GPT-2 encoding of English, 2 threads", "tiktoken", 2.0, lambda o: engine_rows.tokenizer(o, 2)),
     ("allreduce-2", "all-reduce of 500 MB, 2 processes", "Gloo", 1.5, lambda o: engine_rows.allreduce(o, 2)),
     ("allreduce-4", "all-reduce of 500 MB, 4 processes", "Gloo", 1.5, lambda o: engine_rows.allreduce(o, 4)),
+    ("memory-fp32", "memory of the 124M trainer, B=4 T=64, fp32", None, 2.6, memory_rows.trainer),
 ]
 
 

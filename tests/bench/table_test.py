@@ -12,6 +12,7 @@ import engine_rows
 import gate
 import layout
 import machine
+import memory_rows
 import published
 import run_table
 
@@ -36,6 +37,11 @@ class Table(unittest.TestCase):
         unjudged = published.verdict(row(3.0, seeds=1, validation_loss={"ours": 1.905, "peer": 1.9}))
         self.assertTrue(unjudged.endswith("1 seed, not judged"))
         self.assertNotIn("met", unjudged)
+
+    def test_judges_memory_by_its_highest_peak(self):
+        memory = {"work": "memory", "peer_name": None, "target": 2.6, "unit": "GB", "ours": [2.5, 2.4, 2.6]}
+        self.assertEqual(published.cells(memory)[1:], ["2.50 GB (2.40–2.60)", "–", "–", "≤ 2.6 GB", "met"])
+        self.assertEqual(published.verdict({**memory, "ours": [2.5, 2.4, 2.86]}), "over by 10 %")
 
     def test_says_why_a_row_was_not_measured(self):
         def absent(_):
@@ -63,6 +69,14 @@ class Table(unittest.TestCase):
     def test_dates_a_table_by_its_rows(self):
         document = {"machine": "m", "text": "t", "rows": {"x": row(3.0), "y": row(3.0, date="2026-02-01"), "z": row(3.0)}}
         self.assertIn("Measured 2026-01-01 to 2026-02-01 by", published.markdown(document))
+
+    def test_measures_the_memory_of_a_program(self):
+        megabyte = 1 << 20
+        hungry = [sys.executable, "-c", f"b'x' * {200 * megabyte}"]
+        self.assertGreater(memory_rows.peak_resident_bytes(hungry), 200 * megabyte)
+        self.assertLess(memory_rows.peak_resident_bytes([sys.executable, "-c", ""]), 200 * megabyte)
+        with self.assertRaisesRegex(RuntimeError, "ended with 1: .*bad luck"):
+            memory_rows.peak_resident_bytes([sys.executable, "-c", "raise SystemExit('bad luck')"])
 
     def test_names_this_machine(self):
         self.assertRegex(machine.slug(), r"^[a-z0-9-]+-cores$")
