@@ -42,11 +42,15 @@ std::optional<int64_t> FieldOf(const std::string& text, const std::string& name)
 
 class Limits {
  public:
-  explicit Limits(std::string root) : root_(std::move(root)) {}
+  // With what is in use now taken off, or without.
+  enum class Count { kFree, kAll };
+
+  Limits(std::string root, Count count) : root_(std::move(root)), count_(count) {}
 
   AvailableMemory Least() {
-    if (const auto kibibytes = FieldOf(TextOf(JoinPath(root_, "proc/meminfo")), "MemAvailable:")) {
-      Limit(*kibibytes * 1024, "MemAvailable");
+    const std::string field = count_ == Count::kFree ? "MemAvailable" : "MemTotal";
+    if (const auto kibibytes = FieldOf(TextOf(JoinPath(root_, "proc/meminfo")), field + ":")) {
+      Limit(*kibibytes * 1024, field);
     }
     LimitByGroups();
     LimitByAddressSpace();
@@ -89,9 +93,8 @@ class Limits {
       const auto limit = ParseNumber(TextOf(JoinPath(directory, files.limit)));
       const auto usage = ParseNumber(TextOf(JoinPath(directory, files.usage)));
       if (limit && usage) {
-        const std::string statistics = TextOf(JoinPath(directory, "memory.stat"));
-        const int64_t files_held = FieldOf(statistics, files.reclaimable).value_or(0);
-        Limit(*limit - *usage + files_held, std::string(files.limit) + " of " + path);
+        const int64_t used = count_ == Count::kAll ? 0 : *usage - FilesHeld(directory, files);
+        Limit(*limit - used, std::string(files.limit) + " of " + path);
       }
       const size_t slash = path.rfind('/');
       if (path.size() <= 1 || slash == std::string::npos) return;
@@ -99,19 +102,34 @@ class Limits {
     }
   }
 
+  int64_t FilesHeld(const std::string& directory, const GroupFiles& files) const {
+    return FieldOf(TextOf(JoinPath(directory, "memory.stat")), files.reclaimable).value_or(0);
+  }
+
   void LimitByAddressSpace() {
     rlimit limit{};
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-    const auto kibibytes = FieldOf(TextOf(JoinPath(root_, "proc/self/status")), "VmSize:");
-    Limit(static_cast<int64_t>(limit.rlim_cur) - kibibytes.value_or(0) * 1024, "RLIMIT_AS");
+    int64_t used = 0;
+    if (count_ == Count::kFree) {
+      const std::string status = TextOf(JoinPath(root_, "proc/self/status"));
+      used = FieldOf(status, "VmSize:").value_or(0) * 1024;
+    }
+    Limit(static_cast<int64_t>(limit.rlim_cur) - used, "RLIMIT_AS");
   }
 
   const std::string root_;
+  const Count count_;
   AvailableMemory least_{std::numeric_limits<int64_t>::max(), "no limit"};
 };
 
 }  // namespace
 
-AvailableMemory ReadAvailableMemory(const std::string& root) { return Limits(root).Least(); }
+AvailableMemory ReadAvailableMemory(const std::string& root) {
+  return Limits(root, Limits::Count::kFree).Least();
+}
+
+AvailableMemory ReadMemoryLimit(const std::string& root) {
+  return Limits(root, Limits::Count::kAll).Least();
+}
 
 }  // namespace gp

@@ -16,4 +16,7 @@ struct AvailableMemory {
 // read does not limit.
 AvailableMemory ReadAvailableMemory(const std::string& root = "/");
 
+// The same with nobody else using anything: what this process could never exceed.
+AvailableMemory ReadMemoryLimit(const std::string& root = "/");
+
 }  // namespace gp

@@ -64,8 +64,8 @@ int64_t SamplingBytes(const RunSpec& spec, int threads) {
 
 class Suggestions {
  public:
-  Suggestions(const RunSpec& spec, const BatchPlan& plan, int threads)
-      : spec_(spec), plan_(plan), threads_(threads) {}
+  Suggestions(const RunSpec& spec, const BatchPlan& plan, int threads, int workers)
+      : spec_(spec), plan_(plan), threads_(threads), workers_(workers) {}
 
   std::optional<Fit> First(int64_t available_bytes) const {
     for (const Change& change : Changes()) {
@@ -73,7 +73,7 @@ class Suggestions {
       changed.batch.micro_batch = change.micro_batch;
       changed.engine.recompute = change.recompute;
       changed.engine.chunked_head = change.chunked_head;
-      const int64_t bytes = ForecastMemory(changed, plan_, threads_).total_bytes();
+      const int64_t bytes = ForecastMemory(changed, plan_, threads_, workers_).total_bytes();
       if (bytes <= available_bytes) return Fit{Describe(change), bytes};
     }
     return std::nullopt;
@@ -130,6 +130,7 @@ class Suggestions {
   const RunSpec& spec_;
   const BatchPlan& plan_;
   const int threads_;
+  const int workers_;
 };
 
 std::string Size(int64_t bytes) {
@@ -170,29 +171,30 @@ MemoryForecast ForecastMemory(const RunSpec& spec, const BatchPlan& plan, int th
 }
 
 std::optional<Fit> SuggestFit(const RunSpec& spec, const BatchPlan& plan, int threads,
-                              int64_t available_bytes) {
-  return Suggestions(spec, plan, threads).First(available_bytes);
+                              int64_t available_bytes, int workers) {
+  return Suggestions(spec, plan, threads, workers).First(available_bytes);
 }
 
 int64_t LargestMicroBatch(const RunSpec& spec, const BatchPlan& plan, int threads,
-                          int64_t available_bytes) {
+                          int64_t available_bytes, int workers) {
   int64_t largest = 0;
   for (int64_t candidate = 1; plan.accumulation % candidate == 0; candidate *= 2) {
     RunSpec sized = spec;
     sized.batch.micro_batch = candidate;
-    if (ForecastMemory(sized, plan, threads).total_bytes() > available_bytes) break;
+    if (ForecastMemory(sized, plan, threads, workers).total_bytes() > available_bytes) break;
     largest = candidate;
   }
   return largest;
 }
 
 std::optional<std::string> MemoryProblem(const RunSpec& spec, const BatchPlan& plan, int threads,
-                                         int64_t available_bytes, const std::string& limit) {
-  const int64_t needed = ForecastMemory(spec, plan, threads).total_bytes();
+                                         int64_t available_bytes, const std::string& limit,
+                                         int workers) {
+  const int64_t needed = ForecastMemory(spec, plan, threads, workers).total_bytes();
   if (needed <= available_bytes) return std::nullopt;
   std::string text = "a rank needs " + Size(needed) + " of memory (" + std::to_string(needed) +
                      " bytes), " + Size(available_bytes) + " are available (" + limit + "); ";
-  const std::optional<Fit> fit = SuggestFit(spec, plan, threads, available_bytes);
+  const std::optional<Fit> fit = SuggestFit(spec, plan, threads, available_bytes, workers);
   if (fit) return text + fit->settings + " would need " + Size(fit->bytes);
   return text +
          "no smaller micro-batch and no recomputation fits: choose a smaller model or a "

@@ -51,17 +51,18 @@ struct Fit {
 // The first change that fits into `available_bytes`: smaller micro-batches with the same total,
 // recomputation, a chunked head, all together. Nothing when none does.
 std::optional<Fit> SuggestFit(const RunSpec& spec, const BatchPlan& plan, int threads,
-                              int64_t available_bytes);
+                              int64_t available_bytes, int workers = 0);
 
 // What batch.micro_batch: auto stands for: the largest power of two that divides the sequences of a
 // shard and whose forecast fits; 0 when not even one sequence does. `plan` counts sequences, as
 // PlanBatch does while micro_batch is auto.
 int64_t LargestMicroBatch(const RunSpec& spec, const BatchPlan& plan, int threads,
-                          int64_t available_bytes);
+                          int64_t available_bytes, int workers = 0);
 
 // Says that the run does not fit, in numbers, and what would: "a rank needs 3.1 GiB ..., 1.9 GiB
 // are available (<limit>); batch.micro_batch=2 would need 1.7 GiB". Nothing when it fits.
 std::optional<std::string> MemoryProblem(const RunSpec& spec, const BatchPlan& plan, int threads,
-                                         int64_t available_bytes, const std::string& limit);
+                                         int64_t available_bytes, const std::string& limit,
+                                         int workers = 0);
 
 }  // namespace gp::runspec

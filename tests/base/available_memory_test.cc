@@ -1,4 +1,5 @@
-// Goal: the smallest limit counts and is named; files that the kernel would drop are not in use.
+// Goal: the smallest limit counts and is named; files that the kernel would drop are not in
+// use; the limit does not depend on what is in use.
 #include "base/available_memory.h"
 
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@ class AvailableMemoryTest : public testing::Test {
     ASSERT_TRUE(WriteFileAtomically(full, text).ok());
   }
   AvailableMemory Read() { return ReadAvailableMemory(root_.path()); }
+  AvailableMemory ReadLimit() { return ReadMemoryLimit(root_.path()); }
 
   TemporaryDirectory root_;
 };
@@ -25,6 +27,8 @@ TEST_F(AvailableMemoryTest, IsTheMachinesWithoutGroups) {
   Write("proc/meminfo", "MemTotal:  9000 kB\nMemAvailable:     5000 kB\nBuffers: 1 kB\n");
   EXPECT_EQ(Read().bytes, 5000 * 1024);
   EXPECT_EQ(Read().limit, "MemAvailable");
+  EXPECT_EQ(ReadLimit().bytes, 9000 * 1024);
+  EXPECT_EQ(ReadLimit().limit, "MemTotal");
 }
 
 TEST_F(AvailableMemoryTest, IsBoundedByTheTightestGroupAboveTheProcess) {
@@ -38,6 +42,8 @@ TEST_F(AvailableMemoryTest, IsBoundedByTheTightestGroupAboveTheProcess) {
   Write("sys/fs/cgroup/slice/memory.stat", "anon 1\ninactive_file 100000\n");
   EXPECT_EQ(Read().bytes, 500000);
   EXPECT_EQ(Read().limit, "memory.max of /slice");
+  EXPECT_EQ(ReadLimit().bytes, 900000);
+  EXPECT_EQ(ReadLimit().limit, "memory.max of /slice");
 }
 
 TEST_F(AvailableMemoryTest, ReadsTheOlderGroups) {
@@ -57,6 +63,7 @@ TEST(AvailableMemory, OfThisMachineIsANumber) {
   EXPECT_GT(available.bytes, 0);
   EXPECT_LT(available.bytes, int64_t{1} << 50);
   EXPECT_NE(available.limit, "no limit");
+  EXPECT_GE(ReadMemoryLimit().bytes, available.bytes);
 }
 
 }  // namespace

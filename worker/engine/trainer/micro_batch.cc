@@ -1,8 +1,5 @@
 #include "worker/engine/trainer/micro_batch.h"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +8,7 @@
 #include "formats/checkpoint_directory.h"
 #include "runspec/memory_forecast.h"
 #include "worker/engine/trainer/checkpoints.h"
+#include "worker/engine/trainer/rank_memory.h"
 #include "worker/engine/trainer/training_error.h"
 
 namespace gp::engine {
@@ -58,19 +56,18 @@ int64_t BroadcastFromRankZero(int64_t number, Communicator& communicator) {
 // What fits the rank with the least memory.
 int64_t LargestThatFits(const PreparedRun& run, const TrainingPlace& place,
                         Communicator& communicator) {
-  const AvailableMemory memory =
-      MemoryOfARank(ReadAvailableMemory(), communicator.size(), place.threads);
-  double least[] = {-static_cast<double>(
-      runspec::LargestMicroBatch(run.spec, run.plan, place.threads, memory.bytes))};
+  const MachineMemory machine;
+  const AvailableMemory memory = MemoryOfARank(machine.free, communicator.size(), place.threads);
+  double least[] = {-static_cast<double>(runspec::LargestMicroBatch(
+      run.spec, run.plan, place.threads, memory.bytes, communicator.size()))};
   communicator.AllReduceMax(least);
   if (least[0] < 0) return static_cast<int64_t>(-least[0]);
+  // Before the number is stored: memory may be free when the run is tried again.
   runspec::RunSpec smallest = run.spec;
   smallest.batch.micro_batch = 1;
   smallest.batch.micro_batch_auto = false;
-  throw TrainingError(
-      ExitCause::kConfig,
-      runspec::MemoryProblem(smallest, run.plan, place.threads, memory.bytes, memory.limit)
-          .value_or("batch.micro_batch: auto: not even one sequence fits another rank's memory"));
+  RefuseWhatDoesNotFit(smallest, run.plan, place.threads, machine, communicator);
+  return 1;
 }
 
 }  // namespace
@@ -97,12 +94,6 @@ int64_t AgreeOnMicroBatch(const PreparedRun& run, const TrainingPlace& place,
   LogInfo("micro-batch chosen", {{"rows", rows}});
   // Rank 0 speaks when the number is durable.
   return BroadcastFromRankZero(rows, communicator);
-}
-
-AvailableMemory MemoryOfARank(const AvailableMemory& machine, int world_size, int threads) {
-  const int64_t processors = std::max<int64_t>(sysconf(_SC_NPROCESSORS_ONLN), 1);
-  const int64_t beside = std::clamp<int64_t>(processors / std::max(threads, 1), 1, world_size);
-  return {machine.bytes / beside, machine.limit};
 }
 
 }  // namespace gp::engine

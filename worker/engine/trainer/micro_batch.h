@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include "base/available_memory.h"
 #include "base/status.h"
 #include "worker/engine/collectives/communicator.h"
 #include "worker/engine/trainer/prepared_run.h"
@@ -22,10 +21,6 @@ int64_t SettledMicroBatch(const TrainingPlace& place);
 
 // Durable when it returns. DataLoss of the reader names the file.
 Status StoreMicroBatch(const std::string& run_directory, int64_t rows);
-
-// The share of one of `world_size` ranks, as many of which may be on this machine as its
-// processors hold.
-AvailableMemory MemoryOfARank(const AvailableMemory& machine, int world_size, int threads);
 
 // The micro-batch of all ranks of a group: the run's own number, or what `auto` stands for. The
 // choice of a fresh run is the largest power of two that fits the rank with the least memory; it is

@@ -73,19 +73,20 @@ class KnownBatch {
 class Overfitting {
  public:
   Overfitting(const runspec::RunSpec& spec, const Clock& clock)
-      : run_(PrepareRun(spec, ThreadsOf(spec))), clock_(clock) {
-    CompleteRun({.threads = ThreadsOf(spec)}, {}, run_);
+      : run_(PrepareRun(spec, ThreadsOf(spec))),
+        group_(MakeLocalGroup(1, run_.plan.logical_shards)),
+        clock_(clock) {
+    CompleteRun({.threads = ThreadsOf(spec)}, {}, *group_[0], run_);
   }
 
   bool Run(const std::stop_token& stop) {
     const KnownBatch batch(*run_.batches);
-    const auto group = MakeLocalGroup(1, run_.plan.logical_shards);
     Trainer trainer(
         run_.spec, run_.plan, *run_.model,
         [&batch](int64_t, int, int64_t, std::span<int32_t> tokens, std::span<int32_t> targets) {
           batch.Fill(tokens, targets);
         },
-        *group[0], clock_);
+        *group_[0], clock_);
     trainer.set_schedule_steps(kOverfitStepsMax);
     StepResult last;
     do {
@@ -111,6 +112,7 @@ class Overfitting {
   }
 
   PreparedRun run_;
+  const std::vector<std::unique_ptr<Communicator>> group_;  // of one
   const Clock& clock_;
 };
 

@@ -3,17 +3,16 @@
 #include <new>
 #include <stdexcept>
 
-#include "base/available_memory.h"
 #include "base/config_problem.h"
 #include "base/log.h"
 #include "formats/checkpoint_directory.h"
 #include "runspec/batch_plan.h"
-#include "runspec/memory_forecast.h"
 #include "runspec/run_file.h"
 #include "worker/engine/backend/cpu/isa.h"
 #include "worker/engine/backend/cpu/measured_peak.h"
 #include "worker/engine/model/make_language_model.h"
 #include "worker/engine/trainer/checkpoints.h"
+#include "worker/engine/trainer/rank_memory.h"
 #include "worker/engine/trainer/training_error.h"
 
 namespace gp::engine {
@@ -57,13 +56,6 @@ void SettleOnCpu(runspec::RunSpec& spec) {
   if (spec.precision == runspec::Precision::kAuto) spec.precision = runspec::Precision::kFp32;
 }
 
-void RefuseWhatDoesNotFit(const PreparedRun& run, int threads) {
-  const AvailableMemory available = ReadAvailableMemory();
-  const auto problem =
-      runspec::MemoryProblem(run.spec, run.plan, threads, available.bytes, available.limit);
-  if (problem) throw TrainingError(ExitCause::kConfig, *problem);
-}
-
 void CutData(PreparedRun& run) {
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
   run.batches = std::make_unique<BatchSource>(
@@ -88,9 +80,10 @@ PreparedRun PrepareRun(runspec::RunSpec spec, int threads) {
   return run;
 }
 
-void CompleteRun(const TrainingPlace& place, const EngineRecord& decided, PreparedRun& run) {
+void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
+                 Communicator& communicator, PreparedRun& run) {
   CutData(run);
-  RefuseWhatDoesNotFit(run, place.threads);
+  RefuseWhatDoesNotFit(run.spec, run.plan, place.threads, MachineMemory(), communicator);
   try {
     run.engine = SettleEngine(place, decided);
     const EngineChoice engine = Reproduce(run.engine, run.spec.deterministic);

@@ -12,6 +12,7 @@
 
 #include "link/messages.h"
 #include "runspec/run_spec.h"
+#include "worker/engine/collectives/communicator.h"
 #include "worker/engine/data/batch_source.h"
 #include "worker/engine/data/dataset.h"
 #include "worker/engine/data/validation_windows.h"
@@ -48,8 +49,9 @@ PreparedRun PrepareRun(runspec::RunSpec spec, int threads);
 
 // Cuts the data into micro-batches and makes the model, with what the run was decided to compute
 // with; while that is empty, with what the checkpoint was made with, or the best there is here.
-// REQUIRES: the micro-batch is a number.
-void CompleteRun(const TrainingPlace& place, const EngineRecord& decided, PreparedRun& run);
+// Every rank of the group calls it. REQUIRES: the micro-batch is a number.
+void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
+                 Communicator& communicator, PreparedRun& run);
 
 // The run file as it travels, without overrides. TrainingError(kConfig) with every problem.
 runspec::RunSpec LoadResolved(const std::string& yaml);

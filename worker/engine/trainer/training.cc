@@ -48,7 +48,7 @@ void Training::Join(Communicator& communicator, const EngineRecord& decided) {
   communicator_ = &communicator;
   run_.spec.batch.micro_batch = AgreeOnMicroBatch(run_, place_, communicator);
   run_.spec.batch.micro_batch_auto = false;
-  CompleteRun(place_, decided, run_);
+  CompleteRun(place_, decided, communicator, run_);
   LogInfo("model made", {{"parameters", runspec::ParameterCount(run_.spec.model)},
                          {"kernels", run_.engine.isa},
                          {"threads", place_.threads},
