@@ -18,7 +18,9 @@ EMPTY_WORDS = {"util", "utils", "common", "helper", "helpers", "misc", "manager"
 # Split so that this file does not find itself.
 LEFTOVERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.$}])/(wo" r"rk|ro" r"ot|fa" r"rm)/")
-CLOCKS = re.compile(r"system_clock::now|clock_gettime|gettimeofday|\btime\((nullptr|NULL|0)\)")
+# A thread's processor time is a measurement, not a time that logic could go by.
+CLOCKS = re.compile(
+    r"system_clock::now|clock_gettime(?!\(CLOCK_THREAD_CPUTIME_ID)|gettimeofday|\btime\((nullptr|NULL|0)\)")
 CLOCK_OWNER = "base/clock.cc"
 
 MARKDOWN_LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
