@@ -21,6 +21,9 @@ using link::ExitCause;
 
 constexpr std::chrono::seconds kProgressInterval{10};
 
+// How far apart the ranks of a group may hear the same Stop.
+constexpr std::chrono::milliseconds kStopSpread{500};
+
 std::optional<std::string> Given(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
@@ -175,9 +178,11 @@ class LinkedTraining final : public TrainingEvents {
   std::optional<int64_t> final_step_;  // of the final checkpoint that this process wrote
 };
 
-// Every failure after a stop request follows from it.
+// Every failure after a stop request follows from it. Whoever is told to stop last may see its
+// peers leave before.
 int Fail(SupervisorLink& link, const link::Failed& failed) {
-  if (link.stop_token().stop_requested()) return kExitDone;
+  const bool lost = failed.cause == ExitCause::kCollective;
+  if (link.StopsWithin(lost ? kStopSpread : std::chrono::milliseconds(0))) return kExitDone;
   LogError("training failed", {{"reason", failed.message}});
   link.Send(failed);
   return ExitCodeOf(failed.cause);

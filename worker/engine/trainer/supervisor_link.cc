@@ -42,7 +42,7 @@ std::optional<link::SealResult> SupervisorLink::WaitForSeal(int64_t step) {
   MutexLock lock(mutex_);
   while (!stop_.stop_requested()) {
     if (last_seal_ && last_seal_->step == step) return last_seal_;
-    sealed_.WaitFor(mutex_, kReadSlice);
+    changed_.WaitFor(mutex_, kReadSlice);
   }
   return std::nullopt;
 }
@@ -53,7 +53,7 @@ void SupervisorLink::NoteSeal(const link::SealResult& result) {
   }
   MutexLock lock(mutex_);
   last_seal_ = result;
-  sealed_.NotifyAll();
+  changed_.NotifyAll();
 }
 
 void SupervisorLink::Send(const link::Message& message) {
@@ -66,6 +66,15 @@ void SupervisorLink::RequestStop(const std::string& reason) {
   stop_reason_ = reason;
   stop_.request_stop();
   if (group_ != nullptr) group_->Abort(reason);
+  changed_.NotifyAll();
+}
+
+bool SupervisorLink::StopsWithin(std::chrono::nanoseconds patience) {
+  const auto deadline = steady_clock::now() + patience;
+  MutexLock lock(mutex_);
+  while (!stop_.stop_requested() && changed_.WaitUntil(mutex_, deadline)) {
+  }
+  return stop_.stop_requested();
 }
 
 void SupervisorLink::AttachGroup(Communicator& communicator) {

@@ -43,6 +43,9 @@ class SupervisorLink {
   std::stop_token stop_token() const { return stop_.get_token(); }
   void RequestStop(const std::string& reason) EXCLUDES(mutex_);
 
+  // Whether Stop has come, or comes within `patience`.
+  bool StopsWithin(std::chrono::nanoseconds patience) EXCLUDES(mutex_);
+
   // Stop aborts `communicator` until it is released again.
   void AttachGroup(Communicator& communicator) EXCLUDES(mutex_);
   void ReleaseGroup() EXCLUDES(mutex_);
@@ -64,7 +67,7 @@ class SupervisorLink {
   std::atomic<bool> closing_ = false;
   std::optional<std::chrono::steady_clock::time_point> stop_deadline_;  // of the reading thread
   Mutex mutex_;
-  CondVar sealed_;
+  CondVar changed_;  // a seal or a stop
   std::optional<link::SealResult> last_seal_ GUARDED_BY(mutex_);
   Communicator* group_ GUARDED_BY(mutex_) = nullptr;
   std::string stop_reason_ GUARDED_BY(mutex_);
