@@ -14,10 +14,11 @@ void StreamedSnapshot::Open(const Buffers& buffers) {
     const auto count = static_cast<int64_t>(buffers[b].size());
     streams_[b].live = buffers[b];
     streams_[b].reading = 0;
+    streams_[b].staged.resize(static_cast<size_t>(std::min(count, options_.chunk_size)));
     streams_[b].copies.resize(
         static_cast<size_t>((count + options_.chunk_size - 1) / options_.chunk_size));
   }
-  given_up_ = false;
+  patience_left_ = options_.patience;
   open_ = true;
 }
 
@@ -31,28 +32,33 @@ Status StreamedSnapshot::Read(int buffer, int64_t first, int64_t last, const Con
   return OkStatus();
 }
 
-// Inside one chunk: from its copy, or from live memory, which is pinned meanwhile.
+// Inside one chunk. What `consume` sees is nobody else's, so that an update need not wait for a
+// storage that hangs in it.
 Status StreamedSnapshot::ReadPiece(int buffer, int64_t first, int64_t last,
                                    const Consume& consume) {
-  const int64_t chunk = first / options_.chunk_size;
-  const auto offset = static_cast<size_t>(first % options_.chunk_size);
-  const auto count = static_cast<size_t>(last - first);
   std::span<const float> values;
   {
     MutexLock lock(mutex_);
-    Stream& stream = streams_[static_cast<size_t>(buffer)];
-    Advance(stream, chunk);
-    const float* copy = stream.copies[static_cast<size_t>(chunk)].get();
-    if (copy == nullptr) stream.pinned = chunk;
-    values = copy != nullptr ? std::span(copy + offset, count)
-                             : Live(stream, chunk).subspan(offset, count);
+    if (given_up()) {
+      return DeadlineExceeded(
+          "the storage took so long that training went on without this checkpoint");
+    }
+    values = Stage(streams_[static_cast<size_t>(buffer)], first, last);
   }
-  const Status consumed = consume(values);
-  MutexLock lock(mutex_);
-  streams_[static_cast<size_t>(buffer)].pinned = -1;
-  changed_.NotifyAll();
-  if (!given_up_) return consumed;
-  return DeadlineExceeded("the storage took so long that training went on without this checkpoint");
+  return consume(values);
+}
+
+// The values out of the chunk's copy, or of live memory.
+std::span<const float> StreamedSnapshot::Stage(Stream& stream, int64_t first, int64_t last) {
+  const int64_t chunk = first / options_.chunk_size;
+  Advance(stream, chunk);
+  const auto offset = static_cast<size_t>(first % options_.chunk_size);
+  const auto count = static_cast<size_t>(last - first);
+  const float* copy = stream.copies[static_cast<size_t>(chunk)].get();
+  const auto values = copy != nullptr ? std::span(copy + offset, count)
+                                      : Live(stream, chunk).subspan(offset, count);
+  std::copy(values.begin(), values.end(), stream.staged.begin());
+  return std::span(stream.staged).first(count);
 }
 
 void StreamedSnapshot::Finish(int buffer) {
@@ -88,7 +94,7 @@ std::span<const float> StreamedSnapshot::Live(const Stream& stream, int64_t chun
 }
 
 bool StreamedSnapshot::Pending(const Stream& stream, int64_t chunk) const {
-  return open_ && !given_up_ && chunk >= stream.reading &&
+  return open_ && !given_up() && chunk >= stream.reading &&
          stream.copies[static_cast<size_t>(chunk)] == nullptr;
 }
 
@@ -99,10 +105,11 @@ bool StreamedSnapshot::HasRoom() const {
 
 // Copies the chunk, or waits until it has been read.
 void StreamedSnapshot::Secure(Stream& stream, int64_t chunk) {
-  const auto deadline = std::chrono::steady_clock::now() + options_.patience;
   while (Pending(stream, chunk)) {
-    if (stream.pinned != chunk && HasRoom()) return Copy(stream, chunk);
-    if (!changed_.WaitUntil(mutex_, deadline)) given_up_ = Pending(stream, chunk);
+    if (HasRoom()) return Copy(stream, chunk);
+    const auto start = std::chrono::steady_clock::now();
+    changed_.WaitUntil(mutex_, start + patience_left_);
+    patience_left_ -= std::chrono::steady_clock::now() - start;
   }
 }
 

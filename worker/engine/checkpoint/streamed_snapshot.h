@@ -29,8 +29,8 @@ class StreamedSnapshot {
 
   struct Options {
     uint64_t copy_bytes_max = 0;
-    // The longest that an overwrite waits for the writer. Then the snapshot is given up, so that a
-    // storage that hangs stops no training.
+    // The longest that all overwrites together wait for the writer. Then the snapshot is given up,
+    // so that a storage that hangs stops no training.
     std::chrono::nanoseconds patience = std::chrono::seconds(60);
     int64_t chunk_size = kChunkSize;  // values
   };
@@ -59,13 +59,15 @@ class StreamedSnapshot {
   struct Stream {
     std::span<const float> live;
     int64_t reading = 0;                           // chunks before it are done with
-    int64_t pinned = -1;                           // is being read from live memory
     std::vector<std::unique_ptr<float[]>> copies;  // by chunk
+    std::vector<float> staged;                     // what the reader has in hand
   };
 
   std::span<const float> Live(const Stream& stream, int64_t chunk) const;
   bool Pending(const Stream& stream, int64_t chunk) const REQUIRES(mutex_);
+  bool given_up() const REQUIRES(mutex_) { return patience_left_ <= patience_left_.zero(); }
   bool HasRoom() const REQUIRES(mutex_);
+  std::span<const float> Stage(Stream& stream, int64_t first, int64_t last) REQUIRES(mutex_);
   void Secure(Stream& stream, int64_t chunk) REQUIRES(mutex_);
   void Copy(Stream& stream, int64_t chunk) REQUIRES(mutex_);
   void Advance(Stream& stream, int64_t chunk) REQUIRES(mutex_);
@@ -77,7 +79,7 @@ class StreamedSnapshot {
   mutable Mutex mutex_;
   CondVar changed_;
   std::array<Stream, kBufferCount> streams_ GUARDED_BY(mutex_);
-  bool given_up_ GUARDED_BY(mutex_) = false;
+  std::chrono::nanoseconds patience_left_ GUARDED_BY(mutex_){};
   std::vector<std::unique_ptr<float[]>> spare_ GUARDED_BY(mutex_);
   uint64_t allocated_ GUARDED_BY(mutex_) = 0;  // chunks
 };

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -150,10 +151,33 @@ TEST_F(StreamedSnapshotTest, AStorageThatHangsIsGivenUp) {
   options.patience = std::chrono::milliseconds(1);
   StreamedSnapshot snapshot(options);
   snapshot.Open(Buffers());
-  const Status status = snapshot.Read(0, 0, 10, [&](std::span<const float>) {
-    snapshot.BeforeOverwrite(500, 510);
+  const Status hung = snapshot.Read(0, 0, 10, [&](std::span<const float> values) {
+    Overwrite(snapshot, 0, kCount);
+    EXPECT_EQ(values[5], original_[0][5]) << "what the storage has in hand was overwritten";
     return OkStatus();
   });
+  EXPECT_TRUE(hung.ok()) << hung;
+  const Status next = snapshot.Read(0, 10, 20, [](std::span<const float>) { return OkStatus(); });
+  EXPECT_EQ(next.code(), StatusCode::kDeadlineExceeded) << next;
+  snapshot.Close();
+}
+
+TEST_F(StreamedSnapshotTest, AStorageThatCrawlsIsGivenUpToo) {
+  StreamedSnapshot::Options options = Options(0);
+  options.patience = std::chrono::milliseconds(20);
+  StreamedSnapshot snapshot(options);
+  snapshot.Open(Buffers());
+  std::latch updating(1);
+  std::jthread update([&] {
+    updating.count_down();
+    Overwrite(snapshot, 0, kCount);
+  });
+  updating.wait();
+  const Status status = snapshot.Read(0, 0, kCount, [](std::span<const float>) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // for each of 16 chunks
+    return OkStatus();
+  });
+  snapshot.Finish(0);
   EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status;
   snapshot.Close();
 }
