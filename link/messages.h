@@ -132,7 +132,7 @@ struct StepReport {
   Phases phases;
   std::optional<double> validation_loss;
   bool skipped = false;
-  int64_t at_us = 0;  // wall clock
+  int64_t at_us = 0;                       // wall clock
   std::optional<int64_t> target_steps;     // the run's last step, once it is known
   std::optional<double> peak_flops;        // of all ranks: what mfu is a fraction of
   std::optional<std::string> peak_source;  // "measured" | "table"

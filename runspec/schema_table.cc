@@ -431,9 +431,10 @@ std::vector<Field> EvalFields() {
        .also = {"eval_iters", "iters"}},
       {.path = "eval.patience",
        .slot = GP_SLOT(eval.patience),
-       .doc = "The run ends, as a success, after so many evaluations in a row that did not improve "
-              "the validation loss; 0 never stops early. Each improvement is saved, so that the best "
-              "weights are kept.",
+       .doc =
+           "The run ends, as a success, after so many evaluations in a row that did not improve "
+           "the validation loss; 0 never stops early. Each improvement is saved, so that the best "
+           "weights are kept.",
        .unit = "evaluations",
        .min = 0,
        .max = 1e9,

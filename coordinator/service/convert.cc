@@ -10,8 +10,7 @@ using google::protobuf::util::TimeUtil;
 static_assert(static_cast<int>(RunState::kCancelled) == v1::RUN_STATE_CANCELLED);
 static_assert(static_cast<int>(RunState::kBackoff) == v1::RUN_STATE_BACKOFF);
 static_assert(static_cast<int>(RankPhase::kExited) == v1::RANK_PHASE_EXITED);
-static_assert(static_cast<int>(ExitCause::kDamagedCheckpoint) ==
-              v1::EXIT_CAUSE_DAMAGED_CHECKPOINT);
+static_assert(static_cast<int>(ExitCause::kDamagedCheckpoint) == v1::EXIT_CAUSE_DAMAGED_CHECKPOINT);
 
 google::protobuf::Timestamp ToProto(Timestamp time) {
   return TimeUtil::MicrosecondsToTimestamp(time.time_since_epoch().count());

@@ -117,8 +117,7 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   EXPECT_EQ(ValueOf(metrics, "gp_run_peak_flops{run=\"r\",source=\"measured\"}"), "460000000000");
   EXPECT_EQ(ValueOf(metrics, "gp_run_step_phase_seconds{phase=\"backward\",run=\"r\"}"), "0.25");
   EXPECT_EQ(ValueOf(metrics, "gp_run_step_phase_seconds{phase=\"forward\",run=\"r\"}"), "0");
-  EXPECT_EQ(ValueOf(metrics, "gp_train_skipped_steps_total{reason=\"nonfinite\",run=\"r\"}"),
-            "1");
+  EXPECT_EQ(ValueOf(metrics, "gp_train_skipped_steps_total{reason=\"nonfinite\",run=\"r\"}"), "1");
   EXPECT_EQ(ValueOf(metrics, "gp_eval_loss{run=\"r\",split=\"val\"}"), "3.5");
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_run_restarts_total{reason=\"signal\"}"), "1");
 
