@@ -8,6 +8,7 @@
 #include "runspec/batch_ramp.h"
 #include "worker/engine/checkpoint/checkpoint_reader.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
+#include "worker/engine/trainer/collective_patience.h"
 #include "worker/engine/trainer/micro_batch.h"
 #include "worker/engine/trainer/training_error.h"
 
@@ -16,8 +17,11 @@ namespace {
 
 using link::ExitCause;
 
-// Longer than any disk takes for what fits into memory.
-constexpr std::chrono::minutes kSaveTimeout{30};
+// Longer than any disk takes for what fits into memory. Nobody waits for the final save.
+constexpr std::chrono::minutes kFinalTimeout{30};
+// For a save that the peers wait for.
+constexpr std::chrono::minutes kSaveTimeout{5};
+static_assert(kSaveTimeout < CollectivePatience::kLong);
 
 constexpr char kUpdates[] = "updates";
 constexpr char kStepBudget[] = "step_budget";
@@ -84,7 +88,13 @@ Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Written w
 
 void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
                        std::optional<double> validation_loss, bool final) {
+  if (final) overdue_ = false;  // worth waiting for once more
   Drain();
+  if (overdue_ && !final) {
+    LogWarning("checkpoint skipped: the one before it is still being written",
+               {{"step", trainer.step()}});
+    return;
+  }
   CheckpointState state;
   state.step = trainer.step();
   state.tokens = runspec::TokensBefore(run_.plan, trainer.step());
@@ -102,7 +112,7 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
   if (!started.ok()) {
     Conclude(started, final);
   } else if (final) {
-    Conclude(writer_.Wait(kSaveTimeout), /*must_succeed=*/true);
+    Conclude(writer_.Wait(kFinalTimeout), /*must_succeed=*/true);
   } else if (run_.spec.checkpoint.snapshot_memory == 0) {
     Drain();
   }
@@ -112,12 +122,14 @@ void Checkpoints::Poll() {
   if (const auto result = writer_.Take()) Conclude(*result, /*must_succeed=*/false);
 }
 
+// Once: a storage that hangs costs training this time and no more.
 void Checkpoints::Drain() {
-  if (writer_.in_flight()) {
+  if (writer_.in_flight() && !overdue_) {
     Conclude(writer_.Wait(kSaveTimeout), /*must_succeed=*/false);
   } else {
     Poll();
   }
+  overdue_ = writer_.in_flight();
 }
 
 void Checkpoints::Conclude(const StatusOr<SavedCheckpoint>& result, bool must_succeed) {

@@ -26,9 +26,11 @@ class Checkpoints {
   // ended.
   Checkpoints(const TrainingPlace& place, PreparedRun& run, Written written);
 
-  // Begins to save the state; waits for the save in flight first. A final save ends before the call
-  // returns and its failure is an error, any other failure is a warning. Without memory for copies
-  // (checkpoint.snapshot_memory: 0) every save ends before the call returns.
+  // Begins to save the state; waits for the save in flight first, for less time than the peers
+  // wait. A save that is still in flight then makes the later ones, except a final one, pass with a
+  // warning. A final save ends before the call returns and its failure is an error, any other
+  // failure is a warning. Without memory for copies (checkpoint.snapshot_memory: 0) every save ends
+  // before the call returns.
   void Save(Trainer& trainer, const RunBudget& budget, std::optional<double> validation_loss,
             bool final);
 
@@ -38,7 +40,7 @@ class Checkpoints {
   // Reports a save that has ended meanwhile.
   void Poll();
 
-  // Waits for the save in flight.
+  // Waits for the save in flight, once.
   void Drain();
 
  private:
@@ -48,6 +50,7 @@ class Checkpoints {
   const Written written_;
   LocalStorage storage_;
   CheckpointWriter writer_;
+  bool overdue_ = false;  // a save was waited for in vain
 };
 
 // Why the checkpoint in `directory` could not be read: damaged, which an earlier one mends, or a
