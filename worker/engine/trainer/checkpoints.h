@@ -54,7 +54,8 @@ class Checkpoints {
 };
 
 // Why the checkpoint in `directory` could not be read: damaged, which an earlier one mends, or a
-// failure of the storage, which may pass. One that is missing where its siblings are is damaged.
+// failure of the storage, which may pass. One that no rank of the group sees where its siblings are
+// is damaged.
 link::ExitCause CauseOfUnreadable(const Status& status, const std::string& directory);
 
 // Parameters, moments, step and what the budget knows, from the checkpoint that `place` resumes

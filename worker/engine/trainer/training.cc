@@ -1,6 +1,8 @@
 #include "worker/engine/trainer/training.h"
 
+#include "base/file.h"
 #include "base/log.h"
+#include "formats/checkpoint_manifest.h"
 #include "runspec/batch_ramp.h"
 #include "runspec/model_shape.h"
 #include "runspec/run_file.h"
@@ -46,6 +48,7 @@ Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& e
 
 void Training::Join(Communicator& communicator, const EngineRecord& decided) {
   communicator_ = &communicator;
+  AgreeOnCheckpoint();
   run_.spec.batch.micro_batch = AgreeOnMicroBatch(run_, place_, communicator);
   run_.spec.batch.micro_batch_auto = false;
   CompleteRun(place_, decided, communicator, run_);
@@ -105,6 +108,21 @@ StepResult Training::TakeStep(const std::stop_token& stop) {
 bool Training::Due(int64_t every_steps) const {
   const int64_t step = trainer_->step();
   return budget_.Done(step) || (every_steps > 0 && step % every_steps == 0);
+}
+
+// What another rank sees is not damaged where it is missing: the storage lags behind, or is another
+// one.
+void Training::AgreeOnCheckpoint() {
+  if (!place_.resume) return;
+  const std::string& directory = place_.resume->directory;
+  const bool seen = FileExists(JoinPath(directory, formats::kManifestName));
+  double seen_by_any[1] = {seen ? 1.0 : 0.0};
+  communicator_->AllReduceMax(seen_by_any);
+  if (seen || seen_by_any[0] == 0) return;
+  throw TrainingError(ExitCause::kStorage,
+                      fmt::format("checkpoint {} is missing here, another rank sees it; is the "
+                                  "run's directory the same storage on every node?",
+                                  directory));
 }
 
 void Training::AgreeOnStep() {

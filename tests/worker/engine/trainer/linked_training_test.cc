@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <map>
 
 #include "formats/checkpoint_directory.h"
 #include "runspec/model_shape.h"
@@ -45,6 +46,11 @@ class TestEpoch {
   // From Hello to Ready.
   void Form(const std::string& run_file) {
     Start(run_file);
+    Configure();
+    for (auto& rank : ranks) EXPECT_EQ(rank->Await<link::Ready>().epoch, epoch_);
+  }
+
+  void Configure() {
     link::Configure configure{.epoch = epoch_, .secret = "secret"};
     for (auto& rank : ranks) {
       offers.push_back(rank->Await<link::Listening>());
@@ -55,7 +61,6 @@ class TestEpoch {
       configure.rank = static_cast<int>(r);
       ranks[r]->Send(configure);
     }
-    for (auto& rank : ranks) EXPECT_EQ(rank->Await<link::Ready>().epoch, epoch_);
   }
 
   void Start(const std::string& run_file) {
@@ -73,7 +78,7 @@ class TestEpoch {
                                  .resolved = runspec::ResolvedYaml(*loaded.spec),
                                  .run_directory = directory_.Path("run"),
                                  .data_address = "127.0.0.1",
-                                 .resume = resume_,
+                                 .resume = resumes.contains(r) ? resumes.at(r) : resume_,
                                  .logical_shards = 4,
                                  .isa = isa});
     }
@@ -97,7 +102,8 @@ class TestEpoch {
   }
 
   std::vector<std::unique_ptr<TrainerProcess>> ranks;
-  std::string isa;  // decided in an earlier epoch
+  std::string isa;                              // decided in an earlier epoch
+  std::map<size_t, link::ResumePoint> resumes;  // of ranks that go on from elsewhere
   std::vector<link::Listening> offers;
   std::function<void(const std::vector<link::Listening>&, link::Configure&)> decide;
 
@@ -314,6 +320,20 @@ TEST(LinkedTraining, ADamagedCheckpointIsAFailureOfItsOwnThatNamesTheFile) {
   EXPECT_EQ(failed.cause, link::ExitCause::kDamagedCheckpoint);
   EXPECT_NE(failed.message.find("model.safetensors"), std::string::npos) << failed.message;
   EXPECT_EQ(epoch.ranks[0]->Wait(), 3);
+}
+
+TEST(LinkedTraining, ACheckpointThatOnlyOneRankMissesIsNotDamaged) {
+  const ScopedDirectory directory;
+  const auto written = TrainWhole(directory, 1);
+  ASSERT_FALSE(written.empty());
+  const link::ResumePoint resume{6, written[0].directory, written[0].manifest_digest};
+  TestEpoch epoch(directory, 2, kEpoch + 1, resume);
+  epoch.resumes[1] = {6, written[0].directory + "-not-there-yet", written[0].manifest_digest};
+  epoch.Start(TinyRunFile(directory.Path("text.txt"), kSteps, 6));
+  epoch.Configure();
+  const auto failed = epoch.ranks[1]->Await<link::Failed>();
+  EXPECT_EQ(failed.cause, link::ExitCause::kStorage);
+  EXPECT_NE(failed.message.find("another rank sees it"), std::string::npos) << failed.message;
 }
 
 // A cache directory in which something was tuned for the fastest level of this machine, for one
