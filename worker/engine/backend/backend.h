@@ -9,6 +9,7 @@
 // bf16 where a Buffer carries the compute type. Errors are exceptions. One thread calls.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -19,6 +20,8 @@ namespace gp::engine {
 
 enum class DataType { kFloat32, kBfloat16 };
 
+constexpr int64_t BytesOf(DataType type) { return type == DataType::kBfloat16 ? 2 : 4; }
+
 // A typed pointer into the arena. A null Buffer means "absent" where a comment allows it.
 struct Buffer {
   void* data = nullptr;
@@ -26,6 +29,10 @@ struct Buffer {
 
   float* f32() const { return static_cast<float*>(data); }
   uint16_t* bf16() const { return static_cast<uint16_t*>(data); }
+  // What begins `elements` further on.
+  Buffer From(int64_t elements) const {
+    return {static_cast<std::byte*>(data) + elements * BytesOf(type), type};
+  }
 };
 
 inline Buffer Fp32(float* data) { return {data, DataType::kFloat32}; }

@@ -22,7 +22,7 @@ DataType ComputeType(const ModelOptions& options) {
   return options.precision == runspec::Precision::kBf16 ? DataType::kBfloat16 : DataType::kFloat32;
 }
 
-double Size(DataType type) { return type == DataType::kBfloat16 ? 2 : 4; }
+double Size(DataType type) { return static_cast<double>(BytesOf(type)); }
 
 // About normal(0, 0.1), cheap to draw.
 std::vector<float> Noise(int64_t count) {
@@ -65,7 +65,7 @@ KernelCases::KernelCases(const ModelOptions& options)
 }
 
 Buffer KernelCases::Filled(int64_t count, DataType type) {
-  const Buffer buffer{backend_->Allocate(count * static_cast<int64_t>(Size(type))), type};
+  const Buffer buffer{backend_->Allocate(count * BytesOf(type)), type};
   const std::vector<float> noise = Noise(count);
   if (type == DataType::kBfloat16) {
     backend_->Round(count, buffer.bf16(), noise.data(), {});

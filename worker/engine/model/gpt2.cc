@@ -80,13 +80,12 @@ void Gpt2::NextTokenLogits(const TokenBatch& batch, std::span<float> logits) {
   }
   ForwardTrunk(Dropout{});
   const Buffer from = buffers_.ln_f.out;
-  const int64_t row_bytes = shape_.channels * (from.type == DataType::kBfloat16 ? 2 : 4);
+  const int64_t c = shape_.channels;
   for (int64_t i = 0; i < sequences_; ++i) {
-    std::memcpy(static_cast<std::byte*>(buffers_.last_rows.data) + i * row_bytes,
-                static_cast<std::byte*>(from.data) + ((i + 1) * length_ - 1) * row_bytes,
-                static_cast<size_t>(row_bytes));
+    std::memcpy(buffers_.last_rows.From(i * c).data, from.From(((i + 1) * length_ - 1) * c).data,
+                static_cast<size_t>(c * BytesOf(from.type)));
   }
-  backend_->Forward({.shape = {sequences_, shape_.channels, shape_.vocabulary_padded},
+  backend_->Forward({.shape = {sequences_, c, shape_.vocabulary_padded},
                      .y = {buffers_.next_logits, DataType::kFloat32},
                      .x = buffers_.last_rows,
                      .w = Weight(slots_.lm_head.weight)});

@@ -29,12 +29,6 @@ runspec::DecoderPlanOptions PlanOptions(const DecoderOptions& options,
           .threads = backend.threads()};
 }
 
-int64_t BytesOf(DataType type) { return type == DataType::kBfloat16 ? 2 : 4; }
-
-Buffer Offset(Buffer buffer, int64_t elements) {
-  return {static_cast<std::byte*>(buffer.data) + elements * BytesOf(buffer.type), buffer.type};
-}
-
 }  // namespace
 
 Gpt2Decoder::Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& weights,
@@ -178,14 +172,13 @@ void Gpt2Decoder::WriteLogits(std::span<float> logits) {
   if (endings_.empty()) return;
   const runspec::ModelShape& shape = options_.shape;
   const Buffer normed = buffers_.norm.out;
-  const int64_t row_bytes = shape.channels * BytesOf(normed.type);
+  const int64_t c = shape.channels;
   for (size_t i = 0; i < endings_.size(); ++i) {
-    std::memcpy(
-        static_cast<std::byte*>(buffers_.last_rows.data) + static_cast<int64_t>(i) * row_bytes,
-        static_cast<const std::byte*>(normed.data) + endings_[i].row * row_bytes,
-        static_cast<size_t>(row_bytes));
+    std::memcpy(buffers_.last_rows.From(static_cast<int64_t>(i) * c).data,
+                normed.From(endings_[i].row * c).data,
+                static_cast<size_t>(c * BytesOf(normed.type)));
   }
-  LinearForward head = Linear(slots_.lm_head, shape.channels, shape.vocabulary_padded,
+  LinearForward head = Linear(slots_.lm_head, c, shape.vocabulary_padded,
                               {buffers_.logits, DataType::kFloat32}, buffers_.last_rows);
   head.shape.rows = std::ssize(endings_);
   backend_.Forward(head);
@@ -218,8 +211,8 @@ LinearForward Gpt2Decoder::Linear(const ParameterSlot& slot, int64_t in, int64_t
 
 KvCache Gpt2Decoder::CacheOf(int64_t layer) const {
   const int64_t elements = options_.slots * capacity_ * options_.shape.channels;
-  return {.keys = Offset(buffers_.keys, layer * elements),
-          .values = Offset(buffers_.values, layer * elements),
+  return {.keys = buffers_.keys.From(layer * elements),
+          .values = buffers_.values.From(layer * elements),
           .capacity = capacity_};
 }
 

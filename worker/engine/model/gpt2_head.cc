@@ -6,15 +6,6 @@
 #include "worker/engine/model/gpt2.h"
 
 namespace gp::engine {
-namespace {
-
-// A pointer `elements` further on.
-Buffer Advance(Buffer buffer, int64_t elements) {
-  const int64_t element_bytes = buffer.type == DataType::kBfloat16 ? 2 : 4;
-  return {static_cast<std::byte*>(buffer.data) + elements * element_bytes, buffer.type};
-}
-
-}  // namespace
 
 // The sum of the losses. A head in pieces keeps no logits: told where the gradient belongs, it
 // computes that on the way.
@@ -33,7 +24,7 @@ double Gpt2::ForwardHead(const std::optional<BackwardTarget>& target) {
 double Gpt2::ForwardHeadRows(RowRange range) {
   backend_->Forward({.shape = {range.count, shape_.channels, shape_.vocabulary_padded},
                      .y = buffers_.logits,
-                     .x = Advance(buffers_.ln_f.out, range.first * shape_.channels),
+                     .x = buffers_.ln_f.out.From(range.first * shape_.channels),
                      .w = Weight(slots_.lm_head.weight)});
   return backend_->CrossEntropyForward({range.count, shape_.vocabulary, shape_.vocabulary_padded},
                                        buffers_.lse + range.first, buffers_.logits,
@@ -59,10 +50,10 @@ void Gpt2::BackwardHeadRows(RowRange range) {
   backend_->BackwardWeight({.shape = head,
                             .dw = Gradient(slots_.lm_head.weight),
                             .dy = buffers_.logits,
-                            .x = Advance(buffers_.ln_f.out, range.first * shape_.channels),
+                            .x = buffers_.ln_f.out.From(range.first * shape_.channels),
                             .accumulate = target_.accumulate || range.first > 0});
   backend_->BackwardInput({.shape = head,
-                           .dx = Advance(buffers_.d_channels, range.first * shape_.channels),
+                           .dx = buffers_.d_channels.From(range.first * shape_.channels),
                            .dy = buffers_.logits,
                            .w = Weight(slots_.lm_head.weight)});
 }

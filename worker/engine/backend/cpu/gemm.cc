@@ -124,7 +124,7 @@ class Piece {
     const int64_t first_column = flipped_ ? row : column;
     for (const Buffer* buffer : {&output_.y, &output_.gelu, &output_.pre_gelu}) {
       if (buffer->data == nullptr) continue;
-      const int64_t element_bytes = buffer->type == DataType::kBfloat16 ? 2 : 4;
+      const int64_t element_bytes = BytesOf(buffer->type);
       const int64_t row_bytes = output_.ldy * element_bytes;
       const auto* line = static_cast<const std::byte*>(buffer->data) + first_row * row_bytes +
                          first_column * element_bytes;

@@ -5,11 +5,6 @@
 namespace gp::engine {
 namespace {
 
-Buffer At(Buffer buffer, int64_t offset) {
-  const int64_t element_bytes = buffer.type == DataType::kBfloat16 ? 2 : 4;
-  return {static_cast<std::byte*>(buffer.data) + offset * element_bytes, buffer.type};
-}
-
 float ScoreScale(const AttentionShape& shape) {
   return 1.0f / std::sqrt(static_cast<float>(shape.head_size));
 }
@@ -34,11 +29,11 @@ class HeadView {
     const int64_t ld = parts * shape_.channels();
     const int64_t offset =
         sequence_ * shape_.length * ld + part * shape_.channels() + head_ * shape_.head_size;
-    return {At(packed, offset), ld};
+    return {packed.From(offset), ld};
   }
   // (T, T).
   Matrix Scores(Buffer scores) const {
-    return {At(scores, index_ * shape_.length * shape_.length), shape_.length};
+    return {scores.From(index_ * shape_.length * shape_.length), shape_.length};
   }
 
  private:

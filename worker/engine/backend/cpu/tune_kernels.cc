@@ -41,7 +41,7 @@ class TimedProduct {
 
  private:
   static Buffer Make(Backend& memory, int64_t count, DataType type) {
-    return {memory.Allocate(count * (type == DataType::kBfloat16 ? 2 : 4)), type};
+    return {memory.Allocate(count * BytesOf(type)), type};
   }
   DataType ResultType() const {
     return problem_.pass == GemmPass::kBackwardWeight ? DataType::kFloat32 : problem_.type;
