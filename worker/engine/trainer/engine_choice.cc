@@ -101,6 +101,12 @@ EngineChoice Reproduce(const EngineRecord& record, bool deterministic) {
   return {ParseIsa(levels.front()), KernelChoices::Default()};
 }
 
+EngineRecord RecordOf(const EngineChoice& engine) {
+  EngineRecord record{.isa = IsaName(engine.isa)};
+  if (!engine.kernels.empty()) record.kernels[record.isa] = engine.kernels.Encode();
+  return record;
+}
+
 EngineRecord OwnEngine(int threads) {
   return {.isa = OfferedLevels().front(), .kernels = TunedKernels(threads)};
 }

@@ -40,6 +40,9 @@ std::map<std::string, std::string> TunedKernels(int threads);
 // takes what comes nearest and warns.
 EngineChoice Reproduce(const EngineRecord& record, bool deterministic);
 
+// The record that Reproduce turns into `engine`: without kernels where they are the default ones.
+EngineRecord RecordOf(const EngineChoice& engine);
+
 // The fastest level and what was tuned for it.
 EngineRecord OwnEngine(int threads);
 

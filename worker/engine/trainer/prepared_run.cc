@@ -85,9 +85,8 @@ void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
   CutData(run);
   RefuseWhatDoesNotFit(run.spec, run.plan, place.threads, MachineMemory(), communicator);
   try {
-    run.engine = SettleEngine(place, decided);
-    const EngineChoice engine = Reproduce(run.engine, run.spec.deterministic);
-    run.engine.isa = IsaName(engine.isa);
+    const EngineChoice engine = Reproduce(SettleEngine(place, decided), run.spec.deterministic);
+    run.engine = RecordOf(engine);
     run.peak_flops = MeasurePeakFlops(engine.isa, place.threads, kPeakMeasurementSeconds);
     run.model = MakeModel(run.spec, place.threads, engine);
   } catch (const std::bad_alloc&) {

@@ -395,6 +395,24 @@ TEST(LinkedTraining, AGroupWithASlowerRankComputesWithItsLevelEverywhere) {
   EXPECT_EQ(formats::ReadManifest(together.back().directory)->record.at("isa"), "generic");
 }
 
+TEST(LinkedTraining, ChoicesThatWerePassedOverAreNotRecorded) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 1, kEpoch);
+  epoch.decide = [](const std::vector<link::Listening>&, link::Configure& configure) {
+    configure.isa = "generic";
+    configure.kernels.emplace()["generic"] = "no choices at all";
+  };
+  epoch.Form(TinyRunFile(text, kSteps, 0) + "deterministic: false\n");
+  epoch.Go();
+  const auto written = epoch.Finish();
+  ASSERT_FALSE(written.empty());
+  const auto manifest = formats::ReadManifest(written.back().directory);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_EQ(manifest->record.at("isa"), "generic");
+  EXPECT_FALSE(manifest->record.contains("kernels"));
+}
+
 TEST(LinkedTraining, ARankThatLacksTheRunsLevelIsUnfit) {
   if (!IsaSupported(Isa::kAvx2)) GTEST_SKIP() << "this processor has no AVX2";
   const ScopedDirectory directory;

@@ -1,0 +1,46 @@
+// Goal: what a run records is what it computes with, also where it could not take what was recorded
+// before.
+#include "worker/engine/trainer/engine_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "worker/engine/trainer/training_error.h"
+
+namespace gp::engine {
+namespace {
+
+std::string Tuned() {
+  KernelChoices choices;
+  choices.Set({.m = 64, .n = 128, .k = 32}, {.packed = PackedOperand::kFirst, .depth = 32});
+  return choices.Encode();
+}
+
+TEST(EngineChoice, ARecordIsReproducedAsItWas) {
+  const EngineRecord record{.isa = "generic", .kernels = {{"generic", Tuned()}}};
+  const EngineRecord again = RecordOf(Reproduce(record, /*deterministic=*/true));
+  EXPECT_EQ(again.isa, "generic");
+  EXPECT_EQ(again.kernels, record.kernels);
+}
+
+TEST(EngineChoice, ChoicesThatCannotBeReadAreNotRecordedAgain) {
+  const EngineRecord record{.isa = "generic", .kernels = {{"generic", "no choices at all"}}};
+  EXPECT_THROW(Reproduce(record, /*deterministic=*/true), TrainingError);
+  const EngineRecord used = RecordOf(Reproduce(record, /*deterministic=*/false));
+  EXPECT_EQ(used.isa, "generic");
+  EXPECT_TRUE(used.kernels.empty());
+}
+
+TEST(EngineChoice, ALevelTakenInsteadOfAMissingOneBringsNoChoices) {
+  const std::string here = OfferedLevels().front();
+  const EngineRecord record{.isa = "a later one", .kernels = {{here, Tuned()}}};
+  EXPECT_THROW(Reproduce(record, /*deterministic=*/true), TrainingError);
+  const EngineChoice engine = Reproduce(record, /*deterministic=*/false);
+  EXPECT_TRUE(engine.kernels.empty());
+  EXPECT_EQ(RecordOf(engine).isa, here);
+  EXPECT_TRUE(RecordOf(engine).kernels.empty());
+}
+
+}  // namespace
+}  // namespace gp::engine
