@@ -13,6 +13,7 @@
 #include "runspec/run_file.h"
 #include "worker/engine/collectives/local_communicator.h"
 #include "worker/engine/trainer/checkpoint_retention.h"
+#include "worker/engine/trainer/checkpoints.h"
 #include "worker/engine/trainer/exit_code.h"
 #include "worker/engine/trainer/failure.h"
 #include "worker/engine/trainer/stop_signals.h"
@@ -42,9 +43,10 @@ TrainingPlace PlaceOf(const runspec::RunSpec& spec, const LoneOptions& options) 
       ValueOrThrow(ExitCause::kStorage,
                    formats::FindNewestCheckpoint(JoinPath(place.run_directory, "checkpoints")));
   if (newest) {
-    const auto manifest = ValueOrThrow(ExitCause::kStorage, formats::ReadManifest(*newest));
-    place.resume = link::ResumePoint{.step = manifest.step, .directory = *newest};
-    LogInfo("resuming", {{"step", manifest.step}, {"checkpoint", *newest}});
+    const auto manifest = formats::ReadManifest(*newest);
+    ThrowIfError(CauseOfUnreadable(manifest.status(), *newest), manifest.status());
+    place.resume = link::ResumePoint{.step = manifest->step, .directory = *newest};
+    LogInfo("resuming", {{"step", manifest->step}, {"checkpoint", *newest}});
   }
   return place;
 }
