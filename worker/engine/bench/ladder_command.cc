@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/available_memory.h"
 #include "base/file.h"
 #include "worker/engine/bench/batch_fill.h"
 #include "worker/engine/bench/bench_command.h"
@@ -10,7 +11,6 @@
 #include "worker/engine/bench/ladder_chart.h"
 #include "worker/engine/bench/ladder_climb.h"
 #include "worker/engine/bench/model_flags.h"
-#include "worker/engine/bench/process_memory.h"
 #include "worker/engine/bench/report.h"
 
 namespace gp::engine {
@@ -67,7 +67,7 @@ void PrintText(const std::vector<RungResult>& rungs, const std::string& subtitle
 Status RunLadder(const LadderFlags& flags) {
   const ModelOptions model = MakeModelOptions(flags.model);
   const LadderMachine machine{.cores = model.threads,
-                              .memory_bytes = AvailableMachineBytes() / 10 * 7,
+                              .memory_bytes = ReadAvailableMemory().bytes / 10 * 7,
                               .tokens_per_step_max = flags.tokens_max,
                               .fill_ms = MeasureBatchFill(model.micro_batch, model.sequence)};
   ASSIGN_OR_RETURN(const std::vector<RungResult> rungs, ClimbLadder(model, machine, flags.options));

@@ -8,7 +8,4 @@ namespace gp::engine {
 // The most that was ever resident.
 int64_t PeakResidentBytes();
 
-// Memory of the machine that could be taken without swapping.
-int64_t AvailableMachineBytes();
-
 }  // namespace gp::engine
