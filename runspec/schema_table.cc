@@ -560,7 +560,10 @@ std::vector<Field> SchedulingFields() {
        .max = 18446744073709551615.0},
       {.path = "deterministic",
        .slot = GP_SLOT(deterministic),
-       .doc = "Equal runs give equal bits, whatever the number of ranks. Always so on CPUs."},
+       .doc =
+           "Equal runs give equal bits, whatever the number of ranks. Always so on CPUs, but for "
+           "this: with false, a run of one rank may go on on a machine that lacks the "
+           "instructions it began with."},
   };
 }
 #undef GP_SLOT

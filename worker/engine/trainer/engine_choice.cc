@@ -30,16 +30,16 @@ Isa HighestAllowed() {
 [[noreturn]] void Refuse(const std::string& what) {
   throw TrainingError(ExitCause::kUnfit, what +
                                              "; train where they exist, or submit the run with "
-                                             "deterministic: false");
+                                             "one worker and deterministic: false");
 }
 
-KernelChoices ParseKernels(const EngineRecord& record, bool deterministic) {
+KernelChoices ParseKernels(const EngineRecord& record, bool exactly) {
   const auto found = record.kernels.find(record.isa);
   if (found == record.kernels.end()) return KernelChoices::Default();
   try {
     return KernelChoices::Parse(found->second);
   } catch (const std::invalid_argument& error) {
-    if (deterministic) Refuse(fmt::format("the run's kernel choices: {}", error.what()));
+    if (exactly) Refuse(fmt::format("the run's kernel choices: {}", error.what()));
     LogWarning("kernel choices passed over", {{"reason", error.what()}});
     return KernelChoices::Default();
   }
@@ -88,12 +88,13 @@ std::map<std::string, std::string> TunedKernels(int threads) {
   return kernels;
 }
 
-EngineChoice Reproduce(const EngineRecord& record, bool deterministic) {
+EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks) {
+  const bool exactly = deterministic || ranks > 1;
   const std::vector<std::string> levels = OfferedLevels();
   if (std::find(levels.begin(), levels.end(), record.isa) != levels.end()) {
-    return {ParseIsa(record.isa), ParseKernels(record, deterministic)};
+    return {ParseIsa(record.isa), ParseKernels(record, exactly)};
   }
-  if (deterministic) {
+  if (exactly) {
     Refuse(fmt::format("the run computes with {} kernels, here are {} at most", record.isa,
                        levels.front()));
   }

@@ -36,9 +36,10 @@ std::vector<std::string> OfferedLevels();
 // What was tuned on this machine for the offered levels. A damaged file is passed over.
 std::map<std::string, std::string> TunedKernels(int threads);
 
-// What `record` says. TrainingError(kUnfit) when this machine cannot; without `deterministic` it
-// takes what comes nearest and warns.
-EngineChoice Reproduce(const EngineRecord& record, bool deterministic);
+// What `record` says. TrainingError(kUnfit) when this machine cannot; a rank without peers and
+// without `deterministic` takes what comes nearest and warns. One of several must not: their copies
+// of the weights would drift apart.
+EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks);
 
 // The record that Reproduce turns into `engine`: without kernels where they are the default ones.
 EngineRecord RecordOf(const EngineChoice& engine);

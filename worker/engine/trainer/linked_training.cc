@@ -50,7 +50,9 @@ class LinkedTraining final : public TrainingEvents {
     ExchangeHello();
     start_ = Await<link::Start>("Start");
     const runspec::RunSpec spec = LoadResolved(start_.resolved);
-    if (!start_.isa.empty()) Reproduce({start_.isa, start_.kernels}, spec.deterministic);
+    if (!start_.isa.empty()) {
+      Reproduce({start_.isa, start_.kernels}, spec.deterministic, start_.world_size);
+    }
     Training training(spec, Place(), *this, clock_, kProgressInterval);
     CheckShards(training.plan());
     const auto group = FormGroup();

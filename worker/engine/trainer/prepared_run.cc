@@ -85,7 +85,8 @@ void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
   CutData(run);
   RefuseWhatDoesNotFit(run.spec, run.plan, place.threads, MachineMemory(), communicator);
   try {
-    const EngineChoice engine = Reproduce(SettleEngine(place, decided), run.spec.deterministic);
+    const EngineChoice engine =
+        Reproduce(SettleEngine(place, decided), run.spec.deterministic, communicator.size());
     run.engine = RecordOf(engine);
     run.peak_flops = MeasurePeakFlops(engine.isa, place.threads, kPeakMeasurementSeconds);
     run.model = MakeModel(run.spec, place.threads, engine);

@@ -19,15 +19,15 @@ std::string Tuned() {
 
 TEST(EngineChoice, ARecordIsReproducedAsItWas) {
   const EngineRecord record{.isa = "generic", .kernels = {{"generic", Tuned()}}};
-  const EngineRecord again = RecordOf(Reproduce(record, /*deterministic=*/true));
+  const EngineRecord again = RecordOf(Reproduce(record, /*deterministic=*/true, 1));
   EXPECT_EQ(again.isa, "generic");
   EXPECT_EQ(again.kernels, record.kernels);
 }
 
 TEST(EngineChoice, ChoicesThatCannotBeReadAreNotRecordedAgain) {
   const EngineRecord record{.isa = "generic", .kernels = {{"generic", "no choices at all"}}};
-  EXPECT_THROW(Reproduce(record, /*deterministic=*/true), TrainingError);
-  const EngineRecord used = RecordOf(Reproduce(record, /*deterministic=*/false));
+  EXPECT_THROW(Reproduce(record, /*deterministic=*/true, 1), TrainingError);
+  const EngineRecord used = RecordOf(Reproduce(record, /*deterministic=*/false, 1));
   EXPECT_EQ(used.isa, "generic");
   EXPECT_TRUE(used.kernels.empty());
 }
@@ -35,8 +35,9 @@ TEST(EngineChoice, ChoicesThatCannotBeReadAreNotRecordedAgain) {
 TEST(EngineChoice, ALevelTakenInsteadOfAMissingOneBringsNoChoices) {
   const std::string here = OfferedLevels().front();
   const EngineRecord record{.isa = "a later one", .kernels = {{here, Tuned()}}};
-  EXPECT_THROW(Reproduce(record, /*deterministic=*/true), TrainingError);
-  const EngineChoice engine = Reproduce(record, /*deterministic=*/false);
+  EXPECT_THROW(Reproduce(record, /*deterministic=*/true, 1), TrainingError);
+  EXPECT_THROW(Reproduce(record, /*deterministic=*/false, 2), TrainingError);
+  const EngineChoice engine = Reproduce(record, /*deterministic=*/false, 1);
   EXPECT_TRUE(engine.kernels.empty());
   EXPECT_EQ(RecordOf(engine).isa, here);
   EXPECT_TRUE(RecordOf(engine).kernels.empty());

@@ -427,6 +427,21 @@ TEST(LinkedTraining, ARankThatLacksTheRunsLevelIsUnfit) {
   EXPECT_EQ(epoch.ranks[0]->Wait(), 1);
 }
 
+TEST(LinkedTraining, WithoutDeterminismOnlyARankWithoutPeersTakesAnotherLevel) {
+  if (!IsaSupported(Isa::kAvx2)) GTEST_SKIP() << "this processor has no AVX2";
+  const ScopedDirectory directory;
+  const std::string file =
+      TinyRunFile(directory.Write("text.txt", TinyText()), kSteps, 0) + "deterministic: false\n";
+  TestEpoch alone(directory, 1, kEpoch, {}, {"GP_ISA_MAX=generic"});
+  alone.isa = "avx2";
+  alone.Form(file);
+
+  TestEpoch together(directory, 2, kEpoch + 1, {}, {"", "GP_ISA_MAX=generic"});
+  together.isa = "avx2";
+  together.Start(file);
+  EXPECT_EQ(together.ranks[1]->Await<link::Failed>().cause, link::ExitCause::kUnfit);
+}
+
 TEST(LinkedTraining, AFinalCheckpointThatIsRefusedIsAFailure) {
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
