@@ -504,7 +504,8 @@ std::vector<Field> CheckpointFields() {
       {.path = "checkpoint.snapshot_memory",
        .slot = GP_SLOT(checkpoint.snapshot_memory),
        .doc = "Most memory that a save may take for copies of what it has not written yet while "
-              "training goes on. 0: training waits for every save.",
+              "training goes on; never more than the state, 12 bytes a parameter. 0: training "
+              "waits for every save.",
        .unit = "bytes",
        .min = 0,
        .max = 1e15},
