@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "formats/checkpoint_manifest.h"
+#include "formats/sha256.h"
 #include "runspec/batch_ramp.h"
 #include "runspec/model_shape.h"
 #include "runspec/run_file.h"
@@ -31,6 +32,12 @@ Trainer::FillBatch FillFrom(const BatchSource& batches) {
   };
 }
 
+// Equal on ranks that compute alike.
+std::string DigestOfChoices(const EngineRecord& engine) {
+  const auto choices = engine.kernels.find(engine.isa);
+  return choices == engine.kernels.end() ? "default" : formats::Sha256Hex(choices->second);
+}
+
 }  // namespace
 
 Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& events,
@@ -54,6 +61,7 @@ void Training::Join(Communicator& communicator, const EngineRecord& decided) {
   CompleteRun(place_, decided, communicator, run_);
   LogInfo("model made", {{"parameters", runspec::ParameterCount(run_.spec.model)},
                          {"kernels", run_.engine.isa},
+                         {"choices", DigestOfChoices(run_.engine)},
                          {"threads", place_.threads},
                          {"micro_batch", run_.spec.batch.micro_batch},
                          {"accumulation", run_.plan.accumulation}});

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <regex>
 
 #include "formats/checkpoint_directory.h"
 #include "runspec/model_shape.h"
@@ -38,10 +39,14 @@ class TestEpoch {
     for (size_t rank = 0; rank < static_cast<size_t>(world_size); ++rank) {
       std::vector<std::string> environment;
       if (rank < variables.size()) environment.push_back(variables[rank]);
+      const std::string log = environment.empty() ? "" : Log(rank);
       ranks.push_back(std::make_unique<TrainerProcess>(std::vector<std::string>{"--link"}, true,
-                                                       std::move(environment)));
+                                                       std::move(environment), log));
     }
   }
+
+  // Of a rank with variables.
+  std::string Log(size_t rank) const { return directory_.Path(fmt::format("rank-{}.log", rank)); }
 
   // From Hello to Ready.
   void Form(const std::string& run_file) {
@@ -351,6 +356,16 @@ std::string TunedCache(const ScopedDirectory& directory, const std::string& name
   return "XDG_CACHE_HOME=" + cache;
 }
 
+// What a rank's log says that it computes with.
+std::string ChoicesInForce(const std::string& log) {
+  const auto text = ReadFile(log);
+  EXPECT_TRUE(text.ok()) << text.status();
+  std::smatch found;
+  const std::string content = text.ok() ? *text : "";
+  EXPECT_TRUE(std::regex_search(content, found, std::regex("choices[\"=: ]+(\\w+)"))) << content;
+  return found.empty() ? "" : found[1].str();
+}
+
 TEST(LinkedTraining, RanksThatWereTunedDifferentlyComputeWithRank0sChoices) {
   const ScopedDirectory one;
   const std::string expected = ModelBytes(TrainWhole(one, 1).back().directory);
@@ -371,6 +386,9 @@ TEST(LinkedTraining, RanksThatWereTunedDifferentlyComputeWithRank0sChoices) {
   const auto manifest = formats::ReadManifest(written.back().directory);
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_EQ(manifest->record.at("kernels"), epoch.offers[0].kernels->at(IsaName(BestIsa())));
+  const std::string choices = ChoicesInForce(epoch.Log(0));
+  EXPECT_NE(choices, "default");
+  EXPECT_EQ(ChoicesInForce(epoch.Log(1)), choices);
 }
 
 TEST(LinkedTraining, AGroupWithASlowerRankComputesWithItsLevelEverywhere) {

@@ -77,9 +77,9 @@ inline std::string TinyText() {
 class TrainerProcess {
  public:
   // Begins the program with `arguments` and "NAME=VALUE" added to the environment; with `linked`,
-  // the other end of the link is the test's.
+  // the other end of the link is the test's. Its log goes into the file `log` unless that is empty.
   TrainerProcess(const std::vector<std::string>& arguments, bool linked,
-                 std::vector<std::string> environment = {}) {
+                 std::vector<std::string> environment = {}, const std::string& log = "") {
     auto ends = link::Channel::MakePair();
     EXPECT_TRUE(ends.ok());
     const std::string path = TrainerPath();
@@ -91,6 +91,10 @@ class TrainerProcess {
     pid_ = fork();
     if (pid_ == 0) {
       if (linked && dup2(ends->second.get(), link::kEngineDescriptor) < 0) _exit(126);
+      if (!log.empty()) {
+        const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        if (file < 0 || dup2(file, STDERR_FILENO) < 0) _exit(126);
+      }
       for (std::string& variable : environment) putenv(variable.data());
       execv(path.c_str(), argv.data());
       _exit(127);
