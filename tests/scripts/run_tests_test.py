@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.util
+import os
 import pathlib
 import tempfile
 import unittest
@@ -20,7 +21,7 @@ run_tests = load_run_tests()
 
 REPORT = """<testsuite>
   <testcase name="A.Passes" status="run"><system-out>fine</system-out></testcase>
-  <testcase name="A.Fails" status="fail"><failure message=""/><system-out>why</system-out></testcase>
+  <testcase name="A.Fails" status="fail"><failure message=""/><system-out>{output}</system-out></testcase>
   <testcase name="A.Missing" status="notrun"><skipped message="{unable}"/></testcase>
   <testcase name="A.Skips" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
     <system-out>[ RUN      ] A.Skips
@@ -29,7 +30,8 @@ needs a GPU
 [  SKIPPED ] A.Skips (0 ms)</system-out></testcase>
   <testcase name="scripts.a" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>
     <system-out>tmux is not installed</system-out></testcase>
-</testsuite>""".replace("{unable}", "Unable to find executable: build/a_test")
+</testsuite>""".replace("{unable}", "Unable to find executable: build/a_test").replace(
+    "{output}", "\n".join(f"line {number}" for number in range(100)))
 
 
 class RunTests(unittest.TestCase):
@@ -44,7 +46,22 @@ class RunTests(unittest.TestCase):
         self.assertEqual((passed, len(failed), len(skipped)), (1, 2, 2))
 
     def test_a_program_that_was_not_built_is_a_failure(self):
-        self.assertIn("A.Missing", run_tests.read_report(self.report)[1])
+        self.assertIn(("A.Missing", ["Unable to find executable: build/a_test"]),
+                      run_tests.read_report(self.report)[1])
+
+    def test_a_failure_says_its_label_and_its_last_words(self):
+        failed = run_tests.read_report(self.report)[1][:1]
+        lines = run_tests.describe_failures(failed, {"A.Fails": "unit"}).splitlines()
+        self.assertEqual(lines[0], "failed: A.Fails [unit]")
+        self.assertEqual((lines[1], lines[-1], len(lines)), ("    line 60", "    line 99", 41))
+
+    def test_failures_go_to_the_file_that_the_environment_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["GP_TEST_FAILURES"] = folder + "/failures"
+            self.addCleanup(os.environ.pop, "GP_TEST_FAILURES")
+            run_tests.append("GP_TEST_FAILURES", "failed: A.Fails [unit]\n")
+            self.assertEqual(pathlib.Path(folder, "failures").read_text("utf-8"),
+                             "failed: A.Fails [unit]\n")
 
     def test_skips_carry_their_own_words(self):
         skipped = run_tests.read_report(self.report)[2]
