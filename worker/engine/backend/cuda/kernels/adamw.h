@@ -1,0 +1,17 @@
+// AdamW in one launch over one range: fp32 parameters, moments and gradients, and the working copy
+// of the new parameters. Any thread; the work joins the stream.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "worker/engine/backend/backend.h"
+
+namespace gp::engine {
+
+// Every operation is that of the CPU's kernel (cpu/kernels/flat.h), in its order: results agree to
+// the rounding of a contraction. update.working_copy, where present, has `working_type` (bf16 or
+// fp16) and is rounded as RoundBits says (rounding.cuh). parameters and moments are updated in
+// place; nothing may alias. Moves 28 bytes per value, 30 with a working copy.
+void LaunchAdamW(const AdamWUpdate& update, DataType working_type, cudaStream_t stream);
+
+}  // namespace gp::engine

@@ -1,0 +1,17 @@
+// Causal attention of new tokens against the cached keys and values of their sequence: what
+// sampling runs. Any thread; the work joins the stream.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "worker/engine/backend/backend.h"
+
+namespace gp::engine {
+
+// args as backend.h says; args.sequences is read on the host before the call returns,
+// args.scratch is not used. In the cache keys and values lie row by row: (slots, heads, capacity,
+// D). A row's bits depend on its own sequence alone: not on the batch, and not on how many of its
+// tokens arrive together. D in [1, 256].
+void LaunchCachedAttention(const CachedAttention& args, cudaStream_t stream);
+
+}  // namespace gp::engine

@@ -1,0 +1,24 @@
+// Loops over flat buffers: rounding, conversion between element types, linear combination. Any
+// thread; the work joins the stream.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "worker/engine/backend/backend.h"
+
+namespace gp::engine {
+
+// out = in rounded to out's type (bf16 or fp16). Moves 6 bytes per value.
+void LaunchRound(int64_t count, Buffer out, const float* in, const StochasticRounding& rounding,
+                 cudaStream_t stream);
+
+// out = in, to nearest even where out's type is the smaller one. out must not overlap in unless it
+// is in, and of its type.
+void LaunchConvert(int64_t count, Buffer out, Buffer in, cudaStream_t stream);
+
+// out = a * x + b * y, or a * x without y; out may be x or y. Each product is rounded before the
+// sum, so that separate passes give the same bits. Moves 12 bytes per value (8 without y).
+void LaunchCombine(int64_t count, float* out, float a, const float* x, float b, const float* y,
+                   cudaStream_t stream);
+
+}  // namespace gp::engine
