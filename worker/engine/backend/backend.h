@@ -5,12 +5,20 @@
 // Notation: B sequences of T tokens, N = B*T rows, C channels, H heads, D = C/H, V vocabulary of
 // which Vp rows are stored. Matrices are row-major. "=" overwrites, "+=" accumulates. Sums run in
 // an order that depends on the sizes of the summed axis alone, never on the number of threads or
-// rows, so equal inputs give equal bits on every rank and in every batch. Activations are fp32, or
-// bf16 where a Buffer carries the compute type. Errors are exceptions. One thread calls.
+// rows, so equal inputs give equal bits on every rank and in every batch (a device does not promise
+// the same for other numbers of rows). Activations are fp32, or bf16 or fp16 where a Buffer carries
+// the compute type. Errors are exceptions. One thread calls.
+//
+// Every pointer and Buffer an operation takes is backend memory (Allocate), which the host may not
+// be able to reach, unless its comment says otherwise. Operations are queued: they run in the order
+// of the calls, and only Download, Synchronize and the forms that return a value wait for them. On
+// a CPU each is finished when it returns.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -18,9 +26,9 @@
 
 namespace gp::engine {
 
-enum class DataType { kFloat32, kBfloat16 };
+enum class DataType { kFloat32, kBfloat16, kFloat16 };
 
-constexpr int64_t BytesOf(DataType type) { return type == DataType::kBfloat16 ? 2 : 4; }
+constexpr int64_t BytesOf(DataType type) { return type == DataType::kFloat32 ? 4 : 2; }
 
 // A typed pointer into the arena. A null Buffer means "absent" where a comment allows it.
 struct Buffer {
@@ -29,6 +37,7 @@ struct Buffer {
 
   float* f32() const { return static_cast<float*>(data); }
   uint16_t* bf16() const { return static_cast<uint16_t*>(data); }
+  uint16_t* fp16() const { return static_cast<uint16_t*>(data); }
   // What begins `elements` further on.
   Buffer From(int64_t elements) const {
     return {static_cast<std::byte*>(data) + elements * BytesOf(type), type};
@@ -39,7 +48,8 @@ inline Buffer Fp32(float* data) { return {data, DataType::kFloat32}; }
 
 // Keyed dropout: element (row, column) of site s in step t of shard v is kept iff a hash of (seed,
 // t, v, micro_batch, s, row, column) says so, whatever the world size (dropout_key.h). probability
-// = 0 turns it off.
+// = 0 turns it off. With `key`, *key stands for DropoutBatchKey(seed, step, shard, micro_batch),
+// which is then not read: a recorded pass is replayed with another mask by changing *key alone.
 struct Dropout {
   double probability = 0;
   uint64_t seed = 0;
@@ -47,6 +57,7 @@ struct Dropout {
   uint32_t shard = 0;
   uint32_t micro_batch = 0;
   uint32_t site = 0;
+  const uint64_t* key = nullptr;  // or absent
 };
 
 // A Linear layer's sizes: x (rows, in), w (out, in), y (rows, out).
@@ -57,7 +68,8 @@ struct LinearShape {
 };
 
 // y = x w^T + bias; with `gelu`, also gelu = Gelu(y as stored). x, w and bias share the compute
-// type.
+// type. `may_be_fp8`: one of a block's four products, which precision fp8 computes in fp8;
+// elsewhere it means nothing.
 struct LinearForward {
   LinearShape shape;
   Buffer y;
@@ -66,6 +78,7 @@ struct LinearForward {
   Buffer bias;  // (out) or absent
   Buffer gelu;  // (rows, out) or absent
   runspec::Gelu kind = runspec::Gelu::kTanh;
+  bool may_be_fp8 = false;
 };
 
 // dx = dy w; with `pre_gelu`, dx = (dy w) * Gelu'(pre_gelu): the gradient before the activation
@@ -77,6 +90,7 @@ struct LinearBackwardInput {
   Buffer w;
   Buffer pre_gelu;  // (rows, in) or absent
   runspec::Gelu kind = runspec::Gelu::kTanh;
+  bool may_be_fp8 = false;
 };
 
 // dw = dy^T x and dbias = column sums of dy, in fp32; `accumulate` makes both "+=".
@@ -168,7 +182,7 @@ struct CachedAttention {
   Buffer out;  // (rows, C)
   Buffer qkv;
   KvCache cache;
-  std::span<const CacheRows> sequences;  // slots differ
+  std::span<const CacheRows> sequences;  // of the host; slots differ
   float* scratch = nullptr;              // (threads, ScratchFloats)
 
   static int64_t ScratchFloats(int64_t capacity, int64_t head_size) {
@@ -184,8 +198,28 @@ struct CrossEntropyShape {
   int64_t columns = 0;  // Vp
 };
 
-// Rounding to bf16 up or down with the probability of what is cut off. The random bits of element i
-// are a hash of (key, first + i). Off: to nearest even.
+// loss += the sum of the losses of the rows; lse (rows) = the log of each softmax denominator.
+// Probabilities are not stored.
+struct CrossEntropyLoss {
+  CrossEntropyShape shape;
+  double* loss = nullptr;
+  float* lse = nullptr;
+  Buffer logits;
+  const int32_t* targets = nullptr;
+};
+
+// logits := scale * *loss_scale * (softmax - onehot); 0 in padding columns and ignored rows.
+struct CrossEntropyGradient {
+  CrossEntropyShape shape;
+  Buffer logits;
+  const float* lse = nullptr;
+  const int32_t* targets = nullptr;
+  float scale = 1;
+  const float* loss_scale = nullptr;  // absent: 1
+};
+
+// Rounding to bf16 or fp16 up or down with the probability of what is cut off. The random bits of
+// element i are a hash of (key, first + i). Off: to nearest even.
 struct StochasticRounding {
   bool on = false;
   uint64_t key = 0;
@@ -194,7 +228,7 @@ struct StochasticRounding {
 
 // One AdamW update of `count` values (PyTorch's formula: decoupled decay first, bias corrections
 // for update `step` >= 1). Gradients are multiplied by gradient_coefficient as they are read.
-// `working_copy`, if present, receives the new values rounded to bf16.
+// `working_copy`, if present, receives the new values rounded to working_type.
 struct AdamWUpdate {
   int64_t count = 0;
   float* parameters = nullptr;
@@ -202,6 +236,7 @@ struct AdamWUpdate {
   float* second_moment = nullptr;
   const float* gradients = nullptr;
   uint16_t* working_copy = nullptr;
+  DataType working_type = DataType::kBfloat16;
   StochasticRounding rounding;  // of the working copy
   double lr = 0;
   double beta1 = 0.9;
@@ -211,6 +246,9 @@ struct AdamWUpdate {
   int64_t step = 1;
   float gradient_coefficient = 1;
 };
+
+// What tells recorded pieces of work apart: equal keys, equal operations on equal memory.
+using ReplayKey = std::array<uint64_t, 8>;
 
 class Backend {
  public:
@@ -225,6 +263,34 @@ class Backend {
   virtual void* Allocate(int64_t bytes) = 0;
   // What Allocate gave out, and the backend's own workspace.
   virtual int64_t allocated_bytes() const = 0;
+  // Whether the host may read and write what Allocate gave out (after Synchronize).
+  virtual bool host_reachable() const = 0;
+  // Zeroed memory of the host, aligned to 64 bytes, to and from which Upload and Download are
+  // fastest (page-locked for a device); lives as long as the backend. Not backend memory: no other
+  // operation takes it. Not counted in allocated_bytes, nor for use inside a step.
+  virtual void* AllocateHost(int64_t bytes) = 0;
+
+  // Backend memory := host memory, in the order of the queue; `from` is free again on return. Waits
+  // for the device only when the copy is larger than the staging memory (1 MiB at least).
+  virtual void Upload(void* to, const void* from, int64_t bytes) = 0;
+  // Host memory := backend memory, after all that was queued before; waits for it.
+  virtual void Download(void* to, const void* from, int64_t bytes) = 0;
+  // Backend memory := backend memory; the ranges do not overlap.
+  virtual void Copy(void* to, const void* from, int64_t bytes) = 0;
+  // Returns when all that was queued is done. Errors of earlier operations may come out here.
+  virtual void Synchronize() = 0;
+
+  // Runs `work`: a sequence of operations on fixed memory with fixed arguments, without Allocate,
+  // Upload, Download, Synchronize, Mark or a form that returns a value. A backend with graphs may
+  // record it and, when the key comes again, replay the record and not call `work`, which therefore
+  // must change nothing else. Others call it. How many records are kept is bounded.
+  virtual void Replay(const ReplayKey& key, const std::function<void()>& work) = 0;
+
+  // Time mark `slot` := the moment when all that was queued so far is done. Slots are dense from 0;
+  // a backend keeps as many as were used.
+  virtual void Mark(int slot) = 0;
+  // From one mark to another, once both are reached (after Download or Synchronize).
+  virtual double MillisecondsBetween(int first, int second) = 0;
 
   virtual void Forward(const LinearForward& args) = 0;
   virtual void BackwardInput(const LinearBackwardInput& args) = 0;
@@ -269,25 +335,39 @@ class Backend {
                                  float* dwpe, Buffer dout, const int32_t* tokens,
                                  const Dropout& dropout) = 0;
 
-  // Returns the sum of the losses; lse (rows) receives the log of each softmax denominator.
-  // Probabilities are not stored.
-  virtual double CrossEntropyForward(const CrossEntropyShape& shape, float* lse, Buffer logits,
-                                     const int32_t* targets) = 0;
-  // logits := scale * (softmax - onehot); 0 in padding columns and ignored rows.
-  virtual void CrossEntropyBackward(const CrossEntropyShape& shape, Buffer logits, const float* lse,
-                                    const int32_t* targets, float scale) = 0;
+  virtual void Forward(const CrossEntropyLoss& args) = 0;
+  virtual void Backward(const CrossEntropyGradient& args) = 0;
+  // Both, of the same rows: for a backend that has one pass over the logits for them.
+  virtual void ForwardAndBackward(const CrossEntropyLoss& forward,
+                                  const CrossEntropyGradient& backward) {
+    Forward(forward);
+    Backward(backward);
+  }
+  // Returns the sum of the losses: waits.
+  double CrossEntropyForward(const CrossEntropyShape& shape, float* lse, Buffer logits,
+                             const int32_t* targets);
+  void CrossEntropyBackward(const CrossEntropyShape& shape, Buffer logits, const float* lse,
+                            const int32_t* targets, float scale);
 
   virtual void Update(const AdamWUpdate& args) = 0;
-  // The sum of squares, exact to double rounding, in an order that depends on `count` alone.
-  virtual double SumOfSquares(const float* values, int64_t count) = 0;
+  // *sum = the sum of squares, exact to double rounding, in an order that depends on `count` alone.
+  virtual void SumOfSquares(double* sum, const float* values, int64_t count) = 0;
+  double SumOfSquares(const float* values, int64_t count);  // waits
 
   virtual void Zero(void* data, int64_t bytes) = 0;
-  // out := in rounded to bf16.
-  virtual void Round(int64_t count, uint16_t* out, const float* in,
+  // out := in rounded to out.type, which is bf16 or fp16.
+  virtual void Round(int64_t count, Buffer out, const float* in,
                      const StochasticRounding& rounding) = 0;
+  void Round(int64_t count, uint16_t* out, const float* in, const StochasticRounding& rounding) {
+    Round(count, Buffer{out, DataType::kBfloat16}, in, rounding);
+  }
   // out = a * x + b * y, or a * x without y; out may be x or y.
   virtual void Combine(int64_t count, float* out, float a, const float* x, float b,
                        const float* y) = 0;
+
+ protected:
+  // One double of backend memory for the forms that return a value; part of the workspace.
+  virtual double* scalar() = 0;
 };
 
 }  // namespace gp::engine

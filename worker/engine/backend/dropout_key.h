@@ -1,5 +1,6 @@
 // Which elements a Dropout keeps. Every backend computes exactly this, so that a mask depends on
-// its key alone. Header only, standard library only; pure functions, thread-safe.
+// its key alone. Header only, standard library only; pure functions, thread-safe, for the host and
+// for a CUDA device.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,11 @@
 
 // Always inlined: the kernels of each instruction set include this, and the linker must not share
 // their copies.
+#ifdef __CUDACC__
+#define GP_ALWAYS_INLINE __host__ __device__ __forceinline__
+#else
 #define GP_ALWAYS_INLINE [[gnu::always_inline]] inline
+#endif
 
 namespace gp::engine {
 
@@ -20,11 +25,16 @@ GP_ALWAYS_INLINE uint64_t MixBits(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-GP_ALWAYS_INLINE uint64_t DropoutSiteKey(const Dropout& dropout) {
+// What all masks of a micro-batch have in common.
+GP_ALWAYS_INLINE uint64_t DropoutBatchKey(const Dropout& dropout) {
   uint64_t key = MixBits(dropout.seed);
   key = MixBits(key ^ dropout.step);
-  key = MixBits(key ^ (uint64_t{dropout.shard} << 32 | dropout.micro_batch));
-  return MixBits(key ^ dropout.site);
+  return MixBits(key ^ (uint64_t{dropout.shard} << 32 | dropout.micro_batch));
+}
+
+// Reads *dropout.key, if there is one: for whoever may read backend memory.
+GP_ALWAYS_INLINE uint64_t DropoutSiteKey(const Dropout& dropout) {
+  return MixBits((dropout.key != nullptr ? *dropout.key : DropoutBatchKey(dropout)) ^ dropout.site);
 }
 
 GP_ALWAYS_INLINE uint64_t DropoutRowKey(uint64_t site_key, uint64_t row) {

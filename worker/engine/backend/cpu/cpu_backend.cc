@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -47,6 +49,33 @@ class CpuBackend final : public Backend {
   }
   int64_t allocated_bytes() const override {
     return pool_.threads() * thread_bytes_ + allocated_bytes_;
+  }
+  bool host_reachable() const override { return true; }
+  void* AllocateHost(int64_t bytes) override {
+    host_allocations_.emplace_back(bytes);
+    return host_allocations_.back().data();
+  }
+
+  void Upload(void* to, const void* from, int64_t bytes) override {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+  void Download(void* to, const void* from, int64_t bytes) override {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+  void Copy(void* to, const void* from, int64_t bytes) override {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+  void Synchronize() override {}
+  void Replay(const ReplayKey&, const std::function<void()>& work) override { work(); }
+
+  void Mark(int slot) override {
+    if (marks_.size() <= static_cast<size_t>(slot)) marks_.resize(static_cast<size_t>(slot) + 1);
+    marks_[static_cast<size_t>(slot)] = std::chrono::steady_clock::now();
+  }
+  double MillisecondsBetween(int first, int second) override {
+    return std::chrono::duration<double, std::milli>(marks_.at(static_cast<size_t>(second)) -
+                                                     marks_.at(static_cast<size_t>(first)))
+        .count();
   }
 
   void Forward(const LinearForward& args) override {
@@ -186,23 +215,25 @@ class CpuBackend final : public Backend {
     });
   }
 
-  double CrossEntropyForward(const CrossEntropyShape& shape, float* lse, Buffer logits,
-                             const int32_t* targets) override {
+  void Forward(const CrossEntropyLoss& args) override {
+    const CrossEntropyShape& shape = args.shape;
     pool_.For(shape.rows, 1, [&](int64_t first, int64_t last) {
-      kernels_.cross_entropy(shape, lse, logits, first, last);
+      kernels_.cross_entropy(shape, args.lse, args.logits, first, last);
     });
     double sum = 0;
     for (int64_t row = 0; row < shape.rows; ++row) {
-      if (targets[row] < 0) continue;
-      sum += static_cast<double>(lse[row]) - Element(logits, row * shape.columns + targets[row]);
+      if (args.targets[row] < 0) continue;
+      sum += static_cast<double>(args.lse[row]) -
+             Element(args.logits, row * shape.columns + args.targets[row]);
     }
-    return sum;
+    *args.loss += sum;
   }
 
-  void CrossEntropyBackward(const CrossEntropyShape& shape, Buffer logits, const float* lse,
-                            const int32_t* targets, float scale) override {
-    pool_.For(shape.rows, 1, [&](int64_t first, int64_t last) {
-      kernels_.cross_entropy_backward(shape, logits, lse, targets, scale, first, last);
+  void Backward(const CrossEntropyGradient& args) override {
+    const float scale = args.loss_scale == nullptr ? args.scale : args.scale * *args.loss_scale;
+    pool_.For(args.shape.rows, 1, [&](int64_t first, int64_t last) {
+      kernels_.cross_entropy_backward(args.shape, args.logits, args.lse, args.targets, scale, first,
+                                      last);
     });
   }
 
@@ -211,7 +242,7 @@ class CpuBackend final : public Backend {
               [&](int64_t first, int64_t last) { kernels_.adamw(args, first, last); });
   }
 
-  double SumOfSquares(const float* values, int64_t count) override {
+  void SumOfSquares(double* sum, const float* values, int64_t count) override {
     const int64_t block = std::max(kNormBlockMin, (count + kNormBlocksMax - 1) / kNormBlocksMax);
     const int64_t blocks = (count + block - 1) / block;
     pool_.For(blocks, 1, [&](int64_t first, int64_t last) {
@@ -220,9 +251,8 @@ class CpuBackend final : public Backend {
             kernels_.sum_of_squares(values + i * block, std::min(block, count - i * block));
       }
     });
-    double sum = 0;
-    for (int64_t i = 0; i < blocks; ++i) sum += block_sums_[static_cast<size_t>(i)];
-    return sum;
+    *sum = 0;
+    for (int64_t i = 0; i < blocks; ++i) *sum += block_sums_[static_cast<size_t>(i)];
   }
 
   void Zero(void* data, int64_t bytes) override {
@@ -231,10 +261,11 @@ class CpuBackend final : public Backend {
     });
   }
 
-  void Round(int64_t count, uint16_t* out, const float* in,
+  void Round(int64_t count, Buffer out, const float* in,
              const StochasticRounding& rounding) override {
-    pool_.For(count, kFlatGrain,
-              [&](int64_t first, int64_t last) { kernels_.round(out, in, rounding, first, last); });
+    pool_.For(count, kFlatGrain, [&](int64_t first, int64_t last) {
+      kernels_.round(out.bf16(), in, rounding, first, last);
+    });
   }
 
   void Combine(int64_t count, float* out, float a, const float* x, float b,
@@ -242,6 +273,9 @@ class CpuBackend final : public Backend {
     pool_.For(count, kFlatGrain,
               [&](int64_t first, int64_t last) { kernels_.combine(out, a, x, b, y, first, last); });
   }
+
+ protected:
+  double* scalar() override { return &scalar_; }
 
  private:
   static double Element(Buffer buffer, int64_t index) {
@@ -274,7 +308,10 @@ class CpuBackend final : public Backend {
   Gemm gemm_;
   MathAttention math_attention_;
   std::array<double, kNormBlocksMax> block_sums_{};
+  double scalar_ = 0;
+  std::vector<std::chrono::steady_clock::time_point> marks_;
   std::vector<HugePages> allocations_;
+  std::vector<HugePages> host_allocations_;
   int64_t allocated_bytes_ = 0;
 };
 
