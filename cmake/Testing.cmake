@@ -9,6 +9,8 @@ include(GoogleTest)
 # races. The engine's folders in the list therefore count by their tests of what needs no model.
 add_custom_target(unit_tests)
 add_custom_target(threads_tests)
+# Tests that need a GPU, where the CUDA build can make them; they skip with the reason on a machine without one.
+add_custom_target(gpu_tests)
 set(GP_THREADED_FOLDERS base tokenizer link coordinator worker/agent
   worker/engine/collectives worker/engine/checkpoint worker/engine/trainer)
 
@@ -59,6 +61,8 @@ function(gp_test name)
       add_dependencies(threads_tests ${name})
       list(APPEND labels threads)
     endif()
+  elseif(ARG_LABEL STREQUAL "gpu")
+    add_dependencies(gpu_tests ${name})
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_cases)
   # gtest_discover_tests cannot carry a property whose value is a list, so the properties follow in a file of their own.

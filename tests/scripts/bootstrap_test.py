@@ -44,8 +44,28 @@ class Bootstrap(unittest.TestCase):
         lines = "\n".join(f"{package} installed" for package in packages)
         self.tool("dpkg-query", f"cat <<'END'\n{lines}\nEND")
 
-    def run_script(self, *arguments):
-        environment = {**os.environ, "PATH": f"{self.root / 'tools'}:{os.environ['PATH']}"}
+    def toolkit(self, release, headers):
+        """A CUDA toolkit of its own beside the tools, so that the machine's does not matter."""
+        (self.root / "toolkit/include").mkdir(parents=True)
+        (self.root / "toolkit/bin").mkdir()
+        nvcc = self.root / "toolkit/bin/nvcc"
+        nvcc.write_text(f"#!/bin/bash\necho 'Cuda compilation tools, release {release}, V{release}.1'\n")
+        nvcc.chmod(0o755)
+        for header in headers:
+            (self.root / "toolkit/include" / header).touch()
+
+    def cuda_wheels(self):
+        """What `--cuda` would install, without versions. The machine's own nvcc is hidden."""
+        path = ":".join(folder for folder in os.environ["PATH"].split(":")
+                        if not (pathlib.Path(folder) / "nvcc").exists())
+        _, messages, _ = self.run_script("--cuda", "--dry-run", PATH=path,
+                                         CUDA_HOME=str(self.root / "toolkit"))
+        line = re.search(r"installing into \.deps/cuda: --no-deps (.*)", messages).group(1)
+        return {wheel.split("==")[0] for wheel in line.split()}
+
+    def run_script(self, *arguments, **variables):
+        environment = {**os.environ, **variables}
+        environment["PATH"] = f"{self.root / 'tools'}:{environment['PATH']}"
         done = subprocess.run([self.root / "scripts/bootstrap", *arguments], env=environment,
                               check=False, capture_output=True, text=True)
         return done.returncode, done.stderr, self.calls.read_text()
@@ -76,6 +96,23 @@ class Bootstrap(unittest.TestCase):
     def test_peers_come_only_when_asked_for(self):
         _, messages, _ = self.run_script("--peers", "--dry-run")
         self.assertIn("installing into .deps/peers: torch==", messages)
+
+    def test_a_cuda_toolkit_with_all_headers_lacks_only_the_frontend(self):
+        self.toolkit("13.0", ["cudnn.h", "nccl.h"])
+        self.assertEqual(self.cuda_wheels(), {"nvidia-cudnn-frontend"})
+
+    def test_a_toolkit_without_cudnn_and_nccl_gets_them(self):
+        if pathlib.Path("/usr/include/cudnn.h").exists() or pathlib.Path("/usr/include/nccl.h").exists():
+            self.skipTest("the system has cuDNN or NCCL of its own")
+        self.toolkit("13.0", [])
+        self.assertEqual(self.cuda_wheels(),
+                         {"nvidia-cudnn-frontend", "nvidia-cudnn-cu13", "nvidia-nccl-cu13"})
+
+    def test_an_old_or_missing_nvcc_brings_the_whole_toolchain(self):
+        without = self.cuda_wheels()
+        self.assertIn("nvidia-cuda-nvcc", without)
+        self.toolkit("12.9", ["cudnn.h", "nccl.h"])
+        self.assertEqual(self.cuda_wheels(), without)
 
     def test_tries_again_and_then_names_what_failed(self):
         self.have([])
