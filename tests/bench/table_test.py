@@ -2,6 +2,7 @@
 """Goal: the table says what was measured, what is missing and by how much a target is missed; the gate passes at 0.7."""
 import json
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,9 @@ import machine
 import memory_rows
 import published
 import run_table
+
+sys.path.insert(0, str(layout.PEERS))
+import llmc_gpu_step  # noqa: E402: found on the path above
 
 
 def row(ratio, target=2.0, **more):
@@ -92,6 +96,33 @@ class Protocol(unittest.TestCase):
     def test_takes_no_result_for_a_duration(self):
         self.assertNotEqual(self.ask("protocol.serve('x', lambda: 1e9)"), [1e9])
         self.assertEqual(self.ask("protocol.serve('x', lambda: 7.5, times_itself=True)"), [7.5])
+        self.assertEqual(self.ask("protocol.serve('x', many=lambda count: [2.5] * count)"), [2.5])
+
+
+class LlmcOnGpu(unittest.TestCase):
+    def test_reads_the_milliseconds_of_each_step(self):
+        output = ("val loss 11.0\n"
+                  "step    1/2 | loss 11.009 (+nanz)| norm 22.1 (+nanz)| lr 1.00e-04 | 431.93 ms | 12.3% bf16 MFU | 151 tok/s\n"
+                  "step    2/2 | loss 10.9 (+nanz)| norm 2.1 (+nanz)| lr 1.00e-04 | 140.02 ms | 37.1% bf16 MFU | 468 tok/s\n")
+        self.assertEqual(llmc_gpu_step.milliseconds_of(output), [431.93, 140.02])
+
+    def test_says_a_place_to_cuda_13_and_nothing_else_changes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "llmc/cuda_utils.cuh"
+            file.parent.mkdir()
+            file.write_text("a(); f(cudaMemAdvise(*out, bytes, cudaMemAdviseSetPreferredLocation, cudaCpuDeviceId)); b();")
+            llmc_gpu_step.adapt_to_cuda_13(pathlib.Path(folder))
+            self.assertEqual(file.read_text(), "a(); f(cudaMemAdvise(*out, bytes, cudaMemAdviseSetPreferredLocation, "
+                             "cudaMemLocation{cudaMemLocationTypeHost, 0})); b();")
+
+    def test_writes_tokens_as_llm_c_reads_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "train.bin"
+            llmc_gpu_step.write_tokens(path, 100, 50257)
+            data = path.read_bytes()
+            self.assertEqual(len(data), 1024 + 200)
+            self.assertEqual(struct.unpack("<3i", data[:12]), (20240520, 1, 100))
+            self.assertLess(max(struct.unpack("<100H", data[1024:])), 50257)
 
 
 class Gate(unittest.TestCase):

@@ -1,5 +1,5 @@
 """The peer of `gp-bench step --peer llmc --llmc DIR`: llm.c's CPU step, built from the user's copy of its source with the
-flags of its Makefile (clang when there is one, else gcc) in a temporary directory."""
+flags of its Makefile (clang when there is one, else gcc) in a temporary directory; with --device cuda llmc_gpu_step.py."""
 import argparse
 import os
 import pathlib
@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 
+import llmc_gpu_step
 import protocol
 
 FLAGS = ["-Ofast", "-march=native", "-fopenmp", "-DOMP", "-w"]
@@ -34,6 +35,9 @@ def main():
     arguments = parser.parse_args()
     if arguments.llmc is None or not (arguments.llmc / "train_gpt2.c").exists():
         sys.exit("llmc_step: --llmc must name a copy of llm.c's source, with train_gpt2.c in it")
+    if arguments.device == "cuda":
+        with tempfile.TemporaryDirectory() as scratch:
+            return llmc_gpu_step.serve(arguments, pathlib.Path(scratch))
     if arguments.precision != "fp32" or not arguments.bias or arguments.gelu != "tanh":
         sys.exit("llmc_step: llm.c on a CPU computes in fp32, with biases and the tanh GELU only")
     padded = -(-arguments.vocabulary // 128) * 128
@@ -44,8 +48,8 @@ def main():
         build(arguments.llmc.resolve(), binary)
         driver = subprocess.Popen([str(binary), *map(str, sizes)],
                                   env=dict(os.environ, OMP_NUM_THREADS=str(arguments.threads)))
-    sys.exit(driver.wait())
+    return driver.wait()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

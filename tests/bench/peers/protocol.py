@@ -12,18 +12,19 @@ def add_step_arguments(parser):
         parser.add_argument("--" + name, type=int, required=True)
     parser.add_argument("--bias", type=lambda text: bool(int(text)), default=True)
     parser.add_argument("--gelu", choices=("erf", "tanh"), default="tanh")
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    parser.add_argument("--precision", choices=("fp32", "tf32", "bf16", "fp16"), default="fp32")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
 
 
-def serve(description, once, times_itself=False):
+def serve(description, once=None, times_itself=False, many=None):
     """Answers requests until the input ends. `once` does the work one time; a peer that times itself returns its
-    milliseconds."""
+    milliseconds. `many` instead does it as often as it is told and returns the milliseconds of each."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     print(json.dumps({"ready": description}), file=answers)
     for line in sys.stdin:
-        durations = []
-        for _ in range(int(line)):
+        durations = many(int(line)) if many else []
+        for _ in range(0 if many else int(line)):
             start = time.perf_counter()
             result = once()
             durations.append(result if times_itself else 1e3 * (time.perf_counter() - start))

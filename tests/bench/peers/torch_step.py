@@ -57,7 +57,7 @@ class Gpt(nn.Module):
                 nn.init.normal_(parameter, std=0.02)
 
     def forward(self, tokens, targets):
-        x = self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1]))
+        x = self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1], device=tokens.device))
         for block in self.blocks:
             x = block(x)
         logits = self.lm_head(self.ln_f(x))
@@ -81,31 +81,64 @@ def parse_arguments():
     return parser.parse_args()
 
 
+class Step:
+    """nanoGPT's step on a fixed batch: forward under autocast, backward, clip, AdamW. Precision on a GPU follows its
+    train.py too: TF32 is allowed beside bf16 and fp16, and fp16 has a gradient scaler."""
+    HALVES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+    def __init__(self, arguments):
+        self.device = arguments.device
+        self.half = self.HALVES.get(arguments.precision)
+        if arguments.precision != "fp32":
+            torch.set_float32_matmul_precision("high")
+        self.model = Gpt(arguments).to(self.device)
+        self.run = torch.compile(self.model) if arguments.compile else self.model
+        self.optimizer, self.optimizer_kind = make_optimizer(self.model)
+        self.scaler = torch.amp.GradScaler(self.device, enabled=arguments.precision == "fp16")
+        ids = torch.randint(0, arguments.vocabulary, (arguments.batch, arguments.sequence + 1), device=self.device)
+        self.tokens, self.targets = ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
+
+    def queue(self):
+        """All of a step but the waiting for it, which on a GPU is most of it."""
+        with torch.autocast(self.device, dtype=self.half) if self.half else contextlib.nullcontext():
+            loss = self.run(self.tokens, self.targets)
+        self.scaler.scale(loss).backward()
+        self.scaler.unscale_(self.optimizer)
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        self.optimizer.zero_grad(set_to_none=True)
+        return loss
+
+    def once(self):
+        return self.queue().item()
+
+    def on_gpu(self, count):
+        """Milliseconds of each of `count` steps by the GPU's own clock; only the last is waited for, as in training."""
+        marks = [torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]
+        marks[0].record()
+        for mark in marks[1:]:
+            self.queue()
+            mark.record()
+        torch.cuda.synchronize()
+        return [first.elapsed_time(second) for first, second in zip(marks, marks[1:])]
+
+
 def main():
     arguments = parse_arguments()
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(1337)
-    model = Gpt(arguments)
-    optimizer, optimizer_kind = make_optimizer(model)
-    ids = torch.randint(0, arguments.vocabulary, (arguments.batch, arguments.sequence + 1))
-    tokens, targets = ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
-    run = torch.compile(model) if arguments.compile else model
-
-    def step():
-        half = arguments.precision == "bf16"
-        with torch.autocast("cpu", dtype=torch.bfloat16) if half else contextlib.nullcontext():
-            loss = run(tokens, targets)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        return loss.item()
-
+    step = Step(arguments)
     mode = "eager"
     if arguments.compile:
         mode = "compiled"
-        step()
-    protocol.serve(f"torch {torch.__version__} {mode}, {optimizer_kind} AdamW, {torch.get_num_threads()} threads", step)
+        step.once()
+    where = torch.cuda.get_device_name() if step.device == "cuda" else f"{torch.get_num_threads()} threads"
+    description = f"torch {torch.__version__} {mode}, {step.optimizer_kind} AdamW, {where}"
+    if step.device == "cuda":
+        protocol.serve(description, many=step.on_gpu)
+    else:
+        protocol.serve(description, step.once)
 
 
 if __name__ == "__main__":
