@@ -53,6 +53,9 @@ endif()
 # libtorch_cpu.so loads the shared runtime: one copy of it in a process.
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 enable_language(CUDA)
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know yet that nvcc has it
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+endif()
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
