@@ -1,0 +1,35 @@
+// A fiber: a stack of its own and the point where it stopped. The scheduler resumes one, which runs
+// until it suspends itself. Switching takes a few instructions and no system call. One fiber of
+// the process runs at a time, whichever host thread resumes it. x86-64, System V calling
+// convention.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace gp::cuda_emulation {
+
+class Fiber {
+ public:
+  // `entry` never returns and never lets an exception out; it starts at the first Resume.
+  explicit Fiber(void (*entry)());
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  // Runs the fiber until it calls Suspend. Not for use inside a fiber.
+  void Resume();
+  // Back to who resumed the running fiber.
+  static void Suspend();
+  // Forgets where the fiber stopped: what is on its stack is abandoned, the next Resume starts at
+  // the entry again.
+  void Restart();
+
+ private:
+  void (*entry_)();
+  std::byte* stack_ = nullptr;  // with a guard page below
+  void* stack_pointer_ = nullptr;
+  void* fake_stack_ = nullptr;  // AddressSanitizer's
+};
+
+}  // namespace gp::cuda_emulation

@@ -1,0 +1,30 @@
+// LayerNorm (Ba et al. 2016, arXiv:1607.06450) on the device, alone and behind the residual
+// addition. Arguments are the Backend's; all pointers are device memory. Rows are contiguous.
+//
+// Everything here is "=" and reads each input once. Sums run in an order that depends on the number
+// of channels alone. Any thread may call; work is put on the stream.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "worker/engine/backend/backend.h"
+
+namespace gp::engine {
+
+// The longest row: one fp32 row must fit into the shared memory of a block, 48 KiB everywhere and
+// up to 227 KiB where the device offers more.
+// out = (in - mean) * rstd * gamma + beta; mean and rstd, too.
+void LaunchLayerNorm(const LayerNorm& args, cudaStream_t stream);
+
+// residual = in + dropout(branch), then LayerNorm of it as stored. residual may be in; in and
+// residual are of one type, branch and norm.out of one type; norm.in is ignored.
+struct ResidualLayerNormArgs {
+  Buffer residual;
+  Buffer in;
+  Buffer branch;
+  Dropout dropout;
+  LayerNorm norm;
+};
+void LaunchResidualLayerNorm(const ResidualLayerNormArgs& args, cudaStream_t stream);
+
+}  // namespace gp::engine

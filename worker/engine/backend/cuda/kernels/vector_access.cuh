@@ -1,0 +1,123 @@
+// Reading and writing rows as float, several elements at a time in one access of up to 16 bytes.
+// For .cu files only.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "worker/engine/backend/backend.h"
+
+namespace gp::engine {
+
+__device__ __forceinline__ float ToFloat(float value) { return value; }
+__device__ __forceinline__ float ToFloat(__nv_bfloat16 value) { return __bfloat162float(value); }
+__device__ __forceinline__ float ToFloat(__half value) { return __half2float(value); }
+
+template <typename T>
+__device__ __forceinline__ T FromFloat(float value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return value;
+  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    return __float2bfloat16_rn(value);
+  } else {
+    return __float2half_rn(value);
+  }
+}
+
+// kLanes neighbouring values of a row.
+template <int kLanes>
+struct Floats {
+  float lane[kLanes];
+};
+
+// One access of kBytes.
+template <int kBytes>
+using Word = std::conditional_t<
+    kBytes == 16, uint4,
+    std::conditional_t<kBytes == 8, uint2,
+                       std::conditional_t<kBytes == 4, unsigned int, unsigned short>>>;
+
+template <typename T, int kLanes>
+struct Access {
+  static constexpr int kBytes = static_cast<int>(sizeof(T)) * kLanes;
+  static constexpr int kWordBytes = kBytes < 16 ? kBytes : 16;
+  static constexpr int kWords = kBytes / kWordBytes;
+  using WordType = Word<kWordBytes>;
+};
+
+// REQUIRES: `from` is aligned to its kLanes elements or to 16 bytes.
+template <int kLanes, typename T>
+__device__ __forceinline__ Floats<kLanes> LoadFloats(const T* from) {
+  using A = Access<T, kLanes>;
+  typename A::WordType words[A::kWords];
+#pragma unroll
+  for (int i = 0; i < A::kWords; ++i) {
+    words[i] = reinterpret_cast<const typename A::WordType*>(from)[i];
+  }
+  T elements[kLanes];
+  memcpy(elements, words, A::kBytes);
+  Floats<kLanes> values;
+#pragma unroll
+  for (int i = 0; i < kLanes; ++i) values.lane[i] = ToFloat(elements[i]);
+  return values;
+}
+
+// REQUIRES: `to` is aligned to its kLanes elements or to 16 bytes.
+template <int kLanes, typename T>
+__device__ __forceinline__ void StoreFloats(T* to, const Floats<kLanes>& values) {
+  using A = Access<T, kLanes>;
+  T elements[kLanes];
+#pragma unroll
+  for (int i = 0; i < kLanes; ++i) elements[i] = FromFloat<T>(values.lane[i]);
+  typename A::WordType words[A::kWords];
+  memcpy(words, elements, A::kBytes);
+#pragma unroll
+  for (int i = 0; i < A::kWords; ++i) {
+    reinterpret_cast<typename A::WordType*>(to)[i] = words[i];
+  }
+}
+
+// The values as they are after being stored in T.
+template <typename T, int kLanes>
+__device__ __forceinline__ Floats<kLanes> AsStored(Floats<kLanes> values) {
+#pragma unroll
+  for (int i = 0; i < kLanes; ++i) values.lane[i] = ToFloat(FromFloat<T>(values.lane[i]));
+  return values;
+}
+
+// Host: body(T{}) with the element type of `type`.
+template <typename Body>
+void WithElementType(DataType type, Body body) {
+  switch (type) {
+    case DataType::kFloat32:
+      return body(float{});
+    case DataType::kBfloat16:
+      return body(__nv_bfloat16{});
+    case DataType::kFloat16:
+      return body(__half{});
+  }
+}
+
+template <typename Body>
+void WithElementTypes(DataType a, DataType b, Body body) {
+  WithElementType(a, [&](auto x) { WithElementType(b, [&](auto y) { body(x, y); }); });
+}
+
+// Host: body(std::integral_constant<int, n>) with n elements per access for rows of `columns`
+// elements: the widest of the types involved fills 16 bytes, or 1 where rows do not divide.
+template <int kWidestBytes, typename Body>
+void WithLanes(int64_t columns, Body body) {
+  constexpr int kLanes = 16 / kWidestBytes;
+  if (columns % kLanes == 0) {
+    body(std::integral_constant<int, kLanes>{});
+  } else {
+    body(std::integral_constant<int, 1>{});
+  }
+}
+
+}  // namespace gp::engine
