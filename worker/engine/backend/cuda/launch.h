@@ -1,4 +1,4 @@
-// Launch: how every kernel is started, by nvcc's <<<>>> on a device or by the emulation on the host
+// Launch: how every kernel is started, on a device or by the emulation on the host
 // (tests/worker/engine/backend/cuda/emulation). For .cu files only. Any thread may call.
 #pragma once
 
@@ -34,8 +34,9 @@ void Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_
   CheckCuda(cuda_emulation::LaunchKernel(kernel, {grid, block, shared_bytes}, stream, args...),
             "launch of a kernel");
 #else
-  kernel<<<grid, block, shared_bytes, stream> > >(args...);
-  CheckCuda(cudaGetLastError(), "launch of a kernel");
+  void* pointers[] = {const_cast<void*>(static_cast<const void*>(&args))..., nullptr};
+  CheckCuda(cudaLaunchKernel(kernel, grid, block, pointers, shared_bytes, stream),
+            "launch of a kernel");
 #endif
 }
 

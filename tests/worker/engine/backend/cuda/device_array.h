@@ -23,6 +23,17 @@ namespace gp::engine {
 inline constexpr DataType kDataTypes[] = {DataType::kFloat32, DataType::kBfloat16,
                                           DataType::kFloat16};
 
+// Of the residual stream and of the compute type: those that occur together.
+struct TypePair {
+  DataType residual;
+  DataType compute;
+};
+inline constexpr TypePair kTypePairs[] = {{DataType::kFloat32, DataType::kFloat32},
+                                          {DataType::kFloat32, DataType::kBfloat16},
+                                          {DataType::kFloat32, DataType::kFloat16},
+                                          {DataType::kBfloat16, DataType::kBfloat16},
+                                          {DataType::kFloat16, DataType::kFloat16}};
+
 class DeviceTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 #include <type_traits>
 
 #include "worker/engine/backend/backend.h"
@@ -103,9 +104,21 @@ void WithElementType(DataType type, Body body) {
   }
 }
 
+// Host: body(R{}, T{}) with the element types of the residual stream and of the compute type. The
+// residual stream is fp32 or has the compute type.
 template <typename Body>
-void WithElementTypes(DataType a, DataType b, Body body) {
-  WithElementType(a, [&](auto x) { WithElementType(b, [&](auto y) { body(x, y); }); });
+void WithElementTypes(DataType residual, DataType compute, Body body) {
+  if (residual != DataType::kFloat32 && residual != compute) {
+    throw std::invalid_argument(
+        "the residual stream must be fp32 or have the type of the activations");
+  }
+  WithElementType(compute, [&](auto t) {
+    if (residual == DataType::kFloat32) {
+      body(float{}, t);
+    } else {
+      body(t, t);
+    }
+  });
 }
 
 // Host: body(std::integral_constant<int, n>) with n elements per access for rows of `columns`
