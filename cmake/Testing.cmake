@@ -10,7 +10,9 @@ include(GoogleTest)
 add_custom_target(unit_tests)
 add_custom_target(threads_tests)
 # Tests that need a GPU, where the CUDA build can make them; they skip with the reason on a machine without one.
+# scripts/gpu_check reads their names from the build tree.
 add_custom_target(gpu_tests)
+file(WRITE "${CMAKE_BINARY_DIR}/gpu_tests.txt" "")
 set(GP_THREADED_FOLDERS base tokenizer link coordinator worker/agent
   worker/engine/collectives worker/engine/checkpoint worker/engine/trainer)
 
@@ -63,6 +65,7 @@ function(gp_test name)
     endif()
   elseif(ARG_LABEL STREQUAL "gpu")
     add_dependencies(gpu_tests ${name})
+    file(APPEND "${CMAKE_BINARY_DIR}/gpu_tests.txt" "${name}\n")
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_cases)
   # gtest_discover_tests cannot carry a property whose value is a list, so the properties follow in a file of their own.

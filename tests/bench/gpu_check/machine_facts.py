@@ -1,0 +1,59 @@
+"""What is known of a GPU machine before anything is measured on it."""
+import importlib.metadata
+import os
+import platform
+import re
+import subprocess
+
+import libraries
+
+FIELDS = ("name", "driver_version", "memory.total", "compute_cap", "power.limit", "clocks.max.sm")
+
+
+def gpu():
+    """The first GPU by nvidia-smi, or None where there is none."""
+    try:
+        done = subprocess.run(["nvidia-smi", f"--query-gpu={','.join(FIELDS)}", "--format=csv,noheader"], capture_output=True,
+                              text=True, timeout=60, check=False)
+    except FileNotFoundError:
+        return None
+    lines = done.stdout.strip().splitlines()
+    if done.returncode != 0 or not lines:
+        return None
+    return dict(zip(FIELDS, (value.strip() for value in lines[0].split(","))))
+
+
+def version_of(package):
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def glibc():
+    return platform.libc_ver()[1]
+
+
+def older(version, needed):
+    return tuple(map(int, version.split("."))) < tuple(map(int, needed.split(".")))
+
+
+def facts(root, manifest):
+    """RuntimeError says what would keep the programs from starting, and the way out."""
+    libraries_found = libraries.found(root)
+    missing = [name for name, path in libraries_found.items() if path is None]
+    if missing:
+        raise RuntimeError(f"not found: {', '.join(missing)}; use a Python with torch 2.11+cu130 (--python), whose wheels bring them")
+    if manifest and older(glibc(), manifest["glibc"]):
+        raise RuntimeError(f"glibc {glibc()} is older than {manifest['glibc']}, with which the package was built: build here instead "
+                           "(cmake --preset cuda; needs the packages that scripts/bootstrap names)")
+    device = gpu()
+    if device is None:
+        raise RuntimeError("nvidia-smi finds no GPU")
+    return {"gpu": device, "glibc": glibc(), "cores": len(os.sched_getaffinity(0)), "python": platform.python_version(),
+            "torch": version_of("torch"), "libraries": libraries_found, "commit": manifest["commit"] if manifest else "built here"}
+
+
+def slug(name):
+    """'nvidia-h100-80gb-hbm3', for files."""
+    return "-".join(re.findall(r"[a-z0-9]+", name.lower()))

@@ -1,0 +1,114 @@
+"""The folder that travels to a GPU machine: stripped programs, the libraries that such a machine does not have, the peers and
+this check itself, laid out as in the source tree, with a manifest.
+
+Taken along: what the programs load from the build machine, but for glibc, the driver, and what Python's torch brings (LibTorch,
+cudart, cuBLASLt, cuDNN, NCCL, CUPTI: see libraries.py).
+"""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+MANIFEST = "package.json"
+LIMIT_BYTES = 64 << 20
+PROGRAMS = ("gp-bench-cuda", "gp-trainer-cuda")
+FOLDERS = ("tests/bench/gpu_check", "tests/bench/peers")
+
+# Of every glibc machine, of its driver, or of torch's wheels.
+EXPECTED_THERE = re.compile(
+    r"^(linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|util|resolv)\.so|libcuda\.so|libnvidia|libtorch|libc10|libgomp|"
+    r"libcudart|libcublas|libcudnn|libnccl|libcupti|libnvrtc|libnvJitLink)")
+
+
+def gpu_tests(build):
+    """The names of the test programs that need a GPU; the build writes them down."""
+    listing = build / "gpu_tests.txt"
+    return listing.read_text(encoding="utf-8").split() if listing.exists() else []
+
+
+def sources(build):
+    """Every program of a package with its path in the build tree."""
+    found = {name: build / "bin" / name for name in PROGRAMS}
+    found.update({name: build / "tests" / name for name in gpu_tests(build)})
+    missing = [str(path) for path in found.values() if not path.exists()]
+    if missing:
+        raise RuntimeError(f"not built: {', '.join(missing)}; run cmake --preset cuda && "
+                           "cmake --build build/cuda --target cuda_programs gpu_tests")
+    return found
+
+
+def loaded_libraries(program):
+    """Names and paths of what a program loads; the path is empty where this machine lacks it."""
+    text = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
+    return {found[1]: found[2] for found in re.finditer(r"^\s*(\S+) => (/\S+|)", text, re.MULTILINE)}
+
+
+def libraries_to_take(programs):
+    found = {}
+    for program in programs:
+        found.update(loaded_libraries(program))
+    return {name: pathlib.Path(path) for name, path in found.items() if path and not EXPECTED_THERE.match(name)}
+
+
+def newest_glibc(files):
+    """The oldest glibc that all of them start with: '2.34'."""
+    versions = {(2, 0)}
+    for file in files:
+        text = subprocess.run(["readelf", "--version-info", "--wide", str(file)], capture_output=True, text=True,
+                              check=True).stdout
+        versions |= {tuple(map(int, match.split("."))) for match in re.findall(r"GLIBC_(\d+\.\d+)", text)}
+    return ".".join(map(str, max(versions)))
+
+
+def commit():
+    done = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True,
+                          check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def copy_program(path, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / path.name
+    shutil.copy2(path.resolve(), target)
+    subprocess.run(["strip", "--strip-all", str(target)], check=True)
+    return target
+
+
+def copy_sources(folder):
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*_test.py"))
+    (folder / "scripts").mkdir(exist_ok=True)
+    shutil.copy2(ROOT / "scripts/gpu_check", folder / "scripts/gpu_check")
+
+
+def size_of(folder):
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def make(build, folder):
+    """Writes the package and answers its manifest. RuntimeError when something is not built, or when it is too large."""
+    programs = sources(build)
+    if folder.exists():
+        shutil.rmtree(folder)
+    copied = [copy_program(path, folder / "bin") for path in programs.values()]
+    for name, path in libraries_to_take(programs.values()).items():
+        copy_program(path, folder / "lib").rename(folder / "lib" / name)
+    copy_sources(folder)
+    libraries = sorted((folder / "lib").iterdir()) if (folder / "lib").exists() else []
+    manifest = {
+        "apiVersion": "gp/v1", "kind": "GpuCheckPackage", "commit": commit(), "tests": gpu_tests(build),
+        "glibc": newest_glibc([*copied, *libraries]),
+        "bytes": {path.name: path.stat().st_size for path in [*copied, *libraries]}, "total_bytes": size_of(folder)}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    if manifest["total_bytes"] > LIMIT_BYTES:
+        raise RuntimeError(f"the package has {manifest['total_bytes'] >> 20} MiB, more than {LIMIT_BYTES >> 20}; the largest: "
+                           + ", ".join(sorted(manifest["bytes"], key=manifest["bytes"].get)[-3:]))
+    return manifest
+
+
+def read(root):
+    """The manifest of the package that `root` is, or None in a source tree."""
+    path = root / MANIFEST
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None

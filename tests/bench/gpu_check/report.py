@@ -1,0 +1,196 @@
+"""docs/benchmarks/<gpu>.json and .md from the results of the stages. A number in it was measured on that GPU; what was not
+measured says so and why."""
+import datetime
+import json
+
+import machine_facts
+import rows
+import runner
+
+DASH = "–"
+
+
+def collect(out, planned):
+    """{stage: {key: row}}; a row of `planned` ({stage: rows}) that was not run says so."""
+    results = {}
+    for stage, listed in planned.items():
+        found = runner.Results(out, stage).rows
+        absent = {row.key: {"title": row.title, "status": "skipped", "reason": "not run"} for row in listed if row.key not in found}
+        results[stage] = {**found, **absent}
+    return results
+
+
+def document(results, date=None):
+    machine = results["correctness"].get("machine", {})
+    return {"apiVersion": "gp/v1", "kind": "GpuReport", "date": date or datetime.date.today().isoformat(),
+            "machine": machine.get("data"), "stages": results}
+
+
+def name_of(report):
+    return report["machine"]["gpu"]["name"]
+
+
+def data_of(rows_of_stage, kind):
+    return [row["data"] for row in rows_of_stage.values() if row["status"] == "ok" and row["data"].get("kind") == kind]
+
+
+def all_rows(report):
+    return {key: row for stage in report["stages"].values() for key, row in stage.items()}
+
+
+def table(titles, lines):
+    if not lines:
+        return ["Not measured."]
+    return ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)] + ["| " + " | ".join(line) + " |" for line in lines]
+
+
+def outcome(row):
+    if row["status"] == "started":
+        return "not finished: the stage ended while it ran"
+    return row["status"] if row["status"] == "ok" else f"{row['status']}: {row['reason']}"
+
+
+def detail(row):
+    """What a row of the first two stages found, in a few words."""
+    data = row.get("data", {})
+    if "passed" in data:
+        return f"{data['passed']} passed, {len(data['skipped'])} skipped"
+    if data.get("kind") == "GradientCheck":
+        return (f"loss {data['loss']:.5f} against {data['reference_loss']:.5f}; gradients differ by {data['gradient_error']:.1e} "
+                f"(allowed {data['tolerance']:.0e}), most in {data['worst_tensor']} ({data['worst_error']:.1e})")
+    if "last_loss" in data:
+        return f"{data['steps']} steps, loss {data['first_loss']:.4f} to {data['last_loss']:.4f}, equal bits"
+    if data.get("kind") == "StepBench" or "report" in data:
+        step = data.get("report", data)
+        return f"{step['step_ms']['median']:.2f} ms a step, {step['tokens_per_second']:,.0f} tokens/s, loss {step['loss']:.3f}"
+    return ""
+
+
+def checks(report):
+    lines = [[row["title"], outcome(row), detail(row)] for stage in ("correctness", "precision")
+             for key, row in report["stages"][stage].items() if key not in ("machine", "support")]
+    return table(["check", "", ""], lines)
+
+
+def spread(summary):
+    return f"{summary['median']:.2f} ({summary['quartile_1']:.2f}–{summary['quartile_3']:.2f})"
+
+
+def verdict(ratio, target):
+    if target is None:
+        return ""
+    return f"≥ {target:.2f}: met" if ratio >= target else f"≥ {target:.2f}: short by {100 * (1 - ratio / target):.0f} %"
+
+
+def step_line(row):
+    if row["status"] != "ok":
+        return [row["title"], DASH, DASH, DASH, DASH, DASH, f"not measured: {outcome(row)}"]
+    data, step = row["data"], row["data"]["report"]
+    ours = [row["title"], spread(step["step_ms"]), f"{step['tokens_per_second']:,.0f}", f"{100 * step['mfu']:.0f} %"]
+    if "peer" not in step:
+        return [*ours, DASH, DASH, ""]
+    peer = step["peer"]
+    blocks = peer["ratio_by_block"]
+    ratio = f"{peer['ratio_of_medians']:.2f} ({blocks['quartile_1']:.2f}–{blocks['quartile_3']:.2f})"
+    return [*ours, spread(peer["ms"]), ratio, verdict(peer["ratio_of_medians"], data["target"])]
+
+
+def steps(report):
+    lines = [step_line(row) for key, row in all_rows(report).items() if key.startswith("step-")]
+    return table(["step", "ours, ms", "tokens/s", "MFU", "peer, ms", "ratio (blocks)", "target"], lines)
+
+
+def median_of(report, key):
+    row = all_rows(report).get(key)
+    return row["data"]["report"]["step_ms"]["median"] if row and row["status"] == "ok" else None
+
+
+def fp8(report):
+    half, eighth = (median_of(report, f"step-1558M-b4-{name}") for name in ("bf16", "fp8"))
+    if not half or not eighth:
+        return ["FP8 at 1558M: not measured."]
+    return [f"FP8 at 1558M, B=4: {half / eighth:.2f} times as fast as bf16 ({verdict(half / eighth, rows.FP8_TARGET)})."]
+
+
+def kernel_lines(bench):
+    lines = []
+    for operation in bench["operations"]:
+        rate = (f"{operation['gflops'] / 1e3:.1f} TFLOP/s" if "gflops" in operation
+                else f"{operation['gigabytes_per_second']:.0f} GB/s")
+        ms, calls = operation["ms"]["median"], operation["calls_per_step"]
+        lines.append([operation["name"], operation["shape"], f"{ms:.4f}", rate, f"{100 * operation['of_peak']:.0f} %", str(calls),
+                      f"{ms * calls:.3f}"])
+    total = sum(operation["ms"]["median"] * operation["calls_per_step"] for operation in bench["operations"])
+    return lines + [["all", "", "", "", "", "", f"{total:.2f}"]]
+
+
+def kernels(report):
+    text = []
+    for bench in data_of(all_rows(report), "KernelBench"):
+        text += [f"### {bench['model']}, {bench['rows']} rows, {bench['precision']}", "",
+                 f"Measured peaks of this GPU: {bench['peak_gflops_measured'] / 1e3:.0f} TFLOP/s (a large product in {bench['precision']}), "
+                 f"{bench['gigabytes_per_second_measured']:.0f} GB/s (a large copy, read and written).", ""]
+        text += table(["operation", "shape", "ms", "rate", "of peak", "calls", "ms a step"], kernel_lines(bench)) + [""]
+    return text or ["Not measured."]
+
+
+def profile(report):
+    text = []
+    for step in data_of(all_rows(report), "StepBench"):
+        if "operations" not in step:
+            continue
+        phases = ", ".join(f"{name} {step[name + '_ms']:.2f}" for name in ("forward", "backward", "optimizer"))
+        total = sum(operation["ms"] for operation in step["operations"])
+        text += [f"### {step['model']}, B={step['batch']}, {step['precision']}", "",
+                 f"Step {spread(step['step_ms'])} ms: {phases}. By operation, in a step without graphs, {total:.2f} ms:", ""]
+        text += table(["operation", "calls", "ms", "share"],
+                      [[operation["name"], str(operation["calls"]), f"{operation['ms']:.3f}", f"{100 * operation['ms'] / total:.0f} %"]
+                       for operation in step["operations"]]) + [""]
+    return text or ["Not measured."]
+
+
+def ladder(report):
+    lines = []
+    for climb in data_of(all_rows(report), "Ladder"):
+        for rung in climb["rungs"]:
+            if "not_climbed" in rung:
+                lines.append([rung["name"], rung.get("setting", ""), DASH, DASH, DASH, f"not climbed: {rung['not_climbed']}"])
+            else:
+                lines.append([rung["name"], rung.get("setting", ""), f"{rung['step_ms']['median']:.2f}",
+                              f"{rung['tokens_per_second']:,.0f}", f"{rung['gain']:.2f}", "" if rung["kept"] else "not kept"])
+    return table(["rung", "setting", "ms", "tokens/s", "gain", ""], lines)
+
+
+def introduction(report):
+    machine = report["machine"]
+    gpu = machine["gpu"]
+    return [f"# {gpu['name']}", "",
+            f"Measured {report['date']} by `scripts/gpu_check` at commit {machine['commit']}. Driver {gpu['driver_version']}, "
+            f"{gpu['memory.total']}, compute capability {gpu['compute_cap']}, power limit {gpu['power.limit']}; torch {machine['torch']}, "
+            f"Python {machine['python']}, {machine['cores']} cores. Ours and the peer ran in turn in one process tree; medians and "
+            "quartiles; a ratio above 1: ours is faster. One GPU: collectives between several were not run.", ""]
+
+
+def markdown(report):
+    parts = [("Checks", checks(report)), ("The training step", steps(report) + [""] + fp8(report)), ("Each operation", kernels(report)),
+             ("Where the step's time goes", profile(report)), ("The ladder", ladder(report))]
+    text = introduction(report)
+    for title, lines in parts:
+        text += [f"## {title}", "", *lines, ""]
+    return "\n".join(text).rstrip("\n") + "\n"
+
+
+def write(out, folder, planned, date=None):
+    """Writes both files into `folder` and answers their paths. RuntimeError when no GPU was seen."""
+    report = document(collect(out, planned), date)
+    if not report["machine"]:
+        raise RuntimeError(f"no GPU was seen yet: {out}/correctness.json has no machine; run --stage correctness first")
+    folder.mkdir(parents=True, exist_ok=True)
+    slug = machine_facts.slug(name_of(report))
+    texts = {".json": json.dumps(report, indent=1) + "\n", ".md": markdown(report)}
+    paths = []
+    for suffix, text in texts.items():
+        path = folder / (slug + suffix)
+        path.write_text(text, encoding="utf-8")
+        paths.append(path)
+    return paths
