@@ -54,6 +54,7 @@ void Fields(Archive& archive, Configure& m) {
   archive("secret", m.secret);
   archive("isa", m.isa);
   archive("kernels", m.kernels);
+  archive("nccl_id", m.nccl_id);
 }
 
 template <typename Archive>
@@ -83,6 +84,7 @@ void Fields(Archive& archive, Listening& m) {
   archive("address", m.address);
   archive("isa_levels", m.isa_levels);
   archive("kernels", m.kernels);
+  archive("nccl_id", m.nccl_id);
 }
 
 template <typename Archive>

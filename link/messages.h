@@ -61,6 +61,7 @@ struct Configure {
   // kernel choices under its name.
   std::optional<std::string> isa;
   std::optional<std::map<std::string, std::string>> kernels;
+  std::optional<std::string> nccl_id;  // hex; of a group of several GPUs, which it connects
 };
 
 // Every rank is ready: take steps.
@@ -94,6 +95,8 @@ struct Listening {
   // the kernel choices that were tuned here, by level.
   std::optional<std::vector<std::string>> isa_levels;
   std::optional<std::map<std::string, std::string>> kernels;
+  // Hex; rank 0 of a group of several GPUs makes it, and every rank of the epoch is given it.
+  std::optional<std::string> nccl_id;
 };
 
 struct Ready {

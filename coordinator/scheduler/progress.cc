@@ -52,7 +52,8 @@ class ProgressPlanner {
     if (!run_.group) {
       if (AllRanks([](const RankReport& rank) {
             return rank.alive() && rank.phase >= RankPhase::kListening && !rank.address.empty();
-          })) {
+          }) &&
+          HasNcclId()) {
         FormGroup();
       }
       return;
@@ -67,6 +68,10 @@ class ProgressPlanner {
     for (const Placement& place : run_.placement) ready.addresses.push_back(Report(place)->address);
     if (ready.isa.empty()) DecideEngine(ready);
     Add(std::move(ready), "every rank listens");
+  }
+
+  bool HasNcclId() const {
+    return !SumsOnGpus(run_) || !Report(run_.placement.front())->nccl_id.empty();
   }
 
   // The first level of rank 0 that every rank has, and what was tuned for it where rank 0 is.

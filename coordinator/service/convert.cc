@@ -262,6 +262,8 @@ v1::Assignment ToProto(const Assignment& from) {
       to.mutable_membership()->add_addresses(address);
     }
     to.mutable_membership()->set_secret(run.group->secret);
+    to.mutable_membership()->set_needs_nccl_id(SumsOnGpus(run));
+    to.mutable_membership()->set_nccl_id(from.nccl_id);
   }
   to.set_go(run.go);
   to.set_stop(from.stop);
@@ -300,6 +302,7 @@ RankReport FromProto(const v1::RankStatus& from) {
   to.address = from.address();
   to.isa_levels = {from.offer().isa_levels().begin(), from.offer().isa_levels().end()};
   to.kernels = {from.offer().kernels().begin(), from.offer().kernels().end()};
+  to.nccl_id = from.offer().nccl_id();
   to.step = from.step();
   to.cause = static_cast<ExitCause>(from.exit_cause());
   to.exit_code = from.exit_code();

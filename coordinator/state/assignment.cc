@@ -14,8 +14,16 @@ void AddSealResults(const Run& run, const RankReport* report, Assignment& assign
   }
 }
 
-Assignment Make(const std::shared_ptr<const Run>& run, const Placement& placement,
-                const Node& node) {
+// As rank 0's living process tells it, and nobody remembers it.
+std::string NcclIdOf(const Cluster& cluster, const Run& run) {
+  if (!run.group || !SumsOnGpus(run)) return "";
+  const auto node = cluster.FindNode(run.placement.front().node);
+  const RankReport* leader = node == nullptr ? nullptr : node->FindRank(run.id, run.epoch, 0);
+  return leader != nullptr && leader->alive() ? leader->nccl_id : "";
+}
+
+Assignment Make(const Cluster& cluster, const std::shared_ptr<const Run>& run,
+                const Placement& placement, const Node& node) {
   Assignment assignment{.run = run, .rank = placement.rank, .slot = placement.slot};
   if (run->resume_step >= 0) {
     const SealedCheckpoint* resume = run->FindCheckpoint(run->resume_step);
@@ -25,6 +33,7 @@ Assignment Make(const std::shared_ptr<const Run>& run, const Placement& placemen
     assignment.stop = true;
     assignment.stop_reason = run->reason;
   }
+  assignment.nccl_id = NcclIdOf(cluster, *run);
   AddSealResults(*run, node.FindRank(run->id, run->epoch, placement.rank), assignment);
   return assignment;
 }
@@ -39,7 +48,7 @@ std::vector<Assignment> AssignmentsOf(const Cluster& cluster, const NodeId& id) 
     const auto run = cluster.FindRun(run_id);
     if (!run->holds_slots) continue;
     for (const Placement& placement : run->placement) {
-      if (placement.node == id) assignments.push_back(Make(run, placement, *node));
+      if (placement.node == id) assignments.push_back(Make(cluster, run, placement, *node));
     }
   }
   return assignments;

@@ -24,6 +24,7 @@ struct Assignment {
   int rank = 0;
   SlotId slot;
   std::optional<SealedCheckpoint> resume;
+  std::string nccl_id;  // of a group that sums on GPUs; empty while rank 0 has not told it
   bool stop = false;
   std::string stop_reason;
   std::vector<int64_t> sealed_steps;

@@ -66,6 +66,7 @@ struct RankReport {
   std::string address;
   std::vector<std::string> isa_levels;  // what it could compute with, the preferred one first
   std::map<std::string, std::string> kernels;  // tuned there, by level
+  std::string nccl_id;  // of rank 0 of several GPUs: what its group connects with
   int64_t step = 0;
   ExitCause cause = ExitCause::kUnspecified;
   int exit_code = 0;

@@ -112,4 +112,8 @@ struct Run {
   const SealedCheckpoint* CheckpointBefore(int64_t step) const;
 };
 
+// Whether the ranks sum their gradients through NCCL: placement gives a GPU run nothing but GPUs,
+// and never one group both kinds.
+bool SumsOnGpus(const Run& run);
+
 }  // namespace gp::coordinator

@@ -11,8 +11,8 @@ bool IsFor(const Assignment& wish, const RankReport& rank) {
 
 }  // namespace
 
-ModelAgent::ModelAgent(std::string name, int slot_count)
-    : id_(std::move(name)), slot_count_(slot_count) {}
+ModelAgent::ModelAgent(std::string name, int slot_count, std::string device)
+    : id_(std::move(name)), slot_count_(slot_count), device_(std::move(device)) {}
 
 RankReport* ModelAgent::Find(const RunId& run, int rank) {
   for (RankReport& report : ranks_) {
@@ -30,7 +30,7 @@ NodeConnected ModelAgent::Hello(uint64_t session) {
   hello.incarnation = std::to_string(incarnation_);
   hello.storage_problem = storage_problem;
   for (int i = 0; i < slot_count_; ++i) {
-    hello.slots.push_back({SlotId(std::to_string(i)), "cpu", {i}, 0});
+    hello.slots.push_back({SlotId(std::to_string(i)), device_, {i}, 0});
   }
   hello.ranks = ranks_;
   return hello;

@@ -13,7 +13,8 @@ namespace gp::coordinator {
 
 class ModelAgent {
  public:
-  ModelAgent(std::string name, int slot_count);
+  // `device` of every slot: "cpu", or what a GPU is called.
+  ModelAgent(std::string name, int slot_count, std::string device = "cpu");
 
   const NodeId& id() const { return id_; }
   const std::string& name() const { return id_.value(); }
@@ -45,6 +46,7 @@ class ModelAgent {
 
   NodeId id_;
   int slot_count_;
+  std::string device_;
   int incarnation_ = 1;
   uint64_t session_ = 0;
   uint64_t revision_ = 0;

@@ -55,7 +55,8 @@ class World {
  private:
   void Perform(const Command& command) {
     if (command.verb == "node") {
-      agents_.emplace(command.object, ModelAgent(command.object, command.Number("slots", 1)));
+      agents_.emplace(command.object,
+                      ModelAgent(command.object, command.Number("slots", 1), DeviceOf(command)));
       if (command.options.contains("storage"))
         Agent(command).storage_problem = "its storage differs";
       Connect(Agent(command));
@@ -81,8 +82,25 @@ class World {
     } else if (command.verb == "show") {
       const auto run = cluster_.FindRun(RunId(command.object));
       told_ += fmt::format("{} is {}: {}\n", run->id, Name(run->state), run->reason);
+    } else if (command.verb == "ids") {
+      TellIds(RunId(command.object));
     } else {
       MoveRanks(command);
+    }
+  }
+
+  static std::string DeviceOf(const Command& command) {
+    return command.options.contains("gpu") ? "GPU-" + command.object : "cpu";
+  }
+
+  // With what each rank would connect, as its agent is told now.
+  void TellIds(const RunId& run) {
+    for (auto& [name, agent] : agents_) {
+      for (const RankReport& rank : agent.ranks()) {
+        const Assignment* wish = rank.run == run ? agent.WishFor(rank) : nullptr;
+        if (wish == nullptr) continue;
+        told_ += fmt::format("{}:{} rank {} '{}'\n", name, rank.slot, rank.rank, wish->nccl_id);
+      }
     }
   }
 
@@ -100,6 +118,7 @@ class World {
     submission.retry_backoff = std::chrono::milliseconds(500);
     submission.retry_backoff_max = std::chrono::seconds(2);
     submission.keep_last = command.Number("keep_last", 2);
+    submission.gpu = command.options.contains("gpu");
     submission.run_directory = "/storage/" + command.object;
     Turn({{.run = RunId(command.object),
            .actor = "user",
@@ -156,8 +175,11 @@ class World {
     }
   }
 
-  // "isa=avx512,avx2": the levels, for each of which something was tuned there.
+  // "isa=avx512,avx2": the levels, for each of which something was tuned there. "nccl=ID": what
+  // rank 0 made.
   static void Offer(const Command& command, RankReport& rank) {
+    const auto id = command.options.find("nccl");
+    if (id != command.options.end() && rank.rank == 0) rank.nccl_id = id->second;
     const auto levels = command.options.find("isa");
     if (levels == command.options.end()) return;
     std::istringstream words(levels->second);

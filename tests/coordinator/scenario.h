@@ -6,16 +6,20 @@
 //   a queued: placement: needs 2 slots, no node offers any; start gp-worker on a node
 //
 // Commands (a run is named as it was submitted):
-//   node NAME slots=N [storage=bad]    silence NAME    hello NAME    crash NAME
-//   submit RUN [workers=N] [priority=N] [retries=N] [keep_last=N]     cancel RUN
-//   listening RUN   ready RUN   running RUN      every rank of the run gets there; with rank=N that
+//   node NAME slots=N [gpu] [storage=bad]      silence NAME    hello NAME    crash NAME
+//   submit RUN [workers=N] [gpu] [priority=N] [retries=N] [keep_last=N]      cancel RUN
+//   listening RUN   ready RUN   running RUN    every rank of the run gets there; with rank=N that
 //   one
-//       listening RUN isa=LEVEL,LEVEL            with these instruction-set levels, tuned
-//   exit RUN [rank=N] cause=CAUSE                a rank ends: signal collective config unfit
-//   damaged completed stopped write RUN step=N [loss=X] [final]            rank 0 wrote a
-//   checkpoint advance DURATION time passes; agents that are not silent report restart the
-//   coordinator is killed and started again wall DURATION                                the wall
-//   clock is set back show RUN                                     its state and reason
+//       listening RUN isa=LEVEL,LEVEL          with these instruction-set levels, tuned
+//       listening RUN nccl=ID                  and rank 0 with this id
+//   exit RUN [rank=N] cause=CAUSE              a rank ends: signal collective config unfit damaged
+//                                              completed stopped
+//   write RUN step=N [loss=X] [final]          rank 0 wrote a checkpoint
+//   advance DURATION                           time passes; agents that are not silent report
+//   restart                                    the coordinator is killed and started again
+//   wall DURATION                              the wall clock is set back
+//   show RUN                                   its state and reason
+//   ids RUN                                    the NCCL id that each rank is told
 // Lines that begin with # are comments and stay where they are.
 #pragma once
 

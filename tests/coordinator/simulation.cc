@@ -62,6 +62,10 @@ Simulation::Simulation(uint64_t seed) : random_(seed), observer_(std::make_uniqu
   for (const int slots : {1, 2, 4}) {
     peers_.push_back({ModelAgent("node" + std::to_string(number++), slots), false, {}, {}});
   }
+  for (const int slots : {2, 3}) {
+    const std::string name = "node" + std::to_string(number++);
+    peers_.push_back({ModelAgent(name, slots, "GPU-" + name), false, {}, {}});
+  }
   StartCoordinator();
 }
 
@@ -116,6 +120,7 @@ void Simulation::Submit() {
   submission.request_id = name;
   submission.workers = Pick(1, 5);
   submission.priority = Pick(0, 1);
+  submission.gpu = Chance(0.4);
   submission.retries_max = 1000000;
   submission.retry_backoff = std::chrono::milliseconds(200);
   submission.retry_backoff_max = std::chrono::seconds(2);
@@ -161,6 +166,16 @@ bool Simulation::PeerIsGone(const Assignment& wish) const {
   return alive < static_cast<int>(wish.run->placement.size());
 }
 
+// The agent of a rank waits for the id of a group of GPUs, and all ranks of an epoch get the same.
+bool Simulation::MayConnect(const RankReport& rank, const Assignment& wish) {
+  if (!wish.run->group) return false;
+  if (!SumsOnGpus(*wish.run)) return true;
+  if (wish.nccl_id.empty()) return false;
+  const auto [first, fresh] = connected_with_.try_emplace({rank.run, rank.epoch}, wish.nccl_id);
+  EXPECT_EQ(first->second, wish.nccl_id) << rank.run.value() << " epoch " << rank.epoch;
+  return true;
+}
+
 void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
   const Assignment* wish = peer.agent.WishFor(rank);
   if (!rank.alive() || wish == nullptr) return;
@@ -177,7 +192,8 @@ void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
   if (rank.phase == RankPhase::kStarting && Chance(0.5)) {
     rank.phase = RankPhase::kListening;
     rank.address = "h:" + std::to_string(++addresses_);
-  } else if (rank.phase == RankPhase::kListening && wish->run->group && Chance(0.5)) {
+    if (rank.rank == 0) rank.nccl_id = "id of " + rank.address;
+  } else if (rank.phase == RankPhase::kListening && Chance(0.5) && MayConnect(rank, *wish)) {
     rank.phase = RankPhase::kReady;
     rank.step = wish->resume ? wish->resume->step : 0;
   } else if (rank.phase == RankPhase::kReady && wish->run->go) {

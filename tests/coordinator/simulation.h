@@ -53,6 +53,7 @@ class Simulation {
   void Turn();
   void UserTurn();
   void PeerTurn(Peer& peer);
+  bool MayConnect(const RankReport& rank, const Assignment& wish);
   void TrainerTurn(Peer& peer, RankReport& rank);
   void TakeStep(RankReport& rank, const Assignment& wish);
   void Deliver(Peer& peer);
@@ -78,6 +79,8 @@ class Simulation {
   int addresses_ = 0;
   int submits_ = 0;
   std::set<RunId> acknowledged_;
+  // With which NCCL id the ranks of each epoch connected.
+  std::map<std::pair<RunId, Epoch>, std::string> connected_with_;
   std::map<RunId, RunState> ends_;                          // as users saw them
   std::map<std::pair<RunId, int64_t>, std::string> seals_;  // digests, as trainers were told
 };

@@ -52,12 +52,13 @@ std::vector<Message> OneOfEach() {
   return {
       Hello{1, 1, "0.1.0", "c0ffee"},
       FullStart(),
-      Configure{3, 1, {"127.0.0.1:1", "127.0.0.1:2"}, "secret", "avx2", {{{"avx2", "choices"}}}},
+      Configure{
+          3, 1, {"127.0.0.1:1", "127.0.0.1:2"}, "secret", "avx2", {{{"avx2", "choices"}}}, "00ff"},
       Go{3},
       Fence{4},
       Stop{"cancelled"},
       SealResult{250, true, ""},
-      Listening{"127.0.0.1:4711", {{"avx512", "avx2"}}, {{{"avx2", "choices"}}}},
+      Listening{"127.0.0.1:4711", {{"avx512", "avx2"}}, {{{"avx2", "choices"}}}, "00ff"},
       Ready{3, 250},
       Fenced{4, 12, 13, "00ff"},
       FullReport(),

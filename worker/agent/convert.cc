@@ -34,6 +34,7 @@ v1::EngineOffer ToProto(const link::Listening& listening) {
   if (listening.kernels) {
     out.mutable_kernels()->insert(listening.kernels->begin(), listening.kernels->end());
   }
+  out.set_nccl_id(listening.nccl_id.value_or(""));
   return out;
 }
 
@@ -93,6 +94,7 @@ link::Configure ToConfigure(const v1::Membership& membership, const v1::EngineCh
     configure.isa = choices.isa();
     configure.kernels.emplace(choices.kernels().begin(), choices.kernels().end());
   }
+  if (membership.needs_nccl_id()) configure.nccl_id = membership.nccl_id();
   return configure;
 }
 

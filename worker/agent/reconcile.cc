@@ -98,9 +98,15 @@ void Stop(const Rank& rank, const std::string& reason, const ReconcileOptions& o
   }
 }
 
+// A coordinator that has just restarted may not have heard of rank 0 yet, whose id connects GPUs.
+bool IsComplete(const v1::Membership& membership) {
+  return !membership.needs_nccl_id() || !membership.nccl_id().empty();
+}
+
 void Advance(const Rank& rank, const v1::Assignment& assignment, std::vector<Action>& actions) {
   const bool listening = rank.phase >= v1::RANK_PHASE_LISTENING;
-  if (listening && assignment.has_membership() && !rank.configured) {
+  const bool told_all = assignment.has_membership() && IsComplete(assignment.membership());
+  if (listening && told_all && !rank.configured) {
     actions.push_back(SendConfigure{rank.key, assignment.membership(), assignment.choices()});
   }
   if (rank.phase == v1::RANK_PHASE_READY && assignment.go() && !rank.told_go) {

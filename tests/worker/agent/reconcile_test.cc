@@ -167,6 +167,18 @@ TEST(Reconcile, ConfiguresAListeningRankAndStartsAReadyOne) {
   EXPECT_EQ(Plan(&desired, ranks), Words{});
 }
 
+TEST(Reconcile, ARankOfAGroupOfGpusWaitsForTheIdOfRank0) {
+  v1::DesiredState desired;
+  v1::Membership& membership = *Assign(desired, 1, 1, "cpu-0").mutable_membership();
+  membership.add_addresses("127.0.0.1:1");
+  membership.set_needs_nccl_id(true);
+  RankTable ranks;
+  AddRank(ranks, 1, 1, "cpu-0", v1::RANK_PHASE_LISTENING);
+  EXPECT_EQ(Plan(&desired, ranks), Words{});
+  membership.set_nccl_id("00ff");
+  EXPECT_EQ(Plan(&desired, ranks), Words{"configure run1/1/1"});
+}
+
 TEST(Reconcile, AnswersEachWrittenCheckpointOnce) {
   v1::DesiredState desired;
   v1::Assignment& assignment = Assign(desired, 1, 0, "cpu-0");
