@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "worker/engine/collectives/device_collectives.h"
+
 namespace gp::engine {
 
 // A peer was lost, aborted, stalled past the deadline, or spoke another epoch. Names the peer and
@@ -76,6 +78,9 @@ class Communicator {
   virtual void SetTimeout(std::chrono::milliseconds timeout) = 0;
 
   virtual void Abort(const std::string& reason) = 0;
+
+  // Present when the ranks compute on GPUs: `values` and `partials` above are then device memory.
+  virtual DeviceCollectives* device() { return nullptr; }
 };
 
 }  // namespace gp::engine

@@ -1,0 +1,49 @@
+// DeviceCollectives: what a communicator of GPUs offers beside Communicator: collectives on device
+// memory that are issued now and run later, in streams of their own, beside the work of the queue
+// that they follow. Nothing here waits for the device but Await. One per communicator, by
+// Communicator::device(); the same thread calls, in the same order on every rank. Errors are
+// CollectiveErrors.
+//
+//   Follow(queue)                      once
+//   BeginAllReduceTree(...) ...        each as soon as the queue holds the work that makes its
+//   input Rejoin()                           the queue goes on with the results Await() before the
+//   host waits for the queue: a lost peer is noticed
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gp::engine {
+
+class DeviceCollectives {
+ public:
+  virtual ~DeviceCollectives() = default;
+
+  // The queue whose work the calls below follow: a cudaStream_t (Backend::queue()).
+  virtual void Follow(void* queue) = 0;
+
+  // As Communicator::AllReduceTree, of device memory.
+  virtual void BeginAllReduceTree(std::span<float> values,
+                                  const std::vector<std::span<float>>& partials) = 0;
+
+  // Element-wise maximum and sum of device memory; the sum in an order that NCCL chooses.
+  virtual void BeginMax(std::span<double> values) = 0;
+  virtual void BeginSum(std::span<double> values) = 0;
+
+  // values' own part := the sum of that part over all ranks, in an order that NCCL chooses; the
+  // rest of `values` is no longer of use. Part r of n values is PartOf(n, r, W) (tree_plan.h).
+  virtual void BeginReduceScatter(std::span<float> values) = 0;
+
+  // Every rank's own part of `bytes` goes to all others: part r of n bytes is elements
+  // PartOf(n / size, r, W) of `size` bytes each.
+  virtual void BeginAllGather(std::span<std::byte> bytes, size_t element_size) = 0;
+
+  // What the queue gets from now on follows all that was begun.
+  virtual void Rejoin() = 0;
+
+  // Returns when all that was begun is complete. Longest wait: the communicator's timeout.
+  virtual void Await() = 0;
+};
+
+}  // namespace gp::engine
