@@ -5,7 +5,7 @@ TEXT ?= $(wildcard .deps/text/jargon.txt)
 JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
-.PHONY: demo test test-all build programs bench bench-gate format check install clean help
+.PHONY: demo test test-all cuda-all build programs bench bench-gate format check install clean help
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p;s/^\(help\): *## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -22,8 +22,14 @@ build: bootstrap-build  ## build programs and tests
 test: build      ## what fits in 15 minutes: unit, sim, integration and fault tests
 	@scripts/run_tests --preset $(PRESET)
 
-test-all: build  ## every test
+test-all: build cuda-all  ## every test, and the CUDA code compiled for every GPU
 	@scripts/run_tests --preset $(PRESET) --all
+
+cuda-all:        ## compile and link the CUDA build for every GPU (fetches the toolkit where there is none)
+	@scripts/bootstrap --cuda
+	@cmake --preset cuda-all --log-level=WARNING >/dev/null
+	@cmake --build build/cuda-all -j $(JOBS) --target cuda_programs gpu_tests
+
 
 bench: programs  ## every measured claim beside its peer, tens of minutes (fetches 5 GB the first time); LLMC=dir adds llm.c
 	@scripts/bootstrap --peers

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what no compiler sees: names, leftovers, clocks, header openings, links between documents.
+"""Checks what no compiler sees: names, leftovers, clocks, header openings, links between documents, device
+code that no target compiles.
 
     scripts/check_files.py [--root DIR]
 
@@ -89,6 +90,19 @@ def check_indexes(root, files):
                 yield f"{path}:1: {folder}/README.md does not list this page"
 
 
+def check_device_sources(root, files):
+    """Every .cu is named by a CMake file of its folder, or nobody would compile it."""
+    for path in files:
+        if not path.endswith(".cu"):
+            continue
+        folder, name = pathlib.PurePosixPath(path).parent, pathlib.PurePosixPath(path).name
+        lists = [root / other for other in files
+                 if pathlib.PurePosixPath(other).parent == folder and other.endswith((".cmake", "CMakeLists.txt"))]
+        listed = re.compile(rf"(?<![\w./-]){re.escape(name)}(?![\w.])")
+        if not any(listed.search(file.read_text(encoding="utf-8")) for file in lists):
+            yield f"{path}:1: no CMake file of {folder}/ lists it; nothing would compile it"
+
+
 def check_file(root, path):
     yield from check_name(path)
     if path.startswith(EXEMPT):
@@ -113,6 +127,7 @@ def main():
     files = tracked_files(root)
     problems = [problem for path in files for problem in check_file(root, path)]
     problems += check_indexes(root, files)
+    problems += check_device_sources(root, files)
     print("\n".join(problems) if problems else f"{len(files)} files, nothing to complain about")
     return 1 if problems else 0
 

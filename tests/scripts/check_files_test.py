@@ -54,6 +54,11 @@ class CheckFiles(unittest.TestCase):
         self.expect_finding({"base/a.h": "#pragma once\n"}, "opens with a paragraph")
         self.expect_finding({"base/a.h": "// A: a thing.\n"}, "#pragma once is missing")
 
+    def test_device_code_that_no_target_compiles(self):
+        self.expect_finding({"cuda/a.cu": "", "cuda/kernels.cmake": "set(sources\n  aa.cu)\n"},
+                            "cuda/a.cu:1: no CMake file of cuda/ lists it")
+        self.assertEqual(check({"cuda/a.cu": "", "cuda/kernels.cmake": "set(sources\n  a.cu)\n"})[0], 0)
+
     def test_dead_links(self):
         self.expect_finding({"README.md": "one\n[a](docs/a.md)\n"}, "README.md:2: points to docs/a.md")
         self.expect_finding({"a.h": "// docs/formats/a.md\n#pragma once\n"}, "points to docs/formats/a.md")
