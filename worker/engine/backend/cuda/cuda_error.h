@@ -1,4 +1,5 @@
-// CudaError: a call into CUDA failed. Thrown inside the engine; pure, any thread.
+// CudaError: a call into CUDA failed. Thrown inside the engine; pure but for the current device's
+// name, any thread.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,12 +9,52 @@
 
 namespace gp::engine {
 
+// What a person can do about a failure.
+inline const char* WayOutOf(cudaError_t code) {
+  switch (code) {
+    case cudaErrorMemoryAllocation:
+      return "lower batch.micro_batch, or set engine.recompute or engine.chunked_head; `gp-bench "
+             "plan` prints what needs how much";
+    case cudaErrorNoDevice:
+      return "no NVIDIA GPU is visible to this process: look at nvidia-smi and at "
+             "CUDA_VISIBLE_DEVICES";
+    case cudaErrorInsufficientDriver:
+      return "the driver is older than this build's CUDA: update it, `gpctl doctor` says to which "
+             "version";
+    case cudaErrorNoKernelImageForDevice:
+      return "this build has no kernels for the device: configure with "
+             "-DGP_CUDA_ALL_ARCHITECTURES=ON";
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchFailure:
+      return "the device context is lost: start the process again";
+    default:
+      return "the kernel log (dmesg, Xid) may say more; start the process again";
+  }
+}
+
+// The current device as messages name it; never fails.
+inline std::string CurrentDeviceName() {
+  int device = 0;
+  if (cudaGetDevice(&device) != cudaSuccess) return "no device";
+  cudaDeviceProp properties;
+  const std::string number = "device " + std::to_string(device);
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) return number;
+  return number + " (" + properties.name + ")";
+}
+
+// Most are final for the process: after an illegal access or a failed launch the context gives the
+// same error for every later call.
 class CudaError : public std::runtime_error {
  public:
-  // `call` is what failed and where, such as "cudaMalloc of 12 bytes".
+  // `call` is what failed, such as "cudaMalloc of 12 bytes".
   CudaError(cudaError_t code, const std::string& call)
-      : std::runtime_error(call + ": " + cudaGetErrorName(code) + ": " + cudaGetErrorString(code)),
-        code_(code) {}
+      : std::runtime_error(call + " failed on " + CurrentDeviceName() + ": " +
+                           cudaGetErrorName(code) + ": " + cudaGetErrorString(code) + "; " +
+                           WayOutOf(code)),
+        code_(code) {
+    // The runtime would report a failed launch once more with the next call.
+    static_cast<void>(cudaGetLastError());
+  }
 
   cudaError_t code() const { return code_; }
 

@@ -1,0 +1,356 @@
+#include "worker/engine/backend/cuda/cublas_lt.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace gp::engine {
+namespace {
+
+// Plans are small, but a sampler meets as many row counts as there are prompts.
+constexpr size_t kPlansMax = 4096;
+// No kernel asks for more than a vector of 16 bytes; finer steps would only make more plans.
+constexpr int kAlignmentMax = 16;
+
+// A product is queued in fp32 steps only: sums of split-K parts are not rounded to the result's
+// type in between.
+constexpr uint32_t kReductionSchemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+
+void Check(cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw std::runtime_error(std::string(call) + " failed: " + cublasLtGetStatusName(status) +
+                           "; is another process using the device's memory up?");
+}
+
+int AlignmentOf(const void* data) {
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  if (address == 0) return kAlignmentMax;
+  return static_cast<int>(std::min<uintptr_t>(address & (~address + 1), kAlignmentMax));
+}
+
+const char* TypeName(int type) {
+  switch (type) {
+    case CUDA_R_32F:
+      return "fp32";
+    case CUDA_R_16BF:
+      return "bf16";
+    case CUDA_R_16F:
+      return "fp16";
+    case CUDA_R_8F_E4M3:
+      return "e4m3";
+    case CUDA_R_8F_E5M2:
+      return "e5m2";
+    default:
+      return "?";
+  }
+}
+
+const char* EpilogueName(ProductEpilogue epilogue) {
+  switch (epilogue) {
+    case ProductEpilogue::kNone:
+      return "";
+    case ProductEpilogue::kGelu:
+      return "_gelu";
+    case ProductEpilogue::kGeluGradient:
+      return "_dgelu";
+    case ProductEpilogue::kSumsOfA:
+      return "_sums";
+  }
+  return "";
+}
+
+// cuBLASLt thinks in columns: it sees each row-major matrix transposed, and d^T = b^T a^T, so our
+// b is its A, our a its B, and the rows of our d are its columns.
+cublasLtEpilogue_t LtEpilogue(ProductEpilogue epilogue, bool has_bias) {
+  switch (epilogue) {
+    case ProductEpilogue::kNone:
+      return has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+    case ProductEpilogue::kGelu:
+      return has_bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
+    case ProductEpilogue::kGeluGradient:
+      return CUBLASLT_EPILOGUE_DGELU;
+    case ProductEpilogue::kSumsOfA:
+      return CUBLASLT_EPILOGUE_BGRADB;
+  }
+  return CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+bool IsFp8(int type) { return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2; }
+
+struct DescriptorDeleter {
+  void operator()(cublasLtMatmulDesc_t descriptor) const { cublasLtMatmulDescDestroy(descriptor); }
+  void operator()(cublasLtMatrixLayout_t layout) const { cublasLtMatrixLayoutDestroy(layout); }
+  void operator()(cublasLtMatmulPreference_t preference) const {
+    cublasLtMatmulPreferenceDestroy(preference);
+  }
+};
+
+template <typename Pointer>
+using Owned = std::unique_ptr<std::remove_pointer_t<Pointer>, DescriptorDeleter>;
+
+template <typename T>
+void Set(cublasLtMatmulDesc_t descriptor, cublasLtMatmulDescAttributes_t attribute,
+         const T& value) {
+  Check(cublasLtMatmulDescSetAttribute(descriptor, attribute, &value, sizeof(value)),
+        "cublasLtMatmulDescSetAttribute");
+}
+
+template <typename T>
+void Set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute,
+         const T& value) {
+  Check(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)),
+        "cublasLtMatmulPreferenceSetAttribute");
+}
+
+template <typename T>
+void Set(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute, const T& value) {
+  Check(cublasLtMatrixLayoutSetAttribute(layout, attribute, &value, sizeof(value)),
+        "cublasLtMatrixLayoutSetAttribute");
+}
+
+// `columns` of the row-major matrix are cuBLASLt's rows.
+Owned<cublasLtMatrixLayout_t> MakeLayout(int type, int64_t rows, int64_t columns, int64_t stride,
+                                         int64_t batch, int64_t batch_stride) {
+  cublasLtMatrixLayout_t layout = nullptr;
+  Check(cublasLtMatrixLayoutCreate(&layout, static_cast<cudaDataType_t>(type),
+                                   static_cast<uint64_t>(columns), static_cast<uint64_t>(rows),
+                                   stride),
+        "cublasLtMatrixLayoutCreate");
+  Owned<cublasLtMatrixLayout_t> owned(layout);
+  if (batch > 1) {
+    Set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<int32_t>(batch));
+    Set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, batch_stride);
+  }
+  return owned;
+}
+
+Owned<cublasLtMatmulDesc_t> MakeDescriptor(const ProductKind& kind) {
+  cublasLtMatmulDesc_t descriptor = nullptr;
+  Check(cublasLtMatmulDescCreate(
+            &descriptor, kind.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
+        "cublasLtMatmulDescCreate");
+  Owned<cublasLtMatmulDesc_t> owned(descriptor);
+  const auto operation = [](bool transposed) {
+    return static_cast<int32_t>(transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  };
+  Set(descriptor, CUBLASLT_MATMUL_DESC_TRANSA, operation(kind.b_transposed));
+  Set(descriptor, CUBLASLT_MATMUL_DESC_TRANSB, operation(kind.a_transposed));
+  Set(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE,
+      static_cast<uint32_t>(LtEpilogue(kind.epilogue, kind.has_bias)));
+  if (kind.epilogue == ProductEpilogue::kGelu || kind.epilogue == ProductEpilogue::kGeluGradient) {
+    Set(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, kind.n);
+  }
+  if (IsFp8(kind.a_type)) {
+    // The tensor cores' own accumulator loses bits that gradients need.
+    const bool gradients = kind.a_type == CUDA_R_8F_E5M2;
+    Set(descriptor, CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<int8_t>(gradients ? 0 : 1));
+  }
+  return owned;
+}
+
+// The addresses that are part of a descriptor.
+void Bind(const Product& product, cublasLtMatmulDesc_t descriptor) {
+  const void* vector = product.epilogue == ProductEpilogue::kSumsOfA ? product.sums : product.bias;
+  if (vector != nullptr) Set(descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
+  if (product.aux != nullptr) {
+    Set(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, product.aux);
+  }
+  if (product.a.scale != nullptr) {
+    Set(descriptor, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, product.b.scale);
+    Set(descriptor, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, product.a.scale);
+  }
+}
+
+std::optional<cublasLtMatmulAlgo_t> Decode(const std::string& text) {
+  cublasLtMatmulAlgo_t algorithm;
+  if (text.size() != std::size(algorithm.data) * 16) return std::nullopt;
+  for (size_t i = 0; i < std::size(algorithm.data); ++i) {
+    algorithm.data[i] = std::stoull(text.substr(i * 16, 16), nullptr, 16);
+  }
+  return algorithm;
+}
+
+}  // namespace
+
+struct CublasLt::Plan {
+  Owned<cublasLtMatmulDesc_t> descriptor;
+  Owned<cublasLtMatrixLayout_t> a;
+  Owned<cublasLtMatrixLayout_t> b;
+  Owned<cublasLtMatrixLayout_t> d;
+  std::optional<cublasLtMatmulAlgo_t> algorithm;  // none: not supported
+};
+
+std::string EncodeAlgorithm(const cublasLtMatmulAlgo_t& algorithm) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const uint64_t word : algorithm.data) {
+    for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[word >> shift & 15];
+  }
+  return text;
+}
+
+ProductKind KindOf(const Product& p) {
+  return {.m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .batch = p.batch,
+          .a_stride = p.a.stride,
+          .b_stride = p.b.stride,
+          .d_stride = p.d_stride,
+          .a_batch_stride = p.batch > 1 ? p.a.batch_stride : 0,
+          .b_batch_stride = p.batch > 1 ? p.b.batch_stride : 0,
+          .d_batch_stride = p.batch > 1 ? p.d_batch_stride : 0,
+          .a_type = p.a.type,
+          .b_type = p.b.type,
+          .d_type = p.d_type,
+          .a_transposed = p.a.transposed,
+          .b_transposed = p.b.transposed,
+          .accumulate = p.accumulate,
+          .tf32 = p.tf32,
+          .has_bias = p.bias != nullptr,
+          .epilogue = p.epilogue,
+          .a_alignment = AlignmentOf(p.a.data),
+          .b_alignment = AlignmentOf(p.b.data),
+          .d_alignment = std::min(
+              {AlignmentOf(p.d), AlignmentOf(p.bias), AlignmentOf(p.aux), AlignmentOf(p.sums)})};
+}
+
+std::string ProductKind::Text() const {
+  const auto size = [](int64_t value) { return std::to_string(value); };
+  std::string text = size(m) + "x" + size(n) + "x" + size(k) + "_" + TypeName(a_type) + "x" +
+                     TypeName(b_type) + "-" + TypeName(d_type) + "_" + (a_transposed ? "t" : "n") +
+                     (b_transposed ? "t" : "n") + EpilogueName(epilogue);
+  if (has_bias) text += "_bias";
+  if (accumulate) text += "_add";
+  if (tf32) text += "_tf32";
+  text += "_r" + size(a_stride) + "," + size(b_stride) + "," + size(d_stride);
+  if (batch > 1) {
+    text += "_b" + size(batch) + "," + size(a_batch_stride) + "," + size(b_batch_stride) + "," +
+            size(d_batch_stride);
+  }
+  return text + "_a" + size(a_alignment) + "," + size(b_alignment) + "," + size(d_alignment);
+}
+
+CublasLt::CublasLt(void* workspace, GemmChoices choices)
+    : workspace_(workspace), choices_(std::move(choices)) {
+  Check(cublasLtCreate(&handle_), "cublasLtCreate");
+}
+
+CublasLt::~CublasLt() {
+  plans_.clear();
+  cublasLtDestroy(handle_);
+}
+
+bool CublasLt::Supports(const Product& product) { return PlanOf(product).algorithm.has_value(); }
+
+void CublasLt::Run(const Product& product, cudaStream_t stream) {
+  Plan& plan = PlanOf(product);
+  if (!plan.algorithm) {
+    throw std::runtime_error("cuBLASLt has no algorithm for the product " + KindOf(product).Text() +
+                             " on this device; use engine.precision fp32 or other sizes");
+  }
+  Check(Queue(product, plan, *plan.algorithm, stream), "cublasLtMatmul");
+}
+
+std::vector<cublasLtMatmulAlgo_t> CublasLt::Candidates(const Product& product, int count_max) {
+  std::vector<cublasLtMatmulAlgo_t> candidates;
+  for (const auto& result : Heuristics(PlanOf(product), KindOf(product), count_max)) {
+    candidates.push_back(result.algo);
+  }
+  return candidates;
+}
+
+bool CublasLt::TryRun(const Product& product, const cublasLtMatmulAlgo_t& algorithm,
+                      cudaStream_t stream) {
+  return Queue(product, PlanOf(product), algorithm, stream) == CUBLAS_STATUS_SUCCESS;
+}
+
+CublasLt::Plan& CublasLt::PlanOf(const Product& product) {
+  const ProductKind kind = KindOf(product);
+  const auto found = plans_.find(kind);
+  if (found != plans_.end()) return *found->second;
+  if (plans_.size() >= kPlansMax) plans_.clear();
+  return *plans_.emplace(kind, MakePlan(product, kind)).first->second;
+}
+
+std::unique_ptr<CublasLt::Plan> CublasLt::MakePlan(const Product& product,
+                                                   const ProductKind& kind) {
+  const auto layout = [&](int type, int64_t rows, int64_t columns, bool transposed, int64_t stride,
+                          int64_t batch_stride) {
+    if (transposed) std::swap(rows, columns);
+    return MakeLayout(type, rows, columns, stride, kind.batch, batch_stride);
+  };
+  auto plan = std::make_unique<Plan>();
+  plan->descriptor = MakeDescriptor(kind);
+  plan->a =
+      layout(kind.a_type, kind.m, kind.k, kind.a_transposed, kind.a_stride, kind.a_batch_stride);
+  plan->b =
+      layout(kind.b_type, kind.k, kind.n, kind.b_transposed, kind.b_stride, kind.b_batch_stride);
+  plan->d = layout(kind.d_type, kind.m, kind.n, false, kind.d_stride, kind.d_batch_stride);
+  // What is offered depends on how the bias and aux lie.
+  Bind(product, plan->descriptor.get());
+  const std::string* chosen = choices_.Find(kind.Text());
+  if (chosen != nullptr && UseChosen(*chosen, *plan)) return plan;
+  const auto offered = Heuristics(*plan, kind, 1);
+  if (!offered.empty()) plan->algorithm = offered.front().algo;
+  return plan;
+}
+
+bool CublasLt::UseChosen(const std::string& encoded, Plan& plan) {
+  const std::optional<cublasLtMatmulAlgo_t> algorithm = Decode(encoded);
+  if (!algorithm) return false;
+  cublasLtMatmulHeuristicResult_t result{};
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoCheck(handle_, plan.descriptor.get(), plan.b.get(), plan.a.get(),
+                              plan.d.get(), plan.d.get(), &*algorithm, &result);
+  if (status != CUBLAS_STATUS_SUCCESS) return false;
+  if (result.workspaceSize > static_cast<size_t>(kWorkspaceBytes)) return false;
+  plan.algorithm = algorithm;
+  return true;
+}
+
+std::vector<cublasLtMatmulHeuristicResult_t> CublasLt::Heuristics(const Plan& plan,
+                                                                  const ProductKind& kind,
+                                                                  int count_max) {
+  cublasLtMatmulPreference_t preference = nullptr;
+  Check(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
+  const Owned<cublasLtMatmulPreference_t> owned(preference);
+  Set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(kWorkspaceBytes));
+  Set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kReductionSchemes);
+  const auto align = [&](cublasLtMatmulPreferenceAttributes_t attribute, int bytes) {
+    Set(preference, attribute, static_cast<uint32_t>(bytes));
+  };
+  align(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, kind.b_alignment);
+  align(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, kind.a_alignment);
+  align(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, kind.d_alignment);
+  align(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kind.d_alignment);
+  std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<size_t>(count_max));
+  int found = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      handle_, plan.descriptor.get(), plan.b.get(), plan.a.get(), plan.d.get(), plan.d.get(),
+      preference, count_max, results.data(), &found);
+  results.resize(status == CUBLAS_STATUS_SUCCESS ? static_cast<size_t>(found) : 0);
+  std::erase_if(results, [](const auto& result) { return result.state != CUBLAS_STATUS_SUCCESS; });
+  return results;
+}
+
+cublasStatus_t CublasLt::Queue(const Product& product, Plan& plan,
+                               const cublasLtMatmulAlgo_t& algorithm, cudaStream_t stream) {
+  Bind(product, plan.descriptor.get());
+  const float beta = product.accumulate ? 1 : 0;
+  return cublasLtMatmul(handle_, plan.descriptor.get(), &product.alpha, product.b.data,
+                        plan.b.get(), product.a.data, plan.a.get(), &beta, product.d, plan.d.get(),
+                        product.d, plan.d.get(), &algorithm, workspace_,
+                        static_cast<size_t>(kWorkspaceBytes), stream);
+}
+
+std::string CublasLtVersion() {
+  const size_t version = cublasLtGetVersion();
+  return "cuBLASLt " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +
+         "." + std::to_string(version % 100);
+}
+
+}  // namespace gp::engine

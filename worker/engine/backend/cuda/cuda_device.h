@@ -1,0 +1,58 @@
+// What an NVIDIA GPU is and can do: its properties, which precisions and attention kernels work on
+// it and why the others do not, and the peaks that its data sheet promises. Query asks the CUDA
+// runtime; the rest are pure functions of its answer. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gp::engine {
+
+struct CudaDevice {
+  std::string name;  // "NVIDIA H200"
+  int major = 0;     // compute capability
+  int minor = 0;
+  int multiprocessors = 0;
+  int64_t memory_bytes = 0;
+  int64_t shared_bytes_per_block = 0;  // the most a kernel can ask for
+  int driver = 0;                      // 13000: the newest CUDA that the driver runs
+  int runtime = 0;                     // 13000: what this program was built against
+
+  int capability() const { return 10 * major + minor; }
+  std::string architecture() const { return "sm_" + std::to_string(capability()); }
+};
+
+// The visible GPUs; 0 where there is no driver either.
+int CountDevices();
+
+// Device `index` of those that this process sees. Throws CudaError.
+CudaDevice QueryDevice(int index);
+
+// One line of the table that the log and `doctor` print.
+struct CudaSupport {
+  std::string feature;  // "bf16", "fp8", "cudnn attention"
+  bool works = false;
+  std::string reason;  // why not, and what to use instead
+};
+
+std::vector<CudaSupport> SupportOf(const CudaDevice& device);
+
+// Of `feature` in SupportOf. Throws std::out_of_range for an unknown one.
+CudaSupport SupportOf(const CudaDevice& device, const std::string& feature);
+
+// Dense peaks from NVIDIA's data sheets, without sparsity and, on cards that tell them apart, with
+// fp32 accumulation. FLOP/s and bytes/s; 0: the card cannot.
+struct CudaPeaks {
+  double fp32 = 0;
+  double tf32 = 0;
+  double half = 0;  // bf16 and fp16
+  double fp8 = 0;
+  double memory = 0;
+};
+
+// None for a card that is not in the table: its peak is measured, not guessed.
+std::optional<CudaPeaks> PeaksOf(const CudaDevice& device);
+
+}  // namespace gp::engine
