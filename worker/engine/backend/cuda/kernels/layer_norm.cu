@@ -7,9 +7,9 @@
 
 #include "worker/engine/backend/cuda/kernels/dropout_mask.cuh"
 #include "worker/engine/backend/cuda/kernels/layer_norm.h"
-#include "worker/engine/backend/cuda/kernels/reduction.cuh"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
 #include "worker/engine/backend/cuda/kernels/vector_access.cuh"
+#include "worker/engine/backend/cuda/kernels/warp_rows.cuh"
 #include "worker/engine/backend/cuda/launch.h"
 
 namespace gp::engine {
@@ -55,18 +55,15 @@ __device__ Floats<kLanes> ReadValues(const Rows<R, T>& args, const DropoutMaskRo
 template <int kLanes, bool kAdds, typename R, typename T>
 __global__ void __launch_bounds__(kMostWarps* kWarpSize) LayerNormKernel(const Rows<R, T> args) {
   GP_DYNAMIC_SHARED(float, shared_rows);
-  const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
-  const int64_t first = static_cast<int64_t>(threadIdx.x) % kWarpSize * kLanes;
-  const int64_t row = int64_t{blockIdx.x} * (blockDim.x / kWarpSize) + warp;
-  if (row >= args.rows) return;
+  const WarpRow<kLanes> at;
+  if (at.row >= args.rows) return;
   const int64_t channels = args.channels;
-  const int64_t offset = row * channels;
-  constexpr int64_t kStride = int64_t{kWarpSize} * kLanes;
-  float* shared_row = shared_rows + warp * channels;
+  const int64_t offset = at.row * channels;
+  float* shared_row = shared_rows + at.warp * channels;
 
-  const DropoutMaskRow mask = RowOf(args.mask, row);
+  const DropoutMaskRow mask = RowOf(args.mask, at.row);
   float sum = 0;
-  for (int64_t c = first; c < channels; c += kStride) {
+  for (int64_t c = at.first; c < channels; c += at.kStride) {
     const Floats<kLanes> values = ReadValues<kLanes, kAdds>(args, mask, offset, c);
 #pragma unroll
     for (int i = 0; i < kLanes; ++i) sum += values.lane[i];
@@ -74,7 +71,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarpSize) LayerNormKernel(const R
   }
   const float mean = WarpSum(sum) / static_cast<float>(channels);
   float squares = 0;
-  for (int64_t c = first; c < channels; c += kStride) {
+  for (int64_t c = at.first; c < channels; c += at.kStride) {
     const Floats<kLanes> values = LoadFloats<kLanes>(shared_row + c);
 #pragma unroll
     for (int i = 0; i < kLanes; ++i) {
@@ -83,7 +80,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarpSize) LayerNormKernel(const R
     }
   }
   const float rstd = rsqrtf(WarpSum(squares) / static_cast<float>(channels) + kEpsilon);
-  for (int64_t c = first; c < channels; c += kStride) {
+  for (int64_t c = at.first; c < channels; c += at.kStride) {
     Floats<kLanes> values = LoadFloats<kLanes>(shared_row + c);
     const Floats<kLanes> gamma = LoadFloats<kLanes>(args.gamma + c);
 #pragma unroll
@@ -97,9 +94,9 @@ __global__ void __launch_bounds__(kMostWarps* kWarpSize) LayerNormKernel(const R
     }
     StoreFloats<kLanes>(args.out + offset + c, values);
   }
-  if (first == 0) {
-    args.mean[row] = mean;
-    args.rstd[row] = rstd;
+  if (at.first == 0) {
+    args.mean[at.row] = mean;
+    args.rstd[at.row] = rstd;
   }
 }
 
@@ -114,8 +111,7 @@ void LaunchRows(const Rows<R, T>& rows, cudaStream_t stream) {
   if (rows.rows == 0) return;
   const int warps = WarpsFor(rows.channels);
   const size_t shared_bytes = static_cast<size_t>(warps * rows.channels) * sizeof(float);
-  constexpr int kWidestBytes = static_cast<int>(std::max(sizeof(R), sizeof(T)));
-  WithLanes<kWidestBytes>(rows.channels, [&](auto lanes) {
+  WithLanes<sizeof(R)>(rows.channels, [&](auto lanes) {
     Launch(&LayerNormKernel<decltype(lanes)::value, kAdds, R, T>, BlocksFor(rows.rows, warps),
            static_cast<unsigned int>(warps * kWarpSize), shared_bytes, stream, rows);
   });

@@ -2,7 +2,8 @@
 // addition. Arguments are the Backend's; all pointers are device memory. Rows are contiguous.
 //
 // Everything here is "=" and reads each input once. Sums run in an order that depends on the number
-// of channels alone. Any thread may call; work is put on the stream.
+// of channels alone. One fp32 row must fit into the shared memory of a block: 64 KiB everywhere.
+// Buffers are aligned to 16 bytes. Any thread may call; work is put on the stream.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,8 +12,6 @@
 
 namespace gp::engine {
 
-// The longest row: one fp32 row must fit into the shared memory of a block, 48 KiB everywhere and
-// up to 227 KiB where the device offers more.
 // out = (in - mean) * rstd * gamma + beta; mean and rstd, too.
 void LaunchLayerNorm(const LayerNorm& args, cudaStream_t stream);
 

@@ -38,6 +38,7 @@ void BlockRunner::Begin(const LaunchShape& shape, bool falling) {
   falling_ = falling;
   const size_t count = size_t{shape.block.x} * shape.block.y * shape.block.z;
   threads_.assign(count, Thread{});
+  for (size_t i = 0; i < count; ++i) threads_[i].index = IndexOf(static_cast<int>(i));
   warps_.resize((count + 31) / 32);
   for (Warp& warp : warps_) warp.Clear();
   ready_.clear();
@@ -93,8 +94,9 @@ void BlockRunner::Continue(int index) {
 
 void BlockRunner::Select(int index) {
   running_ = index;
-  threadIdx = IndexOf(index);
-  threads_[static_cast<size_t>(index)].state = State::kRunning;
+  Thread& thread = threads_[static_cast<size_t>(index)];
+  threadIdx = thread.index;
+  thread.state = State::kRunning;
 }
 
 // A fiber's life: new threads as long as there are some, then idle until the next block.
@@ -146,7 +148,10 @@ void BlockRunner::FinishBarrier(Place place) {
   for (int index = 0; index < static_cast<int>(threads_.size()); ++index) {
     const Thread& thread = threads_[static_cast<size_t>(index)];
     if (index == running_) continue;
-    if (thread.place.line != place.line || std::strcmp(thread.place.file, place.file) != 0) {
+    const bool is_here =
+        thread.place.line == place.line &&
+        (thread.place.file == place.file || std::strcmp(thread.place.file, place.file) == 0);
+    if (!is_here) {
       Fail(running_, place, NameOf(index) + " waits at the barrier of " + PlaceName(thread.place));
     }
     ready_.push_back(index);

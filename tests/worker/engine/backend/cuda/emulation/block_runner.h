@@ -29,6 +29,7 @@ class BlockRunner {
   enum class State { kNew, kRunning, kAtBarrier, kAtWarp, kDone };
   struct Thread {
     State state = State::kNew;
+    uint3 index{};
     Place place;
     Fiber* fiber = nullptr;
   };

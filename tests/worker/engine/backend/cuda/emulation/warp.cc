@@ -8,7 +8,7 @@ namespace {
 
 bool AreOneCall(const WarpCall& a, const WarpCall& b) {
   return a.operation == b.operation && a.place.line == b.place.line &&
-         std::strcmp(a.place.file, b.place.file) == 0;
+         (a.place.file == b.place.file || std::strcmp(a.place.file, b.place.file) == 0);
 }
 
 bool IsShuffle(WarpOperation operation) {
@@ -22,19 +22,29 @@ std::string PlaceName(const Place& place) {
 
 }  // namespace
 
+// Empty, or why `lane` cannot join `other`, which waits.
+std::string Warp::Conflict(int lane, const WarpCall& call, int other) const {
+  const WarpCall& theirs = CallOf(other);
+  const bool wait_for_each_other = (theirs.mask >> lane & call.mask >> other & 1u) != 0;
+  if (!wait_for_each_other) return "";
+  if (theirs.mask != call.mask) return "lanes wait for each other with different masks";
+  if (AreOneCall(theirs, call)) return "";
+  return "lane " + std::to_string(other) + " of the mask waits at " + PlaceName(theirs.place);
+}
+
 std::string Warp::Arrive(int lane, const WarpCall& call) {
   if ((call.mask >> lane & 1u) == 0) return "a lane calls with a mask that does not contain it";
   if (call.width < 1 || call.width > 32 || !std::has_single_bit(unsigned(call.width))) {
     return "the width of a shuffle must be 1, 2, 4, 8, 16 or 32";
   }
-  for (int other = 0; other < 32; ++other) {
-    const WarpCall& theirs = CallOf(other);
-    const bool wait_for_each_other = (theirs.mask >> lane & call.mask >> other & 1u) != 0;
-    if (!IsWaiting(other) || !wait_for_each_other) continue;
-    if (theirs.mask != call.mask) return "lanes wait for each other with different masks";
-    if (!AreOneCall(theirs, call)) {
-      return "lane " + std::to_string(other) + " of the mask waits at " + PlaceName(theirs.place);
-    }
+  if (waiting_ == 0) has_one_mask_ = true;
+  const int any = std::countr_zero(waiting_);
+  if (waiting_ != 0 && CallOf(any).mask != call.mask) has_one_mask_ = false;
+  // Lanes that wait with one mask agree already: comparing with one of them is enough.
+  const unsigned int compared = has_one_mask_ ? waiting_ & -waiting_ : waiting_;
+  for (unsigned int rest = compared; rest != 0; rest &= rest - 1) {
+    std::string conflict = Conflict(lane, call, std::countr_zero(rest));
+    if (!conflict.empty()) return conflict;
   }
   calls_[static_cast<size_t>(lane)] = call;
   waiting_ |= 1u << lane;

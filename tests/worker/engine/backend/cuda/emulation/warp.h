@@ -37,10 +37,12 @@ class Warp {
   const WarpCall& CallOf(int lane) const { return calls_[static_cast<size_t>(lane)]; }
 
  private:
+  std::string Conflict(int lane, const WarpCall& call, int other) const;
   int SourceOf(int lane) const;
   uint64_t LanesThatMatch(int lane) const;
 
   unsigned int waiting_ = 0;
+  bool has_one_mask_ = true;  // of all lanes that wait
   std::array<WarpCall, 32> calls_;
   std::array<uint64_t, 32> results_{};
 };

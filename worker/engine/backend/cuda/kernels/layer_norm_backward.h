@@ -1,0 +1,32 @@
+// The gradient of LayerNorm, with the gradient that the residual stream brings along, in one pass.
+// All pointers are device memory, rows are contiguous, Buffers are aligned to 16 bytes. Any thread
+// may call; work is put on the stream.
+//
+// With xhat = (in - mean) * rstd and d = dout * gamma: din (+)= rstd * (d - mean(d) - xhat *
+// mean(d * xhat)); dgamma (+)= the sum over rows of dout * xhat, dbeta of dout. No atomics: sums
+// run in an order that depends on rows and channels alone.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "worker/engine/backend/backend.h"
+
+namespace gp::engine {
+
+struct LayerNormBackwardArgs {
+  LayerNormBackward norm;
+  // fp32, LayerNormBackwardScratch(rows, channels) of them; overwritten.
+  float* scratch = nullptr;
+  // With `dbranch`: also dbranch = dropout(din) of the new din, in the type of dout: the gradient
+  // of the branch that was added to make `in`.
+  Buffer dbranch;
+  Dropout dropout;
+};
+
+int64_t LayerNormBackwardScratch(int64_t rows, int64_t channels);
+
+// Throws std::invalid_argument for more than 4096 channels: four rows of fp32 have to fit into the
+// shared memory that every device has.
+void LaunchLayerNormBackward(const LayerNormBackwardArgs& args, cudaStream_t stream);
+
+}  // namespace gp::engine

@@ -1,0 +1,33 @@
+// The residual addition without a norm behind it, and its gradient. Arguments are the Backend's;
+// all pointers are device memory, rows are contiguous. Everything here is "=" and moves each
+// element once. Any thread may call; work is put on the stream.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "worker/engine/backend/backend.h"
+
+namespace gp::engine {
+
+// out = in + dropout(branch). out may be in; they are of one type.
+struct ResidualArgs {
+  int64_t rows = 0;
+  int64_t channels = 0;
+  Buffer out;
+  Buffer in;
+  Buffer branch;
+  Dropout dropout;
+};
+void LaunchResidual(const ResidualArgs& args, cudaStream_t stream);
+
+// dbranch = the gradient of `branch`, given dout: dropout(dout).
+struct ResidualBackwardArgs {
+  int64_t rows = 0;
+  int64_t channels = 0;
+  Buffer dbranch;
+  Buffer dout;
+  Dropout dropout;
+};
+void LaunchResidualBackward(const ResidualBackwardArgs& args, cudaStream_t stream);
+
+}  // namespace gp::engine
