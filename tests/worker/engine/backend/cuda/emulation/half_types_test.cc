@@ -52,6 +52,18 @@ TEST(EmulatedHalf, RoundsToNearestEven) {
   EXPECT_EQ(__half_as_ushort(__float2half_rn(-1e30f)), 0xfc00);
 }
 
+TEST(EmulatedHalf, RoundsTowardsZero) {
+  for (unsigned bits = 0; bits < 0x7bff; ++bits) {
+    const auto low = static_cast<float>(HalfByDefinition(bits));
+    const auto high = static_cast<float>(HalfByDefinition(bits + 1));
+    for (const float value : {low, (low + high) / 2, std::nextafterf(high, 0)}) {
+      ASSERT_EQ(__half_as_ushort(__float2half_rz(value)), bits);
+      ASSERT_EQ(__half_as_ushort(__float2half_rz(-value)), bits | 0x8000u);
+    }
+  }
+  EXPECT_EQ(__half_as_ushort(__float2half_rz(1e30f)), 0x7bff);
+}
+
 TEST(EmulatedBfloat16, RoundsToNearestEven) {
   const auto round = [](float value) { return __bfloat16_as_ushort(__float2bfloat16_rn(value)); };
   for (unsigned bits = 0; bits < 0x7f7f; ++bits) {

@@ -56,6 +56,11 @@ struct alignas(4) __half2 {
 
 constexpr __half __float2half(float value) { return __half(value); }
 constexpr __half __float2half_rn(float value) { return __half(value); }
+constexpr __half __float2half_rz(float value) {
+  const __half nearest(value);
+  const bool away = (value < 0 ? -1.0f : 1.0f) * (static_cast<float>(nearest) - value) > 0;
+  return away ? __half(__half_raw{static_cast<unsigned short>(nearest.bits - 1)}) : nearest;
+}
 constexpr float __half2float(__half value) { return static_cast<float>(value); }
 constexpr __half __ushort_as_half(unsigned short bits) { return __half(__half_raw{bits}); }
 constexpr unsigned short __half_as_ushort(__half value) { return value.bits; }

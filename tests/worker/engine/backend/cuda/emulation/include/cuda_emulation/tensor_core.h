@@ -1,0 +1,40 @@
+// What kernels/tensor_core.cuh asks of a device, by the fragment layouts that the PTX ISA
+// documents: products of 16-bit tiles, ldmatrix, asynchronous copies. All 32 lanes of a warp must
+// call together where the instruction wants them. A product sums exactly in fp32, in ascending k,
+// where a device's order within one tile is its own.
+//
+// Stricter than a device: what an asynchronous copy brings is not there before WaitForCopies. Not
+// covered: bank conflicts, and that the waiting thread alone sees its copies before a barrier.
+#pragma once
+
+#include <cstdint>
+
+namespace gp::cuda_emulation {
+
+// Converts one 16-bit element.
+using WidenElement = float (*)(uint16_t bits);
+
+void MultiplyTileWith(WidenElement widen, float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
+                      uint32_t b1);
+
+template <typename T>
+float Widen(uint16_t bits) {
+  T element;
+  static_assert(sizeof(T) == sizeof(bits));
+  __builtin_memcpy(&element, &bits, sizeof(bits));
+  return static_cast<float>(element);
+}
+
+// c += a b for elements of type T.
+template <typename T>
+void MultiplyTile(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  MultiplyTileWith(&Widen<T>, c, a, b0, b1);
+}
+
+void LoadTiles(uint32_t (&tiles)[4], const void* row, bool transposed);
+
+void CopyAsync(void* to, const void* from, bool exists);
+void CommitCopies();
+void WaitForCopies(int pending);
+
+}  // namespace gp::cuda_emulation
