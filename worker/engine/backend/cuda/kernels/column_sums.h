@@ -8,13 +8,13 @@
 
 namespace gp::engine {
 
-// Row ranges whose partial sums are kept: a function of the sizes alone, so that the order of
+// Row ranges whose partial sums are kept: a function of the rows alone, so that the order of
 // summation is.
-int64_t ColumnSumParts(int64_t rows, int64_t columns);
+int64_t ColumnSumParts(int64_t rows);
 
 // Floats of `scratch` that LaunchColumnSums needs for a matrix (rows, columns).
 inline int64_t ColumnSumsScratch(int64_t rows, int64_t columns) {
-  return ColumnSumParts(rows, columns) * columns;
+  return ColumnSumParts(rows) * columns;
 }
 
 // sums (columns) (+)= the sums of the columns of `in` (rows, columns), in fp32. Moves the matrix

@@ -1,7 +1,18 @@
 # Every .cu file of this folder, once: gp_cuda_kernels compiles them for the device, gp_cuda_kernels_emulated (in tests/)
 # for the host.
 set(GP_CUDA_KERNEL_SOURCES
+  adamw.cu
+  causal_softmax.cu
+  column_sums.cu
+  flash_attention.cu
+  flash_cuda_cores_backward.cu
+  flash_cuda_cores_forward.cu
+  flash_tensor_cores_backward.cu
+  flash_tensor_cores_forward.cu
+  flat.cu
+  gelu.cu
   layer_norm.cu
   layer_norm_backward.cu
-  residual.cu)
+  residual.cu
+  sum_of_squares.cu)
 list(TRANSFORM GP_CUDA_KERNEL_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/")

@@ -70,11 +70,8 @@ __device__ __forceinline__ Floats<kLanes> LoadFloats(const T* from) {
 
 // REQUIRES: `to` is aligned to its kLanes elements or to 16 bytes.
 template <int kLanes, typename T>
-__device__ __forceinline__ void StoreFloats(T* to, const Floats<kLanes>& values) {
+__device__ __forceinline__ void StoreElements(T* to, const T (&elements)[kLanes]) {
   using A = Access<T, kLanes>;
-  T elements[kLanes];
-#pragma unroll
-  for (int i = 0; i < kLanes; ++i) elements[i] = FromFloat<T>(values.lane[i]);
   typename A::WordType words[A::kWords];
   memcpy(words, elements, A::kBytes);
 #pragma unroll
@@ -83,12 +80,25 @@ __device__ __forceinline__ void StoreFloats(T* to, const Floats<kLanes>& values)
   }
 }
 
+template <int kLanes, typename T>
+__device__ __forceinline__ void StoreFloats(T* to, const Floats<kLanes>& values) {
+  T elements[kLanes];
+#pragma unroll
+  for (int i = 0; i < kLanes; ++i) elements[i] = FromFloat<T>(values.lane[i]);
+  StoreElements<kLanes>(to, elements);
+}
+
 // The values as they are after being stored in T.
 template <typename T, int kLanes>
 __device__ __forceinline__ Floats<kLanes> AsStored(Floats<kLanes> values) {
 #pragma unroll
   for (int i = 0; i < kLanes; ++i) values.lane[i] = ToFloat(FromFloat<T>(values.lane[i]));
   return values;
+}
+
+// Host: whether `pointer` may be moved `bytes` at a time.
+inline bool AlignedTo(const void* pointer, size_t bytes) {
+  return reinterpret_cast<uintptr_t>(pointer) % bytes == 0;
 }
 
 // Host: body(T{}) with the element type of `type`.
