@@ -1,0 +1,145 @@
+#include "worker/engine/collectives/fake_nccl/clique.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace gp::fake_nccl {
+namespace {
+
+constexpr uint64_t kMagic = 0x6c63636e656b6166;  // "fakenccl"
+constexpr uint64_t kPipeBytes = 64 << 10;
+
+enum class Place : uint32_t { kFree, kTaken, kLeft };
+
+struct Rank {
+  std::atomic<Place> place;
+  pthread_mutex_t alive;  // held by the rank's thread while it is there
+};
+
+// Bytes that were written and read, ever; the difference lies in `bytes`.
+struct Pipe {
+  std::atomic<uint64_t> written;
+  std::atomic<uint64_t> read;
+  std::byte bytes[kPipeBytes];
+};
+
+void MakeMutex(pthread_mutex_t& mutex) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(&mutex, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+}  // namespace
+
+struct Clique::Memory {
+  uint64_t nonce;
+  std::atomic<int> ranks;  // 0 until the first has joined
+  Rank rank[kRanksMax];
+  Pipe pipe[kRanksMax][kRanksMax];  // from, to
+};
+
+std::optional<CliqueAddress> Clique::Make() {
+  const int descriptor = memfd_create("fake-nccl", MFD_CLOEXEC);
+  if (descriptor < 0 || ftruncate(descriptor, sizeof(Memory)) != 0) return std::nullopt;
+  void* mapped = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (mapped == MAP_FAILED) return std::nullopt;
+  auto* memory = static_cast<Memory*>(mapped);  // zeros are a valid state of the rest
+  for (Rank& rank : memory->rank) MakeMutex(rank.alive);
+  CliqueAddress address{.magic = kMagic, .process = getpid(), .descriptor = descriptor};
+  if (getrandom(&address.nonce, sizeof(address.nonce), 0) < 0) return std::nullopt;
+  memory->nonce = address.nonce;
+  munmap(mapped, sizeof(Memory));
+  return address;
+}
+
+std::unique_ptr<Clique> Clique::Open(const CliqueAddress& address) {
+  if (address.magic != kMagic) return nullptr;
+  const std::string path =
+      "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.descriptor);
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) return nullptr;
+  const bool fits = lseek(descriptor, 0, SEEK_END) == sizeof(Memory);
+  void* mapped = MAP_FAILED;
+  if (fits) {
+    mapped = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  }
+  close(descriptor);
+  if (mapped == MAP_FAILED) return nullptr;
+  auto clique = std::unique_ptr<Clique>(new Clique(static_cast<Memory*>(mapped)));
+  return clique->memory_->nonce == address.nonce ? std::move(clique) : nullptr;
+}
+
+Clique::~Clique() { munmap(memory_, sizeof(Memory)); }
+
+bool Clique::Join(int rank, int ranks) {
+  int none = 0;
+  if (!memory_->ranks.compare_exchange_strong(none, ranks) && none != ranks) return false;
+  Rank& own = memory_->rank[rank];
+  if (pthread_mutex_trylock(&own.alive) != 0) return false;
+  Place free = Place::kFree;
+  if (!own.place.compare_exchange_strong(free, Place::kTaken)) {
+    pthread_mutex_unlock(&own.alive);
+    return false;
+  }
+  rank_ = rank;
+  return true;
+}
+
+void Clique::Leave() {
+  if (rank_ < 0) return;
+  memory_->rank[rank_].place = Place::kLeft;
+  pthread_mutex_unlock(&memory_->rank[rank_].alive);
+  rank_ = -1;
+}
+
+Presence Clique::PresenceOf(int rank) const {
+  Rank& peer = memory_->rank[rank];
+  const Place place = peer.place;
+  if (place == Place::kFree) return Presence::kAbsent;
+  if (place == Place::kLeft) return Presence::kLeft;
+  const int locked = pthread_mutex_trylock(&peer.alive);
+  if (locked == EBUSY) return Presence::kHere;
+  // Given back without being made consistent, it stays unusable: the next one to look sees that.
+  if (locked == 0 || locked == EOWNERDEAD) pthread_mutex_unlock(&peer.alive);
+  return locked == 0 ? Presence::kLeft : Presence::kKilled;
+}
+
+size_t Clique::Send(int to, std::span<const std::byte> bytes) {
+  Pipe& pipe = memory_->pipe[rank_][to];
+  const uint64_t written = pipe.written.load(std::memory_order_relaxed);
+  const uint64_t room = kPipeBytes - (written - pipe.read.load(std::memory_order_acquire));
+  const size_t count = std::min<size_t>(bytes.size(), room);
+  const size_t begin = written % kPipeBytes;
+  const size_t straight = std::min<size_t>(count, kPipeBytes - begin);
+  std::memcpy(pipe.bytes + begin, bytes.data(), straight);
+  std::memcpy(pipe.bytes, bytes.data() + straight, count - straight);
+  pipe.written.store(written + count, std::memory_order_release);
+  return count;
+}
+
+size_t Clique::Receive(int from, std::span<std::byte> bytes) {
+  Pipe& pipe = memory_->pipe[from][rank_];
+  const uint64_t read = pipe.read.load(std::memory_order_relaxed);
+  const uint64_t there = pipe.written.load(std::memory_order_acquire) - read;
+  const size_t count = std::min<size_t>(bytes.size(), there);
+  const size_t begin = read % kPipeBytes;
+  const size_t straight = std::min<size_t>(count, kPipeBytes - begin);
+  std::memcpy(bytes.data(), pipe.bytes + begin, straight);
+  std::memcpy(bytes.data() + straight, pipe.bytes, count - straight);
+  pipe.read.store(read + count, std::memory_order_release);
+  return count;
+}
+
+}  // namespace gp::fake_nccl

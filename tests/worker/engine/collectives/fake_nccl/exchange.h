@@ -1,0 +1,73 @@
+// Exchange: messages between a rank and its peers that move side by side, as the sends and receives
+// of one NCCL group do; those between the same two ranks keep their order. Both ends of a message
+// begin with what it belongs to, so that ranks that do different things hear of it. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "worker/engine/collectives/fake_nccl/clique.h"
+
+namespace gp::fake_nccl {
+
+// A peer is gone, or does something else. The message names it.
+class ExchangeError : public std::runtime_error {
+ public:
+  ExchangeError(bool peer_is_gone, const std::string& what)
+      : std::runtime_error(what), remote(peer_is_gone) {}
+
+  const bool remote;
+};
+
+// What a message belongs to.
+struct Label {
+  uint64_t operation = 0;
+  uint64_t number = 0;  // of the collective in its communicator; 0 for sends and receives
+  uint64_t bytes = 0;
+
+  bool operator==(const Label&) const = default;
+};
+
+struct Message {
+  int peer = 0;
+  Label label;
+  bool outgoing = false;
+  std::span<std::byte> bytes;
+};
+
+class Exchange {
+ public:
+  Exchange(Clique& clique, const std::vector<Message>& messages);
+
+  // Moves what can move. True when something did.
+  bool Advance();
+  bool done() const { return lanes_.empty(); }
+
+  // Throws when a peer that is still needed is gone.
+  void CheckPeers() const;
+
+ private:
+  // Messages in one direction, the label before the bytes of each.
+  struct Piece {
+    std::span<std::byte> bytes;
+    Label expected;
+    bool is_label = false;
+  };
+  struct Lane {
+    std::deque<Piece> pieces;
+    std::deque<Label> labels;  // the memory of the pieces that are labels
+  };
+
+  bool Advance(int peer, bool outgoing, Lane& lane);
+
+  Clique& clique_;
+  std::map<std::pair<int, bool>, Lane> lanes_;  // by peer and direction; a finished one is gone
+};
+
+}  // namespace gp::fake_nccl

@@ -1,0 +1,235 @@
+// Goal: the communicator between GPUs keeps the contract of every Communicator, sums in pieces
+// beside a queue of work, and forms no group that was not meant. Method: its sources over an
+// emulated CUDA runtime and a library with NCCL's API over shared memory; ranks are threads.
+#include "worker/engine/collectives/nccl_communicator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "worker/engine/collectives/communicator_contract.h"
+#include "worker/engine/collectives/device_group.h"
+#include "worker/engine/collectives/hosted_communicator.h"
+
+namespace gp::engine {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+constexpr milliseconds kLong{60000};
+constexpr milliseconds kBrief{50};
+
+GroupOptions OptionsOf(int rank, int world_size, int logical_shards = kLogicalShards) {
+  return {.run_id = "run",
+          .epoch = 3,
+          .rank = rank,
+          .logical_shards = logical_shards,
+          .addresses = std::vector<std::string>(static_cast<size_t>(world_size), "unused"),
+          .connect_timeout = kLong,
+          .timeout = kLong};
+}
+
+Group MakeGroup(int world_size, int logical_shards, milliseconds timeout, bool deterministic) {
+  const std::string id = MakeNcclId();
+  Group group(static_cast<size_t>(world_size));
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < world_size; ++rank) {
+    threads.emplace_back([&, rank] {
+      GroupOptions options = OptionsOf(rank, world_size, logical_shards);
+      options.timeout = timeout;
+      group[static_cast<size_t>(rank)] = std::make_unique<HostedCommunicator>(
+          std::make_unique<NcclCommunicator>(options, id, deterministic));
+    });
+  }
+  threads.clear();
+  return group;
+}
+
+struct NcclFactory {
+  static constexpr bool kNamesTheDead = false;
+  static Group Make(int world_size, int logical_shards, milliseconds timeout) {
+    return MakeGroup(world_size, logical_shards, timeout, /*deterministic=*/true);
+  }
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Nccl, CommunicatorContract, NcclFactory);
+
+std::string ErrorOf(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(NcclCommunicator, WithoutTheFixedTreeEveryRankHasTheSameSum) {
+  for (const int world_size : {1, 2, 3, 4}) {
+    Group group = MakeGroup(world_size, kLogicalShards, kLong, /*deterministic=*/false);
+    const auto shards = RandomShards(1003, 7);
+    std::vector<std::vector<float>> sums(group.size());
+    OnEveryRank(group, [&](Communicator& member) {
+      auto partials = PartialsOf(member, shards);
+      member.AllReduceTree(partials[0], Spans(partials));
+      sums[static_cast<size_t>(member.rank())] = partials[0];
+    });
+    const auto exact = PlainTree(shards, {0, kLogicalShards});
+    for (const auto& sum : sums) {
+      EXPECT_TRUE(SameBits(sum, sums[0]));
+      for (size_t i = 0; i < sum.size(); ++i) ASSERT_NEAR(sum[i], exact[i], 1e-5) << i;
+    }
+  }
+}
+
+TEST(NcclCommunicator, PiecesBeginWhileTheQueueGoesOn) {
+  constexpr size_t kCount = 4096;
+  for (const bool deterministic : {true, false}) {
+    for (const int world_size : {2, 3, 4}) {
+      Group group = MakeGroup(world_size, kLogicalShards, kLong, deterministic);
+      const auto expected = PlainTree(RandomShards(kCount, 8), {0, kLogicalShards});
+      OnEveryRank(group, [&](Communicator& member) {
+        std::deque<DeviceFloats> partials;
+        for (auto& partial : PartialsOf(member, RandomShards(kCount, 8))) {
+          partials.emplace_back(partial);
+        }
+        const CudaStream queue;
+        DeviceCollectives& device = *member.device();
+        device.Follow(queue.get());
+        for (size_t end = kCount; end > 0; end -= kCount / 4) {
+          std::vector<std::span<float>> parts;
+          for (const DeviceFloats& partial : partials) {
+            parts.push_back(partial.span().subspan(end - kCount / 4, kCount / 4));
+          }
+          device.BeginAllReduceTree(parts[0], parts);
+        }
+        device.Rejoin();
+        device.Await();
+        const std::vector<float> sum = partials[0].Get();
+        for (size_t i = 0; i < kCount; ++i) ASSERT_NEAR(sum[i], expected[i], 1e-5);
+        EXPECT_TRUE(!deterministic || SameBits(sum, expected));
+      });
+    }
+  }
+}
+
+TEST(NcclCommunicator, ScatteredSumsAndGatheredPartsMeet) {
+  for (const size_t count : {64, 67, 5, 4096}) {
+    for (const int world_size : {1, 2, 3, 4}) {
+      Group group = MakeGroup(world_size, kLogicalShards, kLong, /*deterministic=*/false);
+      OnEveryRank(group, [&](Communicator& member) {
+        std::vector<float> values(count);
+        std::iota(values.begin(), values.end(), static_cast<float>(member.rank()));
+        const DeviceFloats on_device(values);
+        member.device()->BeginReduceScatter(on_device.span());
+        member.device()->BeginAllGather(std::as_writable_bytes(on_device.span()), sizeof(float));
+        member.device()->Await();
+        const std::vector<float> sum = on_device.Get();
+        for (size_t i = 0; i < count; ++i) {
+          const int ranks = member.size();
+          ASSERT_EQ(sum[i],
+                    static_cast<float>(ranks * static_cast<int>(i) + ranks * (ranks - 1) / 2))
+              << count << " of " << ranks;
+        }
+      });
+    }
+  }
+}
+
+TEST(NcclCommunicator, ReducesNumbersOfTheDevice) {
+  Group group = MakeGroup(3, kLogicalShards, kLong, /*deterministic=*/true);
+  OnEveryRank(group, [](Communicator& member) {
+    const DeviceMemory memory(2 * sizeof(double));
+    auto* const numbers = reinterpret_cast<double*>(memory.data());
+    const double own[2] = {1.0 + member.rank(), 10.0 - member.rank()};
+    ASSERT_EQ(cudaMemcpy(numbers, own, sizeof(own), cudaMemcpyHostToDevice), cudaSuccess);
+    member.device()->BeginSum({numbers, 1});
+    member.device()->BeginMax({numbers + 1, 1});
+    member.device()->Await();
+    double result[2] = {};
+    ASSERT_EQ(cudaMemcpy(result, numbers, sizeof(result), cudaMemcpyDeviceToHost), cudaSuccess);
+    EXPECT_EQ(result[0], 6.0);
+    EXPECT_EQ(result[1], 10.0);
+  });
+}
+
+TEST(NcclCommunicator, RanksThatDoDifferentThingsHearOfIt) {
+  Group group = MakeGroup(2, kLogicalShards, kLong, /*deterministic=*/true);
+  OnEveryRank(group, [](Communicator& member) {
+    const std::string error = ErrorOf([&] {
+      if (member.rank() == 0) return member.Barrier();
+      int number = 0;
+      member.Broadcast(std::as_writable_bytes(std::span(&number, 1)), 0);
+      member.Barrier();
+    });
+    EXPECT_THAT(error, HasSubstr("of epoch 3"));
+  });
+}
+
+TEST(NcclCommunicator, AnIdOfAnotherEpochConnectsNobody) {
+  const std::string stale = MakeNcclId();
+  const std::string fresh = MakeNcclId();
+  std::vector<std::jthread> threads;
+  for (const int rank : {0, 1}) {
+    threads.emplace_back([&, rank] {
+      GroupOptions options = OptionsOf(rank, 2);
+      options.connect_timeout = kBrief;
+      const std::string error =
+          ErrorOf([&] { NcclCommunicator(options, rank == 0 ? fresh : stale, true); });
+      EXPECT_THAT(error, HasSubstr("connecting through NCCL, rank"));
+      EXPECT_THAT(error, HasSubstr("not complete after 50 ms"));
+    });
+  }
+}
+
+TEST(NcclCommunicator, AnIdThatIsNoneIsRefused) {
+  const std::string wrong(MakeNcclId().size(), '0');
+  EXPECT_THAT(ErrorOf([&] { NcclCommunicator(OptionsOf(0, 2), wrong, true); }),
+              HasSubstr("unhandled system error"));
+  EXPECT_THAT(ErrorOf([&] { NcclCommunicator(OptionsOf(0, 2), "abc", true); }),
+              HasSubstr("has 3 characters, expected 256 hex digits"));
+  EXPECT_THAT(ErrorOf([&] { NcclCommunicator(OptionsOf(0, 2), std::string(256, 'x'), true); }),
+              HasSubstr("expected 256 hex digits"));
+}
+
+TEST(NcclCommunicator, ARankThatIsThereAlreadyIsRefused) {
+  const std::string id = MakeNcclId();
+  std::vector<std::string> errors(2);
+  std::vector<std::jthread> threads;
+  for (std::string& error : errors) {
+    threads.emplace_back([&] {
+      GroupOptions options = OptionsOf(0, 2);
+      options.connect_timeout = kBrief;
+      error = ErrorOf([&] { NcclCommunicator(options, id, true); });
+    });
+  }
+  threads.clear();
+  EXPECT_THAT(errors, testing::Contains(HasSubstr("internal error")));
+  EXPECT_THAT(errors, testing::Each(HasSubstr("rank 0 of epoch 3")));
+}
+
+TEST(NcclCommunicator, AStopEndsTheWaitForTheOthers) {
+  std::stop_source stop;
+  std::jthread stopper([&] { stop.request_stop(); });
+  EXPECT_THAT(
+      ErrorOf([&] { NcclCommunicator(OptionsOf(0, 2), MakeNcclId(), true, stop.get_token()); }),
+      HasSubstr("forming the group was aborted"));
+}
+
+TEST(NcclLibrary, IsNamedWithItsVersion) {
+  EXPECT_THAT(DeviceGroupLibrary(), testing::MatchesRegex("NCCL 2\\.28\\.9 \\(.*fake_nccl.*\\)"));
+}
+
+TEST(NcclLibrary, AMissingOneSaysTheWayOut) {
+  const std::string error = ErrorOf([] { NcclApi::Open("/nowhere/libnccl.so.2"); });
+  EXPECT_THAT(error, HasSubstr("/nowhere/libnccl.so.2"));
+  EXPECT_THAT(error, HasSubstr("GP_NCCL_LIBRARY"));
+}
+
+TEST(NcclLibrary, AnotherLibraryIsNotTakenForIt) {
+  EXPECT_THAT(ErrorOf([] { NcclApi::Open("libdl.so.2"); }),
+              HasSubstr("libdl.so.2 has no ncclGetVersion"));
+}
+
+}  // namespace
+}  // namespace gp::engine

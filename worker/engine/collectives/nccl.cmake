@@ -1,0 +1,9 @@
+# The sources of the communicator between GPUs, once: gp_nccl compiles them against the toolkit, gp_nccl_emulated (in
+# tests/) against the emulation and a stand-in for NCCL's header.
+set(GP_NCCL_SOURCES
+  nccl_api.cc
+  nccl_communicator.cc
+  nccl_connection.cc
+  nccl_device_group.cc
+  nccl_tree.cc)
+list(TRANSFORM GP_NCCL_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/")

@@ -1,0 +1,18 @@
+#include "worker/engine/collectives/device_group.h"
+#include "worker/engine/collectives/nccl_communicator.h"
+
+namespace gp::engine {
+
+std::string MakeDeviceGroupId() { return MakeNcclId(); }
+
+std::unique_ptr<Communicator> ConnectDeviceGroup(const GroupOptions& options, const std::string& id,
+                                                 bool deterministic, const std::stop_token& stop) {
+  return std::make_unique<NcclCommunicator>(options, id, deterministic, stop);
+}
+
+std::string DeviceGroupLibrary() {
+  const NcclApi& nccl = NcclApi::Get();
+  return "NCCL " + NcclVersionText(nccl.version) + " (" + nccl.path + ")";
+}
+
+}  // namespace gp::engine
