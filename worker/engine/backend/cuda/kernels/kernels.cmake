@@ -4,6 +4,7 @@ set(GP_CUDA_KERNEL_SOURCES
   adamw.cu
   causal_softmax.cu
   column_sums.cu
+  cross_entropy.cu
   flash_attention.cu
   flash_cuda_cores_backward.cu
   flash_cuda_cores_forward.cu

@@ -1,0 +1,183 @@
+// Goal: loss, log of the denominator and gradient equal their plain loops in double, alone and in
+// one kernel, over odd shapes and all types, with padding and ignored rows.
+#include "worker/engine/backend/cuda/kernels/cross_entropy.h"
+
+#include <limits>
+
+#include "worker/engine/backend/cuda/device_array.h"
+
+namespace gp::engine {
+namespace {
+
+// One column; padding in the middle of a vector and of more than a vector; rows longer than a pass
+// of the block.
+constexpr CrossEntropyShape kShapes[] = {
+    {1, 1, 1}, {3, 65, 65}, {2, 65, 72}, {5, 1000, 1024}, {3, 4500, 4503}};
+constexpr float kScale = 0.25f;
+constexpr float kLossScale = 8;
+
+// What runs: the two calls, or one that reads a row from shared memory or from memory again.
+enum class Form { kTwoCalls, kFromShared, kFromMemory };
+
+class Head {
+ public:
+  Head(const CrossEntropyShape& shape, DataType type, bool has_loss_scale)
+      : shape_(shape), type_(type), has_loss_scale_(has_loss_scale) {}
+
+  void Run(Form form) const {
+    const CrossEntropyLoss forward{.shape = shape_,
+                                   .loss = loss_.data(),
+                                   .lse = lse_.f32(),
+                                   .logits = logits_.buffer(),
+                                   .targets = targets_.data()};
+    const CrossEntropyGradient backward{
+        .shape = shape_,
+        .logits = logits_.buffer(),
+        .lse = lse_.f32(),
+        .targets = targets_.data(),
+        .scale = kScale,
+        .loss_scale = has_loss_scale_ ? loss_scale_.f32() : nullptr};
+    const DeviceArray row_losses = Unwritten(shape_.rows, DataType::kFloat32);
+    if (form == Form::kTwoCalls) {
+      LaunchCrossEntropyForward(forward, row_losses.f32(), nullptr);
+      LaunchCrossEntropyBackward(backward, nullptr);
+    } else if (form == Form::kFromShared) {
+      LaunchCrossEntropy(forward, backward, row_losses.f32(), nullptr);
+    } else {
+      LaunchCrossEntropy(forward, backward, row_losses.f32(), nullptr, 0);
+    }
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  }
+
+  void ExpectAll() const {
+    const std::vector<float> lse = lse_.Get();
+    const std::vector<float> gradients = logits_.Get();
+    double loss = kLossBefore;
+    for (int64_t row = 0; row < shape_.rows; ++row) {
+      double denominator = 0;
+      for (int64_t c = 0; c < shape_.classes; ++c) denominator += std::exp(Logit(row, c));
+      const double expected_lse = std::log(denominator);
+      ASSERT_NEAR(lse[static_cast<size_t>(row)], expected_lse, 1e-5) << row;
+      const int32_t target = Targets()[static_cast<size_t>(row)];
+      if (target >= 0) loss += expected_lse - Logit(row, target);
+      for (int64_t c = 0; c < shape_.columns; ++c) {
+        double expected = 0;
+        if (target >= 0 && c < shape_.classes) {
+          expected = std::exp(Logit(row, c) - expected_lse) - (c == target ? 1 : 0);
+        }
+        expected *= kScale * (has_loss_scale_ ? kLossScale : 1);
+        // The fast exponential is good to about 1e-6; one rounding to the type.
+        const double gradient = gradients[static_cast<size_t>(row * shape_.columns + c)];
+        ASSERT_NEAR(gradient, expected, DeviceTolerance(type_, 0) * std::abs(expected) + 4e-6)
+            << "row " << row << " column " << c;
+      }
+    }
+    EXPECT_NEAR(loss_.Get()[0], loss, 1e-6 * static_cast<double>(shape_.rows) * 10);
+  }
+
+  std::vector<float> Gradients() const { return logits_.Get(); }
+  double Loss() const { return loss_.Get()[0]; }
+
+ private:
+  static constexpr double kLossBefore = 100;
+
+  double Logit(int64_t row, int64_t c) const { return logits_.at(row * shape_.columns + c); }
+  // Every fourth row is ignored; targets are spread over the classes.
+  std::vector<int32_t> Targets() const {
+    std::vector<int32_t> targets;
+    for (int64_t row = 0; row < shape_.rows; ++row) {
+      const auto target = static_cast<int32_t>((row * 37 + 5) % shape_.classes);
+      targets.push_back(row % 4 == 2 ? -1 : target);
+    }
+    return targets;
+  }
+  // Padding is NaN: it must not be looked at.
+  std::vector<float> Logits() const {
+    std::vector<float> values = NormalValues(shape_.rows * shape_.columns, 7, 3);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto column = static_cast<int64_t>(i) % shape_.columns;
+      if (column >= shape_.classes) values[i] = std::numeric_limits<float>::quiet_NaN();
+    }
+    return values;
+  }
+
+  CrossEntropyShape shape_;
+  DataType type_;
+  bool has_loss_scale_;
+  DeviceArray logits_{Logits(), type_};
+  DeviceValues<int32_t> targets_{Targets()};
+  DeviceArray lse_ = Unwritten(shape_.rows, DataType::kFloat32);
+  DeviceArray loss_scale_{{kLossScale}, DataType::kFloat32};
+  DeviceValues<double> loss_{1, kLossBefore};
+};
+
+class CrossEntropyKernels : public DeviceTest {};
+
+TEST_F(CrossEntropyKernels, EqualThePlainLoop) {
+  for (const CrossEntropyShape& shape : kShapes) {
+    for (const DataType type : kDataTypes) {
+      for (const Form form : {Form::kTwoCalls, Form::kFromShared, Form::kFromMemory}) {
+        SCOPED_TRACE(testing::Message()
+                     << shape.rows << " rows, " << shape.classes << " of " << shape.columns
+                     << " columns, type " << static_cast<int>(type) << ", form "
+                     << static_cast<int>(form));
+        const Head head(shape, type, form != Form::kFromMemory);
+        head.Run(form);
+        head.ExpectAll();
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(CrossEntropyKernels, GiveTheSameBitsInEveryForm) {
+  for (const DataType type : kDataTypes) {
+    const Head two_calls(kShapes[3], type, true);
+    two_calls.Run(Form::kTwoCalls);
+    for (const Form form : {Form::kFromShared, Form::kFromMemory}) {
+      const Head other(kShapes[3], type, true);
+      other.Run(form);
+      EXPECT_EQ(other.Gradients(), two_calls.Gradients());
+      EXPECT_EQ(other.Loss(), two_calls.Loss());
+    }
+  }
+}
+
+// More rows than threads that add up losses.
+TEST_F(CrossEntropyKernels, AddUpTheLossesOfManyRows) {
+  const Head head({1031, 7, 8}, DataType::kFloat32, false);
+  head.Run(Form::kFromShared);
+  head.ExpectAll();
+}
+
+// The row of 50304 columns, as large as GPT-2's, that shared memory is asked for.
+TEST_F(CrossEntropyKernels, TakeTheVocabularyOfGpt2) {
+  for (const Form form : {Form::kFromShared, Form::kFromMemory}) {
+    const Head head({2, 50257, 50304}, DataType::kBfloat16, false);
+    head.Run(form);
+    head.ExpectAll();
+  }
+}
+
+TEST_F(CrossEntropyKernels, PassOnWhatIsNotFinite) {
+  const CrossEntropyShape shape{2, 3, 8};
+  std::vector<float> values(16, 1);
+  values[1] = std::numeric_limits<float>::quiet_NaN();
+  values[9] = -std::numeric_limits<float>::infinity();
+  const DeviceArray logits(values, DataType::kFloat32);
+  const DeviceArray lse = Unwritten(2, DataType::kFloat32);
+  const DeviceArray row_losses = Unwritten(2, DataType::kFloat32);
+  const DeviceValues<int32_t> targets(2, 0);
+  const DeviceValues<double> loss(1, 0.0);
+  LaunchCrossEntropyForward({.shape = shape,
+                             .loss = loss.data(),
+                             .lse = lse.f32(),
+                             .logits = logits.buffer(),
+                             .targets = targets.data()},
+                            row_losses.f32(), nullptr);
+  EXPECT_TRUE(std::isnan(loss.Get()[0]));
+  EXPECT_NEAR(row_losses.Get()[1], std::log(2.0), 1e-6) << "a logit of -inf has probability 0";
+}
+
+}  // namespace
+}  // namespace gp::engine
