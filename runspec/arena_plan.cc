@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "runspec/gpu_workspace.h"
+
 namespace gp::runspec {
 namespace {
 
@@ -13,10 +15,19 @@ int64_t AlignUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+std::string ComputeType(const ArenaOptions& options) {
+  return options.bf16 ? "bf16" : options.fp16 ? "fp16" : "fp32";
+}
+
+int64_t WorkspaceBytes(const ModelShape& shape, const ArenaOptions& options) {
+  if (options.on_gpu) return GpuWorkspaceBytes(shape, options);
+  return CpuWorkspaceBytes(options.sequence, shape.channels / shape.heads, options.threads);
+}
+
 class PlanBuilder {
  public:
   explicit PlanBuilder(const ArenaOptions& options)
-      : compute_(options.bf16 ? "bf16" : "fp32"),
+      : compute_(ComputeType(options)),
         residual_(options.residual == ResidualType::kBf16 ? "bf16" : "fp32") {}
 
   void Add(const std::string& name, const std::string& type, std::vector<int64_t> shape) {
@@ -129,7 +140,7 @@ const ArenaTensor& ArenaPlan::at(const std::string& name) const {
 
 void ArenaPlan::Append(const std::string& name, const std::string& type,
                        std::vector<int64_t> shape) {
-  int64_t size_bytes = type == "bytes" ? 1 : type == "bf16" ? 2 : 4;
+  int64_t size_bytes = type == "bytes" ? 1 : type == "bf16" || type == "fp16" ? 2 : 4;
   for (const int64_t dimension : shape) size_bytes *= dimension;
   tensors.push_back({name, type, std::move(shape), total_bytes, size_bytes});
   total_bytes += AlignUp(size_bytes, kAlignmentBytes);
@@ -138,6 +149,13 @@ void ArenaPlan::Append(const std::string& name, const std::string& type,
 bool ArenaPlan::has(const std::string& name) const {
   return std::any_of(tensors.begin(), tensors.end(),
                      [&](const ArenaTensor& tensor) { return tensor.name == name; });
+}
+
+ArenaOptions WithPrecision(Precision precision, ArenaOptions options) {
+  options.bf16 = precision == Precision::kBf16 || precision == Precision::kFp8;
+  options.fp16 = precision == Precision::kFp16;
+  options.fp8 = precision == Precision::kFp8;
+  return options;
 }
 
 int64_t HeadRows(const ArenaOptions& options) {
@@ -151,14 +169,15 @@ ArenaPlan MakeArenaPlan(const ModelShape& shape, const ArenaOptions& options) {
   const int64_t rows = options.micro_batch * options.sequence;
   const int64_t parameters = MakeParameterLayout(shape).total_count;
   plan.Fp32("parameters", {parameters});
-  if (options.bf16) plan.Add("working_copy", "bf16", {parameters});
+  const std::string compute = ComputeType(options);
+  if (compute != "fp32") plan.Add("working_copy", compute, {parameters});
+  plan.Add("scalars", "bytes", {kArenaScalarBytes});
   plan.Add("tokens", "int32", {rows});
   plan.Add("targets", "int32", {rows});
   AddBlocks(shape, options, plan);
   AddHead(shape, options, plan);
   AddTransients(shape, options, plan);
-  plan.Add("workspace", "bytes",
-           {CpuWorkspaceBytes(options.sequence, shape.channels / shape.heads, options.threads)});
+  plan.Add("workspace", "bytes", {WorkspaceBytes(shape, options)});
   return plan.Take();
 }
 

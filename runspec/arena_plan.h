@@ -21,16 +21,25 @@ struct ArenaOptions {
   Recompute recompute = Recompute::kNone;
   int64_t chunked_head = 0;  // rows of logits that exist at a time; 0: all
   ResidualType residual = ResidualType::kFp32;
+  bool fp16 = false;    // the compute type instead of bf16
+  bool fp8 = false;     // room for fp8 copies of operands
+  bool on_gpu = false;  // the workspace is the CUDA backend's
 };
+
+// With the compute type and what else a precision asks of the arena. REQUIRES: not kAuto.
+ArenaOptions WithPrecision(Precision precision, ArenaOptions options);
 
 // Rows of logits that the arena holds: at most all of them, and an even number unless it is all,
 // because bf16 products take rows of a weight gradient in pairs.
 int64_t HeadRows(const ArenaOptions& options);
 
+// Of the tensor "scalars": the loss of a pass, one that nobody reads, the key of its dropout.
+inline constexpr int64_t kArenaScalarBytes = 64;
+
 // One buffer. Offsets are multiples of 64 bytes.
 struct ArenaTensor {
   std::string name;  // "h.0.qkv"
-  std::string type;  // "fp32" | "bf16" | "bytes"
+  std::string type;  // "fp32" | "bf16" | "fp16" | "int32" | "bytes"
   std::vector<int64_t> shape;
   int64_t offset_bytes = 0;
   int64_t size_bytes = 0;
@@ -47,8 +56,8 @@ struct ArenaPlan {
   void Append(const std::string& name, const std::string& type, std::vector<int64_t> shape);
 };
 
-// Parameters, the bf16 working copy, saved and transient activations, and the CPU backend's
-// workspace.
+// Parameters, their working copy in the compute type, saved and transient activations, scalars, and
+// the backend's workspace.
 ArenaPlan MakeArenaPlan(const ModelShape& shape, const ArenaOptions& options);
 
 // Workspace of the CPU backend, per thread: packed blocks of a matrix product (768 KiB of B, 256

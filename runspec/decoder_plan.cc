@@ -20,7 +20,7 @@ int64_t AlignUp(int64_t value, int64_t multiple) {
 
 void Add(ArenaPlan& plan, const std::string& name, const std::string& type,
          std::vector<int64_t> shape) {
-  int64_t size_bytes = type == "bf16" ? 2 : 4;
+  int64_t size_bytes = type == "bf16" || type == "fp16" ? 2 : 4;
   for (const int64_t dimension : shape) size_bytes *= dimension;
   plan.tensors.push_back({name, type, std::move(shape), plan.total_bytes, size_bytes});
   plan.total_bytes += AlignUp(size_bytes, kAlignmentBytes);
@@ -35,7 +35,7 @@ int64_t DecoderRows(const DecoderPlanOptions& options) {
 }
 
 ArenaPlan MakeDecoderPlan(const ModelShape& shape, const DecoderPlanOptions& options) {
-  const std::string compute = options.bf16 ? "bf16" : "fp32";
+  const std::string compute = options.bf16 ? "bf16" : options.fp16 ? "fp16" : "fp32";
   const int64_t rows = DecoderRows(options);
   const int64_t c = shape.channels;
   const int64_t head_size = c / shape.heads;

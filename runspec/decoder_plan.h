@@ -15,6 +15,7 @@ struct DecoderPlanOptions {
   int64_t length = 0;  // positions of each
   bool bf16 = false;   // compute type, of the cache too
   int threads = 1;
+  bool fp16 = false;  // the compute type instead of bf16
 };
 
 // Positions that a slot's cache has room for: `length` rounded up to whole blocks of keys.

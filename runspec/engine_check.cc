@@ -22,6 +22,7 @@ void CheckReferenceEngine(const RunSpec& spec, Problems& problems) {
          "engine.kind"});
   };
   refuse(spec.precision == Precision::kBf16, "precision", "bf16");
+  refuse(spec.resources.device == "gpu", "resources.device", "gpu");
   refuse(engine.recompute != Recompute::kNone, "engine.recompute",
          engine.recompute == Recompute::kGelu ? "gelu" : "block");
   refuse(engine.chunked_head > 0, "engine.chunked_head", FormatCount(engine.chunked_head).c_str());
@@ -29,9 +30,40 @@ void CheckReferenceEngine(const RunSpec& spec, Problems& problems) {
   refuse(engine.stochastic_rounding, "engine.stochastic_rounding", "true");
 }
 
+// What only a GPU can do. `device: auto` may still find one.
+void CheckGpuSwitches(const RunSpec& spec, Problems& problems) {
+  if (spec.resources.device != "cpu") return;
+  const auto refuse = [&](bool wanted, const char* key, const char* value, const char* hint) {
+    if (!wanted) return;
+    problems.push_back(
+        {{key, "resources.device"},
+         fmt::format("{}: {} is not possible with resources.device: cpu", key, value),
+         hint,
+         "resources.device"});
+  };
+  const char* precision_hint = "use precision: fp32 or bf16, or resources.device: gpu";
+  refuse(spec.precision == Precision::kTf32, "precision", "tf32", precision_hint);
+  refuse(spec.precision == Precision::kFp16, "precision", "fp16", precision_hint);
+  refuse(spec.precision == Precision::kFp8, "precision", "fp8", precision_hint);
+  refuse(spec.engine.attention == Attention::kCudnn, "engine.attention", "cudnn",
+         "use engine.attention: flash, or resources.device: gpu");
+  refuse(spec.engine.zero1, "engine.zero1", "true",
+         "leave the key out, or use resources.device: gpu");
+}
+
+// Both cut the optimizer's work in a way that the other does not know.
+void CheckZero1(const RunSpec& spec, Problems& problems) {
+  if (!spec.engine.zero1 || spec.optimizer.kind != OptimizerKind::kMuon) return;
+  problems.push_back({{"engine.zero1", "optimizer.kind"},
+                      "engine.zero1: true is not possible with optimizer.kind: muon: its update "
+                      "needs whole matrices",
+                      "use optimizer.kind: adamw, or leave engine.zero1 out",
+                      "optimizer.kind"});
+}
+
 // What means something to bf16 only.
 void CheckBf16Switches(const RunSpec& spec, Problems& problems) {
-  if (spec.precision == Precision::kBf16) return;
+  if (spec.precision == Precision::kBf16 || spec.precision == Precision::kFp8) return;
   const auto refuse = [&](bool wanted, const char* key, const char* value, const char* why) {
     if (!wanted) return;
     problems.push_back({{key, "precision"},
@@ -48,6 +80,8 @@ void CheckBf16Switches(const RunSpec& spec, Problems& problems) {
 
 void CheckEngine(const RunSpec& spec, Problems& problems) {
   CheckReferenceEngine(spec, problems);
+  CheckGpuSwitches(spec, problems);
+  CheckZero1(spec, problems);
   CheckBf16Switches(spec, problems);
 }
 

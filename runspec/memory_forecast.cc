@@ -56,9 +56,11 @@ int BusiestRank(int shards, int workers) {
 
 // Of the decoder that writes samples while training goes on.
 int64_t SamplingBytes(const RunSpec& spec, int threads) {
+  const ArenaOptions arena = WithPrecision(spec.precision, {});
   return MakeDecoderPlan(spec.model, {.length = spec.batch.sequence,
-                                      .bf16 = spec.precision == Precision::kBf16,
-                                      .threads = threads})
+                                      .bf16 = arena.bf16,
+                                      .threads = threads,
+                                      .fp16 = arena.fp16})
       .total_bytes;
 }
 
@@ -143,14 +145,14 @@ std::string Size(int64_t bytes) {
 
 TrainingOptions TrainingOptionsOf(const RunSpec& spec, int threads, int first_shard,
                                   int owned_shards) {
-  return {.arena = {.micro_batch = spec.batch.micro_batch,
-                    .sequence = spec.batch.sequence,
-                    .bf16 = spec.precision == Precision::kBf16,
-                    .threads = threads,
-                    .attention = spec.engine.attention,
-                    .recompute = spec.engine.recompute,
-                    .chunked_head = spec.engine.chunked_head,
-                    .residual = spec.engine.residual},
+  return {.arena = WithPrecision(spec.precision, {.micro_batch = spec.batch.micro_batch,
+                                                  .sequence = spec.batch.sequence,
+                                                  .threads = threads,
+                                                  .attention = spec.engine.attention,
+                                                  .recompute = spec.engine.recompute,
+                                                  .chunked_head = spec.engine.chunked_head,
+                                                  .residual = spec.engine.residual,
+                                                  .on_gpu = spec.resources.device == "gpu"}),
           .first_shard = first_shard,
           .owned_shards = owned_shards,
           .optimizer = spec.optimizer.kind,
@@ -166,6 +168,7 @@ MemoryForecast ForecastMemory(const RunSpec& spec, const BatchPlan& plan, int th
   const auto last = static_cast<int>(int64_t{rank + 1} * plan.logical_shards / ranks);
   MemoryForecast forecast =
       AddUp(MakeTrainingPlan(spec.model, TrainingOptionsOf(spec, threads, first, last - first)));
+  if (spec.resources.device == "gpu") forecast.process_bytes = kGpuProcessBytes;
   if (spec.sample.every_steps > 0) forecast.sampling_bytes = SamplingBytes(spec, threads);
   return forecast;
 }

@@ -15,6 +15,9 @@ namespace gp::runspec {
 // The program itself beside its plan: code and libraries, the tokenizer, stacks, buffers of files
 // and sockets. Measured with room to spare.
 inline constexpr int64_t kProcessBytes = int64_t{256} << 20;
+// Of a GPU's memory beside the plan, where the run is on one: the driver's context, kernels, plans
+// of the libraries. An allowance, not measured.
+inline constexpr int64_t kGpuProcessBytes = int64_t{512} << 20;
 
 // By purpose, of the rank that needs the most.
 struct MemoryForecast {

@@ -14,11 +14,14 @@
 
 namespace gp::runspec {
 
-// Compute; master weights, gradients and the optimizer's state are fp32 always. kAuto: what the
-// device is good at without a loss of exactness, fp32 on CPUs.
-enum class Precision { kFp32, kBf16, kAuto };
+// Compute; master weights, gradients and the optimizer's state are fp32 always. kTf32 rounds the
+// operands of fp32 products to 19 bits; kFp8 is bf16 but for the products of the blocks. kAuto:
+// fp32 on CPUs; on a GPU bf16 where it has that, else fp16.
+enum class Precision { kFp32, kBf16, kTf32, kFp16, kFp8, kAuto };
 enum class EngineKind { kReference, kEager, kFused };
-enum class Attention { kFlash, kMath };         // never stores the (T, T) scores | stores them
+// Never stores the (T, T) scores | stores them | cuDNN's flash attention and nothing else. On a GPU
+// kFlash is the fastest that works there.
+enum class Attention { kFlash, kMath, kCudnn };
 enum class Recompute { kNone, kGelu, kBlock };  // what backward computes again instead of keeping
 enum class ResidualType { kFp32, kBf16 };
 enum class OptimizerKind { kAdamW, kMuon };
@@ -110,6 +113,8 @@ struct EngineSpec {
   bool fused_optimizer = true;
   ResidualType residual = ResidualType::kFp32;
   bool stochastic_rounding = false;  // of the bf16 working copy
+  bool graph = true;                 // a GPU records a step's work once and replays it
+  bool zero1 = false;                // the optimizer's state is cut over the ranks
 
   bool operator==(const EngineSpec&) const = default;
 };

@@ -364,9 +364,12 @@ std::vector<Field> EngineFields() {
   return {
       {.path = "precision",
        .slot = GP_SLOT(precision),
-       .doc = "Precision of matrix products and attention; auto is fp32 on CPUs. Master weights, "
-              "gradients and the optimizer's state are fp32 always.",
-       .choices = {"fp32", "bf16", "auto"},
+       .doc =
+           "Precision of matrix products and attention; auto is fp32 on CPUs and, on a GPU, bf16 "
+           "where it has that, else fp16. tf32, fp16 (with dynamic loss scaling) and fp8 (the "
+           "products of the blocks; the rest in bf16) are for GPUs. Master weights, gradients "
+           "and the optimizer's state are fp32 always.",
+       .choices = {"fp32", "bf16", "tf32", "fp16", "fp8", "auto"},
        .also = {"dtype"}},
       {.path = "engine.kind",
        .slot = GP_SLOT(engine.kind),
@@ -382,9 +385,10 @@ std::vector<Field> EngineFields() {
        .choices = {"normal", "torch"}},
       {.path = "engine.attention",
        .slot = GP_SLOT(engine.attention),
-       .doc = "flash computes attention block by block and never stores the scores; math stores "
-              "them, for comparison.",
-       .choices = {"flash", "math"}},
+       .doc = "flash computes attention block by block and never stores the scores, on a GPU with "
+              "the fastest kernels that work there; math stores them, for comparison; cudnn is "
+              "cuDNN's flash attention on a GPU and nothing else.",
+       .choices = {"flash", "math", "cudnn"}},
       {.path = "engine.recompute",
        .slot = GP_SLOT(engine.recompute),
        .doc = "What backward computes again instead of keeping it, to save memory: none; gelu: the "
@@ -410,6 +414,14 @@ std::vector<Field> EngineFields() {
        .slot = GP_SLOT(engine.stochastic_rounding),
        .doc = "The bf16 copy of the weights is rounded up or down at random, keyed by seed and "
               "step, so that small updates are not lost on average. Changes the numbers."},
+      {.path = "engine.graph",
+       .slot = GP_SLOT(engine.graph),
+       .doc = "A GPU records a step's kernels once and replays them, which saves the time of "
+              "launching each. The same bits either way; no meaning on CPUs."},
+      {.path = "engine.zero1",
+       .slot = GP_SLOT(engine.zero1),
+       .doc = "Each rank keeps and updates its part of the optimizer's state only (ZeRO stage 1), "
+              "which saves memory. On GPUs."},
   };
 }
 
@@ -564,7 +576,8 @@ std::vector<Field> SchedulingFields() {
        .doc =
            "Equal runs give equal bits, whatever the number of ranks. Always so on CPUs, but for "
            "this: with false, a run of one rank may go on on a machine that lacks the "
-           "instructions it began with."},
+           "instructions it began with. On a GPU true also keeps to algorithms that sum in a fixed "
+           "order, none of them chosen by timing."},
   };
 }
 #undef GP_SLOT

@@ -35,6 +35,11 @@ int GradientBuffers(int first, int count) {
   return std::max(most, Subtrees(first, count));
 }
 
+int64_t StepScalarBytes(int owned_shards) {
+  const int64_t bytes = (owned_shards + 2) * static_cast<int64_t>(sizeof(double));
+  return (bytes + 63) / 64 * 64;
+}
+
 int64_t MuonMatrixCount(const ModelShape& shape) { return 4 * shape.channels * shape.channels; }
 int64_t MuonSquareCount(const ModelShape& shape) { return shape.channels * shape.channels; }
 
@@ -48,6 +53,8 @@ ArenaPlan MakeTrainingPlan(const ModelShape& shape, const TrainingOptions& optio
   plan.Append("first_moment", "fp32", {parameters});
   plan.Append("second_moment", "fp32", {parameters});
   if (options.optimizer == OptimizerKind::kMuon) AddMuon(shape, plan);
+  plan.Append("step_scalars", "bytes", {StepScalarBytes(options.owned_shards)});
+  if (options.arena.on_gpu) return plan;
   plan.Append("batch.tokens", "int32", {options.arena.micro_batch, options.arena.sequence});
   plan.Append("batch.targets", "int32", {options.arena.micro_batch, options.arena.sequence});
   // Never more than the state itself.

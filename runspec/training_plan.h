@@ -21,8 +21,8 @@ struct TrainingOptions {
 };
 
 // The arena's tensors first, then "gradients.0"..., "first_moment", "second_moment", Muon's
-// scratch, "batch.tokens", "batch.targets" and, last and allocated only by the rank that saves,
-// "snapshot".
+// scratch, "step_scalars" and, where the arena is the host's memory, "batch.tokens",
+// "batch.targets" and, last and allocated only by the rank that saves, "snapshot".
 ArenaPlan MakeTrainingPlan(const ModelShape& shape, const TrainingOptions& options);
 
 // The plan's bytes.
@@ -31,6 +31,9 @@ int64_t TrainingBytes(const ModelShape& shape, const TrainingOptions& options);
 // The gradients that exist at once while a rank adds up its shards [first, first + count) along the
 // fixed tree: a finished subtree keeps one, and the shard in work needs one.
 int GradientBuffers(int first, int count);
+
+// Losses of the rank's shards, the norm of the gradient, fp16's loss scale; a multiple of 64 bytes.
+int64_t StepScalarBytes(int owned_shards);
 
 // Elements of one of Muon's two work matrices, which hold the largest weight of a block, and of its
 // two square ones.
