@@ -1,13 +1,12 @@
 #include "worker/engine/checkpoint/checkpoint_reader.h"
 
-#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/file.h"
 #include "formats/sha256.h"
 #include "worker/engine/checkpoint/damage.h"
-#include "worker/engine/checkpoint/tensor_stream.h"
 
 namespace gp::engine {
 namespace {
@@ -68,8 +67,6 @@ StatusOr<CheckpointFile> FindFile(const CheckpointManifest& manifest, const std:
 void AddTargets(const runspec::ParameterLayout& layout, const std::string& prefix,
                 std::span<float> buffer, std::map<std::string, TensorTarget>& targets) {
   GP_CHECK(static_cast<int64_t>(buffer.size()) == layout.total_count);
-  // Alignment gaps are zero in every buffer.
-  std::fill(buffer.begin(), buffer.end(), 0.0f);
   for (const runspec::ParameterInfo& tensor : layout.tensors) {
     targets[prefix + tensor.name] = {
         tensor.shape,
@@ -77,12 +74,24 @@ void AddTargets(const runspec::ParameterLayout& layout, const std::string& prefi
   }
 }
 
+// Alignment gaps are zero in every buffer.
+void ClearGaps(const runspec::ParameterLayout& layout, std::span<float> buffer,
+               const WriteInto& write) {
+  for (size_t i = 0; i < layout.tensors.size(); ++i) {
+    const bool is_last = i + 1 == layout.tensors.size();
+    const int64_t first = layout.tensors[i].offset + layout.tensors[i].count;
+    const int64_t end = is_last ? layout.total_count : layout.tensors[i + 1].offset;
+    const std::vector<float> zeros(static_cast<size_t>(end - first));
+    write(buffer.data() + first, zeros.data(), static_cast<int64_t>(zeros.size() * sizeof(float)));
+  }
+}
+
 Status ReadTensors(Storage& storage, const std::string& directory,
                    const CheckpointManifest& manifest, const std::string& name,
-                   std::map<std::string, TensorTarget> targets) {
+                   std::map<std::string, TensorTarget> targets, const WriteInto& write) {
   ASSIGN_OR_RETURN(CheckpointFile file, FindFile(manifest, directory, name));
   const std::string path = JoinPath(directory, name);
-  TensorStream stream(path, std::move(file), std::move(targets));
+  TensorStream stream(path, std::move(file), std::move(targets), write);
   RETURN_IF_ERROR(
       storage.Stream(path, [&](std::string_view piece) { return stream.Consume(piece); }));
   return stream.Finish();
@@ -105,22 +114,29 @@ StatusOr<CheckpointManifest> ReadCheckpointManifest(Storage& storage, const std:
 }
 
 Status ReadWeights(Storage& storage, const std::string& directory,
-                   const CheckpointManifest& manifest, std::span<float> parameters) {
+                   const CheckpointManifest& manifest, std::span<float> parameters,
+                   const WriteInto& write) {
+  const auto layout = runspec::MakeParameterLayout(manifest.shape);
   std::map<std::string, TensorTarget> targets;
-  AddTargets(runspec::MakeParameterLayout(manifest.shape), "", parameters, targets);
-  return ReadTensors(storage, directory, manifest, formats::kModelName, std::move(targets));
+  AddTargets(layout, "", parameters, targets);
+  ClearGaps(layout, parameters, write);
+  return ReadTensors(storage, directory, manifest, formats::kModelName, std::move(targets), write);
 }
 
 Status ReadTrainingState(Storage& storage, const std::string& directory,
                          const CheckpointManifest& manifest, std::span<float> parameters,
-                         std::span<float> first_moment, std::span<float> second_moment) {
-  RETURN_IF_ERROR(ReadWeights(storage, directory, manifest, parameters));
+                         std::span<float> first_moment, std::span<float> second_moment,
+                         const WriteInto& write) {
+  RETURN_IF_ERROR(ReadWeights(storage, directory, manifest, parameters, write));
   RETURN_IF_ERROR(ReadTokenizer(storage, directory, manifest).status());
   const auto layout = runspec::MakeParameterLayout(manifest.shape);
   std::map<std::string, TensorTarget> targets;
   AddTargets(layout, "exp_avg.", first_moment, targets);
   AddTargets(layout, "exp_avg_sq.", second_moment, targets);
-  return ReadTensors(storage, directory, manifest, formats::kOptimizerName, std::move(targets));
+  ClearGaps(layout, first_moment, write);
+  ClearGaps(layout, second_moment, write);
+  return ReadTensors(storage, directory, manifest, formats::kOptimizerName, std::move(targets),
+                     write);
 }
 
 StatusOr<std::string> ReadTokenizer(Storage& storage, const std::string& directory,

@@ -11,6 +11,7 @@
 #include "formats/checkpoint_manifest.h"
 #include "runspec/model_shape.h"
 #include "worker/engine/checkpoint/storage.h"
+#include "worker/engine/checkpoint/tensor_stream.h"
 
 namespace gp::engine {
 
@@ -31,12 +32,14 @@ StatusOr<formats::CheckpointManifest> ReadCheckpointManifest(Storage& storage,
 // Weights only, for sampling and evaluation. Verifies the file's size and digest on the way. The
 // buffer has the layout of MakeParameterLayout(manifest.shape). DataLoss names file and tensor.
 Status ReadWeights(Storage& storage, const std::string& directory,
-                   const formats::CheckpointManifest& manifest, std::span<float> parameters);
+                   const formats::CheckpointManifest& manifest, std::span<float> parameters,
+                   const WriteInto& write = WriteIntoHost);
 
 // Weights and the optimizer's state, for resuming. Also verifies tokenizer.json.
 Status ReadTrainingState(Storage& storage, const std::string& directory,
                          const formats::CheckpointManifest& manifest, std::span<float> parameters,
-                         std::span<float> first_moment, std::span<float> second_moment);
+                         std::span<float> first_moment, std::span<float> second_moment,
+                         const WriteInto& write = WriteIntoHost);
 
 // The serialised tokenizer of the checkpoint, verified.
 StatusOr<std::string> ReadTokenizer(Storage& storage, const std::string& directory,

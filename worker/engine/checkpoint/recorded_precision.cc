@@ -10,8 +10,21 @@ constexpr char kPrecisionKey[] = "precision";
 }  // namespace
 
 std::string PrecisionText(Precision precision) {
-  if (precision == Precision::kAuto) return "auto";
-  return precision == Precision::kBf16 ? "bf16" : "fp32";
+  switch (precision) {
+    case Precision::kFp32:
+      return "fp32";
+    case Precision::kTf32:
+      return "tf32";
+    case Precision::kBf16:
+      return "bf16";
+    case Precision::kFp16:
+      return "fp16";
+    case Precision::kFp8:
+      return "fp8";
+    case Precision::kAuto:
+      break;
+  }
+  return "auto";
 }
 
 void AddTo(std::map<std::string, std::string>& record, Precision precision) {
@@ -21,11 +34,13 @@ void AddTo(std::map<std::string, std::string>& record, Precision precision) {
 StatusOr<std::optional<Precision>> RecordedPrecision(const formats::CheckpointManifest& manifest) {
   const auto found = manifest.record.find(kPrecisionKey);
   if (found == manifest.record.end()) return std::optional<Precision>();
-  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+  for (const Precision precision :
+       {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp16, Precision::kFp8}) {
     if (found->second == PrecisionText(precision)) return std::optional(precision);
   }
   return FailedPrecondition(
-      "checkpoint of step {}: record.precision is '{}', this program knows fp32 and bf16; choose "
+      "checkpoint of step {}: record.precision is '{}', this program knows fp32, tf32, bf16, fp16 "
+      "and fp8; choose "
       "one with --precision",
       manifest.step, found->second);
 }

@@ -55,9 +55,11 @@ std::span<const float> StreamedSnapshot::Stage(Stream& stream, int64_t first, in
   const auto offset = static_cast<size_t>(first % options_.chunk_size);
   const auto count = static_cast<size_t>(last - first);
   const float* copy = stream.copies[static_cast<size_t>(chunk)].get();
-  const auto values = copy != nullptr ? std::span(copy + offset, count)
-                                      : Live(stream, chunk).subspan(offset, count);
-  std::copy(values.begin(), values.end(), stream.staged.begin());
+  if (copy != nullptr) {
+    std::copy_n(copy + offset, count, stream.staged.begin());
+  } else {
+    CopyLive(Live(stream, chunk).subspan(offset, count), stream.staged.data());
+  }
   return std::span(stream.staged).first(count);
 }
 
@@ -85,6 +87,14 @@ void StreamedSnapshot::BeforeOverwrite(int64_t first, int64_t last) {
 uint64_t StreamedSnapshot::copied_bytes_most() const {
   MutexLock lock(mutex_);
   return allocated_ * static_cast<uint64_t>(options_.chunk_size) * sizeof(float);
+}
+
+void StreamedSnapshot::CopyLive(std::span<const float> live, float* to) const {
+  if (options_.fetch) {
+    options_.fetch(to, live.data(), std::ssize(live));
+  } else {
+    std::copy(live.begin(), live.end(), to);
+  }
 }
 
 std::span<const float> StreamedSnapshot::Live(const Stream& stream, int64_t chunk) const {
@@ -122,8 +132,7 @@ void StreamedSnapshot::Copy(Stream& stream, int64_t chunk) {
     copy = std::move(spare_.back());
     spare_.pop_back();
   }
-  const std::span<const float> values = Live(stream, chunk);
-  std::copy(values.begin(), values.end(), copy.get());
+  CopyLive(Live(stream, chunk), copy.get());
   stream.copies[static_cast<size_t>(chunk)] = std::move(copy);
 }
 

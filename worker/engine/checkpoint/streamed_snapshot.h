@@ -1,7 +1,8 @@
 // StreamedSnapshot: the training state as it was when a save began, while training goes on. The
 // writing threads read it piece by piece, in order, from live memory; before the optimizer
 // overwrites a range that was not read yet, that range is copied, into memory with a cap, and when
-// the cap is reached the optimizer waits for the writers. A copy of everything is never made. The
+// the cap is reached the optimizer waits for the writers. A copy of everything is never made. Where
+// the live memory is not the host's, `fetch` brings what is read or copied. The
 // three buffers are cut into equal chunks. Every method may be called from any thread, Read of one
 // buffer from one at a time.
 #pragma once
@@ -26,6 +27,8 @@ class StreamedSnapshot {
   static constexpr int64_t kChunkSize = int64_t{1} << 20;
   using Buffers = std::array<std::span<const float>, kBufferCount>;
   using Consume = std::function<Status(std::span<const float> values)>;
+  // Copies `count` values of live memory to memory of the host. Any thread calls, one at a time.
+  using Fetch = std::function<void(float* to, const float* from, int64_t count)>;
 
   struct Options {
     uint64_t copy_bytes_max = 0;
@@ -33,6 +36,7 @@ class StreamedSnapshot {
     // so that a storage that hangs stops no training.
     std::chrono::nanoseconds patience = std::chrono::seconds(60);
     int64_t chunk_size = kChunkSize;  // values
+    Fetch fetch;                      // absent: the host reads live memory
   };
 
   explicit StreamedSnapshot(const Options& options) : options_(options) {}
@@ -63,6 +67,7 @@ class StreamedSnapshot {
     std::vector<float> staged;                     // what the reader has in hand
   };
 
+  void CopyLive(std::span<const float> live, float* to) const;
   std::span<const float> Live(const Stream& stream, int64_t chunk) const;
   bool Pending(const Stream& stream, int64_t chunk) const REQUIRES(mutex_);
   bool given_up() const REQUIRES(mutex_) { return patience_left_ <= patience_left_.zero(); }

@@ -10,11 +10,16 @@
 
 namespace gp::engine {
 
+void WriteIntoHost(void* to, const void* from, int64_t bytes) {
+  std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
 TensorStream::TensorStream(std::string path, formats::CheckpointFile expected,
-                           std::map<std::string, TensorTarget> targets)
+                           std::map<std::string, TensorTarget> targets, WriteInto write)
     : path_(std::move(path)),
       expected_(std::move(expected)),
       targets_(std::move(targets)),
+      write_(std::move(write)),
       digest_(expected_.digest_kind) {}
 
 Status TensorStream::Consume(std::string_view piece) {
@@ -67,7 +72,7 @@ void TensorStream::CopyData(std::string_view piece) {
     const formats::TensorEntry& tensor = header_.tensors[tensor_index_];
     const size_t count = std::min<size_t>(piece.size(), tensor.end - data_position_);
     auto* values = reinterpret_cast<char*>(targets_.at(tensor.name).values.data());
-    std::memcpy(values + (data_position_ - tensor.begin), piece.data(), count);
+    write_(values + (data_position_ - tensor.begin), piece.data(), static_cast<int64_t>(count));
     piece.remove_prefix(count);
     data_position_ += count;
     if (data_position_ == tensor.end) ++tensor_index_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -16,6 +17,12 @@
 
 namespace gp::engine {
 
+// Copies bytes to where the state lies, which the host may be unable to write itself. `from` is
+// free again on return.
+using WriteInto = std::function<void(void* to, const void* from, int64_t bytes)>;
+// For memory of the host.
+void WriteIntoHost(void* to, const void* from, int64_t bytes);
+
 // Where a tensor's values belong and the shape it must have.
 struct TensorTarget {
   std::vector<int64_t> shape;
@@ -26,7 +33,7 @@ class TensorStream {
  public:
   // `path` is for messages. The file must hold exactly the tensors of `targets`, as F32.
   TensorStream(std::string path, formats::CheckpointFile expected,
-               std::map<std::string, TensorTarget> targets);
+               std::map<std::string, TensorTarget> targets, WriteInto write);
 
   // The next piece of the file.
   Status Consume(std::string_view piece);
@@ -42,6 +49,7 @@ class TensorStream {
   const std::string path_;
   const formats::CheckpointFile expected_;
   const std::map<std::string, TensorTarget> targets_;
+  const WriteInto write_;
   formats::FileDigest digest_;
   uint64_t received_bytes_ = 0;
   std::string prefix_;  // until the header is complete
