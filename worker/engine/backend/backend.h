@@ -267,7 +267,8 @@ class Backend {
   virtual bool host_reachable() const = 0;
   // Zeroed memory of the host, aligned to 64 bytes, to and from which Upload and Download are
   // fastest (page-locked for a device); lives as long as the backend. Not backend memory: no other
-  // operation takes it. Not counted in allocated_bytes, nor for use inside a step.
+  // operation takes it. Counted in allocated_bytes where the host's memory is the backend's, too.
+  // Not for use inside a step.
   virtual void* AllocateHost(int64_t bytes) = 0;
 
   // Backend memory := host memory, in the order of the queue; `from` is free again on return. Waits
@@ -275,6 +276,10 @@ class Backend {
   virtual void Upload(void* to, const void* from, int64_t bytes) = 0;
   // Host memory := backend memory, after all that was queued before; waits for it.
   virtual void Download(void* to, const void* from, int64_t bytes) = 0;
+  // Host memory := backend memory, beside the queue: the caller knows that nothing that is queued
+  // or will be queued meanwhile writes there. Returns when the bytes have arrived. Any thread may
+  // call, also while another one uses the backend.
+  virtual void Fetch(void* to, const void* from, int64_t bytes) = 0;
   // Backend memory := backend memory; the ranges do not overlap.
   virtual void Copy(void* to, const void* from, int64_t bytes) = 0;
   // Returns when all that was queued is done. Errors of earlier operations may come out here.

@@ -10,14 +10,6 @@
 namespace gp::engine {
 namespace {
 
-std::unique_ptr<Backend> MakeBackend(const ModelOptions& options) {
-  return MakeCpuBackend({.threads = options.threads,
-                         .isa = options.isa,
-                         .sequence = options.sequence,
-                         .head_size = options.shape.channels / options.shape.heads,
-                         .choices = options.choices});
-}
-
 DataType ComputeType(const ModelOptions& options) {
   return options.precision == runspec::Precision::kBf16 ? DataType::kBfloat16 : DataType::kFloat32;
 }
@@ -47,7 +39,7 @@ KernelCases::KernelCases(const ModelOptions& options)
     : options_(options),
       type_(ComputeType(options)),
       rows_(options.micro_batch * options.sequence),
-      backend_(MakeBackend(options)) {
+      backend_(MakeBackend(options).backend) {
   const runspec::ModelShape& s = options.shape;
   const int layers = static_cast<int>(s.layers);
   const int64_t c = s.channels;

@@ -1,10 +1,11 @@
 #include "worker/engine/model/gpt2.h"
 
-#include <algorithm>
-#include <cstring>
+#include <bit>
 #include <stdexcept>
 #include <string>
 #include <utility>
+
+#include "worker/engine/backend/dropout_key.h"
 
 namespace gp::engine {
 namespace {
@@ -37,25 +38,83 @@ std::span<float> Gpt2::parameters() {
 }
 
 std::span<uint16_t> Gpt2::working_copy() {
-  if (buffers_.working_copy == nullptr) return {};
-  return {buffers_.working_copy, static_cast<size_t>(layout_.total_count)};
+  if (buffers_.working_copy.data == nullptr) return {};
+  return {static_cast<uint16_t*>(buffers_.working_copy.data),
+          static_cast<size_t>(layout_.total_count)};
 }
 
 void Gpt2::ParametersChanged() {
-  if (buffers_.working_copy == nullptr) return;
+  if (buffers_.working_copy.data == nullptr) return;
   backend_->Round(layout_.total_count, buffers_.working_copy, buffers_.parameters, {});
 }
 
 double Gpt2::Forward(const TokenBatch& batch, const Dropout& dropout) {
+  backend_->Zero(buffers_.loss, sizeof(double));
+  ForwardInto(batch, dropout, buffers_.loss);
+  return DownloadLoss();
+}
+
+// Told where the gradient belongs, the head computes what it can of it on the way.
+void Gpt2::ForwardInto(const TokenBatch& batch, const Dropout& dropout, double* loss) {
   TakeTargets(batch);
-  ForwardTrunk(dropout);
-  return ForwardHead(std::exchange(expected_, std::nullopt));
+  TakeDropout(dropout);
+  loss_ = loss;
+  head_gradient_ = HeadGradient::kNone;
+  if (expected_) {
+    target_ = *std::exchange(expected_, std::nullopt);
+    head_gradient_ = rows() > head_rows_max_ ? HeadGradient::kAll : HeadGradient::kLogits;
+  }
+  backend_->Replay(KeyOf(Pass::kForward, 0), [this] {
+    ForwardTrunk();
+    ForwardHead();
+  });
 }
 
 double Gpt2::Loss(const TokenBatch& batch) {
   TakeTargets(batch);
-  ForwardTrunk(Dropout{});
-  return ForwardHead(std::nullopt);
+  TakeDropout({});
+  backend_->Zero(buffers_.loss, sizeof(double));
+  loss_ = buffers_.loss;
+  head_gradient_ = HeadGradient::kNone;
+  const auto pass = [this] {
+    ForwardTrunk();
+    ForwardHead();
+  };
+  // Batches of other sizes are too rare to be recorded.
+  const bool is_full = sequences_ == sequences_max_ && length_ == length_max_;
+  is_full ? backend_->Replay(KeyOf(Pass::kLoss, 0), pass) : pass();
+  return DownloadLoss();
+}
+
+double Gpt2::DownloadLoss() {
+  double loss = 0;
+  backend_->Download(&loss, buffers_.loss, sizeof(double));
+  return loss;
+}
+
+// The key of the masks is read when a pass runs, so that a record of it serves every micro-batch.
+void Gpt2::TakeDropout(const Dropout& dropout) {
+  dropout_ = dropout;
+  if (dropout.probability <= 0) return;
+  const uint64_t key = DropoutBatchKey(dropout);
+  backend_->Upload(buffers_.dropout_key, &key, sizeof(key));
+  dropout_.key = buffers_.dropout_key;
+}
+
+ReplayKey Gpt2::KeyOf(Pass pass, uint64_t stage) const {
+  const auto address = [](const void* memory) { return reinterpret_cast<uint64_t>(memory); };
+  const bool goes_back = pass == Pass::kBackward || pass == Pass::kStage;
+  const bool has_target = goes_back || head_gradient_ != HeadGradient::kNone;
+  const BackwardTarget target = has_target ? target_ : BackwardTarget{};
+  return {static_cast<uint64_t>(pass) | static_cast<uint64_t>(head_gradient_) << 8 |
+              uint64_t{target.accumulate} << 16 | stage << 32,
+          static_cast<uint64_t>(sequences_),
+          static_cast<uint64_t>(length_),
+          std::bit_cast<uint64_t>(dropout_.probability),
+          std::bit_cast<uint32_t>(target.scale),
+          address(target.gradients.data()),
+          goes_back ? 0 : address(loss_),
+          address(loss_scale_)};
 }
 
 void Gpt2::ExpectBackward(float gradient_scale, std::span<float> gradients, bool accumulate) {
@@ -70,7 +129,8 @@ void Gpt2::TakeTargets(const TokenBatch& batch) {
     throw std::invalid_argument("the batch has " + std::to_string(batch.targets.size()) +
                                 " targets for " + std::to_string(rows()) + " tokens");
   }
-  std::copy(batch.targets.begin(), batch.targets.end(), buffers_.targets);
+  backend_->Upload(buffers_.targets, batch.targets.data(),
+                   static_cast<int64_t>(batch.targets.size_bytes()));
 }
 
 void Gpt2::NextTokenLogits(const TokenBatch& batch, std::span<float> logits) {
@@ -78,20 +138,22 @@ void Gpt2::NextTokenLogits(const TokenBatch& batch, std::span<float> logits) {
   if (std::ssize(logits) != sequences_ * shape_.vocabulary) {
     throw std::invalid_argument("the logits need (sequences, vocabulary) elements");
   }
-  ForwardTrunk(Dropout{});
+  TakeDropout({});
+  ForwardTrunk();
   const Buffer from = buffers_.ln_f.out;
   const int64_t c = shape_.channels;
   for (int64_t i = 0; i < sequences_; ++i) {
-    std::memcpy(buffers_.last_rows.From(i * c).data, from.From(((i + 1) * length_ - 1) * c).data,
-                static_cast<size_t>(c * BytesOf(from.type)));
+    backend_->Copy(buffers_.last_rows.From(i * c).data, from.From(((i + 1) * length_ - 1) * c).data,
+                   c * BytesOf(from.type));
   }
   backend_->Forward({.shape = {sequences_, c, shape_.vocabulary_padded},
                      .y = {buffers_.next_logits, DataType::kFloat32},
                      .x = buffers_.last_rows,
                      .w = Weight(slots_.lm_head.weight)});
   for (int64_t i = 0; i < sequences_; ++i) {
-    std::copy_n(buffers_.next_logits + i * shape_.vocabulary_padded, shape_.vocabulary,
-                logits.begin() + i * shape_.vocabulary);
+    backend_->Download(&logits[static_cast<size_t>(i * shape_.vocabulary)],
+                       buffers_.next_logits + i * shape_.vocabulary_padded,
+                       shape_.vocabulary * static_cast<int64_t>(sizeof(float)));
   }
 }
 
@@ -108,7 +170,8 @@ void Gpt2::TakeBatch(const TokenBatch& batch) {
   CheckIds(batch.tokens, 0, "token");
   sequences_ = batch.sequences;
   length_ = batch.length;
-  std::copy(batch.tokens.begin(), batch.tokens.end(), buffers_.tokens);
+  backend_->Upload(buffers_.tokens, batch.tokens.data(),
+                   static_cast<int64_t>(batch.tokens.size_bytes()));
 }
 
 void Gpt2::CheckGradients(std::span<const float> gradients) const {
@@ -141,9 +204,7 @@ StoredAttention Gpt2::StoredAttentionOf(int64_t layer) const {
 
 Buffer Gpt2::Weight(int64_t offset) const {
   if (offset < 0) return {};
-  if (buffers_.working_copy != nullptr) {
-    return {buffers_.working_copy + offset, DataType::kBfloat16};
-  }
+  if (buffers_.working_copy.data != nullptr) return buffers_.working_copy.From(offset);
   return {buffers_.parameters + offset, DataType::kFloat32};
 }
 

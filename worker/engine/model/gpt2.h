@@ -2,15 +2,19 @@
 // Pre-LayerNorm blocks
 //   x += dropout(proj(attention(qkv(ln_1(x)))));  x += dropout(c_proj(gelu(c_fc(ln_2(x))))); logits
 //   = head(ln_f(x))
-// on one arena allocated at construction; nothing is allocated later. Under bf16 the numerics are
-// torch autocast's: matrix products and attention take bf16 and sum in fp32; LayerNorm, residual,
-// softmax and losses are fp32. One thread calls.
+// on one arena allocated at construction; nothing is allocated later. Under bf16 and fp16 the
+// numerics are torch autocast's: matrix products and attention take 16 bits and sum in fp32;
+// LayerNorm, residual, softmax and losses are fp32. The arena is the backend's memory: batches
+// travel through Upload, and a pass is a fixed sequence of operations, which the backend may record
+// (Backend::Replay). One thread calls.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "runspec/arena_plan.h"
 #include "worker/engine/backend/backend.h"
@@ -37,10 +41,13 @@ class Gpt2 final : public LanguageModel {
   std::span<float> parameters() override;
   void ParametersChanged() override;
   std::span<uint16_t> working_copy() override;
+  DataType compute_type() const override { return buffers_.logits.type; }
   Backend& backend() override { return *backend_; }
 
+  void set_loss_scale(const float* loss_scale) override { loss_scale_ = loss_scale; }
   void ExpectBackward(float gradient_scale, std::span<float> gradients, bool accumulate) override;
   double Forward(const TokenBatch& batch, const Dropout& dropout) override;
+  void ForwardInto(const TokenBatch& batch, const Dropout& dropout, double* loss) override;
   void Backward(float gradient_scale, std::span<float> gradients, bool accumulate,
                 const GradientReady& ready) override;
   double Loss(const TokenBatch& batch) override;
@@ -56,25 +63,40 @@ class Gpt2 final : public LanguageModel {
     int64_t first = 0;
     int64_t count = 0;
   };
+  // What of the head's gradient the last forward pass has computed.
+  enum class HeadGradient : uint64_t { kNone, kLogits, kAll };
+  enum class Pass : uint64_t { kForward, kBackward, kStage, kLoss };
   // The last three exist in every layer.
   enum class DropoutSite : uint32_t { kEmbedding, kProbabilities, kAttentionBranch, kMlpBranch };
 
   // Copies the batch into the arena. Throws std::invalid_argument for sizes or ids that do not fit.
   void TakeBatch(const TokenBatch& batch);
   void TakeTargets(const TokenBatch& batch);
+  void TakeDropout(const Dropout& dropout);
   void CheckGradients(std::span<const float> gradients) const;
   void CheckIds(std::span<const int32_t> ids, int32_t lowest, const char* what) const;
 
-  void ForwardTrunk(const Dropout& dropout);
+  double DownloadLoss();
+  // Of the batch in the arena, target_ and loss_: all that a pass depends on.
+  ReplayKey KeyOf(Pass pass, uint64_t stage) const;
+
+  void ForwardTrunk();
   void ForwardAttention(int64_t layer);
   void ForwardHidden(int64_t layer);
   void ForwardMlp(int64_t layer);
-  double ForwardHead(const std::optional<BackwardTarget>& target);
-  double ForwardHeadRows(RowRange range);
+  void ForwardHead();
+  void ForwardHeadRows(RowRange range, double* loss);
+  CrossEntropyLoss LossOf(RowRange range, double* loss) const;
+  CrossEntropyGradient LossGradientOf(RowRange range) const;
   void NormOf(const ParameterSlot& slot, const NormBuffers& norm, Buffer in);
   void AddBranch(Buffer residual, Buffer in, const Dropout& dropout, const ParameterSlot& slot,
                  const NormBuffers& norm);
 
+  // The passes below, as many as there are final parts of the gradient: the head, the two halves of
+  // each block from the last on, the embedding.
+  int64_t stage_count() const { return 2 * shape_.layers + 2; }
+  void BackwardStage(int64_t stage);
+  const std::vector<GradientRange>& FinalAfter(int64_t stage) const;
   void BackwardHead();
   void BackwardHeadRows(RowRange range);
   void RecomputeBlock(int64_t layer);
@@ -114,9 +136,11 @@ class Gpt2 final : public LanguageModel {
   int64_t sequences_ = 0;
   int64_t length_ = 0;
   Dropout dropout_;
+  double* loss_ = nullptr;  // what the forward pass under way adds to
+  const float* loss_scale_ = nullptr;
   BackwardTarget target_;
   std::optional<BackwardTarget> expected_;  // from ExpectBackward to Forward
-  bool head_is_done_ = false;               // the last Forward computed its gradients
+  HeadGradient head_gradient_ = HeadGradient::kNone;
 };
 
 }  // namespace gp::engine

@@ -1,35 +1,42 @@
 // The backward pass of Gpt2 below the head.
-#include <algorithm>
-
 #include "worker/engine/model/gpt2.h"
 
 namespace gp::engine {
-namespace {
-
-void Announce(const std::vector<GradientRange>& ranges, const GradientReady& ready) {
-  if (!ready) return;
-  for (const GradientRange& range : ranges) ready(range.first, range.last);
-}
-
-}  // namespace
 
 void Gpt2::Backward(float gradient_scale, std::span<float> gradients, bool accumulate,
                     const GradientReady& ready) {
   CheckGradients(gradients);
   target_ = {gradients, gradient_scale, accumulate};
-  if (!accumulate) ClearGaps();
-  BackwardHead();
-  Announce(stages_.head, ready);
-  for (int64_t layer = shape_.layers - 1; layer >= 0; --layer) {
-    const GradientStages::Block& stages = stages_.blocks[static_cast<size_t>(layer)];
-    RecomputeBlock(layer);
-    BackwardMlp(layer);
-    Announce(stages.mlp, ready);
-    BackwardAttention(layer);
-    Announce(stages.attention, ready);
+  if (!ready) {
+    backend_->Replay(KeyOf(Pass::kBackward, 0), [this] {
+      for (int64_t stage = 0; stage < stage_count(); ++stage) BackwardStage(stage);
+    });
+    return;
   }
-  BackwardEmbedding();
-  Announce(stages_.embedding, ready);
+  for (int64_t stage = 0; stage < stage_count(); ++stage) {
+    backend_->Replay(KeyOf(Pass::kStage, static_cast<uint64_t>(stage)),
+                     [this, stage] { BackwardStage(stage); });
+    for (const GradientRange& range : FinalAfter(stage)) ready(range.first, range.last);
+  }
+}
+
+void Gpt2::BackwardStage(int64_t stage) {
+  if (stage == 0) {
+    if (!target_.accumulate) ClearGaps();
+    return BackwardHead();
+  }
+  if (stage + 1 == stage_count()) return BackwardEmbedding();
+  const int64_t layer = shape_.layers - (stage + 1) / 2;
+  if (stage % 2 == 0) return BackwardAttention(layer);
+  RecomputeBlock(layer);
+  BackwardMlp(layer);
+}
+
+const std::vector<GradientRange>& Gpt2::FinalAfter(int64_t stage) const {
+  if (stage == 0) return stages_.head;
+  if (stage + 1 == stage_count()) return stages_.embedding;
+  const auto& block = stages_.blocks[static_cast<size_t>(shape_.layers - (stage + 1) / 2)];
+  return stage % 2 == 0 ? block.attention : block.mlp;
 }
 
 // Brings back what the forward pass of the block did not keep, bit for bit. The last block's is
@@ -59,13 +66,15 @@ void Gpt2::BackwardMlp(int64_t layer) {
                            .dy = buffers_.d_branch,
                            .w = Weight(slots.mlp_c_proj.weight),
                            .pre_gelu = fused_ ? block.fc : Buffer{},
-                           .kind = shape_.gelu});
+                           .kind = shape_.gelu,
+                           .may_be_fp8 = true});
   if (!fused_) backend_->GeluBackward(rows() * 4 * c, shape_.gelu, buffers_.d_fc, block.fc);
   BackwardLinear(slots.c_fc, buffers_.d_fc, block.ln_2.out, c, 4 * c);
   backend_->BackwardInput({.shape = linear(c, 4 * c),
                            .dx = buffers_.d_channels,
                            .dy = buffers_.d_fc,
-                           .w = Weight(slots.c_fc.weight)});
+                           .w = Weight(slots.c_fc.weight),
+                           .may_be_fp8 = true});
   BackwardNorm(slots.ln_2, block.ln_2, block.residual_mid, true);
 }
 
@@ -79,7 +88,8 @@ void Gpt2::BackwardAttention(int64_t layer) {
   backend_->BackwardInput({.shape = linear(c, c),
                            .dx = buffers_.d_channels,
                            .dy = buffers_.d_branch,
-                           .w = Weight(slots.attn_c_proj.weight)});
+                           .w = Weight(slots.attn_c_proj.weight),
+                           .may_be_fp8 = true});
   if (attention_ == runspec::Attention::kMath) {
     backend_->Backward(StoredAttentionOf(layer), buffers_.d_qkv, buffers_.d_channels);
   } else {
@@ -91,7 +101,8 @@ void Gpt2::BackwardAttention(int64_t layer) {
   backend_->BackwardInput({.shape = linear(c, 3 * c),
                            .dx = buffers_.d_channels,
                            .dy = buffers_.d_qkv,
-                           .w = Weight(slots.c_attn.weight)});
+                           .w = Weight(slots.c_attn.weight),
+                           .may_be_fp8 = true});
   BackwardNorm(slots.ln_1, block.ln_1, block.residual, true);
 }
 
@@ -138,8 +149,9 @@ void Gpt2::ClearGaps() {
     const runspec::ParameterInfo& tensor = layout_.tensors[i];
     const int64_t end =
         i + 1 < layout_.tensors.size() ? layout_.tensors[i + 1].offset : layout_.total_count;
-    std::fill(target_.gradients.begin() + tensor.offset + tensor.count,
-              target_.gradients.begin() + end, 0.0f);
+    const int64_t first = tensor.offset + tensor.count;
+    if (first == end) continue;
+    backend_->Zero(Gradient(first), (end - first) * static_cast<int64_t>(sizeof(float)));
   }
 }
 

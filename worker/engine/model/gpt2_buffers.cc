@@ -9,8 +9,7 @@ class ArenaReader {
 
   Buffer Get(const std::string& name) const {
     const runspec::ArenaTensor& tensor = plan_.at(name);
-    return {arena_ + tensor.offset_bytes,
-            tensor.type == "bf16" ? DataType::kBfloat16 : DataType::kFloat32};
+    return {arena_ + tensor.offset_bytes, DataTypeOf(tensor)};
   }
   bool Has(const std::string& name) const { return plan_.has(name); }
   Buffer GetIfAny(const std::string& name) const { return Has(name) ? Get(name) : Buffer{}; }
@@ -57,6 +56,11 @@ class BlockReader {
 
 }  // namespace
 
+DataType DataTypeOf(const runspec::ArenaTensor& tensor) {
+  if (tensor.type == "bf16") return DataType::kBfloat16;
+  return tensor.type == "fp16" ? DataType::kFloat16 : DataType::kFloat32;
+}
+
 Gpt2Slots::Gpt2Slots(const runspec::ModelShape& shape, const runspec::ParameterLayout& layout) {
   const auto slot = [&](const std::string& module, bool has_bias) {
     return ParameterSlot{layout.at(module + ".weight").offset,
@@ -82,7 +86,10 @@ Gpt2Buffers::Gpt2Buffers(const runspec::ModelShape& shape, const runspec::ArenaP
   const ArenaReader reader(plan, arena);
   logits = reader.Get("logits");
   parameters = reader.F32("parameters");
-  if (logits.type == DataType::kBfloat16) working_copy = reader.Get("working_copy").bf16();
+  working_copy = reader.GetIfAny("working_copy");
+  loss = static_cast<double*>(reader.Get("scalars").data);
+  discarded_loss = loss + 1;
+  dropout_key = reinterpret_cast<uint64_t*>(loss + 2);
   tokens = reader.Int32("tokens");
   targets = reader.Int32("targets");
   for (int64_t layer = 0; layer < shape.layers; ++layer) {

@@ -13,6 +13,9 @@
 
 namespace gp::engine {
 
+// Of its elements; kFloat32 for what has none.
+DataType DataTypeOf(const runspec::ArenaTensor& tensor);
+
 // Offsets of a module's weight and bias in the flat parameters.
 struct ParameterSlot {
   int64_t weight = 0;
@@ -63,7 +66,10 @@ struct Gpt2Buffers {
   Gpt2Buffers(const runspec::ModelShape& shape, const runspec::ArenaPlan& plan, std::byte* arena);
 
   float* parameters = nullptr;
-  uint16_t* working_copy = nullptr;  // bf16 only
+  Buffer working_copy;  // in the compute type; absent in fp32
+  double* loss = nullptr;
+  double* discarded_loss = nullptr;
+  uint64_t* dropout_key = nullptr;
   int32_t* tokens = nullptr;
   int32_t* targets = nullptr;
   std::vector<BlockBuffers> blocks;

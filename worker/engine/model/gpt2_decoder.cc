@@ -1,7 +1,6 @@
 #include "worker/engine/model/gpt2_decoder.h"
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -25,8 +24,9 @@ runspec::DecoderPlanOptions PlanOptions(const DecoderOptions& options,
                                         const DecoderWeights& weights, const Backend& backend) {
   return {.slots = options.slots,
           .length = options.length,
-          .bf16 = weights.working_copy != nullptr,
-          .threads = backend.threads()};
+          .bf16 = weights.compute_type() == DataType::kBfloat16,
+          .threads = backend.threads(),
+          .fp16 = weights.compute_type() == DataType::kFloat16};
 }
 
 }  // namespace
@@ -49,8 +49,7 @@ Gpt2Decoder::Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& we
 Gpt2Decoder::Buffers Gpt2Decoder::Lay(const runspec::ArenaPlan& plan, std::byte* arena) {
   const auto get = [&](const std::string& name) {
     const runspec::ArenaTensor& tensor = plan.at(name);
-    return Buffer{arena + tensor.offset_bytes,
-                  tensor.type == "bf16" ? DataType::kBfloat16 : DataType::kFloat32};
+    return Buffer{arena + tensor.offset_bytes, DataTypeOf(tensor)};
   };
   return {.keys = get("keys"),
           .values = get("values"),
@@ -106,7 +105,8 @@ bool Gpt2Decoder::TakeRound(std::span<const SlotTokens> added) {
     const int64_t count = std::min(std::ssize(rest), rows_max_ - rows_);
     if (count == 0) continue;
     int64_t& length = lengths_[static_cast<size_t>(added[i].slot)];
-    std::copy_n(rest.begin(), count, buffers_.tokens + rows_);
+    backend_.Upload(buffers_.tokens + rows_, rest.data(),
+                    count * static_cast<int64_t>(sizeof(int32_t)));
     sequences_.push_back({rows_, count, added[i].slot, length});
     length += count;
     taken_[i] += static_cast<size_t>(count);
@@ -174,18 +174,17 @@ void Gpt2Decoder::WriteLogits(std::span<float> logits) {
   const Buffer normed = buffers_.norm.out;
   const int64_t c = shape.channels;
   for (size_t i = 0; i < endings_.size(); ++i) {
-    std::memcpy(buffers_.last_rows.From(static_cast<int64_t>(i) * c).data,
-                normed.From(endings_[i].row * c).data,
-                static_cast<size_t>(c * BytesOf(normed.type)));
+    backend_.Copy(buffers_.last_rows.From(static_cast<int64_t>(i) * c).data,
+                  normed.From(endings_[i].row * c).data, c * BytesOf(normed.type));
   }
   LinearForward head = Linear(slots_.lm_head, c, shape.vocabulary_padded,
                               {buffers_.logits, DataType::kFloat32}, buffers_.last_rows);
   head.shape.rows = std::ssize(endings_);
   backend_.Forward(head);
   for (size_t i = 0; i < endings_.size(); ++i) {
-    std::copy_n(buffers_.logits + static_cast<int64_t>(i) * shape.vocabulary_padded,
-                shape.vocabulary,
-                logits.begin() + static_cast<int64_t>(endings_[i].added) * shape.vocabulary);
+    backend_.Download(logits.data() + static_cast<int64_t>(endings_[i].added) * shape.vocabulary,
+                      buffers_.logits + static_cast<int64_t>(i) * shape.vocabulary_padded,
+                      shape.vocabulary * static_cast<int64_t>(sizeof(float)));
   }
 }
 
@@ -221,7 +220,7 @@ Buffer Gpt2Decoder::Weight(int64_t offset) const {
   if (weights_.working_copy == nullptr) {
     return {const_cast<float*>(weights_.master) + offset, DataType::kFloat32};
   }
-  return {const_cast<uint16_t*>(weights_.working_copy) + offset, DataType::kBfloat16};
+  return {const_cast<uint16_t*>(weights_.working_copy) + offset, weights_.working_type};
 }
 
 const float* Gpt2Decoder::Master(int64_t offset) const { return weights_.master + offset; }

@@ -20,11 +20,17 @@
 
 namespace gp::engine {
 
-// Flat parameters in the order of runspec::MakeParameterLayout. They may change between calls;
+// Flat parameters in the order of runspec::MakeParameterLayout, in the backend's memory. They may
+// change between calls;
 // sequences read before keep the keys and values of the old ones until they are cleared.
 struct DecoderWeights {
   const float* master = nullptr;
-  const uint16_t* working_copy = nullptr;  // present: computes in bf16
+  const uint16_t* working_copy = nullptr;  // present: computes in its type
+  DataType working_type = DataType::kBfloat16;
+
+  DataType compute_type() const {
+    return working_copy == nullptr ? DataType::kFloat32 : working_type;
+  }
 };
 
 struct DecoderOptions {

@@ -3,8 +3,7 @@
 
 namespace gp::engine {
 
-void Gpt2::ForwardTrunk(const Dropout& dropout) {
-  dropout_ = dropout;
+void Gpt2::ForwardTrunk() {
   backend_->EmbeddingForward(sequences_, length_, shape_.channels, buffers_.blocks[0].residual,
                              buffers_.tokens, Master(slots_.wte.weight), Master(slots_.wpe.weight),
                              Site(DropoutSite::kEmbedding, 0));
@@ -23,7 +22,8 @@ void Gpt2::ForwardAttention(int64_t layer) {
                      .y = block.qkv,
                      .x = block.ln_1.out,
                      .w = Weight(slots.c_attn.weight),
-                     .bias = Weight(slots.c_attn.bias)});
+                     .bias = Weight(slots.c_attn.bias),
+                     .may_be_fp8 = true});
   if (attention_ == runspec::Attention::kMath) {
     backend_->Forward(StoredAttentionOf(layer), block.attention);
   } else {
@@ -34,7 +34,8 @@ void Gpt2::ForwardAttention(int64_t layer) {
                      .y = buffers_.branch,
                      .x = block.attention,
                      .w = Weight(slots.attn_c_proj.weight),
-                     .bias = Weight(slots.attn_c_proj.bias)});
+                     .bias = Weight(slots.attn_c_proj.bias),
+                     .may_be_fp8 = true});
   AddBranch(block.residual_mid, block.residual, Site(DropoutSite::kAttentionBranch, layer),
             slots.ln_2, block.ln_2);
 }
@@ -49,7 +50,8 @@ void Gpt2::ForwardHidden(int64_t layer) {
                      .w = Weight(slots.c_fc.weight),
                      .bias = Weight(slots.c_fc.bias),
                      .gelu = fused_ ? block.gelu : Buffer{},
-                     .kind = shape_.gelu});
+                     .kind = shape_.gelu,
+                     .may_be_fp8 = true});
   if (!fused_) backend_->GeluForward(rows() * 4 * c, shape_.gelu, block.gelu, block.fc);
 }
 
@@ -62,7 +64,8 @@ void Gpt2::ForwardMlp(int64_t layer) {
                      .y = buffers_.branch,
                      .x = block.gelu,
                      .w = Weight(slots.mlp_c_proj.weight),
-                     .bias = Weight(slots.mlp_c_proj.bias)});
+                     .bias = Weight(slots.mlp_c_proj.bias),
+                     .may_be_fp8 = true});
   const Dropout dropout = Site(DropoutSite::kMlpBranch, layer);
   if (layer + 1 == shape_.layers) {
     AddBranch(buffers_.residual, block.residual_mid, dropout, slots_.ln_f, buffers_.ln_f);

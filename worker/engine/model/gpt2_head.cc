@@ -7,46 +7,62 @@
 
 namespace gp::engine {
 
-// The sum of the losses. A head in pieces keeps no logits: told where the gradient belongs, it
-// computes that on the way.
-double Gpt2::ForwardHead(const std::optional<BackwardTarget>& target) {
-  head_is_done_ = target && rows() > head_rows_max_;
-  if (head_is_done_) target_ = *target;
-  double loss = 0;
+// A head in pieces keeps no logits: told where the gradient belongs, it computes all of that on the
+// way; a head in one piece, the logits' part.
+void Gpt2::ForwardHead() {
   for (int64_t first = 0; first < rows(); first += head_rows_max_) {
     const RowRange range{first, std::min(head_rows_max_, rows() - first)};
-    loss += ForwardHeadRows(range);
-    if (head_is_done_) BackwardHeadRows(range);
+    ForwardHeadRows(range, loss_);
+    if (head_gradient_ == HeadGradient::kAll) BackwardHeadRows(range);
   }
-  return loss;
 }
 
-double Gpt2::ForwardHeadRows(RowRange range) {
+void Gpt2::ForwardHeadRows(RowRange range, double* loss) {
   backend_->Forward({.shape = {range.count, shape_.channels, shape_.vocabulary_padded},
                      .y = buffers_.logits,
                      .x = buffers_.ln_f.out.From(range.first * shape_.channels),
                      .w = Weight(slots_.lm_head.weight)});
-  return backend_->CrossEntropyForward({range.count, shape_.vocabulary, shape_.vocabulary_padded},
-                                       buffers_.lse + range.first, buffers_.logits,
-                                       buffers_.targets + range.first);
+  if (head_gradient_ == HeadGradient::kNone) {
+    backend_->Forward(LossOf(range, loss));
+  } else {
+    backend_->ForwardAndBackward(LossOf(range, loss), LossGradientOf(range));
+  }
+}
+
+CrossEntropyLoss Gpt2::LossOf(RowRange range, double* loss) const {
+  return {.shape = {range.count, shape_.vocabulary, shape_.vocabulary_padded},
+          .loss = loss,
+          .lse = buffers_.lse + range.first,
+          .logits = buffers_.logits,
+          .targets = buffers_.targets + range.first};
+}
+
+CrossEntropyGradient Gpt2::LossGradientOf(RowRange range) const {
+  return {.shape = {range.count, shape_.vocabulary, shape_.vocabulary_padded},
+          .logits = buffers_.logits,
+          .lse = buffers_.lse + range.first,
+          .targets = buffers_.targets + range.first,
+          .scale = target_.scale,
+          .loss_scale = loss_scale_};
 }
 
 void Gpt2::BackwardHead() {
   const bool in_pieces = rows() > head_rows_max_;
-  for (int64_t first = 0; first < rows() && !head_is_done_; first += head_rows_max_) {
+  const bool is_done = head_gradient_ == HeadGradient::kAll;
+  for (int64_t first = 0; first < rows() && !is_done; first += head_rows_max_) {
     const RowRange range{first, std::min(head_rows_max_, rows() - first)};
-    if (in_pieces) ForwardHeadRows(range);
+    // The pieces' logits were not kept; the loss is known.
+    if (in_pieces) ForwardHeadRows(range, buffers_.discarded_loss);
+    if (head_gradient_ == HeadGradient::kNone) backend_->Backward(LossGradientOf(range));
     BackwardHeadRows(range);
   }
   BackwardNorm(slots_.ln_f, buffers_.ln_f, buffers_.residual, false);
 }
 
-// From logits to the gradients of the weight and, in d_channels, of the last LayerNorm's output.
+// From the logits' gradient to the gradients of the weight and, in d_channels, of the last
+// LayerNorm's output.
 void Gpt2::BackwardHeadRows(RowRange range) {
   const LinearShape head{range.count, shape_.channels, shape_.vocabulary_padded};
-  backend_->CrossEntropyBackward({range.count, shape_.vocabulary, shape_.vocabulary_padded},
-                                 buffers_.logits, buffers_.lse + range.first,
-                                 buffers_.targets + range.first, target_.scale);
   backend_->BackwardWeight({.shape = head,
                             .dw = Gradient(slots_.lm_head.weight),
                             .dy = buffers_.logits,

@@ -1,14 +1,19 @@
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <numbers>
 #include <string>
+#include <vector>
 
 #include "worker/engine/backend/dropout_key.h"
 #include "worker/engine/model/make_language_model.h"
 
 namespace gp::engine {
 namespace {
+
+constexpr int64_t kPiece = int64_t{1} << 16;  // elements that the host draws at a time
 
 bool EndsWith(const std::string& name, const std::string& suffix) {
   return name.size() >= suffix.size() && name.ends_with(suffix);
@@ -64,26 +69,40 @@ double KeyedNormal(uint64_t key, uint64_t index) {
   return std::sqrt(-2 * ExactLog(u)) * ExactCosineOfTurn(v);
 }
 
+// Which value an element of a tensor begins with.
+using InitialValue = std::function<float(int64_t element)>;
+
+InitialValue ValuesOf(const runspec::ParameterInfo& tensor, const runspec::ModelShape& shape,
+                      uint64_t key) {
+  if (!tensor.decayed) {
+    const float value = EndsWith(tensor.name, ".weight") ? 1.0f : 0.0f;
+    return [value](int64_t) { return value; };
+  }
+  const bool has_padding = tensor.name == "wte.weight" || tensor.name == "lm_head.weight";
+  const int64_t drawn = has_padding ? shape.vocabulary * shape.channels : tensor.count;
+  const double deviation = DeviationOf(tensor.name, shape.layers);
+  return [=](int64_t i) {
+    if (i >= drawn) return 0.0f;
+    return static_cast<float>(deviation * KeyedNormal(key, static_cast<uint64_t>(i)));
+  };
+}
+
 }  // namespace
 
+// A piece at a time, because the parameters may lie where the host does not reach.
 void InitializeNormal(uint64_t seed, LanguageModel& model) {
-  const runspec::ModelShape& shape = model.shape();
-  const std::span<float> parameters = model.parameters();
+  std::vector<float> piece(kPiece);
   uint64_t tensor_number = 0;
   for (const runspec::ParameterInfo& tensor : model.layout().tensors) {
     const uint64_t key = MixBits(MixBits(seed) ^ ++tensor_number);
-    float* values = parameters.data() + tensor.offset;
-    if (!tensor.decayed) {
-      std::fill_n(values, tensor.count, EndsWith(tensor.name, ".weight") ? 1.0f : 0.0f);
-      continue;
+    const InitialValue value = ValuesOf(tensor, model.shape(), key);
+    float* values = model.parameters().data() + tensor.offset;
+    for (int64_t first = 0; first < tensor.count; first += kPiece) {
+      const int64_t count = std::min(kPiece, tensor.count - first);
+      for (int64_t i = 0; i < count; ++i) piece[static_cast<size_t>(i)] = value(first + i);
+      model.backend().Upload(values + first, piece.data(),
+                             count * static_cast<int64_t>(sizeof(float)));
     }
-    const bool has_padding = tensor.name == "wte.weight" || tensor.name == "lm_head.weight";
-    const int64_t drawn = has_padding ? shape.vocabulary * shape.channels : tensor.count;
-    const double deviation = DeviationOf(tensor.name, shape.layers);
-    for (int64_t i = 0; i < drawn; ++i) {
-      values[i] = static_cast<float>(deviation * KeyedNormal(key, static_cast<uint64_t>(i)));
-    }
-    std::fill(values + drawn, values + tensor.count, 0.0f);
   }
   model.ParametersChanged();
 }

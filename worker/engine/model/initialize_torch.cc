@@ -4,7 +4,6 @@
 // overwritten.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 
 #include <cmath>
 #include <cstdint>
@@ -72,8 +71,10 @@ class NanoGptDraws {
   }
   void Normal(const std::string& name, double deviation) {
     const runspec::ParameterInfo& tensor = model_.layout().at(name);
-    at::from_blob(model_.parameters().data() + tensor.offset, tensor.shape, at::kFloat)
-        .normal_(0, deviation, generator_);
+    const at::Tensor values = at::empty(tensor.shape, at::kFloat);
+    values.normal_(0, deviation, generator_);
+    model_.backend().Upload(model_.parameters().data() + tensor.offset, values.data_ptr<float>(),
+                            tensor.count * static_cast<int64_t>(sizeof(float)));
   }
 
   at::Generator generator_;
@@ -83,8 +84,10 @@ class NanoGptDraws {
 void FillUndecayed(LanguageModel& model) {
   for (const runspec::ParameterInfo& tensor : model.layout().tensors) {
     if (tensor.decayed) continue;
-    std::fill_n(model.parameters().data() + tensor.offset, tensor.count,
-                tensor.name.ends_with(".weight") ? 1.0f : 0.0f);
+    const std::vector<float> values(static_cast<size_t>(tensor.count),
+                                    tensor.name.ends_with(".weight") ? 1.0f : 0.0f);
+    model.backend().Upload(model.parameters().data() + tensor.offset, values.data(),
+                           tensor.count * static_cast<int64_t>(sizeof(float)));
   }
 }
 

@@ -31,13 +31,17 @@ class LanguageModel {
   virtual const runspec::ModelShape& shape() const = 0;
   virtual const runspec::ParameterLayout& layout() const = 0;
 
-  // The flat fp32 master parameters, layout().total_count elements. After writing to them call
+  // The flat fp32 master parameters, layout().total_count elements of backend memory, like the
+  // working copy and the gradients: the host reads and writes them through the backend, unless that
+  // says that it may reach them. After writing to them call
   // ParametersChanged, which refreshes whatever is derived from them (the bf16 working copy).
   virtual std::span<float> parameters() = 0;
   virtual void ParametersChanged() = 0;
-  // The bf16 working copy, same layout; empty in fp32. An optimizer that writes it needs no
-  // ParametersChanged.
+  // The working copy in the compute type, same layout; empty in fp32. An optimizer that writes it
+  // needs no ParametersChanged.
   virtual std::span<uint16_t> working_copy() = 0;
+  // Of activations and the working copy.
+  virtual DataType compute_type() const { return DataType::kFloat32; }
 
   // Where the model computes; the optimizer runs on it too.
   virtual Backend& backend() = 0;
@@ -49,9 +53,19 @@ class LanguageModel {
     (void)gradient_scale, (void)gradients, (void)accumulate;
   }
 
+  // Backward multiplies its gradients by *loss_scale, which lies in backend memory and is read when
+  // the pass runs; nullptr, as at first: by 1. For fp16.
+  virtual void set_loss_scale(const float* loss_scale) { (void)loss_scale; }
+
   // Runs the model with activations kept for Backward and returns the sum (not the mean) of the
   // token losses in nats.
   virtual double Forward(const TokenBatch& batch, const Dropout& dropout) = 0;
+
+  // The same, with the sum added to *loss, which lies in backend memory: nothing waits. The batch
+  // may change on return.
+  virtual void ForwardInto(const TokenBatch& batch, const Dropout& dropout, double* loss) {
+    *loss += Forward(batch, dropout);
+  }
 
   // Gradients of gradient_scale * (the sum that the last Forward returned), overwriting `gradients`
   // or adding to it. Same layout as the parameters; alignment gaps are zero. REQUIRES: a Forward

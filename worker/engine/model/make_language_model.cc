@@ -28,10 +28,31 @@ void CheckSizes(const ModelOptions& options) {
         "batches of " + std::to_string(options.micro_batch) + " x " +
             std::to_string(options.sequence) + " do not fit a context of " +
             std::to_string(s.context));
-  Check(options.residual == runspec::ResidualType::kFp32 ||
-            options.precision == runspec::Precision::kBf16,
+  Check(options.residual == runspec::ResidualType::kFp32 || ArenaOptionsOf(options).bf16,
         "engine.residual: bf16 needs precision: bf16");
   Check(options.chunked_head >= 0, "engine.chunked_head is negative");
+}
+
+void CheckCpu(const ModelOptions& options) {
+  const auto refuse = [](bool wanted, const std::string& what, const std::string& instead) {
+    Check(!wanted, what + " needs a GPU; on a CPU use " + instead);
+  };
+  const std::string instead = "precision: fp32 or bf16";
+  refuse(options.precision == runspec::Precision::kTf32, "precision: tf32", instead);
+  refuse(options.precision == runspec::Precision::kFp16, "precision: fp16", instead);
+  refuse(options.precision == runspec::Precision::kFp8, "precision: fp8", instead);
+  refuse(options.attention == runspec::Attention::kCudnn, "engine.attention: cudnn",
+         "engine.attention: flash");
+}
+
+void CheckReference(const ModelOptions& options) {
+  Check(!options.device.on, "the reference engine computes on CPUs; use engine.kind: fused");
+  Check(options.precision == runspec::Precision::kFp32 ||
+            options.precision == runspec::Precision::kAuto,
+        "the reference engine computes in fp32; use precision: fp32 or engine.kind: fused");
+  Check(options.recompute == runspec::Recompute::kNone && options.chunked_head == 0,
+        "the reference engine keeps everything; use engine.recompute: none and "
+        "engine.chunked_head: 0, or engine.kind: fused");
 }
 
 }  // namespace
@@ -46,38 +67,51 @@ ModelOptions ModelOptionsOf(const runspec::RunSpec& spec, int threads) {
           .attention = spec.engine.attention,
           .recompute = spec.engine.recompute,
           .chunked_head = spec.engine.chunked_head,
-          .residual = spec.engine.residual};
+          .residual = spec.engine.residual,
+          .device = {.on = spec.resources.device == "gpu",
+                     .graph = spec.engine.graph,
+                     .deterministic = spec.deterministic}};
 }
 
 runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options) {
-  return {.micro_batch = options.micro_batch,
-          .sequence = options.sequence,
-          .bf16 = options.precision == runspec::Precision::kBf16,
-          .threads = options.threads,
-          .attention = options.attention,
-          .recompute = options.recompute,
-          .chunked_head = options.chunked_head,
-          .residual = options.residual};
+  return runspec::WithPrecision(options.precision, {.micro_batch = options.micro_batch,
+                                                    .sequence = options.sequence,
+                                                    .threads = options.threads,
+                                                    .attention = options.attention,
+                                                    .recompute = options.recompute,
+                                                    .chunked_head = options.chunked_head,
+                                                    .residual = options.residual,
+                                                    .on_gpu = options.device.on});
 }
 
-std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options) {
+DeviceBackend MakeBackend(const ModelOptions& options) {
+  if (options.device.on) {
+    return MakeDeviceBackend({.shape = options.shape,
+                              .arena = ArenaOptionsOf(options),
+                              .precision = options.precision,
+                              .deterministic = options.device.deterministic,
+                              .graph = options.device.graph,
+                              .tuning = options.device.tuning});
+  }
+  CheckCpu(options);
+  return {.backend = MakeCpuBackend({.threads = options.threads,
+                                     .isa = options.isa,
+                                     .sequence = options.sequence,
+                                     .head_size = options.shape.channels / options.shape.heads,
+                                     .choices = options.choices})};
+}
+
+std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options, std::string* tuning) {
   CheckSizes(options);
   if (options.kind == runspec::EngineKind::kReference) {
-    Check(options.precision != runspec::Precision::kBf16,
-          "the reference engine computes in fp32; use precision: fp32 or engine.kind: fused");
-    Check(options.recompute == runspec::Recompute::kNone && options.chunked_head == 0,
-          "the reference engine keeps everything; use engine.recompute: none and "
-          "engine.chunked_head: 0, or engine.kind: fused");
+    CheckReference(options);
     return MakeReferenceGpt2(options.shape, options.threads, options.reference);
   }
-  auto backend = MakeCpuBackend({.threads = options.threads,
-                                 .isa = options.isa,
-                                 .sequence = options.sequence,
-                                 .head_size = options.shape.channels / options.shape.heads,
-                                 .choices = options.choices});
+  DeviceBackend made = MakeBackend(options);
+  if (tuning != nullptr) *tuning = made.tuning;
   return std::make_unique<Gpt2>(Gpt2Options{options.shape, ArenaOptionsOf(options),
                                             options.kind == runspec::EngineKind::kFused},
-                                std::move(backend));
+                                std::move(made.backend));
 }
 
 }  // namespace gp::engine

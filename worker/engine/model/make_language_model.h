@@ -4,16 +4,27 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "runspec/arena_plan.h"
 #include "runspec/model_shape.h"
 #include "runspec/run_spec.h"
 #include "worker/engine/backend/cpu/isa.h"
 #include "worker/engine/backend/cpu/kernel_choices.h"
+#include "worker/engine/backend/device_backend.h"
 #include "worker/engine/model/language_model.h"
 #include "worker/engine/model/reference_gpt2.h"
 
 namespace gp::engine {
+
+// Of the process' device (backend/device_backend.h) instead of its CPU. `isa`, `choices` and
+// `threads` then mean nothing.
+struct DeviceUse {
+  bool on = false;
+  bool graph = true;
+  bool deterministic = true;
+  std::string tuning;
+};
 
 struct ModelOptions {
   runspec::ModelShape shape;
@@ -29,18 +40,25 @@ struct ModelOptions {
   int64_t chunked_head = 0;       // rows of logits that exist at a time; 0: all
   ReferenceStyle reference = {};  // of the reference engine
   runspec::ResidualType residual = runspec::ResidualType::kFp32;  // bf16 needs bf16 compute
+  DeviceUse device = {};
 };
 
-// What a run file asks for, on `threads` threads of the best kernels.
+// What a run file asks for, on `threads` threads of the best kernels; on the device where
+// resources.device says gpu.
 ModelOptions ModelOptionsOf(const runspec::RunSpec& spec, int threads);
 
 // What the arena of such a model is made from.
 runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options);
 
-// kFused and kEager compute with Gpt2 over the CPU backend (kEager with one pass per operation),
-// kReference with torch::nn and autograd in fp32. Parameters are zero. Throws std::invalid_argument
-// for sizes that do not fit each other.
-std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options);
+// kFused and kEager compute with Gpt2 over the CPU backend or the device's (kEager with one pass
+// per operation), kReference with torch::nn and autograd in fp32. Parameters are zero. Throws
+// std::invalid_argument for sizes that do not fit each other and for what the backend cannot do.
+// `tuning`, if present, receives DeviceBackend::tuning where a device computes.
+std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options,
+                                                 std::string* tuning = nullptr);
+
+// The backend that MakeLanguageModel takes, and what was chosen for it where that is a device.
+DeviceBackend MakeBackend(const ModelOptions& options);
 
 // Weights normal(0, 0.02), c_proj scaled by 1/sqrt(2L), biases 0, LayerNorm 1: each value a
 // function of (seed, tensor, element) alone. Rows of the vocabulary padding are 0.

@@ -38,16 +38,17 @@ void Optimizer::RefreshWorkingCopy(LanguageModel& model) const {
 }
 
 void Optimizer::UpdateRange(const Step& step, int64_t first, int64_t last, double weight_decay) {
-  const int64_t piece = before_overwrite_ ? kPiece : last;
+  // Without a save, one launch for all.
+  const int64_t piece = saving() ? kPiece : std::max(last - first, int64_t{1});
   for (; first < last; first += piece) {
     const int64_t end = std::min(first + piece, last);
-    if (before_overwrite_) before_overwrite_(first, end);
+    AboutToOverwrite(first, end);
     UpdatePiece(step, first, end, weight_decay);
   }
 }
 
 void Optimizer::AboutToOverwrite(int64_t first, int64_t last) const {
-  for (; before_overwrite_ && first < last; first += kPiece) {
+  for (; saving() && first < last; first += kPiece) {
     before_overwrite_(first, std::min(first + kPiece, last));
   }
 }
@@ -61,6 +62,7 @@ void Optimizer::UpdatePiece(const Step& step, int64_t first, int64_t last, doubl
       .second_moment = second_moment_.data() + first,
       .gradients = step.gradients.data() + first,
       .working_copy = working_copy.empty() ? nullptr : working_copy.data() + first,
+      .working_type = step.model.compute_type(),
       .rounding = RoundingAt(first),
       .lr = step.lr,
       .beta1 = options_.spec.beta1,
@@ -96,8 +98,8 @@ void Optimizer::UpdateInPasses(const AdamWUpdate& update) {
 void Optimizer::RoundRange(LanguageModel& model, int64_t first, int64_t last) const {
   const std::span<uint16_t> working_copy = model.working_copy();
   if (working_copy.empty()) return;
-  backend_.Round(last - first, working_copy.data() + first, model.parameters().data() + first,
-                 RoundingAt(first));
+  backend_.Round(last - first, Buffer{working_copy.data() + first, model.compute_type()},
+                 model.parameters().data() + first, RoundingAt(first));
 }
 
 // Parameters that no update has touched are rounded to nearest.

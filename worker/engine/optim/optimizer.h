@@ -43,6 +43,10 @@ class Optimizer {
   // flight may hold the update up there.
   using BeforeOverwrite = std::function<void(int64_t first, int64_t last)>;
   void set_before_overwrite(BeforeOverwrite before) { before_overwrite_ = std::move(before); }
+  // While this answers false, nobody needs to hear of overwrites. Absent: somebody always does.
+  void set_save_in_flight(std::function<bool()> in_flight) {
+    save_in_flight_ = std::move(in_flight);
+  }
 
   std::span<float> first_moment() { return first_moment_; }
   std::span<float> second_moment() { return second_moment_; }
@@ -73,6 +77,7 @@ class Optimizer {
   void UpdatePiece(const Step& step, int64_t first, int64_t last, double weight_decay);
   void UpdateInPasses(const AdamWUpdate& update);
   StochasticRounding RoundingAt(int64_t first) const;
+  bool saving() const { return before_overwrite_ && (!save_in_flight_ || save_in_flight_()); }
 
   Backend& backend_;
   const OptimizerOptions options_;
@@ -80,6 +85,7 @@ class Optimizer {
   std::span<float> second_moment_;
   int64_t updates_ = 0;
   BeforeOverwrite before_overwrite_;
+  std::function<bool()> save_in_flight_;
 };
 
 // The optimizer that options.spec.kind names.

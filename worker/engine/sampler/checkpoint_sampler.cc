@@ -29,11 +29,17 @@ StatusOr<std::string> FindCheckpoint(const std::string& directory) {
       directory, formats::kManifestName);
 }
 
+// What comes nearest here to a precision that only GPUs have, without losing digits.
+runspec::Precision OnCpu(runspec::Precision precision) {
+  if (precision == runspec::Precision::kFp8) return runspec::Precision::kBf16;
+  return precision == runspec::Precision::kBf16 ? precision : runspec::Precision::kFp32;
+}
+
 StatusOr<runspec::Precision> Settle(runspec::Precision precision,
                                     const formats::CheckpointManifest& manifest) {
   if (precision != runspec::Precision::kAuto) return precision;
   ASSIGN_OR_RETURN(const auto recorded, RecordedPrecision(manifest));
-  return recorded.value_or(runspec::Precision::kFp32);
+  return OnCpu(recorded.value_or(runspec::Precision::kFp32));
 }
 
 // What writes text with a model's weights, which lie on the backend.

@@ -24,6 +24,8 @@ constexpr std::chrono::minutes kSaveTimeout{5};
 static_assert(kSaveTimeout < CollectivePatience::kLong);
 
 constexpr char kUpdates[] = "updates";
+constexpr char kLossScale[] = "loss_scale";
+constexpr char kFiniteSteps[] = "finite_steps";
 constexpr char kStepBudget[] = "step_budget";
 constexpr char kMeasuredSteps[] = "measured_steps";
 constexpr char kBestLoss[] = "best_loss";
@@ -39,6 +41,13 @@ CheckpointIdentity IdentityOf(const TrainingPlace& place, const PreparedRun& run
           .data_fingerprint = run.dataset.fingerprint,
           .tokenizer = run.dataset.tokenizer->Serialized(),
           .tokenizer_fingerprint = run.dataset.tokenizer->Fingerprint()};
+}
+
+StreamedSnapshot::Fetch FetchFrom(Backend& backend) {
+  if (backend.host_reachable()) return {};
+  return [&backend](float* to, const float* from, int64_t count) {
+    backend.Fetch(to, from, count * static_cast<int64_t>(sizeof(float)));
+  };
 }
 
 template <typename Number>
@@ -78,13 +87,30 @@ void RestoreBudget(const formats::CheckpointManifest& manifest, RunBudget& budge
   budget.early_stop().Restore(seen);
 }
 
+void RecordLossScale(const std::optional<LossScale>& scale, Record& record) {
+  if (!scale) return;
+  record[kLossScale] = fmt::format("{}", scale->state().scale);  // reads back as it was
+  record[kFiniteSteps] = std::to_string(scale->state().finite_steps);
+}
+
+// A run that went on in fp16 from another precision begins with the first scale.
+void RestoreLossScale(const formats::CheckpointManifest& manifest,
+                      std::optional<LossScale>& scale) {
+  if (!scale) return;
+  LossScale::State state;
+  state.scale = RecordedNumber<double>(manifest, kLossScale, state.scale);
+  state.finite_steps = RecordedNumber<int64_t>(manifest, kFiniteSteps, 0);
+  scale->Restore(state);
+}
+
 }  // namespace
 
 Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Written written)
     : run_(run),
       written_(std::move(written)),
       writer_(storage_, JoinPath(place.run_directory, "checkpoints"), IdentityOf(place, run),
-              {.copy_bytes_max = static_cast<uint64_t>(run.spec.checkpoint.snapshot_memory)}) {}
+              {.copy_bytes_max = static_cast<uint64_t>(run.spec.checkpoint.snapshot_memory),
+               .fetch = FetchFrom(run.model->backend())}) {}
 
 void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
                        std::optional<double> validation_loss, bool final) {
@@ -102,12 +128,15 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
   state.record = {{kUpdates, std::to_string(trainer.optimizer().updates())}};
   AddTo(state.record, run_.engine);
   AddTo(state.record, run_.spec.precision);
+  RecordLossScale(trainer.loss_scale(), state.record);
   state.record[kMicroBatchRecord] = std::to_string(run_.spec.batch.micro_batch);
   RecordBudget(budget, state.record);
   state.final = final;
   state.parameters = run_.model->parameters();
   state.first_moment = trainer.optimizer().first_moment();
   state.second_moment = trainer.optimizer().second_moment();
+  // The writers read beside the queue: the update before this save is to be done.
+  run_.model->backend().Synchronize();
   const Status started = writer_.Start(state);
   if (!started.ok()) {
     Conclude(started, final);
@@ -164,12 +193,15 @@ void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& tr
   ThrowIfError(misfit ? ExitCause::kConfig : CauseOfUnreadable(manifest.status(), resume.directory),
                manifest.status());
   Optimizer& optimizer = trainer.optimizer();
-  const Status read =
-      ReadTrainingState(storage, resume.directory, *manifest, run.model->parameters(),
-                        optimizer.first_moment(), optimizer.second_moment());
+  const Status read = ReadTrainingState(
+      storage, resume.directory, *manifest, run.model->parameters(), optimizer.first_moment(),
+      optimizer.second_moment(), [&](void* to, const void* from, int64_t bytes) {
+        run.model->backend().Upload(to, from, bytes);
+      });
   ThrowIfError(CauseOfUnreadable(read, resume.directory), read);
   optimizer.set_updates(RecordedNumber<int64_t>(*manifest, kUpdates, manifest->step));
   optimizer.RefreshWorkingCopy(*run.model);
+  RestoreLossScale(*manifest, trainer.loss_scale());
   trainer.ResumeAfter(manifest->step);
   RestoreBudget(*manifest, budget);
 }

@@ -37,6 +37,8 @@ class Checkpoints {
   // Returns when the optimizer may overwrite values [first, last) of the state.
   void BeforeOverwrite(int64_t first, int64_t last) { writer_.BeforeOverwrite(first, last); }
 
+  bool in_flight() const { return writer_.in_flight(); }
+
   // Reports a save that has ended meanwhile.
   void Poll();
 

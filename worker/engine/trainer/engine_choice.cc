@@ -6,12 +6,15 @@
 
 #include "base/log.h"
 #include "worker/engine/backend/cpu/tuned_choices.h"
+#include "worker/engine/backend/device_backend.h"
+#include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/trainer/training_error.h"
 
 namespace gp::engine {
 namespace {
 
 using link::ExitCause;
+using runspec::Precision;
 
 constexpr char kIsaMax[] = "GP_ISA_MAX";
 constexpr char kIsaKey[] = "isa";
@@ -45,6 +48,49 @@ KernelChoices ParseKernels(const EngineRecord& record, bool exactly) {
   }
 }
 
+bool Lacks(const DeviceInfo& device, const std::string& what) {
+  return std::any_of(device.lacks.begin(), device.lacks.end(),
+                     [&](const DeviceLack& lack) { return lack.what == what; });
+}
+
+// precision: auto. A device without a name is none.
+Precision BestPrecision(const DeviceInfo& device) {
+  if (!device.exists()) return Precision::kFp32;
+  if (!Lacks(device, PrecisionText(Precision::kBf16))) return Precision::kBf16;
+  return Lacks(device, PrecisionText(Precision::kFp16)) ? Precision::kFp32 : Precision::kFp16;
+}
+
+void RefuseWhatIsLacking(const runspec::RunSpec& spec, const DeviceInfo& device) {
+  const auto refuse = [&](const char* key, const std::string& wanted, const std::string& instead) {
+    for (const DeviceLack& lack : device.lacks) {
+      if (lack.what != wanted) continue;
+      throw TrainingError(ExitCause::kConfig,
+                          fmt::format("{}: {} is not possible on {}: it {}; use {}: {}", key,
+                                      wanted, device.name, lack.why, key, instead));
+    }
+  };
+  refuse("precision", PrecisionText(spec.precision), PrecisionText(BestPrecision(device)));
+  if (spec.engine.attention == runspec::Attention::kCudnn) {
+    refuse("engine.attention", "cudnn", "flash");
+  }
+}
+
+EngineChoice ReproduceOnDevice(const EngineRecord& record, bool exactly) {
+  const DeviceInfo device = FindDevice();
+  EngineChoice choice{.device_kernels = device.kernels};
+  if (record.isa == device.kernels) {
+    const auto tuning = record.kernels.find(record.isa);
+    if (tuning != record.kernels.end()) choice.device_tuning = tuning->second;
+    return choice;
+  }
+  if (exactly) {
+    Refuse(fmt::format("the run computes with {} kernels, the {} here has {}", record.isa,
+                       device.name, device.kernels));
+  }
+  LogWarning("other kernels than before", {{"before", record.isa}, {"now", device.kernels}});
+  return choice;
+}
+
 }  // namespace
 
 EngineRecord EngineOf(const std::map<std::string, std::string>& record) {
@@ -63,7 +109,19 @@ void AddTo(std::map<std::string, std::string>& record, const EngineRecord& engin
   if (kernels != engine.kernels.end()) record[kKernelsKey] = kernels->second;
 }
 
-std::vector<std::string> OfferedLevels() {
+void SettleDevice(runspec::RunSpec& spec) {
+  std::string& wanted = spec.resources.device;
+  const DeviceInfo device = wanted == "cpu" ? DeviceInfo{} : FindDevice();
+  if (wanted == "gpu" && !device.exists()) {
+    throw TrainingError(ExitCause::kUnfit, "resources.device: gpu: " + device.why_none);
+  }
+  wanted = device.exists() ? "gpu" : "cpu";
+  if (spec.precision == Precision::kAuto) spec.precision = BestPrecision(device);
+  if (device.exists()) RefuseWhatIsLacking(spec, device);
+}
+
+std::vector<std::string> OfferedLevels(bool on_device) {
+  if (on_device) return {FindDevice().kernels};
   const Isa highest = HighestAllowed();
   std::vector<std::string> levels;
   const auto offer = [&](Isa level) {
@@ -75,8 +133,13 @@ std::vector<std::string> OfferedLevels() {
   return levels;
 }
 
-std::map<std::string, std::string> TunedKernels(int threads) {
+std::map<std::string, std::string> TunedKernels(int threads, bool on_device) {
   std::map<std::string, std::string> kernels;
+  if (on_device) {
+    const DeviceInfo device = FindDevice();
+    if (!device.tuning.empty()) kernels[device.kernels] = device.tuning;
+    return kernels;
+  }
   for (const std::string& level : OfferedLevels()) {
     try {
       const KernelChoices tuned = ReadTunedChoices(ParseIsa(level), threads);
@@ -88,8 +151,9 @@ std::map<std::string, std::string> TunedKernels(int threads) {
   return kernels;
 }
 
-EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks) {
+EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks, bool on_device) {
   const bool exactly = deterministic || ranks > 1;
+  if (on_device) return ReproduceOnDevice(record, exactly);
   const std::vector<std::string> levels = OfferedLevels();
   if (std::find(levels.begin(), levels.end(), record.isa) != levels.end()) {
     return {ParseIsa(record.isa), ParseKernels(record, exactly)};
@@ -103,13 +167,18 @@ EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks
 }
 
 EngineRecord RecordOf(const EngineChoice& engine) {
+  if (engine.on_device()) {
+    EngineRecord record{.isa = engine.device_kernels};
+    if (!engine.device_tuning.empty()) record.kernels[record.isa] = engine.device_tuning;
+    return record;
+  }
   EngineRecord record{.isa = IsaName(engine.isa)};
   if (!engine.kernels.empty()) record.kernels[record.isa] = engine.kernels.Encode();
   return record;
 }
 
-EngineRecord OwnEngine(int threads) {
-  return {.isa = OfferedLevels().front(), .kernels = TunedKernels(threads)};
+EngineRecord OwnEngine(int threads, bool on_device) {
+  return {.isa = OfferedLevels(on_device).front(), .kernels = TunedKernels(threads, on_device)};
 }
 
 }  // namespace gp::engine

@@ -56,8 +56,10 @@ int64_t BroadcastFromRankZero(int64_t number, Communicator& communicator) {
 // What fits the rank with the least memory.
 int64_t LargestThatFits(const PreparedRun& run, const TrainingPlace& place,
                         Communicator& communicator) {
-  const MachineMemory machine;
-  const AvailableMemory memory = MemoryOfARank(machine.free, communicator.size(), place.threads);
+  const MachineMemory machine = MemoryFor(run.spec);
+  const AvailableMemory memory =
+      machine.is_shared ? MemoryOfARank(machine.free, communicator.size(), place.threads)
+                        : machine.free;
   double least[] = {-static_cast<double>(runspec::LargestMicroBatch(
       run.spec, run.plan, place.threads, memory.bytes, communicator.size()))};
   communicator.AllReduceMax(least);

@@ -10,6 +10,8 @@
 #include "runspec/run_file.h"
 #include "worker/engine/backend/cpu/isa.h"
 #include "worker/engine/backend/cpu/measured_peak.h"
+#include "worker/engine/backend/device_backend.h"
+#include "worker/engine/backend/peak_flops.h"
 #include "worker/engine/model/make_language_model.h"
 #include "worker/engine/trainer/checkpoints.h"
 #include "worker/engine/trainer/rank_memory.h"
@@ -31,18 +33,20 @@ EngineRecord RecordedEngine(const TrainingPlace& place) {
   return EngineOf(manifest->record);
 }
 
-EngineRecord SettleEngine(const TrainingPlace& place, const EngineRecord& decided) {
+EngineRecord SettleEngine(const TrainingPlace& place, const EngineRecord& decided, bool on_device) {
   if (!decided.isa.empty()) return decided;
   const EngineRecord recorded = RecordedEngine(place);
-  return recorded.isa.empty() ? OwnEngine(place.threads) : recorded;
+  return recorded.isa.empty() ? OwnEngine(place.threads, on_device) : recorded;
 }
 
+// `engine` becomes what is in force: a device's backend may have chosen.
 std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threads,
-                                         const EngineChoice& engine) {
+                                         EngineChoice& engine) {
   ModelOptions options = ModelOptionsOf(spec, threads);
   options.isa = engine.isa;
   options.choices = engine.kernels;
-  auto model = MakeLanguageModel(options);
+  options.device.tuning = engine.device_tuning;
+  auto model = MakeLanguageModel(options, &engine.device_tuning);
   if (spec.engine.init == runspec::InitKind::kTorch) {
     InitializeTorch(spec.seed, *model);
   } else {
@@ -51,9 +55,19 @@ std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threa
   return model;
 }
 
-// What is left open for the device, which is a CPU.
-void SettleOnCpu(runspec::RunSpec& spec) {
-  if (spec.precision == runspec::Precision::kAuto) spec.precision = runspec::Precision::kFp32;
+// What MFU is a fraction of: a device's from a table, a CPU's measured.
+void FindPeak(const EngineChoice& engine, int threads, PreparedRun& run) {
+  if (!engine.on_device()) {
+    run.peak_flops = MeasurePeakFlops(engine.isa, threads, kPeakMeasurementSeconds);
+    run.peak_source = "measured";
+    return;
+  }
+  const PeakFlops peak = PeakFlopsOf(run.device_name, run.spec.precision);
+  run.peak_flops = peak.per_second;
+  run.peak_source = "table";
+  if (peak.per_second == 0) {
+    LogWarning("no peak is known, so that MFU is 0", {{"device", run.device_name}});
+  }
 }
 
 void CutData(PreparedRun& run) {
@@ -72,7 +86,8 @@ void CutData(PreparedRun& run) {
 PreparedRun PrepareRun(runspec::RunSpec spec, int threads) {
   PreparedRun run;
   run.spec = std::move(spec);
-  SettleOnCpu(run.spec);
+  SettleDevice(run.spec);
+  if (run.on_device()) run.device_name = FindDevice().name;
   run.dataset = ValueOrThrow(ExitCause::kConfig, OpenDataset(run.spec, threads));
   ThrowIfError(ExitCause::kConfig,
                runspec::ApplyVocabulary(run.dataset.tokenizer->vocabulary_size(), run.spec));
@@ -83,13 +98,13 @@ PreparedRun PrepareRun(runspec::RunSpec spec, int threads) {
 void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
                  Communicator& communicator, PreparedRun& run) {
   CutData(run);
-  RefuseWhatDoesNotFit(run.spec, run.plan, place.threads, MachineMemory(), communicator);
+  RefuseWhatDoesNotFit(run.spec, run.plan, place.threads, MemoryFor(run.spec), communicator);
   try {
-    const EngineChoice engine =
-        Reproduce(SettleEngine(place, decided), run.spec.deterministic, communicator.size());
-    run.engine = RecordOf(engine);
-    run.peak_flops = MeasurePeakFlops(engine.isa, place.threads, kPeakMeasurementSeconds);
+    EngineChoice engine = Reproduce(SettleEngine(place, decided, run.on_device()),
+                                    run.spec.deterministic, communicator.size(), run.on_device());
+    FindPeak(engine, place.threads, run);
     run.model = MakeModel(run.spec, place.threads, engine);
+    run.engine = RecordOf(engine);
   } catch (const std::bad_alloc&) {
     throw TrainingError(
         ExitCause::kOutOfMemory,

@@ -41,7 +41,11 @@ struct PreparedRun {
   std::unique_ptr<ValidationWindows> validation;  // nullptr without a validation split
   std::unique_ptr<LanguageModel> model;
   EngineRecord engine;    // what it computes with
-  double peak_flops = 0;  // of this rank's threads, measured, fp32: what MFU is a fraction of
+  double peak_flops = 0;  // of this rank, what MFU is a fraction of: fp32 on a CPU; 0: unknown
+  std::string peak_source = "measured";  // or "table"
+  std::string device_name;               // of the GPU; empty on a CPU
+
+  bool on_device() const { return spec.resources.device == "gpu"; }
 };
 
 // Opens the data, on `threads`, and plans the batch.

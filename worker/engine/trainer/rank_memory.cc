@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runspec/memory_forecast.h"
+#include "worker/engine/backend/device_backend.h"
 #include "worker/engine/collectives/node_group.h"
 #include "worker/engine/trainer/training_error.h"
 
@@ -43,6 +44,14 @@ std::string Shared(const std::string& limit, int ranks) {
 
 }  // namespace
 
+MachineMemory MemoryFor(const runspec::RunSpec& spec) {
+  if (spec.resources.device != "gpu") return {};
+  const DeviceInfo device = FindDevice();
+  return {.free = {device.free_bytes, "free on the " + device.name},
+          .limit = {device.memory_bytes, "all of the " + device.name},
+          .is_shared = false};
+}
+
 AvailableMemory MemoryOfARank(const AvailableMemory& machine, int world_size, int threads) {
   const int64_t processors = std::max<int64_t>(sysconf(_SC_NPROCESSORS_ONLN), 1);
   const int64_t beside = std::clamp<int64_t>(processors / std::max(threads, 1), 1, world_size);
@@ -51,7 +60,7 @@ AvailableMemory MemoryOfARank(const AvailableMemory& machine, int world_size, in
 
 void RefuseWhatDoesNotFit(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, int threads,
                           const MachineMemory& memory, Communicator& communicator) {
-  const int ranks = RanksThatShare(memory.limit, communicator);
+  const int ranks = memory.is_shared ? RanksThatShare(memory.limit, communicator) : 1;
   const auto problem_with = [&](const AvailableMemory& shared) {
     return runspec::MemoryProblem(spec, plan, threads, shared.bytes / ranks,
                                   Shared(shared.limit, ranks), communicator.size());

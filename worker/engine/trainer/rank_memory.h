@@ -11,7 +11,11 @@ namespace gp::engine {
 struct MachineMemory {
   AvailableMemory free = ReadAvailableMemory();
   AvailableMemory limit = ReadMemoryLimit();
+  bool is_shared = true;  // with the other ranks of the machine; a device is one rank's
 };
+
+// What the run's plan is to fit into: the machine's memory, or the device's.
+MachineMemory MemoryFor(const runspec::RunSpec& spec);
 
 // The share of one of `world_size` ranks, as many of which may be on this machine as its
 // processors hold. Careful rather than exact: for a choice, not for a refusal.

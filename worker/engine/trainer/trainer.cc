@@ -23,7 +23,7 @@ std::span<float> AllocateGradient(LanguageModel& model, Communicator& communicat
 std::span<int32_t> AllocateIds(LanguageModel& model, const runspec::BatchSpec& batch) {
   const auto count = static_cast<size_t>(batch.micro_batch * batch.sequence);
   const auto bytes = static_cast<int64_t>((count * sizeof(int32_t) + 63) / 64 * 64);
-  return {static_cast<int32_t*>(model.backend().Allocate(bytes)), count};
+  return {static_cast<int32_t*>(model.backend().AllocateHost(bytes)), count};
 }
 
 }  // namespace
@@ -46,56 +46,69 @@ Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, L
                                 .seed = spec.seed})),
       tokens_(AllocateIds(model, spec.batch)),
       targets_(AllocateIds(model, spec.batch)),
-      shard_losses_(static_cast<size_t>(plan.logical_shards)) {}
+      scalars_(model.backend(), owned_.count),
+      timer_(clock, model.backend()) {
+  if (spec.precision != runspec::Precision::kFp16) return;
+  loss_scale_.emplace();
+  model_.set_loss_scale(scalars_.loss_scale());
+}
 
 StepResult Trainer::Step(const std::stop_token& stop) {
-  PhaseTimer timer(clock_);
+  timer_.Begin();
   StepResult result;
+  scalars_.Begin(loss_scale_ ? loss_scale_->value() : 1);
 
   // Each shard alone and with equal shapes, so that its gradient does not depend on who computes
   // it.
   GradientReduction reduction(communicator_, model_.backend(), shard_sum_);
   for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
-    AccumulateShard(shard, reduction, timer, stop);
+    AccumulateShard(shard, reduction, stop);
   }
 
-  // The sum over all shards along the fixed tree. The losses come after it: a rank that has them
-  // knows that every rank has finished its gradients.
+  // The sum over all shards along the fixed tree.
   const std::span<float> gradients = reduction.Finish();
-  result.loss = ReduceLosses();
-  timer.Lap(&link::Phases::allreduce_exposed);
+  timer_.Lap(&link::Phases::allreduce_exposed);
 
-  result.gradient_norm = GlobalNorm(model_.backend(), gradients);
+  // The one wait of a step: for the norm of the gradient and, with it, the losses. Those of other
+  // ranks come after it: a rank that has them knows that every rank has finished its gradients.
+  scalars_.MeasureGradient(gradients);
+  timer_.Lap(&link::Phases::optimizer);
+  scalars_.Download();
+  timer_.Settle();
+  result.loss = ReduceLosses();
+  timer_.Lap(&link::Phases::allreduce_exposed);
+
+  const float scale = loss_scale_ ? loss_scale_->value() : 1;
+  result.gradient_norm = scalars_.gradient_norm() / scale;
   result.learning_rate = LearningRate(schedule_, spec_.optimizer.lr, schedule_steps_, step_);
-  result.skipped = !std::isfinite(result.gradient_norm) || !std::isfinite(result.loss);
+  Judge(result);
   if (!result.skipped) {
     optimizer_->Update(model_, gradients, result.learning_rate,
-                       ClipCoefficient(result.gradient_norm, spec_.optimizer.grad_clip));
+                       ClipCoefficient(result.gradient_norm, spec_.optimizer.grad_clip) / scale);
   }
-  timer.Lap(&link::Phases::optimizer);
+  timer_.Lap(&link::Phases::optimizer);
 
   result.step = ++step_;
   GuardAgainstNonFinite(result);
-  timer.Lap(&link::Phases::other);
-  result.phases = timer.phases();
-  result.seconds = timer.seconds();
+  timer_.Lap(&link::Phases::other);
+  result.phases = timer_.phases();
+  result.seconds = timer_.seconds();
   return result;
 }
 
 // The gradient of one shard: of its micro-batches, weighted by tokens over the whole step.
-void Trainer::AccumulateShard(int shard, GradientReduction& reduction, PhaseTimer& timer,
+void Trainer::AccumulateShard(int shard, GradientReduction& reduction,
                               const std::stop_token& stop) {
   const std::span<float> gradients = shard_sum_.Next();
   const float scale = 1.0f / static_cast<float>(runspec::TokensAt(plan_, step_));
   const int64_t accumulation = runspec::AccumulationAt(plan_, step_);
-  double loss = 0;
   for (int64_t micro_batch = 0; micro_batch < accumulation; ++micro_batch) {
     if (stop.stop_requested()) {
       shard_sum_.TakePartials();
       throw TrainingStopped{};
     }
     fill_(step_, shard, micro_batch, tokens_, targets_);
-    timer.Lap(&link::Phases::data_wait);
+    timer_.Lap(&link::Phases::data_wait);
     const TokenBatch batch{tokens_, targets_, spec_.batch.micro_batch, spec_.batch.sequence};
     const Dropout dropout{.probability = spec_.model.dropout,
                           .seed = spec_.seed,
@@ -103,26 +116,25 @@ void Trainer::AccumulateShard(int shard, GradientReduction& reduction, PhaseTime
                           .shard = static_cast<uint32_t>(shard),
                           .micro_batch = static_cast<uint32_t>(micro_batch)};
     model_.ExpectBackward(scale, gradients, /*accumulate=*/micro_batch > 0);
-    loss += model_.Forward(batch, dropout);
-    timer.Lap(&link::Phases::forward);
+    model_.ForwardInto(batch, dropout, scalars_.loss(shard - owned_.first));
+    timer_.Lap(&link::Phases::forward);
     const bool is_last =
         shard + 1 == owned_.first + owned_.count && micro_batch + 1 == accumulation;
     model_.Backward(scale, gradients, /*accumulate=*/micro_batch > 0,
                     is_last ? reduction.BeginLastPass() : GradientReady{});
-    timer.Lap(&link::Phases::backward);
+    timer_.Lap(&link::Phases::backward);
   }
-  shard_losses_[static_cast<size_t>(shard)] = loss;
   reduction.FinishShard();
-  timer.Lap(&link::Phases::other);
+  timer_.Lap(&link::Phases::other);
 }
 
 // The mean loss of the step, equal on every rank: each shard's sum travels as a maximum with zeros.
 double Trainer::ReduceLosses() {
-  std::vector<double> losses(shard_losses_.size(), 0.0);
-  for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
-    const double loss = shard_losses_[static_cast<size_t>(shard)];
+  std::vector<double> losses(static_cast<size_t>(plan_.logical_shards), 0.0);
+  for (int i = 0; i < owned_.count; ++i) {
+    const double loss = scalars_.shard_loss(i);
     // A maximum may lose a not-a-number, but no infinity.
-    losses[static_cast<size_t>(shard)] =
+    losses[static_cast<size_t>(owned_.first + i)] =
         std::isfinite(loss) ? loss : std::numeric_limits<double>::infinity();
   }
   communicator_.AllReduceMax(losses);
@@ -131,7 +143,17 @@ double Trainer::ReduceLosses() {
   return sum / static_cast<double>(runspec::TokensAt(plan_, step_));
 }
 
+// The same on every rank: loss and norm are.
+void Trainer::Judge(StepResult& result) {
+  const bool finite_gradient = std::isfinite(result.gradient_norm);
+  result.skipped = !finite_gradient || !std::isfinite(result.loss);
+  if (loss_scale_) {
+    result.overflowed = loss_scale_->Observe(finite_gradient) && std::isfinite(result.loss);
+  }
+}
+
 void Trainer::GuardAgainstNonFinite(const StepResult& result) {
+  if (result.overflowed) return;
   consecutive_skips_ = result.skipped ? consecutive_skips_ + 1 : 0;
   const int64_t allowed =
       spec_.stability.skip_nonfinite ? spec_.stability.consecutive_skips_max : 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -17,8 +18,10 @@
 #include "worker/engine/model/language_model.h"
 #include "worker/engine/optim/optimizer.h"
 #include "worker/engine/trainer/gradient_reduction.h"
-#include "worker/engine/trainer/phase_timer.h"
+#include "worker/engine/trainer/loss_scale.h"
 #include "worker/engine/trainer/shard_sum.h"
+#include "worker/engine/trainer/step_scalars.h"
+#include "worker/engine/trainer/step_timer.h"
 
 namespace gp::engine {
 
@@ -28,6 +31,8 @@ struct StepResult {
   double gradient_norm = 0;  // before clipping
   double learning_rate = 0;
   bool skipped = false;  // the gradient was not finite: parameters are unchanged
+  // Skipped because fp16's loss scale was too large, which it no longer is.
+  bool overflowed = false;
   double seconds = 0;
   link::Phases phases;
 };
@@ -50,6 +55,8 @@ class Trainer {
 
   int64_t step() const { return step_; }
   Optimizer& optimizer() { return *optimizer_; }
+  // Of fp16, else absent.
+  std::optional<LossScale>& loss_scale() { return loss_scale_; }
 
   // Continues after `step` committed steps; parameters and optimizer are restored already.
   void ResumeAfter(int64_t step) { step_ = step; }
@@ -58,9 +65,9 @@ class Trainer {
   void set_schedule_steps(int64_t steps) { schedule_steps_ = steps; }
 
  private:
-  void AccumulateShard(int shard, GradientReduction& reduction, PhaseTimer& timer,
-                       const std::stop_token& stop);
+  void AccumulateShard(int shard, GradientReduction& reduction, const std::stop_token& stop);
   double ReduceLosses();
+  void Judge(StepResult& result);
   void GuardAgainstNonFinite(const StepResult& result);
 
   const runspec::RunSpec& spec_;
@@ -73,10 +80,11 @@ class Trainer {
   const ShardRange owned_;
   ShardSum shard_sum_;
   const std::unique_ptr<Optimizer> optimizer_;
-  const std::span<int32_t> tokens_;   // (micro_batch, sequence)
-  const std::span<int32_t> targets_;  // (micro_batch, sequence)
-  std::vector<double>
-      shard_losses_;  // sum of the token losses of each shard; 0 for those of other ranks
+  const std::span<int32_t> tokens_;   // (micro_batch, sequence), of the host
+  const std::span<int32_t> targets_;  // (micro_batch, sequence), of the host
+  StepScalars scalars_;
+  StepTimer timer_;
+  std::optional<LossScale> loss_scale_;
   int64_t step_ = 0;
   int64_t schedule_steps_ = 0;
   int64_t consecutive_skips_ = 0;

@@ -7,6 +7,7 @@
 #include "runspec/batch_ramp.h"
 #include "runspec/model_shape.h"
 #include "runspec/run_file.h"
+#include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/eval/evaluator.h"
 #include "worker/engine/trainer/micro_batch.h"
 #include "worker/engine/trainer/training_error.h"
@@ -61,6 +62,8 @@ void Training::Join(Communicator& communicator, const EngineRecord& decided) {
   CompleteRun(place_, decided, communicator, run_);
   LogInfo("model made", {{"parameters", runspec::ParameterCount(run_.spec.model)},
                          {"kernels", run_.engine.isa},
+                         {"device", run_.on_device() ? run_.device_name : "cpu"},
+                         {"precision", PrecisionText(run_.spec.precision)},
                          {"choices", DigestOfChoices(run_.engine)},
                          {"threads", place_.threads},
                          {"micro_batch", run_.spec.batch.micro_batch},
@@ -168,6 +171,7 @@ void Training::OpenRecords() {
   });
   trainer_->optimizer().set_before_overwrite(
       [this](int64_t first, int64_t last) { checkpoints_->BeforeOverwrite(first, last); });
+  trainer_->optimizer().set_save_in_flight([this] { return checkpoints_->in_flight(); });
   if (run_.spec.sample.every_steps > 0) samples_ = std::make_unique<TrainingSamples>(run_);
 }
 
@@ -265,11 +269,13 @@ link::StepReport Training::MakeReport(const StepResult& result,
   report.gradient_norm = result.gradient_norm;
   report.step_seconds = result.seconds;
   report.tokens_per_second = result.seconds > 0 ? tokens / result.seconds : 0;
-  report.mfu = report.tokens_per_second *
-               runspec::TrainingFlopsPerToken(run_.spec.model, run_.spec.batch.sequence) /
-               (run_.peak_flops * communicator_->size());
   report.peak_flops = run_.peak_flops * communicator_->size();
-  report.peak_source = "measured";
+  report.peak_source = run_.peak_source;
+  if (run_.peak_flops > 0) {
+    report.mfu = report.tokens_per_second *
+                 runspec::TrainingFlopsPerToken(run_.spec.model, run_.spec.batch.sequence) /
+                 *report.peak_flops;
+  }
   report.target_steps = budget_.Done(result.step) ? result.step : budget_.target_steps();
   report.phases = result.phases;
   report.validation_loss = validation_loss;
@@ -286,7 +292,11 @@ void Training::Report(const StepResult& result, std::optional<double> validation
   events_.StepCommitted(report);
   if (!leads()) return;
   if (report.warning) LogWarning(*report.warning);
-  if (report.skipped) {
+  if (result.overflowed) {
+    LogInfo("update skipped: the loss scale was too large",
+            {{"step", report.step},
+             {"loss_scale", fmt::format("{}", trainer_->loss_scale()->value())}});
+  } else if (report.skipped) {
     LogWarning("update skipped: not finite",
                {{"step", report.step},
                 {"loss", fmt::format("{}", report.loss)},

@@ -11,7 +11,7 @@ namespace {
 
 DecoderWeights WeightsOf(LanguageModel& model) {
   const std::span<const uint16_t> copy = model.working_copy();
-  return {model.parameters().data(), copy.empty() ? nullptr : copy.data()};
+  return {model.parameters().data(), copy.empty() ? nullptr : copy.data(), model.compute_type()};
 }
 
 }  // namespace

@@ -62,9 +62,13 @@ class TinyRank {
   TinyRank(Communicator& communicator, const runspec::RunSpec& spec, const runspec::BatchPlan& plan)
       : spec_(spec),
         plan_(plan),
-        model_(MakeLanguageModel({.shape = spec_.model,
-                                  .micro_batch = spec_.batch.micro_batch,
-                                  .sequence = spec_.batch.sequence})),
+        model_(MakeLanguageModel(
+            {.shape = spec_.model,
+             .precision = spec_.precision == runspec::Precision::kBf16 ? spec_.precision
+                                                                       : runspec::Precision::kFp32,
+             .micro_batch = spec_.batch.micro_batch,
+             .sequence = spec_.batch.sequence,
+             .device = {.on = spec_.resources.device == "gpu", .graph = spec_.engine.graph}})),
         trainer_(spec_, plan_, *model_, FillTiny, communicator, SystemClock()) {
     InitializeNormal(spec_.seed, *model_);
     trainer_.set_schedule_steps(100);
@@ -76,7 +80,11 @@ class TinyRank {
     return results;
   }
   std::vector<float> Parameters() {
-    return {model_->parameters().begin(), model_->parameters().end()};
+    const std::span<const float> parameters = model_->parameters();
+    std::vector<float> copy(parameters.size());
+    model_->backend().Download(copy.data(), parameters.data(),
+                               static_cast<int64_t>(parameters.size_bytes()));
+    return copy;
   }
   LanguageModel& model() { return *model_; }
   Trainer& trainer() { return trainer_; }

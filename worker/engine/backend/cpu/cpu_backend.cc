@@ -51,15 +51,15 @@ class CpuBackend final : public Backend {
     return pool_.threads() * thread_bytes_ + allocated_bytes_;
   }
   bool host_reachable() const override { return true; }
-  void* AllocateHost(int64_t bytes) override {
-    host_allocations_.emplace_back(bytes);
-    return host_allocations_.back().data();
-  }
+  void* AllocateHost(int64_t bytes) override { return Allocate(bytes); }
 
   void Upload(void* to, const void* from, int64_t bytes) override {
     std::memcpy(to, from, static_cast<size_t>(bytes));
   }
   void Download(void* to, const void* from, int64_t bytes) override {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+  void Fetch(void* to, const void* from, int64_t bytes) override {
     std::memcpy(to, from, static_cast<size_t>(bytes));
   }
   void Copy(void* to, const void* from, int64_t bytes) override {
@@ -311,7 +311,6 @@ class CpuBackend final : public Backend {
   double scalar_ = 0;
   std::vector<std::chrono::steady_clock::time_point> marks_;
   std::vector<HugePages> allocations_;
-  std::vector<HugePages> host_allocations_;
   int64_t allocated_bytes_ = 0;
 };
 

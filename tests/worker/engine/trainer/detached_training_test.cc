@@ -1,0 +1,169 @@
+// Goal: a whole training, from its first step to its last checkpoint, works over memory that the
+// host cannot reach, and leaves the files that a CPU leaves. (A stray access ends this test.)
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "formats/checkpoint_directory.h"
+#include "worker/engine/fakes/detached_backend.h"
+#include "worker/engine/trainer/engine_choice.h"
+#include "worker/engine/trainer/exit_code.h"
+#include "worker/engine/trainer/lone_training.h"
+#include "worker/engine/trainer/overfit.h"
+#include "worker/engine/trainer/tiny_run.h"
+#include "worker/engine/trainer/trainer_process.h"
+#include "worker/engine/trainer/training_error.h"
+
+namespace gp::engine {
+namespace {
+
+using runspec::Precision;
+
+runspec::RunSpec OnDevice(runspec::RunSpec spec, bool graph = true) {
+  spec.resources.device = "gpu";
+  spec.engine.graph = graph;
+  return spec;
+}
+
+std::vector<float> TrainedParameters(const runspec::RunSpec& spec) {
+  auto group = MakeLocalGroup(1, TinyPlan().logical_shards);
+  TinyRank rank(*group[0], spec);
+  rank.Take(12);
+  return rank.Parameters();
+}
+
+TEST(DetachedTrainer, ReachesTheWeightsOfTheHost) {
+  runspec::RunSpec spec = TinySpec();
+  const std::vector<float> expected = TrainedParameters(spec);
+  EXPECT_EQ(TrainedParameters(OnDevice(spec, false)), expected);
+  EXPECT_EQ(TrainedParameters(OnDevice(spec, true)), expected);
+}
+
+TEST(DetachedTrainer, AlsoWithMuonInBf16WithStochasticRoundingInPasses) {
+  runspec::RunSpec spec = TinySpec();
+  spec.optimizer.kind = runspec::OptimizerKind::kMuon;
+  spec.precision = Precision::kBf16;
+  spec.engine.stochastic_rounding = true;
+  spec.engine.fused_optimizer = false;
+  EXPECT_EQ(TrainedParameters(OnDevice(spec)), TrainedParameters(spec));
+}
+
+TEST(DetachedTrainer, PhasesOfTimeMarksAddUpToTheStep) {
+  auto group = MakeLocalGroup(1, TinyPlan().logical_shards);
+  TinyRank rank(*group[0], OnDevice(TinySpec()));
+  const std::vector<StepResult> results = rank.Take(3);
+  for (const StepResult& result : results) {
+    const link::Phases& phases = result.phases;
+    EXPECT_GT(phases.forward, 0);
+    EXPECT_GT(phases.backward, 0);
+    EXPECT_GT(phases.optimizer, 0);
+    // Tolerance: rounding of sums of seconds.
+    EXPECT_NEAR(phases.data_wait + phases.forward + phases.backward + phases.allreduce_exposed +
+                    phases.optimizer + phases.other,
+                result.seconds, 1e-9);
+  }
+}
+
+TEST(DetachedTrainer, RecordsEachPassOnce) {
+  auto group = MakeLocalGroup(1, TinyPlan().logical_shards);
+  TinyRank rank(*group[0], OnDevice(TinySpec()));
+  const auto& backend = dynamic_cast<const DetachedBackend&>(rank.model().backend());
+  rank.Take(1);
+  const int64_t first = backend.replays();
+  rank.Take(1);
+  const int64_t second = backend.replays() - first;
+  // Forward and backward of two micro-batches of four shards, every one of them from a record.
+  EXPECT_EQ(second, 16);
+}
+
+class LoneDevice : public testing::Test {
+ protected:
+  int Train(const std::string& out, std::vector<std::string> overrides) {
+    overrides.push_back("resources.threads=1");
+    return RunAlone({.spec_path = RunFile(), .overrides = overrides, .out_directory = Out(out)},
+                    SystemClock());
+  }
+
+  std::string RunFile() {
+    return directory_.Write("run.yaml",
+                            TinyRunFile(directory_.Write("text.txt", TinyText()), 16, 6));
+  }
+  std::string Out(const std::string& out) const { return directory_.Path(out); }
+
+  std::string Newest(const std::string& out) const {
+    const auto newest = formats::FindNewestCheckpoint(Out(out) + "/checkpoints");
+    EXPECT_TRUE(newest.ok() && newest->has_value());
+    return newest.ok() && *newest ? **newest : "";
+  }
+
+  void ExpectSameState(const std::string& left, const std::string& right) const {
+    for (const char* name : {"model.safetensors", "optimizer.safetensors"}) {
+      const auto expected = ReadFile(JoinPath(left, name));
+      const auto found = ReadFile(JoinPath(right, name));
+      ASSERT_TRUE(expected.ok() && found.ok()) << name;
+      EXPECT_TRUE(*expected == *found) << name;
+    }
+  }
+
+  ScopedDirectory directory_;
+};
+
+TEST_F(LoneDevice, LeavesTheFilesOfACpuAlsoWhenItGoesOnFromACheckpoint) {
+  ASSERT_EQ(Train("cpu", {"resources.device=cpu"}), kExitDone);
+  for (const std::string memory : {"2147483648", "0"}) {
+    const std::string out = "gpu" + memory;
+    const std::vector<std::string> overrides = {"resources.device=gpu", "precision=fp32",
+                                                "checkpoint.snapshot_memory=" + memory};
+    ASSERT_EQ(Train(out, overrides), kExitDone);
+    ExpectSameState(Newest("cpu"), Newest(out));
+    ASSERT_TRUE(RemoveTree(Newest(out)).ok());
+    ASSERT_EQ(Train(out, overrides), kExitDone);
+    ExpectSameState(Newest("cpu"), Newest(out));
+  }
+}
+
+TEST_F(LoneDevice, RecordsWhatItComputedWith) {
+  ASSERT_EQ(Train("auto", {"resources.device=auto", "precision=auto"}), kExitDone);
+  auto record = formats::ReadManifest(Newest("auto"))->record;
+  EXPECT_EQ(record["isa"], "detached");
+  EXPECT_EQ(record["kernels"], "tuned before");
+  EXPECT_EQ(record["precision"], "bf16");
+}
+
+TEST_F(LoneDevice, RefusesWhatTheDeviceLacks) {
+  EXPECT_EQ(Train("out", {"resources.device=gpu", "precision=fp16"}),
+            ExitCodeOf(link::ExitCause::kConfig));
+}
+
+TEST_F(LoneDevice, LearnsABatchByHeart) {
+  EXPECT_EQ(
+      RunOverfit({.spec_path = RunFile(),
+                  .overrides = {"resources.device=gpu", "resources.threads=1", "model.dropout=0"}},
+                 SystemClock()),
+      kExitDone);
+}
+
+TEST(SettleDevice, TakesTheDeviceThatThereIsAndItsBestPrecision) {
+  runspec::RunSpec spec;
+  spec.resources.device = "auto";
+  spec.precision = Precision::kAuto;
+  SettleDevice(spec);
+  EXPECT_EQ(spec.resources.device, "gpu");
+  EXPECT_EQ(spec.precision, Precision::kBf16);
+  spec.resources.device = "cpu";
+  spec.precision = Precision::kAuto;
+  SettleDevice(spec);
+  EXPECT_EQ(spec.precision, Precision::kFp32);
+}
+
+TEST(Reproduce, OnADeviceNeedsTheKernelsOfTheRecord) {
+  const EngineRecord other{.isa = "cuda sm_90"};
+  EXPECT_THROW(Reproduce(other, /*deterministic=*/true, 1, /*on_device=*/true), TrainingError);
+  EXPECT_EQ(Reproduce(other, false, 1, true).device_kernels, "detached");
+  const EngineRecord same{.isa = "detached", .kernels = {{"detached", "as before"}}};
+  const EngineChoice choice = Reproduce(same, true, 2, true);
+  EXPECT_EQ(choice.device_tuning, "as before");
+  EXPECT_EQ(RecordOf(choice).kernels.at("detached"), "as before");
+}
+
+}  // namespace
+}  // namespace gp::engine
