@@ -5,6 +5,7 @@ set(GP_CUDA_KERNEL_SOURCES
   causal_softmax.cu
   column_sums.cu
   cross_entropy.cu
+  embedding.cu
   flash_attention.cu
   flash_cuda_cores_backward.cu
   flash_cuda_cores_forward.cu
@@ -15,5 +16,6 @@ set(GP_CUDA_KERNEL_SOURCES
   layer_norm.cu
   layer_norm_backward.cu
   residual.cu
-  sum_of_squares.cu)
+  sum_of_squares.cu
+  token_sort.cu)
 list(TRANSFORM GP_CUDA_KERNEL_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/")
