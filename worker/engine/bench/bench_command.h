@@ -21,6 +21,7 @@ struct BenchCommand {
 
 BenchRun AddStepCommand(CLI::App& app);
 BenchRun AddKernelsCommand(CLI::App& app);
+BenchRun AddGradientsCommand(CLI::App& app);
 BenchRun AddTuneCommand(CLI::App& app);
 BenchRun AddTokenizerCommand(CLI::App& app);
 BenchRun AddAllReduceCommand(CLI::App& app);

@@ -2,44 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <random>
 #include <utility>
 
-#include "worker/engine/backend/cpu/cpu_backend.h"
+#include "worker/engine/bench/model_flags.h"
 
 namespace gp::engine {
 namespace {
 
-DataType ComputeType(const ModelOptions& options) {
-  return options.precision == runspec::Precision::kBf16 ? DataType::kBfloat16 : DataType::kFloat32;
-}
-
 double Size(DataType type) { return static_cast<double>(BytesOf(type)); }
-
-// About normal(0, 0.1), cheap to draw.
-std::vector<float> Noise(int64_t count) {
-  std::mt19937 random(1);
-  std::vector<float> values(static_cast<size_t>(count));
-  for (float& value : values) value = static_cast<float>(random() % 2001) * 2e-4f - 0.2f;
-  return values;
-}
-
-int32_t* RandomIds(Backend& backend, int64_t count, int64_t vocabulary) {
-  std::mt19937 random(2);
-  auto* ids = static_cast<int32_t*>(backend.Allocate(count * 4));
-  for (int64_t i = 0; i < count; ++i) {
-    ids[i] = static_cast<int32_t>(random() % static_cast<uint64_t>(vocabulary));
-  }
-  return ids;
-}
 
 }  // namespace
 
 KernelCases::KernelCases(const ModelOptions& options)
     : options_(options),
-      type_(ComputeType(options)),
+      type_(ComputeTypeOf(options)),
       rows_(options.micro_batch * options.sequence),
-      backend_(MakeBackend(options).backend) {
+      backend_(MakeBackend(options).backend),
+      noise_(*backend_) {
   const runspec::ModelShape& s = options.shape;
   const int layers = static_cast<int>(s.layers);
   const int64_t c = s.channels;
@@ -54,17 +33,6 @@ KernelCases::KernelCases(const ModelOptions& options)
   AddCrossEntropy();
   AddEmbedding();
   AddFlat();
-}
-
-Buffer KernelCases::Filled(int64_t count, DataType type) {
-  const Buffer buffer{backend_->Allocate(count * BytesOf(type)), type};
-  const std::vector<float> noise = Noise(count);
-  if (type == DataType::kBfloat16) {
-    backend_->Round(count, buffer.bf16(), noise.data(), {});
-  } else {
-    std::copy(noise.begin(), noise.end(), buffer.f32());
-  }
-  return buffer;
 }
 
 void KernelCases::Add(std::string name, std::string shape, KernelCase work) {
@@ -85,13 +53,16 @@ void KernelCases::AddLinear(const std::string& name, LinearShape shape, bool gel
   const std::string sizes = fmt::format("{} x {} x {}", shape.rows, shape.in, shape.out);
   const double flops = 2.0 * static_cast<double>(shape.rows * shape.in * shape.out);
   const auto kind = options_.shape.gelu;
+  const bool in_block = calls > 1;  // and not the head
   Add(name + (gelu ? " forward, GELU" : " forward"), sizes,
       {.flops = flops, .calls_per_step = calls, .run = [=] {
-         backend->Forward(LinearForward{shape, y, x, w, bias, activated, kind});
+         backend->Forward(LinearForward{shape, y, x, w, bias, activated, kind, in_block});
        }});
-  Add(name + " dX", sizes, {.flops = flops, .calls_per_step = calls, .run = [=] {
-                              backend->BackwardInput({.shape = shape, .dx = dx, .dy = y, .w = w});
-                            }});
+  Add(name + " dX", sizes,
+      {.flops = flops, .calls_per_step = calls, .run = [=] {
+         backend->BackwardInput(
+             {.shape = shape, .dx = dx, .dy = y, .w = w, .may_be_fp8 = in_block});
+       }});
   Add(name + " dW", sizes, {.flops = flops, .calls_per_step = calls, .run = [=] {
                               backend->BackwardWeight({.shape = shape, .dw = dw, .dy = y, .x = x});
                             }});
@@ -152,6 +123,7 @@ void KernelCases::AddLayerNorm() {
   const std::string sizes = fmt::format("{} x {}", rows_, c);
   const double values = static_cast<double>(count);
   const int layers = static_cast<int>(options_.shape.layers);
+  backend_->Forward(forward);  // so that the statistics are those of a norm
   Add("LayerNorm", sizes,
       {.bytes = values * (4 + Size(type_)), .run = [=] { backend->Forward(forward); }});
   Add("residual + LayerNorm", sizes,
@@ -185,21 +157,21 @@ void KernelCases::AddCrossEntropy() {
   const runspec::ModelShape& s = options_.shape;
   const CrossEntropyShape shape{rows_, s.vocabulary, s.vocabulary_padded};
   const Buffer logits = Activation(rows_ * s.vocabulary_padded);
-  const int32_t* targets = RandomIds(*backend_, rows_, s.vocabulary);
+  const int32_t* targets = noise_.Ids(rows_, s.vocabulary);
   float* lse = Values(rows_);
+  auto* loss = static_cast<double*>(backend_->Allocate(sizeof(double)));
+  const CrossEntropyLoss forward{shape, loss, lse, logits, targets};
+  const CrossEntropyGradient backward{shape, logits, lse, targets, 1e-3f};
   Backend* backend = backend_.get();
   const std::string sizes = fmt::format("{} x {}", rows_, s.vocabulary_padded);
   const double bytes = static_cast<double>(rows_ * s.vocabulary_padded) * Size(type_);
-  Add("cross-entropy", sizes,
-      {.bytes = bytes, .run = [=] { backend->CrossEntropyForward(shape, lse, logits, targets); }});
-  Add("cross-entropy backward", sizes,
-      {.bytes = 2 * bytes,
-       .run = [=] { backend->CrossEntropyBackward(shape, logits, lse, targets, 1e-3f); }});
+  Add("cross-entropy, both", sizes,
+      {.bytes = 2 * bytes, .run = [=] { backend->ForwardAndBackward(forward, backward); }});
 }
 
 void KernelCases::AddEmbedding() {
   const runspec::ModelShape& s = options_.shape;
-  const int32_t* tokens = RandomIds(*backend_, rows_, s.vocabulary);
+  const int32_t* tokens = noise_.Ids(rows_, s.vocabulary);
   float* wte = Values(s.vocabulary_padded * s.channels);
   float* wpe = Values(s.context * s.channels);
   const Buffer out = Fp32(Values(rows_ * s.channels));
@@ -226,15 +198,17 @@ void KernelCases::AddFlat() {
                      .gradients = Values(count),
                      .lr = 1e-6};
   backend_->Zero(update.second_moment, count * 4);
-  const bool half = type_ == DataType::kBfloat16;
+  const bool half = type_ != DataType::kFloat32;
   if (half) update.working_copy = static_cast<uint16_t*>(backend_->Allocate(count * 2));
+  if (half) update.working_type = type_;
+  auto* sum = static_cast<double*>(backend_->Allocate(sizeof(double)));
   Backend* backend = backend_.get();
   const std::string sizes = fmt::format("{}", count);
   const double values = static_cast<double>(count);
   Add("AdamW", sizes,
       {.bytes = values * (half ? 30 : 28), .run = [=] { backend->Update(update); }});
   Add("gradient norm", sizes,
-      {.bytes = values * 4, .run = [=] { backend->SumOfSquares(update.gradients, count); }});
+      {.bytes = values * 4, .run = [=] { backend->SumOfSquares(sum, update.gradients, count); }});
 }
 
 }  // namespace gp::engine

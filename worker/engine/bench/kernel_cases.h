@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "worker/engine/backend/backend.h"
+#include "worker/engine/bench/noise.h"
 #include "worker/engine/model/make_language_model.h"
 
 namespace gp::engine {
@@ -38,15 +39,15 @@ class KernelCases {
   void AddFlat();
 
   // Memory of the backend, filled with values around zero.
-  Buffer Activation(int64_t count) { return Filled(count, type_); }
-  float* Values(int64_t count) { return Filled(count, DataType::kFloat32).f32(); }
-  Buffer Filled(int64_t count, DataType type);
+  Buffer Activation(int64_t count) { return noise_.Values(count, type_); }
+  float* Values(int64_t count) { return noise_.Values(count, DataType::kFloat32).f32(); }
   void Add(std::string name, std::string shape, KernelCase work);
 
   const ModelOptions options_;
   const DataType type_;
   const int64_t rows_;  // N = B*T
   std::unique_ptr<Backend> backend_;
+  NoiseSource noise_;
   std::vector<KernelCase> cases_;
 };
 

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <memory>
 
-#include "worker/engine/backend/cpu/measured_peak.h"
 #include "worker/engine/bench/bench_command.h"
 #include "worker/engine/bench/core_set.h"
 #include "worker/engine/bench/kernel_cases.h"
-#include "worker/engine/bench/memory_bandwidth.h"
+#include "worker/engine/bench/machine_limits.h"
 #include "worker/engine/bench/model_flags.h"
 #include "worker/engine/bench/report.h"
 
@@ -28,21 +27,21 @@ struct MachineLimits {
   double bytes_per_second = 0;
 };
 
-double TimeOnce(const std::function<void()>& run) {
-  const auto start = std::chrono::steady_clock::now();
-  run();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
+// Calls of one sample: a device is asked for so many at once that starting them costs nothing.
+int CallsOfSample(double ms, bool on_device) {
+  constexpr double kSampleMs = 2;
+  return on_device ? std::max(1, static_cast<int>(std::ceil(kSampleMs / std::max(ms, 1e-3)))) : 1;
 }
 
-// At least five calls after one that warms up, and as many as fit the time.
-SampleSummary Time(const KernelCase& kernel, double seconds) {
+// At least five samples after a call that warms up, and as many as fit the time.
+SampleSummary Time(Backend& backend, const KernelCase& kernel, double seconds, bool on_device) {
   kernel.run();
+  const int calls = CallsOfSample(MillisecondsOf(backend, 1, kernel.run), on_device);
   std::vector<double> samples;
   double total = 0;
   while (samples.size() < 5 || total < 1e3 * seconds) {
-    samples.push_back(TimeOnce(kernel.run));
-    total += samples.back();
+    samples.push_back(MillisecondsOf(backend, calls, kernel.run));
+    total += calls * samples.back();
   }
   return Summarize(samples);
 }
@@ -68,8 +67,9 @@ void PrintText(const Json& report) {
              report["rows"].get<int64_t>(), report["precision"].get<std::string>(),
              report["threads"].get<int>(), report["kernels"].get<std::string>());
   fmt::print(
-      "measured peak {:.0f} GFLOP/s fp32, memory {:.1f} GB/s (what a cache holds can pass it)\n\n",
+      "measured peak {:.0f} GFLOP/s {}, memory {:.1f} GB/s (what a cache holds can pass it)\n\n",
       report["peak_gflops_measured"].get<double>(),
+      report["device"] == "cpu" ? "fp32" : report["precision"].get<std::string>(),
       report["gigabytes_per_second_measured"].get<double>());
   fmt::print("{:<24} {:<22} {:>9} {:>15} {:>8} {:>6} {:>9}\n", "operation", "shape", "ms", "rate",
              "of peak", "calls", "ms a step");
@@ -91,18 +91,19 @@ void PrintText(const Json& report) {
 Status RunKernels(const KernelsFlags& flags) {
   const ModelOptions options = MakeModelOptions(flags.model);
   UseCores(options.threads);
-  const MachineLimits limits{MeasurePeakFlops(options.isa, options.threads),
-                             MeasureMemoryBandwidth(options.threads)};
+  const MachineLimits limits{MeasureFlops(options), MeasureBandwidth(options)};
   KernelCases kernels(options);
   Json rows = Json::array();
   for (const KernelCase& kernel : kernels.cases()) {
     if (kernel.name.find(flags.filter) == std::string::npos) continue;
-    rows.push_back(Row(kernel, Time(kernel, flags.seconds), limits));
+    const SampleSummary ms = Time(kernels.backend(), kernel, flags.seconds, options.device.on);
+    rows.push_back(Row(kernel, ms, limits));
   }
   Json report = MakeDocument("KernelBench");
   report.update({{"model", flags.model.model},
                  {"rows", options.micro_batch * options.sequence},
                  {"precision", PrecisionName(options)},
+                 {"device", DeviceName(options)},
                  {"threads", options.threads},
                  {"kernels", kernels.backend().name()},
                  {"peak_gflops_measured", limits.flops / 1e9},

@@ -1,4 +1,5 @@
-// gp-bench: measures the engine on this machine. Exit codes: 0 done, 1 failed, 2 usage.
+// gp-bench and gp-bench-cuda: measure the engine on this machine. The second has a device backend,
+// and --device gpu is its default. Exit codes: 0 done, 1 failed, 2 usage.
 #include <fmt/format.h>
 
 #include <exception>
@@ -13,6 +14,7 @@ namespace {
 constexpr BenchCommand kCommands[] = {
     {"step", "time a training step, alone or beside a peer", AddStepCommand},
     {"kernels", "time each operation at a model's shapes", AddKernelsCommand},
+    {"gradients", "compare all gradients with the reference engine's", AddGradientsCommand},
     {"tokenizer", "time the encoding of a text, alone or beside tiktoken", AddTokenizerCommand},
     {"allreduce", "time the gradient all-reduce between processes", AddAllReduceCommand},
     {"sample", "time the writing of text, alone or beside Hugging Face", AddSampleCommand},
@@ -23,18 +25,25 @@ constexpr BenchCommand kCommands[] = {
 };
 
 int Fail(const std::string& message, int code) {
-  fmt::print(stderr, "gp-bench: {}\n", message);
+  fmt::print(stderr, GP_PROGRAM ": {}\n", message);
   return code;
 }
 
+// Of the commands that have the flag.
+void SetDefaultDevice(CLI::App& command) {
+  CLI::Option* device = command.get_option_no_throw("--device");
+  if (device != nullptr) device->run_callback_for_default()->default_val(GP_DEFAULT_DEVICE);
+}
+
 int Main(int argc, char** argv) {
-  CLI::App app("Measures gp's training engine on this machine.", "gp-bench");
-  app.set_version_flag("--version", "gp-bench " GP_VERSION);
+  CLI::App app("Measures gp's training engine on this machine.", GP_PROGRAM);
+  app.set_version_flag("--version", GP_PROGRAM " " GP_VERSION);
   app.require_subcommand(1);
   std::map<const CLI::App*, BenchRun> runs;
   for (const BenchCommand& command : kCommands) {
     CLI::App* subcommand = app.add_subcommand(command.name, command.summary);
     runs[subcommand] = command.add(*subcommand);
+    SetDefaultDevice(*subcommand);
   }
   try {
     app.parse(argc, argv);

@@ -18,15 +18,36 @@ const std::map<std::string, runspec::EngineKind>& Engines() {
   return engines;
 }
 
+const std::map<std::string, runspec::Precision>& Precisions() {
+  static const std::map<std::string, runspec::Precision> precisions = {
+      {"fp32", runspec::Precision::kFp32},
+      {"tf32", runspec::Precision::kTf32},
+      {"bf16", runspec::Precision::kBf16},
+      {"fp16", runspec::Precision::kFp16},
+      {"fp8", runspec::Precision::kFp8}};
+  return precisions;
+}
+
+const std::map<std::string, runspec::Attention>& Attentions() {
+  static const std::map<std::string, runspec::Attention> attentions = {
+      {"flash", runspec::Attention::kFlash},
+      {"math", runspec::Attention::kMath},
+      {"cudnn", runspec::Attention::kCudnn}};
+  return attentions;
+}
+
 void AddMemoryFlags(CLI::App& app, ModelFlags& flags) {
   app.add_option("--attention", flags.attention)
-      ->check(CLI::IsMember({"flash", "math"}))
+      ->check(CLI::IsMember({"flash", "math", "cudnn"}))
       ->capture_default_str();
   app.add_option("--recompute", flags.recompute, "what backward computes again")
       ->check(CLI::IsMember({"none", "gelu", "block"}))
       ->capture_default_str();
   app.add_option("--chunked-head", flags.chunked_head, "rows of logits at a time, 0 for all")
       ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--residual", flags.residual, "type of the residual stream")
+      ->check(CLI::IsMember({"fp32", "bf16"}))
       ->capture_default_str();
 }
 
@@ -58,8 +79,9 @@ void AddShapeFlags(CLI::App& app, ModelFlags& flags) {
 void AddModelFlags(CLI::App& app, ModelFlags& flags) {
   AddShapeFlags(app, flags);
   app.add_option("--precision", flags.precision)
-      ->check(CLI::IsMember({"fp32", "bf16"}))
+      ->check(CLI::IsMember({"fp32", "tf32", "bf16", "fp16", "fp8"}))
       ->capture_default_str();
+  AddDeviceFlag(app, flags);
   AddMemoryFlags(app, flags);
 }
 
@@ -68,6 +90,15 @@ void AddEngineFlags(CLI::App& app, ModelFlags& flags) {
       ->capture_default_str();
   app.add_option("--engine", flags.engine)
       ->check(CLI::IsMember({"fused", "eager", "reference"}))
+      ->capture_default_str();
+  app.add_flag("!--no-graph", flags.graph, "launch each operation of a step by itself");
+  app.add_flag("--deterministic", flags.deterministic,
+               "equal bits in every run; on a GPU nothing is then chosen by timing");
+}
+
+void AddDeviceFlag(CLI::App& app, ModelFlags& flags) {
+  app.add_option("--device", flags.device, "cpu, or the first GPU that this process may use")
+      ->check(CLI::IsMember({"cpu", "gpu"}))
       ->capture_default_str();
 }
 
@@ -86,10 +117,13 @@ ModelOptions MakeModelOptions(const ModelFlags& flags) {
   options.isa = ParseIsa(flags.isa);
   options.choices = ReadTunedChoices(ResolveIsa(options.isa), options.threads);
   options.kind = Engines().at(flags.engine);
-  if (flags.precision == "bf16") options.precision = runspec::Precision::kBf16;
-  if (flags.attention == "math") options.attention = runspec::Attention::kMath;
+  options.precision = Precisions().at(flags.precision);
+  options.attention = Attentions().at(flags.attention);
   options.recompute = Recomputations().at(flags.recompute);
   options.chunked_head = flags.chunked_head;
+  if (flags.residual == "bf16") options.residual = runspec::ResidualType::kBf16;
+  options.device = {
+      .on = flags.device == "gpu", .graph = flags.graph, .deterministic = flags.deterministic};
   return options;
 }
 
@@ -105,11 +139,25 @@ std::vector<std::string> PeerArguments(const ModelOptions& options) {
           fmt::format("--batch={}", options.micro_batch),
           fmt::format("--sequence={}", options.sequence),
           fmt::format("--threads={}", options.threads),
+          fmt::format("--device={}", options.device.on ? "cuda" : "cpu"),
           fmt::format("--precision={}", PrecisionName(options))};
 }
 
 const char* PrecisionName(const ModelOptions& options) {
-  return options.precision == runspec::Precision::kBf16 ? "bf16" : "fp32";
+  for (const auto& [name, precision] : Precisions()) {
+    if (precision == options.precision) return name.c_str();
+  }
+  return "auto";
+}
+
+DataType ComputeTypeOf(const ModelOptions& options) {
+  const runspec::ArenaOptions arena = ArenaOptionsOf(options);
+  if (arena.fp16) return DataType::kFloat16;
+  return arena.bf16 ? DataType::kBfloat16 : DataType::kFloat32;
+}
+
+std::string DeviceName(const ModelOptions& options) {
+  return options.device.on ? FindDevice().name : "cpu";
 }
 
 }  // namespace gp::engine

@@ -19,9 +19,13 @@ struct ModelFlags {
   int threads = 0;  // 0: one per core
   std::string isa = "auto";
   std::string engine = "fused";
+  std::string device = "cpu";
+  bool graph = true;
+  bool deterministic = false;  // of a GPU; a CPU always is
   std::string attention = "flash";
   std::string recompute = "none";
   int64_t chunked_head = 0;
+  std::string residual = "fp32";
   std::string output = "text";
 
   bool json() const { return output == "json"; }
@@ -29,12 +33,14 @@ struct ModelFlags {
 
 // --model, --batch, --sequence, --threads and --output.
 void AddShapeFlags(CLI::App& app, ModelFlags& flags);
-// These, --precision, and the switches that change what
-// is kept in memory: --attention, --recompute, --chunked-head.
+// These, --device, --precision, and the switches that change what is kept in memory: --attention,
+// --recompute, --chunked-head, --residual.
 void AddModelFlags(CLI::App& app, ModelFlags& flags);
-// --isa and --engine, for commands that compute.
+// --isa, --engine, --no-graph and --deterministic, for commands that compute.
 void AddEngineFlags(CLI::App& app, ModelFlags& flags);
 void AddOutputFlag(CLI::App& app, std::string& output);
+// --device; gp-bench-cuda makes gpu its default.
+void AddDeviceFlag(CLI::App& app, ModelFlags& flags);
 
 // With the choices of the tuning cache, as a run would begin. Throws std::invalid_argument for an
 // isa that does not exist and for a damaged cache.
@@ -42,5 +48,9 @@ ModelOptions MakeModelOptions(const ModelFlags& flags);
 // The flags that say the same to a peer (tests/bench/peers/protocol.py).
 std::vector<std::string> PeerArguments(const ModelOptions& options);
 const char* PrecisionName(const ModelOptions& options);
+// Of activations.
+DataType ComputeTypeOf(const ModelOptions& options);
+// "NVIDIA H200", or "cpu".
+std::string DeviceName(const ModelOptions& options);
 
 }  // namespace gp::engine

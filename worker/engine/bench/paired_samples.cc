@@ -18,15 +18,25 @@ void AddPairedFlags(CLI::App& app, PairedOptions& options) {
 
 StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
                                       const std::function<double()>& ours, PeerProcess* peer) {
-  for (int i = 0; i < options.warmup; ++i) ours();
+  const auto block = [&](int count) {
+    std::vector<double> ms;
+    for (int i = 0; i < count; ++i) ms.push_back(ours());
+    return ms;
+  };
+  return MeasurePaired(options, block, peer);
+}
+
+StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
+                                      const std::function<std::vector<double>(int)>& ours,
+                                      PeerProcess* peer) {
+  if (options.warmup > 0) ours(options.warmup);
   if (peer != nullptr && options.warmup > 0) {
     RETURN_IF_ERROR(peer->RunSteps(options.warmup).status());
   }
   PairedSamples result;
   for (int done = 0; done < options.repeats; done += options.block) {
     const int count = std::min(options.block, options.repeats - done);
-    std::vector<double> block;
-    for (int i = 0; i < count; ++i) block.push_back(ours());
+    const std::vector<double> block = ours(count);
     result.ours_ms.insert(result.ours_ms.end(), block.begin(), block.end());
     if (peer == nullptr) continue;
     ASSIGN_OR_RETURN(const std::vector<double> theirs, peer->RunSteps(count));

@@ -26,8 +26,12 @@ struct PairedSamples {
   std::vector<double> ratios;  // peer's median over ours, block by block
 };
 
-// `ours` does the work once and answers its milliseconds; warm-up calls are dropped. `peer` may be
-// null: then only we are measured.
+// `ours` does the work as often as it is told and answers the milliseconds of each; warm-up is
+// dropped. `peer` may be null: then only we are measured.
+StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
+                                      const std::function<std::vector<double>(int)>& ours,
+                                      PeerProcess* peer);
+// The same with work that is done once a call.
 StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
                                       const std::function<double()>& ours, PeerProcess* peer);
 

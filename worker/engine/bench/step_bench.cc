@@ -1,7 +1,9 @@
 #include "worker/engine/bench/step_bench.h"
 
-#include <chrono>
+#include <algorithm>
+#include <cmath>
 #include <random>
+#include <utility>
 
 #include "worker/engine/optim/global_norm.h"
 
@@ -10,6 +12,8 @@ namespace {
 
 constexpr double kLearningRate = 1e-4;
 constexpr double kClip = 1.0;
+constexpr int kMarksOfStep = 3;
+constexpr int kStepsAtOnce = 64;  // so that marks do not grow with the steps
 
 std::vector<int32_t> RandomIds(const ModelOptions& options, unsigned seed) {
   std::mt19937 random(seed);
@@ -25,39 +29,58 @@ std::span<float> AllocateGradients(LanguageModel& model) {
   return {static_cast<float*>(model.backend().Allocate(count * 4)), static_cast<size_t>(count)};
 }
 
-// Milliseconds since `start`, which moves to now.
-double Lap(std::chrono::steady_clock::time_point& start) {
-  const auto now = std::chrono::steady_clock::now();
-  const std::chrono::duration<double, std::milli> elapsed = now - start;
-  start = now;
-  return elapsed.count();
-}
-
 }  // namespace
 
 StepBench::StepBench(const ModelOptions& options, bool fused_optimizer)
+    : StepBench(options, MakeLanguageModel(options), fused_optimizer) {}
+
+StepBench::StepBench(const ModelOptions& options, std::unique_ptr<LanguageModel> model,
+                     bool fused_optimizer)
     : options_(options),
-      model_(MakeLanguageModel(options)),
+      model_(std::move(model)),
       optimizer_(model_->backend(), model_->layout(), {.fused = fused_optimizer}),
       gradients_(AllocateGradients(*model_)),
+      scalars_(static_cast<Scalars*>(model_->backend().Allocate(sizeof(Scalars)))),
       tokens_(RandomIds(options, 1)),
       targets_(RandomIds(options, 2)) {
   InitializeNormal(1337, *model_);
 }
 
-StepTimes StepBench::Step() {
+void StepBench::QueueStep(int mark) {
+  Backend& backend = model_->backend();
   const TokenBatch batch{tokens_, targets_, options_.micro_batch, options_.sequence};
   const float scale = 1.0f / static_cast<float>(tokens());
-  StepTimes times;
-  auto start = std::chrono::steady_clock::now();
+  backend.Mark(mark);
+  backend.Zero(scalars_, sizeof(Scalars));
   model_->ExpectBackward(scale, gradients_, /*accumulate=*/false);
-  loss_ = model_->Forward(batch, Dropout{}) / static_cast<double>(tokens());
-  times.forward_ms = Lap(start);
+  model_->ForwardInto(batch, Dropout{}, &scalars_->loss);
+  backend.Mark(mark + 1);
   model_->Backward(scale, gradients_, /*accumulate=*/false, {});
-  times.backward_ms = Lap(start);
-  const double norm = GlobalNorm(model_->backend(), gradients_);
-  optimizer_.Update(*model_, gradients_, kLearningRate, ClipCoefficient(norm, kClip));
-  times.optimizer_ms = Lap(start);
+  backend.Mark(mark + 2);
+  backend.SumOfSquares(&scalars_->sum_of_squares, gradients_.data(),
+                       static_cast<int64_t>(gradients_.size()));
+  Scalars scalars;
+  backend.Download(&scalars, scalars_, sizeof(Scalars));
+  loss_ = scalars.loss / static_cast<double>(tokens());
+  optimizer_.Update(*model_, gradients_, kLearningRate,
+                    ClipCoefficient(std::sqrt(scalars.sum_of_squares), kClip));
+}
+
+std::vector<StepTimes> StepBench::Run(int count) {
+  Backend& backend = model_->backend();
+  std::vector<StepTimes> times;
+  for (int done = 0; done < count; done += kStepsAtOnce) {
+    const int steps = std::min(kStepsAtOnce, count - done);
+    for (int step = 0; step < steps; ++step) QueueStep(kMarksOfStep * step);
+    backend.Mark(kMarksOfStep * steps);
+    backend.Synchronize();
+    for (int step = 0; step < steps; ++step) {
+      const int mark = kMarksOfStep * step;
+      times.push_back({backend.MillisecondsBetween(mark, mark + 1),
+                       backend.MillisecondsBetween(mark + 1, mark + 2),
+                       backend.MillisecondsBetween(mark + 2, mark + kMarksOfStep)});
+    }
+  }
   return times;
 }
 

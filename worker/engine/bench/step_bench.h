@@ -22,18 +22,34 @@ struct StepTimes {
 class StepBench {
  public:
   explicit StepBench(const ModelOptions& options, bool fused_optimizer = true);
+  // `model` is what the options describe.
+  StepBench(const ModelOptions& options, std::unique_ptr<LanguageModel> model,
+            bool fused_optimizer);
 
-  StepTimes Step();
+  // `count` steps, which wait for the device as the trainer does: for the gradient norm, and at the
+  // end. Times are the backend's.
+  std::vector<StepTimes> Run(int count);
+  StepTimes Step() { return Run(1).front(); }
 
   double loss() const { return loss_; }  // mean, of the last step
   int64_t tokens() const { return static_cast<int64_t>(tokens_.size()); }
   LanguageModel& model() { return *model_; }
 
  private:
+  // What is read back of a step, in backend memory.
+  struct Scalars {
+    double loss = 0;
+    double sum_of_squares = 0;
+  };
+
+  // Marks `mark` and the two after it where a phase begins.
+  void QueueStep(int mark);
+
   const ModelOptions options_;
   std::unique_ptr<LanguageModel> model_;
   AdamW optimizer_;
   std::span<float> gradients_;
+  Scalars* scalars_;
   std::vector<int32_t> tokens_;
   std::vector<int32_t> targets_;
   double loss_ = 0;

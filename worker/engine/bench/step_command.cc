@@ -5,14 +5,15 @@
 #include <memory>
 #include <optional>
 
-#include "worker/engine/backend/cpu/measured_peak.h"
 #include "worker/engine/bench/bench_command.h"
 #include "worker/engine/bench/core_set.h"
+#include "worker/engine/bench/machine_limits.h"
 #include "worker/engine/bench/model_flags.h"
 #include "worker/engine/bench/paired_samples.h"
 #include "worker/engine/bench/peer_program.h"
 #include "worker/engine/bench/process_memory.h"
 #include "worker/engine/bench/step_bench.h"
+#include "worker/engine/bench/step_profile.h"
 
 namespace gp::engine {
 namespace {
@@ -23,6 +24,7 @@ struct StepFlags {
   std::string peer;
   std::string python;
   std::string llmc;
+  bool profile = false;
 };
 
 struct PeerScript {
@@ -65,6 +67,7 @@ Json MakeReport(const StepFlags& flags, const ModelOptions& options, StepBench& 
                  {"batch", options.micro_batch},
                  {"sequence", options.sequence},
                  {"precision", PrecisionName(options)},
+                 {"device", DeviceName(options)},
                  {"threads", options.threads},
                  {"kernels", bench.model().backend().name()},
                  {"steps", samples.ours_ms.size()},
@@ -90,33 +93,44 @@ void PrintText(const Json& r) {
   fmt::print("step       {} ms   median and quartiles\n", SpreadText(r["step_ms"]));
   fmt::print("phases     forward {:.1f}  backward {:.1f}  optimizer {:.1f} ms\n",
              number("forward_ms"), number("backward_ms"), number("optimizer_ms"));
-  fmt::print("rate       {:.0f} tokens/s, MFU {:.0f}% of a measured peak of {:.0f} GFLOP/s fp32\n",
-             number("tokens_per_second"), 100 * number("mfu"), number("peak_gflops_measured"));
+  fmt::print("rate       {:.0f} tokens/s, MFU {:.0f}% of a measured peak of {:.0f} GFLOP/s {}\n",
+             number("tokens_per_second"), 100 * number("mfu"), number("peak_gflops_measured"),
+             r["device"] == "cpu" ? "fp32" : r["precision"].get<std::string>());
   fmt::print("memory     {:.2f} GB allocated by the engine, {:.2f} GB resident at most\n",
              number("engine_bytes") / 1e9, number("peak_resident_bytes") / 1e9);
   if (r.contains("peer")) PrintPeer(r["peer"]);
+  if (r.contains("operations")) PrintProfile(r["operations"]);
 }
 
 Status RunStep(const StepFlags& flags) {
   const ModelOptions options = MakeModelOptions(flags.model);
+  if (options.device.on && flags.peer == "hf") {
+    return FailedPrecondition("--peer hf runs on a CPU; use --device cpu, or --peer torch");
+  }
   UseCores(options.threads);
   std::optional<PeerProcess> peer;
   if (!flags.peer.empty()) {
     ASSIGN_OR_RETURN(PeerProcess started, StartPeer(MakePeerProgram(flags, options)));
     peer.emplace(std::move(started));
   }
-  const double peak_flops = MeasurePeakFlops(options.isa, options.threads);
+  const double peak_flops = MeasureFlops(options);
+  const Json operations = flags.profile ? ProfileStep(options) : Json();
   StepBench bench(options);
   std::vector<StepTimes> steps;
-  const auto step = [&] {
-    steps.push_back(bench.Step());
-    return steps.back().total_ms();
+  const auto run = [&](int count) {
+    std::vector<double> ms;
+    for (const StepTimes& step : bench.Run(count)) {
+      steps.push_back(step);
+      ms.push_back(step.total_ms());
+    }
+    return ms;
   };
   ASSIGN_OR_RETURN(const PairedSamples samples,
-                   MeasurePaired(flags.paired, step, peer ? &*peer : nullptr));
+                   MeasurePaired(flags.paired, run, peer ? &*peer : nullptr));
   steps.erase(steps.begin(), steps.begin() + flags.paired.warmup);
   Json report = MakeReport(flags, options, bench, steps, samples, peak_flops);
   if (peer) report["peer"] = PeerJson(flags.peer, *peer, samples);
+  if (flags.profile) report["operations"] = operations;
   flags.model.json() ? PrintJson(report) : PrintText(report);
   return OkStatus();
 }
@@ -133,6 +147,7 @@ BenchRun AddStepCommand(CLI::App& app) {
   app.add_option("--python", flags->python, "Python with the peer's packages");
   app.add_option("--llmc", flags->llmc, "directory of llm.c's source, for --peer llmc")
       ->check(CLI::ExistingDirectory);
+  app.add_flag("--profile", flags->profile, "also time each operation of a step by itself");
   return [flags] { return RunStep(*flags); };
 }
 

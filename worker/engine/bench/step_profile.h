@@ -1,0 +1,17 @@
+// Where a step's time goes, operation by operation. One thread calls.
+#pragma once
+
+#include "worker/engine/bench/report.h"
+#include "worker/engine/model/make_language_model.h"
+
+namespace gp::engine {
+
+// Runs a few steps without graphs, each operation between two marks of the backend, and answers one
+// step's operations, the longest first: [{"name", "calls", "ms"}]. Marks and missing graphs add a
+// little to each.
+Json ProfileStep(const ModelOptions& options);
+
+// Such a list, as text.
+void PrintProfile(const Json& operations);
+
+}  // namespace gp::engine
