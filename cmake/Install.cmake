@@ -14,6 +14,19 @@ foreach(program IN LISTS GP_ENGINE_PROGRAMS)
   endif()
 endforeach()
 
+# Those for GPUs find the toolkit's libraries where this build found them: they are not part of the tree.
+if(GP_CUDA)
+  get_filename_component(cuda_folder "${GP_cublasLt_LIBRARY}" DIRECTORY)
+  get_filename_component(cudnn_folder "${GP_cudnn_LIBRARY}" DIRECTORY)
+  foreach(program IN LISTS GP_CUDA_PROGRAMS)
+    if(TARGET ${program})
+      install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+      set_target_properties(${program} PROPERTIES
+        INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/gp;${cuda_folder};${cudnn_folder}")
+    endif()
+  endforeach()
+endif()
+
 if(GP_ENGINE)
   # libtorch_cpu.so and what it loads; its own RPATH ends in $ORIGIN, so they find one another side by side.
   file(GLOB engine_libraries

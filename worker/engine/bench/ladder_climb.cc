@@ -4,11 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "worker/engine/backend/cpu/measured_peak.h"
 #include "worker/engine/bench/core_set.h"
+#include "worker/engine/bench/machine_limits.h"
 #include "worker/engine/bench/process_memory.h"
 #include "worker/engine/bench/step_bench.h"
 
@@ -17,22 +18,27 @@ namespace {
 
 using nlohmann::json;
 
+// Algorithms are chosen in the first step, graphs recorded in the second.
+constexpr int kDeviceWarmup = 3;
+
 // In the child: the steps of a rung, as JSON.
 json MeasureHere(const LadderSettings& settings, int steps) {
   const ModelOptions& options = settings.model;
   UseCores(options.threads);
-  const double peak_flops = MeasurePeakFlops(options.isa, options.threads);
+  const double peak_flops = MeasureFlops(options);
   StepBench bench(options, settings.fused_optimizer);
-  bench.Step();
+  bench.Run(options.device.on ? kDeviceWarmup : 1);
   std::vector<double> ms;
-  for (int i = 0; i < steps; ++i) ms.push_back(bench.Step().total_ms());
-  return {{"ms", ms}, {"resident_bytes", PeakResidentBytes()}, {"peak_flops", peak_flops}};
+  for (const StepTimes& step : bench.Run(steps)) ms.push_back(step.total_ms());
+  const int64_t bytes =
+      options.device.on ? bench.model().backend().allocated_bytes() : PeakResidentBytes();
+  return {{"ms", ms}, {"resident_bytes", bytes}, {"peak_flops", peak_flops}};
 }
 
-[[noreturn]] void RunChild(const LadderSettings& settings, int steps, int output) {
+[[noreturn]] void RunChild(const std::function<json()>& work, int output) {
   json answer;
   try {
-    answer = MeasureHere(settings, steps);
+    answer = work();
   } catch (const std::exception& error) {
     answer = {{"error", error.what()}};
   }
@@ -49,14 +55,14 @@ std::string ReadToEnd(int file) {
   return text;
 }
 
-StatusOr<json> MeasureInChild(const LadderSettings& settings, int steps) {
+StatusOr<json> RunInChild(const std::function<json()>& work) {
   int ends[2];
   if (pipe(ends) != 0) return ErrnoStatus(errno, "create", "a pipe");
   const FileDescriptor output(ends[0]);
   FileDescriptor input(ends[1]);
   const pid_t child = fork();
   if (child < 0) return ErrnoStatus(errno, "fork", "a rung's process");
-  if (child == 0) RunChild(settings, steps, input.get());
+  if (child == 0) RunChild(work, input.get());
   input.Close();
   const json answer = json::parse(ReadToEnd(output.get()), nullptr, false);
   waitpid(child, nullptr, 0);
@@ -83,7 +89,7 @@ RungResult Climb(const LadderRung& rung, int steps, LadderSettings& below, doubl
   if (!rung.change) return result;
   LadderSettings settings = below;
   rung.change(settings);
-  const StatusOr<json> measured = MeasureInChild(settings, steps);
+  const StatusOr<json> measured = RunInChild([&] { return MeasureHere(settings, steps); });
   if (!measured.ok()) {
     result.reason = Message(measured.status());
     return result;
@@ -97,6 +103,18 @@ RungResult Climb(const LadderRung& rung, int steps, LadderSettings& below, doubl
 }
 
 }  // namespace
+
+StatusOr<LadderDevice> FindLadderDevice() {
+  ASSIGN_OR_RETURN(const json found, RunInChild([]() -> json {
+                     const DeviceInfo device = FindDevice();
+                     return {{"name", device.name},
+                             {"why_none", device.why_none},
+                             {"free_bytes", device.free_bytes}};
+                   }));
+  LadderDevice device{found["name"].get<std::string>(), found["free_bytes"].get<int64_t>()};
+  if (device.name.empty()) return NotFound("{}", found["why_none"].get<std::string>());
+  return device;
+}
 
 StatusOr<std::vector<RungResult>> ClimbLadder(const ModelOptions& model,
                                               const LadderMachine& machine,

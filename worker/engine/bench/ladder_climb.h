@@ -30,6 +30,14 @@ struct RungResult {
   bool kept = true;  // false: slower here, so the next rung climbs without it
 };
 
+// The device of the process and its free memory, asked in a child: a process that has touched a
+// device cannot fork any more.
+struct LadderDevice {
+  std::string name;
+  int64_t free_bytes = 0;
+};
+StatusOr<LadderDevice> FindLadderDevice();
+
 StatusOr<std::vector<RungResult>> ClimbLadder(const ModelOptions& model,
                                               const LadderMachine& machine,
                                               const LadderOptions& options);

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "base/available_memory.h"
 #include "base/file.h"
@@ -42,11 +44,24 @@ Json ToJson(const RungResult& rung) {
   return json;
 }
 
-std::string Subtitle(const LadderFlags& flags, const ModelOptions& model) {
-  return fmt::format(
-      "GPT-2 {}, {} sequences of {} tokens, one core until the last rung. × is over the "
-      "rung below.",
-      flags.model.model, model.micro_batch, model.sequence);
+std::string Subtitle(const LadderFlags& flags, const ModelOptions& model,
+                     const std::string& machine) {
+  return fmt::format("GPT-2 {}, {} sequences of {} tokens, {}. × is over the rung below.",
+                     flags.model.model, model.micro_batch, model.sequence, machine);
+}
+
+// What there is to climb on, and its name.
+StatusOr<std::pair<LadderMachine, std::string>> FindMachine(const LadderFlags& flags,
+                                                            const ModelOptions& model) {
+  LadderMachine machine{.cores = model.threads, .tokens_per_step_max = flags.tokens_max};
+  if (model.device.on) {
+    ASSIGN_OR_RETURN(const LadderDevice device, FindLadderDevice());
+    machine.memory_bytes = device.free_bytes / 10 * 9;
+    return std::pair(machine, device.name);
+  }
+  machine.memory_bytes = ReadAvailableMemory().bytes / 10 * 7;
+  machine.fill_ms = MeasureBatchFill(model.micro_batch, model.sequence);
+  return std::pair(machine, std::string("one core until the last rung"));
 }
 
 void PrintText(const std::vector<RungResult>& rungs, const std::string& subtitle) {
@@ -66,12 +81,10 @@ void PrintText(const std::vector<RungResult>& rungs, const std::string& subtitle
 
 Status RunLadder(const LadderFlags& flags) {
   const ModelOptions model = MakeModelOptions(flags.model);
-  const LadderMachine machine{.cores = model.threads,
-                              .memory_bytes = ReadAvailableMemory().bytes / 10 * 7,
-                              .tokens_per_step_max = flags.tokens_max,
-                              .fill_ms = MeasureBatchFill(model.micro_batch, model.sequence)};
+  ASSIGN_OR_RETURN(const auto found, FindMachine(flags, model));
+  const auto& [machine, name] = found;
   ASSIGN_OR_RETURN(const std::vector<RungResult> rungs, ClimbLadder(model, machine, flags.options));
-  const std::string subtitle = Subtitle(flags, model);
+  const std::string subtitle = Subtitle(flags, model, name);
   if (!flags.chart.empty()) {
     RETURN_IF_ERROR(WriteFileAtomically(flags.chart, LadderChart(rungs, subtitle)));
   }
@@ -83,6 +96,7 @@ Status RunLadder(const LadderFlags& flags) {
   report.update({{"model", flags.model.model},
                  {"batch", model.micro_batch},
                  {"sequence", model.sequence},
+                 {"machine", name},
                  {"cores", machine.cores},
                  {"rungs", Json::array()}});
   for (const RungResult& rung : rungs) report["rungs"].push_back(ToJson(rung));
@@ -97,6 +111,7 @@ BenchRun AddLadderCommand(CLI::App& app) {
   flags->model.batch = 2;
   flags->model.sequence = 256;
   AddShapeFlags(app, flags->model);
+  AddDeviceFlag(app, flags->model);
   app.add_option("--steps", flags->options.steps, "measured steps of a rung")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

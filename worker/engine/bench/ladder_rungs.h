@@ -33,7 +33,8 @@ struct LadderMachine {
   double fill_ms = 0;               // to put a micro-batch together
 };
 
-// The first rung is where the climb starts, on one core; `model` gives shape, batch and kernels.
+// The first rung is where the climb starts: the reference engine on one core, or on a device our
+// own with nothing switched on. `model` gives shape, batch, kernels and the device.
 LadderSettings LadderStart(const ModelOptions& model);
 std::vector<LadderRung> MakeLadder(const ModelOptions& model, const LadderMachine& machine);
 

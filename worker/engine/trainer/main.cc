@@ -1,4 +1,5 @@
-// gp-trainer: trains one rank of a run, under an agent (--link) or alone (--spec FILE).
+// gp-trainer, and gp-trainer-cuda for a GPU: trains one rank of a run, under an agent (--link) or
+// alone (--spec FILE).
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "link/channel.h"
+#include "worker/engine/trainer/device_support.h"
 #include "worker/engine/trainer/exit_code.h"
 #include "worker/engine/trainer/linked_training.h"
 #include "worker/engine/trainer/lone_training.h"
@@ -30,7 +32,9 @@ int Main(int argc, char** argv) {
   LoneOptions options;
   bool linked = false;
   bool overfit = false;
-  app.set_version_flag("--version", "gp-trainer " GP_VERSION);
+  bool support = false;
+  app.set_version_flag("--version", GP_PROGRAM " " GP_VERSION);
+  app.add_flag("--support", support, "Print as JSON what this program can compute on");
   auto* link_flag = app.add_flag("--link", linked, "Be driven by the agent over file descriptor 3");
   auto* spec = app.add_option("--spec", options.spec_path, "Run file (YAML)")->excludes(link_flag);
   app.add_option("--out", options.out_directory,
@@ -46,12 +50,16 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitDone : kExitConfig;
   }
+  if (support) {
+    std::printf("%s\n", DeviceSupport().c_str());
+    return kExitDone;
+  }
   if (!linked && options.spec_path.empty()) {
-    std::fprintf(stderr, "gp-trainer: --spec FILE is missing; see gp-trainer --help\n");
+    std::fprintf(stderr, GP_PROGRAM ": --spec FILE is missing; see " GP_PROGRAM " --help\n");
     return kExitConfig;
   }
   if (linked && !DieWithParent()) {
-    std::fprintf(stderr, "gp-trainer: the agent is gone\n");
+    std::fprintf(stderr, GP_PROGRAM ": the agent is gone\n");
     return kExitError;
   }
   if (linked) return RunLinked(FileDescriptor(link::kEngineDescriptor), SystemClock());
@@ -63,7 +71,7 @@ int Main(int argc, char** argv) {
 }  // namespace gp::engine
 
 int main(int argc, char** argv) {
-  gp::InitLogging("gp-trainer");
+  gp::InitLogging(GP_PROGRAM);
   signal(SIGPIPE, SIG_IGN);
   gp::engine::BlockStopSignals();
   return gp::engine::Main(argc, argv);

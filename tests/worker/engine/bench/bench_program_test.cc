@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -44,6 +45,41 @@ TEST(GpBench, TimesAStep) {
   EXPECT_EQ(report.at("precision"), "fp32");
   EXPECT_GT(report.at("step_ms").at("median").get<double>(), 0);
   EXPECT_GT(report.at("mfu").get<double>(), 0);
+}
+
+TEST(GpBench, TimesEachOperationOfAStep) {
+  const Outcome answer =
+      RunBench("step --model tiny --batch 2 --threads 1 --steps 2 --warmup 1 --profile -o json");
+  ASSERT_EQ(answer.exit_code, 0) << answer.output;
+  const auto report = nlohmann::json::parse(answer.output);
+  EXPECT_EQ(report["device"], "cpu");
+  std::map<std::string, int> calls;
+  for (const auto& operation : report["operations"]) {
+    EXPECT_GE(operation["ms"].get<double>(), 0);
+    calls[operation["name"]] = operation["calls"];
+  }
+  EXPECT_EQ(calls["attention forward"], 4);
+  EXPECT_EQ(calls["linear forward 128 to 384"], 4);
+  EXPECT_EQ(calls["embedding"], 1);
+}
+
+TEST(GpBench, ComparesItsGradientsWithTheReferenceEngines) {
+  const std::string command = "gradients --model tiny --batch 2 --threads 1 -o json ";
+  const Outcome close = RunBench(command + "--tolerance 1e-5");
+  ASSERT_EQ(close.exit_code, 0) << close.output;
+  const auto report = nlohmann::json::parse(close.output);
+  EXPECT_EQ(report["kind"], "GradientCheck");
+  EXPECT_LT(report["gradient_error"].get<double>(), 1e-5);
+  EXPECT_NEAR(report["loss"].get<double>(), report["reference_loss"].get<double>(), 1e-5);
+  const Outcome far = RunBench(command + "--precision bf16 --tolerance 1e-6");
+  EXPECT_EQ(far.exit_code, 1);
+  EXPECT_THAT(far.output, testing::HasSubstr("more than 1e-06; most in "));
+}
+
+TEST(GpBench, HasNoGpuToMeasure) {
+  const Outcome answer = RunBench("step --model tiny --device gpu");
+  EXPECT_EQ(answer.exit_code, 2);
+  EXPECT_THAT(answer.output, testing::HasSubstr("this program computes on CPUs"));
 }
 
 TEST(GpBench, PrintsThePlanThatTheEngineUses) {

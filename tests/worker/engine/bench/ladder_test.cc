@@ -38,6 +38,25 @@ TEST(Ladder, LeadsFromThePlainModelToTheEnginesBest) {
   EXPECT_EQ(options.micro_batch, 16);  // 1024 tokens
 }
 
+TEST(Ladder, OnADeviceEndsWithGraphsAndItsPrecisions) {
+  ModelOptions model = Tiny();
+  model.device = {.on = true};
+  const LadderMachine machine{.memory_bytes = int64_t{8} << 30, .tokens_per_step_max = 1024};
+  LadderSettings settings = LadderStart(model);
+  const ModelOptions& options = settings.model;
+  EXPECT_EQ(options.kind, runspec::EngineKind::kEager);
+  EXPECT_FALSE(options.device.graph);
+  EXPECT_TRUE(options.device.deterministic);
+  for (const LadderRung& rung : MakeLadder(model, machine)) rung.change(settings);
+  EXPECT_EQ(options.kind, runspec::EngineKind::kFused);
+  EXPECT_EQ(options.precision, runspec::Precision::kFp8);
+  EXPECT_TRUE(options.device.on);
+  EXPECT_TRUE(options.device.graph);
+  EXPECT_FALSE(options.device.deterministic);
+  EXPECT_TRUE(settings.fused_optimizer);
+  EXPECT_EQ(options.micro_batch, 16);
+}
+
 TEST(Ladder, TakesNoLargerBatchThanMemoryHolds) {
   const LadderMachine small{.memory_bytes = 1, .tokens_per_step_max = 1 << 20};
   EXPECT_EQ(LargestBatch(Tiny(), small), 2);

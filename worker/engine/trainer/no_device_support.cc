@@ -1,0 +1,15 @@
+#include <nlohmann/json.hpp>
+
+#include "worker/engine/trainer/device_support.h"
+
+namespace gp::engine {
+
+std::string DeviceSupport() {
+  const nlohmann::ordered_json support = {
+      {"libraries", nlohmann::json::array()},
+      {"devices", nlohmann::json::array()},
+      {"problem", "this program computes on CPUs; gp-trainer-cuda computes on NVIDIA GPUs"}};
+  return support.dump(2);
+}
+
+}  // namespace gp::engine
