@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/duration.h"
 #include "client/gpctl/terminal/number_text.h"
@@ -27,7 +28,11 @@ int Threads(const RunSpec& spec) {
   return std::max(processors / spec.resources.workers, 1);
 }
 
+bool OnGpu(const RunSpec& spec) { return spec.resources.device == "gpu"; }
+
+// Which GPU a worker will get, and so what it has, is not known here: nothing is too large.
 int64_t PerWorker(const RunSpec& spec, const AvailableMemory& memory) {
+  if (OnGpu(spec)) return std::numeric_limits<int64_t>::max();
   return memory.bytes / spec.resources.workers;
 }
 
@@ -43,8 +48,9 @@ std::optional<SettledPlan> Settle(RunSpec spec, const AvailableMemory& memory) {
   auto plan = runspec::PlanBatch(spec);
   if (!plan.ok()) return std::nullopt;
   if (spec.batch.micro_batch_auto) {
-    const int64_t rows =
-        runspec::LargestMicroBatch(spec, *plan, Threads(spec), PerWorker(spec, memory));
+    const int64_t rows = OnGpu(spec) ? 1
+                                     : runspec::LargestMicroBatch(spec, *plan, Threads(spec),
+                                                                  PerWorker(spec, memory));
     spec.batch.micro_batch = std::max<int64_t>(rows, 1);
     spec.batch.micro_batch_auto = false;
     plan = runspec::PlanBatch(spec);
@@ -106,7 +112,7 @@ runspec::MemoryForecast Forecast(const SettledPlan& settled) {
   return runspec::ForecastMemory(settled.spec, settled.plan, Threads(settled.spec));
 }
 
-std::string MemoryText(const runspec::MemoryForecast& forecast) {
+std::string MemoryText(const runspec::MemoryForecast& forecast, bool on_gpu) {
   const auto part = [](const char* name, int64_t bytes) {
     return bytes == 0 ? "" : fmt::format("{} {}, ", name, Bytes(static_cast<uint64_t>(bytes)));
   };
@@ -116,8 +122,9 @@ std::string MemoryText(const runspec::MemoryForecast& forecast) {
       part("activations", forecast.activations_bytes) + part("snapshot", forecast.snapshot_bytes) +
       part("other", forecast.workspace_bytes + forecast.sampling_bytes + forecast.process_bytes);
   parts.resize(parts.size() - 2);
-  return fmt::format("about {} for each worker ({})",
-                     Bytes(static_cast<uint64_t>(forecast.total_bytes())), parts);
+  return fmt::format("about {}{} for each worker ({})",
+                     Bytes(static_cast<uint64_t>(forecast.total_bytes())),
+                     on_gpu ? " of GPU memory" : "", parts);
 }
 
 std::string Every(int64_t steps) {
@@ -144,7 +151,7 @@ std::string PlanText(const RunSpec& spec, const AvailableMemory& memory) {
   if (!settled) return out;
   out += Line("batch", BatchText(*settled, spec.batch.micro_batch_auto));
   out += Line("budget", BudgetText(spec, settled->plan));
-  out += Line("memory", MemoryText(Forecast(*settled)));
+  out += Line("memory", MemoryText(Forecast(*settled), OnGpu(spec)));
   out += Line("records", fmt::format("validation {}, checkpoint {}", Every(spec.eval.every_steps),
                                      Every(spec.checkpoint.every_steps)));
   return out;
@@ -163,6 +170,7 @@ Json PlanFields(const RunSpec& spec, const AvailableMemory& memory) {
   json["target_steps"] = runspec::TargetSteps(spec);
   json["memory_bytes"] = forecast.total_bytes();
   json["memory"] = MemoryFields(forecast);
+  if (OnGpu(spec)) return json;  // what a GPU of the fleet has is not known here
   json["memory_available_bytes"] = memory.bytes;
   const auto warning = MemoryWarning(spec, memory);
   json["fits"] = !warning.has_value();

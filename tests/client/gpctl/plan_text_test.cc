@@ -56,6 +56,14 @@ TEST(PlanText, WorkersOfThisMachineShareItsMemory) {
   EXPECT_FALSE(MemoryWarning(spec, {2 * needed, "MemAvailable"}));
 }
 
+TEST(PlanText, TheMemoryOfAGpuIsNotThisMachines) {
+  const runspec::RunSpec spec = Spec({"resources.device=gpu"});
+  const AvailableMemory little{1 << 20, "MemAvailable"};
+  EXPECT_EQ(MemoryWarning(spec, little), std::nullopt);
+  EXPECT_THAT(PlanText(spec, little), HasSubstr("of GPU memory for each worker"));
+  EXPECT_FALSE(PlanFields(spec, little).contains("fits"));
+}
+
 TEST(PlanText, AnAutomaticMicroBatchIsForecastForThisMachine) {
   const runspec::RunSpec spec =
       Spec({"batch.micro_batch=auto", "batch.sequence=1024", "batch.total_tokens=32768"});
