@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "runspec/gpu_workspace.h"
+
 namespace gp::runspec {
 namespace {
 
@@ -35,6 +37,40 @@ TEST(MemoryForecast, AddsUpToThePlan) {
   EXPECT_EQ(forecast.snapshot_bytes, 1024);  // aligned
   spec.sample.every_steps = 10;
   EXPECT_GT(ForecastMemory(spec, kPlan, 2).sampling_bytes, 0);
+}
+
+TEST(MemoryForecast, OnAGpuIsOfItsMemory) {
+  RunSpec spec = Gpt2Spec();
+  spec.resources.device = "gpu";
+  spec.checkpoint.snapshot_memory = 1 << 30;
+  spec.precision = Precision::kFp16;
+  const MemoryForecast forecast = ForecastMemory(spec, kPlan, 2);
+  const int64_t parameters = MakeParameterLayout(spec.model).total_count;
+  EXPECT_EQ(forecast.parameters_bytes, parameters * (4 + 2));
+  EXPECT_EQ(forecast.snapshot_bytes, 0);
+  EXPECT_EQ(forecast.process_bytes, kGpuProcessBytes);
+  const ArenaOptions arena = TrainingOptionsOf(spec, 2, 0, 1).arena;
+  EXPECT_EQ(forecast.workspace_bytes, (GpuWorkspaceBytes(spec.model, arena) + 63) / 64 * 64);
+  const ArenaPlan plan = MakeTrainingPlan(spec.model, TrainingOptionsOf(spec, 2, 0, 1));
+  EXPECT_FALSE(plan.has("batch.tokens"));
+  EXPECT_EQ(plan.at("h.0.qkv").type, "fp16");
+}
+
+TEST(GpuWorkspace, PiecesFollowEachOther) {
+  RunSpec spec = Gpt2Spec();
+  spec.resources.device = "gpu";
+  const auto end = [&](const ArenaOptions& arena) {
+    int64_t last = 0;
+    for (const GpuWorkspacePiece& piece : GpuWorkspace(spec.model, arena)) {
+      EXPECT_GE(piece.offset_bytes, last) << piece.name;
+      EXPECT_EQ(piece.offset_bytes % 256, 0);
+      last = piece.offset_bytes + piece.size_bytes;
+    }
+    EXPECT_GE(GpuWorkspaceBytes(spec.model, arena), last);
+    return last;
+  };
+  const ArenaOptions arena = TrainingOptionsOf(spec, 2, 0, 1).arena;
+  EXPECT_GT(end(WithPrecision(Precision::kFp8, arena)), end(arena));
 }
 
 TEST(MemoryForecast, IsTheBusiestRanks) {

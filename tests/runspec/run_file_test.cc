@@ -239,6 +239,24 @@ TEST(RunFile, CombinationsThatAnEngineCannotDoNameBothKeys) {
   }
 }
 
+TEST(RunFile, WhatOnlyGpusCanDoIsRefusedOnCpus) {
+  for (const std::string setting : {"precision=tf32", "precision=fp16", "precision=fp8",
+                                    "engine.attention=cudnn", "engine.zero1=true"}) {
+    const auto problems = Problems(kGood, {setting});
+    ASSERT_EQ(problems.size(), 1u) << RenderProblems(problems);
+    EXPECT_THAT(problems[0].message, HasSubstr("is not possible with resources.device: cpu"));
+    EXPECT_THAT(problems[0].hint, HasSubstr("resources.device"));
+    for (const std::string device : {"gpu", "auto"}) {
+      Load(kGood, {setting, "resources.device=" + device});
+    }
+  }
+  EXPECT_THAT(
+      Problems(kGood, {"engine.zero1=true", "resources.device=gpu", "optimizer.kind=muon"})[0]
+          .message,
+      HasSubstr("optimizer.kind: muon"));
+  Load(kGood, {"precision=fp8", "resources.device=gpu", "engine.residual=bf16"});
+}
+
 TEST(RunFile, ABatchRampIsCheckedAgainstTheFullBatch) {
   const auto message = [](const std::vector<std::string>& overrides) {
     std::vector<std::string> all = {"batch.micro_batch=2", "batch.total_tokens=2048"};

@@ -55,7 +55,7 @@ class LinkedTraining final : public TrainingEvents {
     }
     Training training(spec, Place(), *this, clock_, kProgressInterval);
     CheckShards(training.plan());
-    const auto group = FormGroup();
+    const auto group = FormGroup(training.on_device());
     const AttachedGroup attached(link_, *group);
     training.Join(*group, decided_);
     link_.SetCommittedStep(training.step());
@@ -127,11 +127,11 @@ class LinkedTraining final : public TrainingEvents {
   }
 
   // The listener goes when the group is complete: later callers find the port closed.
-  std::unique_ptr<TcpCommunicator> FormGroup() {
+  std::unique_ptr<TcpCommunicator> FormGroup(bool on_device) {
     const TcpListener listener(start_.data_address);
     link_.Send(link::Listening{.address = listener.address(),
-                               .isa_levels = OfferedLevels(),
-                               .kernels = TunedKernels(Place().threads)});
+                               .isa_levels = OfferedLevels(on_device),
+                               .kernels = TunedKernels(Place().threads, on_device)});
     auto group = TcpCommunicator::Connect(AwaitGroup(), listener, link_.stop_token());
     if (group->strangers() > 0) {
       LogWarning("strangers turned away", {{"count", group->strangers()}});

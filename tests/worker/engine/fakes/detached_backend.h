@@ -17,7 +17,7 @@
 
 namespace gp::engine {
 
-class DetachedBackend final : public Backend {
+class DetachedBackend : public Backend {
  public:
   explicit DetachedBackend(const CpuBackendOptions& options, bool graph = true);
   ~DetachedBackend() override;
