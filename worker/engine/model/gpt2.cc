@@ -104,8 +104,9 @@ void Gpt2::TakeDropout(const Dropout& dropout) {
 ReplayKey Gpt2::KeyOf(Pass pass, uint64_t stage) const {
   const auto address = [](const void* memory) { return reinterpret_cast<uint64_t>(memory); };
   const bool goes_back = pass == Pass::kBackward || pass == Pass::kStage;
-  const bool has_target = goes_back || head_gradient_ != HeadGradient::kNone;
-  const BackwardTarget target = has_target ? target_ : BackwardTarget{};
+  BackwardTarget target;
+  if (goes_back || head_gradient_ == HeadGradient::kAll) target = target_;
+  if (head_gradient_ == HeadGradient::kLogits) target.scale = target_.scale;
   return {static_cast<uint64_t>(pass) | static_cast<uint64_t>(head_gradient_) << 8 |
               uint64_t{target.accumulate} << 16 | stage << 32,
           static_cast<uint64_t>(sequences_),

@@ -24,6 +24,7 @@ constexpr std::chrono::minutes kSaveTimeout{5};
 static_assert(kSaveTimeout < CollectivePatience::kLong);
 
 constexpr char kUpdates[] = "updates";
+constexpr char kDevice[] = "device";
 constexpr char kLossScale[] = "loss_scale";
 constexpr char kFiniteSteps[] = "finite_steps";
 constexpr char kStepBudget[] = "step_budget";
@@ -127,6 +128,7 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
   state.validation_loss = validation_loss;
   state.record = {{kUpdates, std::to_string(trainer.optimizer().updates())}};
   AddTo(state.record, run_.engine);
+  if (run_.on_device()) state.record[kDevice] = run_.device_name;
   AddTo(state.record, run_.spec.precision);
   RecordLossScale(trainer.loss_scale(), state.record);
   state.record[kMicroBatchRecord] = std::to_string(run_.spec.batch.micro_batch);

@@ -111,6 +111,7 @@ void AddTo(std::map<std::string, std::string>& record, const EngineRecord& engin
 
 void SettleDevice(runspec::RunSpec& spec) {
   std::string& wanted = spec.resources.device;
+  if (wanted == "auto" && spec.engine.kind == runspec::EngineKind::kReference) wanted = "cpu";
   const DeviceInfo device = wanted == "cpu" ? DeviceInfo{} : FindDevice();
   if (wanted == "gpu" && !device.exists()) {
     throw TrainingError(ExitCause::kUnfit, "resources.device: gpu: " + device.why_none);

@@ -11,11 +11,13 @@
 namespace gp::engine {
 namespace {
 
-// In memory that the ranks of this node reach, where there are any.
+// In memory that the ranks of this node reach, where there are any; on a device, in its own.
 std::span<float> AllocateGradient(LanguageModel& model, Communicator& communicator) {
   const auto count = static_cast<size_t>(model.layout().total_count);
-  const std::span<float> shared = communicator.Allocate(count);
-  if (!shared.empty()) return shared;
+  if (model.backend().host_reachable()) {
+    const std::span<float> shared = communicator.Allocate(count);
+    if (!shared.empty()) return shared;
+  }
   void* memory = model.backend().Allocate(static_cast<int64_t>(count * sizeof(float)));
   return {static_cast<float*>(memory), count};
 }

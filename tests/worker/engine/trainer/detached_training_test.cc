@@ -124,6 +124,7 @@ TEST_F(LoneDevice, LeavesTheFilesOfACpuAlsoWhenItGoesOnFromACheckpoint) {
 TEST_F(LoneDevice, RecordsWhatItComputedWith) {
   ASSERT_EQ(Train("auto", {"resources.device=auto", "precision=auto"}), kExitDone);
   auto record = formats::ReadManifest(Newest("auto"))->record;
+  EXPECT_EQ(record["device"], "Detached");
   EXPECT_EQ(record["isa"], "detached");
   EXPECT_EQ(record["kernels"], "tuned before");
   EXPECT_EQ(record["precision"], "bf16");

@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "worker/engine/trainer/checkpoints.h"
+#include "worker/engine/trainer/lone_training.h"
+#include "worker/engine/trainer/prepared_run.h"
 #include "worker/engine/trainer/tiny_run.h"
+#include "worker/engine/trainer/trainer_process.h"
 #include "worker/engine/trainer/training_error.h"
 
 namespace gp::engine {
@@ -66,6 +70,70 @@ TEST(ScaledTraining, RanksKeepOneScale) {
   const std::vector<std::vector<float>> together = TrainTinyGroup(3, 5, ScaledSpec());
   EXPECT_EQ(together[1], together[0]);
   EXPECT_EQ(TrainTinyGroup(1, 5, ScaledSpec())[0], together[0]);
+}
+
+// A process that trains in the run's directory, with a scale that is about to double.
+class ScaledProcess {
+ public:
+  explicit ScaledProcess(const ScopedDirectory& directory)
+      : place_{.run_id = "scaled", .run_directory = directory.Path("out"), .incarnation = "one"} {
+    const std::string text = directory.Write("text.txt", TinyText());
+    run_ = PrepareRun(
+        LoadSpecFile({.spec_path = directory.Write("run.yaml", TinyRunFile(text, 16, 0))}), 1);
+    CompleteRun(place_, {}, *group_[0], run_);
+    run_.spec.precision = runspec::Precision::kFp16;
+    budget_.emplace(run_.spec);
+    trainer_.emplace(
+        run_.spec, run_.plan, *run_.model,
+        [this](int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
+               std::span<int32_t> targets) {
+          EXPECT_TRUE(run_.batches->Fill(step, shard, micro_batch, tokens, targets).ok());
+        },
+        *group_[0], SystemClock());
+    trainer_->set_schedule_steps(16);
+    scale().Restore({.scale = 1024, .finite_steps = LossScale::kGrowthInterval - 2});
+  }
+
+  void Take(int steps) {
+    for (int i = 0; i < steps; ++i) trainer_->Step({});
+  }
+  std::string Save() {
+    std::string saved_in;
+    Checkpoints checkpoints(place_, run_,
+                            [&](const SavedCheckpoint& saved) { saved_in = saved.directory; });
+    checkpoints.Save(*trainer_, *budget_, std::nullopt, /*final=*/true);
+    return saved_in;
+  }
+  void Resume(const std::string& checkpoint) {
+    RestoreState({.step = trainer_->step(), .directory = checkpoint}, run_, *trainer_, *budget_);
+  }
+
+  LossScale& scale() { return *trainer_->loss_scale(); }
+  std::vector<float> Parameters() {
+    return {run_.model->parameters().begin(), run_.model->parameters().end()};
+  }
+
+ private:
+  const TrainingPlace place_;
+  const std::vector<std::unique_ptr<Communicator>> group_ = MakeLocalGroup(1, 4);
+  PreparedRun run_;
+  std::optional<RunBudget> budget_;
+  std::optional<Trainer> trainer_;
+};
+
+TEST(ScaledTraining, GoesOnExactlyFromACheckpoint) {
+  const ScopedDirectory directory;
+  ScaledProcess whole(directory);
+  whole.Take(3);
+  EXPECT_EQ(whole.scale().state(), (LossScale::State{.scale = 2048, .finite_steps = 1}));
+  const std::string checkpoint = whole.Save();
+  ScaledProcess resumed(directory);
+  resumed.Resume(checkpoint);
+  EXPECT_EQ(resumed.scale().state(), whole.scale().state());
+  whole.Take(3);
+  resumed.Take(3);
+  EXPECT_EQ(resumed.scale().state(), whole.scale().state());
+  EXPECT_EQ(resumed.Parameters(), whole.Parameters());
 }
 
 }  // namespace
