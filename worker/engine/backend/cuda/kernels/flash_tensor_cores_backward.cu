@@ -24,7 +24,7 @@ struct Sizes {
   static constexpr int kRows = 16 * kWarps;
   static constexpr int kSteps = kD <= 64 ? 64 : 32;
   // The block's two operands stay in registers where there is room.
-  static constexpr bool kHolds = kD <= 64;
+  [[maybe_unused]] static constexpr bool kHolds = kD <= 64;
   // Per step and stage: a query's lse (times log2 e), dots and dropout key.
   static constexpr int64_t kSharedBytes =
       2 * TileBytes<kD>(kRows) + 4 * TileBytes<kD>(kSteps) + 2 * kSteps * 16;
@@ -190,6 +190,8 @@ __global__ void __launch_bounds__(S::kThreads)
                    view.scale, view);
   StoreRows<S::kD>(view.Part(arrays.dqkv, block.head, 2, 3), warp.key, warp.dv, keep_scale,
                    keep_scale, view);
+#else
+  __trap();
 #endif
 }
 
@@ -242,6 +244,8 @@ __global__ void __launch_bounds__(S::kThreads)
   }
   StoreRows<S::kD>(view.Part(arrays.dqkv, block.head, 0, 3), warp.query, warp.dq, view.scale,
                    view.scale, view);
+#else
+  __trap();
 #endif
 }
 

@@ -22,7 +22,7 @@ struct Sizes {
   static constexpr int kWarpRows = 16 * kRowTiles;
   static constexpr int kRows = kWarps * kWarpRows;
   // Queries stay in registers where there is room.
-  static constexpr bool kHoldsQueries = kD <= 32;
+  [[maybe_unused]] static constexpr bool kHoldsQueries = kD <= 32;
   static constexpr int64_t kSharedBytes = TileBytes<kD>(kRows) + 4 * TileBytes<kD>(kKeys);
 };
 
@@ -152,7 +152,7 @@ struct ForwardWarp {
   __device__ void Score(FragmentC (&scores)[S::kRowTiles][S::kKeys / 8], const T* keys) const {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) Clear(scores[r]);
-#pragma unroll
+#pragma unroll 4
     for (int k = 0; k < S::kD / 16; ++k) {
       FragmentA a[S::kRowTiles];
 #pragma unroll
@@ -260,6 +260,8 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
   warp.Write(view.Part(arrays.out, block.head, 0, 1), arrays.lse + block.head * view.length);
+#else
+  __trap();
 #endif
 }
 

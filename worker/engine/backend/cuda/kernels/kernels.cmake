@@ -2,6 +2,7 @@
 # for the host.
 set(GP_CUDA_KERNEL_SOURCES
   adamw.cu
+  cached_attention.cu
   causal_softmax.cu
   column_sums.cu
   cross_entropy.cu
@@ -12,6 +13,7 @@ set(GP_CUDA_KERNEL_SOURCES
   flash_tensor_cores_backward.cu
   flash_tensor_cores_forward.cu
   flat.cu
+  fp8.cu
   gelu.cu
   layer_norm.cu
   layer_norm_backward.cu

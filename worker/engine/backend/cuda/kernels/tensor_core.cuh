@@ -1,7 +1,7 @@
 // The warp-wide instructions behind products of small tiles on tensor cores: m16n8k16 products of
 // bf16 or fp16 with fp32 sums, ldmatrix, and asynchronous copies into shared memory. PTX ISA,
 // sections "Warp-level matrix instructions" and "cp.async". sm_80 and later; kernels that use them
-// have no body on earlier devices. Under the emulation the same functions are written with warp
+// trap on earlier devices. Under the emulation the same functions are written with warp
 // exchanges (cuda_emulation/tensor_core.h).
 //
 // Fragments, for lane = 4 * group + member. Each register holds two consecutive elements.

@@ -102,7 +102,7 @@ TEST_F(FlashAttentionKernel, EqualsThePlainSoftmaxOnCudaCores) {
   }
   for (const DataType type : kDataTypes) {
     for (const KeyedDropout& dropout : dropouts) {
-      Attention({2, 66, 3, 12}, type, FlashMath::kCudaCores).ExpectEqualsPlain(dropout);
+      Attention({2, 35, 3, 12}, type, FlashMath::kCudaCores).ExpectEqualsPlain(dropout);
     }
   }
 }
@@ -110,17 +110,17 @@ TEST_F(FlashAttentionKernel, EqualsThePlainSoftmaxOnCudaCores) {
 TEST_F(FlashAttentionKernel, EqualsThePlainSoftmaxOnTensorCores) {
   if (major_ < 8) GTEST_SKIP() << "tensor cores for bf16 need compute capability 8.0";
   const std::list<KeyedDropout> dropouts = DropoutCases();
-  for (const int64_t length : {1, 15, 64, 65, 129, 200}) {
+  for (const int64_t length : {1, 64, 65, 130}) {
     Attention({1, length, 1, 64}, DataType::kBfloat16, FlashMath::kTensorCores)
         .ExpectEqualsPlain(dropouts.front());
   }
-  for (const int64_t head_size : {8, 24, 32, 40, 64, 96, 128}) {
+  for (const int64_t head_size : {8, 32, 40, 128}) {
     Attention({1, 70, 1, head_size}, DataType::kFloat16, FlashMath::kTensorCores)
         .ExpectEqualsPlain(dropouts.back());
   }
   for (const DataType type : {DataType::kBfloat16, DataType::kFloat16}) {
     for (const KeyedDropout& dropout : dropouts) {
-      Attention({2, 66, 3, 16}, type, FlashMath::kTensorCores).ExpectEqualsPlain(dropout);
+      Attention({2, 18, 3, 16}, type, FlashMath::kTensorCores).ExpectEqualsPlain(dropout);
     }
   }
 }
@@ -128,7 +128,7 @@ TEST_F(FlashAttentionKernel, EqualsThePlainSoftmaxOnTensorCores) {
 TEST_F(FlashAttentionKernel, HasTheSameBitsEveryTime) {
   for (const FlashMath math : {FlashMath::kCudaCores, FlashMath::kTensorCores}) {
     if (math == FlashMath::kTensorCores && major_ < 8) continue;
-    const Attention attention({2, 130, 2, 32}, DataType::kBfloat16, math);
+    const Attention attention({1, 66, 2, 32}, DataType::kBfloat16, math);
     attention.Run({.probability = 0.2, .seed = 4});
     const std::vector<float> out = attention.out();
     const std::vector<float> dqkv = attention.dqkv();
