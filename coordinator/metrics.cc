@@ -38,6 +38,13 @@ double Seconds(Timestamp time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
+const char* StateOfGpu(const Slot& slot, const std::vector<Assignment>& assignments) {
+  for (const Assignment& assignment : assignments) {
+    if (assignment.slot == slot.id) return "allocated";
+  }
+  return slot.problem.empty() ? "free" : "unusable";
+}
+
 std::string CauseLabel(ExitCause cause) {
   switch (cause) {
     case ExitCause::kSignal:
@@ -107,6 +114,8 @@ struct CoordinatorMetrics::Families {
       MakeGauge("gp_run_target_steps", "Steps the run will take; 0 when unknown", *registry);
   Family<Gauge>& run_tokens_per_second =
       MakeGauge("gp_run_tokens_per_second", "Tokens trained per second, all ranks", *registry);
+  Family<Gauge>& gpus =
+      MakeGauge("gp_coordinator_gpus", "GPU slots of connected nodes, by state", *registry);
   Family<Gauge>& run_mfu = MakeGauge(
       "gp_run_mfu", "Model FLOPs utilisation, 0 to 1; 0 when the peak is unknown", *registry);
   Family<Gauge>& run_peak_flops = MakeGauge(
@@ -255,17 +264,23 @@ void CoordinatorMetrics::SetGauges(const Cluster& cluster) {
   families_->oldest_queued.Set(Seconds(oldest));
 
   std::map<std::string, int> workers = {{"ready", 0}, {"busy", 0}, {"lost", 0}};
+  std::map<std::string, int> gpus = {{"allocated", 0}, {"free", 0}, {"unusable", 0}};
   size_t slots = 0;
   size_t allocated = 0;
   for (const auto& [id, node] : cluster.nodes) {
     if (node->name.empty()) continue;
-    const size_t assigned = AssignmentsOf(cluster, id).size();
+    const auto assignments = AssignmentsOf(cluster, id);
+    const size_t assigned = assignments.size();
     ++workers[!node->connected ? "lost" : assigned > 0 ? "busy" : "ready"];
     families_->heartbeat.Add({{"worker", node->name}}).Set(Seconds(node->last_heard_at));
     if (!node->connected) continue;
     slots += node->slots.size();
     allocated += assigned;
+    for (const Slot& slot : node->slots) {
+      if (slot.is_gpu()) ++gpus[StateOfGpu(slot, assignments)];
+    }
   }
+  for (const auto& [state, count] : gpus) families_->gpus.Add({{"state", state}}).Set(count);
   for (const auto& [state, count] : workers) families_->workers.Add({{"state", state}}).Set(count);
   families_->slots.Add({{"state", "allocated"}}).Set(static_cast<double>(allocated));
   families_->slots.Add({{"state", "free"}})

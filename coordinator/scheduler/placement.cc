@@ -68,6 +68,22 @@ NodeSlots* Roomiest(FreeSlots& free, bool gpu) {
   return best;
 }
 
+std::string WhatIsUnusable(const FreeSlots& free, bool gpu) {
+  std::string also = free.unusable.empty() ? "" : "; " + free.unusable;
+  if (gpu && !free.unusable_gpu.empty()) also += "; " + free.unusable_gpu;
+  return also;
+}
+
+std::string NoneAtAll(const Run& run, bool gpu, const std::string& need) {
+  if (!gpu) return fmt::format("needs {}, no node offers any; start gp-worker on a node", need);
+  // A run that has begun on GPUs stays there: elsewhere it would compute something else.
+  const char* or_else = run.epoch == 0 ? ", or set resources.device: cpu" : "";
+  return fmt::format(
+      "no GPU in the fleet: needs {}, no node offers any; start gp-worker on a machine with an "
+      "NVIDIA GPU{}",
+      need, or_else);
+}
+
 std::string Plural(int count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
@@ -85,12 +101,20 @@ FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy) {
   const HeldSlots held = FindHeldSlots(cluster);
   for (const auto& [id, node] : cluster.nodes) {
     if (!node->connected || IsLost(cluster, id, policy)) continue;
+    if (!node->gpu_problem.empty()) {
+      free.unusable_gpu = fmt::format("node {}: {}", node->name, node->gpu_problem);
+    }
     if (!node->storage_problem.empty()) {
       free.unusable = fmt::format("node {} is not used: {}", node->name, node->storage_problem);
       continue;
     }
     NodeSlots slots{.node = id, .name = node->name};
     for (const Slot& slot : node->slots) {
+      if (!slot.problem.empty()) {
+        (slot.is_gpu() ? free.unusable_gpu : free.unusable) =
+            fmt::format("{} of node {} is not used: {}", slot.id, node->name, slot.problem);
+        continue;
+      }
       ++(slot.is_gpu() ? slots.gpu_total : slots.cpu_total);
       if (!held.contains({id, slot.id}) && !IsOccupied(*node, slot.id)) slots.free.push_back(slot);
     }
@@ -116,8 +140,13 @@ FreeSlots UsableBy(const Run& run, FreeSlots free) {
   return free;
 }
 
+bool TakesGpus(const Run& run, const FreeSlots& all) {
+  if (run.device != Device::kAuto) return run.device == Device::kGpu;
+  return all.gpu_total >= run.submission->workers;
+}
+
 std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free) {
-  const bool gpu = run.submission->gpu;
+  const bool gpu = TakesGpus(run, free);
   const int wanted = run.submission->workers;
   FreeSlots usable = UsableBy(run, free);
   if (usable.Count(gpu) < wanted) return std::nullopt;
@@ -134,26 +163,21 @@ std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free) {
 
 std::string WhyNotPlaced(const Run& run, const FreeSlots& all) {
   const FreeSlots free = UsableBy(run, all);
-  const bool gpu = run.submission->gpu;
-  const int total = gpu ? free.gpu_total : free.cpu_total;
-  const char* noun = gpu ? "GPU slot" : "slot";
-  const std::string also = free.unusable.empty() ? "" : "; " + free.unusable;
-  if (total == 0) {
-    return fmt::format("placement: needs {}, no node offers any; start gp-worker on a node{}",
-                       Plural(run.submission->workers, noun), also);
-  }
+  const bool gpu = TakesGpus(run, all);
+  const int total = free.Total(gpu);
+  const std::string need = Plural(run.submission->workers, gpu ? "GPU slot" : "slot");
+  const std::string also = WhatIsUnusable(free, gpu);
+  if (total == 0) return fmt::format("placement: {}{}", NoneAtAll(run, gpu, need), also);
   if (IsTooLarge(run, free)) {
     return fmt::format(
         "placement: needs {}, all nodes together have {}; add nodes or lower resources.workers{}",
-        Plural(run.submission->workers, noun), total, also);
+        need, total, also);
   }
-  return fmt::format("placement: needs {}, {} free of {}{}", Plural(run.submission->workers, noun),
-                     free.Count(gpu), total, also);
+  return fmt::format("placement: needs {}, {} free of {}{}", need, free.Count(gpu), total, also);
 }
 
 bool IsTooLarge(const Run& run, const FreeSlots& all) {
-  const FreeSlots free = UsableBy(run, all);
-  return run.submission->workers > (run.submission->gpu ? free.gpu_total : free.cpu_total);
+  return run.submission->workers > UsableBy(run, all).Total(TakesGpus(run, all));
 }
 
 int CoresPerRank(const Cluster& cluster, const std::vector<Placement>& placement) {

@@ -23,17 +23,23 @@ struct FreeSlots {
   std::vector<NodeSlots> nodes;  // usable ones, by name
   int cpu_total = 0;             // slots of usable nodes, free or not
   int gpu_total = 0;
-  std::string unusable;  // why some nodes do not count; empty when all do
+  std::string unusable;      // why some nodes do not count; empty when all do
+  std::string unusable_gpu;  // why some GPUs do not count; empty when all do
 
   int Count(bool gpu) const;
+  int Total(bool gpu) const { return gpu ? gpu_total : cpu_total; }
 };
 
-// Slots of connected nodes with proven storage that no run holds, no trainer occupies, and no agent
-// still has to empty.
+// Usable slots of connected nodes with proven storage that no run holds, no trainer occupies, and
+// no agent still has to empty.
 FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy);
 
 // What of `free` the run may use: not the nodes that cannot compute what its record demands.
 FreeSlots UsableBy(const Run& run, FreeSlots free);
+
+// Whether the run takes GPUs: what its first placement decided, else what was asked for; where
+// either will do, GPUs when `all` has enough of them, free or not.
+bool TakesGpus(const Run& run, const FreeSlots& all);
 
 // A node that holds the whole gang is preferred, the one with the fewest slots left over; otherwise
 // nodes are filled from the one with the most free slots. Takes the slots out of `free`. Nothing

@@ -35,32 +35,39 @@ class QueuePlanner {
 
   void Consider(const Run& run) {
     if (IsPausing(run, now_)) return Reserve(run);
-    if (ahead_ != nullptr) {
-      return Wait(run, behind_);
-    }
+    const bool gpu = TakesGpus(run, free_);
+    Lane& lane = LaneOf(gpu);
+    if (lane.ahead) return Wait(run, lane.behind);
     const std::string why_not = WhyNotPlaced(run, free_);
-    if (auto placement = Place(run, free_)) return Start(run, std::move(*placement));
+    if (auto placement = Place(run, free_)) return Start(run, std::move(*placement), gpu);
     Wait(run, why_not);
-    Block(run);
+    Block(run, gpu);
   }
 
  private:
+  // Who waits for GPUs holds up nobody who waits for cores.
+  struct Lane {
+    bool ahead = false;
+    std::string behind;  // the reason of everybody behind the one ahead
+  };
+  Lane& LaneOf(bool gpu) { return gpu ? gpus_ : cores_; }
+
   // A pause of seconds costs nobody its slots. The run's reason stays the failure, which says when
   // it is tried again.
   void Reserve(const Run& run) {
-    if (ahead_ == nullptr && !Place(run, free_)) Block(run);
+    const bool gpu = TakesGpus(run, free_);
+    if (!LaneOf(gpu).ahead && !Place(run, free_)) Block(run, gpu);
   }
 
-  void Block(const Run& run) {
-    if (!IsTooLarge(run, free_)) {
-      ahead_ = &run;
-      const int workers = run.submission->workers;
-      behind_ = fmt::format("queue: behind run {} ({}), which needs {} slot{}", run.id,
-                            run.submission->name, workers, workers == 1 ? "" : "s");
-    }
+  void Block(const Run& run, bool gpu) {
+    if (IsTooLarge(run, free_)) return;
+    const int workers = run.submission->workers;
+    LaneOf(gpu) = {true, fmt::format("queue: behind run {} ({}), which needs {} {}slot{}", run.id,
+                                     run.submission->name, workers, gpu ? "GPU " : "",
+                                     workers == 1 ? "" : "s")};
   }
 
-  void Start(const Run& run, std::vector<Placement> placement) {
+  void Start(const Run& run, std::vector<Placement> placement, bool gpu) {
     const std::string reason = Describe(run, placement);
     if (run.state == RunState::kSubmitted)
       Add(run, RunQueued{"it fits at once"}, "it fits at once");
@@ -70,6 +77,7 @@ class QueuePlanner {
     placed.resume_step = resume == nullptr ? -1 : resume->step;
     placed.threads_per_rank = Threads(run, placement);
     placed.isa = run.isa;
+    placed.device = gpu ? Device::kGpu : Device::kCpu;
     placed.placement = std::move(placement);
     placed.reason = reason;
     Add(run, std::move(placed), reason);
@@ -111,8 +119,8 @@ class QueuePlanner {
   const Now& now_;
   FreeSlots free_;
   Plan& plan_;
-  const Run* ahead_ = nullptr;
-  std::string behind_;  // the reason of everybody behind it
+  Lane cores_;
+  Lane gpus_;
 };
 
 }  // namespace

@@ -94,7 +94,17 @@ NodeConnected ToConnected(const v1::AgentHello& hello, uint64_t session,
   connected.data_address = hello.data_address();
   connected.storage_problem = StorageProblem(hello, options);
   connected.ranks = FromProto(hello.ranks());
+  connected.gpu_driver = hello.gpu_driver();
+  connected.gpu_problem = hello.gpu_problem();
   return connected;
+}
+
+NodeReported ToReported(const v1::AgentReport& report, const NodeId& node, uint64_t session) {
+  NodeReported reported{node, session, report.revision(), FromProto(report.ranks()), {}};
+  for (const auto& [slot, problem] : report.slot_problems()) {
+    reported.slot_problems.emplace(slot, problem);
+  }
+  return reported;
 }
 
 v1::DesiredState ToDesired(const Cluster& cluster, const Node& node, uint64_t generation) {

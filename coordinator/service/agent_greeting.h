@@ -21,6 +21,8 @@ v1::Welcome MakeWelcome(const AgentServiceOptions& options);
 NodeConnected ToConnected(const v1::AgentHello& hello, uint64_t session,
                           const AgentServiceOptions& options);
 
+NodeReported ToReported(const v1::AgentReport& report, const NodeId& node, uint64_t session);
+
 v1::DesiredState ToDesired(const Cluster& cluster, const Node& node, uint64_t generation);
 
 // Items of runs that do not exist are dropped; `source` is the agent's incarnation.

@@ -114,8 +114,7 @@ void AgentSession::TakeReport(const v1::AgentReport& report) {
   if (node_.empty()) return End(FailedPrecondition("a stream begins with a hello"));
   // A report that does not fit into the mailbox is repeated by the next one.
   context_.reconciler.Post(
-      {.actor = "node " + node_name_,
-       .body = NodeReported{node_, session_, report.revision(), FromProto(report.ranks())}});
+      {.actor = "node " + node_name_, .body = ToReported(report, node_, session_)});
 }
 
 void AgentSession::TakeTelemetry(const v1::Telemetry& telemetry) {

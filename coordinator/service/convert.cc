@@ -222,12 +222,18 @@ v1::Node ToProto(const Cluster& cluster, const Node& node) {
   to.set_connected(node.connected);
   to.set_version(node.version);
   *to.mutable_last_heard_at() = ToProto(node.last_heard_at);
+  to.set_gpu_driver(node.gpu_driver);
+  to.set_gpu_problem(node.gpu_problem);
+  to.set_storage_problem(node.storage_problem);
   for (const Slot& slot : node.slots) {
     v1::Slot& slot_to = *to.add_slots();
     slot_to.set_slot_id(slot.id.value());
     slot_to.set_device(slot.device);
     for (const int core : slot.cores) slot_to.add_cores(core);
     slot_to.set_memory_bytes(slot.memory_bytes);
+    slot_to.set_device_name(slot.device_name);
+    slot_to.set_compute_capability(slot.compute_capability);
+    slot_to.set_problem(slot.problem);
   }
   for (const Assignment& assignment : AssignmentsOf(cluster, node.id)) {
     for (v1::Slot& slot_to : *to.mutable_slots()) {
@@ -321,10 +327,9 @@ std::vector<RankReport> FromProto(
 }
 
 Slot FromProto(const v1::Slot& from) {
-  return {SlotId(from.slot_id()),
-          from.device(),
-          {from.cores().begin(), from.cores().end()},
-          from.memory_bytes()};
+  return {SlotId(from.slot_id()), from.device(),      {from.cores().begin(), from.cores().end()},
+          from.memory_bytes(),    from.device_name(), from.compute_capability(),
+          from.problem()};
 }
 
 std::string Describe(const Event& event) { return std::visit(Describer(), event.body); }

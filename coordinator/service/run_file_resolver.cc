@@ -16,6 +16,21 @@ StatusOr<int> KindOf(const runspec::RunSpec& spec) {
   return InvalidArgument("kind: '{}' is not scheduled yet; expected train", spec.kind);
 }
 
+// Settings that a CPU refuses leave `auto` no choice.
+bool NeedsGpus(const runspec::RunSpec& spec) {
+  using runspec::Precision;
+  return spec.precision == Precision::kTf32 || spec.precision == Precision::kFp16 ||
+         spec.precision == Precision::kFp8 || spec.engine.attention == runspec::Attention::kCudnn ||
+         spec.engine.zero1;
+}
+
+StatusOr<Device> DeviceOf(const runspec::RunSpec& spec) {
+  if (spec.resources.device == "auto" && NeedsGpus(spec)) return Device::kGpu;
+  if (const auto device = DeviceNamed(spec.resources.device)) return *device;
+  return InvalidArgument("resources.device: '{}' is not one of cpu, gpu, auto",
+                         spec.resources.device);
+}
+
 StatusOr<Submission> ToSubmission(const runspec::RunSpec& spec) {
   Submission to;
   ASSIGN_OR_RETURN(to.kind, KindOf(spec));
@@ -35,7 +50,7 @@ StatusOr<Submission> ToSubmission(const runspec::RunSpec& spec) {
   to.keep_best = spec.checkpoint.keep_best;
   to.threads_per_rank = spec.resources.threads;
   to.logical_shards = batch.logical_shards;
-  to.gpu = spec.resources.device == "gpu";
+  ASSIGN_OR_RETURN(to.device, DeviceOf(spec));
   return to;
 }
 

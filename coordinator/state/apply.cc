@@ -21,6 +21,7 @@ class Applier {
     Run run;
     run.id = event_.run;
     run.submission = std::make_shared<const Submission>(submitted.submission);
+    run.device = submitted.submission.device;
     run.submitted_sequence = sequence_;
     run.submitted_at = event_.at;
     run.state = RunState::kSubmitted;
@@ -48,6 +49,7 @@ class Applier {
     run.resume_step = placed.resume_step;
     run.threads_per_rank = placed.threads_per_rank;
     run.isa = placed.isa;
+    if (placed.device != Device::kAuto) run.device = placed.device;
     Touch(run);
     Save(std::move(run));
     return OkStatus();
@@ -157,6 +159,8 @@ class Applier {
     node.slots = connected.slots;
     node.data_address = connected.data_address;
     node.storage_problem = connected.storage_problem;
+    node.gpu_driver = connected.gpu_driver;
+    node.gpu_problem = connected.gpu_problem;
     node.connected = true;
     node.session = connected.session;
     TakeRanks(connected.ranks, node);
@@ -178,6 +182,10 @@ class Applier {
     node.applied_revision = std::max(node.applied_revision, reported.applied_revision);
     std::erase_if(node.withdrawn,
                   [&](const auto& entry) { return entry.second <= node.applied_revision; });
+    for (Slot& slot : node.slots) {
+      const auto problem = reported.slot_problems.find(slot.id);
+      slot.problem = problem == reported.slot_problems.end() ? "" : problem->second;
+    }
     TakeRanks(reported.ranks, node);
     Save(std::move(node));
     return OkStatus();

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "coordinator/state/device.h"
 #include "coordinator/state/ids.h"
 #include "coordinator/state/node.h"
 #include "coordinator/state/rank.h"
@@ -36,6 +37,7 @@ struct RunPlaced {
   int64_t resume_step = -1;  // -1: from scratch
   int threads_per_rank = 1;
   std::string isa;
+  Device device = Device::kAuto;  // what it computes on from now on; kAuto: as it was submitted
 };
 
 struct RunGroupReady {
@@ -94,6 +96,8 @@ struct NodeConnected {
   std::string data_address;
   std::string storage_problem;
   std::vector<RankReport> ranks;
+  std::string gpu_driver;
+  std::string gpu_problem;
 };
 
 struct NodeDisconnected {
@@ -106,6 +110,7 @@ struct NodeReported {
   uint64_t session = 0;
   uint64_t applied_revision = 0;
   std::vector<RankReport> ranks;
+  std::map<SlotId, std::string> slot_problems;  // of all its slots: what is absent is usable
 };
 
 // Why a run still waits.

@@ -18,6 +18,9 @@ struct Slot {
   std::string device;  // "cpu" or a GPU's UUID
   std::vector<int> cores;
   uint64_t memory_bytes = 0;
+  std::string device_name = {};         // these two: empty for CPU cores
+  std::string compute_capability = {};  // "9.0"
+  std::string problem = {};             // why nothing new is placed here; empty when it is usable
 
   bool is_gpu() const { return device != "cpu"; }
 };
@@ -29,6 +32,8 @@ struct Node {
   std::string version;
   std::vector<Slot> slots;
   std::string data_address;
+  std::string gpu_driver;       // "580.65.06, CUDA 13.0"; empty without GPUs
+  std::string gpu_problem;      // why this node's GPUs are no slots; empty when nothing is wrong
   std::string storage_problem;  // why nothing can be placed here; empty when the storage was proven
 
   bool connected = false;

@@ -33,6 +33,6 @@ const SealedCheckpoint* Run::FindCheckpoint(int64_t step) const {
   return nullptr;
 }
 
-bool SumsOnGpus(const Run& run) { return run.submission->gpu && run.placement.size() > 1; }
+bool SumsOnGpus(const Run& run) { return run.device == Device::kGpu && run.placement.size() > 1; }
 
 }  // namespace gp::coordinator

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/state/device.h"
 #include "coordinator/state/ids.h"
 #include "coordinator/state/run_state.h"
 #include "coordinator/state/time.h"
@@ -37,7 +38,7 @@ struct Submission {
   bool keep_best = true;
   int threads_per_rank = 0;  // 0: what the slots of the first placement offer
   int logical_shards = 1;
-  bool gpu = false;
+  Device device = Device::kCpu;
 
   bool operator==(const Submission&) const = default;
 };
@@ -89,8 +90,9 @@ struct Run {
   std::optional<Group> group;
   bool go = false;
   int64_t resume_step = -1;
-  int threads_per_rank = 0;  // fixed by the first placement
-  std::string isa;           // decided when the first group was ready
+  int threads_per_rank = 0;      // fixed by the first placement
+  Device device = Device::kCpu;  // kAuto until the first placement decides
+  std::string isa;               // decided when the first group was ready
   std::map<std::string, std::string> kernels;
   std::map<NodeId, std::string> unfit_nodes;  // that cannot compute with these, and why
 

@@ -38,7 +38,8 @@ class Encoder {
     to.set_keep_best(from.keep_best);
     to.set_threads_per_rank(from.threads_per_rank);
     to.set_logical_shards(from.logical_shards);
-    to.set_gpu(from.gpu);
+    to.set_gpu(from.device == Device::kGpu);
+    to.set_device(std::string(Name(from.device)));
   }
   void operator()(const RunQueued& event) {
     record_.mutable_run_queued()->set_reason(event.reason);
@@ -50,6 +51,7 @@ class Encoder {
     to.set_resume_step(event.resume_step);
     to.set_threads_per_rank(event.threads_per_rank);
     to.set_isa(event.isa);
+    to.set_device(std::string(Name(event.device)));
     for (const Placement& placement : event.placement) {
       pb::Placement& place = *to.add_placement();
       place.set_rank(placement.rank);
@@ -133,7 +135,7 @@ RunSubmitted Decode(const pb::RunSubmitted& from) {
   to.keep_best = from.keep_best();
   to.threads_per_rank = from.threads_per_rank();
   to.logical_shards = from.logical_shards();
-  to.gpu = from.gpu();
+  to.device = DeviceNamed(from.device()).value_or(from.gpu() ? Device::kGpu : Device::kCpu);
   return {std::move(to)};
 }
 
@@ -142,7 +144,8 @@ RunPlaced Decode(const pb::RunPlaced& from) {
                .reason = from.reason(),
                .resume_step = from.resume_step(),
                .threads_per_rank = from.threads_per_rank(),
-               .isa = from.isa()};
+               .isa = from.isa(),
+               .device = DeviceNamed(from.device()).value_or(Device::kAuto)};
   for (const pb::Placement& place : from.placement()) {
     to.placement.push_back({place.rank(), NodeId(place.node_id()), SlotId(place.slot_id())});
   }

@@ -11,8 +11,8 @@ bool IsFor(const Assignment& wish, const RankReport& rank) {
 
 }  // namespace
 
-ModelAgent::ModelAgent(std::string name, int slot_count, std::string device)
-    : id_(std::move(name)), slot_count_(slot_count), device_(std::move(device)) {}
+ModelAgent::ModelAgent(std::string name, int slot_count, int gpu_count)
+    : id_(std::move(name)), slot_count_(slot_count), gpu_count_(gpu_count) {}
 
 RankReport* ModelAgent::Find(const RunId& run, int rank) {
   for (RankReport& report : ranks_) {
@@ -30,13 +30,20 @@ NodeConnected ModelAgent::Hello(uint64_t session) {
   hello.incarnation = std::to_string(incarnation_);
   hello.storage_problem = storage_problem;
   for (int i = 0; i < slot_count_; ++i) {
-    hello.slots.push_back({SlotId(std::to_string(i)), device_, {i}, 0});
+    hello.slots.push_back({SlotId(std::to_string(i)), "cpu", {i}, 0});
   }
+  for (int i = 0; i < gpu_count_; ++i) {
+    const std::string number = std::to_string(i);
+    hello.slots.push_back({SlotId("gpu-" + number), "GPU-" + number, {i}, uint64_t{80} << 30});
+  }
+  hello.gpu_problem = gpu_problem;
   hello.ranks = ranks_;
   return hello;
 }
 
-NodeReported ModelAgent::Report() const { return {id_, session_, revision_, ranks_}; }
+NodeReported ModelAgent::Report() const {
+  return {id_, session_, revision_, ranks_, slot_problems_};
+}
 
 void ModelAgent::Obey(uint64_t revision, const std::vector<Assignment>& assignments) {
   if (revision < revision_) return;
@@ -57,6 +64,11 @@ void ModelAgent::Obey(uint64_t revision, const std::vector<Assignment>& assignme
       rank.cause = wish.stop ? ExitCause::kStopped : ExitCause::kError;
       rank.message = "not started";
     }
+    if (const auto problem = slot_problems_.find(wish.slot); problem != slot_problems_.end()) {
+      rank.phase = RankPhase::kExited;
+      rank.cause = ExitCause::kError;
+      rank.message = problem->second;
+    }
     rank.incarnation = std::to_string(++trainers_started_);
     ranks_.push_back(std::move(rank));
   }
@@ -67,6 +79,17 @@ const Assignment* ModelAgent::WishFor(const RankReport& rank) const {
     if (IsFor(wish, rank)) return &wish;
   }
   return nullptr;
+}
+
+void ModelAgent::LoseGpu(int number) {
+  const SlotId slot("gpu-" + std::to_string(number));
+  slot_problems_[slot] = "the GPU is lost";
+  for (RankReport& rank : ranks_) {
+    if (rank.slot != slot || !rank.alive()) continue;
+    rank.phase = RankPhase::kExited;
+    rank.cause = ExitCause::kError;
+    rank.message = "killed: the GPU is lost";
+  }
 }
 
 void ModelAgent::Crash() {

@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,7 @@ namespace gp::coordinator {
 
 class ModelAgent {
  public:
-  // `device` of every slot: "cpu", or what a GPU is called.
-  ModelAgent(std::string name, int slot_count, std::string device = "cpu");
+  ModelAgent(std::string name, int slot_count, int gpu_count = 0);
 
   const NodeId& id() const { return id_; }
   const std::string& name() const { return id_.value(); }
@@ -27,6 +27,7 @@ class ModelAgent {
   NodeReported Report() const;
   NodeDisconnected Goodbye() const { return {id_, session_}; }
   uint64_t session() const { return session_; }
+  int gpu_count() const { return gpu_count_; }
 
   // Ends what is not listed, starts what is new, forgets what ended and is not wanted any more. An
   // older wish than the one applied is declined.
@@ -35,10 +36,15 @@ class ModelAgent {
   // The newest wish for a rank; null when it is not wanted.
   const Assignment* WishFor(const RankReport& rank) const;
 
+  // That GPU leaves the bus, and what ran there is ended; Mend: all of them are back.
+  void LoseGpu(int number);
+  void Mend() { slot_problems_.clear(); }
+
   // kill -9 of the agent: its trainers die with it, and it starts again as another incarnation.
   void Crash();
 
   std::string storage_problem;
+  std::string gpu_problem;
   bool silent = false;  // connected, and nothing comes
 
  private:
@@ -46,12 +52,13 @@ class ModelAgent {
 
   NodeId id_;
   int slot_count_;
-  std::string device_;
+  int gpu_count_;
   int incarnation_ = 1;
   uint64_t session_ = 0;
   uint64_t revision_ = 0;
   int trainers_started_ = 0;
   std::vector<RankReport> ranks_;
+  std::map<SlotId, std::string> slot_problems_;
   std::vector<Assignment> wishes_;
 };
 

@@ -41,6 +41,10 @@ struct Command {
     const auto found = options.find(name);
     return found == options.end() ? otherwise : std::stoi(found->second);
   }
+  std::string Text(const std::string& name, const std::string& otherwise) const {
+    const auto found = options.find(name);
+    return found == options.end() ? otherwise : found->second;
+  }
 };
 
 class World {
@@ -55,11 +59,18 @@ class World {
  private:
   void Perform(const Command& command) {
     if (command.verb == "node") {
-      agents_.emplace(command.object,
-                      ModelAgent(command.object, command.Number("slots", 1), DeviceOf(command)));
+      agents_.emplace(command.object, ModelAgent(command.object, command.Number("slots", 1),
+                                                 command.Number("gpus", 0)));
       if (command.options.contains("storage"))
         Agent(command).storage_problem = "its storage differs";
       Connect(Agent(command));
+      if (command.options.contains("driver")) Agent(command).gpu_problem = "its driver is broken";
+    } else if (command.verb == "lose") {
+      Agent(command).LoseGpu(command.Number("gpu", 0));
+      Turn({{.body = Agent(command).Report()}});
+    } else if (command.verb == "mend") {
+      Agent(command).Mend();
+      Turn({{.body = Agent(command).Report()}});
     } else if (command.verb == "silence") {
       Agent(command).silent = true;
     } else if (command.verb == "hello") {
@@ -89,10 +100,6 @@ class World {
     }
   }
 
-  static std::string DeviceOf(const Command& command) {
-    return command.options.contains("gpu") ? "GPU-" + command.object : "cpu";
-  }
-
   // With what each rank would connect, as its agent is told now.
   void TellIds(const RunId& run) {
     for (auto& [name, agent] : agents_) {
@@ -113,12 +120,12 @@ class World {
     submission.name = command.object;
     submission.request_id = "request-" + command.object;
     submission.workers = command.Number("workers", 1);
+    submission.device = DeviceNamed(command.Text("device", "cpu")).value();
     submission.priority = command.Number("priority", 0);
     submission.retries_max = command.Number("retries", 3);
     submission.retry_backoff = std::chrono::milliseconds(500);
     submission.retry_backoff_max = std::chrono::seconds(2);
     submission.keep_last = command.Number("keep_last", 2);
-    submission.gpu = command.options.contains("gpu");
     submission.run_directory = "/storage/" + command.object;
     Turn({{.run = RunId(command.object),
            .actor = "user",

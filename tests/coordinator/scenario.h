@@ -6,9 +6,10 @@
 //   a queued: placement: needs 2 slots, no node offers any; start gp-worker on a node
 //
 // Commands (a run is named as it was submitted):
-//   node NAME slots=N [gpu] [storage=bad]      silence NAME    hello NAME    crash NAME
-//   submit RUN [workers=N] [gpu] [priority=N] [retries=N] [keep_last=N]      cancel RUN
-//   listening RUN   ready RUN   running RUN    every rank of the run gets there; with rank=N that
+//   node NAME slots=N [gpus=N] [storage=bad] [driver=bad]    lose NAME gpu=N    mend NAME
+//   silence NAME    hello NAME    crash NAME
+//   submit RUN [workers=N] [device=D] [priority=N] [retries=N] [keep_last=N]     cancel RUN
+//   listening RUN   ready RUN   running RUN      every rank of the run gets there; with rank=N that
 //   one
 //       listening RUN isa=LEVEL,LEVEL          with these instruction-set levels, tuned
 //       listening RUN nccl=ID                  and rank 0 with this id

@@ -63,8 +63,7 @@ Simulation::Simulation(uint64_t seed) : random_(seed), observer_(std::make_uniqu
     peers_.push_back({ModelAgent("node" + std::to_string(number++), slots), false, {}, {}});
   }
   for (const int slots : {2, 3}) {
-    const std::string name = "node" + std::to_string(number++);
-    peers_.push_back({ModelAgent(name, slots, "GPU-" + name), false, {}, {}});
+    peers_.push_back({ModelAgent("node" + std::to_string(number++), 0, slots), false, {}, {}});
   }
   StartCoordinator();
 }
@@ -120,7 +119,7 @@ void Simulation::Submit() {
   submission.request_id = name;
   submission.workers = Pick(1, 5);
   submission.priority = Pick(0, 1);
-  submission.gpu = Chance(0.4);
+  submission.device = Chance(0.6) ? Device::kCpu : Chance(0.5) ? Device::kGpu : Device::kAuto;
   submission.retries_max = 1000000;
   submission.retry_backoff = std::chrono::milliseconds(200);
   submission.retry_backoff_max = std::chrono::seconds(2);
@@ -149,6 +148,10 @@ void Simulation::PeerTurn(Peer& peer) {
     peer.down.clear();
     peer.up.push_back({.body = peer.agent.Hello(++sessions_)});
   }
+  if (chaos_ && peer.agent.gpu_count() > 0 && Chance(0.005)) {
+    peer.agent.LoseGpu(Pick(0, peer.agent.gpu_count() - 1));
+  }
+  if (!chaos_ || Chance(0.02)) peer.agent.Mend();
   for (RankReport& rank : peer.agent.ranks()) TrainerTurn(peer, rank);
   if (peer.connected) peer.up.push_back({.body = peer.agent.Report()});
   Deliver(peer);

@@ -31,7 +31,7 @@ inline Submission SampleSubmission() {
   submission.keep_best = true;
   submission.threads_per_rank = 2;
   submission.logical_shards = 4;
-  submission.gpu = true;
+  submission.device = Device::kGpu;
   return submission;
 }
 
@@ -53,9 +53,9 @@ inline std::vector<Event> OneOfEachKind() {
   };
   return {SampleSubmit("r", "request-1"),
           event(RunQueued{"placement: needs 2 slots"}),
-          event(RunPlaced{1, placement, "it fits", -1, 2, "avx2"}),
+          event(RunPlaced{1, placement, "it fits", -1, 2, "avx2", Device::kGpu}),
           event(RankFailed{1, 1, ExitCause::kSignal, "killed", true, At(99)}),
-          event(RunPlaced{2, placement, "it fits", -1, 2, "avx2"}),
+          event(RunPlaced{2, placement, "it fits", -1, 2, "avx2", Device::kGpu}),
           event(RunGroupReady{2, {"h:1", "h:2"}, "secret", "avx2", {{"avx2", "choices"}}}),
           event(RunStarted{2}),
           event(sealed(10, false)),

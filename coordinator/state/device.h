@@ -1,0 +1,16 @@
+// Device: what the ranks of a run compute on. A value; its functions are pure and thread-safe.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace gp::coordinator {
+
+// kAuto: GPUs when the fleet has enough of them, else CPU cores; decided by the first placement.
+enum class Device { kCpu, kGpu, kAuto };
+
+// "cpu" | "gpu" | "auto", as resources.device says it and the store keeps it.
+std::string_view Name(Device device);
+std::optional<Device> DeviceNamed(std::string_view name);
+
+}  // namespace gp::coordinator
