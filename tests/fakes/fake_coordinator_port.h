@@ -47,6 +47,10 @@ class FakeCoordinatorPort final : public agent::CoordinatorPort {
     return true;
   }
 
+  v1::AgentReport report() const EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return report_;
+  }
   std::vector<v1::TelemetryItem> items() const EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return items_;

@@ -27,6 +27,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr const char* kNcclId = "fa4e";
+
 std::string Sha256Hex(const std::string& data) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
   SHA256(reinterpret_cast<const unsigned char*>(data.data()), data.size(), digest);
@@ -59,10 +61,20 @@ class FakeTrainer {
     if (options_.silent) {
       while (true) Listen(seconds(1));
     }
-    Say(link::Listening{.address = OpenPort()});
-    Await<link::Configure>();
+    link::Listening listening{.address = OpenPort()};
+    if (OnSeveralGpus() && start_.rank == 0) listening.nccl_id = kNcclId;
+    Say(listening);
+    const auto configure = Await<link::Configure>();
+    if (OnSeveralGpus() && configure.nccl_id != kNcclId) {
+      Fail(link::ExitCause::kError, "the id of rank 0 did not get here", 1);
+    }
     Say(link::Ready{.epoch = start_.epoch, .step = step_});
     Await<link::Go>();
+  }
+
+  // A GPU slot shows by what the agent lets its trainer see.
+  bool OnSeveralGpus() const {
+    return start_.world_size > 1 && std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;
   }
 
   std::string OpenPort() {

@@ -151,6 +151,7 @@ void Cluster::LaunchWorker(const std::string& name, const WorkerSetup& setup) {
   if (!options_.trainer.empty()) {
     arguments.insert(arguments.end(), {"--trainer", options_.trainer});
   }
+  if (!setup.gpus) arguments.insert(arguments.end(), {"--gpus", "none"});
   if (!setup.config.empty()) {
     arguments.insert(arguments.end(),
                      {"--config", WriteConfig(JoinPath(directory_, name + ".yaml"), setup.config)});

@@ -27,6 +27,7 @@ struct WorkerSetup {
   int slots = 2;
   std::vector<std::string> environment;
   std::string config;        // YAML
+  bool gpus = false;         // else this machine's GPUs are left alone
   std::string storage_root;  // empty: the cluster's
 };
 

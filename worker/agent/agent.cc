@@ -24,6 +24,10 @@ constexpr std::chrono::seconds kSendTimeout{1};
 constexpr int kMessagesMax = 256;
 constexpr int kFinalMessagesMax = 1 << 20;
 constexpr size_t kIncarnationLength = 10;
+constexpr const char* kTrainerHint =
+    "; put gp-trainer beside gp-worker or name it with gp-worker --trainer";
+constexpr const char* kGpuTrainerHint =
+    "; put gp-trainer-cuda beside gp-worker or name it with gp-worker --gpu-trainer";
 
 }  // namespace
 
@@ -120,6 +124,17 @@ void Agent::Take(const InboxItem& item) {
   } else if (std::holds_alternative<Connected>(item) && !registered_) {
     registered_ = true;
     options_.on_registered();
+  } else if (const auto* slots = std::get_if<SlotsChanged>(&item)) {
+    TakeHealth(slots->healths);
+  }
+}
+
+void Agent::TakeHealth(const SlotHealths& healths) {
+  if (!slots_.SetHealth(healths)) return;
+  changed_ = true;
+  for (const SlotInfo& slot : slots_.all()) {
+    if (slot.health.problem.empty()) continue;
+    LogWarning("slot is not used", {{"slot", slot.id}, {"reason", slot.health.problem}});
   }
 }
 
@@ -217,6 +232,20 @@ void Agent::Reconcile() {
   for (const Action& action : actions) std::visit(Executor{*this}, action);
 }
 
+// A trainer on a GPU sees that one only, whatever its number is elsewhere.
+TrainerCommand Agent::CommandFor(const SlotInfo& slot) const {
+  TrainerCommand command{.program = options_.trainer_program,
+                         .arguments = {"--link"},
+                         .environment = options_.trainer_environment,
+                         .cores = slot.cores};
+  if (!slot.is_gpu()) return command;
+  command.program = options_.gpu_trainer_program;
+  command.environment.insert(command.environment.end(), options_.gpu_environment.begin(),
+                             options_.gpu_environment.end());
+  command.environment.push_back("CUDA_VISIBLE_DEVICES=" + slot.device);
+  return command;
+}
+
 void Agent::StartTrainer(const v1::Assignment& assignment) {
   const SlotInfo& slot = *slots_.Find(assignment.slot_id());
   Rank& rank = ranks_.Add(Rank{.key = KeyOf(assignment),
@@ -225,16 +254,12 @@ void Agent::StartTrainer(const v1::Assignment& assignment) {
                                .phase_since = clock_.Now()});
   const uint64_t memory_kills = OutOfMemoryKills();
   Failpoint("agent.before_spawn");
-  auto process = TrainerProcess::Spawn({.program = options_.trainer_program,
-                                        .arguments = {"--link"},
-                                        .environment = options_.trainer_environment,
-                                        .cores = slot.cores},
-                                       "trainer " + Describe(rank.key));
+  auto process = TrainerProcess::Spawn(CommandFor(slot), "trainer " + Describe(rank.key));
   changed_ = true;
   if (!process.ok()) {
-    RecordExit(rank, {v1::EXIT_CAUSE_SPAWN_FAILED, 0,
-                      Message(process.status()) +
-                          "; put gp-trainer beside gp-worker or name it with gp-worker --trainer"});
+    RecordExit(rank,
+               {v1::EXIT_CAUSE_SPAWN_FAILED, 0,
+                Message(process.status()) + (slot.is_gpu() ? kGpuTrainerHint : kTrainerHint)});
     return;
   }
   rank.pid = (*process)->pid();
@@ -275,6 +300,10 @@ void Agent::Publish() {
 v1::AgentReport Agent::MakeReport() const {
   v1::AgentReport report;
   for (const auto& [key, rank] : ranks_.all()) *report.add_ranks() = StatusOf(rank);
+  for (const SlotInfo& slot : slots_.all()) {
+    if (slot.health.problem.empty()) continue;
+    (*report.mutable_slot_problems())[slot.id] = slot.health.problem;
+  }
   if (desired_.current() != nullptr) report.set_revision(desired_.current()->revision());
   return report;
 }

@@ -25,6 +25,8 @@ namespace gp::agent {
 struct AgentOptions {
   std::string trainer_program;
   std::vector<std::string> trainer_environment;  // "NAME=value"
+  std::string gpu_trainer_program;               // for GPU slots
+  std::vector<std::string> gpu_environment;      // what trainers on GPUs get beside that
   std::string data_address = "127.0.0.1";        // host that trainers listen on
   std::string version;                           // told to trainers
   ReconcileOptions reconcile;
@@ -61,15 +63,17 @@ class Agent {
 
   void Reconcile();
   void StartTrainer(const v1::Assignment& assignment);
+  TrainerCommand CommandFor(const SlotInfo& slot) const;
   void RecordExit(Rank& rank, ExitReport exit);
   void Send(const RankKey& key, const link::Message& message);
   void EndTrainers();
+  void TakeHealth(const SlotHealths& healths);
 
   void Publish();
   v1::AgentReport MakeReport() const;
 
   const AgentOptions options_;
-  const SlotTable slots_;
+  SlotTable slots_;
   const Clock& clock_;
   Inbox& inbox_;
   CoordinatorPort& coordinator_;

@@ -8,8 +8,10 @@
 #include <array>
 #include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -20,7 +22,8 @@
 #include "rpc/listen_address.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/coordinator_client.h"
-#include "worker/agent/gpu_inventory.h"
+#include "worker/agent/gpu_watch.h"
+#include "worker/agent/node_gpus.h"
 #include "worker/agent/node_identity.h"
 
 namespace gp::agent {
@@ -49,24 +52,40 @@ std::string HostName() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "node";
 }
 
-StatusOr<std::string> DefaultTrainer() {
+// Where gp-worker itself is, and by default the trainers.
+StatusOr<std::string> ProgramDirectory() {
   std::array<char, 4096> path{};
   if (readlink("/proc/self/exe", path.data(), path.size() - 1) < 0) {
     return ErrnoStatus(errno, "read", "/proc/self/exe");
   }
-  return JoinPath(DirectoryOf(path.data()), "gp-trainer");
+  return DirectoryOf(path.data());
 }
 
-StatusOr<SlotTable> MakeSlots(int count) {
+StatusOr<NodeGpus> FindGpus(const WorkerSettings& settings) {
+  ASSIGN_OR_RETURN(const auto cores, UsableCores());
+  ASSIGN_OR_RETURN(const std::string directory, ProgramDirectory());
+  return FindGpus(settings, std::getenv("CUDA_VISIBLE_DEVICES"), directory, cores);
+}
+
+StatusOr<SlotTable> MakeSlots(int count, const NodeGpus& gpus) {
   ASSIGN_OR_RETURN(const auto cores, UsableCores());
   const int cpu_count = count > 0 ? count : static_cast<int>(cores.size());
   auto slots = CutCpuSlots(cpu_count, cores, MemoryBytes());
-  for (SlotInfo& gpu : ListGpuSlots()) slots.push_back(std::move(gpu));
+  slots.insert(slots.end(), gpus.slots.begin(), gpus.slots.end());
   return SlotTable(std::move(slots));
 }
 
+void LogGpus(const NodeGpus& gpus) {
+  if (!gpus.problem.empty()) LogWarning("GPUs cannot be used", {{"reason", gpus.problem}});
+  for (const SlotInfo& slot : gpus.slots) {
+    LogInfo("GPU found", {{"slot", slot.id}, {"name", slot.device_name}, {"uuid", slot.device}});
+    if (slot.health.problem.empty()) continue;
+    LogWarning("slot is not used", {{"slot", slot.id}, {"reason", slot.health.problem}});
+  }
+}
+
 v1::AgentHello MakeHello(const WorkerSettings& settings, const std::string& node_id,
-                         const SlotTable& slots) {
+                         const SlotTable& slots, const NodeGpus& gpus) {
   v1::AgentHello hello;
   hello.set_protocol(kProtocol);
   hello.set_protocol_min(kProtocolMin);
@@ -76,12 +95,17 @@ v1::AgentHello MakeHello(const WorkerSettings& settings, const std::string& node
   hello.set_incarnation(RandomId(10));
   hello.set_data_address(settings.data_address);
   hello.set_storage_root(settings.storage_root);
+  hello.set_gpu_driver(gpus.driver);
+  hello.set_gpu_problem(gpus.problem);
   for (const SlotInfo& info : slots.all()) {
     v1::Slot& slot = *hello.add_slots();
     slot.set_slot_id(info.id);
     slot.set_device(info.device);
     slot.set_memory_bytes(info.memory_bytes);
     for (const int core : info.cores) slot.add_cores(core);
+    slot.set_device_name(info.device_name);
+    slot.set_compute_capability(info.compute_capability);
+    slot.set_problem(info.health.problem);
   }
   return hello;
 }
@@ -138,9 +162,11 @@ StatusOr<AgentOptions> MakeAgentOptions(const WorkerSettings& settings) {
   AgentOptions options;
   options.trainer_program = settings.trainer_program;
   if (options.trainer_program.empty()) {
-    ASSIGN_OR_RETURN(options.trainer_program, DefaultTrainer());
+    ASSIGN_OR_RETURN(const std::string directory, ProgramDirectory());
+    options.trainer_program = JoinPath(directory, "gp-trainer");
   }
   options.trainer_environment = TrainerEnvironment(settings.trainer_environment);
+  options.gpu_environment = GpuEnvironment(environ, settings);
   options.data_address = settings.data_address;
   options.version = GP_VERSION;
   options.reconcile.start_timeout = settings.start_timeout;
@@ -150,6 +176,16 @@ StatusOr<AgentOptions> MakeAgentOptions(const WorkerSettings& settings) {
 
 }  // namespace
 
+int PrintGpus(const WorkerSettings& settings, std::ostream& out) {
+  const auto gpus = FindGpus(settings);
+  if (!gpus.ok()) {
+    std::cerr << "gp-worker: " << Message(gpus.status()) << "\n";
+    return kExitError;
+  }
+  out << GpusJson(*gpus);
+  return kExitOk;
+}
+
 Status RunWorker(const WorkerOptions& options) {
   const WorkerSettings& settings = options.settings;
   signal(SIGPIPE, SIG_IGN);
@@ -158,8 +194,11 @@ Status RunWorker(const WorkerOptions& options) {
   RETURN_IF_ERROR(MakeDirectories(settings.state_dir));
   RETURN_IF_ERROR(LockStateDirectory(settings.state_dir));
   ASSIGN_OR_RETURN(const std::string node_id, LoadNodeId(settings.state_dir));
-  ASSIGN_OR_RETURN(const SlotTable slots, MakeSlots(settings.slots));
+  ASSIGN_OR_RETURN(const NodeGpus gpus, FindGpus(settings));
+  ASSIGN_OR_RETURN(const SlotTable slots, MakeSlots(settings.slots, gpus));
   ASSIGN_OR_RETURN(AgentOptions agent_options, MakeAgentOptions(settings));
+  agent_options.gpu_trainer_program = gpus.trainer_program;
+  LogGpus(gpus);
 
   AgentMetrics metrics(GP_VERSION);
   metrics.SetSlots(slots.all().size(), 0);
@@ -172,13 +211,18 @@ Status RunWorker(const WorkerOptions& options) {
   client_options.address = settings.coordinator;
   client_options.backoff.max = settings.reconnect_max;
   client_options.telemetry_items_max = static_cast<size_t>(settings.telemetry_items_max);
-  client_options.hello = MakeHello(settings, node_id, slots);
+  client_options.hello = MakeHello(settings, node_id, slots, gpus);
   CoordinatorClient client(std::move(client_options), inbox, metrics);
   Agent agent(std::move(agent_options), slots, SystemClock(), inbox, client, metrics);
   LogInfo("worker started", {{"node", node_id},
                              {"slots", slots.Names()},
                              {"coordinator", settings.coordinator},
                              {"version", GP_VERSION}});
+  std::optional<GpuWatch> gpu_watch;
+  if (gpus.inventory) {
+    gpu_watch.emplace(*gpus.inventory, gpus.slots, gpus.trainer_program,
+                      settings.gpu_check_interval, inbox, metrics);
+  }
   agent.Run();
   client.Stop(kFlushTimeout);
   LogInfo("worker stopped");

@@ -1,14 +1,76 @@
-// The GPUs of this node, as slots. Which file implements it is chosen by CMake: no_gpu_inventory.cc
-// where no GPU can be asked. Called once at start.
+// GpuInventory: the GPUs of this node and how they feel, asked of the driver through NVML. Made
+// once at start; Read may be called from one other thread (worker/agent/gpu_watch.h). A call can
+// take long when a GPU has hung.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "worker/agent/slots.h"
+#include "base/status.h"
+#include "worker/agent/nvml_library.h"
+#include "worker/agent/visible_devices.h"
 
 namespace gp::agent {
 
-// One slot for each GPU, without cores; empty when there are none.
-std::vector<SlotInfo> ListGpuSlots();
+// One GPU, or one MIG device: what a slot stands for. Never changes.
+struct Gpu {
+  int index = 0;  // of the whole card, as nvidia-smi counts
+  std::string uuid;
+  std::string name;
+  uint64_t memory_bytes = 0;
+  std::string compute_capability;  // "9.0"
+
+  bool operator==(const Gpu&) const = default;
+};
+
+// What a GPU answered just now. What it does not offer is absent (a MIG device has no utilisation).
+struct GpuReading {
+  std::string uuid;
+  bool lost = false;    // it left the bus or must be reset: what computes there is lost
+  std::string problem;  // why nothing new should start there, with the way out; empty when well
+  std::optional<uint64_t> memory_used_bytes;
+  std::optional<double> utilization_ratio;  // 0 to 1: time in which a kernel ran
+  std::optional<double> temperature_celsius;
+  std::optional<double> power_watts;
+  std::optional<double> energy_joules;             // since the driver was loaded
+  std::optional<uint64_t> ecc_errors_uncorrected;  // since the driver was loaded
+};
+
+struct GpuDriver {
+  std::string version;       // "580.65.06"
+  std::string cuda_version;  // the newest that it serves: "13.0"
+
+  // "580.65.06, CUDA 13.0"
+  std::string Text() const { return version + ", CUDA " + cuda_version; }
+};
+
+class GpuInventory {
+ public:
+  // The GPUs that `visible` lets through, in its order; MIG devices instead of a card that is cut
+  // into them. Errors as of NvmlLibrary::Open.
+  static StatusOr<GpuInventory> Open(const std::string& library, const VisibleDevices& visible);
+
+  const GpuDriver& driver() const { return driver_; }
+  const std::vector<Gpu>& gpus() const { return gpus_; }
+  // Which GPUs did not answer at the start, and are left out; empty when all did.
+  const std::string& problem() const { return problem_; }
+
+  // One reading for each GPU, in the order of gpus().
+  std::vector<GpuReading> Read() const;
+
+ private:
+  explicit GpuInventory(std::unique_ptr<NvmlLibrary> nvml) : nvml_(std::move(nvml)) {}
+  Status FindGpus(const VisibleDevices& visible);
+  GpuReading ReadOne(const Gpu& gpu) const;
+
+  std::unique_ptr<NvmlLibrary> nvml_;
+  GpuDriver driver_;
+  std::vector<Gpu> gpus_;
+  std::string problem_;
+};
 
 }  // namespace gp::agent

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mailbox.h"
 #include "gp/v1/agent_service.pb.h"
+#include "worker/agent/slots.h"
 
 namespace gp::agent {
 
@@ -17,9 +18,14 @@ struct Connected {
 };
 // A report reached the stream, so what it said may be forgotten.
 struct ReportWritten {};
+// What the GPUs answered is other than before.
+struct SlotsChanged {
+  SlotHealths healths;
+};
 // End every trainer and leave.
 struct StopRequested {};
-using InboxItem = std::variant<Connected, ReportWritten, StopRequested, v1::DesiredState>;
+using InboxItem =
+    std::variant<Connected, ReportWritten, SlotsChanged, StopRequested, v1::DesiredState>;
 
 class Inbox {
  public:

@@ -11,9 +11,10 @@ int main(int argc, char** argv) {
   const ParsedOptions parsed = ParseOptions(argc, argv, std::cout, std::cerr);
   if (!parsed.options) return parsed.exit_code;
   if (parsed.options->print_metrics) {
-    std::cout << AgentMetrics(GP_VERSION).Text();
+    std::cout << AgentMetrics::List(GP_VERSION);
     return kExitOk;
   }
+  if (parsed.options->print_gpus) return PrintGpus(parsed.options->settings, std::cout);
   if (parsed.options->check_config) {
     std::cout << "settings are good\n";
     return kExitOk;

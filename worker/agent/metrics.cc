@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 
 #include "base/mutex.h"
 
@@ -25,6 +26,31 @@ const prometheus::Histogram::BucketBoundaries kStepSeconds = {
 
 constexpr int kCauseCount = v1::ExitCause_ARRAYSIZE;
 
+// "0" of "gpu-0", as nvidia-smi counts.
+std::string NumberOf(const SlotInfo& slot) { return slot.id.substr(slot.id.find('-') + 1); }
+
+// What cannot be read just now has no series, rather than an old value.
+template <typename T>
+void Show(prometheus::Family<prometheus::Gauge>& family, const prometheus::Labels& labels,
+          const std::optional<T>& value) {
+  prometheus::Gauge& gauge = family.Add(labels);
+  if (value) {
+    gauge.Set(static_cast<double>(*value));
+  } else {
+    family.Remove(&gauge);
+  }
+}
+
+// A counter that follows the driver's, and never falls when the driver was loaded anew.
+template <typename T>
+void Raise(prometheus::Family<prometheus::Counter>& family, const prometheus::Labels& labels,
+           const std::optional<T>& value) {
+  if (!value) return;
+  prometheus::Counter& counter = family.Add(labels);
+  const double now = static_cast<double>(*value);
+  if (now > counter.Value()) counter.Increment(now - counter.Value());
+}
+
 }  // namespace
 
 struct AgentMetrics::Families {
@@ -32,6 +58,7 @@ struct AgentMetrics::Families {
   void AddCoordinator();
   void AddTrainers();
   void AddSteps();
+  void SetGpu(const SlotInfo& slot, const GpuReading& reading, bool usable);
 
   prometheus::Gauge& Gauge(const char* name, const char* help) {
     return BuildGauge().Name(name).Help(help).Register(*registry).Add({});
@@ -53,7 +80,52 @@ struct AgentMetrics::Families {
   std::map<std::string, prometheus::Counter*> phase_seconds;
   Mutex dropped_mutex;
   uint64_t dropped_seen GUARDED_BY(dropped_mutex) = 0;
+
+  prometheus::Family<prometheus::Gauge>& GaugeFamily(const char* name, const char* help) {
+    return BuildGauge().Name(name).Help(help).Register(*registry);
+  }
+  prometheus::Family<prometheus::Counter>& CounterFamily(const char* name, const char* help) {
+    return BuildCounter().Name(name).Help(help).Register(*registry);
+  }
+  prometheus::Family<prometheus::Gauge>& gpu_info =
+      GaugeFamily("gp_gpu_info", "Always 1; the labels say what the GPU is.");
+  prometheus::Family<prometheus::Gauge>& gpu_usable =
+      GaugeFamily("gp_gpu_usable", "1 while trainers may be started on it.");
+  prometheus::Family<prometheus::Gauge>& gpu_utilization =
+      GaugeFamily("gp_gpu_utilization_ratio",
+                  "Part of the driver's last sample period in which a kernel ran, 0 to 1.");
+  prometheus::Family<prometheus::Gauge>& gpu_memory_used =
+      GaugeFamily("gp_gpu_memory_used_bytes", "Memory of the GPU that is taken, by anybody.");
+  prometheus::Family<prometheus::Gauge>& gpu_memory_capacity =
+      GaugeFamily("gp_gpu_memory_capacity_bytes", "Memory of the GPU.");
+  prometheus::Family<prometheus::Gauge>& gpu_temperature =
+      GaugeFamily("gp_gpu_temperature_celsius", "Temperature of the chip.");
+  prometheus::Family<prometheus::Gauge>& gpu_power =
+      GaugeFamily("gp_gpu_power_watts", "Power that the card draws.");
+  prometheus::Family<prometheus::Counter>& gpu_energy =
+      CounterFamily("gp_gpu_energy_joules_total", "Energy since the driver was loaded.");
+  prometheus::Family<prometheus::Counter>& gpu_ecc_errors =
+      CounterFamily("gp_gpu_ecc_uncorrected_errors_total",
+                    "Memory errors that could not be corrected, since the driver was loaded.");
 };
+
+void AgentMetrics::Families::SetGpu(const SlotInfo& slot, const GpuReading& reading, bool usable) {
+  const prometheus::Labels gpu = {{"gpu", NumberOf(slot)}};
+  gpu_info
+      .Add({{"gpu", NumberOf(slot)},
+            {"uuid", slot.device},
+            {"name", slot.device_name},
+            {"compute_capability", slot.compute_capability}})
+      .Set(1);
+  gpu_usable.Add(gpu).Set(usable ? 1 : 0);
+  gpu_memory_capacity.Add(gpu).Set(static_cast<double>(slot.memory_bytes));
+  Show(gpu_memory_used, gpu, reading.memory_used_bytes);
+  Show(gpu_utilization, gpu, reading.utilization_ratio);
+  Show(gpu_temperature, gpu, reading.temperature_celsius);
+  Show(gpu_power, gpu, reading.power_watts);
+  Raise(gpu_energy, gpu, reading.energy_joules);
+  Raise(gpu_ecc_errors, gpu, reading.ecc_errors_uncorrected);
+}
 
 void AgentMetrics::Families::AddNode(const std::string& version) {
   BuildGauge()
@@ -152,6 +224,30 @@ void AgentMetrics::StepCommitted(const link::StepReport& report) {
   add("allreduce_exposed", report.phases.allreduce_exposed);
   add("optimizer", report.phases.optimizer);
   add("other", report.phases.other);
+}
+
+void AgentMetrics::SetGpus(const std::vector<SlotInfo>& slots,
+                           const std::vector<GpuReading>& readings, const SlotHealths& healths) {
+  for (const SlotInfo& slot : slots) {
+    const auto reading =
+        std::find_if(readings.begin(), readings.end(),
+                     [&](const GpuReading& candidate) { return candidate.uuid == slot.device; });
+    if (reading != readings.end()) families_->SetGpu(slot, *reading, !healths.contains(slot.id));
+  }
+}
+
+std::string AgentMetrics::List(const std::string& version) {
+  AgentMetrics metrics(version);
+  metrics.SetGpus({{.id = "gpu-0", .device = "example", .cores = {}}},
+                  {{.uuid = "example",
+                    .memory_used_bytes = 0,
+                    .utilization_ratio = 0,
+                    .temperature_celsius = 0,
+                    .power_watts = 0,
+                    .energy_joules = 0,
+                    .ecc_errors_uncorrected = 0}},
+                  {});
+  return metrics.Text();
 }
 
 std::shared_ptr<prometheus::Registry> AgentMetrics::registry() const { return families_->registry; }

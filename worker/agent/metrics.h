@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gp/v1/agent_service.pb.h"
 #include "link/messages.h"
+#include "worker/agent/gpu_inventory.h"
+#include "worker/agent/slots.h"
 
 namespace prometheus {
 class Registry;
@@ -29,10 +32,16 @@ class AgentMetrics {
   void TrainerStarted();
   void TrainerExited(v1::ExitCause cause);
   void StepCommitted(const link::StepReport& report);
+  // What the GPUs answered just now; `slots` are theirs. A value that a GPU does not offer has no
+  // series.
+  void SetGpus(const std::vector<SlotInfo>& slots, const std::vector<GpuReading>& readings,
+               const SlotHealths& healths);
 
   std::shared_ptr<prometheus::Registry> registry() const;
   // Everything in the text exposition format.
   std::string Text() const;
+  // Every metric that the program can export, as it would look with one GPU.
+  static std::string List(const std::string& version);
 
  private:
   struct Families;

@@ -19,6 +19,8 @@ struct Flags {
   std::optional<std::string> state_dir;
   std::optional<std::string> storage_root;
   std::optional<std::string> trainer;
+  std::optional<std::string> gpus;
+  std::optional<std::string> gpu_trainer;
   std::optional<std::string> metrics_listen;
   std::optional<int> slots;
   bool version = false;
@@ -40,6 +42,12 @@ void Declare(CLI::App& app, Flags& flags, WorkerOptions& options) {
   app.add_option("--trainer", flags.trainer,
                  "Trainer program (default: gp-trainer beside gp-worker)")
       ->type_name("PATH");
+  app.add_option("--gpus", flags.gpus,
+                 "GPUs to use: all, none, or numbers and UUIDs as in CUDA_VISIBLE_DEVICES")
+      ->type_name("LIST");
+  app.add_option("--gpu-trainer", flags.gpu_trainer,
+                 "Trainer program for GPUs (default: gp-trainer-cuda beside gp-worker)")
+      ->type_name("PATH");
   app.add_option("--metrics-listen", flags.metrics_listen, "Where Prometheus scrapes; port 0: any")
       ->type_name("HOST:PORT");
   app.add_option(
@@ -48,6 +56,8 @@ void Declare(CLI::App& app, Flags& flags, WorkerOptions& options) {
       ->type_name("FILE");
   app.add_flag("--check-config", options.check_config, "Check settings and leave");
   app.add_flag("--print-metrics", options.print_metrics, "Print the metrics it exports and leave");
+  app.add_flag("--print-gpus", options.print_gpus,
+               "Print the GPUs that it would offer, as JSON, and leave");
   app.add_flag("--version", flags.version, "Print the version and leave");
 }
 
@@ -74,6 +84,8 @@ void Override(const Flags& flags, WorkerSettings& settings) {
   Override(flags.state_dir, settings.state_dir);
   Override(flags.storage_root, settings.storage_root);
   Override(flags.trainer, settings.trainer_program);
+  Override(flags.gpus, settings.gpu_devices);
+  Override(flags.gpu_trainer, settings.gpu_trainer_program);
   Override(flags.metrics_listen, settings.metrics_listen);
   Override(flags.slots, settings.slots);
 }
@@ -116,7 +128,7 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, std::ostream& out,
     return {std::nullopt, kExitUsage};
   }
   Override(flags, options.settings);
-  if (options.print_metrics) return {options, kExitOk};
+  if (options.print_metrics || options.print_gpus) return {options, kExitOk};
   if (const Status status = Check(options.settings); !status.ok()) {
     err << "error: " << Message(status) << "\n";
     return {std::nullopt, kExitUsage};

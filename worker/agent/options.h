@@ -14,6 +14,7 @@ struct WorkerOptions {
   std::string address_file;  // empty: none is written
   bool check_config = false;
   bool print_metrics = false;
+  bool print_gpus = false;
 };
 
 // Exit codes of gp-worker.

@@ -55,6 +55,11 @@ std::optional<Action> Begin(const v1::Assignment& assignment, const RankTable& r
                     fmt::format("slot '{}' does not exist on this node; it has {}",
                                 assignment.slot_id(), slots.Names())}};
   }
+  const SlotHealth& health = slots.Find(assignment.slot_id())->health;
+  if (!health.problem.empty()) {
+    // Told to the coordinator, too, which tries again elsewhere.
+    return Decline{assignment, {v1::EXIT_CAUSE_ERROR, 0, health.problem}};
+  }
   if (ranks.SlotBusy(assignment.slot_id()) || PredecessorAlive(ranks, key)) return std::nullopt;
   return Spawn{assignment};
 }
@@ -130,8 +135,15 @@ std::optional<std::string> Overrun(const Rank& rank, const ReconcileOptions& opt
   return std::nullopt;
 }
 
+std::optional<std::string> LostSlot(const Rank& rank, const SlotTable& slots) {
+  const SlotInfo* slot = slots.Find(rank.slot_id);
+  if (slot == nullptr || !slot->health.lost) return std::nullopt;
+  return slot->health.problem;
+}
+
 void Tend(const Rank& rank, const v1::DesiredState* desired, const v1::Assignment* assignment,
-          const ReconcileOptions& options, MonotonicTime now, std::vector<Action>& actions) {
+          const SlotTable& slots, const ReconcileOptions& options, MonotonicTime now,
+          std::vector<Action>& actions) {
   if (rank.exited()) {
     if (desired != nullptr && assignment == nullptr && rank.exit_reported) {
       actions.push_back(Forget{rank.key});
@@ -141,6 +153,8 @@ void Tend(const Rank& rank, const v1::DesiredState* desired, const v1::Assignmen
   if (rank.killed) return;
   if (desired != nullptr && assignment == nullptr) {
     actions.push_back(Kill{rank.key, "the coordinator withdrew it"});
+  } else if (const auto lost = LostSlot(rank, slots)) {
+    actions.push_back(Kill{rank.key, *lost});
   } else if (const auto reason = Overrun(rank, options, now)) {
     actions.push_back(Kill{rank.key, *reason});
   } else if (assignment != nullptr && assignment->stop()) {
@@ -159,7 +173,8 @@ std::vector<Action> Reconcile(const v1::DesiredState* desired, const RankTable& 
   const Assignments wanted = desired == nullptr ? Assignments() : Index(*desired);
   for (const auto& [key, rank] : ranks.all()) {
     const auto found = wanted.find(key);
-    Tend(rank, desired, found == wanted.end() ? nullptr : found->second, options, now, actions);
+    Tend(rank, desired, found == wanted.end() ? nullptr : found->second, slots, options, now,
+         actions);
   }
   std::set<std::string> taken;
   for (const auto& [key, assignment] : wanted) {

@@ -92,6 +92,11 @@ const std::vector<Setting>& Table() {
       {"trainer.environment", Words(&S::trainer_environment)},
       {"trainer.start_timeout", Duration(&S::start_timeout)},
       {"trainer.stop_grace", Duration(&S::stop_grace)},
+      {"gpu.devices", Text(&S::gpu_devices)},
+      {"gpu.library", Text(&S::gpu_library)},
+      {"gpu.trainer", Text(&S::gpu_trainer_program)},
+      {"gpu.nccl_interface", Text(&S::nccl_interface)},
+      {"gpu.check_interval", Duration(&S::gpu_check_interval)},
       {"telemetry.items_max", Integer(&S::telemetry_items_max, 1000, 10'000'000)},
       {"metrics.listen", Text(&S::metrics_listen)},
   };

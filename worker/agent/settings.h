@@ -24,6 +24,11 @@ struct WorkerSettings {
       trainer_environment;  // names of variables handed on, beside the usual ones
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
   std::chrono::nanoseconds stop_grace = std::chrono::seconds(3);
+  std::string gpu_devices = "all";                // or none, or as in CUDA_VISIBLE_DEVICES
+  std::string gpu_library = "libnvidia-ml.so.1";  // NVIDIA's management library
+  std::string gpu_trainer_program;                // empty: gp-trainer-cuda beside gp-worker
+  std::string nccl_interface;                     // NCCL_SOCKET_IFNAME; empty: NCCL chooses
+  std::chrono::nanoseconds gpu_check_interval = std::chrono::seconds(5);
   int telemetry_items_max = 65536;
   std::string metrics_listen = "127.0.0.1:7072";
 

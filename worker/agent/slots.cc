@@ -32,6 +32,37 @@ std::string SlotTable::Names() const {
   return names;
 }
 
+bool SlotTable::SetHealth(const SlotHealths& healths) {
+  bool changed = false;
+  for (SlotInfo& slot : slots_) {
+    const auto found = healths.find(slot.id);
+    SlotHealth health = found == healths.end() ? SlotHealth{} : found->second;
+    changed = changed || health != slot.health;
+    slot.health = std::move(health);
+  }
+  return changed;
+}
+
+std::vector<SlotInfo> MakeGpuSlots(const std::vector<Gpu>& gpus, const std::vector<int>& cores) {
+  GP_CHECK(!cores.empty(), "GPU slots without a core");
+  std::map<int, int> devices;  // of each card
+  for (const Gpu& gpu : gpus) ++devices[gpu.index];
+  std::map<int, int> named;
+  std::vector<SlotInfo> slots;
+  for (const Gpu& gpu : gpus) {
+    const int part = named[gpu.index]++;
+    const bool whole = devices[gpu.index] == 1;
+    slots.push_back(
+        {.id = whole ? fmt::format("gpu-{}", gpu.index) : fmt::format("gpu-{}.{}", gpu.index, part),
+         .device = gpu.uuid,
+         .cores = CoresOf(static_cast<int>(slots.size()), static_cast<int>(gpus.size()), cores),
+         .memory_bytes = gpu.memory_bytes,
+         .device_name = gpu.name,
+         .compute_capability = gpu.compute_capability});
+  }
+  return slots;
+}
+
 std::vector<SlotInfo> CutCpuSlots(int count, const std::vector<int>& cores, uint64_t memory_bytes) {
   GP_CHECK(count >= 1 && !cores.empty(), "{} slots over {} cores", count, cores.size());
   std::vector<SlotInfo> slots;

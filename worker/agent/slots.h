@@ -1,18 +1,35 @@
 // SlotTable: the places where this node can run a trainer: sets of CPU cores, and GPUs where there
-// are any. Made once at start; a value, safe to read from any thread.
+// are any. Made once at start; only their health changes. A value, owned by the agent's loop.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "worker/agent/gpu_inventory.h"
+
 namespace gp::agent {
 
+// Both change with the time: a GPU may leave the bus, a program may be installed.
+struct SlotHealth {
+  bool lost = false;    // what runs there is lost
+  std::string problem;  // why nothing new may start there; empty when it may
+
+  bool operator==(const SlotHealth&) const = default;
+};
+using SlotHealths = std::map<std::string, SlotHealth>;  // by slot; what is absent is well
+
 struct SlotInfo {
-  std::string id;              // "cpu-0"
+  std::string id;              // "cpu-0", "gpu-0"
   std::string device = "cpu";  // "cpu" or a GPU's UUID
   std::vector<int> cores;
   uint64_t memory_bytes = 0;
+  std::string device_name = {};         // these two: of a GPU
+  std::string compute_capability = {};  // "9.0"
+  SlotHealth health = {};
+
+  bool is_gpu() const { return device != "cpu"; }
 };
 
 class SlotTable {
@@ -21,6 +38,8 @@ class SlotTable {
 
   const std::vector<SlotInfo>& all() const { return slots_; }
   const SlotInfo* Find(const std::string& id) const;
+  // Every slot's health anew. True when it is another one than before.
+  bool SetHealth(const SlotHealths& healths);
   // "cpu-0, cpu-1", for messages.
   std::string Names() const;
 
@@ -32,6 +51,10 @@ class SlotTable {
 // otherwise slot i gets core i mod cores. Memory is divided evenly. REQUIRES: count >= 1 and at
 // least one core.
 std::vector<SlotInfo> CutCpuSlots(int count, const std::vector<int>& cores, uint64_t memory_bytes);
+
+// One slot for each GPU, named by its number: "gpu-0"; "gpu-0.1" for the second MIG device of card
+// 0. The cores are cut among them as among CPU slots, which share them. REQUIRES: a core.
+std::vector<SlotInfo> MakeGpuSlots(const std::vector<Gpu>& gpus, const std::vector<int>& cores);
 
 // Physical memory of the machine.
 uint64_t MemoryBytes();

@@ -21,6 +21,8 @@ class AgentTest : public testing::Test {
   AgentTest() {
     std::filesystem::create_directories(directory_);
     options_.trainer_program = std::getenv("GP_FAKE_TRAINER");
+    options_.gpu_trainer_program = std::getenv("GP_FAKE_TRAINER");
+    options_.gpu_environment = {"NCCL_DEBUG=WARN"};
   }
   ~AgentTest() override {
     if (loop_.joinable()) Stop();
@@ -28,8 +30,9 @@ class AgentTest : public testing::Test {
   }
 
   void Start() {
-    agent_.emplace(options_, SlotTable(CutCpuSlots(2, {0}, 0)), SystemClock(), inbox_, port_,
-                   metrics_);
+    auto slots = CutCpuSlots(2, {0}, 0);
+    slots.push_back({.id = "gpu-3", .device = "GPU-cccc", .cores = {0}});
+    agent_.emplace(options_, SlotTable(slots), SystemClock(), inbox_, port_, metrics_);
     loop_ = std::jthread([this] { agent_->Run(); });
   }
   void Stop() {
@@ -118,6 +121,42 @@ TEST_F(AgentTest, ATrainerGoesFromSpawnToCompletedAsTheCoordinatorWishes) {
   EXPECT_EQ(lines, 2);
   EXPECT_NE(metrics_.Text().find("gp_worker_trainer_exits_total{cause=\"completed\"} 1"),
             std::string::npos);
+}
+
+// The environment that process `pid` was started with.
+std::string EnvironmentOf(int pid) {
+  const auto text = ReadFile("/proc/" + std::to_string(pid) + "/environ");
+  return text.value_or("");
+}
+
+TEST_F(AgentTest, ATrainerOnAGpuSeesThatOneOnly) {
+  Start();
+  Assign(0, "").set_slot_id("gpu-3");
+  Assign(1, "").set_slot_id("cpu-1");
+  PostDesired();
+  ASSERT_TRUE(WaitForPhase(0, v1::RANK_PHASE_LISTENING));
+  ASSERT_TRUE(WaitForPhase(1, v1::RANK_PHASE_LISTENING));
+  const AgentReport report = port_.report();
+  ASSERT_EQ(report.ranks_size(), 2);
+  for (const auto& rank : report.ranks()) {
+    const std::string environment = EnvironmentOf(rank.pid());
+    const bool on_gpu = rank.rank() == 0;
+    EXPECT_EQ(environment.find("CUDA_VISIBLE_DEVICES=GPU-cccc") != std::string::npos, on_gpu);
+    EXPECT_EQ(environment.find("NCCL_DEBUG=WARN") != std::string::npos, on_gpu);
+  }
+}
+
+TEST_F(AgentTest, ALostGpuIsReportedAndItsTrainerKilled) {
+  Start();
+  Assign(0, "").set_slot_id("gpu-3");
+  PostDesired();
+  ASSERT_TRUE(WaitForPhase(0, v1::RANK_PHASE_LISTENING));
+  inbox_.Post(SlotsChanged{{{"gpu-3", {.lost = true, .problem = "GPU 3 is lost"}}}});
+  EXPECT_EQ(Exit(0).message(), "killed: GPU 3 is lost");
+  EXPECT_EQ(port_.report().slot_problems().at("gpu-3"), "GPU 3 is lost");
+  inbox_.Post(SlotsChanged{});
+  EXPECT_TRUE(port_.WaitForReport(
+      [](const AgentReport& report) { return report.slot_problems().empty(); }));
 }
 
 TEST_F(AgentTest, AnExitThatTheCoordinatorDidNotHearOfIsKept) {

@@ -54,9 +54,9 @@ struct Teller {
 };
 
 std::vector<std::string> Plan(const v1::DesiredState* desired, const RankTable& ranks,
-                              MonotonicTime now = kNow) {
+                              MonotonicTime now = kNow, const SlotTable& slots = TwoSlots()) {
   std::vector<std::string> told;
-  for (const Action& action : Reconcile(desired, ranks, TwoSlots(), {}, now)) {
+  for (const Action& action : Reconcile(desired, ranks, slots, {}, now)) {
     told.push_back(std::visit(Teller{}, action));
   }
   return told;
@@ -80,6 +80,30 @@ TEST(Reconcile, SpawnsWhatIsMissingAndOnlyThat) {
   EXPECT_EQ(Plan(&desired, ranks), Words{"spawn run1/1/1"});
   AddRank(ranks, 1, 1, "cpu-1", v1::RANK_PHASE_STARTING);
   EXPECT_EQ(Plan(&desired, ranks), Words{});
+}
+
+TEST(Reconcile, KillsWhatRunsInALostSlotOnce) {
+  v1::DesiredState desired;
+  Assign(desired, 1, 0, "cpu-0");
+  RankTable ranks;
+  Rank& rank = AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING);
+  SlotTable slots = TwoSlots();
+  slots.SetHealth({{"cpu-0", {.lost = false, .problem = "its program is missing"}}});
+  EXPECT_EQ(Plan(&desired, ranks, kNow, slots), Words{}) << "what runs may go on";
+  slots.SetHealth({{"cpu-0", {.lost = true, .problem = "the GPU is lost"}}});
+  EXPECT_EQ(Plan(&desired, ranks, kNow, slots), Words{"kill run1/1/0"});
+  EXPECT_EQ(Plan(nullptr, ranks, kNow, slots), Words{"kill run1/1/0"});
+  rank.killed = true;
+  EXPECT_EQ(Plan(&desired, ranks, kNow, slots), Words{});
+}
+
+TEST(Reconcile, StartsNothingInASlotWithAProblemAndSaysWhy) {
+  v1::DesiredState desired;
+  Assign(desired, 1, 0, "cpu-0");
+  SlotTable slots = TwoSlots();
+  slots.SetHealth({{"cpu-0", {.lost = false, .problem = "its program is missing"}}});
+  EXPECT_EQ(Plan(&desired, RankTable(), kNow, slots),
+            Words{"decline run1/1/0 its program is missing"});
 }
 
 TEST(Reconcile, KillsWhatIsNotWantedAndForgetsItOnceTheExitWasTold) {

@@ -27,6 +27,11 @@ TEST(WorkerSettings, TheShippedFileIsTheDefaults) {
                           .trainer_environment = {"x"},
                           .start_timeout = std::chrono::seconds(9),
                           .stop_grace = std::chrono::seconds(9),
+                          .gpu_devices = "x",
+                          .gpu_library = "x",
+                          .gpu_trainer_program = "x",
+                          .nccl_interface = "x",
+                          .gpu_check_interval = std::chrono::seconds(9),
                           .telemetry_items_max = 9,
                           .metrics_listen = "x"};
   EXPECT_EQ(RenderProblems(ReadSettings(ShippedFile(), "worker.yaml", settings)), "");

@@ -27,6 +27,30 @@ TEST(Slots, AreFoundByName) {
   EXPECT_EQ(slots.Names(), "cpu-0, cpu-1");
 }
 
+TEST(Slots, GpusAreNamedByTheirNumberAndShareTheCores) {
+  const auto slots = MakeGpuSlots({{.index = 0, .uuid = "MIG-x", .name = "A100"},
+                                   {.index = 0, .uuid = "MIG-y", .name = "A100"},
+                                   {.index = 3, .uuid = "GPU-z", .memory_bytes = 7}},
+                                  {0, 1, 2, 3, 4, 5});
+  ASSERT_EQ(slots.size(), 3u);
+  EXPECT_EQ(slots[0].id, "gpu-0.0");
+  EXPECT_EQ(slots[1].id, "gpu-0.1");
+  EXPECT_EQ(slots[1].cores, (std::vector<int>{2, 3}));
+  EXPECT_EQ(slots[2].id, "gpu-3");
+  EXPECT_EQ(slots[2].device, "GPU-z");
+  EXPECT_EQ(slots[2].memory_bytes, 7u);
+  EXPECT_TRUE(slots[2].is_gpu());
+}
+
+TEST(Slots, TheirHealthIsReplacedWhole) {
+  SlotTable slots(CutCpuSlots(2, {0}, 0));
+  EXPECT_TRUE(slots.SetHealth({{"cpu-0", {true, "gone"}}}));
+  EXPECT_FALSE(slots.SetHealth({{"cpu-0", {true, "gone"}}}));
+  EXPECT_TRUE(slots.SetHealth({{"cpu-1", {false, "no program"}}}));
+  EXPECT_EQ(slots.Find("cpu-0")->health, SlotHealth{});
+  EXPECT_EQ(slots.Find("cpu-1")->health.problem, "no program");
+}
+
 TEST(Slots, ThisMachineHasMemory) { EXPECT_GT(MemoryBytes(), uint64_t{1} << 20); }
 
 }  // namespace

@@ -1,0 +1,56 @@
+// GpuWatch: asks the GPUs how they feel, on a thread of its own because a GPU that has hung makes
+// the driver wait. Tells the metrics every time and the agent's loop when something has changed.
+// Made and ended by the daemon. Ending it waits for the answer that is under way.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "worker/agent/gpu_inventory.h"
+#include "worker/agent/inbox.h"
+#include "worker/agent/metrics.h"
+#include "worker/agent/slots.h"
+
+namespace gp::agent {
+
+// What the readings and the trainer program for GPUs mean for the slots, whose devices the readings
+// name. `program_problem`: why no trainer could start on a GPU; empty when one could.
+SlotHealths HealthOf(const std::vector<SlotInfo>& slots, const std::vector<GpuReading>& readings,
+                     const std::string& program_problem);
+
+// Why `path` cannot be started, and the way out; empty when it can.
+std::string WhyNotExecutable(const std::string& path);
+
+class GpuWatch {
+ public:
+  // `inventory`, `inbox` and `metrics` outlive it. `slots`: those of the inventory's GPUs.
+  GpuWatch(const GpuInventory& inventory, std::vector<SlotInfo> slots, std::string trainer_program,
+           std::chrono::nanoseconds interval, Inbox& inbox, AgentMetrics& metrics);
+  ~GpuWatch();
+  GpuWatch(const GpuWatch&) = delete;
+  GpuWatch& operator=(const GpuWatch&) = delete;
+
+ private:
+  void Loop() EXCLUDES(mutex_);
+  void Look();
+  // False when it is time to end.
+  bool Rest() EXCLUDES(mutex_);
+
+  const GpuInventory& inventory_;
+  const std::vector<SlotInfo> slots_;
+  const std::string trainer_program_;
+  const std::chrono::nanoseconds interval_;
+  Inbox& inbox_;
+  AgentMetrics& metrics_;
+  SlotHealths told_;  // of the thread
+
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::jthread thread_;
+};
+
+}  // namespace gp::agent

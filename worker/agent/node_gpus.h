@@ -1,0 +1,36 @@
+// NodeGpus: what gp-worker found about the GPUs of its node when it started. Made once by the
+// daemon; a node without GPUs, or with a broken driver, is a value too.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "worker/agent/gpu_inventory.h"
+#include "worker/agent/settings.h"
+#include "worker/agent/slots.h"
+
+namespace gp::agent {
+
+struct NodeGpus {
+  std::optional<GpuInventory> inventory;  // absent without GPUs that can be asked
+  std::string driver;                     // "580.65.06, CUDA 13.0"; empty without a driver
+  std::string problem;                    // why GPUs that are here cannot be used
+  std::string trainer_program;
+  std::vector<SlotInfo> slots;  // with their health
+};
+
+// `environment`: the value of CUDA_VISIBLE_DEVICES, null when it is not set. `program_directory`:
+// where gp-worker is. REQUIRES: a core.
+NodeGpus FindGpus(const WorkerSettings& settings, const char* environment,
+                  const std::string& program_directory, const std::vector<int>& cores);
+
+// The findings as one JSON document, for `gp-worker --print-gpus` and those who run it.
+std::string GpusJson(const NodeGpus& gpus);
+
+// What trainers on GPUs see of `environment` (as in environ(7)) beside what every trainer sees:
+// where the dynamic linker and CUDA look, and everything for NCCL. The settings win.
+std::vector<std::string> GpuEnvironment(const char* const* environment,
+                                        const WorkerSettings& settings);
+
+}  // namespace gp::agent

@@ -1,0 +1,40 @@
+// VisibleDevices: which GPUs may be used, said as CUDA_VISIBLE_DEVICES says it: numbers (as
+// nvidia-smi counts) and UUIDs or their beginnings, in order, up to the first that does not exist.
+// A value; pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gp::agent {
+
+// How one GPU can be named.
+struct GpuNames {
+  int index = 0;
+  std::string uuid;
+};
+
+class VisibleDevices {
+ public:
+  // `setting` ("all", "none", or a list as above) within `environment`, the value of
+  // CUDA_VISIBLE_DEVICES; null when that is not set.
+  VisibleDevices(std::string_view setting, const char* environment);
+
+  // Indices into `gpus` of those that may be used. Each occurs once. A MIG device has the number of
+  // its card; a number stands for the first of them.
+  std::vector<size_t> Choose(const std::vector<GpuNames>& gpus) const;
+
+ private:
+  struct List {
+    bool all = false;
+    std::vector<std::string> words;
+  };
+  static List Parse(std::string_view text);
+  static std::vector<size_t> Choose(const List& list, const std::vector<GpuNames>& gpus);
+
+  List setting_;
+  List environment_{.all = true, .words = {}};
+};
+
+}  // namespace gp::agent
