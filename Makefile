@@ -5,13 +5,18 @@ TEXT ?= $(wildcard .deps/text/jargon.txt)
 JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
-.PHONY: demo test test-all cuda-all build programs bench bench-gate format check install clean help
+.PHONY: demo gpu test test-all cuda-all build programs bench bench-gate format check install clean help
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p;s/^\(help\): *## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 programs: bootstrap-build  ## install what is missing and build the programs
 	@cmake --build $(BUILD) -j $(JOBS) --target programs
+
+gpu:             ## install the CUDA toolkit where it is missing and build the programs for NVIDIA GPUs
+	@scripts/bootstrap --cuda
+	@cmake --preset cuda --log-level=WARNING >/dev/null
+	@cmake --build build/cuda -j $(JOBS) --target programs cuda_programs
 
 demo: programs   ## train on real text for MINUTES=2, on TEXT=path if given, and sample
 	@$(BUILD)/bin/gpctl demo --minutes $(MINUTES) $(if $(TEXT),--text '$(TEXT)')

@@ -66,6 +66,7 @@ void AddAllCommands(CommandSet& commands) {
   AddStreamCommands(commands);
   AddWaitCommand(commands);
   AddCancelCommand(commands);
+  AddWorkersCommand(commands);
   AddCheckpointCommands(commands);
   AddSampleCommand(commands);
   AddBenchCommand(commands);

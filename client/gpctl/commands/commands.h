@@ -23,6 +23,7 @@ void AddDoctorCommand(CommandSet& commands);       // doctor
 void AddStreamCommands(CommandSet& commands);      // logs, events, metrics
 void AddWaitCommand(CommandSet& commands);         // wait
 void AddCancelCommand(CommandSet& commands);       // cancel
+void AddWorkersCommand(CommandSet& commands);      // workers list
 void AddCheckpointCommands(CommandSet& commands);  // ckpt list, show, verify
 void AddBenchCommand(CommandSet& commands);        // bench
 void AddVersionCommand(CommandSet& commands);      // version

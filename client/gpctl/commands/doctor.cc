@@ -1,9 +1,14 @@
 // gpctl doctor.
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "base/file.h"
 #include "client/gpctl/commands/commands.h"
+#include "client/gpctl/doctor/gpu_checks.h"
 #include "client/gpctl/doctor/machine_checks.h"
 #include "client/gpctl/doctor/overfit.h"
 #include "client/gpctl/render/run_json.h"
@@ -11,6 +16,30 @@
 
 namespace gp::gpctl {
 namespace {
+
+// What a program beside gpctl prints; nothing when it cannot be started or fails.
+std::optional<std::string> Ask(const std::string& name, const char* argument, Session& session) {
+  std::string output;
+  const auto code = RunProgram({.program = JoinPath(session.console().program_directory, name),
+                                .arguments = {argument},
+                                .quiet = true},
+                               session.console().interruption,
+                               [&output](const std::string& piece) { output += piece; });
+  if (!code.ok() || *code != 0) return std::nullopt;
+  return output;
+}
+
+uint64_t SharedMemoryBytes() {
+  struct statvfs status {};
+  if (statvfs("/dev/shm", &status) != 0) return 0;
+  return static_cast<uint64_t>(status.f_blocks) * status.f_frsize;
+}
+
+uint64_t LockedMemoryBytes() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return 0;
+  return limit.rlim_cur == RLIM_INFINITY ? ~uint64_t{0} : limit.rlim_cur;
+}
 
 // Starting a program proves that its libraries load, LibTorch among them.
 Check CheckProgram(const std::string& name, Session& session) {
@@ -31,6 +60,33 @@ Check CheckProgram(const std::string& name, Session& session) {
     return {Grade::kFail, name, fmt::format("{} --version exits with {}", program, *code),
             "build it again: make programs"};
   return {.subject = name, .finding = output.empty() ? program : output};
+}
+
+// What training on GPUs needs beside the GPUs; asked for only where there are any.
+void AddGpuMachineChecks(int gpus, Session& session, std::vector<Check>& checks) {
+  const Check program = CheckProgram("gp-trainer-cuda", session);
+  checks.push_back(program);
+  if (program.grade == Grade::kFail) {
+    checks.back().fix =
+        "cmake --preset cuda && cmake --build build/cuda --target gp-trainer-cuda, and put it "
+        "beside gp-worker";
+  } else if (const auto support = Ask("gp-trainer-cuda", "--support", session)) {
+    const auto more = CheckSupport(*support);
+    checks.insert(checks.end(), more.begin(), more.end());
+  } else {
+    checks.push_back({Grade::kFail, "support", "gp-trainer-cuda --support fails",
+                      "run it to see why; LD_LIBRARY_PATH must lead to the CUDA libraries"});
+  }
+  checks.push_back(CheckSharedMemory(SharedMemoryBytes(), gpus));
+  checks.push_back(CheckLockedMemory(LockedMemoryBytes()));
+}
+
+void AddGpuChecks(Session& session, std::vector<Check>& checks) {
+  const auto document = Ask("gp-worker", "--print-gpus", session);
+  if (!document) return;  // the check of the program itself has said why
+  const GpuFindings findings = CheckGpus(*document);
+  checks.insert(checks.end(), findings.checks.begin(), findings.checks.end());
+  if (findings.gpus > 0) AddGpuMachineChecks(findings.gpus, session, checks);
 }
 
 Check CheckDemoText() {
@@ -64,6 +120,7 @@ std::vector<Check> RunChecks(Session& session) {
   for (const char* program : {"gp-coordinator", "gp-worker", "gp-trainer", "gp-sampler"}) {
     checks.push_back(CheckProgram(program, session));
   }
+  AddGpuChecks(session, checks);
   checks.push_back(CheckDemoText());
   checks.push_back(CheckServer(session));
   return checks;

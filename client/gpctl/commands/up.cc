@@ -18,6 +18,8 @@ struct UpOptions {
   int workers = 0;
   int port_base = 0;
   std::string trainer;
+  std::string gpu_trainer;
+  std::string gpus;
   bool detach = false;
 };
 
@@ -39,6 +41,8 @@ Json RecordFields(const ServiceDirectory& directory, const ServiceRecord& record
           {"coordinator_metrics", record.coordinator_metrics},
           {"worker_metrics", record.worker_metrics},
           {"workers", record.workers},
+          {"gpus", record.gpus},
+          {"gpu_problem", record.gpu_problem},
           {"supervisor_pid", record.supervisor.pid},
           {"coordinator_pid", record.coordinator.pid},
           {"worker_pid", record.worker.pid}};
@@ -55,6 +59,10 @@ void PrintService(const ServiceDirectory& directory, const ServiceRecord& record
                      record.coordinator_metrics);
   out << fmt::format("worker       {} slot{}   metrics http://{}/metrics\n", record.workers,
                      record.workers == 1 ? "" : "s", record.worker_metrics);
+  for (const std::string& gpu : record.gpus) out << fmt::format("GPU          {}\n", gpu);
+  if (!record.gpu_problem.empty()) {
+    out << fmt::format("GPU          not used: {}\n", record.gpu_problem);
+  }
   out << fmt::format("state        {}   logs in {}\n", directory.root(), directory.Path("logs"));
   out << "Next: gpctl init > run.yaml; gpctl submit run.yaml --wait      Stop it: gpctl down"
       << std::endl;
@@ -83,10 +91,15 @@ StatusOr<ExitCode> RunInForeground(const ServiceDirectory& directory,
   return ExitCode::kOk;
 }
 
-Status CheckTrainer(const std::string& path) {
+Status CheckTrainer(const std::string& path, const char* flag, const char* program) {
   if (path.empty() || access(path.c_str(), X_OK) == 0) return OkStatus();
   return WithContext(ErrnoStatus(errno, "run", path),
-                     "--trainer must name an executable gp-trainer");
+                     fmt::format("{} must name an executable {}", flag, program));
+}
+
+// A path as it was given, seen from the directory that gpctl runs in.
+std::string Absolute(const std::string& path, Session& session) {
+  return path.empty() ? "" : AbsolutePath(path, session.console().working_directory);
 }
 
 StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
@@ -100,14 +113,14 @@ StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
     return ExitCode::kOk;
   }
   if (running.status().code() != StatusCode::kNotFound) return running.status();
-  const SupervisorOptions supervisor{
-      .program_directory = session.console().program_directory,
-      .workers = options.workers,
-      .port_base = options.port_base,
-      .trainer = options.trainer.empty()
-                     ? ""
-                     : AbsolutePath(options.trainer, session.console().working_directory)};
-  RETURN_IF_ERROR(CheckTrainer(supervisor.trainer));
+  const SupervisorOptions supervisor{.program_directory = session.console().program_directory,
+                                     .workers = options.workers,
+                                     .port_base = options.port_base,
+                                     .trainer = Absolute(options.trainer, session),
+                                     .gpu_trainer = Absolute(options.gpu_trainer, session),
+                                     .gpus = options.gpus};
+  RETURN_IF_ERROR(CheckTrainer(supervisor.trainer, "--trainer", "gp-trainer"));
+  RETURN_IF_ERROR(CheckTrainer(supervisor.gpu_trainer, "--gpu-trainer", "gp-trainer-cuda"));
   if (!options.detach) return RunInForeground(directory, supervisor, session);
   ASSIGN_OR_RETURN(const auto record,
                    StartInBackground(directory, supervisor, session.console().interruption));
@@ -182,6 +195,10 @@ void AddUp(CommandSet& commands) {
       ->check(CLI::Range(1, 65533));
   command.add_option("--trainer", options->trainer,
                      "trainer program (default: the gp-trainer beside gp-worker)");
+  command.add_option("--gpu-trainer", options->gpu_trainer,
+                     "trainer program for GPUs (default: the gp-trainer-cuda beside gp-worker)");
+  command.add_option("--gpus", options->gpus,
+                     "all, none, or numbers and UUIDs as in CUDA_VISIBLE_DEVICES (default: all)");
   command.add_flag("-d,--detach", options->detach, "leave it in the background");
   commands.Bind(command, [options](Session& session) { return Up(*options, session); });
 }

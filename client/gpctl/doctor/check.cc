@@ -19,7 +19,7 @@ std::string GradeName(Grade grade) {
 std::string CheckText(const std::vector<Check>& checks) {
   std::string out;
   for (const Check& check : checks) {
-    out += fmt::format("{:<5} {:<15}{}", GradeName(check.grade), check.subject, check.finding);
+    out += fmt::format("{:<5} {:<16}{}", GradeName(check.grade), check.subject, check.finding);
     if (!check.fix.empty()) out += "   -> " + check.fix;
     out += "\n";
   }

@@ -169,13 +169,21 @@ Json NodeFields(const v1::Node& node) {
   for (const v1::Slot& slot : node.slots()) {
     Json fields = {{"slot", slot.slot_id()}, {"device", slot.device()}};
     PutText(fields, "run_id", slot.run_id());
+    if (slot.memory_bytes() > 0) fields["memory_bytes"] = slot.memory_bytes();
+    PutText(fields, "device_name", slot.device_name());
+    PutText(fields, "compute_capability", slot.compute_capability());
+    PutText(fields, "problem", slot.problem());
     slots.push_back(std::move(fields));
   }
-  return {{"node_id", node.node_id()},
-          {"name", node.name()},
-          {"connected", node.connected()},
-          {"version", node.version()},
-          {"slots", std::move(slots)}};
+  Json fields = {{"node_id", node.node_id()},
+                 {"name", node.name()},
+                 {"connected", node.connected()},
+                 {"version", node.version()}};
+  PutText(fields, "gpu_driver", node.gpu_driver());
+  PutText(fields, "gpu_problem", node.gpu_problem());
+  PutText(fields, "storage_problem", node.storage_problem());
+  fields["slots"] = std::move(slots);
+  return fields;
 }
 
 std::string OneLine(const Json& json) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <set>
+#include <map>
 
 #include "client/api/run_client.h"
 #include "client/gpctl/render/run_words.h"
@@ -33,10 +33,13 @@ std::string StateCell(const v1::Run& run) {
 
 std::string PlacementText(const v1::Run& run) {
   if (run.placement().empty()) return "";
-  std::set<std::string> nodes;
-  for (const v1::RankPlacement& rank : run.placement()) nodes.insert(rank.node_name());
+  std::map<std::string, std::string> nodes;  // with the GPUs of each
+  for (const v1::RankPlacement& rank : run.placement()) {
+    std::string& gpus = nodes[rank.node_name()];
+    if (rank.slot_id().starts_with("gpu-")) gpus += (gpus.empty() ? ":" : ",") + rank.slot_id();
+  }
   std::string names;
-  for (const std::string& node : nodes) names += (names.empty() ? "" : ", ") + node;
+  for (const auto& [node, gpus] : nodes) names += (names.empty() ? "" : ", ") + node + gpus;
   return fmt::format("{} rank{} on {}", run.placement_size(), run.placement_size() == 1 ? "" : "s",
                      names);
 }

@@ -17,6 +17,8 @@ std::vector<std::string> SupervisorArguments(const ServiceDirectory& directory,
   if (options.workers > 0) add("--workers", fmt::format("{}", options.workers));
   if (options.port_base > 0) add("--port-base", fmt::format("{}", options.port_base));
   if (!options.trainer.empty()) add("--trainer", options.trainer);
+  if (!options.gpu_trainer.empty()) add("--gpu-trainer", options.gpu_trainer);
+  if (!options.gpus.empty()) add("--gpus", options.gpus);
   return arguments;
 }
 

@@ -32,6 +32,8 @@ Json ToJson(const ServiceRecord& record) {
           {"coordinator_metrics", record.coordinator_metrics},
           {"worker_metrics", record.worker_metrics},
           {"workers", record.workers},
+          {"gpus", record.gpus},
+          {"gpu_problem", record.gpu_problem},
           {"ready", record.ready}};
 }
 
@@ -43,6 +45,8 @@ ServiceRecord RecordOf(const Json& json) {
           .coordinator_metrics = json.at("coordinator_metrics").get<std::string>(),
           .worker_metrics = json.at("worker_metrics").get<std::string>(),
           .workers = json.at("workers").get<int>(),
+          .gpus = json.value("gpus", std::vector<std::string>()),  // absent in older records
+          .gpu_problem = json.value("gpu_problem", ""),
           .ready = json.at("ready").get<bool>()};
 }
 

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "base/status.h"
@@ -21,8 +22,10 @@ struct ServiceRecord {
   std::string address;              // of the coordinator, HOST:PORT
   std::string coordinator_metrics;  // HOST:PORT
   std::string worker_metrics;
-  int workers = 0;     // slots
-  bool ready = false;  // the worker has registered
+  int workers = 0;                // slots of CPU cores
+  std::vector<std::string> gpus;  // "NVIDIA H100, 80.0 GiB, sm_90"; one slot each
+  std::string gpu_problem;        // why GPUs that are here are not used; empty when all is well
+  bool ready = false;             // the worker has registered
 };
 
 class ServiceDirectory {

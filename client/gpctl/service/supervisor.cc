@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/api/run_client.h"
+#include "client/gpctl/render/node_text.h"
 #include "rpc/listen_address.h"
 
 namespace gp::gpctl {
@@ -119,6 +120,8 @@ std::vector<std::string> Supervisor::Arguments(const Daemon& daemon) const {
   add("--metrics-listen", ListenAddress(record_.worker_metrics, 2));
   if (options_.workers > 0) add("--slots", fmt::format("{}", options_.workers));
   if (!options_.trainer.empty()) add("--trainer", options_.trainer);
+  if (!options_.gpu_trainer.empty()) add("--gpu-trainer", options_.gpu_trainer);
+  if (!options_.gpus.empty()) add("--gpus", options_.gpus);
   return arguments;
 }
 
@@ -163,13 +166,28 @@ Status Supervisor::AwaitNode() {
     ASSIGN_OR_RETURN(const v1::NodesResponse response, client.Nodes());
     for (const v1::Node& node : response.nodes()) {
       if (!node.connected() || node.slots().empty()) continue;
-      record_.workers = node.slots_size();
+      RememberSlots(node);
       return OkStatus();
     }
     if (interruption_.WaitFor(kPoll)) return Cancelled("interrupted");
   }
   return DeadlineExceeded("gp-worker dialled {} but the coordinator does not list it; its log: {}",
                           record_.address, directory_.Log(worker_.name));
+}
+
+void Supervisor::RememberSlots(const v1::Node& node) {
+  record_.workers = 0;
+  record_.gpus.clear();
+  record_.gpu_problem = node.gpu_problem();
+  for (const v1::Slot& slot : node.slots()) {
+    if (!IsGpu(slot)) {
+      ++record_.workers;
+    } else if (slot.problem().empty()) {
+      record_.gpus.push_back(GpuText(slot));
+    } else {
+      record_.gpu_problem = slot.slot_id() + ": " + slot.problem();
+    }
+  }
 }
 
 void Supervisor::RememberPorts() {

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "client/api/interruption.h"
 #include "client/gpctl/service/service_directory.h"
+#include "gp/v1/run.pb.h"
 
 namespace gp::gpctl {
 
@@ -22,7 +23,9 @@ struct SupervisorOptions {
   int workers = 0;                // slots; 0: one per core
   int port_base = 0;  // the coordinator's; the next two are for metrics. 0: those of the last time,
                       // else free ones
-  std::string trainer;  // program; empty: the one beside gp-worker
+  std::string trainer;      // program; empty: the one beside gp-worker
+  std::string gpu_trainer;  // program; empty: the gp-trainer-cuda beside gp-worker
+  std::string gpus;         // as gp-worker --gpus; empty: all
   std::chrono::milliseconds start_timeout = std::chrono::seconds(30);
   std::chrono::milliseconds stop_grace = std::chrono::seconds(10);
   BackoffOptions restart = {.initial = std::chrono::milliseconds(100),
@@ -71,6 +74,7 @@ class Supervisor {
   void Stop();
   Status Save();
   void RememberPorts();
+  void RememberSlots(const v1::Node& node);
   std::vector<std::string> Arguments(const Daemon& daemon) const;
   std::string ListenAddress(const std::string& previous, int offset) const;
   Status DiedAtStart(const Daemon& daemon) const;

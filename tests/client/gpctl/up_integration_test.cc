@@ -89,6 +89,22 @@ TEST_F(UpTest, UpIsIdempotentAndComesBackOnTheSameAddress) {
   EXPECT_EQ(json::parse(again.out)["address"], json::parse(first.out)["address"]);
 }
 
+TEST_F(UpTest, FindsTheGpusAndOffersThem) {
+  std::ofstream(State("gpus")) << "driver version=580.65.06 cuda=13000\n"
+                                  "gpu uuid=GPU-a name=NVIDIA_H100 memory=85899345920 "
+                                  "capability=9.0\n";
+  setenv("GP_FAKE_NVML", State("gpus").c_str(), 1);
+  setenv("LD_LIBRARY_PATH", GP_FAKE_NVML_DIRECTORY, 1);
+  const Result up = Gpctl({"up", "--detach", "--workers", "2", "--gpu-trainer", GP_FAKE_TRAINER,
+                           "--state-dir", State("a"), "-o", "json"});
+  unsetenv("GP_FAKE_NVML");
+  unsetenv("LD_LIBRARY_PATH");
+  ASSERT_EQ(up.code, 0) << up.out;
+  EXPECT_EQ(json::parse(up.out)["gpus"], json({"NVIDIA H100, 80.0 GiB, sm_90"}));
+  EXPECT_EQ(json::parse(up.out)["workers"], 2);
+  EXPECT_THAT(Gpctl({"workers", "list", "--state-dir", State("a")}).out, HasSubstr("gpu-0"));
+}
+
 TEST_F(UpTest, ACommandSucceedsAcrossAKilledCoordinator) {
   ASSERT_EQ(Up("a").code, 0);
   const ServiceDirectory directory(State("a"));

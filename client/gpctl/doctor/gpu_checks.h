@@ -1,0 +1,29 @@
+// What this machine offers to training on GPUs, from what gp-worker and gp-trainer-cuda say of it:
+// they look where training will. Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "client/gpctl/doctor/check.h"
+
+namespace gp::gpctl {
+
+// Driver and GPUs, from the document that `gp-worker --print-gpus` prints.
+struct GpuFindings {
+  std::vector<Check> checks;
+  int gpus = 0;
+};
+GpuFindings CheckGpus(const std::string& document);
+
+// The libraries of gp-trainer-cuda with their versions, and what each device can compute in, from
+// the document that `gp-trainer-cuda --support` prints.
+std::vector<Check> CheckSupport(const std::string& document);
+
+// NCCL's processes on one machine meet in /dev/shm; containers get 64 MiB by default.
+Check CheckSharedMemory(uint64_t bytes, int gpus);
+// RLIMIT_MEMLOCK: InfiniBand pins the memory that it sends.
+Check CheckLockedMemory(uint64_t bytes);
+
+}  // namespace gp::gpctl
