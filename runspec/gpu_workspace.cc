@@ -1,5 +1,7 @@
 #include "runspec/gpu_workspace.h"
 
+#include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace gp::runspec {
@@ -8,15 +10,46 @@ namespace {
 constexpr int64_t kAlignmentBytes = 256;
 constexpr int64_t kMatmulBytes = int64_t{32} << 20;  // cuBLASLt's own advice for sm_90
 constexpr int64_t kScalarBytes = 4096;
-constexpr int64_t kNormPartials = 4096;  // of a two-stage sum over a flat buffer
-// Row blocks of a two-stage sum over the rows of a matrix: of a bias' gradient, of LayerNorm's.
-constexpr int64_t kRowBlocks = 256;
+constexpr int64_t kNormPartials = 1024;  // of a two-stage sum over a flat buffer
+// Row ranges of a two-stage sum over the rows of a matrix: of a bias' gradient, of LayerNorm's.
+constexpr int64_t kRowParts = 1024;
+
+int64_t AlignUp(int64_t bytes) {
+  return (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
+}
+
+// What the operations need, each alone, in bytes. The CUDA backend takes these pieces of its
+// scratch memory and refuses an operation that needs more, so a term too small is an error, not a
+// bug.
+int64_t ScratchBytes(const ModelShape& shape, const ArenaOptions& options) {
+  const int64_t rows = options.micro_batch * options.sequence;
+  const int64_t c = shape.channels;
+  const int64_t parts = std::min(kRowParts, rows);
+  std::vector<int64_t> needs = {
+      kNormPartials * 8,
+      parts * 4 * c * 4,      // partial sums of a bias' gradient
+      parts * 2 * c * 4,      // and of LayerNorm's
+      HeadRows(options) * 4,  // losses
+      // The embedding's gradient: its sorted tokens, the counts of the sort, what one part of 64
+      // rows leaves to the next.
+      ((rows + 63) / 64 * c + 4 * rows + rows / 4 + 256) * 4,
+  };
+  if (options.attention != Attention::kMath) {
+    // dout . out of every row, and cuDNN's sums of dq in fp32 with its own copy of the former.
+    needs.push_back(rows * shape.heads * 12 + 2 * rows * c * 4);
+  }
+  if (options.fp8) {
+    // An activation, a weight and its transposed copy of the largest block product.
+    needs.push_back(4 * rows * c + 2 * 4 * c * c);
+  }
+  return *std::max_element(needs.begin(), needs.end()) + 16 * kAlignmentBytes;
+}
 
 class Pieces {
  public:
   void Add(const std::string& name, int64_t bytes) {
     pieces_.push_back({name, end_, bytes});
-    end_ += (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
+    end_ += AlignUp(bytes);
   }
   std::vector<GpuWorkspacePiece> Take() { return std::move(pieces_); }
 
@@ -28,29 +61,24 @@ class Pieces {
 }  // namespace
 
 std::vector<GpuWorkspacePiece> GpuWorkspace(const ModelShape& shape, const ArenaOptions& options) {
-  const int64_t rows = options.micro_batch * options.sequence;
-  const int64_t c = shape.channels;
   Pieces pieces;
   pieces.Add("matmul", kMatmulBytes);
   pieces.Add("scalars", kScalarBytes);
-  pieces.Add("norm_partials", kNormPartials * 8);
-  pieces.Add("row_partials", kRowBlocks * 4 * c * 4);
-  pieces.Add("losses", rows * 8);
-  // Keys and rows of the embedding's backward pass, twice each, and the counts of a pass.
-  pieces.Add("sort", 4 * rows * 4 + (rows + 65536) * 4);
-  if (options.attention != Attention::kMath) {
-    pieces.Add("attention_dots", rows * shape.heads * 4);
-  }
-  // An activation and a weight of the largest block product, each also transposed.
-  if (options.fp8) pieces.Add("fp8", 2 * (rows * 4 * c + 4 * c * c));
+  pieces.Add("scratch", ScratchBytes(shape, options));
   return pieces.Take();
 }
 
+GpuWorkspacePiece GpuWorkspacePieceOf(const ModelShape& shape, const ArenaOptions& options,
+                                      const std::string& name) {
+  for (const GpuWorkspacePiece& piece : GpuWorkspace(shape, options)) {
+    if (piece.name == name) return piece;
+  }
+  throw std::out_of_range("the workspace of the CUDA backend has no piece '" + name + "'");
+}
+
 int64_t GpuWorkspaceBytes(const ModelShape& shape, const ArenaOptions& options) {
-  const std::vector<GpuWorkspacePiece> pieces = GpuWorkspace(shape, options);
-  const GpuWorkspacePiece& last = pieces.back();
-  return last.offset_bytes +
-         (last.size_bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
+  const GpuWorkspacePiece last = GpuWorkspace(shape, options).back();
+  return last.offset_bytes + AlignUp(last.size_bytes);
 }
 
 }  // namespace gp::runspec

@@ -17,8 +17,13 @@ struct GpuWorkspacePiece {
   int64_t size_bytes = 0;
 };
 
-// For the largest batch of `options`. The pieces do not overlap.
+// For the largest batch of `options`: "matmul" for cuBLASLt, "scalars", and "scratch", which one
+// operation uses after the other. The pieces do not overlap.
 std::vector<GpuWorkspacePiece> GpuWorkspace(const ModelShape& shape, const ArenaOptions& options);
+
+// One of them. Throws std::out_of_range for an unknown name.
+GpuWorkspacePiece GpuWorkspacePieceOf(const ModelShape& shape, const ArenaOptions& options,
+                                      const std::string& name);
 
 int64_t GpuWorkspaceBytes(const ModelShape& shape, const ArenaOptions& options);
 
