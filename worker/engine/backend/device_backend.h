@@ -51,10 +51,16 @@ struct DeviceBackendOptions {
   std::string tuning;
 };
 
+// With what a device's backend computes.
+struct DeviceChoices {
+  std::string tuning;              // goes into the run's record. Empty: nothing was chosen
+  std::string attention;           // "cudnn 91900", "flash"; empty for engine.attention: math
+  std::vector<std::string> notes;  // what was passed over, and why; for the log
+};
+
 struct DeviceBackend {
   std::unique_ptr<Backend> backend;
-  std::string tuning;     // in force; goes into the run's record. Empty: nothing was chosen
-  std::string attention;  // in force for engine.attention: flash: "cudnn", "flash"
+  DeviceChoices choices;
 };
 
 // Looks once, then answers from memory but for free_bytes.

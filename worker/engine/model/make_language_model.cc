@@ -101,14 +101,15 @@ DeviceBackend MakeBackend(const ModelOptions& options) {
                                      .choices = options.choices})};
 }
 
-std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options, std::string* tuning) {
+std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options,
+                                                 DeviceChoices* choices) {
   CheckSizes(options);
   if (options.kind == runspec::EngineKind::kReference) {
     CheckReference(options);
     return MakeReferenceGpt2(options.shape, options.threads, options.reference);
   }
   DeviceBackend made = MakeBackend(options);
-  if (tuning != nullptr) *tuning = made.tuning;
+  if (choices != nullptr) *choices = made.choices;
   return std::make_unique<Gpt2>(Gpt2Options{options.shape, ArenaOptionsOf(options),
                                             options.kind == runspec::EngineKind::kFused},
                                 std::move(made.backend));

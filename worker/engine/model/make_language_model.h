@@ -53,9 +53,9 @@ runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options);
 // kFused and kEager compute with Gpt2 over the CPU backend or the device's (kEager with one pass
 // per operation), kReference with torch::nn and autograd in fp32. Parameters are zero. Throws
 // std::invalid_argument for sizes that do not fit each other and for what the backend cannot do.
-// `tuning`, if present, receives DeviceBackend::tuning where a device computes.
+// `choices`, if present, receives DeviceBackend::choices where a device computes.
 std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options,
-                                                 std::string* tuning = nullptr);
+                                                 DeviceChoices* choices = nullptr);
 
 // The backend that MakeLanguageModel takes, and what was chosen for it where that is a device.
 DeviceBackend MakeBackend(const ModelOptions& options);

@@ -39,6 +39,14 @@ EngineRecord SettleEngine(const TrainingPlace& place, const EngineRecord& decide
   return recorded.isa.empty() ? OwnEngine(place.threads, on_device) : recorded;
 }
 
+// What computes attention on a device, and what should have and does not.
+void LogAttention(const DeviceChoices& choices) {
+  if (choices.attention.empty()) return;
+  LogInfo("attention chosen", {{"kernels", choices.attention}});
+  for (const std::string& note : choices.notes)
+    LogInfo("attention passed over", {{"reason", note}});
+}
+
 // `engine` becomes what is in force: a device's backend may have chosen.
 std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threads,
                                          EngineChoice& engine) {
@@ -46,7 +54,10 @@ std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threa
   options.isa = engine.isa;
   options.choices = engine.kernels;
   options.device.tuning = engine.device_tuning;
-  auto model = MakeLanguageModel(options, &engine.device_tuning);
+  DeviceChoices choices{.tuning = engine.device_tuning};
+  auto model = MakeLanguageModel(options, &choices);
+  engine.device_tuning = choices.tuning;
+  LogAttention(choices);
   if (spec.engine.init == runspec::InitKind::kTorch) {
     InitializeTorch(spec.seed, *model);
   } else {

@@ -30,8 +30,7 @@ DeviceBackend MakeDeviceBackend(const DeviceBackendOptions& options) {
                                 .sequence = options.arena.sequence,
                                 .head_size = options.shape.channels / options.shape.heads},
               options.graph),
-          .tuning = tuning,
-          .attention = "flash"};
+          .choices = {.tuning = tuning, .attention = "flash"}};
 }
 
 }  // namespace gp::engine
