@@ -1,8 +1,6 @@
 #include "worker/engine/backend/cuda/cublas_lt.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -12,54 +10,14 @@ namespace {
 
 // Plans are small, but a sampler meets as many row counts as there are prompts.
 constexpr size_t kPlansMax = 4096;
-// No kernel asks for more than a vector of 16 bytes; finer steps would only make more plans.
-constexpr int kAlignmentMax = 16;
 
-// A product is queued in fp32 steps only: sums of split-K parts are not rounded to the result's
-// type in between.
+// The parts of a sum that is split are added in fp32, not rounded to the result's type in between.
 constexpr uint32_t kReductionSchemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 
 void Check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   throw std::runtime_error(std::string(call) + " failed: " + cublasLtGetStatusName(status) +
                            "; is another process using the device's memory up?");
-}
-
-int AlignmentOf(const void* data) {
-  const auto address = reinterpret_cast<uintptr_t>(data);
-  if (address == 0) return kAlignmentMax;
-  return static_cast<int>(std::min<uintptr_t>(address & (~address + 1), kAlignmentMax));
-}
-
-const char* TypeName(int type) {
-  switch (type) {
-    case CUDA_R_32F:
-      return "fp32";
-    case CUDA_R_16BF:
-      return "bf16";
-    case CUDA_R_16F:
-      return "fp16";
-    case CUDA_R_8F_E4M3:
-      return "e4m3";
-    case CUDA_R_8F_E5M2:
-      return "e5m2";
-    default:
-      return "?";
-  }
-}
-
-const char* EpilogueName(ProductEpilogue epilogue) {
-  switch (epilogue) {
-    case ProductEpilogue::kNone:
-      return "";
-    case ProductEpilogue::kGelu:
-      return "_gelu";
-    case ProductEpilogue::kGeluGradient:
-      return "_dgelu";
-    case ProductEpilogue::kSumsOfA:
-      return "_sums";
-  }
-  return "";
 }
 
 // cuBLASLt thinks in columns: it sees each row-major matrix transposed, and d^T = b^T a^T, so our
@@ -192,48 +150,6 @@ std::string EncodeAlgorithm(const cublasLtMatmulAlgo_t& algorithm) {
   return text;
 }
 
-ProductKind KindOf(const Product& p) {
-  return {.m = p.m,
-          .n = p.n,
-          .k = p.k,
-          .batch = p.batch,
-          .a_stride = p.a.stride,
-          .b_stride = p.b.stride,
-          .d_stride = p.d_stride,
-          .a_batch_stride = p.batch > 1 ? p.a.batch_stride : 0,
-          .b_batch_stride = p.batch > 1 ? p.b.batch_stride : 0,
-          .d_batch_stride = p.batch > 1 ? p.d_batch_stride : 0,
-          .a_type = p.a.type,
-          .b_type = p.b.type,
-          .d_type = p.d_type,
-          .a_transposed = p.a.transposed,
-          .b_transposed = p.b.transposed,
-          .accumulate = p.accumulate,
-          .tf32 = p.tf32,
-          .has_bias = p.bias != nullptr,
-          .epilogue = p.epilogue,
-          .a_alignment = AlignmentOf(p.a.data),
-          .b_alignment = AlignmentOf(p.b.data),
-          .d_alignment = std::min(
-              {AlignmentOf(p.d), AlignmentOf(p.bias), AlignmentOf(p.aux), AlignmentOf(p.sums)})};
-}
-
-std::string ProductKind::Text() const {
-  const auto size = [](int64_t value) { return std::to_string(value); };
-  std::string text = size(m) + "x" + size(n) + "x" + size(k) + "_" + TypeName(a_type) + "x" +
-                     TypeName(b_type) + "-" + TypeName(d_type) + "_" + (a_transposed ? "t" : "n") +
-                     (b_transposed ? "t" : "n") + EpilogueName(epilogue);
-  if (has_bias) text += "_bias";
-  if (accumulate) text += "_add";
-  if (tf32) text += "_tf32";
-  text += "_r" + size(a_stride) + "," + size(b_stride) + "," + size(d_stride);
-  if (batch > 1) {
-    text += "_b" + size(batch) + "," + size(a_batch_stride) + "," + size(b_batch_stride) + "," +
-            size(d_batch_stride);
-  }
-  return text + "_a" + size(a_alignment) + "," + size(b_alignment) + "," + size(d_alignment);
-}
-
 CublasLt::CublasLt(void* workspace, GemmChoices choices)
     : workspace_(workspace), choices_(std::move(choices)) {
   Check(cublasLtCreate(&handle_), "cublasLtCreate");
@@ -268,12 +184,27 @@ bool CublasLt::TryRun(const Product& product, const cublasLtMatmulAlgo_t& algori
   return Queue(product, PlanOf(product), algorithm, stream) == CUBLAS_STATUS_SUCCESS;
 }
 
+GemmChoices CublasLt::InUse() const {
+  GemmChoices choices(choices_.device());
+  for (const auto& [kind, plan] : plans_) {
+    if (plan->algorithm) choices.Set(kind.Text(), EncodeAlgorithm(*plan->algorithm));
+  }
+  return choices;
+}
+
 CublasLt::Plan& CublasLt::PlanOf(const Product& product) {
   const ProductKind kind = KindOf(product);
   const auto found = plans_.find(kind);
   if (found != plans_.end()) return *found->second;
   if (plans_.size() >= kPlansMax) plans_.clear();
-  return *plans_.emplace(kind, MakePlan(product, kind)).first->second;
+  Plan& plan = *plans_.emplace(kind, MakePlan(product, kind)).first->second;
+  if (judge_ && plan.algorithm && choices_.Find(kind.Text()) == nullptr) AskJudge(product, plan);
+  return plan;
+}
+
+void CublasLt::AskJudge(const Product& product, Plan& plan) {
+  constexpr int kCandidatesMax = 24;
+  plan.algorithm = judge_(product, Candidates(product, kCandidatesMax));
 }
 
 std::unique_ptr<CublasLt::Plan> CublasLt::MakePlan(const Product& product,

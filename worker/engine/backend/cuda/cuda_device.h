@@ -1,10 +1,9 @@
 // What an NVIDIA GPU is and can do: its properties, which precisions and attention kernels work on
-// it and why the others do not, and the peaks that its data sheet promises. Query asks the CUDA
-// runtime; the rest are pure functions of its answer. Any thread.
+// it and why the others do not. Query asks the CUDA runtime; the rest are pure functions of its
+// answer. Any thread.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,18 +40,5 @@ std::vector<CudaSupport> SupportOf(const CudaDevice& device);
 
 // Of `feature` in SupportOf. Throws std::out_of_range for an unknown one.
 CudaSupport SupportOf(const CudaDevice& device, const std::string& feature);
-
-// Dense peaks from NVIDIA's data sheets, without sparsity and, on cards that tell them apart, with
-// fp32 accumulation. FLOP/s and bytes/s; 0: the card cannot.
-struct CudaPeaks {
-  double fp32 = 0;
-  double tf32 = 0;
-  double half = 0;  // bf16 and fp16
-  double fp8 = 0;
-  double memory = 0;
-};
-
-// None for a card that is not in the table: its peak is measured, not guessed.
-std::optional<CudaPeaks> PeaksOf(const CudaDevice& device);
 
 }  // namespace gp::engine

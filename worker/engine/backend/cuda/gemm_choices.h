@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 namespace gp::engine {
 
@@ -23,6 +24,10 @@ class GemmChoices {
   bool empty() const { return algorithms_.empty(); }
   // `kind` is ProductKind::Text, `algorithm` hexadecimal digits. Neither has ; = or |.
   void Set(const std::string& kind, const std::string& algorithm) { algorithms_[kind] = algorithm; }
+  // Takes over what the other says.
+  void Add(const GemmChoices& other) {
+    for (const auto& [kind, algorithm] : other.algorithms_) Set(kind, algorithm);
+  }
   // Null when nothing was chosen.
   const std::string* Find(const std::string& kind) const {
     const auto found = algorithms_.find(kind);

@@ -170,15 +170,5 @@ TEST(CudaDevice, SupportsWhatItsComputeCapabilityAllows) {
   EXPECT_THROW(SupportOf(t4, "fp64"), std::out_of_range);
 }
 
-TEST(CudaDevice, PeaksAreThoseOfTheCardAndItsMemory) {
-  EXPECT_EQ(PeaksOf(Card("NVIDIA H200", 9, 0, 139))->memory, 4800e9);
-  EXPECT_EQ(PeaksOf(Card("NVIDIA H100 80GB HBM3", 9, 0, 79))->half, 989.4e12);
-  EXPECT_EQ(PeaksOf(Card("NVIDIA H100 PCIe", 9, 0, 79))->half, 756e12);
-  EXPECT_EQ(PeaksOf(Card("NVIDIA A100-SXM4-40GB", 8, 0, 39))->memory, 1555e9);
-  EXPECT_EQ(PeaksOf(Card("NVIDIA A100-SXM4-80GB", 8, 0, 79))->memory, 2039e9);
-  EXPECT_EQ(PeaksOf(Card("Tesla T4", 7, 5, 15))->tf32, 0);
-  EXPECT_FALSE(PeaksOf(Card("A card of next year", 13, 0, 400)).has_value());
-}
-
 }  // namespace
 }  // namespace gp::engine

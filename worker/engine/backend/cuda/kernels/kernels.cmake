@@ -2,6 +2,7 @@
 # for the host.
 set(GP_CUDA_KERNEL_SOURCES
   adamw.cu
+  add_bias.cu
   cached_attention.cu
   causal_softmax.cu
   column_sums.cu

@@ -1,0 +1,70 @@
+// Goal: there is attention for every type and size, and what was asked for and cannot be had is
+// refused with the reason.
+#include "worker/engine/backend/cuda/attention_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "worker/engine/backend/cuda/device_array.h"
+
+namespace gp::engine {
+namespace {
+
+class AttentionChoiceTest : public DeviceTest {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (IsSkipped()) return;
+    stream_.emplace();
+    workspace_.emplace(CublasLt::kWorkspaceBytes);
+    scratch_memory_.emplace(int64_t{16} << 20);
+    scratch_.emplace(scratch_memory_->data(), scratch_memory_->bytes());
+    products_.emplace(workspace_->data());
+    math_.emplace(*products_, stream_->get(), false);
+  }
+
+  AttentionChoice Choose(runspec::Attention attention, bool bf16) {
+    CudaBackendOptions options;
+    options.shape.heads = 2;
+    options.shape.channels = 32;
+    options.arena = {.micro_batch = 3, .sequence = 9, .bf16 = bf16, .attention = attention};
+    return ChooseAttention(options, QueryDevice(0), *math_, *stream_, *scratch_);
+  }
+
+  std::optional<CudaStream> stream_;
+  std::optional<DeviceMemory> workspace_;
+  std::optional<DeviceMemory> scratch_memory_;
+  std::optional<ScratchMemory> scratch_;
+  std::optional<CublasLt> products_;
+  std::optional<CudaMathAttention> math_;
+};
+
+TEST_F(AttentionChoiceTest, FlashIsThereForEveryTypeAndSize) {
+  const AttentionChoice choice = Choose(runspec::Attention::kFlash, false);
+  ASSERT_EQ(choice.kernels.size(), 1u);
+  EXPECT_EQ(choice.name, "flash");
+  ASSERT_EQ(choice.notes.size(), 1u);
+  EXPECT_EQ(choice.notes[0].substr(0, 15), "cudnn attention");
+  EXPECT_TRUE(choice.kernels[0]->Takes({7, 5, 3, 21}, DataType::kFloat16, {.probability = 0.5}));
+}
+
+TEST_F(AttentionChoiceTest, MathAttentionNeedsNoKernels) {
+  const AttentionChoice choice = Choose(runspec::Attention::kMath, true);
+  EXPECT_TRUE(choice.kernels.empty());
+  EXPECT_EQ(choice.name, "");
+}
+
+TEST_F(AttentionChoiceTest, CudnnAndNothingElseIsRefusedWithTheReason) {
+  try {
+    Choose(runspec::Attention::kCudnn, false);
+    FAIL() << "fp32 attention came from cuDNN";
+  } catch (const std::invalid_argument& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("cudnn attention"), std::string::npos) << message;
+    EXPECT_NE(message.find("use engine.attention: flash"), std::string::npos) << message;
+  }
+}
+
+}  // namespace
+}  // namespace gp::engine

@@ -1,0 +1,300 @@
+// Goal: the model over the CUDA backend computes what it computes over the CPU backend and what the
+// fp64 reference says, for every pair of its switches and in every precision; graphs change no bit;
+// memory is the plan's.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runspec/arena_plan.h"
+#include "worker/engine/backend/cuda/device_array.h"
+#include "worker/engine/backend/device_backend.h"
+#include "worker/engine/model/all_pairs.h"
+#include "worker/engine/model/switch_case.h"
+
+namespace gp::engine {
+namespace {
+
+using runspec::Attention;
+using runspec::EngineKind;
+using runspec::Precision;
+using runspec::Recompute;
+
+// Weights as FillParameters makes them, on the host.
+std::vector<float> HostParameters(const runspec::ParameterLayout& layout, float deviation) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal(0, deviation);
+  std::vector<float> parameters(static_cast<size_t>(layout.total_count));
+  for (const runspec::ParameterInfo& tensor : layout.tensors) {
+    const bool gain = !tensor.decayed && tensor.name.ends_with(".weight");
+    for (int64_t i = 0; i < tensor.count; ++i) {
+      parameters[static_cast<size_t>(tensor.offset + i)] = normal(random) + (gain ? 1.0f : 0.0f);
+    }
+  }
+  return parameters;
+}
+
+// A model on the device, spoken to through its backend alone.
+class DeviceModel {
+ public:
+  explicit DeviceModel(ModelOptions options, float deviation = 0.2f)
+      : options_(std::move(options)) {
+    options_.device.on = true;
+    model_ = MakeLanguageModel(options_);
+    parameters_ = HostParameters(model_->layout(), deviation);
+    backend().Upload(model_->parameters().data(), parameters_.data(), Bytes());
+    model_->ParametersChanged();
+    auto* memory = static_cast<float*>(backend().Allocate(Bytes()));
+    gradients_ = {memory, parameters_.size()};
+    const std::vector<float> garbage(parameters_.size(), 99.0f);
+    backend().Upload(memory, garbage.data(), Bytes());
+  }
+
+  Backend& backend() { return model_->backend(); }
+  LanguageModel& model() { return *model_; }
+  const std::vector<float>& parameters() const { return parameters_; }
+
+  double Forward(const Batch& batch, const Dropout& dropout) {
+    return model_->Forward(batch.view(), dropout);
+  }
+  void Backward(float scale, bool accumulate) {
+    model_->Backward(scale, gradients_, accumulate, {});
+  }
+  void Expect(float scale, bool accumulate) {
+    model_->ExpectBackward(scale, gradients_, accumulate);
+  }
+  std::vector<float> Gradients() {
+    std::vector<float> gradients(parameters_.size());
+    backend().Download(gradients.data(), gradients_.data(), Bytes());
+    return gradients;
+  }
+
+ private:
+  int64_t Bytes() const { return static_cast<int64_t>(parameters_.size() * sizeof(float)); }
+
+  ModelOptions options_;
+  std::unique_ptr<LanguageModel> model_;
+  std::vector<float> parameters_;
+  std::span<float> gradients_;
+};
+
+using Gpt2OnCuda = DeviceTest;
+
+// As ExpectMatchesReference does for the CPU. `tolerance` is relative, by norm, of the whole
+// gradient; a single tensor may be off by three times that.
+void ExpectOnDevice(const ModelOptions& options, const Dropout& dropout, double tolerance) {
+  const bool is_fp32 = options.precision == Precision::kFp32;
+  DeviceModel device(options, is_fp32 ? 0.2f : 0.1f);
+  const Batch batch(options.shape, options.micro_batch, options.sequence);
+  const ReferenceResult expected =
+      ComputeReference(options.shape, Widened(device.parameters()), batch.view(), dropout);
+  EXPECT_NEAR(device.Forward(batch, dropout) / expected.loss, 1, tolerance);
+  device.Backward(1, false);
+  const std::vector<float> gradients = device.Gradients();
+  for (const runspec::ParameterInfo& tensor : device.model().layout().tensors) {
+    EXPECT_LT(RelativeDifference(tensor, gradients, expected.gradients), 3 * tolerance)
+        << tensor.name;
+  }
+  const runspec::ParameterInfo all{.name = "all", .count = device.model().layout().total_count};
+  EXPECT_LT(RelativeDifference(all, gradients, expected.gradients), tolerance);
+}
+
+double ToleranceOf(const ModelOptions& options) {
+  switch (options.precision) {
+    case Precision::kFp32:
+      return 1e-5;
+    case Precision::kTf32:
+      return 2e-3;
+    case Precision::kFp16:
+      return 3e-3;
+    case Precision::kFp8:
+      return 0.15;  // of 3 and 2 bits behind the binary point
+    default:
+      // Two more roundings a block with a bf16 residual stream.
+      return options.residual == runspec::ResidualType::kBf16 ? 2e-2 : 1e-2;
+  }
+}
+
+TEST_F(Gpt2OnCuda, InAllPairsEqualsTheReference) {
+  std::vector<int> settings;
+  for (const Switch& each : Switches()) settings.push_back(each.settings);
+  for (const SwitchCase& pick : AllPairs(settings).Cases()) {
+    SCOPED_TRACE(Description(pick));
+    ModelOptions options{.shape = OddShape()};
+    Dropout dropout{.seed = 11, .step = 5, .shard = 2, .micro_batch = 1};
+    for (size_t i = 0; i < pick.size(); ++i) Switches()[i].apply(pick[i], options, dropout);
+    ExpectOnDevice(options, dropout, ToleranceOf(options));
+  }
+}
+
+// Sizes that epilogues, tensor cores and eight bits take.
+ModelOptions EvenOptions() {
+  ModelOptions options{.shape = OddShape(), .micro_batch = 2, .sequence = 16};
+  options.shape.heads = 2;
+  options.shape.channels = 32;
+  options.shape.vocabulary_padded = 48;
+  options.shape.gelu = runspec::Gelu::kTanh;
+  return options;
+}
+
+const Dropout kDropout{.probability = 0.2, .seed = 4, .step = 6, .shard = 1};
+
+TEST_F(Gpt2OnCuda, EqualsTheReferenceInThePrecisionsOfDevices) {
+  for (const Precision precision :
+       {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp16, Precision::kFp8}) {
+    ModelOptions options = EvenOptions();
+    options.precision = precision;
+    ExpectOnDevice(options, {}, ToleranceOf(options));
+    options.shape.gelu = runspec::Gelu::kErf;
+    options.shape.bias = false;
+    options.recompute = Recompute::kBlock;
+    options.attention = Attention::kMath;
+    ExpectOnDevice(options, kDropout, ToleranceOf(options));
+  }
+  ModelOptions odd{
+      .shape = OddShape(), .precision = Precision::kFp16, .micro_batch = 3, .sequence = 17};
+  ExpectOnDevice(odd, kDropout, ToleranceOf(odd));
+}
+
+// Three steps (run, recorded, replayed) of two micro-batches with other batches and masks each
+// time: what a record must not have kept.
+std::vector<float> ThreeSteps(const ModelOptions& options, std::vector<double>* losses) {
+  DeviceModel device(options);
+  std::vector<float> gradients;
+  for (uint64_t step = 0; step < 3; ++step) {
+    for (const bool accumulate : {false, true}) {
+      Dropout dropout = kDropout;
+      dropout.step = step;
+      dropout.micro_batch = accumulate ? 1 : 0;
+      const Batch batch(options.shape, options.micro_batch, options.sequence,
+                        static_cast<unsigned>(2 * step + (accumulate ? 1 : 0)));
+      device.Expect(0.5f, accumulate);
+      losses->push_back(device.Forward(batch, dropout));
+      device.Backward(0.5f, accumulate);
+    }
+    const std::vector<float> more = device.Gradients();
+    gradients.insert(gradients.end(), more.begin(), more.end());
+  }
+  return gradients;
+}
+
+TEST_F(Gpt2OnCuda, GraphsKeepTheBits) {
+  for (const int64_t chunk : {0, 14}) {
+    ModelOptions options = EvenOptions();
+    options.precision = chunk == 0 ? Precision::kFp32 : Precision::kBf16;
+    options.attention = chunk == 0 ? Attention::kMath : Attention::kFlash;
+    options.chunked_head = chunk;
+    std::vector<double> losses, eager_losses;
+    options.device.graph = true;
+    const std::vector<float> gradients = ThreeSteps(options, &losses);
+    options.device.graph = false;
+    EXPECT_EQ(ThreeSteps(options, &eager_losses), gradients);
+    EXPECT_EQ(losses, eager_losses);
+  }
+}
+
+TEST_F(Gpt2OnCuda, EqualRunsGiveEqualBits) {
+  ModelOptions options{
+      .shape = OddShape(), .precision = Precision::kBf16, .micro_batch = 3, .sequence = 17};
+  std::vector<double> losses, losses_again;
+  EXPECT_EQ(ThreeSteps(options, &losses), ThreeSteps(options, &losses_again));
+  EXPECT_EQ(losses, losses_again);
+}
+
+// Masks are bit-equal: another one would move the gradient by tens of percent.
+TEST_F(Gpt2OnCuda, AgreesWithTheCpuMaskForMask) {
+  ModelOptions options{.shape = OddShape(), .micro_batch = 3, .sequence = 17};
+  const Batch batch(options.shape, 3, 17);
+  const auto cpu = MakeLanguageModel(options);
+  FillParameters(*cpu);
+  const double expected_loss = cpu->Forward(batch.view(), kDropout);
+  const std::vector<float> expected = Gradients(*cpu, batch.view(), kDropout);
+  DeviceModel device(options);
+  EXPECT_NEAR(device.Forward(batch, kDropout) / expected_loss, 1, 1e-6);
+  device.Backward(1, false);
+  const runspec::ParameterInfo all{.name = "all", .count = cpu->layout().total_count};
+  EXPECT_LT(RelativeDifference(all, device.Gradients(), expected), 1e-5);
+}
+
+TEST_F(Gpt2OnCuda, GivesTheNextTokensLogits) {
+  ModelOptions options{.shape = OddShape(), .micro_batch = 3, .sequence = 17};
+  const Batch batch(options.shape, 2, 11);
+  const auto cpu = MakeLanguageModel(options);
+  FillParameters(*cpu);
+  std::vector<float> expected(2 * 31), logits(2 * 31);
+  cpu->NextTokenLogits(batch.view(), expected);
+  DeviceModel device(options);
+  device.model().NextTokenLogits(batch.view(), logits);
+  for (size_t i = 0; i < logits.size(); ++i) EXPECT_NEAR(logits[i], expected[i], 1e-4) << i;
+  EXPECT_NEAR(device.model().Loss(batch.view()) / cpu->Loss(batch.view()), 1, 1e-6);
+}
+
+TEST_F(Gpt2OnCuda, TakesTheMemoryOfThePlanToTheByte) {
+  for (const Precision precision :
+       {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp16, Precision::kFp8}) {
+    for (const Attention attention : {Attention::kFlash, Attention::kMath}) {
+      ModelOptions options = EvenOptions();
+      options.precision = precision;
+      options.attention = attention;
+      options.device.on = true;
+      EXPECT_EQ(MakeLanguageModel(options)->backend().allocated_bytes(),
+                runspec::MakeArenaPlan(options.shape, ArenaOptionsOf(options)).total_bytes);
+    }
+  }
+}
+
+TEST_F(Gpt2OnCuda, SaysWhatItIs) {
+  ModelOptions options = EvenOptions();
+  DeviceModel device(options);
+  EXPECT_EQ(std::string(device.backend().name()).substr(0, 8), "cuda sm_");
+  EXPECT_EQ(FindDevice().kernels, device.backend().name());
+  EXPECT_FALSE(device.backend().host_reachable());
+  EXPECT_GT(FindDevice().free_bytes, 0);
+}
+
+// What is chosen by timing may be another algorithm each time: the record decides.
+TEST_F(Gpt2OnCuda, ComputesWithTheProductsOfTheRecordOnceTheyAreChosen) {
+  const std::string cache = testing::TempDir() + "/gpt2_on_cuda." + std::to_string(getpid());
+  setenv("XDG_CACHE_HOME", cache.c_str(), 1);
+  ModelOptions options = EvenOptions();
+  options.precision = Precision::kBf16;
+  options.device.on = true;
+  DeviceChoices choices;
+  MakeLanguageModel(options, &choices);
+  EXPECT_EQ(choices.tuning, "");
+  options.device.deterministic = false;
+  MakeLanguageModel(options, &choices);
+  EXPECT_NE(choices.tuning, "");
+  options.device.tuning = choices.tuning;
+  DeviceChoices again;
+  std::vector<double> losses, deterministic_losses;
+  MakeLanguageModel(options, &again);
+  EXPECT_EQ(again.tuning, choices.tuning);
+  const std::vector<float> gradients = ThreeSteps(options, &losses);
+  options.device.deterministic = true;
+  EXPECT_EQ(ThreeSteps(options, &deterministic_losses), gradients);
+  EXPECT_EQ(deterministic_losses, losses);
+  std::filesystem::remove_all(cache);
+}
+
+TEST_F(Gpt2OnCuda, RefusesProductsChosenOnAnotherCard) {
+  ModelOptions options = EvenOptions();
+  options.device.on = true;
+  options.device.tuning = "Another card|kind=00ff;";
+  try {
+    MakeLanguageModel(options);
+    FAIL() << "choices of another card were taken";
+  } catch (const std::invalid_argument& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("chosen for Another card, here is"), std::string::npos) << message;
+    EXPECT_NE(message.find("deterministic: true"), std::string::npos) << message;
+  }
+}
+
+}  // namespace
+}  // namespace gp::engine

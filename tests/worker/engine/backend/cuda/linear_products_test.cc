@@ -1,0 +1,218 @@
+// Goal: the three products of a Linear layer equal the CPU backend's, with biases, both GELUs and
+// sizes that no epilogue takes; eight bits are as exact as eight bits are.
+#include "worker/engine/backend/cuda/linear_products.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "worker/engine/backend/cpu/cpu_backend.h"
+#include "worker/engine/backend/cuda/device_array.h"
+#include "worker/engine/backend/cuda/runtime.h"
+
+namespace gp::engine {
+namespace {
+
+using runspec::Gelu;
+
+// ||a - b|| / ||b||.
+double Difference(const std::vector<float>& a, const std::vector<float>& b) {
+  double difference = 0;
+  double norm = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
+    norm += double{b[i]} * b[i];
+  }
+  return std::sqrt(difference / norm);
+}
+
+// The inputs as fp32 on the host, as the device rounded them.
+std::vector<float> AsStored(const DeviceArray& array) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < array.size(); ++i) values.push_back(array.at(i));
+  return values;
+}
+
+class LinearProductsTest : public DeviceTest {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (IsSkipped()) return;
+    workspace_.emplace(CublasLt::kWorkspaceBytes);
+    scratch_memory_.emplace(int64_t{4} << 20);
+    scratch_.emplace(scratch_memory_->data(), scratch_memory_->bytes());
+    products_.emplace(workspace_->data());
+  }
+  LinearProducts Linear(const LinearOptions& options = {}) {
+    return {*products_, *scratch_, stream(), options};
+  }
+  cudaStream_t stream() {
+    if (!stream_) stream_.emplace();
+    return stream_->get();
+  }
+
+  // Forward on both backends; the relative difference of y and of gelu.
+  void ExpectForward(const LinearShape& s, DataType type, bool bias, std::optional<Gelu> kind,
+                     const LinearOptions& options, double tolerance) {
+    const DeviceArray x(NormalValues(s.rows * s.in, 1), type),
+        w(NormalValues(s.out * s.in, 2), type), b(NormalValues(s.out, 3), type);
+    const DeviceArray y = Unwritten(s.rows * s.out, type), gelu = Unwritten(s.rows * s.out, type);
+    Linear(options).Forward({.shape = s,
+                             .y = y.buffer(),
+                             .x = x.buffer(),
+                             .w = w.buffer(),
+                             .bias = bias ? b.buffer() : Buffer{},
+                             .gelu = kind ? gelu.buffer() : Buffer{},
+                             .kind = kind.value_or(Gelu::kTanh),
+                             .may_be_fp8 = true});
+    std::vector<float> expected(static_cast<size_t>(s.rows * s.out)), expected_gelu = expected;
+    std::vector<float> x_host = AsStored(x), w_host = AsStored(w), b_host = AsStored(b);
+    cpu_->Forward({.shape = s,
+                   .y = Fp32(expected.data()),
+                   .x = Fp32(x_host.data()),
+                   .w = Fp32(w_host.data()),
+                   .bias = bias ? Fp32(b_host.data()) : Buffer{},
+                   .gelu = kind ? Fp32(expected_gelu.data()) : Buffer{},
+                   .kind = kind.value_or(Gelu::kTanh)});
+    EXPECT_LT(Difference(y.Get(), expected), tolerance);
+    if (!kind) return;
+    EXPECT_LT(Difference(gelu.Get(), expected_gelu), tolerance);
+  }
+
+  void ExpectBackwardInput(const LinearShape& s, DataType type, std::optional<Gelu> kind,
+                           const LinearOptions& options, double tolerance) {
+    const DeviceArray dy(NormalValues(s.rows * s.out, 1), type),
+        w(NormalValues(s.out * s.in, 2), type), before(NormalValues(s.rows * s.in, 3), type);
+    const DeviceArray dx = Unwritten(s.rows * s.in, type);
+    Linear(options).BackwardInput({.shape = s,
+                                   .dx = dx.buffer(),
+                                   .dy = dy.buffer(),
+                                   .w = w.buffer(),
+                                   .pre_gelu = kind ? before.buffer() : Buffer{},
+                                   .kind = kind.value_or(Gelu::kTanh),
+                                   .may_be_fp8 = true});
+    std::vector<float> expected(static_cast<size_t>(s.rows * s.in));
+    std::vector<float> dy_host = AsStored(dy), w_host = AsStored(w), before_host = AsStored(before);
+    cpu_->BackwardInput({.shape = s,
+                         .dx = Fp32(expected.data()),
+                         .dy = Fp32(dy_host.data()),
+                         .w = Fp32(w_host.data()),
+                         .pre_gelu = kind ? Fp32(before_host.data()) : Buffer{},
+                         .kind = kind.value_or(Gelu::kTanh)});
+    EXPECT_LT(Difference(dx.Get(), expected), tolerance);
+  }
+
+  void ExpectBackwardWeight(const LinearShape& s, DataType type, bool accumulate) {
+    const DeviceArray dy(NormalValues(s.rows * s.out, 1), type),
+        x(NormalValues(s.rows * s.in, 2), type);
+    const std::vector<float> dw_before = NormalValues(s.out * s.in, 3);
+    const std::vector<float> dbias_before = NormalValues(s.out, 4);
+    const DeviceArray dw(dw_before, DataType::kFloat32), dbias(dbias_before, DataType::kFloat32);
+    Linear().BackwardWeight({.shape = s,
+                             .dw = dw.f32(),
+                             .dbias = dbias.f32(),
+                             .dy = dy.buffer(),
+                             .x = x.buffer(),
+                             .accumulate = accumulate});
+    std::vector<float> expected = dw_before, expected_bias = dbias_before;
+    std::vector<float> dy_host = AsStored(dy), x_host = AsStored(x);
+    cpu_->BackwardWeight({.shape = s,
+                          .dw = expected.data(),
+                          .dbias = expected_bias.data(),
+                          .dy = Fp32(dy_host.data()),
+                          .x = Fp32(x_host.data()),
+                          .accumulate = accumulate});
+    EXPECT_LT(Difference(dw.Get(), expected), 1e-5);
+    EXPECT_LT(Difference(dbias.Get(), expected_bias), 1e-5);
+  }
+
+  std::unique_ptr<Backend> cpu_ = MakeCpuBackend({});
+  std::optional<DeviceMemory> workspace_;
+  std::optional<DeviceMemory> scratch_memory_;
+  std::optional<ScratchMemory> scratch_;
+  std::optional<CublasLt> products_;
+  std::optional<CudaStream> stream_;
+};
+
+// Odd ones, which no epilogue with an aux takes, and ones that all do.
+constexpr LinearShape kShapes[] = {{7, 21, 13}, {17, 40, 48}, {32, 16, 64}};
+
+// Half a unit in the last place, twice, by norm.
+double ToleranceOf(DataType type) {
+  if (type == DataType::kFloat32) return 1e-5;
+  return type == DataType::kBfloat16 ? 5e-3 : 6e-4;
+}
+
+TEST_F(LinearProductsTest, ForwardEqualsTheCpus) {
+  for (const DataType type : kDataTypes) {
+    for (const LinearShape& shape : kShapes) {
+      for (const bool bias : {false, true}) {
+        for (const bool exact : {false, true}) {
+          const LinearOptions options{.exact_gelu = exact};
+          ExpectForward(shape, type, bias, std::nullopt, options, ToleranceOf(type));
+          ExpectForward(shape, type, bias, Gelu::kTanh, options, ToleranceOf(type));
+          ExpectForward(shape, type, bias, Gelu::kErf, options, ToleranceOf(type));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(LinearProductsTest, BackwardInputEqualsTheCpus) {
+  for (const DataType type : kDataTypes) {
+    for (const LinearShape& shape : kShapes) {
+      for (const bool exact : {false, true}) {
+        const LinearOptions options{.exact_gelu = exact};
+        ExpectBackwardInput(shape, type, std::nullopt, options, ToleranceOf(type));
+        ExpectBackwardInput(shape, type, Gelu::kTanh, options, ToleranceOf(type));
+        ExpectBackwardInput(shape, type, Gelu::kErf, options, ToleranceOf(type));
+      }
+    }
+  }
+}
+
+TEST_F(LinearProductsTest, BackwardWeightEqualsTheCpus) {
+  for (const DataType type : kDataTypes) {
+    for (const LinearShape& shape : kShapes) {
+      ExpectBackwardWeight(shape, type, false);
+      ExpectBackwardWeight(shape, type, true);
+    }
+  }
+}
+
+TEST_F(LinearProductsTest, Tf32IsOfThreeDigits) {
+  ExpectForward({17, 40, 48}, DataType::kFloat32, true, Gelu::kTanh, {.tf32 = true}, 2e-3);
+  ExpectBackwardInput({17, 40, 48}, DataType::kFloat32, Gelu::kTanh, {.tf32 = true}, 2e-3);
+}
+
+// e4m3 keeps 3 bits behind the binary point, e5m2 two; sizes that FP8 does not take stay in bf16.
+TEST_F(LinearProductsTest, Fp8IsOfOneDigitAndOnlyWhereItFits) {
+  const LinearOptions fp8{.fp8 = true};
+  ExpectForward({32, 48, 64}, DataType::kBfloat16, true, Gelu::kTanh, fp8, 6e-2);
+  ExpectForward({32, 48, 64}, DataType::kBfloat16, false, std::nullopt, fp8, 6e-2);
+  ExpectBackwardInput({32, 48, 64}, DataType::kBfloat16, Gelu::kTanh, fp8, 1e-1);
+  ExpectBackwardInput({32, 48, 64}, DataType::kBfloat16, Gelu::kErf, fp8, 1e-1);
+  ExpectForward({32, 40, 64}, DataType::kBfloat16, true, Gelu::kTanh, fp8,
+                ToleranceOf(DataType::kBfloat16));
+}
+
+TEST_F(LinearProductsTest, TooSmallAWorkspaceIsSaid) {
+  const DeviceArray dy(NormalValues(64, 1), DataType::kFloat32);
+  scratch_.emplace(scratch_memory_->data(), 0);
+  try {
+    Linear().BackwardWeight({.shape = {8, 8, 8},
+                             .dw = dy.f32(),
+                             .dbias = dy.f32(),
+                             .dy = dy.buffer(),
+                             .x = dy.buffer(),
+                             .accumulate = true});
+    FAIL() << "the scratch memory was enough";
+  } catch (const std::length_error& error) {
+    EXPECT_NE(std::string(error.what()).find("make it for larger batches"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace gp::engine

@@ -1,0 +1,35 @@
+// AttentionCheck: whether attention kernels compute on this device what math attention does, at the
+// size that training will use. cuDNN has shipped kernels that did not (pytorch#196678,
+// cudnn-frontend#160), so a run finds out before its first step. Belongs to whoever chooses. One
+// thread calls; memory is taken for the call alone.
+#pragma once
+
+#include <string>
+
+#include "worker/engine/backend/cuda/attention.h"
+#include "worker/engine/backend/cuda/math_attention.h"
+#include "worker/engine/backend/cuda/runtime.h"
+#include "worker/engine/backend/cuda/scratch_memory.h"
+
+namespace gp::engine {
+
+class AttentionCheck {
+ public:
+  // `math` and `stream` outlive me.
+  AttentionCheck(const AttentionShape& shape, DataType type, bool tf32, CudaMathAttention& math,
+                 const CudaStream& stream)
+      : shape_(shape), type_(type), tf32_(tf32), math_(math), stream_(stream) {}
+
+  // Empty when `kernels` agree with math attention on seeded inputs, forwards and backwards; or
+  // when they do not take such a call. Otherwise what differs and by how much.
+  std::string DifferenceOf(AttentionKernels& kernels, ScratchMemory& scratch) const;
+
+ private:
+  const AttentionShape shape_;
+  const DataType type_;
+  const bool tf32_;
+  CudaMathAttention& math_;
+  const CudaStream& stream_;
+};
+
+}  // namespace gp::engine

@@ -1,0 +1,42 @@
+// CudaBackend: the Backend on one NVIDIA GPU: kernels/, cuBLASLt and cuDNN on one stream, memory of
+// the device, graphs. Its workspace is one allocation laid out by runspec/gpu_workspace.h. Errors
+// of queued work come out of later calls. One thread calls, but for Fetch.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runspec/arena_plan.h"
+#include "runspec/model_shape.h"
+#include "worker/engine/backend/backend.h"
+#include "worker/engine/backend/cuda/gemm_choices.h"
+#include "worker/engine/backend/cuda/linear_products.h"
+
+namespace gp::engine {
+
+struct CudaBackendOptions {
+  // The largest that will be asked for; sizes the workspace.
+  runspec::ModelShape shape;
+  runspec::ArenaOptions arena;
+  bool tf32 = false;          // fp32 products round their operands to TF32
+  bool fp8 = false;           // products that may be are computed in FP8
+  bool deterministic = true;  // algorithms whose sums have one order
+  bool graphs = true;         // Replay records
+  GemmChoices gemms = {};
+};
+
+// How such a backend computes the products of Linear layers.
+LinearOptions LinearOptionsOf(const CudaBackendOptions& options);
+
+struct CudaBackendMade {
+  std::unique_ptr<Backend> backend;
+  std::string attention;           // "cudnn 9.19.0", "flash": what Attention::kFlash is here
+  std::vector<std::string> notes;  // what was passed over, and why; for the log
+};
+
+// On the current device. Throws std::invalid_argument when the device lacks what the options ask
+// for, std::bad_alloc when its memory is full, CudaError for other failures.
+CudaBackendMade MakeCudaBackend(const CudaBackendOptions& options);
+
+}  // namespace gp::engine

@@ -1,0 +1,45 @@
+// ScratchMemory: device memory that one operation uses after the other. What an operation took is
+// the next one's again, which is safe because both are on one stream. One thread calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace gp::engine {
+
+class ScratchMemory {
+ public:
+  ScratchMemory(std::byte* data, int64_t bytes) : data_(data), bytes_(bytes) {}
+
+  int64_t bytes() const { return bytes_; }
+
+  // Gives everything back; an operation begins with this.
+  void Clear() { taken_ = 0; }
+
+  // Room for `count` values, aligned to 256 bytes. Throws std::length_error when that is more than
+  // the owner's sizes promised.
+  template <typename T>
+  T* Take(int64_t count) {
+    return reinterpret_cast<T*>(TakeBytes(count * static_cast<int64_t>(sizeof(T))));
+  }
+
+ private:
+  std::byte* TakeBytes(int64_t bytes) {
+    if (taken_ + bytes > bytes_) {
+      throw std::length_error("an operation needs " + std::to_string(taken_ + bytes) +
+                              " bytes of scratch, the backend was made with " +
+                              std::to_string(bytes_) + "; make it for larger batches");
+    }
+    std::byte* begin = data_ + taken_;
+    taken_ += (bytes + 255) / 256 * 256;
+    return begin;
+  }
+
+  std::byte* const data_;
+  const int64_t bytes_;
+  int64_t taken_ = 0;
+};
+
+}  // namespace gp::engine
