@@ -43,8 +43,7 @@ EngineRecord SettleEngine(const TrainingPlace& place, const EngineRecord& decide
 void LogAttention(const DeviceChoices& choices) {
   if (choices.attention.empty()) return;
   LogInfo("attention chosen", {{"kernels", choices.attention}});
-  for (const std::string& note : choices.notes)
-    LogInfo("attention passed over", {{"reason", note}});
+  for (const std::string& note : choices.notes) LogInfo("attention note", {{"note", note}});
 }
 
 // `engine` becomes what is in force: a device's backend may have chosen.

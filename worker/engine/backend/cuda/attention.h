@@ -21,6 +21,8 @@ class AttentionKernels {
   // As kernels/flash_attention.h says; `math` and `dots` may be ignored. The work joins the stream.
   virtual void Forward(const FlashForward& args, cudaStream_t stream) = 0;
   virtual void Backward(const FlashBackward& args, cudaStream_t stream) = 0;
+  // Memory of their own, beyond the workspace that the plan reserves.
+  virtual int64_t device_bytes() const { return 0; }
 };
 
 }  // namespace gp::engine

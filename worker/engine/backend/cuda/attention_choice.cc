@@ -50,6 +50,9 @@ class Chooser {
                                                   .deterministic = options_.deterministic},
                                                  scratch_);
     if (made.kernels == nullptr) return Note("cudnn attention " + made.why_not);
+    if (const int64_t bytes = made.kernels->device_bytes(); bytes > 0) {
+      Note("cudnn attention takes " + std::to_string(bytes) + " bytes that the plan does not have");
+    }
     Try(std::move(made.kernels));
   }
 

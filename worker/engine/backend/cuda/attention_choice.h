@@ -19,7 +19,7 @@ namespace gp::engine {
 struct AttentionChoice {
   std::vector<std::unique_ptr<AttentionKernels>> kernels;  // the first that takes a call does it
   std::string name;                                        // of the first; empty for math attention
-  std::vector<std::string> notes;                          // what was passed over, and why
+  std::vector<std::string> notes;  // what was passed over or takes more than planned
 };
 
 // Throws std::invalid_argument when the options ask for cuDNN and nothing else and it cannot be

@@ -61,7 +61,9 @@ class CudaBackend final : public Backend {
 
   void* Allocate(int64_t bytes) override { return allocations_.Device(bytes); }
   int64_t allocated_bytes() const override {
-    return allocations_.device_bytes() + workspace_.bytes();
+    int64_t bytes = allocations_.device_bytes() + workspace_.bytes();
+    for (const auto& kernels : attention_) bytes += kernels->device_bytes();
+    return bytes;
   }
   bool host_reachable() const override { return false; }
   void* AllocateHost(int64_t bytes) override { return allocations_.Host(bytes); }

@@ -154,6 +154,8 @@ class CudnnAttention final : public AttentionKernels {
            shape.heads == options_.shape.heads && shape.head_size == options_.shape.head_size;
   }
 
+  int64_t device_bytes() const override { return own_workspace_ ? own_workspace_->bytes() : 0; }
+
   void Forward(const FlashForward& args, cudaStream_t stream) override {
     std::unordered_map<int64_t, void*> tensors = Inputs(args.qkv);
     tensors[kOut] = args.out.data;

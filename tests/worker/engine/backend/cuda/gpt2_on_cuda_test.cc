@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "worker/engine/backend/cuda/device_array.h"
 #include "worker/engine/backend/device_backend.h"
 #include "worker/engine/model/all_pairs.h"
+#include "worker/engine/model/gpt2_decoder.h"
 #include "worker/engine/model/switch_case.h"
 
 namespace gp::engine {
@@ -232,6 +234,47 @@ TEST_F(Gpt2OnCuda, GivesTheNextTokensLogits) {
   device.model().NextTokenLogits(batch.view(), logits);
   for (size_t i = 0; i < logits.size(); ++i) EXPECT_NEAR(logits[i], expected[i], 1e-4) << i;
   EXPECT_NEAR(device.model().Loss(batch.view()) / cpu->Loss(batch.view()), 1, 1e-6);
+}
+
+TEST_F(Gpt2OnCuda, DecodesWhatTheFullPassSays) {
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    ModelOptions options{.shape = OddShape(), .precision = precision, .micro_batch = 1};
+    options.sequence = 11;
+    DeviceModel device(options, 0.1f);
+    LanguageModel& model = device.model();
+    const auto copy = model.working_copy();
+    Gpt2Decoder decoder({.shape = options.shape, .slots = 2, .length = 11},
+                        {model.parameters().data(), copy.empty() ? nullptr : copy.data()},
+                        device.backend());
+    const Batch batch(options.shape, 2, 11);
+    const std::span<const int32_t> tokens = batch.tokens;
+    std::vector<float> logits(2 * 31), expected(31);
+    decoder.Append(std::vector<SlotTokens>{{0, tokens.first(7)}, {1, tokens.subspan(11, 5)}},
+                   logits);
+    decoder.Append(std::vector<SlotTokens>{{1, tokens.subspan(16, 6)}, {0, tokens.subspan(7, 4)}},
+                   logits);
+    for (const int64_t sequence : {1, 0}) {
+      const auto whole = tokens.subspan(static_cast<size_t>(sequence * 11), 11);
+      model.NextTokenLogits({whole, {}, 1, 11}, expected);
+      for (size_t i = 0; i < 31; ++i) {
+        EXPECT_NEAR(logits[static_cast<size_t>(1 - sequence) * 31 + i], expected[i],
+                    precision == Precision::kFp32 ? 1e-5 : 2e-2)
+            << i << " of sequence " << sequence;
+      }
+    }
+  }
+}
+
+TEST_F(Gpt2OnCuda, FetchReadsBesideTheQueueOnAnyThread) {
+  DeviceModel device(EvenOptions());
+  device.backend().Synchronize();
+  std::vector<float> fetched(device.parameters().size());
+  std::jthread reader([&] {
+    device.backend().Fetch(fetched.data(), device.model().parameters().data(),
+                           static_cast<int64_t>(fetched.size() * sizeof(float)));
+  });
+  reader.join();
+  EXPECT_EQ(fetched, device.parameters());
 }
 
 TEST_F(Gpt2OnCuda, TakesTheMemoryOfThePlanToTheByte) {
