@@ -49,13 +49,15 @@ class LinkedTraining final : public TrainingEvents {
   void Run() {
     ExchangeHello();
     start_ = Await<link::Start>("Start");
-    const runspec::RunSpec spec = LoadResolved(start_.resolved);
+    runspec::RunSpec spec = LoadResolved(start_.resolved);
+    SettleDevice(spec);
+    const bool on_device = spec.resources.device == "gpu";
     if (!start_.isa.empty()) {
-      Reproduce({start_.isa, start_.kernels}, spec.deterministic, start_.world_size);
+      Reproduce({start_.isa, start_.kernels}, spec.deterministic, start_.world_size, on_device);
     }
     Training training(spec, Place(), *this, clock_, kProgressInterval);
     CheckShards(training.plan());
-    const auto group = FormGroup(training.on_device());
+    const auto group = FormGroup(on_device);
     const AttachedGroup attached(link_, *group);
     training.Join(*group, decided_);
     link_.SetCommittedStep(training.step());

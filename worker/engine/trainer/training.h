@@ -43,7 +43,6 @@ class Training {
            std::chrono::nanoseconds progress_interval);
 
   const runspec::BatchPlan& plan() const { return run_.plan; }
-  bool on_device() const { return run_.on_device(); }
 
   // Makes the model, with what the run was decided to compute with when that is not empty; loads
   // the state to resume from, and agrees with the group on where it stands. `communicator` outlives

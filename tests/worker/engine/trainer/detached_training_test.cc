@@ -2,11 +2,17 @@
 // host cannot reach, and leaves the files that a CPU leaves. (A stray access ends this test.)
 #include <gtest/gtest.h>
 
+#include <map>
+#include <thread>
+
 #include "base/clock.h"
 #include "formats/checkpoint_directory.h"
+#include "link/channel.h"
+#include "runspec/run_file.h"
 #include "worker/engine/fakes/detached_backend.h"
 #include "worker/engine/trainer/engine_choice.h"
 #include "worker/engine/trainer/exit_code.h"
+#include "worker/engine/trainer/linked_training.h"
 #include "worker/engine/trainer/lone_training.h"
 #include "worker/engine/trainer/overfit.h"
 #include "worker/engine/trainer/tiny_run.h"
@@ -141,6 +147,102 @@ TEST_F(LoneDevice, LearnsABatchByHeart) {
                   .overrides = {"resources.device=gpu", "resources.threads=1", "model.dropout=0"}},
                  SystemClock()),
       kExitDone);
+}
+
+// A trainer under a supervisor, which is the test; its process is a thread here.
+class LinkedDevice {
+ public:
+  explicit LinkedDevice(const ScopedDirectory& directory) : directory_(directory) {
+    auto ends = link::Channel::MakePair();
+    EXPECT_TRUE(ends.ok());
+    channel_ = std::make_unique<link::Channel>(std::move(ends->first), "trainer");
+    trainer_ = std::jthread([this, socket = std::move(ends->second)]() mutable {
+      exit_code_ = RunLinked(std::move(socket), SystemClock());
+    });
+  }
+
+  void Send(const link::Message& message) { EXPECT_TRUE(channel_->Send(message).ok()); }
+
+  template <typename T>
+  T Await() {
+    while (true) {
+      const auto message = channel_->Receive(std::chrono::seconds(60));
+      if (!message.ok() || !*message) {
+        ADD_FAILURE() << "the trainer ended the link: " << message.status();
+        return T();
+      }
+      if (const T* wanted = std::get_if<T>(&**message)) return *wanted;
+    }
+  }
+
+  // `isa` is what an earlier epoch decided, if one did.
+  void Start(const std::string& run_file, const std::string& isa) {
+    Send(link::Hello{.version = "test", .incarnation = "one"});
+    Await<link::Hello>();
+    Send(link::Start{.run_id = "run",
+                     .run_name = "tiny",
+                     .epoch = 4,
+                     .resolved = run_file,
+                     .run_directory = directory_.Path("run"),
+                     .data_address = "127.0.0.1",
+                     .logical_shards = 4,
+                     .isa = isa});
+  }
+
+  int Wait() {
+    trainer_.join();
+    return exit_code_;
+  }
+
+ private:
+  const ScopedDirectory& directory_;
+  std::unique_ptr<link::Channel> channel_;
+  int exit_code_ = -1;
+  std::jthread trainer_;  // last: it uses the others
+};
+
+std::string ResolvedForDevice(const ScopedDirectory& directory) {
+  const auto loaded =
+      runspec::LoadRunFile(TinyRunFile(directory.Write("text.txt", TinyText()), 16, 6), "run.yaml",
+                           {"resources.device=gpu", "precision=fp32"});
+  EXPECT_TRUE(loaded.spec.has_value());
+  return loaded.spec ? runspec::ResolvedYaml(*loaded.spec) : "";
+}
+
+TEST(LinkedDevice, OffersItsKernelsAndTrainsToASealedCheckpoint) {
+  const ScopedDirectory directory;
+  LinkedDevice trainer(directory);
+  trainer.Start(ResolvedForDevice(directory), "detached");
+  const auto offer = trainer.Await<link::Listening>();
+  EXPECT_EQ(*offer.isa_levels, std::vector<std::string>{"detached"});
+  EXPECT_EQ(offer.kernels->at("detached"), "tuned before");
+  trainer.Send(link::Configure{
+      .epoch = 4,
+      .addresses = {offer.address},
+      .secret = "secret",
+      .isa = "detached",
+      .kernels = std::map<std::string, std::string>{{"detached", "decided by rank 0"}}});
+  trainer.Await<link::Ready>();
+  trainer.Send(link::Go{.epoch = 4});
+  link::WrittenCheckpoint written;
+  while (!written.final) {
+    written = trainer.Await<link::WrittenCheckpoint>();
+    trainer.Send(link::SealResult{.step = written.step, .sealed = true});
+    if (testing::Test::HasFailure()) break;
+  }
+  EXPECT_EQ(trainer.Wait(), kExitDone);
+  EXPECT_EQ(written.step, 16);
+  EXPECT_EQ(formats::ReadManifest(written.directory)->record["kernels"], "decided by rank 0");
+}
+
+TEST(LinkedDevice, IsUnfitForARunThatBeganOnOtherKernels) {
+  const ScopedDirectory directory;
+  LinkedDevice trainer(directory);
+  trainer.Start(ResolvedForDevice(directory), "cuda sm_90");
+  const auto failed = trainer.Await<link::Failed>();
+  EXPECT_EQ(failed.cause, link::ExitCause::kUnfit);
+  EXPECT_NE(failed.message.find("cuda sm_90"), std::string::npos) << failed.message;
+  trainer.Wait();
 }
 
 TEST(SettleDevice, TakesTheDeviceThatThereIsAndItsBestPrecision) {
