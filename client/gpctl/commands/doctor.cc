@@ -71,7 +71,7 @@ void AddGpuMachineChecks(int gpus, Session& session, std::vector<Check>& checks)
         "cmake --preset cuda && cmake --build build/cuda --target gp-trainer-cuda, and put it "
         "beside gp-worker";
   } else if (const auto support = Ask("gp-trainer-cuda", "--support", session)) {
-    const auto more = CheckSupport(*support);
+    const auto more = CheckSupport(*support, gpus);
     checks.insert(checks.end(), more.begin(), more.end());
   } else {
     checks.push_back({Grade::kFail, "support", "gp-trainer-cuda --support fails",

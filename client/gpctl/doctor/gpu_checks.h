@@ -18,8 +18,9 @@ struct GpuFindings {
 GpuFindings CheckGpus(const std::string& document);
 
 // The libraries of gp-trainer-cuda with their versions, and what each device can compute in, from
-// the document that `gp-trainer-cuda --support` prints.
-std::vector<Check> CheckSupport(const std::string& document);
+// the document that `gp-trainer-cuda --support` prints. `gpus` that this machine has decide what is
+// needed.
+std::vector<Check> CheckSupport(const std::string& document, int gpus);
 
 // NCCL's processes on one machine meet in /dev/shm; containers get 64 MiB by default.
 Check CheckSharedMemory(uint64_t bytes, int gpus);

@@ -138,14 +138,18 @@ TEST(GpuChecks, ABrokenDriverFails) {
 }
 
 TEST(GpuChecks, TellTheLibrariesAndWhatWorks) {
-  const auto checks = gpctl::CheckSupport(kSupport);
+  const auto checks = gpctl::CheckSupport(kSupport, 2);
   ASSERT_EQ(checks.size(), 5u);
   EXPECT_EQ(checks[0].finding, "13.0");
   EXPECT_EQ(checks[1].grade, Grade::kFail);
   EXPECT_EQ(checks[3].finding, "works");
   EXPECT_EQ(checks[4].grade, Grade::kOk);
   EXPECT_EQ(checks[4].finding, "off: needs compute capability 8.9");
-  EXPECT_EQ(gpctl::CheckSupport("gp-trainer 1").at(0).grade, Grade::kFail);
+  EXPECT_EQ(gpctl::CheckSupport("gp-trainer 1", 1).at(0).grade, Grade::kFail);
+}
+
+TEST(GpuChecks, OneGpuNeedsNoNccl) {
+  EXPECT_EQ(gpctl::CheckSupport(kSupport, 1).at(1).grade, Grade::kWarning);
 }
 
 TEST(GpuChecks, SharedAndLockedMemoryWarn) {
