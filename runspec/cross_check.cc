@@ -99,6 +99,27 @@ void CheckWorkers(const RunSpec& spec, Problems& problems) {
   }
 }
 
+// Asking for GPUs is what resources.device is for; the number follows from the ranks.
+void CheckGpus(const RunSpec& spec, Problems& problems) {
+  const ResourceSpec& resources = spec.resources;
+  if (resources.gpus == 0) return;
+  if (resources.device == "cpu") {
+    problems.push_back({{"resources.gpus", "resources.device"},
+                        fmt::format("resources.gpus {} needs resources.device: gpu or auto; it is "
+                                    "cpu",
+                                    resources.gpus),
+                        "set resources.device: gpu, or leave resources.gpus out",
+                        "resources.device"});
+  } else if (resources.gpus != resources.workers) {
+    problems.push_back({{"resources.gpus", "resources.workers"},
+                        fmt::format("resources.gpus {} is not resources.workers {}: each rank "
+                                    "takes one GPU",
+                                    resources.gpus, resources.workers),
+                        "set both to the same number, or leave resources.gpus out",
+                        "resources.workers"});
+  }
+}
+
 void CheckTotalTokens(const RunSpec& spec, Problems& problems) {
   const int64_t granule = BatchGranule(spec);
   if (spec.batch.total_tokens % granule == 0) return;
@@ -214,6 +235,7 @@ Problems CrossCheck(const RunSpec& spec) {
   CheckModel(spec, problems);
   CheckData(spec, problems);
   CheckWorkers(spec, problems);
+  CheckGpus(spec, problems);
   CheckBatch(spec, problems);
   CheckSchedule(spec, problems);
   CheckEngine(spec, problems);

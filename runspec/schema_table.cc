@@ -163,7 +163,9 @@ std::vector<Field> ResourceFields() {
        .max = 4096},
       {.path = "resources.gpus",
        .slot = GP_SLOT(resources.gpus),
-       .doc = "GPUs over all ranks; 0 on CPUs.",
+       .doc =
+           "GPUs over all ranks: as many as resources.workers, because each rank takes one; 0 says "
+           "the same, and is right on CPUs.",
        .min = 0,
        .max = 4096},
       {.path = "resources.device",

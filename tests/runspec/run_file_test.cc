@@ -257,6 +257,16 @@ TEST(RunFile, WhatOnlyGpusCanDoIsRefusedOnCpus) {
   Load(kGood, {"precision=fp8", "resources.device=gpu", "engine.residual=bf16"});
 }
 
+TEST(RunFile, EachRankTakesOneGpu) {
+  EXPECT_THAT(Problems(kGood, {"resources.gpus=2"})[0].message,
+              HasSubstr("needs resources.device: gpu"));
+  EXPECT_THAT(
+      Problems(kGood, {"resources.gpus=5", "resources.device=gpu", "resources.workers=2"})[0]
+          .message,
+      HasSubstr("each rank takes one GPU"));
+  Load(kGood, {"resources.gpus=2", "resources.device=auto", "resources.workers=2"});
+}
+
 TEST(RunFile, ABatchRampIsCheckedAgainstTheFullBatch) {
   const auto message = [](const std::vector<std::string>& overrides) {
     std::vector<std::string> all = {"batch.micro_batch=2", "batch.total_tokens=2048"};
