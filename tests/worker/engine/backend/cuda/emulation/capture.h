@@ -28,4 +28,8 @@ struct Capture {
 // the attempt makes invalid.
 cudaError_t ForbidDuringCapture();
 
+// Runs what is in the queues of all streams; of the legacy stream and those that wait for it.
+void FinishAllWork();
+void FinishLegacyWork();
+
 }  // namespace gp::cuda_emulation

@@ -3,10 +3,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <vector>
 
 #include "base/mutex.h"
 #include "worker/engine/backend/cuda/emulation/capture.h"
 #include "worker/engine/backend/cuda/emulation/devices.h"
+#include "worker/engine/backend/cuda/emulation/work_queue.h"
 
 namespace gp::cuda_emulation {
 namespace {
@@ -56,6 +58,7 @@ cudaError_t Allocate(void** pointer, size_t bytes, cudaMemoryType type) {
 cudaError_t Release(void* pointer, cudaMemoryType type) {
   if (pointer == nullptr) return cudaSuccess;
   if (const cudaError_t error = ForbidDuringCapture(); error != cudaSuccess) return error;
+  FinishAllWork();  // which may use it
   MutexLock lock(table_mutex);
   Table& table = TheTable();
   const auto found = table.allocations.find(reinterpret_cast<uintptr_t>(pointer));
@@ -136,6 +139,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
   if (const cudaError_t error = CheckCopy(to, from, bytes, kind); error != cudaSuccess) {
     return error;
   }
+  FinishLegacyWork();
   std::memcpy(to, from, bytes);
   return cudaSuccess;
 }
@@ -145,6 +149,16 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   if (bytes == 0) return cudaSuccess;
   const cudaError_t error = CheckCopy(to, from, bytes, kind);
   if (error != cudaSuccess) return error;
+  bool fits = true;
+  const bool from_pageable = TypeOf(from, bytes, &fits) == cudaMemoryTypeUnregistered;
+  const bool to_pageable = TypeOf(to, bytes, &fits) == cudaMemoryTypeUnregistered;
+  if (from_pageable && !to_pageable && IsDeferred()) {
+    // Pageable memory is staged before the call returns.
+    const auto* first = static_cast<const std::byte*>(from);
+    return Submit(stream, [to, staged = std::vector<std::byte>(first, first + bytes)] {
+      std::memcpy(to, staged.data(), staged.size());
+    });
+  }
   return Submit(stream, [=] { std::memcpy(to, from, bytes); });
 }
 

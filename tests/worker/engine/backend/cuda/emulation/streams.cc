@@ -1,29 +1,33 @@
-// Streams, events, capture and graphs. Work runs when it is submitted, so every stream is idle and
-// every event has happened.
+// Streams, events, capture and graphs over the queues of work_queue.h.
 #include <chrono>
 #include <set>
 
 #include "base/mutex.h"
 #include "worker/engine/backend/cuda/emulation/capture.h"
 #include "worker/engine/backend/cuda/emulation/devices.h"
+#include "worker/engine/backend/cuda/emulation/work_queue.h"
 
 using gp::cuda_emulation::Capture;
+using gp::cuda_emulation::Mark;
+using gp::cuda_emulation::WorkQueue;
 
 struct CUstream_st {
   std::shared_ptr<Capture> capture;  // null while nothing is captured
+  WorkQueue queue;
+  bool is_blocking = true;  // waits for the legacy stream, and the other way round
 };
 struct CUevent_st {
-  std::chrono::steady_clock::time_point time;
-  bool recorded = false;
+  std::shared_ptr<Mark> mark;  // of the last record, if that was not while capturing
   // Where it was recorded, if that was while capturing.
   std::shared_ptr<Capture> capture;
   cudaStream_t stream = nullptr;
 };
+using Work = std::vector<std::function<void()>>;
 struct CUgraph_st {
-  std::vector<std::function<void()>> work;
+  std::shared_ptr<const Work> work;
 };
 struct CUgraphExec_st {
-  std::vector<std::function<void()>> work;
+  std::shared_ptr<const Work> work;
 };
 
 namespace gp::cuda_emulation {
@@ -32,6 +36,7 @@ namespace {
 Mutex streams_mutex;
 struct Streams {
   CUstream_st legacy;
+  std::set<cudaStream_t> others;
   std::set<std::shared_ptr<Capture>> captures;  // under way
 };
 Streams& TheStreams() REQUIRES(streams_mutex) {
@@ -75,13 +80,45 @@ bool Record(cudaStream_t stream, std::function<void()>& work, cudaError_t* error
   return true;
 }
 
-cudaError_t WaitIsAllowed(cudaStream_t stream) {
+// The queue of the stream, or null and the error where a capture forbids to ask for it.
+WorkQueue* QueueToWaitFor(cudaStream_t stream, cudaError_t* error) {
   MutexLock lock(streams_mutex);
-  if (Resolve(stream)->capture == nullptr) return cudaSuccess;
-  return Invalidate(*Resolve(stream)->capture, cudaErrorStreamCaptureUnsupported);
+  cudaStream_t waited = Resolve(stream);
+  *error = cudaSuccess;
+  if (waited->capture == nullptr) return &waited->queue;
+  *error = Invalidate(*waited->capture, cudaErrorStreamCaptureUnsupported);
+  return nullptr;
+}
+
+// The mark that an event waits for, null when there is nothing to wait for.
+std::shared_ptr<Mark> MarkToWaitFor(cudaEvent_t event, cudaError_t* error) {
+  MutexLock lock(streams_mutex);
+  *error = cudaSuccess;
+  if (event->capture != nullptr && TheStreams().captures.contains(event->capture)) {
+    *error = Invalidate(*event->capture, cudaErrorStreamCaptureUnsupported);
+    return nullptr;
+  }
+  return event->mark;
+}
+
+std::vector<WorkQueue*> Queues(bool blocking_only) {
+  MutexLock lock(streams_mutex);
+  std::vector<WorkQueue*> queues{&TheStreams().legacy.queue};
+  for (cudaStream_t stream : TheStreams().others) {
+    if (stream->is_blocking || !blocking_only) queues.push_back(&stream->queue);
+  }
+  return queues;
 }
 
 }  // namespace
+
+void FinishAllWork() {
+  for (WorkQueue* queue : Queues(false)) queue->Run();
+}
+
+void FinishLegacyWork() {
+  for (WorkQueue* queue : Queues(true)) queue->Run();
+}
 
 cudaError_t ForbidDuringCapture() {
   MutexLock lock(streams_mutex);
@@ -91,14 +128,16 @@ cudaError_t ForbidDuringCapture() {
 }
 
 cudaError_t Submit(cudaStream_t stream, std::function<void()> work) {
+  WorkQueue* queue = nullptr;
   {
     MutexLock lock(streams_mutex);
     Capture* capture = stream == nullptr ? CaptureInTheWay() : nullptr;
     if (capture != nullptr) return Invalidate(*capture, cudaErrorStreamCaptureImplicit);
     cudaError_t error = cudaSuccess;
     if (Record(Resolve(stream), work, &error)) return error;
+    queue = &Resolve(stream)->queue;
   }
-  work();
+  queue->Push(std::move(work));
   return cudaSuccess;
 }
 
@@ -112,15 +151,20 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
   return cudaStreamCreateWithPriority(stream, flags, 0);
 }
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int, int) {
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int) {
   if (DeviceCount() == 0) return SetLastError(cudaErrorNoDevice);
   *stream = new CUstream_st;
+  (*stream)->is_blocking = (flags & cudaStreamNonBlocking) == 0;
+  gp::MutexLock lock(streams_mutex);
+  TheStreams().others.insert(*stream);
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   if (stream == nullptr) return SetLastError(cudaErrorInvalidResourceHandle);
+  stream->queue.Run();
   {
     gp::MutexLock lock(streams_mutex);
+    TheStreams().others.erase(stream);
     if (stream->capture != nullptr) {
       stream->capture->valid = false;
       stream->capture->members.erase(stream);
@@ -131,9 +175,25 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
   return cudaSuccess;
 }
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return WaitIsAllowed(stream); }
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return WaitIsAllowed(stream); }
-cudaError_t cudaDeviceSynchronize() { return ForbidDuringCapture(); }
+// Asking is what makes work go on here, one piece at a time.
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  cudaError_t error = cudaSuccess;
+  WorkQueue* queue = QueueToWaitFor(stream, &error);
+  if (queue == nullptr) return error;
+  queue->RunOne();
+  return queue->IsEmpty() ? cudaSuccess : cudaErrorNotReady;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  cudaError_t error = cudaSuccess;
+  WorkQueue* queue = QueueToWaitFor(stream, &error);
+  if (queue != nullptr) queue->Run();
+  return error;
+}
+cudaError_t cudaDeviceSynchronize() {
+  const cudaError_t error = ForbidDuringCapture();
+  if (error == cudaSuccess) FinishAllWork();
+  return error;
+}
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   return Submit(stream, [=] { function(data); });
 }
@@ -142,7 +202,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   gp::MutexLock lock(streams_mutex);
   cudaStream_t waiting = Resolve(stream);
   const std::shared_ptr<Capture>& capture = event->capture;
-  if (capture == nullptr) return cudaSuccess;
+  if (capture == nullptr) {
+    if (event->mark != nullptr) waiting->queue.WaitFor(event->mark);
+    return cudaSuccess;
+  }
   if (waiting->capture == nullptr) {
     waiting->capture = capture;
     capture->members.insert(waiting);
@@ -167,26 +230,40 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  WorkQueue* queue = nullptr;
+  {
+    gp::MutexLock lock(streams_mutex);
+    event->stream = Resolve(stream);
+    event->capture = event->stream->capture;
+    if (event->capture != nullptr) return cudaSuccess;
+    queue = &event->stream->queue;
+  }
+  std::shared_ptr<Mark> mark = queue->Record();
   gp::MutexLock lock(streams_mutex);
-  event->stream = Resolve(stream);
-  event->capture = event->stream->capture;
-  if (event->capture != nullptr) return cudaSuccess;
-  event->time = std::chrono::steady_clock::now();
-  event->recorded = true;
+  event->mark = std::move(mark);
   return cudaSuccess;
 }
-cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  cudaError_t error = cudaSuccess;
+  const std::shared_ptr<Mark> mark = MarkToWaitFor(event, &error);
+  if (mark == nullptr || mark->reached) return error;
+  mark->queue->RunOne();
+  return mark->reached ? cudaSuccess : cudaErrorNotReady;
+}
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  gp::MutexLock lock(streams_mutex);
-  if (event->capture == nullptr || !TheStreams().captures.contains(event->capture)) {
-    return cudaSuccess;
-  }
-  return Invalidate(*event->capture, cudaErrorStreamCaptureUnsupported);
+  cudaError_t error = cudaSuccess;
+  const std::shared_ptr<Mark> mark = MarkToWaitFor(event, &error);
+  if (mark != nullptr && !mark->reached) mark->queue->RunUntil(*mark);
+  return error;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   gp::MutexLock lock(streams_mutex);
-  if (!start->recorded || !end->recorded) return SetLastError(cudaErrorInvalidResourceHandle);
-  *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
+  if (start->mark == nullptr || end->mark == nullptr) {
+    return SetLastError(cudaErrorInvalidResourceHandle);
+  }
+  if (!start->mark->reached || !end->mark->reached) return SetLastError(cudaErrorNotReady);
+  *milliseconds =
+      std::chrono::duration<float, std::milli>(end->mark->time - start->mark->time).count();
   return cudaSuccess;
 }
 
@@ -213,7 +290,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   for (cudaStream_t member : capture->members) member->capture = nullptr;
   if (!capture->valid) return SetLastError(cudaErrorStreamCaptureInvalidated);
   if (!capture->unjoined.empty()) return SetLastError(cudaErrorStreamCaptureUnjoined);
-  *graph = new CUgraph_st{std::move(capture->work)};
+  *graph = new CUgraph_st{std::make_shared<const Work>(std::move(capture->work))};
   return cudaSuccess;
 }
 
@@ -229,7 +306,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
 }
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, size_t* count) {
-  *count = graph->work.size();
+  *count = graph->work->size();
   return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
@@ -244,8 +321,8 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
 }
 cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-  return Submit(stream, [executable] {
-    for (const std::function<void()>& work : executable->work) work();
+  return Submit(stream, [all = executable->work] {
+    for (const std::function<void()>& work : *all) work();
   });
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {

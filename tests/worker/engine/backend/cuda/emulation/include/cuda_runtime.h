@@ -10,9 +10,16 @@
 //    rising, in the next block in falling order. Barriers and warp operations are checked
 //    (cuda_emulation/device_threads.h); shared memory is NaN when a block begins. What a device
 //    would hang on or read as garbage is a KernelError.
-//  - Streams and events are in order by that. Between cudaStreamBeginCapture and EndCapture work is
-//    recorded instead and cudaGraphLaunch runs it: arguments by value, memory by reference.
+//  - With SetDeferred (emulation/work_queue.h; GP_CUDA_EMULATION_DEFERRED=1) a stream's work stays
+//    until somebody waits for it, as late as a device may run it: a wait that is missing shows.
+//  - Between cudaStreamBeginCapture and EndCapture work is recorded instead and cudaGraphLaunch runs
+//    it: arguments by value, memory by reference.
 //  - Any number of host threads may call; kernels run one at a time.
+//
+// What it cannot show: races between blocks, and between threads that a scheduler interleaves in
+// other ways than the two orders above; the order of memory accesses (__threadfence is empty); that
+// a kernel is slow, or needs too many registers; the errors of the fast intrinsics, and fused
+// multiply-adds. cuDNN is not part of it.
 //
 // To add a kernel: kernels/<noun>.h with the launcher's contract, kernels/<noun>.cu (GP_SHARED,
 // GP_DYNAMIC_SHARED, Launch), its name in kernels/kernels.cmake; kernels/<noun>_test.cc under
