@@ -3,8 +3,11 @@
 // call together where the instruction wants them. A product sums exactly in fp32, in ascending k,
 // where a device's order within one tile is its own.
 //
-// Stricter than a device: what an asynchronous copy brings is not there before WaitForCopies. Not
-// covered: bank conflicts, and that the waiting thread alone sees its copies before a barrier.
+// Stricter than a device: what an asynchronous copy brings is not there before WaitForCopies. Code
+// that only a device runs, by name: the PTX in tensor_core.cuh itself (MultiplyTile, LoadTiles,
+// LoadTilesTransposed, CopyAsync, CommitCopies, WaitForCopies), ex2.approx in FastExp2
+// (flash_view.cuh) and cvt.e4m3/e5m2 in ToFp8 (fp8.cuh). Nor are bank conflicts seen, or that a
+// thread's wait is for its own copies alone until a barrier.
 #pragma once
 
 #include <cstdint>
