@@ -73,6 +73,21 @@ class Packaging(InFolder):
         self.assertRegex(output, r"MiB +gp-bench-cuda")
         self.assertIn("cuDNN (libcudnn.so.9)", output)
 
+    def test_a_program_finds_its_libraries_in_the_package(self):
+        source = self.folder / "program.c"
+        source.write_text("int answer(void);\nint main(void) { return answer(); }\n")
+        (self.folder / "answer.c").write_text("int answer(void) { return 42; }\n")
+        gcc = ["gcc", "-o"]
+        subprocess.run([*gcc, self.folder / "libanswer.so", "-shared", "-fPIC", self.folder / "answer.c"], check=True)
+        subprocess.run([*gcc, self.folder / "program", source, f"-L{self.folder}", "-lanswer", f"-Wl,-rpath,{self.folder}",
+                        "-Wl,--disable-new-dtags"], check=True)
+        build = self.make_build(self.folder / "program")
+        package.make(build, self.folder / "package")
+        (self.folder / "libanswer.so").unlink()
+        environment = {key: value for key, value in os.environ.items() if key != "LD_LIBRARY_PATH"}
+        done = subprocess.run([self.folder / "package/bin/gp-trainer-cuda"], check=False, env=environment)
+        self.assertEqual(done.returncode, 42)
+
     def test_names_what_is_not_built(self):
         status, _, errors = self.check("--package", self.folder / "package", "--build", self.folder)
         self.assertEqual(status, 1)
@@ -194,7 +209,7 @@ class Machine(unittest.TestCase):
     def test_says_which_libraries_are_missing(self):
         with unittest.mock.patch.object(libraries, "found", return_value={"cuDNN": None, "NCCL": "x"}):
             with self.assertRaisesRegex(RuntimeError, "not found: cuDNN; use a Python with torch"):
-                machine_facts.facts(ROOT, None)
+                machine_facts.facts(None)
 
     def test_names_a_gpu_for_files(self):
         self.assertEqual(machine_facts.slug("NVIDIA H100 80GB HBM3"), "nvidia-h100-80gb-hbm3")

@@ -19,20 +19,21 @@ def torch_folders():
     return [packages / "torch/lib", *sorted(packages.glob("nvidia/*/lib"))]
 
 
-def folders(root):
-    """Library folders in the order of search: the package's own, torch's, the toolkit's."""
-    candidates = [root / "lib", *torch_folders(), *map(pathlib.Path, TOOLKIT)]
+def folders():
+    """Library folders in the order of search: torch's, the toolkit's. The package's own are found through its programs."""
+    candidates = [*torch_folders(), *map(pathlib.Path, TOOLKIT)]
     return [folder for folder in candidates if folder.is_dir()]
 
 
-def found(root):
+def found():
     """Path of each needed library, or None."""
-    places = folders(root)
+    places = folders()
     return {name: next((str(folder / file) for folder in places if (folder / file).exists()), None)
             for name, file in NEEDED.items()}
 
 
-def environment(root):
-    """This process's environment in which the programs start."""
-    path = ":".join([str(folder) for folder in folders(root)] + os.environ.get("LD_LIBRARY_PATH", "").split(":"))
-    return dict(os.environ, LD_LIBRARY_PATH=path.rstrip(":"))
+def environment():
+    """This process's environment in which the programs start. The peers inherit it: no system folder, nothing but torch's and the
+    toolkit's own."""
+    own = [str(folder) for folder in folders() if not str(folder).startswith("/usr/lib")]
+    return dict(os.environ, LD_LIBRARY_PATH=":".join(filter(None, [*own, os.environ.get("LD_LIBRARY_PATH")])))

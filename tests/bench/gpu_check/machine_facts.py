@@ -38,9 +38,9 @@ def older(version, needed):
     return tuple(map(int, version.split("."))) < tuple(map(int, needed.split(".")))
 
 
-def facts(root, manifest):
+def facts(manifest):
     """RuntimeError says what would keep the programs from starting, and the way out."""
-    libraries_found = libraries.found(root)
+    libraries_found = libraries.found()
     missing = [name for name, path in libraries_found.items() if path is None]
     if missing:
         raise RuntimeError(f"not found: {', '.join(missing)}; use a Python with torch 2.11+cu130 (--python), whose wheels bring them")

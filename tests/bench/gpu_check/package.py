@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 MANIFEST = "package.json"
 LIMIT_BYTES = 64 << 20
 PROGRAMS = ("gp-bench-cuda", "gp-trainer-cuda")
+SEARCH = b"$ORIGIN/../lib"  # bin/ and lib/ are neighbours
 FOLDERS = ("tests/bench/gpu_check", "tests/bench/peers")
 
 # Of every glibc machine, of its driver, or of torch's wheels.
@@ -73,7 +74,22 @@ def copy_program(path, folder):
     target = folder / path.name
     shutil.copy2(path.resolve(), target)
     subprocess.run(["strip", "--strip-all", str(target)], check=True)
+    search_here(target)
     return target
+
+
+def search_here(program):
+    """Makes a program look for libraries in the package instead of where this machine has them. The build links for it with
+    --disable-new-dtags: then what the libraries load is looked for there, too, and no $LD_LIBRARY_PATH has to reach the peers."""
+    text = subprocess.run(["readelf", "--dynamic", "--wide", str(program)], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", text)
+    if not found:
+        return
+    old = found[1].encode() + b"\0"
+    data = program.read_bytes()
+    if len(old) <= len(SEARCH) or data.count(old) != 1:
+        raise RuntimeError(f"{program.name}: its library path cannot be rewritten: {found[1]}")
+    program.write_bytes(data.replace(old, SEARCH.ljust(len(old), b"\0")))
 
 
 def copy_sources(folder):

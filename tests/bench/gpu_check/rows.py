@@ -99,7 +99,7 @@ def profile_row(model, batch, precision="bf16"):
 
 
 def correctness(context):
-    rows = [Row("machine", "the GPU and its libraries", lambda c: machine_facts.facts(c.root, c.manifest), 5),
+    rows = [Row("machine", "the GPU and its libraries", lambda c: machine_facts.facts(c.manifest), 5),
             Row("support", "what this GPU supports",
                 lambda c: {"text": runner.run([c.program("gp-trainer-cuda"), "--support"], c.timeout, c.environment)}, 5)]
     rows += [Row(f"test-{name}", f"{name}: on the GPU against plain loops", functools.partial(test_program, name), 20)

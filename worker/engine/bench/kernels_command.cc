@@ -91,7 +91,8 @@ void PrintText(const Json& report) {
 Status RunKernels(const KernelsFlags& flags) {
   const ModelOptions options = MakeModelOptions(flags.model);
   UseCores(options.threads);
-  const MachineLimits limits{MeasureFlops(options), MeasureBandwidth(options)};
+  const MachineLimits limits{MeasureFlops(options, flags.model.peak_side),
+                             MeasureBandwidth(options, flags.model.peak_side)};
   KernelCases kernels(options);
   Json rows = Json::array();
   for (const KernelCase& kernel : kernels.cases()) {

@@ -12,8 +12,6 @@
 namespace gp::engine {
 namespace {
 
-constexpr int64_t kSide = 8192;  // of the product: 1.1 TFLOP
-constexpr int64_t kCopyBytes = int64_t{1} << 30;
 constexpr int kRepeats = 8;
 constexpr int kTries = 5;
 
@@ -27,25 +25,26 @@ double BestSeconds(Backend& backend, const std::function<void()>& run) {
   return best * 1e-3;
 }
 
-double DeviceFlops(const ModelOptions& options) {
+double DeviceFlops(const ModelOptions& options, int64_t side) {
   const std::unique_ptr<Backend> backend = MakeBackend(options).backend;
   NoiseSource noise(*backend);
   const DataType type = ComputeTypeOf(options);
-  const LinearForward product{.shape = {kSide, kSide, kSide},
-                              .y = noise.Values(kSide * kSide, type),
-                              .x = noise.Values(kSide * kSide, type),
-                              .w = noise.Values(kSide * kSide, type),
+  const LinearForward product{.shape = {side, side, side},
+                              .y = noise.Values(side * side, type),
+                              .x = noise.Values(side * side, type),
+                              .w = noise.Values(side * side, type),
                               .may_be_fp8 = true};
   const double seconds = BestSeconds(*backend, [&] { backend->Forward(product); });
-  return 2.0 * kSide * kSide * kSide / seconds;
+  return 2.0 * static_cast<double>(side * side * side) / seconds;
 }
 
-double DeviceBandwidth(const ModelOptions& options) {
+double DeviceBandwidth(const ModelOptions& options, int64_t side) {
+  const int64_t bytes = 16 * side * side;
   const std::unique_ptr<Backend> backend = MakeBackend(options).backend;
-  void* from = backend->Allocate(kCopyBytes);
-  void* to = backend->Allocate(kCopyBytes);
-  const double seconds = BestSeconds(*backend, [&] { backend->Copy(to, from, kCopyBytes); });
-  return 2.0 * kCopyBytes / seconds;
+  void* from = backend->Allocate(bytes);
+  void* to = backend->Allocate(bytes);
+  const double seconds = BestSeconds(*backend, [&] { backend->Copy(to, from, bytes); });
+  return 2.0 * static_cast<double>(bytes) / seconds;
 }
 
 }  // namespace
@@ -58,13 +57,13 @@ double MillisecondsOf(Backend& backend, int count, const std::function<void()>& 
   return backend.MillisecondsBetween(0, 1) / count;
 }
 
-double MeasureFlops(const ModelOptions& options) {
-  if (options.device.on) return DeviceFlops(options);
+double MeasureFlops(const ModelOptions& options, int64_t peak_side) {
+  if (options.device.on) return DeviceFlops(options, peak_side);
   return MeasurePeakFlops(options.isa, options.threads);
 }
 
-double MeasureBandwidth(const ModelOptions& options) {
-  if (options.device.on) return DeviceBandwidth(options);
+double MeasureBandwidth(const ModelOptions& options, int64_t peak_side) {
+  if (options.device.on) return DeviceBandwidth(options, peak_side);
   return MeasureMemoryBandwidth(options.threads);
 }
 

@@ -12,12 +12,15 @@ namespace gp::engine {
 // Milliseconds of one of `count` calls of `run`, by the backend's own clock; waits for the last.
 double MillisecondsOf(Backend& backend, int count, const std::function<void()>& run);
 
-// FLOP/s: of fp32 multiply-adds on options.threads cores, or of a large matrix product on the
-// device in the precision of the options.
-double MeasureFlops(const ModelOptions& options);
+// Rows and columns of the matrix product that measures a device: 1.1 TFLOP, 400 MB in bf16.
+inline constexpr int64_t kPeakSide = 8192;
 
-// Bytes a second, read and written: a triad on options.threads cores, or a large copy on the
-// device.
-double MeasureBandwidth(const ModelOptions& options);
+// FLOP/s: of fp32 multiply-adds on options.threads cores, or of a product of square matrices on the
+// device in the precision of the options.
+double MeasureFlops(const ModelOptions& options, int64_t peak_side = kPeakSide);
+
+// Bytes a second, read and written: a triad on options.threads cores, or a copy of 16 peak_side^2
+// bytes on the device.
+double MeasureBandwidth(const ModelOptions& options, int64_t peak_side = kPeakSide);
 
 }  // namespace gp::engine

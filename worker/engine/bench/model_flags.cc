@@ -94,6 +94,10 @@ void AddEngineFlags(CLI::App& app, ModelFlags& flags) {
   app.add_flag("!--no-graph", flags.graph, "launch each operation of a step by itself");
   app.add_flag("--deterministic", flags.deterministic,
                "equal bits in every run; on a GPU nothing is then chosen by timing");
+  app.add_option("--peak-side", flags.peak_side,
+                 "rows and columns of the product that measures a GPU's peak")
+      ->check(CLI::Range(16, 65536))
+      ->capture_default_str();
 }
 
 void AddDeviceFlag(CLI::App& app, ModelFlags& flags) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "worker/engine/bench/machine_limits.h"
 #include "worker/engine/model/make_language_model.h"
 
 namespace gp::engine {
@@ -26,6 +27,7 @@ struct ModelFlags {
   std::string recompute = "none";
   int64_t chunked_head = 0;
   std::string residual = "fp32";
+  int64_t peak_side = kPeakSide;  // of the product that measures a device
   std::string output = "text";
 
   bool json() const { return output == "json"; }
@@ -36,7 +38,7 @@ void AddShapeFlags(CLI::App& app, ModelFlags& flags);
 // These, --device, --precision, and the switches that change what is kept in memory: --attention,
 // --recompute, --chunked-head, --residual.
 void AddModelFlags(CLI::App& app, ModelFlags& flags);
-// --isa, --engine, --no-graph and --deterministic, for commands that compute.
+// --isa, --engine, --no-graph, --deterministic and --peak-side, for commands that compute.
 void AddEngineFlags(CLI::App& app, ModelFlags& flags);
 void AddOutputFlag(CLI::App& app, std::string& output);
 // --device; gp-bench-cuda makes gpu its default.

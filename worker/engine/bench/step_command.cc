@@ -113,7 +113,7 @@ Status RunStep(const StepFlags& flags) {
     ASSIGN_OR_RETURN(PeerProcess started, StartPeer(MakePeerProgram(flags, options)));
     peer.emplace(std::move(started));
   }
-  const double peak_flops = MeasureFlops(options);
+  const double peak_flops = MeasureFlops(options, flags.model.peak_side);
   const Json operations = flags.profile ? ProfileStep(options) : Json();
   StepBench bench(options);
   std::vector<StepTimes> steps;
