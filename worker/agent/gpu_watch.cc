@@ -38,8 +38,7 @@ SlotHealths HealthOf(const std::vector<SlotInfo>& slots, const std::vector<GpuRe
 std::string WhyNotExecutable(const std::string& path) {
   if (access(path.c_str(), X_OK) == 0) return "";
   return Message(ErrnoStatus(errno, "run", path)) +
-         "; build it with 'cmake --preset cuda && cmake --build build/cuda --target "
-         "gp-trainer-cuda' and put it beside gp-worker, or name it with gp-worker --gpu-trainer";
+         "; 'make gpu' builds it: put it beside gp-worker, or name it with gp-worker --gpu-trainer";
 }
 
 GpuWatch::GpuWatch(const GpuInventory& inventory, std::vector<SlotInfo> slots,

@@ -67,9 +67,7 @@ void AddGpuMachineChecks(int gpus, Session& session, std::vector<Check>& checks)
   const Check program = CheckProgram("gp-trainer-cuda", session);
   checks.push_back(program);
   if (program.grade == Grade::kFail) {
-    checks.back().fix =
-        "cmake --preset cuda && cmake --build build/cuda --target gp-trainer-cuda, and put it "
-        "beside gp-worker";
+    checks.back().fix = "make gpu builds it in build/cuda/bin; put it beside gp-worker";
   } else if (const auto support = Ask("gp-trainer-cuda", "--support", session)) {
     const auto more = CheckSupport(*support, gpus);
     checks.insert(checks.end(), more.begin(), more.end());

@@ -165,7 +165,7 @@ TEST_F(GpuCommandTest, TheDoctorAsksTheProgramsOfAGpuMachine) {
   const std::string without = gpctl_.Run({"doctor"}).out;
   EXPECT_THAT(without, HasSubstr("ok    GPU driver      580.65.06"));
   EXPECT_THAT(without, HasSubstr("FAIL  gp-trainer-cuda"));
-  EXPECT_THAT(without, HasSubstr("-> cmake --preset cuda"));
+  EXPECT_THAT(without, HasSubstr("-> make gpu"));
   WriteProgram("gp-trainer-cuda", kSupport);
   const std::string with = gpctl_.Run({"doctor"}).out;
   EXPECT_THAT(with, HasSubstr("FAIL  NCCL            libnccl.so.2 was not found"));
