@@ -18,11 +18,11 @@ constexpr int64_t kPageBytes = 4096;
 class DetachedBackend::Access {
  public:
   explicit Access(DetachedBackend& backend) : backend_(backend) {
-    const std::lock_guard lock(backend_.mutex_);
+    MutexLock lock(backend_.mutex_);
     if (backend_.accesses_++ == 0) backend_.Protect(PROT_READ | PROT_WRITE);
   }
   ~Access() {
-    const std::lock_guard lock(backend_.mutex_);
+    MutexLock lock(backend_.mutex_);
     if (--backend_.accesses_ == 0) backend_.Protect(PROT_NONE);
   }
   Access(const Access&) = delete;
@@ -39,6 +39,7 @@ DetachedBackend::DetachedBackend(const CpuBackendOptions& options, bool graph)
 }
 
 DetachedBackend::~DetachedBackend() {
+  MutexLock lock(mutex_);
   for (const Region& region : regions_) munmap(region.data, region.bytes);
 }
 
@@ -48,7 +49,7 @@ void* DetachedBackend::Allocate(int64_t bytes) {
   const auto size = static_cast<size_t>(rounded > 0 ? rounded : kPageBytes);
   void* data = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) throw std::bad_alloc();
-  const std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   regions_.push_back({data, size});
   allocated_bytes_ += bytes;
   return data;

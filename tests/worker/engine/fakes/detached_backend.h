@@ -9,9 +9,9 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "worker/engine/backend/backend.h"
 #include "worker/engine/backend/cpu/cpu_backend.h"
 
@@ -90,13 +90,13 @@ class DetachedBackend : public Backend {
   // Carries the operation out, and records it where a record is being made.
   void Do(Operation operation);
   void RefuseInsideReplay(const char* what) const;
-  void Protect(int protection);
+  void Protect(int protection) REQUIRES(mutex_);
 
   const std::unique_ptr<Backend> inner_;
   const bool graph_;
-  std::mutex mutex_;
-  int accesses_ = 0;             // under the mutex
-  std::vector<Region> regions_;  // under the mutex
+  Mutex mutex_;
+  int accesses_ GUARDED_BY(mutex_) = 0;
+  std::vector<Region> regions_ GUARDED_BY(mutex_);
   int64_t allocated_bytes_ = 0;
   double* scalar_ = nullptr;
   std::map<ReplayKey, std::vector<Operation>> records_;
