@@ -29,6 +29,13 @@ GpuDriver AskDriver(const NvmlFunctions& call) {
   return driver;
 }
 
+// A GPU that shares the processor's memory has none of its own to tell about; it is well all the
+// same.
+NvmlReturn AskMemory(const NvmlFunctions& call, NvmlDevice device, NvmlMemory& memory) {
+  const NvmlReturn code = call.device_memory(device, &memory);
+  return code == kNvmlNotSupported ? kNvmlSuccess : code;
+}
+
 StatusOr<Gpu> AskGpu(const NvmlLibrary& nvml, NvmlDevice device, int index) {
   const NvmlFunctions& call = nvml.call();
   Gpu gpu{.index = index};
@@ -37,7 +44,7 @@ StatusOr<Gpu> AskGpu(const NvmlLibrary& nvml, NvmlDevice device, int index) {
   gpu.name =
       AskText([&](char* text, unsigned int size) { return call.device_name(device, text, size); });
   NvmlMemory memory;
-  const NvmlReturn code = call.device_memory(device, &memory);
+  const NvmlReturn code = AskMemory(call, device, memory);
   if (gpu.uuid.empty() || code != kNvmlSuccess) {
     return Unavailable("GPU {} does not answer: {}", index, nvml.Explain(code));
   }
@@ -151,11 +158,11 @@ GpuReading GpuInventory::ReadOne(const Gpu& gpu) const {
   NvmlDevice device = nullptr;
   NvmlReturn code = call.device_by_uuid(gpu.uuid.c_str(), &device);
   NvmlMemory memory;
-  if (code == kNvmlSuccess) code = call.device_memory(device, &memory);
+  if (code == kNvmlSuccess) code = AskMemory(call, device, memory);
   if (code != kNvmlSuccess) return Unwell(*nvml_, gpu, code);
 
   GpuReading reading{.uuid = gpu.uuid};
-  reading.memory_used_bytes = memory.used;
+  if (memory.total > 0) reading.memory_used_bytes = memory.used;
   const auto ask = [&](auto function) {
     return [=](auto* value) { return function(device, value); };
   };

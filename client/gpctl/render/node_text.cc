@@ -60,7 +60,7 @@ bool IsGpu(const v1::Slot& slot) { return slot.device() != "cpu"; }
 
 std::string GpuText(const v1::Slot& slot) {
   std::string text = slot.device_name().empty() ? slot.device() : slot.device_name();
-  text += ", " + Bytes(slot.memory_bytes());
+  if (slot.memory_bytes() > 0) text += ", " + Bytes(slot.memory_bytes());
   if (slot.compute_capability().empty()) return text;
   std::string architecture = slot.compute_capability();
   std::erase(architecture, '.');

@@ -54,6 +54,17 @@ TEST(GpuInventory, MigDevicesStandInForTheirCard) {
   EXPECT_EQ(inventory->gpus()[2].uuid, "GPU-bbbb");
 }
 
+TEST(GpuInventory, AGpuWithoutMemoryOfItsOwnIsWell) {
+  const FakeGpus fake(
+      "driver version=580.65.06 cuda=13000\ngpu uuid=GPU-aaaa name=GB10 capability=12.1\n");
+  const auto inventory = Open();
+  ASSERT_TRUE(inventory.ok()) << inventory.status();
+  ASSERT_EQ(inventory->gpus().size(), 1u);
+  EXPECT_EQ(inventory->gpus()[0].memory_bytes, 0u);
+  EXPECT_EQ(inventory->Read()[0].problem, "");
+  EXPECT_EQ(inventory->Read()[0].memory_used_bytes, std::nullopt);
+}
+
 TEST(GpuInventory, OnlyVisibleDevicesAreListed) {
   const FakeGpus fake(kTwoGpus);
   const auto inventory = Open(VisibleDevices("all", "1"));
