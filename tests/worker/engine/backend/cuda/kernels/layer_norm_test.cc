@@ -85,10 +85,10 @@ void ForEachNorm(Body body) {
   for (const Shape& shape : kShapes) {
     for (const auto& [residual_type, compute_type] : kTypePairs) {
       for (const bool has_beta : {false, true}) {
-        SCOPED_TRACE(testing::Message() << shape.rows << " rows of " << shape.channels
-                                        << ", residual type " << static_cast<int>(residual_type)
-                                        << ", compute type " << static_cast<int>(compute_type)
-                                        << ", beta " << has_beta);
+        SCOPED_TRACE(testing::Message()
+                     << shape.rows << " rows of " << shape.channels << ", residual type "
+                     << static_cast<int>(residual_type) << ", compute type "
+                     << static_cast<int>(compute_type) << ", beta " << has_beta);
         body(Norm(shape, residual_type, compute_type, has_beta));
         if (testing::Test::HasFatalFailure()) return;
       }

@@ -12,8 +12,8 @@
 //    would hang on or read as garbage is a KernelError.
 //  - With SetDeferred (emulation/work_queue.h; GP_CUDA_EMULATION_DEFERRED=1) a stream's work stays
 //    until somebody waits for it, as late as a device may run it: a wait that is missing shows.
-//  - Between cudaStreamBeginCapture and EndCapture work is recorded instead and cudaGraphLaunch runs
-//    it: arguments by value, memory by reference.
+//  - Between cudaStreamBeginCapture and EndCapture work is recorded instead, and cudaGraphLaunch
+//    runs it: arguments by value, memory by reference.
 //  - Any number of host threads may call; kernels run one at a time.
 //
 // What it cannot show: races between blocks, and between threads that a scheduler interleaves in
