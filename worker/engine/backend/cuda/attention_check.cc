@@ -73,11 +73,12 @@ double RelativeDifference(const std::vector<float>& a, const std::vector<float>&
   return std::sqrt(difference / norm);
 }
 
-// Several roundings of probabilities and results by norm.
+// Math attention rounds its scores to the compute type, which flash kernels never do: with scores
+// of up to 4 that alone is 2e-2 of a probability in bf16. What is wrong is wrong by far more.
 double ToleranceOf(DataType type, bool tf32) {
-  if (type == DataType::kBfloat16) return 3e-2;
-  if (type == DataType::kFloat16) return 5e-3;
-  return tf32 ? 5e-3 : 1e-4;
+  if (type == DataType::kBfloat16) return 5e-2;
+  if (type == DataType::kFloat16) return 1e-2;
+  return tf32 ? 1e-2 : 1e-4;
 }
 
 std::string Describe(const char* what, double difference, const AttentionShape& shape) {

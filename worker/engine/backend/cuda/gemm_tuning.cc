@@ -171,7 +171,8 @@ GemmChoices TuneGemms(const CudaBackendOptions& options, GemmChoices known) {
     return Fastest(products, product, candidates, stream);
   });
   LinearProducts linear(products, workspace.scratch(), stream.get(), LinearOptionsOf(options));
-  StepProducts(options.shape, options.arena, linear, stream).Run();
+  StepProducts step(options.shape, options.arena, linear, stream);
+  step.Run();
   stream.Synchronize();
   return products.InUse();
 }
