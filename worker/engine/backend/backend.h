@@ -320,6 +320,13 @@ class Backend {
   // residual and in are of one type; they may be the same.
   virtual void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
                                  const LayerNorm& args) = 0;
+  // The gradient of ResidualLayerNorm: that of its norm into args.din, and from the new din dbranch
+  // as ResidualBackward gives it, in dout's type.
+  virtual void ResidualLayerNormBackward(const LayerNormBackward& args, Buffer dbranch,
+                                         const Dropout& dropout) {
+    Backward(args);
+    ResidualBackward(args.rows, args.channels, dbranch, args.din, dropout);
+  }
   // out = in + dropout(branch). out and in are of one type; they may be the same.
   virtual void Residual(int64_t rows, int64_t channels, Buffer out, Buffer in, Buffer branch,
                         const Dropout& dropout) = 0;

@@ -104,8 +104,9 @@ class Gpt2 final : public LanguageModel {
   void BackwardAttention(int64_t layer);
   void BackwardEmbedding();
   void BackwardLinear(const ParameterSlot& slot, Buffer dy, Buffer x, int64_t in, int64_t out);
-  void BackwardNorm(const ParameterSlot& slot, const NormBuffers& norm, Buffer in,
-                    bool accumulate_input);
+  void BackwardAddition(const ParameterSlot& slot, const NormBuffers& norm, Buffer in,
+                        bool accumulate_input, const Dropout& dropout);
+  void BackwardBranch(const Dropout& dropout);
   void ClearGaps();
 
   int64_t rows() const { return sequences_ * length_; }
@@ -115,6 +116,8 @@ class Gpt2 final : public LanguageModel {
   const float* Master(int64_t offset) const;
   float* Gradient(int64_t offset) const;
   LayerNorm NormArgs(const ParameterSlot& slot, const NormBuffers& norm, Buffer in) const;
+  LayerNormBackward NormGradientArgs(const ParameterSlot& slot, const NormBuffers& norm, Buffer in,
+                                     bool accumulate_input) const;
   StoredAttention StoredAttentionOf(int64_t layer) const;
   Dropout Site(DropoutSite site, int64_t layer) const;
 

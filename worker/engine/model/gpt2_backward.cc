@@ -58,8 +58,7 @@ void Gpt2::BackwardMlp(int64_t layer) {
   const BlockSlots& slots = slots_.blocks[static_cast<size_t>(layer)];
   const BlockBuffers& block = buffers_.blocks[static_cast<size_t>(layer)];
   const int64_t c = shape_.channels;
-  backend_->ResidualBackward(rows(), c, buffers_.d_branch, buffers_.d_residual,
-                             Site(DropoutSite::kMlpBranch, layer));
+  BackwardBranch(Site(DropoutSite::kMlpBranch, layer));
   BackwardLinear(slots.mlp_c_proj, buffers_.d_branch, block.gelu, 4 * c, c);
   backend_->BackwardInput({.shape = linear(4 * c, c),
                            .dx = buffers_.d_fc,
@@ -75,15 +74,15 @@ void Gpt2::BackwardMlp(int64_t layer) {
                            .dy = buffers_.d_fc,
                            .w = Weight(slots.c_fc.weight),
                            .may_be_fp8 = true});
-  BackwardNorm(slots.ln_2, block.ln_2, block.residual_mid, true);
+  BackwardAddition(slots.ln_2, block.ln_2, block.residual_mid, true,
+                   Site(DropoutSite::kAttentionBranch, layer));
 }
 
 void Gpt2::BackwardAttention(int64_t layer) {
   const BlockSlots& slots = slots_.blocks[static_cast<size_t>(layer)];
   const BlockBuffers& block = buffers_.blocks[static_cast<size_t>(layer)];
   const int64_t c = shape_.channels;
-  backend_->ResidualBackward(rows(), c, buffers_.d_branch, buffers_.d_residual,
-                             Site(DropoutSite::kAttentionBranch, layer));
+  BackwardBranch(Site(DropoutSite::kAttentionBranch, layer));
   BackwardLinear(slots.attn_c_proj, buffers_.d_branch, block.attention, c, c);
   backend_->BackwardInput({.shape = linear(c, c),
                            .dx = buffers_.d_channels,
@@ -103,7 +102,12 @@ void Gpt2::BackwardAttention(int64_t layer) {
                            .dy = buffers_.d_qkv,
                            .w = Weight(slots.c_attn.weight),
                            .may_be_fp8 = true});
-  BackwardNorm(slots.ln_1, block.ln_1, block.residual, true);
+  if (layer == 0) {
+    backend_->Backward(NormGradientArgs(slots.ln_1, block.ln_1, block.residual, true));
+    return;
+  }
+  BackwardAddition(slots.ln_1, block.ln_1, block.residual, true,
+                   Site(DropoutSite::kMlpBranch, layer - 1));
 }
 
 void Gpt2::BackwardEmbedding() {
@@ -128,20 +132,39 @@ void Gpt2::BackwardLinear(const ParameterSlot& slot, Buffer dy, Buffer x, int64_
                             .accumulate = target_.accumulate});
 }
 
-void Gpt2::BackwardNorm(const ParameterSlot& slot, const NormBuffers& norm, Buffer in,
-                        bool accumulate_input) {
-  backend_->Backward(LayerNormBackward{.rows = rows(),
-                                       .channels = shape_.channels,
-                                       .din = buffers_.d_residual,
-                                       .dgamma = Gradient(slot.weight),
-                                       .dbeta = Gradient(slot.bias),
-                                       .dout = buffers_.d_channels,
-                                       .in = in,
-                                       .mean = norm.mean,
-                                       .rstd = norm.rstd,
-                                       .gamma = Master(slot.weight),
-                                       .accumulate_input = accumulate_input,
-                                       .accumulate_parameters = target_.accumulate});
+// AddBranch backwards: the gradient of the stream in d_residual and, where one pass does both, that
+// of the branch in d_branch.
+void Gpt2::BackwardAddition(const ParameterSlot& slot, const NormBuffers& norm, Buffer in,
+                            bool accumulate_input, const Dropout& dropout) {
+  const LayerNormBackward args = NormGradientArgs(slot, norm, in, accumulate_input);
+  if (fused_) {
+    backend_->ResidualLayerNormBackward(args, buffers_.d_branch, dropout);
+  } else {
+    backend_->Backward(args);
+  }
+}
+
+// d_branch, if BackwardAddition has not left it there.
+void Gpt2::BackwardBranch(const Dropout& dropout) {
+  if (fused_) return;
+  backend_->ResidualBackward(rows(), shape_.channels, buffers_.d_branch, buffers_.d_residual,
+                             dropout);
+}
+
+LayerNormBackward Gpt2::NormGradientArgs(const ParameterSlot& slot, const NormBuffers& norm,
+                                         Buffer in, bool accumulate_input) const {
+  return {.rows = rows(),
+          .channels = shape_.channels,
+          .din = buffers_.d_residual,
+          .dgamma = Gradient(slot.weight),
+          .dbeta = Gradient(slot.bias),
+          .dout = buffers_.d_channels,
+          .in = in,
+          .mean = norm.mean,
+          .rstd = norm.rstd,
+          .gamma = Master(slot.weight),
+          .accumulate_input = accumulate_input,
+          .accumulate_parameters = target_.accumulate};
 }
 
 void Gpt2::ClearGaps() {

@@ -56,7 +56,8 @@ void Gpt2::BackwardHead() {
     if (head_gradient_ == HeadGradient::kNone) backend_->Backward(LossGradientOf(range));
     BackwardHeadRows(range);
   }
-  BackwardNorm(slots_.ln_f, buffers_.ln_f, buffers_.residual, false);
+  BackwardAddition(slots_.ln_f, buffers_.ln_f, buffers_.residual, false,
+                   Site(DropoutSite::kMlpBranch, shape_.layers - 1));
 }
 
 // From the logits' gradient to the gradients of the weight and, in d_channels, of the last

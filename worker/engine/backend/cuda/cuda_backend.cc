@@ -135,13 +135,10 @@ class CudaBackend final : public Backend {
   }
 
   void Forward(const LayerNorm& args) override { LaunchLayerNorm(args, stream_.get()); }
-  void Backward(const LayerNormBackward& args) override {
-    ScratchMemory& scratch = workspace_.scratch();
-    scratch.Clear();
-    LaunchLayerNormBackward(
-        {.norm = args,
-         .scratch = scratch.Take<float>(LayerNormBackwardScratch(args.rows, args.channels))},
-        stream_.get());
+  void Backward(const LayerNormBackward& args) override { BackwardOf({.norm = args}); }
+  void ResidualLayerNormBackward(const LayerNormBackward& args, Buffer dbranch,
+                                 const Dropout& dropout) override {
+    BackwardOf({.norm = args, .dbranch = dbranch, .dropout = dropout});
   }
   void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
                          const LayerNorm& args) override {
@@ -239,6 +236,12 @@ class CudaBackend final : public Backend {
     throw std::invalid_argument("no attention kernel takes heads of " +
                                 std::to_string(shape.head_size) +
                                 " channels; use engine.attention: math");
+  }
+  void BackwardOf(LayerNormBackwardArgs args) {
+    workspace_.scratch().Clear();
+    args.scratch = workspace_.scratch().Take<float>(
+        LayerNormBackwardScratch(args.norm.rows, args.norm.channels));
+    LaunchLayerNormBackward(args, stream_.get());
   }
   float* RowLosses(const CrossEntropyShape& shape) {
     workspace_.scratch().Clear();
