@@ -50,9 +50,7 @@ void NcclTree::RunPiece(std::span<float> values, const Spans& partials, cudaStre
   }
   const std::span<float> sum = Part(values, own);
   if (sum.data() != leaves[0].data() && !sum.empty()) {
-    CheckCuda(cudaMemcpyAsync(sum.data(), leaves[0].data(), sum.size_bytes(),
-                              cudaMemcpyDeviceToDevice, stream),
-              "copy of an all-reduced chunk");
+    LaunchCombine(std::ssize(sum), sum.data(), 1, leaves[0].data(), 0, nullptr, stream);
   }
   Gather(values, stream);
 }

@@ -25,10 +25,12 @@ GradientReduction::GradientReduction(Communicator& communicator, Backend& backen
       backend_(backend),
       shard_sum_(shard_sum),
       buckets_(static_cast<int64_t>(communicator.overlap_elements())),
-      ready_(kBucketsMax) {}
+      ready_(kBucketsMax) {
+  if (communicator.device() != nullptr) communicator.device()->Follow(backend.queue());
+}
 
 GradientReduction::~GradientReduction() {
-  if (!thread_) return;
+  if (!thread_ && !begun_on_device_) return;
   communicator_.Abort("the step failed");
   ready_.Close();
 }
@@ -38,6 +40,12 @@ GradientReady GradientReduction::BeginLastPass() {
   // The additions that finish this rank's tree are known before their values are.
   shard_sum_.Finish([this](const ShardSum::Addition& one) { additions_.push_back(one); });
   partials_ = shard_sum_.TakePartials();
+  if (communicator_.device() != nullptr) {
+    begun_on_device_ = true;
+    return [this](int64_t first, int64_t last) {
+      if (const auto bucket = buckets_.Add({first, last})) BeginOnDevice(*bucket);
+    };
+  }
   thread_.emplace([this] { ReduceWhatComes(); });
   return [this](int64_t first, int64_t last) {
     if (const auto bucket = buckets_.Add({first, last})) Post(*bucket);
@@ -45,7 +53,7 @@ GradientReady GradientReduction::BeginLastPass() {
 }
 
 void GradientReduction::FinishShard() {
-  if (thread_) return;
+  if (thread_ || begun_on_device_) return;
   shard_sum_.Finish([this](const ShardSum::Addition& one) {
     // Times one, each product is exact: this is AddInto, by all threads.
     backend_.Combine(std::ssize(one.into), one.into.data(), 1, one.into.data(), 1, one.from.data());
@@ -53,6 +61,12 @@ void GradientReduction::FinishShard() {
 }
 
 std::span<float> GradientReduction::Finish() {
+  if (begun_on_device_) {
+    for (const GradientRange& range : buckets_.TakeRest()) BeginOnDevice(range);
+    communicator_.device()->Rejoin();
+    begun_on_device_ = false;
+    return partials_[0];
+  }
   if (!thread_) {
     partials_ = shard_sum_.TakePartials();
     communicator_.AllReduceTree(partials_[0], partials_);
@@ -64,6 +78,18 @@ std::span<float> GradientReduction::Finish() {
   thread_.reset();
   if (error_) std::rethrow_exception(error_);
   return partials_[0];
+}
+
+// In the backend's queue the additions of this rank's shards follow the pass that made them.
+void GradientReduction::BeginOnDevice(GradientRange range) {
+  for (const ShardSum::Addition& one : additions_) {
+    const std::span<float> into = Part(one.into, range);
+    backend_.Combine(std::ssize(into), into.data(), 1, into.data(), 1,
+                     Part(one.from, range).data());
+  }
+  std::vector<std::span<float>> parts;
+  for (const std::span<float> partial : partials_) parts.push_back(Part(partial, range));
+  communicator_.device()->BeginAllReduceTree(parts[0], parts);
 }
 
 void GradientReduction::Post(GradientRange range) {

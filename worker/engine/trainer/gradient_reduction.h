@@ -2,7 +2,9 @@
 // Over a network it does so while the last backward pass still runs: a thread of its own sums the
 // ranges that are final, in the order of the pass. Elsewhere the ranks would compete with
 // themselves for the cores, and it waits for the whole gradient; a run of one rank has neither
-// thread nor copy. The bits are the same. Lives for one step; the trainer's thread calls.
+// thread nor copy. GPUs need no thread: their communicator begins each piece behind the work that
+// makes it, and nothing waits. The bits are the same. Lives for one step; the trainer's thread
+// calls.
 #pragma once
 
 #include <exception>
@@ -35,14 +37,16 @@ class GradientReduction {
   // The gradient of a shard is complete.
   void FinishShard();
 
-  // After the last shard: the sum over all shards of all ranks. CollectiveError when a peer is
-  // lost.
+  // After the last shard: the sum over all shards of all ranks, for what the backend is asked from
+  // now on. CollectiveError when a peer is lost; of GPUs that may be noticed no sooner than by
+  // DeviceCollectives::Await.
   std::span<float> Finish();
 
  private:
   void Post(GradientRange range);
   void ReduceWhatComes();
   void Reduce(GradientRange range);
+  void BeginOnDevice(GradientRange range);
 
   Communicator& communicator_;
   Backend& backend_;
@@ -51,6 +55,7 @@ class GradientReduction {
   std::vector<std::span<float>> partials_;
   GradientBuckets buckets_;
   Mailbox<GradientRange> ready_;
+  bool begun_on_device_ = false;        // and not finished
   std::exception_ptr error_;            // written by the thread, read after it is joined
   std::optional<std::jthread> thread_;  // while the last pass is reduced
 };

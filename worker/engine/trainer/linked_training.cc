@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "link/channel.h"
+#include "worker/engine/collectives/device_group.h"
 #include "worker/engine/collectives/node_group.h"
 #include "worker/engine/collectives/tcp_communicator.h"
 #include "worker/engine/trainer/exit_code.h"
@@ -57,7 +58,7 @@ class LinkedTraining final : public TrainingEvents {
     }
     Training training(spec, Place(), *this, clock_, kProgressInterval);
     CheckShards(training.plan());
-    const auto group = FormGroup(on_device);
+    const auto group = FormGroup(on_device, spec.deterministic);
     const AttachedGroup attached(link_, *group);
     training.Join(*group, decided_);
     link_.SetCommittedStep(training.step());
@@ -128,13 +129,36 @@ class LinkedTraining final : public TrainingEvents {
                     start_.logical_shards, plan.logical_shards));
   }
 
-  // The listener goes when the group is complete: later callers find the port closed.
-  std::unique_ptr<TcpCommunicator> FormGroup(bool on_device) {
+  // The listener, which also names this process to the coordinator, goes when the group is
+  // complete: later callers find the port closed.
+  std::unique_ptr<Communicator> FormGroup(bool on_device, bool deterministic) {
     const TcpListener listener(start_.data_address);
+    const bool on_gpus = on_device && start_.world_size > 1;
     link_.Send(link::Listening{.address = listener.address(),
                                .isa_levels = OfferedLevels(on_device),
-                               .kernels = TunedKernels(Place().threads, on_device)});
-    auto group = TcpCommunicator::Connect(AwaitGroup(), listener, link_.stop_token());
+                               .kernels = TunedKernels(Place().threads, on_device),
+                               .nccl_id = on_gpus ? OfferId() : std::nullopt});
+    const link::Configure configure = AwaitConfigure();
+    if (!on_gpus) return ConnectCpus(GroupOf(configure), listener);
+    auto group = ConnectDeviceGroup(GroupOf(configure), configure.nccl_id.value_or(""),
+                                    deterministic, link_.stop_token());
+    LogInfo("group connected", {{"ranks", group->size()}, {"through", DeviceGroupLibrary()}});
+    return group;
+  }
+
+  // Every rank looks for the library before the others count on it.
+  std::optional<std::string> OfferId() const {
+    try {
+      LogInfo("gradients travel through", {{"library", DeviceGroupLibrary()}});
+      return start_.rank == 0 ? std::optional(MakeDeviceGroupId()) : std::nullopt;
+    } catch (const std::exception& error) {
+      throw TrainingError(ExitCause::kUnfit, error.what());
+    }
+  }
+
+  std::unique_ptr<Communicator> ConnectCpus(const GroupOptions& options,
+                                            const TcpListener& listener) {
+    auto group = TcpCommunicator::Connect(options, listener, link_.stop_token());
     if (group->strangers() > 0) {
       LogWarning("strangers turned away", {{"count", group->strangers()}});
     }
@@ -142,7 +166,7 @@ class LinkedTraining final : public TrainingEvents {
     return group;
   }
 
-  GroupOptions AwaitGroup() {
+  link::Configure AwaitConfigure() {
     auto configure = Await<link::Configure>("Configure");
     if (configure.epoch != start_.epoch || configure.rank != start_.rank ||
         configure.addresses.size() != static_cast<size_t>(start_.world_size)) {
@@ -154,12 +178,16 @@ class LinkedTraining final : public TrainingEvents {
     }
     decided_ = {.isa = configure.isa.value_or(start_.isa),
                 .kernels = configure.kernels.value_or(start_.kernels)};
+    return configure;
+  }
+
+  GroupOptions GroupOf(const link::Configure& configure) const {
     return {.run_id = start_.run_id,
             .epoch = configure.epoch,
             .rank = configure.rank,
             .logical_shards = start_.logical_shards,
-            .addresses = std::move(configure.addresses),
-            .secret = std::move(configure.secret),
+            .addresses = configure.addresses,
+            .secret = configure.secret,
             .machine = MachineIdentity(),
             .timeout = CollectivePatience::kLong};
   }

@@ -35,6 +35,7 @@ class OverlappingCommunicator final : public Communicator {
     aborted_ = true;
     inner_.Abort(reason);
   }
+  DeviceCollectives* device() override { return inner_.device(); }
 
  private:
   Communicator& inner_;

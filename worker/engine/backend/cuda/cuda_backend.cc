@@ -89,6 +89,7 @@ class CudaBackend final : public Backend {
                               stream_.get()),
               "cudaMemcpyAsync on the device");
   }
+  void* queue() override { return stream_.get(); }
   void Synchronize() override { stream_.Synchronize(); }
   void Replay(const ReplayKey& key, const std::function<void()>& work) override {
     graphs_.Run(key, work);
