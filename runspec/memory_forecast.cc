@@ -166,9 +166,11 @@ MemoryForecast ForecastMemory(const RunSpec& spec, const BatchPlan& plan, int th
   const int rank = BusiestRank(plan.logical_shards, ranks);
   const auto first = static_cast<int>(int64_t{rank} * plan.logical_shards / ranks);
   const auto last = static_cast<int>(int64_t{rank + 1} * plan.logical_shards / ranks);
-  MemoryForecast forecast =
-      AddUp(MakeTrainingPlan(spec.model, TrainingOptionsOf(spec, threads, first, last - first)));
-  if (spec.resources.device == "gpu") forecast.process_bytes = kGpuProcessBytes;
+  TrainingOptions options = TrainingOptionsOf(spec, threads, first, last - first);
+  const bool on_gpu = spec.resources.device == "gpu";
+  if (on_gpu && spec.engine.zero1) options.moment_parts = ranks;
+  MemoryForecast forecast = AddUp(MakeTrainingPlan(spec.model, options));
+  if (on_gpu) forecast.process_bytes = kGpuProcessBytes;
   if (spec.sample.every_steps > 0) forecast.sampling_bytes = SamplingBytes(spec, threads);
   return forecast;
 }

@@ -423,7 +423,7 @@ std::vector<Field> EngineFields() {
       {.path = "engine.zero1",
        .slot = GP_SLOT(engine.zero1),
        .doc = "Each rank keeps and updates its part of the optimizer's state only (ZeRO stage 1), "
-              "which saves memory. On GPUs."},
+              "which saves memory. On GPUs. The same bits either way."},
   };
 }
 

@@ -27,6 +27,12 @@ void AddMuon(const ModelShape& shape, ArenaPlan& plan) {
   plan.Append("muon.polynomial", "fp32", {MuonSquareCount(shape)});
 }
 
+// Of the last rank, whose part is the largest: the others' end at whole cache lines.
+int64_t MomentCount(int64_t parameters, int parts) {
+  constexpr int64_t kLine = 16;
+  return parameters - parameters * (parts - 1) / parts / kLine * kLine;
+}
+
 }  // namespace
 
 int GradientBuffers(int first, int count) {
@@ -50,8 +56,9 @@ ArenaPlan MakeTrainingPlan(const ModelShape& shape, const TrainingOptions& optio
   for (int i = 0; i < gradients; ++i) {
     plan.Append("gradients." + std::to_string(i), "fp32", {parameters});
   }
-  plan.Append("first_moment", "fp32", {parameters});
-  plan.Append("second_moment", "fp32", {parameters});
+  const int64_t moments = MomentCount(parameters, options.moment_parts);
+  plan.Append("first_moment", "fp32", {moments});
+  plan.Append("second_moment", "fp32", {moments});
   if (options.optimizer == OptimizerKind::kMuon) AddMuon(shape, plan);
   plan.Append("step_scalars", "bytes", {StepScalarBytes(options.owned_shards)});
   if (options.arena.on_gpu) return plan;

@@ -90,6 +90,17 @@ TEST(MemoryForecast, IsTheBusiestRanks) {
   EXPECT_EQ(ForecastMemory(spec, plan, 2, 4).gradients_bytes, gradient);
 }
 
+TEST(MemoryForecast, EachOfSeveralGpusKeepsAPartOfTheMomentsWithZero1) {
+  RunSpec spec = Gpt2Spec();
+  spec.resources.device = "gpu";
+  const BatchPlan plan{.logical_shards = 4, .accumulation = 1};
+  const int64_t whole = ForecastMemory(spec, plan, 2, 4).optimizer_bytes;
+  spec.engine.zero1 = true;
+  EXPECT_EQ(ForecastMemory(spec, plan, 2, 1).optimizer_bytes, whole);
+  EXPECT_NEAR(static_cast<double>(ForecastMemory(spec, plan, 2, 4).optimizer_bytes),
+              static_cast<double>(whole) / 4, 256);
+}
+
 TEST(SuggestFit, NamesTheFirstChangeThatFits) {
   const RunSpec spec = Gpt2Spec();
   const auto needs = [&](int64_t micro_batch, Recompute recompute, int64_t chunk) {

@@ -3,6 +3,7 @@
 // 2(n-1)/n of the bytes over the time.
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -13,6 +14,9 @@
 
 namespace gp::engine {
 namespace {
+
+const std::map<std::string, Transport> kTransports = {
+    {"shm", Transport::kSharedMemory}, {"tcp", Transport::kTcp}, {"nccl", Transport::kNccl}};
 
 struct AllReduceFlags {
   uint64_t size_bytes = 500'000'000;
@@ -45,7 +49,7 @@ StatusOr<PeerProcess> StartGloo(const AllReduceFlags& flags, int ranks) {
 }
 
 StatusOr<Json> MeasureRanks(const AllReduceFlags& flags, int ranks) {
-  AllReduceRanks group(ranks, flags.elements(), flags.transport == "shm");
+  AllReduceRanks group(ranks, flags.elements(), kTransports.at(flags.transport));
   std::optional<PeerProcess> peer;
   if (!flags.peer.empty()) {
     ASSIGN_OR_RETURN(PeerProcess started, StartGloo(flags, ranks));
@@ -104,8 +108,9 @@ BenchRun AddAllReduceCommand(CLI::App& app) {
       ->delimiter(',')
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  app.add_option("--transport", flags->transport, "shm: shared memory; tcp: loopback")
-      ->check(CLI::IsMember({"shm", "tcp"}))
+  app.add_option("--transport", flags->transport,
+                 "shm: shared memory; tcp: loopback; nccl: a GPU for each rank")
+      ->check(CLI::IsMember({"shm", "tcp", "nccl"}))
       ->capture_default_str();
   AddPairedFlags(app, flags->paired);
   app.add_option("--peer", flags->peer, "also run this peer, in alternating blocks")

@@ -4,85 +4,111 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
+#include <cstdio>
+#include <exception>
 #include <string>
+
+#include "worker/engine/collectives/device_group.h"
 
 namespace gp::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-GroupOptions OptionsOf(int rank, const std::vector<std::string>& addresses, bool share_memory) {
+GroupOptions OptionsOf(int rank, const std::vector<std::string>& addresses, Transport transport) {
   return {.run_id = "bench",
           .epoch = 1,
           .rank = rank,
           .logical_shards = static_cast<int>(std::bit_ceil(addresses.size())),
           .addresses = addresses,
           .secret = std::to_string(getpid()),
-          .machine = share_memory ? "bench" : ""};
-}
-
-// A rank's buffer: where its peers reach it, if they do.
-std::span<float> BufferOf(Communicator& group, int64_t elements, std::vector<float>& own_memory) {
-  const auto count = static_cast<size_t>(elements);
-  std::span<float> values = group.Allocate(count);
-  if (values.empty()) {
-    own_memory.resize(count);
-    values = own_memory;
-  }
-  std::fill(values.begin(), values.end(), 1.0f);
-  return values;
-}
-
-// The partial sums of one rank: its whole contribution, and nothing in its other subtrees.
-std::vector<std::span<float>> PartialsOf(const Communicator& group, int logical_shards,
-                                         std::span<float> values, std::vector<float>& zeros) {
-  const ShardRange owned = OwnedShards(logical_shards, group.rank(), group.size());
-  std::vector<std::span<float>> partials(AlignedSubtrees(owned).size(), values);
-  if (partials.size() > 1) zeros.resize(values.size());
-  for (size_t i = 1; i < partials.size(); ++i) partials[i] = zeros;
-  return partials;
-}
-
-double TimedAllReduce(Communicator& group, std::span<float> values) {
-  std::vector<float> zeros;
-  const auto partials = PartialsOf(
-      group, static_cast<int>(std::bit_ceil(static_cast<unsigned>(group.size()))), values, zeros);
-  group.Barrier();
-  const auto start = Clock::now();
-  group.AllReduceTree(values, partials);
-  double elapsed = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  group.AllReduceMax({&elapsed, 1});
-  return elapsed;
-}
-
-// Rank 0 says what comes next.
-bool Tell(Communicator& group, bool go_on) {
-  group.Broadcast(std::as_writable_bytes(std::span(&go_on, 1)), 0);
-  return go_on;
+          .machine = transport == Transport::kSharedMemory ? "bench" : ""};
 }
 
 [[noreturn]] void ServeAsRank(const GroupOptions& options, const TcpListener& listener,
-                              int64_t elements, pid_t parent) {
+                              int64_t elements, Transport transport, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
   try {
-    const auto group = TcpCommunicator::Connect(options, listener);
-    std::vector<float> own_memory;
-    const std::span<float> values = BufferOf(*group, elements, own_memory);
-    while (Tell(*group, false)) TimedAllReduce(*group, values);
-  } catch (const CollectiveError&) {
-    _exit(1);  // rank 0 reports it
+    AllReduceRank rank(options, listener, elements, transport);
+    while (rank.Tell(false)) rank.Run();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "rank %d: %s\n", options.rank, error.what());
+    _exit(1);
   }
   _exit(0);
 }
 
 }  // namespace
 
-AllReduceRanks::AllReduceRanks(int ranks, int64_t elements, bool share_memory) {
+AllReduceRank::AllReduceRank(const GroupOptions& options, const TcpListener& listener,
+                             int64_t elements, Transport transport)
+    : control_(TcpCommunicator::Connect(options, listener)),
+      subtrees_(
+          AlignedSubtrees(OwnedShards(options.logical_shards, control_->rank(), control_->size()))
+              .size()) {
+  if (transport == Transport::kNccl) {
+    ConnectGpus(options, elements);
+  } else {
+    TakeBuffer(elements);
+  }
+}
+
+// Where the peers reach it, if they do. The rank's whole contribution, and nothing in its other
+// subtrees.
+void AllReduceRank::TakeBuffer(int64_t elements) {
+  const auto count = static_cast<size_t>(elements);
+  values_ = control_->Allocate(count);
+  if (values_.empty()) {
+    own_memory_.resize(count);
+    values_ = own_memory_;
+  }
+  std::fill(values_.begin(), values_.end(), 1.0f);
+  if (subtrees_ > 1) zeros_.resize(count);
+  nothing_ = zeros_;
+}
+
+// The id is made after the fork, and travels over the loopback: a process that has touched CUDA
+// cannot be forked.
+void AllReduceRank::ConnectGpus(const GroupOptions& options, int64_t elements) {
+  std::string id(256, '0');
+  if (options.rank == 0) id = MakeDeviceGroupId();
+  control_->Broadcast(std::as_writable_bytes(std::span(id)), 0);
+  values_ = TakeDeviceFloats(options.rank, static_cast<size_t>(elements));
+  if (subtrees_ > 1) {
+    nothing_ = TakeDeviceFloats(options.rank, static_cast<size_t>(elements));
+  }
+  gpus_ = ConnectDeviceGroup(options, id, /*deterministic=*/false);
+}
+
+bool AllReduceRank::Tell(bool go_on) {
+  control_->Broadcast(std::as_writable_bytes(std::span(&go_on, 1)), 0);
+  return go_on;
+}
+
+std::vector<std::span<float>> AllReduceRank::Partials() const {
+  std::vector<std::span<float>> partials(subtrees_, nothing_);
+  partials[0] = values_;
+  return partials;
+}
+
+double AllReduceRank::Run() {
+  Communicator& group = gpus_ ? *gpus_ : static_cast<Communicator&>(*control_);
+  const auto partials = Partials();
+  group.Barrier();
+  const auto start = Clock::now();
+  group.AllReduceTree(values_, partials);
+  double elapsed = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  control_->AllReduceMax({&elapsed, 1});
+  return elapsed;
+}
+
+AllReduceRanks::AllReduceRanks(int ranks, int64_t elements, Transport transport) {
+  if (transport == Transport::kNccl) DeviceGroupLibrary();  // or why there is none
   std::vector<TcpListener> listeners;
   std::vector<std::string> addresses;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -90,32 +116,33 @@ AllReduceRanks::AllReduceRanks(int ranks, int64_t elements, bool share_memory) {
     addresses.push_back(listeners.back().address());
   }
   const pid_t parent = getpid();
-  const GroupOptions own = OptionsOf(0, addresses, share_memory);
+  const GroupOptions own = OptionsOf(0, addresses, transport);
   for (int rank = 1; rank < ranks; ++rank) {
     GroupOptions options = own;
     options.rank = rank;
     const pid_t child = fork();
-    if (child == 0) ServeAsRank(options, listeners[static_cast<size_t>(rank)], elements, parent);
+    if (child == 0) {
+      ServeAsRank(options, listeners[static_cast<size_t>(rank)], elements, transport, parent);
+    }
     if (child < 0) throw CollectiveError("cannot fork rank " + std::to_string(rank));
     children_.push_back(child);
   }
-  group_ = TcpCommunicator::Connect(own, listeners[0]);
-  values_ = BufferOf(*group_, elements, own_memory_);
+  own_ = std::make_unique<AllReduceRank>(own, listeners[0], elements, transport);
 }
 
 AllReduceRanks::~AllReduceRanks() {
   try {
-    if (group_) Tell(*group_, false);
+    if (own_) own_->Tell(false);
   } catch (const CollectiveError&) {
     // Whoever is left ends when the connections close.
   }
-  group_.reset();
+  own_.reset();
   for (const pid_t child : children_) waitpid(child, nullptr, 0);
 }
 
 double AllReduceRanks::Run() {
-  Tell(*group_, true);
-  return TimedAllReduce(*group_, values_);
+  own_->Tell(true);
+  return own_->Run();
 }
 
 }  // namespace gp::engine

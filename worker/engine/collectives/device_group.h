@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 
@@ -18,6 +19,10 @@ std::string MakeDeviceGroupId();
 std::unique_ptr<Communicator> ConnectDeviceGroup(const GroupOptions& options, const std::string& id,
                                                  bool deterministic,
                                                  const std::stop_token& stop = {});
+
+// For benches without a backend: makes the GPU with this number the calling thread's, and gives
+// zeroed memory of it that lives as long as the process.
+std::span<float> TakeDeviceFloats(int device, size_t count);
 
 // "NCCL 2.28.9 (/usr/lib/libnccl.so.2)".
 std::string DeviceGroupLibrary();

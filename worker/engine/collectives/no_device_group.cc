@@ -8,7 +8,7 @@ namespace {
 [[noreturn]] void Refuse() {
   throw std::runtime_error(
       "this program was built without CUDA and cannot sum the gradients of GPUs; gp-trainer-cuda "
-      "can");
+      "and gp-bench-cuda can");
 }
 
 }  // namespace
@@ -19,6 +19,8 @@ std::unique_ptr<Communicator> ConnectDeviceGroup(const GroupOptions&, const std:
                                                  const std::stop_token&) {
   Refuse();
 }
+
+std::span<float> TakeDeviceFloats(int, size_t) { Refuse(); }
 
 std::string DeviceGroupLibrary() { Refuse(); }
 

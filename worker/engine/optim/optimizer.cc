@@ -24,20 +24,26 @@ Optimizer::Optimizer(Backend& backend, const runspec::ParameterLayout& layout,
                      const OptimizerOptions& options)
     : backend_(backend),
       options_(options),
-      first_moment_(AllocateMoment(backend, layout.total_count)),
-      second_moment_(AllocateMoment(backend, layout.total_count)) {}
+      total_count_(layout.total_count),
+      slice_(options.slice.value_or(OptimizerSlice{0, layout.total_count})),
+      first_moment_(AllocateMoment(backend, slice_.last - slice_.first)),
+      second_moment_(AllocateMoment(backend, slice_.last - slice_.first)) {}
 
 void Optimizer::Update(LanguageModel& model, std::span<float> gradients, double lr,
                        float coefficient) {
   ++updates_;
+  // What other ranks update will be overwritten, too.
+  if (options_.slice) AboutToOverwrite(0, total_count_);
   Apply({model, gradients, lr, coefficient});
 }
 
 void Optimizer::RefreshWorkingCopy(LanguageModel& model) const {
-  RoundRange(model, 0, static_cast<int64_t>(first_moment_.size()));
+  RoundRange(model, 0, total_count_);
 }
 
 void Optimizer::UpdateRange(const Step& step, int64_t first, int64_t last, double weight_decay) {
+  first = std::max(first, slice_.first);
+  last = std::min(last, slice_.last);
   // Without a save, one launch for all.
   const int64_t piece = saving() ? kPiece : std::max(last - first, int64_t{1});
   for (; first < last; first += piece) {
@@ -58,8 +64,8 @@ void Optimizer::UpdatePiece(const Step& step, int64_t first, int64_t last, doubl
   const AdamWUpdate update{
       .count = last - first,
       .parameters = step.model.parameters().data() + first,
-      .first_moment = first_moment_.data() + first,
-      .second_moment = second_moment_.data() + first,
+      .first_moment = first_moment_.data() + (first - slice_.first),
+      .second_moment = second_moment_.data() + (first - slice_.first),
       .gradients = step.gradients.data() + first,
       .working_copy = working_copy.empty() ? nullptr : working_copy.data() + first,
       .working_type = step.model.compute_type(),

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -15,6 +16,12 @@
 
 namespace gp::engine {
 
+// Elements [first, last) of the flat buffers.
+struct OptimizerSlice {
+  int64_t first = 0;
+  int64_t last = 0;
+};
+
 struct OptimizerOptions {
   runspec::OptimizerSpec spec;
   // Clipping, decay, update and rounding in one pass over memory instead of one pass each; the same
@@ -23,6 +30,9 @@ struct OptimizerOptions {
   // Of the bf16 working copy, keyed by the seed, the update and the element.
   bool stochastic_rounding = false;
   uint64_t seed = 0;
+  // What this rank keeps the moments of and updates (trainer/optimizer_shards.h); absent: all.
+  // AdamW only.
+  std::optional<OptimizerSlice> slice;
 };
 
 class Optimizer {
@@ -48,6 +58,7 @@ class Optimizer {
     save_in_flight_ = std::move(in_flight);
   }
 
+  // Of the slice.
   std::span<float> first_moment() { return first_moment_; }
   std::span<float> second_moment() { return second_moment_; }
   int64_t updates() const { return updates_; }
@@ -81,6 +92,8 @@ class Optimizer {
 
   Backend& backend_;
   const OptimizerOptions options_;
+  const int64_t total_count_;
+  const OptimizerSlice slice_;
   std::span<float> first_moment_;
   std::span<float> second_moment_;
   int64_t updates_ = 0;

@@ -1,7 +1,9 @@
 #include "worker/engine/trainer/checkpoints.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstring>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -44,9 +46,13 @@ CheckpointIdentity IdentityOf(const TrainingPlace& place, const PreparedRun& run
           .tokenizer_fingerprint = run.dataset.tokenizer->Fingerprint()};
 }
 
-StreamedSnapshot::Fetch FetchFrom(Backend& backend) {
+StreamedSnapshot::Fetch FetchFrom(Backend& backend, const HostMoments& gathered) {
   if (backend.host_reachable()) return {};
-  return [&backend](float* to, const float* from, int64_t count) {
+  return [&backend, &gathered](float* to, const float* from, int64_t count) {
+    if (gathered.Holds(from)) {
+      std::copy_n(from, count, to);
+      return;
+    }
     backend.Fetch(to, from, count * static_cast<int64_t>(sizeof(float)));
   };
 }
@@ -111,7 +117,13 @@ Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Written w
       written_(std::move(written)),
       writer_(storage_, JoinPath(place.run_directory, "checkpoints"), IdentityOf(place, run),
               {.copy_bytes_max = static_cast<uint64_t>(run.spec.checkpoint.snapshot_memory),
-               .fetch = FetchFrom(run.model->backend())}) {}
+               .fetch = FetchFrom(run.model->backend(), moments_)}) {}
+
+HostMoments* Checkpoints::MomentsToFill(bool final) {
+  if (final) overdue_ = false;
+  Drain();
+  return overdue_ && !final ? nullptr : &moments_;
+}
 
 void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
                        std::optional<double> validation_loss, bool final) {
@@ -135,8 +147,9 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
   RecordBudget(budget, state.record);
   state.final = final;
   state.parameters = run_.model->parameters();
-  state.first_moment = trainer.optimizer().first_moment();
-  state.second_moment = trainer.optimizer().second_moment();
+  const bool gathered = trainer.shards() != nullptr;
+  state.first_moment = gathered ? moments_.first : trainer.optimizer().first_moment();
+  state.second_moment = gathered ? moments_.second : trainer.optimizer().second_moment();
   // The writers read beside the queue: the update before this save is to be done.
   run_.model->backend().Synchronize();
   const Status started = writer_.Start(state);
@@ -195,12 +208,27 @@ void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& tr
   ThrowIfError(misfit ? ExitCause::kConfig : CauseOfUnreadable(manifest.status(), resume.directory),
                manifest.status());
   Optimizer& optimizer = trainer.optimizer();
-  const Status read = ReadTrainingState(
-      storage, resume.directory, *manifest, run.model->parameters(), optimizer.first_moment(),
-      optimizer.second_moment(), [&](void* to, const void* from, int64_t bytes) {
-        run.model->backend().Upload(to, from, bytes);
-      });
+  // Each rank reads all and takes its part.
+  HostMoments all;
+  std::span<float> first = optimizer.first_moment();
+  std::span<float> second = optimizer.second_moment();
+  if (trainer.shards() != nullptr) {
+    all.first.resize(run.model->parameters().size());
+    all.second.resize(run.model->parameters().size());
+    first = all.first;
+    second = all.second;
+  }
+  const Status read =
+      ReadTrainingState(storage, resume.directory, *manifest, run.model->parameters(), first,
+                        second, [&](void* to, const void* from, int64_t bytes) {
+                          if (all.Holds(to)) {
+                            std::memcpy(to, from, static_cast<size_t>(bytes));
+                          } else {
+                            run.model->backend().Upload(to, from, bytes);
+                          }
+                        });
   ThrowIfError(CauseOfUnreadable(read, resume.directory), read);
+  if (trainer.shards() != nullptr) trainer.shards()->TakeMoments(all);
   optimizer.set_updates(RecordedNumber<int64_t>(*manifest, kUpdates, manifest->step));
   optimizer.RefreshWorkingCopy(*run.model);
   RestoreLossScale(*manifest, trainer.loss_scale());

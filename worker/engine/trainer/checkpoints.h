@@ -37,6 +37,10 @@ class Checkpoints {
   // Returns when the optimizer may overwrite values [first, last) of the state.
   void BeforeOverwrite(int64_t first, int64_t last) { writer_.BeforeOverwrite(first, last); }
 
+  // Where all ranks' moments are to be gathered before the next Save, of a trainer with shards;
+  // nullptr when that Save will pass. Waits for the save in flight.
+  HostMoments* MomentsToFill(bool final);
+
   bool in_flight() const { return writer_.in_flight(); }
 
   // Reports a save that has ended meanwhile.
@@ -51,6 +55,7 @@ class Checkpoints {
   PreparedRun& run_;
   const Written written_;
   LocalStorage storage_;
+  HostMoments moments_;  // of a trainer with shards: what the save in flight reads
   CheckpointWriter writer_;
   bool overdue_ = false;  // a save was waited for in vain
 };

@@ -61,10 +61,8 @@ void GradientReduction::FinishShard() {
 }
 
 std::span<float> GradientReduction::Finish() {
-  if (begun_on_device_) {
-    for (const GradientRange& range : buckets_.TakeRest()) BeginOnDevice(range);
-    communicator_.device()->Rejoin();
-    begun_on_device_ = false;
+  if (DeviceCollectives* const device = communicator_.device()) {
+    FinishOnDevice(*device);
     return partials_[0];
   }
   if (!thread_) {
@@ -90,6 +88,17 @@ void GradientReduction::BeginOnDevice(GradientRange range) {
   std::vector<std::span<float>> parts;
   for (const std::span<float> partial : partials_) parts.push_back(Part(partial, range));
   communicator_.device()->BeginAllReduceTree(parts[0], parts);
+}
+
+void GradientReduction::FinishOnDevice(DeviceCollectives& device) {
+  if (begun_on_device_) {
+    for (const GradientRange& range : buckets_.TakeRest()) BeginOnDevice(range);
+  } else {
+    partials_ = shard_sum_.TakePartials();
+    device.BeginAllReduceTree(partials_[0], partials_);
+  }
+  device.Rejoin();
+  begun_on_device_ = false;
 }
 
 void GradientReduction::Post(GradientRange range) {

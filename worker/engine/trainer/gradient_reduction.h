@@ -47,6 +47,7 @@ class GradientReduction {
   void ReduceWhatComes();
   void Reduce(GradientRange range);
   void BeginOnDevice(GradientRange range);
+  void FinishOnDevice(DeviceCollectives& device);
 
   Communicator& communicator_;
   Backend& backend_;

@@ -13,14 +13,15 @@ namespace gp::engine {
 
 class StepScalars {
  public:
-  // Of a rank with `shards` shards. `backend` outlives me and holds the memory.
+  // With room for the losses of `shards` shards. `backend` outlives me and holds the memory.
   StepScalars(Backend& backend, int shards);
 
   // Zeroes the losses and sets the scale.
   void Begin(float loss_scale);
 
-  // Where the loss of the rank's i-th shard is added up; backend memory.
+  // Where the i-th loss is added up, and all of them; backend memory.
   double* loss(int i) { return values_ + 1 + i; }
+  std::span<double> losses() { return {values_ + 1, read_.size() - 1}; }
   const float* loss_scale() const { return loss_scale_; }
 
   void MeasureGradient(std::span<const float> gradient);

@@ -22,6 +22,17 @@ std::span<float> AllocateGradient(LanguageModel& model, Communicator& communicat
   return {static_cast<float*>(memory), count};
 }
 
+bool CutsOptimizer(const runspec::RunSpec& spec, Communicator& communicator) {
+  return spec.engine.zero1 && communicator.size() > 1 && communicator.device() != nullptr;
+}
+
+std::optional<OptimizerSlice> SliceOf(const runspec::RunSpec& spec, const LanguageModel& model,
+                                      Communicator& communicator) {
+  if (!CutsOptimizer(spec, communicator)) return std::nullopt;
+  return OptimizerShards::SliceOf(model.layout().total_count, communicator.rank(),
+                                  communicator.size());
+}
+
 std::span<int32_t> AllocateIds(LanguageModel& model, const runspec::BatchSpec& batch) {
   const auto count = static_cast<size_t>(batch.micro_batch * batch.sequence);
   const auto bytes = static_cast<int64_t>((count * sizeof(int32_t) + 63) / 64 * 64);
@@ -45,11 +56,14 @@ Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, L
                                {.spec = spec.optimizer,
                                 .fused = spec.engine.fused_optimizer,
                                 .stochastic_rounding = spec.engine.stochastic_rounding,
-                                .seed = spec.seed})),
+                                .seed = spec.seed,
+                                .slice = SliceOf(spec, model, communicator)})),
       tokens_(AllocateIds(model, spec.batch)),
       targets_(AllocateIds(model, spec.batch)),
-      scalars_(model.backend(), owned_.count),
+      scalars_(model.backend(),
+               communicator.device() != nullptr ? plan.logical_shards : owned_.count),
       timer_(clock, model.backend()) {
+  if (CutsOptimizer(spec, communicator)) shards_.emplace(communicator, model, *optimizer_);
   if (spec.precision != runspec::Precision::kFp16) return;
   loss_scale_.emplace();
   model_.set_loss_scale(scalars_.loss_scale());
@@ -67,7 +81,10 @@ StepResult Trainer::Step(const std::stop_token& stop) {
     AccumulateShard(shard, reduction, stop);
   }
 
-  // The sum over all shards along the fixed tree.
+  // The sum over all shards along the fixed tree. GPUs add up the losses on their way: those of
+  // other ranks' shards are zeros here.
+  DeviceCollectives* const device = communicator_.device();
+  if (device != nullptr) device->BeginSum(scalars_.losses());
   const std::span<float> gradients = reduction.Finish();
   timer_.Lap(&link::Phases::allreduce_exposed);
 
@@ -75,6 +92,7 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   // ranks come after it: a rank that has them knows that every rank has finished its gradients.
   scalars_.MeasureGradient(gradients);
   timer_.Lap(&link::Phases::optimizer);
+  if (device != nullptr) device->Await();  // for peers with a deadline, before the queue without
   scalars_.Download();
   timer_.Settle();
   result.loss = ReduceLosses();
@@ -87,6 +105,7 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   if (!result.skipped) {
     optimizer_->Update(model_, gradients, result.learning_rate,
                        ClipCoefficient(result.gradient_norm, spec_.optimizer.grad_clip) / scale);
+    if (shards_) shards_->GatherParameters();
   }
   timer_.Lap(&link::Phases::optimizer);
 
@@ -118,7 +137,7 @@ void Trainer::AccumulateShard(int shard, GradientReduction& reduction,
                           .shard = static_cast<uint32_t>(shard),
                           .micro_batch = static_cast<uint32_t>(micro_batch)};
     model_.ExpectBackward(scale, gradients, /*accumulate=*/micro_batch > 0);
-    model_.ForwardInto(batch, dropout, scalars_.loss(shard - owned_.first));
+    model_.ForwardInto(batch, dropout, scalars_.loss(LossOf(shard)));
     timer_.Lap(&link::Phases::forward);
     const bool is_last =
         shard + 1 == owned_.first + owned_.count && micro_batch + 1 == accumulation;
@@ -130,16 +149,25 @@ void Trainer::AccumulateShard(int shard, GradientReduction& reduction,
   timer_.Lap(&link::Phases::other);
 }
 
+// The place of a shard's loss: among the rank's own, or, where they are added up on the device,
+// among all.
+int Trainer::LossOf(int shard) const {
+  return communicator_.device() != nullptr ? shard : shard - owned_.first;
+}
+
 // The mean loss of the step, equal on every rank: each shard's sum travels as a maximum with zeros.
 double Trainer::ReduceLosses() {
   std::vector<double> losses(static_cast<size_t>(plan_.logical_shards), 0.0);
-  for (int i = 0; i < owned_.count; ++i) {
-    const double loss = scalars_.shard_loss(i);
+  const bool have_all = communicator_.device() != nullptr;
+  const int first = have_all ? 0 : owned_.first;
+  const int count = have_all ? plan_.logical_shards : owned_.count;
+  for (int shard = first; shard < first + count; ++shard) {
+    const double loss = scalars_.shard_loss(LossOf(shard));
     // A maximum may lose a not-a-number, but no infinity.
-    losses[static_cast<size_t>(owned_.first + i)] =
+    losses[static_cast<size_t>(shard)] =
         std::isfinite(loss) ? loss : std::numeric_limits<double>::infinity();
   }
-  communicator_.AllReduceMax(losses);
+  if (!have_all) communicator_.AllReduceMax(losses);
   double sum = 0;
   for (const double loss : losses) sum += loss;
   return sum / static_cast<double>(runspec::TokensAt(plan_, step_));

@@ -19,6 +19,7 @@
 #include "worker/engine/optim/optimizer.h"
 #include "worker/engine/trainer/gradient_reduction.h"
 #include "worker/engine/trainer/loss_scale.h"
+#include "worker/engine/trainer/optimizer_shards.h"
 #include "worker/engine/trainer/shard_sum.h"
 #include "worker/engine/trainer/step_scalars.h"
 #include "worker/engine/trainer/step_timer.h"
@@ -55,6 +56,8 @@ class Trainer {
 
   int64_t step() const { return step_; }
   Optimizer& optimizer() { return *optimizer_; }
+  // Where each rank keeps a part of the optimizer's state (engine.zero1), else nullptr.
+  OptimizerShards* shards() { return shards_ ? &*shards_ : nullptr; }
   // Of fp16, else absent.
   std::optional<LossScale>& loss_scale() { return loss_scale_; }
 
@@ -66,6 +69,7 @@ class Trainer {
 
  private:
   void AccumulateShard(int shard, GradientReduction& reduction, const std::stop_token& stop);
+  int LossOf(int shard) const;
   double ReduceLosses();
   void Judge(StepResult& result);
   void GuardAgainstNonFinite(const StepResult& result);
@@ -80,6 +84,7 @@ class Trainer {
   const ShardRange owned_;
   ShardSum shard_sum_;
   const std::unique_ptr<Optimizer> optimizer_;
+  std::optional<OptimizerShards> shards_;
   const std::span<int32_t> tokens_;   // (micro_batch, sequence), of the host
   const std::span<int32_t> targets_;  // (micro_batch, sequence), of the host
   StepScalars scalars_;

@@ -322,12 +322,20 @@ void Training::SampleIfDue(const std::stop_token& stop) {
   records_->WriteSample(trainer_->step(), run_.spec.sample.prompt, text);
 }
 
+// Every rank gives its part to the one that saves.
+void Training::GatherMoments() {
+  const bool final = budget_.Done(trainer_->step());
+  trainer_->shards()->GatherMoments(leads() ? checkpoints_->MomentsToFill(final) : nullptr);
+}
+
 // A run that waits for improvements keeps each of them: the last one is what it was stopped for.
 void Training::SaveIfDue(std::optional<double> validation_loss, bool best) {
-  if (checkpoints_ == nullptr) return;
   const bool worth_keeping =
       best && budget_.early_stop().enabled() && run_.spec.checkpoint.keep_best;
-  if (Due(run_.spec.checkpoint.every_steps) || worth_keeping) {
+  const bool due = Due(run_.spec.checkpoint.every_steps) || worth_keeping;
+  if (due && trainer_->shards() != nullptr) GatherMoments();
+  if (checkpoints_ == nullptr) return;
+  if (due) {
     checkpoints_->Save(*trainer_, budget_, validation_loss, budget_.Done(trainer_->step()));
   } else {
     checkpoints_->Poll();

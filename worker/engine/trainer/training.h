@@ -78,6 +78,7 @@ class Training {
                               std::optional<double> validation_loss) const;
   void Report(const StepResult& result, std::optional<double> validation_loss);
   void SampleIfDue(const std::stop_token& stop);
+  void GatherMoments();
   void SaveIfDue(std::optional<double> validation_loss, bool best);
 
   const TrainingPlace place_;

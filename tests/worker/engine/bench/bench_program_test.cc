@@ -110,6 +110,9 @@ TEST(GpBench, TimesTheAllReduceOfProcesses) {
     }
   }
   EXPECT_EQ(RunBench("allreduce --ranks 0").exit_code, 2);
+  const Outcome no_gpus = RunBench("allreduce --transport nccl");
+  EXPECT_EQ(no_gpus.exit_code, 1);
+  EXPECT_NE(no_gpus.output.find("gp-bench-cuda"), std::string::npos) << no_gpus.output;
 }
 
 TEST(GpBench, TimesEachKernel) {

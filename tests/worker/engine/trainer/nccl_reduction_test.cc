@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <mutex>
 #include <thread>
 
 #include "worker/engine/backend/cpu/cpu_backend.h"
@@ -74,6 +75,83 @@ TEST(NcclReduction, WithoutTheFixedTreeTheRanksStillAgree) {
       EXPECT_TRUE(SameBits(of_rank, parameters[0]));
       for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(of_rank[i], expected[i], 1e-3);
     }
+  }
+}
+
+runspec::RunSpec ShardedSpec() {
+  runspec::RunSpec spec = TinySpec();
+  spec.engine.zero1 = true;
+  return spec;
+}
+
+// What rank 0 has of a training whose ranks each keep a part of the optimizer's state.
+struct Sharded {
+  std::vector<float> parameters;
+  HostMoments moments;
+  size_t largest_part = 0;
+};
+
+// From `start` on, unless it is empty.
+Sharded TrainSharded(int world_size, int64_t steps, const Sharded& start, int64_t start_step) {
+  Sharded result;
+  std::mutex mutex;
+  OnEveryRank(world_size, /*deterministic=*/true, [&](Communicator& group) {
+    TinyRank member(group, ShardedSpec());
+    OptimizerShards* const shards = member.trainer().shards();
+    ASSERT_EQ(shards != nullptr, world_size > 1);
+    if (!start.parameters.empty()) {
+      std::copy(start.parameters.begin(), start.parameters.end(),
+                member.model().parameters().begin());
+      Optimizer& optimizer = member.trainer().optimizer();
+      optimizer.set_updates(start_step);
+      member.trainer().ResumeAfter(start_step);
+      if (shards != nullptr) {
+        shards->TakeMoments(start.moments);
+      } else {
+        std::copy_n(start.moments.first.data(), start.moments.first.size(),
+                    optimizer.first_moment().data());
+        std::copy_n(start.moments.second.data(), start.moments.second.size(),
+                    optimizer.second_moment().data());
+      }
+    }
+    member.Take(steps);
+    HostMoments moments;
+    if (shards != nullptr) shards->GatherMoments(group.rank() == 0 ? &moments : nullptr);
+    const std::lock_guard lock(mutex);
+    result.largest_part =
+        std::max(result.largest_part, member.trainer().optimizer().first_moment().size());
+    if (group.rank() == 0) {
+      result.parameters = member.Parameters();
+      result.moments = moments;
+    } else if (!result.parameters.empty()) {
+      EXPECT_TRUE(SameBits(member.Parameters(), result.parameters));
+    }
+  });
+  return result;
+}
+
+TEST(OptimizerShards, APartOnEachRankTrainsToTheSameBits) {
+  auto alone = MakeLocalGroup(1, TinyPlan().logical_shards);
+  TinyRank whole(*alone[0]);
+  whole.Take(kSteps);
+  const std::span<float> first = whole.trainer().optimizer().first_moment();
+  const std::span<float> second = whole.trainer().optimizer().second_moment();
+  for (const int world_size : {1, 2, 3, 4}) {
+    const Sharded sharded = TrainSharded(world_size, kSteps, {}, 0);
+    EXPECT_TRUE(SameBits(sharded.parameters, whole.Parameters())) << world_size;
+    EXPECT_LE(sharded.largest_part, first.size() / static_cast<size_t>(world_size) + 32);
+    if (world_size == 1) continue;
+    EXPECT_TRUE(SameBits(sharded.moments.first, {first.begin(), first.end()})) << world_size;
+    EXPECT_TRUE(SameBits(sharded.moments.second, {second.begin(), second.end()})) << world_size;
+  }
+}
+
+TEST(OptimizerShards, AnotherNumberOfRanksGoesOnWithTheGatheredState) {
+  const std::vector<float> expected = TrainTinyGroup(1, kSteps)[0];
+  const Sharded half = TrainSharded(3, 2, {}, 0);
+  for (const int world_size : {1, 2, 4}) {
+    const Sharded rest = TrainSharded(world_size, kSteps - 2, half, 2);
+    EXPECT_TRUE(SameBits(rest.parameters, expected)) << world_size;
   }
 }
 
