@@ -26,7 +26,10 @@ GradientReduction::GradientReduction(Communicator& communicator, Backend& backen
       shard_sum_(shard_sum),
       buckets_(static_cast<int64_t>(communicator.overlap_elements())),
       ready_(kBucketsMax) {
-  if (communicator.device() != nullptr) communicator.device()->Follow(backend.queue());
+  if (communicator.device() == nullptr) return;
+  // Nothing would order the collectives behind the passes.
+  GP_CHECK(backend.queue() != nullptr || backend.host_reachable(), "a device without a queue");
+  communicator.device()->Follow(backend.queue());
 }
 
 GradientReduction::~GradientReduction() {

@@ -23,6 +23,7 @@
 namespace gp::engine {
 
 inline std::string TrainerPath() {
+  if (const char* another = std::getenv("GP_TRAINER")) return another;
   const char* bin = std::getenv("GP_BIN");
   return std::string(bin == nullptr ? "build/release/bin" : bin) + "/gp-trainer";
 }

@@ -1,0 +1,118 @@
+// TestEpoch: the ranks of one epoch of a run, as real trainer processes that a test drives through
+// their links as an agent and the coordinator would.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "link/messages.h"
+#include "runspec/run_file.h"
+#include "worker/engine/trainer/trainer_process.h"
+
+namespace gp::engine {
+
+// The ranks of one epoch of a run.
+class TestEpoch {
+ public:
+  // `variables` go into the environment of the ranks.
+  TestEpoch(const ScopedDirectory& directory, int world_size, uint64_t epoch,
+            std::optional<link::ResumePoint> resume = {},
+            const std::vector<std::string>& variables = {})
+      : directory_(directory), epoch_(epoch), resume_(std::move(resume)) {
+    for (size_t rank = 0; rank < static_cast<size_t>(world_size); ++rank) {
+      std::vector<std::string> environment;
+      if (rank < variables.size()) environment.push_back(variables[rank]);
+      const std::string log = environment.empty() ? "" : Log(rank);
+      ranks.push_back(std::make_unique<TrainerProcess>(std::vector<std::string>{"--link"}, true,
+                                                       std::move(environment), log));
+    }
+  }
+
+  // Of a rank with variables.
+  std::string Log(size_t rank) const { return directory_.Path(fmt::format("rank-{}.log", rank)); }
+
+  // From Hello to Ready.
+  void Form(const std::string& run_file) {
+    Start(run_file);
+    Configure();
+    for (auto& rank : ranks) EXPECT_EQ(rank->Await<link::Ready>().epoch, epoch_);
+  }
+
+  void Configure() {
+    link::Configure configure{.epoch = epoch_, .secret = "secret"};
+    for (auto& rank : ranks) {
+      offers.push_back(rank->Await<link::Listening>());
+      configure.addresses.push_back(offers.back().address);
+    }
+    configure.nccl_id = offers[0].nccl_id;
+    if (decide) decide(offers, configure);
+    for (size_t r = 0; r < ranks.size(); ++r) {
+      configure.rank = static_cast<int>(r);
+      ranks[r]->Send(configure);
+    }
+  }
+
+  void Start(const std::string& run_file) {
+    const auto loaded = runspec::LoadRunFile(run_file, "run.yaml");
+    ASSERT_TRUE(loaded.spec.has_value());
+    for (size_t r = 0; r < ranks.size(); ++r) {
+      const std::string incarnation = fmt::format("i{}", r);
+      ranks[r]->Send(link::Hello{.version = "test", .incarnation = incarnation});
+      EXPECT_EQ(ranks[r]->Await<link::Hello>().incarnation, incarnation);
+      ranks[r]->Send(link::Start{.run_id = "run",
+                                 .run_name = "tiny",
+                                 .epoch = epoch_,
+                                 .rank = static_cast<int>(r),
+                                 .world_size = static_cast<int>(ranks.size()),
+                                 .resolved = runspec::ResolvedYaml(*loaded.spec),
+                                 .run_directory = directory_.Path("run"),
+                                 .data_address = "127.0.0.1",
+                                 .resume = resumes.contains(r) ? resumes.at(r) : resume_,
+                                 .logical_shards = 4,
+                                 .isa = isa});
+    }
+  }
+
+  void Go() {
+    for (auto& rank : ranks) rank->Send(link::Go{.epoch = epoch_});
+  }
+
+  // Seals every checkpoint that rank 0 writes, and returns them when all ranks have exited.
+  std::vector<link::WrittenCheckpoint> Finish() {
+    std::vector<link::WrittenCheckpoint> written;
+    while (const auto message = ranks[0]->Next()) {
+      if (const auto* checkpoint = std::get_if<link::WrittenCheckpoint>(&*message)) {
+        written.push_back(*checkpoint);
+        ranks[0]->Send(link::SealResult{.step = checkpoint->step, .sealed = true});
+      }
+    }
+    for (auto& rank : ranks) EXPECT_EQ(rank->Wait(), 0);
+    return written;
+  }
+
+  std::vector<std::unique_ptr<TrainerProcess>> ranks;
+  std::string isa;                              // decided in an earlier epoch
+  std::map<size_t, link::ResumePoint> resumes;  // of ranks that go on from elsewhere
+  std::vector<link::Listening> offers;
+  std::function<void(const std::vector<link::Listening>&, link::Configure&)> decide;
+
+ private:
+  const ScopedDirectory& directory_;
+  const uint64_t epoch_;
+  const std::optional<link::ResumePoint> resume_;
+};
+
+// The weights in a checkpoint's directory, byte for byte.
+inline std::string ModelBytes(const std::string& checkpoint) {
+  const auto bytes = ReadFile(JoinPath(checkpoint, "model.safetensors"));
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  return bytes.ok() ? *bytes : "";
+}
+
+}  // namespace gp::engine
