@@ -48,7 +48,6 @@ Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, L
       model_(model),
       fill_(std::move(fill)),
       communicator_(communicator),
-      clock_(clock),
       schedule_(runspec::ScheduleInSteps(spec.schedule, plan)),
       owned_(OwnedShards(plan.logical_shards, communicator.rank(), communicator.size())),
       shard_sum_(owned_, [&] { return AllocateGradient(model, communicator); }),

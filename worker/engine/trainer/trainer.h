@@ -79,7 +79,6 @@ class Trainer {
   LanguageModel& model_;
   const FillBatch fill_;
   Communicator& communicator_;
-  const Clock& clock_;
   const runspec::ScheduleSpec schedule_;  // in steps
   const ShardRange owned_;
   ShardSum shard_sum_;
