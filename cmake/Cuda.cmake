@@ -65,7 +65,7 @@ string(APPEND CMAKE_CUDA_FLAGS " -lineinfo")
 # Programs that travel to a GPU machine have their libraries in ../lib (scripts/gpu_check); by the old tag what those load is
 # looked for there, too.
 list(PREPEND CMAKE_BUILD_RPATH "$ORIGIN/../lib")
-add_link_options($<$<LINK_LANGUAGE:CXX>:-Wl,--disable-new-dtags> $<$<LINK_LANGUAGE:CUDA>:-Xlinker=--disable-new-dtags>)
+add_link_options("LINKER:--disable-new-dtags")
 
 get_filename_component(gp_cuda_root "${CMAKE_CUDA_COMPILER}" REALPATH)
 get_filename_component(gp_cuda_root "${gp_cuda_root}/../.." ABSOLUTE)

@@ -16,6 +16,7 @@ endforeach()
 
 # Those for GPUs find the toolkit's libraries where this build found them: they are not part of the tree.
 if(GP_CUDA)
+  install(TARGETS gp_cuda_kernels LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/gp")
   get_filename_component(cuda_folder "${GP_cublasLt_LIBRARY}" DIRECTORY)
   get_filename_component(cudnn_folder "${GP_cudnn_LIBRARY}" DIRECTORY)
   foreach(program IN LISTS GP_CUDA_PROGRAMS)
