@@ -110,7 +110,7 @@ def correctness(context):
     rows += [Row("graphs", "training with graphs gives the bits of training without", engine_runs.graphs_equal_eager, 30),
              Row("resume", "a run that was interrupted ends with the bits of one that was not", engine_runs.resumes_exactly, 30),
              Row("nccl-1", "all-reduce through NCCL among one rank",
-                 lambda c: bench(c, "allreduce", "--nccl", "--ranks", 1, "--size", "50MB"), 20)]
+                 lambda c: bench(c, "allreduce", "--transport", "nccl", "--ranks", 1, "--size", "50MB"), 20)]
     return rows
 
 
