@@ -14,6 +14,8 @@ struct ChannelOptions {
   // this often.
   std::chrono::milliseconds keepalive_time = std::chrono::seconds(10);
   std::chrono::milliseconds keepalive_timeout = std::chrono::seconds(5);
+  // For one attempt to connect, greeting included. A busy machine takes its time for that.
+  std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
   // Between attempts to connect. Short: a coordinator restarts within seconds.
   std::chrono::milliseconds reconnect_max = std::chrono::seconds(2);
   int message_bytes_max = 16 << 20;
