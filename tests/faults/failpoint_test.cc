@@ -68,14 +68,12 @@ TEST_P(Failpoints, AKillThereLosesNothing) {
   cluster.LaunchWorker("node-a", setup);
   // Whoever died is started again, as gpctl up and systemd do.
   v1::Run now;
-  const bool ended = Eventually(
-      [&] {
-        if (!cluster.coordinator().Running()) cluster.StartCoordinator(coordinator_environment);
-        if (!cluster.worker("node-a").Running()) cluster.LaunchWorker("node-a", setup);
-        now = cluster.Get(run);
-        return IsTerminal(now.state());
-      },
-      std::chrono::seconds(60));
+  const bool ended = Eventually([&] {
+    if (!cluster.coordinator().Running()) cluster.StartCoordinator(coordinator_environment);
+    if (!cluster.worker("node-a").Running()) cluster.LaunchWorker("node-a", setup);
+    now = cluster.Get(run);
+    return IsTerminal(now.state());
+  });
   ASSERT_TRUE(ended) << now.reason();
   EXPECT_EQ(now.state(), v1::RUN_STATE_SUCCEEDED) << now.reason();
   EXPECT_TRUE(FileExists(marker)) << "the failpoint was not passed twice";

@@ -16,8 +16,6 @@
 namespace gp::testing {
 namespace {
 
-using std::chrono::seconds;
-
 // A small file system of its own.
 class SmallDisk {
  public:
@@ -123,15 +121,13 @@ TEST(CoordinatorDisk, FullRefusesSubmitsWhileTrainingGoesOnAndRecoversWithoutARe
   request.set_base_directory(cluster.directory());
   v1::SubmitResponse response;
   grpc::Status last;
-  const bool refused = Eventually(
-      [&] {
-        request.set_request_id(RandomId(16));
-        grpc::ClientContext context;
-        context.set_deadline(std::chrono::system_clock::now() + seconds(10));
-        last = cluster.stub().Submit(&context, request, &response);
-        return last.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
-      },
-      seconds(20));
+  const bool refused = Eventually([&] {
+    request.set_request_id(RandomId(16));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    last = cluster.stub().Submit(&context, request, &response);
+    return last.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+  });
   EXPECT_TRUE(refused) << "a submit was never refused for want of room; the last answer was "
                        << last.error_code() << ": " << last.error_message();
   EXPECT_TRUE(cluster.coordinator().Running());

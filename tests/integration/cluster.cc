@@ -28,7 +28,7 @@ std::string Program(const std::string& name) {
 }
 
 void SetDeadline(grpc::ClientContext& context) {
-  context.set_deadline(std::chrono::system_clock::now() + seconds(20));
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
 }
 
 // Everything that a stream gives.
@@ -50,7 +50,7 @@ std::string WriteConfig(const std::string& path, const std::string& text) {
 
 // The address in an address file, once it is there; empty when the process ended first.
 std::string AwaitAddress(const std::string& path, Process& process) {
-  Eventually([&] { return FileExists(path) || !process.Running(); }, seconds(60));
+  Eventually([&] { return FileExists(path) || !process.Running(); });
   const auto content = ReadFile(path);
   if (!content.ok()) return "";
   return nlohmann::json::parse(*content).value("address", "");
@@ -270,10 +270,9 @@ v1::Run Cluster::WaitFor(const std::string& run,
   return now;
 }
 
-v1::Run Cluster::WaitForState(const std::string& run, v1::RunState state, seconds timeout) {
+v1::Run Cluster::WaitForState(const std::string& run, v1::RunState state) {
   return WaitFor(
-      run, [state](const v1::Run& now) { return now.state() == state || IsTerminal(now.state()); },
-      timeout);
+      run, [state](const v1::Run& now) { return now.state() == state || IsTerminal(now.state()); });
 }
 
 v1::Run Cluster::WaitForStep(const std::string& run, int64_t step) {
@@ -282,9 +281,8 @@ v1::Run Cluster::WaitForStep(const std::string& run, int64_t step) {
   });
 }
 
-v1::Run Cluster::WaitForEnd(const std::string& run, seconds timeout) {
-  return WaitFor(
-      run, [](const v1::Run& now) { return IsTerminal(now.state()); }, timeout);
+v1::Run Cluster::WaitForEnd(const std::string& run) {
+  return WaitFor(run, [](const v1::Run& now) { return IsTerminal(now.state()); });
 }
 
 std::string FakeRun(int workers, int steps, const std::string& labels, const std::string& more) {

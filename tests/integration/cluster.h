@@ -14,6 +14,10 @@
 
 namespace gp::testing {
 
+// Longer than anything takes, on a machine that does much else besides: who waits for so long waits
+// in vain. What a test promises about time it says itself.
+inline constexpr std::chrono::seconds kPatience{120};
+
 struct ClusterOptions {
   std::string trainer;  // empty: gp-trainer beside gp-worker
   // Settings of the coordinator (YAML) beside the flags; short waits suit tests.
@@ -65,12 +69,10 @@ class Cluster {
   // The run once it fulfils `condition`; asks again and again, over restarts of the coordinator
   // too. The test fails when `timeout` passes first.
   v1::Run WaitFor(const std::string& run, const std::function<bool(const v1::Run&)>& condition,
-                  std::chrono::seconds timeout = std::chrono::seconds(30));
-  v1::Run WaitForState(const std::string& run, v1::RunState state,
-                       std::chrono::seconds timeout = std::chrono::seconds(30));
+                  std::chrono::seconds timeout = kPatience);
+  v1::Run WaitForState(const std::string& run, v1::RunState state);
   v1::Run WaitForStep(const std::string& run, int64_t step);
-  v1::Run WaitForEnd(const std::string& run,
-                     std::chrono::seconds timeout = std::chrono::seconds(60));
+  v1::Run WaitForEnd(const std::string& run);
 
  private:
   void Connect();
@@ -88,7 +90,8 @@ class Cluster {
 bool IsTerminal(v1::RunState state);
 
 // Asks until it holds or `timeout` has passed; returns whether it held.
-bool Eventually(const std::function<bool()>& condition, std::chrono::milliseconds timeout);
+bool Eventually(const std::function<bool()>& condition,
+                std::chrono::milliseconds timeout = kPatience);
 
 // A run of the fake trainer. `labels` as in "fake-step-ms: '5'"; `more` are further lines of the
 // run file.

@@ -8,8 +8,6 @@
 namespace gp::testing {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr const char* kSlow = "fake-step-ms: '10'";
 constexpr const char* kSaves = "checkpoint: {every: 20}\n";
 
@@ -25,9 +23,9 @@ int64_t FurthestStep(const std::string& checkpoints) {
 
 class Death : public ::testing::Test {
  protected:
-  Death()
-      : cluster_({.trainer = std::getenv("GP_FAKE_TRAINER"),
-                  .coordinator_config = "agents: {lease: 2s}\n"}) {
+  explicit Death(const std::string& coordinator_config = "")
+      : cluster_(
+            {.trainer = std::getenv("GP_FAKE_TRAINER"), .coordinator_config = coordinator_config}) {
     EXPECT_TRUE(WriteFileAtomically(cluster_.directory() + "/text.txt", "some text\n").ok());
     cluster_.StartCoordinator();
     cluster_.StartWorker("node-a", {.slots = 2});
@@ -36,6 +34,12 @@ class Death : public ::testing::Test {
   std::vector<int> Trainers() { return ChildrenOf(cluster_.worker("node-a").pid()); }
 
   Cluster cluster_;
+};
+
+// Short enough to wait for its end, long enough for a busy machine.
+class Silence : public Death {
+ protected:
+  Silence() : Death("agents: {lease: 4s}\n") {}
 };
 
 TEST_F(Death, AKilledTrainerCostsOneEpochAndResumesFromTheNewestCheckpoint) {
@@ -85,7 +89,7 @@ TEST_F(Death, AKilledAgentLeavesNoOrphanAndTheRunGoesOnWhenItReturns) {
   const auto trainers = Trainers();
   ASSERT_EQ(trainers.size(), 2u);
   cluster_.worker("node-a").Kill();
-  EXPECT_TRUE(Eventually([&] { return !Alive(trainers[0]) && !Alive(trainers[1]); }, seconds(5)));
+  EXPECT_TRUE(Eventually([&] { return !Alive(trainers[0]) && !Alive(trainers[1]); }));
   cluster_.StartWorker("node-a", {.slots = 2});
   const v1::Run run = cluster_.WaitForEnd(id);
   EXPECT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED) << run.reason();
@@ -99,30 +103,30 @@ TEST_F(Death, TrainingGoesOnWhileTheCoordinatorIsDown) {
   cluster_.coordinator().Kill();
   // 100 more steps of 10 ms; the checkpoints that rank 0 writes show them.
   const std::string checkpoints = cluster_.storage_root() + "/runs/" + id + "/checkpoints";
-  EXPECT_TRUE(Eventually([&] { return FurthestStep(checkpoints) >= before + 60; }, seconds(20)));
+  EXPECT_TRUE(Eventually([&] { return FurthestStep(checkpoints) >= before + 60; }));
   cluster_.StartCoordinator();
   const v1::Run run = cluster_.WaitForEnd(id);
   EXPECT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED) << run.reason();
   EXPECT_EQ(run.epoch(), 1u) << "the ranks were restarted";
   EXPECT_EQ(run.failures(), 0);
-  ASSERT_TRUE(Eventually([&] { return cluster_.Points(id).size() >= 300; }, seconds(10)));
+  ASSERT_TRUE(Eventually([&] { return cluster_.Points(id).size() >= 300; }));
   const auto points = cluster_.Points(id);
   EXPECT_EQ(points.size(), 300u) << "points were lost or doubled";
 }
 
-TEST_F(Death, ACoordinatorThatSleepsLongerThanALeaseLosesNothing) {
-  const std::string id = cluster_.Submit(FakeRun(2, 500, kSlow, kSaves));
+TEST_F(Silence, ACoordinatorThatSleepsLongerThanALeaseLosesNothing) {
+  const std::string id = cluster_.Submit(FakeRun(2, 700, kSlow, kSaves));
   cluster_.WaitForStep(id, 20);
   const auto trainers = Trainers();
   cluster_.coordinator().Signal(SIGSTOP);
-  // Longer than the lease of 2 s, in steps of 10 ms as the trainers count them.
+  // Longer than the lease of 4 s, in steps of 10 ms as the trainers count them.
   const std::string checkpoints = cluster_.storage_root() + "/runs/" + id + "/checkpoints";
-  EXPECT_TRUE(Eventually([&] { return FurthestStep(checkpoints) >= 280; }, seconds(20)));
+  EXPECT_TRUE(Eventually([&] { return FurthestStep(checkpoints) >= 480; }));
   cluster_.coordinator().Signal(SIGCONT);
   const v1::Run run = cluster_.WaitForEnd(id);
   EXPECT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED) << run.reason();
   EXPECT_EQ(run.epoch(), 1u) << "the sleeper took the agent for lost";
-  ASSERT_TRUE(Eventually([&] { return cluster_.Points(id).size() >= 500; }, seconds(10)));
+  ASSERT_TRUE(Eventually([&] { return cluster_.Points(id).size() >= 700; }));
 }
 
 TEST_F(Death, ATrainerThatDiesWhileTheCoordinatorIsDownIsReplacedAfterItsReturn) {
@@ -138,7 +142,7 @@ TEST_F(Death, ATrainerThatDiesWhileTheCoordinatorIsDownIsReplacedAfterItsReturn)
   EXPECT_EQ(run.epoch(), 2u);
 }
 
-TEST_F(Death, ASilentAgentLosesItsLeaseAndItsStaleTrainersWhenItWakes) {
+TEST_F(Silence, ASilentAgentLosesItsLeaseAndItsStaleTrainersWhenItWakes) {
   const std::string id = cluster_.Submit(FakeRun(2, 400, kSlow, kSaves));
   cluster_.WaitFor(id, [](const v1::Run& run) { return run.latest_checkpoint_step() >= 20; });
   const auto trainers = Trainers();
@@ -149,7 +153,7 @@ TEST_F(Death, ASilentAgentLosesItsLeaseAndItsStaleTrainersWhenItWakes) {
     return run.state() == v1::RUN_STATE_RUNNING && run.epoch() >= 2;
   });
   cluster_.worker("node-a").Signal(SIGCONT);
-  EXPECT_TRUE(Eventually([&] { return !Alive(trainers[0]) && !Alive(trainers[1]); }, seconds(10)));
+  EXPECT_TRUE(Eventually([&] { return !Alive(trainers[0]) && !Alive(trainers[1]); }));
   const v1::Run run = cluster_.WaitForEnd(id);
   EXPECT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED) << run.reason();
   EXPECT_EQ(run.epoch(), 2u);

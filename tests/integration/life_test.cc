@@ -10,8 +10,6 @@
 namespace gp::testing {
 namespace {
 
-using std::chrono::seconds;
-
 class Life : public ::testing::Test {
  protected:
   Life() : cluster_({.trainer = std::getenv("GP_FAKE_TRAINER")}) {
@@ -52,23 +50,20 @@ TEST_F(Life, EveryPointAndLineArrivesOnceAndInOrder) {
   cluster_.StartWorker("node-a", {.slots = 1});
   const std::string id = cluster_.Submit(FakeRun(1, 200, "fake-step-ms: '0'"));
   EXPECT_EQ(cluster_.WaitForEnd(id).state(), v1::RUN_STATE_SUCCEEDED);
-  ASSERT_TRUE(
-      Eventually([&] { return cluster_.Points(id).size() >= 200; }, std::chrono::seconds(10)));
+  ASSERT_TRUE(Eventually([&] { return cluster_.Points(id).size() >= 200; }));
   const auto points = cluster_.Points(id);
   ASSERT_EQ(points.size(), 200u);
   for (size_t i = 0; i < points.size(); ++i) {
     EXPECT_EQ(points[i].step(), static_cast<int64_t>(i) + 1);
   }
   std::vector<std::string> texts;
-  ASSERT_TRUE(Eventually(
-      [&] {
-        texts.clear();
-        for (const auto& line : cluster_.Lines(id)) {
-          if (line.rank() == 0) texts.push_back(line.text());
-        }
-        return texts.size() >= 2;
-      },
-      seconds(10)));
+  ASSERT_TRUE(Eventually([&] {
+    texts.clear();
+    for (const auto& line : cluster_.Lines(id)) {
+      if (line.rank() == 0) texts.push_back(line.text());
+    }
+    return texts.size() >= 2;
+  }));
   EXPECT_EQ(texts, (std::vector<std::string>{"fake trainer started rank=0 step=0",
                                              "fake trainer finished"}));
 }
@@ -83,7 +78,7 @@ TEST_F(Life, ACancelledRunFreesItsSlotsWithinFiveSeconds) {
   const auto start = std::chrono::steady_clock::now();
   cluster_.Cancel(id);
   EXPECT_EQ(cluster_.WaitForEnd(id).state(), v1::RUN_STATE_CANCELLED);
-  EXPECT_LE(std::chrono::steady_clock::now() - start, seconds(5));
+  EXPECT_LE(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
   for (const int pid : trainers) EXPECT_FALSE(Alive(pid));
   EXPECT_EQ(cluster_.Cancel(id).state(), v1::RUN_STATE_CANCELLED);
 }
@@ -92,9 +87,9 @@ TEST_F(Life, ARunThatFitsNowhereWaitsAndSaysWhy) {
   cluster_.StartWorker("node-a", {.slots = 2});
   const std::string id = cluster_.Submit(FakeRun(4, 10));
   const v1::Run run = cluster_.WaitForState(id, v1::RUN_STATE_QUEUED);
-  ASSERT_TRUE(Eventually(
-      [&] { return cluster_.Get(id).reason().find("4 slots") != std::string::npos; }, seconds(10)))
-      << cluster_.Get(id).reason();
+  ASSERT_TRUE(Eventually([&] {
+    return cluster_.Get(id).reason().find("4 slots") != std::string::npos;
+  })) << cluster_.Get(id).reason();
   cluster_.StartWorker("node-b", {.slots = 2});
   EXPECT_EQ(cluster_.WaitForEnd(id).state(), v1::RUN_STATE_SUCCEEDED);
 }
@@ -123,10 +118,10 @@ TEST_F(Life, SigtermStopsBothDaemonsCleanly) {
   cluster_.WaitForStep(id, 3);
   const auto trainers = ChildrenOf(cluster_.worker("node-a").pid());
   cluster_.worker("node-a").Signal(SIGTERM);
-  EXPECT_EQ(cluster_.worker("node-a").Wait(seconds(10)), 0);
+  EXPECT_EQ(cluster_.worker("node-a").Wait(kPatience), 0);
   for (const int pid : trainers) EXPECT_FALSE(Alive(pid));
   cluster_.coordinator().Signal(SIGTERM);
-  EXPECT_EQ(cluster_.coordinator().Wait(seconds(10)), 0);
+  EXPECT_EQ(cluster_.coordinator().Wait(kPatience), 0);
 }
 
 }  // namespace

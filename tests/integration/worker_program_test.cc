@@ -16,8 +16,6 @@
 namespace gp::testing {
 namespace {
 
-using std::chrono::seconds;
-
 class WorkerProgram : public ::testing::Test {
  protected:
   WorkerProgram() { std::filesystem::create_directories(directory_); }
@@ -38,7 +36,7 @@ class WorkerProgram : public ::testing::Test {
   // The exit code and what was printed.
   std::pair<int, std::string> Run(const std::vector<std::string>& more) {
     Process process(Arguments(more), {}, log_path());
-    const int code = process.Wait(seconds(20)).value_or(-1000);
+    const int code = process.Wait(kPatience).value_or(-1000);
     return {code, ReadFile(log_path()).value_or("")};
   }
 
@@ -113,12 +111,10 @@ TEST_F(WorkerProgram, TheShippedSettingsAreGood) {
 
 TEST_F(WorkerProgram, ASecondAgentOnOneStateDirectoryIsRefused) {
   Process first(Arguments({"--metrics-listen", "127.0.0.1:0"}), {}, directory_ + "/first.log");
-  ASSERT_TRUE(Eventually(
-      [&] {
-        return ReadFile(directory_ + "/first.log").value_or("").find("worker started") !=
-               std::string::npos;
-      },
-      seconds(20)));
+  ASSERT_TRUE(Eventually([&] {
+    return ReadFile(directory_ + "/first.log").value_or("").find("worker started") !=
+           std::string::npos;
+  }));
   const auto [code, output] = Run({"--metrics-listen", "127.0.0.1:0"});
   EXPECT_EQ(code, 1);
   EXPECT_NE(output.find("another gp-worker uses"), std::string::npos) << output;

@@ -64,7 +64,7 @@ struct ReconcileOptions {
   // included.
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
   // From Stop to SIGTERM, and from there to SIGKILL: a cancelled run frees its slots within 5 s.
-  std::chrono::nanoseconds stop_grace = std::chrono::seconds(3);
+  std::chrono::nanoseconds stop_grace = std::chrono::seconds(2);
   std::chrono::nanoseconds kill_grace = std::chrono::seconds(1);
   // From the loss of its link to its exit.
   std::chrono::nanoseconds exit_grace = std::chrono::seconds(10);

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 try:
     import pexpect
@@ -33,7 +34,7 @@ def gpctl(*arguments, check=True):
 
 def expect_screen(environment):
     """Returns the terminal's bytes up to the end of a `watch` that Ctrl-C ended."""
-    child = pexpect.spawn(GPCTL, ["watch", "live"], env=environment, dimensions=(24, 80), timeout=20, encoding="utf-8")
+    child = pexpect.spawn(GPCTL, ["watch", "live"], env=environment, dimensions=(24, 80), timeout=60, encoding="utf-8")
     child.logfile_read = io.StringIO()
     child.expect(r"live  \w+   RUNNING")
     child.expect("train loss")
@@ -58,8 +59,18 @@ def check_screen():
 
 
 def check_pipes():
-    plain = subprocess.run(["sh", "-c", f"timeout 3 {GPCTL} watch live --interval 200ms | cat"], capture_output=True)
-    assert b"step " in plain.stdout and b"\x1b" not in plain.stdout, plain.stdout
+    watch = subprocess.Popen([GPCTL, "watch", "live", "--interval", "200ms"], stdout=subprocess.PIPE)
+    never = threading.Timer(60, watch.kill)
+    never.start()
+    text = b""
+    while b"step " not in text:
+        piece = watch.stdout.read1(4096)
+        assert piece, text
+        text += piece
+    never.cancel()
+    watch.kill()
+    watch.wait()
+    assert b"\x1b" not in text, text
 
 
 def require_terminal():

@@ -225,11 +225,11 @@ TEST(Reconcile, StopsByTheLinkThenBySigtermThenBySigkill) {
   Rank& rank = AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING);
   EXPECT_EQ(Plan(&desired, ranks), Words{"stop run1/1/0"});
   rank.told_stop_at = kNow;
-  EXPECT_EQ(Plan(&desired, ranks, kNow + milliseconds(2999)), Words{});
-  EXPECT_EQ(Plan(&desired, ranks, kNow + seconds(3)), Words{"terminate run1/1/0"});
+  EXPECT_EQ(Plan(&desired, ranks, kNow + milliseconds(1999)), Words{});
+  EXPECT_EQ(Plan(&desired, ranks, kNow + seconds(2)), Words{"terminate run1/1/0"});
   rank.told_terminate = true;
-  EXPECT_EQ(Plan(&desired, ranks, kNow + milliseconds(3999)), Words{});
-  EXPECT_EQ(Plan(&desired, ranks, kNow + seconds(4)), Words{"kill run1/1/0"});
+  EXPECT_EQ(Plan(&desired, ranks, kNow + milliseconds(2999)), Words{});
+  EXPECT_EQ(Plan(&desired, ranks, kNow + seconds(3)), Words{"kill run1/1/0"});
 }
 
 TEST(Reconcile, DoesNotStartWhatShallStop) {

@@ -3,16 +3,22 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
+#include "base/file.h"
 #include "worker/engine/collectives/tcp_communicator.h"
 
 namespace gp::engine {
@@ -24,13 +30,15 @@ using std::chrono::milliseconds;
 constexpr milliseconds kNever{60000};
 constexpr std::chrono::seconds kPrompt{20};
 
-// Ranks 1 and up, as processes that do `body` and leave with its answer as their status.
+// Ranks 1 and up, as processes: each meets the others in a barrier, says that it is past it, does
+// `body`, says the answer, and stays until it is killed, so that nobody loses a rank but the one
+// that the test takes.
 class ForkedRanks {
  public:
   using Body = std::function<int(Communicator& group)>;
 
-  // `machines[rank]` names each rank's machine.
-  ForkedRanks(const std::vector<std::string>& machines, milliseconds timeout, const Body& body) {
+  // `machines[rank]` names each rank's machine. On return every rank is past the barrier.
+  ForkedRanks(const std::vector<std::string>& machines, const Body& body) {
     std::vector<TcpListener> listeners;
     std::vector<std::string> addresses;
     for (size_t rank = 0; rank < machines.size(); ++rank) {
@@ -45,41 +53,74 @@ class ForkedRanks {
                                  .addresses = addresses,
                                  .secret = "secret",
                                  .machine = machines[rank],
-                                 .timeout = timeout};
+                                 .timeout = kNever};
       return TcpCommunicator::Connect(options, listeners[rank]);
     };
     for (size_t rank = 1; rank < machines.size(); ++rank) {
+      int ends[2];
+      if (pipe(ends) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
       const pid_t child = fork();
       if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        const auto group = connect(rank);
-        _exit(body(*group));
+        Live([&] { return connect(rank); }, body, ends[1]);
       }
-      children_.push_back(child);
+      close(ends[1]);
+      children_.push_back({child, FileDescriptor(ends[0])});
     }
     group_ = connect(0);
+    group_->Barrier();
+    for (size_t rank = 1; rank < machines.size(); ++rank) {
+      EXPECT_EQ(AnswerOf(static_cast<int>(rank)), kMet);
+    }
   }
 
   ~ForkedRanks() {
-    for (const pid_t child : children_) {
-      kill(child, SIGKILL);
-      waitpid(child, nullptr, 0);
+    for (const Child& child : children_) {
+      kill(child.pid, SIGKILL);
+      waitpid(child.pid, nullptr, 0);
     }
   }
 
   Communicator& group() { return *group_; }
-  pid_t pid(int rank) const { return children_[static_cast<size_t>(rank) - 1]; }
+  pid_t pid(int rank) const { return children_[static_cast<size_t>(rank) - 1].pid; }
 
-  // The status with which a rank left.
-  int StatusOf(int rank) {
-    int status = 0;
-    waitpid(pid(rank), &status, 0);
-    children_.erase(children_.begin() + rank - 1);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  // What the rank says next; -1 when it ended instead, or says nothing for long.
+  int AnswerOf(int rank) {
+    const int fd = children_[static_cast<size_t>(rank) - 1].answers.get();
+    pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
+    unsigned char answer = 0;
+    if (poll(&waiting, 1, static_cast<int>(kNever.count())) != 1) return -1;
+    return read(fd, &answer, 1) == 1 ? answer : -1;
   }
 
  private:
-  std::vector<pid_t> children_;
+  static constexpr int kMet = 77;
+
+  struct Child {
+    pid_t pid;
+    FileDescriptor answers;
+  };
+
+  [[noreturn]] static void Live(const std::function<std::unique_ptr<TcpCommunicator>()>& connect,
+                                const Body& body, int answers) {
+    try {
+      const auto group = connect();
+      group->Barrier();
+      Say(kMet, answers);
+      Say(body(*group), answers);
+      while (true) pause();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "a rank failed: %s\n", error.what());
+      _exit(1);
+    }
+  }
+
+  static void Say(int answer, int answers) {
+    const auto byte = static_cast<unsigned char>(answer);
+    if (write(answers, &byte, 1) != 1) _exit(1);
+  }
+
+  std::vector<Child> children_;
   std::unique_ptr<TcpCommunicator> group_;
 };
 
@@ -104,42 +145,32 @@ std::string ErrorOfAllReduce(Communicator& group, size_t count = 1 << 20) {
 const std::vector<std::vector<std::string>> kGroups = {
     {"", ""}, {"m", "m"}, {"", "", ""}, {"m", "m", "m"}, {"m", "m", "other"}};
 
-// Comes together with the others once, then waits for its end.
-int MeetAndHang(Communicator& group) {
-  group.Barrier();
-  while (true) pause();
+// Rank 1 is the one that the test takes.
+int ExpectLoss(Communicator& group) {
+  if (group.rank() == 1) return 0;
+  return ErrorOfAllReduce(group).find("rank 1") != std::string::npos ? 0 : 1;
 }
 
 TEST(RankProcess, AKilledRankIsNoticedByAllAtOnce) {
   for (const auto& machines : kGroups) {
-    const auto body = [](Communicator& group) {
-      if (group.rank() == 1) return MeetAndHang(group);
-      group.Barrier();
-      return ErrorOfAllReduce(group).find("rank") != std::string::npos ? 0 : 1;
-    };
-    ForkedRanks ranks(machines, kNever, body);
-    ranks.group().Barrier();
+    ForkedRanks ranks(machines, &ExpectLoss);
     const auto start = std::chrono::steady_clock::now();
     kill(ranks.pid(1), SIGKILL);
     EXPECT_THAT(ErrorOfAllReduce(ranks.group()), testing::HasSubstr("rank 1"));
     if (machines.size() == 3) {
-      EXPECT_EQ(ranks.StatusOf(2), 0);
+      EXPECT_EQ(ranks.AnswerOf(2), 0);
     }
     EXPECT_LT(std::chrono::steady_clock::now() - start, kPrompt) << machines.size() << machines[0];
   }
 }
 
+// Rank 0 alone is impatient: whoever gives up first names the one that does not come.
 TEST(RankProcess, ARankThatIsStoppedIsGivenUpAfterTheTimeoutByName) {
   for (const auto& machines : kGroups) {
-    const auto body = [](Communicator& group) {
-      if (group.rank() == 1) return MeetAndHang(group);
-      group.Barrier();
-      return ErrorOfAllReduce(group).find("rank 1") != std::string::npos ? 0 : 1;
-    };
-    ForkedRanks ranks(machines, milliseconds(500), body);
-    ranks.group().Barrier();
+    ForkedRanks ranks(machines, &ExpectLoss);
     kill(ranks.pid(1), SIGSTOP);
     waitpid(ranks.pid(1), nullptr, WUNTRACED);
+    ranks.group().SetTimeout(milliseconds(500));
     EXPECT_THAT(ErrorOfAllReduce(ranks.group()),
                 testing::AllOf(testing::HasSubstr("all-reduce"), testing::HasSubstr("rank 1")));
   }
@@ -162,9 +193,10 @@ int NamedMappings() { return MappingsOf(" /dev/shm/"); }
 
 TEST(RankProcess, AKilledRankLeavesNoMemoryBehind) {
   {
-    ForkedRanks ranks({"m", "m"}, kNever, [](Communicator& group) {
+    ForkedRanks ranks({"m", "m"}, [](Communicator& group) {
       ErrorOfAllReduce(group);
-      return MeetAndHang(group);
+      group.Barrier();
+      return 0;
     });
     EXPECT_EQ(ErrorOfAllReduce(ranks.group()), "");
     EXPECT_EQ(SharedMappings(), 2) << "its own and its mate's";
