@@ -4,22 +4,20 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/exit_code.h"
+
 namespace gp::agent {
 namespace {
 
-// Exit codes of gp-trainer; docs/formats/link.md.
-constexpr int kExitConfig = 2;
-constexpr int kExitStorage = 3;
-constexpr int kExitCollective = 4;
-constexpr int kExitFenced = 86;
-
 v1::ExitCause CauseOf(int exit_code) {
-  switch (exit_code) {
-    case kExitConfig:
+  switch (static_cast<ExitCode>(exit_code)) {
+    case ExitCode::kUsage:
       return v1::EXIT_CAUSE_CONFIG;
-    case kExitStorage:
+    case ExitCode::kStorage:
       return v1::EXIT_CAUSE_STORAGE;
-    case kExitCollective:
+    case ExitCode::kDamaged:
+      return v1::EXIT_CAUSE_DAMAGED_CHECKPOINT;
+    case ExitCode::kCollective:
       return v1::EXIT_CAUSE_COLLECTIVE;
     default:
       return v1::EXIT_CAUSE_ERROR;
@@ -32,7 +30,8 @@ std::string Ending(int wait_status) {
     return fmt::format("killed by SIG{} ({})", sigabbrev_np(signal), sigdescr_np(signal));
   }
   const int code = WEXITSTATUS(wait_status);
-  if (code == kExitFenced) return fmt::format("exited with code {} (fenced)", code);
+  if (code == ProcessStatus(ExitCode::kFenced))
+    return fmt::format("exited with code {} (fenced)", code);
   return fmt::format("exited with code {}", code);
 }
 

@@ -61,7 +61,7 @@ StatusOr<SealedPlace> FindPlace(const std::string& text, Session& session) {
   return SealedPlace{checkpoint.directory(), checkpoint.manifest_digest()};
 }
 
-// A checkpoint that is damaged is a failure (1), whatever the file system said about it.
+// A checkpoint that is damaged is told so (9), whatever the file system said about it.
 StatusOr<ExitCode> VerifyCheckpoint(const std::string& text, Session& session) {
   ASSIGN_OR_RETURN(const SealedPlace place, FindPlace(text, session));
   const auto manifest = formats::VerifyCheckpoint(place.directory, place.manifest_digest);

@@ -19,7 +19,11 @@ const std::map<std::string, std::string>& Topics() {
     6  the coordinator cannot be reached, or time ran out: worth trying again
     7  the run failed (submit --wait, watch, wait, demo)
     8  the run was cancelled (the same commands)
+    9  a checkpoint or another file is damaged
   130  interrupted with Ctrl-C; the run keeps going
+
+The other programs of gp use the same table; gp-trainer adds 10 (a file cannot be read or written), 11 (the other
+ranks went away) and 86 (fenced: its agent is gone).
 
 With -o json an error is a document on stderr: {"kind": "Error", "error": {"code": 3, "message": "..."}}.
 )"},

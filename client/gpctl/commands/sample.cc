@@ -23,7 +23,8 @@ std::vector<std::string> SamplerArguments(const std::string& directory,
           "--temperature", fmt::format("{}", options.temperature),
           "--top-k",       fmt::format("{}", options.top_k),
           "--seed",        fmt::format("{}", options.seed),
-          "--count",       fmt::format("{}", options.count)};
+          "--count",       fmt::format("{}", options.count),
+          "--precision",   options.precision};
 }
 
 Json SplitSamples(std::string text) {
@@ -36,6 +37,22 @@ Json SplitSamples(std::string text) {
   }
   samples.push_back(text);
   return samples;
+}
+
+// Its own words are on stderr already.
+Status StatusOfSampler(int code, const std::string& directory) {
+  switch (static_cast<ExitCode>(code)) {
+    case ExitCode::kOk:
+      return OkStatus();
+    case ExitCode::kUsage:
+      return InvalidArgument("gp-sampler refused {} (its words are above)", directory);
+    case ExitCode::kNotFound:
+      return NotFound("gp-sampler found no checkpoint in {}", directory);
+    case ExitCode::kDamaged:
+      return DataLoss("the checkpoint {} is damaged (gp-sampler's words are above)", directory);
+    default:
+      return Internal("gp-sampler could not sample from {} (exit code {})", directory, code);
+  }
 }
 
 StatusOr<ExitCode> Sample(const SampleOptions& options, Session& session) {
@@ -74,10 +91,7 @@ Status SampleCheckpoint(const std::string& directory, const SampleOptions& optio
         "{} is missing: it belongs beside gpctl; build it with 'make programs'", program);
   }
   RETURN_IF_ERROR(code.status());
-  if (*code == 2) return InvalidArgument("gp-sampler refused {} (its words are above)", directory);
-  if (*code != 0)
-    return Internal("gp-sampler could not sample from {} (exit code {})", directory, *code);
-  return OkStatus();
+  return StatusOfSampler(*code, directory);
 }
 
 void AddSampleCommand(CommandSet& commands) {
@@ -97,6 +111,10 @@ void AddSampleCommand(CommandSet& commands) {
   command.add_option("--seed", options->seed, "the same seed gives the same text (1337)");
   command.add_option("-n,--count", options->count, "how many samples (1)")
       ->check(CLI::Range(1, 10000));
+  command
+      .add_option("--precision", options->precision,
+                  "fp32, bf16, or as the run computed: auto (auto)")
+      ->check(CLI::IsMember({"auto", "fp32", "bf16"}));
   commands.Bind(command, [options](Session& session) { return Sample(*options, session); });
 }
 

@@ -17,6 +17,7 @@ struct SampleOptions {
   int64_t top_k = 200;
   uint64_t seed = 1337;
   int count = 1;
+  std::string precision = "auto";
 };
 
 // Calls `on_text` as the text comes. The sampler's own error is on stderr; the status repeats its

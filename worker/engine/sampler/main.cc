@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/exit_code.h"
 #include "base/usable_cores.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/sampler/checkpoint_sampler.h"
@@ -10,8 +11,6 @@
 namespace gp::engine {
 namespace {
 
-constexpr int kExitError = 1;
-constexpr int kExitUsage = 2;
 // Samples that are written side by side; each takes a cache of the whole context.
 constexpr int kAtATime = 8;
 
@@ -64,7 +63,7 @@ SamplerOptions SamplerOptionsOf(const Options& options) {
 
 int Fail(const Status& status) {
   std::fprintf(stderr, "gp-sampler: %s\n", Message(status).c_str());
-  return status.code() == StatusCode::kInvalidArgument ? kExitUsage : kExitError;
+  return ProcessStatus(ExitCodeOf(status));
 }
 
 int Run(const Options& options) {
@@ -99,7 +98,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : gp::engine::kExitUsage;
+    return app.exit(error) == 0 ? 0 : gp::ProcessStatus(gp::ExitCode::kUsage);
   }
   return gp::engine::Run(options);
 }

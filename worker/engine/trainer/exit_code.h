@@ -1,29 +1,24 @@
-// The exit codes of gp-trainer, which a supervisor reads when the last words got lost. Pure
-// functions.
+// The exit code of gp-trainer for what ended it, which a supervisor reads when the last words got
+// lost. Pure function.
 #pragma once
 
+#include "base/exit_code.h"
 #include "link/messages.h"
 
 namespace gp::engine {
 
-inline constexpr int kExitDone = 0;  // or stopped
-inline constexpr int kExitError = 1;
-inline constexpr int kExitConfig = 2;
-inline constexpr int kExitStorage = 3;
-inline constexpr int kExitCollective = 4;
-inline constexpr int kExitFenced = 86;
-
-inline int ExitCodeOf(link::ExitCause cause) {
+inline ExitCode ExitCodeOf(link::ExitCause cause) {
   switch (cause) {
     case link::ExitCause::kConfig:
-      return kExitConfig;
+      return ExitCode::kUsage;
     case link::ExitCause::kStorage:
+      return ExitCode::kStorage;
     case link::ExitCause::kDamagedCheckpoint:
-      return kExitStorage;
+      return ExitCode::kDamaged;
     case link::ExitCause::kCollective:
-      return kExitCollective;
+      return ExitCode::kCollective;
     default:
-      return kExitError;
+      return ExitCode::kFailure;
   }
 }
 

@@ -214,10 +214,11 @@ class LinkedTraining final : public TrainingEvents {
 // peers leave before.
 int Fail(SupervisorLink& link, const link::Failed& failed) {
   const bool lost = failed.cause == ExitCause::kCollective;
-  if (link.StopsWithin(lost ? kStopSpread : std::chrono::milliseconds(0))) return kExitDone;
+  if (link.StopsWithin(lost ? kStopSpread : std::chrono::milliseconds(0)))
+    return ProcessStatus(ExitCode::kOk);
   LogError("training failed", {{"reason", failed.message}});
   link.Send(failed);
-  return ExitCodeOf(failed.cause);
+  return ProcessStatus(ExitCodeOf(failed.cause));
 }
 
 }  // namespace
@@ -229,10 +230,10 @@ int RunLinked(FileDescriptor socket, const Clock& clock) {
   try {
     LinkedTraining(link, clock).Run();
     LogInfo("training finished");
-    return kExitDone;
+    return ProcessStatus(ExitCode::kOk);
   } catch (const TrainingStopped&) {
     LogInfo("training stopped");
-    return kExitDone;
+    return ProcessStatus(ExitCode::kOk);
   } catch (...) {
     return Fail(link, CurrentFailure());
   }

@@ -48,19 +48,19 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitDone : kExitConfig;
+    return app.exit(error) == 0 ? ProcessStatus(ExitCode::kOk) : ProcessStatus(ExitCode::kUsage);
   }
   if (support) {
     std::printf("%s\n", DeviceSupport().c_str());
-    return kExitDone;
+    return ProcessStatus(ExitCode::kOk);
   }
   if (!linked && options.spec_path.empty()) {
     std::fprintf(stderr, GP_PROGRAM ": --spec FILE is missing; see " GP_PROGRAM " --help\n");
-    return kExitConfig;
+    return ProcessStatus(ExitCode::kUsage);
   }
   if (linked && !DieWithParent()) {
     std::fprintf(stderr, GP_PROGRAM ": the agent is gone\n");
-    return kExitError;
+    return ProcessStatus(ExitCode::kFailure);
   }
   if (linked) return RunLinked(FileDescriptor(link::kEngineDescriptor), SystemClock());
   if (overfit) return RunOverfit(options, SystemClock());

@@ -137,13 +137,14 @@ int RunOverfit(const LoneOptions& options, const Clock& clock) {
   const StopSignals signals([&stop](const std::string&) { stop.request_stop(); });
   try {
     Overfitting overfitting(ForOverfitting(LoadSpecFile(options)), clock);
-    return overfitting.Run(stop.get_token()) ? kExitDone : kExitError;
+    return overfitting.Run(stop.get_token()) ? ProcessStatus(ExitCode::kOk)
+                                             : ProcessStatus(ExitCode::kFailure);
   } catch (const TrainingStopped&) {
-    return kExitError;
+    return ProcessStatus(ExitCode::kFailure);
   } catch (...) {
     const link::Failed failed = CurrentFailure();
     std::fprintf(stderr, "gp-trainer: %s\n", failed.message.c_str());
-    return ExitCodeOf(failed.cause);
+    return ProcessStatus(ExitCodeOf(failed.cause));
   }
 }
 

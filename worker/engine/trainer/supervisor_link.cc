@@ -98,7 +98,7 @@ void SupervisorLink::Read() {
     if (closing_) return;
     if (!message.ok()) {
       LogError("link lost, exiting", {{"reason", Message(message.status())}});
-      _exit(kExitError);
+      _exit(ProcessStatus(ExitCode::kFailure));
     }
     if (*message) Handle(std::move(**message));
     if (stop_.stop_requested() && !stop_deadline_) {
@@ -106,7 +106,7 @@ void SupervisorLink::Read() {
     }
     if (StopOverdue()) {
       LogWarning("stopping took too long, exiting");
-      _exit(kExitDone);
+      _exit(ProcessStatus(ExitCode::kOk));
     }
   }
 }
@@ -128,7 +128,7 @@ void SupervisorLink::ExitFenced(uint64_t epoch) {
   const int64_t step = committed_step_;
   LogInfo("fenced, exiting", {{"epoch", epoch}, {"step", step}});
   Send(link::Fenced{.epoch = epoch, .committed_step = step, .prepared_step = step});
-  _exit(kExitFenced);
+  _exit(ProcessStatus(ExitCode::kFenced));
 }
 
 }  // namespace gp::engine

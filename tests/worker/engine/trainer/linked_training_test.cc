@@ -6,6 +6,7 @@
 #include <map>
 #include <regex>
 
+#include "base/exit_code.h"
 #include "formats/checkpoint_directory.h"
 #include "runspec/model_shape.h"
 #include "runspec/run_file.h"
@@ -229,7 +230,7 @@ TEST(LinkedTraining, ADamagedCheckpointIsAFailureOfItsOwnThatNamesTheFile) {
   const auto failed = epoch.ranks[0]->Await<link::Failed>();
   EXPECT_EQ(failed.cause, link::ExitCause::kDamagedCheckpoint);
   EXPECT_NE(failed.message.find("model.safetensors"), std::string::npos) << failed.message;
-  EXPECT_EQ(epoch.ranks[0]->Wait(), 3);
+  EXPECT_EQ(epoch.ranks[0]->Wait(), ProcessStatus(ExitCode::kDamaged));
 }
 
 TEST(LinkedTraining, ACheckpointThatOnlyOneRankMissesIsNotDamaged) {
@@ -376,7 +377,7 @@ TEST(LinkedTraining, AFinalCheckpointThatIsRefusedIsAFailure) {
   epoch.ranks[0]->Send(link::SealResult{written.step, false, "the epoch is stale"});
   const auto failed = epoch.ranks[0]->Await<link::Failed>();
   EXPECT_NE(failed.message.find("the epoch is stale"), std::string::npos) << failed.message;
-  EXPECT_EQ(epoch.ranks[0]->Wait(), 3);
+  EXPECT_EQ(epoch.ranks[0]->Wait(), ProcessStatus(ExitCode::kStorage));
 }
 
 }  // namespace
