@@ -116,25 +116,37 @@ StatusOr<CheckpointFile> WriteText(Storage& storage, const std::string& director
 
 }  // namespace
 
-// The thread that writes, and the one job it may have.
+// What the thread that writes works on, and the one job it may have. Thread and writer share it: a
+// thread that hangs in the storage may outlive the writer.
 class CheckpointWriter::Worker {
  public:
-  Worker(Storage& storage, std::string parent, CheckpointIdentity identity,
+  Worker(std::shared_ptr<Storage> storage, std::string parent, CheckpointIdentity identity,
          const StreamedSnapshot::Options& options)
-      : storage_(storage),
+      : patience_(options.patience),
+        owned_storage_(std::move(storage)),
+        storage_(*owned_storage_),
         parent_(std::move(parent)),
         identity_(std::move(identity)),
         layout_(runspec::MakeParameterLayout(identity_.shape)),
-        snapshot_(options),
-        thread_([this] { Run(); }) {}
+        snapshot_(options) {}
 
-  ~Worker() {
+  static std::thread StartThread(const std::shared_ptr<Worker>& worker) {
+    return std::thread([worker] { worker->Run(); });
+  }
+
+  // Lets the job in flight end, within patience. False when it hangs: the state may be freed all
+  // the same.
+  bool Close() EXCLUDES(mutex_) {
+    const auto deadline = std::chrono::steady_clock::now() + patience_;
     {
       MutexLock lock(mutex_);
       closing_ = true;
       changed_.NotifyAll();
+      while (job_ && changed_.WaitUntil(mutex_, deadline)) continue;
+      if (!job_) return true;
     }
-    thread_.join();
+    snapshot_.GiveUp();
+    return false;
   }
 
   Status Start(const CheckpointState& state) EXCLUDES(mutex_) {
@@ -285,6 +297,8 @@ class CheckpointWriter::Worker {
             .files = {}};
   }
 
+  const std::chrono::nanoseconds patience_;
+  const std::shared_ptr<Storage> owned_storage_;
   Storage& storage_;
   const std::string parent_;
   const CheckpointIdentity identity_;
@@ -296,15 +310,22 @@ class CheckpointWriter::Worker {
   std::optional<StatusOr<SavedCheckpoint>> result_ GUARDED_BY(mutex_);
   int64_t result_step_ GUARDED_BY(mutex_) = 0;  // of the job or the result
   bool closing_ GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // last: it uses the others
 };
 
-CheckpointWriter::CheckpointWriter(Storage& storage, std::string parent,
+CheckpointWriter::CheckpointWriter(std::shared_ptr<Storage> storage, std::string parent,
                                    CheckpointIdentity identity,
                                    const StreamedSnapshot::Options& options)
-    : worker_(std::make_unique<Worker>(storage, std::move(parent), std::move(identity), options)) {}
+    : worker_(std::make_shared<Worker>(std::move(storage), std::move(parent), std::move(identity),
+                                       options)),
+      thread_(Worker::StartThread(worker_)) {}
 
-CheckpointWriter::~CheckpointWriter() = default;
+CheckpointWriter::~CheckpointWriter() {
+  if (worker_->Close()) {
+    thread_.join();
+  } else {
+    thread_.detach();
+  }
+}
 
 Status CheckpointWriter::Start(const CheckpointState& state) { return worker_->Start(state); }
 

@@ -2,7 +2,8 @@
 // thread of the writer's own writes model.safetensors, optimizer.safetensors and tokenizer.json
 // from live memory, syncs them, and commits the manifest last (docs/formats/checkpoint.md). Who
 // overwrites the state says so before, piece by piece. One save at a time. One thread calls; the
-// destructor waits for a save in flight.
+// destructor waits for a save in flight, but no longer than the options' patience: then the save is
+// given up, the state is not read any more, and a thread that hangs in the storage is left to it.
 #pragma once
 
 #include <chrono>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 
 #include "base/status.h"
 #include "runspec/model_shape.h"
@@ -56,10 +58,9 @@ struct SavedCheckpoint {
 
 class CheckpointWriter {
  public:
-  // Checkpoints become directories below `parent` (the run's checkpoints directory). `storage`
-  // outlives this.
-  CheckpointWriter(Storage& storage, std::string parent, CheckpointIdentity identity,
-                   const StreamedSnapshot::Options& options);
+  // Checkpoints become directories below `parent` (the run's checkpoints directory).
+  CheckpointWriter(std::shared_ptr<Storage> storage, std::string parent,
+                   CheckpointIdentity identity, const StreamedSnapshot::Options& options);
   ~CheckpointWriter();
 
   // Begins to write the state, whose buffers live as long as I do. FailedPrecondition when a save
@@ -82,7 +83,8 @@ class CheckpointWriter {
 
  private:
   class Worker;
-  std::unique_ptr<Worker> worker_;
+  const std::shared_ptr<Worker> worker_;
+  std::thread thread_;
 };
 
 }  // namespace gp::engine

@@ -75,6 +75,11 @@ void StreamedSnapshot::Close() {
   open_ = false;
 }
 
+void StreamedSnapshot::GiveUp() {
+  MutexLock lock(mutex_);
+  patience_left_ = {};
+}
+
 void StreamedSnapshot::BeforeOverwrite(int64_t first, int64_t last) {
   if (!open_ || first >= last) return;
   MutexLock lock(mutex_);

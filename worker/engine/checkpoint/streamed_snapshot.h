@@ -53,6 +53,9 @@ class StreamedSnapshot {
   void Finish(int buffer) EXCLUDES(mutex_);
   void Close() EXCLUDES(mutex_);
 
+  // The buffers may go: nothing of them is read any more.
+  void GiveUp() EXCLUDES(mutex_);
+
   // Returns when values [first, last) of every buffer may change.
   void BeforeOverwrite(int64_t first, int64_t last) EXCLUDES(mutex_);
 

@@ -11,7 +11,6 @@
 
 #include "formats/checkpoint_manifest.h"
 #include "worker/engine/checkpoint/checkpoint_writer.h"
-#include "worker/engine/checkpoint/local_storage.h"
 #include "worker/engine/trainer/prepared_run.h"
 #include "worker/engine/trainer/run_budget.h"
 #include "worker/engine/trainer/trainer.h"
@@ -54,7 +53,6 @@ class Checkpoints {
 
   PreparedRun& run_;
   const Written written_;
-  LocalStorage storage_;
   HostMoments moments_;  // of a trainer with shards: what the save in flight reads
   CheckpointWriter writer_;
   bool overdue_ = false;  // a save was waited for in vain

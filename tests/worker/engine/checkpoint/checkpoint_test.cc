@@ -6,7 +6,9 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <future>
 #include <numeric>
+#include <thread>
 
 #include "base/file.h"
 #include "base/mutex.h"
@@ -22,6 +24,8 @@ namespace {
 
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
+
+constexpr auto kLong = 60s;  // nobody waits for so long unless something hangs
 
 // A Storage whose writes fail like a full disk once `bytes_left` are used up.
 class FullStorage : public LocalStorage {
@@ -102,9 +106,9 @@ class CheckpointTest : public ::testing::Test {
   std::string Parent() const { return JoinPath(directory_.path(), "checkpoints"); }
 
   SavedCheckpoint Save(int64_t step) {
-    CheckpointWriter writer(storage_, Parent(), identity_, {});
+    CheckpointWriter writer(std::make_shared<LocalStorage>(), Parent(), identity_, {});
     EXPECT_TRUE(writer.Start(State(step)).ok());
-    const auto saved = writer.Wait(10s);
+    const auto saved = writer.Wait(kLong);
     EXPECT_TRUE(saved.ok()) << saved.status();
     return saved.value_or(SavedCheckpoint{});
   }
@@ -163,12 +167,13 @@ TEST_F(CheckpointTest, ModelFileDependsOnWeightsAndStepAlone) {
 }
 
 TEST_F(CheckpointTest, SavesWhatTheStateWasWhenStarted) {
-  CheckpointWriter writer(storage_, Parent(), identity_, {.copy_bytes_max = 1 << 20});
+  CheckpointWriter writer(std::make_shared<LocalStorage>(), Parent(), identity_,
+                          {.copy_bytes_max = 1 << 20});
   const std::vector<float> original = parameters_;
   ASSERT_TRUE(writer.Start(State(1)).ok());
   writer.BeforeOverwrite(0, static_cast<int64_t>(parameters_.size()));
   std::fill(parameters_.begin(), parameters_.end(), 0.0f);
-  const auto saved = writer.Wait(10s);
+  const auto saved = writer.Wait(kLong);
   ASSERT_TRUE(saved.ok()) << saved.status();
   parameters_ = original;
   EXPECT_TRUE(Load(saved->directory).ok());
@@ -215,36 +220,72 @@ class NotingStorage : public LocalStorage {
 };
 
 TEST_F(CheckpointTest, TheManifestFollowsEveryDurableFile) {
-  NotingStorage storage;
+  const auto storage = std::make_shared<NotingStorage>();
   CheckpointWriter writer(storage, Parent(), identity_, {});
   ASSERT_TRUE(writer.Start(State(1)).ok());
-  ASSERT_TRUE(writer.Wait(10s).ok());
-  EXPECT_THAT(storage.notes,
+  ASSERT_TRUE(writer.Wait(kLong).ok());
+  EXPECT_THAT(storage->notes,
               ::testing::UnorderedElementsAre("model.safetensors", "optimizer.safetensors",
                                               "tokenizer.json", "manifest.json"));
-  EXPECT_EQ(storage.notes.back(), "manifest.json");
+  EXPECT_EQ(storage->notes.back(), "manifest.json");
 }
 
 TEST_F(CheckpointTest, OneSaveAtATimeAndEachResultOnce) {
-  CheckpointWriter writer(storage_, Parent(), identity_, {});
+  CheckpointWriter writer(std::make_shared<LocalStorage>(), Parent(), identity_, {});
   EXPECT_EQ(writer.Wait(1s).status().code(), StatusCode::kFailedPrecondition);
   ASSERT_TRUE(writer.Start(State(1)).ok());
   EXPECT_TRUE(writer.in_flight());
   EXPECT_EQ(writer.Start(State(2)).code(), StatusCode::kFailedPrecondition);
-  ASSERT_TRUE(writer.Wait(10s).ok());
+  ASSERT_TRUE(writer.Wait(kLong).ok());
   EXPECT_FALSE(writer.in_flight());
   EXPECT_EQ(writer.Take(), std::nullopt);
   EXPECT_TRUE(writer.Start(State(2)).ok());
-  EXPECT_TRUE(writer.Wait(10s).ok());
+  EXPECT_TRUE(writer.Wait(kLong).ok());
+}
+
+// A Storage that hangs before its first byte until it is let go.
+class HangingStorage : public LocalStorage {
+ public:
+  explicit HangingStorage(std::shared_future<void> let_go) : let_go_(std::move(let_go)) {}
+
+  StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) override {
+    if (let_go_.wait_for(kLong) == std::future_status::ready) return LocalStorage::Create(path);
+    return Internal("nobody let the storage go");
+  }
+
+ private:
+  const std::shared_future<void> let_go_;
+};
+
+TEST_F(CheckpointTest, AHungStorageHoldsNobodyUpAndReadsNoStateThatIsGone) {
+  std::promise<void> let_go;
+  auto storage = std::make_shared<HangingStorage>(let_go.get_future().share());
+  const std::weak_ptr<Storage> in_use = storage;
+  {
+    const std::vector<float> parameters = parameters_, first = first_, second = second_;
+    CheckpointState state = State(1);
+    state.parameters = parameters;
+    state.first_moment = first;
+    state.second_moment = second;
+    CheckpointWriter writer(std::move(storage), Parent(), identity_, {.patience = 10ms});
+    ASSERT_TRUE(writer.Start(state).ok());
+  }
+  EXPECT_FALSE(in_use.expired()) << "the hung thread still has it";
+  let_go.set_value();
+  const auto deadline = std::chrono::steady_clock::now() + kLong;
+  while (!in_use.expired() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_TRUE(in_use.expired());
+  EXPECT_EQ(*formats::FindNewestCheckpoint(Parent()), std::nullopt);
 }
 
 TEST_F(CheckpointTest, AFullDiskLeavesNothingBehindAndSaysWhy) {
   const auto total = static_cast<int64_t>(Save(1).size_bytes);
   for (const int64_t room : {int64_t{0}, int64_t{100}, total / 3, total / 2, total - 10}) {
-    FullStorage full(room);
-    CheckpointWriter writer(full, Parent(), identity_, {});
+    CheckpointWriter writer(std::make_shared<FullStorage>(room), Parent(), identity_, {});
     ASSERT_TRUE(writer.Start(State(2)).ok());
-    const auto saved = writer.Wait(10s);
+    const auto saved = writer.Wait(kLong);
     ASSERT_EQ(saved.status().code(), StatusCode::kResourceExhausted) << room;
     EXPECT_THAT(Message(saved.status()), HasSubstr("checkpoint of step 2"));
     EXPECT_EQ(ListDirectory(Parent())->size(), 1u) << room;
@@ -263,9 +304,10 @@ class KilledSave : public CheckpointTest {
 
   void SaveAndDie(const std::string& failpoint) {
     setenv("GP_FAILPOINT", (failpoint + ":kill").c_str(), 1);
-    CheckpointWriter writer(storage_, getenv("GP_KILLED_SAVE"), identity_, {});
+    CheckpointWriter writer(std::make_shared<LocalStorage>(), getenv("GP_KILLED_SAVE"), identity_,
+                            {});
     writer.Start(State(3)).IgnoreError();
-    writer.Wait(10s).IgnoreError();
+    writer.Wait(kLong).IgnoreError();
   }
 };
 
@@ -289,9 +331,9 @@ TEST_F(KilledSave, AfterTheManifestLeavesAWholeCheckpoint) {
 
 TEST_F(CheckpointTest, NeverTouchesACompleteCheckpoint) {
   const SavedCheckpoint saved = Save(7);
-  CheckpointWriter writer(storage_, Parent(), identity_, {});
+  CheckpointWriter writer(std::make_shared<LocalStorage>(), Parent(), identity_, {});
   ASSERT_TRUE(writer.Start(State(7)).ok());
-  EXPECT_EQ(writer.Wait(10s).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(writer.Wait(kLong).status().code(), StatusCode::kAlreadyExists);
   EXPECT_TRUE(Load(saved.directory).ok());
 }
 

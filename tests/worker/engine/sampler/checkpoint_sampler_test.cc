@@ -43,7 +43,7 @@ class CheckpointSamplerTest : public testing::Test {
     const ByteTokenizer tokenizer;
     const auto model = MakeModel();
     const std::vector<float> zeros(model->parameters().size());
-    CheckpointWriter writer(storage_, JoinPath(run_, "checkpoints"),
+    CheckpointWriter writer(std::make_shared<LocalStorage>(), JoinPath(run_, "checkpoints"),
                             {.run_id = "run",
                              .run_name = "run",
                              .incarnation = "i",
@@ -73,7 +73,6 @@ class CheckpointSamplerTest : public testing::Test {
     return texts.ok() ? texts->at(0) : "";
   }
 
-  LocalStorage storage_;
   const std::string run_ = testing::TempDir() + "gp-sampler-" + RandomId(8);
   const std::string checkpoint_;
 };
