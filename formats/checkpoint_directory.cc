@@ -1,7 +1,10 @@
 #include "formats/checkpoint_directory.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cinttypes>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -15,6 +18,18 @@ namespace {
 
 constexpr uint64_t kManifestBytesMax = 16 << 20;
 constexpr uint64_t kTokenizerBytesMax = 256 << 20;
+
+constexpr char kSetAside[] = ".damaged";
+
+// Step and epoch; of a directory without a readable manifest as CheckpointDirectoryName wrote them.
+std::tuple<int64_t, uint64_t> PlaceInTime(const FoundCheckpoint& found) {
+  if (found.manifest.ok()) return {found.manifest->step, found.manifest->epoch};
+  int64_t step = 0;
+  uint64_t epoch = 0;
+  const std::string name = BaseNameOf(found.directory);
+  if (std::sscanf(name.c_str(), "step-%" SCNd64 "-e%" SCNu64, &step, &epoch) != 2) return {0, 0};
+  return {step, epoch};
+}
 
 // The digest is right, so whoever wrote the file wrote it so.
 Status VerifyTokenizer(const std::string& path) {
@@ -100,25 +115,38 @@ StatusOr<CheckpointManifest> VerifyCheckpoint(const std::string& directory,
   return manifest;
 }
 
-StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& parent) {
+StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(const std::string& parent) {
   const auto names = ListDirectory(parent);
-  if (names.status().code() == StatusCode::kNotFound) return std::nullopt;
+  if (names.status().code() == StatusCode::kNotFound) return std::vector<FoundCheckpoint>();
   RETURN_IF_ERROR(names.status());
-  std::optional<std::string> newest;
-  std::tuple<int64_t, uint64_t> newest_at;
+  std::vector<FoundCheckpoint> found;
   for (const std::string& name : *names) {
-    const auto manifest = ReadManifest(JoinPath(parent, name));
+    if (name.ends_with(kSetAside)) continue;
+    const std::string directory = JoinPath(parent, name);
+    auto manifest = ReadManifest(directory);
     if (manifest.status().code() == StatusCode::kNotFound) continue;
-    if (!manifest.ok()) {
-      return WithContext(manifest.status(),
-                         "a checkpoint is damaged; remove its directory to go on without it");
-    }
-    const std::tuple at(manifest->step, manifest->epoch);
-    if (newest && at < newest_at) continue;
-    newest = JoinPath(parent, name);
-    newest_at = at;
+    found.push_back({directory, std::move(manifest)});
   }
-  return newest;
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return PlaceInTime(a) > PlaceInTime(b); });
+  return found;
+}
+
+Status SetAside(const std::string& directory) {
+  const std::string aside = directory + kSetAside;
+  if (rename(directory.c_str(), aside.c_str()) != 0) return ErrnoStatus(errno, "rename to", aside);
+  return SyncDirectory(DirectoryOf(directory));
+}
+
+StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& parent) {
+  ASSIGN_OR_RETURN(const auto found, FindCheckpoints(parent));
+  for (const FoundCheckpoint& checkpoint : found) {
+    if (checkpoint.manifest.ok()) continue;
+    return WithContext(checkpoint.manifest.status(),
+                       "a checkpoint is damaged; remove its directory to go on without it");
+  }
+  if (found.empty()) return std::nullopt;
+  return found.front().directory;
 }
 
 }  // namespace gp::formats

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "formats/checkpoint_manifest.h"
@@ -24,6 +25,21 @@ StatusOr<CheckpointManifest> ReadManifest(const std::string& directory,
 // DataLoss names the file.
 StatusOr<CheckpointManifest> VerifyCheckpoint(const std::string& directory,
                                               const std::string& expected_digest = "");
+
+// One directory that has a manifest, readable or not.
+struct FoundCheckpoint {
+  std::string directory;
+  StatusOr<CheckpointManifest> manifest;
+};
+
+// Those below `parent`, the newest first: by step, then epoch, which the name of the directory says
+// when the manifest cannot be read. Empty when `parent` does not exist. What was set aside and
+// directories without a manifest are passed over.
+StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(const std::string& parent);
+
+// Renames the directory of a damaged checkpoint, durably, so that nobody finds it any more. It
+// keeps its files: DIRECTORY.damaged.
+Status SetAside(const std::string& directory);
 
 // The directory, below `parent`, of the complete checkpoint with the highest step (then epoch);
 // nothing when there is none or `parent` does not exist. Directories without a manifest were never

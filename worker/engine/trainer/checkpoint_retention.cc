@@ -26,11 +26,9 @@ std::vector<std::string> ExpendableCheckpoints(std::vector<StoredCheckpoint> sto
 }
 
 Status PruneCheckpoints(const std::string& parent, const runspec::CheckpointSpec& spec) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(parent));
+  ASSIGN_OR_RETURN(const auto found, formats::FindCheckpoints(parent));
   std::vector<StoredCheckpoint> stored;
-  for (const std::string& name : names) {
-    const std::string directory = JoinPath(parent, name);
-    const auto manifest = formats::ReadManifest(directory);
+  for (const auto& [directory, manifest] : found) {
     if (manifest.ok()) stored.push_back({directory, manifest->step, manifest->validation_loss});
   }
   for (const std::string& directory : ExpendableCheckpoints(std::move(stored), spec)) {

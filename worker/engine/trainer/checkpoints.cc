@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "runspec/batch_ramp.h"
 #include "worker/engine/checkpoint/checkpoint_reader.h"
+#include "worker/engine/checkpoint/local_storage.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/trainer/collective_patience.h"
 #include "worker/engine/trainer/micro_batch.h"
@@ -29,6 +30,7 @@ constexpr char kUpdates[] = "updates";
 constexpr char kDevice[] = "device";
 constexpr char kLossScale[] = "loss_scale";
 constexpr char kFiniteSteps[] = "finite_steps";
+constexpr char kOptimizer[] = "optimizer";
 constexpr char kStepBudget[] = "step_budget";
 constexpr char kMeasuredSteps[] = "measured_steps";
 constexpr char kBestLoss[] = "best_loss";
@@ -68,6 +70,23 @@ Number RecordedNumber(const formats::CheckpointManifest& manifest, const char* k
   throw TrainingError(ExitCause::kStorage, fmt::format("checkpoint of step {}: record.{} is '{}', "
                                                        "expected a number",
                                                        manifest.step, key, text));
+}
+
+std::string OptimizerText(runspec::OptimizerKind kind) {
+  return kind == runspec::OptimizerKind::kMuon ? "muon" : "adamw";
+}
+
+// The moments of one optimizer mean nothing to another. Checkpoints from before the record had it
+// are taken at the run file's word.
+void CheckOptimizer(const formats::CheckpointManifest& manifest, const std::string& directory,
+                    runspec::OptimizerKind kind) {
+  const auto found = manifest.record.find(kOptimizer);
+  if (found == manifest.record.end() || found->second == OptimizerText(kind)) return;
+  throw TrainingError(
+      ExitCause::kConfig,
+      fmt::format("the checkpoint {} was made with optimizer.kind: {}, the run says {}, which "
+                  "cannot go on from it; set optimizer.kind: {}, or submit a new run",
+                  directory, found->second, OptimizerText(kind), found->second));
 }
 
 using Record = std::map<std::string, std::string>;
@@ -115,7 +134,8 @@ void RestoreLossScale(const formats::CheckpointManifest& manifest,
 Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Written written)
     : run_(run),
       written_(std::move(written)),
-      writer_(storage_, JoinPath(place.run_directory, "checkpoints"), IdentityOf(place, run),
+      writer_(std::make_shared<LocalStorage>(), JoinPath(place.run_directory, "checkpoints"),
+              IdentityOf(place, run),
               {.copy_bytes_max = static_cast<uint64_t>(run.spec.checkpoint.snapshot_memory),
                .fetch = FetchFrom(run.model->backend(), moments_)}) {}
 
@@ -138,7 +158,8 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
   state.step = trainer.step();
   state.tokens = runspec::TokensBefore(run_.plan, trainer.step());
   state.validation_loss = validation_loss;
-  state.record = {{kUpdates, std::to_string(trainer.optimizer().updates())}};
+  state.record = {{kUpdates, std::to_string(trainer.optimizer().updates())},
+                  {kOptimizer, OptimizerText(run_.spec.optimizer.kind)}};
   AddTo(state.record, run_.engine);
   if (run_.on_device()) state.record[kDevice] = run_.device_name;
   AddTo(state.record, run_.spec.precision);
@@ -207,6 +228,7 @@ void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& tr
   const bool misfit = manifest.status().code() == StatusCode::kFailedPrecondition;
   ThrowIfError(misfit ? ExitCause::kConfig : CauseOfUnreadable(manifest.status(), resume.directory),
                manifest.status());
+  CheckOptimizer(*manifest, resume.directory, run.spec.optimizer.kind);
   Optimizer& optimizer = trainer.optimizer();
   // Each rank reads all and takes its part.
   HostMoments all;

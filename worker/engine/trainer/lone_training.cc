@@ -39,27 +39,76 @@ TrainingPlace PlaceOf(const runspec::RunSpec& spec, const LoneOptions& options) 
   place.run_directory = AbsolutePath(directory, CurrentDirectory());
   place.incarnation = RandomId(10);
   place.threads = ThreadsOf(spec);
-  const auto newest =
-      ValueOrThrow(ExitCause::kStorage,
-                   formats::FindNewestCheckpoint(JoinPath(place.run_directory, "checkpoints")));
-  if (newest) {
-    const auto manifest = formats::ReadManifest(*newest);
-    ThrowIfError(CauseOfUnreadable(manifest.status(), *newest), manifest.status());
-    place.resume = link::ResumePoint{.step = manifest->step, .directory = *newest};
-    LogInfo("resuming", {{"step", manifest->step}, {"checkpoint", *newest}});
-  }
   return place;
 }
 
+std::string CheckpointsOf(const TrainingPlace& place) {
+  return JoinPath(place.run_directory, "checkpoints");
+}
+
+// From the newest checkpoint of the run that is whole; from the first step when there is none.
+// What is damaged is set aside once an older one has taken its place, and not before.
 class LoneTraining final : public TrainingEvents {
  public:
   explicit LoneTraining(const LoneOptions& options)
       : spec_(LoadSpecFile(options)), place_(PlaceOf(spec_, options)) {}
 
   void Run(const Clock& clock, const std::stop_token& stop) {
+    const auto found =
+        ValueOrThrow(ExitCause::kStorage, formats::FindCheckpoints(CheckpointsOf(place_)));
+    for (size_t i = 0; !joined_; ++i) {
+      try {
+        place_.resume = i < found.size() ? std::optional(PointOf(found[i])) : std::nullopt;
+        Train(clock, stop);
+      } catch (const TrainingError& error) {
+        if (error.cause() != ExitCause::kDamagedCheckpoint || joined_) throw;
+        GoBack(found, i, error.what());
+      }
+    }
+  }
+
+  void StepCommitted(const link::StepReport&) override {}
+
+  void CheckpointWritten(const SavedCheckpoint&, const std::string& end_reason) override {
+    if (!end_reason.empty()) LogInfo(end_reason);
+    const Status pruned = PruneCheckpoints(CheckpointsOf(place_), spec_.checkpoint);
+    if (!pruned.ok()) LogWarning("old checkpoints stay", {{"reason", Message(pruned)}});
+  }
+
+ private:
+  static link::ResumePoint PointOf(const formats::FoundCheckpoint& found) {
+    ThrowIfError(CauseOfUnreadable(found.manifest.status(), found.directory),
+                 found.manifest.status());
+    LogInfo("resuming", {{"step", found.manifest->step}, {"checkpoint", found.directory}});
+    return {.step = found.manifest->step, .directory = found.directory, .manifest_digest = ""};
+  }
+
+  // Never to the first step: that is for a person to decide.
+  void GoBack(const std::vector<formats::FoundCheckpoint>& found, size_t damaged,
+              const std::string& reason) {
+    if (damaged + 1 >= found.size()) {
+      throw TrainingError(
+          ExitCause::kDamagedCheckpoint,
+          fmt::format("{}; no checkpoint before it is whole: remove {} to begin at the first step",
+                      reason, CheckpointsOf(place_)));
+    }
+    LogWarning("going back to the checkpoint before a damaged one", {{"reason", reason}});
+    damaged_.push_back(found[damaged].directory);
+  }
+
+  void SetDamagedAside() const {
+    for (const std::string& directory : damaged_) {
+      const Status status = formats::SetAside(directory);
+      if (!status.ok()) LogWarning("damaged checkpoint stays", {{"reason", Message(status)}});
+    }
+  }
+
+  void Train(const Clock& clock, const std::stop_token& stop) {
     Training training(spec_, place_, *this, clock, kProgressInterval);
     const auto group = MakeLocalGroup(1, training.plan().logical_shards);
     training.Join(*group[0]);
+    joined_ = true;
+    SetDamagedAside();
     try {
       training.Run(stop);
       LogInfo("training finished",
@@ -70,18 +119,10 @@ class LoneTraining final : public TrainingEvents {
     }
   }
 
-  void StepCommitted(const link::StepReport&) override {}
-
-  void CheckpointWritten(const SavedCheckpoint&, const std::string& end_reason) override {
-    if (!end_reason.empty()) LogInfo(end_reason);
-    const Status pruned =
-        PruneCheckpoints(JoinPath(place_.run_directory, "checkpoints"), spec_.checkpoint);
-    if (!pruned.ok()) LogWarning("old checkpoints stay", {{"reason", Message(pruned)}});
-  }
-
- private:
   const runspec::RunSpec spec_;
-  const TrainingPlace place_;
+  TrainingPlace place_;               // resumes from what is being tried
+  std::vector<std::string> damaged_;  // the newer ones
+  bool joined_ = false;
 };
 
 }  // namespace
@@ -110,13 +151,11 @@ int RunAlone(const LoneOptions& options, const Clock& clock) {
   });
   try {
     LoneTraining(options).Run(clock, stop.get_token());
-    return kExitDone;
+    return ProcessStatus(ExitCode::kOk);
   } catch (...) {
     const link::Failed failed = CurrentFailure();
-    const bool damaged = failed.cause == ExitCause::kDamagedCheckpoint;
-    std::fprintf(stderr, "gp-trainer: %s%s\n", failed.message.c_str(),
-                 damaged ? "; remove its directory to resume from an earlier one" : "");
-    return ExitCodeOf(failed.cause);
+    std::fprintf(stderr, "gp-trainer: %s\n", failed.message.c_str());
+    return ProcessStatus(ExitCodeOf(failed.cause));
   }
 }
 

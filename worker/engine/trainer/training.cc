@@ -1,14 +1,13 @@
 #include "worker/engine/trainer/training.h"
 
-#include "base/file.h"
 #include "base/log.h"
-#include "formats/checkpoint_manifest.h"
 #include "formats/sha256.h"
 #include "runspec/batch_ramp.h"
 #include "runspec/model_shape.h"
 #include "runspec/run_file.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/eval/evaluator.h"
+#include "worker/engine/trainer/checkpoint_sight.h"
 #include "worker/engine/trainer/micro_batch.h"
 #include "worker/engine/trainer/training_error.h"
 
@@ -56,7 +55,11 @@ Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& e
 
 void Training::Join(Communicator& communicator, const EngineRecord& decided) {
   communicator_ = &communicator;
-  AgreeOnCheckpoint();
+  if (place_.resume) {
+    AgreeOnSight(
+        place_.resume->directory, [this] { return MissingOfCheckpoint(*place_.resume); },
+        communicator);
+  }
   run_.spec.batch.micro_batch = AgreeOnMicroBatch(run_, place_, communicator);
   run_.spec.batch.micro_batch_auto = false;
   CompleteRun(place_, decided, communicator, run_);
@@ -119,21 +122,6 @@ StepResult Training::TakeStep(const std::stop_token& stop) {
 bool Training::Due(int64_t every_steps) const {
   const int64_t step = trainer_->step();
   return budget_.Done(step) || (every_steps > 0 && step % every_steps == 0);
-}
-
-// What another rank sees is not damaged where it is missing: the storage lags behind, or is another
-// one.
-void Training::AgreeOnCheckpoint() {
-  if (!place_.resume) return;
-  const std::string& directory = place_.resume->directory;
-  const bool seen = FileExists(JoinPath(directory, formats::kManifestName));
-  double seen_by_any[1] = {seen ? 1.0 : 0.0};
-  communicator_->AllReduceMax(seen_by_any);
-  if (seen || seen_by_any[0] == 0) return;
-  throw TrainingError(ExitCause::kStorage,
-                      fmt::format("checkpoint {} is missing here, another rank sees it; is the "
-                                  "run's directory the same storage on every node?",
-                                  directory));
 }
 
 void Training::AgreeOnStep() {
@@ -303,16 +291,7 @@ void Training::Report(const StepResult& result, std::optional<double> validation
                 {"grad_norm", fmt::format("{}", report.gradient_norm)}});
   }
   progress_.Step(report, *report.target_steps);
-  records_->WriteStep({.step = report.step,
-                       .tokens = report.tokens,
-                       .loss = report.loss,
-                       .learning_rate = report.learning_rate,
-                       .gradient_norm = report.gradient_norm,
-                       .tokens_per_second = report.tokens_per_second,
-                       .mfu = report.mfu,
-                       .step_seconds = report.step_seconds,
-                       .validation_loss = report.validation_loss,
-                       .skipped = report.skipped});
+  records_->WriteStep(LineOf(report));
 }
 
 void Training::SampleIfDue(const std::stop_token& stop) {

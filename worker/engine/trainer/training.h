@@ -60,7 +60,6 @@ class Training {
  private:
   bool leads() const { return communicator_->rank() == 0; }
   bool Due(int64_t every_steps) const;
-  void AgreeOnCheckpoint();
   void AgreeOnStep();
   void AgreeOnBudget();
   void AdoptBudget(StepBudget budget);

@@ -1,6 +1,7 @@
 // gp-trainer without a control plane.
 #include <gtest/gtest.h>
 
+#include "base/exit_code.h"
 #include "formats/checkpoint_directory.h"
 #include "worker/engine/trainer/trainer_process.h"
 
@@ -43,6 +44,48 @@ TEST(LoneTraining, GoingOnFromACheckpointGivesTheFilesOfAnUninterruptedRun) {
   EXPECT_TRUE(Content(JoinPath(Newest(directory), "optimizer.safetensors")) == optimizer);
   const std::string metrics = Content(directory.Path("out/metrics.jsonl"));
   EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 16);
+}
+
+void Damage(const std::string& path) {
+  std::string bytes = Content(path);
+  bytes[bytes.size() / 2] ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(path, bytes).ok());
+}
+
+TEST(LoneTraining, ADamagedCheckpointIsSetAsideForTheOneBeforeIt) {
+  for (const std::string name : {"optimizer.safetensors", "manifest.json"}) {
+    const ScopedDirectory directory;
+    WriteRun(directory);
+    ASSERT_EQ(Train(directory), 0);
+    const std::string last = Newest(directory);
+    const std::string expected = Content(JoinPath(last, "model.safetensors"));
+    Damage(JoinPath(last, name));
+    ASSERT_EQ(Train(directory), 0) << name;
+    EXPECT_NE(Newest(directory), last);
+    EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
+    EXPECT_TRUE(FileExists(last + ".damaged")) << "nothing is thrown away";
+    EXPECT_FALSE(FileExists(last));
+  }
+}
+
+TEST(LoneTraining, WithoutAnIntactCheckpointItDoesNotBeginAnewByItself) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  ASSERT_EQ(Train(directory), 0);
+  const auto found = formats::FindCheckpoints(directory.Path("out/checkpoints"));
+  ASSERT_TRUE(found.ok());
+  for (const auto& checkpoint : *found) {
+    Damage(JoinPath(checkpoint.directory, "model.safetensors"));
+  }
+  EXPECT_EQ(Train(directory), ProcessStatus(ExitCode::kDamaged));
+  for (const auto& checkpoint : *found) EXPECT_TRUE(FileExists(checkpoint.directory));
+}
+
+TEST(LoneTraining, AnotherOptimizerCannotGoOn) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  ASSERT_EQ(Train(directory), 0);
+  EXPECT_EQ(Train(directory, {"--set", "optimizer.kind=muon"}), ProcessStatus(ExitCode::kUsage));
 }
 
 TEST(LoneTraining, AModelThatCannotFitIsRefusedAtOnceAsAMistakeOfTheRunFile) {
@@ -196,7 +239,7 @@ TEST(LoneTraining, AnAutomaticMicroBatchIsChosenOnceAndKept) {
       << "the checkpoint to go on from says what it was";
   directory.Write("out/micro_batch.json", "{");
   ASSERT_TRUE(RemoveTree(directory.Path("out/checkpoints")).ok());
-  EXPECT_EQ(Train(directory, automatic), 3);
+  EXPECT_EQ(Train(directory, automatic), ProcessStatus(ExitCode::kStorage));
 }
 
 TEST(LoneTraining, AWallTimeBecomesStepsOnceAndForAll) {
