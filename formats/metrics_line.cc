@@ -20,6 +20,17 @@ constexpr NumberKey kNumbers[] = {{"loss", &MetricsLine::loss},
                                   {"mfu", &MetricsLine::mfu},
                                   {"step_seconds", &MetricsLine::step_seconds}};
 
+struct PhaseKey {
+  const char* name;
+  double MetricsPhases::*member;
+};
+constexpr PhaseKey kPhases[] = {{"data_wait", &MetricsPhases::data_wait},
+                                {"forward", &MetricsPhases::forward},
+                                {"backward", &MetricsPhases::backward},
+                                {"allreduce_exposed", &MetricsPhases::allreduce_exposed},
+                                {"optimizer", &MetricsPhases::optimizer},
+                                {"other", &MetricsPhases::other}};
+
 Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 StatusOr<double> ReadNumber(const Json& json, const char* key) {
@@ -35,6 +46,37 @@ StatusOr<int64_t> ReadCount(const Json& json, const char* key) {
   return InvalidArgument("a metrics line needs the whole number '{}'", key);
 }
 
+Json FormatPhases(const MetricsPhases& phases) {
+  Json json;
+  for (const PhaseKey& key : kPhases) json[key.name] = Number(phases.*key.member);
+  return json;
+}
+
+StatusOr<MetricsPhases> ReadPhases(const Json& json) {
+  MetricsPhases phases;
+  for (const PhaseKey& key : kPhases) {
+    ASSIGN_OR_RETURN(phases.*key.member, ReadNumber(json, key.name));
+  }
+  return phases;
+}
+
+// What lines from before these keys lack.
+Status ReadOptional(const Json& json, MetricsLine& line) {
+  if (json.contains("val_loss")) {
+    ASSIGN_OR_RETURN(line.validation_loss, ReadNumber(json, "val_loss"));
+  }
+  if (const auto phases = json.find("phases"); phases != json.end() && phases->is_object()) {
+    ASSIGN_OR_RETURN(line.phases, ReadPhases(*phases));
+  }
+  if (json.contains("peak_flops")) {
+    ASSIGN_OR_RETURN(line.peak_flops, ReadNumber(json, "peak_flops"));
+  }
+  if (const auto source = json.find("peak_source"); source != json.end() && source->is_string()) {
+    line.peak_source = source->get<std::string>();
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 std::string FormatMetricsLine(const MetricsLine& line) {
@@ -42,6 +84,11 @@ std::string FormatMetricsLine(const MetricsLine& line) {
   for (const NumberKey& key : kNumbers) json[key.name] = Number(line.*key.member);
   if (line.validation_loss) json["val_loss"] = Number(*line.validation_loss);
   if (line.skipped) json["skipped"] = true;
+  if (line.phases) json["phases"] = FormatPhases(*line.phases);
+  if (line.peak_flops > 0) {
+    json["peak_flops"] = line.peak_flops;
+    json["peak_source"] = line.peak_source;
+  }
   return json.dump();
 }
 
@@ -54,9 +101,7 @@ StatusOr<MetricsLine> ParseMetricsLine(std::string_view text) {
   for (const NumberKey& key : kNumbers) {
     ASSIGN_OR_RETURN(line.*key.member, ReadNumber(json, key.name));
   }
-  if (json.contains("val_loss")) {
-    ASSIGN_OR_RETURN(line.validation_loss, ReadNumber(json, "val_loss"));
-  }
+  RETURN_IF_ERROR(ReadOptional(json, line));
   const auto skipped = json.find("skipped");
   line.skipped = skipped != json.end() && skipped->is_boolean() && skipped->get<bool>();
   return line;

@@ -11,6 +11,18 @@
 
 namespace gp::formats {
 
+// Where the time of a step went, in seconds: disjoint, their sum is the step's.
+struct MetricsPhases {
+  double data_wait = 0;
+  double forward = 0;
+  double backward = 0;
+  double allreduce_exposed = 0;
+  double optimizer = 0;
+  double other = 0;
+
+  bool operator==(const MetricsPhases&) const = default;
+};
+
 struct MetricsLine {
   int64_t step = 0;    // committed steps: the first line says 1
   int64_t tokens = 0;  // learned from since the start
@@ -22,6 +34,9 @@ struct MetricsLine {
   double step_seconds = 0;
   std::optional<double> validation_loss;
   bool skipped = false;  // the step was not finite and not applied
+  std::optional<MetricsPhases> phases;
+  double peak_flops = 0;    // what mfu is a fraction of; 0 when it is unknown
+  std::string peak_source;  // "measured", "table"
 
   bool operator==(const MetricsLine&) const = default;
 };

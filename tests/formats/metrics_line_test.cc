@@ -1,5 +1,6 @@
 #include "formats/metrics_line.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,18 +21,32 @@ MetricsLine Example() {
           .validation_loss = 3.2958};
 }
 
+MetricsLine WithPhases() {
+  MetricsLine line = Example();
+  line.phases = {.data_wait = 0.5, .forward = 1, .backward = 2, .optimizer = 0.25, .other = 0.125};
+  line.peak_flops = 4.5e11;
+  line.peak_source = "measured";
+  return line;
+}
+
 TEST(MetricsLine, ComesBackEqual) {
   MetricsLine line = Example();
   EXPECT_EQ(*ParseMetricsLine(FormatMetricsLine(line)), line);
   line.validation_loss = std::nullopt;
   line.skipped = true;
   EXPECT_EQ(*ParseMetricsLine(FormatMetricsLine(line)), line);
+  EXPECT_EQ(*ParseMetricsLine(FormatMetricsLine(WithPhases())), WithPhases());
 }
 
 TEST(MetricsLine, HasTheDocumentedKeysOnOneLine) {
   EXPECT_EQ(FormatMetricsLine(Example()),
             R"({"step":7,"tokens":5376,"loss":3.2714,"lr":0.000493,"grad_norm":0.31,)"
             R"("tokens_per_second":21000.5,"mfu":0.556,"step_seconds":0.0366,"val_loss":3.2958})");
+  EXPECT_THAT(FormatMetricsLine(WithPhases()),
+              testing::EndsWith(
+                  R"("phases":{"data_wait":0.5,"forward":1.0,"backward":2.0,)"
+                  R"("allreduce_exposed":0.0,"optimizer":0.25,"other":0.125},)"
+                  R"("peak_flops":450000000000.0,"peak_source":"measured"})"));
 }
 
 TEST(MetricsLine, NonFiniteNumbersBecomeNull) {

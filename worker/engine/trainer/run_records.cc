@@ -90,6 +90,28 @@ std::vector<formats::Scalar> ScalarsOf(const formats::MetricsLine& line) {
 
 }  // namespace
 
+formats::MetricsLine LineOf(const link::StepReport& report) {
+  const link::Phases& phases = report.phases;
+  return {.step = report.step,
+          .tokens = report.tokens,
+          .loss = report.loss,
+          .learning_rate = report.learning_rate,
+          .gradient_norm = report.gradient_norm,
+          .tokens_per_second = report.tokens_per_second,
+          .mfu = report.mfu,
+          .step_seconds = report.step_seconds,
+          .validation_loss = report.validation_loss,
+          .skipped = report.skipped,
+          .phases = formats::MetricsPhases{.data_wait = phases.data_wait,
+                                           .forward = phases.forward,
+                                           .backward = phases.backward,
+                                           .allreduce_exposed = phases.allreduce_exposed,
+                                           .optimizer = phases.optimizer,
+                                           .other = phases.other},
+          .peak_flops = report.peak_flops.value_or(0),
+          .peak_source = report.peak_source.value_or("")};
+}
+
 StatusOr<RecordFile> RecordFile::Open(const std::string& path) {
   FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   if (!file.valid()) return ErrnoStatus(errno, "open", path);

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "formats/metrics_line.h"
+#include "link/messages.h"
 #include "worker/engine/trainer/step_budget.h"
 
 namespace gp::engine {
@@ -33,6 +34,9 @@ class RecordFile {
   FileDescriptor file_;
   uint64_t size_bytes_;
 };
+
+// What metrics.jsonl keeps of a report.
+formats::MetricsLine LineOf(const link::StepReport& report);
 
 class RunRecords {
  public:

@@ -57,6 +57,18 @@ class RunRecordsTest : public testing::Test {
   const std::string directory_ = testing::TempDir() + "gp-records-" + RandomId(8);
 };
 
+TEST(LineOf, SaysWhereTheTimeWentAndWhatMfuIsAFractionOf) {
+  link::StepReport report;
+  report.step = 3;
+  report.phases = {.forward = 1, .backward = 2};
+  report.peak_flops = 1e12;
+  report.peak_source = "measured";
+  const formats::MetricsLine line = LineOf(report);
+  EXPECT_EQ(line.phases, (formats::MetricsPhases{.forward = 1, .backward = 2}));
+  EXPECT_EQ(line.peak_flops, 1e12);
+  EXPECT_EQ(line.peak_source, "measured");
+}
+
 TEST_F(RunRecordsTest, AResumeDropsWhatIsBeyondItsStep) {
   {
     RunRecords records = OpenAt(0);
