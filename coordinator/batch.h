@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/scheduler/planner.h"
@@ -29,6 +30,8 @@ class Batch {
   void Plan(const Policy& policy, const MakeSecret& make_secret);
 
   const Cluster& after() const { return after_; }
+  // For the last time.
+  Cluster TakeAfter() { return std::move(after_); }
   const std::vector<Event>& durable() const { return durable_; }
   const std::set<RunId>& touched() const { return touched_; }
   // Something besides the time is new.

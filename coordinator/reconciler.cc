@@ -22,8 +22,8 @@ Reconciler::Reconciler(Store& store, Clock& clock, BatchObserver& observer, Clus
       observer_(observer),
       options_(std::move(options)),
       mailbox_(options_.mailbox_capacity),
-      cluster_(std::move(cluster)),
-      snapshot_(std::make_shared<const Cluster>(cluster_)) {}
+      cluster_(std::make_shared<const Cluster>(std::move(cluster))),
+      snapshot_(cluster_) {}
 
 Reconciler::~Reconciler() { Stop(); }
 
@@ -63,7 +63,7 @@ Now Reconciler::ReadClock() const { return {clock_.Now(), clock_.WallNow()}; }
 
 void Reconciler::RunOnce(std::chrono::nanoseconds timeout) {
   const std::vector<Message> messages = mailbox_.Drain(options_.batch_max, timeout);
-  Batch batch(cluster_, ReadClock());
+  Batch batch(*cluster_, ReadClock());
   std::vector<Answer> answers = TakeAll(messages, batch);
   batch.Plan(options_.policy, [] { return RandomHex(32); });
   const Status committed = Commit(batch);
@@ -84,7 +84,7 @@ std::vector<Reconciler::Answer> Reconciler::TakeAll(const std::vector<Message>& 
 }
 
 Status Reconciler::Commit(const Batch& batch) {
-  const Status sound = CheckInvariants(cluster_, batch.after(), batch.touched());
+  const Status sound = CheckInvariants(*cluster_, batch.after(), batch.touched());
   GP_CHECK(sound.ok(), "{}", gp::Message(sound));
   if (batch.durable().empty()) return OkStatus();
   const MonotonicTime start = clock_.Now();
@@ -93,8 +93,8 @@ Status Reconciler::Commit(const Batch& batch) {
     options_.on_store_write(std::chrono::duration<double>(clock_.Now() - start).count());
   }
   if (first.ok()) {
-    GP_CHECK(*first == cluster_.last_sequence + 1, "the store is at {}, the cluster at {}", *first,
-             cluster_.last_sequence);
+    GP_CHECK(*first == cluster_->last_sequence + 1, "the store is at {}, the cluster at {}", *first,
+             cluster_->last_sequence);
     if (store_is_full_) LogInfo("store writes again");
     store_is_full_ = false;
     return OkStatus();
@@ -111,22 +111,21 @@ Status Reconciler::Commit(const Batch& batch) {
   return first.status();
 }
 
-void Reconciler::Publish(const Batch& batch) {
+void Reconciler::Publish(Batch& batch) {
   std::vector<StoredEvent> events;
-  uint64_t sequence = cluster_.last_sequence;
+  uint64_t sequence = cluster_->last_sequence;
   for (const Event& event : batch.durable()) events.push_back({++sequence, event});
-  cluster_ = batch.after();
+  cluster_ = std::make_shared<const Cluster>(batch.TakeAfter());
   if (!batch.changed()) return;
-  auto published = std::make_shared<const Cluster>(cluster_);
   {
     MutexLock lock(mutex_);
-    snapshot_ = published;
+    snapshot_ = cluster_;
   }
-  observer_.OnBatch(published, events);
+  observer_.OnBatch(cluster_, events);
 }
 
 void Reconciler::CommitVolatile(const std::vector<Message>& messages, const Status& why) {
-  Batch batch(cluster_, ReadClock());
+  Batch batch(*cluster_, ReadClock());
   std::vector<Answer> answers;
   for (const Message& message : messages) {
     if (!message.done) {

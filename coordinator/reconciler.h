@@ -80,7 +80,7 @@ class Reconciler {
   // Makes the batch durable. An error: the store could not take it, nothing of it may become
   // visible.
   Status Commit(const Batch& batch);
-  void Publish(const Batch& batch);
+  void Publish(Batch& batch);
   // The disk is full: reports still count, requests are refused, plans wait.
   void CommitVolatile(const std::vector<Message>& messages, const Status& why);
   Now ReadClock() const;
@@ -90,8 +90,8 @@ class Reconciler {
   BatchObserver& observer_;
   const ReconcilerOptions options_;
   Mailbox<Message> mailbox_;
-  Cluster cluster_;             // of the Reconciler's thread
-  bool store_is_full_ = false;  // of the Reconciler's thread
+  std::shared_ptr<const Cluster> cluster_;  // of the Reconciler's thread
+  bool store_is_full_ = false;              // of the Reconciler's thread
 
   mutable Mutex mutex_;
   std::shared_ptr<const Cluster> snapshot_ GUARDED_BY(mutex_);

@@ -1,24 +1,28 @@
 #include "coordinator/scheduler/queue.h"
 
 #include <algorithm>
-#include <memory>
+#include <vector>
 
 #include "coordinator/scheduler/placement.h"
 
 namespace gp::coordinator {
 namespace {
 
-using RunPointer = std::shared_ptr<const Run>;
-
-std::vector<RunPointer> WaitingInOrder(const Cluster& cluster) {
-  std::vector<RunPointer> waiting;
+// Asked for in every turn: long queues are looked at without owning or sorting where that can be.
+// The cluster holds the runs.
+std::vector<const Run*> WaitingInOrder(const Cluster& cluster) {
+  std::vector<const Run*> waiting;
+  waiting.reserve(cluster.live.size());
   for (const auto& [sequence, id] : cluster.live) {
-    const auto run = cluster.FindRun(id);
+    const Run* run = cluster.runs.Find(id)->get();
     if (IsWaiting(run->state) && !run->gave_up) waiting.push_back(run);
   }
-  std::stable_sort(waiting.begin(), waiting.end(), [](const RunPointer& a, const RunPointer& b) {
+  const auto before = [](const Run* a, const Run* b) {
     return a->submission->priority > b->submission->priority;
-  });
+  };
+  if (!std::is_sorted(waiting.begin(), waiting.end(), before)) {
+    std::stable_sort(waiting.begin(), waiting.end(), before);
+  }
   return waiting;
 }
 
@@ -126,10 +130,10 @@ class QueuePlanner {
 }  // namespace
 
 void PlanQueue(const Cluster& cluster, const Policy& policy, const Now& now, Plan& plan) {
-  const std::vector<RunPointer> waiting = WaitingInOrder(cluster);
+  const std::vector<const Run*> waiting = WaitingInOrder(cluster);
   if (waiting.empty()) return;
   QueuePlanner planner(cluster, policy, now, plan);
-  for (const RunPointer& run : waiting) planner.Consider(*run);
+  for (const Run* run : waiting) planner.Consider(*run);
 }
 
 }  // namespace gp::coordinator

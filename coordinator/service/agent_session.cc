@@ -130,8 +130,22 @@ void AgentSession::TakeTelemetry(const v1::Telemetry& telemetry) {
   batch.on_durable = [weak = weak_from_this(), through] {
     if (const auto session = weak.lock()) session->Acknowledge(through);
   };
+  PostWarnings(batch);
   // Unacknowledged telemetry is sent again on the next stream.
   if (!context_.recorder.Post(std::move(batch))) End(ResourceExhausted("logs cannot be written"));
+}
+
+// The points say the same; an event stays when they have been thinned out. A full store refuses it.
+void AgentSession::PostWarnings(const TelemetryBatch& batch) {
+  for (const auto& [run, points] : batch.points) {
+    for (const Point& point : points) {
+      if (point.warning.empty()) continue;
+      context_.reconciler.Request({.run = run,
+                                   .actor = "node " + node_name_,
+                                   .body = RunWarned{point.epoch, point.step, point.warning}},
+                                  [](const StatusOr<Admission>&) {});
+    }
+  }
 }
 
 void AgentSession::Acknowledge(uint64_t through_sequence) {

@@ -58,6 +58,7 @@ class AgentSession final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::
   void TakeHello(const v1::AgentHello& hello);
   void TakeReport(const v1::AgentReport& report);
   void TakeTelemetry(const v1::Telemetry& telemetry);
+  void PostWarnings(const TelemetryBatch& batch) REQUIRES(mutex_);
   void Acknowledge(uint64_t through_sequence);
 
   // Starts the next write or the end, when there is one to start.

@@ -104,6 +104,9 @@ struct Describer {
   }
   std::string operator()(const RunFinishing&) const { return "the final checkpoint is sealed"; }
   std::string operator()(const RunEnded& event) const { return event.reason; }
+  std::string operator()(const RunWarned& event) const {
+    return fmt::format("step {}: {}", event.step, event.text);
+  }
   template <typename Volatile>
   std::string operator()(const Volatile&) const {
     return "";

@@ -148,6 +148,18 @@ class Applier {
     return OkStatus();
   }
 
+  // Telemetry comes again when its acknowledgement was lost.
+  Status operator()(const RunWarned& warned) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    if (IsTerminal(run.state)) return Impossible("the run has ended");
+    if (warned.epoch > run.epoch) return Impossible("its epoch has not begun");
+    const std::pair at(warned.epoch, warned.step);
+    if (at <= run.warned_at) return Impossible("a warning of that step or a later one is known");
+    run.warned_at = at;
+    Save(std::move(run));
+    return OkStatus();
+  }
+
   Status operator()(const NodeConnected& connected) {
     Node node = NodeOrNew(connected.node);
     // An older stream's hello that was overtaken by the newer one's.

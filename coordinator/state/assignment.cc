@@ -3,14 +3,17 @@
 namespace gp::coordinator {
 namespace {
 
+// Of what the rank still asks about, so that the answer does not grow with the run: the agent asks
+// until it is answered.
 void AddSealResults(const Run& run, const RankReport* report, Assignment& assignment) {
-  for (const SealedCheckpoint& checkpoint : run.checkpoints) {
-    if (checkpoint.epoch == run.epoch) assignment.sealed_steps.push_back(checkpoint.step);
-  }
   if (report == nullptr) return;
   for (const WrittenCheckpoint& written : report->written) {
     const std::string refusal = SealRefusal(run, written);
-    if (!refusal.empty()) assignment.refused_seals.push_back({written.step, refusal});
+    if (!refusal.empty()) {
+      assignment.refused_seals.push_back({written.step, refusal});
+    } else if (run.FindCheckpoint(written.step) != nullptr) {
+      assignment.sealed_steps.push_back(written.step);
+    }
   }
 }
 

@@ -27,6 +27,7 @@ struct Assignment {
   std::string nccl_id;  // of a group that sums on GPUs; empty while rank 0 has not told it
   bool stop = false;
   std::string stop_reason;
+  // Answers to what the rank reported as written.
   std::vector<int64_t> sealed_steps;
   std::vector<RefusedSeal> refused_seals;
 };

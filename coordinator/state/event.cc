@@ -18,13 +18,14 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "checkpoint_retired",
     "finishing",
     "ended",
+    "warned",
     "node_connected",
     "node_disconnected",
     "node_reported",
     "waiting",
     "tick"};
-constexpr size_t kDurableCount = 11;
-static_assert(std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, RunEnded>);
+constexpr size_t kDurableCount = 12;
+static_assert(std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, RunWarned>);
 
 }  // namespace
 

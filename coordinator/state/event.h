@@ -83,6 +83,13 @@ struct RunEnded {
   std::string reason;
 };
 
+// A rank measured something that a person should look at.
+struct RunWarned {
+  Epoch epoch = 0;
+  int64_t step = 0;
+  std::string text;
+};
+
 // ---- Volatile ----
 
 // An agent said hello on a new stream (`session`), with what runs there now.
@@ -126,7 +133,7 @@ struct Tick {
 using EventBody =
     std::variant<RunSubmitted, RunQueued, RunPlaced, RunGroupReady, RunStarted, RankFailed,
                  CancelRequested, CheckpointSealed, CheckpointRetired, RunFinishing, RunEnded,
-                 NodeConnected, NodeDisconnected, NodeReported, RunWaiting, Tick>;
+                 RunWarned, NodeConnected, NodeDisconnected, NodeReported, RunWaiting, Tick>;
 
 struct Event {
   RunId run;  // empty for events of nodes and ticks

@@ -102,6 +102,8 @@ struct Run {
   Timestamp failed_at{};
   Timestamp retry_at{};
 
+  std::pair<Epoch, int64_t> warned_at;  // epoch and step of the newest warning; a later one is new
+
   std::vector<SealedCheckpoint> checkpoints;  // by step, retired ones included
   std::vector<SealedCheckpoint> damaged;      // found so at a resume: no checkpoints any more
 

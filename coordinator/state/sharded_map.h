@@ -1,7 +1,8 @@
 // ShardedMap: an ordered-by-shard map whose copies share everything that did not change since, so
 // that copying it costs a few dozen pointers however large it is. That is what makes a new snapshot
-// of 10,000 runs per batch cheap. A value; one object must not be written by two threads, copies
-// are independent.
+// of 10,000 runs per batch cheap. A value; one object must not be written by two threads, nor
+// while another thread may be dropping the last copy that it was made of; else copies are
+// independent.
 #pragma once
 
 #include <array>
@@ -23,11 +24,15 @@ class ShardedMap {
     return it == shard->end() ? nullptr : &it->second;
   }
 
+  // Copies the key's shard when another map has it, too: once for all that one batch sets in it.
   void Set(const Key& key, Value value) {
     auto& shard = shards_[ShardOf(key)];
-    auto changed = shard == nullptr ? std::make_shared<Shard>() : std::make_shared<Shard>(*shard);
-    if (changed->insert_or_assign(key, std::move(value)).second) ++size_;
-    shard = std::move(changed);
+    if (shard == nullptr) {
+      shard = std::make_shared<Shard>();
+    } else if (shard.use_count() > 1) {
+      shard = std::make_shared<Shard>(*shard);
+    }
+    if (shard->insert_or_assign(key, std::move(value)).second) ++size_;
   }
 
   // visit(key, value) for every entry, in no particular order.
@@ -47,7 +52,7 @@ class ShardedMap {
 
   static size_t ShardOf(const Key& key) { return std::hash<Key>()(key) % kShardCount; }
 
-  std::array<std::shared_ptr<const Shard>, kShardCount> shards_;
+  std::array<std::shared_ptr<Shard>, kShardCount> shards_;
   size_t size_ = 0;
 };
 

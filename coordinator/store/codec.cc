@@ -105,6 +105,12 @@ class Encoder {
     to.set_state(static_cast<int>(event.state));
     to.set_reason(event.reason);
   }
+  void operator()(const RunWarned& event) {
+    pb::RunWarned& to = *record_.mutable_run_warned();
+    to.set_epoch(event.epoch);
+    to.set_step(event.step);
+    to.set_text(event.text);
+  }
   template <typename Volatile>
   void operator()(const Volatile&) {
     GP_CHECK(false, "a volatile event is never stored");
@@ -199,6 +205,9 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
     case pb::Record::kRunEnded:
       return RunEnded{static_cast<RunState>(record.run_ended().state()),
                       record.run_ended().reason()};
+    case pb::Record::kRunWarned:
+      return RunWarned{record.run_warned().epoch(), record.run_warned().step(),
+                       record.run_warned().text()};
     case pb::Record::EVENT_NOT_SET:
       break;
   }

@@ -150,6 +150,18 @@ v1::Telemetry MakePoints(const std::string& run, uint64_t first_sequence, int64_
   return telemetry;
 }
 
+// What the events of one kind say.
+std::vector<std::string> EventsOfKind(v1::RunService::Stub& stub, const std::string& run,
+                                      const std::string& kind) {
+  v1::EventsRequest request;
+  request.set_run(run);
+  std::vector<std::string> reasons;
+  for (const auto& event : ReadAll<v1::RunEvent>(stub, &v1::RunService::Stub::Events, request)) {
+    if (event.kind() == kind) reasons.push_back(event.reason());
+  }
+  return reasons;
+}
+
 v1::WrittenCheckpoint MakeFinal(const v1::Run& run) {
   v1::WrittenCheckpoint written;
   written.set_step(20);
@@ -169,8 +181,11 @@ TEST_F(Coordinator, TakesARunFromSubmitToASealedCheckpoint) {
   EXPECT_EQ(desired.assignments(0).membership().addresses_size(), 2);
   EXPECT_EQ(desired.assignments(0).membership().secret().size(), 64u);
   EXPECT_EQ(desired.assignments(0).choices().logical_shards(), 2);
-  agent.Send(MakePoints(run.run_id(), 1, 1, 20));
+  v1::Telemetry telemetry = MakePoints(run.run_id(), 1, 1, 20);
+  telemetry.mutable_items(0)->mutable_point()->set_warning("the first loss is far from ln V");
+  agent.Send(telemetry);
   agent.AwaitAck(20);
+  agent.Send(telemetry);  // as after a lost acknowledgement
 
   Ranks ranks = StatusesOf(desired, v1::RANK_PHASE_FINISHED);
   *ranks[0].add_written() = MakeFinal(run);
@@ -190,6 +205,8 @@ TEST_F(Coordinator, TakesARunFromSubmitToASealedCheckpoint) {
   EXPECT_EQ(ended.progress().step(), 20);
   EXPECT_EQ(ended.latest_checkpoint_step(), 20);
   EXPECT_TRUE(FileExists(ended.run_directory() + "/run.yaml"));
+  EXPECT_EQ(EventsOfKind(*stub_, run.run_id(), "warned"),
+            (std::vector<std::string>{"step 1: the first loss is far from ln V"}));
 }
 
 TEST_F(Coordinator, StreamsResumeWithoutGapOrDuplicateAcrossAKill) {

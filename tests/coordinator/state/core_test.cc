@@ -115,6 +115,43 @@ TEST(SealRefusal, NamesWhyACheckpointCanNeverBeSealed) {
   EXPECT_NE(SealRefusal(*run, written(20, "d", "/storage/runs/rr/c")), "");
 }
 
+TEST(Apply, AWarningThatComesAgainIsOneEvent) {
+  std::vector<Event> life = OneOfEachKind();
+  life.resize(7);  // running in epoch 2
+  Cluster cluster = ClusterOf(life);
+  const auto warned = [](Epoch epoch, int64_t step) {
+    return Event{RunId("r"), At(9), "node n", "", RunWarned{epoch, step, "look here"}};
+  };
+  EXPECT_TRUE(Apply(warned(2, 1), cluster).ok());
+  EXPECT_FALSE(Apply(warned(2, 1), cluster).ok());
+  EXPECT_FALSE(Apply(warned(1, 9), cluster).ok());
+  EXPECT_FALSE(Apply(warned(3, 1), cluster).ok()) << "nobody runs in that epoch yet";
+  EXPECT_TRUE(Apply(warned(2, 2), cluster).ok());
+}
+
+TEST(Assignment, AnswersOnlyForWhatTheRankStillAsksAbout) {
+  std::vector<Event> life = OneOfEachKind();
+  life.resize(9);  // steps 10 and 20 of epoch 2 are sealed
+  Cluster cluster = ClusterOf(life);
+  const auto report = [](std::vector<WrittenCheckpoint> written) {
+    NodeConnected connected;
+    connected.node = NodeId("n");
+    connected.session = 1;
+    RankReport rank;
+    rank.run = RunId("r");
+    rank.epoch = 2;
+    rank.phase = RankPhase::kRunning;
+    rank.written = std::move(written);
+    connected.ranks = {rank};
+    return Event{RunId(), At(9), "node n", "", connected};
+  };
+  ASSERT_TRUE(Apply(report({}), cluster).ok());
+  const auto assignment = [&] { return AssignmentsOf(cluster, NodeId("n")).at(0); };
+  EXPECT_TRUE(assignment().sealed_steps.empty()) << "it would grow with the run";
+  ASSERT_TRUE(Apply(report({{20, "/storage/runs/r/c", "digest", 1, {}, true}}), cluster).ok());
+  EXPECT_EQ(assignment().sealed_steps, (std::vector<int64_t>{20}));
+}
+
 TEST(Retention, KeepsTheNewestAndTheBest) {
   Submission submission = SampleSubmission();
   submission.keep_last = 2;

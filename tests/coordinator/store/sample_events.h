@@ -61,6 +61,7 @@ inline std::vector<Event> OneOfEachKind() {
           event(sealed(10, false)),
           event(sealed(20, true)),
           event(CheckpointRetired{10, "/storage/runs/r/c"}),
+          event(RunWarned{2, 11, "the loss is far from ln V"}),
           event(RunFinishing{2}),
           {run, At(8), "user", "cancel-1", CancelRequested{}},
           event(RunEnded{RunState::kCancelled, "cancelled by the user"})};
