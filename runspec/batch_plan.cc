@@ -23,11 +23,12 @@ std::string Nearest(const FittingTotals& totals) {
 
 std::string DescribeGranule(const RunSpec& spec) {
   const int shards = LogicalShards(spec.resources);
+  const char* plural = shards == 1 ? "" : "s";
   if (spec.batch.micro_batch_auto) {
-    return fmt::format("{} logical shards x {} tokens", shards, spec.batch.sequence);
+    return fmt::format("{} logical shard{} x {} tokens", shards, plural, spec.batch.sequence);
   }
-  return fmt::format("{} logical shards x {} sequences x {} tokens", shards, spec.batch.micro_batch,
-                     spec.batch.sequence);
+  return fmt::format("{} logical shard{} x {} sequences x {} tokens", shards, plural,
+                     spec.batch.micro_batch, spec.batch.sequence);
 }
 
 int64_t BatchGranule(const RunSpec& spec) {

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace gp::runspec {
 namespace {
 
-constexpr int64_t kAlignmentBytes = 64;
 constexpr int64_t kCapacityUnit = 64;
 // Enough for a matrix product to be worth packing its weights; few enough to be small beside the
 // cache of one slot.
@@ -16,14 +14,6 @@ constexpr int64_t kRowsMax = 256;
 
 int64_t AlignUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
-}
-
-void Add(ArenaPlan& plan, const std::string& name, const std::string& type,
-         std::vector<int64_t> shape) {
-  int64_t size_bytes = type == "bf16" || type == "fp16" ? 2 : 4;
-  for (const int64_t dimension : shape) size_bytes *= dimension;
-  plan.tensors.push_back({name, type, std::move(shape), plan.total_bytes, size_bytes});
-  plan.total_bytes += AlignUp(size_bytes, kAlignmentBytes);
 }
 
 }  // namespace
@@ -43,21 +33,21 @@ ArenaPlan MakeDecoderPlan(const ModelShape& shape, const DecoderPlanOptions& opt
   const std::vector<int64_t> cache = {shape.layers, options.slots, shape.heads, capacity,
                                       head_size};
   ArenaPlan plan;
-  Add(plan, "keys", compute, cache);
-  Add(plan, "values", compute, cache);
-  Add(plan, "tokens", "int32", {rows});
-  Add(plan, "residual", "fp32", {rows, c});
-  Add(plan, "norm", compute, {rows, c});
-  Add(plan, "norm.mean", "fp32", {rows});
-  Add(plan, "norm.rstd", "fp32", {rows});
-  Add(plan, "qkv", compute, {rows, 3 * c});
-  Add(plan, "attention", compute, {rows, c});
-  Add(plan, "branch", compute, {rows, c});
-  Add(plan, "fc", compute, {rows, 4 * c});
-  Add(plan, "gelu", compute, {rows, 4 * c});
-  Add(plan, "last_rows", compute, {options.slots, c});
-  Add(plan, "logits", "fp32", {options.slots, shape.vocabulary_padded});
-  Add(plan, "scratch", "fp32", {options.threads, capacity + AlignUp(head_size, 16)});
+  plan.Append("keys", compute, cache);
+  plan.Append("values", compute, cache);
+  plan.Append("tokens", "int32", {rows});
+  plan.Append("residual", "fp32", {rows, c});
+  plan.Append("norm", compute, {rows, c});
+  plan.Append("norm.mean", "fp32", {rows});
+  plan.Append("norm.rstd", "fp32", {rows});
+  plan.Append("qkv", compute, {rows, 3 * c});
+  plan.Append("attention", compute, {rows, c});
+  plan.Append("branch", compute, {rows, c});
+  plan.Append("fc", compute, {rows, 4 * c});
+  plan.Append("gelu", compute, {rows, 4 * c});
+  plan.Append("last_rows", compute, {options.slots, c});
+  plan.Append("logits", "fp32", {options.slots, shape.vocabulary_padded});
+  plan.Append("scratch", "fp32", {options.threads, capacity + AlignUp(head_size, 16)});
   return plan;
 }
 

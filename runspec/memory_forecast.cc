@@ -180,6 +180,11 @@ std::optional<Fit> SuggestFit(const RunSpec& spec, const BatchPlan& plan, int th
   return Suggestions(spec, plan, threads, workers).First(available_bytes);
 }
 
+int64_t RanksBeside(int64_t processors, int threads_per_rank, int workers) {
+  const int64_t room = std::max<int64_t>(processors, 1) / std::max(threads_per_rank, 1);
+  return std::clamp<int64_t>(room, 1, std::max(workers, 1));
+}
+
 int64_t LargestMicroBatch(const RunSpec& spec, const BatchPlan& plan, int threads,
                           int64_t available_bytes, int workers) {
   int64_t largest = 0;

@@ -45,6 +45,9 @@ TrainingOptions TrainingOptionsOf(const RunSpec& spec, int threads, int first_sh
 MemoryForecast ForecastMemory(const RunSpec& spec, const BatchPlan& plan, int threads,
                               int workers = 0);
 
+// How many ranks of a run may come to share one machine's memory, as far as its processors tell.
+int64_t RanksBeside(int64_t processors, int threads_per_rank, int workers);
+
 // A change to the run file and what the rank would need then.
 struct Fit {
   std::string settings;  // "batch.micro_batch=2"

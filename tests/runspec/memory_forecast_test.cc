@@ -101,6 +101,14 @@ TEST(MemoryForecast, EachOfSeveralGpusKeepsAPartOfTheMomentsWithZero1) {
               static_cast<double>(whole) / 4, 256);
 }
 
+TEST(RanksBeside, AreThoseThatTheProcessorsHaveRoomFor) {
+  EXPECT_EQ(RanksBeside(8, 4, 2), 2);
+  EXPECT_EQ(RanksBeside(8, 4, 64), 2) << "the others are on other machines";
+  EXPECT_EQ(RanksBeside(8, 8, 64), 1);
+  EXPECT_EQ(RanksBeside(8, 16, 2), 1);
+  EXPECT_EQ(RanksBeside(1, 0, 4), 1);
+}
+
 TEST(SuggestFit, NamesTheFirstChangeThatFits) {
   const RunSpec spec = Gpt2Spec();
   const auto needs = [&](int64_t micro_batch, Recompute recompute, int64_t chunk) {

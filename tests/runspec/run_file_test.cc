@@ -276,7 +276,7 @@ TEST(RunFile, ABatchRampIsCheckedAgainstTheFullBatch) {
   EXPECT_THAT(message({"batch.ramp_steps=5"}), HasSubstr("need each other"));
   EXPECT_THAT(message({"batch.ramp_from_tokens=256"}), HasSubstr("need each other"));
   EXPECT_THAT(message({"batch.ramp_from_tokens=300", "batch.ramp_steps=5"}),
-              HasSubstr("not a multiple of 1 logical shards x 2 sequences x 128 tokens = 256"));
+              HasSubstr("not a multiple of 1 logical shard x 2 sequences x 128 tokens = 256"));
   EXPECT_THAT(message({"batch.ramp_from_tokens=4096", "batch.ramp_steps=5"}),
               HasSubstr("more than the 2,048"));
   EXPECT_THAT(

@@ -30,10 +30,12 @@ int Threads(const RunSpec& spec) {
 
 bool OnGpu(const RunSpec& spec) { return spec.resources.device == "gpu"; }
 
-// Which GPU a worker will get, and so what it has, is not known here: nothing is too large.
+// Which GPU a worker will get, and so what it has, is not known here: nothing is too large. On a
+// CPU not every rank of the run need be on this machine.
 int64_t PerWorker(const RunSpec& spec, const AvailableMemory& memory) {
   if (OnGpu(spec)) return std::numeric_limits<int64_t>::max();
-  return memory.bytes / spec.resources.workers;
+  return memory.bytes /
+         runspec::RanksBeside(sysconf(_SC_NPROCESSORS_ONLN), Threads(spec), spec.resources.workers);
 }
 
 // A run file with everything in it a number, as it would be here.
@@ -79,11 +81,11 @@ std::string DataText(const RunSpec& spec) {
 
 std::string BatchText(const SettledPlan& settled, bool automatic) {
   const auto& [spec, plan] = settled;
-  std::string text =
-      fmt::format("{} tokens a step = {} shards x {} x {} sequences{} x {} tokens, on {} worker{}",
-                  WithThousands(plan.tokens_per_step), plan.logical_shards, plan.accumulation,
-                  spec.batch.micro_batch, automatic ? " (auto, here)" : "", spec.batch.sequence,
-                  spec.resources.workers, spec.resources.workers == 1 ? "" : "s");
+  std::string text = fmt::format(
+      "{} tokens a step = {} shard{} x {} x {} sequences{} x {} tokens, on {} worker{}",
+      WithThousands(plan.tokens_per_step), plan.logical_shards, plan.logical_shards == 1 ? "" : "s",
+      plan.accumulation, spec.batch.micro_batch, automatic ? " (auto, here)" : "",
+      spec.batch.sequence, spec.resources.workers, spec.resources.workers == 1 ? "" : "s");
   if (plan.ramp_steps == 0) return text;
   return text + fmt::format("; from {} tokens over the first {} steps",
                             WithThousands(runspec::TokensAt(plan, 0)),

@@ -64,6 +64,12 @@ TEST(PlanText, TheMemoryOfAGpuIsNotThisMachines) {
   EXPECT_FALSE(PlanFields(spec, little).contains("fits"));
 }
 
+TEST(PlanText, WorkersThatTakeAWholeMachineDoNotShareIt) {
+  const runspec::RunSpec spec = Spec({"resources.workers=4", "resources.threads=4096"});
+  const int64_t needed = PlanFields(spec, kPlenty)["memory_bytes"];
+  EXPECT_FALSE(MemoryWarning(spec, {needed, "MemAvailable"}));
+}
+
 TEST(PlanText, AnAutomaticMicroBatchIsForecastForThisMachine) {
   const runspec::RunSpec spec =
       Spec({"batch.micro_batch=auto", "batch.sequence=1024", "batch.total_tokens=32768"});

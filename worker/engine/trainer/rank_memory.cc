@@ -53,8 +53,7 @@ MachineMemory MemoryFor(const runspec::RunSpec& spec) {
 }
 
 AvailableMemory MemoryOfARank(const AvailableMemory& machine, int world_size, int threads) {
-  const int64_t processors = std::max<int64_t>(sysconf(_SC_NPROCESSORS_ONLN), 1);
-  const int64_t beside = std::clamp<int64_t>(processors / std::max(threads, 1), 1, world_size);
+  const int64_t beside = runspec::RanksBeside(sysconf(_SC_NPROCESSORS_ONLN), threads, world_size);
   return {machine.bytes / beside, machine.limit};
 }
 
