@@ -13,7 +13,7 @@ namespace gp {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() : path_(testing::TempDir() + "gp-XXXXXX") {
+  TemporaryDirectory() : path_(::testing::TempDir() + "gp-XXXXXX") {
     if (mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "mkdtemp " << path_;
   }
   ~TemporaryDirectory() {
