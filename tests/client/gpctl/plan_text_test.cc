@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "runspec/run_file.h"
 
@@ -50,10 +53,11 @@ TEST(PlanText, WarnsOfWhatDoesNotFitAndNamesWhatWould) {
 }
 
 TEST(PlanText, WorkersOfThisMachineShareItsMemory) {
-  const runspec::RunSpec spec = Spec({"resources.workers=2"});
+  const runspec::RunSpec spec = Spec({"resources.workers=2", "resources.threads=1"});
   const int64_t needed = PlanFields(spec, kPlenty)["memory_bytes"];
-  EXPECT_TRUE(MemoryWarning(spec, {2 * needed - 2, "MemAvailable"}));
-  EXPECT_FALSE(MemoryWarning(spec, {2 * needed, "MemAvailable"}));
+  const int64_t sharing = std::min<int64_t>(2, sysconf(_SC_NPROCESSORS_ONLN));
+  EXPECT_TRUE(MemoryWarning(spec, {sharing * (needed - 1), "MemAvailable"}));
+  EXPECT_FALSE(MemoryWarning(spec, {sharing * needed, "MemAvailable"}));
 }
 
 TEST(PlanText, TheMemoryOfAGpuIsNotThisMachines) {

@@ -158,7 +158,7 @@ TEST(LinkedTraining, ARankThatLosesItsPeerNamesItAndEndsWithACollectiveFailure) 
   const auto failed = epoch.ranks[0]->Await<link::Failed>();
   EXPECT_EQ(failed.cause, link::ExitCause::kCollective);
   EXPECT_NE(failed.message.find("rank 1"), std::string::npos) << failed.message;
-  EXPECT_EQ(epoch.ranks[0]->Wait(), 4);
+  EXPECT_EQ(epoch.ranks[0]->Wait(), ProcessStatus(ExitCode::kCollective));
 }
 
 TEST(LinkedTraining, StopEndsRanksThatTrainAndRanksThatWait) {
