@@ -43,10 +43,9 @@ TEST(MetricsLine, HasTheDocumentedKeysOnOneLine) {
             R"({"step":7,"tokens":5376,"loss":3.2714,"lr":0.000493,"grad_norm":0.31,)"
             R"("tokens_per_second":21000.5,"mfu":0.556,"step_seconds":0.0366,"val_loss":3.2958})");
   EXPECT_THAT(FormatMetricsLine(WithPhases()),
-              testing::EndsWith(
-                  R"("phases":{"data_wait":0.5,"forward":1.0,"backward":2.0,)"
-                  R"("allreduce_exposed":0.0,"optimizer":0.25,"other":0.125},)"
-                  R"("peak_flops":450000000000.0,"peak_source":"measured"})"));
+              testing::EndsWith(R"("phases":{"data_wait":0.5,"forward":1.0,"backward":2.0,)"
+                                R"("allreduce_exposed":0.0,"optimizer":0.25,"other":0.125},)"
+                                R"("peak_flops":450000000000.0,"peak_source":"measured"})"));
 }
 
 TEST(MetricsLine, NonFiniteNumbersBecomeNull) {

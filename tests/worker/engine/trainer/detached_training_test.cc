@@ -114,21 +114,22 @@ class LoneDevice : public testing::Test {
 };
 
 TEST_F(LoneDevice, LeavesTheFilesOfACpuAlsoWhenItGoesOnFromACheckpoint) {
-  ASSERT_EQ(Train("cpu", {"resources.device=cpu"}), kExitDone);
+  ASSERT_EQ(Train("cpu", {"resources.device=cpu"}), ProcessStatus(ExitCode::kOk));
   for (const std::string memory : {"2147483648", "0"}) {
     const std::string out = "gpu" + memory;
     const std::vector<std::string> overrides = {"resources.device=gpu", "precision=fp32",
                                                 "checkpoint.snapshot_memory=" + memory};
-    ASSERT_EQ(Train(out, overrides), kExitDone);
+    ASSERT_EQ(Train(out, overrides), ProcessStatus(ExitCode::kOk));
     ExpectSameState(Newest("cpu"), Newest(out));
     ASSERT_TRUE(RemoveTree(Newest(out)).ok());
-    ASSERT_EQ(Train(out, overrides), kExitDone);
+    ASSERT_EQ(Train(out, overrides), ProcessStatus(ExitCode::kOk));
     ExpectSameState(Newest("cpu"), Newest(out));
   }
 }
 
 TEST_F(LoneDevice, RecordsWhatItComputedWith) {
-  ASSERT_EQ(Train("auto", {"resources.device=auto", "precision=auto"}), kExitDone);
+  ASSERT_EQ(Train("auto", {"resources.device=auto", "precision=auto"}),
+            ProcessStatus(ExitCode::kOk));
   auto record = formats::ReadManifest(Newest("auto"))->record;
   EXPECT_EQ(record["device"], "Detached");
   EXPECT_EQ(record["isa"], "detached");
@@ -138,7 +139,7 @@ TEST_F(LoneDevice, RecordsWhatItComputedWith) {
 
 TEST_F(LoneDevice, RefusesWhatTheDeviceLacks) {
   EXPECT_EQ(Train("out", {"resources.device=gpu", "precision=fp16"}),
-            ExitCodeOf(link::ExitCause::kConfig));
+            ProcessStatus(ExitCodeOf(link::ExitCause::kConfig)));
 }
 
 TEST_F(LoneDevice, LearnsABatchByHeart) {
@@ -146,7 +147,7 @@ TEST_F(LoneDevice, LearnsABatchByHeart) {
       RunOverfit({.spec_path = RunFile(),
                   .overrides = {"resources.device=gpu", "resources.threads=1", "model.dropout=0"}},
                  SystemClock()),
-      kExitDone);
+      ProcessStatus(ExitCode::kOk));
 }
 
 // A trainer under a supervisor, which is the test; its process is a thread here.
@@ -230,7 +231,7 @@ TEST(LinkedDevice, OffersItsKernelsAndTrainsToASealedCheckpoint) {
     trainer.Send(link::SealResult{.step = written.step, .sealed = true});
     if (testing::Test::HasFailure()) break;
   }
-  EXPECT_EQ(trainer.Wait(), kExitDone);
+  EXPECT_EQ(trainer.Wait(), ProcessStatus(ExitCode::kOk));
   EXPECT_EQ(written.step, 16);
   EXPECT_EQ(formats::ReadManifest(written.directory)->record["kernels"], "decided by rank 0");
 }
