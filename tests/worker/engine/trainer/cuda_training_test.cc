@@ -33,7 +33,7 @@ class CudaTraining : public testing::Test {
     const std::string file = directory_.Write("run.yaml", TinyRunFile(text, kSteps, 2));
     ASSERT_EQ(RunAlone({.spec_path = file, .overrides = overrides, .out_directory = Out(out)},
                        SystemClock()),
-              kExitDone);
+              ProcessStatus(ExitCode::kOk));
   }
 
   std::string Out(const std::string& out) const { return directory_.Path(out); }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/exit_code.h"
 #include "worker/engine/trainer/test_epoch.h"
 
 namespace gp::engine {
@@ -86,7 +87,7 @@ TEST(NcclTraining, ARankThatIsKilledInACollectiveEndsItsPeersAndTheNextEpochTrai
     const auto failed = epoch.ranks[0]->Await<link::Failed>();
     EXPECT_EQ(failed.cause, link::ExitCause::kCollective);
     EXPECT_THAT(failed.message, HasSubstr("rank 0 of epoch 4: NCCL: remote process exited"));
-    EXPECT_EQ(epoch.ranks[0]->Wait(), 4);
+    EXPECT_EQ(epoch.ranks[0]->Wait(), ProcessStatus(ExitCode::kCollective));
   }
   EXPECT_EQ(Train(directory, 2, /*zero1=*/false, kEpoch + 1).size(), 3u);
 }
