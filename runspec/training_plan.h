@@ -17,7 +17,7 @@ struct TrainingOptions {
   int first_shard = 0;  // of the logical shards that the rank owns
   int owned_shards = 1;
   OptimizerKind optimizer = OptimizerKind::kAdamW;
-  int moment_parts = 1;  // ranks over which engine.zero1 cuts the optimizer's moments
+  int moment_parts = 1;        // ranks over which engine.zero1 cuts the optimizer's moments
   int64_t snapshot_bytes = 0;  // what a checkpoint in flight may copy
 };
 

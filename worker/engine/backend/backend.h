@@ -282,8 +282,8 @@ class Backend {
   virtual void Fetch(void* to, const void* from, int64_t bytes) = 0;
   // Backend memory := backend memory; the ranges do not overlap.
   virtual void Copy(void* to, const void* from, int64_t bytes) = 0;
-  // What the device calls its queue of work, for communicators that join it: a cudaStream_t. Null on
-  // a CPU.
+  // What the device calls its queue of work, for communicators that join it: a cudaStream_t. Null
+  // on a CPU.
   virtual void* queue() { return nullptr; }
   // Returns when all that was queued is done. Errors of earlier operations may come out here.
   virtual void Synchronize() = 0;
