@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <string>
 
 namespace gp::fake_nccl {
@@ -123,8 +122,8 @@ size_t Clique::Send(int to, std::span<const std::byte> bytes) {
   const size_t count = std::min<size_t>(bytes.size(), room);
   const size_t begin = written % kPipeBytes;
   const size_t straight = std::min<size_t>(count, kPipeBytes - begin);
-  std::memcpy(pipe.bytes + begin, bytes.data(), straight);
-  std::memcpy(pipe.bytes, bytes.data() + straight, count - straight);
+  std::copy_n(bytes.begin(), straight, pipe.bytes + begin);
+  std::copy_n(bytes.begin() + straight, count - straight, pipe.bytes);
   pipe.written.store(written + count, std::memory_order_release);
   return count;
 }
@@ -136,8 +135,8 @@ size_t Clique::Receive(int from, std::span<std::byte> bytes) {
   const size_t count = std::min<size_t>(bytes.size(), there);
   const size_t begin = read % kPipeBytes;
   const size_t straight = std::min<size_t>(count, kPipeBytes - begin);
-  std::memcpy(bytes.data(), pipe.bytes + begin, straight);
-  std::memcpy(bytes.data() + straight, pipe.bytes, count - straight);
+  std::copy_n(pipe.bytes + begin, straight, bytes.begin());
+  std::copy_n(pipe.bytes, count - straight, bytes.begin() + straight);
   pipe.read.store(read + count, std::memory_order_release);
   return count;
 }

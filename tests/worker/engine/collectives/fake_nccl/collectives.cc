@@ -96,6 +96,11 @@ ncclResult_t Admit(ncclComm_t comm, int peer = 0) {
 #define RETURN_IF_REFUSED(expression) \
   if (const ncclResult_t refused = (expression); refused != ncclSuccess) return refused
 
+// Of nothing, too: a rank's part may be empty, and its pointers null.
+void CopyBytes(void* to, const void* from, size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
 // Every rank's `count` values of `from` to all that `wanted` says; they arrive in rank order.
 struct Gathered {
   std::shared_ptr<std::vector<std::byte>> all;
@@ -109,7 +114,7 @@ Gathered GatherAtAll(ncclComm_t comm, Operation operation, const void* from, siz
   for (int peer = 0; peer < comm->ranks(); ++peer) {
     std::byte* place = gathered.all->data() + static_cast<size_t>(peer) * bytes;
     if (peer == comm->rank()) {
-      std::memcpy(place, from, bytes);
+      CopyBytes(place, from, bytes);
       continue;
     }
     gathered.builder.Send(peer, Bytes(from));
@@ -130,7 +135,7 @@ ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataTyp
   Gathered gathered = GatherAtAll(comm, kAllReduce, from, bytes);
   gathered.builder.Finish([=, all = gathered.all, ranks = comm->ranks()] {
     ReduceRanks(*all, count, ranks, type, by);
-    std::memcpy(to, all->data(), bytes);
+    CopyBytes(to, all->data(), bytes);
   });
   return gathered.builder.Post();
 }
@@ -144,7 +149,7 @@ ncclResult_t ncclReduce(const void* from, void* to, size_t count, ncclDataType_t
   if (comm->rank() == root) {
     gathered.builder.Finish([=, all = gathered.all, ranks = comm->ranks()] {
       ReduceRanks(*all, count, ranks, type, by);
-      std::memcpy(to, all->data(), bytes);
+      CopyBytes(to, all->data(), bytes);
     });
   } else {
     gathered.builder.Finish([all = gathered.all] {});  // the memory is received into
@@ -161,7 +166,7 @@ ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataTyp
     builder.Receive(root, Bytes(to));
     return builder.Post();
   }
-  if (to != from) std::memcpy(to, from, bytes);
+  if (to != from) CopyBytes(to, from, bytes);
   for (int peer = 0; peer < comm->ranks(); ++peer) {
     if (peer != root) builder.Send(peer, Bytes(from));
   }
@@ -179,7 +184,7 @@ ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDat
   for (size_t peer = 0; peer < ranks; ++peer) {
     std::byte* place = all->data() + peer * bytes;
     if (static_cast<int>(peer) == comm->rank()) {
-      std::memcpy(place, Bytes(from) + peer * bytes, bytes);
+      CopyBytes(place, Bytes(from) + peer * bytes, bytes);
       continue;
     }
     builder.Send(static_cast<int>(peer), Bytes(from) + peer * bytes);
@@ -187,7 +192,7 @@ ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDat
   }
   builder.Finish([=, size = comm->ranks()] {
     ReduceRanks(*all, count, size, type, by);
-    std::memcpy(to, all->data(), bytes);
+    CopyBytes(to, all->data(), bytes);
   });
   return builder.Post();
 }
@@ -200,7 +205,7 @@ ncclResult_t ncclAllGather(const void* from, void* to, size_t count, ncclDataTyp
   for (int peer = 0; peer < comm->ranks(); ++peer) {
     std::byte* place = Bytes(to) + static_cast<size_t>(peer) * bytes;
     if (peer == comm->rank()) {
-      if (place != from) std::memcpy(place, from, bytes);
+      if (place != from) CopyBytes(place, from, bytes);
       continue;
     }
     builder.Send(peer, Bytes(from));
