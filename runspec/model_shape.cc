@@ -67,6 +67,16 @@ const ParameterInfo& ParameterLayout::at(const std::string& name) const {
   return *found;
 }
 
+std::vector<ParameterGap> ParameterLayout::Gaps() const {
+  std::vector<ParameterGap> gaps;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const int64_t first = tensors[i].offset + tensors[i].count;
+    const int64_t end = i + 1 < tensors.size() ? tensors[i + 1].offset : total_count;
+    if (first < end) gaps.push_back({.offset = first, .count = end - first});
+  }
+  return gaps;
+}
+
 ParameterLayout MakeParameterLayout(const ModelShape& shape) {
   const std::vector<NamedShape> tensors = NamedShapes(shape);
   ParameterLayout layout;

@@ -38,6 +38,12 @@ struct ParameterInfo {
   bool decayed = false;  // has >= 2 dimensions: weight decay applies
 };
 
+// Elements of the flat parameter buffer that belong to no tensor.
+struct ParameterGap {
+  int64_t offset = 0;  // elements from the start of the buffer
+  int64_t count = 0;   // elements, > 0
+};
+
 // Every tensor, in the order of the buffer: all decayed tensors first, then the others, each group
 // contiguous and every tensor aligned to 16 elements. `total_count` includes the alignment gaps,
 // which stay zero.
@@ -48,6 +54,8 @@ struct ParameterLayout {
 
   // GP-independent look-up; throws std::out_of_range for an unknown name.
   const ParameterInfo& at(const std::string& name) const;
+  // The alignment gaps that hold at least one element, in the order of the buffer.
+  std::vector<ParameterGap> Gaps() const;
 };
 
 ParameterLayout MakeParameterLayout(const ModelShape& shape);

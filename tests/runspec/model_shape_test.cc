@@ -59,6 +59,24 @@ TEST(ModelShape, LaysTensorsOutAlignedAndDecayedFirst) {
   EXPECT_THROW(layout.at("lm_head.bias"), std::out_of_range);
 }
 
+TEST(ModelShape, GapsAreWhatNoTensorHolds) {
+  ModelShape shape{.layers = 1, .heads = 1, .channels = 16, .context = 3};
+  shape.vocabulary = shape.vocabulary_padded = 7;
+  EXPECT_TRUE(MakeParameterLayout(shape).Gaps().empty());  // every tensor fills whole alignments
+  shape.channels = 5;
+  const ParameterLayout layout = MakeParameterLayout(shape);
+  std::vector<int> owners(static_cast<size_t>(layout.total_count));
+  const auto own = [&](int64_t offset, int64_t count) {
+    for (int64_t i = offset; i < offset + count; ++i) ++owners.at(static_cast<size_t>(i));
+  };
+  for (const ParameterInfo& tensor : layout.tensors) own(tensor.offset, tensor.count);
+  for (const ParameterGap& gap : layout.Gaps()) {
+    EXPECT_GT(gap.count, 0);
+    own(gap.offset, gap.count);
+  }
+  EXPECT_EQ(owners, std::vector<int>(owners.size(), 1));
+}
+
 TEST(ModelShape, LeavesBiasesOutWhenTheModelHasNone) {
   ModelShape shape = *NamedModelShape("tiny");
   shape.bias = false;

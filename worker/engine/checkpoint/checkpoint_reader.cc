@@ -77,12 +77,10 @@ void AddTargets(const runspec::ParameterLayout& layout, const std::string& prefi
 // Alignment gaps are zero in every buffer.
 void ClearGaps(const runspec::ParameterLayout& layout, std::span<float> buffer,
                const WriteInto& write) {
-  for (size_t i = 0; i < layout.tensors.size(); ++i) {
-    const bool is_last = i + 1 == layout.tensors.size();
-    const int64_t first = layout.tensors[i].offset + layout.tensors[i].count;
-    const int64_t end = is_last ? layout.total_count : layout.tensors[i + 1].offset;
-    const std::vector<float> zeros(static_cast<size_t>(end - first));
-    write(buffer.data() + first, zeros.data(), static_cast<int64_t>(zeros.size() * sizeof(float)));
+  for (const runspec::ParameterGap& gap : layout.Gaps()) {
+    const std::vector<float> zeros(static_cast<size_t>(gap.count));
+    write(buffer.data() + gap.offset, zeros.data(),
+          gap.count * static_cast<int64_t>(sizeof(float)));
   }
 }
 

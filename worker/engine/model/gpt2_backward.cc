@@ -168,13 +168,8 @@ LayerNormBackward Gpt2::NormGradientArgs(const ParameterSlot& slot, const NormBu
 }
 
 void Gpt2::ClearGaps() {
-  for (size_t i = 0; i < layout_.tensors.size(); ++i) {
-    const runspec::ParameterInfo& tensor = layout_.tensors[i];
-    const int64_t end =
-        i + 1 < layout_.tensors.size() ? layout_.tensors[i + 1].offset : layout_.total_count;
-    const int64_t first = tensor.offset + tensor.count;
-    if (first == end) continue;
-    backend_->Zero(Gradient(first), (end - first) * static_cast<int64_t>(sizeof(float)));
+  for (const runspec::ParameterGap& gap : layout_.Gaps()) {
+    backend_->Zero(Gradient(gap.offset), gap.count * static_cast<int64_t>(sizeof(float)));
   }
 }
 

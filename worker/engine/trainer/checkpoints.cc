@@ -243,7 +243,6 @@ void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& tr
   const Status read =
       ReadTrainingState(storage, resume.directory, *manifest, run.model->parameters(), first,
                         second, [&](void* to, const void* from, int64_t bytes) {
-                          if (bytes == 0) return;  // the last piece of a file may be empty
                           if (all.Holds(to)) {
                             std::memcpy(to, from, static_cast<size_t>(bytes));
                           } else {
