@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "worker/engine/backend/cuda/cuda_device.h"
+#include "worker/engine/collectives/nccl_api.h"
 #include "worker/engine/trainer/device_support.h"
 
 namespace gp::engine {
@@ -25,8 +26,7 @@ struct Library {
 constexpr Library kLibraries[] = {
     {"CUDA runtime", "libcudart.so.13", "cudaRuntimeGetVersion", false, 1000, 10},
     {"cuBLASLt", "libcublasLt.so.13", "cublasLtGetVersion", true, 10000, 100},
-    {"cuDNN", "libcudnn.so.9", "cudnnGetVersion", true, 10000, 100},
-    {"NCCL", "libnccl.so.2", "ncclGetVersion", false, 10000, 100}};
+    {"cuDNN", "libcudnn.so.9", "cudnnGetVersion", true, 10000, 100}};
 
 size_t VersionNumber(void* function, const Library& library) {
   if (library.returns_it) return reinterpret_cast<size_t (*)()>(function)();
@@ -51,6 +51,17 @@ Json Describe(const Library& library) {
   return entry;
 }
 
+// The library that training opens.
+Json DescribeNccl() {
+  Json entry = {{"name", "NCCL"}, {"version", ""}, {"problem", ""}};
+  try {
+    entry["version"] = NcclVersionText(NcclApi::Get().version);
+  } catch (const NcclUnavailable& unavailable) {
+    entry["problem"] = unavailable.what();
+  }
+  return entry;
+}
+
 Json Describe(const CudaDevice& device) {
   Json modes = Json::array();
   for (const CudaSupport& support : SupportOf(device)) {
@@ -64,6 +75,7 @@ Json Describe(const CudaDevice& device) {
 std::string DeviceSupport() {
   Json support = {{"libraries", Json::array()}, {"devices", Json::array()}, {"problem", ""}};
   for (const Library& library : kLibraries) support["libraries"].push_back(Describe(library));
+  support["libraries"].push_back(DescribeNccl());
   const int devices = CountDevices();
   for (int index = 0; index < devices; ++index) {
     support["devices"].push_back(Describe(QueryDevice(index)));

@@ -166,7 +166,7 @@ class CpuBackend final : public Backend {
 
   void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
                          const LayerNorm& args) override {
-    const ResidualArgs addition{args.channels, residual, in, branch, dropout};
+    const ResidualAddition addition{args.channels, residual, in, branch, dropout};
     pool_.For(args.rows, 1, [&](int64_t first, int64_t last) {
       kernels_.residual_layer_norm(addition, args, first, last);
     });
@@ -174,7 +174,7 @@ class CpuBackend final : public Backend {
 
   void Residual(int64_t rows, int64_t channels, Buffer out, Buffer in, Buffer branch,
                 const Dropout& dropout) override {
-    const ResidualArgs addition{channels, out, in, branch, dropout};
+    const ResidualAddition addition{channels, out, in, branch, dropout};
     pool_.For(rows, 1,
               [&](int64_t first, int64_t last) { kernels_.residual(addition, first, last); });
   }

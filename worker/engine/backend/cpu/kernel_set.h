@@ -76,7 +76,7 @@ struct SkinnyBlock {
   float* sums = nullptr;
 };
 
-struct ResidualArgs {
+struct ResidualAddition {
   int64_t channels = 0;
   Buffer out;
   Buffer in;
@@ -138,10 +138,10 @@ struct KernelSet {
   // Columns [first, last).
   void (*layer_norm_backward_parameters)(const LayerNormBackward& args, int64_t first,
                                          int64_t last);
-  void (*residual)(const ResidualArgs& args, int64_t first, int64_t last);
+  void (*residual)(const ResidualAddition& args, int64_t first, int64_t last);
   // Residual and LayerNorm of its result, row by row.
-  void (*residual_layer_norm)(const ResidualArgs& residual, const LayerNorm& norm, int64_t first,
-                              int64_t last);
+  void (*residual_layer_norm)(const ResidualAddition& residual, const LayerNorm& norm,
+                              int64_t first, int64_t last);
   void (*residual_backward)(Buffer dbranch, Buffer dout, int64_t channels, const Dropout& dropout,
                             int64_t first, int64_t last);
   void (*embedding)(const EmbeddingArgs& args, Buffer out, const float* wte, const float* wpe,

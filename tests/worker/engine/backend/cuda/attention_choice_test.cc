@@ -4,25 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
-
-#include "worker/engine/backend/cuda/device_array.h"
+#include "worker/engine/backend/cuda/math_attention_fixture.h"
 
 namespace gp::engine {
 namespace {
 
-class AttentionChoiceTest : public DeviceTest {
+class AttentionChoiceTest : public MathAttentionFixture {
  protected:
-  void SetUp() override {
-    DeviceTest::SetUp();
-    if (IsSkipped()) return;
-    stream_.emplace();
-    workspace_.emplace(CublasLt::kWorkspaceBytes);
-    scratch_memory_.emplace(int64_t{16} << 20);
-    scratch_.emplace(scratch_memory_->data(), scratch_memory_->bytes());
-    products_.emplace(workspace_->data());
-    math_.emplace(*products_, stream_->get(), false);
-  }
+  AttentionChoiceTest() : MathAttentionFixture(int64_t{16} << 20) {}
 
   AttentionChoice Choose(runspec::Attention attention, bool bf16) {
     CudaBackendOptions options;
@@ -31,13 +20,6 @@ class AttentionChoiceTest : public DeviceTest {
     options.arena = {.micro_batch = 3, .sequence = 9, .bf16 = bf16, .attention = attention};
     return ChooseAttention(options, QueryDevice(0), *math_, *stream_, *scratch_);
   }
-
-  std::optional<CudaStream> stream_;
-  std::optional<DeviceMemory> workspace_;
-  std::optional<DeviceMemory> scratch_memory_;
-  std::optional<ScratchMemory> scratch_;
-  std::optional<CublasLt> products_;
-  std::optional<CudaMathAttention> math_;
 };
 
 TEST_F(AttentionChoiceTest, FlashIsThereForEveryTypeAndSize) {

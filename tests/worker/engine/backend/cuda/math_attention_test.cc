@@ -4,38 +4,20 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <vector>
 
 #include "worker/engine/backend/cpu/cpu_backend.h"
 #include "worker/engine/backend/cuda/attention_check.h"
 #include "worker/engine/backend/cuda/device_array.h"
 #include "worker/engine/backend/cuda/flash_attention.h"
-#include "worker/engine/backend/cuda/runtime.h"
-#include "worker/engine/backend/cuda/scratch_memory.h"
+#include "worker/engine/backend/cuda/math_attention_fixture.h"
 
 namespace gp::engine {
 namespace {
 
-class MathAttentionTest : public DeviceTest {
+class MathAttentionTest : public MathAttentionFixture {
  protected:
-  void SetUp() override {
-    DeviceTest::SetUp();
-    if (IsSkipped()) return;
-    stream_.emplace();
-    workspace_.emplace(CublasLt::kWorkspaceBytes);
-    scratch_memory_.emplace(int64_t{1} << 20);
-    scratch_.emplace(scratch_memory_->data(), scratch_memory_->bytes());
-    products_.emplace(workspace_->data());
-    math_.emplace(*products_, stream_->get(), false);
-  }
-
-  std::optional<CudaStream> stream_;
-  std::optional<DeviceMemory> workspace_;
-  std::optional<DeviceMemory> scratch_memory_;
-  std::optional<ScratchMemory> scratch_;
-  std::optional<CublasLt> products_;
-  std::optional<CudaMathAttention> math_;
+  MathAttentionTest() : MathAttentionFixture(int64_t{1} << 20) {}
 };
 
 std::vector<float> HostValues(const DeviceArray& array) {

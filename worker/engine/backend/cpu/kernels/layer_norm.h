@@ -94,8 +94,8 @@ inline void LayerNormBackwardColumns(const LayerNormBackward& args, int64_t firs
 }
 
 template <typename R, typename T>
-inline void ResidualRow(const ResidualArgs& args, const DropoutSite& site, int64_t row, const R* in,
-                        const T* branch) {
+inline void ResidualRow(const ResidualAddition& args, const DropoutSite& site, int64_t row,
+                        const R* in, const T* branch) {
   const int64_t offset = row * args.channels;
   R* out = static_cast<R*>(args.out.data) + offset;
   const DropoutRow mask = site.Row(row);
@@ -106,15 +106,15 @@ inline void ResidualRow(const ResidualArgs& args, const DropoutSite& site, int64
   });
 }
 
-inline void ResidualRows(const ResidualArgs& args, int64_t first, int64_t last) {
+inline void ResidualRows(const ResidualAddition& args, int64_t first, int64_t last) {
   const DropoutSite site(args.dropout);
   WithElements(args.in, args.branch, [&](const auto* in, const auto* branch) {
     for (int64_t row = first; row < last; ++row) ResidualRow(args, site, row, in, branch);
   });
 }
 
-inline void ResidualLayerNormRows(const ResidualArgs& args, const LayerNorm& norm, int64_t first,
-                                  int64_t last) {
+inline void ResidualLayerNormRows(const ResidualAddition& args, const LayerNorm& norm,
+                                  int64_t first, int64_t last) {
   const DropoutSite site(args.dropout);
   WithElements(args.in, args.branch, [&](auto* in, auto* branch) {
     const auto* residual = static_cast<decltype(in)>(args.out.data);

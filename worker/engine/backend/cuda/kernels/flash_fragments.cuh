@@ -21,6 +21,19 @@ constexpr int64_t TileBytes(int rows) {
   return int64_t{rows} * kTileStride<kD> * 2;
 }
 
+// Calls `launch` with an element of `type` and, as a constant, the smallest width of a tile that
+// holds the head. fp32, which tensor cores do not take here, launches nothing.
+template <typename LaunchTile>
+void WithTensorCoreTile(DataType type, int64_t head_size, LaunchTile&& launch) {
+  WithElementType(type, [&](auto element) {
+    if constexpr (sizeof(element) == 2) {
+      if (head_size <= 32) return launch(element, std::integral_constant<int, 32>());
+      if (head_size <= 64) return launch(element, std::integral_constant<int, 64>());
+      launch(element, std::integral_constant<int, 128>());
+    }
+  });
+}
+
 #if GP_TENSOR_CORES
 
 __device__ __forceinline__ int Lane() { return static_cast<int>(threadIdx.x) % kWarpSize; }

@@ -269,14 +269,8 @@ void LaunchSized(const FlashBackward& args, cudaStream_t stream) {
 }  // namespace
 
 void LaunchFlashBackwardOnTensorCores(const FlashBackward& args, cudaStream_t stream) {
-  WithElementType(args.qkv.type, [&](auto element) {
-    using T = decltype(element);
-    if constexpr (sizeof(T) == 2) {
-      const int64_t size = args.shape.head_size;
-      if (size <= 32) return LaunchSized<T, 32>(args, stream);
-      if (size <= 64) return LaunchSized<T, 64>(args, stream);
-      LaunchSized<T, 128>(args, stream);
-    }
+  WithTensorCoreTile(args.qkv.type, args.shape.head_size, [&](auto element, auto size) {
+    LaunchSized<decltype(element), decltype(size)::value>(args, stream);
   });
 }
 

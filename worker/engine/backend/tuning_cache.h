@@ -1,0 +1,24 @@
+// The directory of what programs measured on this machine, for later runs to begin with: one text
+// file for each thing measured, in $XDG_CACHE_HOME/gp, or else in $HOME/.cache/gp. Functions may be
+// called from any thread, and files by any process. Standard library only.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace gp::engine {
+
+// What a file's name says of hardware: "Intel(R) Xeon(R) 6" is "intel-r-xeon-r-6".
+std::string TuningCacheName(const std::string& hardware);
+
+// `file` in the directory. Empty when neither variable is set.
+std::string TuningCachePath(const std::string& file);
+
+// Nothing when the path is empty or cannot be read.
+std::optional<std::string> ReadTuningCache(const std::string& path);
+
+// Replaces the file at once, so that a reader finds the old or the new one. Throws
+// std::runtime_error that names the path, or the variables when the path is empty.
+void WriteTuningCache(const std::string& path, const std::string& text);
+
+}  // namespace gp::engine
