@@ -17,10 +17,11 @@ namespace gp::engine {
 class StorageWriter {
  public:
   virtual ~StorageWriter() = default;
-  // Appends. ResourceExhausted when the disk is full: the message names the path and the bytes
-  // missing.
+  // Appends, at once or with what follows. ResourceExhausted when the disk is full: the message
+  // names the path and the bytes missing.
   virtual Status Append(std::string_view data) = 0;
-  // Makes the bytes durable. Nothing can be appended after it.
+  // Writes what is left and makes the bytes durable; fails as Append does. Nothing can be appended
+  // after it.
   virtual Status Close() = 0;
 };
 
