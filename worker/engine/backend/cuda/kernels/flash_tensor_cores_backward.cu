@@ -23,8 +23,6 @@ struct Sizes {
   static constexpr int kThreads = kWarps * 32;
   static constexpr int kRows = 16 * kWarps;
   static constexpr int kSteps = kD <= 64 ? 64 : 32;
-  // The block's two operands stay in registers where there is room.
-  [[maybe_unused]] static constexpr bool kHolds = kD <= 64;
   // Per step and stage: a query's lse (times log2 e), dots and dropout key.
   static constexpr int64_t kSharedBytes =
       2 * TileBytes<kD>(kRows) + 4 * TileBytes<kD>(kSteps) + 2 * kSteps * 16;
@@ -35,11 +33,14 @@ struct Sizes {
 // The two tiles that stay (q and dout, or k and v): A operands of 16 rows of each warp.
 template <typename T, typename S>
 struct Held {
+  // In registers, where there is room.
+  static constexpr bool kHolds = S::kD <= 64;
+
   const T* tile;
-  FragmentA fragments[S::kHolds ? S::kD / 16 : 1];
+  FragmentA fragments[kHolds ? S::kD / 16 : 1];
 
   __device__ void Load() {
-    if constexpr (S::kHolds) {
+    if constexpr (kHolds) {
 #pragma unroll
       for (int k = 0; k < S::kD / 16; ++k) LoadA<S::kD>(fragments[k], tile, Warp() * 16, k * 16);
     }
@@ -47,7 +48,7 @@ struct Held {
   // c = the held rows times the rows of a tile.
   __device__ void Multiply(FragmentC (&c)[S::kSteps / 8], const T* by) const {
     Clear(c);
-    if constexpr (S::kHolds) {
+    if constexpr (kHolds) {
       MultiplyByRows<S::kD>(c, fragments, by);
     } else {
       MultiplyByRows<S::kD>(c, tile, Warp() * 16, by);

@@ -21,8 +21,6 @@ struct Sizes {
   static constexpr int kKeys = kD <= 64 ? 64 : 32;
   static constexpr int kWarpRows = 16 * kRowTiles;
   static constexpr int kRows = kWarps * kWarpRows;
-  // Queries stay in registers where there is room.
-  [[maybe_unused]] static constexpr bool kHoldsQueries = kD <= 32;
   static constexpr int64_t kSharedBytes = TileBytes<kD>(kRows) + 4 * TileBytes<kD>(kKeys);
 };
 
@@ -108,12 +106,15 @@ __device__ __forceinline__ void Drop(FragmentC (&p)[kTiles], const DropoutMask& 
 
 template <typename T, typename S, bool kDrops>
 struct ForwardWarp {
+  // Queries stay in registers where there is room.
+  static constexpr bool kHoldsQueries = S::kD <= 32;
+
   const FlashView& view;
   const DropoutMask& mask;
   int query;  // the warp's first
   const T* q_tile;
   Rows<S> rows[S::kRowTiles];
-  FragmentA q[S::kRowTiles][S::kHoldsQueries ? S::kD / 16 : 1];
+  FragmentA q[S::kRowTiles][kHoldsQueries ? S::kD / 16 : 1];
   uint64_t row_keys[S::kRowTiles][2];
 
   __device__ void Begin(int64_t head) {
@@ -129,7 +130,7 @@ struct ForwardWarp {
 
   // After the tile of queries has arrived.
   __device__ void HoldQueries() {
-    if constexpr (S::kHoldsQueries) {
+    if constexpr (kHoldsQueries) {
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
 #pragma unroll
@@ -141,7 +142,7 @@ struct ForwardWarp {
   }
 
   __device__ void LoadQuery(FragmentA& a, int r, int k) const {
-    if constexpr (S::kHoldsQueries) {
+    if constexpr (kHoldsQueries) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) a[i] = q[r][k][i];
     } else {
