@@ -170,7 +170,7 @@ MemoryForecast ForecastMemory(const RunSpec& spec, const BatchPlan& plan, int th
   const bool on_gpu = spec.resources.device == "gpu";
   if (on_gpu && spec.engine.zero1) options.moment_parts = ranks;
   MemoryForecast forecast = AddUp(MakeTrainingPlan(spec.model, options));
-  if (on_gpu) forecast.process_bytes = kGpuProcessBytes;
+  if (on_gpu) forecast.process_bytes = kGpuProcessBytes + (ranks > 1 ? kGpuGroupBytes : 0);
   if (spec.sample.every_steps > 0) forecast.sampling_bytes = SamplingBytes(spec, threads);
   return forecast;
 }

@@ -49,6 +49,9 @@ TEST(MemoryForecast, OnAGpuIsOfItsMemory) {
   EXPECT_EQ(forecast.parameters_bytes, parameters * (4 + 2));
   EXPECT_EQ(forecast.snapshot_bytes, 0);
   EXPECT_EQ(forecast.process_bytes, kGpuProcessBytes);
+  BatchPlan two_ranks = kPlan;
+  two_ranks.logical_shards = 2;
+  EXPECT_EQ(ForecastMemory(spec, two_ranks, 2, 2).process_bytes, kGpuProcessBytes + kGpuGroupBytes);
   const ArenaOptions arena = TrainingOptionsOf(spec, 2, 0, 1).arena;
   EXPECT_EQ(forecast.workspace_bytes, (GpuWorkspaceBytes(spec.model, arena) + 63) / 64 * 64);
   const ArenaPlan plan = MakeTrainingPlan(spec.model, TrainingOptionsOf(spec, 2, 0, 1));

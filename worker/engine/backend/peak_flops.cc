@@ -16,18 +16,24 @@ struct Peak {
   double fp8;
 };
 
+constexpr char kGB200[] = "data sheet: NVIDIA GB200 NVL72";
 constexpr char kB200[] = "data sheet: NVIDIA Blackwell (HGX B200)";
 constexpr char kH200[] = "data sheet: NVIDIA H200 Tensor Core GPU";
+constexpr char kH200Nvl[] = "data sheet: NVIDIA H200 Tensor Core GPU (NVL)";
 constexpr char kH100[] = "data sheet: NVIDIA H100 Tensor Core GPU";
+constexpr char kH100Nvl[] = "data sheet: NVIDIA H100 Tensor Core GPU (NVL)";
 constexpr char kA100[] = "data sheet: NVIDIA A100 Tensor Core GPU";
 constexpr char kL40S[] = "data sheet: NVIDIA L40S";
 constexpr char kAda[] = "whitepaper: NVIDIA Ada GPU Architecture";
 constexpr char kAmpere[] = "whitepaper: NVIDIA Ampere GA102 GPU Architecture";
 constexpr char kT4[] = "data sheet: NVIDIA T4 Tensor Core GPU";
 
-constexpr std::array<Peak, 13> kPeaks = {{
+constexpr std::array<Peak, 16> kPeaks = {{
+    {"GB200", kGB200, 80, 1250, 2500, 2500, 5000},
     {"B200", kB200, 75, 1100, 2250, 2250, 4500},
+    {"H200 NVL", kH200Nvl, 60, 417.5, 835.5, 835.5, 1670.5},
     {"H200", kH200, 67, 494.7, 989.4, 989.4, 1978.9},
+    {"H100 NVL", kH100Nvl, 60, 417.5, 835.5, 835.5, 1670.5},
     {"H100 PCIe", kH100, 51.2, 378, 756, 756, 1513},
     {"H100", kH100, 66.9, 494.7, 989.4, 989.4, 1978.9},
     {"GH200", kH100, 66.9, 494.7, 989.4, 989.4, 1978.9},
@@ -64,6 +70,7 @@ double Of(const Peak& peak, runspec::Precision precision) {
 bool IsNamed(const std::string& device, const std::string& name) {
   const size_t at = device.find(name);
   if (at == std::string::npos || device.find("MIG") != std::string::npos) return false;
+  if (at > 0 && device[at - 1] != ' ') return false;
   const size_t end = at + name.size();
   if (end == device.size()) return true;
   const bool is_word = device[end] == ' ' || device[end] == '-';

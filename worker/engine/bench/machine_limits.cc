@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 
+#include "runspec/gpu_workspace.h"
 #include "worker/engine/backend/cpu/measured_peak.h"
 #include "worker/engine/bench/memory_bandwidth.h"
 #include "worker/engine/bench/model_flags.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kRepeats = 8;
 constexpr int kTries = 5;
+constexpr int64_t kFp8Slack = 64 << 10;  // scales, partial maxima, alignment
 
 // The least of several, after one that warms up.
 double BestSeconds(Backend& backend, const std::function<void()>& run) {
@@ -25,8 +27,21 @@ double BestSeconds(Backend& backend, const std::function<void()>& run) {
   return best * 1e-3;
 }
 
+// In FP8 both operands are rounded into scratch memory, which is sized for the model's batch:
+// enough sequences for operands of the product's size.
+ModelOptions WithRoomFor(ModelOptions options, int64_t side) {
+  if (options.precision != runspec::Precision::kFp8) return options;
+  const int64_t needed = 2 * side * side + kFp8Slack;
+  while (
+      runspec::GpuWorkspacePieceOf(options.shape, ArenaOptionsOf(options), "scratch").size_bytes <
+      needed) {
+    options.micro_batch *= 2;
+  }
+  return options;
+}
+
 double DeviceFlops(const ModelOptions& options, int64_t side) {
-  const std::unique_ptr<Backend> backend = MakeBackend(options).backend;
+  const std::unique_ptr<Backend> backend = MakeBackend(WithRoomFor(options, side)).backend;
   NoiseSource noise(*backend);
   const DataType type = ComputeTypeOf(options);
   const LinearForward product{.shape = {side, side, side},

@@ -57,8 +57,14 @@ NcclConnection::~NcclConnection() {
     }
   }
   const auto deadline = steady_clock::now() + kFarewell;
-  while (!Finalized() && steady_clock::now() < deadline) std::this_thread::sleep_for(kNap);
+  bool finalized = Finalized();
+  for (; !finalized && steady_clock::now() < deadline; finalized = Finalized()) {
+    std::this_thread::sleep_for(kNap);
+  }
   std::lock_guard lock(mutex_);
+  // NCCL frees nothing of a communicator that is still at work, and its kernels would hold whoever
+  // frees device memory next.
+  if (!finalized) Sever("a peer left it waiting when it ended");
   if (comm_ != nullptr) api_.destroy(comm_);
 }
 

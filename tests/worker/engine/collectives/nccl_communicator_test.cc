@@ -216,6 +216,16 @@ TEST(NcclCommunicator, AStopEndsTheWaitForTheOthers) {
       HasSubstr("forming the group was aborted"));
 }
 
+// The stand-in ends the program when it is destroyed at work.
+TEST(NcclCommunicator, IsAbortedWhenItComesToNoEnd) {
+  Group group = MakeGroup(1, kLogicalShards, kLong, /*deterministic=*/true);
+  setenv("GP_FAKE_NCCL_HANGS_AT_ITS_END", "1", 1);
+  const auto start = std::chrono::steady_clock::now();
+  group.clear();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, kLong);
+  unsetenv("GP_FAKE_NCCL_HANGS_AT_ITS_END");
+}
+
 TEST(NcclLibrary, IsNamedWithItsVersion) {
   EXPECT_THAT(DeviceGroupLibrary(), testing::MatchesRegex("NCCL 2\\.28\\.9 \\(.*fake_nccl.*\\)"));
 }

@@ -15,21 +15,33 @@ namespace gp::engine {
 
 class AttentionCheck {
  public:
+  // What math attention's scores and their gradients may take. Of longer sequences it computes the
+  // beginning.
+  static constexpr int64_t kScoreBytesMax = int64_t{1} << 30;
+
   // `math` and `stream` outlive me.
   AttentionCheck(const AttentionShape& shape, DataType type, bool tf32, CudaMathAttention& math,
-                 const CudaStream& stream)
-      : shape_(shape), type_(type), tf32_(tf32), math_(math), stream_(stream) {}
+                 const CudaStream& stream, int64_t score_bytes_max = kScoreBytesMax)
+      : shape_(shape),
+        type_(type),
+        tf32_(tf32),
+        math_(math),
+        stream_(stream),
+        score_bytes_max_(score_bytes_max) {}
 
   // Empty when `kernels` agree with math attention on seeded inputs, forwards and backwards; or
   // when they do not take such a call. Otherwise what differs and by how much.
   std::string DifferenceOf(AttentionKernels& kernels, ScratchMemory& scratch) const;
 
  private:
+  AttentionShape ComparedShape() const;
+
   const AttentionShape shape_;
   const DataType type_;
   const bool tf32_;
   CudaMathAttention& math_;
   const CudaStream& stream_;
+  const int64_t score_bytes_max_;
 };
 
 }  // namespace gp::engine

@@ -1,7 +1,6 @@
 #include "worker/engine/backend/cuda/cudnn_attention.h"
 
-#define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
-#include <cudnn_frontend.h>
+#include <cuda_runtime.h>
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -10,9 +9,31 @@
 #include <exception>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+namespace gp::engine {
+namespace {
+
+// dlopen for cudnn-frontend, which gives up on a machine that has the CUDA runtime of two major
+// versions: it finds the one that this program is linked with alone.
+void* OpenForCudnnFrontend(const char* name, int flags) {
+  const std::string_view library = name;
+  const std::string linked = "libcudart.so." + std::to_string(CUDART_VERSION / 1000);
+  if (library.starts_with("libcudart.so.") && library != linked) return nullptr;
+  return dlopen(name, flags);
+}
+
+}  // namespace
+}  // namespace gp::engine
+
+#define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
+#define dlopen ::gp::engine::OpenForCudnnFrontend
+#include <cudnn_frontend.h>
+#undef dlopen
 
 #include "worker/engine/backend/cuda/runtime.h"
 

@@ -15,9 +15,10 @@ namespace gp::engine {
 
 class GraphCache {
  public:
-  // A step has a graph or two for each micro-batch; of more than these the one that was not used
-  // for the longest time goes.
-  static constexpr size_t kGraphsMax = 32;
+  // A step has a few graphs for each micro-batch and, where several GPUs reduce beside the backward
+  // pass, two for each layer: 100 with 48 layers. Of more than these the one that was not used for
+  // the longest time goes, which steps that use more in turn would pay for with every graph.
+  static constexpr size_t kGraphsMax = 512;
 
   // Without `enabled` work always runs as it is.
   GraphCache(const CudaStream& stream, bool enabled) : stream_(stream), enabled_(enabled) {}

@@ -112,5 +112,17 @@ TEST_F(MathAttentionTest, IsWhatTheCheckFindsOthersToDifferFrom) {
   }
 }
 
+// A sequence that math attention cannot hold is compared as far as it can.
+TEST_F(MathAttentionTest, ComparesTheBeginningOfLongSequences) {
+  FlashAttention flash(9);
+  WrongAttention wrong(flash, false, true);
+  for (const int64_t score_bytes_max : {1, 2 * 2 * 5 * 5 * 4, 2 * 2 * 9 * 9 * 4}) {
+    const AttentionCheck check({3, 9, 2, 16}, DataType::kFloat32, false, *math_, *stream_,
+                               score_bytes_max);
+    EXPECT_EQ(check.DifferenceOf(flash, *scratch_), "") << score_bytes_max;
+    EXPECT_NE(check.DifferenceOf(wrong, *scratch_), "") << score_bytes_max;
+  }
+}
+
 }  // namespace
 }  // namespace gp::engine

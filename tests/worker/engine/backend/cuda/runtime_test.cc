@@ -99,9 +99,10 @@ TEST_F(CudaRuntime, WorkIsRunThenRecordedThenReplayed) {
 TEST_F(CudaRuntime, KeysTellGraphsApartAndTheirNumberIsBounded) {
   const CudaStream stream;
   GraphCache graphs(stream, true);
-  const DeviceMemory to(400), from(400);
+  constexpr uint64_t kKeys = 2 * GraphCache::kGraphsMax;
+  const DeviceMemory to(kKeys * sizeof(int)), from(kKeys * sizeof(int));
   for (int round = 0; round < 3; ++round) {
-    for (uint64_t key = 0; key < 2 * GraphCache::kGraphsMax; ++key) {
+    for (uint64_t key = 0; key < kKeys; ++key) {
       graphs.Run({key}, [&] { CopyInts(to, from, 1 + key, stream); });
       EXPECT_LE(graphs.size(), GraphCache::kGraphsMax);
     }

@@ -43,6 +43,8 @@ struct ncclComm {
   // Why nothing may be posted now; ncclSuccess when it may.
   ncclResult_t Admit();
   void Post(FakeWork work);
+  // From now on as with a kernel that waits for a peer: only Abort ends it.
+  void Hang() { state_ = ncclInProgress; }
   uint64_t NextNumber() { return ++collectives_; }
 
  private:
