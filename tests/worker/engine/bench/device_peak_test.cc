@@ -1,4 +1,5 @@
-// Goal: the peak of a device is measured in every precision, however small the model of the bench is.
+// Goal: the peak of a device is measured in every precision, however small the model of the bench
+// is.
 #include <gtest/gtest.h>
 
 #include "worker/engine/bench/machine_limits.h"

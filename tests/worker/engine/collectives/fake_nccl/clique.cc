@@ -1,9 +1,10 @@
 #include "worker/engine/collectives/fake_nccl/clique.h"
 
 #include <fcntl.h>
-#include <pthread.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ enum class Place : uint32_t { kFree, kTaken, kLeft };
 
 struct Rank {
   std::atomic<Place> place;
-  pthread_mutex_t alive;  // held by the rank's thread while it is there
+  std::atomic<pid_t> process;  // 0: not known yet
 };
 
 // Bytes that were written and read, ever; the difference lies in `bytes`.
@@ -31,13 +32,14 @@ struct Pipe {
   std::byte bytes[kPipeBytes];
 };
 
-void MakeMutex(pthread_mutex_t& mutex) {
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-  pthread_mutex_init(&mutex, &attributes);
-  pthread_mutexattr_destroy(&attributes);
+// Whether it has ended, though nobody may have waited for it.
+bool HasEnded(pid_t process) {
+  const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+  if (descriptor < 0) return errno == ESRCH;
+  pollfd ended = {.fd = descriptor, .events = POLLIN};
+  const bool has = poll(&ended, 1, 0) == 1;
+  close(descriptor);
+  return has;
 }
 
 }  // namespace
@@ -55,7 +57,6 @@ std::optional<CliqueAddress> Clique::Make() {
   void* mapped = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (mapped == MAP_FAILED) return std::nullopt;
   auto* memory = static_cast<Memory*>(mapped);  // zeros are a valid state of the rest
-  for (Rank& rank : memory->rank) MakeMutex(rank.alive);
   CliqueAddress address{.magic = kMagic, .process = getpid(), .descriptor = descriptor};
   if (getrandom(&address.nonce, sizeof(address.nonce), 0) < 0) return std::nullopt;
   memory->nonce = address.nonce;
@@ -86,12 +87,9 @@ bool Clique::Join(int rank, int ranks) {
   int none = 0;
   if (!memory_->ranks.compare_exchange_strong(none, ranks) && none != ranks) return false;
   Rank& own = memory_->rank[rank];
-  if (pthread_mutex_trylock(&own.alive) != 0) return false;
   Place free = Place::kFree;
-  if (!own.place.compare_exchange_strong(free, Place::kTaken)) {
-    pthread_mutex_unlock(&own.alive);
-    return false;
-  }
+  if (!own.place.compare_exchange_strong(free, Place::kTaken)) return false;
+  own.process = getpid();
   rank_ = rank;
   return true;
 }
@@ -99,20 +97,22 @@ bool Clique::Join(int rank, int ranks) {
 void Clique::Leave() {
   if (rank_ < 0) return;
   memory_->rank[rank_].place = Place::kLeft;
-  pthread_mutex_unlock(&memory_->rank[rank_].alive);
   rank_ = -1;
 }
 
 Presence Clique::PresenceOf(int rank) const {
-  Rank& peer = memory_->rank[rank];
-  const Place place = peer.place;
-  if (place == Place::kFree) return Presence::kAbsent;
-  if (place == Place::kLeft) return Presence::kLeft;
-  const int locked = pthread_mutex_trylock(&peer.alive);
-  if (locked == EBUSY) return Presence::kHere;
-  // Given back without being made consistent, it stays unusable: the next one to look sees that.
-  if (locked == 0 || locked == EOWNERDEAD) pthread_mutex_unlock(&peer.alive);
-  return locked == 0 ? Presence::kLeft : Presence::kKilled;
+  const Rank& peer = memory_->rank[rank];
+  const pid_t process = peer.process;
+  const bool ended = process != 0 && HasEnded(process);
+  switch (peer.place) {  // after the look at the process: it may have left in between
+    case Place::kFree:
+      return Presence::kAbsent;
+    case Place::kLeft:
+      return Presence::kLeft;
+    case Place::kTaken:
+      break;
+  }
+  return ended ? Presence::kKilled : Presence::kHere;
 }
 
 size_t Clique::Send(int to, std::span<const std::byte> bytes) {

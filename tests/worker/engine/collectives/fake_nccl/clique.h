@@ -1,8 +1,7 @@
 // Clique: the shared memory through which the ranks of one fake NCCL communicator meet: who is
 // there, and a pipe of bytes from every rank to every other. It is an unnamed file that its maker's
 // process keeps open and the others reach through /proc, so that nothing outlives them. A rank that
-// is killed is noticed by a mutex that it held. One thread per rank calls; each has its own
-// mapping.
+// is killed is noticed by its process. One thread per rank calls; each has its own mapping.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +35,7 @@ class Clique {
   Clique(const Clique&) = delete;
   Clique& operator=(const Clique&) = delete;
 
-  // Takes a place; false when it is taken, or when others count other numbers of ranks. The same
-  // thread calls Leave.
+  // Takes a place; false when it is taken, or when others count other numbers of ranks.
   bool Join(int rank, int ranks);
   void Leave();
 
