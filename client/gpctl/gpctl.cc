@@ -102,6 +102,8 @@ std::vector<std::string> ProtectHelpWords(std::vector<std::string> arguments) {
 int RunGpctl(const std::vector<std::string>& arguments, Console& console) {
   CLI::App app("Trains GPT-2-class models: submit runs, watch them, use their checkpoints.",
                "gpctl");
+  // One: a word behind it that is another command's name, as in `gpctl bench sample`, is its own.
+  app.require_subcommand(0, 1);
   GlobalOptions options;
   CommandSet commands(app, options);
   AddAllCommands(commands);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/file.h"
 #include "client/fake_run_service.h"
 #include "client/gpctl/gpctl_runner.h"
 
@@ -48,6 +49,14 @@ TEST_F(CommandTest, ListAsJsonIsOneDocument) {
   EXPECT_EQ(document["kind"], "RunList");
   EXPECT_EQ(document["items"][0]["name"], "a");
   EXPECT_EQ(document["items"][0]["progress"]["step"], 500);
+}
+
+// Though gpctl has a command of that name, too.
+TEST_F(CommandTest, BenchPassesEveryWordOn) {
+  const std::string program = JoinPath(gpctl_.home(), "gp-bench");
+  ASSERT_TRUE(WriteFileAtomically(program, "#!/bin/sh\necho \"$@\"\n", 0755).ok());
+  EXPECT_EQ(Run({"bench", "sample", "--model", "tiny"}).out, "sample --model tiny\n");
+  EXPECT_EQ(Run({"bench", "step", "list"}).out, "step list\n");
 }
 
 TEST_F(CommandTest, ListSaysWhenThereAreMoreRunsThanItShows) {

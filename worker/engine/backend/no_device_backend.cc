@@ -7,7 +7,8 @@ namespace gp::engine {
 namespace {
 
 constexpr char kWhyNone[] =
-    "this program computes on CPUs; gp-trainer-cuda computes on NVIDIA GPUs";
+    "this program computes on CPUs; gp-trainer-cuda and gp-bench-cuda, which `make gpu` builds, "
+    "compute on NVIDIA GPUs";
 
 }  // namespace
 

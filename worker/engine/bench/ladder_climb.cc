@@ -112,7 +112,7 @@ StatusOr<LadderDevice> FindLadderDevice() {
                              {"free_bytes", device.free_bytes}};
                    }));
   LadderDevice device{found["name"].get<std::string>(), found["free_bytes"].get<int64_t>()};
-  if (device.name.empty()) return NotFound("{}", found["why_none"].get<std::string>());
+  if (device.name.empty()) return InvalidArgument("{}", found["why_none"].get<std::string>());
   return device;
 }
 

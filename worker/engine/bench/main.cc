@@ -51,7 +51,8 @@ int Main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   const Status status = runs.at(app.get_subcommands().front())();
-  return status.ok() ? 0 : Fail(Message(status), 1);
+  if (status.ok()) return 0;
+  return Fail(Message(status), status.code() == StatusCode::kInvalidArgument ? 2 : 1);
 }
 
 }  // namespace

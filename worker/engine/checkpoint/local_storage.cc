@@ -18,12 +18,11 @@ namespace gp::engine {
 namespace {
 
 // A full disk is the one failure with advice of its own.
-Status WriteError(const Status& status, const std::string& path, size_t size_bytes) {
+Status WriteError(const Status& status, const std::string& path) {
   if (status.code() != StatusCode::kResourceExhausted) return status;
   const auto free = gp::FreeBytes(DirectoryOf(path));
-  return ResourceExhausted(
-      "{} ({} bytes to write, {} free); make room, or lower checkpoint.keep_last", Message(status),
-      size_bytes, free.ok() ? *free : 0);
+  return ResourceExhausted("{} ({} bytes are free now); make room, or lower checkpoint.keep_last",
+                           Message(status), free.ok() ? *free : 0);
 }
 
 constexpr size_t kPieceBytes = size_t{4} << 20;
@@ -66,7 +65,7 @@ class LocalWriter : public StorageWriter {
     SetDirect(false);
     RETURN_IF_ERROR(WritePiece());
     if (fsync(file_.get()) != 0) {
-      return WriteError(ErrnoStatus(errno, "sync", path_), path_, 0);
+      return WriteError(ErrnoStatus(errno, "sync", path_), path_);
     }
     // Network file systems report a failed write here.
     if (close(file_.Release()) != 0) return ErrnoStatus(errno, "close", path_);
@@ -86,7 +85,7 @@ class LocalWriter : public StorageWriter {
         SetDirect(false);
         continue;
       }
-      if (written < 0) return WriteError(ErrnoStatus(errno, "write", path_), path_, data.size());
+      if (written < 0) return WriteError(ErrnoStatus(errno, "write", path_), path_);
       data.remove_prefix(static_cast<size_t>(written));
     }
     used_ = 0;
@@ -114,12 +113,12 @@ Status LocalStorage::MakeDirectory(const std::string& directory) {
 
 StatusOr<std::unique_ptr<StorageWriter>> LocalStorage::Create(const std::string& path) {
   FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!file.valid()) return WriteError(ErrnoStatus(errno, "create", path), path, 0);
+  if (!file.valid()) return WriteError(ErrnoStatus(errno, "create", path), path);
   return std::make_unique<LocalWriter>(std::move(file), path);
 }
 
 Status LocalStorage::WriteAtomically(const std::string& path, std::string_view data) {
-  return WriteError(WriteFileAtomically(path, data), path, data.size());
+  return WriteError(WriteFileAtomically(path, data), path);
 }
 
 StatusOr<std::string> LocalStorage::Read(const std::string& path, uint64_t size_bytes_max) {

@@ -18,7 +18,7 @@ class StorageWriter {
  public:
   virtual ~StorageWriter() = default;
   // Appends, at once or with what follows. ResourceExhausted when the disk is full: the message
-  // names the path and the bytes missing.
+  // names the path and the way out.
   virtual Status Append(std::string_view data) = 0;
   // Writes what is left and makes the bytes durable; fails as Append does. Nothing can be appended
   // after it.

@@ -45,6 +45,9 @@ class Checkpoints {
   // Reports a save that has ended meanwhile.
   void Poll();
 
+  // Why the newest save that failed did, once.
+  std::optional<std::string> TakeWarning() { return std::exchange(warning_, std::nullopt); }
+
   // Waits for the save in flight, once.
   void Drain();
 
@@ -56,6 +59,7 @@ class Checkpoints {
   HostMoments moments_;  // of a trainer with shards: what the save in flight reads
   CheckpointWriter writer_;
   bool overdue_ = false;  // a save was waited for in vain
+  std::optional<std::string> warning_;
 };
 
 // Why the checkpoint in `directory` could not be read: damaged, which an earlier one mends, or a

@@ -73,6 +73,7 @@ int Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   gp::InitLogging(GP_PROGRAM);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond the limit is an error of its write
   gp::engine::BlockStopSignals();
   return gp::engine::Main(argc, argv);
 }

@@ -272,6 +272,7 @@ link::StepReport Training::MakeReport(const StepResult& result,
   if (result.step == 1) {
     report.warning = FirstLossWarning(result.loss, run_.spec.model.vocabulary);
   }
+  if (checkpoints_ != nullptr && !report.warning) report.warning = checkpoints_->TakeWarning();
   return report;
 }
 

@@ -77,9 +77,15 @@ TEST(GpBench, ComparesItsGradientsWithTheReferenceEngines) {
 }
 
 TEST(GpBench, HasNoGpuToMeasure) {
-  const Outcome answer = RunBench("step --model tiny --device gpu");
-  EXPECT_EQ(answer.exit_code, 2);
-  EXPECT_THAT(answer.output, testing::HasSubstr("this program computes on CPUs"));
+  for (const std::string command : {"step", "ladder"}) {
+    const Outcome answer = RunBench(command + " --model tiny --device gpu");
+    EXPECT_EQ(answer.exit_code, 2) << answer.output;
+    EXPECT_THAT(answer.output, testing::HasSubstr("this program computes on CPUs"));
+    EXPECT_THAT(answer.output, testing::HasSubstr("make gpu"));
+  }
+  const Outcome tune = RunBench("tune --model tiny --device gpu");
+  EXPECT_EQ(tune.exit_code, 2) << tune.output;
+  EXPECT_THAT(tune.output, testing::HasSubstr("--device cpu"));
 }
 
 TEST(GpBench, PrintsThePlanThatTheEngineUses) {
