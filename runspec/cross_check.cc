@@ -8,6 +8,7 @@
 #include "runspec/batch_ramp.h"
 #include "runspec/count.h"
 #include "runspec/engine_check.h"
+#include "runspec/gpu_settings.h"
 
 namespace gp::runspec {
 namespace {
@@ -264,6 +265,13 @@ Problems CrossWarnings(const RunSpec& spec) {
                      "last step is saved",
                      FormatCount(every), FormatCount(steps)),
          ""});
+  }
+  for (const GpuSetting& setting : GpuSettingsOf(spec)) {
+    if (spec.resources.device != "auto") break;
+    warnings.push_back({{setting.key},
+                        fmt::format("{}: {} needs a GPU: resources.device: auto waits for one",
+                                    setting.key, setting.value),
+                        setting.hint + ", and CPUs will do"});
   }
   if (!spec.data.train.empty() && spec.data.val.empty()) {
     warnings.push_back(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "runspec/count.h"
+#include "runspec/gpu_settings.h"
 
 namespace gp::runspec {
 namespace {
@@ -30,25 +31,16 @@ void CheckReferenceEngine(const RunSpec& spec, Problems& problems) {
   refuse(engine.stochastic_rounding, "engine.stochastic_rounding", "true");
 }
 
-// What only a GPU can do. `device: auto` may still find one.
-void CheckGpuSwitches(const RunSpec& spec, Problems& problems) {
+// `device: auto` may still find a GPU.
+void CheckGpuSettings(const RunSpec& spec, Problems& problems) {
   if (spec.resources.device != "cpu") return;
-  const auto refuse = [&](bool wanted, const char* key, const char* value, const char* hint) {
-    if (!wanted) return;
-    problems.push_back(
-        {{key, "resources.device"},
-         fmt::format("{}: {} is not possible with resources.device: cpu", key, value),
-         hint,
-         "resources.device"});
-  };
-  const char* precision_hint = "use precision: fp32 or bf16, or resources.device: gpu";
-  refuse(spec.precision == Precision::kTf32, "precision", "tf32", precision_hint);
-  refuse(spec.precision == Precision::kFp16, "precision", "fp16", precision_hint);
-  refuse(spec.precision == Precision::kFp8, "precision", "fp8", precision_hint);
-  refuse(spec.engine.attention == Attention::kCudnn, "engine.attention", "cudnn",
-         "use engine.attention: flash, or resources.device: gpu");
-  refuse(spec.engine.zero1, "engine.zero1", "true",
-         "leave the key out, or use resources.device: gpu");
+  for (const GpuSetting& setting : GpuSettingsOf(spec)) {
+    problems.push_back({{setting.key, "resources.device"},
+                        fmt::format("{}: {} is not possible with resources.device: cpu",
+                                    setting.key, setting.value),
+                        setting.hint + ", or resources.device: gpu",
+                        "resources.device"});
+  }
 }
 
 // Both cut the optimizer's work in a way that the other does not know.
@@ -80,7 +72,7 @@ void CheckBf16Switches(const RunSpec& spec, Problems& problems) {
 
 void CheckEngine(const RunSpec& spec, Problems& problems) {
   CheckReferenceEngine(spec, problems);
-  CheckGpuSwitches(spec, problems);
+  CheckGpuSettings(spec, problems);
   CheckZero1(spec, problems);
   CheckBf16Switches(spec, problems);
 }

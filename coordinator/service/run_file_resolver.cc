@@ -3,6 +3,7 @@
 #include "gp/v1/run.pb.h"
 #include "runspec/batch_plan.h"
 #include "runspec/batch_ramp.h"
+#include "runspec/gpu_settings.h"
 #include "runspec/run_file.h"
 
 namespace gp::coordinator {
@@ -16,16 +17,10 @@ StatusOr<int> KindOf(const runspec::RunSpec& spec) {
   return InvalidArgument("kind: '{}' is not scheduled yet; expected train", spec.kind);
 }
 
-// Settings that a CPU refuses leave `auto` no choice.
-bool NeedsGpus(const runspec::RunSpec& spec) {
-  using runspec::Precision;
-  return spec.precision == Precision::kTf32 || spec.precision == Precision::kFp16 ||
-         spec.precision == Precision::kFp8 || spec.engine.attention == runspec::Attention::kCudnn ||
-         spec.engine.zero1;
-}
-
 StatusOr<Device> DeviceOf(const runspec::RunSpec& spec) {
-  if (spec.resources.device == "auto" && NeedsGpus(spec)) return Device::kGpu;
+  // Settings that a CPU refuses leave `auto` no choice.
+  const bool needs_gpus = !runspec::GpuSettingsOf(spec).empty();
+  if (spec.resources.device == "auto" && needs_gpus) return Device::kGpu;
   if (const auto device = DeviceNamed(spec.resources.device)) return *device;
   return InvalidArgument("resources.device: '{}' is not one of cpu, gpu, auto",
                          spec.resources.device);

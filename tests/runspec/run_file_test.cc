@@ -246,9 +246,11 @@ TEST(RunFile, WhatOnlyGpusCanDoIsRefusedOnCpus) {
     ASSERT_EQ(problems.size(), 1u) << RenderProblems(problems);
     EXPECT_THAT(problems[0].message, HasSubstr("is not possible with resources.device: cpu"));
     EXPECT_THAT(problems[0].hint, HasSubstr("resources.device"));
-    for (const std::string device : {"gpu", "auto"}) {
-      Load(kGood, {setting, "resources.device=" + device});
-    }
+    Load(kGood, {setting, "resources.device=gpu"});
+    const auto automatic = LoadRunFile(kGood, "run.yaml", {setting, "resources.device=auto"});
+    ASSERT_EQ(automatic.warnings.size(), 1u) << setting;
+    EXPECT_THAT(automatic.warnings[0].message, HasSubstr("needs a GPU"));
+    EXPECT_THAT(automatic.warnings[0].hint, HasSubstr("CPUs will do"));
   }
   EXPECT_THAT(
       Problems(kGood, {"engine.zero1=true", "resources.device=gpu", "optimizer.kind=muon"})[0]

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/log.h"
+#include "runspec/gpu_settings.h"
 #include "worker/engine/backend/cpu/tuned_choices.h"
 #include "worker/engine/backend/device_backend.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
@@ -115,6 +116,12 @@ void SettleDevice(runspec::RunSpec& spec) {
   const DeviceInfo device = wanted == "cpu" ? DeviceInfo{} : FindDevice();
   if (wanted == "gpu" && !device.exists()) {
     throw TrainingError(ExitCause::kUnfit, "resources.device: gpu: " + device.why_none);
+  }
+  const auto gpu_settings = runspec::GpuSettingsOf(spec);
+  if (!device.exists() && !gpu_settings.empty()) {
+    throw TrainingError(ExitCause::kUnfit,
+                        fmt::format("{}: {} needs a GPU: {}; {}", gpu_settings[0].key,
+                                    gpu_settings[0].value, device.why_none, gpu_settings[0].hint));
   }
   wanted = device.exists() ? "gpu" : "cpu";
   if (spec.precision == Precision::kAuto) spec.precision = BestPrecision(device);

@@ -43,5 +43,22 @@ TEST(EngineChoice, ALevelTakenInsteadOfAMissingOneBringsNoChoices) {
   EXPECT_TRUE(RecordOf(engine).kernels.empty());
 }
 
+// Programs of tests have no device here.
+TEST(EngineChoice, WithoutADeviceWhatNeedsOneIsRefusedByName) {
+  runspec::RunSpec spec;
+  spec.resources.device = "auto";
+  spec.engine.zero1 = true;
+  try {
+    SettleDevice(spec);
+    FAIL() << "it went on, on " << spec.resources.device;
+  } catch (const TrainingError& error) {
+    EXPECT_EQ(std::string(error.what()).substr(0, 32), "engine.zero1: true needs a GPU: ")
+        << error.what();
+  }
+  spec.engine.zero1 = false;
+  SettleDevice(spec);
+  EXPECT_EQ(spec.resources.device, "cpu");
+}
+
 }  // namespace
 }  // namespace gp::engine
