@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "rpc/listen_address.h"
+#include "worker/agent/visible_devices.h"
 
 namespace gp::agent {
 namespace {
@@ -128,8 +129,11 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, std::ostream& out,
     return {std::nullopt, kExitUsage};
   }
   Override(flags, options.settings);
-  if (options.print_metrics || options.print_gpus) return {options, kExitOk};
-  if (const Status status = Check(options.settings); !status.ok()) {
+  const bool prints = options.print_metrics || options.print_gpus;
+  const Status gpus =
+      WithContext(VisibleDevices::Check(options.settings.gpu_devices), "--gpus (gpu.devices)");
+  const Status status = !gpus.ok() || prints ? gpus : Check(options.settings);
+  if (!status.ok()) {
     err << "error: " << Message(status) << "\n";
     return {std::nullopt, kExitUsage};
   }

@@ -13,6 +13,12 @@ std::string_view Trimmed(std::string_view word) {
   return word;
 }
 
+bool CanBeAName(const std::string& word) {
+  const bool is_number = !word.empty() && std::all_of(word.begin(), word.end(),
+                                                      [](char c) { return '0' <= c && c <= '9'; });
+  return is_number || word.starts_with("GPU-") || word.starts_with("MIG-");
+}
+
 bool IsCalled(const GpuNames& gpu, const std::string& word) {
   int number = 0;
   const char* end = word.data() + word.size();
@@ -37,6 +43,18 @@ bool Contains(const std::vector<size_t>& indices, size_t index) {
 VisibleDevices::VisibleDevices(std::string_view setting, const char* environment)
     : setting_(Parse(setting)) {
   if (environment != nullptr) environment_ = Parse(environment);
+}
+
+Status VisibleDevices::Check(std::string_view setting) {
+  for (const std::string& word : Parse(setting).words) {
+    if (CanBeAName(word)) continue;
+    return InvalidArgument(
+        "'{}' in '{}' is no GPU; expected all, none, or numbers and UUIDs (GPU-…, MIG-…) with "
+        "commas "
+        "between them, as nvidia-smi -L lists them",
+        word, setting);
+  }
+  return OkStatus();
 }
 
 VisibleDevices::List VisibleDevices::Parse(std::string_view text) {

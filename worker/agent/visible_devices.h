@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status.h"
+
 namespace gp::agent {
 
 // How one GPU can be named.
@@ -17,6 +19,9 @@ struct GpuNames {
 
 class VisibleDevices {
  public:
+  // InvalidArgument: a word of `setting` can be no GPU's name.
+  static Status Check(std::string_view setting);
+
   // `setting` ("all", "none", or a list as above) within `environment`, the value of
   // CUDA_VISIBLE_DEVICES; null when that is not set.
   VisibleDevices(std::string_view setting, const char* environment);

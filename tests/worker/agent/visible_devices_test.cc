@@ -25,6 +25,16 @@ TEST(VisibleDevices, TheFirstThatDoesNotExistEndsTheList) {
   EXPECT_EQ(VisibleDevices("all", "0,9,1").Choose(kThree), Indices{0});
 }
 
+TEST(VisibleDevices, WhatCanBeNoGpuIsNamed) {
+  for (const char* setting : {"all", "none", "", "0", "1, 0", "GPU-5a", "MIG-7,2"}) {
+    EXPECT_TRUE(VisibleDevices::Check(setting).ok()) << setting;
+  }
+  const Status status = VisibleDevices::Check("0,banana");
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Message(status).substr(0, 33), "'banana' in '0,banana' is no GPU;") << Message(status);
+  EXPECT_FALSE(VisibleDevices::Check("0,,1").ok());
+}
+
 TEST(VisibleDevices, ARepetitionCountsOnce) {
   EXPECT_EQ(VisibleDevices("1,1,GPU-bbbb", nullptr).Choose(kThree), Indices{1});
 }
