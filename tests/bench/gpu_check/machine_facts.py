@@ -43,7 +43,7 @@ def facts(manifest):
     libraries_found = libraries.found()
     missing = [name for name, path in libraries_found.items() if path is None]
     if missing:
-        raise RuntimeError(f"not found: {', '.join(missing)}; run scripts/gpu_check with a Python that has torch 2.11+cu130 (python3 scripts/gpu_check), whose wheels bring them")
+        raise RuntimeError(f"not found: {', '.join(missing)}; use a Python with torch 2.11+cu130, whose wheels bring them: PYTHON scripts/gpu_check")
     if manifest and older(glibc(), manifest["glibc"]):
         raise RuntimeError(f"glibc {glibc()} is older than {manifest['glibc']}, with which the package was built: build here instead "
                            "(cmake --preset cuda; needs the packages that scripts/bootstrap names)")
