@@ -13,7 +13,7 @@ using gp::cuda_emulation::WorkQueue;
 
 struct CUstream_st {
   std::shared_ptr<Capture> capture;  // null while nothing is captured
-  WorkQueue queue;
+  const std::shared_ptr<WorkQueue> queue = std::make_shared<WorkQueue>();
   bool is_blocking = true;  // waits for the legacy stream, and the other way round
 };
 struct CUevent_st {
@@ -81,11 +81,11 @@ bool Record(cudaStream_t stream, std::function<void()>& work, cudaError_t* error
 }
 
 // The queue of the stream, or null and the error where a capture forbids to ask for it.
-WorkQueue* QueueToWaitFor(cudaStream_t stream, cudaError_t* error) {
+std::shared_ptr<WorkQueue> QueueToWaitFor(cudaStream_t stream, cudaError_t* error) {
   MutexLock lock(streams_mutex);
   cudaStream_t waited = Resolve(stream);
   *error = cudaSuccess;
-  if (waited->capture == nullptr) return &waited->queue;
+  if (waited->capture == nullptr) return waited->queue;
   *error = Invalidate(*waited->capture, cudaErrorStreamCaptureUnsupported);
   return nullptr;
 }
@@ -101,11 +101,11 @@ std::shared_ptr<Mark> MarkToWaitFor(cudaEvent_t event, cudaError_t* error) {
   return event->mark;
 }
 
-std::vector<WorkQueue*> Queues(bool blocking_only) {
+std::vector<std::shared_ptr<WorkQueue>> Queues(bool blocking_only) {
   MutexLock lock(streams_mutex);
-  std::vector<WorkQueue*> queues{&TheStreams().legacy.queue};
+  std::vector<std::shared_ptr<WorkQueue>> queues{TheStreams().legacy.queue};
   for (cudaStream_t stream : TheStreams().others) {
-    if (stream->is_blocking || !blocking_only) queues.push_back(&stream->queue);
+    if (stream->is_blocking || !blocking_only) queues.push_back(stream->queue);
   }
   return queues;
 }
@@ -113,11 +113,11 @@ std::vector<WorkQueue*> Queues(bool blocking_only) {
 }  // namespace
 
 void FinishAllWork() {
-  for (WorkQueue* queue : Queues(false)) queue->Run();
+  for (const std::shared_ptr<WorkQueue>& queue : Queues(false)) queue->Run();
 }
 
 void FinishLegacyWork() {
-  for (WorkQueue* queue : Queues(true)) queue->Run();
+  for (const std::shared_ptr<WorkQueue>& queue : Queues(true)) queue->Run();
 }
 
 cudaError_t ForbidDuringCapture() {
@@ -128,14 +128,14 @@ cudaError_t ForbidDuringCapture() {
 }
 
 cudaError_t Submit(cudaStream_t stream, std::function<void()> work) {
-  WorkQueue* queue = nullptr;
+  std::shared_ptr<WorkQueue> queue;
   {
     MutexLock lock(streams_mutex);
     Capture* capture = stream == nullptr ? CaptureInTheWay() : nullptr;
     if (capture != nullptr) return Invalidate(*capture, cudaErrorStreamCaptureImplicit);
     cudaError_t error = cudaSuccess;
     if (Record(Resolve(stream), work, &error)) return error;
-    queue = &Resolve(stream)->queue;
+    queue = Resolve(stream)->queue;
   }
   queue->Push(std::move(work));
   return cudaSuccess;
@@ -161,7 +161,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flag
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   if (stream == nullptr) return SetLastError(cudaErrorInvalidResourceHandle);
-  stream->queue.Run();
+  stream->queue->Run();
   {
     gp::MutexLock lock(streams_mutex);
     TheStreams().others.erase(stream);
@@ -178,14 +178,14 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 // Asking is what makes work go on here, one piece at a time.
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   cudaError_t error = cudaSuccess;
-  WorkQueue* queue = QueueToWaitFor(stream, &error);
+  const std::shared_ptr<WorkQueue> queue = QueueToWaitFor(stream, &error);
   if (queue == nullptr) return error;
   queue->RunOne();
   return queue->IsEmpty() ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   cudaError_t error = cudaSuccess;
-  WorkQueue* queue = QueueToWaitFor(stream, &error);
+  const std::shared_ptr<WorkQueue> queue = QueueToWaitFor(stream, &error);
   if (queue != nullptr) queue->Run();
   return error;
 }
@@ -203,7 +203,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   cudaStream_t waiting = Resolve(stream);
   const std::shared_ptr<Capture>& capture = event->capture;
   if (capture == nullptr) {
-    if (event->mark != nullptr) waiting->queue.WaitFor(event->mark);
+    if (event->mark != nullptr) waiting->queue->WaitFor(event->mark);
     return cudaSuccess;
   }
   if (waiting->capture == nullptr) {
@@ -230,13 +230,13 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  WorkQueue* queue = nullptr;
+  std::shared_ptr<WorkQueue> queue;
   {
     gp::MutexLock lock(streams_mutex);
     event->stream = Resolve(stream);
     event->capture = event->stream->capture;
     if (event->capture != nullptr) return cudaSuccess;
-    queue = &event->stream->queue;
+    queue = event->stream->queue;
   }
   std::shared_ptr<Mark> mark = queue->Record();
   gp::MutexLock lock(streams_mutex);
@@ -247,13 +247,13 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   cudaError_t error = cudaSuccess;
   const std::shared_ptr<Mark> mark = MarkToWaitFor(event, &error);
   if (mark == nullptr || mark->reached) return error;
-  mark->queue->RunOne();
+  if (const std::shared_ptr<WorkQueue> queue = mark->queue.lock()) queue->RunOne();
   return mark->reached ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   cudaError_t error = cudaSuccess;
   const std::shared_ptr<Mark> mark = MarkToWaitFor(event, &error);
-  if (mark != nullptr && !mark->reached) mark->queue->RunUntil(*mark);
+  if (mark != nullptr) RunUntilReached(*mark);
   return error;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {

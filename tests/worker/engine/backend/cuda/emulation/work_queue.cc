@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 
 namespace gp::cuda_emulation {
 namespace {
@@ -35,7 +34,7 @@ void WorkQueue::Push(std::function<void()> work) {
 
 std::shared_ptr<Mark> WorkQueue::Record() {
   auto mark = std::make_shared<Mark>();
-  mark->queue = this;
+  mark->queue = weak_from_this();
   Add({nullptr, mark, nullptr});
   if (!IsDeferred()) Run();
   return mark;
@@ -47,7 +46,7 @@ void WorkQueue::WaitFor(std::shared_ptr<Mark> mark) {
 
 void WorkQueue::RunItem(const Item& item) {
   if (item.work != nullptr) item.work();
-  if (item.awaited != nullptr) item.awaited->queue->RunUntil(*item.awaited);
+  if (item.awaited != nullptr) RunUntilReached(*item.awaited);
   if (item.reached != nullptr) {
     item.reached->time = std::chrono::steady_clock::now();
     item.reached->reached = true;
@@ -59,15 +58,33 @@ bool WorkQueue::IsEmpty() {
   return items_.empty();
 }
 
-bool WorkQueue::RunOne() {
-  MutexLock order(running_);
-  std::optional<Item> item;
-  {
-    MutexLock lock(mutex_);
-    if (items_.empty()) return false;
-    item = std::move(items_.front());
-    items_.pop_front();
-  }
+// The next piece, once nobody runs one; none when there is none or `mark` has been reached. Whoever
+// runs a piece may wait for another queue; to stop waiting at the mark keeps two that wait for each
+// other's queues from doing so for good.
+std::optional<WorkQueue::Item> WorkQueue::Begin(const Mark* mark) {
+  const auto reached = [mark] { return mark != nullptr && mark->reached; };
+  MutexLock lock(mutex_);
+  while (running_ && !reached()) ended_.Wait(mutex_);
+  if (reached() || items_.empty()) return std::nullopt;
+  running_ = true;
+  Item item = std::move(items_.front());
+  items_.pop_front();
+  return item;
+}
+
+void WorkQueue::End() {
+  MutexLock lock(mutex_);
+  running_ = false;
+  ended_.NotifyAll();
+}
+
+bool WorkQueue::RunOneBefore(const Mark* mark) {
+  const std::optional<Item> item = Begin(mark);
+  if (!item) return false;
+  struct AtTheEnd {  // also when a kernel throws
+    WorkQueue& queue;
+    ~AtTheEnd() { queue.End(); }
+  } const at_the_end{*this};
   RunItem(*item);
   return true;
 }
@@ -78,8 +95,12 @@ void WorkQueue::Run() {
 }
 
 void WorkQueue::RunUntil(const Mark& mark) {
-  while (!mark.reached && RunOne()) {
+  while (RunOneBefore(&mark)) {
   }
+}
+
+void RunUntilReached(const Mark& mark) {
+  if (const std::shared_ptr<WorkQueue> queue = mark.queue.lock()) queue->RunUntil(mark);
 }
 
 }  // namespace gp::cuda_emulation

@@ -1,6 +1,7 @@
 // What has been submitted to a stream and has not run yet, and the marks that order streams among
 // each other. At first work runs when it is submitted; with SetDeferred it stays until somebody
-// waits for it, as late as a device may run it, so that a missing wait shows. Any thread may call.
+// waits for it, as late as a device may run it, so that a missing wait shows. Any thread may call,
+// also when another destroys the stream: who holds a queue keeps it.
 #pragma once
 
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "base/mutex.h"
 
@@ -17,12 +19,12 @@ class WorkQueue;
 
 // A place in a queue: what an event remembers of its last record.
 struct Mark {
-  WorkQueue* queue = nullptr;  // which outlives the work before the mark
+  std::weak_ptr<WorkQueue> queue;  // gone once its stream is, whose work has then run
   std::atomic<bool> reached = false;
   std::chrono::steady_clock::time_point time;  // once reached
 };
 
-class WorkQueue {
+class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
  public:
   void Push(std::function<void()> work);
   std::shared_ptr<Mark> Record();
@@ -32,8 +34,8 @@ class WorkQueue {
   // Runs everything, and what it waits for in other queues.
   void Run();
   void RunUntil(const Mark& mark);
-  // Runs one piece; false when there is none.
-  bool RunOne();
+  // Runs one piece, behind what another thread runs; false when there is none.
+  bool RunOne() { return RunOneBefore(nullptr); }
   bool IsEmpty();
 
  private:
@@ -43,12 +45,19 @@ class WorkQueue {
     std::shared_ptr<Mark> awaited;
   };
   void Add(Item item);
+  bool RunOneBefore(const Mark* mark);
+  std::optional<Item> Begin(const Mark* mark);
   static void RunItem(const Item& item);
+  void End();
 
   Mutex mutex_;
   std::deque<Item> items_ GUARDED_BY(mutex_);
-  Mutex running_;  // held by who runs items, so that they run in order
+  bool running_ GUARDED_BY(mutex_) = false;  // a piece, which the next one waits for
+  CondVar ended_;
 };
+
+// Runs what `mark` waits for, if it is still there.
+void RunUntilReached(const Mark& mark);
 
 // Also set by GP_CUDA_EMULATION_DEFERRED=1 in the environment.
 void SetDeferred(bool deferred);
