@@ -84,31 +84,17 @@ int RunParsed(const CommandSet& commands, const GlobalOptions& options, Console&
   return Number(*code);
 }
 
-// "help list" must not start the command "list": words of help go behind a "--".
-std::vector<std::string> ProtectHelpWords(std::vector<std::string> arguments) {
-  if (arguments.empty() || arguments[0] != "help") return arguments;
-  std::vector<std::string> flags = {"help"};
-  std::vector<std::string> words = {"--"};
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    const bool value = arguments[i - 1] == "-o" || arguments[i - 1] == "--output";
-    (value || arguments[i].starts_with('-') ? flags : words).push_back(arguments[i]);
-  }
-  flags.insert(flags.end(), words.begin(), words.end());
-  return flags;
-}
-
 }  // namespace
 
 int RunGpctl(const std::vector<std::string>& arguments, Console& console) {
   CLI::App app("Trains GPT-2-class models: submit runs, watch them, use their checkpoints.",
                "gpctl");
-  // One: a word behind it that is another command's name, as in `gpctl bench sample`, is its own.
+  // One: a word behind it that is another command's name, as in `gpctl help list`, is its own.
   app.require_subcommand(0, 1);
   GlobalOptions options;
   CommandSet commands(app, options);
   AddAllCommands(commands);
-  std::vector<std::string> reversed = ProtectHelpWords(arguments);
-  std::reverse(reversed.begin(), reversed.end());
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   const bool json = std::find(arguments.begin(), arguments.end(), "json") != arguments.end();
   try {
     app.parse(reversed);
