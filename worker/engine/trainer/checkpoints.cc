@@ -206,6 +206,7 @@ void Checkpoints::Conclude(const StatusOr<SavedCheckpoint>& result, bool must_su
   } else if (must_succeed) {
     throw TrainingError(ExitCause::kStorage, "final checkpoint: " + Message(result.status()));
   } else {
+    LogWarning("checkpoint failed, training goes on", {{"reason", Message(result.status())}});
     warning_ = Message(result.status()) + "; training goes on without it";
   }
 }

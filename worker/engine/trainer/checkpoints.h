@@ -45,7 +45,7 @@ class Checkpoints {
   // Reports a save that has ended meanwhile.
   void Poll();
 
-  // Why the newest save that failed did, once.
+  // Why the newest save that failed did, once; the log has it already.
   std::optional<std::string> TakeWarning() { return std::exchange(warning_, std::nullopt); }
 
   // Waits for the save in flight, once.

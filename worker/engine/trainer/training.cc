@@ -272,15 +272,15 @@ link::StepReport Training::MakeReport(const StepResult& result,
   if (result.step == 1) {
     report.warning = FirstLossWarning(result.loss, run_.spec.model.vocabulary);
   }
-  if (checkpoints_ != nullptr && !report.warning) report.warning = checkpoints_->TakeWarning();
   return report;
 }
 
 void Training::Report(const StepResult& result, std::optional<double> validation_loss) {
-  const link::StepReport report = MakeReport(result, validation_loss);
+  link::StepReport report = MakeReport(result, validation_loss);
+  if (leads() && report.warning) LogWarning(*report.warning);
+  if (checkpoints_ != nullptr && !report.warning) report.warning = checkpoints_->TakeWarning();
   events_.StepCommitted(report);
   if (!leads()) return;
-  if (report.warning) LogWarning(*report.warning);
   if (result.overflowed) {
     LogInfo("update skipped: the loss scale was too large",
             {{"step", report.step},

@@ -124,12 +124,13 @@ TEST(LoneTraining, KeepsTheNewestCheckpointsAndTheBest) {
   EXPECT_EQ(left->size(), 1u);
 }
 
-TEST(LoneTraining, ASignalSavesTheStepAndTheNextRunGoesOn) {
-  const ScopedDirectory directory;
-  WriteRun(directory);
-  TrainerProcess process({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
-                          "--set", "budget.steps=1000000", "--set", "checkpoint.every=0"},
-                         /*linked=*/false);
+// A run without end and without a checkpoint before it is told to stop, which it is once it trains.
+std::unique_ptr<TrainerProcess> StopOnceItTrains(const ScopedDirectory& directory,
+                                                 const std::string& log = "") {
+  auto process = std::make_unique<TrainerProcess>(
+      std::vector<std::string>{"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
+                               "--set", "budget.steps=1000000", "--set", "checkpoint.every=0"},
+      /*linked=*/false, std::vector<std::string>(), log);
   // The first lines of the records tell that it trains.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   const auto trains = [&] {
@@ -137,8 +138,26 @@ TEST(LoneTraining, ASignalSavesTheStepAndTheNextRunGoesOn) {
     return size.ok() && *size > 0;
   };
   while (!trains() && std::chrono::steady_clock::now() < deadline) usleep(1000);
-  process.Signal(SIGTERM);
-  EXPECT_EQ(process.Wait(), 0);
+  process->Signal(SIGTERM);
+  return process;
+}
+
+// No step follows that could tell of it.
+TEST(LoneTraining, ASaveThatFailsAtTheEndIsTold) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  ASSERT_TRUE(MakeDirectories(directory.Path("out")).ok());
+  directory.Write("out/checkpoints", "a file where the directory should be");
+  StopOnceItTrains(directory, directory.Path("log"))->Wait();
+  const std::string log = Content(directory.Path("log"));
+  EXPECT_NE(log.find("checkpoint failed"), std::string::npos) << log;
+  EXPECT_NE(log.find("is not a directory"), std::string::npos) << log;
+}
+
+TEST(LoneTraining, ASignalSavesTheStepAndTheNextRunGoesOn) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  EXPECT_EQ(StopOnceItTrains(directory)->Wait(), 0);
   const auto manifest = formats::ReadManifest(Newest(directory));
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_GE(manifest->step, 1);
