@@ -266,12 +266,13 @@ Problems CrossWarnings(const RunSpec& spec) {
                      FormatCount(every), FormatCount(steps)),
          ""});
   }
-  for (const GpuSetting& setting : GpuSettingsOf(spec)) {
-    if (spec.resources.device != "auto") break;
-    warnings.push_back({{setting.key},
-                        fmt::format("{}: {} needs a GPU: resources.device: auto waits for one",
-                                    setting.key, setting.value),
-                        setting.hint + ", and CPUs will do"});
+  if (spec.resources.device == "auto") {
+    for (const GpuSetting& setting : GpuSettingsOf(spec)) {
+      warnings.push_back({{setting.key},
+                          fmt::format("{}: {} needs a GPU: resources.device: auto waits for one",
+                                      setting.key, setting.value),
+                          setting.hint + ", and CPUs will do"});
+    }
   }
   if (!spec.data.train.empty() && spec.data.val.empty()) {
     warnings.push_back(
