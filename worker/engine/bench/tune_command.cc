@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <stdexcept>
 
 #include "worker/engine/backend/cpu/tuned_choices.h"
 #include "worker/engine/bench/bench_command.h"
@@ -60,7 +59,7 @@ std::vector<std::string> Merge(const std::vector<GemmProblem>& problems,
 Status RunTune(const TuneFlags& flags) {
   const ModelOptions options = MakeModelOptions(flags.model);
   if (options.device.on) {
-    throw std::invalid_argument(
+    return InvalidArgument(
         "--device gpu: tune chooses the matrix products of a CPU (--device cpu); a GPU's are timed "
         "when a run with deterministic: false begins");
   }
