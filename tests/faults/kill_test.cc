@@ -1,6 +1,7 @@
 // kill -9 of any process at seeded random moments: the run finishes by itself and its weights are
 // those of the run without faults, byte for byte: trainers of any rank, the agent and the
-// coordinator, while starting, training, saving and finishing. Set GP_FAULT_SEED to replay.
+// coordinator, while starting, training, saving and finishing, on CPUs and on (stand-ins for) GPUs.
+// Set GP_FAULT_SEED to replay.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -31,7 +32,9 @@ enum class Victim { kTrainer, kAgent, kCoordinator };
 
 class Killer {
  public:
-  Killer(Cluster& cluster, uint64_t seed) : cluster_(cluster), random_(seed) {}
+  // `node`: the agent's arguments, once more when it has been killed.
+  Killer(Cluster& cluster, WorkerSetup node, uint64_t seed)
+      : cluster_(cluster), node_(std::move(node)), random_(seed) {}
 
   // False when the run ended first.
   bool WaitForTheMoment(const std::string& run) {
@@ -57,7 +60,7 @@ class Killer {
         return KillTrainer();
       case Victim::kAgent:
         cluster_.worker("node-a").Kill();
-        cluster_.LaunchWorker("node-a", {.slots = 4});
+        cluster_.LaunchWorker("node-a", node_);
         std::cout << "  killed the agent\n";
         return true;
       case Victim::kCoordinator:
@@ -82,34 +85,49 @@ class Killer {
   int Draw(int least, int most) { return std::uniform_int_distribution<int>(least, most)(random_); }
 
   Cluster& cluster_;
+  const WorkerSetup node_;
   std::mt19937_64 random_;
 };
 
-class Kill : public ::testing::TestWithParam<int> {};
+struct Group {
+  int ranks = 1;
+  RankDevice device = RankDevice::kCpu;
+};
+
+void PrintTo(const Group& group, std::ostream* out) {
+  *out << group.ranks << (group.device == RankDevice::kCpu ? "_on_CPUs" : "_on_GPUs")
+       << (group.device == RankDevice::kGpuZero1 ? "_zero1" : "");
+}
+
+class Kill : public ::testing::TestWithParam<Group> {};
 
 TEST_P(Kill, OfAnyProcessAtAnyMomentLeavesTheWeightsAsTheyWouldBe) {
-  const int workers = GetParam();
+  const auto [workers, device] = GetParam();
   const uint64_t seed = Seed() + static_cast<uint64_t>(workers);
   std::cout << "seed " << seed << " (GP_FAULT_SEED=" << seed - static_cast<uint64_t>(workers)
             << ")\n";
   Cluster cluster;
   WriteText(cluster);
   cluster.StartCoordinator();
-  cluster.StartWorker("node-a", {.slots = 4});
-  Killer killer(cluster, seed);
+  const WorkerSetup node = NodeWith(cluster, 4, device);
+  cluster.StartWorker("node-a", node);
+  Killer killer(cluster, node, seed);
   // A run that ends before its share of kills is followed by another.
   for (int kills = 0; kills < kKills && !HasFailure();) {
-    const std::string run = cluster.Submit(FaultRun(workers, kSteps));
+    const std::string run = cluster.Submit(FaultRun(workers, kSteps, device));
     while (kills < kKills && killer.WaitForTheMoment(run)) kills += killer.Strike() ? 1 : 0;
     const v1::Run end = cluster.WaitForEnd(run);
     EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
     std::cout << "  " << kills << " kills so far; the run took " << end.epoch() << " epochs\n";
-    EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kSteps))
+    EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kSteps, device))
         << "weights differ from the undisturbed run's; seed " << seed;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Workers, Kill, ::testing::Values(1, 2, 4));
+INSTANTIATE_TEST_SUITE_P(Cpus, Kill, ::testing::Values(Group{1}, Group{2}, Group{4}));
+INSTANTIATE_TEST_SUITE_P(Gpus, Kill,
+                         ::testing::Values(Group{1, RankDevice::kGpu}, Group{2, RankDevice::kGpu},
+                                           Group{4, RankDevice::kGpuZero1}));
 
 TEST(Ranks, AnyNumberGivesTheSameWeights) {
   for (const int workers : {2, 4}) {
