@@ -27,16 +27,11 @@ class DeviceCollectives {
   virtual void BeginAllReduceTree(std::span<float> values,
                                   const std::vector<std::span<float>>& partials) = 0;
 
-  // Element-wise maximum and sum of device memory; the sum in an order that NCCL chooses.
-  virtual void BeginMax(std::span<double> values) = 0;
+  // Element-wise sum of device memory, in an order that NCCL chooses.
   virtual void BeginSum(std::span<double> values) = 0;
 
-  // values' own part := the sum of that part over all ranks, in an order that NCCL chooses; the
-  // rest of `values` is no longer of use. Part r of n values is PartOf(n, r, W) (tree_plan.h).
-  virtual void BeginReduceScatter(std::span<float> values) = 0;
-
   // Every rank's own part of `bytes` goes to all others: part r of n bytes is elements
-  // PartOf(n / size, r, W) of `size` bytes each.
+  // PartOf(n / size, r, W) of `size` bytes each (tree_plan.h).
   virtual void BeginAllGather(std::span<std::byte> bytes, size_t element_size) = 0;
 
   // What the queue gets from now on follows all that was begun.

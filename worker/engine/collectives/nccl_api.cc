@@ -81,8 +81,6 @@ NcclApi NcclApi::Open(const std::string& library) {
   symbols.Load(api.last_error, "ncclGetLastError");
   symbols.Load(api.all_reduce, "ncclAllReduce");
   symbols.Load(api.broadcast, "ncclBroadcast");
-  symbols.Load(api.reduce, "ncclReduce");
-  symbols.Load(api.reduce_scatter, "ncclReduceScatter");
   symbols.Load(api.all_gather, "ncclAllGather");
   symbols.Load(api.send, "ncclSend");
   symbols.Load(api.receive, "ncclRecv");

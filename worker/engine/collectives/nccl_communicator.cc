@@ -141,11 +141,6 @@ void NcclCommunicator::Barrier() {
   AllReduceMax({&nothing, 1});
 }
 
-void NcclCommunicator::BeginMax(std::span<double> values) {
-  FollowQueue();
-  Reduce("maximum", values, ncclMax);
-}
-
 void NcclCommunicator::BeginSum(std::span<double> values) {
   FollowQueue();
   Reduce("sum", values, ncclSum);
@@ -156,30 +151,6 @@ void NcclCommunicator::Reduce(const char* operation, std::span<double> values, n
     return connection_.api().all_reduce(values.data(), values.data(), values.size(), ncclFloat64,
                                         by, comm, stream_.get());
   });
-}
-
-void NcclCommunicator::BeginReduceScatter(std::span<float> values) {
-  constexpr char kOperation[] = "reduce-scatter";
-  FollowQueue();
-  const NcclApi& nccl = connection_.api();
-  std::vector<NcclConnection::Call> calls;
-  if (HasEqualParts(values.size())) {
-    float* const own = values.data() + PartOfRank(values.size(), rank()).begin;
-    calls.push_back([=, this, &nccl](ncclComm_t comm) {
-      return nccl.reduce_scatter(values.data(), own, values.size() / plan_.participants(),
-                                 ncclFloat32, ncclSum, comm, stream_.get());
-    });
-  } else {
-    for (int root = 0; root < size(); ++root) {
-      const ElementRange part = PartOfRank(values.size(), root);
-      float* const theirs = values.data() + part.begin;
-      calls.push_back([=, this, &nccl](ncclComm_t comm) {
-        return nccl.reduce(theirs, theirs, part.size(), ncclFloat32, ncclSum, root, comm,
-                           stream_.get());
-      });
-    }
-  }
-  connection_.IssueGroup(kOperation, calls);
 }
 
 void NcclCommunicator::BeginAllGather(std::span<std::byte> bytes, size_t element_size) {

@@ -43,9 +43,7 @@ class NcclCommunicator final : public Communicator, private DeviceCollectives {
   void Follow(void* queue) override { followed_ = static_cast<cudaStream_t>(queue); }
   void BeginAllReduceTree(std::span<float> values,
                           const std::vector<std::span<float>>& partials) override;
-  void BeginMax(std::span<double> values) override;
   void BeginSum(std::span<double> values) override;
-  void BeginReduceScatter(std::span<float> values) override;
   void BeginAllGather(std::span<std::byte> bytes, size_t element_size) override;
   void Rejoin() override;
   void Await() override { Await("waiting for the GPU"); }

@@ -12,14 +12,7 @@ using gp::fake_nccl::Label;
 
 namespace {
 
-enum Operation : uint64_t {
-  kAllReduce = 1,
-  kReduce,
-  kBroadcast,
-  kReduceScatter,
-  kAllGather,
-  kPointToPoint
-};
+enum Operation : uint64_t { kAllReduce = 1, kBroadcast, kAllGather, kPointToPoint };
 
 size_t BytesOf(ncclDataType_t type) {
   switch (type) {
@@ -140,23 +133,6 @@ ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataTyp
   return gathered.builder.Post();
 }
 
-ncclResult_t ncclReduce(const void* from, void* to, size_t count, ncclDataType_t type,
-                        ncclRedOp_t by, int root, ncclComm_t comm, cudaStream_t) {
-  RETURN_IF_REFUSED(Admit(comm, root));
-  if (!CanReduce(type, by)) return ncclInvalidArgument;
-  const size_t bytes = count * BytesOf(type);
-  Gathered gathered = GatherAtAll(comm, kReduce, from, bytes);
-  if (comm->rank() == root) {
-    gathered.builder.Finish([=, all = gathered.all, ranks = comm->ranks()] {
-      ReduceRanks(*all, count, ranks, type, by);
-      CopyBytes(to, all->data(), bytes);
-    });
-  } else {
-    gathered.builder.Finish([all = gathered.all] {});  // the memory is received into
-  }
-  return gathered.builder.Post();
-}
-
 ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataType_t type, int root,
                            ncclComm_t comm, cudaStream_t) {
   RETURN_IF_REFUSED(Admit(comm, root));
@@ -170,30 +146,6 @@ ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataTyp
   for (int peer = 0; peer < comm->ranks(); ++peer) {
     if (peer != root) builder.Send(peer, Bytes(from));
   }
-  return builder.Post();
-}
-
-ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDataType_t type,
-                               ncclRedOp_t by, ncclComm_t comm, cudaStream_t) {
-  RETURN_IF_REFUSED(Admit(comm));
-  if (!CanReduce(type, by)) return ncclInvalidArgument;
-  const size_t bytes = count * BytesOf(type);
-  const auto ranks = static_cast<size_t>(comm->ranks());
-  auto all = std::make_shared<std::vector<std::byte>>(bytes * ranks);
-  Builder builder(comm, kReduceScatter, bytes);
-  for (size_t peer = 0; peer < ranks; ++peer) {
-    std::byte* place = all->data() + peer * bytes;
-    if (static_cast<int>(peer) == comm->rank()) {
-      CopyBytes(place, Bytes(from) + peer * bytes, bytes);
-      continue;
-    }
-    builder.Send(static_cast<int>(peer), Bytes(from) + peer * bytes);
-    builder.Receive(static_cast<int>(peer), place);
-  }
-  builder.Finish([=, size = comm->ranks()] {
-    ReduceRanks(*all, count, size, type, by);
-    CopyBytes(to, all->data(), bytes);
-  });
   return builder.Post();
 }
 

@@ -53,12 +53,8 @@ const char* ncclGetLastError(ncclComm_t comm);
 
 ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataType_t type,
                            ncclRedOp_t by, ncclComm_t comm, cudaStream_t stream);
-ncclResult_t ncclReduce(const void* from, void* to, size_t count, ncclDataType_t type,
-                        ncclRedOp_t by, int root, ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataType_t type, int root,
                            ncclComm_t comm, cudaStream_t stream);
-ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDataType_t type,
-                               ncclRedOp_t by, ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclAllGather(const void* from, void* to, size_t count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclSend(const void* from, size_t count, ncclDataType_t type, int peer,
