@@ -1,6 +1,13 @@
 #include "base/clock.h"
 
 #include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+#include "base/file.h"
 
 namespace gp {
 namespace {
@@ -23,6 +30,18 @@ class MachineClock final : public Clock {
 Clock& SystemClock() {
   static MachineClock clock;
   return clock;
+}
+
+// The 22nd field of the line (proc(5)); the second one, a name in parentheses, may hold blanks.
+MonotonicTime ProcessStart() {
+  constexpr int kFieldsBehindName = 20;
+  const std::string line = ReadFile("/proc/self/stat").value_or("");
+  std::istringstream fields(line.substr(std::min(line.rfind(')') + 1, line.size())));
+  std::string ticks;
+  for (int field = 0; field < kFieldsBehindName; ++field) fields >> ticks;
+  if (!fields) return SystemClock().Now();
+  const double seconds = std::stod(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  return MonotonicTime(std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9)));
 }
 
 }  // namespace gp

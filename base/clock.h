@@ -21,4 +21,8 @@ class Clock {
 // The machine's clock. Lives for the whole process.
 Clock& SystemClock();
 
+// When this process was started, as SystemClock counts, to a tick of the kernel's (10 ms); now
+// where /proc does not say.
+MonotonicTime ProcessStart();
+
 }  // namespace gp

@@ -1,6 +1,8 @@
 #include "base/clock.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace gp {
 namespace {
@@ -13,6 +15,21 @@ TEST(Clock, TheMachinesClockNeverGoesBack) {
 TEST(Clock, WallTimeIsOfThisCentury) {
   using namespace std::chrono_literals;
   EXPECT_GT(SystemClock().WallNow().time_since_epoch(), std::chrono::years(50));
+}
+
+TEST(ProcessStart, LiesBeforeNowAndAfterTheParents) {
+  const MonotonicTime start = ProcessStart();
+  EXPECT_LE(start, SystemClock().Now());
+  EXPECT_EQ(start, ProcessStart());
+  const MonotonicTime before_child = SystemClock().Now();
+  const pid_t child = fork();
+  if (child == 0) {
+    // A tick is 10 ms.
+    _exit(ProcessStart() + std::chrono::milliseconds(10) >= before_child ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "a child that has just been made is older than its making";
 }
 
 }  // namespace
