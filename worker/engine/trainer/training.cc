@@ -88,6 +88,7 @@ void Training::Run(const std::stop_token& stop) {
   while (!budget_.Done(trainer_->step())) {
     trainer_->set_schedule_steps(budget_.ScheduleSteps(trainer_->step()));
     const StepResult result = TakeStep(stop);
+    if (steps_taken_ == 0) LogFirstStep();
     Measure(result);
     if (budget_.NeedsCalibration(result.step)) Calibrate();
     const std::optional<double> validation_loss = EvaluateIfDue();
@@ -116,6 +117,12 @@ StepResult Training::TakeStep(const std::stop_token& stop) {
                           Due(run_.spec.checkpoint.every_steps);
   if (other_work) patience_.Interrupted();
   return result;
+}
+
+// With all that comes before it: data, kernels that are chosen by timing, peers.
+void Training::LogFirstStep() const {
+  LogInfo("first step",
+          {{"after_s", fmt::format("{:.2f}", Seconds(SystemClock().Now() - ProcessStart()))}});
 }
 
 // Every `every_steps` steps (0: never) and after the last one.

@@ -66,6 +66,7 @@ class Training {
   void OpenRecords();
   void Calibrate();
   StepResult TakeStep(const std::stop_token& stop);
+  void LogFirstStep() const;
   void Measure(const StepResult& result);
   WallTimeMeasurement Measurement();
   double SampleSeconds() const;

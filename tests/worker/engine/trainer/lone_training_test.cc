@@ -157,7 +157,8 @@ TEST(LoneTraining, ASaveThatFailsAtTheEndIsTold) {
 TEST(LoneTraining, ASignalSavesTheStepAndTheNextRunGoesOn) {
   const ScopedDirectory directory;
   WriteRun(directory);
-  EXPECT_EQ(StopOnceItTrains(directory)->Wait(), 0);
+  EXPECT_EQ(StopOnceItTrains(directory, directory.Path("log"))->Wait(), 0);
+  EXPECT_NE(Content(directory.Path("log")).find("first step after_s="), std::string::npos);
   const auto manifest = formats::ReadManifest(Newest(directory));
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_GE(manifest->step, 1);
