@@ -35,13 +35,14 @@ class Chooser {
     if (options_.arena.attention == runspec::Attention::kMath) return {};
     TryCudnn();
     Try(std::make_unique<FlashAttention>(device_.major));
-    const bool only_cudnn = options_.arena.attention == runspec::Attention::kCudnn;
     const bool has_cudnn = !choice_.kernels.empty() && choice_.name != "flash";
-    if (choice_.kernels.empty() || (only_cudnn && !has_cudnn)) Refuse();
+    if (choice_.kernels.empty() || (only_cudnn() && !has_cudnn)) Refuse();
     return std::move(choice_);
   }
 
  private:
+  bool only_cudnn() const { return options_.arena.attention == runspec::Attention::kCudnn; }
+
   void TryCudnn() {
     const CudaSupport support = SupportOf(device_, "cudnn attention");
     if (!support.works) return Note("cudnn attention " + support.reason);
@@ -52,6 +53,9 @@ class Chooser {
     if (made.kernels == nullptr) return Note("cudnn attention " + made.why_not);
     if (const int64_t bytes = made.kernels->device_bytes(); bytes > 0) {
       Note("cudnn attention takes " + std::to_string(bytes) + " bytes that the plan does not have");
+      // Before Blackwell its deterministic backward writes the gradients of all scores to memory,
+      // B*H*T*T of them. The flash kernel's sums have one order without that.
+      if (options_.deterministic && !only_cudnn()) return;
     }
     Try(std::move(made.kernels));
   }

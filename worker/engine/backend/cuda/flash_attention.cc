@@ -2,9 +2,18 @@
 
 namespace gp::engine {
 
+namespace {
+
+// Backwards a larger head takes more shared memory than these cards have.
+constexpr int kOldCardMajor = 7;
+constexpr int64_t kOldCardHeadSizeMax = 128;
+
+}  // namespace
+
 bool FlashAttention::Takes(const AttentionShape& shape, DataType /*type*/,
                            const Dropout& /*dropout*/) const {
-  return shape.head_size <= kFlashHeadSizeMax;
+  const bool old_card = capability_major_ <= kOldCardMajor;
+  return shape.head_size <= (old_card ? kOldCardHeadSizeMax : kFlashHeadSizeMax);
 }
 
 void FlashAttention::Forward(const FlashForward& args, cudaStream_t stream) {

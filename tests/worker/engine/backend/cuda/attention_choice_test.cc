@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "worker/engine/backend/cuda/flash_attention.h"
 #include "worker/engine/backend/cuda/math_attention_fixture.h"
 
 namespace gp::engine {
@@ -29,6 +30,14 @@ TEST_F(AttentionChoiceTest, FlashIsThereForEveryTypeAndSize) {
   ASSERT_EQ(choice.notes.size(), 1u);
   EXPECT_EQ(choice.notes[0].substr(0, 15), "cudnn attention");
   EXPECT_TRUE(choice.kernels[0]->Takes({7, 5, 3, 21}, DataType::kFloat16, {.probability = 0.5}));
+}
+
+TEST_F(AttentionChoiceTest, FlashLeavesTheLargestHeadsOfOldCardsToMathAttention) {
+  for (const int64_t head_size : {128, 129, 256}) {
+    const AttentionShape shape{1, 4, 1, head_size};
+    EXPECT_EQ(FlashAttention(7).Takes(shape, DataType::kFloat16, {}), head_size == 128);
+    EXPECT_TRUE(FlashAttention(8).Takes(shape, DataType::kFloat16, {}));
+  }
 }
 
 TEST_F(AttentionChoiceTest, MathAttentionNeedsNoKernels) {
