@@ -62,6 +62,9 @@ struct JsonType {
   Json operator()(std::string*) const { return Text(); }
   Json operator()(EnumSlot) const { return Text(); }
   Json operator()(bool*) const { return {{"type", "boolean"}}; }
+  Json operator()(std::optional<bool>*) const {
+    return {{"anyOf", Json::array({{{"type", "boolean"}}, {{"const", "auto"}}})}};
+  }
   Json operator()(int*) const { return Count(); }
   Json operator()(int64_t*) const { return Count(); }
   Json operator()(uint64_t*) const { return Count(); }

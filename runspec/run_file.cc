@@ -285,6 +285,7 @@ class Loader {
     if (resources.device == "cpu" && spec_.precision == Precision::kAuto) {
       spec_.precision = Precision::kFp32;
     }
+    if (resources.device != "auto") spec_.deterministic = spec_.IsDeterministic();
     spec_.batch.total_tokens = PlanBatch(spec_)->tokens_per_step;
     if (spec_.vocabulary_auto)
       spec_.model.vocabulary = spec_.data.tokenizer == "gpt2" ? 50257 : 256;

@@ -187,7 +187,10 @@ struct RunSpec {
   int priority = 0;
   std::map<std::string, std::string> labels;
   uint64_t seed = 1337;
-  bool deterministic = true;
+  std::optional<bool> deterministic;  // absent: as IsDeterministic says
+
+  // REQUIRES: resources.device is cpu or gpu.
+  bool IsDeterministic() const { return deterministic.value_or(resources.device != "gpu"); }
 
   bool operator==(const RunSpec&) const = default;
 };

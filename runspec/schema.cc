@@ -27,6 +27,7 @@ struct ExpectationOf {
   const Field& field;
   std::string operator()(std::string*) const { return field.choices.empty() ? "text" : Choices(); }
   std::string operator()(bool*) const { return "true or false"; }
+  std::string operator()(std::optional<bool>*) const { return "auto, true or false"; }
   std::string operator()(int*) const { return "a whole number" + Range(field); }
   std::string operator()(int64_t*) const { return "a whole number" + Range(field); }
   std::string operator()(uint64_t*) const { return "a whole number from 0 to 2^64 - 1"; }
@@ -59,6 +60,9 @@ struct ValueText {
   const Field& field;
   std::string operator()(const std::string* text) const { return YamlScalar(*text); }
   std::string operator()(const bool* flag) const { return *flag ? "true" : "false"; }
+  std::string operator()(const std::optional<bool>* flag) const {
+    return flag->has_value() ? (*this)(&**flag) : "auto";
+  }
   std::string operator()(const int* number) const { return fmt::format("{}", *number); }
   std::string operator()(const int64_t* number) const { return fmt::format("{}", *number); }
   std::string operator()(const uint64_t* number) const { return fmt::format("{}", *number); }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -24,15 +25,15 @@ struct EnumSlot {
   void (*set)(void* member, int value);
 };
 
-// A count that may be left open: `auto`.
+// A count that may be left open: `auto`. (A flag that may be is a std::optional<bool>.)
 struct AutoCountSlot {
   int64_t* count;
   bool* automatic;
 };
 
 // Where a key's value lives in a RunSpec. The alternative is the key's type.
-using Slot = std::variant<std::string*, bool*, int*, int64_t*, uint64_t*, double*,
-                          std::chrono::nanoseconds*, std::vector<std::string>*,
+using Slot = std::variant<std::string*, bool*, std::optional<bool>*, int*, int64_t*, uint64_t*,
+                          double*, std::chrono::nanoseconds*, std::vector<std::string>*,
                           std::map<std::string, std::string>*, EnumSlot, AutoCountSlot>;
 
 template <typename T>

@@ -82,6 +82,10 @@ struct Reader {
     *target = node.scalar == "true";
     return std::nullopt;
   }
+  Problem operator()(std::optional<bool>* target) const {
+    target->reset();
+    return IsPlainScalar() && node.scalar == "auto" ? std::nullopt : (*this)(&target->emplace());
+  }
   Problem operator()(std::string* target) const {
     if (node.kind != YamlNode::Kind::kScalar) return Wrong();
     if (!field.choices.empty() && !ChoiceIndex()) return Wrong(Suggestion());

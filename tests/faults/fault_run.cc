@@ -45,6 +45,7 @@ std::string FaultRun(int workers, int steps, RankDevice device) {
       "data: {{text: [text.txt], tokenizer: bytes}}\n"
       "resources: {{workers: {}, max_workers: 4, device: {}}}\n"
       "engine: {{zero1: {}}}\n"
+      "deterministic: true\n"
       "batch: {{micro_batch: 2, sequence: 16, total_tokens: 256}}\n"
       "schedule: {{warmup_steps: 10}}\n"
       "budget: {{steps: {}}}\n"

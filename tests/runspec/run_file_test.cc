@@ -306,6 +306,16 @@ TEST(RunFile, AutomaticPrecisionIsExactOnCpus) {
   EXPECT_EQ(Load(kGood, {"resources.device=auto"}).precision, Precision::kAuto);
 }
 
+TEST(RunFile, AnAutomaticFlagFollowsTheDevice) {
+  EXPECT_EQ(Load(kGood).deterministic, true);
+  EXPECT_EQ(Load(kGood, {"resources.device=gpu"}).deterministic, false);
+  EXPECT_EQ(Load(kGood, {"resources.device=auto"}).deterministic, std::nullopt);
+  EXPECT_EQ(Load(kGood, {"resources.device=gpu", "deterministic=true"}).deterministic, true);
+  EXPECT_EQ(Load(kGood, {"deterministic=false"}).deterministic, false);
+  EXPECT_THAT(Problems(kGood, {"deterministic=maybe"})[0].message,
+              HasSubstr("auto, true or false"));
+}
+
 TEST(RunFile, EarlyStoppingNeedsEvaluations) {
   EXPECT_THAT(Problems(kGood, {"eval.patience=3"})[0].message, HasSubstr("eval.every is 0"));
   EXPECT_THAT(

@@ -70,7 +70,7 @@ ModelOptions ModelOptionsOf(const runspec::RunSpec& spec, int threads) {
           .residual = spec.engine.residual,
           .device = {.on = spec.resources.device == "gpu",
                      .graph = spec.engine.graph,
-                     .deterministic = spec.deterministic}};
+                     .deterministic = spec.IsDeterministic()}};
 }
 
 runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options) {

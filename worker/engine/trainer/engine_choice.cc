@@ -125,6 +125,7 @@ void SettleDevice(runspec::RunSpec& spec) {
   }
   wanted = device.exists() ? "gpu" : "cpu";
   if (spec.precision == Precision::kAuto) spec.precision = BestPrecision(device);
+  spec.deterministic = spec.IsDeterministic();
   if (device.exists()) RefuseWhatIsLacking(spec, device);
 }
 

@@ -37,8 +37,8 @@ EngineRecord EngineOf(const std::map<std::string, std::string>& record);
 void AddTo(std::map<std::string, std::string>& record, const EngineRecord& engine);
 
 // What the run will compute on, of what this process has: resources.device: auto becomes gpu or
-// cpu, precision: auto what that is good at. TrainingError(kUnfit) without the device that is asked
-// for, kConfig for what the device lacks.
+// cpu, precision: auto and deterministic: auto what that is good at. TrainingError(kUnfit) without
+// the device that is asked for, kConfig for what the device lacks.
 void SettleDevice(runspec::RunSpec& spec);
 
 // The levels of this processor up to the one that the environment variable GP_ISA_MAX names, the

@@ -54,11 +54,11 @@ class LinkedTraining final : public TrainingEvents {
     SettleDevice(spec);
     const bool on_device = spec.resources.device == "gpu";
     if (!start_.isa.empty()) {
-      Reproduce({start_.isa, start_.kernels}, spec.deterministic, start_.world_size, on_device);
+      Reproduce({start_.isa, start_.kernels}, spec.IsDeterministic(), start_.world_size, on_device);
     }
     Training training(spec, Place(), *this, clock_, kProgressInterval);
     CheckShards(training.plan());
-    const auto group = FormGroup(on_device, spec.deterministic);
+    const auto group = FormGroup(on_device, spec.IsDeterministic());
     const AttachedGroup attached(link_, *group);
     training.Join(*group, decided_);
     link_.SetCommittedStep(training.step());

@@ -110,8 +110,9 @@ void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
   CutData(run);
   RefuseWhatDoesNotFit(run.spec, run.plan, place.threads, MemoryFor(run.spec), communicator);
   try {
-    EngineChoice engine = Reproduce(SettleEngine(place, decided, run.on_device()),
-                                    run.spec.deterministic, communicator.size(), run.on_device());
+    EngineChoice engine =
+        Reproduce(SettleEngine(place, decided, run.on_device()), run.spec.IsDeterministic(),
+                  communicator.size(), run.on_device());
     FindPeak(engine, place.threads, run);
     run.model = MakeModel(run.spec, place.threads, engine);
     run.engine = RecordOf(engine);

@@ -205,7 +205,7 @@ class LinkedDevice {
 std::string ResolvedForDevice(const ScopedDirectory& directory) {
   const auto loaded =
       runspec::LoadRunFile(TinyRunFile(directory.Write("text.txt", TinyText()), 16, 6), "run.yaml",
-                           {"resources.device=gpu", "precision=fp32"});
+                           {"resources.device=gpu", "precision=fp32", "deterministic=true"});
   EXPECT_TRUE(loaded.spec.has_value());
   return loaded.spec ? runspec::ResolvedYaml(*loaded.spec) : "";
 }

@@ -19,7 +19,7 @@ std::string GpuRunFile(const ScopedDirectory& directory, bool zero1) {
   std::string text = TinyRunFile(directory.Write("text.txt", TinyText()), kSteps, 6);
   const std::string resources = "resources: {";
   text.replace(text.find(resources), resources.size(), "resources: {device: gpu, ");
-  return text + (zero1 ? "engine: {zero1: true}\n" : "");
+  return text + "deterministic: true\n" + (zero1 ? "engine: {zero1: true}\n" : "");
 }
 
 std::vector<link::WrittenCheckpoint> Train(const ScopedDirectory& directory, int world_size,
