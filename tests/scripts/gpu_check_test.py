@@ -12,13 +12,15 @@ import tempfile
 import time
 import unittest
 import unittest.mock
+import xml.sax.saxutils
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts/gpu_check"
-sys.path.insert(0, str(ROOT / "tests/bench/gpu_check"))
+sys.path[:0] = [str(ROOT / "tests/bench/gpu_check"), str(ROOT / "tests/bench/peers")]
 
 import engine_runs  # noqa: E402
 import libraries  # noqa: E402
+import llmc_gpu_step  # noqa: E402
 import machine_facts  # noqa: E402
 import package  # noqa: E402
 import report  # noqa: E402
@@ -111,17 +113,43 @@ class DryRun(InFolder):
         self.assertEqual(status, 0)
         for stage in rows.STAGES:
             self.assertRegex(output, rf"(?m)^{stage}:")
-        for words in ("step-124M-b64-bf16-torch-compile", "gradients-fp8", "resume", "nccl-1", "ladder-124M", "of at most 64 MiB"):
+        for words in ("step-124M-b64-bf16-torch-compile", "gradients-fp8", "resume-cudnn", "graphs-cudnn", "nccl-1",
+                      "memory", "start", "ladder-350M", "step-1558M-b64-fp8", "of at most 64 MiB"):
             self.assertIn(words, output)
 
-    def test_every_row_fits_its_stage(self):
-        context = argparse.Namespace(tests=["a_test"])
-        for stage in rows.MAKERS:
-            listed = rows.of(stage, context)
-            self.assertEqual(len({row.key for row in listed}), len(listed))
-            for row in listed:
-                self.assertLess(row.expected_s, 580 - runner.GRACE_S)
-                self.assertRegex(row.key, r"^[A-Za-z0-9._-]+$")
+    def listed(self):
+        """Every row of every stage."""
+        context = argparse.Namespace(tests=[f"{name}_test" for name in "abcdef"])
+        return {stage: rows.of(stage, context) for stage in rows.MAKERS}
+
+    def test_every_stage_fits_its_time(self):
+        for stage, listed in self.listed().items():
+            self.assertLessEqual(rows.seconds(listed), 580 - runner.GRACE_S, stage)
+
+    def test_every_row_has_a_key_of_its_own(self):
+        keys = [row.key for listed in self.listed().values() for row in listed]
+        self.assertEqual(sorted(set(keys)), sorted(keys))
+        for key in keys:
+            self.assertRegex(key, r"^[A-Za-z0-9._-]+$")
+
+    def test_every_target_has_a_row_that_it_judges(self):
+        every = [row for listed in self.listed().values() for row in listed]
+        self.assertEqual(sorted(filter(None, (row.judged for row in every))), sorted(rows.TARGETS))
+        for batch in rows.BATCHES["1558M"]:
+            for name in ("bf16", "fp8"):
+                self.assertIn(f"step-1558M-b{batch}-{name}", [row.key for row in every])
+
+    def test_measures_every_model_and_batch_beside_every_peer(self):
+        keys = [row.key for listed in self.listed().values() for row in listed]
+        for model in ("tiny", "124M", "350M"):
+            self.assertIn(f"ladder-{model}", keys)
+            for batch in (1, 4, 16, 64):
+                self.assertIn(f"kernels-{model}-b{batch}-bf16", keys)
+                for peer in ("torch", "torch-compile"):
+                    self.assertIn(f"step-{model}-b{batch}-bf16-{peer}", keys)
+        for batch in (1, 4, 16, 64):
+            for key in (f"step-124M-b{batch}-bf16-llmc", f"step-124M-b{batch}-bf16-bf16-residual-llmc"):
+                self.assertIn(key, keys)
 
 
 class Stages(InFolder):
@@ -168,9 +196,21 @@ class Stages(InFolder):
         self.assertEqual((left, result["dies"]["status"], result["next"]["status"]), (0, "failed", "ok"))
         self.assertIn("did not end in 2 stages", result["dies"]["reason"])
 
+    def test_a_row_that_the_stage_ended_has_another_turn(self):
+        def last(_):
+            raise runner.OutOfTime("gp-bench-cuda took longer than 1 s")
+
+        def row(limit_s):
+            return rows.Row("long", "title", last, 0, limit_s)
+
+        left, result = self.run_rows([row(limit_s=240)])
+        self.assertEqual((left, result["long"]["status"], result["long"]["attempts"]), (1, "started", 1))
+        left, result = self.run_rows([row(limit_s=1)])
+        self.assertEqual((left, result["long"]["status"]), (0, "failed"))
+
     def test_a_program_is_ended_when_its_time_is_up(self):
         started = time.monotonic()
-        with self.assertRaisesRegex(RuntimeError, "sleep took longer than 0 s"):
+        with self.assertRaisesRegex(runner.OutOfTime, "sleep took longer than 0 s"):
             runner.run(["sleep", "30"], 0.05, os.environ)
         self.assertLess(time.monotonic() - started, 10)
         with self.assertRaisesRegex(RuntimeError, "ended with 3: bad luck"):
@@ -178,27 +218,110 @@ class Stages(InFolder):
         with self.assertRaisesRegex(RuntimeError, "could not be started"):
             runner.run([self.folder / "absent"], 10, os.environ)
 
+    def test_a_lack_of_memory_is_told_from_other_failures(self):
+        torch = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 12 GiB."
+        words = f"Traceback\n{torch}\ngp-bench-cuda: the peer ended early"
+        with self.assertRaisesRegex(runner.OutOfMemory, f"^sh: {re.escape(torch)}$"):
+            runner.run(["sh", "-c", f"echo '{words}' >&2; exit 1"], 10, os.environ)
+        self.assertEqual(runner.run(["sh", "-c", "echo out of memory >&2; echo 5"], 10, os.environ), "5\n")
+
 
 class TestPrograms(InFolder):
-    def outcome(self, suites, status=0):
+    NO_DEVICE = "no CUDA device: CUDA driver version is insufficient"
+    NEEDS_8 = "tensor cores for bf16 need compute capability 8.0"
+
+    @staticmethod
+    def case(name, part=""):
+        return f'<testcase name="{name}" status="run" result="completed">{part}</testcase>'
+
+    def skipped(self, name, reason):
+        place_and_reason = xml.sax.saxutils.quoteattr(f"tests/some_test.cc:5\n{reason}\n", {"\n": "&#x0A;"})
+        return self.case(name, f"<skipped message={place_and_reason}/>")
+
+    def outcome(self, cases, status=0, capability="9.0"):
         """What is made of the report of a GoogleTest program."""
         program = self.folder / "some_test"
-        document = json.dumps({"testsuites": [{"name": "S", "testsuite": suites}]})
-        program.write_text(f"#!/bin/sh\necho '{document}' >\"${{1#--gtest_output=json:}}\"\nexit {status}\n")
+        document = f'<testsuites name="AllTests"><testsuite name="S">{"".join(cases)}</testsuite></testsuites>'
+        program.write_text(f"#!/bin/sh\ncat >\"${{1#--gtest_output=xml:}}\" <<'END'\n{document}\nEND\nexit {status}\n")
         program.chmod(0o755)
         context = argparse.Namespace(scratch=self.folder, timeout=20, environment=os.environ, test=lambda name: self.folder / name)
-        return rows.test_program("some_test", context)
+        with unittest.mock.patch.object(machine_facts, "gpu", return_value={"compute_cap": capability}):
+            return rows.test_program("some_test", context)
 
     def test_counts_and_names(self):
-        passed, skipped = {"name": "a", "result": "COMPLETED"}, {"name": "b", "result": "SKIPPED"}
-        failed = {"name": "c", "result": "COMPLETED", "failures": [{"failure": "x"}]}
-        self.assertEqual(self.outcome([passed, skipped]), {"passed": 1, "skipped": ["S.b"]})
-        with self.assertRaisesRegex(RuntimeError, r"1 of 3 failed: S\.c"):
-            self.outcome([passed, skipped, failed], status=1)
-        with self.assertRaises(runner.Missing):
-            self.outcome([skipped])
+        failed = self.case("c", '<failure message="x"/>')
+        self.assertEqual(self.outcome([self.case("a"), self.case("b")]), {"passed": 2, "skipped": []})
+        with self.assertRaisesRegex(RuntimeError, r"^1 of 3 failed: S\.c$"):
+            self.outcome([self.case("a"), self.skipped("b", self.NO_DEVICE), failed], status=1)
         with self.assertRaisesRegex(RuntimeError, "ended with 1"):
-            self.outcome([passed], status=1)
+            self.outcome([self.case("a")], status=1)
+
+    def test_a_skip_fails_the_row_and_is_named(self):
+        cases = [self.case("a"), self.skipped("b", self.NO_DEVICE), self.skipped("c", self.NO_DEVICE),
+                 self.skipped("d", "no file")]
+        named = rf"{self.NO_DEVICE}: S\.b, S\.c; no file: S\.d"
+        with self.assertRaisesRegex(RuntimeError, f"^3 of 4 were skipped, .*: {named}$"):
+            self.outcome(cases)
+
+    def test_a_skip_is_excused_by_what_the_gpu_lacks(self):
+        cases = [self.case("a"), self.skipped("b", self.NEEDS_8)]
+        self.assertEqual(self.outcome(cases, capability="7.5"), {"passed": 1, "skipped": ["S.b"]})
+        with self.assertRaisesRegex(RuntimeError, r"1 of 2 were skipped, .*8\.0: S\.b$"):
+            self.outcome(cases, capability="9.0")
+
+    def test_where_all_are_skipped_something_is_missing(self):
+        with self.assertRaisesRegex(runner.Missing, f"every test skipped itself: {self.NO_DEVICE}; is there a GPU"):
+            self.outcome([self.skipped("a", self.NO_DEVICE), self.skipped("b", self.NO_DEVICE)])
+
+
+class Comparison(unittest.TestCase):
+    def compare(self, batch, fits):
+        """A comparison on a GPU whose memory holds batches of at most `fits`."""
+        def step(_model, batch, *_):
+            if batch > fits:
+                raise runner.OutOfMemory(f"gp-bench-cuda: no room for {batch}")
+            return {"batch": batch}
+
+        row = rows.step_row("124M", batch, "bf16", "torch-compile")
+        with unittest.mock.patch.object(rows, "step", step):
+            return row.how(argparse.Namespace())
+
+    def test_is_made_at_the_batch_of_the_row(self):
+        data = self.compare(64, fits=64)
+        self.assertEqual((data["batch"], data["report"], data["target"]), (64, {"batch": 64}, 1.15))
+        self.assertNotIn("note", data)
+
+    def test_is_made_at_half_of_it_and_judged_alike(self):
+        data = self.compare(64, fits=32)
+        self.assertEqual((data["batch"], data["report"], data["target"]), (32, {"batch": 32}, 1.15))
+        self.assertEqual(data["note"], "out of memory at B=64: gp-bench-cuda: no room for 64")
+
+    def test_says_when_nothing_fits(self):
+        with self.assertRaisesRegex(runner.Missing, "^out of memory at B=64: .* 64; at B=32: .* 32$"):
+            self.compare(64, fits=16)
+        with self.assertRaisesRegex(runner.Missing, "^out of memory at B=1: "):
+            self.compare(1, fits=0)
+
+    def test_with_llmc_is_judged_where_the_numerics_are_equal(self):
+        for batch, target in ((64, 1.10), (4, 2.0), (1, 2.0)):
+            tagged = rows.step_row("124M", batch, "bf16", "llmc", tag=rows.BF16_RESIDUAL)
+            self.assertEqual(rows.TARGETS[tagged.judged], target)
+            self.assertIsNone(rows.step_row("124M", batch, "bf16", "llmc").judged)
+
+    def test_with_llmc_finds_its_lack_of_memory(self):
+        swaps = "WARNING: Fell back to cudaMallocManaged when initializing m,v,master_weights on 1 GPUs"
+        fails = "[CUDA ERROR] at file train_gpt2.cu:5:\nout of memory"
+        arguments = argparse.Namespace(batch=64, sequence=1024, channels=768)
+        for words, status in ((swaps, 0), (fails, 1)):
+            done = subprocess.CompletedProcess([], status, words, "a warning")
+            with (unittest.mock.patch.object(subprocess, "run", return_value=done),
+                  self.assertRaisesRegex(SystemExit, runner.SHORT_OF_MEMORY)):
+                llmc_gpu_step.run_steps("train_gpt2cu", pathlib.Path(), arguments, 5)
+
+    def test_memory_is_at_most_what_was_planned(self):
+        self.assertEqual(rows.judge_memory(100, 99), {"planned_bytes": 100, "engine_bytes": 99})
+        with self.assertRaisesRegex(RuntimeError, "took 107 bytes, 7 more than"):
+            rows.judge_memory(100, 107)
 
 
 class Machine(unittest.TestCase):
@@ -229,6 +352,42 @@ class EngineRuns(InFolder):
                                                    '{"step":1,"loss":2.5,"grad_norm":1.5}\n')
         self.assertEqual(engine_runs.losses(self.folder), {1: (2.5, 1.5)})
 
+    def trainer(self, script):
+        """A context whose gp-trainer-cuda is a shell script."""
+        program = self.folder / "gp-trainer-cuda"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        return argparse.Namespace(scratch=self.folder, timeout=20, environment=dict(os.environ),
+                                  program=lambda _: program)
+
+    def supporting(self, cudnn="", mode=""):
+        support = {"problem": "",
+                   "libraries": [{"name": "cuBLASLt", "problem": ""}, {"name": "cuDNN", "problem": cudnn}],
+                   "devices": [{"modes": [{"name": "bf16", "why": ""}, {"name": "cudnn attention", "why": mode}]}]}
+        return self.trainer(f"echo '{json.dumps(support)}'")
+
+    def test_with_cudnn_only_where_it_works(self):
+        settings = engine_runs.with_cudnn(lambda _, *settings: settings)
+        self.assertEqual(settings(self.supporting()), engine_runs.CUDNN)
+        with self.assertRaisesRegex(runner.Missing, "no cuDNN attention: libcudnn.so.9: no such file"):
+            settings(self.supporting(cudnn="libcudnn.so.9: no such file"))
+        with self.assertRaisesRegex(runner.Missing, "needs compute capability 8.0"):
+            settings(self.supporting(mode="needs compute capability 8.0"))
+
+    def test_two_starts_share_a_cache_that_was_empty(self):
+        context = self.trainer('mkdir "$XDG_CACHE_HOME" 2>/dev/null && after=41.50 || after=2.25\n'
+                               'echo "2026-01-01T00:00:00.000Z info gp-trainer-cuda first step after_s=$after" >&2')
+        for _ in range(2):
+            self.assertEqual(engine_runs.starts_soon(context), {"cold_s": 41.5, "warm_s": 2.25})
+
+    def test_judges_starts(self):
+        for cold, warm in ((60.1, 5.0), (60.0, 5.1)):
+            words = rf"{cold} s after a cold start \(at most 60\) and {warm} s .* \(at most 5\)"
+            with self.assertRaisesRegex(RuntimeError, words):
+                engine_runs.judge_start(cold, warm)
+        with self.assertRaisesRegex(RuntimeError, "logged no 'first step'"):
+            engine_runs.seconds_to_first_step("info gp-trainer-cuda model made\n")
+
 
 def canned_results():
     """One of everything that a report shows, not measured anywhere."""
@@ -247,16 +406,22 @@ def canned_results():
             "test-x": ok("x", {"passed": 7, "skipped": ["a"]}),
             "resume": {"title": "resume", "status": "failed", "reason": "step 3 differs", "seconds": 1.0},
             "graphs": {"title": "graphs", "status": "started", "attempts": 1}},
-        "precision": {"gradients-bf16": ok("bf16", {
+        "precision": {
+            "memory": ok("memory", {"planned_bytes": 32160765184, "engine_bytes": 32160000000}),
+            "start": ok("start", {"cold_s": 41.53, "warm_s": 2.25}),
+            "gradients-bf16": ok("bf16", {
             "kind": "GradientCheck", "loss": 4.1, "reference_loss": 4.1, "gradient_error": 0.001, "tolerance": 0.01,
             "worst_tensor": "wte", "worst_error": 0.004})},
-        "bench-small": {
+        "bench-124M": {
             "kernels": ok("k", {"kind": "KernelBench", "model": "124M", "rows": 65536, "precision": "bf16", "operations": operations,
                                 "peak_gflops_measured": 7e5, "gigabytes_per_second_measured": 3300.0}),
             "profile": ok("p", {**step, "operations": [{"name": "AdamW", "calls": 1, "ms": 2.5}]}),
             "step-124M-b64-bf16-torch-compile": ok("124M beside torch.compile", {"target": 1.15, "report": {**step, "peer": peer}}),
-            "step-124M-b64-bf16-llmc": {"title": "124M beside llm.c", "status": "skipped", "reason": "no copy", "seconds": 0.0}},
-        "bench-large": {
+            "step-124M-b64-bf16-llmc": {
+                "title": "124M beside llm.c", "status": "skipped", "reason": "no copy", "seconds": 0.0},
+            "step-124M-b16-bf16-torch": ok("124M beside torch", {
+                "target": None, "batch": 8, "note": "out of memory at B=16: torch", "report": {**step, "peer": peer}})},
+        "bench-1558M": {
             "ladder-124M": ok("l", {"kind": "Ladder", "rungs": [
                 {"name": "bf16", "step_ms": TIMES, "tokens_per_second": 5.0, "gain": 2.0, "kept": True},
                 {"name": "fp8", "not_climbed": "no fp8 here"}]}),
@@ -272,7 +437,7 @@ class Report(InFolder):
             for key, row in found.items():
                 results.put(key, row)
         planned = {stage: [] for stage in rows.MAKERS}
-        planned["bench-small"] = [rows.Row("step-tiny", "tiny", None)]
+        planned["bench-124M"] = [rows.Row("step-tiny", "tiny", None)]
         self.paths = report.write(self.folder, self.folder / "docs", planned, date="2026-01-01")
         self.text = self.paths[1].read_text()
 
@@ -286,7 +451,11 @@ class Report(InFolder):
                      "| bf16 | ok | loss 4.10000 against 4.10000; gradients differ by 1.0e-03 (allowed 1e-02), most in wte (4.0e-03) |",
                      "| 124M beside torch.compile | 10.00 (9.00–11.00) | 1,000 | 50 % | 10.00 (9.00–11.00) | 1.10 (9.00–11.00) | "
                      "≥ 1.15: short by 4 % |",
-                     "FP8 at 1558M, B=4: 1.25 times as fast as bf16 (≥ 1.30: short by 4 %).",
+                     "| memory | ok | 32.160 GB of 32.161 GB planned |",
+                     "| start | ok | first step 41.5 s after a cold start (at most 60), "
+                     "2.2 s after a warm one (at most 5) |",
+                     "| 124M beside torch; measured at B=8, out of memory at B=16: torch | 10.00",
+                     "- FP8 at 1558M, B=4: 1.25 times as fast as bf16 (≥ 1.30: short by 4 %).",
                      "| c_fc forward | 4 x 5 | 10.0000 | 500.0 TFLOP/s | 75 % | 12 | 120.000 |",
                      "| AdamW | 9 | 10.0000 | 3000 GB/s | 90 % | 1 | 10.000 |",
                      "forward 3.00, backward 6.00, optimizer 1.00", "| AdamW | 1 | 2.500 | 100 % |", "| bf16 |  | 10.00 | 5 | 2.00 |  |"):

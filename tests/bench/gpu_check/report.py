@@ -3,6 +3,7 @@ measured says so and why."""
 import datetime
 import json
 
+import engine_runs
 import machine_facts
 import rows
 import runner
@@ -60,6 +61,11 @@ def detail(row):
                 f"(allowed {data['tolerance']:.0e}), most in {data['worst_tensor']} ({data['worst_error']:.1e})")
     if "last_loss" in data:
         return f"{data['steps']} steps, loss {data['first_loss']:.4f} to {data['last_loss']:.4f}, equal bits"
+    if "cold_s" in data:
+        return (f"first step {data['cold_s']:.1f} s after a cold start (at most {engine_runs.COLD_S_MAX}), "
+                f"{data['warm_s']:.1f} s after a warm one (at most {engine_runs.WARM_S_MAX})")
+    if "planned_bytes" in data:
+        return f"{data['engine_bytes'] / 1e9:.3f} GB of {data['planned_bytes'] / 1e9:.3f} GB planned"
     if data.get("kind") == "StepBench" or "report" in data:
         step = data.get("report", data)
         return f"{step['step_ms']['median']:.2f} ms a step, {step['tokens_per_second']:,.0f} tokens/s, loss {step['loss']:.3f}"
@@ -86,7 +92,8 @@ def step_line(row):
     if row["status"] != "ok":
         return [row["title"], DASH, DASH, DASH, DASH, DASH, f"not measured: {outcome(row)}"]
     data, step = row["data"], row["data"]["report"]
-    ours = [row["title"], spread(step["step_ms"]), f"{step['tokens_per_second']:,.0f}", f"{100 * step['mfu']:.0f} %"]
+    title = f"{row['title']}; measured at B={data['batch']}, {data['note']}" if "note" in data else row["title"]
+    ours = [title, spread(step["step_ms"]), f"{step['tokens_per_second']:,.0f}", f"{100 * step['mfu']:.0f} %"]
     if "peer" not in step:
         return [*ours, DASH, DASH, ""]
     peer = step["peer"]
@@ -101,15 +108,20 @@ def steps(report):
 
 
 def median_of(report, key):
+    """Of a step that was measured at the batch of its row."""
     row = all_rows(report).get(key)
-    return row["data"]["report"]["step_ms"]["median"] if row and row["status"] == "ok" else None
+    is_there = row and row["status"] == "ok" and "note" not in row["data"]
+    return row["data"]["report"]["step_ms"]["median"] if is_there else None
 
 
 def fp8(report):
-    half, eighth = (median_of(report, f"step-1558M-b4-{name}") for name in ("bf16", "fp8"))
-    if not half or not eighth:
-        return ["FP8 at 1558M: not measured."]
-    return [f"FP8 at 1558M, B=4: {half / eighth:.2f} times as fast as bf16 ({verdict(half / eighth, rows.FP8_TARGET)})."]
+    lines = []
+    for batch in sorted(rows.BATCHES["1558M"]):
+        half, eighth = (median_of(report, f"step-1558M-b{batch}-{name}") for name in ("bf16", "fp8"))
+        if half and eighth:
+            lines.append(f"- FP8 at 1558M, B={batch}: {half / eighth:.2f} times as fast as bf16 "
+                         f"({verdict(half / eighth, rows.FP8_TARGET)}).")
+    return lines or ["FP8 at 1558M: not measured."]
 
 
 def kernel_lines(bench):

@@ -3,15 +3,25 @@ that was killed goes on where it was. A row that fails is a row of the report, n
 import json
 import os
 import pathlib
+import re
 import subprocess
 import time
 
 GRACE_S = 15  # that is left for writing when the time is up
-ATTEMPTS = 2  # of a row that was killed together with its stage
+ATTEMPTS = 2  # of a row that was ended together with its stage
+SHORT_OF_MEMORY = re.compile(r"out of memory|OutOfMemory|ALLOC_FAILED", re.IGNORECASE)
 
 
 class Missing(Exception):
     """What a row needs is not here; its words say what, and how to get it."""
+
+
+class OutOfMemory(RuntimeError):
+    """A program, or a peer that it started, found too little memory; its words are those of who did."""
+
+
+class OutOfTime(RuntimeError):
+    """A program was ended because the time of its row was up."""
 
 
 class Results:
@@ -41,28 +51,47 @@ class Results:
         return self.rows.get(key, {}).get("attempts", 0)
 
 
-def run(command, timeout, environment, input_text=None):
-    """The output of a program. RuntimeError with its last words when it fails or takes too long."""
+def failure(name, done):
+    """The error of a program that failed, with its last words, or with those about memory."""
+    words = [line.strip() for line in (done.stderr.strip() or done.stdout.strip()).splitlines() if line]
+    about_memory = next(filter(SHORT_OF_MEMORY.search, words), None)
+    if about_memory:
+        return OutOfMemory(f"{name}: {about_memory[:160]}")
+    return RuntimeError(f"{name} ended with {done.returncode}: {words[-1] if words else 'no words'}")
+
+
+def complete(command, timeout, environment):
+    """What a program wrote to its output and to its log. RuntimeError when it fails or takes too long."""
     name = pathlib.Path(str(command[0])).name
     try:
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=timeout, check=False,
-                              env=environment, input=input_text)
+                              env=environment)
     except subprocess.TimeoutExpired:
-        raise RuntimeError(f"{name} took longer than {timeout:.0f} s") from None
+        raise OutOfTime(f"{name} took longer than {timeout:.0f} s") from None
     except OSError as error:
         raise RuntimeError(f"{name} could not be started: {error.strerror}") from None
     if done.returncode != 0:
-        words = [line for line in (done.stderr.strip() or done.stdout.strip()).splitlines() if line]
-        raise RuntimeError(f"{name} ended with {done.returncode}: {words[-1] if words else 'no words'}")
-    return done.stdout
+        raise failure(name, done)
+    return done
 
 
-def measure(row, context):
+def run(command, timeout, environment):
+    """The output of a program. RuntimeError as complete() raises it."""
+    return complete(command, timeout, environment).stdout
+
+
+def measure(row, context, stage_end):
+    """The result of a row, or None when the stage ended before the row had all of its own time."""
     started = time.monotonic()
+    context.deadline = min(started + row.limit_s, stage_end)
     try:
         outcome = {"status": "ok", "data": row.how(context)}
     except Missing as reason:
         outcome = {"status": "skipped", "reason": str(reason)}
+    except OutOfTime as error:
+        if started + row.limit_s > stage_end:
+            return None
+        outcome = {"status": "failed", "reason": str(error)}
     except Exception as error:  # whatever it was, the next row has its turn
         outcome = {"status": "failed", "reason": str(error) or type(error).__name__}
     return {"title": row.title, **outcome, "seconds": round(time.monotonic() - started, 1)}
@@ -76,16 +105,17 @@ def run_stage(rows, results, context, limit_s, say=print):
         if results.is_done(row.key):
             continue
         attempts = results.attempts(row.key)
-        remaining = end - time.monotonic()
         if attempts >= ATTEMPTS:
             results.put(row.key, {"title": row.title, "status": "failed", "reason": f"did not end in {ATTEMPTS} stages", "seconds": 0})
             continue
-        if remaining < row.expected_s:
+        if end - time.monotonic() < row.expected_s:
             left += 1
             continue
         results.put(row.key, {"title": row.title, "status": "started", "attempts": attempts + 1})
-        context.timeout = min(row.limit_s, remaining)
-        result = measure(row, context)
+        result = measure(row, context, end)
+        if result is None:
+            left += 1
+            continue
         results.put(row.key, result)
         say(f"{result['status']:8} {result['seconds']:7.1f} s  {row.key}{': ' + result['reason'] if 'reason' in result else ''}")
     return left

@@ -18,6 +18,7 @@ import protocol
 DEPTHS = {768: 12, 1024: 24, 1280: 36, 1600: 48}  # what `-e dN` makes of a depth
 WARM_UP = 3  # steps of each start that are not counted
 MAGIC, VERSION, HEADER_INTS = 20240520, 1, 256  # of a token file
+SWAPS = "Fell back to cudaMallocManaged"  # its warning when its optimizer's state is kept in the host's memory
 MILLISECONDS = re.compile(r"^step\s+\d+/\d+ .*?\|\s*([\d.]+) ms\s*\|", re.MULTILINE)
 
 
@@ -70,8 +71,10 @@ def run_steps(binary, folder, arguments, count):
                "-r", "0", "-ge", "1", "-z", "0", "-v", "0", "-s", "0", "-n", "0", "-x", str(count + WARM_UP), "-l", "0.0001"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     durations = milliseconds_of(result.stdout)
+    if SWAPS in result.stdout:
+        sys.exit("llmc_gpu_step: out of memory: train_gpt2cu keeps its optimizer's state in the host's memory")
     if result.returncode != 0 or len(durations) != count + WARM_UP:
-        sys.exit("llmc_gpu_step: train_gpt2cu failed: " + (result.stderr or result.stdout).strip()[-400:])
+        sys.exit("llmc_gpu_step: train_gpt2cu failed: " + (result.stdout + result.stderr).strip()[-400:])
     return durations[WARM_UP:]
 
 
