@@ -11,8 +11,12 @@ namespace {
 // Plans are small, but a sampler meets as many row counts as there are prompts.
 constexpr size_t kPlansMax = 4096;
 
-// The parts of a sum that is split are added in fp32, not rounded to the result's type in between.
-constexpr uint32_t kReductionSchemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+// The parts of a sum that is split are added in fp32, not rounded to a result's 16 bits in between:
+// kept in the result's type only where that is fp32. Never in place, one part after the other.
+uint32_t ReductionSchemes(int result_type) {
+  constexpr uint32_t kInFp32 = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  return result_type == CUDA_R_32F ? kInFp32 | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE : kInFp32;
+}
 
 void Check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -138,7 +142,8 @@ struct CublasLt::Plan {
   Owned<cublasLtMatrixLayout_t> a;
   Owned<cublasLtMatrixLayout_t> b;
   Owned<cublasLtMatrixLayout_t> d;
-  std::optional<cublasLtMatmulAlgo_t> algorithm;  // none: not supported
+  std::optional<cublasLtMatmulAlgo_t> algorithm;  // none: not supported, or passed over
+  std::optional<bool> is_computed;                // none: not settled
 };
 
 std::string EncodeAlgorithm(const cublasLtMatmulAlgo_t& algorithm) {
@@ -184,9 +189,18 @@ bool CublasLt::TryRun(const Product& product, const cublasLtMatmulAlgo_t& algori
   return Queue(product, PlanOf(product), algorithm, stream) == CUBLAS_STATUS_SUCCESS;
 }
 
+bool CublasLt::IsSettled(const Product& product) { return PlanOf(product).is_computed.has_value(); }
+
+void CublasLt::Settle(const Product& product, bool is_computed) {
+  Plan& plan = PlanOf(product);
+  plan.is_computed = is_computed;
+  if (!is_computed) plan.algorithm.reset();
+}
+
 GemmChoices CublasLt::InUse() const {
   GemmChoices choices(choices_.device());
   for (const auto& [kind, plan] : plans_) {
+    if (plan->is_computed == false) choices.Set(kind.Text(), GemmChoices::kPassedOver);
     if (plan->algorithm) choices.Set(kind.Text(), EncodeAlgorithm(*plan->algorithm));
   }
   return choices;
@@ -224,7 +238,10 @@ std::unique_ptr<CublasLt::Plan> CublasLt::MakePlan(const Product& product,
   // What is offered depends on how the bias and aux lie.
   Bind(product, plan->descriptor.get());
   const std::string* chosen = choices_.Find(kind.Text());
-  if (chosen != nullptr && UseChosen(*chosen, *plan)) return plan;
+  if (chosen != nullptr) {
+    plan->is_computed = *chosen != GemmChoices::kPassedOver;
+    if (!*plan->is_computed || UseChosen(*chosen, *plan)) return plan;
+  }
   const auto offered = Heuristics(*plan, kind, 1);
   if (!offered.empty()) plan->algorithm = offered.front().algo;
   return plan;
@@ -250,7 +267,7 @@ std::vector<cublasLtMatmulHeuristicResult_t> CublasLt::Heuristics(const Plan& pl
   Check(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
   const Owned<cublasLtMatmulPreference_t> owned(preference);
   Set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(kWorkspaceBytes));
-  Set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kReductionSchemes);
+  Set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, ReductionSchemes(kind.d_type));
   const auto align = [&](cublasLtMatmulPreferenceAttributes_t attribute, int bytes) {
     Set(preference, attribute, static_cast<uint32_t>(bytes));
   };

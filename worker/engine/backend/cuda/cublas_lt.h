@@ -22,8 +22,8 @@ namespace gp::engine {
 
 class CublasLt {
  public:
-  // 32 MiB is what Hopper's kernels want (NVIDIA's documentation of cublasSetWorkspace).
-  static constexpr int64_t kWorkspaceBytes = int64_t{32} << 20;
+  // As runspec/gpu_workspace.cc reserves it and says why.
+  static constexpr int64_t kWorkspaceBytes = int64_t{96} << 20;
 
   // `workspace` holds kWorkspaceBytes of device memory and outlives me. Throws std::runtime_error
   // when cuBLASLt cannot start.
@@ -32,7 +32,7 @@ class CublasLt {
   CublasLt(const CublasLt&) = delete;
   CublasLt& operator=(const CublasLt&) = delete;
 
-  // Whether cuBLASLt computes such a product on this device.
+  // Whether cuBLASLt computes such a product on this device, and none is passed over by choice.
   bool Supports(const Product& product);
   // Queues it. Throws std::runtime_error when it is not supported.
   void Run(const Product& product, cudaStream_t stream);
@@ -42,7 +42,13 @@ class CublasLt {
   using Judge = std::function<cublasLtMatmulAlgo_t(
       const Product& product, const std::vector<cublasLtMatmulAlgo_t>& candidates)>;
   void set_judge(Judge judge) { judge_ = std::move(judge); }
-  // The algorithm of every kind of product that came so far.
+
+  // Whether a choice, or Settle before, says if such a product is computed or passed over for
+  // separate passes.
+  bool IsSettled(const Product& product);
+  void Settle(const Product& product, bool is_computed);
+
+  // What was chosen for every kind of product that came so far.
   GemmChoices InUse() const;
 
   // The algorithms that cuBLASLt offers for the product, what it thinks is the fastest first.

@@ -1,10 +1,14 @@
 #include "worker/engine/backend/cuda/gemm_choices.h"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 namespace gp::engine {
 namespace {
+
+// Format 1 had no mark. What it chose was timed with less workspace, and epilogues not at all.
+constexpr char kFormat[] = "2|";
 
 bool IsHexadecimal(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string::npos;
@@ -20,7 +24,9 @@ GemmChoices GemmChoices::Parse(const std::string& text) {
   const size_t bar = text.find('|');
   if (bar == std::string::npos) refuse("name no device");
   GemmChoices choices(text.substr(0, bar));
-  for (size_t first = bar + 1; first < text.size();) {
+  const size_t begin = bar + 1;
+  if (text.compare(begin, std::size(kFormat) - 1, kFormat) != 0) return choices;
+  for (size_t first = begin + std::size(kFormat) - 1; first < text.size();) {
     const size_t end = std::min(text.find(';', first), text.size());
     const size_t equals = text.find('=', first);
     if (equals == std::string::npos || equals >= end || equals == first) refuse("are damaged");
@@ -33,7 +39,7 @@ GemmChoices GemmChoices::Parse(const std::string& text) {
 }
 
 std::string GemmChoices::Encode() const {
-  std::string text = device_ + "|";
+  std::string text = device_ + "|" + kFormat;
   for (const auto& [kind, algorithm] : algorithms_) text += kind + "=" + algorithm + ";";
   return text;
 }

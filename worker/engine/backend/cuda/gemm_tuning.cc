@@ -1,10 +1,12 @@
 #include "worker/engine/backend/cuda/gemm_tuning.h"
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <utility>
 #include <vector>
 
+#include "runspec/gpu_workspace.h"
 #include "worker/engine/backend/cuda/cublas_lt.h"
 #include "worker/engine/backend/cuda/device_allocations.h"
 #include "worker/engine/backend/cuda/kernels/flat.h"
@@ -23,53 +25,118 @@ DataType ComputeTypeOf(const runspec::ArenaOptions& arena) {
   return arena.fp16 ? DataType::kFloat16 : DataType::kFloat32;
 }
 
+// What the products of a step read and write.
+struct StepOperands {
+  Buffer x, y, w, dw, bias;
+};
+
+// Doubles what stands at the beginning until `bytes` are full.
+void Repeat(std::byte* begin, int64_t filled, int64_t bytes, const CudaStream& stream) {
+  for (; filled < bytes; filled *= 2) {
+    CheckCuda(cudaMemcpyAsync(begin + filled, begin,
+                              static_cast<size_t>(std::min(filled, bytes - filled)),
+                              cudaMemcpyDeviceToDevice, stream.get()),
+              "cudaMemcpyAsync on the device");
+  }
+}
+
 // Memory that products read: normally distributed, because the power that a tensor core draws, and
 // with it the clock, depends on the bits.
-class TuningMemory {
+class Noise {
  public:
-  TuningMemory(int64_t count, DataType type, const CudaStream& stream)
+  Noise(int64_t count, DataType type, const CudaStream& stream)
       : type_(type), memory_(count * BytesOf(type)) {
-    constexpr int64_t kPeriod = 1 << 16;
-    std::mt19937 random(1);
-    std::normal_distribution<float> normal;
-    std::vector<float> values(kPeriod);
-    for (float& value : values) value = normal(random);
-    const DeviceMemory wide(kPeriod * 4);
-    CheckCuda(cudaMemcpyAsync(wide.data(), values.data(), kPeriod * 4, cudaMemcpyHostToDevice,
-                              stream.get()),
+    const int64_t period = std::min(count, kPeriod);
+    const std::vector<float> values = Values(period);
+    const DeviceMemory wide(period * 4);
+    CheckCuda(cudaMemcpyAsync(wide.data(), values.data(), static_cast<size_t>(period * 4),
+                              cudaMemcpyHostToDevice, stream.get()),
               "cudaMemcpyAsync to the device");
-    for (int64_t first = 0; first < count; first += kPeriod) {
-      LaunchConvert(std::min(kPeriod, count - first), buffer().From(first),
-                    {wide.data(), DataType::kFloat32}, stream.get());
-    }
+    LaunchConvert(period, buffer(), {wide.data(), DataType::kFloat32}, stream.get());
+    Repeat(memory_.data(), period * BytesOf(type), memory_.bytes(), stream);
     stream.Synchronize();
   }
 
   Buffer buffer() const { return {memory_.data(), type_}; }
 
  private:
+  static constexpr int64_t kPeriod = 1 << 16;
+
+  static std::vector<float> Values(int64_t count) {
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal;
+    std::vector<float> values(static_cast<size_t>(count));
+    for (float& value : values) value = normal(random);
+    return values;
+  }
+
   const DataType type_;
   DeviceMemory memory_;
 };
 
-double MillisecondsOf(CublasLt& products, const Product& product,
-                      const cublasLtMatmulAlgo_t& algorithm, const CudaStream& stream) {
+// Gigabytes for a large batch: only where something is to be timed.
+class StepMemory {
+ public:
+  StepMemory(const runspec::ModelShape& shape, const runspec::ArenaOptions& arena,
+             const CudaStream& stream)
+      : x_(LargestActivation(shape, arena), ComputeTypeOf(arena), stream),
+        y_(LargestActivation(shape, arena), ComputeTypeOf(arena), stream),
+        w_(LargestWeight(shape), ComputeTypeOf(arena), stream),
+        dw_(LargestWeight(shape), DataType::kFloat32, stream),
+        bias_(4 * shape.channels, ComputeTypeOf(arena), stream) {}
+
+  StepOperands operands() const {
+    return {x_.buffer(), y_.buffer(), w_.buffer(), dw_.buffer(), bias_.buffer()};
+  }
+
+ private:
+  static int64_t LargestActivation(const runspec::ModelShape& shape,
+                                   const runspec::ArenaOptions& arena) {
+    return std::max(arena.micro_batch * arena.sequence * 4 * shape.channels,
+                    runspec::HeadRows(arena) * shape.vocabulary_padded);
+  }
+  static int64_t LargestWeight(const runspec::ModelShape& shape) {
+    return shape.channels * std::max(4 * shape.channels, shape.vocabulary_padded);
+  }
+
+  Noise x_, y_, w_, dw_, bias_;
+};
+
+// As aligned as memory of the device; nobody follows it.
+std::byte* Nowhere() {
+  alignas(256) static std::byte nowhere[256];
+  return nowhere;
+}
+
+StepOperands OperandsNowhere(const runspec::ArenaOptions& arena) {
+  const Buffer computed{Nowhere(), ComputeTypeOf(arena)};
+  return {computed, computed, computed, {Nowhere(), DataType::kFloat32}, computed};
+}
+
+// Per run, after one that warms up.
+double MillisecondsOf(const std::function<void()>& queue, const CudaStream& stream) {
   const CudaEvent first(CudaEvent::Timing::kOn), last(CudaEvent::Timing::kOn);
-  if (!products.TryRun(product, algorithm, stream.get())) return 1e30;
+  queue();
   first.Record(stream);
-  for (int i = 0; i < kRuns; ++i) products.TryRun(product, algorithm, stream.get());
+  for (int i = 0; i < kRuns; ++i) queue();
   last.Record(stream);
-  return MillisecondsBetween(first, last);
+  return MillisecondsBetween(first, last) / kRuns;
 }
 
 // The fastest, or the first where that is not clear.
 cublasLtMatmulAlgo_t Fastest(CublasLt& products, const Product& product,
                              const std::vector<cublasLtMatmulAlgo_t>& candidates,
                              const CudaStream& stream) {
+  const auto time = [&](const cublasLtMatmulAlgo_t& algorithm) {
+    bool runs = true;
+    const double milliseconds = MillisecondsOf(
+        [&] { runs = runs && products.TryRun(product, algorithm, stream.get()); }, stream);
+    return runs ? milliseconds : 1e30;
+  };
   size_t best = 0;
-  double best_milliseconds = MillisecondsOf(products, product, candidates[0], stream) * kGainMin;
+  double best_milliseconds = time(candidates[0]) * kGainMin;
   for (size_t i = 1; i < candidates.size(); ++i) {
-    const double milliseconds = MillisecondsOf(products, product, candidates[i], stream);
+    const double milliseconds = time(candidates[i]);
     if (milliseconds >= best_milliseconds) continue;
     best = i;
     best_milliseconds = milliseconds;
@@ -77,20 +144,12 @@ cublasLtMatmulAlgo_t Fastest(CublasLt& products, const Product& product,
   return candidates[best];
 }
 
-// Runs every product of a training step once, on memory of its own.
+// Runs every product of a training step once.
 class StepProducts {
  public:
-  StepProducts(const runspec::ModelShape& shape, const runspec::ArenaOptions& arena,
-               LinearProducts& linear, const CudaStream& stream)
-      : shape_(shape),
-        arena_(arena),
-        linear_(linear),
-        type_(ComputeTypeOf(arena)),
-        x_(LargestActivation(), type_, stream),
-        y_(LargestActivation(), type_, stream),
-        w_(LargestWeight(), type_, stream),
-        dw_(LargestWeight(), DataType::kFloat32, stream),
-        bias_(4 * shape.channels, type_, stream) {}
+  StepProducts(const CudaBackendOptions& options, const StepOperands& operands,
+               LinearProducts& linear)
+      : shape_(options.shape), arena_(options.arena), operands_(operands), linear_(linear) {}
 
   void Run() {
     const int64_t rows = arena_.micro_batch * arena_.sequence;
@@ -100,29 +159,20 @@ class StepProducts {
     Block({rows, c, 4 * c}, true, false);
     Block({rows, 4 * c, c}, false, true);
     const LinearShape head{runspec::HeadRows(arena_), c, shape_.vocabulary_padded};
-    linear_.Forward({.shape = head, .y = y_.buffer(), .x = x_.buffer(), .w = w_.buffer()});
+    linear_.Forward({.shape = head, .y = operands_.y, .x = operands_.x, .w = operands_.w});
     Backward(head, false, false, false);
   }
 
  private:
-  int64_t LargestActivation() const {
-    const int64_t rows = arena_.micro_batch * arena_.sequence;
-    return std::max(rows * 4 * shape_.channels,
-                    runspec::HeadRows(arena_) * shape_.vocabulary_padded);
-  }
-  int64_t LargestWeight() const {
-    return shape_.channels * std::max(4 * shape_.channels, shape_.vocabulary_padded);
-  }
-
   // One of a block's four layers: GELU behind it, or in front of it.
   void Block(const LinearShape& s, bool gelu_behind, bool gelu_before) {
     linear_.Forward({.shape = s,
-                     .y = y_.buffer(),
-                     .x = x_.buffer(),
-                     .w = w_.buffer(),
-                     .bias = shape_.bias ? bias_.buffer() : Buffer{},
+                     .y = operands_.y,
+                     .x = operands_.x,
+                     .w = operands_.w,
+                     .bias = shape_.bias ? operands_.bias : Buffer{},
                      // Overwrites what the next product reads with the same kind of values.
-                     .gelu = gelu_behind ? x_.buffer() : Buffer{},
+                     .gelu = gelu_behind ? operands_.x : Buffer{},
                      .kind = shape_.gelu,
                      .may_be_fp8 = true});
     Backward(s, shape_.bias, gelu_before, true);
@@ -131,27 +181,58 @@ class StepProducts {
   void Backward(const LinearShape& s, bool has_bias, bool gelu_before, bool is_block) {
     for (const bool accumulate : {false, true}) {
       linear_.BackwardWeight({.shape = s,
-                              .dw = dw_.buffer().f32(),
-                              .dbias = has_bias ? dw_.buffer().f32() : nullptr,
-                              .dy = y_.buffer(),
-                              .x = x_.buffer(),
+                              .dw = operands_.dw.f32(),
+                              .dbias = has_bias ? operands_.dw.f32() : nullptr,
+                              .dy = operands_.y,
+                              .x = operands_.x,
                               .accumulate = accumulate});
     }
     linear_.BackwardInput({.shape = s,
-                           .dx = x_.buffer(),
-                           .dy = y_.buffer(),
-                           .w = w_.buffer(),
-                           .pre_gelu = gelu_before ? x_.buffer() : Buffer{},
+                           .dx = operands_.x,
+                           .dy = operands_.y,
+                           .w = operands_.w,
+                           .pre_gelu = gelu_before ? operands_.x : Buffer{},
                            .kind = shape_.gelu,
                            .may_be_fp8 = is_block});
   }
 
   const runspec::ModelShape& shape_;
   const runspec::ArenaOptions& arena_;
+  const StepOperands operands_;
   LinearProducts& linear_;
-  const DataType type_;
-  TuningMemory x_, y_, w_, dw_, bias_;
 };
+
+// What a step with these choices uses of them, and what it takes where they say nothing. Computes
+// nothing.
+GemmChoices UsedBy(const CudaBackendOptions& options, const GemmChoices& known) {
+  CublasLt products(Nowhere(), known);
+  ScratchMemory scratch(
+      Nowhere(), runspec::GpuWorkspacePieceOf(options.shape, options.arena, "scratch").size_bytes);
+  LinearOptions linear_options = LinearOptionsOf(options);
+  linear_options.dry = true;
+  LinearProducts linear(products, scratch, nullptr, linear_options);
+  StepProducts(options, OperandsNowhere(options.arena), linear).Run();
+  return products.InUse();
+}
+
+// The products of a step, those that were passed over among them, with the choices found by timing.
+GemmChoices Timed(const CudaBackendOptions& options, const GemmChoices& known) {
+  const CudaStream stream;
+  CudaWorkspace workspace(options.shape, options.arena);
+  CublasLt products(workspace.matmul(), known);
+  products.set_judge([&](const Product& product, const auto& candidates) {
+    return Fastest(products, product, candidates, stream);
+  });
+  LinearProducts linear(products, workspace.scratch(), stream.get(), LinearOptionsOf(options));
+  // One launch less decides where the clock does not.
+  linear.set_judge([&](const auto& whole, const auto& apart) {
+    return MillisecondsOf(whole, stream) * kGainMin <= MillisecondsOf(apart, stream);
+  });
+  const StepMemory memory(options.shape, options.arena, stream);
+  StepProducts(options, memory.operands(), linear).Run();
+  stream.Synchronize();
+  return products.InUse();
+}
 
 std::string VersionText(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -164,17 +245,10 @@ std::string TuningDevice(const CudaDevice& device) {
 }
 
 GemmChoices TuneGemms(const CudaBackendOptions& options, GemmChoices known) {
-  const CudaStream stream;
-  CudaWorkspace workspace(options.shape, options.arena);
-  CublasLt products(workspace.matmul(), std::move(known));
-  products.set_judge([&](const Product& product, const auto& candidates) {
-    return Fastest(products, product, candidates, stream);
-  });
-  LinearProducts linear(products, workspace.scratch(), stream.get(), LinearOptionsOf(options));
-  StepProducts step(options.shape, options.arena, linear, stream);
-  step.Run();
-  stream.Synchronize();
-  return products.InUse();
+  const GemmChoices used = UsedBy(options, known);
+  if (known.Covers(used)) return used;
+  known.Add(Timed(options, known));
+  return UsedBy(options, known);
 }
 
 }  // namespace gp::engine

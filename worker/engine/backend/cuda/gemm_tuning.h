@@ -1,5 +1,6 @@
-// GemmTuning: which of cuBLASLt's algorithms is the fastest for each product of a model, by timing
-// them on this device; and the file that remembers it, one per GPU, driver and cuBLASLt version:
+// GemmTuning: which of cuBLASLt's algorithms is the fastest for each product of a model, and
+// whether an epilogue is faster than a pass of its own, by timing them on this device; and the file
+// that remembers it, one per GPU, driver and cuBLASLt version:
 // $XDG_CACHE_HOME/gp/gemms-<device>.txt, GemmChoices::Encode inside. Called before the first
 // operation of a run that is not deterministic. Any thread, one at a time.
 #pragma once
@@ -16,7 +17,8 @@ namespace gp::engine {
 std::string TuningDevice(const CudaDevice& device);
 
 // For every product of a training step of such a backend what `known` says or else, by timing, what
-// is the fastest here. Takes device memory for the largest product and its operands while it runs.
+// is the fastest here. Takes device memory for the largest product and its operands while it runs;
+// computes nothing when `known` says it all.
 GemmChoices TuneGemms(const CudaBackendOptions& options, GemmChoices known);
 
 // Empty when neither XDG_CACHE_HOME nor HOME is set.

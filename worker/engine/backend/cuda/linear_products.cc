@@ -1,8 +1,11 @@
 #include "worker/engine/backend/cuda/linear_products.h"
 
+#include "worker/engine/backend/cuda/cuda_device.h"
+#include "worker/engine/backend/cuda/cuda_error.h"
 #include "worker/engine/backend/cuda/element_type.h"
 #include "worker/engine/backend/cuda/kernels/add_bias.h"
 #include "worker/engine/backend/cuda/kernels/column_sums.h"
+#include "worker/engine/backend/cuda/kernels/flat.h"
 #include "worker/engine/backend/cuda/kernels/gelu.h"
 
 namespace gp::engine {
@@ -17,78 +20,118 @@ ProductOperand Transposed(ProductOperand operand) {
   return operand;
 }
 
+cudaDataType_t Fp8Type(Fp8Format format) {
+  return format == Fp8Format::kE4m3 ? CUDA_R_8F_E4M3 : CUDA_R_8F_E5M2;
+}
+
+int64_t Multiprocessors() {
+  int device = 0;
+  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
+  return QueryDevice(device).multiprocessors;
+}
+
 }  // namespace
+
+LinearProducts::LinearProducts(CublasLt& products, ScratchMemory& scratch, cudaStream_t stream,
+                               const LinearOptions& options)
+    : products_(products),
+      scratch_(scratch),
+      stream_(stream),
+      options_(options),
+      multiprocessors_(Multiprocessors()),
+      fp8_(scratch, stream) {}
 
 void LinearProducts::Forward(const LinearForward& args) {
   scratch_.Clear();
   const LinearShape& s = args.shape;
+  const bool has_bias = args.bias.data != nullptr;
   const bool has_gelu = args.gelu.data != nullptr;
+  // An epilogue adds a bias of the result's type.
+  const bool fuses_bias = has_bias && args.bias.type == args.y.type;
   const Product plain = ForwardProduct(args);
   Product with_bias = plain;
-  // An epilogue adds a bias of the result's type.
-  const bool fuses_bias = args.bias.data != nullptr && args.bias.type == args.y.type;
   if (fuses_bias) with_bias.bias = args.bias.data;
-  if (has_gelu && FusesGelu(args.kind) && (fuses_bias || args.bias.data == nullptr)) {
-    Product with_gelu = with_bias;
-    with_gelu.epilogue = ProductEpilogue::kGelu;
-    with_gelu.aux = args.y.data;
-    with_gelu.d = args.gelu.data;
-    if (RunWith(with_gelu)) return;
-  }
-  if (!fuses_bias || !RunWith(with_bias)) {
-    products_.Run(plain, stream_);
-    if (args.bias.data != nullptr) {
-      LaunchAddBias(s.rows, s.out, args.y, args.bias, stream_);
+  const auto apart = [&] {
+    if (fuses_bias && products_.Supports(with_bias)) {
+      Run(with_bias);
+    } else {
+      Run(plain);
+      if (has_bias) Then([&] { LaunchAddBias(s.rows, s.out, args.y, args.bias, stream_); });
     }
-  }
-  if (has_gelu) LaunchGeluForward(s.rows * s.out, args.kind, args.gelu, args.y, stream_);
+    if (!has_gelu) return;
+    Then([&] { LaunchGeluForward(s.rows * s.out, args.kind, args.gelu, args.y, stream_); });
+  };
+  if (!has_gelu || !FusesGelu(args.kind) || fuses_bias != has_bias) return apart();
+  Product with_gelu = with_bias;
+  with_gelu.epilogue = ProductEpilogue::kGelu;
+  with_gelu.aux = args.y.data;
+  with_gelu.d = args.gelu.data;
+  RunEither(
+      with_gelu, [&] { Run(with_gelu); }, apart);
 }
 
 void LinearProducts::BackwardInput(const LinearBackwardInput& args) {
   scratch_.Clear();
-  const Product plain = InputProduct(args);
+  const LinearShape& s = args.shape;
   const bool has_gelu = args.pre_gelu.data != nullptr;
-  if (has_gelu && FusesGelu(args.kind)) {
-    Product with_gelu = plain;
-    with_gelu.epilogue = ProductEpilogue::kGeluGradient;
-    with_gelu.aux = args.pre_gelu.data;
-    if (RunWith(with_gelu)) return;
-  }
-  products_.Run(plain, stream_);
-  if (has_gelu) {
-    LaunchGeluBackward(args.shape.rows * args.shape.in, args.kind, args.dx, args.pre_gelu, stream_);
-  }
+  const Product plain = InputProduct(args);
+  const auto apart = [&] {
+    Run(plain);
+    if (!has_gelu) return;
+    Then([&] { LaunchGeluBackward(s.rows * s.in, args.kind, args.dx, args.pre_gelu, stream_); });
+  };
+  if (!has_gelu || !FusesGelu(args.kind)) return apart();
+  Product with_gelu = plain;
+  with_gelu.epilogue = ProductEpilogue::kGeluGradient;
+  with_gelu.aux = args.pre_gelu.data;
+  RunEither(
+      with_gelu, [&] { Run(with_gelu); }, apart);
 }
 
 void LinearProducts::BackwardWeight(const LinearBackwardWeight& args) {
   scratch_.Clear();
   const LinearShape& s = args.shape;
-  const Product plain{.m = s.out,
-                      .n = s.in,
-                      .k = s.rows,
-                      .a = Transposed(OperandOf(args.dy, s.out)),
-                      .b = OperandOf(args.x, s.in),
-                      .d = args.dw,
-                      .d_type = CUDA_R_32F,
-                      .d_stride = s.in,
-                      .accumulate = args.accumulate,
-                      .tf32 = options_.tf32 && args.x.type == DataType::kFloat32};
-  if (args.dbias != nullptr && !args.accumulate) {
-    Product with_sums = plain;
-    with_sums.epilogue = ProductEpilogue::kSumsOfA;
-    with_sums.sums = args.dbias;
-    if (RunWith(with_sums)) return;
-  }
-  products_.Run(plain, stream_);
-  if (args.dbias == nullptr) return;
-  LaunchColumnSums(args.dy, s.rows, s.out, args.dbias, args.accumulate,
-                   scratch_.Take<float>(ColumnSumsScratch(s.rows, s.out)), stream_);
+  const Product plain = WeightProduct(args);
+  if (args.dbias == nullptr) return Run(plain);
+  auto* parts = scratch_.Take<float>(ColumnSumsScratch(s.rows, s.out));
+  Product with_sums = plain;
+  with_sums.epilogue = ProductEpilogue::kSumsOfA;
+  // An epilogue overwrites its sums.
+  with_sums.sums = args.accumulate ? parts : args.dbias;
+  const auto whole = [&] {
+    Run(with_sums);
+    if (!args.accumulate) return;
+    Then([&] { LaunchCombine(s.out, args.dbias, 1, args.dbias, 1, parts, stream_); });
+  };
+  const auto apart = [&] {
+    Run(plain);
+    Then([&] {
+      LaunchColumnSums(args.dy, s.rows, s.out, args.dbias, args.accumulate, parts, stream_);
+    });
+  };
+  RunEither(with_sums, whole, apart);
 }
 
-bool LinearProducts::RunWith(const Product& optional) {
-  if (!products_.Supports(optional)) return false;
-  products_.Run(optional, stream_);
-  return true;
+void LinearProducts::Run(const Product& product) {
+  if (options_.dry) return static_cast<void>(products_.Supports(product));
+  products_.Run(product, stream_);
+}
+
+void LinearProducts::RunEither(const Product& fused, const Work& whole, const Work& apart) {
+  if (products_.Supports(fused) && !products_.IsSettled(fused)) {
+    products_.Settle(fused, judge_ ? judge_(whole, apart) : IsBetterFused(fused));
+  }
+  products_.Supports(fused) ? whole() : apart();
+}
+
+// Without a clock. An epilogue saves a pass over the result, or over dy. But sums of dy may rule
+// out what a small gradient needs, the sum over its many rows split: of fewer tiles than the device
+// has multiprocessors, as all of a block's are at 124M, it leaves the rest idle for longer than
+// another pass over dy takes.
+bool LinearProducts::IsBetterFused(const Product& fused) const {
+  constexpr int64_t kTile = 128 * 256;  // of the fastest kernels of sm_90
+  return fused.epilogue != ProductEpilogue::kSumsOfA ||
+         fused.m * fused.n >= kTile * multiprocessors_;
 }
 
 bool LinearProducts::MayBeFp8(bool asked, DataType type, const LinearShape& shape) const {
@@ -107,8 +150,8 @@ Product LinearProducts::ForwardProduct(const LinearForward& args) {
                   .d_stride = s.out,
                   .tf32 = options_.tf32 && args.x.type == DataType::kFloat32};
   if (!MayBeFp8(args.may_be_fp8, args.x.type, s)) return product;
-  product.a = fp8_.Rows(args.x, s.rows, s.in, Fp8Format::kE4m3);
-  product.b = Transposed(fp8_.Rows(args.w, s.out, s.in, Fp8Format::kE4m3));
+  product.a = Fp8Rows(args.x, s.rows, s.in, Fp8Format::kE4m3);
+  product.b = Transposed(Fp8Rows(args.w, s.out, s.in, Fp8Format::kE4m3));
   return product;
 }
 
@@ -124,10 +167,37 @@ Product LinearProducts::InputProduct(const LinearBackwardInput& args) {
                   .d_stride = s.in,
                   .tf32 = options_.tf32 && args.dy.type == DataType::kFloat32};
   if (!MayBeFp8(args.may_be_fp8, args.dy.type, s)) return product;
-  product.a = fp8_.Rows(args.dy, s.rows, s.out, Fp8Format::kE5m2);
+  product.a = Fp8Rows(args.dy, s.rows, s.out, Fp8Format::kE5m2);
   // (in, out): what is summed lies side by side.
-  product.b = Transposed(fp8_.Columns(args.w, s.out, s.in, Fp8Format::kE4m3));
+  product.b = Transposed(Fp8Columns(args.w, s.out, s.in, Fp8Format::kE4m3));
   return product;
+}
+
+Product LinearProducts::WeightProduct(const LinearBackwardWeight& args) const {
+  const LinearShape& s = args.shape;
+  return {.m = s.out,
+          .n = s.in,
+          .k = s.rows,
+          .a = Transposed(OperandOf(args.dy, s.out)),
+          .b = OperandOf(args.x, s.in),
+          .d = args.dw,
+          .d_type = CUDA_R_32F,
+          .d_stride = s.in,
+          .accumulate = args.accumulate,
+          .tf32 = options_.tf32 && args.x.type == DataType::kFloat32};
+}
+
+// Copies in scratch memory; without one, an operand of the same kind.
+ProductOperand LinearProducts::Fp8Rows(Buffer matrix, int64_t rows, int64_t columns,
+                                       Fp8Format format) {
+  if (options_.dry) return {.type = Fp8Type(format), .stride = columns};
+  return fp8_.Rows(matrix, rows, columns, format);
+}
+
+ProductOperand LinearProducts::Fp8Columns(Buffer matrix, int64_t rows, int64_t columns,
+                                          Fp8Format format) {
+  if (options_.dry) return {.type = Fp8Type(format), .stride = rows};
+  return fp8_.Columns(matrix, rows, columns, format);
 }
 
 }  // namespace gp::engine

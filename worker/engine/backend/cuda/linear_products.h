@@ -1,7 +1,10 @@
 // LinearProducts: the three products of a Linear layer on the device: which epilogue of cuBLASLt
-// does what comes with them, and which kernel where none can. Belongs to the backend. One thread
-// calls.
+// does what comes with them, and which kernel where none can or the kernel is the faster way.
+// Belongs to the backend. One thread calls.
 #pragma once
+
+#include <functional>
+#include <utility>
 
 #include "worker/engine/backend/backend.h"
 #include "worker/engine/backend/cuda/cublas_lt.h"
@@ -15,18 +18,22 @@ struct LinearOptions {
   bool fp8 = false;  // for products that may be
   // GELU is computed from the stored values, as the CPU does, and never inside a product.
   bool exact_gelu = false;
+  // Nothing is queued and no address is followed: `products` gets to know what would be.
+  bool dry = false;
 };
 
 class LinearProducts {
  public:
   // Both outlive me.
   LinearProducts(CublasLt& products, ScratchMemory& scratch, cudaStream_t stream,
-                 const LinearOptions& options)
-      : products_(products),
-        scratch_(scratch),
-        stream_(stream),
-        options_(options),
-        fp8_(scratch, stream) {}
+                 const LinearOptions& options);
+
+  // Asked once for each kind of product with an epilogue of which no choice says whether it is
+  // computed: is `whole`, which queues the product, faster than `apart`, which queues a plain one
+  // and the kernels that do the rest? It may call both any number of times. Only for tuning.
+  using Work = std::function<void()>;
+  using Judge = std::function<bool(const Work& whole, const Work& apart)>;
+  void set_judge(Judge judge) { judge_ = std::move(judge); }
 
   // As Backend's operations of the same arguments.
   void Forward(const LinearForward& args);
@@ -34,20 +41,32 @@ class LinearProducts {
   void BackwardWeight(const LinearBackwardWeight& args);
 
  private:
-  // The product with what `optional` adds, if cuBLASLt has that.
-  bool RunWith(const Product& optional);
+  void Run(const Product& product);
+  // What follows a product.
+  template <typename Launch>
+  void Then(const Launch& launch) {
+    if (!options_.dry) launch();
+  }
+  // Runs `whole`, which queues `fused`, or `apart`.
+  void RunEither(const Product& fused, const Work& whole, const Work& apart);
+  bool IsBetterFused(const Product& fused) const;
   bool MayBeFp8(bool asked, DataType type, const LinearShape& shape) const;
+  ProductOperand Fp8Rows(Buffer matrix, int64_t rows, int64_t columns, Fp8Format format);
+  ProductOperand Fp8Columns(Buffer matrix, int64_t rows, int64_t columns, Fp8Format format);
   bool FusesGelu(runspec::Gelu kind) const {
     return kind == runspec::Gelu::kTanh && !options_.exact_gelu;
   }
   Product ForwardProduct(const LinearForward& args);
   Product InputProduct(const LinearBackwardInput& args);
+  Product WeightProduct(const LinearBackwardWeight& args) const;
 
   CublasLt& products_;
   ScratchMemory& scratch_;
   const cudaStream_t stream_;
   const LinearOptions options_;
+  const int64_t multiprocessors_;
   Fp8Operands fp8_;
+  Judge judge_;
 };
 
 }  // namespace gp::engine

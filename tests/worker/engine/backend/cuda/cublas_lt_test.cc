@@ -275,5 +275,47 @@ TEST_F(CublasLtProducts, UseTheChosenAlgorithmAndPassOverWhatDoesNotFit) {
   ExpectNear(d, DataType::kFloat32, c, [&](int64_t i, int64_t j) { return c.Sum(i, j); });
 }
 
+// 256 + 1 is 256 in bf16: a part of this sum that is rounded in between loses the one.
+TEST_F(CublasLtProducts, KeepPartsOfASumInTheResultsTypeOnlyWhereThatIsFp32) {
+  std::vector<float> rows(16 * 64);
+  for (size_t row = 0; row < 16; ++row) {
+    rows[row * 64] = 256;
+    rows[row * 64 + 1] = 1;
+    rows[row * 64 + 32] = -256;
+  }
+  const DeviceArray a(rows, DataType::kBfloat16);
+  const DeviceArray b(std::vector<float>(64 * 16, 1), DataType::kBfloat16);
+  const Case c{{16, 16, 64}, false, true, &a, &b};
+  for (const DataType type : {DataType::kBfloat16, DataType::kFloat32}) {
+    const DeviceArray d = Unwritten(16 * 16, type);
+    const Product product = c.Get(DataType::kBfloat16, d, type);
+    const auto candidates = products_->Candidates(product, 32);
+#ifdef GP_CUDA_EMULATION
+    // It has one that sums at once and one for either type of the parts.
+    EXPECT_EQ(candidates.size(), type == DataType::kFloat32 ? 3u : 2u);
+#endif
+    for (const auto& candidate : candidates) {
+      ASSERT_TRUE(products_->TryRun(product, candidate, stream_->get()));
+      EXPECT_EQ(d.Get(), std::vector<float>(16 * 16, 1));
+    }
+  }
+}
+
+TEST_F(CublasLtProducts, ArePassedOverByChoice) {
+  const Case c = MakeCase({24, 40, 32}, DataType::kBfloat16, false, true);
+  const DeviceArray d = Unwritten(24 * 40, DataType::kBfloat16);
+  const Product product = c.Get(DataType::kBfloat16, d, DataType::kBfloat16);
+  EXPECT_TRUE(products_->Supports(product));
+  EXPECT_FALSE(products_->IsSettled(product));
+  products_->Settle(product, false);
+  EXPECT_TRUE(products_->IsSettled(product));
+  CublasLt chosen(workspace_->data(), products_->InUse());
+  for (CublasLt* products : {&*products_, &chosen}) {
+    EXPECT_FALSE(products->Supports(product));
+    EXPECT_TRUE(products->IsSettled(product));
+    EXPECT_EQ(products->InUse(), products_->InUse());
+  }
+}
+
 }  // namespace
 }  // namespace gp::engine

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runspec/gpu_workspace.h"
+#include "worker/engine/backend/cuda/cublas_lt.h"
 #include "worker/engine/backend/cuda/device_array.h"
 #include "worker/engine/backend/cuda/fp8_operands.h"
 #include "worker/engine/backend/cuda/kernels/column_sums.h"
@@ -56,6 +57,14 @@ TEST(CudaWorkspacePlan, HoldsWhatEveryOperationNeeds) {
       }
     }
   }
+}
+
+TEST(CudaWorkspacePlan, HoldsTheWorkspaceOfCublasLt) {
+  const auto shape = *runspec::NamedModelShape("124M");
+  const int64_t bytes = runspec::GpuWorkspacePieceOf(shape, {.on_gpu = true}, "matmul").size_bytes;
+  EXPECT_EQ(bytes, CublasLt::kWorkspaceBytes);
+  // Seven parts of a gradient in fp32.
+  EXPECT_GE(bytes, 7 * shape.channels * 4 * shape.channels * 4);
 }
 
 TEST(CudaWorkspacePlan, LaysItsPiecesOneBehindTheOther) {

@@ -1,17 +1,24 @@
-// Goal: tuning covers every product of a step, is remembered in a file that may be damaged or of
-// another device, and takes nothing twice.
+// Goal: tuning covers every product of a step, passes over an epilogue that costs more than it
+// saves, is remembered in a file that may be damaged or of another device, and takes nothing twice.
 #include "worker/engine/backend/cuda/gemm_tuning.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <new>
+#include <sstream>
 #include <string>
 
 #include "worker/engine/backend/cuda/device_array.h"
+#ifdef GP_CUDA_EMULATION
+#include "worker/engine/backend/cuda/emulation/cublas_lt_speed.h"
+#include "worker/engine/backend/cuda/emulation/devices.h"
+#endif
 
 namespace gp::engine {
 namespace {
@@ -50,11 +57,98 @@ TEST_F(GemmTuningTest, CoversEveryProductOfAStepOnce) {
   EXPECT_EQ(TuneGemms(Options(), first), first);
   CudaBackendOptions larger = Options();
   larger.arena.micro_batch = 3;
+  larger.shape.vocabulary_padded = 5008;  // more than the noise that is drawn
   GemmChoices both = first;
   both.Add(TuneGemms(larger, first));
   EXPECT_GT(CountOf(both), CountOf(first));
   EXPECT_EQ(TuneGemms(Options(), both), first);
 }
+
+#ifdef GP_CUDA_EMULATION
+
+// Every product with that epilogue takes 1000 s longer, by the device's clock, while I live.
+class Slower {
+ public:
+  explicit Slower(cublasLtEpilogue_t epilogue) {
+    cuda_emulation::SlowDown(epilogue, std::chrono::seconds(1000));
+  }
+  ~Slower() { cuda_emulation::SlowDown(CUBLASLT_EPILOGUE_DEFAULT, {}); }
+};
+
+// The device has no memory while I live.
+class FullDevice {
+ public:
+  FullDevice() {
+    cudaDeviceProp properties = cuda_emulation::DefaultDevice();
+    properties.totalGlobalMem = 0;
+    cuda_emulation::SetDevices(properties);
+  }
+  ~FullDevice() { cuda_emulation::SetDevices(cuda_emulation::DefaultDevice()); }
+};
+
+// Choices for products with this in their names, and those of them that pass over the product.
+struct Counts {
+  int all = 0;
+  int passed_over = 0;
+};
+Counts CountsOf(const GemmChoices& choices, const std::string& epilogue) {
+  Counts counts;
+  std::stringstream text(choices.Encode());
+  for (std::string choice; std::getline(text, choice, ';');) {
+    if (choice.find(epilogue + "_") == std::string::npos) continue;
+    ++counts.all;
+    if (choice.ends_with("=0")) ++counts.passed_over;
+  }
+  return counts;
+}
+
+CudaBackendOptions WithTanhGelu(CudaBackendOptions options) {
+  options.shape.gelu = runspec::Gelu::kTanh;
+  return options;
+}
+
+TEST_F(GemmTuningTest, PassesOverAnEpilogueThatIsSlowerThanAPass) {
+  struct {
+    cublasLtEpilogue_t epilogue;
+    const char* name;
+    int kinds;
+  } const cases[] = {{CUBLASLT_EPILOGUE_BGRADB, "_sums", 8},
+                     {CUBLASLT_EPILOGUE_GELU_AUX_BIAS, "_gelu_bias", 1},
+                     {CUBLASLT_EPILOGUE_DGELU, "_dgelu", 1}};
+  for (const auto& each : cases) {
+    const Slower slower(each.epilogue);
+    const Counts counts =
+        CountsOf(TuneGemms(WithTanhGelu(Options()), GemmChoices("here")), each.name);
+    EXPECT_EQ(counts.all, each.kinds) << each.name;
+    EXPECT_EQ(counts.passed_over, each.kinds) << each.name;
+  }
+}
+
+TEST_F(GemmTuningTest, KeepsAnEpilogueThatIsFasterAndWhatWasChosenBefore) {
+  const CudaBackendOptions options = WithTanhGelu(Options());
+  // In pieces it is a product with a bias, and GELU.
+  const Slower slower(CUBLASLT_EPILOGUE_BIAS);
+  const GemmChoices kept = TuneGemms(options, GemmChoices("here"));
+  EXPECT_EQ(CountsOf(kept, "_gelu_bias").all, 1);
+  EXPECT_EQ(CountsOf(kept, "_gelu_bias").passed_over, 0);
+  const std::string text = kept.Encode();
+  const size_t begin = text.find("=", text.find("_gelu_bias"));
+  const GemmChoices otherwise =
+      GemmChoices::Parse(text.substr(0, begin) + "=0" + text.substr(text.find(";", begin)));
+  const GemmChoices again = TuneGemms(options, otherwise);
+  EXPECT_EQ(CountsOf(again, "_gelu_bias").passed_over, 1);
+  EXPECT_TRUE(again.Covers(otherwise));
+}
+
+// What is known needs neither time nor memory.
+TEST_F(GemmTuningTest, TakesNoMemoryWhereNothingIsToBeTimed) {
+  const GemmChoices known = TuneGemms(Options(), GemmChoices("here"));
+  const FullDevice full;
+  EXPECT_EQ(TuneGemms(Options(), known), known);
+  EXPECT_THROW(TuneGemms(Options(), GemmChoices("here")), std::bad_alloc);
+}
+
+#endif
 
 TEST_F(GemmTuningTest, IsRememberedForTheDeviceItWasDoneOn) {
   GemmChoices choices("A card, driver 13.0, cuBLASLt 13.1.0");
@@ -72,8 +166,10 @@ TEST_F(GemmTuningTest, PassesOverADamagedFileAndReplacesIt) {
   GemmChoices choices("A card");
   choices.Set("kind", "00ff");
   ASSERT_TRUE(WriteTunedGemms(choices));
-  std::ofstream(TunedGemmsPath("A card")) << "A card|kind";
-  EXPECT_EQ(ReadTunedGemms("A card"), GemmChoices("A card"));
+  for (const char* text : {"A card|2|kind", "A card|kind=00ff;"}) {  // cut; of another format
+    std::ofstream(TunedGemmsPath("A card")) << text;
+    EXPECT_EQ(ReadTunedGemms("A card"), GemmChoices("A card"));
+  }
   ASSERT_TRUE(WriteTunedGemms(choices));
   EXPECT_EQ(ReadTunedGemms("A card"), choices);
 }

@@ -1,11 +1,14 @@
 // Goal: the three products of a Linear layer equal the CPU backend's, with biases, both GELUs and
-// sizes that no epilogue takes; eight bits are as exact as eight bits are.
+// sizes that no epilogue takes, as one product or in pieces; which of these is decided once, and a
+// choice is kept to; eight bits are as exact as eight bits are.
 #include "worker/engine/backend/cuda/linear_products.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "worker/engine/backend/cpu/cpu_backend.h"
@@ -46,7 +49,14 @@ class LinearProductsTest : public DeviceTest {
     products_.emplace(workspace_->data());
   }
   LinearProducts Linear(const LinearOptions& options = {}) {
-    return {*products_, *scratch_, stream(), options};
+    LinearProducts linear(*products_, *scratch_, stream(), options);
+    if (judge_) linear.set_judge(judge_);
+    return linear;
+  }
+  // From now on every product is computed so where there is a choice.
+  void Decide(bool whole) {
+    products_.emplace(workspace_->data());
+    judge_ = [=](const auto&, const auto&) { return whole; };
   }
   cudaStream_t stream() {
     if (!stream_) stream_.emplace();
@@ -134,6 +144,7 @@ class LinearProductsTest : public DeviceTest {
   std::optional<ScratchMemory> scratch_;
   std::optional<CublasLt> products_;
   std::optional<CudaStream> stream_;
+  LinearProducts::Judge judge_;
 };
 
 // Odd ones, which no epilogue with an aux takes, and ones that all do.
@@ -180,6 +191,83 @@ TEST_F(LinearProductsTest, BackwardWeightEqualsTheCpus) {
       ExpectBackwardWeight(shape, type, true);
     }
   }
+}
+
+TEST_F(LinearProductsTest, AsOneProductOrInPiecesEqualTheCpus) {
+  for (const bool whole : {true, false}) {
+    SCOPED_TRACE(whole);
+    Decide(whole);
+    for (const DataType type : kDataTypes) {
+      for (const LinearShape& shape : kShapes) {
+        ExpectForward(shape, type, true, Gelu::kTanh, {}, ToleranceOf(type));
+        ExpectBackwardInput(shape, type, Gelu::kTanh, {}, ToleranceOf(type));
+        ExpectBackwardWeight(shape, type, false);
+        ExpectBackwardWeight(shape, type, true);
+      }
+    }
+  }
+}
+
+// What the choices in use say of products with this in their names.
+std::vector<bool> Computed(const CublasLt& products, const std::string& epilogue) {
+  std::vector<bool> computed;
+  std::stringstream text(products.InUse().Encode());
+  for (std::string choice; std::getline(text, choice, ';');) {
+    if (choice.find(epilogue + "_") == std::string::npos) continue;
+    computed.push_back(!choice.ends_with("=0"));
+  }
+  return computed;
+}
+
+TEST_F(LinearProductsTest, AreJudgedOncePerKindAndThenAsChosen) {
+  const LinearShape shape{1300, 16, 64};
+  const DeviceArray dy(NormalValues(shape.rows * shape.out, 1), DataType::kBfloat16),
+      x(NormalValues(shape.rows * shape.in, 2), DataType::kBfloat16);
+  const auto gradients = [&](LinearProducts linear) {
+    const DeviceArray dw(NormalValues(shape.out * shape.in, 3), DataType::kFloat32),
+        dbias(NormalValues(shape.out, 4), DataType::kFloat32);
+    for (const bool accumulate : {false, true, true}) {
+      linear.BackwardWeight({.shape = shape,
+                             .dw = dw.f32(),
+                             .dbias = dbias.f32(),
+                             .dy = dy.buffer(),
+                             .x = x.buffer(),
+                             .accumulate = accumulate});
+    }
+    std::vector<float> values = dw.Get(), more = dbias.Get();
+    values.insert(values.end(), more.begin(), more.end());
+    return values;
+  };
+  for (const bool whole : {true, false}) {
+    Decide(whole);
+    int asked = 0;
+    judge_ = [&](const auto&, const auto&) { return ++asked, whole; };
+    const std::vector<float> expected = gradients(Linear());
+    const std::vector<bool> computed = Computed(*products_, "_sums");
+    if (computed.empty()) GTEST_SKIP() << "cuBLASLt has no sums of dy here";
+    EXPECT_EQ(asked, 2);  // with and without `accumulate`
+    EXPECT_EQ(computed, std::vector<bool>(2, whole));
+    const GemmChoices choices = products_->InUse();
+    products_.emplace(workspace_->data(), GemmChoices::Parse(choices.Encode()));
+    EXPECT_EQ(gradients(Linear()), expected);
+    EXPECT_EQ(asked, 2);
+    EXPECT_EQ(products_->InUse(), choices);
+  }
+}
+
+// No device has less than one multiprocessor or more than 512.
+TEST_F(LinearProductsTest, WithoutAJudgeFuseTheSumsOfLargeGradientsAlone) {
+  alignas(256) static std::byte nowhere[256];
+  const Buffer any{nowhere, DataType::kBfloat16};
+  const auto computed = [&](const LinearShape& shape) {
+    products_.emplace(workspace_->data());
+    Linear({.dry = true})
+        .BackwardWeight({.shape = shape, .dw = any.f32(), .dbias = any.f32(), .dy = any, .x = any});
+    return Computed(*products_, "_sums");
+  };
+  if (computed({64, 128, 128}).empty()) GTEST_SKIP() << "cuBLASLt has no sums of dy here";
+  EXPECT_EQ(computed({64, 128, 128}), std::vector<bool>{false});
+  EXPECT_EQ(computed({64, 4096, 4096}), std::vector<bool>{true});
 }
 
 TEST_F(LinearProductsTest, Tf32IsOfThreeDigits) {

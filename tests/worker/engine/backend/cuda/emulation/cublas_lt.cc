@@ -1,11 +1,14 @@
 #include <cublasLt.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include "worker/engine/backend/cuda/emulation/cublas_lt_elements.h"
+#include "worker/engine/backend/cuda/emulation/cublas_lt_speed.h"
+#include "worker/engine/backend/cuda/emulation/work_queue.h"
 
 struct cublasLtContext {};
 
@@ -50,7 +53,17 @@ using Preference = cublasLtMatmulPreferenceOpaque_t;
 // The words of an algorithm.
 enum Word { kMagic, kVariant, kProblem, kAlignments, kWorkspace };
 constexpr uint64_t kMagicNumber = 0x6770'6c74'6661'6b65;
-constexpr uint64_t kVariants = 2;
+constexpr uint64_t kVariants = 3;
+// What a variant does with its parts of a sum.
+constexpr uint32_t kSchemes[kVariants] = {CUBLASLT_REDUCTION_SCHEME_NONE,
+                                          CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE,
+                                          CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE};
+
+struct Slowness {
+  uint32_t epilogue = 0;
+  int32_t seconds = 0;
+};
+std::atomic<Slowness> slowness = Slowness{};
 
 struct Problem {
   Descriptor descriptor;
@@ -162,11 +175,15 @@ struct Call {
   const void* b;
   const void* c;
   void* d;
-  bool halves;
+  uint32_t scheme;
   void* workspace;
   size_t workspace_bytes;
 
   void Run() const {
+    const Slowness slow = slowness;
+    if (slow.epilogue == problem.descriptor.epilogue) {
+      PretendToTake(std::chrono::seconds(slow.seconds));
+    }
     if (workspace_bytes > 0) std::memset(workspace, 0xff, workspace_bytes);
     for (int32_t i = 0; i < problem.d.batch; ++i) RunOne(i);
     if (problem.descriptor.epilogue == CUBLASLT_EPILOGUE_BGRADB) SumB();
@@ -196,10 +213,18 @@ struct Call {
     return sum;
   }
 
+  // Part of a sum as the workspace keeps it.
+  float Kept(float part) const {
+    if (scheme != CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE) return part;
+    float memory = 0;
+    StoreElement(&memory, problem.d.type, 0, part);
+    return LoadElement(&memory, problem.d.type, 0);
+  }
+
   float DotOf(const float* x, const float* y) const {
-    const int64_t half = halves ? problem.k() / 2 : problem.k();
-    const float first = Dot(x, y, half);
-    return halves ? first + Dot(x + half, y + half, problem.k() - half) : first;
+    if (scheme == CUBLASLT_REDUCTION_SCHEME_NONE) return Dot(x, y, problem.k());
+    const int64_t half = problem.k() / 2;
+    return Kept(Dot(x, y, half)) + Kept(Dot(x + half, y + half, problem.k() - half));
   }
 
   void RunOne(int32_t i) const {
@@ -278,7 +303,8 @@ bool PointersAreThere(const Call& call) {
 }
 
 cublasStatus_t CheckAlgorithm(const cublasLtMatmulAlgo_t* algorithm, const Problem& problem) {
-  if (algorithm == nullptr || algorithm->data[kMagic] != kMagicNumber) {
+  if (algorithm == nullptr || algorithm->data[kMagic] != kMagicNumber ||
+      algorithm->data[kVariant] >= kVariants) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   const cublasStatus_t status = Judge(problem);
@@ -302,6 +328,11 @@ cublasLtMatmulHeuristicResult_t Offer(const Problem& problem, const Preference& 
 }
 
 }  // namespace
+
+void SlowDown(cublasLtEpilogue_t epilogue, std::chrono::seconds by) {
+  slowness = {static_cast<uint32_t>(epilogue), static_cast<int32_t>(by.count())};
+}
+
 }  // namespace gp::cuda_emulation
 
 using gp::cuda_emulation::Assign;
@@ -454,12 +485,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
   const cublasStatus_t status = Judge(problem);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   for (uint64_t variant = 0; variant < gp::cuda_emulation::kVariants; ++variant) {
-    const bool split = variant == 1;
-    // The second form adds its halves up in fp32.
-    const bool allowed =
-        (preference->reduction_schemes & CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) != 0;
+    const uint32_t scheme = gp::cuda_emulation::kSchemes[variant];
     const auto offer = gp::cuda_emulation::Offer(problem, *preference, variant);
-    if (split && (!allowed || offer.workspaceSize > preference->workspace_bytes)) continue;
+    if ((preference->reduction_schemes & scheme) != scheme) continue;
+    if (offer.workspaceSize > preference->workspace_bytes) continue;
     if (*count < count_max) results[(*count)++] = offer;
   }
   return CUBLAS_STATUS_SUCCESS;
@@ -493,6 +522,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   const cublasStatus_t status = gp::cuda_emulation::CheckAlgorithm(algorithm, problem);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   const size_t needed = algorithm->data[gp::cuda_emulation::kWorkspace];
+  const uint64_t variant = algorithm->data[gp::cuda_emulation::kVariant];
   const Call call{.problem = problem,
                   .alpha = *static_cast<const float*>(alpha),
                   .beta = *static_cast<const float*>(beta),
@@ -500,7 +530,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                   .b = b,
                   .c = c,
                   .d = d,
-                  .halves = algorithm->data[gp::cuda_emulation::kVariant] == 1,
+                  .scheme = gp::cuda_emulation::kSchemes[variant],
                   .workspace = workspace,
                   .workspace_bytes = needed};
   const bool has_workspace = needed == 0 || (workspace != nullptr && workspace_bytes >= needed);

@@ -59,6 +59,9 @@ class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
 // Runs what `mark` waits for, if it is still there.
 void RunUntilReached(const Mark& mark);
 
+// For the work that calls: events say from now on that it took so much longer. Nobody waits.
+void PretendToTake(std::chrono::nanoseconds time);
+
 // Also set by GP_CUDA_EMULATION_DEFERRED=1 in the environment.
 void SetDeferred(bool deferred);
 bool IsDeferred();

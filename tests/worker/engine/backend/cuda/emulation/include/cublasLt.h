@@ -3,8 +3,9 @@
 // attributes, shapes, element types, alignment, workspace). Work joins the stream and can be
 // captured. Written from NVIDIA's documentation; names, values and signatures are cuBLASLt 13's.
 //
-// An algorithm works for the problem and the alignment that it was offered for. There are two:
-// the first sums k upwards, the second in two halves, which it keeps in its workspace.
+// An algorithm works for the problem and the alignment that it was offered for. There are three:
+// the first sums k upwards, the others in two halves, which they keep in their workspace: the
+// second in fp32, the third in the result's type.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -49,6 +50,7 @@ enum cublasLtMatmulPreferenceAttributes_t {
 enum cublasLtReductionScheme_t {
   CUBLASLT_REDUCTION_SCHEME_NONE = 0,
   CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,
+  CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE = 4,
   CUBLASLT_REDUCTION_SCHEME_MASK = 7,
 };
 enum cublasLtEpilogue_t {
