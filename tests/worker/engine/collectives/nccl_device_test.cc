@@ -1,14 +1,15 @@
 // Goal: the communicator between GPUs sums, moves and ends with the real devices and library as it
-// does with the tests' own. Method: one rank for each GPU of the machine, in threads. Built over the
-// emulation, which has one, and, where CUDA is built, over the devices.
+// does with the tests' own. Method: one rank for each GPU of the machine, in threads. Built over
+// the emulation, which has one, and, where CUDA is built, over the devices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <barrier>
+#include <thread>
 
-#include "worker/engine/collectives/communicator_contract.h"
 #include "worker/engine/collectives/hosted_communicator.h"
 #include "worker/engine/collectives/nccl_communicator.h"
+#include "worker/engine/collectives/shard_sums.h"
 
 namespace gp::engine {
 namespace {
