@@ -19,8 +19,8 @@ constexpr int kSumThreads = 1024;
 
 template <typename T>
 struct Rows {
-  int64_t columns;
-  int64_t classes;
+  int columns;
+  int classes;
   T* logits;
   const int32_t* targets;
   float* lse;
@@ -29,37 +29,45 @@ struct Rows {
   const float* loss_scale;  // or absent
 };
 
-// exp of a logit minus something as large: the fast form's error is far below the rounding of a
-// 16-bit gradient.
+// exp(x - subtrahend). For a 16-bit T two instructions: what the power and the rounding of the
+// subtrahend times log2 e are wrong by is far below the rounding of the gradient.
 template <typename T>
-__device__ __forceinline__ float Exp(float x) {
-  if constexpr (std::is_same_v<T, float>) {
-    return expf(x);
-  } else {
-    return __expf(x);
-  }
-}
+class ExpMinus {
+ public:
+  explicit __device__ ExpMinus(float subtrahend)
+      : offset_(kFast ? subtrahend * kLog2E : subtrahend) {}
 
-// The largest value so far and the sum of exp(value - largest).
+  __device__ __forceinline__ float operator()(float x) const {
+    return kFast ? FastExp2(fmaf(x, kLog2E, -offset_)) : expf(x - offset_);
+  }
+
+ private:
+  static constexpr bool kFast = !std::is_same_v<T, float>;
+  float offset_;
+};
+
+// The largest value so far and the sum of exp(value - largest). The first `largest` is below every
+// logit of use and finite still when it is multiplied by log2 e, so that a logit of -inf adds 0.
 struct OnlineSum {
-  float largest = -3.4e38f;
+  float largest = -2e38f;
   float sum = 0;
 };
 
-// Takes in the values that begin at `column`, of which those of padding do not count.
+// What a sum takes on when the largest value becomes another; exactly 1 when it does not.
+template <typename T>
+__device__ __forceinline__ float Correction(float largest, float new_largest) {
+  return ExpMinus<T>(0)(largest - new_largest);
+}
+
 template <typename T, int kLanes>
-__device__ __forceinline__ void AddTo(OnlineSum& online, const Floats<kLanes>& values,
-                                      int64_t column, int64_t classes) {
+__device__ __forceinline__ void AddTo(OnlineSum& online, const Floats<kLanes>& values) {
   float largest = online.largest;
 #pragma unroll
-  for (int i = 0; i < kLanes; ++i) {
-    if (column + i < classes) largest = fmaxf(largest, values.lane[i]);
-  }
-  float sum = online.sum * Exp<T>(online.largest - largest);
+  for (int i = 0; i < kLanes; ++i) largest = fmaxf(largest, values.lane[i]);
+  float sum = online.sum * Correction<T>(online.largest, largest);
+  const ExpMinus<T> exp_minus_largest(largest);
 #pragma unroll
-  for (int i = 0; i < kLanes; ++i) {
-    if (column + i < classes) sum += Exp<T>(values.lane[i] - largest);
-  }
+  for (int i = 0; i < kLanes; ++i) sum += exp_minus_largest(values.lane[i]);
   online = {largest, sum};
 }
 
@@ -67,30 +75,134 @@ __device__ __forceinline__ void AddTo(OnlineSum& online, const Floats<kLanes>& v
 template <typename T>
 __device__ float LogSumExp(const OnlineSum& online, float* scratch) {
   const float largest = BlockMax<kThreads>(online.largest, scratch);
-  const float sum = BlockSum<kThreads>(online.sum * Exp<T>(online.largest - largest), scratch);
+  const float sum =
+      BlockSum<kThreads>(online.sum * Correction<T>(online.largest, largest), scratch);
   return largest + logf(sum);
 }
 
-// The gradient of the values that begin at `column`, in their place.
-template <typename T, int kLanes>
-__device__ __forceinline__ void TurnIntoGradient(Floats<kLanes>& values, int64_t column,
-                                                 int64_t classes, float lse, int32_t target,
-                                                 float scale) {
+// The values that begin at `column`, with `padding` in place of those that belong to no class.
+template <int kLanes>
+__device__ __forceinline__ Floats<kLanes> MaskPadding(Floats<kLanes> values, int column,
+                                                      int classes, float padding) {
 #pragma unroll
   for (int i = 0; i < kLanes; ++i) {
-    const float onehot = column + i == target ? 1.0f : 0.0f;
-    const float gradient = scale * (Exp<T>(values.lane[i] - lse) - onehot);
-    values.lane[i] = target >= 0 && column + i < classes ? gradient : 0.0f;
+    if (column + i >= classes) values.lane[i] = padding;
   }
+  return values;
 }
 
-template <typename T>
-__device__ float ScaleOf(const Rows<T>& rows) {
-  return rows.loss_scale != nullptr ? rows.scale * *rows.loss_scale : rows.scale;
-}
+// How the threads of a block share a row: thread t has every kThreads-th vector of kLanes columns
+// from the t-th on. Both passes over a row go by it, so that a thread reads back its own.
+template <int kLanes>
+struct ThreadColumns {
+  static constexpr int kStride = kThreads * kLanes;
+  // Vectors on their way at a time.
+  static constexpr int kBatch = 4;
+
+  // Of a negative column, too, there is one owner.
+  static __device__ __forceinline__ bool Owns(int column) {
+    return static_cast<unsigned int>(column) / kLanes % kThreads == threadIdx.x;
+  }
+
+  // use(column, vector) for this thread's vectors without padding, in ascending order; what is
+  // returned is the first of its columns that is left.
+  template <typename T, typename Use>
+  static __device__ __forceinline__ int ForFullVectors(const T* row, int classes, Use use) {
+    int c = static_cast<int>(threadIdx.x) * kLanes;
+    for (; c + (kBatch - 1) * kStride + kLanes <= classes; c += kBatch * kStride) {
+      Packed<T, kLanes> batch[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) batch[i] = LoadPacked<kLanes>(row + c + i * kStride);
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) use(c + i * kStride, batch[i]);
+    }
+#pragma unroll 1
+    for (; c + kLanes <= classes; c += kStride) use(c, LoadPacked<kLanes>(row + c));
+    return c;
+  }
+};
 
 // Where a row is read the second time.
 enum class Second { kNever, kFromMemory, kFromShared };
+
+// What this thread's columns of the row add up to.
+template <int kLanes, Second kSecond, typename T>
+__device__ __forceinline__ OnlineSum SumOfColumns(const Rows<T>& rows, const T* logits,
+                                                  T* shared_row) {
+  OnlineSum online;
+  const auto keep = [&](int column, const Packed<T, kLanes>& vector) {
+    if constexpr (kSecond == Second::kFromShared) StorePacked(shared_row + column, vector);
+  };
+  const int c = ThreadColumns<kLanes>::ForFullVectors(
+      logits, rows.classes, [&](int column, const Packed<T, kLanes>& vector) {
+        keep(column, vector);
+        AddTo<T>(online, Unpack(vector));
+      });
+  if (c < rows.classes) {
+    const Packed<T, kLanes> vector = LoadPacked<kLanes>(logits + c);
+    keep(c, vector);
+    AddTo<T>(online, MaskPadding(Unpack(vector), c, rows.classes, -INFINITY));
+  }
+  return online;
+}
+
+// Zeros from this thread's `column` on.
+template <int kLanes, typename T>
+__device__ __forceinline__ void WriteZeros(const Rows<T>& rows, T* gradient, int column) {
+#pragma unroll 1
+  for (int c = column; c < rows.columns; c += ThreadColumns<kLanes>::kStride) {
+    StoreFloats<kLanes>(gradient + c, Floats<kLanes>{});
+  }
+}
+
+// What the owner of a row's target needs of it; an ignored row has an owner, too.
+template <int kLanes>
+struct Target {
+  template <typename T>
+  __device__ Target(const Rows<T>& rows, const T* logits)
+      : column(rows.targets[blockIdx.x]),
+        is_owner(ThreadColumns<kLanes>::Owns(column)),
+        logit(is_owner && !is_ignored() ? ToFloat(logits[column]) : 0.0f) {}
+
+  __device__ bool is_ignored() const { return column < 0; }
+
+  int column;
+  bool is_owner;
+  float logit;
+};
+
+// The gradient of this thread's columns. `logits` are the row or a copy of it.
+template <int kLanes, typename T>
+__device__ __forceinline__ void WriteGradient(const Rows<T>& rows, T* gradient, const T* logits,
+                                              float lse, const Target<kLanes>& target) {
+  using Columns = ThreadColumns<kLanes>;
+  if (target.is_ignored()) {
+    WriteZeros<kLanes>(rows, gradient, static_cast<int>(threadIdx.x) * kLanes);
+    return;
+  }
+  const float scale = rows.loss_scale != nullptr ? rows.scale * *rows.loss_scale : rows.scale;
+  const ExpMinus<T> softmax(lse);
+  const auto scaled_softmax = [&](const Packed<T, kLanes>& vector) {
+    Floats<kLanes> values = Unpack(vector);
+#pragma unroll
+    for (int i = 0; i < kLanes; ++i) values.lane[i] = scale * softmax(values.lane[i]);
+    return values;
+  };
+  int c = Columns::ForFullVectors(logits, rows.classes,
+                                  [&](int column, const Packed<T, kLanes>& vector) {
+                                    StoreFloats<kLanes>(gradient + column, scaled_softmax(vector));
+                                  });
+  if (c < rows.classes) {
+    const Floats<kLanes> values = scaled_softmax(LoadPacked<kLanes>(logits + c));
+    StoreFloats<kLanes>(gradient + c, MaskPadding(values, c, rows.classes, 0.0f));
+    c += Columns::kStride;
+  }
+  WriteZeros<kLanes>(rows, gradient, c);
+  // Over what the same thread has just written: no logit has to be compared with the target.
+  if (target.is_owner) {
+    gradient[target.column] = FromFloat<T>(scale * (softmax(target.logit) - 1));
+  }
+}
 
 template <int kLanes, Second kSecond, typename T>
 __global__ void __launch_bounds__(kThreads, 2) CrossEntropyKernel(const Rows<T> rows) {
@@ -98,31 +210,15 @@ __global__ void __launch_bounds__(kThreads, 2) CrossEntropyKernel(const Rows<T> 
   GP_DYNAMIC_SHARED(T, shared_row);
   const int64_t row = blockIdx.x;
   T* logits = rows.logits + row * rows.columns;
-  const int64_t first = static_cast<int64_t>(threadIdx.x) * kLanes;
-  constexpr int64_t kStride = int64_t{kThreads} * kLanes;
-
-  OnlineSum online;
-  for (int64_t c = first; c < rows.columns; c += kStride) {
-    const Floats<kLanes> values = LoadFloats<kLanes>(logits + c);
-    if constexpr (kSecond == Second::kFromShared) StoreFloats<kLanes>(shared_row + c, values);
-    AddTo<T>(online, values, c, rows.classes);
-  }
+  // Read before the pass, so that nobody waits for it afterwards.
+  const Target<kLanes> target(rows, logits);
+  const OnlineSum online = SumOfColumns<kLanes, kSecond>(rows, logits, shared_row);
   const float lse = LogSumExp<T>(online, scratch);
-  const int32_t target = rows.targets[row];
-  if (threadIdx.x == 0) {
-    rows.lse[row] = lse;
-    rows.row_losses[row] = target < 0 ? 0.0f : lse - ToFloat(logits[target]);
-  }
+  if (threadIdx.x == 0) rows.lse[row] = lse;
+  if (target.is_owner) rows.row_losses[row] = target.is_ignored() ? 0.0f : lse - target.logit;
   if constexpr (kSecond != Second::kNever) {
     const T* from = kSecond == Second::kFromShared ? shared_row : logits;
-    const float scale = ScaleOf(rows);
-    // The target's logit has been read before anyone overwrites it.
-    __syncthreads();
-    for (int64_t c = first; c < rows.columns; c += kStride) {
-      Floats<kLanes> values = LoadFloats<kLanes>(from + c);
-      TurnIntoGradient<T>(values, c, rows.classes, lse, target, scale);
-      StoreFloats<kLanes>(logits + c, values);
-    }
+    WriteGradient<kLanes>(rows, logits, from, lse, target);
   }
 }
 
@@ -130,15 +226,7 @@ template <int kLanes, typename T>
 __global__ void __launch_bounds__(kThreads) GradientKernel(const Rows<T> rows) {
   const int64_t row = blockIdx.x;
   T* logits = rows.logits + row * rows.columns;
-  const float lse = rows.lse[row];
-  const int32_t target = rows.targets[row];
-  const float scale = ScaleOf(rows);
-  for (int64_t c = static_cast<int64_t>(threadIdx.x) * kLanes; c < rows.columns;
-       c += int64_t{kThreads} * kLanes) {
-    Floats<kLanes> values = LoadFloats<kLanes>(logits + c);
-    TurnIntoGradient<T>(values, c, rows.classes, lse, target, scale);
-    StoreFloats<kLanes>(logits + c, values);
-  }
+  WriteGradient<kLanes>(rows, logits, logits, rows.lse[row], Target<kLanes>(rows, logits));
 }
 
 // *loss += the sum of row_losses; one block.
@@ -154,8 +242,8 @@ __global__ void __launch_bounds__(kSumThreads)
 template <typename T>
 Rows<T> RowsOf(const CrossEntropyLoss& forward, const CrossEntropyGradient& backward,
                float* row_losses) {
-  return {.columns = forward.shape.columns,
-          .classes = forward.shape.classes,
+  return {.columns = static_cast<int>(forward.shape.columns),
+          .classes = static_cast<int>(forward.shape.classes),
           .logits = static_cast<T*>(forward.logits.data),
           .targets = forward.targets,
           .lse = forward.lse,
@@ -192,8 +280,8 @@ void LaunchCrossEntropyBackward(const CrossEntropyGradient& args, cudaStream_t s
   if (args.shape.rows == 0) return;
   WithElementType(args.logits.type, [&](auto t) {
     using T = decltype(t);
-    const Rows<T> rows{.columns = args.shape.columns,
-                       .classes = args.shape.classes,
+    const Rows<T> rows{.columns = static_cast<int>(args.shape.columns),
+                       .classes = static_cast<int>(args.shape.classes),
                        .logits = static_cast<T*>(args.logits.data),
                        .targets = args.targets,
                        .lse = const_cast<float*>(args.lse),

@@ -10,32 +10,55 @@ namespace gp::engine {
 namespace {
 
 constexpr int64_t kTensorHeadSizeMax = 128;
-constexpr int kWarps = 8;
+// A row of 64 16-bit elements is 16 bytes for each of its lanes.
+constexpr int kRowLanes = 8;
+constexpr int kDotRows = 32;
+constexpr int kDotThreads = kDotRows * kRowLanes;
 
-// dots = dout . out of each (head, query): a warp for each. Moves both arrays once.
-template <typename T>
-__global__ void __launch_bounds__(kWarps* kWarpSize)
-    FlashDotsKernel(FlashView view, int64_t count, float* dots, const T* dout, const T* out) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
-  const int64_t index = int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarpSize;
-  if (index >= count) return;
-  const int64_t head = index / view.length;
-  const int64_t query = index % view.length;
-  const T* a = view.Part(dout, head, 0, 1).Row(query);
-  const T* b = view.Part(out, head, 0, 1).Row(query);
+// The sum over the kRowLanes neighbours that have a row together, in each of them. All lanes call.
+__device__ __forceinline__ float RowSum(float value) {
+#pragma unroll
+  for (int offset = kRowLanes / 2; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(kAllLanes, value, offset);
+  }
+  return value;
+}
+
+// dots = dout . out of each (head, query): kRowLanes threads for each. Moves both arrays once.
+template <int kLanes, typename T>
+__global__ void __launch_bounds__(kDotThreads)
+    FlashDotsKernel(FlashView view, int tiles, float* dots, const T* dout, const T* out) {
+  const int lane = static_cast<int>(threadIdx.x) % kRowLanes;
+  const FlashBlock block(tiles, false);
+  const int head = static_cast<int>(block.head);
+  const int query = block.tile * kDotRows + static_cast<int>(threadIdx.x) / kRowLanes;
+  const bool exists = query < view.length;
   float sum = 0;
-  for (int i = lane; i < view.head_size; i += kWarpSize) sum += ToFloat(a[i]) * ToFloat(b[i]);
-  sum = WarpSum(sum);
-  if (lane == 0) dots[index] = sum;
+  if (exists) {
+    const int64_t row =
+        (int64_t{head / view.heads} * view.length + query) * view.heads + head % view.heads;
+    const int64_t first = row * view.head_size;
+    for (int i = lane * kLanes; i < view.head_size; i += kRowLanes * kLanes) {
+      const Floats<kLanes> a = LoadFloats<kLanes>(dout + first + i);
+      const Floats<kLanes> b = LoadFloats<kLanes>(out + first + i);
+#pragma unroll
+      for (int j = 0; j < kLanes; ++j) sum += a.lane[j] * b.lane[j];
+    }
+  }
+  sum = RowSum(sum);
+  if (exists && lane == 0) dots[block.head * view.length + query] = sum;
 }
 
 void LaunchDots(const FlashBackward& args, cudaStream_t stream) {
-  const int64_t count = args.shape.sequences * args.shape.heads * args.shape.length;
+  const int tiles = FlashTiles(args.shape, kDotRows);
+  const bool aligned = AlignedTo(args.dout.data, 16) && AlignedTo(args.out.data, 16);
   WithElementType(args.out.type, [&](auto element) {
     using T = decltype(element);
-    Launch(FlashDotsKernel<T>, dim3(BlocksFor(count, kWarps)), dim3(kWarps * kWarpSize), 0, stream,
-           FlashView(args.shape), count, args.dots, static_cast<const T*>(args.dout.data),
-           static_cast<const T*>(args.out.data));
+    WithLanes<sizeof(T)>(aligned ? args.shape.head_size : 1, [&](auto lanes) {
+      Launch(FlashDotsKernel<decltype(lanes)::value, T>, FlashGrid(args.shape, tiles),
+             dim3(kDotThreads), 0, stream, FlashView(args.shape), tiles, args.dots,
+             static_cast<const T*>(args.dout.data), static_cast<const T*>(args.out.data));
+    });
   });
 }
 

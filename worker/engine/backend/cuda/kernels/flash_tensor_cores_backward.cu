@@ -56,6 +56,25 @@ struct Held {
   }
 };
 
+// Scores of keys behind their query become -inf, which gives them the probability 0. The fragment's
+// first row and first column are a key and a query, or the other way around. Few tiles need it:
+// those on the diagonal.
+template <bool kRowsAreKeys, int kTiles>
+__device__ __forceinline__ void HideKeysBehindQueries(FragmentC (&scores)[kTiles], int row,
+                                                      int column) {
+  // How far an element's row is behind its column, less what is known at compile time.
+  const int distance = row + Group() - column - Member() * 2;
+#pragma unroll
+  for (int n = 0; n < kTiles; ++n) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int at_zero = n * 8 + e % 2 - e / 2 * 8;
+      const bool hidden = kRowsAreKeys ? distance > at_zero : distance < at_zero;
+      if (hidden) scores[n][e] = -INFINITY;
+    }
+  }
+}
+
 // One warp's 16 keys.
 template <typename T, typename S, bool kDrops>
 struct KeyWarp {
@@ -72,16 +91,15 @@ struct KeyWarp {
     FragmentC p[S::kSteps / 8];  // (keys, queries)
     FragmentC ds[S::kSteps / 8];
     k.Multiply(p, q);
+    if (key + 15 > query) HideKeysBehindQueries<true>(p, key, query);
     v.Multiply(ds, dout);
-    const bool all_visible = key + 15 <= query;
 #pragma unroll
     for (int n = 0; n < S::kSteps / 8; ++n) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const int step = n * 8 + Member() * 2 + e % 2;
         const int this_key = key + Group() + e / 2 * 8;
-        ScoreGradient<kDrops>(p[n][e], ds[n][e], view.scale * kLog2E,
-                              all_visible || this_key <= query + step, scalars[step], mask,
+        ScoreGradient<kDrops>(p[n][e], ds[n][e], view.scale * kLog2E, true, scalars[step], mask,
                               this_key);
       }
     }
@@ -110,15 +128,14 @@ struct QueryWarp {
     FragmentC ds[S::kSteps / 8];
     q.Multiply(p, k);
     dout.Multiply(ds, v);
-    const bool all_visible = key + S::kSteps - 1 <= query;
+    if (key + S::kSteps - 1 > query) HideKeysBehindQueries<false>(p, query, key);
 #pragma unroll
     for (int n = 0; n < S::kSteps / 8; ++n) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const int this_key = key + n * 8 + Member() * 2 + e % 2;
-        ScoreGradient<kDrops>(p[n][e], ds[n][e], view.scale * kLog2E,
-                              all_visible || this_key <= query + Group() + e / 2 * 8,
-                              scalars[e / 2], mask, this_key);
+        ScoreGradient<kDrops>(p[n][e], ds[n][e], view.scale * kLog2E, true, scalars[e / 2], mask,
+                              this_key);
       }
     }
     FragmentA a[S::kSteps / 16];

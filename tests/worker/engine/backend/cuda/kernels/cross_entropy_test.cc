@@ -2,6 +2,7 @@
 // one kernel, over odd shapes and all types, with padding and ignored rows.
 #include "worker/engine/backend/cuda/kernels/cross_entropy.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "worker/engine/backend/cuda/device_array.h"
@@ -22,19 +23,22 @@ enum class Form { kTwoCalls, kFromShared, kFromMemory };
 class Head {
  public:
   Head(const CrossEntropyShape& shape, DataType type, bool has_loss_scale)
-      : shape_(shape), type_(type), has_loss_scale_(has_loss_scale) {}
+      : Head(shape, type, has_loss_scale, SpreadTargets(shape)) {}
+  Head(const CrossEntropyShape& shape, DataType type, bool has_loss_scale,
+       const std::vector<int32_t>& targets)
+      : shape_(shape), type_(type), has_loss_scale_(has_loss_scale), targets_(targets) {}
 
   void Run(Form form) const {
     const CrossEntropyLoss forward{.shape = shape_,
                                    .loss = loss_.data(),
                                    .lse = lse_.f32(),
                                    .logits = logits_.buffer(),
-                                   .targets = targets_.data()};
+                                   .targets = device_targets_.data()};
     const CrossEntropyGradient backward{
         .shape = shape_,
         .logits = logits_.buffer(),
         .lse = lse_.f32(),
-        .targets = targets_.data(),
+        .targets = device_targets_.data(),
         .scale = kScale,
         .loss_scale = has_loss_scale_ ? loss_scale_.f32() : nullptr};
     const DeviceArray row_losses = Unwritten(shape_.rows, DataType::kFloat32);
@@ -58,7 +62,7 @@ class Head {
       for (int64_t c = 0; c < shape_.classes; ++c) denominator += std::exp(Logit(row, c));
       const double expected_lse = std::log(denominator);
       ASSERT_NEAR(lse[static_cast<size_t>(row)], expected_lse, 1e-5) << row;
-      const int32_t target = Targets()[static_cast<size_t>(row)];
+      const int32_t target = targets_[static_cast<size_t>(row)];
       if (target >= 0) loss += expected_lse - Logit(row, target);
       for (int64_t c = 0; c < shape_.columns; ++c) {
         double expected = 0;
@@ -83,10 +87,10 @@ class Head {
 
   double Logit(int64_t row, int64_t c) const { return logits_.at(row * shape_.columns + c); }
   // Every fourth row is ignored; targets are spread over the classes.
-  std::vector<int32_t> Targets() const {
+  static std::vector<int32_t> SpreadTargets(const CrossEntropyShape& shape) {
     std::vector<int32_t> targets;
-    for (int64_t row = 0; row < shape_.rows; ++row) {
-      const auto target = static_cast<int32_t>((row * 37 + 5) % shape_.classes);
+    for (int64_t row = 0; row < shape.rows; ++row) {
+      const auto target = static_cast<int32_t>((row * 37 + 5) % shape.classes);
       targets.push_back(row % 4 == 2 ? -1 : target);
     }
     return targets;
@@ -104,8 +108,9 @@ class Head {
   CrossEntropyShape shape_;
   DataType type_;
   bool has_loss_scale_;
+  std::vector<int32_t> targets_;
   DeviceArray logits_{Logits(), type_};
-  DeviceValues<int32_t> targets_{Targets()};
+  DeviceValues<int32_t> device_targets_{targets_};
   DeviceArray lse_ = Unwritten(shape_.rows, DataType::kFloat32);
   DeviceArray loss_scale_{{kLossScale}, DataType::kFloat32};
   DeviceValues<double> loss_{1, kLossBefore};
@@ -150,6 +155,22 @@ TEST_F(CrossEntropyKernels, AddUpTheLossesOfManyRows) {
   head.ExpectAll();
 }
 
+// In the first vector and in later ones of a thread, in the last of a full vector and behind it.
+TEST_F(CrossEntropyKernels, FindTheTargetWhereverItIs) {
+  const std::vector<int32_t> targets = {0, 4095, 4096, 12345, 16384, 20479, 20480, 20484};
+  const CrossEntropyShape shape{static_cast<int64_t>(targets.size()), 20485, 20488};
+  for (const DataType type : kDataTypes) {
+    for (const Form form : {Form::kTwoCalls, Form::kFromShared, Form::kFromMemory}) {
+      SCOPED_TRACE(testing::Message()
+                   << "type " << static_cast<int>(type) << ", form " << static_cast<int>(form));
+      const Head head(shape, type, true, targets);
+      head.Run(form);
+      head.ExpectAll();
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // The row of 50304 columns, as large as GPT-2's, that shared memory is asked for.
 TEST_F(CrossEntropyKernels, TakeTheVocabularyOfGpt2) {
   for (const Form form : {Form::kFromShared, Form::kFromMemory}) {
@@ -177,6 +198,41 @@ TEST_F(CrossEntropyKernels, PassOnWhatIsNotFinite) {
                             row_losses.f32(), nullptr);
   EXPECT_TRUE(std::isnan(loss.Get()[0]));
   EXPECT_NEAR(row_losses.Get()[1], std::log(2.0), 1e-6) << "a logit of -inf has probability 0";
+}
+
+// One whole vector of a thread, and more, is -inf; the ignored row is NaN throughout.
+TEST_F(CrossEntropyKernels, GiveNoGradientToImpossibleClassesAndIgnoredRows) {
+  const CrossEntropyShape shape{2, 21, 24};
+  std::vector<float> values(48, 1);
+  std::fill(values.begin(), values.begin() + 10, -std::numeric_limits<float>::infinity());
+  std::fill(values.begin() + 24, values.end(), std::numeric_limits<float>::quiet_NaN());
+  for (const DataType type : kDataTypes) {
+    for (const int64_t shared_bytes : {int64_t{0}, SharedBytesOfDevice()}) {
+      const DeviceArray logits(values, type);
+      const DeviceArray lse = Unwritten(2, DataType::kFloat32);
+      const DeviceArray row_losses = Unwritten(2, DataType::kFloat32);
+      const DeviceValues<int32_t> targets(std::vector<int32_t>{12, -1});
+      const DeviceValues<double> loss(1, 0.0);
+      LaunchCrossEntropy({.shape = shape,
+                          .loss = loss.data(),
+                          .lse = lse.f32(),
+                          .logits = logits.buffer(),
+                          .targets = targets.data()},
+                         {.shape = shape,
+                          .logits = logits.buffer(),
+                          .lse = lse.f32(),
+                          .targets = targets.data(),
+                          .scale = 1},
+                         row_losses.f32(), nullptr, shared_bytes);
+      EXPECT_NEAR(loss.Get()[0], std::log(11.0), 1e-6);
+      const std::vector<float> gradients = logits.Get();
+      for (int i = 0; i < 48; ++i) {
+        const double expected = i < 10 || i >= 21 ? 0 : 1.0 / 11 - (i == 12 ? 1 : 0);
+        ASSERT_NEAR(gradients[static_cast<size_t>(i)], expected, DeviceTolerance(type, 0) + 1e-6)
+            << i;
+      }
+    }
+  }
 }
 
 }  // namespace

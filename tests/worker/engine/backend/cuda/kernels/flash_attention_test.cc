@@ -125,6 +125,55 @@ TEST_F(FlashAttentionKernel, EqualsThePlainSoftmaxOnTensorCores) {
   }
 }
 
+// What the backward pass reads many elements at a time: heads of more than one such access for each
+// thread, and several heads of more queries than a block has.
+TEST_F(FlashAttentionKernel, DotsWideRowsOfSeveralHeads) {
+  const std::list<KeyedDropout> dropouts = DropoutCases();
+  for (const AttentionShape& shape :
+       {AttentionShape{1, 5, 1, 256}, AttentionShape{2, 35, 3, 8}, AttentionShape{1, 33, 2, 72}}) {
+    for (const DataType type : kDataTypes) {
+      Attention(shape, type, FlashMath::kCudaCores).ExpectEqualsPlain(dropouts.front());
+    }
+  }
+}
+
+// Rows that begin in the middle of a vector are read by elements: the same sums to their rounding.
+TEST_F(FlashAttentionKernel, TakesGradientsOfAnyAlignment) {
+  const AttentionShape shape{1, 3, 1, 16};
+  const std::vector<float> qkv = NormalValues(3 * 48, 1);
+  const std::vector<float> dout = NormalValues(48, 2);
+  std::vector<float> moved = dout;
+  moved.insert(moved.begin(), 0);
+  for (const DataType type : kDataTypes) {
+    const DeviceArray qkv_array(qkv, type);
+    const DeviceArray out = Unwritten(48, type);
+    const DeviceArray lse = Unwritten(3, DataType::kFloat32);
+    const DeviceArray dots = Unwritten(3, DataType::kFloat32);
+    LaunchFlashForward(
+        {.shape = shape, .out = out.buffer(), .lse = lse.f32(), .qkv = qkv_array.buffer()},
+        nullptr);
+    std::vector<float> results[2];
+    for (const bool is_moved : {false, true}) {
+      const DeviceArray gradient(is_moved ? moved : dout, type);
+      const DeviceArray dqkv = Unwritten(3 * 48, type);
+      Buffer from = gradient.buffer();
+      if (is_moved) from.data = static_cast<std::byte*>(from.data) + BytesOf(type);
+      LaunchFlashBackward({.shape = shape,
+                           .dqkv = dqkv.buffer(),
+                           .dout = from,
+                           .out = out.buffer(),
+                           .lse = lse.f32(),
+                           .qkv = qkv_array.buffer(),
+                           .dots = dots.f32()},
+                          nullptr);
+      results[is_moved ? 1 : 0] = dqkv.Get();
+    }
+    for (size_t i = 0; i < results[0].size(); ++i) {
+      ASSERT_NEAR(results[1][i], results[0][i], DeviceTolerance(type, 1)) << i;
+    }
+  }
+}
+
 TEST_F(FlashAttentionKernel, HasTheSameBitsEveryTime) {
   for (const FlashMath math : {FlashMath::kCudaCores, FlashMath::kTensorCores}) {
     if (math == FlashMath::kTensorCores && major_ < 8) continue;
