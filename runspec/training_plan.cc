@@ -62,6 +62,7 @@ ArenaPlan MakeTrainingPlan(const ModelShape& shape, const TrainingOptions& optio
   if (options.optimizer == OptimizerKind::kMuon) AddMuon(shape, plan);
   plan.Append("step_scalars", "bytes", {StepScalarBytes(options.owned_shards)});
   if (options.arena.on_gpu) return plan;
+  plan.Append("step_scalars.read", "bytes", {StepScalarBytes(options.owned_shards)});
   plan.Append("batch.tokens", "int32", {options.arena.micro_batch, options.arena.sequence});
   plan.Append("batch.targets", "int32", {options.arena.micro_batch, options.arena.sequence});
   // Never more than the state itself.

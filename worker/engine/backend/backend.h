@@ -226,8 +226,21 @@ struct StochasticRounding {
   int64_t first = 0;
 };
 
+// What the gradient of a step is multiplied by before an update (gradient_factor.h): one divided by
+// the loss scale, and less where the norm is above norm_max. Not a number where the step must leave
+// no trace: its norm or one of its losses is not finite.
+struct GradientFactor {
+  float* factor = nullptr;                 // the result; backend memory, like what it depends on
+  const double* sum_of_squares = nullptr;  // of the gradient, which the loss scale has multiplied
+  const double* losses = nullptr;          // (loss_count)
+  int64_t loss_count = 0;
+  double norm_max = 0;  // 0: no limit
+  float loss_scale = 1;
+};
+
 // One AdamW update of `count` values (PyTorch's formula: decoupled decay first, bias corrections
-// for update `step` >= 1). Gradients are multiplied by gradient_coefficient as they are read.
+// for update `step` >= 1). Gradients are multiplied by *factor as they are read; where it is not a
+// number nothing changes.
 // `working_copy`, if present, receives the new values rounded to working_type.
 struct AdamWUpdate {
   int64_t count = 0;
@@ -244,7 +257,7 @@ struct AdamWUpdate {
   double eps = 1e-8;
   double weight_decay = 0;
   int64_t step = 1;
-  float gradient_coefficient = 1;
+  const float* factor = nullptr;  // backend memory; absent: 1
 };
 
 // What tells recorded pieces of work apart: equal keys, equal operations on equal memory.
@@ -276,6 +289,10 @@ class Backend {
   virtual void Upload(void* to, const void* from, int64_t bytes) = 0;
   // Host memory := backend memory, after all that was queued before; waits for it.
   virtual void Download(void* to, const void* from, int64_t bytes) = 0;
+  // The same without the wait: `to`, of AllocateHost, holds the bytes once AwaitDownload returns,
+  // which waits for what was queued before BeginDownload and for nothing behind it. One at a time.
+  virtual void BeginDownload(void* to, const void* from, int64_t bytes) = 0;
+  virtual void AwaitDownload() = 0;
   // Host memory := backend memory, beside the queue: the caller knows that nothing that is queued
   // or will be queued meanwhile writes there. Returns when the bytes have arrived. Any thread may
   // call, also while another one uses the backend.
@@ -289,7 +306,7 @@ class Backend {
   virtual void Synchronize() = 0;
 
   // Runs `work`: a sequence of operations on fixed memory with fixed arguments, without Allocate,
-  // Upload, Download, Synchronize, Mark or a form that returns a value. A backend with graphs may
+  // Upload, downloads, Synchronize, Mark or a form that returns a value. A backend with graphs may
   // record it and, when the key comes again, replay the record and not call `work`, which therefore
   // must change nothing else. Others call it. How many records are kept is bounded.
   virtual void Replay(const ReplayKey& key, const std::function<void()>& work) = 0;
@@ -364,6 +381,7 @@ class Backend {
   void CrossEntropyBackward(const CrossEntropyShape& shape, Buffer logits, const float* lse,
                             const int32_t* targets, float scale);
 
+  virtual void Decide(const GradientFactor& args) = 0;
   virtual void Update(const AdamWUpdate& args) = 0;
   // *sum = the sum of squares, exact to double rounding, in an order that depends on `count` alone.
   virtual void SumOfSquares(double* sum, const float* values, int64_t count) = 0;

@@ -1,11 +1,8 @@
 #include "worker/engine/bench/step_bench.h"
 
 #include <algorithm>
-#include <cmath>
 #include <random>
 #include <utility>
-
-#include "worker/engine/optim/global_norm.h"
 
 namespace gp::engine {
 namespace {
@@ -41,6 +38,7 @@ StepBench::StepBench(const ModelOptions& options, std::unique_ptr<LanguageModel>
       optimizer_(model_->backend(), model_->layout(), {.fused = fused_optimizer}),
       gradients_(AllocateGradients(*model_)),
       scalars_(static_cast<Scalars*>(model_->backend().Allocate(sizeof(Scalars)))),
+      read_(static_cast<Scalars*>(model_->backend().AllocateHost(sizeof(Scalars)))),
       tokens_(RandomIds(options, 1)),
       targets_(RandomIds(options, 2)) {
   InitializeNormal(1337, *model_);
@@ -59,11 +57,15 @@ void StepBench::QueueStep(int mark) {
   backend.Mark(mark + 2);
   backend.SumOfSquares(&scalars_->sum_of_squares, gradients_.data(),
                        static_cast<int64_t>(gradients_.size()));
-  Scalars scalars;
-  backend.Download(&scalars, scalars_, sizeof(Scalars));
-  loss_ = scalars.loss / static_cast<double>(tokens());
-  optimizer_.Update(*model_, gradients_, kLearningRate,
-                    ClipCoefficient(std::sqrt(scalars.sum_of_squares), kClip));
+  backend.Decide({.factor = &scalars_->factor,
+                  .sum_of_squares = &scalars_->sum_of_squares,
+                  .losses = &scalars_->loss,
+                  .loss_count = 1,
+                  .norm_max = kClip});
+  backend.BeginDownload(read_, scalars_, sizeof(Scalars));
+  optimizer_.Update(*model_, gradients_, kLearningRate, &scalars_->factor);
+  backend.AwaitDownload();
+  loss_ = read_->loss / static_cast<double>(tokens());
 }
 
 std::vector<StepTimes> StepBench::Run(int count) {

@@ -36,10 +36,11 @@ class StepBench {
   LanguageModel& model() { return *model_; }
 
  private:
-  // What is read back of a step, in backend memory.
+  // What is read back of a step, and what the update reads; in backend memory.
   struct Scalars {
     double loss = 0;
     double sum_of_squares = 0;
+    float factor = 0;
   };
 
   // Marks `mark` and the two after it where a phase begins.
@@ -50,6 +51,7 @@ class StepBench {
   AdamW optimizer_;
   std::span<float> gradients_;
   Scalars* scalars_;
+  Scalars* read_;  // of the host
   std::vector<int32_t> tokens_;
   std::vector<int32_t> targets_;
   double loss_ = 0;

@@ -65,6 +65,10 @@ void TimedBackend::Download(void* to, const void* from, int64_t bytes) {
   Time("download", [&] { inner_->Download(to, from, bytes); });
 }
 
+void TimedBackend::BeginDownload(void* to, const void* from, int64_t bytes) {
+  Time("download", [&] { inner_->BeginDownload(to, from, bytes); });
+}
+
 void TimedBackend::Copy(void* to, const void* from, int64_t bytes) {
   Time("copy", [&] { inner_->Copy(to, from, bytes); });
 }
@@ -171,6 +175,10 @@ void TimedBackend::Backward(const CrossEntropyGradient& args) {
 void TimedBackend::ForwardAndBackward(const CrossEntropyLoss& forward,
                                       const CrossEntropyGradient& backward) {
   Time("cross-entropy, both", [&] { inner_->ForwardAndBackward(forward, backward); });
+}
+
+void TimedBackend::Decide(const GradientFactor& args) {
+  Time("gradient factor", [&] { inner_->Decide(args); });
 }
 
 void TimedBackend::Update(const AdamWUpdate& args) {

@@ -32,6 +32,8 @@ class TimedBackend final : public Backend {
   void* AllocateHost(int64_t bytes) override { return inner_->AllocateHost(bytes); }
   void Upload(void* to, const void* from, int64_t bytes) override;
   void Download(void* to, const void* from, int64_t bytes) override;
+  void BeginDownload(void* to, const void* from, int64_t bytes) override;
+  void AwaitDownload() override { inner_->AwaitDownload(); }
   void Fetch(void* to, const void* from, int64_t bytes) override { inner_->Fetch(to, from, bytes); }
   void Copy(void* to, const void* from, int64_t bytes) override;
   void Synchronize() override { inner_->Synchronize(); }
@@ -73,6 +75,7 @@ class TimedBackend final : public Backend {
   void Backward(const CrossEntropyGradient& args) override;
   void ForwardAndBackward(const CrossEntropyLoss& forward,
                           const CrossEntropyGradient& backward) override;
+  void Decide(const GradientFactor& args) override;
   void Update(const AdamWUpdate& args) override;
   void SumOfSquares(double* sum, const float* values, int64_t count) override;
   void Zero(void* data, int64_t bytes) override;

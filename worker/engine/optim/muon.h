@@ -33,7 +33,7 @@ class Muon final : public Optimizer {
   };
 
   void Apply(const Step& step) override;
-  void UpdateMatrix(const Step& step, const Matrix& matrix);
+  void UpdateMatrix(const Step& step, float factor, const Matrix& matrix);
   void Orthogonalize(const Matrix& matrix);
   void Iterate(const Matrix& matrix);
   void AddRange(const Range& range);

@@ -1,6 +1,7 @@
 #include "worker/engine/optim/optimizer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "worker/engine/backend/dropout_key.h"
 #include "worker/engine/optim/adamw.h"
@@ -30,11 +31,17 @@ Optimizer::Optimizer(Backend& backend, const runspec::ParameterLayout& layout,
       second_moment_(AllocateMoment(backend, slice_.last - slice_.first)) {}
 
 void Optimizer::Update(LanguageModel& model, std::span<float> gradients, double lr,
-                       float coefficient) {
+                       const float* factor) {
   ++updates_;
   // What other ranks update will be overwritten, too.
   if (options_.slice) AboutToOverwrite(0, total_count_);
-  Apply({model, gradients, lr, coefficient});
+  Apply({model, gradients, lr, factor});
+}
+
+float Optimizer::ReadFactor(const Step& step) {
+  float factor = 0;
+  backend_.Download(&factor, step.factor, sizeof(factor));
+  return factor;
 }
 
 void Optimizer::RefreshWorkingCopy(LanguageModel& model) const {
@@ -76,19 +83,21 @@ void Optimizer::UpdatePiece(const Step& step, int64_t first, int64_t last, doubl
       .eps = options_.spec.eps,
       .weight_decay = weight_decay,
       .step = updates_,
-      .gradient_coefficient = step.coefficient};
+      .factor = step.factor};
   if (options_.fused) {
     backend_.Update(update);
     return;
   }
-  backend_.Combine(update.count, step.gradients.data() + first, step.coefficient, update.gradients,
-                   0, nullptr);
-  UpdateInPasses(update);
+  UpdateInPasses(step, update);
   RoundRange(step.model, first, last);
 }
 
-// What backend.Update does in one pass, with the gradients multiplied already.
-void Optimizer::UpdateInPasses(const AdamWUpdate& update) {
+// What backend.Update does in one pass.
+void Optimizer::UpdateInPasses(const Step& step, const AdamWUpdate& update) {
+  const float factor = ReadFactor(step);
+  if (std::isnan(factor)) return;
+  float* const gradients = step.gradients.data() + (update.gradients - step.gradients.data());
+  backend_.Combine(update.count, gradients, factor, gradients, 0, nullptr);
   if (update.weight_decay != 0) {
     backend_.Combine(update.count, update.parameters,
                      static_cast<float>(1 - update.lr * update.weight_decay), update.parameters, 0,
@@ -96,7 +105,7 @@ void Optimizer::UpdateInPasses(const AdamWUpdate& update) {
   }
   AdamWUpdate plain = update;
   plain.weight_decay = 0;
-  plain.gradient_coefficient = 1;
+  plain.factor = nullptr;
   plain.working_copy = nullptr;
   backend_.Update(plain);
 }

@@ -42,9 +42,13 @@ class Optimizer {
             const OptimizerOptions& options);
   virtual ~Optimizer() = default;
 
-  // One update with learning rate `lr`; gradients are multiplied by `coefficient` first, and may be
-  // overwritten. Refreshes the model's working copy.
-  void Update(LanguageModel& model, std::span<float> gradients, double lr, float coefficient);
+  // One update with learning rate `lr`; gradients are multiplied by *factor first (backend memory;
+  // see GradientFactor), and may be overwritten. Refreshes the model's working copy. Where the
+  // factor is not a number nothing changes, and TakeBackUpdate has to follow.
+  void Update(LanguageModel& model, std::span<float> gradients, double lr, const float* factor);
+
+  // The last Update was none.
+  void TakeBackUpdate() { --updates_; }
 
   // Rounds the parameters into the working copy as the last update did. After a restore.
   void RefreshWorkingCopy(LanguageModel& model) const;
@@ -69,7 +73,7 @@ class Optimizer {
     LanguageModel& model;
     std::span<float> gradients;
     double lr = 0;
-    float coefficient = 1;
+    const float* factor = nullptr;
   };
 
   virtual void Apply(const Step& step) = 0;
@@ -78,6 +82,8 @@ class Optimizer {
   void UpdateRange(const Step& step, int64_t first, int64_t last, double weight_decay);
   // For what does not go through UpdateRange.
   void AboutToOverwrite(int64_t first, int64_t last) const;
+  // *step.factor, for operations that take it by value. Waits.
+  float ReadFactor(const Step& step);
   // The working copy of elements [first, last), if there is one.
   void RoundRange(LanguageModel& model, int64_t first, int64_t last) const;
 
@@ -86,7 +92,7 @@ class Optimizer {
 
  private:
   void UpdatePiece(const Step& step, int64_t first, int64_t last, double weight_decay);
-  void UpdateInPasses(const AdamWUpdate& update);
+  void UpdateInPasses(const Step& step, const AdamWUpdate& update);
   StochasticRounding RoundingAt(int64_t first) const;
   bool saving() const { return before_overwrite_ && (!save_in_flight_ || save_in_flight_()); }
 

@@ -1,11 +1,11 @@
 // StepScalars: the few numbers of a step that live in backend memory until the host waits for them
-// once: the losses of the rank's shards and the norm of the gradient; and one that the device
-// reads, fp16's loss scale. Owned by the trainer; one thread.
+// once: the losses of the rank's shards and the norm of the gradient; and two that the device
+// reads: fp16's loss scale, and what the gradient is multiplied by. Owned by the trainer; one
+// thread.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "worker/engine/backend/backend.h"
 
@@ -25,11 +25,15 @@ class StepScalars {
   const float* loss_scale() const { return loss_scale_; }
 
   void MeasureGradient(std::span<const float> gradient);
+  // Behind it: what an update multiplies the gradient by, or that there is none, from the norm and
+  // `losses` (backend memory), which all ranks have alike.
+  void DecideUpdate(std::span<const double> losses, double norm_max);
+  const float* gradient_factor() const { return loss_scale_ + 1; }
 
-  // Waits for all of them.
-  void Download();
-
-  // Since Download.
+  // What has been measured until BeginDownload can be read after Await, which waits for nothing
+  // that is queued between them.
+  void BeginDownload() { backend_.BeginDownload(read_.data(), values_, bytes()); }
+  void Await() { backend_.AwaitDownload(); }
   double shard_loss(int i) const { return read_[static_cast<size_t>(1 + i)]; }
   double gradient_norm() const;
 
@@ -37,10 +41,10 @@ class StepScalars {
   int64_t bytes() const { return std::ssize(read_) * static_cast<int64_t>(sizeof(double)); }
 
   Backend& backend_;
-  std::vector<double> read_;  // the square of the norm, the losses
-  double* values_;            // the same, in backend memory
-  float* loss_scale_;
-  float scale_ = 0;  // what *loss_scale_ is
+  std::span<double> read_;  // the square of the norm, the losses; memory of the host
+  double* values_;          // the same, in backend memory
+  float* loss_scale_;       // and behind it the gradient's factor
+  float scale_ = 0;         // what *loss_scale_ is
 };
 
 }  // namespace gp::engine

@@ -1,5 +1,7 @@
 #include "worker/engine/trainer/step_timer.h"
 
+#include <utility>
+
 namespace gp::engine {
 
 void StepTimer::Begin() {
@@ -17,22 +19,26 @@ void StepTimer::Lap(double link::Phases::*phase) {
   last_ = mark;
 }
 
+void StepTimer::Close() {
+  if (on_clock_) return;
+  closed_ = std::exchange(intervals_, {});
+  bank_ = (bank_ + 1) % kBanks;
+  marks_ = 0;
+}
+
 void StepTimer::Settle() {
   if (on_clock_) return;
   phases_ = {};
   seconds_ = 0;
-  for (const Interval& interval : intervals_) {
+  for (const Interval& interval : closed_) {
     const double seconds = backend_.MillisecondsBetween(interval.first, interval.last) / 1000;
     phases_.*interval.phase += seconds;
     seconds_ += seconds;
   }
-  intervals_.clear();
-  bank_ = 1 - bank_;
-  marks_ = 0;
 }
 
 int StepTimer::Mark() {
-  const int slot = 2 * marks_++ + bank_;
+  const int slot = kBanks * marks_++ + bank_;
   backend_.Mark(slot);
   return slot;
 }

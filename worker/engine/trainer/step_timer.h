@@ -1,8 +1,8 @@
 // StepTimer: where the time of steps goes, in disjoint phases whose sum is the step. On a CPU the
 // clock says it (PhaseTimer). A device works later than it is asked: there time marks in its queue
-// say it, and are read when the host waits for it anyway, before the update. What lies behind that
-// point, the update itself, is counted with the step that follows; what happens between two steps
-// is counted with none. Owned by the trainer; one thread.
+// say it, and are read when the host waits for it anyway. That is while the update runs, which is
+// therefore counted with the step that follows; what happens between two steps is counted with
+// none. Owned by the trainer; one thread.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,10 @@ class StepTimer {
   // What was done, or queued, since Begin or the last Lap belongs to `phase`.
   void Lap(double link::Phases::*phase);
 
-  // The device was waited for: its marks can be read.
+  // Of a device, what is queued from now on counts with the next step.
+  void Close();
+
+  // The device was waited for up to Close: those marks can be read.
   void Settle();
 
   // Of the step that Begin began last; of a device, since Settle.
@@ -41,14 +44,17 @@ class StepTimer {
     double link::Phases::*phase = nullptr;
   };
 
-  // Marks of the last two settlements are kept apart: an interval may begin in the one before.
+  // Marks between two Closes are a bank. An interval may begin in the one before, and is read when
+  // the one behind has begun.
+  static constexpr int kBanks = 3;
   int Mark();
 
   const Clock& clock_;
   Backend& backend_;
   std::optional<PhaseTimer> on_clock_;
-  std::vector<Interval> intervals_;
-  int bank_ = 0;   // of two
+  std::vector<Interval> closed_;     // of the step that is settled next
+  std::vector<Interval> intervals_;  // since Close
+  int bank_ = 0;
   int marks_ = 0;  // in the bank
   int last_ = 0;   // mark
   link::Phases phases_;

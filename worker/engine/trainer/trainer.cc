@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "runspec/batch_ramp.h"
-#include "worker/engine/optim/global_norm.h"
 #include "worker/engine/optim/lr_schedule.h"
 #include "worker/engine/trainer/training_error.h"
 
@@ -31,6 +30,11 @@ std::optional<OptimizerSlice> SliceOf(const runspec::RunSpec& spec, const Langua
   if (!CutsOptimizer(spec, communicator)) return std::nullopt;
   return OptimizerShards::SliceOf(model.layout().total_count, communicator.rank(),
                                   communicator.size());
+}
+
+// A maximum over ranks may lose a not-a-number, but no infinity.
+double FiniteOrInfinite(double loss) {
+  return std::isfinite(loss) ? loss : std::numeric_limits<double>::infinity();
 }
 
 std::span<int32_t> AllocateIds(LanguageModel& model, const runspec::BatchSpec& batch) {
@@ -87,26 +91,31 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   const std::span<float> gradients = reduction.Finish();
   timer_.Lap(&link::Phases::allreduce_exposed);
 
-  // The one wait of a step: for the norm of the gradient and, with it, the losses. Those of other
-  // ranks come after it: a rank that has them knows that every rank has finished its gradients.
+  // Losses of other ranks come after the norm: a rank that has them knows that every rank has
+  // finished its gradients.
   scalars_.MeasureGradient(gradients);
   timer_.Lap(&link::Phases::optimizer);
-  if (device != nullptr) device->Await();  // for peers with a deadline, before the queue without
-  scalars_.Download();
-  timer_.Settle();
-  result.loss = ReduceLosses();
+  const std::span<const double> losses = ShareLosses();
   timer_.Lap(&link::Phases::allreduce_exposed);
-
-  const float scale = loss_scale_ ? loss_scale_->value() : 1;
-  result.gradient_norm = scalars_.gradient_norm() / scale;
-  result.learning_rate = LearningRate(schedule_, spec_.optimizer.lr, schedule_steps_, step_);
-  Judge(result);
-  if (!result.skipped) {
-    optimizer_->Update(model_, gradients, result.learning_rate,
-                       ClipCoefficient(result.gradient_norm, spec_.optimizer.grad_clip) / scale);
-    if (shards_) shards_->GatherParameters();
-  }
+  scalars_.DecideUpdate(losses, spec_.optimizer.grad_clip);
+  scalars_.BeginDownload();
   timer_.Lap(&link::Phases::optimizer);
+  timer_.Close();
+
+  // A device learns from itself whether and by how much it updates: it does while the host waits,
+  // for the only time in a step, for what that depended on.
+  result.learning_rate = LearningRate(schedule_, spec_.optimizer.lr, schedule_steps_, step_);
+  optimizer_->Update(model_, gradients, result.learning_rate, scalars_.gradient_factor());
+  if (shards_) shards_->GatherParameters();
+  timer_.Lap(&link::Phases::optimizer);
+  if (device != nullptr) device->Await();  // for peers with a deadline, before the queue without
+  scalars_.Await();
+  timer_.Settle();
+
+  result.loss = MeanLoss();
+  result.gradient_norm = scalars_.gradient_norm() / (loss_scale_ ? loss_scale_->value() : 1);
+  Judge(result);
+  if (result.skipped) TakeBackUpdate();
 
   result.step = ++step_;
   GuardAgainstNonFinite(result);
@@ -154,22 +163,33 @@ int Trainer::LossOf(int shard) const {
   return communicator_.device() != nullptr ? shard : shard - owned_.first;
 }
 
-// The mean loss of the step, equal on every rank: each shard's sum travels as a maximum with zeros.
-double Trainer::ReduceLosses() {
-  std::vector<double> losses(static_cast<size_t>(plan_.logical_shards), 0.0);
-  const bool have_all = communicator_.device() != nullptr;
-  const int first = have_all ? 0 : owned_.first;
-  const int count = have_all ? plan_.logical_shards : owned_.count;
-  for (int shard = first; shard < first + count; ++shard) {
-    const double loss = scalars_.shard_loss(LossOf(shard));
-    // A maximum may lose a not-a-number, but no infinity.
-    losses[static_cast<size_t>(shard)] =
-        std::isfinite(loss) ? loss : std::numeric_limits<double>::infinity();
+// The losses that all ranks have alike, of which each shard's is a sum. Where ranks share them on
+// the host, they travel as a maximum with zeros.
+std::span<const double> Trainer::ShareLosses() {
+  if (communicator_.size() == 1 || communicator_.device() != nullptr) return scalars_.losses();
+  shared_losses_.assign(static_cast<size_t>(plan_.logical_shards), 0.0);
+  for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
+    shared_losses_[static_cast<size_t>(shard)] = FiniteOrInfinite(*scalars_.loss(LossOf(shard)));
   }
-  if (!have_all) communicator_.AllReduceMax(losses);
+  communicator_.AllReduceMax(shared_losses_);
+  return shared_losses_;
+}
+
+// Of the step, equal on every rank.
+double Trainer::MeanLoss() const {
+  const bool on_host = !shared_losses_.empty();
   double sum = 0;
-  for (const double loss : losses) sum += loss;
+  for (int shard = 0; shard < plan_.logical_shards; ++shard) {
+    sum += on_host ? shared_losses_[static_cast<size_t>(shard)]
+                   : FiniteOrInfinite(scalars_.shard_loss(shard));
+  }
   return sum / static_cast<double>(runspec::TokensAt(plan_, step_));
+}
+
+// The update left no trace, but for what the optimizer and the working copy were told of it.
+void Trainer::TakeBackUpdate() {
+  optimizer_->TakeBackUpdate();
+  if (shards_) optimizer_->RefreshWorkingCopy(model_);
 }
 
 // The same on every rank: loss and norm are.

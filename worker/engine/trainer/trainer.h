@@ -50,8 +50,8 @@ class Trainer {
           FillBatch fill, Communicator& communicator, const Clock& clock);
 
   // Takes one step. TrainingStopped when `stop` was requested, between micro-batches; the state is
-  // then that of the last committed step. CollectiveError when a peer is lost. TrainingError after
-  // too many steps in a row without a finite gradient.
+  // then that of the last committed step. CollectiveError when a peer is lost, and nothing is
+  // known of the state. TrainingError after too many steps in a row without a finite gradient.
   StepResult Step(const std::stop_token& stop);
 
   int64_t step() const { return step_; }
@@ -70,7 +70,9 @@ class Trainer {
  private:
   void AccumulateShard(int shard, GradientReduction& reduction, const std::stop_token& stop);
   int LossOf(int shard) const;
-  double ReduceLosses();
+  std::span<const double> ShareLosses();
+  double MeanLoss() const;
+  void TakeBackUpdate();
   void Judge(StepResult& result);
   void GuardAgainstNonFinite(const StepResult& result);
 
@@ -87,6 +89,7 @@ class Trainer {
   const std::span<int32_t> tokens_;   // (micro_batch, sequence), of the host
   const std::span<int32_t> targets_;  // (micro_batch, sequence), of the host
   StepScalars scalars_;
+  std::vector<double> shared_losses_;  // of all shards, where ranks share them on the host
   StepTimer timer_;
   std::optional<LossScale> loss_scale_;
   int64_t step_ = 0;

@@ -72,6 +72,17 @@ void DetachedBackend::Download(void* to, const void* from, int64_t bytes) {
   std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
+void DetachedBackend::BeginDownload(void* to, const void* from, int64_t bytes) {
+  downloaded_to_ = to;
+  downloaded_.resize(static_cast<size_t>(bytes));
+  Download(downloaded_.data(), from, bytes);
+}
+
+void DetachedBackend::AwaitDownload() {
+  RefuseInsideReplay("AwaitDownload");
+  std::memcpy(downloaded_to_, downloaded_.data(), downloaded_.size());
+}
+
 void DetachedBackend::Fetch(void* to, const void* from, int64_t bytes) {
   const Access access(*this);
   std::memcpy(to, from, static_cast<size_t>(bytes));
@@ -177,6 +188,9 @@ void DetachedBackend::Forward(const CrossEntropyLoss& args) {
 }
 void DetachedBackend::Backward(const CrossEntropyGradient& args) {
   Do([=, this] { inner_->Backward(args); });
+}
+void DetachedBackend::Decide(const GradientFactor& args) {
+  Do([=, this] { inner_->Decide(args); });
 }
 void DetachedBackend::Update(const AdamWUpdate& args) {
   Do([=, this] { inner_->Update(args); });

@@ -33,6 +33,8 @@ class DetachedBackend : public Backend {
   void* AllocateHost(int64_t bytes) override;
   void Upload(void* to, const void* from, int64_t bytes) override;
   void Download(void* to, const void* from, int64_t bytes) override;
+  void BeginDownload(void* to, const void* from, int64_t bytes) override;
+  void AwaitDownload() override;
   void Fetch(void* to, const void* from, int64_t bytes) override;
   void Copy(void* to, const void* from, int64_t bytes) override;
   void Synchronize() override { RefuseInsideReplay("Synchronize"); }
@@ -68,6 +70,7 @@ class DetachedBackend : public Backend {
                          const Dropout& dropout) override;
   void Forward(const CrossEntropyLoss& args) override;
   void Backward(const CrossEntropyGradient& args) override;
+  void Decide(const GradientFactor& args) override;
   void Update(const AdamWUpdate& args) override;
   void SumOfSquares(double* sum, const float* values, int64_t count) override;
   void Zero(void* data, int64_t bytes) override;
@@ -99,6 +102,9 @@ class DetachedBackend : public Backend {
   std::vector<Region> regions_ GUARDED_BY(mutex_);
   int64_t allocated_bytes_ = 0;
   double* scalar_ = nullptr;
+  // Between BeginDownload and AwaitDownload: nobody has the bytes sooner.
+  void* downloaded_to_ = nullptr;
+  std::vector<std::byte> downloaded_;
   std::map<ReplayKey, std::vector<Operation>> records_;
   std::vector<Operation>* recording_ = nullptr;
   bool inside_replay_ = false;

@@ -7,14 +7,18 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "worker/engine/backend/cpu/cpu_backend.h"
+#include "worker/engine/backend/gradient_factor.h"
 #include "worker/engine/model/make_language_model.h"
-#include "worker/engine/optim/global_norm.h"
 
 namespace gp::engine {
 namespace {
+
+constexpr float kOne = 1;
+constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
 runspec::ModelShape TinyShape() {
   runspec::ModelShape shape{.layers = 1, .heads = 1, .channels = 13, .context = 9};
@@ -85,9 +89,11 @@ TEST(AdamW, EqualsTorchWithClippingAtEveryInstructionSet) {
     for (unsigned step = 0; step < 20; ++step) {
       std::vector<float> gradients = RandomValues(count, 10 + step);
       const double lr = spec.lr / (1 + step);
-      const double norm = GlobalNorm(model->backend(), gradients);
+      const double norm =
+          std::sqrt(model->backend().SumOfSquares(gradients.data(), std::ssize(gradients)));
       torch_adamw.Step(gradients, lr, 1.0);
-      adamw.Update(*model, gradients, lr, ClipCoefficient(norm, 1.0));
+      const float factor = ClipCoefficient(norm, 1.0);
+      adamw.Update(*model, gradients, lr, &factor);
     }
     for (size_t i = 0; i < count; ++i) {
       ASSERT_NEAR(model->parameters()[i], torch_adamw.at(i), 2e-6) << IsaName(isa) << " " << i;
@@ -104,7 +110,7 @@ TEST(AdamW, WritesTheWorkingCopyThatParametersChangedWould) {
   InitializeNormal(1, *model);
   AdamW adamw(model->backend(), model->layout(), {});
   std::vector<float> gradients = RandomValues(model->parameters().size(), 2);
-  adamw.Update(*model, gradients, 1e-2, 1);
+  adamw.Update(*model, gradients, 1e-2, &kOne);
   const std::vector<uint16_t> written(model->working_copy().begin(), model->working_copy().end());
   model->ParametersChanged();
   EXPECT_TRUE(std::equal(written.begin(), written.end(), model->working_copy().begin()));
@@ -124,7 +130,8 @@ TEST(AdamW, InSeparatePassesHasTheBitsOfOnePass) {
                   {.fused = fused, .stochastic_rounding = stochastic, .seed = 3});
       for (unsigned step = 0; step < 5; ++step) {
         std::vector<float> gradients = RandomValues(model->parameters().size(), 10 + step);
-        adamw.Update(*model, gradients, 1e-2, 0.37f);
+        const float factor = 0.37f;
+        adamw.Update(*model, gradients, 1e-2, &factor);
       }
       std::vector<float> state(model->parameters().begin(), model->parameters().end());
       state.insert(state.end(), adamw.second_moment().begin(), adamw.second_moment().end());
@@ -177,17 +184,36 @@ TEST(StochasticRounding, OfTheWorkingCopyComesBackAfterARestore) {
   InitializeNormal(1, *model);
   AdamW adamw(model->backend(), model->layout(), {.stochastic_rounding = true, .seed = 9});
   std::vector<float> gradients = RandomValues(model->parameters().size(), 2);
-  adamw.Update(*model, gradients, 1e-2, 1);
+  adamw.Update(*model, gradients, 1e-2, &kOne);
   const std::vector<uint16_t> written(model->working_copy().begin(), model->working_copy().end());
   std::fill(model->working_copy().begin(), model->working_copy().end(), uint16_t{0});
   adamw.RefreshWorkingCopy(*model);
   EXPECT_TRUE(std::equal(written.begin(), written.end(), model->working_copy().begin()));
 }
 
-TEST(ClipCoefficient, IsTorchsAndOffAtZero) {
-  EXPECT_FLOAT_EQ(ClipCoefficient(4, 1), static_cast<float>(1 / (4 + 1e-6)));
-  EXPECT_EQ(ClipCoefficient(0.5, 1), 1);
-  EXPECT_EQ(ClipCoefficient(1e9, 0), 1);
+TEST(AdamW, AnUpdateThatIsNoneChangesNothing) {
+  for (const bool fused : {true, false}) {
+    const auto model = MakeLanguageModel({.shape = TinyShape(),
+                                          .precision = runspec::Precision::kBf16,
+                                          .micro_batch = 1,
+                                          .sequence = 4});
+    InitializeNormal(1, *model);
+    AdamW adamw(model->backend(), model->layout(), {.fused = fused});
+    std::vector<float> gradients = RandomValues(model->parameters().size(), 2);
+    adamw.Update(*model, gradients, 1e-2, &kOne);
+    const auto state = [&] {
+      std::vector<float> all(model->parameters().begin(), model->parameters().end());
+      all.insert(all.end(), adamw.first_moment().begin(), adamw.first_moment().end());
+      all.insert(all.end(), adamw.second_moment().begin(), adamw.second_moment().end());
+      all.insert(all.end(), model->working_copy().begin(), model->working_copy().end());
+      return all;
+    };
+    const std::vector<float> before = state();
+    adamw.Update(*model, gradients, 1e-2, &kNone);
+    adamw.TakeBackUpdate();
+    EXPECT_EQ(state(), before) << "fused: " << fused;
+    EXPECT_EQ(adamw.updates(), 1);
+  }
 }
 
 }  // namespace

@@ -133,8 +133,9 @@ TEST(Muon, EqualsItsFormulaAndLeavesTheRestToAdamW) {
       matrix.Step(part(gradients, model->layout().at(name)), spec.muon_lr * schedule, 0.5, spec);
     }
     std::vector<float> copy = gradients;
-    muon->Update(*model, gradients, spec.lr * schedule, 0.5f);
-    adamw.Update(*other, copy, spec.lr * schedule, 0.5f);
+    const float half = 0.5f;
+    muon->Update(*model, gradients, spec.lr * schedule, &half);
+    adamw.Update(*other, copy, spec.lr * schedule, &half);
   }
   for (const runspec::ParameterInfo& tensor : model->layout().tensors) {
     const std::span<float> values = part(model->parameters(), tensor);
@@ -158,7 +159,8 @@ TEST(Muon, MovesByAMatrixWithSingularValuesNearOne) {
   const auto muon =
       MakeOptimizer(model->backend(), model->shape(), model->layout(), {.spec = spec});
   std::vector<float> gradients = RandomValues(model->parameters().size(), 3);
-  muon->Update(*model, gradients, spec.lr, 1);
+  const float one = 1;
+  muon->Update(*model, gradients, spec.lr, &one);
   for (const char* name : {"h.0.attn.c_attn.weight", "h.1.mlp.c_proj.weight"}) {
     const runspec::ParameterInfo& tensor = model->layout().at(name);
     const double ratio =

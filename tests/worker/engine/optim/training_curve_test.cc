@@ -5,9 +5,9 @@
 #include <random>
 #include <vector>
 
+#include "worker/engine/backend/gradient_factor.h"
 #include "worker/engine/model/make_language_model.h"
 #include "worker/engine/optim/adamw.h"
-#include "worker/engine/optim/global_norm.h"
 #include "worker/engine/optim/lr_schedule.h"
 
 namespace gp::engine {
@@ -52,9 +52,10 @@ std::vector<double> LossCurve(runspec::EngineKind kind, runspec::Precision preci
     const double tokens = static_cast<double>(kSequences * kLength);
     losses.push_back(model->Forward(batch, {}) / tokens);
     model->Backward(static_cast<float>(1 / tokens), gradients, false, {});
-    const double norm = GlobalNorm(model->backend(), gradients);
-    adamw.Update(*model, gradients, LearningRate(schedule, spec.lr, kSteps, step),
-                 ClipCoefficient(norm, 1.0));
+    const double norm =
+        std::sqrt(model->backend().SumOfSquares(gradients.data(), std::ssize(gradients)));
+    const float factor = ClipCoefficient(norm, 1.0);
+    adamw.Update(*model, gradients, LearningRate(schedule, spec.lr, kSteps, step), &factor);
   }
   return losses;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -15,6 +16,7 @@
 #include "worker/engine/backend/cpu/kernel_set.h"
 #include "worker/engine/backend/cpu/math_attention.h"
 #include "worker/engine/backend/cpu/thread_pool.h"
+#include "worker/engine/backend/gradient_factor.h"
 
 namespace gp::engine {
 namespace {
@@ -59,6 +61,10 @@ class CpuBackend final : public Backend {
   void Download(void* to, const void* from, int64_t bytes) override {
     std::memcpy(to, from, static_cast<size_t>(bytes));
   }
+  void BeginDownload(void* to, const void* from, int64_t bytes) override {
+    Download(to, from, bytes);
+  }
+  void AwaitDownload() override {}
   void Fetch(void* to, const void* from, int64_t bytes) override {
     std::memcpy(to, from, static_cast<size_t>(bytes));
   }
@@ -237,7 +243,10 @@ class CpuBackend final : public Backend {
     });
   }
 
+  void Decide(const GradientFactor& args) override { *args.factor = FactorOf(args); }
+
   void Update(const AdamWUpdate& args) override {
+    if (args.factor != nullptr && std::isnan(*args.factor)) return;
     pool_.For(args.count, kFlatGrain,
               [&](int64_t first, int64_t last) { kernels_.adamw(args, first, last); });
   }

@@ -18,6 +18,7 @@
 #include "worker/engine/backend/cuda/kernels/embedding.h"
 #include "worker/engine/backend/cuda/kernels/flat.h"
 #include "worker/engine/backend/cuda/kernels/gelu.h"
+#include "worker/engine/backend/cuda/kernels/gradient_factor.h"
 #include "worker/engine/backend/cuda/kernels/layer_norm.h"
 #include "worker/engine/backend/cuda/kernels/layer_norm_backward.h"
 #include "worker/engine/backend/cuda/kernels/residual.h"
@@ -77,6 +78,13 @@ class CudaBackend final : public Backend {
               "cudaMemcpyAsync from the device");
     stream_.Synchronize();
   }
+  void BeginDownload(void* to, const void* from, int64_t bytes) override {
+    CheckCuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost,
+                              stream_.get()),
+              "cudaMemcpyAsync from the device");
+    downloaded_.Record(stream_);
+  }
+  void AwaitDownload() override { downloaded_.Synchronize(); }
   void Fetch(void* to, const void* from, int64_t bytes) override {
     const std::lock_guard lock(fetch_mutex_);
     CheckCuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost,
@@ -204,6 +212,7 @@ class CudaBackend final : public Backend {
     LaunchCrossEntropy(forward, backward, RowLosses(forward.shape), stream_.get());
   }
 
+  void Decide(const GradientFactor& args) override { LaunchGradientFactor(args, stream_.get()); }
   void Update(const AdamWUpdate& args) override { LaunchAdamW(args, stream_.get()); }
   void SumOfSquares(double* sum, const float* values, int64_t count) override {
     ScratchMemory& scratch = workspace_.scratch();
@@ -252,6 +261,7 @@ class CudaBackend final : public Backend {
   const std::string name_;
   const int64_t tokens_below_;
   const CudaStream stream_;
+  const CudaEvent downloaded_{CudaEvent::Timing::kOff};
   const CudaStream fetch_stream_;
   std::mutex fetch_mutex_;
   DeviceAllocations allocations_;

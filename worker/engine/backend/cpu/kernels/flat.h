@@ -60,12 +60,13 @@ inline void AdamWRange(const AdamWUpdate& args, int64_t first, int64_t last) {
   const auto weight1 = static_cast<float>(1 - args.beta1);
   const auto beta2 = static_cast<float>(args.beta2);
   const auto weight2 = static_cast<float>(1 - args.beta2);
+  const float factor = args.factor == nullptr ? 1.0f : *args.factor;
   ForVectors(first, last, [&](int64_t i, int64_t lanes) {
     __builtin_prefetch(args.gradients + i + kFlatAhead);
     __builtin_prefetch(args.first_moment + i + kFlatAhead);
     __builtin_prefetch(args.second_moment + i + kFlatAhead);
     __builtin_prefetch(args.parameters + i + kFlatAhead);
-    const Vec gradient = Rounded(Load(args.gradients + i, lanes) * args.gradient_coefficient);
+    const Vec gradient = Rounded(Load(args.gradients + i, lanes) * factor);
     Vec m = Load(args.first_moment + i, lanes);
     m = m + (gradient - m) * weight1;
     const Vec v = Load(args.second_moment + i, lanes) * beta2 + weight2 * gradient * gradient;

@@ -23,8 +23,7 @@ double Power(double base, int64_t exponent) {
 // What the update's scalars come to, in the type that the values have.
 struct Factors {
   explicit Factors(const AdamWUpdate& args)
-      : coefficient(args.gradient_coefficient),
-        decay(static_cast<float>(1 - args.lr * args.weight_decay)),
+      : decay(static_cast<float>(1 - args.lr * args.weight_decay)),
         rate(static_cast<float>(args.lr / (1 - Power(args.beta1, args.step)))),
         root2(static_cast<float>(std::sqrt(1 - Power(args.beta2, args.step)))),
         eps(static_cast<float>(args.eps)),
@@ -32,7 +31,6 @@ struct Factors {
         beta2(static_cast<float>(args.beta2)),
         weight2(static_cast<float>(1 - args.beta2)) {}
 
-  float coefficient;
   float decay;
   float rate;
   float root2;
@@ -45,7 +43,6 @@ struct Factors {
 // Loshchilov & Hutter 2019, arXiv:1711.05101, as torch.optim.AdamW orders its operations.
 __device__ __forceinline__ void UpdateOne(const Factors& f, float gradient, float& m, float& v,
                                           float& p) {
-  gradient = __fmul_rn(gradient, f.coefficient);
   m = m + (gradient - m) * f.weight1;
   v = v * f.beta2 + f.weight2 * gradient * gradient;
   const float denominator = sqrtf(v) / f.root2 + f.eps;
@@ -54,6 +51,7 @@ __device__ __forceinline__ void UpdateOne(const Factors& f, float gradient, floa
 
 struct State {
   int64_t count;
+  const float* factor;  // of the gradient; null: 1
   float* p;
   float* m;
   float* v;
@@ -62,14 +60,16 @@ struct State {
 
 // T: the working copy's type, which is not written where `copy` is null.
 template <int kCount, typename T>
-__device__ __forceinline__ void UpdateAt(const State& s, const Factors& f, T* copy,
+__device__ __forceinline__ void UpdateAt(const State& s, const Factors& f, float factor, T* copy,
                                          const StochasticRounding& rounding, int64_t i) {
   const auto g = LoadFloats<kCount>(s.g + i);
   auto m = LoadFloats<kCount>(s.m + i);
   auto v = LoadFloats<kCount>(s.v + i);
   auto p = LoadFloats<kCount>(s.p + i);
 #pragma unroll
-  for (int j = 0; j < kCount; ++j) UpdateOne(f, g.lane[j], m.lane[j], v.lane[j], p.lane[j]);
+  for (int j = 0; j < kCount; ++j) {
+    UpdateOne(f, __fmul_rn(g.lane[j], factor), m.lane[j], v.lane[j], p.lane[j]);
+  }
   StoreFloats<kCount>(s.m + i, m);
   StoreFloats<kCount>(s.v + i, v);
   StoreFloats<kCount>(s.p + i, p);
@@ -79,9 +79,11 @@ __device__ __forceinline__ void UpdateAt(const State& s, const Factors& f, T* co
 template <int kCount, typename T>
 __global__ void __launch_bounds__(kThreads)
     AdamWKernel(State s, Factors f, T* copy, StochasticRounding rounding) {
+  const float factor = s.factor == nullptr ? 1.0f : *s.factor;
+  if (std::isnan(factor)) return;
   const int64_t i = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * kCount;
-  if (i + kCount <= s.count) return UpdateAt<kCount>(s, f, copy, rounding, i);
-  for (int64_t j = i; j < s.count; ++j) UpdateAt<1>(s, f, copy, rounding, j);
+  if (i + kCount <= s.count) return UpdateAt<kCount>(s, f, factor, copy, rounding, i);
+  for (int64_t j = i; j < s.count; ++j) UpdateAt<1>(s, f, factor, copy, rounding, j);
 }
 
 bool Vectorizes(const AdamWUpdate& u) {
@@ -96,8 +98,8 @@ bool Vectorizes(const AdamWUpdate& u) {
 template <int kCount, typename T>
 void LaunchTyped(const AdamWUpdate& u, cudaStream_t stream) {
   Launch(AdamWKernel<kCount, T>, BlocksFor(u.count, kThreads * kCount), kThreads, 0, stream,
-         State{u.count, u.parameters, u.first_moment, u.second_moment, u.gradients}, Factors(u),
-         reinterpret_cast<T*>(u.working_copy), u.rounding);
+         State{u.count, u.factor, u.parameters, u.first_moment, u.second_moment, u.gradients},
+         Factors(u), reinterpret_cast<T*>(u.working_copy), u.rounding);
 }
 
 template <typename T>

@@ -16,6 +16,7 @@ set(GP_CUDA_KERNEL_SOURCES
   flat.cu
   fp8.cu
   gelu.cu
+  gradient_factor.cu
   layer_norm.cu
   layer_norm_backward.cu
   residual.cu

@@ -19,7 +19,8 @@ constexpr Range kRanges[] = {{1, 0}, {3, 0}, {4, 0}, {1029, 0}, {1500, 4}, {1027
 
 class Update {
  public:
-  Update(const Range& range, DataType working_type) : range_(range), working_type_(working_type) {}
+  Update(const Range& range, DataType working_type, float factor = 0.5f)
+      : range_(range), working_type_(working_type), factor_({factor}) {}
 
   AdamWUpdate Args(const StochasticRounding& rounding) const {
     const int64_t o = range_.offset;
@@ -34,7 +35,18 @@ class Update {
             .lr = 6e-3,
             .weight_decay = 0.1,
             .step = 3,
-            .gradient_coefficient = 0.5};
+            .factor = factor_.data()};
+  }
+
+  // What an update that is none leaves behind.
+  void ExpectUnchanged() const {
+    for (const DeviceArray* array : {&p_, &m_, &v_}) {
+      const std::vector<float> values = array->Get();
+      for (int64_t i = 0; i < Size(); ++i) {
+        ASSERT_EQ(values[static_cast<size_t>(i)], array->at(i));
+      }
+    }
+    for (const float value : copy_.Get()) EXPECT_TRUE(std::isnan(value));
   }
 
   void ExpectUpdated(const AdamWUpdate& args) const {
@@ -73,6 +85,7 @@ class Update {
 
   Range range_;
   DataType working_type_;
+  DeviceValues<float> factor_;
   DeviceArray p_{NormalValues(Size(), 1), DataType::kFloat32};
   DeviceArray m_{NormalValues(Size(), 2, 0.1f), DataType::kFloat32};
   DeviceArray v_{Positive(NormalValues(Size(), 3, 0.1f)), DataType::kFloat32};
@@ -93,6 +106,14 @@ TEST_F(AdamWKernel, UpdatesARange) {
         update.ExpectUpdated(args);
       }
     }
+  }
+}
+
+TEST_F(AdamWKernel, ChangesNothingWhereTheFactorIsNoNumber) {
+  for (const Range& range : kRanges) {
+    const Update update(range, DataType::kBfloat16, std::nanf(""));
+    LaunchAdamW(update.Args({}), nullptr);
+    update.ExpectUnchanged();
   }
 }
 
