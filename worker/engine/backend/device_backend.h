@@ -32,6 +32,8 @@ struct DeviceInfo {
   std::vector<DeviceLack> lacks;
   // What was tuned on this device before (DeviceBackendOptions::tuning); empty when nothing.
   std::string tuning;
+  // What every text begins with that was tuned here; empty: there is no telling.
+  std::string tuning_prefix;
 
   bool exists() const { return !name.empty(); }
 };

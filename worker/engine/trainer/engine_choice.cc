@@ -76,12 +76,31 @@ void RefuseWhatIsLacking(const runspec::RunSpec& spec, const DeviceInfo& device)
   }
 }
 
-EngineChoice ReproduceOnDevice(const EngineRecord& record, bool exactly) {
+// What was chosen by timing belongs to one card, driver and library. Other choices change no more
+// than bits: the ranks' copies stay alike, because the sum of their gradients is everybody's.
+void ReproduceTuning(const std::string& tuning, const DeviceInfo& device, bool deterministic,
+                     EngineChoice& choice) {
+  if (tuning.starts_with(device.tuning_prefix)) {
+    choice.device_tuning = tuning;
+    return;
+  }
+  const std::string before = tuning.substr(0, tuning.find('|'));
+  if (deterministic) {
+    Refuse(fmt::format("the run's matrix products were chosen for {}, here is {}", before,
+                       device.tuning_prefix.substr(0, device.tuning_prefix.find('|'))));
+  }
+  LogWarning("matrix products are chosen anew", {{"before", before}, {"now", device.name}});
+}
+
+EngineChoice ReproduceOnDevice(const EngineRecord& record, bool deterministic, int ranks) {
+  const bool exactly = deterministic || ranks > 1;
   const DeviceInfo device = FindDevice();
   EngineChoice choice{.device_kernels = device.kernels};
   if (record.isa == device.kernels) {
     const auto tuning = record.kernels.find(record.isa);
-    if (tuning != record.kernels.end()) choice.device_tuning = tuning->second;
+    if (tuning != record.kernels.end()) {
+      ReproduceTuning(tuning->second, device, deterministic, choice);
+    }
     return choice;
   }
   if (exactly) {
@@ -161,8 +180,8 @@ std::map<std::string, std::string> TunedKernels(int threads, bool on_device) {
 }
 
 EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks, bool on_device) {
+  if (on_device) return ReproduceOnDevice(record, deterministic, ranks);
   const bool exactly = deterministic || ranks > 1;
-  if (on_device) return ReproduceOnDevice(record, exactly);
   const std::vector<std::string> levels = OfferedLevels();
   if (std::find(levels.begin(), levels.end(), record.isa) != levels.end()) {
     return {ParseIsa(record.isa), ParseKernels(record, exactly)};

@@ -50,7 +50,8 @@ std::map<std::string, std::string> TunedKernels(int threads, bool on_device = fa
 
 // What `record` says. TrainingError(kUnfit) when this machine cannot; a rank without peers and
 // without `deterministic` takes what comes nearest and warns. One of several must not: their copies
-// of the weights would drift apart.
+// of the weights would drift apart. What was tuned for another device than this one is passed over
+// without `deterministic`, whatever the number of ranks.
 EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks,
                        bool on_device = false);
 

@@ -20,7 +20,8 @@ DeviceInfo FindDevice() {
                     {"fp16", "is a CPU in disguise"},
                     {"fp8", "is a CPU in disguise"},
                     {"cudnn", "is a CPU in disguise"}},
-          .tuning = "tuned before"};
+          .tuning = "here|tuned before",
+          .tuning_prefix = "here|"};
 }
 
 DeviceBackend MakeDeviceBackend(const DeviceBackendOptions& options) {

@@ -133,7 +133,7 @@ TEST_F(LoneDevice, RecordsWhatItComputedWith) {
   auto record = formats::ReadManifest(Newest("auto"))->record;
   EXPECT_EQ(record["device"], "Detached");
   EXPECT_EQ(record["isa"], "detached");
-  EXPECT_EQ(record["kernels"], "tuned before");
+  EXPECT_EQ(record["kernels"], "here|tuned before");
   EXPECT_EQ(record["precision"], "bf16");
 }
 
@@ -216,13 +216,13 @@ TEST(LinkedDevice, OffersItsKernelsAndTrainsToASealedCheckpoint) {
   trainer.Start(ResolvedForDevice(directory), "detached");
   const auto offer = trainer.Await<link::Listening>();
   EXPECT_EQ(*offer.isa_levels, std::vector<std::string>{"detached"});
-  EXPECT_EQ(offer.kernels->at("detached"), "tuned before");
+  EXPECT_EQ(offer.kernels->at("detached"), "here|tuned before");
   trainer.Send(link::Configure{
       .epoch = 4,
       .addresses = {offer.address},
       .secret = "secret",
       .isa = "detached",
-      .kernels = std::map<std::string, std::string>{{"detached", "decided by rank 0"}}});
+      .kernels = std::map<std::string, std::string>{{"detached", "here|decided by rank 0"}}});
   trainer.Await<link::Ready>();
   trainer.Send(link::Go{.epoch = 4});
   link::WrittenCheckpoint written;
@@ -233,7 +233,7 @@ TEST(LinkedDevice, OffersItsKernelsAndTrainsToASealedCheckpoint) {
   }
   EXPECT_EQ(trainer.Wait(), ProcessStatus(ExitCode::kOk));
   EXPECT_EQ(written.step, 16);
-  EXPECT_EQ(formats::ReadManifest(written.directory)->record["kernels"], "decided by rank 0");
+  EXPECT_EQ(formats::ReadManifest(written.directory)->record["kernels"], "here|decided by rank 0");
 }
 
 TEST(LinkedDevice, IsUnfitForARunThatBeganOnOtherKernels) {
@@ -263,10 +263,27 @@ TEST(Reproduce, OnADeviceNeedsTheKernelsOfTheRecord) {
   const EngineRecord other{.isa = "cuda sm_90"};
   EXPECT_THROW(Reproduce(other, /*deterministic=*/true, 1, /*on_device=*/true), TrainingError);
   EXPECT_EQ(Reproduce(other, false, 1, true).device_kernels, "detached");
-  const EngineRecord same{.isa = "detached", .kernels = {{"detached", "as before"}}};
+  const EngineRecord same{.isa = "detached", .kernels = {{"detached", "here|as before"}}};
   const EngineChoice choice = Reproduce(same, true, 2, true);
-  EXPECT_EQ(choice.device_tuning, "as before");
-  EXPECT_EQ(RecordOf(choice).kernels.at("detached"), "as before");
+  EXPECT_EQ(choice.device_tuning, "here|as before");
+  EXPECT_EQ(RecordOf(choice).kernels.at("detached"), "here|as before");
+}
+
+TEST(Reproduce, WhatWasTunedElsewhereIsPassedOverUnlessBitsMatter) {
+  const EngineRecord record{.isa = "detached", .kernels = {{"detached", "another card|as before"}}};
+  for (const int ranks : {1, 2}) {
+    EXPECT_EQ(Reproduce(record, /*deterministic=*/false, ranks, /*on_device=*/true).device_tuning,
+              "");
+  }
+  try {
+    Reproduce(record, /*deterministic=*/true, 1, /*on_device=*/true);
+    ADD_FAILURE() << "another card's choices were taken";
+  } catch (const TrainingError& error) {
+    EXPECT_EQ(error.cause(), link::ExitCause::kUnfit);
+    EXPECT_NE(std::string(error.what()).find("chosen for another card, here is here"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ constexpr Switch kSwitches[] = {{"fp32", "fp32"}, {"tf32", "tf32"}, {"bf16", "bf
 DeviceInfo Describe(const CudaDevice& device) {
   DeviceInfo info{.name = device.name,
                   .kernels = "cuda " + device.architecture(),
-                  .memory_bytes = device.memory_bytes};
+                  .memory_bytes = device.memory_bytes,
+                  .tuning_prefix = GemmChoices(TuningDevice(device)).Encode()};
   for (const Switch& each : kSwitches) {
     const CudaSupport support = SupportOf(device, each.feature);
     if (!support.works) info.lacks.push_back({each.word, support.reason});
