@@ -8,11 +8,6 @@ namespace gp::runspec {
 namespace {
 
 constexpr int64_t kAlignmentBytes = 256;
-// For cuBLASLt. Its own advice for sm_90 is 32 MiB, which is three parts of a weight's gradient
-// whose sum over the rows is split: at 124M a part of the C x 4C gradient is 9.4 MB of fp32, and
-// seven of them, with 72 tiles of 128 x 256 each, are the first to fill 95 % of 132
-// multiprocessors.
-constexpr int64_t kMatmulBytes = int64_t{96} << 20;
 constexpr int64_t kScalarBytes = 4096;
 constexpr int64_t kNormPartials = 1024;  // of a two-stage sum over a flat buffer
 // Row ranges of a two-stage sum over the rows of a matrix: of a bias' gradient, of LayerNorm's.
@@ -66,7 +61,7 @@ class Pieces {
 
 std::vector<GpuWorkspacePiece> GpuWorkspace(const ModelShape& shape, const ArenaOptions& options) {
   Pieces pieces;
-  pieces.Add("matmul", kMatmulBytes);
+  pieces.Add("matmul", kMatmulWorkspaceBytes);
   pieces.Add("scalars", kScalarBytes);
   pieces.Add("scratch", ScratchBytes(shape, options));
   return pieces.Take();

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "runspec/gpu_workspace.h"
 #include "worker/engine/backend/cuda/gemm_choices.h"
 #include "worker/engine/backend/cuda/product.h"
 
@@ -22,8 +23,7 @@ namespace gp::engine {
 
 class CublasLt {
  public:
-  // As runspec/gpu_workspace.cc reserves it and says why.
-  static constexpr int64_t kWorkspaceBytes = int64_t{96} << 20;
+  static constexpr int64_t kWorkspaceBytes = runspec::kMatmulWorkspaceBytes;
 
   // `workspace` holds kWorkspaceBytes of device memory and outlives me. Throws std::runtime_error
   // when cuBLASLt cannot start.

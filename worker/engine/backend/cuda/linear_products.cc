@@ -1,7 +1,5 @@
 #include "worker/engine/backend/cuda/linear_products.h"
 
-#include "worker/engine/backend/cuda/cuda_device.h"
-#include "worker/engine/backend/cuda/cuda_error.h"
 #include "worker/engine/backend/cuda/element_type.h"
 #include "worker/engine/backend/cuda/kernels/add_bias.h"
 #include "worker/engine/backend/cuda/kernels/column_sums.h"
@@ -24,12 +22,6 @@ cudaDataType_t Fp8Type(Fp8Format format) {
   return format == Fp8Format::kE4m3 ? CUDA_R_8F_E4M3 : CUDA_R_8F_E5M2;
 }
 
-int64_t Multiprocessors() {
-  int device = 0;
-  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
-  return QueryDevice(device).multiprocessors;
-}
-
 }  // namespace
 
 LinearProducts::LinearProducts(CublasLt& products, ScratchMemory& scratch, cudaStream_t stream,
@@ -38,7 +30,6 @@ LinearProducts::LinearProducts(CublasLt& products, ScratchMemory& scratch, cudaS
       scratch_(scratch),
       stream_(stream),
       options_(options),
-      multiprocessors_(Multiprocessors()),
       fp8_(scratch, stream) {}
 
 void LinearProducts::Forward(const LinearForward& args) {
@@ -125,13 +116,14 @@ void LinearProducts::RunEither(const Product& fused, const Work& whole, const Wo
 }
 
 // Without a clock. An epilogue saves a pass over the result, or over dy. But sums of dy may rule
-// out what a small gradient needs, the sum over its many rows split: of fewer tiles than the device
-// has multiprocessors, as all of a block's are at 124M, it leaves the rest idle for longer than
-// another pass over dy takes.
+// out what a small gradient needs, the sum over its many rows split: of fewer tiles than a large
+// device has multiprocessors, as all of a block's are at 124M, it leaves the rest idle for longer
+// than another pass over dy takes. One number for all devices, so that none of them changes bits.
 bool LinearProducts::IsBetterFused(const Product& fused) const {
   constexpr int64_t kTile = 128 * 256;  // of the fastest kernels of sm_90
+  constexpr int64_t kMultiprocessors = 132;
   return fused.epilogue != ProductEpilogue::kSumsOfA ||
-         fused.m * fused.n >= kTile * multiprocessors_;
+         fused.m * fused.n >= kTile * kMultiprocessors;
 }
 
 bool LinearProducts::MayBeFp8(bool asked, DataType type, const LinearShape& shape) const {

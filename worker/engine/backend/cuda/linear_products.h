@@ -64,7 +64,6 @@ class LinearProducts {
   ScratchMemory& scratch_;
   const cudaStream_t stream_;
   const LinearOptions options_;
-  const int64_t multiprocessors_;
   Fp8Operands fp8_;
   Judge judge_;
 };

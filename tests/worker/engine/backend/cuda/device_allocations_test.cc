@@ -59,11 +59,9 @@ TEST(CudaWorkspacePlan, HoldsWhatEveryOperationNeeds) {
   }
 }
 
-TEST(CudaWorkspacePlan, HoldsTheWorkspaceOfCublasLt) {
+TEST(CudaWorkspacePlan, HasRoomForAWeightGradientInSevenParts) {
   const auto shape = *runspec::NamedModelShape("124M");
   const int64_t bytes = runspec::GpuWorkspacePieceOf(shape, {.on_gpu = true}, "matmul").size_bytes;
-  EXPECT_EQ(bytes, CublasLt::kWorkspaceBytes);
-  // Seven parts of a gradient in fp32.
   EXPECT_GE(bytes, 7 * shape.channels * 4 * shape.channels * 4);
 }
 
