@@ -575,11 +575,11 @@ std::vector<Field> SchedulingFields() {
        .max = 18446744073709551615.0},
       {.path = "deterministic",
        .slot = GP_SLOT(deterministic),
-       .doc = "Equal runs give equal bits, whatever the number of ranks; auto: on CPUs. Always so "
-              "there, "
-              "but for this: with false, a run of one rank may go on on a machine that lacks the "
-              "instructions it began with. On a GPU true keeps to algorithms that sum in a fixed "
-              "order, none of them chosen by timing, which costs speed."},
+       .doc =
+           "Equal runs give equal bits, whatever the number of ranks; auto: true on CPUs, false on "
+           "GPUs. On CPUs they do either way; false lets a run of one rank go on on a machine that "
+           "lacks the instructions it began with. On a GPU true keeps to algorithms that sum in a "
+           "fixed order, none of them chosen by timing, which costs speed."},
   };
 }
 #undef GP_SLOT

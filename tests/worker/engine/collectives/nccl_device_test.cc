@@ -32,17 +32,27 @@ class NcclOnDevices : public testing::TestWithParam<bool> {
     std::vector<std::jthread> threads;
     for (int rank = 0; rank < ranks_; ++rank) {
       threads.emplace_back([&, rank] {
-        ASSERT_EQ(cudaSetDevice(rank), cudaSuccess);
-        NcclCommunicator communicator(
-            {.run_id = "run",
-             .epoch = 3,
-             .rank = rank,
-             .logical_shards = kLogicalShards,
-             .addresses = std::vector<std::string>(static_cast<size_t>(ranks_), "unused")},
-            id, /*deterministic=*/GetParam());
-        body(communicator);
+        try {
+          RunRank(rank, id, body);
+        } catch (const std::exception& error) {
+          ADD_FAILURE() << "rank " << rank << ": " << error.what();
+        }
       });
     }
+  }
+
+  void RunRank(int rank, const std::string& id, const std::function<void(Communicator&)>& body) {
+    CheckCuda(cudaSetDevice(rank), "cudaSetDevice");
+    NcclCommunicator communicator(
+        {.run_id = "run",
+         .epoch = 3,
+         .rank = rank,
+         .logical_shards = kLogicalShards,
+         .addresses = std::vector<std::string>(static_cast<size_t>(ranks_), "unused"),
+         .connect_timeout = std::chrono::seconds(60),
+         .timeout = std::chrono::seconds(60)},
+        id, /*deterministic=*/GetParam());
+    body(communicator);
   }
 
   int ranks_ = 0;

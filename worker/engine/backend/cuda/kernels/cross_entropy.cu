@@ -4,6 +4,7 @@
 // Bytes per logit, bf16: forward 2, backward 2 + 2, both in one 2 + 2 (2 + 2 + 2 where a row does
 // not fit into shared memory).
 #include "worker/engine/backend/cuda/kernels/cross_entropy.h"
+#include "worker/engine/backend/cuda/kernels/fast_exp.cuh"
 #include "worker/engine/backend/cuda/kernels/reduction.cuh"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
 #include "worker/engine/backend/cuda/kernels/vector_access.cuh"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "worker/engine/backend/cuda/kernels/dropout_mask.cuh"
+#include "worker/engine/backend/cuda/kernels/fast_exp.cuh"
 #include "worker/engine/backend/cuda/kernels/flash_attention.h"
 #include "worker/engine/backend/cuda/kernels/vector_access.cuh"
 

@@ -1,5 +1,4 @@
 #include "worker/engine/backend/cuda/kernels/gradient_factor.h"
-
 #include "worker/engine/backend/cuda/launch.h"
 #include "worker/engine/backend/gradient_factor.h"
 

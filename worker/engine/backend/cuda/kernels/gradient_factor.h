@@ -8,8 +8,8 @@
 
 namespace gp::engine {
 
-// *args.factor as FactorOf (backend/gradient_factor.h) gives it, bit for bit. One thread: a step has
-// few losses.
+// *args.factor as FactorOf (backend/gradient_factor.h) gives it, bit for bit. One thread: a step
+// has few losses.
 void LaunchGradientFactor(const GradientFactor& args, cudaStream_t stream);
 
 }  // namespace gp::engine

@@ -1,5 +1,5 @@
-// Reading and writing rows as float, several elements at a time in one access of up to 16 bytes,
-// and the exponential that keeps up with such accesses. For .cu files only.
+// Reading and writing rows as float, several elements at a time in one access of up to 16 bytes.
+// For .cu files only.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -51,19 +51,6 @@ struct Access {
   static constexpr int kWords = kBytes / kWordBytes;
   using WordType = Word<kWordBytes>;
 };
-
-inline constexpr float kLog2E = 1.4426950408889634f;
-
-// 2^x to 2 units in the last place; 0 for -inf and for results below the smallest normal number.
-__device__ __forceinline__ float FastExp2(float x) {
-#ifdef __CUDA_ARCH__
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-#else
-  return exp2f(x);
-#endif
-}
 
 // kLanes neighbouring values of a row as they lie in memory.
 template <typename T, int kLanes>
