@@ -55,21 +55,19 @@ void Muon::AddRange(const Range& range) {
 }
 
 void Muon::Apply(const Step& step) {
-  const float factor = ReadFactor(step);
-  if (std::isnan(factor)) return;
   for (const Range& range : ranges_) {
     UpdateRange(step, range.first, range.last, range.decayed ? spec().weight_decay : 0);
   }
-  for (const Matrix& matrix : matrices_) UpdateMatrix(step, factor, matrix);
+  for (const Matrix& matrix : matrices_) UpdateMatrix(step, matrix);
 }
 
-void Muon::UpdateMatrix(const Step& step, float factor, const Matrix& matrix) {
+void Muon::UpdateMatrix(const Step& step, const Matrix& matrix) {
   const int64_t count = matrix.count();
   const float* gradient = step.gradients.data() + matrix.first;
   float* momentum = first_moment().data() + matrix.first;
   float* weight = step.model.parameters().data() + matrix.first;
   const auto kept = static_cast<float>(spec().muon_momentum);
-  const float added = (1 - kept) * factor;
+  const float added = (1 - kept) * step.factor_value;
   AboutToOverwrite(matrix.first, matrix.first + count);
   backend().Combine(count, momentum, kept, momentum, added, gradient);
   backend().Combine(count, update_, kept, momentum, added, gradient);  // Nesterov

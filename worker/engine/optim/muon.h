@@ -18,6 +18,8 @@ class Muon final : public Optimizer {
   Muon(Backend& backend, const runspec::ModelShape& shape, const runspec::ParameterLayout& layout,
        const OptimizerOptions& options);
 
+  bool TakesFactorByValue() const override { return true; }
+
  private:
   struct Matrix {
     int64_t first = 0;  // element of the flat buffers
@@ -33,7 +35,7 @@ class Muon final : public Optimizer {
   };
 
   void Apply(const Step& step) override;
-  void UpdateMatrix(const Step& step, float factor, const Matrix& matrix);
+  void UpdateMatrix(const Step& step, const Matrix& matrix);
   void Orthogonalize(const Matrix& matrix);
   void Iterate(const Matrix& matrix);
   void AddRange(const Range& range);

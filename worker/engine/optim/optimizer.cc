@@ -33,15 +33,17 @@ Optimizer::Optimizer(Backend& backend, const runspec::ParameterLayout& layout,
 void Optimizer::Update(LanguageModel& model, std::span<float> gradients, double lr,
                        const float* factor) {
   ++updates_;
+  const float factor_value = TakesFactorByValue() ? ReadFactor(factor) : 0;
+  if (std::isnan(factor_value)) return;
   // What other ranks update will be overwritten, too.
   if (options_.slice) AboutToOverwrite(0, total_count_);
-  Apply({model, gradients, lr, factor});
+  Apply({model, gradients, lr, factor, factor_value});
 }
 
-float Optimizer::ReadFactor(const Step& step) {
-  float factor = 0;
-  backend_.Download(&factor, step.factor, sizeof(factor));
-  return factor;
+float Optimizer::ReadFactor(const float* factor) {
+  float value = 0;
+  backend_.Download(&value, factor, sizeof(value));
+  return value;
 }
 
 void Optimizer::RefreshWorkingCopy(LanguageModel& model) const {
@@ -94,10 +96,8 @@ void Optimizer::UpdatePiece(const Step& step, int64_t first, int64_t last, doubl
 
 // What backend.Update does in one pass.
 void Optimizer::UpdateInPasses(const Step& step, const AdamWUpdate& update) {
-  const float factor = ReadFactor(step);
-  if (std::isnan(factor)) return;
   float* const gradients = step.gradients.data() + (update.gradients - step.gradients.data());
-  backend_.Combine(update.count, gradients, factor, gradients, 0, nullptr);
+  backend_.Combine(update.count, gradients, step.factor_value, gradients, 0, nullptr);
   if (update.weight_decay != 0) {
     backend_.Combine(update.count, update.parameters,
                      static_cast<float>(1 - update.lr * update.weight_decay), update.parameters, 0,

@@ -50,6 +50,9 @@ class Optimizer {
   // The last Update was none.
   void TakeBackUpdate() { --updates_; }
 
+  // Whether Update takes the factor by value, for which it waits.
+  virtual bool TakesFactorByValue() const { return !options_.fused; }
+
   // Rounds the parameters into the working copy as the last update did. After a restore.
   void RefreshWorkingCopy(LanguageModel& model) const;
 
@@ -74,6 +77,7 @@ class Optimizer {
     std::span<float> gradients;
     double lr = 0;
     const float* factor = nullptr;
+    float factor_value = 0;  // if it is taken by value, and a number then
   };
 
   virtual void Apply(const Step& step) = 0;
@@ -82,8 +86,6 @@ class Optimizer {
   void UpdateRange(const Step& step, int64_t first, int64_t last, double weight_decay);
   // For what does not go through UpdateRange.
   void AboutToOverwrite(int64_t first, int64_t last) const;
-  // *step.factor, for operations that take it by value. Waits.
-  float ReadFactor(const Step& step);
   // The working copy of elements [first, last), if there is one.
   void RoundRange(LanguageModel& model, int64_t first, int64_t last) const;
 
@@ -92,6 +94,7 @@ class Optimizer {
 
  private:
   void UpdatePiece(const Step& step, int64_t first, int64_t last, double weight_decay);
+  float ReadFactor(const float* factor);
   void UpdateInPasses(const Step& step, const AdamWUpdate& update);
   StochasticRounding RoundingAt(int64_t first) const;
   bool saving() const { return before_overwrite_ && (!save_in_flight_ || save_in_flight_()); }

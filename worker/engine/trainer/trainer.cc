@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/check.h"
 #include "runspec/batch_ramp.h"
 #include "worker/engine/optim/lr_schedule.h"
 #include "worker/engine/trainer/training_error.h"
@@ -102,20 +103,25 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   timer_.Lap(&link::Phases::optimizer);
   timer_.Close();
 
-  // A device learns from itself whether and by how much it updates: it does while the host waits,
-  // for the only time in a step, for what that depended on.
+  // A device learns from itself whether and by how much it updates: it does while the host waits
+  // for what that depended on. For peers there is a deadline, for the queue behind them none.
   result.learning_rate = LearningRate(schedule_, spec_.optimizer.lr, schedule_steps_, step_);
+  if (device != nullptr && optimizer_->TakesFactorByValue()) device->Await();
   optimizer_->Update(model_, gradients, result.learning_rate, scalars_.gradient_factor());
-  if (shards_) shards_->GatherParameters();
   timer_.Lap(&link::Phases::optimizer);
-  if (device != nullptr) device->Await();  // for peers with a deadline, before the queue without
+  if (device != nullptr) device->Await();
   scalars_.Await();
   timer_.Settle();
 
   result.loss = MeanLoss();
   result.gradient_norm = scalars_.gradient_norm() / (loss_scale_ ? loss_scale_->value() : 1);
   Judge(result);
-  if (result.skipped) TakeBackUpdate();
+  if (result.skipped) {
+    optimizer_->TakeBackUpdate();
+  } else if (shards_) {
+    shards_->GatherParameters();
+  }
+  timer_.Lap(&link::Phases::optimizer);
 
   result.step = ++step_;
   GuardAgainstNonFinite(result);
@@ -167,6 +173,7 @@ int Trainer::LossOf(int shard) const {
 // the host, they travel as a maximum with zeros.
 std::span<const double> Trainer::ShareLosses() {
   if (communicator_.size() == 1 || communicator_.device() != nullptr) return scalars_.losses();
+  GP_CHECK(model_.backend().host_reachable(), "ranks on devices without collectives of their own");
   shared_losses_.assign(static_cast<size_t>(plan_.logical_shards), 0.0);
   for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
     shared_losses_[static_cast<size_t>(shard)] = FiniteOrInfinite(*scalars_.loss(LossOf(shard)));
@@ -184,12 +191,6 @@ double Trainer::MeanLoss() const {
                    : FiniteOrInfinite(scalars_.shard_loss(shard));
   }
   return sum / static_cast<double>(runspec::TokensAt(plan_, step_));
-}
-
-// The update left no trace, but for what the optimizer and the working copy were told of it.
-void Trainer::TakeBackUpdate() {
-  optimizer_->TakeBackUpdate();
-  if (shards_) optimizer_->RefreshWorkingCopy(model_);
 }
 
 // The same on every rank: loss and norm are.

@@ -72,7 +72,6 @@ class Trainer {
   int LossOf(int shard) const;
   std::span<const double> ShareLosses();
   double MeanLoss() const;
-  void TakeBackUpdate();
   void Judge(StepResult& result);
   void GuardAgainstNonFinite(const StepResult& result);
 

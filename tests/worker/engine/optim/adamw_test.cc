@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "worker/engine/backend/cpu/cpu_backend.h"
 #include "worker/engine/backend/gradient_factor.h"
@@ -192,13 +193,16 @@ TEST(StochasticRounding, OfTheWorkingCopyComesBackAfterARestore) {
 }
 
 TEST(AdamW, AnUpdateThatIsNoneChangesNothing) {
-  for (const bool fused : {true, false}) {
+  for (const int variant : {0, 1, 2, 3}) {
+    const bool fused = variant % 2 == 0;
+    const bool stochastic = variant >= 2;
     const auto model = MakeLanguageModel({.shape = TinyShape(),
                                           .precision = runspec::Precision::kBf16,
                                           .micro_batch = 1,
                                           .sequence = 4});
     InitializeNormal(1, *model);
-    AdamW adamw(model->backend(), model->layout(), {.fused = fused});
+    AdamW adamw(model->backend(), model->layout(),
+                {.fused = fused, .stochastic_rounding = stochastic, .seed = 3});
     std::vector<float> gradients = RandomValues(model->parameters().size(), 2);
     adamw.Update(*model, gradients, 1e-2, &kOne);
     const auto state = [&] {
@@ -211,7 +215,7 @@ TEST(AdamW, AnUpdateThatIsNoneChangesNothing) {
     const std::vector<float> before = state();
     adamw.Update(*model, gradients, 1e-2, &kNone);
     adamw.TakeBackUpdate();
-    EXPECT_EQ(state(), before) << "fused: " << fused;
+    EXPECT_EQ(state(), before) << "fused: " << fused << ", stochastic: " << stochastic;
     EXPECT_EQ(adamw.updates(), 1);
   }
 }
