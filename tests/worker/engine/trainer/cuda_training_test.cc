@@ -28,7 +28,8 @@ class CudaTraining : public testing::Test {
   }
 
   void Train(const std::string& out, std::vector<std::string> overrides) {
-    overrides.insert(overrides.end(), {"resources.threads=1", "sample.max_tokens=3"});
+    overrides.insert(overrides.end(),
+                     {"resources.threads=1", "sample.max_tokens=3", "deterministic=true"});
     const std::string text = directory_.Write("text.txt", TinyText());
     const std::string file = directory_.Write("run.yaml", TinyRunFile(text, kSteps, 2));
     ASSERT_EQ(RunAlone({.spec_path = file, .overrides = overrides, .out_directory = Out(out)},
