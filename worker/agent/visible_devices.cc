@@ -50,8 +50,7 @@ Status VisibleDevices::Check(std::string_view setting) {
     if (CanBeAName(word)) continue;
     return InvalidArgument(
         "'{}' in '{}' is no GPU; expected all, none, or numbers and UUIDs (GPU-…, MIG-…) with "
-        "commas "
-        "between them, as nvidia-smi -L lists them",
+        "commas between them, as nvidia-smi -L lists them",
         word, setting);
   }
   return OkStatus();

@@ -31,4 +31,6 @@ GP_HOST_DEVICE inline float FactorOf(const GradientFactor& args) {
   return ClipCoefficient(norm, args.norm_max) / args.loss_scale;
 }
 
+#undef GP_HOST_DEVICE
+
 }  // namespace gp::engine

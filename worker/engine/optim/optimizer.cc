@@ -90,14 +90,14 @@ void Optimizer::UpdatePiece(const Step& step, int64_t first, int64_t last, doubl
     backend_.Update(update);
     return;
   }
-  UpdateInPasses(step, update);
+  backend_.Combine(update.count, step.gradients.data() + first, step.factor_value, update.gradients,
+                   0, nullptr);
+  UpdateInPasses(update);
   RoundRange(step.model, first, last);
 }
 
-// What backend.Update does in one pass.
-void Optimizer::UpdateInPasses(const Step& step, const AdamWUpdate& update) {
-  float* const gradients = step.gradients.data() + (update.gradients - step.gradients.data());
-  backend_.Combine(update.count, gradients, step.factor_value, gradients, 0, nullptr);
+// What backend.Update does in one pass, with the gradients multiplied already.
+void Optimizer::UpdateInPasses(const AdamWUpdate& update) {
   if (update.weight_decay != 0) {
     backend_.Combine(update.count, update.parameters,
                      static_cast<float>(1 - update.lr * update.weight_decay), update.parameters, 0,

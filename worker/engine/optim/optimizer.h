@@ -95,7 +95,7 @@ class Optimizer {
  private:
   void UpdatePiece(const Step& step, int64_t first, int64_t last, double weight_decay);
   float ReadFactor(const float* factor);
-  void UpdateInPasses(const Step& step, const AdamWUpdate& update);
+  void UpdateInPasses(const AdamWUpdate& update);
   StochasticRounding RoundingAt(int64_t first) const;
   bool saving() const { return before_overwrite_ && (!save_in_flight_ || save_in_flight_()); }
 

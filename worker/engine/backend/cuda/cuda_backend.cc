@@ -73,23 +73,17 @@ class CudaBackend final : public Backend {
     staging_.Upload(to, from, bytes);
   }
   void Download(void* to, const void* from, int64_t bytes) override {
-    CheckCuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost,
-                              stream_.get()),
-              "cudaMemcpyAsync from the device");
+    CopyToHost(to, from, bytes, stream_);
     stream_.Synchronize();
   }
   void BeginDownload(void* to, const void* from, int64_t bytes) override {
-    CheckCuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost,
-                              stream_.get()),
-              "cudaMemcpyAsync from the device");
+    CopyToHost(to, from, bytes, stream_);
     downloaded_.Record(stream_);
   }
   void AwaitDownload() override { downloaded_.Synchronize(); }
   void Fetch(void* to, const void* from, int64_t bytes) override {
     const std::lock_guard lock(fetch_mutex_);
-    CheckCuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost,
-                              fetch_stream_.get()),
-              "cudaMemcpyAsync from the device");
+    CopyToHost(to, from, bytes, fetch_stream_);
     fetch_stream_.Synchronize();
   }
   void Copy(void* to, const void* from, int64_t bytes) override {
@@ -238,6 +232,11 @@ class CudaBackend final : public Backend {
   double* scalar() override { return workspace_.scalar(); }
 
  private:
+  static void CopyToHost(void* to, const void* from, int64_t bytes, const CudaStream& stream) {
+    CheckCuda(
+        cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, stream.get()),
+        "cudaMemcpyAsync from the device");
+  }
   AttentionKernels& AttentionFor(const AttentionShape& shape, DataType type,
                                  const Dropout& dropout) const {
     for (const auto& kernels : attention_) {

@@ -1,7 +1,6 @@
 #include "worker/engine/backend/cuda/flash_attention.h"
 
 namespace gp::engine {
-
 namespace {
 
 // Backwards a larger head takes more shared memory than these cards have.

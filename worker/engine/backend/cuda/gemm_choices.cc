@@ -1,14 +1,14 @@
 #include "worker/engine/backend/cuda/gemm_choices.h"
 
 #include <algorithm>
-#include <iterator>
 #include <stdexcept>
+#include <string_view>
 
 namespace gp::engine {
 namespace {
 
 // Format 1 had no mark. What it chose was timed with less workspace, and epilogues not at all.
-constexpr char kFormat[] = "2|";
+constexpr std::string_view kFormat = "2|";
 
 bool IsHexadecimal(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string::npos;
@@ -25,8 +25,8 @@ GemmChoices GemmChoices::Parse(const std::string& text) {
   if (bar == std::string::npos) refuse("name no device");
   GemmChoices choices(text.substr(0, bar));
   const size_t begin = bar + 1;
-  if (text.compare(begin, std::size(kFormat) - 1, kFormat) != 0) return choices;
-  for (size_t first = begin + std::size(kFormat) - 1; first < text.size();) {
+  if (!std::string_view(text).substr(begin).starts_with(kFormat)) return choices;
+  for (size_t first = begin + kFormat.size(); first < text.size();) {
     const size_t end = std::min(text.find(';', first), text.size());
     const size_t equals = text.find('=', first);
     if (equals == std::string::npos || equals >= end || equals == first) refuse("are damaged");
@@ -39,7 +39,7 @@ GemmChoices GemmChoices::Parse(const std::string& text) {
 }
 
 std::string GemmChoices::Encode() const {
-  std::string text = device_ + "|" + kFormat;
+  std::string text = device_ + "|" + std::string(kFormat);
   for (const auto& [kind, algorithm] : algorithms_) text += kind + "=" + algorithm + ";";
   return text;
 }
