@@ -4,7 +4,33 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include <utility>
+
+#include "rpc/listen_address.h"
+#include "rpc/socket_name.h"
+
 namespace gp::rpc {
+namespace {
+
+// A channel and the name of the socket that it connects to.
+struct SocketChannel {
+  SocketName name;
+  std::shared_ptr<grpc::Channel> channel;
+};
+
+std::shared_ptr<grpc::Channel> Connect(const std::string& target,
+                                       const grpc::ChannelArguments& arguments) {
+  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+}
+
+std::shared_ptr<grpc::Channel> ConnectSocket(SocketName name,
+                                             const grpc::ChannelArguments& arguments) {
+  auto channel = Connect(name.Target(), arguments);
+  const auto both = std::make_shared<SocketChannel>(SocketChannel{std::move(name), channel});
+  return {both, both->channel.get()};
+}
+
+}  // namespace
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
                                            const ChannelOptions& options) {
@@ -24,7 +50,13 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(options.message_bytes_max);
   arguments.SetMaxSendMessageSize(options.message_bytes_max);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  const auto parsed = ParseListenAddress(address);
+  if (parsed.ok() && parsed->is_socket()) {
+    if (auto name = SocketName::Of(parsed->path); name.ok()) {
+      return ConnectSocket(*std::move(name), arguments);
+    }
+  }
+  return Connect(address, arguments);
 }
 
 }  // namespace gp::rpc

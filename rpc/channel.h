@@ -21,8 +21,9 @@ struct ChannelOptions {
   int message_bytes_max = 16 << 20;
 };
 
-// A lazy channel to HOST:PORT; it connects at the first call and reconnects by itself. Channels
-// share no connections, so a new channel never inherits the back-off of an old one.
+// A lazy channel to HOST:PORT or unix:PATH; it connects at the first call and reconnects by itself.
+// Channels share no connections, so a new channel never inherits the back-off of an old one. The
+// directory of a socket with a path of more than 107 bytes must exist already.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
                                            const ChannelOptions& options = {});
 

@@ -1,7 +1,10 @@
 #include "rpc/listen_address.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,14 +13,17 @@
 #include <memory>
 
 #include "base/file.h"
+#include "rpc/socket_name.h"
 
 namespace gp::rpc {
 namespace {
 
+constexpr std::string_view kSocketPrefix = "unix:";
+
 Status Malformed(std::string_view text) {
   return InvalidArgument(
-      "'{}' is not an address to listen on; expected HOST:PORT with a port from 0 (any free one) "
-      "to 65535, such as 127.0.0.1:5075",
+      "'{}' is not an address; expected HOST:PORT with a port from 0 (any free one) to 65535, such "
+      "as 127.0.0.1:5075, or unix:PATH with an absolute path",
       text);
 }
 
@@ -42,9 +48,65 @@ Status TryBind(const addrinfo& target, const std::string& text) {
   return OkStatus();
 }
 
+Status TryBindTcp(const ListenAddress& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error =
+      getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  if (error != 0) {
+    return InvalidArgument("cannot listen on {}: host '{}' is unknown: {}", address.Text(),
+                           address.host, gai_strerror(error));
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, &freeaddrinfo);
+  return TryBind(*found, address.Text());
+}
+
+// Whether a program answers at the socket: a killed one leaves its name behind.
+StatusOr<bool> HasListener(const std::string& path) {
+  ASSIGN_OR_RETURN(const SocketName name, SocketName::Of(path));
+  const FileDescriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!probe.valid()) return ErrnoStatus(errno, "open a socket for", path);
+  sockaddr_un target{};
+  target.sun_family = AF_UNIX;
+  std::memcpy(target.sun_path, name.text().c_str(), name.text().size() + 1);
+  if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&target), sizeof target) == 0) {
+    return true;
+  }
+  if (errno == ECONNREFUSED || errno == ENOENT) return false;
+  return ErrnoStatus(errno, "listen on", path);
+}
+
+Status CheckSocketFree(const std::string& path) {
+  const std::string directory = DirectoryOf(path);
+  if (access(directory.c_str(), W_OK | X_OK) != 0) {
+    return ErrnoStatus(errno, "make a socket in", directory);
+  }
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) return OkStatus();
+  if (!S_ISSOCK(status.st_mode)) {
+    return AlreadyExists("cannot listen on unix:{}: the file exists and is not a socket", path);
+  }
+  ASSIGN_OR_RETURN(const bool taken, HasListener(path));
+  if (!taken) return OkStatus();
+  return AlreadyExists("cannot listen on unix:{}: another program listens there", path);
+}
+
+bool IsLoopbackHost(const std::string& host) {
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6{};
+  if (inet_pton(AF_INET6, host.c_str(), &v6) == 1) return IN6_IS_ADDR_LOOPBACK(&v6);
+  return host == "localhost";
+}
+
 }  // namespace
 
+bool ListenAddress::IsLocal() const { return is_socket() || IsLoopbackHost(host); }
+
 std::string ListenAddress::Text() const {
+  if (is_socket()) return fmt::format("{}{}", kSocketPrefix, path);
   if (host.find(':') != std::string::npos) return fmt::format("[{}]:{}", host, port);
   return fmt::format("{}:{}", host, port);
 }
@@ -56,6 +118,11 @@ ListenAddress ListenAddress::Reachable() const {
 }
 
 StatusOr<ListenAddress> ParseListenAddress(std::string_view text) {
+  if (text.starts_with(kSocketPrefix)) {
+    const std::string_view path = text.substr(kSocketPrefix.size());
+    if (path.size() < 2 || path.front() != '/') return Malformed(text);
+    return ListenAddress{.path = std::string(path)};
+  }
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return Malformed(text);
   std::string_view host = text.substr(0, colon);
@@ -72,19 +139,21 @@ StatusOr<ListenAddress> ParseListenAddress(std::string_view text) {
   return ListenAddress{std::string(host), port};
 }
 
+bool IsLocalAddress(std::string_view text) {
+  const auto address = ParseListenAddress(text);
+  return address.ok() && address->IsLocal();
+}
+
 Status CheckBindable(const ListenAddress& address) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int error =
-      getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
-  if (error != 0) {
-    return InvalidArgument("cannot listen on {}: host '{}' is unknown: {}", address.Text(),
-                           address.host, gai_strerror(error));
-  }
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, &freeaddrinfo);
-  return TryBind(*found, address.Text());
+  return address.is_socket() ? CheckSocketFree(address.path) : TryBindTcp(address);
+}
+
+Status CheckPrivate(const ListenAddress& address, bool insecure) {
+  if (insecure || address.IsLocal()) return OkStatus();
+  return InvalidArgument(
+      "{} can be reached from other machines, and there is no authentication yet: whoever reaches "
+      "it may use it; listen on 127.0.0.1, or accept that with --insecure",
+      address.Text());
 }
 
 }  // namespace gp::rpc

@@ -1,4 +1,6 @@
-// ListenAddress: HOST:PORT as given to --listen. A value. Thread-safe.
+// ListenAddress: where a server listens and its clients connect, as given to --listen: HOST:PORT,
+// or unix:PATH for a socket in the file system, which only its owner can reach. A value.
+// Thread-safe.
 #pragma once
 
 #include <string>
@@ -9,10 +11,14 @@
 namespace gp::rpc {
 
 struct ListenAddress {
-  std::string host;  // without brackets
+  std::string host;  // without brackets; empty for a socket
   int port = 0;      // 0: any free one
+  std::string path;  // of a socket, absolute; empty for TCP
 
-  // "127.0.0.1:5000", "[::1]:5000".
+  bool is_socket() const { return !path.empty(); }
+  // Programs of other machines cannot reach it: a socket, 127.0.0.0/8, ::1 or "localhost".
+  bool IsLocal() const;
+  // "127.0.0.1:5000", "[::1]:5000", "unix:/run/gp/coordinator.sock".
   std::string Text() const;
   // The same with a host that a client can connect to: 0.0.0.0 and :: become loopback.
   ListenAddress Reachable() const;
@@ -21,8 +27,16 @@ struct ListenAddress {
 // InvalidArgument names the text and the expected form.
 StatusOr<ListenAddress> ParseListenAddress(std::string_view text);
 
+// Whether `text` is an address of this machine only; false for what is no address.
+bool IsLocalAddress(std::string_view text);
+
 // Tries to bind and lets go again, because gRPC does not tell why it could not. AlreadyExists: the
-// port is in use.
+// port is in use, or another program listens at the socket. A socket that a killed program left is
+// no hindrance.
 Status CheckBindable(const ListenAddress& address);
+
+// There is no authentication yet. InvalidArgument unless the address is local or `insecure` says
+// that whoever reaches it may use it.
+Status CheckPrivate(const ListenAddress& address, bool insecure);
 
 }  // namespace gp::rpc

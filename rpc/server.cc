@@ -5,6 +5,7 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
+#include <sys/stat.h>
 
 #include <mutex>
 #include <utility>
@@ -40,10 +41,35 @@ void Configure(const ServerOptions& options, grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
 }
 
+// While it lives, new files and sockets are for the user of this process alone.
+class PrivateUmask {
+ public:
+  PrivateUmask() : before_(umask(0177)) {}
+  ~PrivateUmask() { umask(before_); }
+  PrivateUmask(const PrivateUmask&) = delete;
+  PrivateUmask& operator=(const PrivateUmask&) = delete;
+
+ private:
+  const mode_t before_;
+};
+
+std::unique_ptr<grpc::Server> BuildAndStart(grpc::ServerBuilder& builder, bool is_socket) {
+  if (!is_socket) return builder.BuildAndStart();
+  const PrivateUmask umask;
+  return builder.BuildAndStart();
+}
+
+StatusOr<std::optional<SocketName>> NameOf(const ListenAddress& address) {
+  if (!address.is_socket()) return std::optional<SocketName>();
+  ASSIGN_OR_RETURN(SocketName name, SocketName::Of(address.path));
+  return std::optional<SocketName>(std::move(name));
+}
+
 }  // namespace
 
-RpcServer::RpcServer(std::unique_ptr<grpc::Server> server, std::string address)
-    : server_(std::move(server)), address_(std::move(address)) {}
+RpcServer::RpcServer(std::optional<SocketName> socket, std::unique_ptr<grpc::Server> server,
+                     std::string address)
+    : socket_(std::move(socket)), server_(std::move(server)), address_(std::move(address)) {}
 
 RpcServer::~RpcServer() { Shutdown(std::chrono::nanoseconds(0)); }
 
@@ -51,19 +77,22 @@ StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions& optio
                                                       const std::vector<grpc::Service*>& services) {
   ASSIGN_OR_RETURN(const ListenAddress wanted, ParseListenAddress(options.listen));
   RETURN_IF_ERROR(CheckBindable(wanted));
+  ASSIGN_OR_RETURN(std::optional<SocketName> socket, NameOf(wanted));
   EnablePlugins();
   grpc::ServerBuilder builder;
   Configure(options, builder);
   int port = 0;
-  builder.AddListeningPort(wanted.Text(), grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(socket ? socket->Target() : wanted.Text(),
+                           grpc::InsecureServerCredentials(), &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
-  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  std::unique_ptr<grpc::Server> server = BuildAndStart(builder, wanted.is_socket());
   if (server == nullptr || port == 0) {
-    return Unavailable("cannot listen on {}: the port was taken meanwhile", wanted.Text());
+    return Unavailable("cannot listen on {}: it was taken meanwhile", wanted.Text());
   }
   ListenAddress bound = wanted;
   bound.port = port;
-  return std::unique_ptr<RpcServer>(new RpcServer(std::move(server), bound.Reachable().Text()));
+  return std::unique_ptr<RpcServer>(
+      new RpcServer(std::move(socket), std::move(server), bound.Reachable().Text()));
 }
 
 void RpcServer::Shutdown(std::chrono::nanoseconds grace) {

@@ -7,15 +7,17 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "rpc/socket_name.h"
 
 namespace gp::rpc {
 
 struct ServerOptions {
-  std::string listen = "127.0.0.1:0";  // HOST:PORT; port 0 takes a free one
+  std::string listen = "127.0.0.1:0";  // HOST:PORT, port 0 takes a free one; or unix:PATH
   int message_bytes_max = 16 << 20;
   int threads_max = 64;  // of synchronous services; callback services need none of their own
 };
@@ -23,12 +25,14 @@ struct ServerOptions {
 class RpcServer {
  public:
   // Listening on success. InvalidArgument for an address that cannot be read, AlreadyExists when
-  // the port is in use, PermissionDenied for a privileged one; each names the address.
+  // the port or the socket is in use, PermissionDenied for a privileged port; each names the
+  // address. A socket takes connections from the user of this process alone; files that other
+  // threads make in that moment are private, too.
   static StatusOr<std::unique_ptr<RpcServer>> Start(const ServerOptions& options,
                                                     const std::vector<grpc::Service*>& services);
   ~RpcServer();
 
-  // HOST:PORT that clients can use, with the real port.
+  // HOST:PORT that clients can use, with the real port; or unix:PATH.
   const std::string& address() const { return address_; }
 
   // Stops accepting, lets calls in flight finish until `grace` has passed, then cancels them.
@@ -36,8 +40,10 @@ class RpcServer {
   void Shutdown(std::chrono::nanoseconds grace);
 
  private:
-  RpcServer(std::unique_ptr<grpc::Server> server, std::string address);
+  RpcServer(std::optional<SocketName> socket, std::unique_ptr<grpc::Server> server,
+            std::string address);
 
+  const std::optional<SocketName> socket_;  // the name under which gRPC removes it at the end
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
 };

@@ -12,7 +12,8 @@ TEST(ListenAddress, ReadsHostAndPort) {
 }
 
 TEST(ListenAddress, RefusesTheRestAndSaysWhatWasExpected) {
-  for (const char* text : {"", "5075", "localhost", ":5075", "a:b", "a:65536", "a:-1", "::1:80"}) {
+  for (const char* text : {"", "5075", "localhost", ":5075", "a:b", "a:65536", "a:-1", "::1:80",
+                           "unix:", "unix:/", "unix:relative.sock"}) {
     const auto parsed = ParseListenAddress(text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_NE(Message(parsed.status()).find("HOST:PORT"), std::string::npos) << text;
@@ -21,6 +22,29 @@ TEST(ListenAddress, RefusesTheRestAndSaysWhatWasExpected) {
 
 TEST(ListenAddress, AWildcardIsReachedOverLoopback) {
   EXPECT_EQ(ParseListenAddress("0.0.0.0:80")->Reachable().Text(), "127.0.0.1:80");
+}
+
+TEST(ListenAddress, ReadsTheSocketOfAnAbsolutePath) {
+  const auto parsed = ParseListenAddress("unix:/run/user/1000/a b:c.sock");
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->path, "/run/user/1000/a b:c.sock");
+  EXPECT_EQ(parsed->Reachable().Text(), "unix:/run/user/1000/a b:c.sock");
+}
+
+TEST(ListenAddress, KnowsWhatOnlyThisMachineReaches) {
+  for (const char* text : {"127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "localhost:1", "unix:/a"}) {
+    EXPECT_TRUE(IsLocalAddress(text)) << text;
+    EXPECT_TRUE(CheckPrivate(*ParseListenAddress(text), false).ok()) << text;
+  }
+  for (const char* text : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "128.0.0.1:1", "node-1:1",
+                           "127.0.0.1.example.com:1", "[::ffff:10.0.0.1]:1"}) {
+    EXPECT_FALSE(IsLocalAddress(text)) << text;
+    const Status refused = CheckPrivate(*ParseListenAddress(text), false);
+    EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument) << text;
+    EXPECT_NE(Message(refused).find("--insecure"), std::string::npos) << refused;
+    EXPECT_TRUE(CheckPrivate(*ParseListenAddress(text), true).ok()) << text;
+  }
+  EXPECT_FALSE(IsLocalAddress("no address"));
 }
 
 TEST(ListenAddress, AnUnknownHostIsNamed) {
