@@ -1,5 +1,8 @@
 #include "coordinator/batch.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/check.h"
 
 namespace gp::coordinator {
@@ -8,6 +11,19 @@ namespace {
 // A run passes through a handful of states in one turn at most; more means that the planner repeats
 // itself.
 constexpr int kPlanRoundsMax = 16;
+
+// What the living ranks 0 of a node connect their groups with: the other nodes of the group are
+// told it.
+using NcclIds = std::set<std::pair<RunId, std::string>>;
+
+NcclIds NcclIdsOf(const Node* node) {
+  NcclIds ids;
+  if (node == nullptr) return ids;
+  for (const RankReport& rank : node->ranks) {
+    if (rank.alive() && !rank.nccl_id.empty()) ids.emplace(rank.run, rank.nccl_id);
+  }
+  return ids;
+}
 
 }  // namespace
 
@@ -42,11 +58,32 @@ void Batch::TakePlanned(const Action& action, const MakeSecret& make_secret) {
 }
 
 Status Batch::ApplyEvent(const Event& event) {
+  const auto node_before = after_.FindNode(NodeOf(event));
   RETURN_IF_ERROR(Apply(event, after_));
   changed_ = true;
-  if (!event.run.empty()) touched_.insert(event.run);
+  if (const auto run = after_.FindRun(event.run)) {
+    touched_.insert(event.run);
+    TouchNodesOf(*run);
+  }
+  if (const auto node = after_.FindNode(NodeOf(event))) TouchNode(node_before.get(), *node);
   if (IsDurable(event)) durable_.push_back(event);
   return OkStatus();
+}
+
+void Batch::TouchNode(const Node* before, const Node& after) {
+  touched_nodes_.insert(after.id);
+  const NcclIds told = NcclIdsOf(before);
+  const NcclIds tells = NcclIdsOf(&after);
+  NcclIds changed;
+  std::set_symmetric_difference(told.begin(), told.end(), tells.begin(), tells.end(),
+                                std::inserter(changed, changed.end()));
+  for (const auto& [id, nccl_id] : changed) {
+    if (const auto run = after_.FindRun(id)) TouchNodesOf(*run);
+  }
+}
+
+void Batch::TouchNodesOf(const Run& run) {
+  for (const Placement& placement : run.placement) touched_nodes_.insert(placement.node);
 }
 
 }  // namespace gp::coordinator

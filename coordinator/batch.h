@@ -33,18 +33,25 @@ class Batch {
   // For the last time.
   Cluster TakeAfter() { return std::move(after_); }
   const std::vector<Event>& durable() const { return durable_; }
+  // Runs about which something else is to be told than before.
   const std::set<RunId>& touched() const { return touched_; }
+  // Nodes whose agents may have to be told something else than before.
+  const std::set<NodeId>& touched_nodes() const { return touched_nodes_; }
   // Something besides the time is new.
   bool changed() const { return changed_; }
 
  private:
   void TakePlanned(const Action& action, const MakeSecret& make_secret);
   Status ApplyEvent(const Event& event);
+  // `before`: null for a node that is new.
+  void TouchNode(const Node* before, const Node& after);
+  void TouchNodesOf(const Run& run);
 
   Now now_;
   Cluster after_;
   std::vector<Event> durable_;
   std::set<RunId> touched_;
+  std::set<NodeId> touched_nodes_;
   bool changed_ = false;
 };
 

@@ -11,13 +11,13 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "coordinator/announcer.h"
 #include "coordinator/metrics.h"
 #include "coordinator/reconciler.h"
 #include "coordinator/recorder.h"
 #include "coordinator/replay.h"
 #include "coordinator/run_directories.h"
 #include "coordinator/service/agent_service.h"
-#include "coordinator/service/convert.h"
 #include "coordinator/service/run_service.h"
 #include "coordinator/storage_root.h"
 #include "coordinator/store/sqlite_store.h"
@@ -29,43 +29,6 @@ namespace {
 
 // Streams never end by themselves; what is in flight otherwise takes milliseconds.
 constexpr std::chrono::nanoseconds kShutdownGrace = std::chrono::milliseconds(500);
-
-// Tells everybody who cares about what was decided and what was measured.
-class Announcer final : public BatchObserver, public RecordObserver {
- public:
-  Announcer(ChangeHub& hub, CoordinatorMetrics& metrics, RunDirectories& directories)
-      : hub_(hub), metrics_(metrics), directories_(directories) {}
-
-  void OnBatch(const std::shared_ptr<const Cluster>& cluster,
-               const std::vector<StoredEvent>& events) override {
-    for (const StoredEvent& stored : events) {
-      Tell(*cluster, stored);
-      hub_.Notify(stored.event.run.value());
-    }
-    metrics_.Published(*cluster, events);
-    directories_.Published(cluster, events);
-    hub_.Notify(ChangeHub::kNodes);
-  }
-
-  void OnRecorded(const RunId& run, const Progress& progress) override {
-    metrics_.Recorded(run, progress);
-    hub_.Notify(run.value());
-  }
-
- private:
-  static void Tell(const Cluster& cluster, const StoredEvent& stored) {
-    const auto run = cluster.FindRun(stored.event.run);
-    LogInfo(fmt::format("run {}", Kind(stored.event)), {{"run", run->id},
-                                                        {"name", run->submission->name},
-                                                        {"epoch", run->epoch},
-                                                        {"state", Name(run->state)},
-                                                        {"reason", Describe(stored.event)}});
-  }
-
-  ChangeHub& hub_;
-  CoordinatorMetrics& metrics_;
-  RunDirectories& directories_;
-};
 
 StatusOr<std::unique_ptr<prometheus::Exposer>> Expose(const std::string& listen,
                                                       const CoordinatorMetrics& metrics) {
@@ -149,7 +112,7 @@ Status RunCoordinator(const CoordinatorOptions& options) {
   CoordinatorMetrics metrics(GP_VERSION, "");
   metrics.Started(cluster);
   ASSIGN_OR_RETURN(const auto exposer, Expose(settings.metrics_listen, metrics));
-  ChangeHub hub;
+  ChangeHub hub(SystemClock());
   RunDirectories directories;
   directories.SweepAll(cluster);
   Announcer announcer(hub, metrics, directories);
@@ -166,6 +129,7 @@ Status RunCoordinator(const CoordinatorOptions& options) {
   AgentService agent_service(agents);
   ASSIGN_OR_RETURN(const auto server, rpc::RpcServer::Start({.listen = settings.listen},
                                                             {&run_service, &agent_service}));
+  hub.Start();
   reconciler.Start();
   const std::string metrics_address = MetricsAddress(settings, *exposer);
   RETURN_IF_ERROR(WriteAddressFile(options.address_file, server->address(), metrics_address));

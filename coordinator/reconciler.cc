@@ -112,16 +112,17 @@ Status Reconciler::Commit(const Batch& batch) {
 }
 
 void Reconciler::Publish(Batch& batch) {
-  std::vector<StoredEvent> events;
+  PublishedBatch published{.runs = batch.touched(), .nodes = batch.touched_nodes()};
   uint64_t sequence = cluster_->last_sequence;
-  for (const Event& event : batch.durable()) events.push_back({++sequence, event});
+  for (const Event& event : batch.durable()) published.events.push_back({++sequence, event});
   cluster_ = std::make_shared<const Cluster>(batch.TakeAfter());
   if (!batch.changed()) return;
   {
     MutexLock lock(mutex_);
     snapshot_ = cluster_;
   }
-  observer_.OnBatch(cluster_, events);
+  published.cluster = cluster_;
+  observer_.OnBatch(published);
 }
 
 void Reconciler::CommitVolatile(const std::vector<Message>& messages, const Status& why) {

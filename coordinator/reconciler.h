@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -18,13 +19,20 @@
 
 namespace gp::coordinator {
 
+// What one turn changed.
+struct PublishedBatch {
+  std::shared_ptr<const Cluster> cluster;  // as it is now
+  std::vector<StoredEvent> events;         // the durable ones
+  std::set<RunId> runs;                    // about which something else is to be told than before
+  std::set<NodeId> nodes;  // whose agents may have to be told something else than before
+};
+
 // Told of every published batch, on the Reconciler's thread: quick, or hands over to a thread of
 // its own.
 class BatchObserver {
  public:
   virtual ~BatchObserver() = default;
-  virtual void OnBatch(const std::shared_ptr<const Cluster>& cluster,
-                       const std::vector<StoredEvent>& events) = 0;
+  virtual void OnBatch(const PublishedBatch& batch) = 0;
 };
 
 struct ReconcilerOptions {

@@ -13,12 +13,16 @@ constexpr size_t kBatchesAtOnce = 64;
 constexpr size_t kOpenLogsMax = 128;
 constexpr std::chrono::nanoseconds kRetryDelay = std::chrono::seconds(1);
 
+std::set<RunId> RunsOf(const TelemetryBatch& batch) {
+  std::set<RunId> runs;
+  for (const auto& [run, points] : batch.points) runs.insert(run);
+  for (const auto& [run, lines] : batch.lines) runs.insert(run);
+  return runs;
+}
+
 std::set<RunId> RunsOf(const std::vector<TelemetryBatch>& batches) {
   std::set<RunId> runs;
-  for (const TelemetryBatch& batch : batches) {
-    for (const auto& [run, points] : batch.points) runs.insert(run);
-    for (const auto& [run, lines] : batch.lines) runs.insert(run);
-  }
+  for (const TelemetryBatch& batch : batches) runs.merge(RunsOf(batch));
   return runs;
 }
 
@@ -34,10 +38,16 @@ Recorder::Recorder(std::string directory, RunLogLimits limits, RecordObserver& o
 Recorder::~Recorder() { Stop(); }
 
 bool Recorder::Post(TelemetryBatch batch) {
-  MutexLock lock(post_mutex_);
+  const std::set<RunId> runs = RunsOf(batch);
+  MutexLock lock(mutex_);
   if (!mailbox_.TryPost(batch)) return false;
-  ++posted_;
+  for (const RunId& run : runs) ++pending_[run];
   return true;
+}
+
+bool Recorder::HasPending(const RunId& run) const {
+  MutexLock lock(mutex_);
+  return pending_.contains(run);
 }
 
 void Recorder::Stop() {
@@ -100,7 +110,7 @@ StatusOr<RunLog*> Recorder::Open(const RunId& run) {
 }
 
 void Recorder::Announce(const std::vector<TelemetryBatch>& batches) {
-  recorded_ += batches.size();
+  CountOff(batches);
   for (const RunId& run : RunsOf(batches)) {
     const Progress progress = open_.at(run).progress();
     {
@@ -113,6 +123,16 @@ void Recorder::Announce(const std::vector<TelemetryBatch>& batches) {
     if (batch.on_durable) batch.on_durable();
   }
   if (open_.size() > kOpenLogsMax) open_.clear();
+}
+
+void Recorder::CountOff(const std::vector<TelemetryBatch>& batches) {
+  MutexLock lock(mutex_);
+  for (const TelemetryBatch& batch : batches) {
+    for (const RunId& run : RunsOf(batch)) {
+      const auto count = pending_.find(run);
+      if (--count->second == 0) pending_.erase(count);
+    }
+  }
 }
 
 Progress Recorder::ProgressOf(const RunId& run) {

@@ -3,7 +3,6 @@
 // any thread.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,10 +40,8 @@ class Recorder {
   bool Post(TelemetryBatch batch);
   void Stop();
 
-  // How many batches were ever posted, and how many of them are durable: whoever saw posted() == n
-  // has everything that was sent before once recorded() >= n.
-  uint64_t posted() const { return posted_; }
-  uint64_t recorded() const { return recorded_; }
+  // Something of the run was posted and is not durable yet. Once it is, the observer is told.
+  bool HasPending(const RunId& run) const;
 
   // What the newest points of the run say; read from disk the first time.
   Progress ProgressOf(const RunId& run);
@@ -56,19 +53,18 @@ class Recorder {
   void Write(std::vector<TelemetryBatch> batches);
   Status TryWrite(const std::vector<TelemetryBatch>& batches);
   StatusOr<RunLog*> Open(const RunId& run);
+  void CountOff(const std::vector<TelemetryBatch>& batches);
   void Announce(const std::vector<TelemetryBatch>& batches);
 
   const std::string directory_;
   const RunLogLimits limits_;
   RecordObserver& observer_;
   Mailbox<TelemetryBatch> mailbox_;
-  Mutex post_mutex_;  // a batch is in the mailbox and counted, or neither
-  std::atomic<uint64_t> posted_{0};
-  std::atomic<uint64_t> recorded_{0};
   std::map<RunId, RunLog> open_;  // of the Recorder's thread
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::map<RunId, Progress> progress_ GUARDED_BY(mutex_);
+  std::map<RunId, int> pending_ GUARDED_BY(mutex_);  // batches in the mailbox or being written
   std::jthread thread_;
 };
 

@@ -15,7 +15,6 @@ AgentSession::AgentSession(AgentServiceContext& context)
 AgentSession* AgentSession::Start(AgentServiceContext& context) {
   auto session = std::shared_ptr<AgentSession>(new AgentSession(context));
   session->self_ = session;
-  context.hub.Subscribe(ChangeHub::kNodes, session);
   session->StartRead(&session->incoming_);
   return session.get();
 }
@@ -91,6 +90,7 @@ void AgentSession::TakeHello(const v1::AgentHello& hello) {
     return;
   }
   *greeting_->mutable_welcome() = MakeWelcome(context_.options);
+  context_.hub.Subscribe(NodeId(hello.node_id()), weak_from_this());
   NodeConnected connected = ToConnected(hello, session_, context_.options);
   if (!connected.storage_problem.empty()) {
     LogWarning("node cannot be used",

@@ -32,7 +32,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response>,
  public:
   // Owns itself until gRPC is done with it.
   static grpc::ServerWriteReactor<Response>* Start(std::unique_ptr<StreamSource<Response>> source,
-                                                   const std::string& topic, ChangeHub& hub) {
+                                                   const ChangeHub::Topic& topic, ChangeHub& hub) {
     auto stream = std::shared_ptr<PullStream>(new PullStream(std::move(source)));
     stream->self_ = stream;
     hub.Subscribe(topic, stream);

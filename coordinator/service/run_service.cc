@@ -198,16 +198,16 @@ grpc::ServerWriteReactor<v1::WatchResponse>* RunService::Watch(
     grpc::CallbackServerContext* /*call*/, const v1::WatchRequest* request) {
   const auto run = Find(request->run());
   if (!run.ok()) return Refuse<v1::WatchResponse>(run.status());
-  return PullStream<v1::WatchResponse>::Start(MakeWatchSource(context_, (*run)->id),
-                                              (*run)->id.value(), hub_);
+  return PullStream<v1::WatchResponse>::Start(MakeWatchSource(context_, (*run)->id), (*run)->id,
+                                              hub_);
 }
 
 grpc::ServerWriteReactor<v1::LogLine>* RunService::Logs(grpc::CallbackServerContext* /*call*/,
                                                         const v1::LogsRequest* request) {
   const auto run = Find(request->run());
   if (!run.ok()) return Refuse<v1::LogLine>(run.status());
-  return PullStream<v1::LogLine>::Start(MakeLogsSource(context_, (*run)->id, *request),
-                                        (*run)->id.value(), hub_);
+  return PullStream<v1::LogLine>::Start(MakeLogsSource(context_, (*run)->id, *request), (*run)->id,
+                                        hub_);
 }
 
 grpc::ServerWriteReactor<v1::RunEvent>* RunService::Events(grpc::CallbackServerContext* /*call*/,
@@ -215,7 +215,7 @@ grpc::ServerWriteReactor<v1::RunEvent>* RunService::Events(grpc::CallbackServerC
   const auto run = Find(request->run());
   if (!run.ok()) return Refuse<v1::RunEvent>(run.status());
   return PullStream<v1::RunEvent>::Start(MakeEventsSource(context_, (*run)->id, *request),
-                                         (*run)->id.value(), hub_);
+                                         (*run)->id, hub_);
 }
 
 grpc::ServerWriteReactor<v1::MetricPoint>* RunService::Metrics(
@@ -223,7 +223,7 @@ grpc::ServerWriteReactor<v1::MetricPoint>* RunService::Metrics(
   const auto run = Find(request->run());
   if (!run.ok()) return Refuse<v1::MetricPoint>(run.status());
   return PullStream<v1::MetricPoint>::Start(MakeMetricsSource(context_, (*run)->id, *request),
-                                            (*run)->id.value(), hub_);
+                                            (*run)->id, hub_);
 }
 
 }  // namespace gp::coordinator

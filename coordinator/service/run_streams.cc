@@ -16,19 +16,17 @@ class EndOfRun {
  public:
   EndOfRun(StreamContext context, RunId run) : context_(context), run_(std::move(run)) {}
 
-  bool Reached() {
-    if (!barrier_) {
-      const auto run = context_.reconciler.snapshot()->FindRun(run_);
-      if (run == nullptr || !IsTerminal(run->state)) return false;
-      barrier_ = context_.recorder.posted();
-    }
-    return context_.recorder.recorded() >= *barrier_;
+  // An agent sends what its ranks printed before it says that they ended, so all of it is posted by
+  // then. When the last of it is recorded the run's listeners are told, as of every record.
+  bool Reached() const {
+    const auto run = context_.reconciler.snapshot()->FindRun(run_);
+    if (run == nullptr || !IsTerminal(run->state)) return false;
+    return !context_.recorder.HasPending(run_);
   }
 
  private:
   StreamContext context_;
   RunId run_;
-  std::optional<uint64_t> barrier_;
 };
 
 class WatchSource final : public StreamSource<v1::WatchResponse> {

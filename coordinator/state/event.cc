@@ -31,6 +31,15 @@ static_assert(std::is_same_v<std::variant_alternative_t<kDurableCount - 1, Event
 
 bool IsDurable(const Event& event) { return event.body.index() < kDurableCount; }
 
+NodeId NodeOf(const Event& event) {
+  return std::visit(
+      [](const auto& body) {
+        if constexpr (requires { body.node; }) return body.node;
+        return NodeId();
+      },
+      event.body);
+}
+
 std::string_view Kind(const Event& event) { return kKinds[event.body.index()]; }
 
 }  // namespace gp::coordinator

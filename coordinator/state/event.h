@@ -144,6 +144,8 @@ struct Event {
 };
 
 bool IsDurable(const Event& event);
+// The node whose agent the event tells about; empty for other events.
+NodeId NodeOf(const Event& event);
 // "rank_failed", as gpctl events prints it.
 std::string_view Kind(const Event& event);
 

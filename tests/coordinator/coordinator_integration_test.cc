@@ -1,6 +1,8 @@
 // A real gp-coordinator, spoken to over gRPC by a scripted agent and a user.
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 #include "base/file.h"
@@ -378,6 +380,85 @@ TEST_F(Coordinator, LogsAreFollowedToTheEndOfTheRun) {
     agent.Report({});
   });
   EXPECT_EQ(ReadAll<v1::LogLine>(*stub_, &v1::RunService::Stub::Logs, request).size(), 3u);
+}
+
+// An agent that reports and sends a point of `run` every 0.4 s, as a training one does. On a thread
+// of its own.
+class BusyAgent {
+ public:
+  BusyAgent(const CoordinatorProcess& process, const std::string& node, std::string run)
+      : agent_(process.address(), process.storage_root(), 0, node), run_(std::move(run)) {
+    agent_.Connect();
+    thread_ = std::jthread([this](const std::stop_token& stop) { Work(stop); });
+  }
+
+ private:
+  void Work(const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    for (int64_t step = 1; !stop.stop_requested(); ++step) {
+      agent_.Report({});
+      agent_.Send(MakePoints(run_, static_cast<uint64_t>(step), step, 1));
+      never.wait_for(lock, stop, std::chrono::milliseconds(400), [] { return false; });
+    }
+  }
+
+  ScriptedAgent agent_;
+  std::string run_;
+  std::jthread thread_;
+};
+
+TEST_F(Coordinator, OnABusyFleetAWatcherSeesAnotherReasonThatIsNoEvent) {
+  const v1::Run other = SubmitSmoke(*stub_, "other");
+  const BusyAgent one(process_, "busy-1", other.run_id());
+  const BusyAgent two(process_, "busy-2", other.run_id());
+  const v1::Run run = SubmitSmoke(*stub_, "waits");
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::WatchRequest request;
+  request.set_run(run.run_id());
+  auto stream = stub_->Watch(&context, request);
+  v1::WatchResponse response;
+  ASSERT_TRUE(stream->Read(&response));
+  const std::string before = response.run().reason();
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 1);
+  agent.Connect();
+  ASSERT_TRUE(stream->Read(&response)) << "it was not told within the deadline";
+  EXPECT_NE(response.run().reason(), before);
+  context.TryCancel();
+}
+
+// `gpctl wait`, `watch` and `logs -f` end when these streams end.
+TEST_F(Coordinator, OnABusyFleetStreamsEndWithTheirRun) {
+  const v1::Run other = SubmitSmoke(*stub_, "other");
+  const BusyAgent one(process_, "busy-1", other.run_id());
+  const BusyAgent two(process_, "busy-2", other.run_id());
+  const v1::Run run = SubmitSmoke(*stub_, "ends");
+  v1::LogsRequest logs;
+  logs.set_run(run.run_id());
+  logs.set_follow(true);
+  v1::EventsRequest events;
+  events.set_run(run.run_id());
+  events.set_follow(true);
+  v1::WatchRequest watch;
+  watch.set_run(run.run_id());
+  std::vector<std::jthread> readers;
+  readers.emplace_back([&] { ReadAll<v1::LogLine>(*stub_, &v1::RunService::Stub::Logs, logs); });
+  readers.emplace_back(
+      [&] { ReadAll<v1::RunEvent>(*stub_, &v1::RunService::Stub::Events, events); });
+  const auto seen = [&] {
+    std::jthread canceller([&] {
+      grpc::ClientContext context;
+      v1::CancelRequest cancel;
+      cancel.set_run(run.run_id());
+      v1::Run answer;
+      EXPECT_TRUE(stub_->Cancel(&context, cancel, &answer).ok());
+    });
+    return ReadAll<v1::WatchResponse>(*stub_, &v1::RunService::Stub::Watch, watch);
+  }();
+  ASSERT_FALSE(seen.empty());
+  EXPECT_EQ(seen.back().run().state(), v1::RUN_STATE_CANCELLED);
 }
 
 // Dies before and after the commit, and before the answer: the client does not know, repeats its

@@ -17,13 +17,12 @@ using std::chrono::seconds;
 
 class Listener final : public BatchObserver {
  public:
-  void OnBatch(const std::shared_ptr<const Cluster>& published,
-               const std::vector<StoredEvent>& batch) override {
-    cluster = published;
-    events.insert(events.end(), batch.begin(), batch.end());
+  void OnBatch(const PublishedBatch& batch) override {
+    last = batch;
+    events.insert(events.end(), batch.events.begin(), batch.events.end());
   }
 
-  std::shared_ptr<const Cluster> cluster;
+  PublishedBatch last;
   std::vector<StoredEvent> events;
 };
 
@@ -125,7 +124,59 @@ TEST_F(ReconcilerTest, TellsObserversInOrderWithSequenceNumbers) {
   for (size_t i = 0; i < listener_.events.size(); ++i) {
     EXPECT_EQ(listener_.events[i].sequence, i + 1);
   }
-  EXPECT_EQ(listener_.cluster, reconciler_->snapshot());
+  EXPECT_EQ(listener_.last.cluster, reconciler_->snapshot());
+}
+
+NodeConnected HelloOf(const std::string& name, int gpus) {
+  NodeConnected hello;
+  hello.node = NodeId(name);
+  hello.session = 1;
+  hello.name = name;
+  for (int i = 0; i < gpus; ++i) {
+    hello.slots.push_back({SlotId(std::to_string(i)), "GPU-" + std::to_string(i), {i}, 0});
+  }
+  return hello;
+}
+
+TEST_F(ReconcilerTest, ANewReasonConcernsItsRunAlone) {
+  Submit("waits", "1");
+  Turn();
+  reconciler_->Post({.body = HelloOf("n", 1)});
+  Turn();
+  EXPECT_TRUE(listener_.last.events.empty());
+  EXPECT_EQ(listener_.last.runs, std::set<RunId>{RunId("waits")});
+  EXPECT_EQ(listener_.last.nodes, std::set<NodeId>{NodeId("n")});
+}
+
+TEST_F(ReconcilerTest, APlacementConcernsTheNodesOfItsRanksAndAReportItsOwnNode) {
+  reconciler_->Post({.body = HelloOf("a", 1)});
+  reconciler_->Post({.body = HelloOf("b", 1)});
+  reconciler_->Post({.body = HelloOf("c", 0)});
+  Turn();
+  Submit("runs", "1");
+  Turn();
+  EXPECT_EQ(listener_.last.nodes, (std::set<NodeId>{NodeId("a"), NodeId("b")}));
+  reconciler_->Post({.body = NodeReported{.node = NodeId("c"), .session = 1}});
+  Turn();
+  EXPECT_EQ(listener_.last.nodes, std::set<NodeId>{NodeId("c")});
+  EXPECT_TRUE(listener_.last.runs.empty());
+}
+
+TEST_F(ReconcilerTest, WhatRank0ConnectsWithConcernsTheNodesOfItsGroupOnce) {
+  reconciler_->Post({.body = HelloOf("a", 1)});
+  reconciler_->Post({.body = HelloOf("b", 1)});
+  Submit("runs", "1");
+  Turn();
+  RankReport leader{.run = RunId("runs"), .epoch = 1, .slot = SlotId("0")};
+  leader.phase = RankPhase::kListening;
+  leader.nccl_id = "id";
+  const Event report{.body = NodeReported{.node = NodeId("a"), .session = 1, .ranks = {leader}}};
+  reconciler_->Post(report);
+  Turn();
+  EXPECT_EQ(listener_.last.nodes, (std::set<NodeId>{NodeId("a"), NodeId("b")}));
+  reconciler_->Post(report);
+  Turn();
+  EXPECT_EQ(listener_.last.nodes, std::set<NodeId>{NodeId("a")});
 }
 
 TEST_F(ReconcilerTest, RefusesWhatComesAfterItStopped) {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "base/mutex.h"
-#include "coordinator/change_hub.h"
 #include "coordinator/temporary_directory.h"
 
 namespace gp::coordinator {
@@ -64,10 +63,33 @@ TEST(Recorder, AcknowledgesWhatIsOnDisk) {
   ASSERT_TRUE(recorder.Post(MakeBatch(1, durable)));
   ASSERT_TRUE(recorder.Post(MakeBatch(2, durable)));
   ASSERT_TRUE(durable.Wait(2));
-  EXPECT_EQ(recorder.recorded(), 2u);
+  EXPECT_FALSE(recorder.HasPending(RunId("r")));
   EXPECT_EQ(recorder.ProgressOf(RunId("r")).newest->step, 2);
   uint64_t offset = 0;
   EXPECT_EQ(ReadLines(recorder.DirectoryOf(RunId("r")), 10, offset)->size(), 2u);
+}
+
+// The last record of a run is announced when nothing of it waits any more.
+TEST(Recorder, NothingOfARunWaitsOnceItsLastRecordIsAnnounced) {
+  class Observer final : public RecordObserver {
+   public:
+    void OnRecorded(const RunId& run, const Progress&) override {
+      if (run == RunId("r") && !recorder->HasPending(run)) told_last.Raise();
+    }
+    Recorder* recorder = nullptr;
+    Signal told_last;
+  };
+  TemporaryDirectory directory;
+  Observer observer;
+  Signal durable;
+  Recorder recorder(directory.path(), {}, observer);
+  observer.recorder = &recorder;
+  ASSERT_TRUE(recorder.Post(MakeBatch(1, durable)));
+  TelemetryBatch of_another_run;
+  of_another_run.points[RunId("another")] = {Point()};
+  ASSERT_TRUE(recorder.Post(std::move(of_another_run)));
+  EXPECT_TRUE(observer.told_last.Wait());
+  EXPECT_FALSE(recorder.HasPending(RunId("never heard of")));
 }
 
 TEST(Recorder, ANewOneKnowsWhatTheLastOneKept) {
@@ -93,42 +115,9 @@ TEST(Recorder, WaitsForADiskThatCannotBeWrittenAndLosesNothing) {
   Signal durable;
   Recorder recorder(root, {}, observer);
   ASSERT_TRUE(recorder.Post(MakeBatch(1, durable)));
-  EXPECT_EQ(recorder.recorded(), 0u);
+  EXPECT_TRUE(recorder.HasPending(RunId("r")));
   ASSERT_TRUE(RemoveTree(root).ok());
   EXPECT_TRUE(durable.Wait());
-}
-
-class CountingListener final : public ChangeListener {
- public:
-  void OnChange() override { changed.Raise(); }
-  Signal changed;
-};
-
-TEST(ChangeHub, WakesThoseWhoListenToTheTopic) {
-  ChangeHub hub;
-  const auto listener = std::make_shared<CountingListener>();
-  hub.Subscribe("r", listener);
-  hub.Notify("another");
-  hub.Notify("r");
-  EXPECT_TRUE(listener->changed.Wait());
-}
-
-TEST(ChangeHub, ForgetsWhoIsGone) {
-  ChangeHub hub;
-  auto gone = std::make_shared<CountingListener>();
-  const auto stays = std::make_shared<CountingListener>();
-  hub.Subscribe("r", gone);
-  hub.Subscribe("r", stays);
-  gone.reset();
-  hub.Notify("r");
-  EXPECT_TRUE(stays->changed.Wait());
-}
-
-TEST(ChangeHub, LetsEverybodyLookNowAndThen) {
-  ChangeHub hub(std::chrono::milliseconds(1));
-  const auto listener = std::make_shared<CountingListener>();
-  hub.Subscribe("r", listener);
-  EXPECT_TRUE(listener->changed.Wait());
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ class Simulation::CrashingStore final : public Store {
 
 class Simulation::Recorder final : public BatchObserver {
  public:
-  void OnBatch(const std::shared_ptr<const Cluster>&, const std::vector<StoredEvent>&) override {}
+  void OnBatch(const PublishedBatch&) override {}
 };
 
 Simulation::Simulation(uint64_t seed) : random_(seed), observer_(std::make_unique<Recorder>()) {

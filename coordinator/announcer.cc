@@ -1,0 +1,33 @@
+#include "coordinator/announcer.h"
+
+#include "base/log.h"
+#include "coordinator/service/convert.h"
+
+namespace gp::coordinator {
+namespace {
+
+void Log(const Cluster& cluster, const StoredEvent& stored) {
+  const auto run = cluster.FindRun(stored.event.run);
+  LogInfo(fmt::format("run {}", Kind(stored.event)), {{"run", run->id},
+                                                      {"name", run->submission->name},
+                                                      {"epoch", run->epoch},
+                                                      {"state", Name(run->state)},
+                                                      {"reason", Describe(stored.event)}});
+}
+
+}  // namespace
+
+void Announcer::OnBatch(const PublishedBatch& batch) {
+  for (const StoredEvent& stored : batch.events) Log(*batch.cluster, stored);
+  metrics_.Published(*batch.cluster, batch.events);
+  directories_.Published(batch.cluster, batch.events);
+  for (const RunId& run : batch.runs) hub_.Notify(run);
+  for (const NodeId& node : batch.nodes) hub_.Notify(node);
+}
+
+void Announcer::OnRecorded(const RunId& run, const Progress& progress) {
+  metrics_.Recorded(run, progress);
+  hub_.Notify(run);
+}
+
+}  // namespace gp::coordinator

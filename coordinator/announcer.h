@@ -1,0 +1,28 @@
+// Announcer: tells everybody who cares about what was decided and what was measured: the log,
+// metrics, the runs' directories, and the streams that a change concerns. Built by the daemon; the
+// Reconciler and the Recorder call it, each on its own thread.
+#pragma once
+
+#include "coordinator/change_hub.h"
+#include "coordinator/metrics.h"
+#include "coordinator/reconciler.h"
+#include "coordinator/recorder.h"
+#include "coordinator/run_directories.h"
+
+namespace gp::coordinator {
+
+class Announcer final : public BatchObserver, public RecordObserver {
+ public:
+  Announcer(ChangeHub& hub, CoordinatorMetrics& metrics, RunDirectories& directories)
+      : hub_(hub), metrics_(metrics), directories_(directories) {}
+
+  void OnBatch(const PublishedBatch& batch) override;
+  void OnRecorded(const RunId& run, const Progress& progress) override;
+
+ private:
+  ChangeHub& hub_;
+  CoordinatorMetrics& metrics_;
+  RunDirectories& directories_;
+};
+
+}  // namespace gp::coordinator
