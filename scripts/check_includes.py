@@ -46,7 +46,7 @@ CORE = ["worker/engine/backend/", "worker/engine/model/", "worker/engine/optim/"
 
 # folder: (project prefixes it may include, libraries it may include). The longest matching folder decides.
 LAYERS = {
-    "base/": (["base/"], ["absl", "fmt", "spdlog", "yaml"]),
+    "base/": (["base/"], ["absl", "fmt", "spdlog", "yaml", "cli"]),
     "runspec/": (SHARED, ["absl", "fmt", "yaml", "json"]),
     "formats/": (SHARED, ["absl", "fmt", "json", "openssl", "compression", "hashing"]),
     "tokenizer/": (SHARED, ["absl", "fmt", "json", "openssl"]),
@@ -68,7 +68,7 @@ LAYERS = {
     "worker/engine/optim/": (CORE, ["torch", "cuda"]),
     "worker/engine/collectives/": (CORE, ["torch", "cuda"]),
     "worker/engine/": (SHARED + ["link/", "worker/engine/"],
-                       ["torch", "cuda", "absl", "fmt", "json", "cli", "openssl"]),
+                       ["torch", "cuda", "absl", "fmt", "json", "openssl"]),
     "client/": (SHARED + ["rpc/", "link/", "client/"],
                 ["absl", "fmt", "grpc", "protobuf", "cli", "yaml", "json", "compression"]),
 }

@@ -1,5 +1,7 @@
 #include "client/gpctl/command_set.h"
 
+#include <CLI/CLI.hpp>
+
 #include "client/gpctl/commands/commands.h"
 
 namespace gp::gpctl {
@@ -9,35 +11,35 @@ namespace {
 // Global flags may stand before or after the command. They are added to each command instead of
 // "falling through" to the program, because then a run called "list" could not be named: CLI11
 // would take it for the command.
-void AddGlobalFlags(CLI::App& app, GlobalOptions& options, const std::string& group) {
+void AddGlobalFlags(Command command, GlobalOptions& options, const std::string& group) {
   const auto add = [&](const std::string& name, std::string& value, const std::string& text) {
-    return app.add_option(name, value, text)->group(group);
+    return command.Option(name, value, text).Group(group);
   };
   add("--server", options.server, "coordinator to talk to, HOST:PORT");
   add("--context", options.context, "named context of the configuration file");
   add("--state-dir", options.state_dir, "state directory of a local service (see gpctl up)");
-  add("-o,--output", options.output, "text or json")->check(CLI::IsMember({"text", "json"}));
+  add("-o,--output", options.output, "text or json").OneOf({"text", "json"});
   add("--timeout", options.timeout, "longest wait for an answer, such as 15s");
-  app.add_flag("--no-color", options.no_color, "plain output without escape sequences")
-      ->group(group);
+  command.Switch("--no-color", options.no_color, "plain output without escape sequences")
+      .Group(group);
 }
 
 }  // namespace
 
 CommandSet::CommandSet(CLI::App& app, GlobalOptions& options) : app_(app), options_(options) {
-  AddGlobalFlags(app, options, "Flags for every command");
+  AddGlobalFlags(Command(app), options, "Flags for every command");
 }
 
-CLI::App& CommandSet::Add(const std::string& name, const std::string& group,
-                          const std::string& summary) {
-  CLI::App& command = *app_.add_subcommand(name, summary);
-  command.group(group);
+Command CommandSet::Add(const std::string& name, const std::string& group,
+                        const std::string& summary) {
+  const Command command = Command(app_).AddCommand(name, summary);
+  command.app().group(group);
   AddGlobalFlags(command, options_, "Flags for every command");
   return command;
 }
 
-CLI::App& CommandSet::AddVerb(CLI::App& noun, const std::string& name, const std::string& summary) {
-  CLI::App& command = *noun.add_subcommand(name, summary);
+Command CommandSet::AddVerb(Command noun, const std::string& name, const std::string& summary) {
+  const Command command = noun.AddCommand(name, summary);
   AddGlobalFlags(command, options_, "Flags for every command");
   return command;
 }

@@ -2,11 +2,11 @@
 // RunGpctl before parsing; used by its thread alone.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <map>
 #include <string>
 
+#include "base/command_line.h"
 #include "base/status.h"
 #include "client/gpctl/exit_code.h"
 #include "client/gpctl/session.h"
@@ -22,11 +22,11 @@ class CommandSet {
   CommandSet(CLI::App& app, GlobalOptions& options);
 
   // A command of its own, listed in `gpctl help` under `group`.
-  CLI::App& Add(const std::string& name, const std::string& group, const std::string& summary);
+  Command Add(const std::string& name, const std::string& group, const std::string& summary);
   // A verb below a noun: `ckpt list`.
-  CLI::App& AddVerb(CLI::App& noun, const std::string& name, const std::string& summary);
+  Command AddVerb(Command noun, const std::string& name, const std::string& summary);
 
-  void Bind(const CLI::App& command, Action action) { actions_[&command] = std::move(action); }
+  void Bind(Command command, Action action) { actions_[&command.app()] = std::move(action); }
 
   // Null when the command only groups verbs.
   const Action* Find(const CLI::App& command) const;

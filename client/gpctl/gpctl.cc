@@ -1,5 +1,6 @@
 #include "client/gpctl/gpctl.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "client/gpctl/command_set.h"

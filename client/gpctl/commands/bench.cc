@@ -33,14 +33,14 @@ StatusOr<ExitCode> Bench(const std::vector<std::string>& arguments, Session& ses
 }  // namespace
 
 void AddBenchCommand(CommandSet& commands) {
-  CLI::App& command = commands.Add(
+  const Command command = commands.Add(
       "bench", kOtherGroup,
       "Measure this machine: bench ladder, step, kernels, allreduce, sample, tokenizer, loader, …");
-  command.prefix_command();  // what follows is gp-bench's
-  command.footer(
+  command.TakeTheRest();  // what follows is gp-bench's
+  command.Footer(
       "'gpctl bench' alone lists what can be measured, 'gpctl bench step --help' its flags.");
   commands.Bind(command,
-                [&command](Session& session) { return Bench(command.remaining(), session); });
+                [command](Session& session) { return Bench(command.Remaining(), session); });
 }
 
 }  // namespace gp::gpctl

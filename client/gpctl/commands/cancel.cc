@@ -35,10 +35,10 @@ StatusOr<ExitCode> Cancel(const std::vector<std::string>& references, Session& s
 }  // namespace
 
 void AddCancelCommand(CommandSet& commands) {
-  CLI::App& command =
+  const Command command =
       commands.Add("cancel", kRunGroup, "Stop runs for good; their checkpoints stay");
   auto runs = std::make_shared<std::vector<std::string>>();
-  command.add_option("RUN", *runs, "names, ids, unique prefixes of ids, or @last")->required();
+  command.Option("RUN", *runs, "names, ids, unique prefixes of ids, or @last").Required();
   commands.Bind(command, [runs](Session& session) { return Cancel(*runs, session); });
 }
 

@@ -86,19 +86,19 @@ StatusOr<ExitCode> VerifyCheckpoint(const std::string& text, Session& session) {
   return ExitCode::kOk;
 }
 
-void AddCheckpointVerb(CommandSet& commands, CLI::App& noun, const std::string& name,
+void AddCheckpointVerb(CommandSet& commands, Command noun, const std::string& name,
                        const std::string& argument, const std::string& summary,
                        StatusOr<ExitCode> (*run)(const std::string&, Session&)) {
-  CLI::App& command = commands.AddVerb(noun, name, summary);
+  const Command command = commands.AddVerb(noun, name, summary);
   auto reference = std::make_shared<std::string>();
-  command.add_option(argument, *reference, "see 'gpctl help references'")->required();
+  command.Option(argument, *reference, "see 'gpctl help references'").Required();
   commands.Bind(command, [reference, run](Session& session) { return run(*reference, session); });
 }
 
 }  // namespace
 
 void AddCheckpointCommands(CommandSet& commands) {
-  CLI::App& noun = commands.Add("ckpt", kModelGroup, "List, show and verify checkpoints");
+  const Command noun = commands.Add("ckpt", kModelGroup, "List, show and verify checkpoints");
   AddCheckpointVerb(commands, noun, "list", "RUN", "Show the sealed checkpoints of a run",
                     &ListCheckpoints);
   AddCheckpointVerb(commands, noun, "show", "REF", "Show one checkpoint: RUN, RUN@STEP, RUN@best",

@@ -1,5 +1,6 @@
 // gpctl completion: scripts for bash, zsh and fish, made from the table of commands. Names of runs
 // are asked for at the time.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "client/gpctl/commands/commands.h"
@@ -105,12 +106,10 @@ StatusOr<ExitCode> Complete(const CLI::App& app, const std::string& shell, Sessi
 }  // namespace
 
 void AddCompletionCommand(CommandSet& commands) {
-  CLI::App& command =
+  const Command command =
       commands.Add("completion", kOtherGroup, "Print a completion script for bash, zsh or fish");
   auto shell = std::make_shared<std::string>();
-  command.add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command.Option("SHELL", *shell, "bash, zsh or fish").Required().OneOf({"bash", "zsh", "fish"});
   const CLI::App& app = commands.app();
   commands.Bind(command,
                 [shell, &app](Session& session) { return Complete(app, *shell, session); });

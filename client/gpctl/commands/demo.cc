@@ -288,13 +288,12 @@ StatusOr<ExitCode> Demo(const DemoOptions& options, Session& session) {
 }  // namespace
 
 void AddDemoCommand(CommandSet& commands) {
-  CLI::App& command =
+  const Command command =
       commands.Add("demo", kServiceGroup, "Train on real text for two minutes, sample, stop");
   auto options = std::make_shared<DemoOptions>();
-  command.add_option("--minutes", options->minutes, "of training (2)")
-      ->check(CLI::Range(0.05, 1e6));
-  command.add_option("--text", options->text,
-                     "text file, plain or .gz (default: $TEXT, or the Jargon File)");
+  command.Option("--minutes", options->minutes, "of training (2)").Between(0.05, 1e6);
+  command.Option("--text", options->text,
+                 "text file, plain or .gz (default: $TEXT, or the Jargon File)");
   commands.Bind(command, [options](Session& session) { return Demo(*options, session); });
 }
 

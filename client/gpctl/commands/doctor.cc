@@ -151,17 +151,16 @@ StatusOr<ExitCode> Doctor(Session& session) {
 }  // namespace
 
 void AddDoctorCommand(CommandSet& commands) {
-  CLI::App& command = commands.Add(
+  const Command command = commands.Add(
       "doctor", kServiceGroup, "Check this machine and the programs, with a fix for each problem");
   auto options = std::make_shared<OverfitOptions>();
-  CLI::Option* overfit =
-      command.add_option("--overfit", options->file,
-                         "instead: train on one batch of this run file until its loss is below "
-                         "0.01, which any sound model and data reach");
-  command
-      .add_option("--set", options->overrides, "path=value, overrides the file; may be repeated")
-      ->needs(overfit)
-      ->allow_extra_args(false);
+  const Flag overfit =
+      command.Option("--overfit", options->file,
+                     "instead: train on one batch of this run file until its loss is below "
+                     "0.01, which any sound model and data reach");
+  command.Option("--set", options->overrides, "path=value, overrides the file; may be repeated")
+      .Needs(overfit)
+      .OneValueEach();
   commands.Bind(command, [options](Session& session) {
     return options->file.empty() ? Doctor(session) : Overfit(*options, session);
   });

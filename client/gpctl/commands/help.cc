@@ -1,6 +1,7 @@
 // gpctl help.
 #include "client/gpctl/commands/help.h"
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "client/gpctl/commands/commands.h"
@@ -82,9 +83,9 @@ std::string MainHelp(const CLI::App& app) {
 }
 
 void AddHelpCommand(CommandSet& commands) {
-  CLI::App& command = commands.Add("help", kOtherGroup, "Explain a command or a topic");
+  const Command command = commands.Add("help", kOtherGroup, "Explain a command or a topic");
   auto words = std::make_shared<std::vector<std::string>>();
-  command.add_option("TOPIC", *words, "a command or a topic");
+  command.Option("TOPIC", *words, "a command or a topic");
   const CLI::App& app = commands.app();
   commands.Bind(command, [words, &app](Session& session) { return Help(app, *words, session); });
 }

@@ -1,9 +1,10 @@
 // The texts of `gpctl` and `gpctl help TOPIC`. Pure functions; thread-safe.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include "base/command_line.h"
 
 namespace gp::gpctl {
 

@@ -133,34 +133,33 @@ StatusOr<ExitCode> Explain(const std::string& path, bool schema, Session& sessio
 }
 
 void AddInit(CommandSet& commands) {
-  CLI::App& command = commands.Add("init", kRunFileGroup, "Write a run file to start from");
+  const Command command = commands.Add("init", kRunFileGroup, "Write a run file to start from");
   auto options = std::make_shared<InitOptions>();
-  command.add_option("FILE", options->path, "where to write it (default: standard output)");
-  command.add_option("--preset", options->preset,
-                     "tiny, shakespeare-char, gpt2-124m, ... (default: tiny)");
-  command.add_flag("--list", options->list, "show the presets");
-  command.add_flag("--force", options->force, "replace an existing file");
+  command.Option("FILE", options->path, "where to write it (default: standard output)");
+  command.Option("--preset", options->preset,
+                 "tiny, shakespeare-char, gpt2-124m, ... (default: tiny)");
+  command.Switch("--list", options->list, "show the presets");
+  command.Switch("--force", options->force, "replace an existing file");
   commands.Bind(command, [options](Session& session) { return Init(*options, session); });
 }
 
 void AddValidate(CommandSet& commands) {
-  CLI::App& command = commands.Add("validate", kRunFileGroup,
-                                   "Check a run file and show the plan; needs no server");
+  const Command command = commands.Add("validate", kRunFileGroup,
+                                       "Check a run file and show the plan; needs no server");
   auto options = std::make_shared<ValidateOptions>();
-  command.add_option("FILE", options->file, "run file, or - for standard input")->required();
-  command
-      .add_option("--set", options->overrides, "path=value, overrides the file; may be repeated")
-      ->allow_extra_args(false);
+  command.Option("FILE", options->file, "run file, or - for standard input").Required();
+  command.Option("--set", options->overrides, "path=value, overrides the file; may be repeated")
+      .OneValueEach();
   commands.Bind(command, [options](Session& session) { return Validate(*options, session); });
 }
 
 void AddExplain(CommandSet& commands) {
-  CLI::App& command =
+  const Command command =
       commands.Add("explain", kRunFileGroup, "Explain a key of the run file: type, range, default");
   auto path = std::make_shared<std::string>("run");
   auto schema = std::make_shared<bool>(false);
-  command.add_option("KEY", *path, "such as optimizer.lr, or run for all of them");
-  command.add_flag("--json-schema", *schema, "print the JSON Schema for editors");
+  command.Option("KEY", *path, "such as optimizer.lr, or run for all of them");
+  command.Switch("--json-schema", *schema, "print the JSON Schema for editors");
   commands.Bind(command,
                 [path, schema](Session& session) { return Explain(*path, *schema, session); });
 }

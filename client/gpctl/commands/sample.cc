@@ -95,26 +95,22 @@ Status SampleCheckpoint(const std::string& directory, const SampleOptions& optio
 }
 
 void AddSampleCommand(CommandSet& commands) {
-  CLI::App& command = commands.Add("sample", kModelGroup, "Print text that a checkpoint generates");
+  const Command command =
+      commands.Add("sample", kModelGroup, "Print text that a checkpoint generates");
   auto options = std::make_shared<SampleOptions>();
+  command.Option("REF", options->reference, "RUN, RUN@STEP, RUN@best, or a checkpoint's directory")
+      .Required();
+  command.Option("-p,--prompt", options->prompt, "text to continue");
+  command.Option("--max-tokens", options->max_tokens, "tokens to add (200)")
+      .Between(int64_t{1}, int64_t{1} << 30);
+  command.Option("--temperature", options->temperature, "0 takes the likeliest token always (0.8)")
+      .Between(0.0, 100.0);
+  command.Option("--top-k", options->top_k, "tokens to choose from, 0 for all (200)").NonNegative();
+  command.Option("--seed", options->seed, "the same seed gives the same text (1337)");
+  command.Option("-n,--count", options->count, "how many samples (1)").Between(1, 10000);
   command
-      .add_option("REF", options->reference, "RUN, RUN@STEP, RUN@best, or a checkpoint's directory")
-      ->required();
-  command.add_option("-p,--prompt", options->prompt, "text to continue");
-  command.add_option("--max-tokens", options->max_tokens, "tokens to add (200)")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
-  command
-      .add_option("--temperature", options->temperature, "0 takes the likeliest token always (0.8)")
-      ->check(CLI::Range(0.0, 100.0));
-  command.add_option("--top-k", options->top_k, "tokens to choose from, 0 for all (200)")
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--seed", options->seed, "the same seed gives the same text (1337)");
-  command.add_option("-n,--count", options->count, "how many samples (1)")
-      ->check(CLI::Range(1, 10000));
-  command
-      .add_option("--precision", options->precision,
-                  "fp32, bf16, or as the run computed: auto (auto)")
-      ->check(CLI::IsMember({"auto", "fp32", "bf16"}));
+      .Option("--precision", options->precision, "fp32, bf16, or as the run computed: auto (auto)")
+      .OneOf({"auto", "fp32", "bf16"});
   commands.Bind(command, [options](Session& session) { return Sample(*options, session); });
 }
 

@@ -125,23 +125,21 @@ StatusOr<ExitCode> Why(const std::string& reference, Session& session) {
 }
 
 void AddList(CommandSet& commands) {
-  CLI::App& command = commands.Add("list", kRunGroup, "Show the runs, newest first");
-  command.alias("ps");
+  const Command command = commands.Add("list", kRunGroup, "Show the runs, newest first");
+  command.Alias("ps");
   auto options = std::make_shared<ListOptions>();
-  command.add_flag("-a,--all", options->all, "finished runs too");
-  command.add_flag("-q,--quiet", options->names_only, "names only");
-  command.add_option("-n,--limit", options->limit, "show at most this many")
-      ->check(CLI::Range(1, 1000000));
-  command.add_option("--state", options->state,
-                     "only runs in this state, such as running or failed");
+  command.Switch("-a,--all", options->all, "finished runs too");
+  command.Switch("-q,--quiet", options->names_only, "names only");
+  command.Option("-n,--limit", options->limit, "show at most this many").Between(1, 1000000);
+  command.Option("--state", options->state, "only runs in this state, such as running or failed");
   commands.Bind(command, [options](Session& session) { return List(*options, session); });
 }
 
 void AddOneRun(CommandSet& commands, const std::string& name, const std::string& summary,
                StatusOr<ExitCode> (*run)(const std::string&, Session&)) {
-  CLI::App& command = commands.Add(name, kRunGroup, summary);
+  const Command command = commands.Add(name, kRunGroup, summary);
   auto reference = std::make_shared<std::string>();
-  command.add_option("RUN", *reference, "name, id, unique prefix of an id, or @last")->required();
+  command.Option("RUN", *reference, "name, id, unique prefix of an id, or @last").Required();
   commands.Bind(command, [reference, run](Session& session) { return run(*reference, session); });
 }
 

@@ -105,11 +105,11 @@ StatusOr<ExitCode> Metrics(const StreamOptions& options, Session& session) {
 
 using StreamAction = StatusOr<ExitCode> (*)(const StreamOptions&, Session&);
 
-CLI::App& AddStream(CommandSet& commands, const std::string& name, const std::string& summary,
-                    StreamAction run, const std::shared_ptr<StreamOptions>& options) {
-  CLI::App& command = commands.Add(name, kRunGroup, summary);
-  command.add_option("RUN", options->run, "name, id, unique prefix of an id, or @last")->required();
-  command.add_flag("-f,--follow", options->follow, "go on until the run ends");
+Command AddStream(CommandSet& commands, const std::string& name, const std::string& summary,
+                  StreamAction run, const std::shared_ptr<StreamOptions>& options) {
+  const Command command = commands.Add(name, kRunGroup, summary);
+  command.Option("RUN", options->run, "name, id, unique prefix of an id, or @last").Required();
+  command.Switch("-f,--follow", options->follow, "go on until the run ends");
   commands.Bind(command, [options, run](Session& session) { return run(*options, session); });
   return command;
 }
@@ -118,17 +118,17 @@ CLI::App& AddStream(CommandSet& commands, const std::string& name, const std::st
 
 void AddStreamCommands(CommandSet& commands) {
   auto logs = std::make_shared<StreamOptions>();
-  CLI::App& command =
+  Command command =
       AddStream(commands, "logs", "Print what the trainers of a run wrote", &Logs, logs);
-  command.add_option("--tail", logs->tail, "only the last N lines")->check(CLI::Range(1, 1000000));
-  command.add_option("--rank", logs->rank, "only this rank, or all");
+  command.Option("--tail", logs->tail, "only the last N lines").Between(1, 1000000);
+  command.Option("--rank", logs->rank, "only this rank, or all");
   AddStream(commands, "events", "Print the history of a run: each change of state with its reason",
             &Events, std::make_shared<StreamOptions>());
   auto metrics = std::make_shared<StreamOptions>();
-  CLI::App& metrics_command =
+  Command metrics_command =
       AddStream(commands, "metrics", "Print loss, speed and more of each step (-o json: NDJSON)",
                 &Metrics, metrics);
-  metrics_command.add_option("--after-step", metrics->after_step, "only later steps");
+  metrics_command.Option("--after-step", metrics->after_step, "only later steps");
 }
 
 }  // namespace gp::gpctl

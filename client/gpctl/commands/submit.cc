@@ -119,20 +119,19 @@ StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const Submit
 }
 
 void AddSubmitCommand(CommandSet& commands) {
-  CLI::App& command = commands.Add("submit", kRunGroup, "Start a run from a run file");
+  const Command command = commands.Add("submit", kRunGroup, "Start a run from a run file");
   auto options = std::make_shared<SubmitOptions>();
-  command.add_option("FILE", options->file, "run file, or - for standard input")->required();
-  command
-      .add_option("--set", options->overrides, "path=value, overrides the file; may be repeated")
-      ->allow_extra_args(false);
-  command.add_option("--name", options->name, "name of the run (default: the file's)");
-  command.add_option("--request-id", options->request_id,
-                     "a repeated submit with the same id gives the same run");
-  command.add_flag("-d,--detach", options->detach, "return at once (default)");
-  command.add_flag("--wait", options->wait,
-                   "stay until it ends; exit code 7 when it failed, 8 when cancelled");
-  command.add_flag("--dry-run", options->dry_run,
-                   "check here and at the server, show the plan, submit nothing");
+  command.Option("FILE", options->file, "run file, or - for standard input").Required();
+  command.Option("--set", options->overrides, "path=value, overrides the file; may be repeated")
+      .OneValueEach();
+  command.Option("--name", options->name, "name of the run (default: the file's)");
+  command.Option("--request-id", options->request_id,
+                 "a repeated submit with the same id gives the same run");
+  command.Switch("-d,--detach", options->detach, "return at once (default)");
+  command.Switch("--wait", options->wait,
+                 "stay until it ends; exit code 7 when it failed, 8 when cancelled");
+  command.Switch("--dry-run", options->dry_run,
+                 "check here and at the server, show the plan, submit nothing");
   commands.Bind(command, [options](Session& session) { return Submit(*options, session); });
 }
 

@@ -183,32 +183,30 @@ StatusOr<ExitCode> Down(const DownOptions& options, Session& session) {
 }
 
 void AddUp(CommandSet& commands) {
-  CLI::App& command =
+  const Command command =
       commands.Add("up", kServiceGroup, "Start a coordinator and a worker on this machine");
   auto options = std::make_shared<UpOptions>();
   command
-      .add_option("--workers", options->workers,
-                  "slots, each can hold one rank of a run (default: one per core)")
-      ->check(CLI::Range(1, 4096));
-  command
-      .add_option("--port-base", options->port_base, "first of three ports (default: free ones)")
-      ->check(CLI::Range(1, 65533));
-  command.add_option("--trainer", options->trainer,
-                     "trainer program (default: the gp-trainer beside gp-worker)");
-  command.add_option("--gpu-trainer", options->gpu_trainer,
-                     "trainer program for GPUs (default: the gp-trainer-cuda beside gp-worker)");
-  command.add_option("--gpus", options->gpus,
-                     "all, none, or numbers and UUIDs as in CUDA_VISIBLE_DEVICES (default: all)");
-  command.add_flag("-d,--detach", options->detach, "leave it in the background");
+      .Option("--workers", options->workers,
+              "slots, each can hold one rank of a run (default: one per core)")
+      .Between(1, 4096);
+  command.Option("--port-base", options->port_base, "first of three ports (default: free ones)")
+      .Between(1, 65533);
+  command.Option("--trainer", options->trainer,
+                 "trainer program (default: the gp-trainer beside gp-worker)");
+  command.Option("--gpu-trainer", options->gpu_trainer,
+                 "trainer program for GPUs (default: the gp-trainer-cuda beside gp-worker)");
+  command.Option("--gpus", options->gpus,
+                 "all, none, or numbers and UUIDs as in CUDA_VISIBLE_DEVICES (default: all)");
+  command.Switch("-d,--detach", options->detach, "leave it in the background");
   commands.Bind(command, [options](Session& session) { return Up(*options, session); });
 }
 
 void AddDown(CommandSet& commands) {
-  CLI::App& command = commands.Add("down", kServiceGroup, "Stop what 'gpctl up' started");
+  const Command command = commands.Add("down", kServiceGroup, "Stop what 'gpctl up' started");
   auto options = std::make_shared<DownOptions>();
-  command.add_flag("--purge", options->purge,
-                   "delete its state directory: runs, checkpoints, logs");
-  command.add_flag("-y,--yes", options->yes, "do not ask");
+  command.Switch("--purge", options->purge, "delete its state directory: runs, checkpoints, logs");
+  command.Switch("-y,--yes", options->yes, "do not ask");
   commands.Bind(command, [options](Session& session) { return Down(*options, session); });
 }
 

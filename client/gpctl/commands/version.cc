@@ -41,10 +41,10 @@ StatusOr<ExitCode> Version(bool client_only, Session& session) {
 }  // namespace
 
 void AddVersionCommand(CommandSet& commands) {
-  CLI::App& command =
+  const Command command =
       commands.Add("version", kOtherGroup, "Print the versions of gpctl and of the coordinator");
   auto client_only = std::make_shared<bool>(false);
-  command.add_flag("--client", *client_only, "only gpctl's own");
+  command.Switch("--client", *client_only, "only gpctl's own");
   commands.Bind(command,
                 [client_only](Session& session) { return Version(*client_only, session); });
 }

@@ -89,13 +89,14 @@ StatusOr<ExitCode> Wait(const WaitOptions& options, Session& session) {
 }  // namespace
 
 void AddWaitCommand(CommandSet& commands) {
-  CLI::App& command = commands.Add("wait", kRunGroup, "Wait until a run ends or meets a condition");
+  const Command command =
+      commands.Add("wait", kRunGroup, "Wait until a run ends or meets a condition");
   auto options = std::make_shared<WaitOptions>();
-  command.add_option("RUN", options->run, "name, id, unique prefix of an id, or @last")->required();
-  command.add_option("--for", options->condition,
-                     "finished (default), checkpoint, state=NAME, step=N, loss<X, val_loss<X");
-  command.add_option("--longest", options->longest,
-                     "give up after this time, such as 10m (exit code 6)");
+  command.Option("RUN", options->run, "name, id, unique prefix of an id, or @last").Required();
+  command.Option("--for", options->condition,
+                 "finished (default), checkpoint, state=NAME, step=N, loss<X, val_loss<X");
+  command.Option("--longest", options->longest,
+                 "give up after this time, such as 10m (exit code 6)");
   commands.Bind(command, [options](Session& session) { return Wait(*options, session); });
 }
 

@@ -118,12 +118,12 @@ StatusOr<ExitCode> FollowRun(const v1::Run& run, const WatchOptions& options, Se
 }
 
 void AddWatchCommand(CommandSet& commands) {
-  CLI::App& command =
+  const Command command =
       commands.Add("watch", kRunGroup, "Follow a run live: loss, speed, ETA, events");
   auto options = std::make_shared<WatchOptions>();
-  command.add_option("RUN", options->run, "name, id, unique prefix of an id, or @last")->required();
-  command.add_flag("--plain", options->plain, "lines instead of a live screen");
-  command.add_option("--interval", options->interval, "between redraws (1s) or lines (5s)");
+  command.Option("RUN", options->run, "name, id, unique prefix of an id, or @last").Required();
+  command.Switch("--plain", options->plain, "lines instead of a live screen");
+  command.Option("--interval", options->interval, "between redraws (1s) or lines (5s)");
   commands.Bind(command, [options](Session& session) -> StatusOr<ExitCode> {
     ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options->run));
     return FollowRun(run, *options, session);

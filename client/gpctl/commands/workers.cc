@@ -30,9 +30,10 @@ StatusOr<ExitCode> ListWorkers(Session& session) {
 }  // namespace
 
 void AddWorkersCommand(CommandSet& commands) {
-  CLI::App& noun = commands.Add("workers", kServiceGroup, "Show the nodes, their slots and GPUs");
-  noun.alias("nodes");
-  CLI::App& list =
+  const Command noun =
+      commands.Add("workers", kServiceGroup, "Show the nodes, their slots and GPUs");
+  noun.Alias("nodes");
+  const Command list =
       commands.AddVerb(noun, "list", "Show each node with its slots and what runs in them");
   commands.Bind(list, [](Session& session) { return ListWorkers(session); });
 }

@@ -14,7 +14,8 @@ TEST(GpuInventory, ListsTheGpusWithTheirDriver) {
   const FakeGpus fake(kTwoGpus);
   const auto inventory = Open();
   ASSERT_TRUE(inventory.ok()) << inventory.status();
-  EXPECT_EQ(inventory->driver().Text(), "580.65.06, CUDA 13.0");
+  const std::string driver = inventory->driver().Text();
+  EXPECT_EQ(driver, "580.65.06, CUDA 13.0");
   ASSERT_EQ(inventory->gpus().size(), 2u);
   EXPECT_EQ(inventory->gpus()[1], (Gpu{.index = 1,
                                        .uuid = "GPU-bbbb",

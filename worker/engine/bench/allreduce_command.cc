@@ -98,27 +98,24 @@ Status RunAllReduce(const AllReduceFlags& flags) {
 
 }  // namespace
 
-BenchRun AddAllReduceCommand(CLI::App& app) {
+BenchRun AddAllReduceCommand(const Command& app) {
   auto flags = std::make_shared<AllReduceFlags>();
-  app.add_option("--size", flags->size_bytes, "bytes of the buffer: 500MB, 64MiB")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
-      ->check(CLI::Range(uint64_t{4}, uint64_t{1} << 40))
-      ->capture_default_str();
-  app.add_option("--ranks", flags->ranks, "processes, one measurement each: 2,4")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app.add_option("--transport", flags->transport,
-                 "shm: shared memory; tcp: loopback; nccl: a GPU for each rank")
-      ->check(CLI::IsMember({"shm", "tcp", "nccl"}))
-      ->capture_default_str();
+  app.Option("--size", flags->size_bytes, "bytes of the buffer: 500MB, 64MiB")
+      .SizeInBytes()
+      .Between(uint64_t{4}, uint64_t{1} << 40)
+      .ShowDefault();
+  app.Option("--ranks", flags->ranks, "processes, one measurement each: 2,4")
+      .Delimiter(',')
+      .Between(1, 64)
+      .ShowDefault();
+  app.Option("--transport", flags->transport,
+             "shm: shared memory; tcp: loopback; nccl: a GPU for each rank")
+      .OneOf({"shm", "tcp", "nccl"})
+      .ShowDefault();
   AddPairedFlags(app, flags->paired);
-  app.add_option("--peer", flags->peer, "also run this peer, in alternating blocks")
-      ->check(CLI::IsMember({"gloo"}));
-  app.add_option("--python", flags->python, "Python with the peer's packages");
-  app.add_option("-o,--output", flags->output)
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  app.Option("--peer", flags->peer, "also run this peer, in alternating blocks").OneOf({"gloo"});
+  app.Option("--python", flags->python, "Python with the peer's packages");
+  app.Option("-o,--output", flags->output).OneOf({"text", "json"}).ShowDefault();
   return [flags] { return RunAllReduce(*flags); };
 }
 

@@ -4,9 +4,9 @@
 // is 2. Used by main's thread.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 
+#include "base/command_line.h"
 #include "base/status.h"
 
 namespace gp::engine {
@@ -16,18 +16,18 @@ using BenchRun = std::function<Status()>;
 struct BenchCommand {
   const char* name;
   const char* summary;
-  BenchRun (*add)(CLI::App& app);
+  BenchRun (*add)(const Command& app);
 };
 
-BenchRun AddStepCommand(CLI::App& app);
-BenchRun AddKernelsCommand(CLI::App& app);
-BenchRun AddGradientsCommand(CLI::App& app);
-BenchRun AddTuneCommand(CLI::App& app);
-BenchRun AddTokenizerCommand(CLI::App& app);
-BenchRun AddAllReduceCommand(CLI::App& app);
-BenchRun AddLoaderCommand(CLI::App& app);
-BenchRun AddSampleCommand(CLI::App& app);
-BenchRun AddLadderCommand(CLI::App& app);
-BenchRun AddPlanCommand(CLI::App& app);
+BenchRun AddStepCommand(const Command& app);
+BenchRun AddKernelsCommand(const Command& app);
+BenchRun AddGradientsCommand(const Command& app);
+BenchRun AddTuneCommand(const Command& app);
+BenchRun AddTokenizerCommand(const Command& app);
+BenchRun AddAllReduceCommand(const Command& app);
+BenchRun AddLoaderCommand(const Command& app);
+BenchRun AddSampleCommand(const Command& app);
+BenchRun AddLadderCommand(const Command& app);
+BenchRun AddPlanCommand(const Command& app);
 
 }  // namespace gp::engine

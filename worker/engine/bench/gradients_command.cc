@@ -138,15 +138,15 @@ Status RunGradients(const GradientsFlags& flags) {
 
 }  // namespace
 
-BenchRun AddGradientsCommand(CLI::App& app) {
+BenchRun AddGradientsCommand(const Command& app) {
   auto flags = std::make_shared<GradientsFlags>();
   flags->model.batch = 2;
   flags->model.sequence = 64;
   AddModelFlags(app, flags->model);
   AddEngineFlags(app, flags->model);
-  app.add_option("--tolerance", flags->tolerance, "of all gradients together, relative by norm")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  app.Option("--tolerance", flags->tolerance, "of all gradients together, relative by norm")
+      .Positive()
+      .ShowDefault();
   return [flags] { return RunGradients(*flags); };
 }
 

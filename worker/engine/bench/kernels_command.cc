@@ -116,14 +116,12 @@ Status RunKernels(const KernelsFlags& flags) {
 
 }  // namespace
 
-BenchRun AddKernelsCommand(CLI::App& app) {
+BenchRun AddKernelsCommand(const Command& app) {
   auto flags = std::make_shared<KernelsFlags>();
   AddModelFlags(app, flags->model);
   AddEngineFlags(app, flags->model);
-  app.add_option("--filter", flags->filter, "only operations whose name contains this");
-  app.add_option("--seconds", flags->seconds, "time for each operation")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  app.Option("--filter", flags->filter, "only operations whose name contains this");
+  app.Option("--seconds", flags->seconds, "time for each operation").Positive().ShowDefault();
   return [flags] { return RunKernels(*flags); };
 }
 

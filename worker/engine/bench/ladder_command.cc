@@ -106,20 +106,17 @@ Status RunLadder(const LadderFlags& flags) {
 
 }  // namespace
 
-BenchRun AddLadderCommand(CLI::App& app) {
+BenchRun AddLadderCommand(const Command& app) {
   auto flags = std::make_shared<LadderFlags>();
   flags->model.batch = 2;
   flags->model.sequence = 256;
   AddShapeFlags(app, flags->model);
   AddDeviceFlag(app, flags->model);
-  app.add_option("--steps", flags->options.steps, "measured steps of a rung")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--tokens-max", flags->tokens_max,
-                 "tokens of a step that the largest batch may have")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--chart", flags->chart, "also draw it into this SVG file");
+  app.Option("--steps", flags->options.steps, "measured steps of a rung").Positive().ShowDefault();
+  app.Option("--tokens-max", flags->tokens_max, "tokens of a step that the largest batch may have")
+      .Positive()
+      .ShowDefault();
+  app.Option("--chart", flags->chart, "also draw it into this SVG file");
   return [flags] { return RunLadder(*flags); };
 }
 

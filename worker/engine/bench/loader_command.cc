@@ -143,18 +143,14 @@ Status RunLoader(const LoaderFlags& flags) {
 
 }  // namespace
 
-BenchRun AddLoaderCommand(CLI::App& app) {
+BenchRun AddLoaderCommand(const Command& app) {
   auto flags = std::make_shared<LoaderFlags>();
-  app.add_option("--shards", flags->shards, "token shards, globs allowed (default: one is made)");
-  app.add_option("--order", flags->order)
-      ->check(CLI::IsMember({"random", "sequential"}))
-      ->capture_default_str();
-  app.add_option("--batch", flags->batch)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--sequence", flags->sequence)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--batches", flags->batches)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--tokens", flags->made_tokens, "of the shard that is made")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  app.Option("--shards", flags->shards, "token shards, globs allowed (default: one is made)");
+  app.Option("--order", flags->order).OneOf({"random", "sequential"}).ShowDefault();
+  app.Option("--batch", flags->batch).Positive().ShowDefault();
+  app.Option("--sequence", flags->sequence).Positive().ShowDefault();
+  app.Option("--batches", flags->batches).Positive().ShowDefault();
+  app.Option("--tokens", flags->made_tokens, "of the shard that is made").Positive().ShowDefault();
   AddOutputFlag(app, flags->output);
   return [flags] { return RunLoader(*flags); };
 }

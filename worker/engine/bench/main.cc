@@ -30,27 +30,22 @@ int Fail(const std::string& message, int code) {
 }
 
 // Of the commands that have the flag.
-void SetDefaultDevice(CLI::App& command) {
-  CLI::Option* device = command.get_option_no_throw("--device");
-  if (device != nullptr) device->run_callback_for_default()->default_val(GP_DEFAULT_DEVICE);
+void SetDefaultDevice(Command command) {
+  if (const auto device = command.Find("--device")) device->Default(GP_DEFAULT_DEVICE);
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Measures gp's training engine on this machine.", GP_PROGRAM);
-  app.set_version_flag("--version", GP_PROGRAM " " GP_VERSION);
-  app.require_subcommand(1);
-  std::map<const CLI::App*, BenchRun> runs;
+  const CommandLine line("Measures gp's training engine on this machine.", GP_PROGRAM);
+  line.root().Version(GP_PROGRAM " " GP_VERSION);
+  line.root().RequireOneCommand();
+  std::map<std::string, BenchRun> runs;
   for (const BenchCommand& command : kCommands) {
-    CLI::App* subcommand = app.add_subcommand(command.name, command.summary);
-    runs[subcommand] = command.add(*subcommand);
-    SetDefaultDevice(*subcommand);
+    const Command added = line.root().AddCommand(command.name, command.summary);
+    runs[command.name] = command.add(added);
+    SetDefaultDevice(added);
   }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  const Status status = runs.at(app.get_subcommands().front())();
+  if (const auto exit_code = line.Parse(argc, argv)) return *exit_code;
+  const Status status = runs.at(line.Given())();
   if (status.ok()) return 0;
   return Fail(Message(status), status.code() == StatusCode::kInvalidArgument ? 2 : 1);
 }

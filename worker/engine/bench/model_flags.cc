@@ -36,19 +36,17 @@ const std::map<std::string, runspec::Attention>& Attentions() {
   return attentions;
 }
 
-void AddMemoryFlags(CLI::App& app, ModelFlags& flags) {
-  app.add_option("--attention", flags.attention)
-      ->check(CLI::IsMember({"flash", "math", "cudnn"}))
-      ->capture_default_str();
-  app.add_option("--recompute", flags.recompute, "what backward computes again")
-      ->check(CLI::IsMember({"none", "gelu", "block"}))
-      ->capture_default_str();
-  app.add_option("--chunked-head", flags.chunked_head, "rows of logits at a time, 0 for all")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--residual", flags.residual, "type of the residual stream")
-      ->check(CLI::IsMember({"fp32", "bf16"}))
-      ->capture_default_str();
+void AddMemoryFlags(const Command& app, ModelFlags& flags) {
+  app.Option("--attention", flags.attention).OneOf({"flash", "math", "cudnn"}).ShowDefault();
+  app.Option("--recompute", flags.recompute, "what backward computes again")
+      .OneOf({"none", "gelu", "block"})
+      .ShowDefault();
+  app.Option("--chunked-head", flags.chunked_head, "rows of logits at a time, 0 for all")
+      .NonNegative()
+      .ShowDefault();
+  app.Option("--residual", flags.residual, "type of the residual stream")
+      .OneOf({"fp32", "bf16"})
+      .ShowDefault();
 }
 
 const std::map<std::string, runspec::Recompute>& Recomputations() {
@@ -61,55 +59,47 @@ const std::map<std::string, runspec::Recompute>& Recomputations() {
 
 }  // namespace
 
-void AddShapeFlags(CLI::App& app, ModelFlags& flags) {
-  app.add_option("--model", flags.model, "size of the model")
-      ->check(CLI::IsMember(runspec::ModelNames()))
-      ->capture_default_str();
-  app.add_option("--batch", flags.batch, "sequences of a micro-batch")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--sequence", flags.sequence, "tokens of a sequence, 0 for the model's context")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--threads", flags.threads, "threads (default: one per core)")
-      ->check(CLI::Range(1, 1024));
+void AddShapeFlags(const Command& app, ModelFlags& flags) {
+  app.Option("--model", flags.model, "size of the model")
+      .OneOf(runspec::ModelNames())
+      .ShowDefault();
+  app.Option("--batch", flags.batch, "sequences of a micro-batch").Positive().ShowDefault();
+  app.Option("--sequence", flags.sequence, "tokens of a sequence, 0 for the model's context")
+      .NonNegative()
+      .ShowDefault();
+  app.Option("--threads", flags.threads, "threads (default: one per core)").Between(1, 1024);
   AddOutputFlag(app, flags.output);
 }
 
-void AddModelFlags(CLI::App& app, ModelFlags& flags) {
+void AddModelFlags(const Command& app, ModelFlags& flags) {
   AddShapeFlags(app, flags);
-  app.add_option("--precision", flags.precision)
-      ->check(CLI::IsMember({"fp32", "tf32", "bf16", "fp16", "fp8"}))
-      ->capture_default_str();
+  app.Option("--precision", flags.precision)
+      .OneOf({"fp32", "tf32", "bf16", "fp16", "fp8"})
+      .ShowDefault();
   AddDeviceFlag(app, flags);
   AddMemoryFlags(app, flags);
 }
 
-void AddEngineFlags(CLI::App& app, ModelFlags& flags) {
-  app.add_option("--isa", flags.isa, "kernels: auto, generic, avx2, avx512, avx512_bf16")
-      ->capture_default_str();
-  app.add_option("--engine", flags.engine)
-      ->check(CLI::IsMember({"fused", "eager", "reference"}))
-      ->capture_default_str();
-  app.add_flag("!--no-graph", flags.graph, "launch each operation of a step by itself");
-  app.add_flag("--deterministic", flags.deterministic,
-               "equal bits in every run; on a GPU nothing is then chosen by timing");
-  app.add_option("--peak-side", flags.peak_side,
-                 "rows and columns of the product that measures a GPU's peak")
-      ->check(CLI::Range(16, 65536))
-      ->capture_default_str();
+void AddEngineFlags(const Command& app, ModelFlags& flags) {
+  app.Option("--isa", flags.isa, "kernels: auto, generic, avx2, avx512, avx512_bf16").ShowDefault();
+  app.Option("--engine", flags.engine).OneOf({"fused", "eager", "reference"}).ShowDefault();
+  app.Switch("!--no-graph", flags.graph, "launch each operation of a step by itself");
+  app.Switch("--deterministic", flags.deterministic,
+             "equal bits in every run; on a GPU nothing is then chosen by timing");
+  app.Option("--peak-side", flags.peak_side,
+             "rows and columns of the product that measures a GPU's peak")
+      .Between(16, 65536)
+      .ShowDefault();
 }
 
-void AddDeviceFlag(CLI::App& app, ModelFlags& flags) {
-  app.add_option("--device", flags.device, "cpu, or the first GPU that this process may use")
-      ->check(CLI::IsMember({"cpu", "gpu"}))
-      ->capture_default_str();
+void AddDeviceFlag(const Command& app, ModelFlags& flags) {
+  app.Option("--device", flags.device, "cpu, or the first GPU that this process may use")
+      .OneOf({"cpu", "gpu"})
+      .ShowDefault();
 }
 
-void AddOutputFlag(CLI::App& app, std::string& output) {
-  app.add_option("-o,--output", output)
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+void AddOutputFlag(const Command& app, std::string& output) {
+  app.Option("-o,--output", output).OneOf({"text", "json"}).ShowDefault();
 }
 
 ModelOptions MakeModelOptions(const ModelFlags& flags) {

@@ -2,11 +2,11 @@
 // main's thread.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/command_line.h"
 #include "worker/engine/bench/machine_limits.h"
 #include "worker/engine/model/make_language_model.h"
 
@@ -34,15 +34,15 @@ struct ModelFlags {
 };
 
 // --model, --batch, --sequence, --threads and --output.
-void AddShapeFlags(CLI::App& app, ModelFlags& flags);
+void AddShapeFlags(const Command& app, ModelFlags& flags);
 // These, --device, --precision, and the switches that change what is kept in memory: --attention,
 // --recompute, --chunked-head, --residual.
-void AddModelFlags(CLI::App& app, ModelFlags& flags);
+void AddModelFlags(const Command& app, ModelFlags& flags);
 // --isa, --engine, --no-graph, --deterministic and --peak-side, for commands that compute.
-void AddEngineFlags(CLI::App& app, ModelFlags& flags);
-void AddOutputFlag(CLI::App& app, std::string& output);
+void AddEngineFlags(const Command& app, ModelFlags& flags);
+void AddOutputFlag(const Command& app, std::string& output);
 // --device; gp-bench-cuda makes gpu its default.
-void AddDeviceFlag(CLI::App& app, ModelFlags& flags);
+void AddDeviceFlag(const Command& app, ModelFlags& flags);
 
 // With the choices of the tuning cache, as a run would begin. Throws std::invalid_argument for an
 // isa that does not exist and for a damaged cache.

@@ -6,14 +6,12 @@
 
 namespace gp::engine {
 
-void AddPairedFlags(CLI::App& app, PairedOptions& options) {
-  app.add_option("--steps", options.repeats, "measured steps of each side")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--warmup", options.warmup)->check(CLI::NonNegativeNumber)->capture_default_str();
-  app.add_option("--block", options.block, "steps of one side before the other's turn")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+void AddPairedFlags(const Command& app, PairedOptions& options) {
+  app.Option("--steps", options.repeats, "measured steps of each side").Positive().ShowDefault();
+  app.Option("--warmup", options.warmup).NonNegative().ShowDefault();
+  app.Option("--block", options.block, "steps of one side before the other's turn")
+      .Positive()
+      .ShowDefault();
 }
 
 StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,

@@ -2,10 +2,10 @@
 // meet the same weather on the machine, and the ratio of each pair of blocks. One thread calls.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <vector>
 
+#include "base/command_line.h"
 #include "worker/engine/bench/peer_process.h"
 #include "worker/engine/bench/report.h"
 
@@ -18,7 +18,7 @@ struct PairedOptions {
 };
 
 // --steps, --warmup and --block.
-void AddPairedFlags(CLI::App& app, PairedOptions& options);
+void AddPairedFlags(const Command& app, PairedOptions& options);
 
 struct PairedSamples {
   std::vector<double> ours_ms;

@@ -51,7 +51,7 @@ Status RunPlan(const ModelFlags& flags) {
 
 }  // namespace
 
-BenchRun AddPlanCommand(CLI::App& app) {
+BenchRun AddPlanCommand(const Command& app) {
   auto flags = std::make_shared<ModelFlags>();
   AddModelFlags(app, *flags);
   return [flags] { return RunPlan(*flags); };

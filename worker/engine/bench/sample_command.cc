@@ -134,21 +134,18 @@ Status RunSample(const SampleFlags& flags) {
 
 }  // namespace
 
-BenchRun AddSampleCommand(CLI::App& app) {
+BenchRun AddSampleCommand(const Command& app) {
   auto flags = std::make_shared<SampleFlags>();
   flags->model.batch = 1;
   AddModelFlags(app, flags->model);
   AddEngineFlags(app, flags->model);
-  app.add_option("--prompt", flags->prompt, "tokens that are there already")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--tokens", flags->tokens, "tokens to write after each prompt")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  app.Option("--prompt", flags->prompt, "tokens that are there already").Positive().ShowDefault();
+  app.Option("--tokens", flags->tokens, "tokens to write after each prompt")
+      .Positive()
+      .ShowDefault();
   AddPairedFlags(app, flags->paired);
-  app.add_option("--peer", flags->peer, "also run this peer, in alternating blocks")
-      ->check(CLI::IsMember({"hf"}));
-  app.add_option("--python", flags->python, "Python with the peer's packages");
+  app.Option("--peer", flags->peer, "also run this peer, in alternating blocks").OneOf({"hf"});
+  app.Option("--python", flags->python, "Python with the peer's packages");
   return [flags] { return RunSample(*flags); };
 }
 

@@ -137,17 +137,17 @@ Status RunStep(const StepFlags& flags) {
 
 }  // namespace
 
-BenchRun AddStepCommand(CLI::App& app) {
+BenchRun AddStepCommand(const Command& app) {
   auto flags = std::make_shared<StepFlags>();
   AddModelFlags(app, flags->model);
   AddEngineFlags(app, flags->model);
   AddPairedFlags(app, flags->paired);
-  app.add_option("--peer", flags->peer, "also run this peer, in alternating blocks")
-      ->check(CLI::IsMember({"torch", "torch-compile", "hf", "llmc"}));
-  app.add_option("--python", flags->python, "Python with the peer's packages");
-  app.add_option("--llmc", flags->llmc, "directory of llm.c's source, for --peer llmc")
-      ->check(CLI::ExistingDirectory);
-  app.add_flag("--profile", flags->profile, "also time each operation of a step by itself");
+  app.Option("--peer", flags->peer, "also run this peer, in alternating blocks")
+      .OneOf({"torch", "torch-compile", "hf", "llmc"});
+  app.Option("--python", flags->python, "Python with the peer's packages");
+  app.Option("--llmc", flags->llmc, "directory of llm.c's source, for --peer llmc")
+      .ExistingDirectory();
+  app.Switch("--profile", flags->profile, "also time each operation of a step by itself");
   return [flags] { return RunStep(*flags); };
 }
 

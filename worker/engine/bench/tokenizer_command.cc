@@ -83,17 +83,17 @@ Status RunTokenizer(const TokenizerFlags& flags) {
 
 }  // namespace
 
-BenchRun AddTokenizerCommand(CLI::App& app) {
+BenchRun AddTokenizerCommand(const Command& app) {
   auto flags = std::make_shared<TokenizerFlags>();
-  app.add_option("--text", flags->text, "file to encode")->required()->check(CLI::ExistingFile);
-  app.add_option("--threads", flags->threads)->check(CLI::Range(1, 1024))->capture_default_str();
-  app.add_option("--piece", flags->piece_bytes, "bytes that a thread encodes at a time, about")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  app.Option("--text", flags->text, "file to encode").Required().ExistingFile();
+  app.Option("--threads", flags->threads).Between(1, 1024).ShowDefault();
+  app.Option("--piece", flags->piece_bytes, "bytes that a thread encodes at a time, about")
+      .Positive()
+      .ShowDefault();
   AddPairedFlags(app, flags->paired);
-  app.add_option("--peer", flags->peer, "also run this peer, in alternating blocks")
-      ->check(CLI::IsMember({"tiktoken"}));
-  app.add_option("--python", flags->python, "Python with the peer's packages");
+  app.Option("--peer", flags->peer, "also run this peer, in alternating blocks")
+      .OneOf({"tiktoken"});
+  app.Option("--python", flags->python, "Python with the peer's packages");
   AddOutputFlag(app, flags->output);
   return [flags] { return RunTokenizer(*flags); };
 }

@@ -88,12 +88,12 @@ Status RunTune(const TuneFlags& flags) {
 
 }  // namespace
 
-BenchRun AddTuneCommand(CLI::App& app) {
+BenchRun AddTuneCommand(const Command& app) {
   auto flags = std::make_shared<TuneFlags>();
   AddModelFlags(app, flags->model);
-  app.add_option("--isa", flags->model.isa, "kernels: auto, generic, avx2, avx512, avx512_bf16")
-      ->capture_default_str();
-  app.add_flag("--dry-run", flags->dry_run, "measure and print, write nothing");
+  app.Option("--isa", flags->model.isa, "kernels: auto, generic, avx2, avx512, avx512_bf16")
+      .ShowDefault();
+  app.Switch("--dry-run", flags->dry_run, "measure and print, write nothing");
   return [flags] { return RunTune(*flags); };
 }
 

@@ -1,8 +1,8 @@
 // gp-sampler: continues a prompt with the model of a checkpoint and prints the text.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 
+#include "base/command_line.h"
 #include "base/exit_code.h"
 #include "base/usable_cores.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
@@ -22,32 +22,28 @@ struct Options {
   std::string precision = "auto";
 };
 
-void AddOptions(CLI::App& app, Options& options) {
+void AddOptions(Command app, Options& options) {
   SampleRequest& request = options.request;
-  app.set_version_flag("--version", "gp-sampler " GP_VERSION);
-  app.add_option("--checkpoint", options.checkpoint, "Checkpoint directory, or a run's directory")
-      ->required();
-  app.add_option("--prompt", request.prompt, "Text to continue")->capture_default_str();
-  app.add_option("--max-tokens", request.max_tokens, "Tokens to add")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
-      ->capture_default_str();
-  app.add_option("--temperature", request.sampling.temperature, "0: always the likeliest token")
-      ->check(CLI::Range(0.0, 100.0))
-      ->capture_default_str();
-  app.add_option("--top-k", request.sampling.top_k, "Tokens to choose from; 0: all")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--seed", request.seed, "The same seed gives the same text")
-      ->capture_default_str();
-  app.add_option("--count", options.count, "Samples to print")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--threads", options.threads, "0: every processor that may be used")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--precision", options.precision,
-                 "What to compute in: fp32, bf16, or auto: as the checkpoint's run did")
-      ->check(CLI::IsMember({"auto", "fp32", "bf16"}))
-      ->capture_default_str();
+  app.Version("gp-sampler " GP_VERSION);
+  app.Option("--checkpoint", options.checkpoint, "Checkpoint directory, or a run's directory")
+      .Required();
+  app.Option("--prompt", request.prompt, "Text to continue").ShowDefault();
+  app.Option("--max-tokens", request.max_tokens, "Tokens to add")
+      .Between(int64_t{0}, int64_t{1} << 30)
+      .ShowDefault();
+  app.Option("--temperature", request.sampling.temperature, "0: always the likeliest token")
+      .Between(0.0, 100.0)
+      .ShowDefault();
+  app.Option("--top-k", request.sampling.top_k, "Tokens to choose from; 0: all")
+      .NonNegative()
+      .ShowDefault();
+  app.Option("--seed", request.seed, "The same seed gives the same text").ShowDefault();
+  app.Option("--count", options.count, "Samples to print").Positive().ShowDefault();
+  app.Option("--threads", options.threads, "0: every processor that may be used").NonNegative();
+  app.Option("--precision", options.precision,
+             "What to compute in: fp32, bf16, or auto: as the checkpoint's run did")
+      .OneOf({"auto", "fp32", "bf16"})
+      .ShowDefault();
 }
 
 runspec::Precision PrecisionOf(const std::string& name) {
@@ -92,13 +88,10 @@ int Run(const Options& options) {
 }  // namespace gp::engine
 
 int main(int argc, char** argv) {
-  CLI::App app("Continues a prompt with the model of a checkpoint and prints the text.");
+  const gp::CommandLine line(
+      "Continues a prompt with the model of a checkpoint and prints the text.");
   gp::engine::Options options;
-  gp::engine::AddOptions(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : gp::ProcessStatus(gp::ExitCode::kUsage);
-  }
+  gp::engine::AddOptions(line.root(), options);
+  if (const auto exit_code = line.Parse(argc, argv)) return *exit_code;
   return gp::engine::Run(options);
 }

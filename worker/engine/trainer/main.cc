@@ -4,10 +4,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "base/clock.h"
+#include "base/command_line.h"
 #include "base/log.h"
 #include "link/channel.h"
 #include "worker/engine/trainer/device_support.h"
@@ -28,28 +28,27 @@ bool DieWithParent() {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Trains a GPT-2 model: alone from a run file, or as one rank under gp-worker.");
+  const CommandLine line(
+      "Trains a GPT-2 model: alone from a run file, or as one rank under gp-worker.");
+  const Command root = line.root();
   LoneOptions options;
   bool linked = false;
   bool overfit = false;
   bool support = false;
-  app.set_version_flag("--version", GP_PROGRAM " " GP_VERSION);
-  app.add_flag("--support", support, "Print as JSON what this program can compute on");
-  auto* link_flag = app.add_flag("--link", linked, "Be driven by the agent over file descriptor 3");
-  auto* spec = app.add_option("--spec", options.spec_path, "Run file (YAML)")->excludes(link_flag);
-  app.add_option("--out", options.out_directory,
-                 "Directory of records and checkpoints (default: runs/NAME)")
-      ->needs(spec);
-  app.add_option("--set", options.overrides, "Override a key of the run file: path=value")
-      ->needs(spec)
-      ->allow_extra_args(false);
-  app.add_flag("--overfit", overfit, "Learn one batch by heart instead; writes no records")
-      ->needs(spec);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? ProcessStatus(ExitCode::kOk) : ProcessStatus(ExitCode::kUsage);
-  }
+  root.Version(GP_PROGRAM " " GP_VERSION);
+  root.Switch("--support", support, "Print as JSON what this program can compute on");
+  const Flag link_flag =
+      root.Switch("--link", linked, "Be driven by the agent over file descriptor 3");
+  const Flag spec = root.Option("--spec", options.spec_path, "Run file (YAML)").Excludes(link_flag);
+  root.Option("--out", options.out_directory,
+              "Directory of records and checkpoints (default: runs/NAME)")
+      .Needs(spec);
+  root.Option("--set", options.overrides, "Override a key of the run file: path=value")
+      .Needs(spec)
+      .OneValueEach();
+  root.Switch("--overfit", overfit, "Learn one batch by heart instead; writes no records")
+      .Needs(spec);
+  if (const auto exit_code = line.Parse(argc, argv)) return *exit_code;
   if (support) {
     std::printf("%s\n", DeviceSupport().c_str());
     return ProcessStatus(ExitCode::kOk);

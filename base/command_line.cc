@@ -1,0 +1,155 @@
+#include "base/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/exit_code.h"
+
+namespace gp {
+
+Flag Flag::Required() const {
+  option_->required();
+  return *this;
+}
+
+Flag Flag::ShowDefault() const {
+  option_->capture_default_str();
+  return *this;
+}
+
+Flag Flag::Default(const std::string& text) const {
+  option_->run_callback_for_default()->default_val(text);
+  return *this;
+}
+
+Flag Flag::TypeName(const std::string& name) const {
+  option_->type_name(name);
+  return *this;
+}
+
+Flag Flag::Group(const std::string& name) const {
+  option_->group(name);
+  return *this;
+}
+
+Flag Flag::Needs(Flag other) const {
+  option_->needs(other.option_);
+  return *this;
+}
+
+Flag Flag::Excludes(Flag other) const {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Flag Flag::OneValueEach() const {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
+Flag Flag::Delimiter(char delimiter) const {
+  option_->delimiter(delimiter);
+  return *this;
+}
+
+Flag Flag::BetweenIntegers(int64_t least, int64_t most) const {
+  option_->check(CLI::Range(least, most));
+  return *this;
+}
+
+Flag Flag::Between(double least, double most) const {
+  option_->check(CLI::Range(least, most));
+  return *this;
+}
+
+Flag Flag::Positive() const {
+  option_->check(CLI::PositiveNumber);
+  return *this;
+}
+
+Flag Flag::NonNegative() const {
+  option_->check(CLI::NonNegativeNumber);
+  return *this;
+}
+
+Flag Flag::OneOf(const std::vector<std::string>& words) const {
+  option_->check(CLI::IsMember(words));
+  return *this;
+}
+
+Flag Flag::ExistingFile() const {
+  option_->check(CLI::ExistingFile);
+  return *this;
+}
+
+Flag Flag::ExistingDirectory() const {
+  option_->check(CLI::ExistingDirectory);
+  return *this;
+}
+
+Flag Flag::SizeInBytes() const {
+  option_->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+  return *this;
+}
+
+template <typename T>
+Flag Command::Option(const std::string& name, T& value, const std::string& text) const {
+  return Flag(*app_->add_option(name, value, text));
+}
+
+template Flag Command::Option(const std::string&, std::string&, const std::string&) const;
+template Flag Command::Option(const std::string&, int&, const std::string&) const;
+template Flag Command::Option(const std::string&, int64_t&, const std::string&) const;
+template Flag Command::Option(const std::string&, uint64_t&, const std::string&) const;
+template Flag Command::Option(const std::string&, double&, const std::string&) const;
+template Flag Command::Option(const std::string&, std::optional<std::string>&,
+                              const std::string&) const;
+template Flag Command::Option(const std::string&, std::optional<int>&, const std::string&) const;
+template Flag Command::Option(const std::string&, std::vector<std::string>&,
+                              const std::string&) const;
+template Flag Command::Option(const std::string&, std::vector<int>&, const std::string&) const;
+
+Flag Command::Switch(const std::string& name, bool& value, const std::string& text) const {
+  return Flag(*app_->add_flag(name, value, text));
+}
+
+void Command::Alias(const std::string& name) const { app_->alias(name); }
+
+void Command::Version(const std::string& text) const { app_->set_version_flag("--version", text); }
+
+void Command::Footer(const std::string& text) const { app_->footer(text); }
+
+std::optional<Flag> Command::Find(const std::string& name) const {
+  CLI::Option* option = app_->get_option_no_throw(name);
+  if (option == nullptr) return std::nullopt;
+  return Flag(*option);
+}
+
+Command Command::AddCommand(const std::string& name, const std::string& summary) const {
+  return Command(*app_->add_subcommand(name, summary));
+}
+
+void Command::RequireOneCommand() const { app_->require_subcommand(1); }
+
+void Command::TakeTheRest() const { app_->prefix_command(); }
+
+std::vector<std::string> Command::Remaining() const { return app_->remaining(); }
+
+CommandLine::CommandLine(const std::string& description, const std::string& name)
+    : app_(std::make_unique<CLI::App>(description, name)) {}
+
+CommandLine::~CommandLine() = default;
+
+std::optional<int> CommandLine::Parse(int argc, const char* const* argv, std::ostream& out,
+                                      std::ostream& err) const {
+  try {
+    app_->parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    return app_->exit(error, out, err) == 0 ? ProcessStatus(ExitCode::kOk)
+                                            : ProcessStatus(ExitCode::kUsage);
+  }
+}
+
+std::string CommandLine::Given() const { return app_->get_subcommands().front()->get_name(); }
+
+}  // namespace gp

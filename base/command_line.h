@@ -1,0 +1,108 @@
+// CommandLine: what a program's command line may hold, and its parsing. CLI11 does the work in
+// command_line.cc alone: its header costs each source that includes it some ten seconds. Declared
+// and parsed by main's thread.
+//
+//   CommandLine line("Copies a file.", "copy");
+//   line.root().Option("FROM", from, "file to read").Required();
+//   if (const auto exit_code = line.Parse(argc, argv)) return *exit_code;
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <iosfwd>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace gp {
+
+// One flag or argument. A light handle; it lives as long as the command line that it belongs to.
+class Flag {
+ public:
+  explicit Flag(CLI::Option& option) : option_(&option) {}
+
+  Flag Required() const;
+  // --help shows the value that the bound variable has now.
+  Flag ShowDefault() const;
+  Flag Default(const std::string& text) const;
+  Flag TypeName(const std::string& name) const;  // what --help calls the value: FILE
+  Flag Group(const std::string& name) const;     // the heading in --help
+  Flag Needs(Flag other) const;
+  Flag Excludes(Flag other) const;
+  // For a list: every value has the flag in front of it, `--set a=1 --set b=2`.
+  Flag OneValueEach() const;
+  Flag Delimiter(char delimiter) const;
+
+  template <std::integral T>
+  Flag Between(T least, T most) const {
+    return BetweenIntegers(static_cast<int64_t>(least), static_cast<int64_t>(most));
+  }
+  Flag Between(double least, double most) const;
+  Flag Positive() const;
+  Flag NonNegative() const;
+  Flag OneOf(const std::vector<std::string>& words) const;
+  Flag ExistingFile() const;
+  Flag ExistingDirectory() const;
+  Flag SizeInBytes() const;  // reads 500MB (1000) and 64MiB (1024)
+
+ private:
+  Flag BetweenIntegers(int64_t least, int64_t most) const;
+
+  CLI::Option* option_;
+};
+
+// A program or one of its commands. A light handle, too.
+class Command {
+ public:
+  explicit Command(CLI::App& app) : app_(&app) {}
+
+  // Binds `value`, which outlives the parsing. A name without dashes is an argument. T is
+  // std::string, int, int64_t, uint64_t, double, or a std::optional or std::vector of them, as far
+  // as command_line.cc lists it.
+  template <typename T>
+  Flag Option(const std::string& name, T& value, const std::string& text = "") const;
+  Flag Switch(const std::string& name, bool& value, const std::string& text) const;
+  void Alias(const std::string& name) const;     // another name for it
+  void Version(const std::string& text) const;   // printed by --version
+  void Footer(const std::string& text) const;    // ends --help
+  std::optional<Flag> Find(const std::string& name) const;
+
+  Command AddCommand(const std::string& name, const std::string& summary) const;
+  void RequireOneCommand() const;
+  // Everything behind the command's name belongs to another program; Remaining gives it.
+  void TakeTheRest() const;
+  std::vector<std::string> Remaining() const;
+
+  CLI::App& app() const { return *app_; }
+
+ private:
+  CLI::App* app_;
+};
+
+class CommandLine {
+ public:
+  // `name` as --help shows it; empty: as it was called.
+  explicit CommandLine(const std::string& description, const std::string& name = "");
+  ~CommandLine();
+
+  Command root() const { return Command(*app_); }
+
+  // Nothing when the program shall go on. Otherwise the exit code: 0 after --help and --version, 2
+  // for what cannot be parsed; the words for it are on `out` or `err` already.
+  std::optional<int> Parse(int argc, const char* const* argv, std::ostream& out = std::cout,
+                           std::ostream& err = std::cerr) const;
+  // The command that was given; REQUIRES: RequireOneCommand and a successful Parse.
+  std::string Given() const;
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+};
+
+}  // namespace gp

@@ -1,0 +1,118 @@
+#include "base/command_line.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace gp {
+namespace {
+
+struct Copy {
+  std::string from;
+  std::optional<std::string> note;
+  std::vector<std::string> sets;
+  std::vector<int> ranks = {2, 4};
+  int64_t count = 7;
+  uint64_t size_bytes = 0;
+  double rate = 0.5;
+  std::string output = "text";
+  bool dry_run = false;
+};
+
+// Parses the words as `copy WORDS…` and remembers what was printed.
+class CommandLineTest : public testing::Test {
+ protected:
+  CommandLineTest() {
+    const Command root = line_.root();
+    root.Version("copy 1.2");
+    root.Option("FROM", copy_.from, "file to read").Required();
+    const Flag note = root.Option("--note", copy_.note, "what to say");
+    root.Option("--set", copy_.sets, "key=value").OneValueEach();
+    root.Option("--ranks", copy_.ranks, "how many").Delimiter(',').Between(1, 64).ShowDefault();
+    root.Option("--count", copy_.count, "times").Positive().ShowDefault();
+    root.Option("--size", copy_.size_bytes, "bytes").SizeInBytes();
+    root.Option("--rate", copy_.rate, "share").Between(0.0, 1.0);
+    root.Option("-o,--output", copy_.output, "text or json").OneOf({"text", "json"});
+    root.Switch("--dry-run", copy_.dry_run, "write nothing").Needs(note);
+  }
+
+  std::optional<int> Parse(std::vector<const char*> words) {
+    words.insert(words.begin(), "copy");
+    return line_.Parse(static_cast<int>(words.size()), words.data(), out_, err_);
+  }
+
+  Copy copy_;
+  const CommandLine line_{"Copies a file.", "copy"};
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(CommandLineTest, BindsWhatWasGivenAndLeavesTheRestAlone) {
+  EXPECT_EQ(Parse({"a.txt", "--set", "x=1", "--set", "y=2", "--ranks", "1,8", "--size", "64MiB",
+                   "--rate", "0.25", "-o", "json"}),
+            std::nullopt);
+  EXPECT_EQ(copy_.from, "a.txt");
+  EXPECT_EQ(copy_.note, std::nullopt);
+  EXPECT_EQ(copy_.sets, (std::vector<std::string>{"x=1", "y=2"}));
+  EXPECT_EQ(copy_.ranks, (std::vector<int>{1, 8}));
+  EXPECT_EQ(copy_.count, 7);
+  EXPECT_EQ(copy_.size_bytes, 67108864u);
+  EXPECT_EQ(copy_.rate, 0.25);
+  EXPECT_EQ(copy_.output, "json");
+  EXPECT_FALSE(copy_.dry_run);
+  EXPECT_EQ(out_.str() + err_.str(), "");
+}
+
+TEST_F(CommandLineTest, HelpAndVersionGoToOutAndEndWithZero) {
+  EXPECT_EQ(Parse({"--help"}), 0);
+  EXPECT_NE(out_.str().find("Copies a file."), std::string::npos) << out_.str();
+  EXPECT_NE(out_.str().find("--count INT:POSITIVE=7"), std::string::npos) << out_.str();
+  EXPECT_EQ(Parse({"--version"}), 0);
+  EXPECT_NE(out_.str().find("copy 1.2"), std::string::npos) << out_.str();
+  EXPECT_EQ(err_.str(), "");
+}
+
+TEST_F(CommandLineTest, WhatCannotBeParsedIsExplainedOnErrAndEndsWithTwo) {
+  const std::vector<std::pair<std::vector<const char*>, const char*>> wrong = {
+      {{}, "FROM"},
+      {{"a.txt", "--count", "0"}, "--count"},
+      {{"a.txt", "--count", "many"}, "--count"},
+      {{"a.txt", "--ranks", "1,65"}, "--ranks"},
+      {{"a.txt", "--rate", "1.5"}, "--rate"},
+      {{"a.txt", "--output", "xml"}, "--output"},
+      {{"a.txt", "--dry-run"}, "--note"},
+      {{"a.txt", "--colour"}, "--colour"},
+  };
+  for (const auto& [words, named] : wrong) {
+    err_.str("");
+    EXPECT_EQ(Parse(words), 2) << named;
+    EXPECT_NE(err_.str().find(named), std::string::npos) << named << ": " << err_.str();
+  }
+  EXPECT_EQ(out_.str(), "");
+}
+
+TEST(CommandLine, GivesTheCommandThatWasChosenAndLeavesItsWordsToIt) {
+  const CommandLine line("Measures.", "bench");
+  line.root().RequireOneCommand();
+  line.root().AddCommand("step", "time a step");
+  const Command other = line.root().AddCommand("other", "another program's");
+  other.TakeTheRest();
+  const std::vector<const char*> words = {"bench", "other", "--its-flag", "3"};
+  EXPECT_EQ(line.Parse(static_cast<int>(words.size()), words.data()), std::nullopt);
+  EXPECT_EQ(line.Given(), "other");
+  EXPECT_EQ(other.Remaining(), (std::vector<std::string>{"--its-flag", "3"}));
+}
+
+TEST(CommandLine, ADefaultThatIsSetLaterIsBound) {
+  const CommandLine line("Measures.", "bench");
+  std::string device = "cpu";
+  line.root().Option("--device", device);
+  EXPECT_FALSE(line.root().Find("--gpu").has_value());
+  line.root().Find("--device")->Default("gpu");
+  const std::vector<const char*> words = {"bench"};
+  EXPECT_EQ(line.Parse(1, words.data()), std::nullopt);
+  EXPECT_EQ(device, "gpu");
+}
+
+}  // namespace
+}  // namespace gp
