@@ -69,9 +69,9 @@ class Command {
   template <typename T>
   Flag Option(const std::string& name, T& value, const std::string& text = "") const;
   Flag Switch(const std::string& name, bool& value, const std::string& text) const;
-  void Alias(const std::string& name) const;     // another name for it
-  void Version(const std::string& text) const;   // printed by --version
-  void Footer(const std::string& text) const;    // ends --help
+  void Alias(const std::string& name) const;    // another name for it
+  void Version(const std::string& text) const;  // printed by --version
+  void Footer(const std::string& text) const;   // ends --help
   std::optional<Flag> Find(const std::string& name) const;
 
   Command AddCommand(const std::string& name, const std::string& summary) const;

@@ -15,7 +15,7 @@ TEST(GpuInventory, ListsTheGpusWithTheirDriver) {
   const auto inventory = Open();
   ASSERT_TRUE(inventory.ok()) << inventory.status();
   const std::string driver = inventory->driver().Text();
-  EXPECT_EQ(driver, "580.65.06, CUDA 13.0");
+  EXPECT_STREQ(driver.c_str(), "580.65.06, CUDA 13.0");
   ASSERT_EQ(inventory->gpus().size(), 2u);
   EXPECT_EQ(inventory->gpus()[1], (Gpu{.index = 1,
                                        .uuid = "GPU-bbbb",
