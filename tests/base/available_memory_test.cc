@@ -52,6 +52,8 @@ TEST_F(AvailableMemoryTest, ReadsTheOlderGroups) {
   Write("sys/fs/cgroup/memory/a/memory.usage_in_bytes", "9000\n");
   EXPECT_EQ(Read().bytes, 0);
   EXPECT_EQ(Read().limit, "memory.limit_in_bytes of /a");
+  Write("sys/fs/cgroup/memory/a/memory.stat", "inactive_file 10\ntotal_inactive_file 2500\n");
+  EXPECT_EQ(Read().bytes, 500) << "of the group and of those below it";
 }
 
 TEST_F(AvailableMemoryTest, IsUnlimitedWhereNothingCanBeRead) {

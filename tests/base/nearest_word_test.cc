@@ -22,6 +22,7 @@ TEST(NearestWord, ForgivesEachSingleTypo) {
 
 TEST(NearestWord, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(NearestWord("zebra", {"n_layer", "dropout"}), std::nullopt);
+  EXPECT_EQ(NearestWord("abc", {"axy"}), std::nullopt) << "two of three letters differ";
   EXPECT_EQ(NearestWord("x", {}), std::nullopt);
 }
 

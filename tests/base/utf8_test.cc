@@ -17,9 +17,9 @@ TEST(Utf8, EveryCodePointComesBack) {
 }
 
 TEST(Utf8, RefusesLongFormsSurrogatesAndFragments) {
-  for (const char* bytes :
-       {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
-        "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xc3", "\xe2\x82", "\xc3("}) {
+  for (const char* bytes : {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xed\xa0\x80",
+                            "\xed\xbf\xbf", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80",
+                            "\xf8\x88\x80\x80\x80", "\xc3", "\xe2\x82", "\xc3("}) {
     std::string_view rest = bytes;
     EXPECT_EQ(TakeCodePoint(rest), std::nullopt) << bytes;
     EXPECT_EQ(rest, bytes);

@@ -370,7 +370,10 @@ TEST_F(Coordinator, LogsAreFollowedToTheEndOfTheRun) {
   request.set_tail(0);
   request.set_rank(1);
   request.set_follow(true);
-  std::jthread canceller([&] {
+  std::vector<v1::LogLine> followed;
+  {
+    const std::jthread reader(
+        [&] { followed = ReadAll<v1::LogLine>(*stub_, &v1::RunService::Stub::Logs, request); });
     grpc::ClientContext context;
     v1::CancelRequest cancel;
     cancel.set_run(run.run_id());
@@ -378,8 +381,8 @@ TEST_F(Coordinator, LogsAreFollowedToTheEndOfTheRun) {
     EXPECT_TRUE(stub_->Cancel(&context, cancel, &answer).ok());
     agent.AwaitDesired([](const auto& desired) { return desired.assignments(0).stop(); });
     agent.Report({});
-  });
-  EXPECT_EQ(ReadAll<v1::LogLine>(*stub_, &v1::RunService::Stub::Logs, request).size(), 3u);
+  }
+  EXPECT_EQ(followed.size(), 3u);
 }
 
 // An agent that reports and sends a point of `run` every 0.4 s, as a training one does. On a thread

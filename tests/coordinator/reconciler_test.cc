@@ -26,6 +26,29 @@ class Listener final : public BatchObserver {
   std::vector<StoredEvent> events;
 };
 
+// Calls `on_append` while a batch is on its way to the disk.
+class WatchedStore final : public Store {
+ public:
+  explicit WatchedStore(MemoryStore::Disk& disk) : store_(disk) {}
+
+  uint64_t generation() const override { return store_.generation(); }
+  StatusOr<uint64_t> Append(const std::vector<Event>& events) override {
+    on_append();
+    return store_.Append(events);
+  }
+  Status Load(const std::function<void(const StoredEvent&)>& visit) override {
+    return store_.Load(visit);
+  }
+  StatusOr<std::vector<StoredEvent>> ReadRun(const RunId& run, uint64_t after, int limit) override {
+    return store_.ReadRun(run, after, limit);
+  }
+
+  std::function<void()> on_append;
+
+ private:
+  MemoryStore store_;
+};
+
 class ReconcilerTest : public ::testing::Test {
  protected:
   void SetUp() override { Open(); }
@@ -72,6 +95,27 @@ TEST_F(ReconcilerTest, AnswersOnlyWhatIsDurableAndVisible) {
   EXPECT_NE(reconciler_->snapshot()->FindRun(RunId("a")), nullptr);
   Open();
   EXPECT_NE(reconciler_->snapshot()->FindRun(RunId("a")), nullptr);
+}
+
+TEST_F(ReconcilerTest, NothingIsShownToldOrAnsweredWhileItIsBeingWritten) {
+  WatchedStore store(disk_);
+  Reconciler reconciler(store, clock_, listener_, Cluster(), ReconcilerOptions{});
+  int appends = 0;
+  bool answered = false;
+  store.on_append = [&] {
+    ++appends;
+    EXPECT_EQ(reconciler.snapshot()->FindRun(RunId("a")), nullptr);
+    EXPECT_TRUE(listener_.events.empty());
+    EXPECT_FALSE(answered);
+  };
+  reconciler.Request(SampleSubmit("a", "1"), [&](const auto& answer) {
+    EXPECT_NE(reconciler.snapshot()->FindRun(RunId("a")), nullptr);
+    EXPECT_FALSE(listener_.events.empty()) << "whoever is told first finds what was answered";
+    answered = answer.ok();
+  });
+  reconciler.RunOnce(seconds(0));
+  EXPECT_EQ(appends, 1);
+  EXPECT_TRUE(answered);
 }
 
 TEST_F(ReconcilerTest, ARepeatedRequestInTheSameBatchMakesOneRun) {

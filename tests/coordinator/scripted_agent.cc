@@ -2,11 +2,38 @@
 
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
 #include "base/file.h"
 #include "base/random_id.h"
 #include "rpc/channel.h"
 
 namespace gp::coordinator {
+namespace {
+
+// For what comes within milliseconds, on a machine that does much else.
+constexpr std::chrono::seconds kPatience{10};
+
+// Ends the stream when it lives for longer than that: a wait for what never comes is over then.
+class Patience {
+ public:
+  explicit Patience(grpc::ClientContext& stream)
+      : thread_([this, &stream](const std::stop_token& stop) {
+          std::unique_lock lock(mutex_);
+          ended_.wait_for(lock, stop, kPatience, [] { return false; });
+          if (!stop.stop_requested()) stream.TryCancel();
+        }) {}
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any ended_;
+  std::jthread thread_;
+};
+
+}  // namespace
 
 ScriptedAgent::ScriptedAgent(const std::string& address, std::string storage_root, int slots,
                              std::string node)
@@ -59,10 +86,15 @@ v1::CoordinatorMessage ScriptedAgent::Greet(const v1::AgentHello& hello) {
   return answer;
 }
 
-bool ScriptedAgent::Read(v1::CoordinatorMessage& message) { return stream_->Read(&message); }
+bool ScriptedAgent::Read(v1::CoordinatorMessage& message) {
+  const bool read = stream_->Read(&message);
+  if (read && message.has_desired()) ++desired_seen_;
+  return read;
+}
 
 v1::DesiredState ScriptedAgent::AwaitDesired(
     const std::function<bool(const v1::DesiredState&)>& wanted) {
+  const Patience patience(*context_);
   v1::CoordinatorMessage message;
   v1::DesiredState last;
   while (Read(message)) {
@@ -71,16 +103,17 @@ v1::DesiredState ScriptedAgent::AwaitDesired(
     revision_ = last.revision();
     if (wanted(last)) return last;
   }
-  ADD_FAILURE() << "the desired state did not come; the last one was " << last.DebugString();
-  return last;
+  throw std::runtime_error("the desired state did not come; the last one was " +
+                           last.DebugString());
 }
 
 void ScriptedAgent::AwaitAck(uint64_t through) {
+  const Patience patience(*context_);
   v1::CoordinatorMessage message;
   while (Read(message)) {
     if (message.telemetry_ack().through_sequence() >= through) return;
   }
-  ADD_FAILURE() << "telemetry " << through << " was not acknowledged";
+  throw std::runtime_error("telemetry " + std::to_string(through) + " was not acknowledged");
 }
 
 void ScriptedAgent::Report(const std::vector<v1::RankStatus>& ranks) {

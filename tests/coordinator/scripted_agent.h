@@ -22,13 +22,15 @@ class ScriptedAgent {
   v1::CoordinatorMessage Greet(const v1::AgentHello& hello);
   v1::AgentHello MakeHello() const;
 
-  // Reads until a desired state satisfies `wanted`; reports it as applied. Fails the test at the
-  // deadline.
+  // Reads until a desired state satisfies `wanted`; reports it as applied. Throws after ten
+  // seconds, which ends the test: what follows would wait for the same in vain. So does AwaitAck.
   v1::DesiredState AwaitDesired(const std::function<bool(const v1::DesiredState&)>& wanted);
   void AwaitAck(uint64_t through);
   void Report(const std::vector<v1::RankStatus>& ranks);
   void Send(const v1::Telemetry& telemetry);
   void Close();
+  // How many desired states came on all its streams.
+  int desired_seen() const { return desired_seen_; }
 
   // A status of the assigned rank in `phase`.
   static v1::RankStatus StatusOf(const v1::Assignment& assignment, v1::RankPhase phase);
@@ -43,6 +45,7 @@ class ScriptedAgent {
   std::string incarnation_;
   uint64_t revision_ = 0;
   uint64_t generation_ = 0;
+  int desired_seen_ = 0;
   std::unique_ptr<v1::AgentService::Stub> stub_;
   std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::AgentMessage, v1::CoordinatorMessage>> stream_;

@@ -56,6 +56,15 @@ TEST(Safetensors, WriterAndReaderAgree) {
   EXPECT_THAT(file, HasSubstr(R"("format":"pt")"));
 }
 
+TEST(Safetensors, ATensorHasExactlyTheBytesOfItsShape) {
+  for (const char* offsets : {"[0,20]", "[0,28]"}) {
+    const std::string header =
+        std::string(R"({"a":{"dtype":"F32","shape":[2,3],"data_offsets":)") + offsets + "}}";
+    const size_t data_bytes = static_cast<size_t>(std::stoi(std::string(offsets).substr(3)));
+    EXPECT_THAT(ErrorOf(File(header, data_bytes)), HasSubstr("its shape and type need 24"));
+  }
+}
+
 TEST(Safetensors, MapsTensorsFromAFile) {
   TemporaryDirectory directory;
   const std::string path = directory.File("model.safetensors");

@@ -82,6 +82,27 @@ TEST_F(TokenShardTest, ReadsFourByteTokens) {
   EXPECT_EQ(All(*Open(llm_c + LittleEndian(large, 4))), large);
 }
 
+TEST_F(TokenShardTest, ReadsFromAnyOffsetInEveryFormat) {
+  const std::vector<int32_t> values = {10, 11, 12, 13, 14, 15, 16, 17};
+  std::string wide_llm_c = LittleEndian({20240801, 7, 8}, 4);
+  wide_llm_c.resize(1024);
+  for (const std::string& file :
+       {FormatLlmCShard(values), wide_llm_c + LittleEndian(values, 4),
+        Npy("<u2", "(8,)", LittleEndian(values, 2)), Npy("<u4", "(8,)", LittleEndian(values, 4)),
+        Npy("<i4", "(8,)", LittleEndian(values, 4)), LittleEndian(values, 2)}) {
+    const auto shard = Open(file);
+    ASSERT_TRUE(shard.ok()) << shard.status();
+    for (int64_t offset = 0; offset < 8; ++offset) {
+      std::vector<int32_t> tokens(static_cast<size_t>(8 - offset));
+      ASSERT_TRUE(shard->Read(offset, 18, tokens).ok());
+      EXPECT_EQ(tokens, std::vector<int32_t>(values.begin() + offset, values.end()))
+          << ShardFormatName(shard->format()) << " from " << offset;
+    }
+    std::vector<int32_t> last(1);
+    EXPECT_FALSE(shard->Read(7, 17, last).ok()) << "17 is not below a vocabulary of 17";
+  }
+}
+
 TEST_F(TokenShardTest, EveryTruncationOfALlmCShardIsRefused) {
   const std::string file = FormatLlmCShard(kTokens);
   // Shorter than its magic number a file is raw tokens, or an odd number of bytes.

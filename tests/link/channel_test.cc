@@ -119,6 +119,15 @@ TEST(LinkChannel, RefusesToSendWhatThePeerWouldRefuse) {
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
 }
 
+TEST(LinkChannel, TheLargestPayloadPasses) {
+  const Channels channels = Channels::Make();
+  const std::string text(kPayloadBytesMax - std::string_view(R"({"reason":""})").size(), 'x');
+  std::jthread sender([&] { EXPECT_TRUE(channels.left->Send(Stop{text}, seconds(10)).ok()); });
+  const auto received = channels.right->Receive(seconds(10));
+  ASSERT_TRUE(received.ok() && received->has_value()) << received.status();
+  EXPECT_EQ(std::get<Stop>(**received).reason.size(), text.size());
+}
+
 TEST(LinkChannel, SendingToAClosedPeerIsUnavailable) {
   Ends ends = Ends::Make();
   ends.raw.Close();

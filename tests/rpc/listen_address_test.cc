@@ -22,6 +22,7 @@ TEST(ListenAddress, RefusesTheRestAndSaysWhatWasExpected) {
 
 TEST(ListenAddress, AWildcardIsReachedOverLoopback) {
   EXPECT_EQ(ParseListenAddress("0.0.0.0:80")->Reachable().Text(), "127.0.0.1:80");
+  EXPECT_EQ(ParseListenAddress("[::]:80")->Reachable().Text(), "[::1]:80");
 }
 
 TEST(ListenAddress, ReadsTheSocketOfAnAbsolutePath) {

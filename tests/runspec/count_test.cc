@@ -13,6 +13,9 @@ TEST(Count, ReadsWhatPeopleWrite) {
   EXPECT_EQ(ParseCount("0.3M"), 300000);
   EXPECT_EQ(ParseCount("10B"), 10'000'000'000);
   EXPECT_EQ(ParseCount("375k"), 375000);
+  EXPECT_EQ(ParseCount("4K"), 4000);
+  EXPECT_EQ(ParseCount("7G"), 7'000'000'000);
+  EXPECT_EQ(ParseCount("1.5T"), 1'500'000'000'000);
   EXPECT_EQ(ParseCount("2^19"), 524288);
   EXPECT_EQ(ParseCount("1e6"), 1000000);
   EXPECT_EQ(ParseCount("9223372036854775807"), INT64_MAX);

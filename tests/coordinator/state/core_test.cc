@@ -189,6 +189,7 @@ TEST(Invariants, FindWhatIsBroken) {
   EXPECT_TRUE(breaks([](RunValue& run) { run.placement.pop_back(); }));
   EXPECT_TRUE(breaks([](RunValue& run) { run.placement[1].slot = run.placement[0].slot; }));
   EXPECT_TRUE(breaks([](RunValue& run) { run.checkpoints[0].manifest_digest = "x"; }));
+  EXPECT_TRUE(breaks([](RunValue& run) { run.checkpoints.push_back(run.checkpoints.back()); }));
   EXPECT_TRUE(breaks([](RunValue& run) { run.checkpoints.clear(); }));
   EXPECT_TRUE(breaks([](RunValue& run) { run.checkpoints[0].retired = true; }));
   EXPECT_TRUE(breaks([](RunValue& run) { run.state = RunState::kSucceeded; }));

@@ -104,6 +104,14 @@ TEST_F(RunLogTest, AFullLogSaysSoOnceAndDropsTheRest) {
   EXPECT_NE(texts[1].find("log full"), std::string::npos);
 }
 
+TEST_F(RunLogTest, AFullLogSaysSoOnceHoweverOftenItIsOpened) {
+  limits_.lines_bytes_max = 100;
+  ASSERT_TRUE(Open().AppendLines({MakeLine("a", 1, std::string(200, 'x'))}).ok());
+  ASSERT_TRUE(Open().AppendLines({MakeLine("a", 2, "lost")}).ok());
+  ASSERT_TRUE(Open().AppendLines({MakeLine("a", 3, "lost")}).ok());
+  EXPECT_LE(TextsIn(directory_.path()).size(), 2u);
+}
+
 TEST_F(RunLogTest, CutsALongLineBetweenCharacters) {
   limits_.line_bytes_max = 10;
   ASSERT_TRUE(Open().AppendLines({MakeLine("a", 1, "123456789ä")}).ok());

@@ -34,6 +34,15 @@ TEST(ExitReport, LastWordsOutrankTheExitCode) {
   EXPECT_EQ(report.message, "data/x.txt: no such file");
 }
 
+TEST(ExitReport, WhoWasToldToStopStoppedWhateverItsLastWords) {
+  const ExitReport report = Explain({.wait_status = Exited(11),
+                                     .told_stop = true,
+                                     .failed = link::Failed{link::ExitCause::kCollective, "lost"}});
+  EXPECT_EQ(report.cause, v1::EXIT_CAUSE_STOPPED);
+  EXPECT_EQ(report.code, 11);
+  EXPECT_EQ(report.message, "stopped as asked; exited with code 11");
+}
+
 TEST(ExitReport, WithoutLastWordsTheLastLineIsTold) {
   const ExitReport report = Explain({.wait_status = Exited(1), .last_line = "out of luck"});
   EXPECT_EQ(report.message, "exited with code 1; its last line: out of luck");

@@ -1,0 +1,67 @@
+// Goal: the terms of a run's end begin anew when the coordinator does.
+#include "coordinator/scheduler/progress.h"
+
+#include <gtest/gtest.h>
+
+#include "coordinator/store/sample_events.h"
+
+namespace gp::coordinator {
+namespace {
+
+using std::chrono::seconds;
+
+const RunId kRun("r");
+
+// A coordinator that has just replayed its store: run "r" has its final checkpoint and is
+// finishing, its two ranks still run.
+class Progress : public ::testing::Test {
+ protected:
+  Progress() {
+    for (Event& event : OneOfEachKind()) {
+      if (std::holds_alternative<CancelRequested>(event.body)) break;
+      Do(event);
+    }
+    Do({.body = Tick{kStart}});
+    NodeConnected hello;
+    hello.node = NodeId("n");
+    hello.session = 1;
+    Do({.body = hello});
+  }
+
+  void Do(const Event& event) {
+    const Status status = Apply(event, cluster_);
+    ASSERT_TRUE(status.ok()) << Kind(event) << ": " << status;
+  }
+
+  // What is planned at that time, when the ranks are still there.
+  gp::coordinator::Plan PlanAt(std::chrono::nanoseconds after_start) {
+    cluster_.now = kStart + after_start;
+    NodeReported report{NodeId("n"), 1, cluster_.last_sequence, {}, {}};
+    for (int rank = 0; rank < 2; ++rank) {
+      report.ranks.push_back({.run = kRun, .epoch = 2, .rank = rank});
+      report.ranks.back().phase = RankPhase::kFinished;
+    }
+    Do({.body = report});
+    gp::coordinator::Plan plan;
+    PlanProgress(cluster_, *cluster_.FindRun(kRun), Policy(), {cluster_.now, At(9)}, plan);
+    return plan;
+  }
+
+  // Long after the clock's own zero, as on a machine that has been up for a while.
+  static constexpr Instant kStart{seconds(100'000)};
+  Cluster cluster_;
+};
+
+TEST_F(Progress, AfterARestartAFinishingRunGetsAFullTermToLeave) {
+  const auto term = Policy().finish_timeout;
+  EXPECT_TRUE(PlanAt(seconds(0)).empty());
+  EXPECT_TRUE(PlanAt(term).empty());
+  const auto plan = PlanAt(term + seconds(1));
+  ASSERT_EQ(plan.size(), 1u);
+  const auto& ended = std::get<RunEnded>(plan[0].event);
+  EXPECT_EQ(ended.state, RunState::kSucceeded);
+  EXPECT_EQ(ended.reason, "stopped early");
+}
+
+}  // namespace
+}  // namespace gp::coordinator

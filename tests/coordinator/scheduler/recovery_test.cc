@@ -1,0 +1,110 @@
+// Goal: who is blamed, how long the pause is, and that a start has a full term after a restart of
+// the coordinator.
+#include "coordinator/scheduler/recovery.h"
+
+#include <gtest/gtest.h>
+
+#include "coordinator/store/sample_events.h"
+
+namespace gp::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+
+const RunId kRun("r");
+
+// Run "r" of two ranks on node "n", as a coordinator finds it after a replay: placed for the second
+// time, epoch 2.
+class Recovery : public ::testing::Test {
+ protected:
+  Recovery() {
+    const std::vector<Event> life = OneOfEachKind();
+    for (size_t i = 0; i < 5; ++i) Do(life[i]);
+    Do({.body = Tick{kStart}});
+    NodeConnected hello;
+    hello.node = NodeId("n");
+    hello.name = "n";
+    hello.session = 1;
+    Do({.body = hello});
+  }
+
+  void Do(const Event& event) {
+    const Status status = Apply(event, cluster_);
+    ASSERT_TRUE(status.ok()) << Kind(event) << ": " << status;
+  }
+
+  // Both ranks as they are, at that time; kUnspecified: alive.
+  void Report(std::chrono::nanoseconds after_start, ExitCause first, ExitCause second) {
+    cluster_.now = kStart + after_start;
+    NodeReported report{NodeId("n"), 1, cluster_.last_sequence, {}, {}};
+    for (const ExitCause cause : {first, second}) {
+      const int rank = static_cast<int>(report.ranks.size());
+      report.ranks.push_back({.run = kRun, .epoch = 2, .rank = rank});
+      const bool alive = cause == ExitCause::kUnspecified;
+      report.ranks.back().phase = alive ? RankPhase::kStarting : RankPhase::kExited;
+      report.ranks.back().cause = cause;
+    }
+    Do({.body = report});
+  }
+
+  RunValue run() const { return *cluster_.FindRun(kRun); }
+
+  std::optional<RankFailed> Failure(const RunValue& run) const {
+    const auto action = FindFailure(cluster_, run, Policy(), {cluster_.now, At(0)});
+    if (!action) return std::nullopt;
+    return std::get<RankFailed>(action->event);
+  }
+  std::optional<RankFailed> Failure() const { return Failure(run()); }
+
+  static constexpr Instant kStart{seconds(100'000)};
+  static constexpr auto kAlive = ExitCause::kUnspecified;
+  Cluster cluster_;
+};
+
+TEST_F(Recovery, AfterARestartAStartingRunGetsAFullTerm) {
+  const auto term = Policy().start_timeout;
+  Report(term, kAlive, kAlive);
+  EXPECT_FALSE(Failure().has_value());
+  Report(term + seconds(1), kAlive, kAlive);
+  ASSERT_TRUE(Failure().has_value());
+  EXPECT_NE(Failure()->message.find("not every rank was ready within 900 s"), std::string::npos);
+}
+
+TEST_F(Recovery, TheCertainCulpritIsBlamedBeforeTheProbableOneAndThatBeforeTheMessenger) {
+  Report(seconds(1), ExitCause::kSignal, ExitCause::kConfig);
+  EXPECT_EQ(Failure()->rank, 1);
+  EXPECT_FALSE(Failure()->retry) << "a mistake in the configuration";
+  Report(seconds(1), ExitCause::kCollective, ExitCause::kSignal);
+  EXPECT_EQ(Failure()->rank, 1);
+  Report(seconds(1), ExitCause::kSignal, ExitCause::kSignal);
+  EXPECT_EQ(Failure()->rank, 0) << "the first of equals";
+}
+
+TEST_F(Recovery, AMessengerWaitsForThePeersOwnReport) {
+  Report(seconds(1), ExitCause::kCollective, kAlive);
+  EXPECT_FALSE(Failure().has_value());
+  Report(seconds(1) + Policy().blame_delay, ExitCause::kCollective, kAlive);
+  ASSERT_TRUE(Failure().has_value());
+  EXPECT_EQ(Failure()->rank, 0);
+}
+
+// The sample run pauses 0.5 s at first and at most 30 s, and is tried 4 times.
+TEST_F(Recovery, ThePauseDoublesWithEveryFailureSinceTheNewestCheckpoint) {
+  Report(seconds(1), ExitCause::kSignal, kAlive);
+  const auto pause = [this](int failures_since_seal) {
+    RunValue run = this->run();
+    run.failures = 50;
+    run.failures_since_seal = failures_since_seal;
+    const auto failure = Failure(run);
+    return failure->retry ? failure->retry_at - At(0) : milliseconds(-1);
+  };
+  EXPECT_EQ(pause(0), milliseconds(500));
+  EXPECT_EQ(pause(1), milliseconds(1000));
+  EXPECT_EQ(pause(3), milliseconds(4000));
+  EXPECT_EQ(pause(4), milliseconds(-1)) << "retries.max is 4";
+}
+
+}  // namespace
+}  // namespace gp::coordinator

@@ -1,0 +1,176 @@
+// Goal: what an agent says is heard field by field, and the answer promises what was configured.
+#include "coordinator/service/agent_greeting.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/store/sample_events.h"
+#include "proto/every_field.h"
+
+namespace gp::coordinator {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::SetEveryField;
+using testing::UnsetFields;
+
+AgentServiceOptions Options() {
+  return {.version = "0.1.0",
+          .storage_root = "/storage",
+          .storage_probe = "probe",
+          .generation = 5,
+          .report_interval = std::chrono::milliseconds(1500),
+          .lease = std::chrono::milliseconds(10250)};
+}
+
+v1::AgentHello FullHello() {
+  v1::AgentHello hello;
+  SetEveryField(hello);
+  hello.set_protocol(kAgentProtocol);
+  hello.set_protocol_min(kAgentProtocolMin);
+  hello.set_storage_root("/storage/");
+  hello.set_storage_probe("probe");
+  hello.set_coordinator_generation_max(5);
+  return hello;
+}
+
+TEST(AgentGreeting, AHelloIsHeardFieldByField) {
+  const v1::AgentHello hello = FullHello();
+  // Does not compile when a member is added: read it from its field, and expect it here.
+  const auto& [node, session, name, incarnation, version, slots, data_address, storage_problem,
+               ranks, gpu_driver, gpu_problem] = ToConnected(hello, 9, Options());
+  EXPECT_EQ(node.value(), hello.node_id());
+  EXPECT_EQ(session, 9u);
+  EXPECT_EQ(name, hello.name());
+  EXPECT_EQ(incarnation, hello.incarnation());
+  EXPECT_EQ(version, hello.version());
+  ASSERT_EQ(slots.size(), 2u);
+  EXPECT_EQ(slots[1].id.value(), hello.slots(1).slot_id());
+  EXPECT_EQ(data_address, hello.data_address());
+  EXPECT_EQ(storage_problem, "");
+  ASSERT_EQ(ranks.size(), 2u);
+  EXPECT_EQ(ranks[1].run.value(), hello.ranks(1).run_id());
+  EXPECT_EQ(gpu_driver, hello.gpu_driver());
+  EXPECT_EQ(gpu_problem, hello.gpu_problem());
+}
+
+TEST(AgentGreeting, ANodeWithoutANameIsCalledByItsId) {
+  v1::AgentHello hello = FullHello();
+  hello.clear_name();
+  EXPECT_EQ(ToConnected(hello, 1, Options()).name, hello.node_id());
+}
+
+TEST(AgentGreeting, TheStorageMustBeTheSameDirectoryUnderTheSameName) {
+  const auto problem = [](const std::string& root, const std::string& probe) {
+    v1::AgentHello hello = FullHello();
+    hello.set_storage_root(root);
+    hello.set_storage_probe(probe);
+    return ToConnected(hello, 1, Options()).storage_problem;
+  };
+  EXPECT_EQ(problem("/storage", "probe"), "");
+  EXPECT_THAT(problem("/other", "probe"), HasSubstr("its storage root is /other"));
+  EXPECT_THAT(problem("/storage", ""), HasSubstr("cannot read /storage/.gp-probe"));
+  EXPECT_THAT(problem("/storage", "another"), HasSubstr("another directory"));
+}
+
+TEST(AgentGreeting, AnOlderStateIsRefusedAndAnEqualOneIsNot) {
+  v1::AgentHello hello = FullHello();
+  EXPECT_TRUE(CheckHello(hello, Options()).ok()) << CheckHello(hello, Options());
+  hello.set_coordinator_generation_max(6);
+  EXPECT_THAT(Message(CheckHello(hello, Options())), HasSubstr("stale"));
+}
+
+TEST(AgentGreeting, AHelloWithoutANodeOrWithASlotTwiceIsRefused) {
+  v1::AgentHello hello = FullHello();
+  hello.mutable_slots(1)->set_slot_id(hello.slots(0).slot_id());
+  EXPECT_THAT(Message(CheckHello(hello, Options())), HasSubstr("listed twice"));
+  hello = FullHello();
+  hello.clear_node_id();
+  EXPECT_THAT(Message(CheckHello(hello, Options())), HasSubstr("no node id"));
+}
+
+TEST(AgentGreeting, ProtocolsMustOverlap) {
+  const auto accepted = [](int lowest, int highest) {
+    v1::AgentHello hello = FullHello();
+    hello.set_protocol_min(lowest);
+    hello.set_protocol(highest);
+    return CheckHello(hello, Options()).ok();
+  };
+  EXPECT_TRUE(accepted(kAgentProtocol, kAgentProtocol + 1));
+  EXPECT_TRUE(accepted(kAgentProtocolMin - 1, kAgentProtocolMin));
+  EXPECT_FALSE(accepted(kAgentProtocol + 1, kAgentProtocol + 1));
+  EXPECT_FALSE(accepted(kAgentProtocolMin - 1, kAgentProtocolMin - 1));
+}
+
+TEST(AgentGreeting, AWelcomePromisesWhatWasConfigured) {
+  const v1::Welcome welcome = MakeWelcome(Options());
+  EXPECT_THAT(UnsetFields(welcome), IsEmpty());
+  EXPECT_EQ(welcome.protocol(), kAgentProtocol);
+  EXPECT_EQ(welcome.version(), "0.1.0");
+  EXPECT_EQ(welcome.coordinator_generation(), 5u);
+  EXPECT_EQ(welcome.report_interval().seconds(), 1);
+  EXPECT_EQ(welcome.report_interval().nanos(), 500'000'000);
+  EXPECT_EQ(welcome.lease().seconds(), 10);
+  EXPECT_EQ(welcome.lease().nanos(), 250'000'000);
+}
+
+TEST(AgentGreeting, AReportIsHeardFieldByField) {
+  v1::AgentReport report;
+  SetEveryField(report);
+  const auto& [node, session, applied_revision, ranks, slot_problems] =
+      ToReported(report, NodeId("n"), 9);
+  EXPECT_EQ(node, NodeId("n"));
+  EXPECT_EQ(session, 9u);
+  EXPECT_EQ(applied_revision, report.revision());
+  ASSERT_EQ(ranks.size(), 2u);
+  EXPECT_EQ(ranks[0].run.value(), report.ranks(0).run_id());
+  ASSERT_EQ(slot_problems.size(), 2u);
+  for (const auto& [slot, problem] : report.slot_problems()) {
+    EXPECT_EQ(slot_problems.at(SlotId(slot)), problem);
+  }
+}
+
+TEST(AgentGreeting, ADesiredStateHasTheRevisionOfItsNode) {
+  Cluster cluster;
+  for (size_t i = 0; i < 3; ++i) ASSERT_TRUE(Apply(OneOfEachKind()[i], cluster).ok());
+  const Node& node = *cluster.FindNode(NodeId("n"));
+  const v1::DesiredState desired = ToDesired(cluster, node, 5);
+  EXPECT_EQ(desired.coordinator_generation(), 5u);
+  EXPECT_EQ(desired.revision(), 3u) << "of the event that placed the run";
+  ASSERT_EQ(desired.assignments_size(), 2);
+  EXPECT_EQ(desired.assignments(1).rank(), 1);
+  EXPECT_EQ(desired.assignments(1).slot_id(), "s1");
+}
+
+TEST(AgentGreeting, TelemetryIsSortedByRunAndNumberedInItsOrder) {
+  Cluster cluster;
+  ASSERT_TRUE(Apply(SampleSubmit("r", "1"), cluster).ok());
+  v1::Telemetry telemetry;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+      first_sequence: 7
+      items { run_id: "r" line { rank: 1 epoch: 2 text: "one" at { seconds: 3 nanos: 4000 } } }
+      items { run_id: "unknown" line { text: "dropped" } }
+      items { run_id: "r" point { step: 5 } }
+      items { run_id: "r" line { rank: 1 epoch: 2 text: "two" } })",
+                                                            &telemetry));
+  const TelemetryBatch batch = ToBatch(telemetry, "agent", cluster);
+  ASSERT_EQ(batch.points.size(), 1u);
+  ASSERT_EQ(batch.lines.size(), 1u);
+  EXPECT_EQ(batch.points.at(RunId("r")).at(0).step, 5);
+  const std::vector<Line>& lines = batch.lines.at(RunId("r"));
+  ASSERT_EQ(lines.size(), 2u);
+  const auto& [sequence, at, rank, epoch, text, source, source_sequence] = lines[0];
+  EXPECT_EQ(sequence, 0u) << "the run's log numbers its lines";
+  EXPECT_EQ(at, At(3'000'004));
+  EXPECT_EQ(rank, 1);
+  EXPECT_EQ(epoch, 2u);
+  EXPECT_EQ(text, "one");
+  EXPECT_EQ(source, "agent");
+  EXPECT_EQ(source_sequence, 7u);
+  EXPECT_EQ(lines[1].source_sequence, 10u) << "dropped items have a number too";
+}
+
+}  // namespace
+}  // namespace gp::coordinator

@@ -1,0 +1,346 @@
+// Goal: every field arrives in its own place. All values of a case differ, so that two fields that
+// were swapped show; and whoever adds a field covers it here.
+#include "coordinator/service/convert.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/store/sample_events.h"
+#include "proto/every_field.h"
+
+namespace gp::coordinator {
+namespace {
+
+using google::protobuf::TextFormat;
+using google::protobuf::util::MessageDifferencer;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::SetEveryField;
+using testing::UnsetFields;
+using ProgressValue = Progress;
+using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+
+template <typename Message>
+Message Parse(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(TextFormat::ParseFromString(text, &message)) << text;
+  return message;
+}
+
+// Empty when they are equal.
+std::string DifferenceBetween(const google::protobuf::Message& expected,
+                              const google::protobuf::Message& actual) {
+  std::string difference;
+  MessageDifferencer differencer;
+  differencer.ReportDifferencesToString(&difference);
+  differencer.Compare(expected, actual);
+  return difference;
+}
+
+Point FullPoint() {
+  Point point;
+  point.step = 12;
+  point.epoch = 3;
+  point.tokens = 4096;
+  point.loss = 4.5;
+  point.learning_rate = 0.25;
+  point.gradient_norm = 1.5;
+  point.tokens_per_second = 1024.5;
+  point.mfu = 0.5;
+  point.step_seconds = 0.75;
+  point.validation_loss = 7.5;
+  point.at = At(8'000'009);
+  point.data_wait_seconds = 1.25;
+  point.forward_seconds = 2.25;
+  point.backward_seconds = 3.25;
+  point.allreduce_exposed_seconds = 4.25;
+  point.optimizer_seconds = 5.25;
+  point.other_seconds = 6.25;
+  point.skipped = true;
+  point.target_steps = 2000;
+  point.peak_flops = 9.5;
+  point.peak_source = "measured";
+  point.warning = "look here";
+  return point;
+}
+
+constexpr const char* kPhases = R"( phases {
+    data_wait: 1.25 forward: 2.25 backward: 3.25 allreduce_exposed: 4.25 optimizer: 5.25
+    other: 6.25 })";
+
+SealedCheckpoint FullCheckpoint(int64_t step, double loss) {
+  return {.epoch = 4,
+          .step = step,
+          .directory = fmt::format("/storage/{}", step),
+          .manifest_digest = fmt::format("digest-{}", step),
+          .size_bytes = 77,
+          .validation_loss = loss,
+          .final = true,
+          .sealed_at = At(5'000'006),
+          .end_reason = "stopped early"};
+}
+
+// A run of two ranks on one node, with every member set.
+RunValue FullRun() {
+  Submission submission = SampleSubmission();
+  submission.kind = v1::RUN_KIND_EVAL;
+  submission.workers = 2;
+  submission.logical_shards = 16;
+  RunValue run;
+  run.id = RunId("run-id");
+  run.submission = std::make_shared<const Submission>(submission);
+  run.state = RunState::kRunning;
+  run.reason = "every rank is ready";
+  run.submitted_at = At(1'000'002);
+  run.started_at = At(3'000'004);
+  run.finished_at = At(5'000'006);
+  run.epoch = 7;
+  run.placement = {{0, NodeId("n"), SlotId("s0")}, {1, NodeId("n"), SlotId("s1")}};
+  run.group = Group{{"h:1", "h:2"}, "secret"};
+  run.go = true;
+  run.threads_per_rank = 5;
+  run.device = Device::kGpu;
+  run.isa = "avx2";
+  run.kernels = {{"avx2", "choices"}};
+  run.failures = 6;
+  run.checkpoints = {FullCheckpoint(10, 1.5), FullCheckpoint(20, 2.5)};
+  return run;
+}
+
+Cluster ClusterWithNode() {
+  Cluster cluster;
+  Node node;
+  node.id = NodeId("n");
+  node.name = "node name";
+  cluster.nodes[node.id] = std::make_shared<const Node>(node);
+  return cluster;
+}
+
+TEST(Convert, APointOfAnAgentIsReadAndToldFieldByField) {
+  v1::MetricPoint point;
+  SetEveryField(point);
+  EXPECT_EQ(DifferenceBetween(point, ToProto(FromProto(point))), "");
+}
+
+TEST(Convert, APointIsToldUnderItsNames) {
+  const auto expected = Parse<v1::MetricPoint>(std::string(kPhases) + R"(
+      step: 12 epoch: 3 tokens: 4096 loss: 4.5 learning_rate: 0.25 gradient_norm: 1.5
+      tokens_per_second: 1024.5 mfu: 0.5 step_seconds: 0.75 validation_loss: 7.5
+      at { seconds: 8 nanos: 9000 } skipped: true target_steps: 2000 peak_flops: 9.5
+      peak_source: "measured" warning: "look here")");
+  const v1::MetricPoint point = ToProto(FullPoint());
+  EXPECT_EQ(DifferenceBetween(expected, point), "");
+  EXPECT_THAT(UnsetFields(point), IsEmpty());
+}
+
+TEST(Convert, ARunIsToldFieldByField) {
+  ProgressValue progress;
+  progress.newest = FullPoint();
+  progress.validation_loss = 8.5;
+  progress.validation_step = 11;
+  progress.warning = "the newest warning";
+  progress.skipped_steps = 13;
+  const v1::Run run = ToProto(ClusterWithNode(), FullRun(), progress);
+  const auto expected = Parse<v1::Run>(R"(
+      run_id: "run-id" name: "tiny" kind: RUN_KIND_EVAL namespace: "team" priority: -3
+      labels { key: "a" value: "b" } state: RUN_STATE_RUNNING reason: "every rank is ready"
+      epoch: 7 failures: 6 submitted_at { seconds: 1 nanos: 2000 }
+      started_at { seconds: 3 nanos: 4000 } finished_at { seconds: 5 nanos: 6000 }
+      placement { rank: 0 node_id: "n" node_name: "node name" slot_id: "s0" }
+      placement { rank: 1 node_id: "n" node_name: "node name" slot_id: "s1" }
+      progress {
+        step: 12 target_steps: 2000 tokens: 4096 target_tokens: 100000 loss: 4.5
+        validation_loss: 8.5 validation_step: 11 tokens_per_second: 1024.5 mfu: 0.5
+        step_seconds: 0.75 learning_rate: 0.25 gradient_norm: 1.5)" +
+                                       std::string(kPhases) + R"(
+        peak_flops: 9.5 peak_source: "measured" warning: "the newest warning" skipped_steps: 13 }
+      latest_checkpoint_step: 20 best_checkpoint_step: 10 run_directory: "/storage/runs/r"
+      request_id: "request-1" workers: 2
+      choices {
+        threads_per_rank: 5 logical_shards: 16 isa: "avx2"
+        kernels { key: "avx2" value: "choices" } })");
+  EXPECT_EQ(DifferenceBetween(expected, run), "");
+  EXPECT_THAT(UnsetFields(run), ElementsAre("placement.rank", "source", "resolved"))
+      << "rank 0 is the default; the texts are told by Get alone";
+}
+
+TEST(Convert, ARunWithoutPointsOrCheckpointsSaysSo) {
+  RunValue run = FullRun();
+  run.checkpoints.clear();
+  run.started_at.reset();
+  run.finished_at.reset();
+  const v1::Run told = ToProto(ClusterWithNode(), run, {});
+  EXPECT_EQ(told.latest_checkpoint_step(), -1);
+  EXPECT_EQ(told.best_checkpoint_step(), -1);
+  EXPECT_FALSE(told.has_started_at());
+  EXPECT_FALSE(told.has_finished_at());
+  EXPECT_EQ(told.progress().target_steps(), 100) << "as submitted, until the trainer knows better";
+  EXPECT_EQ(told.progress().step(), 0);
+}
+
+TEST(Convert, ACheckpointIsToldFieldByField) {
+  const RunValue run = FullRun();
+  const v1::Checkpoint best = ToProto(run, run.checkpoints[0]);
+  const auto expected = Parse<v1::Checkpoint>(R"(
+      run_id: "run-id" step: 10 epoch: 4 directory: "/storage/10" manifest_digest: "digest-10"
+      size_bytes: 77 validation_loss: 1.5 sealed_at { seconds: 5 nanos: 6000 } best: true)");
+  EXPECT_EQ(DifferenceBetween(expected, best), "");
+  EXPECT_THAT(UnsetFields(best), ElementsAre("latest"));
+  const v1::Checkpoint latest = ToProto(run, run.checkpoints[1]);
+  EXPECT_TRUE(latest.latest());
+  EXPECT_FALSE(latest.best());
+}
+
+TEST(Convert, ALineIsToldFieldByField) {
+  const v1::LogLine line = ToProto(Line{.sequence = 1,
+                                        .at = At(2'000'003),
+                                        .rank = 4,
+                                        .epoch = 5,
+                                        .text = "text",
+                                        .source = "agent",
+                                        .source_sequence = 6});
+  EXPECT_EQ(DifferenceBetween(Parse<v1::LogLine>(R"(
+      sequence: 1 at { seconds: 2 nanos: 3000 } rank: 4 epoch: 5 text: "text")"),
+                              line),
+            "");
+  EXPECT_THAT(UnsetFields(line), IsEmpty());
+}
+
+TEST(Convert, ANodeIsToldFieldByField) {
+  Node node;
+  node.id = NodeId("n");
+  node.name = "node name";
+  node.version = "0.1.0";
+  node.connected = true;
+  node.last_heard_at = At(1'000'002);
+  node.gpu_driver = "580";
+  node.gpu_problem = "gpu problem";
+  node.storage_problem = "storage problem";
+  node.slots = {{SlotId("s1"), "GPU-1", {3, 4}, 99, "H100", "9.0", "slot problem"}};
+  Cluster cluster = ClusterWithNode();
+  RunValue run = FullRun();
+  run.holds_slots = true;
+  cluster.runs.Set(run.id, std::make_shared<const RunValue>(run));
+  cluster.busy.emplace(1, run.id);
+  const v1::Node told = ToProto(cluster, node);
+  EXPECT_EQ(DifferenceBetween(Parse<v1::Node>(R"(
+      node_id: "n" name: "node name" connected: true version: "0.1.0"
+      last_heard_at { seconds: 1 nanos: 2000 } gpu_driver: "580" gpu_problem: "gpu problem"
+      storage_problem: "storage problem"
+      slots {
+        slot_id: "s1" device: "GPU-1" cores: 3 cores: 4 memory_bytes: 99 run_id: "run-id"
+        device_name: "H100" compute_capability: "9.0" problem: "slot problem" })"),
+                              told),
+            "");
+  EXPECT_THAT(UnsetFields(told), IsEmpty());
+}
+
+TEST(Convert, AnAssignmentIsToldFieldByField) {
+  Assignment assignment{.run = std::make_shared<const RunValue>(FullRun()),
+                        .rank = 1,
+                        .slot = SlotId("s1"),
+                        .resume = FullCheckpoint(10, 1.5),
+                        .nccl_id = "00ff",
+                        .stop = true,
+                        .stop_reason = "cancelled",
+                        .sealed_steps = {10, 20},
+                        .refused_seals = {{30, "too old"}}};
+  const v1::Assignment told = ToProto(assignment);
+  EXPECT_EQ(DifferenceBetween(Parse<v1::Assignment>(R"(
+      run_id: "run-id" run_name: "tiny" epoch: 7 rank: 1 world_size: 2 slot_id: "s1"
+      kind: RUN_KIND_EVAL resolved: "name: tiny\nseed: 1\n" run_directory: "/storage/runs/r"
+      resume { step: 10 directory: "/storage/10" manifest_digest: "digest-10" }
+      membership {
+        addresses: "h:1" addresses: "h:2" secret: "secret" needs_nccl_id: true nccl_id: "00ff" }
+      go: true stop: true stop_reason: "cancelled" sealed_steps: 10 sealed_steps: 20
+      refused_seals { step: 30 reason: "too old" }
+      choices {
+        threads_per_rank: 5 logical_shards: 16 isa: "avx2"
+        kernels { key: "avx2" value: "choices" } })"),
+                              told),
+            "");
+  EXPECT_THAT(UnsetFields(told), IsEmpty());
+}
+
+TEST(Convert, AnEventIsToldFieldByField) {
+  const StoredEvent stored{
+      9, {RunId("r"), At(1'000'002), "scheduler", "request", RunQueued{"it waits"}}};
+  const v1::RunEvent told = ToProto(stored, RunState::kBackoff, 3);
+  EXPECT_EQ(DifferenceBetween(Parse<v1::RunEvent>(R"(
+      sequence: 9 at { seconds: 1 nanos: 2000 } state: RUN_STATE_BACKOFF kind: "queued"
+      actor: "scheduler" reason: "it waits" epoch: 3 request_id: "request")"),
+                              told),
+            "");
+  EXPECT_THAT(UnsetFields(told), IsEmpty());
+}
+
+TEST(Convert, EveryKindOfEventIsDescribed) {
+  std::vector<std::string> descriptions;
+  for (const Event& event : OneOfEachKind()) descriptions.push_back(Describe(event));
+  EXPECT_THAT(
+      descriptions,
+      ElementsAre("submitted as 'tiny', 2 ranks", "placement: needs 2 slots", "it fits", "killed",
+                  "it fits", "every rank listens", "every rank is ready",
+                  "checkpoint of step 10 sealed", "checkpoint of step 20 sealed, the final one",
+                  "checkpoint of step 10 retired", "step 11: the loss is far from ln V",
+                  "the final checkpoint is sealed", "cancel requested", "cancelled by the user"));
+}
+
+TEST(Convert, ARankIsReadFieldByField) {
+  const auto status = Parse<v1::RankStatus>(R"(
+      run_id: "r" epoch: 1 rank: 2 slot_id: "s" incarnation: "i" phase: RANK_PHASE_EXITED
+      address: "h:1" step: 3 exit_cause: EXIT_CAUSE_STORAGE exit_code: 4 message: "disk full"
+      written {
+        step: 5 directory: "d" manifest_digest: "m" size_bytes: 6 validation_loss: 7.5 final: true
+        end_reason: "e" }
+      pid: 8
+      offer {
+        isa_levels: "avx512" isa_levels: "avx2" kernels { key: "avx2" value: "choices" }
+        nccl_id: "00ff" })");
+  ASSERT_THAT(UnsetFields(status), IsEmpty());
+  const auto ranks = [&status] {
+    google::protobuf::RepeatedPtrField<v1::RankStatus> statuses;
+    *statuses.Add() = status;
+    return FromProto(statuses);
+  }();
+  ASSERT_EQ(ranks.size(), 1u);
+  // Does not compile when a member is added: read it from its field, and expect it here.
+  const auto& [run, epoch, rank, slot, incarnation, phase, address, isa_levels, kernels, nccl_id,
+               step, cause, exit_code, message, written, exited_at] = ranks[0];
+  EXPECT_EQ(run, RunId("r"));
+  EXPECT_EQ(epoch, 1u);
+  EXPECT_EQ(rank, 2);
+  EXPECT_EQ(slot, SlotId("s"));
+  EXPECT_EQ(incarnation, "i");
+  EXPECT_EQ(phase, RankPhase::kExited);
+  EXPECT_EQ(address, "h:1");
+  EXPECT_THAT(isa_levels, ElementsAre("avx512", "avx2"));
+  EXPECT_EQ(kernels, (std::map<std::string, std::string>{{"avx2", "choices"}}));
+  EXPECT_EQ(nccl_id, "00ff");
+  EXPECT_EQ(step, 3);
+  EXPECT_EQ(cause, ExitCause::kStorage);
+  EXPECT_EQ(exit_code, 4);
+  EXPECT_EQ(message, "disk full");
+  EXPECT_EQ(exited_at, Instant{}) << "the cluster says when";
+  EXPECT_THAT(written, ElementsAre(WrittenCheckpoint{5, "d", "m", 6, 7.5, true, "e"}));
+}
+
+TEST(Convert, ASlotIsReadFieldByField) {
+  const auto told = Parse<v1::Slot>(R"(
+      slot_id: "s" device: "GPU-1" cores: 1 cores: 2 memory_bytes: 3 run_id: "of the coordinator"
+      device_name: "H100" compute_capability: "9.0" problem: "lost")");
+  ASSERT_THAT(UnsetFields(told), IsEmpty());
+  const auto& [id, device, cores, memory_bytes, device_name, capability, problem] = FromProto(told);
+  EXPECT_EQ(id, SlotId("s"));
+  EXPECT_EQ(device, "GPU-1");
+  EXPECT_THAT(cores, ElementsAre(1, 2));
+  EXPECT_EQ(memory_bytes, 3u);
+  EXPECT_EQ(device_name, "H100");
+  EXPECT_EQ(capability, "9.0");
+  EXPECT_EQ(problem, "lost");
+}
+
+}  // namespace
+}  // namespace gp::coordinator

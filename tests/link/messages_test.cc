@@ -1,0 +1,227 @@
+// Goal: every member of every message has its key in the payload, under the name that other
+// versions know, and whoever adds a member covers it here.
+#include "link/messages.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "link/codec.h"
+
+namespace gp::link {
+namespace {
+
+template <typename... Members>
+size_t Count(const Members&...) {
+  return sizeof...(Members);
+}
+
+// One overload does not compile when a member is added: give the member a key in link/codec.cc and
+// a value below, and name it here.
+size_t MemberCount(const Hello& m) {
+  const auto& [protocol, protocol_min, version, incarnation] = m;
+  return Count(protocol, protocol_min, version, incarnation);
+}
+size_t MemberCount(const ResumePoint& m) {
+  const auto& [step, directory, digest] = m;
+  return Count(step, directory, digest);
+}
+size_t MemberCount(const Start& m) {
+  const auto& [id, name, epoch, rank, size, resolved, directory, address, resume, threads, shards,
+               isa, kernels] = m;
+  return Count(id, name, epoch, rank, size, resolved, directory, address, resume, threads, shards,
+               isa, kernels);
+}
+size_t MemberCount(const Configure& m) {
+  const auto& [epoch, rank, addresses, secret, isa, kernels, nccl_id] = m;
+  return Count(epoch, rank, addresses, secret, isa, kernels, nccl_id);
+}
+size_t MemberCount(const Go& m) {
+  const auto& [epoch] = m;
+  return Count(epoch);
+}
+size_t MemberCount(const Fence& m) {
+  const auto& [epoch] = m;
+  return Count(epoch);
+}
+size_t MemberCount(const Stop& m) {
+  const auto& [reason] = m;
+  return Count(reason);
+}
+size_t MemberCount(const SealResult& m) {
+  const auto& [step, sealed, reason] = m;
+  return Count(step, sealed, reason);
+}
+size_t MemberCount(const Listening& m) {
+  const auto& [address, levels, kernels, nccl_id] = m;
+  return Count(address, levels, kernels, nccl_id);
+}
+size_t MemberCount(const Ready& m) {
+  const auto& [epoch, step] = m;
+  return Count(epoch, step);
+}
+size_t MemberCount(const Fenced& m) {
+  const auto& [epoch, committed, prepared, digest] = m;
+  return Count(epoch, committed, prepared, digest);
+}
+size_t MemberCount(const Phases& m) {
+  const auto& [wait, forward, backward, exposed, optimizer, other] = m;
+  return Count(wait, forward, backward, exposed, optimizer, other);
+}
+size_t MemberCount(const StepReport& m) {
+  const auto& [epoch, step, tokens, loss, rate, norm, seconds, speed, mfu, phases, validation,
+               skipped, at, target, peak, source, warning] = m;
+  return Count(epoch, step, tokens, loss, rate, norm, seconds, speed, mfu, phases, validation,
+               skipped, at, target, peak, source, warning);
+}
+size_t MemberCount(const WrittenCheckpoint& m) {
+  const auto& [epoch, step, directory, digest, size, validation, final, end_reason] = m;
+  return Count(epoch, step, directory, digest, size, validation, final, end_reason);
+}
+size_t MemberCount(const Finished& m) {
+  const auto& [epoch, step] = m;
+  return Count(epoch, step);
+}
+size_t MemberCount(const Failed& m) {
+  const auto& [cause, message] = m;
+  return Count(cause, message);
+}
+
+Start FullStart() {
+  Start m;
+  m.run_id = "run id";
+  m.run_name = "run name";
+  m.epoch = 3;
+  m.rank = 1;
+  m.world_size = 2;
+  m.resolved = "resolved";
+  m.run_directory = "run directory";
+  m.data_address = "data address";
+  m.resume = ResumePoint{250, "directory", "digest"};
+  m.threads = 5;
+  m.logical_shards = 8;
+  m.isa = "avx2";
+  m.kernels = {{"avx2", "choices"}};
+  return m;
+}
+
+StepReport FullReport() {
+  StepReport m;
+  m.epoch = 3;
+  m.step = 12;
+  m.tokens = 4096;
+  m.loss = 4.5;
+  m.learning_rate = 0.25;
+  m.gradient_norm = 1.5;
+  m.step_seconds = 0.75;
+  m.tokens_per_second = 1024.5;
+  m.mfu = 0.5;
+  m.phases = {1.25, 2.25, 3.25, 4.25, 5.25, 6.25};
+  m.validation_loss = 7.5;
+  m.skipped = true;
+  m.at_us = 1790000000000000;
+  m.target_steps = 2000;
+  m.peak_flops = 8.5;
+  m.peak_source = "measured";
+  m.warning = "look here";
+  return m;
+}
+
+struct Case {
+  Message message;
+  const char* payload;
+};
+
+const std::vector<Case>& Cases() {
+  static const std::vector<Case> cases = {
+      {Hello{2, 1, "0.1.0", "c0ffee"},
+       R"({"protocol": 2, "protocol_min": 1, "version": "0.1.0", "incarnation": "c0ffee"})"},
+      {FullStart(),
+       R"({"run_id": "run id", "run_name": "run name", "epoch": 3, "rank": 1, "world_size": 2,
+           "resolved": "resolved", "run_directory": "run directory",
+           "data_address": "data address",
+           "resume": {"step": 250, "directory": "directory", "manifest_digest": "digest"},
+           "threads": 5, "logical_shards": 8, "isa": "avx2", "kernels": {"avx2": "choices"}})"},
+      {Configure{3, 1, {"h:1", "h:2"}, "secret", "avx2", {{{"avx2", "choices"}}}, "00ff"},
+       R"({"epoch": 3, "rank": 1, "addresses": ["h:1", "h:2"], "secret": "secret", "isa": "avx2",
+           "kernels": {"avx2": "choices"}, "nccl_id": "00ff"})"},
+      {Go{3}, R"({"epoch": 3})"},
+      {Fence{4}, R"({"epoch": 4})"},
+      {Stop{"cancelled"}, R"({"reason": "cancelled"})"},
+      {SealResult{250, true, "why"}, R"({"step": 250, "sealed": true, "reason": "why"})"},
+      {Listening{"h:1", {{"avx512", "avx2"}}, {{{"avx2", "choices"}}}, "00ff"},
+       R"({"address": "h:1", "isa_levels": ["avx512", "avx2"], "kernels": {"avx2": "choices"},
+           "nccl_id": "00ff"})"},
+      {Ready{3, 250}, R"({"epoch": 3, "step": 250})"},
+      {Fenced{4, 12, 13, "00ff"},
+       R"({"epoch": 4, "committed_step": 12, "prepared_step": 13, "digest": "00ff"})"},
+      {FullReport(),
+       R"({"epoch": 3, "step": 12, "tokens": 4096, "loss": 4.5, "learning_rate": 0.25,
+           "gradient_norm": 1.5, "step_seconds": 0.75, "tokens_per_second": 1024.5, "mfu": 0.5,
+           "phases": {"data_wait": 1.25, "forward": 2.25, "backward": 3.25,
+                      "allreduce_exposed": 4.25, "optimizer": 5.25, "other": 6.25},
+           "validation_loss": 7.5, "skipped": true, "at_us": 1790000000000000,
+           "target_steps": 2000, "peak_flops": 8.5, "peak_source": "measured",
+           "warning": "look here"})"},
+      {WrittenCheckpoint{3, 250, "directory", "digest", 1048576, 1.5, true, "stopped early"},
+       R"({"epoch": 3, "step": 250, "directory": "directory", "manifest_digest": "digest",
+           "size_bytes": 1048576, "validation_loss": 1.5, "final": true,
+           "end_reason": "stopped early"})"},
+      {Finished{3, 2000}, R"({"epoch": 3, "step": 2000})"},
+      {Failed{ExitCause::kStorage, "disk full"}, R"({"cause": 7, "message": "disk full"})"}};
+  return cases;
+}
+
+nlohmann::json PayloadOf(const Message& message) {
+  return nlohmann::json::parse(EncodeFrame(message).substr(kHeaderBytes));
+}
+
+TEST(LinkMessages, EveryMessageIsWrittenUnderTheNamesOfTheFormat) {
+  ASSERT_EQ(Cases().size(), std::variant_size_v<Message>);
+  for (size_t i = 0; i < Cases().size(); ++i) {
+    const auto& [message, payload] = Cases()[i];
+    ASSERT_EQ(message.index(), i) << "one of each, in the order of their numbers";
+    EXPECT_EQ(PayloadOf(message), nlohmann::json::parse(payload));
+  }
+}
+
+TEST(LinkMessages, EveryMessageIsReadFromTheNamesOfTheFormat) {
+  for (const auto& [message, payload] : Cases()) {
+    const auto decoded = DecodePayload(TypeOf(message), payload);
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    EXPECT_EQ(PayloadOf(*decoded), nlohmann::json::parse(payload));
+  }
+}
+
+TEST(LinkMessages, EveryMemberHasAKey) {
+  for (const auto& [message, payload] : Cases()) {
+    const size_t members = std::visit([](const auto& m) { return MemberCount(m); }, message);
+    EXPECT_EQ(nlohmann::json::parse(payload).size(), members) << payload;
+  }
+  EXPECT_EQ(PayloadOf(FullStart())["resume"].size(), MemberCount(ResumePoint()));
+  EXPECT_EQ(PayloadOf(FullReport())["phases"].size(), MemberCount(Phases()));
+}
+
+TEST(LinkMessages, NumbersComeBackAtTheirEdges) {
+  for (const int64_t step : {INT64_MIN, int64_t{-1}, int64_t{0}, INT64_MAX}) {
+    const Message sent = Ready{UINT64_MAX, step};
+    const auto decoded = DecodePayload(TypeOf(sent), EncodeFrame(sent).substr(kHeaderBytes));
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    EXPECT_EQ(std::get<Ready>(*decoded).step, step);
+    EXPECT_EQ(std::get<Ready>(*decoded).epoch, UINT64_MAX);
+  }
+}
+
+TEST(LinkMessages, EveryExitCauseArrivesAsItselfAndALaterOneAsAnError) {
+  constexpr int kLast = static_cast<int>(ExitCause::kDamagedCheckpoint);
+  for (int cause = 0; cause <= kLast + 1; ++cause) {
+    const auto decoded = DecodePayload(
+        TypeOf(Failed{}), R"({"message": "", "cause": )" + std::to_string(cause) + "}");
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    EXPECT_EQ(std::get<Failed>(*decoded).cause,
+              cause <= kLast ? static_cast<ExitCause>(cause) : ExitCause::kError);
+  }
+}
+
+}  // namespace
+}  // namespace gp::link

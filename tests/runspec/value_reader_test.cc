@@ -1,0 +1,99 @@
+// Goal: every key of the schema takes the values of its range, edges included, and writes nothing
+// but its own member.
+#include "runspec/value_reader.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace gp::runspec {
+namespace {
+
+YamlNode Scalar(const std::string& text) {
+  YamlNode node;
+  node.kind = YamlNode::Kind::kScalar;
+  node.scalar = text;
+  return node;
+}
+
+bool IsNumber(const Field& field) {
+  RunSpec spec;
+  const Slot slot = field.slot(spec);
+  return std::holds_alternative<int*>(slot) || std::holds_alternative<int64_t*>(slot) ||
+         std::holds_alternative<double*>(slot);
+}
+
+bool IsWhole(const Field& field) {
+  RunSpec spec;
+  return !std::holds_alternative<double*>(field.slot(spec));
+}
+
+constexpr double kExactMax = 9007199254740992;  // 2^53: up to it a double holds every whole number
+
+bool Takes(const Field& field, double value) {
+  RunSpec spec;
+  const std::string text =
+      IsWhole(field) ? std::to_string(static_cast<int64_t>(value)) : fmt::format("{}", value);
+  return !ReadValue(field, Scalar(text), spec).has_value();
+}
+
+TEST(ValueReader, RangesHoldAtTheirEdges) {
+  int checked = 0;
+  for (const Field& field : Schema()) {
+    if (!IsNumber(field) || !std::isfinite(field.min) || !(field.max < kExactMax)) continue;
+    SCOPED_TRACE(field.path);
+    const double step = IsWhole(field) ? 1 : (field.max - field.min) / 1024;
+    EXPECT_EQ(Takes(field, field.min), !field.min_excluded);
+    EXPECT_TRUE(Takes(field, field.min + step));
+    EXPECT_TRUE(Takes(field, field.max));
+    EXPECT_FALSE(Takes(field, field.min - step));
+    EXPECT_FALSE(Takes(field, field.max + step));
+    ++checked;
+  }
+  EXPECT_GT(checked, 20) << "the schema has that many numbers";
+}
+
+// A value that `field` takes and that differs from its default.
+std::optional<YamlNode> AnotherValue(const Field& field) {
+  RunSpec unset;
+  const std::string before = FormatValue(field, unset);
+  std::vector<std::string> texts = field.choices;
+  for (const char* text : {"true", "false", "3", "2", "0.5", "0.25", "7s", "some/text"}) {
+    texts.emplace_back(text);
+  }
+  for (const std::string& text : texts) {
+    RunSpec spec;
+    if (!ReadValue(field, Scalar(text), spec) && FormatValue(field, spec) != before) {
+      return Scalar(text);
+    }
+  }
+  return std::nullopt;
+}
+
+TEST(ValueReader, EveryKeyWritesItsOwnMemberAndNoOther) {
+  for (const Field& field : Schema()) {
+    const auto value = AnotherValue(field);
+    if (!value) continue;  // a map
+    RunSpec unset, spec;
+    ASSERT_FALSE(ReadValue(field, *value, spec).has_value()) << field.path;
+    std::vector<std::string> changed;
+    for (const Field& other : Schema()) {
+      if (FormatValue(other, spec) != FormatValue(other, unset)) changed.push_back(other.path);
+    }
+    EXPECT_EQ(changed, std::vector<std::string>{field.path});
+  }
+}
+
+TEST(ValueReader, EveryChoiceIsReadAsItself) {
+  for (const Field& field : Schema()) {
+    for (const std::string& choice : field.choices) {
+      RunSpec spec;
+      ASSERT_FALSE(ReadValue(field, Scalar(choice), spec).has_value()) << field.path;
+      EXPECT_EQ(FormatValue(field, spec), choice) << field.path;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gp::runspec

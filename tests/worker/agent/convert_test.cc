@@ -1,0 +1,165 @@
+// Goal: every field arrives in its own place. All values of a case differ, so that two fields that
+// were swapped show; and whoever adds a field covers it here.
+#include "worker/agent/convert.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include "proto/every_field.h"
+
+namespace gp::agent {
+namespace {
+
+using google::protobuf::TextFormat;
+using google::protobuf::util::MessageDifferencer;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::UnsetFields;
+using Kernels = std::map<std::string, std::string>;
+
+template <typename Message>
+Message Parse(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(TextFormat::ParseFromString(text, &message)) << text;
+  return message;
+}
+
+// Empty when they are equal.
+std::string DifferenceBetween(const google::protobuf::Message& expected,
+                              const google::protobuf::Message& actual) {
+  std::string difference;
+  MessageDifferencer differencer;
+  differencer.ReportDifferencesToString(&difference);
+  differencer.Compare(expected, actual);
+  return difference;
+}
+
+// Every field of an assignment but the ones that other parts of the agent read.
+v1::Assignment FullAssignment() {
+  return Parse<v1::Assignment>(R"(
+      run_id: "run id" run_name: "run name" epoch: 3 rank: 1 world_size: 2
+      resolved: "resolved" run_directory: "run directory"
+      resume { step: 250 directory: "directory" manifest_digest: "digest" }
+      choices {
+        threads_per_rank: 5 logical_shards: 8 isa: "avx2"
+        kernels { key: "avx2" value: "choices" } })");
+}
+
+TEST(Convert, AStepReportIsToldFieldByField) {
+  link::StepReport report;
+  report.epoch = 3;
+  report.step = 12;
+  report.tokens = 4096;
+  report.loss = 4.5;
+  report.learning_rate = 0.25;
+  report.gradient_norm = 1.5;
+  report.step_seconds = 0.75;
+  report.tokens_per_second = 1024.5;
+  report.mfu = 0.5;
+  report.phases = {1.25, 2.25, 3.25, 4.25, 5.25, 6.25};
+  report.validation_loss = 7.5;
+  report.skipped = true;
+  report.at_us = 8'000'009;
+  report.target_steps = 2000;
+  report.peak_flops = 9.5;
+  report.peak_source = "measured";
+  report.warning = "look here";
+  const v1::MetricPoint point = ToProto(report);
+  EXPECT_EQ(DifferenceBetween(Parse<v1::MetricPoint>(R"(
+      step: 12 epoch: 3 tokens: 4096 loss: 4.5 learning_rate: 0.25 gradient_norm: 1.5
+      tokens_per_second: 1024.5 mfu: 0.5 step_seconds: 0.75 validation_loss: 7.5
+      at { seconds: 8 nanos: 9000 }
+      phases {
+        data_wait: 1.25 forward: 2.25 backward: 3.25 allreduce_exposed: 4.25 optimizer: 5.25
+        other: 6.25 }
+      skipped: true target_steps: 2000 peak_flops: 9.5 peak_source: "measured"
+      warning: "look here")"),
+                              point),
+            "");
+  EXPECT_THAT(UnsetFields(point), IsEmpty());
+}
+
+TEST(Convert, AWrittenCheckpointIsToldFieldByField) {
+  const v1::WrittenCheckpoint told = ToProto(
+      link::WrittenCheckpoint{3, 250, "directory", "digest", 1048576, 1.5, true, "stopped early"});
+  EXPECT_EQ(DifferenceBetween(Parse<v1::WrittenCheckpoint>(R"(
+      step: 250 directory: "directory" manifest_digest: "digest" size_bytes: 1048576
+      validation_loss: 1.5 final: true end_reason: "stopped early")"),
+                              told),
+            "");
+  EXPECT_THAT(UnsetFields(told), IsEmpty());
+}
+
+TEST(Convert, AnOfferIsToldFieldByField) {
+  const v1::EngineOffer told =
+      ToProto(link::Listening{"h:1", {{"avx512", "avx2"}}, {{{"avx2", "choices"}}}, "00ff"});
+  EXPECT_EQ(DifferenceBetween(Parse<v1::EngineOffer>(R"(
+      isa_levels: "avx512" isa_levels: "avx2" kernels { key: "avx2" value: "choices" }
+      nccl_id: "00ff")"),
+                              told),
+            "");
+  EXPECT_THAT(UnsetFields(told), IsEmpty());
+}
+
+TEST(Convert, AnAssignmentIsReadFieldByField) {
+  const v1::Assignment assignment = FullAssignment();
+  ASSERT_THAT(UnsetFields(assignment), ElementsAre("slot_id", "kind", "membership", "go", "stop",
+                                                   "stop_reason", "sealed_steps", "refused_seals"))
+      << "a new field is set above and expected below, or another part of the agent reads it";
+  // Does not compile when a member is added: read it from its field, and expect it here.
+  const auto& [run_id, run_name, epoch, rank, world_size, resolved, run_directory, data_address,
+               resume, threads, logical_shards, isa, kernels] = ToStart(assignment, "address", 7);
+  EXPECT_EQ(run_id, "run id");
+  EXPECT_EQ(run_name, "run name");
+  EXPECT_EQ(epoch, 3u);
+  EXPECT_EQ(rank, 1);
+  EXPECT_EQ(world_size, 2);
+  EXPECT_EQ(resolved, "resolved");
+  EXPECT_EQ(run_directory, "run directory");
+  EXPECT_EQ(data_address, "address");
+  ASSERT_TRUE(resume.has_value());
+  EXPECT_EQ(resume->step, 250);
+  EXPECT_EQ(resume->directory, "directory");
+  EXPECT_EQ(resume->manifest_digest, "digest");
+  EXPECT_EQ(threads, 5);
+  EXPECT_EQ(logical_shards, 8);
+  EXPECT_EQ(isa, "avx2");
+  EXPECT_EQ(kernels, (Kernels{{"avx2", "choices"}}));
+}
+
+TEST(Convert, WithoutAResumePointAndAChoiceOfThreadsItStartsAnewOnAllCores) {
+  v1::Assignment assignment = FullAssignment();
+  assignment.clear_resume();
+  assignment.mutable_choices()->clear_threads_per_rank();
+  const link::Start start = ToStart(assignment, "address", 7);
+  EXPECT_FALSE(start.resume.has_value());
+  EXPECT_EQ(start.threads, 7);
+}
+
+TEST(Convert, AMembershipIsReadFieldByField) {
+  auto membership = Parse<v1::Membership>(R"(
+      addresses: "h:1" addresses: "h:2" secret: "secret" needs_nccl_id: true nccl_id: "00ff")");
+  ASSERT_THAT(UnsetFields(membership), IsEmpty());
+  v1::EngineChoices choices = FullAssignment().choices();
+  ASSERT_THAT(UnsetFields(choices), IsEmpty());
+  const auto& [epoch, rank, addresses, secret, isa, kernels, nccl_id] =
+      ToConfigure(membership, choices, 3, 1);
+  EXPECT_EQ(epoch, 3u);
+  EXPECT_EQ(rank, 1);
+  EXPECT_THAT(addresses, ElementsAre("h:1", "h:2"));
+  EXPECT_EQ(secret, "secret");
+  EXPECT_EQ(isa, "avx2");
+  EXPECT_EQ(kernels, (Kernels{{"avx2", "choices"}}));
+  EXPECT_EQ(nccl_id, "00ff");
+  membership.set_needs_nccl_id(false);
+  choices.clear_isa();
+  const link::Configure undecided = ToConfigure(membership, choices, 3, 1);
+  EXPECT_FALSE(undecided.nccl_id.has_value());
+  EXPECT_FALSE(undecided.isa.has_value());
+  EXPECT_FALSE(undecided.kernels.has_value());
+}
+
+}  // namespace
+}  // namespace gp::agent
