@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <stdexcept>
 
 #include "worker/engine/collectives/reduction_order.h"
 
@@ -65,6 +66,7 @@ class LocalCommunicator final : public Communicator {
       : meeting_(std::move(meeting)),
         rank_(rank),
         timeout_(timeout),
+        leaf_count_(AlignedSubtrees(OwnedShards(logical_shards, rank, size())).size()),
         order_(ReductionOrder(logical_shards, LeavesOfGroup(logical_shards, size()))) {}
 
   ~LocalCommunicator() override { meeting_->Break("rank " + std::to_string(rank_) + " is gone"); }
@@ -76,6 +78,10 @@ class LocalCommunicator final : public Communicator {
 
   void AllReduceTree(std::span<float> values,
                      const std::vector<std::span<float>>& partials) override {
+    if (partials.size() != leaf_count_) {
+      throw std::logic_error("all-reduce: " + std::to_string(partials.size()) +
+                             " partial sums, expected " + std::to_string(leaf_count_));
+    }
     meeting_->floats[static_cast<size_t>(rank_)] = partials;
     Arrive("all-reduce");
     std::vector<std::span<float>> leaves;
@@ -125,6 +131,7 @@ class LocalCommunicator final : public Communicator {
   const std::shared_ptr<Meeting> meeting_;
   const int rank_;
   std::chrono::milliseconds timeout_;
+  const size_t leaf_count_;  // of this rank
   const std::vector<Addition> order_;
 };
 

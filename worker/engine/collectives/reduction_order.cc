@@ -1,17 +1,25 @@
 #include "worker/engine/collectives/reduction_order.h"
 
+#include <stdexcept>
+
 namespace gp::engine {
 namespace {
+
+[[noreturn]] void ThrowNoTree() {
+  throw std::logic_error("the leaves are not the subtrees of one tree");
+}
 
 // Emits the additions of tree node `node` whose first leaf is `*leaf`, and moves `*leaf` past its
 // last one.
 void Visit(ShardRange node, const std::vector<ShardRange>& leaves, int* leaf,
            std::vector<Addition>* order) {
   const int first_leaf = *leaf;
-  if (leaves[static_cast<size_t>(first_leaf)].count == node.count) {
+  if (static_cast<size_t>(first_leaf) < leaves.size() &&
+      leaves[static_cast<size_t>(first_leaf)] == node) {
     ++*leaf;
     return;
   }
+  if (node.count < 2) ThrowNoTree();
   const int half = node.count / 2;
   Visit({node.first, half}, leaves, leaf, order);
   const int right_leaf = *leaf;
@@ -34,6 +42,7 @@ std::vector<Addition> ReductionOrder(int logical_shards, const std::vector<Shard
   std::vector<Addition> order;
   int leaf = 0;
   Visit({0, logical_shards}, leaves, &leaf, &order);
+  if (static_cast<size_t>(leaf) != leaves.size()) ThrowNoTree();
   return order;
 }
 

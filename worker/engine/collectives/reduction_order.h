@@ -21,7 +21,7 @@ struct Addition {
 std::vector<ShardRange> LeavesOfGroup(int logical_shards, int world_size);
 
 // After these additions, in this order, leaf 0 holds the sum. `leaves` are consecutive aligned
-// subtrees that cover [0, logical_shards).
+// subtrees that cover [0, logical_shards); std::logic_error when they do not.
 std::vector<Addition> ReductionOrder(int logical_shards, const std::vector<ShardRange>& leaves);
 
 // into[i] += from[i] for i < count.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "worker/engine/backend/backend_fixture.h"
 #include "worker/engine/backend/dropout_key.h"
 
 namespace gp::engine {
@@ -70,6 +71,54 @@ TEST(Dropout, MasksOfDifferentKeysAgreeByChanceOnly) {
     EXPECT_NEAR(ShareOf(equal), 0.5, 0.009);
   }
   EXPECT_EQ(MaskOf(base), mask);
+}
+
+// Weights after a resume depend on it: another hash is another training.
+TEST(Dropout, TheMaskOfAKeyIsTheSameInEveryVersion) {
+  const Dropout dropout{
+      .probability = 0.25, .seed = 1, .step = 2, .shard = 3, .micro_batch = 4, .site = 5};
+  EXPECT_EQ(DropoutBatchKey(dropout), 0xf4d748ef02b95d87u);
+  EXPECT_EQ(DropoutSiteKey(dropout), 0xa38c9ab62f63c7a9u);
+  const uint64_t row_key = DropoutRowKey(DropoutSiteKey(dropout), 6);
+  EXPECT_EQ(row_key, 0x796c8605b91ea4ddu);
+  EXPECT_EQ(DropoutHash(row_key, 0), 0x57608d9eu);
+  EXPECT_EQ(DropoutHash(row_key, 3), 0xee42d120u);
+  const uint64_t batch_key = DropoutBatchKey(dropout);
+  const Dropout given{.probability = 0.25, .site = 5, .key = &batch_key};
+  EXPECT_EQ(DropoutSiteKey(given), DropoutSiteKey(dropout)) << "a key stands for its parts";
+}
+
+TEST(Dropout, ThresholdsAndScalesOfProbabilities) {
+  EXPECT_EQ(DropoutThreshold({.probability = 0}), 0u);
+  EXPECT_EQ(DropoutThreshold({.probability = 0.25}), 0x40000000u);
+  EXPECT_EQ(DropoutThreshold({.probability = 0.5}), 0x80000000u);
+  EXPECT_EQ(DropoutScale({.probability = 0}), 1.0f);
+  EXPECT_EQ(DropoutScale({.probability = 0.2}), 1.25f);
+  EXPECT_EQ(DropoutScale({.probability = 0.5}), 2.0f);
+  EXPECT_EQ(DropoutScale({.probability = 0.75}), 4.0f);
+}
+
+// Numbers written out: what computes the expectation with the functions above agrees with any
+// mistake in them.
+TEST(Dropout, KeptValuesAreScaledSoThatTheirMeanStays) {
+  const Dropout dropout{.probability = 0.2, .seed = 8};
+  for (const Isa isa : SupportedIsas()) {
+    const auto backend = MakeTestBackend(isa);
+    std::vector<float> in(kRows * kColumns, 10), branch(kRows * kColumns, 4), out(branch.size());
+    const auto buffer = [](std::vector<float>& values) {
+      return Buffer{values.data(), DataType::kFloat32};
+    };
+    backend->Residual(kRows, kColumns, buffer(out), buffer(in), buffer(branch), dropout);
+    double sum = 0;
+    for (const float value : out) {
+      ASSERT_TRUE(value == 10 || value == 15) << value;  // 10 + 4 / (1 - 0.2)
+      sum += value;
+    }
+    // Five standard deviations of 90,000 draws are below 0.034.
+    EXPECT_NEAR(sum / (kRows * kColumns), 14, 0.034);
+    backend->ResidualBackward(kRows, kColumns, buffer(in), buffer(branch), dropout);
+    for (size_t i = 0; i < in.size(); ++i) ASSERT_EQ(in[i], out[i] == 10 ? 0 : 5);
+  }
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "worker/engine/collectives/communicator.h"
+#include "worker/engine/collectives/rank_threads.h"
 #include "worker/engine/collectives/reduction_order.h"
 #include "worker/engine/collectives/shard_sums.h"
 
@@ -28,8 +29,7 @@ using Group = std::vector<std::unique_ptr<Communicator>>;
 
 // Runs `body` once per rank, each in its own thread, and joins them.
 inline void OnEveryRank(Group& group, const std::function<void(Communicator&)>& body) {
-  std::vector<std::jthread> threads;
-  for (auto& member : group) threads.emplace_back([&] { body(*member); });
+  OnEachRank(group, [&](size_t rank) { body(*group[rank]); });
 }
 
 template <typename Factory>

@@ -46,5 +46,33 @@ TEST(Exchange, EndsWhenPollFails) {
   EXPECT_THAT(error, testing::AllOf(testing::HasSubstr("broadcast"), testing::HasSubstr("poll")));
 }
 
+// Who waits for another has sent a part; who is silent holds everybody up.
+TEST(Exchange, ATimeoutNamesTheRankThatSaidNothingAtAll) {
+  std::array<std::array<std::byte, 8>, 2> received{};
+  std::vector<Socket> own, others;
+  for (int i = 0; i < 2; ++i) {
+    int ends[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    own.emplace_back(ends[0]);
+    others.emplace_back(ends[1]);
+  }
+  std::vector<Lane> lanes(2);
+  for (size_t i = 0; i < 2; ++i) {
+    lanes[i].rank = static_cast<int>(i) + 1;
+    lanes[i].socket = &own[i];
+    lanes[i].in.Add(std::span(received[i]).first(4));
+    lanes[i].in.Add(std::span(received[i]).last(4));
+    lanes[i].in.OpenAll();
+  }
+  ASSERT_EQ(send(others[0].fd(), "half", 4, 0), 4);
+  std::string error;
+  try {
+    RunExchange(lanes, {}, {.timeout = std::chrono::milliseconds(50)}, "sum", [] {});
+  } catch (const CollectiveError& thrown) {
+    error = thrown.what();
+  }
+  EXPECT_THAT(error, testing::HasSubstr("lost rank 2: it did not come within 50 ms"));
+}
+
 }  // namespace
 }  // namespace gp::engine

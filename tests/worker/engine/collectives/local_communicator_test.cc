@@ -12,5 +12,11 @@ struct LocalFactory {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Local, CommunicatorContract, LocalFactory);
 
+TEST(LocalCommunicator, RefusesPartialsThatAreNotItsSubtrees) {
+  const Group group = LocalFactory::Make(1, kLogicalShards, std::chrono::seconds(30));
+  std::vector<float> values(4);
+  EXPECT_THROW(group[0]->AllReduceTree(values, {values, values}), std::logic_error);
+}
+
 }  // namespace
 }  // namespace gp::engine

@@ -39,6 +39,14 @@ TEST(ReductionOrder, AddsEveryLeafOnceAlongTheTree) {
   EXPECT_EQ(ReductionOrder(8, leaves), (std::vector<Addition>{{0, 1}, {2, 3}, {2, 4}, {0, 2}}));
 }
 
+TEST(ReductionOrder, LeavesThatMakeUpNoTreeAreRefused) {
+  EXPECT_THROW(ReductionOrder(8, {}), std::logic_error);
+  EXPECT_THROW(ReductionOrder(8, {{0, 4}}), std::logic_error) << "a part is missing";
+  EXPECT_THROW(ReductionOrder(8, {{0, 4}, {4, 4}, {8, 4}}), std::logic_error) << "one too many";
+  EXPECT_THROW(ReductionOrder(8, {{0, 4}, {2, 2}, {6, 2}}), std::logic_error) << "they overlap";
+  EXPECT_THROW(ReductionOrder(8, {{0, 2}, {2, 4}, {6, 2}}), std::logic_error) << "not aligned";
+}
+
 TEST(ReductionOrder, OneLeafNeedsNoAddition) {
   EXPECT_TRUE(ReductionOrder(8, LeavesOfGroup(8, 1)).empty());
 }

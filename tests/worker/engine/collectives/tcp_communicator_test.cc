@@ -2,6 +2,8 @@
 
 #include <sys/socket.h>
 
+#include <stdexcept>
+
 #include "worker/engine/collectives/communicator_contract.h"
 #include "worker/engine/collectives/tcp_handshake.h"
 
@@ -44,17 +46,19 @@ Group MakeGroup(int world_size, int logical_shards, milliseconds timeout,
                 const std::function<std::string(int rank)>& machine) {
   const Places places(world_size);
   Group group(static_cast<size_t>(world_size));
-  std::vector<std::jthread> threads;
-  for (int rank = 0; rank < world_size; ++rank) {
-    threads.emplace_back([&, rank] {
-      GroupOptions options = places.Options(rank);
-      options.logical_shards = logical_shards;
-      options.timeout = timeout;
-      options.machine = machine(rank);
-      group[static_cast<size_t>(rank)] = TcpCommunicator::Connect(options, places.listener(rank));
-    });
+  std::stop_source stop;
+  const auto connect = [&](size_t member) {
+    const int rank = static_cast<int>(member);
+    GroupOptions options = places.Options(rank);
+    options.logical_shards = logical_shards;
+    options.timeout = timeout;
+    options.machine = machine(rank);
+    group[member] = TcpCommunicator::Connect(options, places.listener(rank), stop.get_token());
+  };
+  OnEachRank(group.size(), connect, [&stop] { stop.request_stop(); });
+  for (const auto& member : group) {
+    if (!member) throw std::runtime_error("the group was not formed");
   }
-  threads.clear();
   return group;
 }
 

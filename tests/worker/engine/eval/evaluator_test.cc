@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "worker/engine/collectives/local_communicator.h"
+#include "worker/engine/collectives/rank_threads.h"
 #include "worker/engine/fakes/bigram_model.h"
 
 namespace gp::engine {
@@ -42,16 +41,12 @@ BigramModel UnevenModel() {
 std::vector<std::optional<double>> EvaluateOn(int world_size, int64_t batch_count) {
   auto group = MakeLocalGroup(world_size, 8);
   std::vector<std::optional<double>> results(group.size());
-  std::vector<std::jthread> threads;
-  for (size_t rank = 0; rank < group.size(); ++rank) {
-    threads.emplace_back([&, rank] {
-      BigramModel model = UnevenModel();
-      Batches batches;
-      results[rank] = Evaluate(model, *group[rank], batch_count,
-                               [&](int64_t index) { return batches.At(index); });
-    });
-  }
-  threads.clear();
+  OnEachRank(group, [&](size_t rank) {
+    BigramModel model = UnevenModel();
+    Batches batches;
+    results[rank] = Evaluate(model, *group[rank], batch_count,
+                             [&](int64_t index) { return batches.At(index); });
+  });
   return results;
 }
 

@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <thread>
 #include <vector>
 
 #include "base/file.h"
 #include "base/random_id.h"
 #include "formats/checkpoint_manifest.h"
 #include "worker/engine/collectives/local_communicator.h"
+#include "worker/engine/collectives/rank_threads.h"
 #include "worker/engine/trainer/training_error.h"
 
 namespace gp::engine {
@@ -33,18 +33,14 @@ std::vector<std::string> Agree(const std::vector<Look>& looks) {
   const int ranks = static_cast<int>(looks.size());
   const auto group = MakeLocalGroup(ranks, ranks);
   std::vector<std::string> errors(looks.size());
-  std::vector<std::thread> threads;
-  for (size_t rank = 0; rank < looks.size(); ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        AgreeOnSight("step-7", looks[rank], *group[rank], kShort);
-      } catch (const TrainingError& error) {
-        EXPECT_EQ(error.cause(), link::ExitCause::kStorage);
-        errors[rank] = error.what();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  OnEachRank(group, [&](size_t rank) {
+    try {
+      AgreeOnSight("step-7", looks[rank], *group[rank], kShort);
+    } catch (const TrainingError& error) {
+      EXPECT_EQ(error.cause(), link::ExitCause::kStorage);
+      errors[rank] = error.what();
+    }
+  });
   return errors;
 }
 

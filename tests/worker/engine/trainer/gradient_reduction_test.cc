@@ -25,17 +25,13 @@ bool SameBits(const std::vector<float>& left, const std::vector<float>& right) {
 std::vector<std::vector<float>> TrainOverlapped(int world_size, size_t elements) {
   auto group = MakeLocalGroup(world_size, TinyPlan().logical_shards);
   std::vector<std::vector<float>> parameters(group.size());
-  std::vector<std::jthread> threads;
-  for (size_t rank = 0; rank < group.size(); ++rank) {
-    threads.emplace_back([&, rank] {
-      OverlappingCommunicator overlapping(*group[rank], elements);
-      TinyRank member(overlapping);
-      member.Take(kSteps);
-      EXPECT_GE(overlapping.all_reduces(), kSteps * (elements < 1000 ? 4 : 1));
-      parameters[rank] = member.Parameters();
-    });
-  }
-  threads.clear();
+  OnEachRank(group, [&](size_t rank) {
+    OverlappingCommunicator overlapping(*group[rank], elements);
+    TinyRank member(overlapping);
+    member.Take(kSteps);
+    EXPECT_GE(overlapping.all_reduces(), kSteps * (elements < 1000 ? 4 : 1));
+    parameters[rank] = member.Parameters();
+  });
   return parameters;
 }
 

@@ -12,6 +12,7 @@
 
 #include "worker/engine/backend/cpu/cpu_backend.h"
 #include "worker/engine/collectives/device_group.h"
+#include "worker/engine/collectives/rank_threads.h"
 #include "worker/engine/fakes/overlapping_communicator.h"
 #include "worker/engine/trainer/tiny_run.h"
 
@@ -29,18 +30,15 @@ using Body = std::function<void(Communicator& group)>;
 
 void OnEveryRank(int world_size, bool deterministic, const Body& body) {
   const std::string id = MakeDeviceGroupId();
-  std::vector<std::jthread> threads;
-  for (int rank = 0; rank < world_size; ++rank) {
-    threads.emplace_back([&, rank] {
-      const auto group = ConnectDeviceGroup(
-          {.epoch = 1,
-           .rank = rank,
-           .logical_shards = TinyPlan().logical_shards,
-           .addresses = std::vector<std::string>(static_cast<size_t>(world_size))},
-          id, deterministic);
-      body(*group);
-    });
-  }
+  OnEachRank(static_cast<size_t>(world_size), [&](size_t rank) {
+    const auto group =
+        ConnectDeviceGroup({.epoch = 1,
+                            .rank = static_cast<int>(rank),
+                            .logical_shards = TinyPlan().logical_shards,
+                            .addresses = std::vector<std::string>(static_cast<size_t>(world_size))},
+                           id, deterministic);
+    body(*group);
+  });
 }
 
 // The parameters of each rank; gradients travel in pieces of `elements`.

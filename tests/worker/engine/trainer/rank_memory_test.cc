@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "runspec/memory_forecast.h"
@@ -31,17 +30,13 @@ MachineMemory Memory(int64_t free, int64_t limit) {
 std::vector<ExitCause> Causes(const std::vector<MachineMemory>& memories) {
   auto group = MakeLocalGroup(static_cast<int>(memories.size()), TinyPlan().logical_shards);
   std::vector<ExitCause> causes(memories.size(), ExitCause::kCompleted);
-  std::vector<std::jthread> threads;
-  for (size_t rank = 0; rank < memories.size(); ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        RefuseWhatDoesNotFit(TinySpec(), TinyPlan(), 1, memories[rank], *group[rank]);
-      } catch (const TrainingError& error) {
-        causes[rank] = error.cause();
-      }
-    });
-  }
-  threads.clear();
+  OnEachRank(group, [&](size_t rank) {
+    try {
+      RefuseWhatDoesNotFit(TinySpec(), TinyPlan(), 1, memories[rank], *group[rank]);
+    } catch (const TrainingError& error) {
+      causes[rank] = error.cause();
+    }
+  });
   return causes;
 }
 

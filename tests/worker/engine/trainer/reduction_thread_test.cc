@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <deque>
-#include <thread>
 #include <vector>
 
 #include "worker/engine/backend/cpu/cpu_backend.h"
 #include "worker/engine/collectives/local_communicator.h"
+#include "worker/engine/collectives/rank_threads.h"
 #include "worker/engine/fakes/overlapping_communicator.h"
 #include "worker/engine/trainer/gradient_reduction.h"
 
@@ -64,13 +64,10 @@ TEST(ReductionThread, SumsWhatIsFinalWhileTheRestIsWritten) {
     for (const size_t elements : {1, 25, 1000}) {
       SCOPED_TRACE(testing::Message() << world_size << " ranks, pieces of " << elements);
       auto group = MakeLocalGroup(world_size, kShards);
-      std::vector<std::jthread> threads;
-      for (const auto& rank : group) {
-        threads.emplace_back([&communicator = *rank, elements] {
-          OverlappingCommunicator overlapping(communicator, elements);
-          TakeSteps(overlapping);
-        });
-      }
+      OnEachRank(group, [&](size_t rank) {
+        OverlappingCommunicator overlapping(*group[rank], elements);
+        TakeSteps(overlapping);
+      });
     }
   }
 }

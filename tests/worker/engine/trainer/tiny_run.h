@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "base/clock.h"
 #include "runspec/run_spec.h"
 #include "worker/engine/collectives/local_communicator.h"
+#include "worker/engine/collectives/rank_threads.h"
 #include "worker/engine/model/make_language_model.h"
 #include "worker/engine/trainer/trainer.h"
 
@@ -101,15 +101,11 @@ inline std::vector<std::vector<float>> TrainTinyGroup(int world_size, int64_t st
                                                       const runspec::RunSpec& spec = TinySpec()) {
   auto group = MakeLocalGroup(world_size, TinyPlan().logical_shards);
   std::vector<std::vector<float>> parameters(group.size());
-  std::vector<std::jthread> threads;
-  for (size_t rank = 0; rank < group.size(); ++rank) {
-    threads.emplace_back([&, rank] {
-      TinyRank member(*group[rank], spec);
-      member.Take(steps);
-      parameters[rank] = member.Parameters();
-    });
-  }
-  threads.clear();
+  OnEachRank(group, [&](size_t rank) {
+    TinyRank member(*group[rank], spec);
+    member.Take(steps);
+    parameters[rank] = member.Parameters();
+  });
   return parameters;
 }
 

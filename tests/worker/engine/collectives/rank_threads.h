@@ -1,0 +1,47 @@
+// Ranks as threads of a test. What a rank throws is a failure that names the rank; an exception
+// that left its thread would end the program, and with it every test that comes later.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "worker/engine/collectives/communicator.h"
+
+namespace gp::engine {
+
+// Runs `body(rank)` for each of `count` ranks, each in its own thread, and joins them. `failed` is
+// called when one throws.
+inline void OnEachRank(
+    size_t count, const std::function<void(size_t rank)>& body,
+    const std::function<void()>& failed = [] {}) {
+  std::vector<std::jthread> threads;
+  for (size_t rank = 0; rank < count; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        body(rank);
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "rank " << rank << ": " << error.what();
+        failed();
+      }
+    });
+  }
+}
+
+// The same for the ranks of a group. When one throws, the group is aborted, so that nobody waits
+// for it.
+inline void OnEachRank(const std::vector<std::unique_ptr<Communicator>>& group,
+                       const std::function<void(size_t rank)>& body) {
+  OnEachRank(group.size(), body, [&group] {
+    for (const auto& member : group) {
+      if (member) member->Abort("a rank failed");
+    }
+  });
+}
+
+}  // namespace gp::engine
