@@ -14,7 +14,7 @@ std::vector<std::string> ExpendableCheckpoints(std::vector<StoredCheckpoint> sto
   const StoredCheckpoint* best = nullptr;
   for (const StoredCheckpoint& candidate : stored) {
     if (!spec.keep_best || !candidate.validation_loss) continue;
-    if (best == nullptr || *candidate.validation_loss < *best->validation_loss) best = &candidate;
+    if (best == nullptr || *candidate.validation_loss <= *best->validation_loss) best = &candidate;
   }
   std::vector<std::string> expendable;
   const size_t last_count =

@@ -25,6 +25,13 @@ TEST(CheckpointRetention, WithoutBestOnlyTheNewest) {
   EXPECT_EQ(ExpendableCheckpoints(kStored, Keep(2, false)), (Names{"a", "b", "c"}));
 }
 
+// As the coordinator chooses, so that a run alone and a run of the service keep the same ones.
+TEST(CheckpointRetention, OfEquallyGoodOnesTheLaterIsTheBest) {
+  const std::vector<StoredCheckpoint> equal = {
+      {"a", 10, 1.0}, {"b", 20, 1.0}, {"c", 30, 1.5}, {"d", 40, 1.5}};
+  EXPECT_EQ(ExpendableCheckpoints(equal, Keep(1, true)), (Names{"a", "c"}));
+}
+
 TEST(CheckpointRetention, NeverRemovesTheLastOne) {
   EXPECT_EQ(ExpendableCheckpoints(kStored, Keep(0, false)), (Names{"a", "b", "c", "d"}));
   EXPECT_EQ(ExpendableCheckpoints({}, Keep(2, true)), Names{});
