@@ -99,6 +99,11 @@ v1::SubmitRequest FakeRunService::last_submit() const {
   return last_submit_;
 }
 
+v1::LogsRequest FakeRunService::last_logs() const {
+  MutexLock lock(mutex_);
+  return last_logs_;
+}
+
 std::vector<std::string> FakeRunService::cancelled() const {
   MutexLock lock(mutex_);
   return cancelled_;
@@ -203,6 +208,7 @@ grpc::Status FakeRunService::Logs(grpc::ServerContext* context, const v1::LogsRe
   std::vector<v1::LogLine> lines;
   {
     MutexLock lock(mutex_);
+    last_logs_ = *request;
     lines = lines_;
   }
   if (request->tail() > 0 && lines.size() > static_cast<size_t>(request->tail())) {

@@ -37,6 +37,7 @@ class FakeRunService final : public v1::RunService::Service {
   void SetSubmitError(grpc::Status status);
 
   v1::SubmitRequest last_submit() const;
+  v1::LogsRequest last_logs() const;
   std::vector<std::string> cancelled() const;
 
   grpc::Status Submit(grpc::ServerContext*, const v1::SubmitRequest*, v1::SubmitResponse*) override;
@@ -74,6 +75,7 @@ class FakeRunService final : public v1::RunService::Service {
   std::vector<v1::Node> nodes_ GUARDED_BY(mutex_);
   std::vector<std::string> cancelled_ GUARDED_BY(mutex_);
   v1::SubmitRequest last_submit_ GUARDED_BY(mutex_);
+  v1::LogsRequest last_logs_ GUARDED_BY(mutex_);
   grpc::Status submit_error_ GUARDED_BY(mutex_);
   int failures_left_ GUARDED_BY(mutex_) = 0;
   int break_after_ GUARDED_BY(mutex_) = -1;

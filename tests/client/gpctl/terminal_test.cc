@@ -17,6 +17,7 @@ TEST(DisplayText, CountsColumnsNotBytes) {
   EXPECT_EQ(DisplayWidth("e\u0301"), 1);
   EXPECT_EQ(DisplayWidth("日本"), 4);
   EXPECT_EQ(DisplayWidth("\xff\xc3"), 2);
+  EXPECT_EQ(DisplayWidth("a\uFEFFb\u200Bc"), 3) << "marks without a width";
 }
 
 TEST(DisplayText, CutsWholeCharacters) {
@@ -45,6 +46,7 @@ TEST(NumberText, ReadsWell) {
   EXPECT_EQ(CompactCount(3.86e9), "3.86B");
   EXPECT_EQ(Bytes(1023), "1023 B");
   EXPECT_EQ(Bytes(1536), "1.5 KiB");
+  EXPECT_EQ(Bytes((1 << 20) - 1), "1.0 MiB") << "not 1024.0 KiB";
   EXPECT_EQ(DurationText(0.2), "0s");
   EXPECT_EQ(DurationText(59.7), "1m00s");
   EXPECT_EQ(DurationText(3780), "1h03m");
@@ -64,6 +66,7 @@ TEST(Sparkline, SqueezesAndKeepsTheNewestValue) {
   std::vector<double> values(1000, 1.0);
   values.back() = 2.0;
   EXPECT_EQ(Sparkline(values, 4, true), "▁▁▁▇");
+  EXPECT_EQ(Sparkline({1, 1, 1, 1, 1, 1, 1, 1, 1, 2}, 4, true), "▁▁▁▇") << "in its own cell alone";
 }
 
 TEST(Sparkline, ShowsValuesThatAreNotFinite) {

@@ -1,0 +1,66 @@
+// Goal: a stream that breaks goes on where it stopped: nothing twice, nothing lost.
+#include "client/api/run_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/fake_run_service.h"
+
+namespace gp::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using Numbers = std::vector<int64_t>;
+
+class RunClientTest : public ::testing::Test {
+ protected:
+  RunClientTest() {
+    service_.SetWatch({MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED)});  // streams end
+    for (int i = 1; i <= 4; ++i) {
+      service_.AddLine("line");
+      v1::MetricPoint point;
+      point.set_step(i * 10);
+      service_.AddPoint(point);
+    }
+    service_.BreakStreamAfter(2);
+  }
+
+  FakeRunService service_;
+  client::Interruption interruption_;
+  client::RunClient client_{{.address = service_.address()}, interruption_};
+};
+
+TEST_F(RunClientTest, LogsGoOnBehindTheLineThatCameLast) {
+  v1::LogsRequest request;
+  request.set_rank(-1);
+  request.set_tail(3);
+  Numbers sequences;
+  const Status status = client_.Logs(request, [&](const v1::LogLine& line) {
+    sequences.push_back(static_cast<int64_t>(line.sequence()));
+    return true;
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_THAT(sequences, ElementsAre(2, 3, 4));
+  EXPECT_EQ(service_.last_logs().after_sequence(), 3u);
+  EXPECT_EQ(service_.last_logs().tail(), 0) << "of what came meanwhile every line is wanted";
+}
+
+TEST_F(RunClientTest, MetricsGoOnBehindTheStepThatCameLast) {
+  Numbers steps;
+  const Status status = client_.Metrics({}, [&](const v1::MetricPoint& point) {
+    steps.push_back(point.step());
+    return true;
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_THAT(steps, ElementsAre(10, 20, 30, 40));
+}
+
+TEST_F(RunClientTest, AConsumerThatHasEnoughEndsItsStream) {
+  int seen = 0;
+  const Status status = client_.Metrics({}, [&](const v1::MetricPoint&) { return ++seen < 2; });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(seen, 2);
+}
+
+}  // namespace
+}  // namespace gp::testing
