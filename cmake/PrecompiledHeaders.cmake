@@ -83,6 +83,8 @@ function(gp_precompile target)
   endif()
   gp_skip_flagged_sources(${target})
   target_precompile_headers(${target} REUSE_FROM ${name})
+  # ccache preprocesses what it has not seen; this keeps the headers out of that.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endfunction()
 
 function(gp_precompile_folder folder)
