@@ -9,6 +9,7 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
+#include "base/exit_code.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "coordinator/announcer.h"
@@ -71,7 +72,7 @@ ReconcilerOptions MakeReconcilerOptions(const CoordinatorSettings& settings,
   options.on_fatal = [](const Status& status) {
     LogError("the store failed; ending so that nothing unrecorded is acknowledged",
              {{"error", gp::Message(status)}});
-    std::_Exit(kExitError);
+    std::_Exit(ProcessStatus(ExitCode::kFailure));
   };
   return options;
 }
@@ -102,8 +103,7 @@ std::string MetricsAddress(const CoordinatorSettings& settings,
 
 }  // namespace
 
-Status RunCoordinator(const CoordinatorOptions& options) {
-  const CoordinatorSettings& settings = options.settings;
+Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime& runtime) {
   const sigset_t signals = BlockSignals();
   ASSIGN_OR_RETURN(const auto store, SqliteStore::Open(settings.state_dir));
   ASSIGN_OR_RETURN(const StorageRoot storage, StorageRoot::Open(settings.storage_root));
@@ -132,7 +132,7 @@ Status RunCoordinator(const CoordinatorOptions& options) {
   hub.Start();
   reconciler.Start();
   const std::string metrics_address = MetricsAddress(settings, *exposer);
-  RETURN_IF_ERROR(WriteAddressFile(options.address_file, server->address(), metrics_address));
+  RETURN_IF_ERROR(WriteAddressFile(runtime.address_file, server->address(), metrics_address));
   LogInfo("coordinator serves", {{"address", server->address()},
                                  {"metrics", metrics_address},
                                  {"state_dir", settings.state_dir},

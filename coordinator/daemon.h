@@ -2,11 +2,12 @@
 #pragma once
 
 #include "base/status.h"
-#include "coordinator/options.h"
+#include "coordinator/settings.h"
+#include "daemon/program.h"
 
 namespace gp::coordinator {
 
 // Serves until SIGTERM or SIGINT. An error: it could not start, in one line.
-Status RunCoordinator(const CoordinatorOptions& options);
+Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime& runtime);
 
 }  // namespace gp::coordinator

@@ -1,14 +1,13 @@
-// CoordinatorSettings: what configs/coordinator.yaml and the flags of gp-coordinator decide. Flags
-// win over the file, the file over the defaults. Values and pure functions; thread-safe.
+// CoordinatorSettings: what can be decided about gp-coordinator, with the defaults;
+// configs/coordinator.yaml shows every key. Values and pure functions; thread-safe.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "base/config_problem.h"
+#include "base/status.h"
+#include "daemon/setting.h"
 
 namespace gp::coordinator {
 
@@ -27,12 +26,10 @@ struct CoordinatorSettings {
   bool operator==(const CoordinatorSettings&) const = default;
 };
 
-// Sets what `text` (YAML) says. Every problem with its place; `settings` is half-set when there are
-// any.
-std::vector<ConfigProblem> ReadSettings(std::string_view text, std::string_view source,
-                                        CoordinatorSettings& settings);
+// The table of its keys, in the order of the file, with slots in `settings`.
+daemon::Settings SettingsTable(CoordinatorSettings& settings);
 
-// The keys of the file in order, "server.listen" and so on.
-std::vector<std::string> SettingKeys();
+// Whether they fit together.
+Status CheckSettings(const CoordinatorSettings& settings);
 
 }  // namespace gp::coordinator

@@ -1,7 +1,6 @@
 #include "runspec/explain.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -15,26 +14,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string ExplainField(const Field& field) {
-  std::string text = fmt::format("{}\n  {}\n  must be   {}\n  default   {}\n", field.path,
-                                 field.doc, Expectation(field), FormatValue(field, RunSpec{}));
-  if (!field.unit.empty()) text += fmt::format("  unit      {}\n", field.unit);
+std::string ExplainKey(const RunField& field) {
+  RunSpec defaults;
+  std::string text = ExplainField(field, field.slot(defaults));
   if (field.path == "preset") {
     for (const std::string& name : PresetNames()) {
       text += fmt::format("  {:<22}{}\n", name, PresetSummary(name));
     }
   }
-  if (!field.also.empty()) {
-    text += fmt::format("  elsewhere called {}\n", fmt::join(field.also, ", "));
-  }
   return text;
 }
 
 std::string ListFields(std::string_view prefix) {
+  RunSpec defaults;
   std::string text;
-  for (const Field& field : Schema()) {
+  for (const RunField& field : Schema()) {
     if (!field.path.starts_with(prefix)) continue;
-    text += fmt::format("  {:<34}{:<18}{}\n", field.path, FormatValue(field, RunSpec{}), field.doc);
+    text += ListField(field, field.slot(defaults));
   }
   return text;
 }
@@ -86,7 +82,7 @@ struct JsonType {
   }
 };
 
-Json FieldSchema(const Field& field) {
+Json FieldSchema(const RunField& field) {
   RunSpec defaults;
   Json json = std::visit([&](auto slot) { return JsonType{field}(slot); }, field.slot(defaults));
   json["description"] = field.doc;
@@ -104,7 +100,7 @@ StatusOr<std::string> Explain(std::string_view path) {
   if (path.empty() || path == "run") {
     return "A run file. Keys, defaults and meanings:\n" + ListFields("");
   }
-  if (const Field* field = FindField(path)) return ExplainField(*field);
+  if (const RunField* field = FindField(path)) return ExplainKey(*field);
   if (IsGroup(path)) {
     return fmt::format("{}\n  {}\n{}", path, GroupDoc(path), ListFields(std::string(path) + "."));
   }
@@ -117,7 +113,7 @@ std::string JsonSchema() {
   Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                  {"title", "gp run file"}};
   schema.update(EmptyObject());
-  for (const Field& field : Schema()) {
+  for (const RunField& field : Schema()) {
     Json* properties = &schema["properties"];
     const size_t dot = field.path.find('.');
     const std::string leaf = dot == std::string::npos ? field.path : field.path.substr(dot + 1);

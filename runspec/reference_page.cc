@@ -40,7 +40,7 @@ std::string Cell(std::string text) {
   return text;
 }
 
-std::string Row(const Field& field) {
+std::string Row(const RunField& field) {
   return fmt::format("| `{}` | {} | `{}` | {} |\n", field.path, Cell(Expectation(field)),
                      FormatValue(field, RunSpec{}), Cell(field.doc));
 }
@@ -55,7 +55,7 @@ std::string Section(const std::string& group) {
   std::string text =
       group.empty() ? "\n## The run\n\n" : fmt::format("\n## {}\n\n{}\n\n", group, GroupDoc(group));
   text += "| key | must be | default | |\n|---|---|---|---|\n";
-  for (const Field& field : Schema()) {
+  for (const RunField& field : Schema()) {
     if (GroupOf(field) == group) text += Row(field);
   }
   return text;

@@ -10,6 +10,7 @@
 #include "base/yaml_reader.h"
 #include "runspec/batch_plan.h"
 #include "runspec/cross_check.h"
+#include "runspec/document_reader.h"
 #include "runspec/key_suggestion.h"
 #include "runspec/preset.h"
 #include "runspec/schema.h"
@@ -56,14 +57,12 @@ std::string_view InsteadOf(std::string_view path) {
   return found == kPairs.end() ? std::string_view() : found->second;
 }
 
-std::string DidYouMean(const std::string& path) {
-  const std::string suggestion = SuggestKey(path);
-  return suggestion.empty() ? "" : fmt::format("did you mean '{}'?", suggestion);
-}
-
-class Loader {
+class Loader : private DocumentReader {
  public:
-  Loader(const LoadOptions& options, RunFileResult& result) : options_(options), result_(result) {}
+  Loader(const LoadOptions& options, RunFileResult& result)
+      : DocumentReader("a run file", "gpctl explain", SchemaFields()),
+        options_(options),
+        result_(result) {}
 
   void Load(std::string_view text, const std::string& source,
             const std::vector<std::string>& overrides) {
@@ -74,7 +73,7 @@ class Loader {
     base_directory_ = options_.base_directory;
     DropWhatTheFileReplaces(root);
     ++layer_;
-    ApplyMap(root, "");
+    ReadGroup("", root);
     ++layer_;
     for (const std::string& entry : overrides) ApplyOverride(entry);
     Finish();
@@ -104,7 +103,7 @@ class Loader {
     text_ = PresetText(name);
     if (text_.empty()) return;
     source_ = "preset " + name;
-    ApplyMap(Parse(text_, source_), "");
+    ReadGroup("", Parse(text_, source_));
     GP_CHECK(result_.problems.empty(), "preset {}: {}", name, result_.problems[0].message);
     // Cross checks blame the `preset` key, not the preset's own lines.
     places_.clear();
@@ -118,49 +117,30 @@ class Loader {
   }
 
   Place PlaceOf(YamlMark mark, int width) const { return {source_, text_, mark, width}; }
+  Place KeyPlace(const YamlEntry& entry) const {
+    return PlaceOf(entry.key_mark, static_cast<int>(entry.key.size()));
+  }
 
   void Report(const Place& place, const std::string& key, std::string message,
               std::string hint = "") {
     result_.problems.push_back(ProblemAt(place, key, std::move(message), std::move(hint)));
   }
 
-  void ApplyMap(const YamlNode& node, const std::string& prefix) {
-    if (node.kind == YamlNode::Kind::kNull) return;
-    if (node.kind != YamlNode::Kind::kMap) {
-      Report(PlaceOf(node.mark, 1), prefix,
-             prefix.empty()
-                 ? fmt::format("a run file is a map of keys, not {}", Describe(node.kind))
-                 : fmt::format("{} is a group of keys, not {}", prefix, Describe(node.kind)),
-             "gpctl explain lists the keys");
-      return;
-    }
-    std::map<std::string, int> seen;
-    for (const YamlEntry& entry : node.entries) {
-      const std::string path = prefix.empty() ? entry.key : prefix + "." + entry.key;
-      const Place place = PlaceOf(entry.key_mark, static_cast<int>(entry.key.size()));
-      const auto [first, fresh] = seen.emplace(entry.key, entry.key_mark.line);
-      if (!fresh) {
-        Report(place, path, fmt::format("'{}' is given twice", path),
-               fmt::format("first on line {}; keep one", first->second));
-        continue;
-      }
-      ApplyEntry(path, place, entry.value);
-    }
+  void ReadKey(const std::string& path, const YamlEntry& entry) override {
+    ApplyValue(*FindField(path), KeyPlace(entry), entry.value);
   }
 
-  void ApplyEntry(const std::string& path, const Place& place, const YamlNode& value) {
-    if (const Field* field = FindField(path)) {
-      ApplyValue(*field, place, value);
-    } else if (IsGroup(path)) {
-      places_[path] = place;
-      ApplyMap(value, path);
-    } else {
-      Report(place, path, fmt::format("unknown key '{}'", path), DidYouMean(path));
-    }
+  void EnterGroup(const std::string& path, const YamlEntry& entry) override {
+    places_[path] = KeyPlace(entry);
   }
 
-  void ApplyValue(const Field& field, const Place& key_place, const YamlNode& value) {
-    if (auto problem = ReadValue(field, value, spec_)) {
+  void Report(const YamlMark& mark, int width, const std::string& key, std::string message,
+              std::string hint) override {
+    Report(PlaceOf(mark, width), key, std::move(message), std::move(hint));
+  }
+
+  void ApplyValue(const RunField& field, const Place& key_place, const YamlNode& value) {
+    if (auto problem = ReadValue(field, value, field.slot(spec_))) {
       const bool inside = key_place.text.empty() || problem->mark.line == 0;
       const Place place = inside ? key_place : PlaceOf(problem->mark, problem->width);
       Report(place, field.path, std::move(problem->message), std::move(problem->hint));
@@ -173,7 +153,7 @@ class Loader {
     places_[field.path] = key_place.text.empty() ? key_place : PlaceOf(value.mark, width);
   }
 
-  void DropWhatItReplaces(const Field& field) {
+  void DropWhatItReplaces(const RunField& field) {
     const std::string other(InsteadOf(field.path));
     if (other.empty()) return;
     layers_[field.path] = layer_;
@@ -183,7 +163,7 @@ class Loader {
     places_.erase(other);
   }
 
-  void ResolvePaths(const Field& field) {
+  void ResolvePaths(const RunField& field) {
     if (!field.is_path || base_directory_.empty()) return;
     auto* paths = std::get<std::vector<std::string>*>(field.slot(spec_));
     for (std::string& path : *paths) path = AbsolutePath(path, base_directory_);
@@ -200,7 +180,7 @@ class Loader {
     }
     base_directory_ = options_.override_directory;
     const std::string value = entry.substr(equals + 1);
-    if (const Field* field = FindField(path)) {
+    if (const RunField* field = FindField(path)) {
       ApplyOverrideValue(*field, place, value);
     } else if (path.starts_with("labels.")) {
       spec_.labels[path.substr(7)] = value;
@@ -212,21 +192,12 @@ class Loader {
     }
   }
 
-  void ApplyOverrideValue(const Field& field, const Place& place, const std::string& value) {
-    if (std::holds_alternative<std::string*>(field.slot(spec_))) {
-      YamlNode node;
-      node.kind = YamlNode::Kind::kScalar;
-      node.scalar = value;
-      ApplyValue(field, place, node);
-      return;
+  void ApplyOverrideValue(const RunField& field, const Place& place, const std::string& value) {
+    if (const auto node = ParseValueText(value, field.slot(spec_))) {
+      return ApplyValue(field, place, *node);
     }
-    auto parsed = ParseYaml(value, place.source);
-    if (std::holds_alternative<ConfigProblem>(parsed)) {
-      Report(place, field.path,
-             fmt::format("{} must be {}, not '{}'", field.path, Expectation(field), value));
-      return;
-    }
-    ApplyValue(field, place, std::get<YamlNode>(parsed));
+    Report(place, field.path,
+           fmt::format("{} must be {}, not '{}'", field.path, Expectation(field), value));
   }
 
   // Groups with a value that could not be read: what they say together is not known.
@@ -234,7 +205,7 @@ class Loader {
     std::set<std::string> groups;
     for (const ConfigProblem& problem : result_.problems) {
       groups.insert(Group(problem.key));
-      groups.insert(Group(SuggestKey(problem.key)));
+      groups.insert(Group(SuggestKey(problem.key, SchemaFields())));
     }
     return groups;
   }
@@ -315,7 +286,7 @@ RunFileResult LoadRunFile(std::string_view text, const std::string& source_name,
 
 std::string ResolvedYaml(const RunSpec& spec) {
   std::string text, open_group;
-  for (const Field& field : Schema()) {
+  for (const RunField& field : Schema()) {
     const size_t dot = field.path.find('.');
     const std::string group = dot == std::string::npos ? "" : field.path.substr(0, dot);
     // An empty preset is no preset; every other key has a value to show.

@@ -8,6 +8,6 @@
 namespace gp::runspec {
 
 // Every key, in the order of the file.
-std::vector<Field> MakeSchema();
+std::vector<RunField> MakeSchema();
 
 }  // namespace gp::runspec

@@ -26,6 +26,7 @@ std::optional<T> ParseNumber(const std::string& text) {
 struct Reader {
   const Field& field;
   const YamlNode& node;
+  const Slot& slot;
 
   std::string Shown() const {
     if (node.kind != YamlNode::Kind::kScalar) return std::string(Describe(node.kind));
@@ -38,9 +39,10 @@ struct Reader {
     const int width = at.kind == YamlNode::Kind::kScalar
                           ? static_cast<int>(at.scalar.size()) + (at.quoted ? 2 : 0)
                           : 1;
-    return ValueProblem{at.mark, width,
-                        fmt::format("{} must be {}, not {}", field.path, Expectation(field), shown),
-                        std::move(hint)};
+    return ValueProblem{
+        at.mark, width,
+        fmt::format("{} must be {}, not {}", field.path, Expectation(field, slot), shown),
+        std::move(hint)};
   }
 
   bool IsPlainScalar() const { return node.kind == YamlNode::Kind::kScalar && !node.quoted; }
@@ -95,23 +97,25 @@ struct Reader {
   Problem operator()(std::chrono::nanoseconds* target) const {
     if (!IsPlainScalar()) return Wrong();
     const auto duration = ParseDuration(node.scalar);
-    if (!duration.ok()) return Wrong();
+    if (!duration.ok() || !InRange(std::chrono::duration<double>(*duration).count())) {
+      return Wrong();
+    }
     *target = *duration;
     return std::nullopt;
   }
-  Problem operator()(const EnumSlot& slot) const {
+  Problem operator()(const EnumSlot& target) const {
     const auto index = ChoiceIndex();
     if (!index) return Wrong(Suggestion());
-    slot.set(slot.member, static_cast<int>(*index));
+    target.set(target.member, static_cast<int>(*index));
     return std::nullopt;
   }
-  Problem operator()(const AutoCountSlot& slot) const {
+  Problem operator()(const AutoCountSlot& target) const {
     if (IsPlainScalar() && node.scalar == "auto") {
-      *slot.automatic = true;
+      *target.automatic = true;
       return std::nullopt;
     }
-    Problem problem = ReadInteger(slot.count);
-    if (!problem) *slot.automatic = false;
+    Problem problem = ReadInteger(target.count);
+    if (!problem) *target.automatic = false;
     return problem;
   }
   Problem operator()(std::vector<std::string>* target) const {
@@ -161,13 +165,26 @@ struct Reader {
 
 }  // namespace
 
-std::optional<ValueProblem> ReadValue(const Field& field, const YamlNode& node, RunSpec& spec) {
+std::optional<ValueProblem> ReadValue(const Field& field, const YamlNode& node, const Slot& slot) {
   if (node.kind == YamlNode::Kind::kNull) {
     return ValueProblem{
-        node.mark, 1, fmt::format("{} has no value; it must be {}", field.path, Expectation(field)),
+        node.mark, 1,
+        fmt::format("{} has no value; it must be {}", field.path, Expectation(field, slot)),
         "leave the key out to keep its default"};
   }
-  return std::visit([&](auto slot) { return Reader{field, node}(slot); }, field.slot(spec));
+  return std::visit([&](const auto& target) { return Reader{field, node, slot}(target); }, slot);
+}
+
+std::optional<YamlNode> ParseValueText(std::string_view text, const Slot& slot) {
+  if (std::holds_alternative<std::string*>(slot)) {
+    YamlNode node;
+    node.kind = YamlNode::Kind::kScalar;
+    node.scalar = text;
+    return node;
+  }
+  auto parsed = ParseYaml(text, "");
+  if (std::holds_alternative<ConfigProblem>(parsed)) return std::nullopt;
+  return std::get<YamlNode>(std::move(parsed));
 }
 
 }  // namespace gp::runspec

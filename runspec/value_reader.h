@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/yaml_reader.h"
-#include "runspec/schema.h"
+#include "runspec/field.h"
 
 namespace gp::runspec {
 
@@ -18,7 +18,11 @@ struct ValueProblem {
   std::string hint;
 };
 
-// Writes the value into `spec`, which is untouched when a problem is returned.
-std::optional<ValueProblem> ReadValue(const Field& field, const YamlNode& node, RunSpec& spec);
+// Writes the value into `slot`, which is untouched when a problem is returned.
+std::optional<ValueProblem> ReadValue(const Field& field, const YamlNode& node, const Slot& slot);
+
+// The node that `text` stands for where a value is given alone: by --set, a flag, an environment
+// variable. Text is taken as it is, other types as YAML; nothing when it is no YAML.
+std::optional<YamlNode> ParseValueText(std::string_view text, const Slot& slot);
 
 }  // namespace gp::runspec

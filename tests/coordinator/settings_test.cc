@@ -2,80 +2,99 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <map>
 #include <sstream>
 
 #include "base/file.h"
 #include "coordinator/metrics.h"
-#include "coordinator/options.h"
 #include "coordinator/store/sample_events.h"
+#include "daemon/settings_reader.h"
+#include "daemon/shipped_settings.h"
 
 namespace gp::coordinator {
 namespace {
 
-std::string ConfigPath() {
-  const char* source = std::getenv("GP_SOURCE");
-  return JoinPath(source == nullptr ? "." : source, "configs/coordinator.yaml");
+std::vector<ConfigProblem> Read(const std::string& text, CoordinatorSettings& settings) {
+  return daemon::ReadSettingsFile(text, "coordinator.yaml", SettingsTable(settings));
 }
 
 TEST(CoordinatorSettings, TheFileShowsEveryKeyAtItsDefault) {
-  const auto text = ReadFile(ConfigPath());
+  const auto text = ReadFile(daemon::ShippedPath("coordinator.yaml"));
   ASSERT_TRUE(text.ok()) << text.status();
   CoordinatorSettings settings;
   settings.lease = settings.report_interval = settings.start_timeout = std::chrono::hours(9);
   settings.finish_timeout = std::chrono::hours(9);
   settings.listen = settings.metrics_listen = settings.state_dir = settings.storage_root = "?";
   settings.points_bytes_max = settings.lines_bytes_max = 1;
-  EXPECT_TRUE(ReadSettings(*text, "coordinator.yaml", settings).empty());
+  EXPECT_EQ(RenderProblems(Read(*text, settings)), "");
   EXPECT_EQ(settings, CoordinatorSettings());
-  for (const std::string& key : SettingKeys()) {
-    const std::string last = key.substr(key.rfind('.') + 1);
-    EXPECT_NE(text->find(last + ":"), std::string::npos) << key;
-  }
+  daemon::ExpectShowsEverySetting("coordinator.yaml", SettingsTable(settings));
+}
+
+TEST(CoordinatorSettings, EveryKeySetsItsOwnField) {
+  CoordinatorSettings settings;
+  const auto problems = Read(
+      "server: {listen: '10.0.0.1:1'}\nmetrics: {listen: '10.0.0.2:2'}\nstate: {dir: /s}\n"
+      "storage: {root: /r}\nagents: {lease: 21s, report_interval: 22s}\n"
+      "runs: {start_timeout: 23s, finish_timeout: 24s}\n"
+      "logs: {points_bytes_max: 100001, lines_bytes_max: 100002}\n",
+      settings);
+  EXPECT_EQ(RenderProblems(problems), "");
+  using std::chrono::seconds;
+  EXPECT_EQ(settings, (CoordinatorSettings{.listen = "10.0.0.1:1",
+                                           .metrics_listen = "10.0.0.2:2",
+                                           .state_dir = "/s",
+                                           .storage_root = "/r",
+                                           .lease = seconds(21),
+                                           .report_interval = seconds(22),
+                                           .start_timeout = seconds(23),
+                                           .finish_timeout = seconds(24),
+                                           .points_bytes_max = 100'001,
+                                           .lines_bytes_max = 100'002}));
 }
 
 TEST(CoordinatorSettings, EveryProblemIsToldWithItsPlace) {
   CoordinatorSettings settings;
-  const auto problems = ReadSettings(
-      "agents:\n  leese: 10s\n  report_interval: soon\nlogs:\n  lines_bytes_max: -1\nserver: 7\n",
-      "c.yaml", settings);
-  ASSERT_EQ(problems.size(), 4u);
+  const auto problems = Read(
+      "agents:\n  leese: 10s\n  report_interval: soon\nlogs:\n  lines_bytes_max: -1\nserver: 7\n"
+      "metrics:\n  listen: nowhere\n",
+      settings);
+  ASSERT_EQ(problems.size(), 5u) << RenderProblems(problems);
   EXPECT_EQ(problems[0].line, 2);
   EXPECT_NE(problems[0].hint.find("agents.lease"), std::string::npos);
   EXPECT_EQ(problems[1].line, 3);
   EXPECT_EQ(problems[2].line, 5);
   EXPECT_EQ(problems[3].line, 6);
+  EXPECT_EQ(problems[4].line, 8);
 }
 
-ParsedOptions Parse(std::vector<const char*> arguments, std::string* error) {
-  arguments.insert(arguments.begin(), "gp-coordinator");
-  std::ostringstream out;
-  std::ostringstream err;
-  auto parsed = ParseOptions(static_cast<int>(arguments.size()), arguments.data(), out, err);
-  *error = err.str();
-  return parsed;
+TEST(CoordinatorSettings, LimitsAreWhatTheyWere) {
+  for (const char* text : {"agents: {lease: 499ms}", "agents: {report_interval: 49ms}",
+                           "runs: {start_timeout: 999ms}", "runs: {finish_timeout: 999ms}",
+                           "logs: {points_bytes_max: 65535}", "logs: {lines_bytes_max: 65535}"}) {
+    CoordinatorSettings settings;
+    EXPECT_EQ(Read(text, settings).size(), 1u) << text;
+  }
 }
 
-TEST(CoordinatorOptions, FlagsWinOverTheFile) {
-  std::string error;
-  const std::string config = ConfigPath();
-  const auto parsed = Parse({"--config", config.c_str(), "--listen", "127.0.0.1:9", "--state-dir",
-                             "/s", "--storage-root", "/r"},
-                            &error);
-  ASSERT_TRUE(parsed.options.has_value()) << error;
-  EXPECT_EQ(parsed.options->settings.listen, "127.0.0.1:9");
-  EXPECT_EQ(parsed.options->settings.metrics_listen, CoordinatorSettings().metrics_listen);
+TEST(CoordinatorSettings, ALeaseOutlastsTwoReports) {
+  CoordinatorSettings settings;
+  settings.report_interval = settings.lease / 2;
+  EXPECT_TRUE(CheckSettings(settings).ok());
+  settings.report_interval += std::chrono::nanoseconds(1);
+  EXPECT_FALSE(CheckSettings(settings).ok());
 }
 
-TEST(CoordinatorOptions, MistakesExitWithTwoAndSayWhat) {
-  std::string error;
-  EXPECT_EQ(Parse({"--no-such-flag"}, &error).exit_code, kExitUsage);
-  EXPECT_EQ(Parse({"--storage-root", "/r"}, &error).exit_code, kExitUsage);
-  EXPECT_NE(error.find("--state-dir"), std::string::npos) << error;
-  EXPECT_EQ(
-      Parse({"--state-dir", "/s", "--storage-root", "/r", "--listen", "nowhere"}, &error).exit_code,
-      kExitUsage);
-  EXPECT_NE(error.find("HOST:PORT"), std::string::npos) << error;
+TEST(CoordinatorSettings, FlagsKeepTheirNames) {
+  CoordinatorSettings settings;
+  std::map<std::string, std::string> flags;
+  for (const daemon::Setting& setting : SettingsTable(settings)) {
+    if (!setting.flag.empty()) flags[setting.flag] = setting.field.path;
+  }
+  EXPECT_EQ(flags, (std::map<std::string, std::string>{{"--listen", "server.listen"},
+                                                       {"--metrics-listen", "metrics.listen"},
+                                                       {"--state-dir", "state.dir"},
+                                                       {"--storage-root", "storage.root"}}));
 }
 
 // The value of a series in the exposition text; empty when it is not there.

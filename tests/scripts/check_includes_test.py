@@ -43,8 +43,15 @@ class CheckIncludes(unittest.TestCase):
         self.expect_crossing("coordinator/state/a.cc", '"coordinator/store/store.h"')
         self.expect_crossing("coordinator/store/a.cc", '"coordinator/service/user_service.h"')
 
+    def test_what_daemons_share_knows_none_of_them(self):
+        self.expect_allowed("coordinator/daemon.cc", '"daemon/program.h"')
+        self.expect_allowed("worker/agent/daemon.cc", '"daemon/program.h"')
+        self.expect_crossing("daemon/a.cc", '"coordinator/settings.h"')
+        self.expect_crossing("daemon/a.cc", '"rpc/server.h"')
+        self.expect_crossing("worker/engine/trainer/a.cc", '"daemon/program.h"')
+
     def test_the_control_plane_has_no_torch(self):
-        for folder in ("coordinator", "worker/agent", "client/gpctl", "formats", "link"):
+        for folder in ("daemon", "coordinator", "worker/agent", "client/gpctl", "formats", "link"):
             self.expect_crossing(f"{folder}/a.cc", "<ATen/ATen.h>")
 
     def test_the_engine_has_no_grpc_and_no_protobuf(self):

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdlib>
 #include <exception>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -176,18 +175,12 @@ StatusOr<AgentOptions> MakeAgentOptions(const WorkerSettings& settings) {
 
 }  // namespace
 
-int PrintGpus(const WorkerSettings& settings, std::ostream& out) {
-  const auto gpus = FindGpus(settings);
-  if (!gpus.ok()) {
-    std::cerr << "gp-worker: " << Message(gpus.status()) << "\n";
-    return kExitError;
-  }
-  out << GpusJson(*gpus);
-  return kExitOk;
+StatusOr<std::string> DescribeGpus(const WorkerSettings& settings) {
+  ASSIGN_OR_RETURN(const NodeGpus gpus, FindGpus(settings));
+  return GpusJson(gpus);
 }
 
-Status RunWorker(const WorkerOptions& options) {
-  const WorkerSettings& settings = options.settings;
+Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime) {
   signal(SIGPIPE, SIG_IGN);
   Inbox inbox;
   SignalWatch signal_watch(inbox);
@@ -204,7 +197,7 @@ Status RunWorker(const WorkerOptions& options) {
   metrics.SetSlots(slots.all().size(), 0);
   ASSIGN_OR_RETURN(const auto exposer, Expose(settings.metrics_listen, metrics));
   agent_options.on_registered = [&] {
-    WriteAddressFile(options.address_file, settings, exposer->GetListeningPorts().front());
+    WriteAddressFile(runtime.address_file, settings, exposer->GetListeningPorts().front());
   };
 
   CoordinatorClientOptions client_options;

@@ -2,17 +2,18 @@
 // SIGTERM or SIGINT.
 #pragma once
 
-#include <iosfwd>
+#include <string>
 
 #include "base/status.h"
-#include "worker/agent/options.h"
+#include "daemon/program.h"
+#include "worker/agent/settings.h"
 
 namespace gp::agent {
 
 // REQUIRES: called once, on the main thread, before other threads exist.
-Status RunWorker(const WorkerOptions& options);
+Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime);
 
-// What the daemon would find about this node's GPUs, as one JSON document; the exit code.
-int PrintGpus(const WorkerSettings& settings, std::ostream& out);
+// What the daemon would find about this node's GPUs, as one JSON document.
+StatusOr<std::string> DescribeGpus(const WorkerSettings& settings);
 
 }  // namespace gp::agent

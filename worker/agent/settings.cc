@@ -1,191 +1,143 @@
 #include "worker/agent/settings.h"
 
-#include <fmt/format.h>
+#include <utility>
 
-#include <charconv>
-#include <functional>
-
-#include "base/duration.h"
-#include "base/nearest_word.h"
-#include "base/status.h"
-#include "base/yaml_reader.h"
+#include "rpc/listen_address.h"
+#include "worker/agent/visible_devices.h"
 
 namespace gp::agent {
 namespace {
 
-using Kind = YamlNode::Kind;
-using Reader = std::function<Status(const YamlNode&, WorkerSettings&)>;
+using daemon::Settings;
 
-struct Setting {
-  std::string key;
-  Reader read;
-};
-
-Status ExpectKind(const YamlNode& node, Kind kind) {
-  if (node.kind == kind) return OkStatus();
-  return InvalidArgument("expected {}, found {}", Describe(kind), Describe(node.kind));
+Status CheckCoordinator(std::string_view text) {
+  ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(text));
+  if (address.is_socket() || address.port != 0) return OkStatus();
+  return InvalidArgument("{}: port 0 cannot be connected to", text);
 }
 
-Reader Text(std::string WorkerSettings::*field) {
-  return [field](const YamlNode& node, WorkerSettings& settings) -> Status {
-    if (node.kind == Kind::kNull) return OkStatus();
-    RETURN_IF_ERROR(ExpectKind(node, Kind::kScalar));
-    settings.*field = node.scalar;
-    return OkStatus();
+Settings NodeSettings(WorkerSettings& settings) {
+  return {
+      {.field = {.path = "node.name", .doc = "Shown by gpctl. Empty: the host's name."},
+       .slot = &settings.node_name,
+       .flag = "--name",
+       .value_name = "TEXT"},
+      {.field = {.path = "node.data_address",
+                 .doc = "Host or address on which this node's trainers listen for their peers. "
+                        "Trainers of other nodes must reach it."},
+       .slot = &settings.data_address},
+      {.field = {.path = "node.slots",
+                 .doc = "How many trainers run at once; the cores are divided among them. 0: one "
+                        "for each core.",
+                 .min = 0,
+                 .max = 1024},
+       .slot = &settings.slots,
+       .flag = "--slots",
+       .value_name = "COUNT"},
   };
 }
 
-Reader Integer(int WorkerSettings::*field, int least, int most) {
-  return [=](const YamlNode& node, WorkerSettings& settings) -> Status {
-    RETURN_IF_ERROR(ExpectKind(node, Kind::kScalar));
-    const char* end = node.scalar.data() + node.scalar.size();
-    int value = 0;
-    const auto [stop, error] = std::from_chars(node.scalar.data(), end, value);
-    if (error != std::errc() || stop != end || value < least || value > most) {
-      return InvalidArgument("'{}' is not a whole number from {} to {}", node.scalar, least, most);
-    }
-    settings.*field = value;
-    return OkStatus();
+Settings ServiceSettings(WorkerSettings& settings) {
+  return {
+      {.field = {.path = "coordinator.address", .doc = "HOST:PORT where the coordinator listens."},
+       .slot = &settings.coordinator,
+       .flag = "--coordinator",
+       .value_name = "HOST:PORT",
+       .check = CheckCoordinator},
+      {.field = {.path = "coordinator.reconnect_max",
+                 .doc = "The longest pause between two attempts to reach it. Training goes on "
+                        "meanwhile."},
+       .slot = &settings.reconnect_max},
+      {.field = {.path = "state.dir", .doc = "Where this node keeps its identity."},
+       .slot = &settings.state_dir,
+       .flag = "--state-dir",
+       .value_name = "DIR",
+       .required = true},
+      {.field = {.path = "storage.root",
+                 .doc = "Where runs and their checkpoints are: a path that the coordinator and all "
+                        "nodes share."},
+       .slot = &settings.storage_root,
+       .flag = "--storage-root",
+       .value_name = "DIR",
+       .required = true},
   };
 }
 
-Reader Duration(std::chrono::nanoseconds WorkerSettings::*field) {
-  return [field](const YamlNode& node, WorkerSettings& settings) -> Status {
-    RETURN_IF_ERROR(ExpectKind(node, Kind::kScalar));
-    ASSIGN_OR_RETURN(settings.*field, ParseDuration(node.scalar));
-    return OkStatus();
+Settings TrainerSettings(WorkerSettings& settings) {
+  return {
+      {.field = {.path = "trainer.program",
+                 .doc = "The program that trains. Empty: gp-trainer beside gp-worker."},
+       .slot = &settings.trainer_program,
+       .flag = "--trainer",
+       .value_name = "PATH"},
+      {.field = {.path = "trainer.environment",
+                 .doc = "Names of environment variables that trainers may see, beside PATH, HOME, "
+                        "USER, LANG, LC_ALL, TZ, TMPDIR, XDG_CACHE_HOME (where `gp-bench tune` "
+                        "keeps what it measured) and GP_ISA_MAX (avx512, avx2 or generic: no "
+                        "faster kernels)."},
+       .slot = &settings.trainer_environment},
+      {.field = {.path = "trainer.start_timeout",
+                 .doc = "From its start until it listens for its peers."},
+       .slot = &settings.start_timeout},
+      {.field = {.path = "trainer.stop_grace",
+                 .doc = "From the wish to stop until SIGTERM; SIGKILL follows a second later."},
+       .slot = &settings.stop_grace},
   };
 }
 
-Reader Words(std::vector<std::string> WorkerSettings::*field) {
-  return [field](const YamlNode& node, WorkerSettings& settings) -> Status {
-    RETURN_IF_ERROR(ExpectKind(node, Kind::kSequence));
-    std::vector<std::string> words;
-    for (const YamlNode& item : node.items) {
-      RETURN_IF_ERROR(ExpectKind(item, Kind::kScalar));
-      words.push_back(item.scalar);
-    }
-    settings.*field = std::move(words);
-    return OkStatus();
+Settings GpuSettings(WorkerSettings& settings) {
+  return {
+      {.field = {.path = "gpu.devices",
+                 .doc = "Which GPUs of this machine become slots: all, none, or numbers (as "
+                        "nvidia-smi counts) and UUIDs, as in CUDA_VISIBLE_DEVICES, which limits "
+                        "them further when it is set."},
+       .slot = &settings.gpu_devices,
+       .flag = "--gpus",
+       .value_name = "LIST",
+       .check = VisibleDevices::Check},
+      {.field = {.path = "gpu.library",
+                 .doc = "NVIDIA's management library, which comes with the driver. Without it the "
+                        "node has no GPUs."},
+       .slot = &settings.gpu_library},
+      {.field = {.path = "gpu.trainer",
+                 .doc = "The program that trains on GPUs. Empty: gp-trainer-cuda beside "
+                        "gp-worker."},
+       .slot = &settings.gpu_trainer_program,
+       .flag = "--gpu-trainer",
+       .value_name = "PATH"},
+      {.field = {.path = "gpu.nccl_interface",
+                 .doc = "The network interface of NCCL between nodes (NCCL_SOCKET_IFNAME), "
+                        "\"eth0\" or \"=ib0\". Empty: NCCL chooses. Trainers on GPUs see every "
+                        "NCCL_ variable of this program's environment."},
+       .slot = &settings.nccl_interface},
+      {.field = {.path = "gpu.check_interval",
+                 .doc = "How often the GPUs are asked how they feel: for the metrics, and to "
+                        "notice one that is lost."},
+       .slot = &settings.gpu_check_interval},
   };
 }
 
-Reader ApiVersion() {
-  return [](const YamlNode& node, WorkerSettings&) -> Status {
-    if (node.scalar == "gp/v1") return OkStatus();
-    return InvalidArgument("'{}' is not supported; this version reads gp/v1", node.scalar);
+Settings ObservationSettings(WorkerSettings& settings) {
+  return {
+      {.field = {.path = "telemetry.items_max",
+                 .doc = "Metric points and log lines kept while the coordinator is away; beyond "
+                        "it the oldest are dropped and counted.",
+                 .min = 1000,
+                 .max = 10'000'000},
+       .slot = &settings.telemetry_items_max},
+      daemon::MetricsListen(settings.metrics_listen),
   };
 }
-
-const std::vector<Setting>& Table() {
-  using S = WorkerSettings;
-  static const std::vector<Setting> kTable = {
-      {"apiVersion", ApiVersion()},
-      {"node.name", Text(&S::node_name)},
-      {"node.data_address", Text(&S::data_address)},
-      {"node.slots", Integer(&S::slots, 0, 1024)},
-      {"coordinator.address", Text(&S::coordinator)},
-      {"coordinator.reconnect_max", Duration(&S::reconnect_max)},
-      {"state.dir", Text(&S::state_dir)},
-      {"storage.root", Text(&S::storage_root)},
-      {"trainer.program", Text(&S::trainer_program)},
-      {"trainer.environment", Words(&S::trainer_environment)},
-      {"trainer.start_timeout", Duration(&S::start_timeout)},
-      {"trainer.stop_grace", Duration(&S::stop_grace)},
-      {"gpu.devices", Text(&S::gpu_devices)},
-      {"gpu.library", Text(&S::gpu_library)},
-      {"gpu.trainer", Text(&S::gpu_trainer_program)},
-      {"gpu.nccl_interface", Text(&S::nccl_interface)},
-      {"gpu.check_interval", Duration(&S::gpu_check_interval)},
-      {"telemetry.items_max", Integer(&S::telemetry_items_max, 1000, 10'000'000)},
-      {"metrics.listen", Text(&S::metrics_listen)},
-  };
-  return kTable;
-}
-
-const Setting* FindSetting(const std::string& key) {
-  for (const Setting& setting : Table()) {
-    if (setting.key == key) return &setting;
-  }
-  return nullptr;
-}
-
-bool IsSection(const std::string& key) {
-  for (const Setting& setting : Table()) {
-    if (setting.key.starts_with(key + ".")) return true;
-  }
-  return false;
-}
-
-// Walks the file and collects what is wrong.
-class FileReader {
- public:
-  FileReader(std::string_view text, std::string_view source, WorkerSettings& settings)
-      : text_(text), source_(source), settings_(settings) {}
-
-  void ReadMap(const YamlNode& node, const std::string& prefix) {
-    for (const YamlEntry& entry : node.entries) ReadEntry(entry, prefix + entry.key);
-  }
-
-  void Problem(const std::string& key, const YamlMark& mark, size_t width, std::string message,
-               std::string hint = "") {
-    problems_.push_back({.source = std::string(source_),
-                         .line = mark.line,
-                         .column = mark.column,
-                         .width = static_cast<int>(width),
-                         .key = key,
-                         .message = std::move(message),
-                         .hint = std::move(hint),
-                         .source_line = LineOf(text_, mark.line)});
-  }
-
-  std::vector<ConfigProblem> TakeProblems() { return std::move(problems_); }
-
- private:
-  void ReadEntry(const YamlEntry& entry, const std::string& key) {
-    if (const Setting* setting = FindSetting(key)) {
-      const Status status = setting->read(entry.value, settings_);
-      if (!status.ok()) {
-        Problem(key, entry.value.mark, entry.value.scalar.size(), key + ": " + Message(status));
-      }
-    } else if (!IsSection(key)) {
-      const auto near = NearestWord(key, SettingKeys());
-      Problem(key, entry.key_mark, entry.key.size(), fmt::format("unknown key '{}'", key),
-              near ? fmt::format("did you mean '{}'?", *near) : "");
-    } else if (entry.value.kind == Kind::kMap) {
-      ReadMap(entry.value, key + ".");
-    } else if (entry.value.kind != Kind::kNull) {
-      Problem(key, entry.value.mark, 1,
-              fmt::format("{}: expected a map, found {}", key, Describe(entry.value.kind)));
-    }
-  }
-
-  const std::string_view text_;
-  const std::string_view source_;
-  WorkerSettings& settings_;
-  std::vector<ConfigProblem> problems_;
-};
 
 }  // namespace
 
-std::vector<ConfigProblem> ReadSettings(std::string_view text, std::string_view source,
-                                        WorkerSettings& settings) {
-  const auto parsed = ParseYaml(text, source);
-  if (const auto* problem = std::get_if<ConfigProblem>(&parsed)) return {*problem};
-  const auto& root = std::get<YamlNode>(parsed);
-  FileReader reader(text, source, settings);
-  if (root.kind == Kind::kMap) {
-    reader.ReadMap(root, "");
-  } else if (root.kind != Kind::kNull) {
-    reader.Problem("", root.mark, 1, fmt::format("expected a map, found {}", Describe(root.kind)));
+Settings SettingsTable(WorkerSettings& settings) {
+  Settings all;
+  for (auto* part :
+       {NodeSettings, ServiceSettings, TrainerSettings, GpuSettings, ObservationSettings}) {
+    for (daemon::Setting& setting : part(settings)) all.push_back(std::move(setting));
   }
-  return reader.TakeProblems();
-}
-
-std::vector<std::string> SettingKeys() {
-  std::vector<std::string> keys;
-  for (const Setting& setting : Table()) keys.push_back(setting.key);
-  return keys;
+  return all;
 }
 
 }  // namespace gp::agent

@@ -1,13 +1,12 @@
-// WorkerSettings: what configs/worker.yaml and the flags of gp-worker decide. Flags win over the
-// file, the file over the defaults. Values and pure functions, thread-safe.
+// WorkerSettings: what can be decided about gp-worker, with the defaults; configs/worker.yaml shows
+// every key. Values and pure functions; thread-safe.
 #pragma once
 
 #include <chrono>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/config_problem.h"
+#include "daemon/setting.h"
 
 namespace gp::agent {
 
@@ -35,12 +34,7 @@ struct WorkerSettings {
   bool operator==(const WorkerSettings&) const = default;
 };
 
-// Sets what `text` (YAML) says. Every problem with its place; `settings` is half-set when there are
-// any.
-std::vector<ConfigProblem> ReadSettings(std::string_view text, std::string_view source,
-                                        WorkerSettings& settings);
-
-// The keys of the file in order, "node.name" and so on.
-std::vector<std::string> SettingKeys();
+// The table of its keys, in the order of the file, with slots in `settings`.
+daemon::Settings SettingsTable(WorkerSettings& settings);
 
 }  // namespace gp::agent

@@ -2,17 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <sstream>
+#include <map>
 
 #include "base/file.h"
-#include "worker/agent/options.h"
+#include "daemon/settings_reader.h"
+#include "daemon/shipped_settings.h"
 
 namespace gp::agent {
 namespace {
 
-std::string ShippedFile() {
-  return ReadFile(std::string(std::getenv("GP_SOURCE")) + "/configs/worker.yaml").value();
+std::vector<ConfigProblem> Read(const std::string& text, WorkerSettings& settings) {
+  return daemon::ReadSettingsFile(text, "worker.yaml", SettingsTable(settings));
 }
 
 TEST(WorkerSettings, TheShippedFileIsTheDefaults) {
@@ -34,22 +34,50 @@ TEST(WorkerSettings, TheShippedFileIsTheDefaults) {
                           .gpu_check_interval = std::chrono::seconds(9),
                           .telemetry_items_max = 9,
                           .metrics_listen = "x"};
-  EXPECT_EQ(RenderProblems(ReadSettings(ShippedFile(), "worker.yaml", settings)), "");
+  const std::string text = ReadFile(daemon::ShippedPath("worker.yaml")).value();
+  EXPECT_EQ(RenderProblems(Read(text, settings)), "");
   EXPECT_EQ(settings, WorkerSettings());
 }
 
 TEST(WorkerSettings, TheShippedFileHasEveryKey) {
-  const std::string text = ShippedFile();
-  for (const std::string& key : SettingKeys()) {
-    const std::string leaf = key.substr(key.find('.') + 1);
-    EXPECT_NE(text.find(leaf + ":"), std::string::npos) << key;
-  }
+  WorkerSettings settings;
+  daemon::ExpectShowsEverySetting("worker.yaml", SettingsTable(settings));
+}
+
+TEST(WorkerSettings, EveryKeySetsItsOwnField) {
+  WorkerSettings settings;
+  const auto problems = Read(
+      "node: {name: a, data_address: b, slots: 3}\n"
+      "coordinator: {address: 'c:4', reconnect_max: 5s}\nstate: {dir: d}\nstorage: {root: e}\n"
+      "trainer: {program: f, environment: [g, h], start_timeout: 6s, stop_grace: 7s}\n"
+      "gpu: {devices: '1', library: i, trainer: j, nccl_interface: k, check_interval: 8s}\n"
+      "telemetry: {items_max: 9000}\nmetrics: {listen: 'l:10'}\n",
+      settings);
+  EXPECT_EQ(RenderProblems(problems), "");
+  using std::chrono::seconds;
+  EXPECT_EQ(settings, (WorkerSettings{.node_name = "a",
+                                      .data_address = "b",
+                                      .slots = 3,
+                                      .coordinator = "c:4",
+                                      .reconnect_max = seconds(5),
+                                      .state_dir = "d",
+                                      .storage_root = "e",
+                                      .trainer_program = "f",
+                                      .trainer_environment = {"g", "h"},
+                                      .start_timeout = seconds(6),
+                                      .stop_grace = seconds(7),
+                                      .gpu_devices = "1",
+                                      .gpu_library = "i",
+                                      .gpu_trainer_program = "j",
+                                      .nccl_interface = "k",
+                                      .gpu_check_interval = seconds(8),
+                                      .telemetry_items_max = 9000,
+                                      .metrics_listen = "l:10"}));
 }
 
 TEST(WorkerSettings, ProblemsHaveAPlaceAndAWayOut) {
   WorkerSettings settings;
-  const auto problems =
-      ReadSettings("node:\n  slot: 3\ntrainer:\n  stop_grace: soon\n", "w.yaml", settings);
+  const auto problems = Read("node:\n  slot: 3\ntrainer:\n  stop_grace: soon\n", settings);
   ASSERT_EQ(problems.size(), 2u);
   EXPECT_EQ(problems[0].line, 2);
   EXPECT_EQ(problems[0].hint, "did you mean 'node.slots'?");
@@ -57,44 +85,33 @@ TEST(WorkerSettings, ProblemsHaveAPlaceAndAWayOut) {
   EXPECT_EQ(problems[1].key, "trainer.stop_grace");
 }
 
-struct Parsed {
-  ParsedOptions result;
-  std::string out;
-  std::string err;
-};
-
-Parsed Parse(std::vector<const char*> arguments) {
-  arguments.insert(arguments.begin(), "gp-worker");
-  std::ostringstream out;
-  std::ostringstream err;
-  auto result = ParseOptions(static_cast<int>(arguments.size()), arguments.data(), out, err);
-  return {std::move(result), out.str(), err.str()};
+TEST(WorkerSettings, AddressesAndDevicesMustBeUsable) {
+  for (const char* text :
+       {"coordinator: {address: nowhere}", "coordinator: {address: 'h:0'}",
+        "metrics: {listen: nowhere}", "metrics: {listen: 'unix:/m'}", "gpu: {devices: 'x,y'}"}) {
+    WorkerSettings settings;
+    EXPECT_EQ(Read(text, settings).size(), 1u) << text;
+  }
+  WorkerSettings settings;
+  EXPECT_TRUE(Read("metrics: {listen: 'h:0'}", settings).empty());
+  EXPECT_TRUE(Read("coordinator: {address: 'unix:/run/gp.sock'}", settings).empty());
 }
 
-TEST(WorkerOptions, FlagsWinOverTheFile) {
-  const std::string path = testing::TempDir() + "worker_options_test.yaml";
-  ASSERT_TRUE(WriteFileAtomically(path, "node: {slots: 3, name: a}\nstate: {dir: /s}\n").ok());
-  const Parsed parsed = Parse({"--config", path.c_str(), "--slots", "5", "--storage-root", "/r"});
-  ASSERT_TRUE(parsed.result.options.has_value()) << parsed.err;
-  EXPECT_EQ(parsed.result.options->settings.slots, 5);
-  EXPECT_EQ(parsed.result.options->settings.node_name, "a");
-  EXPECT_EQ(parsed.result.options->settings.state_dir, "/s");
-}
-
-TEST(WorkerOptions, MistakesAreUsageErrors) {
-  EXPECT_EQ(Parse({"--state-dir", "/s"}).result.exit_code, kExitUsage);
-  EXPECT_NE(Parse({"--state-dir", "/s"}).err.find("--storage-root"), std::string::npos);
-  EXPECT_EQ(Parse({"--slotz", "3"}).result.exit_code, kExitUsage);
-  EXPECT_EQ(Parse({"--config", "/nonexistent.yaml"}).result.exit_code, kExitUsage);
-  EXPECT_EQ(Parse({"--state-dir", "/s", "--storage-root", "/r", "--coordinator", "nowhere"})
-                .result.exit_code,
-            kExitUsage);
-}
-
-TEST(WorkerOptions, VersionAndHelpAreNoErrors) {
-  EXPECT_EQ(Parse({"--version"}).result.exit_code, kExitOk);
-  EXPECT_NE(Parse({"--version"}).out.find("gp-worker"), std::string::npos);
-  EXPECT_EQ(Parse({"--help"}).result.exit_code, kExitOk);
+TEST(WorkerSettings, FlagsKeepTheirNames) {
+  WorkerSettings settings;
+  std::map<std::string, std::string> flags;
+  for (const daemon::Setting& setting : SettingsTable(settings)) {
+    if (!setting.flag.empty()) flags[setting.flag] = setting.field.path;
+  }
+  EXPECT_EQ(flags, (std::map<std::string, std::string>{{"--name", "node.name"},
+                                                       {"--slots", "node.slots"},
+                                                       {"--coordinator", "coordinator.address"},
+                                                       {"--state-dir", "state.dir"},
+                                                       {"--storage-root", "storage.root"},
+                                                       {"--trainer", "trainer.program"},
+                                                       {"--gpus", "gpu.devices"},
+                                                       {"--gpu-trainer", "gpu.trainer"},
+                                                       {"--metrics-listen", "metrics.listen"}}));
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+#include "daemon/setting.h"
+
+#include <cctype>
+
+#include "rpc/listen_address.h"
+
+namespace gp::daemon {
+namespace {
+
+std::string UpperWords(const std::string& text) {
+  std::string upper;
+  for (const char c : text) {
+    const bool joins = c == '-' || c == '.';
+    upper += joins ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return upper;
+}
+
+Status CheckMetricsListen(std::string_view text) {
+  ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(text));
+  if (!address.is_socket()) return OkStatus();
+  return InvalidArgument("{}: metrics are served at HOST:PORT only", text);
+}
+
+}  // namespace
+
+Status CheckListenAddress(std::string_view text) { return rpc::ParseListenAddress(text).status(); }
+
+Setting MetricsListen(std::string& address) {
+  return {.field = {.path = "metrics.listen",
+                    .doc = "HOST:PORT of the Prometheus endpoint. Port 0: any free one."},
+          .slot = &address,
+          .flag = "--metrics-listen",
+          .value_name = "HOST:PORT",
+          .check = CheckMetricsListen};
+}
+
+std::string VariablePrefix(const std::string& program) { return UpperWords(program) + "_"; }
+
+std::string VariableOf(const std::string& program, const std::string& key) {
+  return VariablePrefix(program) + UpperWords(key);
+}
+
+}  // namespace gp::daemon

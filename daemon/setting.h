@@ -1,0 +1,39 @@
+// Setting: one thing that can be decided about a daemon: in its settings file by its key, in the
+// environment, for some by a flag. A daemon's settings are one table of them, in the order of its
+// file; all readers and texts walk that table. Values and pure functions; thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "runspec/field.h"
+
+namespace gp::daemon {
+
+struct Setting {
+  runspec::Field field;  // "server.listen", what it means, its range
+  runspec::Slot slot;  // where the value goes; what it holds before anything is read is the default
+  std::string flag;    // "--listen"; empty: file and environment only. Of a bool: sets it
+  std::string value_name;  // what --help calls the flag's value: "HOST:PORT"
+  bool required = false;   // text that has no default
+  Status (*check)(std::string_view text) = nullptr;  // of text: whether the value can be used
+};
+
+using Settings = std::vector<Setting>;
+
+// A check: an address that a server can be asked to listen on.
+Status CheckListenAddress(std::string_view text);
+
+// metrics.listen, which is the same for every daemon.
+Setting MetricsListen(std::string& address);
+
+// "GP_COORDINATOR_" of "gp-coordinator".
+std::string VariablePrefix(const std::string& program);
+
+// The environment variable of a key: GP_COORDINATOR_SERVER_LISTEN of gp-coordinator's
+// server.listen.
+std::string VariableOf(const std::string& program, const std::string& key);
+
+}  // namespace gp::daemon

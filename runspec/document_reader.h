@@ -1,0 +1,48 @@
+// DocumentReader: goes through a configuration key by key, in its order: run files and the settings
+// of daemons alike. It finds what is wrong with the keys (unknown, given twice, a value where a
+// group belongs); what the values mean is the derived class's. Used by one thread.
+#pragma once
+
+#include <string>
+
+#include "base/yaml_reader.h"
+#include "runspec/field.h"
+
+namespace gp::runspec {
+
+class DocumentReader {
+ public:
+  virtual ~DocumentReader() = default;
+
+ protected:
+  // `name` is what messages call the document: "a run file"; `key_list` tells how to list its keys.
+  // `fields` outlives this object.
+  DocumentReader(std::string name, std::string key_list, const Fields& fields)
+      : name_(std::move(name)), key_list_(std::move(key_list)), fields_(fields) {}
+
+  // Reads the keys below the group `path` ("": all). A null document has none.
+  void ReadGroup(const std::string& path, const YamlNode& node);
+
+  // True when keys live below `path`.
+  bool IsGroup(const std::string& path) const;
+
+  // "did you mean 'optimizer.lr'?"; empty when nothing is near.
+  std::string DidYouMean(const std::string& path) const;
+
+ private:
+  // REQUIRES: `path` is one of the fields.
+  virtual void ReadKey(const std::string& path, const YamlEntry& entry) = 0;
+  // Before the keys of a group are read.
+  virtual void EnterGroup(const std::string& /*path*/, const YamlEntry& /*entry*/) {}
+  virtual void Report(const YamlMark& mark, int width, const std::string& key, std::string message,
+                      std::string hint) = 0;
+
+  void ReadEntry(const std::string& path, const YamlEntry& entry);
+  bool IsKey(const std::string& path) const;
+
+  const std::string name_;
+  const std::string key_list_;
+  const Fields& fields_;
+};
+
+}  // namespace gp::runspec

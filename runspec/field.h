@@ -1,0 +1,79 @@
+// Field: what one key of a configuration is: its path, range, unit and meaning. Slot: where its
+// value lives, which is also its type. Run files (runspec/schema.h) and the settings of daemons
+// (daemon/setting.h) are tables of them, so both are read, explained and complained about alike.
+// Values and pure functions; thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace gp::runspec {
+
+// A member of some enum; its values are numbered in the order of Field::choices.
+struct EnumSlot {
+  void* member;
+  int (*get)(const void* member);
+  void (*set)(void* member, int value);
+};
+
+// A count that may be left open: `auto`. (A flag that may be is a std::optional<bool>.)
+struct AutoCountSlot {
+  int64_t* count;
+  bool* automatic;
+};
+
+// The alternative is the key's type.
+using Slot = std::variant<std::string*, bool*, std::optional<bool>*, int*, int64_t*, uint64_t*,
+                          double*, std::chrono::nanoseconds*, std::vector<std::string>*,
+                          std::map<std::string, std::string>*, EnumSlot, AutoCountSlot>;
+
+template <typename T>
+Slot SlotOf(T& member) {
+  if constexpr (std::is_enum_v<T>) {
+    return EnumSlot{&member,
+                    [](const void* m) { return static_cast<int>(*static_cast<const T*>(m)); },
+                    [](void* m, int value) { *static_cast<T*>(m) = static_cast<T>(value); }};
+  } else {
+    return &member;
+  }
+}
+
+struct Field {
+  std::string path;  // "optimizer.lr"
+  std::string doc;   // a sentence or two
+  std::string unit;
+  double min = -std::numeric_limits<double>::infinity();  // of a duration: in seconds
+  double max = std::numeric_limits<double>::infinity();
+  bool min_excluded = false;
+  std::vector<std::string> choices;
+  std::vector<std::string> also;  // what other tools call it, for suggestions
+  bool is_path = false;           // a file name, relative to where the value was written
+};
+
+// The fields of one table, for what looks at all of them.
+using Fields = std::vector<const Field*>;
+
+// What a value must be: "a whole number, 1 or more", "one of: cosine, linear".
+std::string Expectation(const Field& field, const Slot& slot);
+
+// The value as a file would write it: 0.001, true, [a, b], "two words", 90s, auto.
+std::string FormatValue(const Field& field, const Slot& slot);
+
+// `text` as a YAML scalar; quoted when plain text would read as something else.
+std::string YamlScalar(std::string_view text);
+
+// A key's whole entry for people: meaning, type, default (what the slot holds), unit.
+std::string ExplainField(const Field& field, const Slot& slot);
+
+// The same in one line of a list.
+std::string ListField(const Field& field, const Slot& slot);
+
+}  // namespace gp::runspec
