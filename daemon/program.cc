@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <iostream>
 #include <optional>
 #include <variant>
@@ -11,6 +12,7 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/stop_signals.h"
 #include "daemon/settings_page.h"
 #include "daemon/settings_reader.h"
 
@@ -160,6 +162,8 @@ ExitCode Print(const StatusOr<std::string>& text, ExitCode failure, const std::s
 }
 
 ExitCode Run(const Program& program, const CommandLine& line, const Call& call) {
+  signal(SIGPIPE, SIG_IGN);
+  BlockStopSignals();
   InitLogging(program.name);
   const Status status = program.run({.address_file = line.address_file});
   if (status.ok()) return ExitCode::kOk;

@@ -33,7 +33,8 @@ struct Program {
   std::function<Status()> check;         // whether the settings fit together; may be absent
   std::function<std::string()> metrics;  // every metric it exports, for --print-metrics
   std::vector<Report> reports;           // what only this daemon has
-  // Serves until it is asked to stop. An error: it could not start, in one line.
+  // Serves until it is asked to stop: SIGTERM and SIGINT are blocked (base/stop_signals.h). An
+  // error: it could not start, in one line.
   std::function<Status(const Runtime&)> run;
 };
 

@@ -58,7 +58,8 @@ LAYERS = {
                             "coordinator/state/"], ["fmt"]),
     "coordinator/scheduler/": (["base/status.h", "base/check.h", "base/typed_id.h",
                                 "coordinator/state/", "coordinator/scheduler/"], ["fmt"]),
-    "coordinator/store/": (["base/", "coordinator/state/", "coordinator/store/"],
+    "coordinator/store/": (["base/", "daemon/state_lock.h", "coordinator/state/",
+                            "coordinator/store/"],
                            ["absl", "fmt", "protobuf", "sqlite"]),
     "coordinator/": (["base/", "rpc/", "daemon/", "runspec/", "formats/", "coordinator/"],
                      ["absl", "fmt", "grpc", "protobuf", "prometheus", "yaml", "json", "openssl"]),
@@ -70,7 +71,7 @@ LAYERS = {
     "worker/engine/collectives/": (CORE, ["torch", "cuda"]),
     "worker/engine/": (SHARED + ["link/", "worker/engine/"],
                        ["torch", "cuda", "absl", "fmt", "json", "openssl"]),
-    "client/": (SHARED + ["rpc/", "link/", "client/"],
+    "client/": (SHARED + ["rpc/", "daemon/", "link/", "client/"],
                 ["absl", "fmt", "grpc", "protobuf", "cli", "yaml", "json", "compression"]),
 }
 PURE = ("coordinator/state/", "coordinator/scheduler/")

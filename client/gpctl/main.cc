@@ -1,4 +1,3 @@
-#include <pthread.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -7,27 +6,18 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/stop_signals.h"
 #include "client/gpctl/gpctl.h"
 
 namespace {
 
-// SIGINT, SIGTERM and SIGHUP are taken by one thread, so that no code runs inside a signal handler.
-sigset_t BlockStopSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGHUP);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
-}
+const std::vector<int> kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // The first signal asks; the second one ends the process.
-void TakeSignals(const sigset_t& signals, gp::client::Interruption& interruption) {
-  int number = 0;
-  sigwait(&signals, &number);
+void TakeSignals(gp::client::Interruption& interruption) {
+  gp::AwaitStopSignal(kSignals);
   interruption.Request();
-  sigwait(&signals, &number);
+  gp::AwaitStopSignal(kSignals);
   _exit(130);
 }
 
@@ -35,10 +25,10 @@ void TakeSignals(const sigset_t& signals, gp::client::Interruption& interruption
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  const sigset_t signals = BlockStopSignals();
+  gp::BlockStopSignals(kSignals);
   gp::InitLogging("gpctl");
   gp::client::Interruption interruption;
-  std::thread([signals, &interruption] { TakeSignals(signals, interruption); }).detach();
+  std::thread([&interruption] { TakeSignals(interruption); }).detach();
   gp::gpctl::Console console = gp::gpctl::SystemConsole(interruption);
   const int code = gp::gpctl::RunGpctl(std::vector<std::string>(argv + 1, argv + argc), console);
   std::fflush(nullptr);

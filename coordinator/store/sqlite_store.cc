@@ -59,12 +59,13 @@ Status Migrate(SqliteConnection& database, const std::string& path) {
 
 }  // namespace
 
-SqliteStore::SqliteStore(StateLock lock, SqliteConnection writer, SqliteConnection reader)
+SqliteStore::SqliteStore(daemon::StateLock lock, SqliteConnection writer, SqliteConnection reader)
     : lock_(std::move(lock)), writer_(std::move(writer)), reader_(std::move(reader)) {}
 
 StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& state_dir) {
   RETURN_IF_ERROR(WithContext(MakeDirectories(state_dir), "state directory"));
-  ASSIGN_OR_RETURN(StateLock lock, StateLock::Acquire(state_dir));
+  ASSIGN_OR_RETURN(auto lock,
+                   daemon::StateLock::Acquire(state_dir, "coordinator.lock", "coordinator"));
   const std::string path = JoinPath(state_dir, "gp.db");
   ASSIGN_OR_RETURN(SqliteConnection writer,
                    SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));

@@ -8,8 +8,8 @@
 
 #include "base/mutex.h"
 #include "coordinator/store/sqlite.h"
-#include "coordinator/store/state_lock.h"
 #include "coordinator/store/store.h"
+#include "daemon/state_lock.h"
 
 namespace gp::coordinator {
 
@@ -29,7 +29,7 @@ class SqliteStore final : public Store {
   void LimitPages(int pages_max);
 
  private:
-  SqliteStore(StateLock lock, SqliteConnection writer, SqliteConnection reader);
+  SqliteStore(daemon::StateLock lock, SqliteConnection writer, SqliteConnection reader);
 
   Status Prepare();
   Status TakeGeneration();
@@ -37,7 +37,7 @@ class SqliteStore final : public Store {
   Status Insert(uint64_t sequence, const Event& event);
   Status InsertAll(const std::vector<Event>& events);
 
-  StateLock lock_;
+  daemon::StateLock lock_;
   SqliteConnection writer_;
   SqliteStatement begin_, commit_, insert_record_, insert_request_, insert_checkpoint_,
       retire_checkpoint_, select_generation_;

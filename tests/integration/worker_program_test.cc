@@ -117,7 +117,7 @@ TEST_F(WorkerProgram, ASecondAgentOnOneStateDirectoryIsRefused) {
   }));
   const auto [code, output] = Run({"--metrics-listen", "127.0.0.1:0"});
   EXPECT_EQ(code, 1);
-  EXPECT_NE(output.find("another gp-worker uses"), std::string::npos) << output;
+  EXPECT_NE(output.find("in use by another gp-worker"), std::string::npos) << output;
 }
 
 TEST_F(WorkerProgram, ServesItsMetrics) {

@@ -46,6 +46,8 @@ class CheckIncludes(unittest.TestCase):
     def test_what_daemons_share_knows_none_of_them(self):
         self.expect_allowed("coordinator/daemon.cc", '"daemon/program.h"')
         self.expect_allowed("worker/agent/daemon.cc", '"daemon/program.h"')
+        self.expect_allowed("coordinator/store/sqlite_store.h", '"daemon/state_lock.h"')
+        self.expect_crossing("coordinator/store/a.cc", '"daemon/program.h"')
         self.expect_crossing("daemon/a.cc", '"coordinator/settings.h"')
         self.expect_crossing("daemon/a.cc", '"rpc/server.h"')
         self.expect_crossing("worker/engine/trainer/a.cc", '"daemon/program.h"')

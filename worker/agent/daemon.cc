@@ -1,24 +1,22 @@
 #include "worker/agent/daemon.h"
 
-#include <prometheus/exposer.h>
-#include <prometheus/registry.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
-#include <exception>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/random_id.h"
+#include "base/stop_signals.h"
 #include "base/usable_cores.h"
-#include "rpc/listen_address.h"
+#include "daemon/address_file.h"
+#include "daemon/metrics_exposer.h"
+#include "daemon/state_lock.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/coordinator_client.h"
 #include "worker/agent/gpu_watch.h"
@@ -109,54 +107,6 @@ v1::AgentHello MakeHello(const WorkerSettings& settings, const std::string& node
   return hello;
 }
 
-// The Prometheus endpoint. Its library tells a failed bind by exception only.
-StatusOr<std::unique_ptr<prometheus::Exposer>> Expose(const std::string& listen,
-                                                      const AgentMetrics& metrics) {
-  ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(listen));
-  RETURN_IF_ERROR(WithContext(rpc::CheckBindable(address), "--metrics-listen"));
-  try {
-    auto exposer = std::make_unique<prometheus::Exposer>(address.Text(), 1);
-    exposer->RegisterCollectable(metrics.registry());
-    return exposer;
-  } catch (const std::exception& error) {
-    return FailedPrecondition("--metrics-listen {}: {}", listen, error.what());
-  }
-}
-
-// SIGTERM and SIGINT become StopRequested. They are blocked in every thread and taken here.
-class SignalWatch {
- public:
-  explicit SignalWatch(Inbox& inbox) : inbox_(inbox) {
-    sigemptyset(&signals_);
-    sigaddset(&signals_, SIGTERM);
-    sigaddset(&signals_, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-    thread_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
-  }
-
- private:
-  void Watch(const std::stop_token& stop) {
-    const timespec period{0, 200'000'000};
-    while (!stop.stop_requested()) {
-      if (sigtimedwait(&signals_, nullptr, &period) > 0) inbox_.Post(StopRequested{});
-    }
-  }
-
-  Inbox& inbox_;
-  sigset_t signals_;
-  std::jthread thread_;
-};
-
-void WriteAddressFile(const std::string& path, const WorkerSettings& settings, int metrics_port) {
-  if (path.empty()) return;
-  auto metrics = rpc::ParseListenAddress(settings.metrics_listen)->Reachable();
-  metrics.port = metrics_port;
-  const nlohmann::json content = {
-      {"address", settings.coordinator}, {"metrics", metrics.Text()}, {"pid", getpid()}};
-  const Status status = WriteFileAtomically(path, content.dump() + "\n");
-  if (!status.ok()) LogError("cannot write --address-file", {{"error", Message(status)}});
-}
-
 StatusOr<AgentOptions> MakeAgentOptions(const WorkerSettings& settings) {
   AgentOptions options;
   options.trainer_program = settings.trainer_program;
@@ -181,11 +131,11 @@ StatusOr<std::string> DescribeGpus(const WorkerSettings& settings) {
 }
 
 Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime) {
-  signal(SIGPIPE, SIG_IGN);
   Inbox inbox;
-  SignalWatch signal_watch(inbox);
+  const StopSignals signals([&inbox](const std::string&) { inbox.Post(StopRequested{}); });
   RETURN_IF_ERROR(MakeDirectories(settings.state_dir));
-  RETURN_IF_ERROR(LockStateDirectory(settings.state_dir));
+  ASSIGN_OR_RETURN(const auto lock,
+                   daemon::StateLock::Acquire(settings.state_dir, "lock", "gp-worker"));
   ASSIGN_OR_RETURN(const std::string node_id, LoadNodeId(settings.state_dir));
   ASSIGN_OR_RETURN(const NodeGpus gpus, FindGpus(settings));
   ASSIGN_OR_RETURN(const SlotTable slots, MakeSlots(settings.slots, gpus));
@@ -195,9 +145,12 @@ Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime)
 
   AgentMetrics metrics(GP_VERSION);
   metrics.SetSlots(slots.all().size(), 0);
-  ASSIGN_OR_RETURN(const auto exposer, Expose(settings.metrics_listen, metrics));
+  ASSIGN_OR_RETURN(const auto exposer,
+                   daemon::MetricsExposer::Start(settings.metrics_listen, metrics.registry()));
   agent_options.on_registered = [&] {
-    WriteAddressFile(runtime.address_file, settings, exposer->GetListeningPorts().front());
+    const Status status =
+        daemon::WriteAddressFile(runtime.address_file, {settings.coordinator, exposer->address()});
+    if (!status.ok()) LogError("nobody learns the addresses", {{"error", Message(status)}});
   };
 
   CoordinatorClientOptions client_options;

@@ -1,10 +1,6 @@
 #include "worker/agent/node_identity.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <algorithm>
-#include <cerrno>
 
 #include "base/file.h"
 #include "base/random_id.h"
@@ -41,19 +37,6 @@ StatusOr<std::string> LoadNodeId(const std::string& state_dir) {
         path, kIdLength);
   }
   return id;
-}
-
-Status LockStateDirectory(const std::string& state_dir) {
-  const std::string path = JoinPath(state_dir, "lock");
-  FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!file.valid()) return ErrnoStatus(errno, "open", path);
-  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return ErrnoStatus(errno, "lock", path);
-    return FailedPrecondition(
-        "another gp-worker uses {}; stop it or give --state-dir another place", state_dir);
-  }
-  file.Release();  // the kernel lets go of it when the process ends
-  return OkStatus();
 }
 
 }  // namespace gp::agent

@@ -12,8 +12,4 @@ namespace gp::agent {
 // holds something else.
 StatusOr<std::string> LoadNodeId(const std::string& state_dir);
 
-// Held for the life of the process: two agents on one state directory would be one node twice.
-// FailedPrecondition names the directory when another process holds it.
-Status LockStateDirectory(const std::string& state_dir);
-
 }  // namespace gp::agent

@@ -78,7 +78,7 @@ Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
 
 StatusOr<ExitCode> RunInForeground(const ServiceDirectory& directory,
                                    const SupervisorOptions& options, Session& session) {
-  ASSIGN_OR_RETURN(const FileDescriptor lock, directory.Lock());
+  ASSIGN_OR_RETURN(const auto lock, directory.Lock());
   std::ostream& err = session.console().err;
   Supervisor supervisor(directory, options, session.console().interruption,
                         [&err](const std::string& line) { err << line << std::endl; });

@@ -1,9 +1,5 @@
 #include "client/gpctl/service/service_directory.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
-#include <cerrno>
 #include <nlohmann/json.hpp>
 
 namespace gp::gpctl {
@@ -78,15 +74,8 @@ Status ServiceDirectory::Save(const ServiceRecord& record) const {
   return WriteFileAtomically(Path("service.json"), ToJson(record).dump(2) + "\n", 0600);
 }
 
-StatusOr<FileDescriptor> ServiceDirectory::Lock() const {
-  const std::string path = Path("lock");
-  FileDescriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock.valid()) return ErrnoStatus(errno, "open", path);
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return AlreadyExists("a service is supervised in {} already", root_);
-    return ErrnoStatus(errno, "lock", path);
-  }
-  return lock;
+StatusOr<daemon::StateLock> ServiceDirectory::Lock() const {
+  return daemon::StateLock::Acquire(root_, "lock", "'gpctl up'");
 }
 
 bool ServiceDirectory::IsOurs() const {

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "client/gpctl/service/process.h"
+#include "daemon/state_lock.h"
 
 namespace gp::gpctl {
 
@@ -48,9 +49,9 @@ class ServiceDirectory {
   StatusOr<ServiceRecord> Load() const;
   Status Save(const ServiceRecord& record) const;
 
-  // Held by the supervisor while it lives; the kernel lets go of it with the process. AlreadyExists
-  // when another holds it.
-  StatusOr<FileDescriptor> Lock() const;
+  // Held by the supervisor while it lives; the kernel lets go of it with the process.
+  // FailedPrecondition when another holds it.
+  StatusOr<daemon::StateLock> Lock() const;
 
   // Whether this is a directory that gpctl made, so that it may be removed.
   bool IsOurs() const;

@@ -198,7 +198,7 @@ TEST_F(ServiceTest, ADirectoryIsSupervisedOnce) {
   ASSERT_TRUE(directory_.Create().ok());
   const auto lock = directory_.Lock();
   ASSERT_TRUE(lock.ok());
-  EXPECT_EQ(directory_.Lock().status().code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(directory_.Lock().status().code(), StatusCode::kFailedPrecondition);
 }
 
 TEST_F(ServiceTest, ADamagedRecordIsToldNotTrusted) {

@@ -36,12 +36,5 @@ TEST_F(NodeIdentity, ADamagedFileIsNotReplaced) {
   }
 }
 
-TEST_F(NodeIdentity, AStateDirectoryHasOneProcess) {
-  ASSERT_TRUE(LockStateDirectory(directory_).ok());
-  const Status again = LockStateDirectory(directory_);
-  EXPECT_EQ(again.code(), StatusCode::kFailedPrecondition);
-  EXPECT_NE(Message(again).find(directory_), std::string::npos);
-}
-
 }  // namespace
 }  // namespace gp::agent

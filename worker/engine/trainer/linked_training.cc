@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/stop_signals.h"
 #include "link/channel.h"
 #include "worker/engine/collectives/device_group.h"
 #include "worker/engine/collectives/node_group.h"
 #include "worker/engine/collectives/tcp_communicator.h"
 #include "worker/engine/trainer/exit_code.h"
 #include "worker/engine/trainer/failure.h"
-#include "worker/engine/trainer/stop_signals.h"
 #include "worker/engine/trainer/supervisor_link.h"
 #include "worker/engine/trainer/training.h"
 #include "worker/engine/trainer/training_error.h"

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/random_id.h"
+#include "base/stop_signals.h"
 #include "base/usable_cores.h"
 #include "formats/checkpoint_directory.h"
 #include "runspec/run_file.h"
@@ -16,7 +17,6 @@
 #include "worker/engine/trainer/checkpoints.h"
 #include "worker/engine/trainer/exit_code.h"
 #include "worker/engine/trainer/failure.h"
-#include "worker/engine/trainer/stop_signals.h"
 #include "worker/engine/trainer/training.h"
 #include "worker/engine/trainer/training_error.h"
 

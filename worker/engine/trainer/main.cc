@@ -9,13 +9,13 @@
 #include "base/clock.h"
 #include "base/command_line.h"
 #include "base/log.h"
+#include "base/stop_signals.h"
 #include "link/channel.h"
 #include "worker/engine/trainer/device_support.h"
 #include "worker/engine/trainer/exit_code.h"
 #include "worker/engine/trainer/linked_training.h"
 #include "worker/engine/trainer/lone_training.h"
 #include "worker/engine/trainer/overfit.h"
-#include "worker/engine/trainer/stop_signals.h"
 
 namespace gp::engine {
 namespace {
@@ -73,6 +73,6 @@ int main(int argc, char** argv) {
   gp::InitLogging(GP_PROGRAM);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond the limit is an error of its write
-  gp::engine::BlockStopSignals();
+  gp::BlockStopSignals();
   return gp::engine::Main(argc, argv);
 }

@@ -6,11 +6,11 @@
 #include <set>
 #include <stop_token>
 
+#include "base/stop_signals.h"
 #include "worker/engine/collectives/local_communicator.h"
 #include "worker/engine/trainer/exit_code.h"
 #include "worker/engine/trainer/failure.h"
 #include "worker/engine/trainer/prepared_run.h"
-#include "worker/engine/trainer/stop_signals.h"
 #include "worker/engine/trainer/trainer.h"
 #include "worker/engine/trainer/training_error.h"
 

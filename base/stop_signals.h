@@ -1,0 +1,43 @@
+// The signals that ask a program to stop, taken by ordinary code instead of a signal handler, so
+// that what follows may lock and log. main blocks them before any other thread exists, because
+// threads inherit what is blocked; then either somebody waits for them, or a StopSignals calls
+// back. A signal is seen by one of those who wait.
+#pragma once
+
+#include <csignal>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/file.h"
+
+namespace gp {
+
+inline const std::vector<int> kStopSignals = {SIGTERM, SIGINT};
+
+// Blocks them for this thread and those that it will make.
+void BlockStopSignals(const std::vector<int>& numbers = kStopSignals);
+
+// Waits until one arrives; its name, "SIGTERM". REQUIRES: they are blocked.
+std::string AwaitStopSignal(const std::vector<int>& numbers = kStopSignals);
+
+// Calls `stop` with the name of each one that arrives, from a thread of its own, until destruction.
+// REQUIRES: they are blocked.
+class StopSignals {
+ public:
+  explicit StopSignals(std::function<void(const std::string& name)> stop,
+                       const std::vector<int>& numbers = kStopSignals);
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+ private:
+  void Watch(const std::function<void(const std::string& name)>& stop) const;
+
+  const FileDescriptor arrivals_;
+  const FileDescriptor end_;  // readable once the thread is to end
+  std::thread thread_;
+};
+
+}  // namespace gp

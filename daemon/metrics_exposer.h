@@ -1,0 +1,38 @@
+// MetricsExposer: the HTTP endpoint where Prometheus scrapes a daemon. Serves from threads of its
+// own from Start until destruction.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+
+namespace prometheus {
+class Exposer;
+class Registry;
+}  // namespace prometheus
+
+namespace gp::daemon {
+
+class MetricsExposer {
+ public:
+  // `listen` is HOST:PORT. An error names it and what to do.
+  static StatusOr<std::unique_ptr<MetricsExposer>> Start(
+      const std::string& listen, const std::shared_ptr<prometheus::Registry>& registry);
+  ~MetricsExposer();
+  MetricsExposer(const MetricsExposer&) = delete;
+  MetricsExposer& operator=(const MetricsExposer&) = delete;
+
+  // HOST:PORT where a client of this machine reaches it, with the port that was taken.
+  const std::string& address() const { return address_; }
+
+ private:
+  MetricsExposer(std::unique_ptr<prometheus::Exposer> exposer,
+                 std::shared_ptr<prometheus::Registry> registry, std::string address);
+
+  const std::shared_ptr<prometheus::Registry> registry_;  // the exposer does not keep it
+  const std::unique_ptr<prometheus::Exposer> exposer_;
+  const std::string address_;
+};
+
+}  // namespace gp::daemon
