@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "daemon/child_process.h"
 
 namespace gp::gpctl {
 namespace {
@@ -21,7 +22,6 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPoll{20};
 constexpr std::chrono::seconds kKillGrace{5};
-constexpr int kExecFailed = 127;
 
 // /proc/<pid>/stat after the command's name, which is in parentheses and may hold anything.
 std::vector<std::string> StatFields(const std::string& stat) {
@@ -43,43 +43,6 @@ std::string ProgramOf(int pid) {
   const size_t at = program.rfind(kDeleted);
   if (at != std::string::npos && at + std::strlen(kDeleted) == program.size()) program.erase(at);
   return program;
-}
-
-std::vector<char*> Pointers(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-// Runs in the child between fork and exec: only calls that are safe there. Tells `error_fd` when it
-// fails.
-[[noreturn]] void BecomeProgram(char* const* arguments, int log_fd, int error_fd) {
-  setsid();
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  signal(SIGPIPE, SIG_DFL);
-  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  dup2(null, STDIN_FILENO);
-  if (log_fd >= 0) {
-    dup2(log_fd, STDOUT_FILENO);
-    dup2(log_fd, STDERR_FILENO);
-  }
-  execv(arguments[0], arguments);
-  const int error = errno;
-  (void)!write(error_fd, &error, sizeof error);
-  _exit(kExecFailed);
-}
-
-// What the child told before exec closed the pipe; 0 when exec succeeded.
-int ReadExecError(int fd) {
-  int error = 0;
-  ssize_t size = 0;
-  do {
-    size = read(fd, &error, sizeof error);
-  } while (size < 0 && errno == EINTR);
-  return size == sizeof error ? error : 0;
 }
 
 StatusOr<FileDescriptor> OpenLog(const std::string& path) {
@@ -120,21 +83,11 @@ bool IsAlive(const ProcessIdentity& identity) {
 
 StatusOr<ProcessIdentity> SpawnDetached(const SpawnOptions& options) {
   ASSIGN_OR_RETURN(const FileDescriptor log, OpenLog(options.log_path));
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe for", options.program);
-  FileDescriptor read_end(ends[0]);
-  FileDescriptor write_end(ends[1]);
-  std::vector<std::string> words = options.arguments;
-  words.insert(words.begin(), options.program);
-  const std::vector<char*> arguments = Pointers(words);
-  const pid_t pid = fork();
-  if (pid < 0) return ErrnoStatus(errno, "fork for", options.program);
-  if (pid == 0) BecomeProgram(arguments.data(), log.get(), write_end.get());
-  write_end.Close();
-  if (const int error = ReadExecError(read_end.get()); error != 0) {
-    waitpid(pid, nullptr, 0);
-    return ErrnoStatus(error, "start", options.program);
-  }
+  ASSIGN_OR_RETURN(const pid_t pid, daemon::StartChild({.program = options.program,
+                                                        .arguments = options.arguments,
+                                                        .output = log.get(),
+                                                        .error = log.get(),
+                                                        .group = daemon::ChildGroup::kSession}));
   StatusOr<ProcessIdentity> identity = IdentifyProcess(pid);
   // It may have ended already: whoever watches it learns that next.
   if (!identity.ok()) return ProcessIdentity{pid, 0, options.program};

@@ -1,0 +1,173 @@
+#include "daemon/child_process.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/check.h"
+
+namespace gp::daemon {
+namespace {
+
+constexpr int kNeverStarted = 127;
+
+std::vector<char*> Pointers(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Everything the child needs, made before the fork: between fork and exec only async-signal-safe
+// calls are allowed.
+struct Launch {
+  char* const* arguments;
+  char* const* environment;
+  std::vector<int> descriptors;  // what becomes 0, 1, 2, 3, …; -1: stays as it is
+  int failure;                   // errno goes here when it cannot become the program
+  ChildGroup group;
+  bool confined;
+  bool pinned;
+  cpu_set_t cores;
+  pid_t parent;
+};
+
+cpu_set_t CoreSet(const std::vector<int>& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores) CPU_SET(static_cast<size_t>(core), &set);
+  return set;
+}
+
+[[noreturn]] void GiveUp(const Launch& launch) {
+  const int error_number = errno;
+  [[maybe_unused]] const ssize_t written =
+      write(launch.failure, &error_number, sizeof error_number);
+  _exit(kNeverStarted);
+}
+
+// Who shares a terminal or a shell with this process keeps what was said to be ignored.
+void ResetSignals(ChildGroup group) {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);
+  if (group == ChildGroup::kSame) return;
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) signal(number, SIG_DFL);
+}
+
+bool EnterGroup(ChildGroup group) {
+  if (group == ChildGroup::kGroup) return setpgid(0, 0) == 0;
+  return group == ChildGroup::kSame || setsid() >= 0;
+}
+
+bool Confine() {
+  const rlimit no_core{0, 0};
+  return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         setrlimit(RLIMIT_CORE, &no_core) == 0;
+}
+
+// Out of the way of the numbers that the child's descriptors get.
+bool MoveAway(int& descriptor) {
+  descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 64);
+  return descriptor >= 0;
+}
+
+// The sources may be any number, those of the targets too.
+bool ArrangeDescriptors(Launch& launch) {
+  if (!MoveAway(launch.failure)) return false;
+  for (int& source : launch.descriptors) {
+    if (source >= 0 && !MoveAway(source)) return false;
+  }
+  int target = 0;
+  for (const int source : launch.descriptors) {
+    if (source >= 0 && dup2(source, target) < 0) return false;
+    ++target;
+  }
+  return close_range(static_cast<unsigned>(target), ~0u, CLOSE_RANGE_CLOEXEC) == 0;
+}
+
+[[noreturn]] void BecomeProgram(Launch& launch) {
+  ResetSignals(launch.group);
+  const bool ready =
+      EnterGroup(launch.group) && (!launch.confined || Confine()) &&
+      (!launch.pinned || sched_setaffinity(0, sizeof launch.cores, &launch.cores) == 0) &&
+      ArrangeDescriptors(launch);
+  if (!ready) GiveUp(launch);
+  // The parent may have ended before the death signal was set.
+  if (launch.confined && getppid() != launch.parent) _exit(kNeverStarted);
+  execve(launch.arguments[0], launch.arguments, launch.environment);
+  GiveUp(launch);
+}
+
+// What the child said before it gave up; 0 when it became the program.
+int ReadFailure(int descriptor) {
+  int error_number = 0;
+  ssize_t got = 0;
+  do {
+    got = read(descriptor, &error_number, sizeof error_number);
+  } while (got < 0 && errno == EINTR);
+  return got == static_cast<ssize_t>(sizeof error_number) ? error_number : 0;
+}
+
+StatusOr<pid_t> Fork(Launch& launch) {
+  const pid_t pid = fork();
+  if (pid < 0) return ErrnoStatus(errno, "fork for", launch.arguments[0]);
+  if (pid == 0) BecomeProgram(launch);
+  return pid;
+}
+
+}  // namespace
+
+StatusOr<Pipe> MakePipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return ErrnoStatus(errno, "make", "a pipe");
+  return Pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+StatusOr<pid_t> StartChild(const ChildProgram& child) {
+  GP_CHECK(child.descriptors.size() < 32, "{} descriptors for a child", child.descriptors.size());
+  ASSIGN_OR_RETURN(Pipe failure, MakePipe());
+  const FileDescriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!null.valid()) return ErrnoStatus(errno, "open", "/dev/null");
+
+  std::vector<std::string> words = {child.program};
+  words.insert(words.end(), child.arguments.begin(), child.arguments.end());
+  std::vector<std::string> variables = child.environment.value_or(std::vector<std::string>());
+  const std::vector<char*> arguments = Pointers(words);
+  const std::vector<char*> environment = Pointers(variables);
+  std::vector<int> descriptors = {null.get(), child.output, child.error};
+  descriptors.insert(descriptors.end(), child.descriptors.begin(), child.descriptors.end());
+  Launch launch{.arguments = arguments.data(),
+                .environment = child.environment ? environment.data() : environ,
+                .descriptors = std::move(descriptors),
+                .failure = failure.write.get(),
+                .group = child.group,
+                .confined = child.confined,
+                .pinned = !child.cores.empty(),
+                .cores = CoreSet(child.cores),
+                .parent = getpid()};
+  ASSIGN_OR_RETURN(const pid_t pid, Fork(launch));
+  failure.write.Close();
+  const int error_number = ReadFailure(failure.read.get());
+  if (error_number == 0) return pid;
+  AwaitExit(pid);
+  return ErrnoStatus(error_number, "start", child.program);
+}
+
+int AwaitExit(pid_t pid) {
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+}  // namespace gp::daemon
