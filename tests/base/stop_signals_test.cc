@@ -3,14 +3,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
-
+#include "base/eventually.h"
 #include "base/mailbox.h"
 
 namespace gp {
 namespace {
-
-constexpr std::chrono::seconds kPatience{20};
 
 // Leaves the signals of the test's thread as they were.
 class StopSignalsTest : public ::testing::Test {

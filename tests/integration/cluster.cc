@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "base/file.h"
 #include "base/random_id.h"
@@ -16,10 +15,8 @@
 namespace gp::testing {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kAskAgain{10};
 constexpr size_t kLogBytesShown = 8000;
 
 std::string Program(const std::string& name) {
@@ -57,15 +54,6 @@ std::string AwaitAddress(const std::string& path, Process& process) {
 }
 
 }  // namespace
-
-bool Eventually(const std::function<bool()>& condition, milliseconds timeout) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(kAskAgain);
-  }
-  return true;
-}
 
 bool IsTerminal(v1::RunState state) {
   return state == v1::RUN_STATE_SUCCEEDED || state == v1::RUN_STATE_FAILED ||

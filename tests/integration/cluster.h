@@ -9,14 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/eventually.h"
 #include "gp/v1/run_service.grpc.pb.h"
 #include "integration/process.h"
 
 namespace gp::testing {
-
-// Longer than anything takes, on a machine that does much else besides: who waits for so long waits
-// in vain. What a test promises about time it says itself.
-inline constexpr std::chrono::seconds kPatience{120};
 
 struct ClusterOptions {
   std::string trainer;  // empty: gp-trainer beside gp-worker
@@ -88,10 +85,6 @@ class Cluster {
 };
 
 bool IsTerminal(v1::RunState state);
-
-// Asks until it holds or `timeout` has passed; returns whether it held.
-bool Eventually(const std::function<bool()>& condition,
-                std::chrono::milliseconds timeout = kPatience);
 
 // A run of the fake trainer. `labels` as in "fake-step-ms: '5'"; `more` are further lines of the
 // run file.

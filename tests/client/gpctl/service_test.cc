@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/eventually.h"
 #include "client/fake_run_service.h"
 #include "client/gpctl/context_file.h"
 #include "client/gpctl/gpctl_runner.h"
@@ -23,16 +24,6 @@ using ::testing::HasSubstr;
 void WriteScript(const std::string& path, const std::string& body) {
   std::ofstream(path) << "#!/bin/sh\n" << body;
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-}
-
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(milliseconds(5));
-  }
-  return true;
 }
 
 class ServiceTest : public ::testing::Test {

@@ -3,13 +3,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <thread>
 
+#include "base/eventually.h"
 #include "base/file.h"
 #include "client/gpctl/service/process.h"
 #include "client/gpctl/service/program_run.h"
@@ -119,9 +118,7 @@ TEST_F(UpTest, AKilledSupervisorIsReplacedByTheNextUp) {
   const ServiceDirectory directory(State("a"));
   const ServiceRecord before = *directory.Load();
   ASSERT_EQ(kill(before.supervisor.pid, SIGKILL), 0);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (IsAlive(before.supervisor) && std::chrono::steady_clock::now() < deadline)
-    std::this_thread::yield();
+  ASSERT_TRUE(Eventually([&] { return !IsAlive(before.supervisor); }));
   ASSERT_EQ(Up("a").code, 0);
   EXPECT_EQ(directory.Load()->coordinator, before.coordinator);
   EXPECT_EQ(directory.Load()->worker, before.worker);
