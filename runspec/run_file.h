@@ -14,6 +14,13 @@
 
 namespace gp::runspec {
 
+// A run file as somebody gave it.
+struct RunFileText {
+  std::string text;
+  std::string name;       // for messages
+  std::string directory;  // relative data paths start here
+};
+
 struct LoadOptions {
   // Where relative data paths start: those written in the file, and those given by --set. Empty:
   // they stay as they are.

@@ -10,11 +10,7 @@
 
 namespace gp::gpctl {
 
-struct RunFileText {
-  std::string text;
-  std::string name;       // as given: for messages
-  std::string directory;  // relative data paths start here
-};
+using runspec::RunFileText;
 
 // "-" reads standard input. InvalidArgument when the file cannot be read: nothing was submitted.
 StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console);

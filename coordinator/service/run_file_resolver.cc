@@ -4,7 +4,6 @@
 #include "runspec/batch_plan.h"
 #include "runspec/batch_ramp.h"
 #include "runspec/gpu_settings.h"
-#include "runspec/run_file.h"
 
 namespace gp::coordinator {
 namespace {
@@ -51,16 +50,17 @@ StatusOr<Submission> ToSubmission(const runspec::RunSpec& spec) {
 
 }  // namespace
 
-StatusOr<ResolvedRun> SpecResolver::Resolve(const RunFileText& text) const {
-  std::vector<std::string> overrides = text.overrides;
-  if (!text.name.empty()) overrides.push_back("name=" + text.name);
+StatusOr<ResolvedRun> SpecResolver::Resolve(const SubmittedRunFile& submitted) const {
+  const runspec::RunFileText& file = submitted.file;
+  std::vector<std::string> overrides = submitted.overrides;
+  if (!submitted.name.empty()) overrides.push_back("name=" + submitted.name);
   const runspec::RunFileResult result = runspec::LoadRunFile(
-      text.source, text.source_name, overrides,
-      {.base_directory = text.base_directory, .override_directory = text.base_directory});
+      file.text, file.name, overrides,
+      {.base_directory = file.directory, .override_directory = file.directory});
   if (!result.spec) return InvalidArgument("{}", RenderProblems(result.problems));
   ResolvedRun resolved;
   ASSIGN_OR_RETURN(resolved.submission, ToSubmission(*result.spec));
-  resolved.submission.source = text.source;
+  resolved.submission.source = file.text;
   for (const ConfigProblem& warning : result.warnings) {
     resolved.warnings.push_back(RenderProblems({warning}, "warning"));
   }

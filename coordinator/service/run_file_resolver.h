@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "coordinator/state/run.h"
+#include "runspec/run_file.h"
 
 namespace gp::coordinator {
 
@@ -15,10 +16,8 @@ struct ResolvedRun {
   std::vector<std::string> warnings;
 };
 
-struct RunFileText {
-  std::string source;
-  std::string source_name;
-  std::string base_directory;
+struct SubmittedRunFile {
+  runspec::RunFileText file;
   std::vector<std::string> overrides;
   std::string name;  // overrides the file's when not empty
 };
@@ -27,13 +26,13 @@ class RunFileResolver {
  public:
   virtual ~RunFileResolver() = default;
   // InvalidArgument carries every located problem.
-  virtual StatusOr<ResolvedRun> Resolve(const RunFileText& text) const = 0;
+  virtual StatusOr<ResolvedRun> Resolve(const SubmittedRunFile& submitted) const = 0;
 };
 
 // The one that reads run files by runspec.
 class SpecResolver final : public RunFileResolver {
  public:
-  StatusOr<ResolvedRun> Resolve(const RunFileText& text) const override;
+  StatusOr<ResolvedRun> Resolve(const SubmittedRunFile& submitted) const override;
 };
 
 }  // namespace gp::coordinator

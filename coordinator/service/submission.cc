@@ -39,11 +39,11 @@ StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request,
   RETURN_IF_ERROR(CheckRequest(request));
   ASSIGN_OR_RETURN(
       ResolvedRun resolved,
-      resolver.Resolve({request.source(),
-                        request.source_name().empty() ? "run file" : request.source_name(),
-                        request.base_directory(),
-                        {request.overrides().begin(), request.overrides().end()},
-                        request.name()}));
+      resolver.Resolve(
+          {{request.source(), request.source_name().empty() ? "run file" : request.source_name(),
+            request.base_directory()},
+           {request.overrides().begin(), request.overrides().end()},
+           request.name()}));
   PreparedSubmit prepared;
   prepared.event.run = RunId(RandomId(10));
   prepared.event.actor = "user";
