@@ -1,12 +1,11 @@
 #include "worker/engine/trainer/run_records.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "formats/event_file.h"
 
@@ -112,45 +111,25 @@ formats::MetricsLine LineOf(const link::StepReport& report) {
           .peak_source = report.peak_source.value_or("")};
 }
 
-StatusOr<RecordFile> RecordFile::Open(const std::string& path) {
-  FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-  if (!file.valid()) return ErrnoStatus(errno, "open", path);
-  ASSIGN_OR_RETURN(const uint64_t size_bytes, FileSize(path));
-  return RecordFile(path, std::move(file), size_bytes);
-}
-
-Status RecordFile::Append(std::string_view record) {
-  if (lseek(file_.get(), static_cast<off_t>(size_bytes_), SEEK_SET) < 0) {
-    return ErrnoStatus(errno, "seek in", path_);
-  }
-  const Status written = WriteAll(file_.get(), record, path_);
-  if (written.ok()) {
-    size_bytes_ += record.size();
-  } else if (ftruncate(file_.get(), static_cast<off_t>(size_bytes_)) != 0) {
-    return ErrnoStatus(errno, "shorten", path_);
-  }
-  return written;
-}
-
 StatusOr<RunRecords> RunRecords::Open(const std::string& run_directory, int64_t step,
                                       const Clock& clock) {
   RETURN_IF_ERROR(MakeDirectories(run_directory));
   RETURN_IF_ERROR(DropLaterSteps(run_directory, step));
   const auto open = [&](const std::string& name) {
-    return RecordFile::Open(JoinPath(run_directory, name));
+    return AppendFile::Open(JoinPath(run_directory, name));
   };
-  ASSIGN_OR_RETURN(RecordFile metrics, open("metrics.jsonl"));
-  ASSIGN_OR_RETURN(RecordFile samples, open("samples.jsonl"));
+  ASSIGN_OR_RETURN(AppendFile metrics, open("metrics.jsonl"));
+  ASSIGN_OR_RETURN(AppendFile samples, open("samples.jsonl"));
   const double now = Seconds(clock);
-  ASSIGN_OR_RETURN(RecordFile events,
+  ASSIGN_OR_RETURN(AppendFile events,
                    open(formats::EventFileName(static_cast<int64_t>(now), HostName())));
   RETURN_IF_ERROR(events.Append(formats::FormatEventFileStart(now)));
   return RunRecords(run_directory, clock, std::move(metrics), std::move(samples),
                     std::move(events));
 }
 
-RunRecords::RunRecords(std::string run_directory, const Clock& clock, RecordFile metrics,
-                       RecordFile samples, RecordFile events)
+RunRecords::RunRecords(std::string run_directory, const Clock& clock, AppendFile metrics,
+                       AppendFile samples, AppendFile events)
     : run_directory_(std::move(run_directory)),
       clock_(&clock),
       metrics_(std::move(metrics)),

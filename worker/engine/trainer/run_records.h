@@ -8,32 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/append_file.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "formats/metrics_line.h"
 #include "link/messages.h"
 #include "worker/engine/trainer/step_budget.h"
 
 namespace gp::engine {
-
-// A file that grows by whole records.
-class RecordFile {
- public:
-  // `size_bytes` is where the next record goes; what stands there already is replaced.
-  RecordFile(std::string path, FileDescriptor file, uint64_t size_bytes)
-      : path_(std::move(path)), file_(std::move(file)), size_bytes_(size_bytes) {}
-
-  static StatusOr<RecordFile> Open(const std::string& path);
-
-  // Leaves no part of a record behind when it fails.
-  Status Append(std::string_view record);
-
- private:
-  std::string path_;
-  FileDescriptor file_;
-  uint64_t size_bytes_;
-};
 
 // What metrics.jsonl keeps of a report.
 formats::MetricsLine LineOf(const link::StepReport& report);
@@ -50,16 +32,16 @@ class RunRecords {
   void WriteResolved(const std::string& yaml);
 
  private:
-  RunRecords(std::string run_directory, const Clock& clock, RecordFile metrics, RecordFile samples,
-             RecordFile events);
+  RunRecords(std::string run_directory, const Clock& clock, AppendFile metrics, AppendFile samples,
+             AppendFile events);
 
   void Note(const Status& status);
 
   std::string run_directory_;
   const Clock* clock_;
-  RecordFile metrics_;
-  RecordFile samples_;
-  RecordFile events_;
+  AppendFile metrics_;
+  AppendFile samples_;
+  AppendFile events_;
   bool warned_ = false;
 };
 

@@ -1,0 +1,35 @@
+#include "base/append_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace gp {
+
+StatusOr<AppendFile> AppendFile::Open(const std::string& path) {
+  FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.valid()) return ErrnoStatus(errno, "open", path);
+  ASSIGN_OR_RETURN(const uint64_t size_bytes, FileSize(path));
+  return AppendFile(path, std::move(file), size_bytes);
+}
+
+Status AppendFile::Append(std::string_view record) {
+  if (lseek(file_.get(), static_cast<off_t>(size_bytes_), SEEK_SET) < 0) {
+    return ErrnoStatus(errno, "seek in", path_);
+  }
+  const Status written = WriteAll(file_.get(), record, path_);
+  if (written.ok()) {
+    size_bytes_ += record.size();
+  } else if (ftruncate(file_.get(), static_cast<off_t>(size_bytes_)) != 0) {
+    return ErrnoStatus(errno, "cut a failed write from", path_);
+  }
+  return written;
+}
+
+Status AppendFile::Sync() {
+  if (fdatasync(file_.get()) != 0) return ErrnoStatus(errno, "sync", path_);
+  return OkStatus();
+}
+
+}  // namespace gp

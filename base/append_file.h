@@ -1,0 +1,38 @@
+// AppendFile: a file that grows by whole records. A record that could not be written whole leaves
+// nothing behind, so that the next one stands where it would have stood. Belongs to one thread at a
+// time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/file.h"
+#include "base/status.h"
+
+namespace gp {
+
+class AppendFile {
+ public:
+  // Made when absent; the next record goes to its end.
+  static StatusOr<AppendFile> Open(const std::string& path);
+
+  // `size_bytes` is where the next record goes; what stands there already is replaced.
+  AppendFile(std::string path, FileDescriptor file, uint64_t size_bytes)
+      : path_(std::move(path)), file_(std::move(file)), size_bytes_(size_bytes) {}
+
+  // Durable after Sync.
+  Status Append(std::string_view record);
+  Status Sync();
+
+  const std::string& path() const { return path_; }
+  uint64_t size_bytes() const { return size_bytes_; }
+
+ private:
+  std::string path_;
+  FileDescriptor file_;
+  uint64_t size_bytes_;
+};
+
+}  // namespace gp
