@@ -2,13 +2,17 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
+#include <deque>
 #include <iostream>
+#include <iterator>
 #include <optional>
+#include <utility>
 #include <variant>
+#include <vector>
 
+#include "base/command_line.h"
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -21,21 +25,28 @@ namespace {
 
 constexpr size_t kConfigBytesMax = 1 << 20;
 
-// A setting that was given as a flag.
-struct GivenFlag {
+// A setting's flag, and what was given with it.
+struct SettingFlag {
   const Setting* setting;
-  std::string text;
+  std::optional<std::string> text;
+  bool is_set = false;  // of one without a value
 };
 
-struct CommandLine {
+struct ReportFlag {
+  Report report;
+  bool is_set = false;
+};
+
+struct Flags {
   std::string config;
   std::string address_file;
-  std::optional<std::string> explain;  // a key; empty: all
+  std::optional<std::string> explain;  // a key, a group or kAllSettings
   bool check_config = false;
-  bool version = false;
-  std::vector<GivenFlag> flags;
-  const Report* report = nullptr;
+  std::deque<SettingFlag> settings;  // their places stay while they are declared
+  std::deque<ReportFlag> reports;
 };
+
+constexpr char kAllSettings[] = "all";
 
 // Without its full stop, as --help writes everything.
 std::string FirstSentence(const std::string& doc) {
@@ -43,75 +54,63 @@ std::string FirstSentence(const std::string& doc) {
   return sentence.ends_with('.') ? sentence.substr(0, sentence.size() - 1) : sentence;
 }
 
-std::vector<Report> AllReports(const Program& program) {
-  std::vector<Report> reports = {
-      {"--print-metrics", "Print the metrics it exports and leave",
-       [&program]() -> StatusOr<std::string> { return program.metrics(); }}};
-  reports.insert(reports.end(), program.reports.begin(), program.reports.end());
-  return reports;
-}
-
-void DeclareSettings(const Settings& settings, CLI::App& app, CommandLine& line) {
+void DeclareSettings(const Settings& settings, const Command& command, Flags& flags) {
   for (const Setting& setting : settings) {
     if (setting.flag.empty()) continue;
-    const auto give = [&line, given = &setting](const std::string& text) {
-      line.flags.push_back({given, text});
-    };
+    SettingFlag& flag = flags.settings.emplace_back(SettingFlag{&setting});
     const std::string doc = FirstSentence(setting.field.doc);
     if (std::holds_alternative<bool*>(setting.slot)) {
-      app.add_flag_callback(
-          setting.flag, [give] { give("true"); }, doc);
+      command.Switch(setting.flag, flag.is_set, doc);
     } else {
-      app.add_option_function<std::string>(setting.flag, give, doc)->type_name(setting.value_name);
+      command.Option(setting.flag, flag.text, doc).TypeName(setting.value_name);
     }
   }
 }
 
-void Declare(const Program& program, const std::vector<Report>& reports, CLI::App& app,
-             CommandLine& line) {
-  app.add_option("--config", line.config, "Settings file; --explain lists its keys")
-      ->type_name("FILE");
-  DeclareSettings(program.settings, app, line);
-  app.add_option("--address-file", line.address_file,
-                 "Written once it serves: address, metrics, pid as JSON")
-      ->type_name("FILE");
-  const auto explain = [&line](const std::string& key) { line.explain = key; };
-  app.add_option_function<std::string>("--explain", explain,
-                                       "Explain a setting, a group of them, or all, and leave")
-      ->type_name("[KEY]")
-      ->expected(0, 1);
-  app.add_flag("--check-config", line.check_config, "Check settings and leave");
-  for (const Report& report : reports) {
-    app.add_flag_callback(
-        report.flag, [&line, &report] { line.report = &report; }, report.doc);
+void DeclareReports(const Program& program, const Command& command, Flags& flags) {
+  flags.reports.push_back({{"--print-metrics", "Print the metrics it exports and leave",
+                            [&program]() -> StatusOr<std::string> { return program.metrics(); }}});
+  for (const Report& report : program.reports) flags.reports.push_back({report});
+  for (ReportFlag& flag : flags.reports) {
+    command.Switch(flag.report.flag, flag.is_set, flag.report.doc);
   }
-  app.add_flag("--version", line.version, "Print the version and leave");
-  app.footer("Every setting may also be an environment variable: state.dir is " +
-             VariableOf(program.name, "state.dir") +
-             ".\nFlags win over the environment, the environment over the file.");
+}
+
+void Declare(const Program& program, const Command& command, Flags& flags) {
+  command.Option("--config", flags.config, "Settings file; --explain all lists its keys")
+      .TypeName("FILE");
+  DeclareSettings(program.settings, command, flags);
+  command
+      .Option("--address-file", flags.address_file,
+              "Written once it serves: address, metrics, pid as JSON")
+      .TypeName("FILE");
+  command
+      .Option("--explain", flags.explain, "Explain a setting, a group of them, or all, and leave")
+      .TypeName("KEY");
+  command.Switch("--check-config", flags.check_config, "Check settings and leave");
+  DeclareReports(program, command, flags);
+  command.Version(program.name + " " + program.version);
+  command.Footer("Every setting may also be an environment variable: state.dir is " +
+                 VariableOf(program.name, "state.dir") +
+                 ".\nFlags win over the environment, the environment over the file.");
 }
 
 // The exit code when there is nothing more to do.
-std::optional<ExitCode> Parse(CLI::App& app, const Call& call) {
-  std::vector<std::string> backwards(call.arguments.rbegin(), call.arguments.rend());
-  try {
-    app.parse(backwards);
-    return std::nullopt;
-  } catch (const CLI::ParseError& error) {
-    const bool asked = error.get_exit_code() == 0;  // --help
-    app.exit(error, call.out, call.err);
-    return asked ? ExitCode::kOk : ExitCode::kUsage;
-  }
+std::optional<int> Parse(const CommandLine& line, const Program& program, const Call& call) {
+  std::vector<const char*> words = {program.name.c_str()};
+  for (const std::string& argument : call.arguments) words.push_back(argument.c_str());
+  return line.Parse(static_cast<int>(words.size()), words.data(), call.out, call.err);
 }
 
 void Append(std::vector<ConfigProblem> more, std::vector<ConfigProblem>& problems) {
   std::move(more.begin(), more.end(), std::back_inserter(problems));
 }
 
-std::vector<ConfigProblem> ReadFlags(const CommandLine& line) {
+std::vector<ConfigProblem> ReadFlags(const Flags& flags) {
   std::vector<ConfigProblem> problems;
-  for (const GivenFlag& given : line.flags) {
-    Append(ReadSettingText(given.text, given.setting->flag, *given.setting), problems);
+  for (const SettingFlag& flag : flags.settings) {
+    const auto text = flag.is_set ? std::optional<std::string>("true") : flag.text;
+    if (text) Append(ReadSettingText(*text, flag.setting->flag, *flag.setting), problems);
   }
   return problems;
 }
@@ -127,12 +126,12 @@ std::vector<ConfigProblem> ReadConfig(const std::string& path, const Settings& s
 }
 
 // Reads all sources; false when there were problems, which were told.
-bool ReadSettings(const Program& program, const CommandLine& line, const Call& call) {
+bool ReadSettings(const Program& program, const Flags& flags, const Call& call) {
   std::vector<ConfigProblem> warnings;
-  std::vector<ConfigProblem> problems = ReadConfig(line.config, program.settings);
+  std::vector<ConfigProblem> problems = ReadConfig(flags.config, program.settings);
   Append(ReadSettingsEnvironment(call.environment, program.name, program.settings, warnings),
          problems);
-  Append(ReadFlags(line), problems);
+  Append(ReadFlags(flags), problems);
   if (!warnings.empty()) call.err << RenderProblems(warnings, "warning");
   if (!problems.empty()) call.err << RenderProblems(problems);
   return problems.empty();
@@ -161,42 +160,49 @@ ExitCode Print(const StatusOr<std::string>& text, ExitCode failure, const std::s
   return ExitCode::kOk;
 }
 
-ExitCode Run(const Program& program, const CommandLine& line, const Call& call) {
+ExitCode Run(const Program& program, const Flags& flags, const Call& call) {
   signal(SIGPIPE, SIG_IGN);
   BlockStopSignals();
   InitLogging(program.name);
-  const Status status = program.run({.address_file = line.address_file});
+  const Status status = program.run({.address_file = flags.address_file});
   if (status.ok()) return ExitCode::kOk;
   call.err << program.name << ": " << Message(status) << "\n";
   return ExitCode::kFailure;
 }
 
-ExitCode Serve(const Program& program, const Call& call) {
-  CLI::App app(program.name + ": " + program.summary, program.name);
-  CommandLine line;
-  const std::vector<Report> reports = AllReports(program);
-  Declare(program, reports, app, line);
-  if (const auto code = Parse(app, call)) return *code;
-  if (line.version)
-    return Print(program.name + " " + program.version + "\n", ExitCode::kFailure, program.name,
-                 call);
-  if (line.explain) {
-    return Print(ExplainSettings(program.name, program.settings, *line.explain), ExitCode::kUsage,
-                 program.name, call);
+const Report* AskedFor(const Flags& flags) {
+  const auto found = std::find_if(flags.reports.begin(), flags.reports.end(),
+                                  [](const ReportFlag& flag) { return flag.is_set; });
+  return found == flags.reports.end() ? nullptr : &found->report;
+}
+
+StatusOr<std::string> Explain(const Program& program, const std::string& key) {
+  return ExplainSettings(program.name, program.settings, key == kAllSettings ? "" : key);
+}
+
+ExitCode Follow(const Program& program, const Flags& flags, const Call& call) {
+  if (flags.explain) {
+    return Print(Explain(program, *flags.explain), ExitCode::kUsage, program.name, call);
   }
-  if (!ReadSettings(program, line, call)) return ExitCode::kUsage;
-  if (line.report != nullptr) {
-    return Print(line.report->text(), ExitCode::kFailure, program.name, call);
+  if (!ReadSettings(program, flags, call)) return ExitCode::kUsage;
+  if (const Report* report = AskedFor(flags)) {
+    return Print(report->text(), ExitCode::kFailure, program.name, call);
   }
   if (!CheckSettings(program, call)) return ExitCode::kUsage;
-  if (line.check_config)
-    return Print(std::string("settings are good\n"), ExitCode::kFailure, program.name, call);
-  return Run(program, line, call);
+  if (!flags.check_config) return Run(program, flags, call);
+  call.out << "settings are good\n";
+  return ExitCode::kOk;
 }
 
 }  // namespace
 
-int Main(const Program& program, const Call& call) { return ProcessStatus(Serve(program, call)); }
+int Main(const Program& program, const Call& call) {
+  const CommandLine line(program.name + ": " + program.summary, program.name);
+  Flags flags;
+  Declare(program, line.root(), flags);
+  if (const auto code = Parse(line, program, call)) return *code;
+  return ProcessStatus(Follow(program, flags, call));
+}
 
 int Main(const Program& program, int argc, const char* const* argv) {
   std::vector<std::string> environment;

@@ -29,7 +29,7 @@ Status NoSuchKey(const std::string& program, const Settings& settings, const std
   runspec::Fields fields;
   for (const Setting& setting : settings) fields.push_back(&setting.field);
   const std::string near = runspec::SuggestKey(key, fields);
-  return NotFound("{} has no setting '{}'{}; '{} --explain' lists them", program, key,
+  return NotFound("{} has no setting '{}'{}; '{} --explain all' lists them", program, key,
                   near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), program);
 }
 

@@ -55,7 +55,7 @@ runspec::Fields FieldsOf(const std::vector<const Setting*>& settings) {
 class FileReader : private runspec::DocumentReader {
  public:
   FileReader(std::string_view text, const std::string& source, const Settings& settings)
-      : DocumentReader("a settings file", "--explain", fields_),
+      : DocumentReader("a settings file", "--explain all", fields_),
         text_(text),
         source_(source),
         version_setting_(ApiVersion(version_)),

@@ -53,7 +53,7 @@ LAYERS = {
     "link/": (["base/", "link/"], ["absl", "fmt", "json"]),
     "rpc/": (["base/", "rpc/"], ["absl", "fmt", "grpc", "protobuf"]),
     "daemon/": (["base/", "rpc/listen_address.h", "runspec/", "daemon/"],
-                ["absl", "fmt", "prometheus", "cli", "json"]),
+                ["absl", "fmt", "prometheus", "json"]),
     "coordinator/state/": (["base/status.h", "base/check.h", "base/typed_id.h",
                             "coordinator/state/"], ["fmt"]),
     "coordinator/scheduler/": (["base/status.h", "base/check.h", "base/typed_id.h",

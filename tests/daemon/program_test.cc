@@ -153,7 +153,7 @@ TEST_F(AnyDaemon, VersionHelpAndExplainAreNoErrors) {
        {"is an example.", "--name TEXT", "Its name\n", "--print-name", "GP_EXAMPLE_STATE_DIR"}) {
     EXPECT_NE(out_.find(part), std::string::npos) << part << " not in\n" << out_;
   }
-  EXPECT_EQ(Run({"--explain"}), 0);
+  EXPECT_EQ(Run({"--explain", "all"}), 0);
   EXPECT_NE(out_.find("node.slots"), std::string::npos) << out_;
   EXPECT_EQ(Run({"--explain", "node.slot"}), 2);
   EXPECT_NE(err_.find("did you mean 'node.slots'?"), std::string::npos) << err_;
