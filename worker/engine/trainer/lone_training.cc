@@ -136,11 +136,19 @@ runspec::RunSpec LoadSpecFile(const LoneOptions& options) {
       {.base_directory = DirectoryOf(path), .override_directory = CurrentDirectory()});
   std::fputs(RenderProblems(loaded.warnings, "warning").c_str(), stderr);
   if (loaded.spec) return *loaded.spec;
-  throw TrainingError(ExitCause::kConfig, "\n" + RenderProblems(loaded.problems));
+  throw TrainingError(ExitCause::kConfig, RenderProblems(loaded.problems));
 }
 
 int ThreadsOf(const runspec::RunSpec& spec) {
   return spec.resources.threads > 0 ? spec.resources.threads : CountUsableCores();
+}
+
+int TellFailure(const link::Failed& failed) {
+  // A list of located problems says "error:" in each of its lines, and ends its last one.
+  const bool located = failed.message.starts_with("error: ");
+  const std::string text = located ? failed.message : "gp-trainer: " + failed.message + "\n";
+  std::fputs(text.c_str(), stderr);
+  return ProcessStatus(ExitCodeOf(failed.cause));
 }
 
 int RunAlone(const LoneOptions& options, const Clock& clock) {
@@ -153,9 +161,7 @@ int RunAlone(const LoneOptions& options, const Clock& clock) {
     LoneTraining(options).Run(clock, stop.get_token());
     return ProcessStatus(ExitCode::kOk);
   } catch (...) {
-    const link::Failed failed = CurrentFailure();
-    std::fprintf(stderr, "gp-trainer: %s\n", failed.message.c_str());
-    return ProcessStatus(ExitCodeOf(failed.cause));
+    return TellFailure(CurrentFailure());
   }
 }
 

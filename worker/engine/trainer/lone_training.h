@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "link/messages.h"
 #include "runspec/run_spec.h"
 
 namespace gp::engine {
@@ -22,6 +23,9 @@ runspec::RunSpec LoadSpecFile(const LoneOptions& options);
 
 // What the run file says, or the processors that this process may use.
 int ThreadsOf(const runspec::RunSpec& spec);
+
+// Tells on standard error what ended a training; the process's exit code.
+int TellFailure(const link::Failed& failed);
 
 // Trains to the end, from the newest checkpoint in the directory if there is one, and returns the
 // process's exit code. SIGTERM and SIGINT save the last step and end it.

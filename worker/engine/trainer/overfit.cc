@@ -8,7 +8,6 @@
 
 #include "base/stop_signals.h"
 #include "worker/engine/collectives/local_communicator.h"
-#include "worker/engine/trainer/exit_code.h"
 #include "worker/engine/trainer/failure.h"
 #include "worker/engine/trainer/prepared_run.h"
 #include "worker/engine/trainer/trainer.h"
@@ -142,9 +141,7 @@ int RunOverfit(const LoneOptions& options, const Clock& clock) {
   } catch (const TrainingStopped&) {
     return ProcessStatus(ExitCode::kFailure);
   } catch (...) {
-    const link::Failed failed = CurrentFailure();
-    std::fprintf(stderr, "gp-trainer: %s\n", failed.message.c_str());
-    return ProcessStatus(ExitCodeOf(failed.cause));
+    return TellFailure(CurrentFailure());
   }
 }
 

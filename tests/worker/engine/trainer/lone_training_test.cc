@@ -94,6 +94,24 @@ TEST(LoneTraining, AModelThatCannotFitIsRefusedAtOnceAsAMistakeOfTheRunFile) {
   EXPECT_EQ(Train(directory, {"--set", "model.n_layer=96", "--set", "model.n_embd=32768"}), 2);
 }
 
+TEST(LoneTraining, ADeviceThatThisProgramLacksIsAMistakeOfTheRunFile) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  EXPECT_EQ(Train(directory, {"--set", "resources.device=gpu"}), 2);
+}
+
+TEST(LoneTraining, ProblemsOfARunFileBeginInTheFirstLine) {
+  const ScopedDirectory directory;
+  const std::string spec = directory.Write("run.yaml", "apiVersion: gp/v1\noptimiser: {lr: 1}\n");
+  FILE* words = popen((TrainerPath() + " --spec '" + spec + "' 2>&1").c_str(), "r");
+  ASSERT_NE(words, nullptr);
+  char line[256] = {};
+  EXPECT_NE(fgets(line, sizeof line, words), nullptr);
+  EXPECT_EQ(std::string(line).rfind("error: " + spec + ":2:1: ", 0), 0u) << line;
+  while (fgets(line, sizeof line, words) != nullptr) EXPECT_STRNE(line, "\n");
+  EXPECT_EQ(pclose(words), 2 << 8);
+}
+
 TEST(LoneTraining, AFinishedRunIsLeftAsItIs) {
   const ScopedDirectory directory;
   WriteRun(directory);
