@@ -96,12 +96,26 @@ Status AddCard(const NvmlLibrary& nvml, unsigned int index, std::vector<Gpu>& gp
   return OkStatus();
 }
 
-std::vector<Gpu> Chosen(const VisibleDevices& visible, const std::vector<Gpu>& gpus) {
+std::vector<GpuNames> NamesOf(const std::vector<Gpu>& gpus) {
   std::vector<GpuNames> names;
   for (const Gpu& gpu : gpus) names.push_back({gpu.index, gpu.uuid});
+  return names;
+}
+
+std::vector<Gpu> Chosen(const VisibleDevices& visible, const std::vector<Gpu>& gpus) {
   std::vector<Gpu> chosen;
-  for (const size_t index : visible.Choose(names)) chosen.push_back(gpus[index]);
+  for (const size_t index : visible.Choose(NamesOf(gpus))) chosen.push_back(gpus[index]);
   return chosen;
+}
+
+// Empty when the setting names nothing but GPUs.
+std::string WhatIsMissing(const VisibleDevices& visible, const std::vector<Gpu>& gpus) {
+  const auto missing = visible.FirstMissing(NamesOf(gpus));
+  if (!missing) return "";
+  return fmt::format(
+      "there is no GPU '{}', which --gpus (gpu.devices) names; it and what follows it there are "
+      "not used; nvidia-smi -L lists the GPUs",
+      *missing);
 }
 
 bool IsLost(NvmlReturn code) {
@@ -143,6 +157,8 @@ Status GpuInventory::FindGpus(const VisibleDevices& visible) {
     if (!status.ok()) problem_ += (problem_.empty() ? "" : ", ") + Message(status);
   }
   if (!problem_.empty()) problem_ += "; reset it with nvidia-smi -r, or reboot";
+  // A card that was left out has been named.
+  if (problem_.empty()) problem_ = WhatIsMissing(visible, gpus);
   gpus_ = Chosen(visible, gpus);
   return OkStatus();
 }

@@ -56,7 +56,8 @@ class GpuInventory {
 
   const GpuDriver& driver() const { return driver_; }
   const std::vector<Gpu>& gpus() const { return gpus_; }
-  // Which GPUs did not answer at the start, and are left out; empty when all did.
+  // Which GPUs did not answer at the start and are left out, or which one `visible` names in vain;
+  // empty when all is well.
   const std::string& problem() const { return problem_; }
 
   // One reading for each GPU, in the order of gpus().

@@ -20,6 +20,15 @@ std::string TrainerProgram(const WorkerSettings& settings, const std::string& pr
   return JoinPath(program_directory, "gp-trainer-cuda");
 }
 
+// A node without a driver is no problem, unless it was told to use a GPU.
+std::string WhyNone(const Status& status, const VisibleDevices& visible) {
+  if (status.code() != StatusCode::kNotFound) return Message(status);
+  const auto missing = visible.FirstMissing({});
+  if (!missing) return "";
+  return fmt::format("--gpus (gpu.devices) names '{}', but this node has no NVIDIA driver: {}",
+                     *missing, Message(status));
+}
+
 }  // namespace
 
 NodeGpus FindGpus(const WorkerSettings& settings, const char* environment,
@@ -27,11 +36,10 @@ NodeGpus FindGpus(const WorkerSettings& settings, const char* environment,
   NodeGpus gpus;
   gpus.trainer_program = TrainerProgram(settings, program_directory);
   if (settings.gpu_devices == "none") return gpus;
-  auto inventory =
-      GpuInventory::Open(settings.gpu_library, VisibleDevices(settings.gpu_devices, environment));
+  const VisibleDevices visible(settings.gpu_devices, environment);
+  auto inventory = GpuInventory::Open(settings.gpu_library, visible);
   if (!inventory.ok()) {
-    const bool absent = inventory.status().code() == StatusCode::kNotFound;
-    if (!absent) gpus.problem = Message(inventory.status());
+    gpus.problem = WhyNone(inventory.status(), visible);
     return gpus;
   }
   gpus.inventory = std::move(*inventory);

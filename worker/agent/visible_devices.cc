@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 
 namespace gp::agent {
 namespace {
@@ -89,6 +88,13 @@ std::vector<size_t> VisibleDevices::Choose(const std::vector<GpuNames>& gpus) co
   if (setting_.all) return allowed;
   std::erase_if(chosen, [&](size_t index) { return !Contains(allowed, index); });
   return chosen;
+}
+
+std::optional<std::string> VisibleDevices::FirstMissing(const std::vector<GpuNames>& gpus) const {
+  for (const std::string& word : setting_.words) {
+    if (!Find(gpus, word)) return word;
+  }
+  return std::nullopt;
 }
 
 }  // namespace gp::agent

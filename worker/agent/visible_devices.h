@@ -3,6 +3,7 @@
 // A value; pure functions.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ class VisibleDevices {
   // Indices into `gpus` of those that may be used. Each occurs once. A MIG device has the number of
   // its card; a number stands for the first of them.
   std::vector<size_t> Choose(const std::vector<GpuNames>& gpus) const;
+
+  // The first word of the setting that names none of `gpus`: it and what follows are not used.
+  std::optional<std::string> FirstMissing(const std::vector<GpuNames>& gpus) const;
 
  private:
   struct List {

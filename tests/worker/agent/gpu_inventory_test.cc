@@ -74,6 +74,16 @@ TEST(GpuInventory, OnlyVisibleDevicesAreListed) {
   EXPECT_EQ(inventory->gpus()[0].index, 1);
 }
 
+TEST(GpuInventory, AGpuThatIsAskedForAndDoesNotExistIsNamed) {
+  const FakeGpus fake(kTwoGpus);
+  const auto inventory = Open(VisibleDevices("1,7", nullptr));
+  ASSERT_TRUE(inventory.ok()) << inventory.status();
+  EXPECT_EQ(inventory->gpus().size(), 1u);
+  EXPECT_NE(inventory->problem().find("no GPU '7'"), std::string::npos) << inventory->problem();
+  EXPECT_EQ(Open(VisibleDevices("1", nullptr))->problem(), "");
+  EXPECT_EQ(Open(VisibleDevices("all", "7"))->problem(), "") << "the environment limits silently";
+}
+
 TEST(GpuInventory, ALostGpuIsNamedWithTheWayOut) {
   FakeGpus fake(kTwoGpus);
   const auto inventory = Open();

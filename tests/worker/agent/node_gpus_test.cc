@@ -45,6 +45,14 @@ TEST(NodeGpus, ANodeWithoutADriverHasNoneAndNoProblem) {
   EXPECT_EQ(gpus.problem, "");
 }
 
+TEST(NodeGpus, AGpuThatIsNamedOnANodeWithoutADriverIsAProblem) {
+  WorkerSettings settings = WithLibrary("libgp-no-such-nvml.so.1");
+  settings.gpu_devices = "3";
+  const NodeGpus gpus = FindGpus(settings, nullptr, "/p", {0});
+  EXPECT_TRUE(gpus.slots.empty());
+  EXPECT_NE(gpus.problem.find("names '3'"), std::string::npos) << gpus.problem;
+}
+
 TEST(NodeGpus, ABrokenDriverIsAProblem) {
   const FakeGpus fake("init code=18\n");
   const NodeGpus gpus = FindGpus(WithLibrary(FakeGpus::Library()), nullptr, "/p", {0});
