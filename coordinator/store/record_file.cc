@@ -97,7 +97,7 @@ Status CheckMagic(int fd, const std::string& path) {
 
 StatusOr<RecordFile> RecordFile::Open(const std::string& path,
                                       const std::function<void(std::string_view)>& visit) {
-  FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.valid()) return ErrnoStatus(errno, "open", path);
   RETURN_IF_ERROR(CheckMagic(file.get(), path));
   Scanner scanner(file.get(), path, kRecordFileMagic.size());

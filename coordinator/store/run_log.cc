@@ -35,7 +35,7 @@ RunLog::RunLog(RecordFile points, RecordFile lines, const RunLogLimits& limits)
     : points_(std::move(points)), lines_(std::move(lines)), limits_(limits) {}
 
 StatusOr<RunLog> RunLog::Open(const std::string& directory, const RunLogLimits& limits) {
-  RETURN_IF_ERROR(MakeDirectories(directory));
+  RETURN_IF_ERROR(MakeDirectories(directory, 0700));
   Progress progress;
   ASSIGN_OR_RETURN(RecordFile points,
                    RecordFile::Open(PointsPath(directory), [&](std::string_view bytes) {

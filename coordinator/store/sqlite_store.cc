@@ -1,5 +1,10 @@
 #include "coordinator/store/sqlite_store.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/file.h"
@@ -34,6 +39,15 @@ constexpr const char* kMigrations[kSchemaVersion] = {
        CREATE TABLE coordinator(id INTEGER PRIMARY KEY CHECK (id = 1), generation INTEGER NOT NULL);
        INSERT INTO coordinator VALUES (1, 0);)"};
 
+// The file exists and only this user can read it: it holds every run file. SQLite gives its
+// journals the same mode.
+Status MakePrivate(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file.valid()) return ErrnoStatus(errno, "open", path);
+  if (fchmod(file.get(), 0600) != 0) return ErrnoStatus(errno, "close to other users", path);
+  return OkStatus();
+}
+
 Status CheckIntegrity(SqliteConnection& database, const std::string& path) {
   const StatusOr<std::string> verdict = database.QueryText("PRAGMA quick_check(1)");
   if (verdict.ok() && *verdict == "ok") return OkStatus();
@@ -63,10 +77,11 @@ SqliteStore::SqliteStore(daemon::StateLock lock, SqliteConnection writer, Sqlite
     : lock_(std::move(lock)), writer_(std::move(writer)), reader_(std::move(reader)) {}
 
 StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& state_dir) {
-  RETURN_IF_ERROR(WithContext(MakeDirectories(state_dir), "state directory"));
+  RETURN_IF_ERROR(WithContext(MakeDirectories(state_dir, 0700), "state directory"));
   ASSIGN_OR_RETURN(auto lock,
                    daemon::StateLock::Acquire(state_dir, "coordinator.lock", "coordinator"));
   const std::string path = JoinPath(state_dir, "gp.db");
+  RETURN_IF_ERROR(MakePrivate(path));
   ASSIGN_OR_RETURN(SqliteConnection writer,
                    SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   RETURN_IF_ERROR(CheckIntegrity(writer, path));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "base/file.h"
@@ -27,5 +28,19 @@ class TemporaryDirectory {
  private:
   std::string path_;
 };
+
+// Nobody but the user of this process may do anything with `directory` and what is in it.
+inline void ExpectPrivate(const std::string& directory) {
+  using std::filesystem::perms;
+  const auto expect = [](const std::filesystem::path& path) {
+    EXPECT_EQ(std::filesystem::status(path).permissions() & (perms::group_all | perms::others_all),
+              perms::none)
+        << path;
+  };
+  expect(directory);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
+    expect(entry.path());
+  }
+}
 
 }  // namespace gp::coordinator

@@ -1,6 +1,7 @@
 #include "coordinator/store/run_log.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -52,6 +53,16 @@ class RunLogTest : public ::testing::Test {
   TemporaryDirectory directory_;
   RunLogLimits limits_;
 };
+
+TEST(RunLog, ItsFilesAreForItsUserAlone) {
+  const TemporaryDirectory directory;
+  const std::string logs = JoinPath(directory.path(), "runs/abcdefgh01");
+  const mode_t before = umask(0);
+  const auto log = RunLog::Open(logs, {});
+  umask(before);
+  ASSERT_TRUE(log.ok()) << log.status();
+  ExpectPrivate(JoinPath(directory.path(), "runs"));
+}
 
 TEST_F(RunLogTest, KeepsPointsOncePerEpochAndStep) {
   RunLog log = Open();

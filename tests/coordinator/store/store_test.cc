@@ -1,4 +1,5 @@
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sqlite_store.h"
@@ -55,6 +56,16 @@ TEST(SqliteStore, ASecondCoordinatorIsRefusedInWords) {
   const auto second = SqliteStore::Open(fixture.directory.path());
   ASSERT_EQ(second.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_NE(Message(second.status()).find(fixture.directory.path()), std::string::npos);
+}
+
+TEST(SqliteStore, ItsFilesAreForItsUserAlone) {
+  const TemporaryDirectory directory;
+  const std::string state = JoinPath(directory.path(), "state");
+  const mode_t before = umask(0);
+  const auto store = SqliteStore::Open(state);
+  umask(before);
+  ASSERT_TRUE(store.ok()) << store.status();
+  ExpectPrivate(state);
 }
 
 TEST(SqliteStore, AStoreOfANewerVersionIsRefused) {
