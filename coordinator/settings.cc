@@ -9,14 +9,14 @@ namespace {
 daemon::Settings Places(CoordinatorSettings& settings) {
   return {
       {.field = {.path = "server.listen",
-                 .doc = "HOST:PORT for gpctl and agents. Port 0: any free one. There is no "
-                        "authentication yet: keep it on loopback or behind something that "
-                        "authenticates."},
+                 .doc = "HOST:PORT for gpctl and agents, or unix:PATH of a socket that only this "
+                        "user reaches. Port 0: any free one."},
        .slot = &settings.listen,
        .flag = "--listen",
-       .value_name = "HOST:PORT",
+       .value_name = "ADDRESS",
        .check = daemon::CheckListenAddress},
       daemon::MetricsListen(settings.metrics_listen),
+      daemon::Insecure(settings.insecure),
       {.field = {.path = "state.dir",
                  .doc = "Where the store (gp.db), points and logs are kept. One coordinator at a "
                         "time uses it."},
@@ -79,8 +79,11 @@ daemon::Settings SettingsTable(CoordinatorSettings& settings) {
 }
 
 Status CheckSettings(const CoordinatorSettings& settings) {
-  if (settings.lease >= 2 * settings.report_interval) return OkStatus();
-  return InvalidArgument("agents.lease must be at least twice agents.report_interval");
+  if (settings.lease < 2 * settings.report_interval) {
+    return InvalidArgument("agents.lease must be at least twice agents.report_interval");
+  }
+  RETURN_IF_ERROR(daemon::CheckExposure("server.listen", settings.listen, settings.insecure));
+  return daemon::CheckExposure("metrics.listen", settings.metrics_listen, settings.insecure);
 }
 
 }  // namespace gp::coordinator

@@ -14,6 +14,7 @@ namespace gp::coordinator {
 struct CoordinatorSettings {
   std::string listen = "127.0.0.1:7070";  // loopback: there is no authentication yet
   std::string metrics_listen = "127.0.0.1:7071";
+  bool insecure = false;     // these two may be reached from other machines
   std::string state_dir;     // required
   std::string storage_root;  // required; agents must see it under the same path
   std::chrono::nanoseconds lease = std::chrono::seconds(10);

@@ -35,6 +35,19 @@ Setting MetricsListen(std::string& address) {
           .check = CheckMetricsListen};
 }
 
+Setting Insecure(bool& insecure) {
+  return {.field = {.path = "network.insecure",
+                    .doc = "Listen where other machines can reach it. There is no authentication "
+                           "and no encryption yet: whoever reaches it may use it."},
+          .slot = &insecure,
+          .flag = "--insecure"};
+}
+
+Status CheckExposure(const std::string& key, const std::string& address, bool insecure) {
+  ASSIGN_OR_RETURN(const auto parsed, rpc::ParseListenAddress(address));
+  return WithContext(rpc::CheckPrivate(parsed, insecure), key);
+}
+
 std::string VariablePrefix(const std::string& program) { return UpperWords(program) + "_"; }
 
 std::string VariableOf(const std::string& program, const std::string& key) {

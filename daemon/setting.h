@@ -29,6 +29,13 @@ Status CheckListenAddress(std::string_view text);
 // metrics.listen, which is the same for every daemon.
 Setting MetricsListen(std::string& address);
 
+// network.insecure, too: whether other machines may reach what has no authentication yet.
+Setting Insecure(bool& insecure);
+
+// InvalidArgument, with `key`, when other machines can reach `address` and `insecure` does not
+// allow it. REQUIRES: the address can be read.
+Status CheckExposure(const std::string& key, const std::string& address, bool insecure);
+
 // "GP_COORDINATOR_" of "gp-coordinator".
 std::string VariablePrefix(const std::string& program);
 

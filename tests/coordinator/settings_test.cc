@@ -26,6 +26,7 @@ TEST(CoordinatorSettings, TheFileShowsEveryKeyAtItsDefault) {
   settings.finish_timeout = std::chrono::hours(9);
   settings.listen = settings.metrics_listen = settings.state_dir = settings.storage_root = "?";
   settings.points_bytes_max = settings.lines_bytes_max = 1;
+  settings.insecure = true;
   EXPECT_EQ(RenderProblems(Read(*text, settings)), "");
   EXPECT_EQ(settings, CoordinatorSettings());
   daemon::ExpectShowsEverySetting("coordinator.yaml", SettingsTable(settings));
@@ -34,7 +35,8 @@ TEST(CoordinatorSettings, TheFileShowsEveryKeyAtItsDefault) {
 TEST(CoordinatorSettings, EveryKeySetsItsOwnField) {
   CoordinatorSettings settings;
   const auto problems = Read(
-      "server: {listen: '10.0.0.1:1'}\nmetrics: {listen: '10.0.0.2:2'}\nstate: {dir: /s}\n"
+      "server: {listen: '10.0.0.1:1'}\nmetrics: {listen: '10.0.0.2:2'}\nnetwork: {insecure: "
+      "true}\nstate: {dir: /s}\n"
       "storage: {root: /r}\nagents: {lease: 21s, report_interval: 22s}\n"
       "runs: {start_timeout: 23s, finish_timeout: 24s}\n"
       "logs: {points_bytes_max: 100001, lines_bytes_max: 100002}\n",
@@ -43,6 +45,7 @@ TEST(CoordinatorSettings, EveryKeySetsItsOwnField) {
   using std::chrono::seconds;
   EXPECT_EQ(settings, (CoordinatorSettings{.listen = "10.0.0.1:1",
                                            .metrics_listen = "10.0.0.2:2",
+                                           .insecure = true,
                                            .state_dir = "/s",
                                            .storage_root = "/r",
                                            .lease = seconds(21),
@@ -77,6 +80,20 @@ TEST(CoordinatorSettings, LimitsAreWhatTheyWere) {
   }
 }
 
+TEST(CoordinatorSettings, OtherMachinesReachNothingUnlessItIsAskedFor) {
+  for (std::string CoordinatorSettings::*address :
+       {&CoordinatorSettings::listen, &CoordinatorSettings::metrics_listen}) {
+    CoordinatorSettings settings;
+    EXPECT_TRUE(CheckSettings(settings).ok());
+    settings.*address = "0.0.0.0:7070";
+    const Status refused = CheckSettings(settings);
+    EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(Message(refused).find("--insecure"), std::string::npos) << refused;
+    settings.insecure = true;
+    EXPECT_TRUE(CheckSettings(settings).ok());
+  }
+}
+
 TEST(CoordinatorSettings, ALeaseOutlastsTwoReports) {
   CoordinatorSettings settings;
   settings.report_interval = settings.lease / 2;
@@ -91,7 +108,8 @@ TEST(CoordinatorSettings, FlagsKeepTheirNames) {
   for (const daemon::Setting& setting : SettingsTable(settings)) {
     if (!setting.flag.empty()) flags[setting.flag] = setting.field.path;
   }
-  EXPECT_EQ(flags, (std::map<std::string, std::string>{{"--listen", "server.listen"},
+  EXPECT_EQ(flags, (std::map<std::string, std::string>{{"--insecure", "network.insecure"},
+                                                       {"--listen", "server.listen"},
                                                        {"--metrics-listen", "metrics.listen"},
                                                        {"--state-dir", "state.dir"},
                                                        {"--storage-root", "storage.root"}}));

@@ -23,7 +23,7 @@
 namespace gp::agent {
 
 struct CoordinatorClientOptions {
-  std::string address;  // HOST:PORT
+  std::string address;  // HOST:PORT or unix:PATH
   BackoffOptions backoff{.max = std::chrono::seconds(2)};
   // From connecting to the coordinator's first word.
   std::chrono::nanoseconds welcome_timeout = std::chrono::seconds(10);

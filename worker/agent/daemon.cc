@@ -133,7 +133,7 @@ StatusOr<std::string> DescribeGpus(const WorkerSettings& settings) {
 Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime) {
   Inbox inbox;
   const StopSignals signals([&inbox](const std::string&) { inbox.Post(StopRequested{}); });
-  RETURN_IF_ERROR(MakeDirectories(settings.state_dir));
+  RETURN_IF_ERROR(MakeDirectories(settings.state_dir, 0700));
   ASSIGN_OR_RETURN(const auto lock,
                    daemon::StateLock::Acquire(settings.state_dir, "lock", "gp-worker"));
   ASSIGN_OR_RETURN(const std::string node_id, LoadNodeId(settings.state_dir));

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
        .summary = "runs the trainers of one node, as its coordinator wishes.",
        .version = GP_VERSION,
        .settings = SettingsTable(settings),
+       .check = [&] { return CheckSettings(settings); },
        .metrics = [] { return AgentMetrics::List(GP_VERSION); },
        .reports = {{"--print-gpus", "Print the GPUs that it would offer, as JSON, and leave",
                     [&] { return DescribeGpus(settings); }}},

@@ -39,10 +39,11 @@ Settings NodeSettings(WorkerSettings& settings) {
 
 Settings ServiceSettings(WorkerSettings& settings) {
   return {
-      {.field = {.path = "coordinator.address", .doc = "HOST:PORT where the coordinator listens."},
+      {.field = {.path = "coordinator.address",
+                 .doc = "HOST:PORT, or unix:PATH, where the coordinator listens."},
        .slot = &settings.coordinator,
        .flag = "--coordinator",
-       .value_name = "HOST:PORT",
+       .value_name = "ADDRESS",
        .check = CheckCoordinator},
       {.field = {.path = "coordinator.reconnect_max",
                  .doc = "The longest pause between two attempts to reach it. Training goes on "
@@ -126,6 +127,7 @@ Settings ObservationSettings(WorkerSettings& settings) {
                  .max = 10'000'000},
        .slot = &settings.telemetry_items_max},
       daemon::MetricsListen(settings.metrics_listen),
+      daemon::Insecure(settings.insecure),
   };
 }
 
@@ -138,6 +140,10 @@ Settings SettingsTable(WorkerSettings& settings) {
     for (daemon::Setting& setting : part(settings)) all.push_back(std::move(setting));
   }
   return all;
+}
+
+Status CheckSettings(const WorkerSettings& settings) {
+  return daemon::CheckExposure("metrics.listen", settings.metrics_listen, settings.insecure);
 }
 
 }  // namespace gp::agent

@@ -30,11 +30,15 @@ struct WorkerSettings {
   std::chrono::nanoseconds gpu_check_interval = std::chrono::seconds(5);
   int telemetry_items_max = 65536;
   std::string metrics_listen = "127.0.0.1:7072";
+  bool insecure = false;  // the metrics may be reached from other machines
 
   bool operator==(const WorkerSettings&) const = default;
 };
 
 // The table of its keys, in the order of the file, with slots in `settings`.
 daemon::Settings SettingsTable(WorkerSettings& settings);
+
+// Whether they fit together.
+Status CheckSettings(const WorkerSettings& settings);
 
 }  // namespace gp::agent

@@ -33,7 +33,8 @@ TEST(WorkerSettings, TheShippedFileIsTheDefaults) {
                           .nccl_interface = "x",
                           .gpu_check_interval = std::chrono::seconds(9),
                           .telemetry_items_max = 9,
-                          .metrics_listen = "x"};
+                          .metrics_listen = "x",
+                          .insecure = true};
   const std::string text = ReadFile(daemon::ShippedPath("worker.yaml")).value();
   EXPECT_EQ(RenderProblems(Read(text, settings)), "");
   EXPECT_EQ(settings, WorkerSettings());
@@ -44,6 +45,15 @@ TEST(WorkerSettings, TheShippedFileHasEveryKey) {
   daemon::ExpectShowsEverySetting("worker.yaml", SettingsTable(settings));
 }
 
+TEST(WorkerSettings, OtherMachinesReadTheMetricsOnlyIfItIsAskedFor) {
+  WorkerSettings settings;
+  EXPECT_TRUE(CheckSettings(settings).ok());
+  settings.metrics_listen = "10.0.0.1:7072";
+  EXPECT_EQ(CheckSettings(settings).code(), StatusCode::kInvalidArgument);
+  settings.insecure = true;
+  EXPECT_TRUE(CheckSettings(settings).ok());
+}
+
 TEST(WorkerSettings, EveryKeySetsItsOwnField) {
   WorkerSettings settings;
   const auto problems = Read(
@@ -51,7 +61,7 @@ TEST(WorkerSettings, EveryKeySetsItsOwnField) {
       "coordinator: {address: 'c:4', reconnect_max: 5s}\nstate: {dir: d}\nstorage: {root: e}\n"
       "trainer: {program: f, environment: [g, h], start_timeout: 6s, stop_grace: 7s}\n"
       "gpu: {devices: '1', library: i, trainer: j, nccl_interface: k, check_interval: 8s}\n"
-      "telemetry: {items_max: 9000}\nmetrics: {listen: 'l:10'}\n",
+      "telemetry: {items_max: 9000}\nmetrics: {listen: 'l:10'}\nnetwork: {insecure: true}\n",
       settings);
   EXPECT_EQ(RenderProblems(problems), "");
   using std::chrono::seconds;
@@ -72,7 +82,8 @@ TEST(WorkerSettings, EveryKeySetsItsOwnField) {
                                       .nccl_interface = "k",
                                       .gpu_check_interval = seconds(8),
                                       .telemetry_items_max = 9000,
-                                      .metrics_listen = "l:10"}));
+                                      .metrics_listen = "l:10",
+                                      .insecure = true}));
 }
 
 TEST(WorkerSettings, ProblemsHaveAPlaceAndAWayOut) {
@@ -111,7 +122,8 @@ TEST(WorkerSettings, FlagsKeepTheirNames) {
                                                        {"--trainer", "trainer.program"},
                                                        {"--gpus", "gpu.devices"},
                                                        {"--gpu-trainer", "gpu.trainer"},
-                                                       {"--metrics-listen", "metrics.listen"}}));
+                                                       {"--metrics-listen", "metrics.listen"},
+                                                       {"--insecure", "network.insecure"}}));
 }
 
 }  // namespace
