@@ -47,7 +47,7 @@ TEST(RunFile, LaterLayersWinOverEarlierOnes) {
 
 TEST(RunFile, AFilesBudgetReplacesThePresets) {
   EXPECT_EQ(Load("preset: tiny\ndata: {text: [a]}\nbudget: {tokens: 10B}\n").budget.steps, 0);
-  EXPECT_EQ(Load("preset: tiny\ndata: {text: [a]}\n").budget.steps, 1500);
+  EXPECT_EQ(Load("preset: tiny\ndata: {text: [a]}\n").budget.steps, 2000);
 }
 
 TEST(RunFile, ReadsEveryType) {
