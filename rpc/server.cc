@@ -5,12 +5,12 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
-#include <sys/stat.h>
 
 #include <mutex>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/scoped_umask.h"
 #include "rpc/listen_address.h"
 
 namespace gp::rpc {
@@ -41,21 +41,9 @@ void Configure(const ServerOptions& options, grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
 }
 
-// While it lives, new files and sockets are for the user of this process alone.
-class PrivateUmask {
- public:
-  PrivateUmask() : before_(umask(0177)) {}
-  ~PrivateUmask() { umask(before_); }
-  PrivateUmask(const PrivateUmask&) = delete;
-  PrivateUmask& operator=(const PrivateUmask&) = delete;
-
- private:
-  const mode_t before_;
-};
-
 std::unique_ptr<grpc::Server> BuildAndStart(grpc::ServerBuilder& builder, bool is_socket) {
   if (!is_socket) return builder.BuildAndStart();
-  const PrivateUmask umask;
+  const ScopedUmask owner_only(0177);
   return builder.BuildAndStart();
 }
 

@@ -18,8 +18,15 @@ constexpr std::chrono::milliseconds kFirstPause{50};
 constexpr std::chrono::milliseconds kLongestPause{500};
 constexpr std::chrono::seconds kQuietOutage{1};
 
+// gRPC names each address and each layer; the reason stands at the end.
+std::string Reason(const Status& status) {
+  const std::string message = Message(status);
+  const size_t at = message.rfind(": ");
+  return at == std::string::npos ? message : message.substr(at + 2);
+}
+
 std::string Unreachable(const std::string& address, const Status& status) {
-  return fmt::format("the coordinator at {} cannot be reached ({})", address, Message(status));
+  return fmt::format("the coordinator at {} cannot be reached ({})", address, Reason(status));
 }
 
 }  // namespace
@@ -38,6 +45,7 @@ class RunClient::Outage {
 
   // Sleeps before the next attempt. Not OK: stop trying.
   Status Pause(const Status& last) {
+    if (options_.check_service) RETURN_IF_ERROR(options_.check_service());
     const auto now = steady_clock::now();
     if (now + pause_ >= deadline_) {
       return Unavailable(

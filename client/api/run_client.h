@@ -16,11 +16,13 @@
 namespace gp::client {
 
 struct RunClientOptions {
-  std::string address;  // HOST:PORT
+  std::string address;  // HOST:PORT or unix:PATH
   // Of a unary call, all its retries together.
   std::chrono::milliseconds timeout = std::chrono::seconds(15);
   // A stream that could not be reopened for this long gives up.
   std::chrono::milliseconds outage_max = std::chrono::seconds(60);
+  // Asked after each attempt that did not reach the coordinator; an error ends the call.
+  std::function<Status()> check_service;
   // Told once per outage, after a second of it.
   std::function<void(const std::string& message)> on_waiting;
 };

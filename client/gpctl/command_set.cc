@@ -15,7 +15,7 @@ void AddGlobalFlags(Command command, GlobalOptions& options, const std::string& 
   const auto add = [&](const std::string& name, std::string& value, const std::string& text) {
     return command.Option(name, value, text).Group(group);
   };
-  add("--server", options.server, "coordinator to talk to, HOST:PORT");
+  add("--server", options.server, "coordinator to talk to, HOST:PORT or unix:PATH");
   add("--context", options.context, "named context of the configuration file");
   add("--state-dir", options.state_dir, "state directory of a local service (see gpctl up)");
   add("-o,--output", options.output, "text or json").OneOf({"text", "json"});
@@ -61,6 +61,7 @@ void AddAllCommands(CommandSet& commands) {
   AddServiceCommands(commands);
   AddDemoCommand(commands);
   AddDoctorCommand(commands);
+  AddInitCommand(commands);
   AddRunFileCommands(commands);
   AddSubmitCommand(commands);
   AddStatusCommands(commands);

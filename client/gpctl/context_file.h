@@ -12,7 +12,7 @@
 namespace gp::gpctl {
 
 struct Context {
-  std::string server;     // HOST:PORT
+  std::string server;     // HOST:PORT or unix:PATH
   std::string state_dir;  // of the local service; empty for a server elsewhere
 };
 

@@ -6,29 +6,34 @@
 #include "base/duration.h"
 #include "base/file.h"
 #include "base/nearest_word.h"
-#include "client/gpctl/context_file.h"
+#include "client/gpctl/hint.h"
+#include "client/gpctl/service/local_service.h"
 
 namespace gp::gpctl {
 namespace {
 
 constexpr int kSuggestionRunsMax = 500;
 
-StatusOr<std::string> ServerOfState(const std::string& state_dir) {
-  ASSIGN_OR_RETURN(const Context context, LoadStateContext(state_dir));
-  return context.server;
+StatusOr<Context> ServiceOfState(const std::string& state_dir) {
+  RETURN_IF_ERROR(ServiceDirectory(state_dir).CheckOwner());
+  StatusOr<Context> context = LoadStateContext(state_dir);
+  if (context.status().code() == StatusCode::kNotFound) return Context{.state_dir = state_dir};
+  if (context.ok()) context->state_dir = state_dir;
+  return context;
 }
 
-StatusOr<std::string> ServerOfContext(const Console& console, const std::string& wanted) {
+StatusOr<Context> ServiceOfContext(const Console& console, const std::string& wanted) {
   const std::string path = ContextFilePath(console);
   ASSIGN_OR_RETURN(const ContextFile file, LoadContextFile(path));
   const std::string name = wanted.empty() ? file.current : wanted;
   if (name.empty()) {
     return Unavailable(
-        "no coordinator is known; start one on this machine with 'gpctl up', or name one with "
-        "--server HOST:PORT");
+        "no coordinator is known; start one on this machine with '{} up', or name one with "
+        "--server HOST:PORT",
+        ProgramWord(console));
   }
   const auto found = file.contexts.find(name);
-  if (found != file.contexts.end()) return found->second.server;
+  if (found != file.contexts.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& entry : file.contexts) names.push_back(entry.first);
   return NotFound("{} has no context '{}'{}", path, name, DidYouMean(name, names));
@@ -55,24 +60,77 @@ std::string Session::StateDirectory() const {
   return AbsolutePath(directory, console_.working_directory);
 }
 
-StatusOr<std::string> Session::ServerAddress() const {
-  if (!options_.server.empty()) return options_.server;
-  if (!options_.state_dir.empty()) return ServerOfState(StateDirectory());
-  if (!options_.context.empty()) return ServerOfContext(console_, options_.context);
+StatusOr<Context> Session::Service() const {
+  if (!options_.server.empty()) return Context{.server = options_.server};
+  if (!options_.state_dir.empty()) return ServiceOfState(StateDirectory());
+  if (!options_.context.empty()) return ServiceOfContext(console_, options_.context);
   const std::string server = console_.Variable("GPCTL_SERVER");
-  if (!server.empty()) return server;
-  if (!console_.Variable("GPCTL_STATE_DIR").empty()) return ServerOfState(StateDirectory());
-  return ServerOfContext(console_, console_.Variable("GPCTL_CONTEXT"));
+  if (!server.empty()) return Context{.server = server};
+  if (!console_.Variable("GPCTL_STATE_DIR").empty()) return ServiceOfState(StateDirectory());
+  return ServiceOfContext(console_, console_.Variable("GPCTL_CONTEXT"));
+}
+
+StatusOr<std::string> Session::ServerAddress() const {
+  ASSIGN_OR_RETURN(const Context service, Service());
+  if (!service.server.empty()) return service.server;
+  return NotFound("no service was started in {}; {} starts one", service.state_dir,
+                  HintFor(service.state_dir, "up"));
+}
+
+StatusOr<std::string> Session::ServiceDirectoryPath() const {
+  const StatusOr<Context> service = Service();
+  if (service.status().code() == StatusCode::kUnavailable) return StateDirectory();
+  RETURN_IF_ERROR(service.status());
+  if (!service->state_dir.empty()) return service->state_dir;
+  return InvalidArgument(
+      "the coordinator at {} was not started by 'gpctl up' on this machine; name the state "
+      "directory of one that was with --state-dir",
+      service->server);
+}
+
+std::string Session::Hint(const std::string& command) const {
+  std::string hint = ProgramWord(console_) + " " + command;
+  const auto add = [&hint](const std::string& flag, const std::string& value) {
+    if (!value.empty()) hint += " " + flag + " " + ShellWord(value);
+  };
+  add("--server", options_.server);
+  if (!options_.state_dir.empty()) add("--state-dir", StateDirectory());
+  add("--context", options_.context);
+  return hint;
+}
+
+std::string Session::HintFor(const std::string& state_dir, const std::string& command) const {
+  std::string hint = ProgramWord(console_) + " " + command;
+  bool redirected = false;
+  for (const char* name : {"GPCTL_SERVER", "GPCTL_STATE_DIR", "GPCTL_CONTEXT"}) {
+    redirected = redirected || !console_.Variable(name).empty();
+  }
+  if (state_dir == DefaultStateDirectory(console_) && !redirected) return hint;
+  return hint + " --state-dir " + ShellWord(state_dir);
+}
+
+// A service of this machine that was stopped need not be waited for.
+Status Session::CheckServiceRuns(const std::string& state_dir) const {
+  ASSIGN_OR_RETURN(const bool runs, ServiceRuns(ServiceDirectory(state_dir)));
+  if (runs) return OkStatus();
+  return Unavailable("the service in {} is stopped; {} starts it", state_dir,
+                     HintFor(state_dir, "up"));
 }
 
 StatusOr<std::unique_ptr<client::RunClient>> Session::NewClient(
     client::Interruption& interruption, std::function<void(const std::string&)> on_waiting) const {
+  ASSIGN_OR_RETURN(const Context service, Service());
   ASSIGN_OR_RETURN(const std::string address, ServerAddress());
   ASSIGN_OR_RETURN(const auto timeout, ParseDuration(options_.timeout));
   client::RunClientOptions options;
   options.address = address;
   options.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
   options.on_waiting = std::move(on_waiting);
+  if (!service.state_dir.empty()) {
+    options.check_service = [this, state_dir = service.state_dir] {
+      return CheckServiceRuns(state_dir);
+    };
+  }
   return std::make_unique<client::RunClient>(std::move(options), interruption);
 }
 
@@ -106,8 +164,9 @@ Status Session::ExplainMissingRun(const std::string& reference) {
   }
   if (known.empty()) return NotFound("run '{}' does not exist: there are no runs yet", reference);
   const std::string proposal = DidYouMean(reference, known);
-  return NotFound("run '{}' does not exist{}", reference,
-                  proposal.empty() ? "; 'gpctl list -a' shows them all" : proposal);
+  return NotFound(
+      "run '{}' does not exist{}", reference,
+      proposal.empty() ? fmt::format("; '{}' shows them all", Hint("list -a")) : proposal);
 }
 
 }  // namespace gp::gpctl

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "client/api/run_client.h"
 #include "client/gpctl/console.h"
+#include "client/gpctl/context_file.h"
 #include "client/gpctl/render/run_text.h"
 
 namespace gp::gpctl {
@@ -29,6 +30,7 @@ class Session {
 
   const GlobalOptions& options() const { return options_; }
   Console& console() { return console_; }
+  const Console& console() const { return console_; }
   bool json() const { return options_.output == "json"; }
   bool utf8() const { return console_.Utf8(); }
   // Columns for text that is cut to fit; 0 (no limit) when the output is not a terminal.
@@ -37,11 +39,22 @@ class Session {
   // Seconds since 1970.
   double Now() const;
 
-  // The state directory that --state-dir, GPCTL_STATE_DIR or the default names; absolute.
+  // Where 'gpctl up' keeps the service: --state-dir, GPCTL_STATE_DIR or the default; absolute.
   std::string StateDirectory() const;
-  // HOST:PORT. --server, --state-dir, --context, then GPCTL_SERVER, GPCTL_STATE_DIR, GPCTL_CONTEXT,
-  // then the context file.
+  // The service that commands talk to: --server, --state-dir, --context, then GPCTL_SERVER,
+  // GPCTL_STATE_DIR, GPCTL_CONTEXT, then the context file. Its server is empty when nothing was
+  // ever started in its state directory. Unavailable when nothing names one.
+  StatusOr<Context> Service() const;
+  // HOST:PORT or unix:PATH of that service.
   StatusOr<std::string> ServerAddress() const;
+  // The state directory of that service; the default one when nothing names a service.
+  // InvalidArgument when it was not started by 'gpctl up' on this machine.
+  StatusOr<std::string> ServiceDirectoryPath() const;
+
+  // `command` ("watch mine") as it can be typed next, for the service of this invocation.
+  std::string Hint(const std::string& command) const;
+  // The same for the service in `state_dir`, from now on: it does not need the current context.
+  std::string HintFor(const std::string& state_dir, const std::string& command) const;
 
   // The coordinator; connected at the first call.
   StatusOr<client::RunClient*> Client();
@@ -57,6 +70,7 @@ class Session {
 
  private:
   Status ExplainMissingRun(const std::string& reference);
+  Status CheckServiceRuns(const std::string& state_dir) const;
 
   const GlobalOptions options_;
   Console& console_;

@@ -14,7 +14,7 @@ import tempfile
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 MARKER = "<!-- executed -->"
-SECONDS_MAX = 240
+SECONDS_MAX = 540
 
 
 def executed_blocks(text):

@@ -14,7 +14,8 @@ inline constexpr char kOtherGroup[] = "Other";
 
 void AddServiceCommands(CommandSet& commands);     // up, down
 void AddStatusCommands(CommandSet& commands);      // list, status, why
-void AddRunFileCommands(CommandSet& commands);     // init, validate, explain
+void AddInitCommand(CommandSet& commands);         // init
+void AddRunFileCommands(CommandSet& commands);     // validate, explain
 void AddSubmitCommand(CommandSet& commands);       // submit
 void AddWatchCommand(CommandSet& commands);        // watch
 void AddSampleCommand(CommandSet& commands);       // sample

@@ -11,6 +11,7 @@
 #include "client/gpctl/commands/up.h"
 #include "client/gpctl/demo/demo_run_file.h"
 #include "client/gpctl/demo/demo_text.h"
+#include "client/gpctl/hint.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_screen.h"
 #include "client/gpctl/render/run_words.h"
@@ -45,18 +46,14 @@ StatusOr<DemoText> PrepareText(const DemoOptions& options, Session& session) {
   const Console& console = session.console();
   std::string wanted = options.text.empty() ? console.Variable("TEXT") : options.text;
   if (wanted.empty()) {
-    ASSIGN_OR_RETURN(
-        wanted, FindDemoText({"/usr/share/doc/jargon-text/jargon.txt.gz",
-                              "/usr/share/doc/jargon-text/jargon.txt",
-                              JoinPath(console.program_directory, "../../../.deps/text/jargon.txt"),
-                              JoinPath(console.program_directory, "../share/gp/jargon.txt")}));
+    ASSIGN_OR_RETURN(wanted, FindDemoText(DemoTextPlaces(console.program_directory)));
   }
   DemoText text{.source = AbsolutePath(wanted, console.working_directory)};
   ASSIGN_OR_RETURN(text.text, ReadDemoText(text.source));
   const std::string directory = JoinPath(session.StateDirectory(), "demo");
   RETURN_IF_ERROR(MakeDirectories(directory, 0700));
   text.path = JoinPath(directory, "text.txt");
-  RETURN_IF_ERROR(WriteFileAtomically(text.path, text.text));
+  RETURN_IF_ERROR(WriteFileAtomically(text.path, text.text, 0600));
   return text;
 }
 
@@ -89,7 +86,7 @@ class DemoService {
   Status Stop() {
     if (!started_) return OkStatus();
     started_ = false;
-    return StopService(directory_, kStopGrace);
+    return StopService(directory_, kStopGrace).status();
   }
 
  private:
@@ -239,15 +236,22 @@ Status ShowSample(const v1::Checkpoint& checkpoint, const DemoText& text, Sessio
   return OkStatus();
 }
 
-std::string NextCommands(const v1::Checkpoint& checkpoint) {
+std::string NextCommands(const v1::Checkpoint& checkpoint, const Session& session) {
+  const auto hint = [&session](const std::string& command) {
+    return session.HintFor(session.StateDirectory(), command);
+  };
+  const std::string file = FreeRunFileName(session.console());
   return fmt::format(
       "\nTry next:\n"
-      "  gpctl sample {} -p \"A hacker is \" -n 3\n"
-      "  gpctl up --detach         start the service again; then:\n"
-      "  gpctl status @last        what became of the demo's run\n"
-      "  gpctl metrics @last       every step of it\n"
-      "  gpctl init run.yaml       write a run file of your own; gpctl submit run.yaml --wait\n",
-      checkpoint.directory());
+      "  {} sample {} -p \"A hacker is \" -n 3\n"
+      "  {:<28}  # the service again; then:\n"
+      "  {:<28}  # what became of the demo's run\n"
+      "  {:<28}  # every step of it\n"
+      "  {:<28}  # write a run file of your own; then:\n"
+      "  {}\n",
+      ProgramWord(session.console()), ShellWord(checkpoint.directory()), hint("up --detach"),
+      hint("status @last"), hint("metrics @last"), hint("init " + file),
+      hint("submit " + file + " --wait"));
 }
 
 StatusOr<ExitCode> Report(const v1::Run& run, const DemoText& text, Session& session) {
@@ -263,7 +267,7 @@ StatusOr<ExitCode> Report(const v1::Run& run, const DemoText& text, Session& ses
                      CompactCount(static_cast<double>(run.progress().tokens())));
   out << fmt::format("checkpoint    {}  ({}, sealed)\n", checkpoint.directory(),
                      Bytes(checkpoint.size_bytes()));
-  out << NextCommands(checkpoint) << std::flush;
+  out << NextCommands(checkpoint, session) << std::flush;
   return ExitCode::kOk;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "client/gpctl/commands/commands.h"
+#include "client/gpctl/demo/demo_text.h"
 #include "client/gpctl/doctor/gpu_checks.h"
 #include "client/gpctl/doctor/machine_checks.h"
 #include "client/gpctl/doctor/overfit.h"
@@ -87,18 +88,17 @@ void AddGpuChecks(Session& session, std::vector<Check>& checks) {
   if (findings.gpus > 0) AddGpuMachineChecks(findings.gpus, session, checks);
 }
 
-Check CheckDemoText() {
-  for (const char* path :
-       {"/usr/share/doc/jargon-text/jargon.txt.gz", "/usr/share/doc/jargon-text/jargon.txt"}) {
-    if (FileExists(path)) return {.subject = "demo text", .finding = path};
-  }
+Check CheckDemoText(const Session& session) {
+  const auto path = FindDemoText(DemoTextPlaces(session.console().program_directory));
+  if (path.ok()) return {.subject = "demo text", .finding = *path};
   return {Grade::kWarning, "demo text", "the Jargon File is not installed",
           "apt-get install jargon-text, or gpctl demo --text PATH"};
 }
 
 Check CheckServer(Session& session) {
   if (!session.ServerAddress().ok()) {
-    return {.subject = "coordinator", .finding = "none configured; 'gpctl up' starts one"};
+    return {.subject = "coordinator",
+            .finding = fmt::format("none configured; {} starts one", session.Hint("up"))};
   }
   const auto client = session.Client();
   const auto version = client.ok() ? (*client)->Version() : client.status();
@@ -106,7 +106,7 @@ Check CheckServer(Session& session) {
     return {.subject = "coordinator",
             .finding = fmt::format("{} at {}", version->version(), (*client)->address())};
   }
-  return {Grade::kWarning, "coordinator", Message(version.status()), "gpctl up --detach"};
+  return {Grade::kWarning, "coordinator", Message(version.status()), session.Hint("up --detach")};
 }
 
 std::vector<Check> RunChecks(Session& session) {
@@ -119,7 +119,7 @@ std::vector<Check> RunChecks(Session& session) {
     checks.push_back(CheckProgram(program, session));
   }
   AddGpuChecks(session, checks);
-  checks.push_back(CheckDemoText());
+  checks.push_back(CheckDemoText(session));
   checks.push_back(CheckServer(session));
   return checks;
 }

@@ -37,9 +37,12 @@ With -o json an error is a document on stderr: {"kind": "Error", "error": {"code
 )"},
       {"environment", R"(Where gpctl finds the coordinator, first match wins
 
-  --server HOST:PORT     --state-dir DIR (of gpctl up)     --context NAME
+  --server ADDRESS       --state-dir DIR (of gpctl up)     --context NAME
   GPCTL_SERVER           GPCTL_STATE_DIR                   GPCTL_CONTEXT
   the current context of $XDG_CONFIG_HOME/gpctl/config.yaml (~/.config), written by gpctl up
+
+An ADDRESS is HOST:PORT, or unix:PATH of a socket. gpctl down stops the service found this way. gpctl up and demo start the one
+in --state-dir, GPCTL_STATE_DIR or the default directory, whatever the current context is.
 
 Others: NO_COLOR or GPCTL_NO_COLOR (no escape sequences), LANG and LC_ALL (block characters need UTF-8),
 XDG_STATE_HOME (home of the default state directory), TEXT (the text that gpctl demo trains on).

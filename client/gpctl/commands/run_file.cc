@@ -1,83 +1,20 @@
-// gpctl init, validate, explain.
+// gpctl validate, explain.
 #include <memory>
-#include <sstream>
 
 #include "base/available_memory.h"
-#include "base/file.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/render/plan_text.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/run_file_text.h"
 #include "runspec/explain.h"
-#include "runspec/preset.h"
 
 namespace gp::gpctl {
 namespace {
-
-struct InitOptions {
-  std::string preset = "tiny";
-  std::string path;
-  bool list = false;
-  bool force = false;
-};
 
 struct ValidateOptions {
   std::string file;
   std::vector<std::string> overrides;
 };
-
-std::string PresetList() {
-  std::string out;
-  for (const std::string& name : runspec::PresetNames()) {
-    out += fmt::format("{:<22}{}\n", name, runspec::PresetSummary(name));
-  }
-  return out;
-}
-
-// A run file that names the preset and shows, as comments, what the preset sets.
-std::string StartingFile(const std::string& preset) {
-  std::string out = fmt::format(
-      "# {}. Every key: gpctl explain run. Check this file: gpctl validate FILE\n"
-      "apiVersion: gp/v1\n"
-      "name: {}\n"
-      "preset: {}\n"
-      "data:\n"
-      "  text: [input.txt]  # the text to train on; relative to this file\n"
-      "resources: {{workers: 1}}  # ranks; each takes a slot of a worker\n"
-      "\n"
-      "# What the preset sets. A key written in this file wins, and --set on the command line wins "
-      "over both.\n",
-      runspec::PresetSummary(preset), preset, preset);
-  std::istringstream lines{std::string(runspec::PresetText(preset))};
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty()) out += (line.starts_with('#') ? "" : "# ") + line + "\n";
-  }
-  return out;
-}
-
-StatusOr<ExitCode> Init(const InitOptions& options, Session& session) {
-  Console& console = session.console();
-  if (options.list) {
-    console.out << PresetList();
-    return ExitCode::kOk;
-  }
-  if (runspec::PresetText(options.preset).empty()) {
-    return InvalidArgument("unknown preset '{}'{}\n'gpctl init --list' shows them.", options.preset,
-                           DidYouMean(options.preset, runspec::PresetNames()));
-  }
-  const std::string text = StartingFile(options.preset);
-  if (options.path.empty()) {
-    console.out << text;
-    return ExitCode::kOk;
-  }
-  const std::string path = AbsolutePath(options.path, console.working_directory);
-  if (FileExists(path) && !options.force) {
-    return AlreadyExists("{} exists already; --force replaces it", options.path);
-  }
-  RETURN_IF_ERROR(WriteFileAtomically(path, text));
-  console.err << fmt::format("Wrote {}. Next: gpctl validate {}\n", options.path, options.path);
-  return ExitCode::kOk;
-}
 
 Json ProblemFields(const ConfigProblem& problem) {
   return {{"source", problem.source}, {"line", problem.line},       {"column", problem.column},
@@ -132,17 +69,6 @@ StatusOr<ExitCode> Explain(const std::string& path, bool schema, Session& sessio
   return ExitCode::kOk;
 }
 
-void AddInit(CommandSet& commands) {
-  const Command command = commands.Add("init", kRunFileGroup, "Write a run file to start from");
-  auto options = std::make_shared<InitOptions>();
-  command.Option("FILE", options->path, "where to write it (default: standard output)");
-  command.Option("--preset", options->preset,
-                 "tiny, shakespeare-char, gpt2-124m, ... (default: tiny)");
-  command.Switch("--list", options->list, "show the presets");
-  command.Switch("--force", options->force, "replace an existing file");
-  commands.Bind(command, [options](Session& session) { return Init(*options, session); });
-}
-
 void AddValidate(CommandSet& commands) {
   const Command command = commands.Add("validate", kRunFileGroup,
                                        "Check a run file and show the plan; needs no server");
@@ -167,7 +93,6 @@ void AddExplain(CommandSet& commands) {
 }  // namespace
 
 void AddRunFileCommands(CommandSet& commands) {
-  AddInit(commands);
   AddValidate(commands);
   AddExplain(commands);
 }

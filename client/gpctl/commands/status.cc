@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "client/gpctl/commands/commands.h"
+#include "client/gpctl/hint.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_text.h"
 #include "client/gpctl/render/run_words.h"
@@ -55,6 +56,12 @@ std::string ListJson(const ListedRuns& listed) {
   return Pretty(document);
 }
 
+std::string NoRunsText(const Session& session) {
+  const std::string file = FreeRunFileName(session.console());
+  return "There are no runs yet.\n" +
+         NextText({session.Hint("init " + file), session.Hint("submit " + file + " --wait")});
+}
+
 std::string ListText(const std::vector<v1::Run>& runs, const ListOptions& options,
                      Session& session) {
   if (options.names_only) {
@@ -63,8 +70,9 @@ std::string ListText(const std::vector<v1::Run>& runs, const ListOptions& option
     return names;
   }
   if (!runs.empty()) return RunTable(runs, session.Now(), session.style());
-  session.console().err << (options.all ? "There are no runs yet. Start one: gpctl submit FILE\n"
-                                        : "No unfinished runs. All of them: gpctl list -a\n");
+  session.console().err << (options.all
+                                ? NoRunsText(session)
+                                : "No unfinished runs.\n" + NextText({session.Hint("list -a")}));
   return "";
 }
 
@@ -104,7 +112,9 @@ StatusOr<ExitCode> ShowStatus(const std::string& reference, Session& session) {
   }
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   ASSIGN_OR_RETURN(const auto events, NewestEvents(*client, run));
-  session.console().out << RunDetails(run, events, session.Now(), session.style());
+  const std::string next = NextCommand(run);
+  session.console().out << RunDetails(run, events, next.empty() ? "" : session.Hint(next),
+                                      session.Now(), session.style());
   return ExitCode::kOk;
 }
 

@@ -23,7 +23,7 @@ StatusOr<ExitCode> Finish(const Status& status, const v1::Run& run, const Stream
                           const std::string& command, Session& session) {
   if (status.code() == StatusCode::kCancelled && session.console().interruption.requested() &&
       options.follow) {
-    return SayDetached(run.name(), fmt::format("gpctl {} {} -f", command, run.name()), session);
+    return SayDetached(run.name(), fmt::format("{} {} -f", command, run.name()), session);
   }
   RETURN_IF_ERROR(status);
   return ExitCode::kOk;

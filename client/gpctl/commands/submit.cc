@@ -6,21 +6,18 @@
 #include "base/available_memory.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/watch.h"
+#include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/plan_text.h"
 #include "client/gpctl/render/run_words.h"
+#include "rpc/listen_address.h"
 
 namespace gp::gpctl {
 namespace {
 
-bool IsLocal(const std::string& address) {
-  return address.starts_with("127.") || address.starts_with("localhost:") ||
-         address.starts_with("[::1]");
-}
-
 // Paths of this machine mean nothing on another one.
 Status CheckPathsFor(const std::string& address, const RunFileText& file,
                      const std::vector<std::string>& overrides) {
-  if (IsLocal(address)) return OkStatus();
+  if (rpc::IsLocalAddress(address)) return OkStatus();
   const auto result = runspec::LoadRunFile(file.text, file.name, overrides);
   if (!result.spec) return OkStatus();
   const runspec::DataSpec& data = result.spec->data;
@@ -38,10 +35,24 @@ Status CheckPathsFor(const std::string& address, const RunFileText& file,
 
 // Of the workers, this machine is known only when the service runs on it.
 void WarnOfMemory(const std::string& address, const runspec::RunSpec& spec, Console& console) {
-  if (!IsLocal(address)) return;
+  if (!rpc::IsLocalAddress(address)) return;
   if (const auto warning = MemoryWarning(spec, ReadAvailableMemory())) {
     console.err << "warning: " << *warning << "\n";
   }
+}
+
+// On one machine nobody else needs the slots that a run leaves idle.
+void TellIdleSlots(client::RunClient& client, const runspec::RunSpec& spec,
+                   const std::string& run_id, Console& console) {
+  if (!rpc::IsLocalAddress(client.address()) || spec.resources.device != "cpu") return;
+  const auto nodes = client.Nodes();
+  if (!nodes.ok() || nodes->nodes_size() != 1) return;
+  const int free = FreeSlots(nodes->nodes(0), false, run_id);
+  if (spec.resources.workers >= free) return;
+  console.err << fmt::format(
+      "note: the run takes {} of {} free slots, each with its own cores; --set "
+      "resources.workers={} takes all of them\n",
+      spec.resources.workers, free, free);
 }
 
 std::string SubmittedText(const v1::SubmitResponse& response) {
@@ -83,7 +94,8 @@ StatusOr<ExitCode> Submit(const SubmitOptions& options, Session& session) {
   if (!options.wait) {
     PrintSubmitted(response, session);
     if (!session.json())
-      session.console().err << fmt::format("Watch it: gpctl watch {}\n", response.run().name());
+      session.console().err << fmt::format("Watch it: {}\n",
+                                           session.Hint("watch " + response.run().name()));
     return ExitCode::kOk;
   }
   if (!session.json()) PrintSubmitted(response, session);
@@ -104,12 +116,13 @@ StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const Submit
   request.set_request_id(options.request_id);
   request.set_source(file.text);
   request.set_source_name(file.name);
-  request.set_base_directory(IsLocal(client->address()) ? file.directory : "");
+  request.set_base_directory(rpc::IsLocalAddress(client->address()) ? file.directory : "");
   for (const std::string& text : AbsoluteOverrides(options.overrides, *result.spec))
     request.add_overrides(text);
   request.set_name(options.name);
   request.set_dry_run(options.dry_run);
   ASSIGN_OR_RETURN(v1::SubmitResponse response, client->Submit(request));
+  TellIdleSlots(*client, *result.spec, response.run().run_id(), session.console());
   // The server sees what this machine may not, so it can warn where the check here could not.
   if (result.warnings.empty()) {
     for (const std::string& warning : response.warnings())

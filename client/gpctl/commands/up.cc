@@ -8,14 +8,18 @@
 
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/context_file.h"
+#include "client/gpctl/hint.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/service/local_service.h"
+#include "rpc/listen_address.h"
 
 namespace gp::gpctl {
 namespace {
 
 struct UpOptions {
   int workers = 0;
+  std::string listen;
+  bool insecure = false;
   int port_base = 0;
   std::string trainer;
   std::string gpu_trainer;
@@ -30,6 +34,10 @@ struct DownOptions {
 
 constexpr std::chrono::seconds kStopGrace{10};
 
+std::string Plural(int count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string ContextName(const ServiceDirectory& directory, const Console& console) {
   return directory.root() == DefaultStateDirectory(console) ? "local"
                                                             : BaseNameOf(directory.root());
@@ -41,6 +49,7 @@ Json RecordFields(const ServiceDirectory& directory, const ServiceRecord& record
           {"coordinator_metrics", record.coordinator_metrics},
           {"worker_metrics", record.worker_metrics},
           {"workers", record.workers},
+          {"cores", record.cores},
           {"gpus", record.gpus},
           {"gpu_problem", record.gpu_problem},
           {"supervisor_pid", record.supervisor.pid},
@@ -57,23 +66,45 @@ void PrintService(const ServiceDirectory& directory, const ServiceRecord& record
   }
   out << fmt::format("coordinator  {}   metrics http://{}/metrics\n", record.address,
                      record.coordinator_metrics);
-  out << fmt::format("worker       {} slot{}   metrics http://{}/metrics\n", record.workers,
-                     record.workers == 1 ? "" : "s", record.worker_metrics);
+  out << fmt::format("worker       {} on {}   metrics http://{}/metrics\n",
+                     Plural(record.workers, "slot"), Plural(record.cores, "core"),
+                     record.worker_metrics);
   for (const std::string& gpu : record.gpus) out << fmt::format("GPU          {}\n", gpu);
   if (!record.gpu_problem.empty()) {
     out << fmt::format("GPU          not used: {}\n", record.gpu_problem);
   }
   out << fmt::format("state        {}   logs in {}\n", directory.root(), directory.Path("logs"));
-  out << "Next: gpctl init > run.yaml; gpctl submit run.yaml --wait      Stop it: gpctl down"
-      << std::endl;
+  const std::string file = FreeRunFileName(session.console());
+  const auto hint = [&](const std::string& command) {
+    return session.HintFor(directory.root(), command);
+  };
+  out << NextText({hint("init " + file), hint("submit " + file + " --wait")})
+      << fmt::format("{:<13}{}", "stop", hint("down")) << std::endl;
+}
+
+bool ListensAsWanted(const ServiceRecord& record, const UpOptions& options) {
+  const auto wanted = rpc::ParseListenAddress(options.listen);
+  const auto now = rpc::ParseListenAddress(record.address);
+  if (!wanted.ok() || !now.ok()) return false;
+  return wanted->Reachable().host == now->host && wanted->path == now->path &&
+         (wanted->port == 0 || wanted->port == now->port);
 }
 
 Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
-                      const ServiceDirectory& directory) {
-  if (options.workers == 0 || options.workers == record.workers) return OkStatus();
-  return FailedPrecondition(
-      "a service with {} slots runs in {}; 'gpctl down' stops it, then it can start with {}",
-      record.workers, directory.root(), options.workers);
+                      const ServiceDirectory& directory, const Session& session) {
+  if (options.workers != 0 && options.workers != record.workers) {
+    return FailedPrecondition(
+        "a service with {} slots runs in {}; '{}' stops it, then it can start with {}",
+        record.workers, directory.root(), session.HintFor(directory.root(), "down"),
+        options.workers);
+  }
+  if (!options.listen.empty() && !ListensAsWanted(record, options)) {
+    return FailedPrecondition(
+        "a service runs in {} and listens on {}; '{}' stops it, then it can listen on {}",
+        directory.root(), record.address, session.HintFor(directory.root(), "down"),
+        options.listen);
+  }
+  return OkStatus();
 }
 
 StatusOr<ExitCode> RunInForeground(const ServiceDirectory& directory,
@@ -102,12 +133,19 @@ std::string Absolute(const std::string& path, Session& session) {
   return path.empty() ? "" : AbsolutePath(path, session.console().working_directory);
 }
 
+Status CheckListen(const UpOptions& options) {
+  if (options.listen.empty()) return OkStatus();
+  ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(options.listen));
+  return rpc::CheckPrivate(address, options.insecure);
+}
+
 StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
+  RETURN_IF_ERROR(WithContext(CheckListen(options), "--listen"));
   const ServiceDirectory directory(session.StateDirectory());
   RETURN_IF_ERROR(directory.Create());
   const auto running = FindRunningService(directory, session.console().interruption);
   if (running.ok()) {
-    RETURN_IF_ERROR(CheckSameShape(*running, options, directory));
+    RETURN_IF_ERROR(CheckSameShape(*running, options, directory, session));
     SaveServiceContexts(directory, *running, session);
     PrintService(directory, *running, session);
     return ExitCode::kOk;
@@ -115,6 +153,8 @@ StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
   if (running.status().code() != StatusCode::kNotFound) return running.status();
   const SupervisorOptions supervisor{.program_directory = session.console().program_directory,
                                      .workers = options.workers,
+                                     .listen = options.listen,
+                                     .insecure = options.insecure,
                                      .port_base = options.port_base,
                                      .trainer = Absolute(options.trainer, session),
                                      .gpu_trainer = Absolute(options.gpu_trainer, session),
@@ -164,20 +204,47 @@ Status Purge(const ServiceDirectory& directory, const DownOptions& options, Sess
   return OkStatus();
 }
 
+// "the coordinator (pid 12) and the worker (pid 13)"
+std::string Names(const StoppedService& stopped) {
+  std::string names;
+  if (stopped.coordinator_pid != 0) {
+    names = fmt::format("the coordinator (pid {})", stopped.coordinator_pid);
+  }
+  if (stopped.worker_pid != 0) {
+    names += fmt::format("{}the worker (pid {})", names.empty() ? "" : " and ", stopped.worker_pid);
+  }
+  return names;
+}
+
+std::string DownText(const StoppedService& stopped, const ServiceDirectory& directory, bool purged,
+                     const Session& session) {
+  const std::string names = Names(stopped);
+  std::string text = names.empty()
+                         ? fmt::format("Nothing runs in {}.", directory.root())
+                         : fmt::format("Stopped {} of the service in {}.", names, directory.root());
+  if (purged) return text + " The directory was deleted.\n";
+  if (!names.empty()) {
+    text += fmt::format(" Runs and checkpoints are kept; {} starts it again.",
+                        session.HintFor(directory.root(), "up"));
+  }
+  return text + "\n";
+}
+
 StatusOr<ExitCode> Down(const DownOptions& options, Session& session) {
-  const ServiceDirectory directory(session.StateDirectory());
-  RETURN_IF_ERROR(StopService(directory, kStopGrace));
+  ASSIGN_OR_RETURN(const std::string path, session.ServiceDirectoryPath());
+  const ServiceDirectory directory(path);
+  ASSIGN_OR_RETURN(const StoppedService stopped, StopService(directory, kStopGrace));
   if (options.purge) RETURN_IF_ERROR(Purge(directory, options, session));
   if (session.json()) {
     Json document = Document("LocalService");
     document["state_dir"] = directory.root();
     document["running"] = false;
     document["purged"] = options.purge;
+    document["coordinator_pid"] = stopped.coordinator_pid;
+    document["worker_pid"] = stopped.worker_pid;
     session.console().out << Pretty(document);
   } else {
-    session.console().out << fmt::format(
-        "Nothing runs in {} any more{}.\n", directory.root(),
-        options.purge ? "; it was deleted" : ". Runs and checkpoints are kept");
+    session.console().out << DownText(stopped, directory, options.purge, session);
   }
   return ExitCode::kOk;
 }
@@ -188,10 +255,19 @@ void AddUp(CommandSet& commands) {
   auto options = std::make_shared<UpOptions>();
   command
       .Option("--workers", options->workers,
-              "slots, each can hold one rank of a run (default: one per core)")
+              "slots among which the cores are divided; each holds one rank of a run, with a "
+              "thread on each of its cores (default: one slot)")
       .Between(1, 4096);
-  command.Option("--port-base", options->port_base, "first of three ports (default: free ones)")
-      .Between(1, 65533);
+  command.Option("--listen", options->listen,
+                 "HOST:PORT to serve on, for every user who reaches it; port 0: a free one "
+                 "(default: a socket in the state directory, for you alone)");
+  command.Switch("--insecure", options->insecure,
+                 "let --listen be reached from other machines, though there is no "
+                 "authentication yet");
+  command
+      .Option("--port-base", options->port_base,
+              "first of the two ports for metrics (default: free ones)")
+      .Between(1, 65534);
   command.Option("--trainer", options->trainer,
                  "trainer program (default: the gp-trainer beside gp-worker)");
   command.Option("--gpu-trainer", options->gpu_trainer,
@@ -203,7 +279,8 @@ void AddUp(CommandSet& commands) {
 }
 
 void AddDown(CommandSet& commands) {
-  const Command command = commands.Add("down", kServiceGroup, "Stop what 'gpctl up' started");
+  const Command command = commands.Add(
+      "down", kServiceGroup, "Stop what 'gpctl up' started: the service of the current context");
   auto options = std::make_shared<DownOptions>();
   command.Switch("--purge", options->purge, "delete its state directory: runs, checkpoints, logs");
   command.Switch("-y,--yes", options->yes, "do not ask");

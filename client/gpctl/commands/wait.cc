@@ -75,7 +75,7 @@ StatusOr<ExitCode> Wait(const WaitOptions& options, Session& session) {
     });
   }
   if (session.console().interruption.requested()) {
-    return SayDetached(run.name(), fmt::format("gpctl wait {}", run.name()), session);
+    return SayDetached(run.name(), "wait " + run.name(), session);
   }
   if (stop.requested()) {
     return DeadlineExceeded("{} is {} after {}, still not {}: {}", run.name(),

@@ -111,7 +111,7 @@ StatusOr<ExitCode> FollowRun(const v1::Run& run, const WatchOptions& options, Se
     last = feed->Model().run();
   }
   if (status.code() == StatusCode::kCancelled && session.console().interruption.requested()) {
-    return SayDetached(run.name(), fmt::format("gpctl watch {}", run.name()), session);
+    return SayDetached(run.name(), "watch " + run.name(), session);
   }
   RETURN_IF_ERROR(status);
   return ExitCodeOf(last.state());

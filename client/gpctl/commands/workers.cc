@@ -19,7 +19,8 @@ StatusOr<ExitCode> ListWorkers(Session& session) {
   if (session.json()) {
     session.console().out << NodesJson(response);
   } else if (response.nodes().empty()) {
-    session.console().err << "No node has joined yet. Start gp-worker on one, or: gpctl up\n";
+    session.console().err << fmt::format("No node has joined yet. Start gp-worker on one, or: {}\n",
+                                         session.Hint("up"));
   } else {
     session.console().out << NodeTable({response.nodes().begin(), response.nodes().end()},
                                        session.Now(), session.style());

@@ -38,6 +38,12 @@ struct GzipCloser {
 
 }  // namespace
 
+std::vector<std::string> DemoTextPlaces(const std::string& program_directory) {
+  return {"/usr/share/doc/jargon-text/jargon.txt.gz", "/usr/share/doc/jargon-text/jargon.txt",
+          JoinPath(program_directory, "../../../.deps/text/jargon.txt"),
+          JoinPath(program_directory, "../share/gp/jargon.txt")};
+}
+
 StatusOr<std::string> FindDemoText(const std::vector<std::string>& candidates) {
   for (const std::string& path : candidates) {
     if (FileExists(path)) return path;

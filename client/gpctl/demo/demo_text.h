@@ -11,6 +11,9 @@
 
 namespace gp::gpctl {
 
+// Where the demo's text may lie: where its Debian package puts it, and beside the programs.
+std::vector<std::string> DemoTextPlaces(const std::string& program_directory);
+
 // The first of `candidates` that exists. NotFound says how to get one.
 StatusOr<std::string> FindDemoText(const std::vector<std::string>& candidates);
 

@@ -58,6 +58,14 @@ std::string Problems(const v1::Node& node) {
 
 bool IsGpu(const v1::Slot& slot) { return slot.device() != "cpu"; }
 
+int FreeSlots(const v1::Node& node, bool gpu, const std::string& run_id) {
+  const auto is_free = [&](const v1::Slot& slot) {
+    return IsGpu(slot) == gpu && slot.problem().empty() &&
+           (slot.run_id().empty() || slot.run_id() == run_id);
+  };
+  return static_cast<int>(std::count_if(node.slots().begin(), node.slots().end(), is_free));
+}
+
 std::string GpuText(const v1::Slot& slot) {
   std::string text = slot.device_name().empty() ? slot.device() : slot.device_name();
   if (slot.memory_bytes() > 0) text += ", " + Bytes(slot.memory_bytes());

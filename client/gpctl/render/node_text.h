@@ -19,4 +19,7 @@ std::string GpuText(const v1::Slot& slot);
 
 bool IsGpu(const v1::Slot& slot);
 
+// How many slots of the node nothing uses, or `run_id` alone: of GPUs, or of CPU cores.
+int FreeSlots(const v1::Node& node, bool gpu, const std::string& run_id = "");
+
 }  // namespace gp::gpctl

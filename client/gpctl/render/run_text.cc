@@ -100,21 +100,6 @@ std::string CheckpointText(const v1::Run& run) {
   return text;
 }
 
-std::string NextCommand(const v1::Run& run) {
-  switch (run.state()) {
-    case v1::RUN_STATE_SUCCEEDED:
-      return fmt::format("gpctl sample {}", run.name());
-    case v1::RUN_STATE_FAILED:
-      return fmt::format("gpctl logs {} --tail 50", run.name());
-    case v1::RUN_STATE_CANCELLED:
-      return run.latest_checkpoint_step() >= 0 ? fmt::format("gpctl ckpt list {}", run.name()) : "";
-    case v1::RUN_STATE_QUEUED:
-      return fmt::format("gpctl why {}", run.name());
-    default:
-      return fmt::format("gpctl watch {}", run.name());
-  }
-}
-
 std::string RestartText(const v1::Run& run) {
   if (run.failures() == 0) return "";
   return fmt::format("{} after a failure, epoch {}", run.failures(), run.epoch());
@@ -145,7 +130,7 @@ std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextSty
 }
 
 std::string RunDetails(const v1::Run& run, const std::vector<v1::RunEvent>& newest_events,
-                       double now, const TextStyle& style) {
+                       const std::string& next, double now, const TextStyle& style) {
   std::string state = StateName(run.state());
   for (char& c : state) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   std::string out = fmt::format("{}  {}  {}  {}\n", run.name(), run.run_id(), state,
@@ -163,8 +148,22 @@ std::string RunDetails(const v1::Run& run, const std::vector<v1::RunEvent>& newe
   out += Field("directory", run.run_directory());
   if (!newest_events.empty()) out += "  events\n";
   for (const v1::RunEvent& event : newest_events) out += "    " + EventText(event, style) + "\n";
-  const std::string next = NextCommand(run);
-  return next.empty() ? out : out + Field("next", next);
+  return out + Field("next", next);
+}
+
+std::string NextCommand(const v1::Run& run) {
+  switch (run.state()) {
+    case v1::RUN_STATE_SUCCEEDED:
+      return "sample " + run.name();
+    case v1::RUN_STATE_FAILED:
+      return fmt::format("logs {} --tail 50", run.name());
+    case v1::RUN_STATE_CANCELLED:
+      return run.latest_checkpoint_step() >= 0 ? "ckpt list " + run.name() : "";
+    case v1::RUN_STATE_QUEUED:
+      return "why " + run.name();
+    default:
+      return "watch " + run.name();
+  }
 }
 
 std::string EventText(const v1::RunEvent& event, const TextStyle& style) {

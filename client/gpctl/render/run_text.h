@@ -16,9 +16,12 @@ struct TextStyle {
 
 std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextStyle& style);
 
-// State, reason, progress, placement, newest numbers, newest events, and what to type next.
+// State, reason, progress, placement, newest numbers, newest events and `next`, what to type next.
 std::string RunDetails(const v1::Run& run, const std::vector<v1::RunEvent>& newest_events,
-                       double now, const TextStyle& style);
+                       const std::string& next, double now, const TextStyle& style);
+
+// The command that fits the run's state, without the program's name: "watch mine"; "" for none.
+std::string NextCommand(const v1::Run& run);
 
 std::string EventText(const v1::RunEvent& event, const TextStyle& style);
 std::string LogLineText(const v1::LogLine& line, bool with_rank, const TextStyle& style);

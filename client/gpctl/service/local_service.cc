@@ -15,6 +15,8 @@ std::vector<std::string> SupervisorArguments(const ServiceDirectory& directory,
     arguments.push_back(value);
   };
   if (options.workers > 0) add("--workers", fmt::format("{}", options.workers));
+  if (!options.listen.empty()) add("--listen", options.listen);
+  if (options.insecure) arguments.push_back("--insecure");
   if (options.port_base > 0) add("--port-base", fmt::format("{}", options.port_base));
   if (!options.trainer.empty()) add("--trainer", options.trainer);
   if (!options.gpu_trainer.empty()) add("--gpu-trainer", options.gpu_trainer);
@@ -32,6 +34,8 @@ std::string LastWords(const std::string& path, size_t from) {
   return words.empty() ? "the supervisor ended without a word" : words;
 }
 
+int RunningPid(const ProcessIdentity& process) { return IsAlive(process) ? process.pid : 0; }
+
 }  // namespace
 
 StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
@@ -47,6 +51,13 @@ StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
     }
     if (interruption.WaitFor(kPoll)) return Cancelled("interrupted");
   }
+}
+
+StatusOr<bool> ServiceRuns(const ServiceDirectory& directory) {
+  const auto record = directory.Load();
+  if (record.status().code() == StatusCode::kNotFound) return false;
+  RETURN_IF_ERROR(record.status());
+  return IsAlive(record->supervisor) || IsAlive(record->coordinator);
 }
 
 StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
@@ -74,10 +85,12 @@ StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
                           log);
 }
 
-Status StopService(const ServiceDirectory& directory, std::chrono::milliseconds grace) {
+StatusOr<StoppedService> StopService(const ServiceDirectory& directory,
+                                     std::chrono::milliseconds grace) {
   const auto record = directory.Load();
-  if (record.status().code() == StatusCode::kNotFound) return OkStatus();
+  if (record.status().code() == StatusCode::kNotFound) return StoppedService();
   RETURN_IF_ERROR(record.status());
+  const StoppedService running{RunningPid(record->coordinator), RunningPid(record->worker)};
   RETURN_IF_ERROR(StopProcess(record->supervisor, 3 * grace));
   // The supervisor has stopped these, unless it was killed itself.
   const auto left = directory.Load();
@@ -87,7 +100,8 @@ Status StopService(const ServiceDirectory& directory, std::chrono::milliseconds 
   ServiceRecord stopped = *left;
   stopped.supervisor = stopped.coordinator = stopped.worker = {};
   stopped.ready = false;
-  return directory.Save(stopped);
+  RETURN_IF_ERROR(directory.Save(stopped));
+  return running;
 }
 
 }  // namespace gp::gpctl

@@ -18,13 +18,25 @@ namespace gp::gpctl {
 StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
                                            client::Interruption& interruption);
 
+// Whether a service is supervised in `directory`, or its coordinator still runs. PermissionDenied
+// when it is another user's.
+StatusOr<bool> ServiceRuns(const ServiceDirectory& directory);
+
 // Leaves a supervisor process of gpctl itself in the background, with both daemons. AlreadyExists
 // when one runs there.
 StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
                                           const SupervisorOptions& options,
                                           client::Interruption& interruption);
 
+// What StopService found running; 0: did not run.
+struct StoppedService {
+  int coordinator_pid = 0;
+  int worker_pid = 0;
+};
+
 // Stops the supervisor and whatever it left, by recorded identity. OK when nothing runs.
-Status StopService(const ServiceDirectory& directory, std::chrono::milliseconds grace);
+// PermissionDenied when it is another user's.
+StatusOr<StoppedService> StopService(const ServiceDirectory& directory,
+                                     std::chrono::milliseconds grace);
 
 }  // namespace gp::gpctl

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/scoped_umask.h"
 #include "daemon/child_process.h"
 
 namespace gp::gpctl {
@@ -83,6 +84,7 @@ bool IsAlive(const ProcessIdentity& identity) {
 
 StatusOr<ProcessIdentity> SpawnDetached(const SpawnOptions& options) {
   ASSIGN_OR_RETURN(const FileDescriptor log, OpenLog(options.log_path));
+  const ScopedUmask owner_only(077);  // what a service keeps is for its user alone
   ASSIGN_OR_RETURN(const pid_t pid, daemon::StartChild({.program = options.program,
                                                         .arguments = options.arguments,
                                                         .output = log.get(),
@@ -101,7 +103,10 @@ void ReapChildren() {
 
 Status StopProcess(const ProcessIdentity& identity, std::chrono::milliseconds grace) {
   if (!IsAlive(identity)) return OkStatus();
-  kill(identity.pid, SIGTERM);
+  if (kill(identity.pid, SIGTERM) != 0 && errno == EPERM) {
+    return PermissionDenied("process {} ({}) belongs to another user", identity.pid,
+                            identity.program);
+  }
   if (GoneBy(identity, steady_clock::now() + grace)) return OkStatus();
   kill(identity.pid, SIGKILL);
   if (GoneBy(identity, steady_clock::now() + kKillGrace)) return OkStatus();

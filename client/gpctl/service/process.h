@@ -35,14 +35,15 @@ struct SpawnOptions {
 };
 
 // Starts `program` in a session of its own, with default signals, /dev/null as its input and no
-// other descriptors. When exec fails the error says why and no process is left.
+// other descriptors; the files it makes are for its user alone. When exec fails the error says why
+// and no process is left.
 StatusOr<ProcessIdentity> SpawnDetached(const SpawnOptions& options);
 
 // Collects the ends of children, so that none stays a zombie.
 void ReapChildren();
 
-// SIGTERM, and SIGKILL when it has not ended after `grace`. OK when it is gone. A process that is
-// not `identity` any more is not touched.
+// SIGTERM, and SIGKILL when it has not ended after `grace`. OK when it is gone; PermissionDenied
+// when it is another user's. A process that is not `identity` any more is not touched.
 Status StopProcess(const ProcessIdentity& identity, std::chrono::milliseconds grace);
 
 }  // namespace gp::gpctl

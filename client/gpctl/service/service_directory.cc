@@ -1,5 +1,10 @@
 #include "client/gpctl/service/service_directory.h"
 
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
 namespace gp::gpctl {
@@ -28,6 +33,7 @@ Json ToJson(const ServiceRecord& record) {
           {"coordinator_metrics", record.coordinator_metrics},
           {"worker_metrics", record.worker_metrics},
           {"workers", record.workers},
+          {"cores", record.cores},
           {"gpus", record.gpus},
           {"gpu_problem", record.gpu_problem},
           {"ready", record.ready}};
@@ -41,22 +47,64 @@ ServiceRecord RecordOf(const Json& json) {
           .coordinator_metrics = json.at("coordinator_metrics").get<std::string>(),
           .worker_metrics = json.at("worker_metrics").get<std::string>(),
           .workers = json.at("workers").get<int>(),
-          .gpus = json.value("gpus", std::vector<std::string>()),  // absent in older records
+          .cores = json.value("cores", 0),  // these three: absent in older records
+          .gpus = json.value("gpus", std::vector<std::string>()),
           .gpu_problem = json.value("gpu_problem", ""),
           .ready = json.at("ready").get<bool>()};
+}
+
+// Of `path`, or of what hides it: a directory that this user cannot enter. Nothing when `path` does
+// not exist.
+std::optional<uid_t> OwnerOf(std::string path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) return status.st_uid;
+  if (errno != EACCES) return std::nullopt;
+  while (path != "/" && stat(path.c_str(), &status) != 0) path = DirectoryOf(path);
+  return status.st_uid;
+}
+
+std::string UserName(uid_t user) {
+  const passwd* entry = getpwuid(user);
+  return entry == nullptr ? std::to_string(user) : entry->pw_name;
 }
 
 }  // namespace
 
 Status ServiceDirectory::Create() const {
+  RETURN_IF_ERROR(CheckOwner());
   RETURN_IF_ERROR(MakeDirectories(root_, 0700));
+  RETURN_IF_ERROR(CloseToOthers());
   for (const std::string& path : {CoordinatorState(), WorkerState(), Storage(), Path("logs")}) {
     RETURN_IF_ERROR(MakeDirectories(path, 0700));
   }
   return OkStatus();
 }
 
+Status ServiceDirectory::CheckOwner() const {
+  const uid_t user = geteuid();
+  const auto owner = OwnerOf(root_);
+  if (!owner || *owner == user || user == 0) return OkStatus();
+  return PermissionDenied("the service in {} is not yours: it belongs to user '{}'", root_,
+                          UserName(*owner));
+}
+
+Status ServiceDirectory::CloseToOthers() const {
+  struct stat status {};
+  if (stat(root_.c_str(), &status) != 0) return ErrnoStatus(errno, "look at", root_);
+  if ((status.st_mode & 077) == 0) return OkStatus();
+  ASSIGN_OR_RETURN(const auto names, ListDirectory(root_));
+  if (!names.empty() && !IsOurs()) {
+    return FailedPrecondition(
+        "{} holds other things, and other users can read it; choose a directory of its own with "
+        "--state-dir",
+        root_);
+  }
+  if (chmod(root_.c_str(), 0700) != 0) return ErrnoStatus(errno, "close to other users", root_);
+  return OkStatus();
+}
+
 StatusOr<ServiceRecord> ServiceDirectory::Load() const {
+  RETURN_IF_ERROR(CheckOwner());
   const std::string path = Path("service.json");
   if (!FileExists(path)) {
     return NotFound("no service was started in {}; start one with 'gpctl up --state-dir {}'", root_,

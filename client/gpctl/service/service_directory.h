@@ -20,10 +20,11 @@ struct ServiceRecord {
   ProcessIdentity supervisor;
   ProcessIdentity coordinator;
   ProcessIdentity worker;
-  std::string address;              // of the coordinator, HOST:PORT
+  std::string address;              // of the coordinator, unix:PATH or HOST:PORT
   std::string coordinator_metrics;  // HOST:PORT
   std::string worker_metrics;
   int workers = 0;                // slots of CPU cores
+  int cores = 0;                  // of these slots together
   std::vector<std::string> gpus;  // "NVIDIA H100, 80.0 GiB, sm_90"; one slot each
   std::string gpu_problem;        // why GPUs that are here are not used; empty when all is well
   bool ready = false;             // the worker has registered
@@ -39,13 +40,20 @@ class ServiceDirectory {
   std::string WorkerState() const { return Path("worker"); }
   std::string Storage() const { return Path("storage"); }
   std::string Log(const std::string& program) const { return Path("logs/" + program + ".log"); }
+  // Where the coordinator listens unless it is told otherwise.
+  std::string Socket() const { return Path("coordinator.sock"); }
   std::string AddressFile(const std::string& program) const { return Path(program + ".address"); }
 
-  // Makes the directories. ResourceExhausted or PermissionDenied name the one that could not be
-  // made.
+  // Makes the directories and closes them to other users. ResourceExhausted or PermissionDenied
+  // name the one that could not be made; FailedPrecondition when others can read what is here
+  // already and 'gpctl up' did not put it here.
   Status Create() const;
 
-  // NotFound when nothing was ever started here.
+  // PermissionDenied names the user whom the directory belongs to, when it is another one. root may
+  // do what it likes.
+  Status CheckOwner() const;
+
+  // NotFound when nothing was ever started here; PermissionDenied as CheckOwner.
   StatusOr<ServiceRecord> Load() const;
   Status Save(const ServiceRecord& record) const;
 
@@ -57,6 +65,8 @@ class ServiceDirectory {
   bool IsOurs() const;
 
  private:
+  Status CloseToOthers() const;
+
   std::string root_;
 };
 

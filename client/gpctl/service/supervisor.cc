@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "client/api/run_client.h"
@@ -29,6 +30,15 @@ StatusOr<AddressFile> ReadAddressFile(const std::string& path) {
   if (!json.is_object())
     return DataLoss("{} is not the address file that a gp program writes", path);
   return AddressFile{json.value("address", ""), json.value("metrics", ""), json.value("pid", 0)};
+}
+
+// `wanted`; where it takes any free port, the port of `previous` when that is still free.
+std::string KeepingPort(const std::string& wanted, const std::string& previous) {
+  auto address = rpc::ParseListenAddress(wanted);
+  const auto before = rpc::ParseListenAddress(previous);
+  if (!address.ok() || address->is_socket() || address->port != 0 || !before.ok()) return wanted;
+  address->port = before->port;
+  return rpc::CheckBindable(*address).ok() ? address->Text() : wanted;
 }
 
 // The last lines of a log: what a program said before it ended.
@@ -96,10 +106,14 @@ void Supervisor::Adopt(Daemon& daemon) {
   if (process.ok() && process->program == daemon.program) daemon.process = *process;
 }
 
-std::string Supervisor::ListenAddress(const std::string& previous, int offset) const {
-  if (options_.port_base > 0) return fmt::format("127.0.0.1:{}", options_.port_base + offset);
-  const auto address = rpc::ParseListenAddress(previous);
-  return address.ok() && rpc::CheckBindable(*address).ok() ? previous : "127.0.0.1:0";
+std::string Supervisor::CoordinatorAddress() const {
+  if (options_.listen.empty()) return "unix:" + directory_.Socket();
+  return KeepingPort(options_.listen, record_.address);
+}
+
+std::string Supervisor::MetricsAddress(const std::string& previous, int offset) const {
+  const int port = options_.port_base > 0 ? options_.port_base + offset : 0;
+  return KeepingPort(fmt::format("127.0.0.1:{}", port), previous);
 }
 
 std::vector<std::string> Supervisor::Arguments(const Daemon& daemon) const {
@@ -111,14 +125,15 @@ std::vector<std::string> Supervisor::Arguments(const Daemon& daemon) const {
   };
   if (&daemon == &coordinator_) {
     add("--state-dir", directory_.CoordinatorState());
-    add("--listen", ListenAddress(record_.address, 0));
-    add("--metrics-listen", ListenAddress(record_.coordinator_metrics, 1));
+    add("--listen", CoordinatorAddress());
+    if (options_.insecure) arguments.push_back("--insecure");
+    add("--metrics-listen", MetricsAddress(record_.coordinator_metrics, 0));
     return arguments;
   }
   add("--coordinator", record_.address);
   add("--state-dir", directory_.WorkerState());
-  add("--metrics-listen", ListenAddress(record_.worker_metrics, 2));
-  if (options_.workers > 0) add("--slots", fmt::format("{}", options_.workers));
+  add("--metrics-listen", MetricsAddress(record_.worker_metrics, 1));
+  add("--slots", fmt::format("{}", std::max(1, options_.workers)));
   if (!options_.trainer.empty()) add("--trainer", options_.trainer);
   if (!options_.gpu_trainer.empty()) add("--gpu-trainer", options_.gpu_trainer);
   if (!options_.gpus.empty()) add("--gpus", options_.gpus);
@@ -176,18 +191,21 @@ Status Supervisor::AwaitNode() {
 }
 
 void Supervisor::RememberSlots(const v1::Node& node) {
+  std::set<int> cores;
   record_.workers = 0;
   record_.gpus.clear();
   record_.gpu_problem = node.gpu_problem();
   for (const v1::Slot& slot : node.slots()) {
     if (!IsGpu(slot)) {
       ++record_.workers;
+      cores.insert(slot.cores().begin(), slot.cores().end());
     } else if (slot.problem().empty()) {
       record_.gpus.push_back(GpuText(slot));
     } else {
       record_.gpu_problem = slot.slot_id() + ": " + slot.problem();
     }
   }
+  record_.cores = static_cast<int>(cores.size());
 }
 
 void Supervisor::RememberPorts() {

@@ -20,10 +20,11 @@ namespace gp::gpctl {
 
 struct SupervisorOptions {
   std::string program_directory;  // holds gp-coordinator and gp-worker
-  int workers = 0;                // slots; 0: one per core
-  int port_base = 0;  // the coordinator's; the next two are for metrics. 0: those of the last time,
-                      // else free ones
-  std::string trainer;      // program; empty: the one beside gp-worker
+  int workers = 0;                // slots; 0: one slot of all cores
+  std::string listen;  // HOST:PORT of the coordinator; empty: a socket that only this user reaches
+  bool insecure = false;  // `listen` may be reached from other machines
+  int port_base = 0;      // of the two ports for metrics. 0: those of the last time, else free ones
+  std::string trainer;    // program; empty: the one beside gp-worker
   std::string gpu_trainer;  // program; empty: the gp-trainer-cuda beside gp-worker
   std::string gpus;         // as gp-worker --gpus; empty: all
   std::chrono::milliseconds start_timeout = std::chrono::seconds(30);
@@ -76,7 +77,8 @@ class Supervisor {
   void RememberPorts();
   void RememberSlots(const v1::Node& node);
   std::vector<std::string> Arguments(const Daemon& daemon) const;
-  std::string ListenAddress(const std::string& previous, int offset) const;
+  std::string CoordinatorAddress() const;
+  std::string MetricsAddress(const std::string& previous, int offset) const;
   Status DiedAtStart(const Daemon& daemon) const;
 
   const ServiceDirectory directory_;

@@ -149,14 +149,16 @@ TEST(RunText, ShowsTablesAndDetails) {
   ExpectGolden("list_100.txt", RunTable({RunningModel().run(), failed,
                                          MakeRun("next", "7f3k2q9a0f", v1::RUN_STATE_QUEUED)},
                                         kNow, {100, true}));
-  ExpectGolden("status_running.txt", RunDetails(RunningModel().run(), {}, kNow, {0, true}));
+  ExpectGolden("status_running.txt",
+               RunDetails(RunningModel().run(), {}, "gpctl watch shakespeare", kNow, {0, true}));
   v1::RunEvent event;
   event.mutable_at()->set_seconds(1763716447);
   event.set_state(v1::RUN_STATE_FAILED);
   event.set_kind("rank_failed");
   event.set_actor("node node-c");
   event.set_reason("exit code 2");
-  ExpectGolden("status_failed.txt", RunDetails(failed, {event}, kNow, {0, true}));
+  ExpectGolden("status_failed.txt",
+               RunDetails(failed, {event}, "gpctl " + NextCommand(failed), kNow, {0, true}));
 }
 
 TEST(RunText, StepLineReadsLikeLlmC) {

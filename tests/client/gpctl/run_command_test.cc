@@ -1,11 +1,13 @@
 // Commands around run files, watching, sampling, the demo's text and the doctor.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "client/fake_run_service.h"
 #include "client/gpctl/demo/demo_text.h"
 #include "client/gpctl/doctor/machine_checks.h"
@@ -35,7 +37,8 @@ class RunCommandTest : public ::testing::Test {
 
   // A run file that is valid.
   void WriteRunFile() {
-    ASSERT_EQ(Run({"init", "run.yaml", "--preset", "tiny", "--force"}).code, 0);
+    WriteFile("in.txt", "text");
+    ASSERT_EQ(Run({"init", "run.yaml", "--preset", "tiny", "--text", "in.txt", "--force"}).code, 0);
   }
 
   std::vector<std::string> Submit(std::vector<std::string> more = {}) {
@@ -133,6 +136,65 @@ TEST_F(RunCommandTest, InitAndExplain) {
   EXPECT_THAT(Run({"explain", "optimizer.lr"}).out, HasSubstr("lr"));
   EXPECT_EQ(Run({"explain", "optimizer.lrr"}).code, 2);
   EXPECT_TRUE(json::accept(Run({"explain", "--json-schema"}).out));
+}
+
+TEST_F(RunCommandTest, InitNamesTheTextByItsWholePath) {
+  WriteFile("my text.txt", "text");
+  ASSERT_EQ(Run({"init", "run.yaml", "--text", "my text.txt"}).code, 0);
+  EXPECT_THAT(*ReadFile(gpctl_.home() + "/run.yaml"),
+              HasSubstr("text: [\"" + gpctl_.home() + "/my text.txt\"]"));
+  const Outcome missing = Run({"init", "--text", "missing.txt"});
+  EXPECT_EQ(missing.code, 3);
+  EXPECT_THAT(missing.err, HasSubstr(gpctl_.home() + "/missing.txt"));
+}
+
+TEST_F(RunCommandTest, InitUnpacksTextForTrainersThatReadPlainFiles) {
+  std::string text;
+  while (text.size() < 30'000) text += fmt::format("line {}\n", text.size());
+  const std::string packed = gpctl_.home() + "/book.txt.gz";
+  gzFile file = gzopen(packed.c_str(), "wb");
+  ASSERT_EQ(gzwrite(file, text.data(), static_cast<unsigned>(text.size())),
+            static_cast<int>(text.size()));
+  gzclose(file);
+  const Outcome outcome = Run({"init", "--text", "book.txt.gz", "--state-dir", "state"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string unpacked = gpctl_.home() + "/state/text/book.txt";
+  EXPECT_THAT(outcome.out, HasSubstr("text: [\"" + unpacked + "\"]"));
+  EXPECT_EQ(*ReadFile(unpacked), text);
+}
+
+v1::Node NodeWithSlots(int free, int busy) {
+  v1::Node node;
+  node.set_connected(true);
+  for (int i = 0; i < free + busy; ++i) {
+    v1::Slot& slot = *node.add_slots();
+    slot.set_slot_id(fmt::format("cpu-{}", i));
+    slot.set_device("cpu");
+    if (i >= free) slot.set_run_id("another001");
+  }
+  return node;
+}
+
+TEST_F(RunCommandTest, InitTakesEveryFreeSlotOfTheService) {
+  WriteFile("in.txt", "text");
+  service_.AddNode(NodeWithSlots(3, 2));
+  EXPECT_THAT(Run({"init", "--text", "in.txt"}).out, HasSubstr("workers: 3 "));
+}
+
+TEST_F(RunCommandTest, InitTakesNoMoreRanksThanTheBatchHasPartsFor) {
+  WriteFile("in.txt", "text");
+  service_.AddNode(NodeWithSlots(1000, 0));
+  ASSERT_EQ(Run({"init", "p.yaml", "--preset", "gpt2-124m", "--text", "in.txt"}).code, 0);
+  const Outcome checked = Run({"validate", "p.yaml"});
+  EXPECT_EQ(checked.code, 0) << checked.err;
+}
+
+TEST_F(RunCommandTest, SubmitTellsWhichSlotsStayIdle) {
+  WriteRunFile();
+  service_.AddNode(NodeWithSlots(2, 1));
+  EXPECT_THAT(Run(Submit({"--set", "resources.workers=1"})).err,
+              HasSubstr("1 of 2 free slots, each with its own cores; --set resources.workers=2"));
+  EXPECT_THAT(Run(Submit({"--set", "resources.workers=2"})).err, Not(HasSubstr("slots")));
 }
 
 TEST_F(RunCommandTest, WatchPrintsLinesWithoutATerminal) {

@@ -20,10 +20,16 @@ namespace {
 
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 void WriteScript(const std::string& path, const std::string& body) {
   std::ofstream(path) << "#!/bin/sh\n" << body;
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+}
+
+bool OthersMay(const std::string& path) {
+  const auto others = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
+  return (std::filesystem::status(path).permissions() & others) != std::filesystem::perms::none;
 }
 
 class ServiceTest : public ::testing::Test {
@@ -36,11 +42,27 @@ class ServiceTest : public ::testing::Test {
     service_.AddNode(node);
   }
 
+  // The arguments that the daemon of this name was last started with.
+  std::string ArgumentsOf(const std::string& name) const {
+    return ReadFile(gpctl_.home() + "/" + name + ".arguments").value_or("");
+  }
+
+  // Starts and stops a service with `options`.
+  void RunOnce(const SupervisorOptions& options) {
+    client::Interruption interruption;
+    Supervisor supervisor(directory_, options, interruption, [](const std::string&) {});
+    const Status started = supervisor.Start();
+    ASSERT_TRUE(started.ok()) << started;
+    interruption.Request();
+    supervisor.Run();
+  }
+
   // A daemon that serves at the fake coordinator's address and lives until it is told to end.
   void WriteDaemon(const std::string& name, const std::string& before = "") {
     WriteScript(
         gpctl_.home() + "/" + name,
-        before + "while [ $# -gt 0 ]; do [ \"$1\" = --address-file ] && file=$2; shift; done\n" +
+        before + "echo \"$@\" >\"$0.arguments\"\n" +
+            "while [ $# -gt 0 ]; do [ \"$1\" = --address-file ] && file=$2; shift; done\n" +
             "echo '{\"address\": \"" + service_.address() +
             "\", \"metrics\": \"127.0.0.1:9\", \"pid\": '$$'}' >$file.new\nmv $file.new $file\n" +
             "echo started >&2\ntrap 'exit 0' TERM\nwhile :; do sleep 0.02; done\n");
@@ -79,6 +101,17 @@ TEST_F(ServiceTest, SpawningTellsWhyAProgramCannotStart) {
   std::ofstream(gpctl_.home() + "/plain") << "text";
   EXPECT_EQ(SpawnDetached({.program = gpctl_.home() + "/plain"}).status().code(),
             StatusCode::kPermissionDenied);
+}
+
+TEST_F(ServiceTest, FilesOfASpawnedProgramAreItsUsersAlone) {
+  ASSERT_TRUE(SpawnDetached(
+                  {.program = "/bin/sh",
+                   .arguments = {"-c", "cd " + gpctl_.home() + " && mkdir d && echo text >d/file"}})
+                  .ok());
+  const std::string path = gpctl_.home() + "/d/file";
+  ASSERT_TRUE(Eventually([&] { return FileSize(path).value_or(0) > 0; }));
+  EXPECT_FALSE(OthersMay(path));
+  EXPECT_FALSE(OthersMay(gpctl_.home() + "/d"));
 }
 
 TEST_F(ServiceTest, AProcessThatIgnoresTermIsKilled) {
@@ -156,6 +189,131 @@ TEST_F(ServiceTest, AMissingProgramIsNamed) {
   const testing::Outcome outcome = gpctl_.Run({"up", "--state-dir", directory_.root()});
   EXPECT_NE(outcome.code, 0);
   EXPECT_THAT(outcome.err, HasSubstr("gp-coordinator"));
+}
+
+TEST_F(ServiceTest, TheCoordinatorServesOnASocketUnlessToldOtherwise) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  RunOnce(Options());
+  const std::string socket = "--listen unix:" + directory_.root() + "/coordinator.sock ";
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), HasSubstr(socket));
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), Not(HasSubstr("--insecure")));
+  EXPECT_THAT(ArgumentsOf("gp-worker"), HasSubstr("--coordinator " + service_.address()));
+  SupervisorOptions options = Options();
+  options.listen = "0.0.0.0:7070";
+  options.insecure = true;
+  RunOnce(options);
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), HasSubstr("--listen 0.0.0.0:7070 --insecure"));
+  RunOnce(Options());
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), HasSubstr(socket)) << "it is private again";
+}
+
+TEST_F(ServiceTest, UpIsNotReachedFromOtherMachinesWithoutInsecure) {
+  const testing::Outcome outcome =
+      gpctl_.Run({"up", "--listen", "0.0.0.0:0", "--state-dir", directory_.root()});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--insecure"));
+  EXPECT_FALSE(FileExists(directory_.root()));
+}
+
+TEST_F(ServiceTest, UpClosesItsDirectoryToOtherUsers) {
+  std::filesystem::create_directory(directory_.root());
+  std::filesystem::permissions(directory_.root(), std::filesystem::perms::all);
+  ASSERT_TRUE(directory_.Create().ok());
+  EXPECT_FALSE(OthersMay(directory_.root()));
+}
+
+TEST_F(ServiceTest, ADirectoryThatOthersUseIsNotTaken) {
+  const std::string shared = gpctl_.home() + "/shared";
+  std::filesystem::create_directory(shared);
+  std::ofstream(shared + "/notes") << "text";
+  std::filesystem::permissions(shared, std::filesystem::perms::all);
+  const testing::Outcome outcome = gpctl_.Run({"up", "--state-dir", shared});
+  EXPECT_EQ(outcome.code, 5);
+  EXPECT_THAT(outcome.err, HasSubstr("--state-dir"));
+  EXPECT_TRUE(OthersMay(shared));
+}
+
+TEST_F(ServiceTest, AServiceThatWasStoppedAnswersAtOnceWhateverIsAsked) {
+  ASSERT_TRUE(directory_.Create().ok());
+  const std::string address = "unix:" + directory_.Socket();
+  ASSERT_TRUE(directory_.Save({.address = address}).ok());
+  ASSERT_TRUE(
+      SaveStateContext(directory_.root(), {.server = address, .state_dir = directory_.root()})
+          .ok());
+  std::ofstream(gpctl_.home() + "/text") << "text";
+  ASSERT_EQ(gpctl_.Run({"init", "run.yaml", "--text", "text"}).code, 0);
+  const std::vector<std::vector<std::string>> commands = {
+      {"list"},           {"status", "a"}, {"watch", "a"},        {"logs", "a"},
+      {"events", "a"},    {"wait", "a"},   {"why", "a"},          {"cancel", "a"},
+      {"metrics", "a"},   {"sample", "a"}, {"ckpt", "list", "a"}, {"submit", "run.yaml"},
+      {"workers", "list"}};
+  for (std::vector<std::string> command : commands) {
+    // Whoever would try again would try for an hour.
+    command.insert(command.end(), {"--state-dir", directory_.root(), "--timeout", "1h"});
+    const testing::Outcome outcome = gpctl_.Run(command);
+    EXPECT_EQ(outcome.code, 6) << command[0];
+    EXPECT_EQ(outcome.err, "error: the service in " + directory_.root() +
+                               " is stopped; ./gpctl up --state-dir " + directory_.root() +
+                               " starts it\n");
+  }
+}
+
+TEST_F(ServiceTest, DownFollowsTheContextAndNamesWhatItStopped) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  client::Interruption interruption;
+  Supervisor supervisor(directory_, Options(), interruption, [](const std::string&) {});
+  ASSERT_TRUE(supervisor.Start().ok());
+  ServiceRecord record = *directory_.Load();
+  record.supervisor = {};  // this test, which must not be ended
+  ASSERT_TRUE(directory_.Save(record).ok());
+  ContextFile contexts{.current = "state"};
+  contexts.contexts["state"] = {.server = record.address, .state_dir = directory_.root()};
+  ASSERT_TRUE(SaveContextFile(gpctl_.home() + "/.config/gpctl/config.yaml", contexts).ok());
+  const testing::Outcome outcome = gpctl_.Run({"down"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(
+      outcome.out,
+      fmt::format("Stopped the coordinator (pid {}) and the worker (pid {}) of the service in "
+                  "{}. Runs and checkpoints are kept; ./gpctl up --state-dir {} starts it "
+                  "again.\n",
+                  record.coordinator.pid, record.worker.pid, directory_.root(), directory_.root()));
+  EXPECT_FALSE(IsAlive(record.coordinator));
+  EXPECT_FALSE(IsAlive(record.worker));
+  EXPECT_EQ(gpctl_.Run({"down"}).out, "Nothing runs in " + directory_.root() + ".\n");
+}
+
+TEST_F(ServiceTest, DownLeavesACoordinatorElsewhereAlone) {
+  const testing::Outcome outcome = gpctl_.Run({"down", "--server", "node-1:7070"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--state-dir"));
+}
+
+// Acts as another user while it lives.
+class OtherUser {
+ public:
+  explicit OtherUser(uid_t user) { EXPECT_EQ(seteuid(user), 0); }
+  ~OtherUser() { EXPECT_EQ(seteuid(0), 0); }
+};
+
+TEST_F(ServiceTest, AServiceOfAnotherUserIsSaidToBeTheirs) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can act as two users";
+  ASSERT_TRUE(directory_.Create().ok());
+  ASSERT_TRUE(directory_.Save({.address = "unix:" + directory_.Socket()}).ok());
+  constexpr uid_t kOwner = 54321, kOther = 54322;
+  ASSERT_EQ(chown(directory_.root().c_str(), kOwner, kOwner), 0);
+  std::filesystem::permissions(gpctl_.home(), std::filesystem::perms::owner_all |
+                                                  std::filesystem::perms::others_read |
+                                                  std::filesystem::perms::others_exec);
+  for (const char* command : {"down", "list", "up"}) {
+    const OtherUser other(kOther);
+    const testing::Outcome outcome = gpctl_.Run({command, "--state-dir", directory_.root()});
+    EXPECT_EQ(outcome.code, 4) << command;
+    EXPECT_THAT(outcome.err, HasSubstr("is not yours: it belongs to user '54321'")) << command;
+  }
 }
 
 TEST_F(ServiceTest, UpWritesTheContextAndCtrlCStopsEverything) {

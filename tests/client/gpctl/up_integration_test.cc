@@ -2,11 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "base/eventually.h"
 #include "base/file.h"
@@ -38,7 +42,20 @@ class UpTest : public ::testing::Test {
   ~UpTest() override {
     Gpctl({"down", "--state-dir", State("a")});
     Gpctl({"down", "--state-dir", State("b")});
+    Gpctl({"down", "--state-dir", State("a dir's")});
+    Gpctl({"down", "--state-dir", State(".local/state/gp")});
     std::filesystem::remove_all(home_);
+  }
+
+  // Types `command` into a shell in the home directory; what it prints on both streams.
+  Result Shell(const std::string& command) {
+    client::Interruption interruption;
+    Result result;
+    const auto code = RunProgram(
+        {.program = "/bin/sh", .arguments = {"-c", "cd " + home_ + "; exec 2>&1; " + command}},
+        interruption, [&result](const std::string& piece) { result.out += piece; });
+    result.code = code.value_or(-1);
+    return result;
   }
 
   std::string State(const std::string& name) const { return home_ + "/" + name; }
@@ -53,13 +70,127 @@ class UpTest : public ::testing::Test {
     return result;
   }
 
-  Result Up(const std::string& name) {
-    return Gpctl({"up", "--detach", "--workers", "2", "--trainer", GP_FAKE_TRAINER, "--state-dir",
-                  State(name), "-o", "json"});
+  Result Up(const std::string& name, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"up",        "--detach",      "--workers",   "2",
+                                          "--trainer", GP_FAKE_TRAINER, "--state-dir", State(name),
+                                          "-o",        "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Gpctl(arguments);
   }
 
   std::string home_;
 };
+
+// The commands that stand behind `label` in what gpctl printed, one a line.
+std::vector<std::string> Hints(const std::string& output, const std::string& label) {
+  constexpr size_t kIndent = 13;
+  std::vector<std::string> hints;
+  bool inside = false;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string head = line.substr(0, kIndent);
+    if (head.find_first_not_of(' ') != std::string::npos) inside = head.starts_with(label + " ");
+    if (inside && line.size() > kIndent) hints.push_back(line.substr(kIndent));
+  }
+  return hints;
+}
+
+// The TCP ports on which `pid` listens.
+std::set<int> ListeningPorts(int pid) {
+  std::set<std::string> sockets;
+  const std::string process = "/proc/" + std::to_string(pid);
+  for (const auto& entry : std::filesystem::directory_iterator(process + "/fd")) {
+    std::error_code gone;
+    sockets.insert(std::filesystem::read_symlink(entry, gone).string());
+  }
+  std::set<int> ports;
+  for (const char* table : {"/net/tcp", "/net/tcp6"}) {
+    std::istringstream lines(ReadFile(process + table).value_or(""));
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream fields(line);
+      std::vector<std::string> words{std::istream_iterator<std::string>(fields), {}};
+      constexpr size_t kLocal = 1, kState = 3, kInode = 9;  // proc_pid_net(5)
+      if (words.size() <= kInode || words[kState] != "0A") continue;
+      if (!sockets.contains("socket:[" + words[kInode] + "]")) continue;
+      ports.insert(std::stoi(words[kLocal].substr(words[kLocal].rfind(':') + 1), nullptr, 16));
+    }
+  }
+  return ports;
+}
+
+int PortOf(const std::string& address) { return std::stoi(address.substr(address.rfind(':') + 1)); }
+
+TEST_F(UpTest, WhatIsPrintedToTypeNextWorksInAShell) {
+  const std::string up = JoinPath(std::getenv("GP_BIN"), "gpctl") +
+                         " up --detach --workers 2 --trainer " + GP_FAKE_TRAINER;
+  const std::vector<std::string> places = {"", " --state-dir \"a dir's\""};
+  for (const std::string& place : places) {
+    const Result started = Shell(up + place);
+    ASSERT_EQ(started.code, 0) << started.out;
+    const auto next = Hints(started.out, "next");
+    ASSERT_EQ(next.size(), 2u) << started.out;
+    const Result init = Shell(next[0]);
+    ASSERT_EQ(init.code, 0) << next[0] << "\n" << init.out;
+    EXPECT_EQ(Hints(init.out, "next"), std::vector<std::string>{next[1]}) << init.out;
+    const Result submit = Shell(next[1]);
+    EXPECT_EQ(submit.code, 0) << next[1] << "\n" << submit.out;
+    const std::string file = place.empty() ? "run.yaml" : "run-2.yaml";
+    EXPECT_THAT(*ReadFile(State(file)), HasSubstr("workers: 2 ")) << "it takes every slot";
+    const auto stop = Hints(started.out, "stop");
+    ASSERT_EQ(stop.size(), 1u) << started.out;
+    const Result down = Shell(stop[0]);
+    EXPECT_EQ(down.code, 0) << stop[0] << "\n" << down.out;
+    EXPECT_THAT(down.out, HasSubstr("Stopped the coordinator (pid "));
+  }
+}
+
+TEST_F(UpTest, NobodyElseReachesAnythingButTheMetrics) {
+  const mode_t before = umask(0);
+  const Result up = Up("a");
+  umask(before);
+  ASSERT_EQ(up.code, 0) << up.out;
+  const json service = json::parse(up.out);
+  EXPECT_EQ(service["address"], "unix:" + State("a") + "/coordinator.sock");
+  for (const std::string name : {"coordinator", "worker"}) {
+    EXPECT_EQ(ListeningPorts(service[name + "_pid"]),
+              std::set<int>{PortOf(service[name + "_metrics"])})
+        << name;
+  }
+  ASSERT_EQ(Gpctl({"init", State("run.yaml"), "--state-dir", State("a")}).code, 0);
+  ASSERT_EQ(Gpctl({"submit", State("run.yaml"), "--wait", "--state-dir", State("a")}).code, 0);
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(State("a"))) {
+    const auto others = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
+    EXPECT_EQ(entry.status().permissions() & others, std::filesystem::perms::none) << entry.path();
+    ++files;
+  }
+  EXPECT_GT(files, 20);
+}
+
+TEST_F(UpTest, ListensOnAPortWhenToldToAndKeepsIt) {
+  const Result first = Up("a", {"--listen", "127.0.0.1:0"});
+  ASSERT_EQ(first.code, 0) << first.out;
+  const std::string address = json::parse(first.out)["address"];
+  EXPECT_EQ(address.rfind("127.0.0.1:", 0), 0u) << address;
+  EXPECT_EQ(Gpctl({"list", "--server", address}).code, 0);
+  EXPECT_EQ(Up("a", {"--listen", "127.0.0.1:0"}).out, first.out);
+  EXPECT_EQ(Up("a", {"--listen", "127.0.0.2:0"}).code, 5);
+  ASSERT_EQ(Gpctl({"down", "--state-dir", State("a")}).code, 0);
+  const Result again = Up("a", {"--listen", "127.0.0.1:0"});
+  ASSERT_EQ(again.code, 0) << again.out;
+  EXPECT_EQ(json::parse(again.out)["address"], address);
+}
+
+TEST_F(UpTest, DownStopsTheServiceOfTheCurrentContext) {
+  ASSERT_EQ(Up("a").code, 0);
+  ASSERT_EQ(Up("b").code, 0);
+  const ServiceRecord record = *ServiceDirectory(State("b")).Load();
+  const Result down = Gpctl({"down"});
+  EXPECT_EQ(down.code, 0);
+  EXPECT_THAT(down.out, HasSubstr(State("b")));
+  EXPECT_FALSE(IsAlive(record.coordinator));
+  EXPECT_TRUE(IsAlive(ServiceDirectory(State("a")).Load()->coordinator));
+}
 
 TEST_F(UpTest, TwoServicesRunSideBySideAndStop) {
   const Result a = Up("a");

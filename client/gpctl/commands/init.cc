@@ -1,0 +1,193 @@
+// gpctl init: a run file that trains as it is.
+#include <memory>
+#include <sstream>
+
+#include "base/file.h"
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/demo/demo_text.h"
+#include "client/gpctl/hint.h"
+#include "client/gpctl/render/node_text.h"
+#include "client/gpctl/render/run_json.h"
+#include "client/gpctl/service/local_service.h"
+#include "runspec/preset.h"
+#include "runspec/run_file.h"
+
+namespace gp::gpctl {
+namespace {
+
+constexpr char kTextToName[] = "input.txt";
+
+struct InitOptions {
+  std::string preset = "tiny";
+  std::string path;
+  std::string text;
+  bool list = false;
+  bool force = false;
+};
+
+// What the file says beside the preset.
+struct StartingPoint {
+  std::string text;  // absolute path; empty: none was found
+  int ranks = 1;
+};
+
+std::string PresetList() {
+  std::string out;
+  for (const std::string& name : runspec::PresetNames()) {
+    out += fmt::format("{:<22}{}\n", name, runspec::PresetSummary(name));
+  }
+  return out;
+}
+
+// A run file that names the preset and shows, as comments, what the preset sets.
+std::string StartingFile(const InitOptions& options, const StartingPoint& start) {
+  const std::string file = options.path.empty() ? "FILE" : ShellWord(options.path);
+  const std::string text = start.text.empty() ? kTextToName : start.text;
+  std::string out = fmt::format(
+      "# {0}. Every key: gpctl explain run. Check this file: gpctl validate {1}\n"
+      "apiVersion: gp/v1\n"
+      "name: {2}\n"
+      "preset: {2}\n"
+      "data:\n"
+      "  text: [{3}]  # what to train on; a path may be relative to this file\n"
+      "resources:\n"
+      "  workers: {4}  # ranks; each is a process that takes one slot of a node and computes with "
+      "a "
+      "thread on each core of the slot\n"
+      "\n"
+      "# What the preset sets. A key written in this file wins, and --set on the command line wins "
+      "over both.\n",
+      runspec::PresetSummary(options.preset), file, options.preset, Json(text).dump(), start.ranks);
+  std::istringstream lines{std::string(runspec::PresetText(options.preset))};
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) out += (line.starts_with('#') ? "" : "# ") + line + "\n";
+  }
+  return out;
+}
+
+// Trainers read plain files: what is packed is unpacked into the state directory.
+StatusOr<std::string> Unpacked(const std::string& path, const Session& session) {
+  constexpr std::string_view kPacked = ".gz";
+  if (!path.ends_with(kPacked)) return path;
+  ASSIGN_OR_RETURN(const std::string text, ReadDemoText(path));
+  const std::string name = BaseNameOf(path);
+  const std::string directory = JoinPath(session.StateDirectory(), "text");
+  std::string unpacked = JoinPath(directory, name.substr(0, name.size() - kPacked.size()));
+  RETURN_IF_ERROR(MakeDirectories(directory, 0700));
+  RETURN_IF_ERROR(WriteFileAtomically(unpacked, text, 0600));
+  return unpacked;
+}
+
+// The text of --text, or the demo's; empty when there is none on this machine.
+StatusOr<std::string> ChooseText(const InitOptions& options, const Session& session) {
+  const Console& console = session.console();
+  if (options.text.empty()) {
+    const auto found = FindDemoText(DemoTextPlaces(console.program_directory));
+    if (!found.ok()) return std::string();
+    return Unpacked(*found, session);
+  }
+  const std::string path = AbsolutePath(options.text, console.working_directory);
+  if (!FileExists(path)) return NotFound("--text: {} does not exist", path);
+  return Unpacked(path, session);
+}
+
+bool HasService(const Session& session) {
+  const auto service = session.Service();
+  if (!service.ok() || service->server.empty()) return false;
+  return service->state_dir.empty() ||
+         ServiceRuns(ServiceDirectory(service->state_dir)).value_or(false);
+}
+
+// Of the node that has most: slots of GPUs, or of CPU cores.
+int MostFreeSlots(const v1::NodesResponse& nodes, bool gpu) {
+  int most = 0;
+  for (const v1::Node& node : nodes.nodes()) {
+    if (node.connected()) most = std::max(most, FreeSlots(node, gpu));
+  }
+  return most;
+}
+
+runspec::RunFileResult Resolve(const InitOptions& options, const StartingPoint& start) {
+  return runspec::LoadRunFile(StartingFile(options, start), "run.yaml", {});
+}
+
+// As many ranks as use every free core of the service's node. A batch that cannot be cut into so
+// many parts takes fewer.
+int ChooseRanks(const InitOptions& options, Session& session) {
+  if (!HasService(session)) return 1;  // 'gpctl up' makes one slot of all cores
+  GlobalOptions brief = session.options();
+  brief.timeout = "2s";
+  Session asking(brief, session.console());
+  const auto client = asking.Client();
+  const auto nodes = client.ok() ? (*client)->Nodes() : client.status();
+  if (!nodes.ok()) return 1;
+  const auto plain = Resolve(options, {});
+  const bool takes_gpus = plain.spec && plain.spec->resources.device != "cpu";
+  int ranks = takes_gpus ? MostFreeSlots(*nodes, true) : 0;
+  if (ranks == 0) ranks = std::max(1, MostFreeSlots(*nodes, false));
+  while (ranks > 1 && !Resolve(options, {.ranks = ranks}).spec) ranks /= 2;
+  return ranks;
+}
+
+std::vector<std::string> NextSteps(const std::string& file, Session& session) {
+  std::vector<std::string> steps = {session.Hint("submit " + ShellWord(file) + " --wait")};
+  if (!HasService(session)) steps.insert(steps.begin(), session.Hint("up --detach"));
+  return steps;
+}
+
+Status Write(const InitOptions& options, const std::string& text, Session& session) {
+  Console& console = session.console();
+  if (options.path.empty()) {
+    console.out << text;
+    return OkStatus();
+  }
+  const std::string path = AbsolutePath(options.path, console.working_directory);
+  if (FileExists(path) && !options.force) {
+    return AlreadyExists("{} exists already; --force replaces it", options.path);
+  }
+  RETURN_IF_ERROR(WriteFileAtomically(path, text));
+  console.err << fmt::format("Wrote {}.\n", options.path)
+              << NextText(NextSteps(options.path, session));
+  return OkStatus();
+}
+
+StatusOr<ExitCode> Init(const InitOptions& options, Session& session) {
+  Console& console = session.console();
+  if (options.list) {
+    console.out << PresetList();
+    return ExitCode::kOk;
+  }
+  if (runspec::PresetText(options.preset).empty()) {
+    return InvalidArgument("unknown preset '{}'{}\n'gpctl init --list' shows them.", options.preset,
+                           DidYouMean(options.preset, runspec::PresetNames()));
+  }
+  StartingPoint start;
+  ASSIGN_OR_RETURN(start.text, ChooseText(options, session));
+  start.ranks = ChooseRanks(options, session);
+  RETURN_IF_ERROR(Write(options, StartingFile(options, start), session));
+  if (start.text.empty()) {
+    console.err << fmt::format(
+        "warning: the file names {}, which you must supply: no text to train on was found here; "
+        "install the Debian package jargon-text, or name a text file of your own with --text\n",
+        kTextToName);
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddInitCommand(CommandSet& commands) {
+  const Command command =
+      commands.Add("init", kRunFileGroup, "Write a run file that trains as it is");
+  auto options = std::make_shared<InitOptions>();
+  command.Option("FILE", options->path, "where to write it (default: standard output)");
+  command.Option("--preset", options->preset,
+                 "tiny, shakespeare-char, gpt2-124m, ... (default: tiny)");
+  command.Option("--text", options->text,
+                 "text file to train on, plain or .gz (default: the demo's, the Jargon File)");
+  command.Switch("--list", options->list, "show the presets");
+  command.Switch("--force", options->force, "replace an existing file");
+  commands.Bind(command, [options](Session& session) { return Init(*options, session); });
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,72 @@
+#include "client/gpctl/hint.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <sstream>
+
+#include "base/file.h"
+
+namespace gp::gpctl {
+namespace {
+
+constexpr char kName[] = "gpctl";
+
+bool IsPlain(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("@%_-+=:,./").find(c) != std::string_view::npos;
+}
+
+// The program that a shell runs for "gpctl"; "" when there is none.
+std::string FoundOnPath(const Console& console) {
+  std::istringstream directories(console.Variable("PATH"));
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    std::string program = AbsolutePath(JoinPath(directory, kName), console.working_directory);
+    if (access(program.c_str(), X_OK) == 0) return program;
+  }
+  return "";
+}
+
+bool SameFile(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return std::filesystem::equivalent(a, b, error) && !error;
+}
+
+}  // namespace
+
+std::string ShellWord(const std::string& word) {
+  if (!word.empty() && std::all_of(word.begin(), word.end(), IsPlain)) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string ProgramWord(const Console& console) {
+  const std::string program = JoinPath(console.program_directory, kName);
+  const std::string found = FoundOnPath(console);
+  if (!found.empty() && SameFile(found, program)) return kName;
+  const std::string below = JoinPath(console.working_directory, "");
+  if (!program.starts_with(below)) return ShellWord(program);
+  const std::string relative = program.substr(below.size());
+  return ShellWord(relative == kName ? "./" + relative : relative);
+}
+
+std::string FreeRunFileName(const Console& console) {
+  std::string name = "run.yaml";
+  for (int i = 2; FileExists(JoinPath(console.working_directory, name)); ++i) {
+    name = fmt::format("run-{}.yaml", i);
+  }
+  return name;
+}
+
+std::string NextText(const std::vector<std::string>& commands) {
+  std::string text;
+  for (const std::string& command : commands) {
+    text += fmt::format("{:<13}{}\n", text.empty() ? "next" : "", command);
+  }
+  return text;
+}
+
+}  // namespace gp::gpctl

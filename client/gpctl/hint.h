@@ -1,0 +1,24 @@
+// Hint: a command that a person may type next. It works when it is pasted into the shell that gpctl
+// was called from. Pure functions but for looking for programs; any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/gpctl/console.h"
+
+namespace gp::gpctl {
+
+// `word` quoted so that a shell takes it for one word; unchanged when that is not needed.
+std::string ShellWord(const std::string& word);
+
+// What calls this very gpctl: "gpctl" when the search path leads to it, else its path.
+std::string ProgramWord(const Console& console);
+
+// "run.yaml", or the first of its kind that is not taken in the working directory.
+std::string FreeRunFileName(const Console& console);
+
+// The lines that tell what to type next, one command each.
+std::string NextText(const std::vector<std::string>& commands);
+
+}  // namespace gp::gpctl
