@@ -1,8 +1,11 @@
 // ConfigProblem: one thing wrong in a configuration, with its place, what was expected and the
 // nearest thing that would work. Readers of run files and of the programs' settings collect all of
-// them and print them at once. Values and pure functions; thread-safe.
+// them in ConfigProblems and print them at once. What a problem holds is short whatever the file
+// holds: long lines and long values are cut, and a long list ends in a count. Values and pure
+// functions; thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,11 +19,47 @@ struct ConfigProblem {
   int width = 1;       // characters to underline
   std::string key;     // the path of the key, when there is one
   std::string message;
-  std::string hint;         // the way out: "did you mean 'optimizer.lr'?"; may be empty
-  std::string source_line;  // the line itself; empty when line is 0
+  std::string hint;        // the way out: "did you mean 'optimizer.lr'?"; may be empty
+  std::string excerpt;     // the line; "…" stands for what was cut off a long one
+  int excerpt_column = 0;  // 1-based; the character of `excerpt` that `column` is
+  size_t count = 1;        // the last of a long list stands for all that are not listed
 
   bool operator==(const ConfigProblem&) const = default;
 };
+
+// A place in a text as a parser counts: lines and bytes.
+struct TextPlace {
+  int line = 1;    // 1-based
+  int column = 1;  // 1-based, in bytes
+  int width = 1;   // bytes
+};
+
+// Writes where `place` is in `text` into `problem`: line, column, width and the excerpt.
+void PointAt(std::string_view text, const TextPlace& place, ConfigProblem& problem);
+
+// Collects the problems of one configuration: the first ones whole, of the others the number.
+class ConfigProblems {
+ public:
+  static constexpr size_t kListedMax = 100;
+
+  // Cuts long texts; counts, when the list is full.
+  void Add(ConfigProblem problem);
+
+  bool empty() const { return listed_.empty(); }
+  // What is added now is counted only: hints need not be looked for.
+  bool full() const { return listed_.size() >= kListedMax; }
+  const std::vector<ConfigProblem>& listed() const { return listed_; }
+
+  // The list; when it was too short for all, one more at its end says how many more there are.
+  std::vector<ConfigProblem> Take();
+
+ private:
+  std::vector<ConfigProblem> listed_;
+  size_t unlisted_count_ = 0;
+};
+
+// How many problems a list stands for.
+size_t CountProblems(const std::vector<ConfigProblem>& problems);
 
 // For people, one block a problem:
 //   error: run.yaml:14:3: unknown key 'optimizer.learning_rate'
@@ -29,8 +68,5 @@ struct ConfigProblem {
 // `severity` is "error" or "warning". At most `count_max` are printed, the rest are counted.
 std::string RenderProblems(const std::vector<ConfigProblem>& problems,
                            std::string_view severity = "error", size_t count_max = 20);
-
-// Line `line` (1-based) of `text` without its end; empty when there is no such line.
-std::string LineOf(std::string_view text, int line);
 
 }  // namespace gp

@@ -6,6 +6,9 @@
 namespace gp {
 namespace {
 
+// Nobody mistypes a longer word, and the distance costs the product of both lengths.
+constexpr size_t kWordBytesMax = 100;
+
 std::string Lower(std::string_view word) {
   std::string lower(word);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -33,11 +36,15 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> NearestWord(std::string_view word,
                                        const std::vector<std::string>& candidates) {
+  if (word.size() > kWordBytesMax) return std::nullopt;
+  const std::string lower = Lower(word);
   std::optional<std::string> nearest;
   size_t distance_min = 0;
   for (const std::string& candidate : candidates) {
-    const size_t distance = EditDistance(Lower(word), Lower(candidate));
-    const size_t distance_max = std::max<size_t>(1, std::max(word.size(), candidate.size()) / 3);
+    const auto [shorter, longer] = std::minmax({word.size(), candidate.size()});
+    const size_t distance_max = std::max<size_t>(1, longer / 3);
+    if (longer - shorter > distance_max) continue;
+    const size_t distance = EditDistance(lower, Lower(candidate));
     if (distance > distance_max) continue;
     if (nearest && distance >= distance_min) continue;
     nearest = candidate;

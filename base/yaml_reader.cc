@@ -8,11 +8,14 @@
 #include <sstream>
 #include <utility>
 
+#include "base/excerpt.h"
+
 namespace gp {
 namespace {
 
 constexpr size_t kDepthMax = 32;
 constexpr size_t kTextBytesMax = 4 << 20;
+constexpr size_t kNodesMax = 50'000;  // each takes a hundred times the bytes of "a,"
 
 YamlMark ToMark(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
 
@@ -25,6 +28,7 @@ class TreeBuilder : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    CountNode(mark);
     RefuseAnchor(mark, anchor);
     YamlNode node;
     node.mark = ToMark(mark);
@@ -35,6 +39,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
+    CountNode(mark);
     RefuseAnchor(mark, anchor);
     RefuseTag(mark, tag);
     YamlNode node;
@@ -76,10 +81,16 @@ class TreeBuilder : public YAML::EventHandler {
   // "?" is what the parser says of a plain value, "!" of a quoted one.
   static void RefuseTag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
-    throw YAML::ParserException(mark, "tags (" + tag + ") are not supported");
+    throw YAML::ParserException(mark, "tags (" + Excerpt(tag) + ") are not supported");
+  }
+
+  void CountNode(const YAML::Mark& mark) {
+    if (++node_count_ <= kNodesMax) return;
+    throw YAML::ParserException(mark, fmt::format("it holds more than {} values", kNodesMax));
   }
 
   void Open(const YAML::Mark& mark, YamlNode::Kind kind) {
+    CountNode(mark);
     if (stack_.size() >= kDepthMax) throw YAML::ParserException(mark, "nested too deeply");
     if (!stack_.empty() && AwaitsKey(stack_.back())) {
       throw YAML::ParserException(mark, "a key must be a word, not a list or a map");
@@ -120,17 +131,20 @@ class TreeBuilder : public YAML::EventHandler {
 
   YamlNode root_;
   std::vector<Frame> stack_;
+  size_t node_count_ = 0;
 };
 
+// A null mark points at the top.
 ConfigProblem ParseProblem(std::string_view text, std::string_view source, const YAML::Mark& mark,
                            const std::string& message) {
   ConfigProblem problem;
   problem.source = source;
-  problem.line = mark.is_null() ? 1 : mark.line + 1;
-  problem.column = mark.is_null() ? 1 : mark.column + 1;
   problem.message = "this is not valid YAML: " + message;
-  problem.source_line = LineOf(text, problem.line);
-  return problem;
+  const YamlMark place = mark.is_null() ? YamlMark{1, 1} : ToMark(mark);
+  PointAt(text, {place.line, place.column, 1}, problem);
+  ConfigProblems problems;
+  problems.Add(std::move(problem));
+  return problems.listed().front();
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace gp {
 
 struct YamlMark {
   int line = 0;    // 1-based
-  int column = 0;  // 1-based
+  int column = 0;  // 1-based, in bytes
 };
 
 struct YamlEntry;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/excerpt.h"
 #include "base/nearest_word.h"
 #include "base/yaml_reader.h"
 #include "runspec/document_reader.h"
@@ -66,7 +67,7 @@ class FileReader : private runspec::DocumentReader {
     auto parsed = ParseYaml(text_, source_);
     if (auto* problem = std::get_if<ConfigProblem>(&parsed)) return {std::move(*problem)};
     ReadGroup("", std::get<YamlNode>(parsed));
-    return std::move(problems_);
+    return problems().Take();
   }
 
  private:
@@ -82,14 +83,10 @@ class FileReader : private runspec::DocumentReader {
 
   void Report(const YamlMark& mark, int width, const std::string& key, std::string message,
               std::string hint) override {
-    problems_.push_back({.source = source_,
-                         .line = mark.line,
-                         .column = mark.column,
-                         .width = width,
-                         .key = key,
-                         .message = std::move(message),
-                         .hint = std::move(hint),
-                         .source_line = LineOf(text_, mark.line)});
+    ConfigProblem problem{
+        .source = source_, .key = key, .message = std::move(message), .hint = std::move(hint)};
+    if (!problems().full()) PointAt(text_, {mark.line, mark.column, width}, problem);
+    problems().Add(std::move(problem));
   }
 
   const std::string_view text_;
@@ -98,7 +95,6 @@ class FileReader : private runspec::DocumentReader {
   const Setting version_setting_;
   const std::vector<const Setting*> settings_;
   const runspec::Fields fields_;
-  std::vector<ConfigProblem> problems_;
 };
 
 using Variable = std::pair<std::string, std::string>;  // name, value
@@ -160,10 +156,11 @@ std::vector<ConfigProblem> ReadSettingText(std::string_view text, const std::str
   const std::string& key = setting.field.path;
   const auto node = runspec::ParseValueText(text, setting.slot);
   if (!node) {
-    return {{.source = source,
-             .key = key,
-             .message = fmt::format("{} must be {}, not '{}'", key,
-                                    runspec::Expectation(setting.field, setting.slot), text)}};
+    return {
+        {.source = source,
+         .key = key,
+         .message = fmt::format("{} must be {}, not '{}'", key,
+                                runspec::Expectation(setting.field, setting.slot), Excerpt(text))}};
   }
   auto problem = ReadSetting(setting, *node);
   if (!problem) return {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/excerpt.h"
 #include "runspec/key_suggestion.h"
 
 namespace gp::runspec {
@@ -29,13 +30,14 @@ void DocumentReader::ReadGroup(const std::string& path, const YamlNode& node) {
     if (fresh) {
       ReadEntry(key, entry);
     } else {
-      Report(entry.key_mark, WidthOf(entry), key, fmt::format("'{}' is given twice", key),
+      Report(entry.key_mark, WidthOf(entry), key, fmt::format("'{}' is given twice", Excerpt(key)),
              fmt::format("first on line {}; keep one", first->second));
     }
   }
 }
 
 std::string DocumentReader::DidYouMean(const std::string& path) const {
+  if (problems_.full()) return "";
   const std::string suggestion = SuggestKey(path, fields_);
   return suggestion.empty() ? "" : fmt::format("did you mean '{}'?", suggestion);
 }
@@ -47,7 +49,7 @@ void DocumentReader::ReadEntry(const std::string& path, const YamlEntry& entry) 
     EnterGroup(path, entry);
     ReadGroup(path, entry.value);
   } else {
-    Report(entry.key_mark, WidthOf(entry), path, fmt::format("unknown key '{}'", path),
+    Report(entry.key_mark, WidthOf(entry), path, fmt::format("unknown key '{}'", Excerpt(path)),
            DidYouMean(path));
   }
 }
@@ -58,8 +60,9 @@ bool DocumentReader::IsKey(const std::string& path) const {
 }
 
 bool DocumentReader::IsGroup(const std::string& path) const {
+  const std::string prefix = path + ".";
   return std::any_of(fields_.begin(), fields_.end(),
-                     [&](const Field* field) { return field->path.starts_with(path + "."); });
+                     [&](const Field* field) { return field->path.starts_with(prefix); });
 }
 
 }  // namespace gp::runspec

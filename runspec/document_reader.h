@@ -26,14 +26,19 @@ class DocumentReader {
   // True when keys live below `path`.
   bool IsGroup(const std::string& path) const;
 
-  // "did you mean 'optimizer.lr'?"; empty when nothing is near.
+  // "did you mean 'optimizer.lr'?"; empty when nothing is near, or nobody would see it because the
+  // list of problems is full.
   std::string DidYouMean(const std::string& path) const;
+
+  ConfigProblems& problems() { return problems_; }
+  const ConfigProblems& problems() const { return problems_; }
 
  private:
   // REQUIRES: `path` is one of the fields.
   virtual void ReadKey(const std::string& path, const YamlEntry& entry) = 0;
   // Before the keys of a group are read.
   virtual void EnterGroup(const std::string& /*path*/, const YamlEntry& /*entry*/) {}
+  // Adds to the problems.
   virtual void Report(const YamlMark& mark, int width, const std::string& key, std::string message,
                       std::string hint) = 0;
 
@@ -43,6 +48,7 @@ class DocumentReader {
   const std::string name_;
   const std::string key_list_;
   const Fields& fields_;
+  ConfigProblems problems_;
 };
 
 }  // namespace gp::runspec

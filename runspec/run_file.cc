@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/excerpt.h"
 #include "base/file.h"
 #include "base/yaml_reader.h"
 #include "runspec/batch_plan.h"
@@ -24,20 +25,19 @@ struct Place {
   std::string source;
   std::string_view text;
   YamlMark mark;
-  int width = 1;
+  int width = 1;  // bytes
 };
 
 ConfigProblem ProblemAt(const Place& place, std::string key, std::string message,
                         std::string hint) {
   ConfigProblem problem;
   problem.source = place.source;
-  problem.line = place.text.empty() ? 0 : place.mark.line;
-  problem.column = place.text.empty() ? 0 : place.mark.column;
-  problem.width = place.width;
   problem.key = std::move(key);
   problem.message = std::move(message);
   problem.hint = std::move(hint);
-  if (problem.line > 0) problem.source_line = LineOf(place.text, problem.line);
+  if (!place.text.empty()) {
+    PointAt(place.text, {place.mark.line, place.mark.column, place.width}, problem);
+  }
   return problem;
 }
 
@@ -77,13 +77,14 @@ class Loader : private DocumentReader {
     ++layer_;
     for (const std::string& entry : overrides) ApplyOverride(entry);
     Finish();
+    result_.problems = problems().Take();
   }
 
  private:
   YamlNode Parse(std::string_view text, const std::string& source) {
     auto parsed = ParseYaml(text, source);
     if (auto* problem = std::get_if<ConfigProblem>(&parsed)) {
-      result_.problems.push_back(std::move(*problem));
+      problems().Add(std::move(*problem));
       return {};
     }
     return std::get<YamlNode>(std::move(parsed));
@@ -103,8 +104,10 @@ class Loader : private DocumentReader {
     text_ = PresetText(name);
     if (text_.empty()) return;
     source_ = "preset " + name;
+    const size_t problems_before = problems().listed().size();
     ReadGroup("", Parse(text_, source_));
-    GP_CHECK(result_.problems.empty(), "preset {}: {}", name, result_.problems[0].message);
+    GP_CHECK(problems().listed().size() == problems_before, "preset {}: {}", name,
+             problems().listed().back().message);
     // Cross checks blame the `preset` key, not the preset's own lines.
     places_.clear();
   }
@@ -123,7 +126,9 @@ class Loader : private DocumentReader {
 
   void Report(const Place& place, const std::string& key, std::string message,
               std::string hint = "") {
-    result_.problems.push_back(ProblemAt(place, key, std::move(message), std::move(hint)));
+    // A place costs a look at the text.
+    if (problems().full()) return problems().Add({});
+    problems().Add(ProblemAt(place, key, std::move(message), std::move(hint)));
   }
 
   void ReadKey(const std::string& path, const YamlEntry& entry) override {
@@ -174,7 +179,8 @@ class Loader : private DocumentReader {
     const std::string path = entry.substr(0, equals);
     const Place place{"--set " + path, "", {}, 1};
     if (equals == std::string::npos || equals == 0) {
-      Report({"--set", "", {}, 1}, "", fmt::format("'{}' is not of the form key=value", entry),
+      Report({"--set", "", {}, 1}, "",
+             fmt::format("'{}' is not of the form key=value", Excerpt(entry)),
              "write it like --set optimizer.lr=6e-4");
       return;
     }
@@ -188,7 +194,7 @@ class Loader : private DocumentReader {
       Report(place, path, fmt::format("'{}' is a group of keys", path),
              fmt::format("set one of them: gpctl explain {}", path));
     } else {
-      Report(place, path, fmt::format("unknown key '{}'", path), DidYouMean(path));
+      Report(place, path, fmt::format("unknown key '{}'", Excerpt(path)), DidYouMean(path));
     }
   }
 
@@ -197,13 +203,13 @@ class Loader : private DocumentReader {
       return ApplyValue(field, place, *node);
     }
     Report(place, field.path,
-           fmt::format("{} must be {}, not '{}'", field.path, Expectation(field), value));
+           fmt::format("{} must be {}, not '{}'", field.path, Expectation(field), Excerpt(value)));
   }
 
   // Groups with a value that could not be read: what they say together is not known.
   std::set<std::string> DoubtfulGroups() const {
     std::set<std::string> groups;
-    for (const ConfigProblem& problem : result_.problems) {
+    for (const ConfigProblem& problem : problems().listed()) {
       groups.insert(Group(problem.key));
       groups.insert(Group(SuggestKey(problem.key, SchemaFields())));
     }
@@ -211,20 +217,21 @@ class Loader : private DocumentReader {
   }
 
   void Finish() {
-    const bool readable = std::none_of(result_.problems.begin(), result_.problems.end(),
-                                       [](const auto& problem) { return problem.key.empty(); });
-    if (!readable) return;
+    const bool readable =
+        std::none_of(problems().listed().begin(), problems().listed().end(),
+                     [](const ConfigProblem& problem) { return problem.key.empty(); });
+    if (!readable || problems().full()) return;
     const std::set<std::string> doubtful = DoubtfulGroups();
     for (const CrossProblem& found : CrossCheck(spec_)) {
       const bool certain = std::none_of(found.keys.begin(), found.keys.end(), [&](const auto& key) {
         return doubtful.contains(Group(key));
       });
-      if (certain) result_.problems.push_back(Locate(found));
+      if (certain) problems().Add(Locate(found));
     }
-    if (!result_.problems.empty()) return;
-    for (const CrossProblem& found : CrossWarnings(spec_)) {
-      result_.warnings.push_back(Locate(found));
-    }
+    if (!problems().empty()) return;
+    ConfigProblems warnings;
+    for (const CrossProblem& found : CrossWarnings(spec_)) warnings.Add(Locate(found));
+    result_.warnings = warnings.Take();
     FillDerived();
     result_.spec = spec_;
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/duration.h"
+#include "base/excerpt.h"
 #include "base/nearest_word.h"
 #include "runspec/count.h"
 
@@ -30,7 +31,7 @@ struct Reader {
 
   std::string Shown() const {
     if (node.kind != YamlNode::Kind::kScalar) return std::string(Describe(node.kind));
-    return fmt::format("'{}'", node.scalar);
+    return fmt::format("'{}'", Excerpt(node.scalar));
   }
 
   Problem Wrong(std::string hint = "") const { return Wrong(node, Shown(), std::move(hint)); }
@@ -143,7 +144,7 @@ struct Reader {
       }
       if (!pairs.emplace(entry.key, entry.value.scalar).second) {
         return ValueProblem{entry.key_mark, static_cast<int>(entry.key.size()),
-                            fmt::format("{} has '{}' twice", field.path, entry.key), ""};
+                            fmt::format("{} has '{}' twice", field.path, Excerpt(entry.key)), ""};
       }
     }
     *target = std::move(pairs);

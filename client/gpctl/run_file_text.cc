@@ -1,30 +1,32 @@
 #include "client/gpctl/run_file_text.h"
 
-#include <iterator>
+#include <set>
 
 #include "base/file.h"
 #include "client/gpctl/render/run_json.h"
+#include "runspec/schema.h"
 
 namespace gp::gpctl {
 namespace {
 
 constexpr uint64_t kSizeBytesMax = 1 << 20;
 
-bool IsDataPath(const std::string& override_text, const std::string& key) {
-  return override_text.rfind(key + "=", 0) == 0;
-}
-
 // A YAML flow list; JSON's quoting is YAML's.
-std::string PathList(const std::string& key, const std::vector<std::string>& paths) {
-  return key + "=" + Json(paths).dump();
+std::string PathList(const runspec::RunField& field, runspec::RunSpec& spec) {
+  return field.path + "=" + Json(*std::get<std::vector<std::string>*>(field.slot(spec))).dump();
 }
 
 }  // namespace
 
 StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console) {
   if (path == "-") {
-    std::string text((std::istreambuf_iterator<char>(console.in)),
-                     std::istreambuf_iterator<char>());
+    std::string text(kSizeBytesMax + 1, '\0');
+    console.in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<size_t>(console.in.gcount()));
+    if (text.size() > kSizeBytesMax) {
+      return InvalidArgument("(standard input) is longer than the {} bytes a run file may have",
+                             kSizeBytesMax);
+    }
     return RunFileText{std::move(text), "(standard input)", console.working_directory};
   }
   const std::string absolute = AbsolutePath(path, console.working_directory);
@@ -45,25 +47,27 @@ runspec::RunFileResult CheckRunFile(const RunFileText& file,
 }
 
 std::vector<std::string> AbsoluteOverrides(const std::vector<std::string>& overrides,
-                                           const runspec::RunSpec& spec) {
-  std::vector<std::string> absolute;
+                                           runspec::RunSpec spec) {
+  std::set<const runspec::RunField*> path_fields;
+  std::vector<std::string> others;
   for (const std::string& text : overrides) {
-    if (IsDataPath(text, "data.text")) {
-      absolute.push_back(PathList("data.text", spec.data.text));
-    } else if (IsDataPath(text, "data.train")) {
-      absolute.push_back(PathList("data.train", spec.data.train));
-    } else if (IsDataPath(text, "data.val")) {
-      absolute.push_back(PathList("data.val", spec.data.val));
+    const runspec::RunField* field = runspec::FindField(text.substr(0, text.find('=')));
+    if (field != nullptr && field->is_path) {
+      path_fields.insert(field);
     } else {
-      absolute.push_back(text);
+      others.push_back(text);
     }
   }
+  std::vector<std::string> absolute;
+  for (const runspec::RunField* field : path_fields) absolute.push_back(PathList(*field, spec));
+  absolute.insert(absolute.end(), others.begin(), others.end());
   return absolute;
 }
 
 Status ProblemsStatus(const runspec::RunFileResult& result) {
   std::string text = RenderProblems(result.problems);
-  if (result.problems.size() > 1) text += fmt::format("{} errors. ", result.problems.size());
+  const size_t count = CountProblems(result.problems);
+  if (count > 1) text += fmt::format("{} errors. ", count);
   return InvalidArgument("{}All keys: gpctl explain run", text);
 }
 

@@ -20,10 +20,10 @@ runspec::RunFileResult CheckRunFile(const RunFileText& file,
                                     const std::vector<std::string>& overrides,
                                     const Console& console);
 
-// Overrides of data paths made absolute, so that they mean the same to a server that runs elsewhere
-// on this machine.
+// The overrides with those of data paths replaced by the absolute paths in `spec`, each key once,
+// so that they mean the same to a server that runs elsewhere on this machine.
 std::vector<std::string> AbsoluteOverrides(const std::vector<std::string>& overrides,
-                                           const runspec::RunSpec& spec);
+                                           runspec::RunSpec spec);
 
 // The problems as one text; each line says where. REQUIRES: there are some.
 Status ProblemsStatus(const runspec::RunFileResult& result);

@@ -26,5 +26,11 @@ TEST(NearestWord, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(NearestWord("x", {}), std::nullopt);
 }
 
+TEST(NearestWord, LooksForNothingNearAWordThatNobodyTypes) {
+  const std::string word(101, 'x');
+  EXPECT_EQ(NearestWord(word, {word}), std::nullopt);
+  EXPECT_EQ(NearestWord(word.substr(1), {word}), word);
+}
+
 }  // namespace
 }  // namespace gp

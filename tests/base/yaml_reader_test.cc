@@ -61,5 +61,30 @@ TEST(YamlReader, RefusesWhatAConfigurationNeedsNot) {
   EXPECT_NE(ParseFails("[1]: 2\n").message.find("a key"), std::string::npos);
 }
 
+std::string Repeated(std::string_view piece, size_t bytes) {
+  std::string text;
+  while (text.size() < bytes) text += piece;
+  return text;
+}
+
+TEST(YamlReader, SaysLittleAboutAHostileText) {
+  const size_t bytes = 1 << 18;
+  for (const std::string& text :
+       {Repeated("[", bytes), Repeated("{a: ", bytes), Repeated("- ", bytes), Repeated("? ", bytes),
+        Repeated("a: ", bytes), "a: \"" + Repeated("x", bytes), "[" + Repeated("&a ", bytes),
+        "[" + Repeated("*a, ", bytes), "a: !" + Repeated("t", bytes) + " 1", Repeated(":", bytes),
+        Repeated("]", bytes), "a: &x [1]\nb: &y [" + Repeated("*x,", bytes) + "]",
+        "[" + Repeated("[],", bytes) + "]"}) {
+    const ConfigProblem problem = ParseFails(text);
+    EXPECT_LT(RenderProblems({problem}).size(), 2000u) << text.substr(0, 20);
+  }
+}
+
+TEST(YamlReader, LimitsHowManyValuesATextMayHold) {
+  const auto list = [](int count) { return "[" + Repeated("a,", size_t{2} * count) + "]"; };
+  EXPECT_EQ(Parse(list(49'999)).items.size(), 49'999u);
+  EXPECT_NE(ParseFails(list(50'000)).message.find("more than 50000 values"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gp

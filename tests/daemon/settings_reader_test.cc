@@ -50,6 +50,16 @@ std::vector<ConfigProblem> ReadEnvironment(const std::vector<std::string>& envir
   return ReadSettingsEnvironment(environment, "gp-example", Table(example), warnings);
 }
 
+TEST(SettingsFile, ALongListOfProblemsStaysShort) {
+  Example example;
+  std::string text = "{";
+  while (text.size() < 1 << 18) text += "state_dirr: 1, ";
+  const auto problems = ReadText(text + "}", example);
+  EXPECT_EQ(problems.size(), 101u);
+  EXPECT_EQ(CountProblems(problems), text.size() / 15);
+  EXPECT_LT(RenderProblems(problems, "error", problems.size()).size(), 100'000u);
+}
+
 TEST(SettingsFile, SetsWhatItNames) {
   Example example;
   const auto problems = ReadText(

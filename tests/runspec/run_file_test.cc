@@ -167,6 +167,64 @@ TEST(RunFile, ReportsOverridesWithTheirOwnPlace) {
   EXPECT_THAT(problems[4].message, HasSubstr("fp32, bf16"));
 }
 
+// The bytes that a list of problems keeps.
+size_t SizeOf(const std::vector<ConfigProblem>& problems) {
+  size_t bytes = 0;
+  for (const ConfigProblem& problem : problems) {
+    bytes += sizeof problem + problem.source.capacity() + problem.key.capacity() +
+             problem.message.capacity() + problem.hint.capacity() + problem.excerpt.capacity();
+  }
+  return bytes;
+}
+
+std::string Repeated(std::string_view piece, size_t bytes) {
+  std::string text;
+  while (text.size() < bytes) text += piece;
+  return text;
+}
+
+TEST(RunFile, ALongListOfProblemsStaysShort) {
+  const size_t bytes = 1 << 19;
+  for (const std::string& text :
+       {"{" + Repeated("learning_rate: 1, ", bytes) + "}", Repeated("name: a\n", bytes),
+        "{" + std::string(bytes, 'k') + ": 1, name: " + std::string(bytes, 'v') + "}",
+        "data: [" + Repeated("a,", bytes / 8) + "]",
+        "model: {" + Repeated("n_layer: x, ", bytes) + "}",
+        "labels: {" + Repeated("a: [b], ", bytes / 8) + "}"}) {
+    const auto problems = Problems(text);
+    EXPECT_LE(problems.size(), 101u);
+    EXPECT_LT(SizeOf(problems), 100'000u) << text.substr(0, 30);
+    EXPECT_LT(RenderProblems(problems).size(), 20'000u) << text.substr(0, 30);
+  }
+}
+
+TEST(RunFile, ThousandsOfBadOverridesAreCounted) {
+  std::vector<std::string> overrides;
+  for (int i = 0; i < 6000; ++i) overrides.push_back(fmt::format("optimizer.lrr{}=1", i));
+  overrides.push_back(std::string(65'000, 'k') + "=" + std::string(65'000, 'v'));
+  overrides.push_back(std::string(65'000, 'k'));
+  const auto problems = Problems(kGood, overrides);
+  EXPECT_EQ(problems.size(), 101u);
+  EXPECT_EQ(CountProblems(problems), 6002u);
+  EXPECT_LT(SizeOf(problems), 100'000u);
+  const auto longest = Problems(kGood, {overrides[6000], overrides[6001], "name=" + overrides[6001],
+                                        "optimizer.lr=" + overrides[6001]});
+  EXPECT_LT(RenderProblems(longest).size(), 4000u) << RenderProblems(longest);
+}
+
+TEST(RunFile, PointsBehindMultiByteText) {
+  const auto problems = Problems("{name: x, labels: {größe: klein}, nonsense: 1}");
+  EXPECT_EQ(RenderProblems({problems[0]}),
+            "error: run.yaml:1:35: unknown key 'nonsense'\n"
+            "     1 | {name: x, labels: {größe: klein}, nonsense: 1}\n"
+            "       |                                   ^^^^^^^^\n");
+}
+
+TEST(RunFile, AnUnreadableFileWithAPresetOverriddenIsAProblem) {
+  const auto problems = Problems("name: [", {"preset=tiny"});
+  EXPECT_THAT(problems[0].message, HasSubstr("not valid YAML"));
+}
+
 TEST(RunFile, ImpossibleBatchArithmeticNamesTheNearestSizes) {
   const auto problems = Problems(std::string(kGood) +
                                  "resources: {workers: 8}\n"

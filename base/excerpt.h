@@ -1,0 +1,28 @@
+// Somebody else's text in a message of ours: short, valid UTF-8, without control characters. Pure
+// functions; thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace gp {
+
+// The first `characters_max` characters of `text`; "…" stands for the rest. Control characters
+// (tabs are none) and bytes that are no UTF-8 become '?'.
+std::string Excerpt(std::string_view text, size_t characters_max = 60);
+
+struct LineExcerpt {
+  std::string text;  // at most kLineCharactersMax characters of the line and a "…" at a cut end
+  size_t index = 0;  // of the character in `text` where the part that matters begins
+};
+
+inline constexpr size_t kLineCharactersMax = 120;
+
+// The part of `line` around byte `offset`. Its cost does not depend on the line's length.
+LineExcerpt ExcerptAround(std::string_view line, size_t offset);
+
+// Characters in `text`, which may begin or end inside one.
+size_t CountCharacters(std::string_view text);
+
+}  // namespace gp
