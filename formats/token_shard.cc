@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/excerpt.h"
 #include "formats/sha256.h"
 
 namespace gp::formats {
@@ -101,7 +102,43 @@ StatusOr<uint64_t> ParseNpyShape(const std::string& path, const std::string& sha
     if (error == std::errc() && stop == end - 2) return count;
   }
   return InvalidArgument("{}: NumPy shape {} in the header, expected one dimension like (1000,)",
-                         path, shape.empty() ? "missing" : shape);
+                         path, shape.empty() ? "missing" : Excerpt(shape));
+}
+
+// "'>u2'", of five characters.
+std::string DescribeNpyType(const std::string& type) {
+  const std::string order = type[1] == '>' ? "big-endian " : "";
+  return fmt::format("{}{}{}", order, type[2] == 'u' ? "uint" : "int", (type[3] - '0') * 8);
+}
+
+std::string ShellQuoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// The command that writes `path` again with little-endian tokens of a width that is read.
+std::string NpyConversion(const std::string& path, std::string_view type) {
+  const std::string stem = path.ends_with(".npy") ? path.substr(0, path.size() - 4) : path;
+  return fmt::format(
+      "python3 -c \"import sys, numpy as np; np.save(sys.argv[2], "
+      "np.load(sys.argv[1], mmap_mode='r').astype('{}'))\" {} {}",
+      type, ShellQuoted(path), ShellQuoted(stem + "-" + std::string(type.substr(1)) + ".npy"));
+}
+
+// Whole numbers of another width or byte order can be converted; nothing else holds tokens.
+Status WrongNpyType(const std::string& path, const std::string& type) {
+  constexpr std::string_view kExpected = "expected '<u2', '<u4' or '<i4'";
+  const bool whole = type.size() == 5 && (type[2] == 'u' || type[2] == 'i') &&
+                     std::string_view("1248").find(type[3]) != std::string_view::npos;
+  if (!whole) {
+    return InvalidArgument("{}: NumPy type {} in the header, {}: token ids are whole numbers", path,
+                           type.empty() ? "missing" : Excerpt(type), kExpected);
+  }
+  const bool narrow = type[3] == '1' || type[3] == '2';
+  return InvalidArgument("{}: NumPy type {} ({}) in the header, {}; convert it: {}", path, type,
+                         DescribeNpyType(type), kExpected,
+                         NpyConversion(path, narrow ? "<u2" : "<u4"));
 }
 
 StatusOr<Layout> ParseNpy(const std::string& path, std::string_view bytes, uint64_t file_size) {
@@ -124,10 +161,7 @@ StatusOr<Layout> ParseNpy(const std::string& path, std::string_view bytes, uint6
   if (data_offset > bytes.size()) return cut();
   const std::string_view header = bytes.substr(8 + length_bytes, header_bytes);
   const std::string type = NpyValue(header, "descr"), order = NpyValue(header, "fortran_order");
-  if (type != "'<u2'" && type != "'<u4'" && type != "'<i4'") {
-    return InvalidArgument("{}: NumPy type {} in the header, expected '<u2', '<u4' or '<i4'", path,
-                           type.empty() ? "missing" : type);
-  }
+  if (type != "'<u2'" && type != "'<u4'" && type != "'<i4'") return WrongNpyType(path, type);
   ASSIGN_OR_RETURN(const uint64_t count, ParseNpyShape(path, NpyValue(header, "shape")));
   Layout layout{ShardFormat::kNpy, data_offset, type == "'<u2'" ? 2 : 4, count};
   RETURN_IF_ERROR(CheckSize(path, file_size, layout));

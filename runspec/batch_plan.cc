@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "runspec/batch_ramp.h"
 #include "runspec/count.h"
@@ -77,6 +78,30 @@ int64_t TargetSteps(const RunSpec& spec) {
   const int64_t filled = StepsWithin(PlanBatch(spec).value(), spec.budget.tokens);
   const int64_t from_tokens = std::max(filled, int64_t{1});
   return steps == 0 ? from_tokens : std::min(steps, from_tokens);
+}
+
+int64_t StridesIn(int64_t tokens, const RunSpec& spec, const BatchPlan& plan) {
+  const int64_t stride = plan.logical_shards * spec.batch.micro_batch * spec.batch.sequence;
+  // The last target is one token after the last input.
+  return std::max<int64_t>(tokens - 1, 0) / stride;
+}
+
+Status CheckFilesHoldABatch(const std::vector<int64_t>& file_tokens, const RunSpec& spec,
+                            const BatchPlan& plan) {
+  const int64_t total = std::accumulate(file_tokens.begin(), file_tokens.end(), int64_t{0});
+  if (total <= spec.batch.sequence) {
+    return InvalidArgument(
+        "the training split has {} tokens; one sequence needs batch.sequence + 1 = {}: give more "
+        "data or lower batch.sequence",
+        total, spec.batch.sequence + 1);
+  }
+  const bool fits = std::any_of(file_tokens.begin(), file_tokens.end(),
+                                [&](int64_t tokens) { return StridesIn(tokens, spec, plan) > 0; });
+  if (fits || spec.data.order != BatchOrder::kSequential) return OkStatus();
+  return InvalidArgument(
+      "no training file holds the {} tokens of one micro-batch on {} logical shards, plus 1: give "
+      "larger files, lower batch.micro_batch, or use data.order: random",
+      plan.logical_shards * spec.batch.micro_batch * spec.batch.sequence, plan.logical_shards);
 }
 
 }  // namespace gp::runspec

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "runspec/run_spec.h"
@@ -35,5 +36,14 @@ FittingTotals NearestFittingTotals(const RunSpec& spec);
 // REQUIRES: PlanBatch succeeds. Tokens that do not fill a step are left out, but one step is the
 // least.
 int64_t TargetSteps(const RunSpec& spec);
+
+// InvalidArgument when training files of `file_tokens` tokens hold not even one sequence (random
+// order), or one micro-batch for every logical shard (sequential order).
+Status CheckFilesHoldABatch(const std::vector<int64_t>& file_tokens, const RunSpec& spec,
+                            const BatchPlan& plan);
+
+// How many strides of a sequential order a file of `tokens` tokens gives. A stride is one
+// micro-batch on every logical shard.
+int64_t StridesIn(int64_t tokens, const RunSpec& spec, const BatchPlan& plan);
 
 }  // namespace gp::runspec

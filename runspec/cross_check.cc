@@ -31,6 +31,17 @@ void CheckName(const RunSpec& spec, Problems& problems) {
        "use 1 to 63 letters, digits, '-', '_' or '.', and begin with a letter or digit"});
 }
 
+// Of the other tokenizers the data or an installed file tells how many ids they have.
+void CheckVocabulary(const RunSpec& spec, Problems& problems) {
+  constexpr int64_t kByteIds = 256;
+  if (spec.vocabulary_auto || spec.data.tokenizer != "bytes") return;
+  if (spec.model.vocabulary >= kByteIds) return;
+  problems.push_back({{"model.vocab", "data.tokenizer"},
+                      DescribeSmallVocabulary(spec, kByteIds),
+                      SmallVocabularyHint(spec),
+                      "data.tokenizer"});
+}
+
 void CheckModel(const RunSpec& spec, Problems& problems) {
   const ModelShape& model = spec.model;
   if (model.channels % model.heads != 0) {
@@ -49,13 +60,7 @@ void CheckModel(const RunSpec& spec, Problems& problems) {
                      model.context),
          fmt::format("lower batch.sequence to {} or raise model.n_ctx", model.context)});
   }
-  if (!spec.vocabulary_auto && spec.data.tokenizer == "bytes" && model.vocabulary < 256) {
-    problems.push_back(
-        {{"model.vocab", "data.tokenizer"},
-         fmt::format("model.vocab {} is smaller than the 256 ids of the bytes tokenizer",
-                     model.vocabulary),
-         "write model.vocab: auto"});
-  }
+  CheckVocabulary(spec, problems);
 }
 
 void CheckData(const RunSpec& spec, Problems& problems) {
@@ -74,13 +79,6 @@ void CheckData(const RunSpec& spec, Problems& problems) {
     problems.push_back({{"data.val"},
                         "data.val belongs to data.train; data.text is split by data.val_fraction",
                         "leave data.val out"});
-  }
-  if (!data.train.empty() && data.tokenizer == "chars") {
-    problems.push_back(
-        {{"data.tokenizer", "data.train"},
-         "data.tokenizer chars needs data.text: token shards do not say which character "
-         "an id means",
-         "train on the text itself, or use bytes or gpt2 shards"});
   }
 }
 
@@ -229,6 +227,19 @@ void CheckRetries(const RunSpec& spec, Problems& problems) {
 }
 
 }  // namespace
+
+std::string DescribeSmallVocabulary(const RunSpec& spec, int64_t tokenizer_vocabulary) {
+  return fmt::format(
+      "model.vocab {} is smaller than the {} ids of the {} tokenizer: the model could not know "
+      "every token",
+      spec.model.vocabulary, FormatCount(tokenizer_vocabulary), spec.data.tokenizer);
+}
+
+std::string SmallVocabularyHint(const RunSpec& spec) {
+  const bool other_shards = !spec.data.train.empty() && spec.data.tokenizer != "chars";
+  return std::string("write model.vocab: auto") +
+         (other_shards ? ", or for nanoGPT's shards of characters data.tokenizer: chars" : "");
+}
 
 Problems CrossCheck(const RunSpec& spec) {
   Problems problems;

@@ -2,6 +2,7 @@
 // Pure; thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,9 @@ struct CrossProblem {
 std::vector<CrossProblem> CrossCheck(const RunSpec& spec);
 
 std::vector<CrossProblem> CrossWarnings(const RunSpec& spec);
+
+// What is said of a model.vocab below the number of the tokenizer's ids, and the ways out.
+std::string DescribeSmallVocabulary(const RunSpec& spec, int64_t tokenizer_vocabulary);
+std::string SmallVocabularyHint(const RunSpec& spec);
 
 }  // namespace gp::runspec

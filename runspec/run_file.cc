@@ -309,9 +309,8 @@ std::string ResolvedYaml(const RunSpec& spec) {
 Status ApplyVocabulary(int64_t tokenizer_vocabulary, RunSpec& spec) {
   if (spec.vocabulary_auto) spec.model.vocabulary = tokenizer_vocabulary;
   if (spec.model.vocabulary < tokenizer_vocabulary) {
-    return InvalidArgument(
-        "model.vocab {} is smaller than the {} ids of the {} tokenizer; write model.vocab: auto",
-        spec.model.vocabulary, tokenizer_vocabulary, spec.data.tokenizer);
+    return InvalidArgument("{}; {}", DescribeSmallVocabulary(spec, tokenizer_vocabulary),
+                           SmallVocabularyHint(spec));
   }
   const int64_t multiple = spec.pad_vocab_to;
   spec.model.vocabulary_padded = (spec.model.vocabulary + multiple - 1) / multiple * multiple;

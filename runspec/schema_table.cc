@@ -97,8 +97,8 @@ std::vector<RunField> DataFields() {
   return {
       {{.path = "data.text",
         .doc =
-            "Text files to train on, as one text in this order; globs are allowed. Exclusive with "
-            "data.train. The last part is kept for validation.",
+            "Text files to train on, plain or packed by gzip, as one text in this order; globs are "
+            "allowed. Exclusive with data.train. The last part is kept for validation.",
         .also = {"file", "files", "dataset"},
         .is_path = true},
        GP_SLOT(data.text)},
@@ -114,9 +114,9 @@ std::vector<RunField> DataFields() {
         .is_path = true},
        GP_SLOT(data.val)},
       {{.path = "data.tokenizer",
-        .doc =
-            "How text becomes token ids: bytes (256 ids), chars (the text's distinct characters), "
-            "gpt2 (50,257 ids).",
+        .doc = "How text becomes token ids: bytes (256 ids), chars (the text's distinct "
+               "characters; of "
+               "data.train those in nanoGPT's meta.pkl beside the first shard), gpt2 (50,257 ids).",
         .choices = {"bytes", "chars", "gpt2"}},
        GP_SLOT(data.tokenizer)},
       {{.path = "data.val_fraction",

@@ -123,6 +123,10 @@ TEST_F(TokenShardTest, RefusesHeadersThatLie) {
   EXPECT_THAT(ErrorOf(Npy("<u2", "(9223372036854775807,)", "ab")), HasSubstr("promises"));
   EXPECT_THAT(ErrorOf(Npy("<u2", "(3, 2)", LittleEndian(kTokens, 2))), HasSubstr("one dimension"));
   EXPECT_THAT(ErrorOf(Npy("<f4", "(3,)", LittleEndian(kTokens, 2))), HasSubstr("NumPy type '<f4'"));
+  for (const char* type : {"<uZ", "<u", "", "O", "u2u2u2", "'<'", ">f8"}) {
+    EXPECT_THAT(ErrorOf(Npy(type, "(6,)", LittleEndian(kTokens, 2))),
+                HasSubstr("token ids are whole numbers"));
+  }
   EXPECT_THAT(ErrorOf(std::string("\x93NUMPY\x09\x00", 8) + "xx"),
               HasSubstr("version 9 at byte 6"));
   std::string version = FormatLlmCShard(kTokens);
@@ -131,6 +135,27 @@ TEST_F(TokenShardTest, RefusesHeadersThatLie) {
   std::string negative = FormatLlmCShard(kTokens);
   negative[11] = '\x80';
   EXPECT_THAT(ErrorOf(negative), HasSubstr("negative"));
+}
+
+TEST_F(TokenShardTest, SaysHowToConvertOtherNumPyTypes) {
+  const struct {
+    const char* type;
+    const char* words;
+    const char* converted;
+  } cases[] = {{">u2", "big-endian uint16", "<u2"},
+               {"<i8", "int64", "<u4"},
+               {">i8", "big-endian int64", "<u4"},
+               {">u4", "big-endian uint32", "<u4"},
+               {"<i2", "int16", "<u2"},
+               {"|u1", "uint8", "<u2"}};
+  for (const auto& [type, words, converted] : cases) {
+    const std::string error = ErrorOf(Npy(type, "(6,)", LittleEndian(kTokens, 2)));
+    EXPECT_THAT(error, HasSubstr(fmt::format("NumPy type '{}' ({})", type, words)));
+    EXPECT_THAT(error, HasSubstr(fmt::format("astype('{}'))\"", converted)));
+    EXPECT_THAT(error, HasSubstr("convert it: python3 -c \"import sys, numpy as np; np.save("));
+    EXPECT_THAT(error, HasSubstr(fmt::format(" '{0}' '{0}-{1}.npy'", directory_.File("shard"),
+                                             converted + 1)));
+  }
 }
 
 TEST_F(TokenShardTest, RefusesWhatHoldsNoTokens) {

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/file.h"
+#include "formats/path_pattern.h"
 #include "worker/engine/bench/bench_command.h"
 #include "worker/engine/bench/model_flags.h"
 #include "worker/engine/bench/report.h"
 #include "worker/engine/data/batch_source.h"
-#include "worker/engine/data/path_pattern.h"
 
 namespace gp::engine {
 namespace {
@@ -126,7 +126,7 @@ Status RunLoader(const LoaderFlags& flags) {
     RETURN_IF_ERROR(made->written());
     paths = {made->path()};
   } else {
-    ASSIGN_OR_RETURN(paths, ExpandPatterns(flags.shards, "--shards"));
+    ASSIGN_OR_RETURN(paths, formats::ExpandPatterns(flags.shards, "--shards"));
   }
   ASSIGN_OR_RETURN(const LoaderRates rates, MeasureRates(paths, flags));
   Json report = MakeDocument("LoaderBench");

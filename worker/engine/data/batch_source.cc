@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "runspec/batch_plan.h"
 #include "runspec/batch_ramp.h"
 
 namespace gp::engine {
@@ -36,35 +37,20 @@ BatchSource::BatchSource(const TokenSource& tokens, const runspec::RunSpec& spec
       rows_(spec.batch.micro_batch),
       sequence_(spec.batch.sequence),
       plan_(plan) {
-  const int64_t stride = plan_.logical_shards * rows_ * sequence_;
   int64_t offset = 0, strides = 0;
   for (const int64_t size : tokens.parts()) {
     file_offsets_.push_back(offset);
     strides_before_.push_back(strides);
     offset += size;
-    // The last target is one token after the last input.
-    strides += std::max<int64_t>(size - 1, 0) / stride;
+    strides += runspec::StridesIn(size, spec, plan);
   }
   strides_before_.push_back(strides);
 }
 
 StatusOr<BatchSource> BatchSource::Make(const TokenSource& tokens, const runspec::RunSpec& spec,
                                         const runspec::BatchPlan& plan) {
-  BatchSource source(tokens, spec, plan);
-  if (tokens.size() <= source.sequence_) {
-    return InvalidArgument(
-        "the training split has {} tokens; one sequence needs batch.sequence + 1 = {}: give more "
-        "data or lower batch.sequence",
-        tokens.size(), source.sequence_ + 1);
-  }
-  if (source.order_ == BatchOrder::kSequential && source.strides_before_.back() == 0) {
-    return InvalidArgument(
-        "no training file holds the {} tokens of one micro-batch on {} logical shards, plus 1: "
-        "give "
-        "larger files, lower batch.micro_batch, or use data.order: random",
-        source.plan_.logical_shards * source.rows_ * source.sequence_, source.plan_.logical_shards);
-  }
-  return source;
+  RETURN_IF_ERROR(runspec::CheckFilesHoldABatch(tokens.parts(), spec, plan));
+  return BatchSource(tokens, spec, plan);
 }
 
 int64_t BatchSource::RandomOffset(int64_t step, int shard, int64_t micro_batch, int64_t row) const {

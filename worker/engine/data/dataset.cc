@@ -3,61 +3,46 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/file.h"
+#include "base/available_memory.h"
+#include "formats/path_pattern.h"
 #include "formats/sha256.h"
+#include "formats/text_file.h"
 #include "runspec/count.h"
-#include "tokenizer/byte_tokenizer.h"
-#include "tokenizer/char_tokenizer.h"
-#include "tokenizer/gpt2_tokenizer.h"
+#include "tokenizer/data_tokenizer.h"
 #include "tokenizer/parallel_encode.h"
-#include "worker/engine/data/path_pattern.h"
+#include "tokenizer/text_split.h"
 
 namespace gp::engine {
 namespace {
 
 constexpr uint64_t kTextBytesMax = uint64_t{16} << 30;
+// While text is encoded and split, a byte of it takes itself, an int32 and a uint16.
+constexpr uint64_t kMemoryPerTextByte = 7;
 // Tokens of each shard that are checked against the vocabulary before the run starts.
 constexpr int64_t kProbedTokens = 1 << 20;
 
-// Compressed files read as text would train a model of noise.
-Status RefuseCompressed(const std::string& path, std::string_view text) {
-  const bool gzip = text.starts_with("\x1f\x8b"), zstd = text.starts_with("\x28\xb5\x2f\xfd");
-  if (!gzip && !zstd) return OkStatus();
-  return InvalidArgument("data.text: {} is compressed; unpack it first, for example with '{} {}'",
-                         path, gzip ? "gzip -dk" : "zstd -d", path);
-}
-
 StatusOr<std::string> ReadTexts(const std::vector<std::string>& paths) {
+  const auto available = static_cast<uint64_t>(ReadAvailableMemory().bytes);
+  const uint64_t bytes_max = std::min(kTextBytesMax, available / kMemoryPerTextByte);
   std::string text;
+  const auto append = [&text](std::string_view piece) {
+    text += piece;
+    return OkStatus();
+  };
   for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(const std::string part, ReadFile(path, kTextBytesMax));
-    RETURN_IF_ERROR(RefuseCompressed(path, part));
-    text += part;
+    const Status status = formats::ReadTextFile(path, bytes_max - text.size(), append);
+    if (!status.ok()) return WithContext(status, "data.text");
   }
   return text;
 }
 
-// `text` is what a chars tokenizer learns its characters from; token shards have none.
-StatusOr<std::unique_ptr<Tokenizer>> MakeTokenizer(const std::string& kind,
-                                                   std::string_view text = "") {
-  if (kind == "chars") return CharTokenizer::FromText(text);
-  if (kind == "gpt2") return Gpt2Tokenizer::Installed();
-  return std::make_unique<ByteTokenizer>();
-}
-
-Status SplitText(const std::vector<int32_t>& tokens, double val_fraction, Dataset& dataset) {
-  // As nanoGPT splits: the first floor(n * (1 - fraction)) train.
-  const auto train_count =
-      static_cast<std::ptrdiff_t>(static_cast<double>(tokens.size()) * (1.0 - val_fraction));
-  const auto cut = tokens.begin() + train_count;
+Status SplitTokens(const std::vector<int32_t>& tokens, double val_fraction, Dataset& dataset) {
+  ASSIGN_OR_RETURN(const TextSplit split,
+                   SplitText(static_cast<int64_t>(tokens.size()), val_fraction));
+  const auto cut = tokens.begin() + split.train_tokens;
   dataset.train = MakeMemoryTokens({tokens.begin(), cut});
   if (val_fraction > 0) dataset.validation = MakeMemoryTokens({cut, tokens.end()});
-  const bool too_short =
-      dataset.train->size() < 2 || (val_fraction > 0 && dataset.validation->size() < 2);
-  if (!too_short) return OkStatus();
-  return InvalidArgument(
-      "data.text: {} tokens are too few to split into training and validation; give more text",
-      tokens.size());
+  return OkStatus();
 }
 
 int64_t SizeOf(const std::unique_ptr<TokenSource>& source) {
@@ -66,14 +51,14 @@ int64_t SizeOf(const std::unique_ptr<TokenSource>& source) {
 
 StatusOr<Dataset> OpenText(const runspec::DataSpec& spec, int threads) {
   Dataset dataset;
-  ASSIGN_OR_RETURN(const auto paths, ExpandPatterns(spec.text, "data.text"));
+  ASSIGN_OR_RETURN(const auto paths, formats::ExpandPatterns(spec.text, "data.text"));
   ASSIGN_OR_RETURN(const std::string text, ReadTexts(paths));
-  auto tokenizer = MakeTokenizer(spec.tokenizer, text);
+  auto tokenizer = MakeTextTokenizer(spec.tokenizer, text);
   if (!tokenizer.ok()) return WithContext(tokenizer.status(), "data.text " + paths[0]);
   dataset.tokenizer = std::move(*tokenizer);
   ASSIGN_OR_RETURN(const std::vector<int32_t> tokens,
                    EncodeInParallel(*dataset.tokenizer, text, threads));
-  RETURN_IF_ERROR(SplitText(tokens, spec.val_fraction, dataset));
+  RETURN_IF_ERROR(SplitTokens(tokens, spec.val_fraction, dataset));
   dataset.fingerprint =
       formats::Sha256Hex(fmt::format("text {} {} {}", formats::Sha256Hex(text),
                                      dataset.tokenizer->Fingerprint(), spec.val_fraction));
@@ -94,9 +79,8 @@ struct OpenedShards {
   std::string fingerprints;
 };
 
-StatusOr<OpenedShards> OpenShards(const std::vector<std::string>& patterns, const std::string& key,
+StatusOr<OpenedShards> OpenShards(const std::vector<std::string>& paths, const std::string& key,
                                   int64_t vocabulary) {
-  ASSIGN_OR_RETURN(const auto paths, ExpandPatterns(patterns, key));
   OpenedShards opened;
   std::vector<formats::TokenShard> shards;
   for (const std::string& path : paths) {
@@ -116,13 +100,15 @@ StatusOr<OpenedShards> OpenShards(const std::vector<std::string>& patterns, cons
 
 StatusOr<Dataset> OpenTokens(const runspec::RunSpec& spec) {
   Dataset dataset;
-  ASSIGN_OR_RETURN(dataset.tokenizer, MakeTokenizer(spec.data.tokenizer));
+  ASSIGN_OR_RETURN(const auto train_paths, formats::ExpandPatterns(spec.data.train, "data.train"));
+  ASSIGN_OR_RETURN(dataset.tokenizer, MakeShardTokenizer(spec.data.tokenizer, train_paths[0]));
   const int64_t vocabulary =
       spec.vocabulary_auto ? dataset.tokenizer->vocabulary_size() : spec.model.vocabulary;
-  ASSIGN_OR_RETURN(OpenedShards train, OpenShards(spec.data.train, "data.train", vocabulary));
+  ASSIGN_OR_RETURN(OpenedShards train, OpenShards(train_paths, "data.train", vocabulary));
   OpenedShards validation;
   if (!spec.data.val.empty()) {
-    ASSIGN_OR_RETURN(validation, OpenShards(spec.data.val, "data.val", vocabulary));
+    ASSIGN_OR_RETURN(const auto paths, formats::ExpandPatterns(spec.data.val, "data.val"));
+    ASSIGN_OR_RETURN(validation, OpenShards(paths, "data.val", vocabulary));
   }
   dataset.train = std::move(train.tokens);
   dataset.validation = std::move(validation.tokens);

@@ -9,6 +9,20 @@ namespace {
 
 using ::testing::HasSubstr;
 
+constexpr std::string_view kPackedText = "To learn from text that is packed, unpack it.\n";
+
+// What gzip makes of it.
+std::string PackedText() {
+  constexpr std::string_view kHex =
+      "1f8b08000000000002030bc957c8494d2cca53482bcacf552849ad285128c9482c51c82c5628484cce4e"
+      "4dd15128cd03b114324bf4b800d9f40d282e000000";
+  std::string bytes;
+  for (size_t i = 0; i < kHex.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(std::string(kHex.substr(i, 2)), nullptr, 16));
+  }
+  return bytes;
+}
+
 class DatasetTest : public DataTest {
  protected:
   static runspec::RunSpec TextSpec(const std::vector<std::string>& text,
@@ -92,8 +106,35 @@ TEST_F(DatasetTest, NamesTheFileAndTheWayOut) {
               HasSubstr("empty.txt is empty"));
   EXPECT_THAT(ErrorOf(TextSpec({Write("bad.txt", "ok \xff no")}, "chars")), HasSubstr("offset 3"));
   EXPECT_THAT(ErrorOf(TextSpec({Write("a.gz", "\x1f\x8b\x08 and more")}, "bytes")),
-              HasSubstr("a.gz is compressed; unpack it first"));
+              HasSubstr("a.gz is damaged near byte"));
+  EXPECT_THAT(ErrorOf(TextSpec({Write("a.zst", "\x28\xb5\x2f\xfd more")}, "bytes")),
+              HasSubstr("a.zst is compressed, and only gzip is unpacked here; unpack it first"));
   EXPECT_THAT(ErrorOf(TextSpec({Write("short.txt", "ab")}, "chars")), HasSubstr("too few"));
+}
+
+TEST_F(DatasetTest, ReadsPackedTextAsItsText) {
+  const std::string packed = Write("a.gz", PackedText());
+  const auto dataset = OpenDataset(TextSpec({packed}, "chars"));
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ(dataset->tokenizer->Decode(All(*dataset->train)) +
+                dataset->tokenizer->Decode(All(*dataset->validation)),
+            kPackedText);
+  const std::string plain = Write("a.txt", std::string(kPackedText));
+  EXPECT_EQ(dataset->fingerprint, OpenDataset(TextSpec({plain}, "chars"))->fingerprint);
+}
+
+TEST_F(DatasetTest, ReadsTheCharactersOfShardsFromNanoGptsMeta) {
+  runspec::RunSpec spec;
+  spec.data.train = {WriteShard("train.bin", 0, 12, 3)};
+  spec.data.tokenizer = "chars";
+  EXPECT_THAT(ErrorOf(spec), HasSubstr("meta.pkl does not exist"));
+  Write("meta.pkl", "(dVitos\n(dI0\nVa\nsI1\nVb\nsI2\nVc\nss.");
+  const auto dataset = OpenDataset(spec);
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ(dataset->tokenizer->vocabulary_size(), 3);
+  EXPECT_EQ(dataset->tokenizer->Decode(All(*dataset->train)), "abcabcabcabc");
+  spec.data.train = {WriteShard("train.bin", 0, 12, 4)};
+  EXPECT_THAT(ErrorOf(spec), HasSubstr("token 3 at position 3 is not below the vocabulary of 3"));
 }
 
 TEST_F(DatasetTest, RefusesShardsThatAreDamagedOrOfAnotherVocabulary) {

@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 
-namespace gp::engine {
+namespace gp::formats {
 
 // The files that the patterns name, in the patterns' order and sorted within one. NotFound and
 // InvalidArgument name the pattern, and `key` ("data.text") to mend it under: no such file, a glob
@@ -14,4 +14,4 @@ namespace gp::engine {
 StatusOr<std::vector<std::string>> ExpandPatterns(const std::vector<std::string>& patterns,
                                                   const std::string& key);
 
-}  // namespace gp::engine
+}  // namespace gp::formats

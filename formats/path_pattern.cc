@@ -1,11 +1,11 @@
-#include "worker/engine/data/path_pattern.h"
+#include "formats/path_pattern.h"
 
 #include <glob.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 
-namespace gp::engine {
+namespace gp::formats {
 namespace {
 
 bool IsGlob(const std::string& pattern) {
@@ -65,4 +65,4 @@ StatusOr<std::vector<std::string>> ExpandPatterns(const std::vector<std::string>
   return paths;
 }
 
-}  // namespace gp::engine
+}  // namespace gp::formats

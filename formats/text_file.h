@@ -1,0 +1,24 @@
+// Text files of a run's data, plain or packed by gzip, told apart by their content. Packed text is
+// unpacked piece by piece and counted on the way: a small file that promises a huge text costs no
+// more memory than the caller allows. Any thread may call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace gp::formats {
+
+// Passes the text to `take` in pieces, until it returns an error, which becomes the result.
+// InvalidArgument names file, offset and expectation: packed by another program, damaged, cut
+// short. ResourceExhausted: the text is longer than `text_bytes_max`.
+Status ReadTextFile(const std::string& path, uint64_t text_bytes_max,
+                    const std::function<Status(std::string_view)>& take);
+
+// The same in one piece.
+StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t text_bytes_max);
+
+}  // namespace gp::formats

@@ -1,0 +1,185 @@
+#include "tokenizer/data_report.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "base/file.h"
+#include "formats/path_pattern.h"
+#include "formats/text_file.h"
+#include "formats/token_shard.h"
+#include "runspec/batch_plan.h"
+#include "runspec/run_file.h"
+#include "tokenizer/data_tokenizer.h"
+#include "tokenizer/text_split.h"
+
+namespace gp {
+namespace {
+
+using runspec::RunSpec;
+
+constexpr int64_t kBlockTokens = 1 << 20;
+constexpr double kTextPerPackedByte = 3;  // typical of gzip
+
+// The beginning of a run's text, and how long all of it is.
+struct TextBeginning {
+  std::string text;
+  double total_bytes = 0;
+  bool complete = true;
+};
+
+// Characters that a cut has split are left out.
+void DropCutCharacter(std::string& text) {
+  size_t end = text.size();
+  while (end > 0 && (static_cast<unsigned char>(text[end - 1]) & 0xc0) == 0x80) --end;
+  if (end > 0 && static_cast<unsigned char>(text[end - 1]) >= 0xc0) text.resize(end - 1);
+}
+
+// Appends what fits of a file; false when that is not all of it.
+StatusOr<bool> AppendFile(const std::string& path, uint64_t bytes_max, std::string& text) {
+  bool all = text.size() < bytes_max;
+  if (!all) return false;
+  const Status status = formats::ReadTextFile(path, UINT64_MAX, [&](std::string_view piece) {
+    const size_t room = bytes_max - text.size();
+    text += piece.substr(0, room);
+    all = piece.size() <= room;
+    return all ? OkStatus() : Cancelled("enough was read");
+  });
+  if (all && !status.ok()) return status;
+  return all;
+}
+
+// The length of what was not read follows from the file's.
+Status AddFile(const std::string& path, uint64_t bytes_max, TextBeginning& beginning) {
+  const size_t before = beginning.text.size();
+  ASSIGN_OR_RETURN(const bool all, AppendFile(path, bytes_max, beginning.text));
+  if (all) {
+    beginning.total_bytes += static_cast<double>(beginning.text.size() - before);
+    return OkStatus();
+  }
+  beginning.complete = false;
+  ASSIGN_OR_RETURN(const uint64_t size, FileSize(path));
+  const double text_per_byte = path.ends_with(".gz") ? kTextPerPackedByte : 1;
+  beginning.total_bytes += text_per_byte * static_cast<double>(size);
+  return OkStatus();
+}
+
+StatusOr<TextBeginning> ReadBeginning(const std::vector<std::string>& paths, uint64_t bytes_max) {
+  TextBeginning beginning;
+  for (const std::string& path : paths) {
+    if (const Status status = AddFile(path, bytes_max, beginning); !status.ok()) {
+      return WithContext(status, "data.text");
+    }
+  }
+  if (!beginning.complete) DropCutCharacter(beginning.text);
+  return beginning;
+}
+
+// Tokens of all of the text, as far as its beginning tells.
+StatusOr<int64_t> CountTokens(const Tokenizer& tokenizer, const TextBeginning& beginning,
+                              uint64_t encoded_bytes_max, bool& estimated) {
+  std::string_view text = beginning.text;
+  // Bytes and characters are counted as fast as they are read.
+  if (tokenizer.kind() == "gpt2" && text.size() > encoded_bytes_max) {
+    text = text.substr(0, tokenizer.CutAfter(text, encoded_bytes_max));
+  }
+  ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, tokenizer.Encode(text));
+  estimated = !beginning.complete || text.size() < beginning.text.size();
+  if (!estimated) return static_cast<int64_t>(tokens.size());
+  const double share = beginning.total_bytes / static_cast<double>(text.size());
+  return static_cast<int64_t>(static_cast<double>(tokens.size()) * share);
+}
+
+// The number of ids the model will know.
+StatusOr<int64_t> CheckVocabulary(const Tokenizer& tokenizer, RunSpec spec, DataReport& report) {
+  report.vocabulary = tokenizer.vocabulary_size();
+  RETURN_IF_ERROR(runspec::ApplyVocabulary(report.vocabulary, spec));
+  return spec.model.vocabulary;
+}
+
+// The tokens to train on, in one piece.
+StatusOr<std::vector<int64_t>> InspectText(const RunSpec& spec, const InspectionLimits& limits,
+                                           DataReport& report) {
+  report.format = "text";
+  ASSIGN_OR_RETURN(const auto paths, formats::ExpandPatterns(spec.data.text, "data.text"));
+  report.train_files = static_cast<int64_t>(paths.size());
+  ASSIGN_OR_RETURN(const TextBeginning beginning, ReadBeginning(paths, limits.text_bytes));
+  const auto tokenizer = MakeTextTokenizer(spec.data.tokenizer, beginning.text);
+  if (!tokenizer.ok()) return WithContext(tokenizer.status(), "data.text " + paths[0]);
+  RETURN_IF_ERROR(CheckVocabulary(**tokenizer, spec, report).status());
+  ASSIGN_OR_RETURN(const int64_t tokens,
+                   CountTokens(**tokenizer, beginning, limits.encoded_bytes, report.estimated));
+  ASSIGN_OR_RETURN(const TextSplit split, SplitText(tokens, spec.data.val_fraction));
+  report.train_tokens = split.train_tokens;
+  report.validation_tokens = split.validation_tokens;
+  return std::vector<int64_t>{split.train_tokens};
+}
+
+// Reads blocks of the shard, all of it when the budget allows.
+Status ScanTokens(const formats::TokenShard& shard, int64_t vocabulary, int64_t tokens_max,
+                  DataReport& report) {
+  const int64_t blocks = std::max<int64_t>(tokens_max / kBlockTokens, 1);
+  const int64_t stride = std::max(kBlockTokens, shard.size() / blocks);
+  if (stride > kBlockTokens) report.sampled = true;
+  std::vector<int32_t> tokens;
+  for (int64_t offset = 0; offset < shard.size(); offset += stride) {
+    tokens.resize(static_cast<size_t>(std::min(kBlockTokens, shard.size() - offset)));
+    RETURN_IF_ERROR(shard.Read(offset, vocabulary, tokens));
+    const int32_t largest = *std::max_element(tokens.begin(), tokens.end());
+    report.largest_id = std::max<int64_t>(report.largest_id, largest);
+  }
+  return OkStatus();
+}
+
+// The tokens of each file, of which `tokens_each` are read.
+StatusOr<std::vector<int64_t>> ScanShards(const std::vector<std::string>& paths,
+                                          const std::string& key, int64_t vocabulary,
+                                          int64_t tokens_each, DataReport& report) {
+  std::vector<int64_t> sizes;
+  for (const std::string& path : paths) {
+    const auto shard = formats::TokenShard::Open(path);
+    if (!shard.ok()) return WithContext(shard.status(), key);
+    if (report.format.empty()) report.format = formats::ShardFormatName(shard->format());
+    sizes.push_back(shard->size());
+    const Status status = ScanTokens(*shard, vocabulary, tokens_each, report);
+    if (!status.ok()) return WithContext(status, key);
+  }
+  return sizes;
+}
+
+// The tokens of each training file.
+StatusOr<std::vector<int64_t>> InspectShards(const RunSpec& spec, const InspectionLimits& limits,
+                                             DataReport& report) {
+  ASSIGN_OR_RETURN(const auto train, formats::ExpandPatterns(spec.data.train, "data.train"));
+  report.train_files = static_cast<int64_t>(train.size());
+  ASSIGN_OR_RETURN(const auto validation, formats::ExpandPatterns(spec.data.val, "data.val"));
+  ASSIGN_OR_RETURN(const auto tokenizer, MakeShardTokenizer(spec.data.tokenizer, train[0]));
+  ASSIGN_OR_RETURN(const int64_t vocabulary, CheckVocabulary(*tokenizer, spec, report));
+  const int64_t tokens_each =
+      limits.tokens / static_cast<int64_t>(train.size() + validation.size());
+  ASSIGN_OR_RETURN(const auto sizes,
+                   ScanShards(train, "data.train", vocabulary, tokens_each, report));
+  ASSIGN_OR_RETURN(const auto validation_sizes,
+                   ScanShards(validation, "data.val", vocabulary, tokens_each, report));
+  report.train_tokens = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+  report.validation_tokens =
+      std::accumulate(validation_sizes.begin(), validation_sizes.end(), int64_t{0});
+  return sizes;
+}
+
+}  // namespace
+
+StatusOr<DataReport> InspectData(const RunSpec& spec, const InspectionLimits& limits) {
+  DataReport report;
+  const bool text = !spec.data.text.empty();
+  ASSIGN_OR_RETURN(const std::vector<int64_t> file_tokens,
+                   text ? InspectText(spec, limits, report) : InspectShards(spec, limits, report));
+  RunSpec least = spec;
+  if (spec.batch.micro_batch_auto) least.batch.micro_batch = 1;
+  ASSIGN_OR_RETURN(const runspec::BatchPlan plan, runspec::PlanBatch(spec));
+  RETURN_IF_ERROR(runspec::CheckFilesHoldABatch(file_tokens, least, plan));
+  return report;
+}
+
+}  // namespace gp

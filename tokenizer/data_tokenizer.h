@@ -1,0 +1,23 @@
+// The tokenizer of a run: what data.tokenizer means for its text or for its token shards. Any
+// thread may call.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "tokenizer/tokenizer.h"
+
+namespace gp {
+
+// `kind` is data.tokenizer; a chars tokenizer learns the characters of `text`.
+StatusOr<std::unique_ptr<Tokenizer>> MakeTextTokenizer(const std::string& kind,
+                                                       std::string_view text);
+
+// A chars tokenizer is read from nanoGPT's meta.pkl beside `first_shard`, the run's first file of
+// training tokens.
+StatusOr<std::unique_ptr<Tokenizer>> MakeShardTokenizer(const std::string& kind,
+                                                        const std::string& first_shard);
+
+}  // namespace gp
