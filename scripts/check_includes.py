@@ -72,7 +72,7 @@ LAYERS = {
     "worker/engine/": (SHARED + ["link/", "worker/engine/"],
                        ["torch", "cuda", "absl", "fmt", "json", "openssl"]),
     "client/": (SHARED + ["rpc/", "daemon/", "link/", "client/"],
-                ["absl", "fmt", "grpc", "protobuf", "cli", "yaml", "json", "compression"]),
+                ["absl", "fmt", "grpc", "protobuf", "cli", "yaml", "json"]),
 }
 PURE = ("coordinator/state/", "coordinator/scheduler/")
 # Tests may look anywhere below what they test; only the engine's core tests keep its promise to need nothing else.

@@ -3,6 +3,7 @@
 
 #include "base/available_memory.h"
 #include "client/gpctl/commands/commands.h"
+#include "client/gpctl/data_check.h"
 #include "client/gpctl/render/plan_text.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/run_file_text.h"
@@ -27,26 +28,62 @@ Json ProblemList(const std::vector<ConfigProblem>& problems) {
   return list;
 }
 
+// What is known of a run before it is submitted.
+struct Validation {
+  runspec::RunFileResult run_file;
+  DataCheck data;
+  AvailableMemory memory = ReadAvailableMemory();
+
+  bool valid() const { return run_file.spec.has_value() && !data.refused; }
+};
+
+Validation ValidationOf(const RunFileText& file, const ValidateOptions& options, Session& session) {
+  Validation validation{.run_file = CheckRunFile(file, options.overrides, session.console())};
+  if (!validation.run_file.spec) return validation;
+  runspec::RunSpec& spec = *validation.run_file.spec;
+  validation.data = CheckData(spec, session.ServerAddress().value_or(""));
+  if (validation.data.report) SettleVocabulary(*validation.data.report, spec);
+  return validation;
+}
+
+Json ValidationDocument(const Validation& validation) {
+  Json document = Document("Validation");
+  document["valid"] = validation.valid();
+  document["problem_count"] = CountProblems(validation.run_file.problems);
+  document["problems"] = ProblemList(validation.run_file.problems);
+  document["warnings"] = ProblemList(validation.run_file.warnings);
+  if (!validation.run_file.spec) return document;
+  document["plan"] = PlanFields(*validation.run_file.spec, validation.memory);
+  if (validation.data.report) document["data"] = DataFields(*validation.data.report);
+  if (!validation.data.problem.empty()) document["data_problem"] = validation.data.problem;
+  return document;
+}
+
+void PrintValidation(const Validation& validation, Console& console) {
+  const runspec::RunSpec& spec = *validation.run_file.spec;
+  const DataCheck& data = validation.data;
+  console.out << PlanText(spec, validation.memory, data.report ? &*data.report : nullptr);
+  if (!data.problem.empty()) console.err << "warning: " << data.problem << "\n";
+  if (const auto warning = MemoryWarning(spec, validation.memory)) {
+    console.err << "warning: " << *warning << "\n";
+  }
+}
+
 StatusOr<ExitCode> Validate(const ValidateOptions& options, Session& session) {
   Console& console = session.console();
   ASSIGN_OR_RETURN(const RunFileText file, ReadRunFile(options.file, console));
-  const runspec::RunFileResult result = CheckRunFile(file, options.overrides, console);
-  const AvailableMemory memory = ReadAvailableMemory();
+  const Validation validation = ValidationOf(file, options, session);
+  const runspec::RunFileResult& result = validation.run_file;
   if (session.json()) {
-    Json document = Document("Validation");
-    document["valid"] = result.spec.has_value();
-    document["problems"] = ProblemList(result.problems);
-    document["warnings"] = ProblemList(result.warnings);
-    if (result.spec) document["plan"] = PlanFields(*result.spec, memory);
-    console.out << Pretty(document);
-    return result.spec ? ExitCode::kOk : ExitCode::kUsage;
+    console.out << Pretty(ValidationDocument(validation));
+    return validation.valid() ? ExitCode::kOk : ExitCode::kUsage;
   }
   if (!result.warnings.empty()) console.err << RenderProblems(result.warnings, "warning");
   if (!result.spec) return ProblemsStatus(result);
-  console.out << PlanText(*result.spec, memory);
-  if (const auto warning = MemoryWarning(*result.spec, memory)) {
-    console.err << "warning: " << *warning << "\n";
+  if (validation.data.refused) {
+    return InvalidArgument("{}: {}", file.name, validation.data.problem);
   }
+  PrintValidation(validation, console);
   return ExitCode::kOk;
 }
 
@@ -70,8 +107,9 @@ StatusOr<ExitCode> Explain(const std::string& path, bool schema, Session& sessio
 }
 
 void AddValidate(CommandSet& commands) {
-  const Command command = commands.Add("validate", kRunFileGroup,
-                                       "Check a run file and show the plan; needs no server");
+  const Command command =
+      commands.Add("validate", kRunFileGroup,
+                   "Check a run file and its data and show the plan; needs no server");
   auto options = std::make_shared<ValidateOptions>();
   command.Option("FILE", options->file, "run file, or - for standard input").Required();
   command.Option("--set", options->overrides, "path=value, overrides the file; may be repeated")

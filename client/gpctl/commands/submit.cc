@@ -6,6 +6,7 @@
 #include "base/available_memory.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/watch.h"
+#include "client/gpctl/data_check.h"
 #include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/plan_text.h"
 #include "client/gpctl/render/run_words.h"
@@ -53,6 +54,15 @@ void TellIdleSlots(client::RunClient& client, const runspec::RunSpec& spec,
       "note: the run takes {} of {} free slots, each with its own cores; --set "
       "resources.workers={} takes all of them\n",
       spec.resources.workers, free, free);
+}
+
+// The same words as 'gpctl validate'.
+Status CheckDataFor(const std::string& address, const RunFileText& file,
+                    const runspec::RunSpec& spec, Console& console) {
+  const DataCheck data = CheckData(spec, address);
+  if (data.refused) return InvalidArgument("{}: {}", file.name, data.problem);
+  if (!data.problem.empty()) console.err << "warning: " << data.problem << "\n";
+  return OkStatus();
 }
 
 std::string SubmittedText(const v1::SubmitResponse& response) {
@@ -111,6 +121,7 @@ StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const Submit
   if (!result.warnings.empty()) session.console().err << RenderProblems(result.warnings, "warning");
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   RETURN_IF_ERROR(CheckPathsFor(client->address(), file, options.overrides));
+  RETURN_IF_ERROR(CheckDataFor(client->address(), file, *result.spec, session.console()));
   WarnOfMemory(client->address(), *result.spec, session.console());
   v1::SubmitRequest request;
   request.set_request_id(options.request_id);

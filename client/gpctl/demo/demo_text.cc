@@ -1,13 +1,10 @@
 #include "client/gpctl/demo/demo_text.h"
 
-#include <zlib.h>
-
 #include <algorithm>
-#include <array>
-#include <memory>
 #include <unordered_set>
 
 #include "base/file.h"
+#include "formats/text_file.h"
 
 namespace gp::gpctl {
 namespace {
@@ -32,10 +29,6 @@ std::vector<std::string> Words(std::string_view text) {
   return words;
 }
 
-struct GzipCloser {
-  void operator()(gzFile file) const { gzclose(file); }
-};
-
 }  // namespace
 
 std::vector<std::string> DemoTextPlaces(const std::string& program_directory) {
@@ -57,19 +50,7 @@ StatusOr<std::string> FindDemoText(const std::vector<std::string>& candidates) {
 StatusOr<std::string> ReadDemoText(const std::string& path) {
   if (!FileExists(path))
     return NotFound("{} does not exist; give a text file with --text PATH", path);
-  // gzopen reads plain files as they are.
-  const std::unique_ptr<gzFile_s, GzipCloser> file(gzopen(path.c_str(), "rb"));
-  if (file == nullptr) return ErrnoStatus(errno, "open", path);
-  std::string text;
-  std::array<char, 1 << 16> buffer{};
-  int size = 0;
-  while ((size = gzread(file.get(), buffer.data(), buffer.size())) > 0) {
-    text.append(buffer.data(), size);
-    if (text.size() > kSizeBytesMax)
-      return InvalidArgument("{} is larger than 1 GiB; take a part of it", path);
-  }
-  if (size < 0)
-    return InvalidArgument("{} cannot be unpacked: it is damaged, or a directory", path);
+  ASSIGN_OR_RETURN(std::string text, formats::ReadTextFile(path, kSizeBytesMax));
   if (text.size() < kSizeBytesMin) {
     return InvalidArgument("{} holds {} bytes; the demo needs at least {} to learn from", path,
                            text.size(), kSizeBytesMin);

@@ -49,9 +49,12 @@ std::string ExistingParent(std::string path) {
 
 }  // namespace
 
+Processor ParseProcessor(const std::string& cpuinfo) {
+  return {FieldOf(cpuinfo, "model name"), Isa(FieldOf(cpuinfo, "flags"))};
+}
+
 Check CheckProcessor(const std::string& cpuinfo, int cores) {
-  const std::string isa = Isa(FieldOf(cpuinfo, "flags"));
-  const std::string model = FieldOf(cpuinfo, "model name");
+  const auto [model, isa] = ParseProcessor(cpuinfo);
   Check check{
       .subject = "processor",
       .finding = fmt::format("{} cores, {}, {}", cores, model.empty() ? "unknown model" : model,

@@ -7,6 +7,9 @@
 #include <limits>
 
 #include "base/duration.h"
+#include "base/file.h"
+#include "base/usable_cores.h"
+#include "client/gpctl/render/time_forecast.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "runspec/batch_plan.h"
 #include "runspec/batch_ramp.h"
@@ -79,6 +82,18 @@ std::string DataText(const RunSpec& spec) {
                             Percent(spec.data.val_fraction));
 }
 
+// What was found in the files.
+std::string FoundText(const RunSpec& spec, const DataReport& data) {
+  const char* about = data.estimated ? "about " : "";
+  std::string text = fmt::format(
+      "{} file{} ({}): {}{} tokens to train on, {} for validation; {} ids ({})", data.train_files,
+      data.train_files == 1 ? "" : "s", data.format, about, WithThousands(data.train_tokens),
+      WithThousands(data.validation_tokens), WithThousands(data.vocabulary), spec.data.tokenizer);
+  if (data.largest_id < 0) return text;
+  return text + fmt::format(", the largest {}is {}", data.sampled ? "in a sample " : "",
+                            WithThousands(data.largest_id));
+}
+
 std::string BatchText(const SettledPlan& settled, bool automatic) {
   const auto& [spec, plan] = settled;
   std::string text = fmt::format(
@@ -92,12 +107,14 @@ std::string BatchText(const SettledPlan& settled, bool automatic) {
                             WithThousands(plan.ramp_steps));
 }
 
-std::string BudgetText(const RunSpec& spec, const BatchPlan& plan) {
+std::string BudgetText(const RunSpec& spec, const BatchPlan& plan, const DataReport* data) {
   const int64_t steps = runspec::TargetSteps(spec);
   std::string text;
   if (steps > 0) {
+    const int64_t tokens = runspec::TokensBefore(plan, steps);
     text = fmt::format("{} steps = {} tokens", WithThousands(steps),
-                       CompactCount(static_cast<double>(runspec::TokensBefore(plan, steps))));
+                       CompactCount(static_cast<double>(tokens)));
+    if (data != nullptr) text += fmt::format(" = {:.3g} epochs", Epochs(tokens, *data));
   }
   if (spec.budget.wall_time.count() > 0) {
     text +=
@@ -133,6 +150,19 @@ std::string Every(int64_t steps) {
   return steps > 0 ? fmt::format("every {} steps", steps) : "at the end";
 }
 
+// On as many cores as this machine lends.
+std::optional<TimeForecast> ForecastHere(const RunSpec& spec) {
+  return ForecastTime(spec, StatedRate(ReadFile("/proc/cpuinfo").value_or("")), CountUsableCores());
+}
+
+Json TimeFields(const TimeForecast& forecast) {
+  return {{"step_seconds", forecast.step_seconds},
+          {"steps", forecast.steps},
+          {"seconds", static_cast<double>(forecast.steps) * forecast.step_seconds},
+          {"cores", forecast.cores},
+          {"stated_flops_per_core", forecast.rate.flops_per_second}};
+}
+
 Json MemoryFields(const runspec::MemoryForecast& forecast) {
   return {{"parameters_bytes", forecast.parameters_bytes},
           {"gradients_bytes", forecast.gradients_bytes},
@@ -146,13 +176,30 @@ Json MemoryFields(const runspec::MemoryForecast& forecast) {
 
 }  // namespace
 
-std::string PlanText(const RunSpec& spec, const AvailableMemory& memory) {
+double Epochs(int64_t tokens, const DataReport& data) {
+  return static_cast<double>(tokens) / static_cast<double>(std::max<int64_t>(data.train_tokens, 1));
+}
+
+Json DataFields(const DataReport& data) {
+  return {{"format", data.format},
+          {"files", data.train_files},
+          {"train_tokens", data.train_tokens},
+          {"validation_tokens", data.validation_tokens},
+          {"estimated", data.estimated},
+          {"tokenizer_ids", data.vocabulary},
+          {"largest_id", data.largest_id < 0 ? Json() : Json(data.largest_id)},
+          {"sampled", data.sampled}};
+}
+
+std::string PlanText(const RunSpec& spec, const AvailableMemory& memory, const DataReport* data) {
   std::string out = fmt::format("Plan for {}\n", spec.name) + Line("model", ModelText(spec)) +
                     Line("data", DataText(spec));
+  if (data != nullptr) out += Line("found", FoundText(spec, *data));
   const auto settled = Settle(spec, memory);
   if (!settled) return out;
   out += Line("batch", BatchText(*settled, spec.batch.micro_batch_auto));
-  out += Line("budget", BudgetText(spec, settled->plan));
+  out += Line("budget", BudgetText(spec, settled->plan, data));
+  if (const auto forecast = ForecastHere(spec)) out += Line("time", TimeText(*forecast));
   out += Line("memory", MemoryText(Forecast(*settled), OnGpu(spec)));
   out += Line("records", fmt::format("validation {}, checkpoint {}", Every(spec.eval.every_steps),
                                      Every(spec.checkpoint.every_steps)));
@@ -170,6 +217,7 @@ Json PlanFields(const RunSpec& spec, const AvailableMemory& memory) {
   json["accumulation"] = settled->plan.accumulation;
   json["micro_batch"] = settled->spec.batch.micro_batch;
   json["target_steps"] = runspec::TargetSteps(spec);
+  if (const auto time = ForecastHere(spec)) json["time_forecast"] = TimeFields(*time);
   json["memory_bytes"] = forecast.total_bytes();
   json["memory"] = MemoryFields(forecast);
   if (OnGpu(spec)) return json;  // what a GPU of the fleet has is not known here

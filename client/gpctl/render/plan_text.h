@@ -1,5 +1,5 @@
 // What a run will do and what it will need, before it is submitted: for people and as fields.
-// Memory is told for a worker on a machine like this one. Pure functions; thread-safe.
+// Memory and time are told for a machine like this one; reads /proc/cpuinfo. Thread-safe.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,21 @@
 #include "base/available_memory.h"
 #include "client/gpctl/render/run_json.h"
 #include "runspec/run_spec.h"
+#include "tokenizer/data_report.h"
 
 namespace gp::gpctl {
 
-std::string PlanText(const runspec::RunSpec& spec, const AvailableMemory& memory);
+// `data` is what was found of it; nullptr when nobody looked.
+std::string PlanText(const runspec::RunSpec& spec, const AvailableMemory& memory,
+                     const DataReport* data = nullptr);
 
 // The same as fields: parameters, tokens_per_step, target_steps, memory, ...
 Json PlanFields(const runspec::RunSpec& spec, const AvailableMemory& memory);
+
+Json DataFields(const DataReport& data);
+
+// How often `tokens` of a budget read the training data.
+double Epochs(int64_t tokens, const DataReport& data);
 
 // That the run would not fit here, with the setting that would make it fit; the machine that trains
 // it may be another.

@@ -96,6 +96,50 @@ TEST_F(RunCommandTest, ValidateShowsThePlan) {
   EXPECT_THAT(outcome.out, HasSubstr("tokens a step"));
 }
 
+TEST_F(RunCommandTest, ValidateOpensTheData) {
+  WriteRunFile();
+  const std::vector<std::string> arguments = {"validate",         "run.yaml", "--set",
+                                              "data.text=in.txt", "--set",    "budget.steps=20"};
+  // Workers of a service that listens on TCP may have what is not here.
+  EXPECT_THAT(Run(arguments).err, HasSubstr("in.txt does not exist; name an existing file"));
+  WriteFile("in.txt", std::string(50'000, 'x'));
+  const Outcome outcome = Run(arguments);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("1 file (text): 45,000 tokens to train on, 5,000 for"));
+  EXPECT_THAT(outcome.out, HasSubstr(" epochs"));
+  EXPECT_THAT(outcome.out, HasSubstr("20 steps of"));
+  EXPECT_THAT(outcome.out, HasSubstr("(forecast: "));
+  const json document = json::parse(Run({"validate", "run.yaml", "--set", "data.text=in.txt",
+                                         "--set", "budget.steps=20", "-o", "json"})
+                                        .out);
+  EXPECT_EQ(document["data"]["train_tokens"], 45'000);
+  EXPECT_GT(document["plan"]["time_forecast"]["seconds"], 0.0);
+}
+
+TEST_F(RunCommandTest, DataThatCannotTrainIsRefusedByValidateAndSubmitInTheSameWords) {
+  WriteRunFile();
+  WriteFile("in.zst", "\x28\xb5\x2f\xfd packed");
+  for (const char* command : {"validate", "submit"}) {
+    const Outcome outcome =
+        Run({command, "run.yaml", "--set", "data.text=in.zst", "--set", "budget.steps=20"});
+    EXPECT_EQ(outcome.code, 2) << command;
+    EXPECT_THAT(outcome.err, HasSubstr("run.yaml: data.text: " + gpctl_.home() +
+                                       "/in.zst is compressed, and only gzip is unpacked here"));
+  }
+  EXPECT_EQ(service_.last_submit().source(), "");
+}
+
+TEST_F(RunCommandTest, DataThatIsMissingIsRefusedWhereNobodyElseCouldHaveIt) {
+  WriteRunFile();
+  for (const char* server : {"unix:/nonexistent/gp.sock", ""}) {
+    gpctl_.environment["GPCTL_SERVER"] = server;
+    const Outcome outcome =
+        Run({"validate", "run.yaml", "--set", "data.text=in.txt", "--set", "budget.steps=20"});
+    EXPECT_EQ(outcome.code, 2) << server;
+    EXPECT_THAT(outcome.err, HasSubstr("in.txt does not exist; name an existing file"));
+  }
+}
+
 TEST_F(RunCommandTest, DryRunAndConflictsAndServerErrors) {
   WriteRunFile();
   EXPECT_THAT(Run(Submit({"--dry-run"})).err, HasSubstr("Nothing was submitted"));

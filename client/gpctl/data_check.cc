@@ -1,0 +1,30 @@
+#include "client/gpctl/data_check.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "rpc/listen_address.h"
+#include "runspec/run_file.h"
+
+namespace gp::gpctl {
+
+DataCheck CheckData(const runspec::RunSpec& spec, const std::string& server) {
+  StatusOr<DataReport> report = InspectData(spec);
+  if (report.ok()) return {.report = *std::move(report)};
+  const bool only_here = server.empty() || server.starts_with("unix:");
+  const bool unsuitable = report.status().code() == StatusCode::kInvalidArgument;
+  DataCheck check{.problem = Message(report.status())};
+  check.refused = only_here || (unsuitable && rpc::IsLocalAddress(server));
+  if (!check.refused) {
+    check.problem += fmt::format(" (as seen from here; the workers of {} need it too)", server);
+  }
+  return check;
+}
+
+void SettleVocabulary(const DataReport& report, runspec::RunSpec& spec) {
+  const Status status = runspec::ApplyVocabulary(report.vocabulary, spec);
+  GP_CHECK(status.ok(), "the report passed the same check: {}", Message(status));
+  spec.vocabulary_auto = false;
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,59 @@
+#include "client/gpctl/render/time_forecast.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "client/gpctl/doctor/machine_checks.h"
+#include "client/gpctl/terminal/number_text.h"
+#include "runspec/batch_plan.h"
+
+namespace gp::gpctl {
+namespace {
+
+// What the budget leaves when the steps take `step_seconds`.
+int64_t StepsOf(const runspec::RunSpec& spec, double step_seconds) {
+  const int64_t steps = runspec::TargetSteps(spec);
+  const double wall_seconds = std::chrono::duration<double>(spec.budget.wall_time).count();
+  if (wall_seconds <= 0) return steps;
+  const auto timed = std::max<int64_t>(static_cast<int64_t>(wall_seconds / step_seconds), 1);
+  return steps == 0 ? timed : std::min(steps, timed);
+}
+
+std::string StepText(double seconds) {
+  return seconds < 1 ? fmt::format("{:.3g} ms", 1000 * seconds) : fmt::format("{:.3g} s", seconds);
+}
+
+}  // namespace
+
+CoreRate StatedRate(const std::string& cpuinfo) {
+  const std::string isa = ParseProcessor(cpuinfo).isa;
+  if (isa.starts_with("AVX-512")) return {90e9, isa};
+  if (isa == "AVX2") return {40e9, isa};
+  return {5e9, "neither AVX2 nor AVX-512"};
+}
+
+std::optional<TimeForecast> ForecastTime(const runspec::RunSpec& spec, const CoreRate& rate,
+                                         int cores) {
+  const auto plan = runspec::PlanBatch(spec);
+  if (spec.resources.device == "gpu" || !plan.ok()) return std::nullopt;
+  const int64_t wanted = int64_t{spec.resources.workers} * spec.resources.threads;
+  TimeForecast forecast{.cores = cores, .rate = rate};
+  if (wanted > 0) forecast.cores = static_cast<int>(std::min<int64_t>(wanted, cores));
+  const double flops = runspec::TrainingFlopsPerToken(spec.model, spec.batch.sequence) *
+                       static_cast<double>(plan->tokens_per_step);
+  forecast.step_seconds = flops / (rate.flops_per_second * forecast.cores);
+  forecast.steps = StepsOf(spec, forecast.step_seconds);
+  return forecast;
+}
+
+std::string TimeText(const TimeForecast& forecast) {
+  return fmt::format(
+      "about {} = {} steps of {} (forecast: {} core{} at {:.0f} GFLOP/s, the stated rate of {})",
+      DurationText(static_cast<double>(forecast.steps) * forecast.step_seconds),
+      WithThousands(forecast.steps), StepText(forecast.step_seconds), forecast.cores,
+      forecast.cores == 1 ? "" : "s", forecast.rate.flops_per_second / 1e9, forecast.rate.isa);
+}
+
+}  // namespace gp::gpctl

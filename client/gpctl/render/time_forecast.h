@@ -1,0 +1,38 @@
+// How long a run would take on the cores of a machine like this one. A forecast: its FLOPs are
+// counted, the rate of a core is stated by instruction set, not measured. Pure functions;
+// thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runspec/run_spec.h"
+
+namespace gp::gpctl {
+
+// What a core does in a training step, rounded down: AVX-512 from the steps that docs/benchmarks
+// measured, the others estimated.
+struct CoreRate {
+  double flops_per_second = 0;
+  std::string isa;  // "AVX2"
+};
+
+// From the text of /proc/cpuinfo.
+CoreRate StatedRate(const std::string& cpuinfo);
+
+struct TimeForecast {
+  double step_seconds = 0;
+  int64_t steps = 0;  // of the budget: those of budget.wall_time, where nothing else bounds the run
+  int cores = 0;      // that the run uses here
+  CoreRate rate;
+};
+
+// Nothing for a run on GPUs: which ones it gets is not known. REQUIRES: the vocabulary is a number.
+std::optional<TimeForecast> ForecastTime(const runspec::RunSpec& spec, const CoreRate& rate,
+                                         int cores);
+
+// "about 3m12s = 1,500 steps of 128 ms (forecast: ...)".
+std::string TimeText(const TimeForecast& forecast);
+
+}  // namespace gp::gpctl

@@ -1,0 +1,65 @@
+#include "client/gpctl/render/time_forecast.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+
+namespace gp::gpctl {
+namespace {
+
+using ::testing::HasSubstr;
+
+// 4096 tokens a step.
+runspec::RunSpec Spec() {
+  runspec::RunSpec spec;
+  spec.batch.micro_batch = 8;
+  spec.batch.sequence = 512;
+  spec.resources.workers = 1;
+  spec.budget.steps = 100;
+  return spec;
+}
+
+double StepFlops(const runspec::RunSpec& spec) {
+  return 4096 * runspec::TrainingFlopsPerToken(spec.model, 512);
+}
+
+TEST(TimeForecast, DividesTheWorkByTheCoresThatTheRunUses) {
+  runspec::RunSpec spec = Spec();
+  const CoreRate rate{StepFlops(spec) / 8, "AVX2"};  // eight seconds a step on one core
+  EXPECT_DOUBLE_EQ(ForecastTime(spec, rate, 4)->step_seconds, 2);
+  EXPECT_EQ(ForecastTime(spec, rate, 4)->steps, 100);
+  spec.resources.threads = 2;
+  EXPECT_EQ(ForecastTime(spec, rate, 4)->cores, 2);
+  EXPECT_DOUBLE_EQ(ForecastTime(spec, rate, 4)->step_seconds, 4);
+  spec.resources.workers = 100;
+  EXPECT_EQ(ForecastTime(spec, rate, 4)->cores, 4);
+}
+
+TEST(TimeForecast, AWallTimeBoundsTheSteps) {
+  runspec::RunSpec spec = Spec();
+  const CoreRate rate{StepFlops(spec), "AVX2"};  // one second a step
+  spec.budget.wall_time = std::chrono::seconds(30);
+  EXPECT_EQ(ForecastTime(spec, rate, 1)->steps, 30);
+  spec.budget.steps = 0;
+  EXPECT_EQ(ForecastTime(spec, rate, 1)->steps, 30);
+  EXPECT_THAT(TimeText(*ForecastTime(spec, rate, 1)), HasSubstr("about 30s = 30 steps of 1 s"));
+  EXPECT_THAT(TimeText(*ForecastTime(spec, rate, 1)), HasSubstr("(forecast: 1 core at "));
+  spec.budget.steps = 10;
+  EXPECT_EQ(ForecastTime(spec, rate, 1)->steps, 10);
+}
+
+TEST(TimeForecast, WhatAGpuTakesIsNotKnown) {
+  runspec::RunSpec spec = Spec();
+  spec.resources.device = "gpu";
+  EXPECT_FALSE(ForecastTime(spec, {1e9, "AVX2"}, 4));
+}
+
+TEST(TimeForecast, TheRateFollowsFromTheInstructionSet) {
+  EXPECT_EQ(StatedRate("flags : fpu avx2 fma\n").isa, "AVX2");
+  EXPECT_GT(StatedRate("flags : avx2 fma avx512f\n").flops_per_second,
+            StatedRate("flags : avx2 fma\n").flops_per_second);
+  EXPECT_THAT(StatedRate("").isa, HasSubstr("neither AVX2"));
+}
+
+}  // namespace
+}  // namespace gp::gpctl
