@@ -28,7 +28,7 @@ NcclIds NcclIdsOf(const Node* node) {
 }  // namespace
 
 Batch::Batch(const Cluster& before, const Now& now) : now_(now), after_(before) {
-  const Status ticked = Apply({.at = now.wall, .body = Tick{now.instant}}, after_);
+  const Status ticked = Apply({.at = now.wall, .body = Tick{now.instant, now.unread}}, after_);
   GP_CHECK(ticked.ok());
 }
 

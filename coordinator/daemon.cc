@@ -13,6 +13,7 @@
 #include "coordinator/replay.h"
 #include "coordinator/run_directories.h"
 #include "coordinator/service/agent_service.h"
+#include "coordinator/service/input_probe.h"
 #include "coordinator/service/run_service.h"
 #include "coordinator/storage_root.h"
 #include "coordinator/store/sqlite_store.h"
@@ -27,11 +28,12 @@ namespace {
 constexpr std::chrono::nanoseconds kShutdownGrace = std::chrono::milliseconds(500);
 
 ReconcilerOptions MakeReconcilerOptions(const CoordinatorSettings& settings,
-                                        CoordinatorMetrics& metrics) {
+                                        const InputProbe& probe, CoordinatorMetrics& metrics) {
   ReconcilerOptions options;
   options.policy.lease = settings.lease;
   options.policy.start_timeout = settings.start_timeout;
   options.policy.finish_timeout = settings.finish_timeout;
+  options.unread = [&probe] { return probe.Unread(); };
   options.on_store_write = [&metrics](double seconds) { metrics.StoreWritten(seconds); };
   options.on_fatal = [](const Status& status) {
     LogError("the store failed; ending so that nothing unrecorded is acknowledged",
@@ -58,6 +60,13 @@ RunLogLimits MakeLimits(const CoordinatorSettings& settings) {
   return limits;
 }
 
+// A file system hangs, and a thread in it that cannot be ended. What was acknowledged is durable.
+[[noreturn]] void EndWithWorkInProgress() {
+  LogWarning(
+      "requests are still held up, probably by a file system that hangs; ending without them");
+  std::_Exit(EXIT_SUCCESS);
+}
+
 }  // namespace
 
 Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime& runtime) {
@@ -74,19 +83,22 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   directories.SweepAll(cluster);
   Announcer announcer(hub, metrics, directories);
   Recorder recorder(JoinPath(settings.state_dir, "runs"), MakeLimits(settings), announcer);
+  InputProbe probe(SystemClock());
   const size_t live = cluster.live.size();
-  const ReconcilerOptions reconciler_options = MakeReconcilerOptions(settings, metrics);
+  const ReconcilerOptions reconciler_options = MakeReconcilerOptions(settings, probe, metrics);
   Reconciler reconciler(*store, SystemClock(), announcer, std::move(cluster), reconciler_options);
 
+  WorkLanes lanes;
   const SpecResolver resolver;
-  RunService run_service({reconciler, recorder, *store}, hub, resolver, storage, SystemClock(),
-                         {GP_VERSION, "", reconciler_options.policy});
+  RunService run_service({reconciler, recorder, *store}, hub, lanes, resolver, storage,
+                         SystemClock(), {GP_VERSION, "", reconciler_options.policy});
   AgentServiceContext agents{reconciler, recorder, hub,
                              MakeAgentOptions(settings, storage, *store)};
   AgentService agent_service(agents);
   ASSIGN_OR_RETURN(const auto server, rpc::RpcServer::Start({.listen = settings.listen},
                                                             {&run_service, &agent_service}));
   hub.Start();
+  probe.Start(server->ChannelToItself());
   reconciler.Start();
   RETURN_IF_ERROR(
       daemon::WriteAddressFile(runtime.address_file, {server->address(), exposer->address()}));
@@ -98,11 +110,14 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
                                  {"live_runs", live},
                                  {"version", GP_VERSION}});
   LogInfo("coordinator stops", {{"signal", AwaitStopSignal()}});
+  probe.Stop();
   server->Shutdown(kShutdownGrace);
+  const bool finished = lanes.Stop(kShutdownGrace);
   reconciler.Stop();
   recorder.Stop();
   directories.Stop();
   hub.Stop();
+  if (!finished) EndWithWorkInProgress();
   return OkStatus();
 }
 

@@ -59,7 +59,10 @@ std::shared_ptr<const Cluster> Reconciler::snapshot() const {
   return snapshot_;
 }
 
-Now Reconciler::ReadClock() const { return {clock_.Now(), clock_.WallNow()}; }
+Now Reconciler::ReadClock() const {
+  return {clock_.Now(), clock_.WallNow(),
+          options_.unread ? options_.unread() : std::chrono::nanoseconds(0)};
+}
 
 void Reconciler::RunOnce(std::chrono::nanoseconds timeout) {
   const std::vector<Message> messages = mailbox_.Drain(options_.batch_max, timeout);

@@ -40,6 +40,9 @@ struct ReconcilerOptions {
   std::chrono::nanoseconds tick = std::chrono::milliseconds(100);
   size_t batch_max = 256;
   size_t mailbox_capacity = 8192;
+  // For how long what the agents send may have waited to be read; empty: it never waits. Leases do
+  // not age while it is long.
+  std::function<std::chrono::nanoseconds()> unread;
   // Measures the durable writes, in seconds; may be empty.
   std::function<void(double)> on_store_write;
   // The outcome of a write is unknown, or another coordinator took over: the process must end,

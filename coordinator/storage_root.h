@@ -11,6 +11,7 @@ namespace gp::coordinator {
 
 class StorageRoot {
  public:
+  virtual ~StorageRoot() = default;
   // Makes the directory and its probe file when absent. Errors name the path and what is wrong with
   // it.
   static StatusOr<StorageRoot> Open(const std::string& path);
@@ -19,13 +20,15 @@ class StorageRoot {
   const std::string& probe() const { return probe_; }
   std::string RunDirectory(const RunId& run) const;
 
-  // FailedPrecondition or ResourceExhausted when a run could not write its checkpoints now.
-  Status CheckWritable() const;
+  // FailedPrecondition or ResourceExhausted when a run could not write its checkpoints now. Takes
+  // as long as the file system does: a network's may hang.
+  virtual Status CheckWritable() const;
 
- private:
+ protected:
   StorageRoot(std::string path, std::string probe)
       : path_(std::move(path)), probe_(std::move(probe)) {}
 
+ private:
   std::string path_;  // absolute
   std::string probe_;
 };

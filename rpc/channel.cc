@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "base/random_id.h"
 #include "rpc/listen_address.h"
 #include "rpc/socket_name.h"
 
@@ -48,6 +49,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // A proxy from the environment must not come between programs on one machine.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // A server tells apart by it who calls: connections of a Unix socket have no addresses.
+  arguments.SetUserAgentPrefix("gp/" + RandomId(10));
   arguments.SetMaxReceiveMessageSize(options.message_bytes_max);
   arguments.SetMaxSendMessageSize(options.message_bytes_max);
   const auto parsed = ParseListenAddress(address);

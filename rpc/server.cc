@@ -32,9 +32,10 @@ void Configure(const ServerOptions& options, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 2000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.calls_per_connection_max);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.SetMaxReceiveMessageSize(options.message_bytes_max);
-  builder.SetMaxSendMessageSize(options.message_bytes_max);
+  builder.SetMaxReceiveMessageSize(options.request_bytes_max);
+  builder.SetMaxSendMessageSize(options.response_bytes_max);
   grpc::ResourceQuota quota("server");
   quota.SetMaxThreads(options.threads_max);
   builder.SetResourceQuota(quota);
@@ -81,6 +82,10 @@ StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions& optio
   bound.port = port;
   return std::unique_ptr<RpcServer>(
       new RpcServer(std::move(socket), std::move(server), bound.Reachable().Text()));
+}
+
+std::shared_ptr<grpc::Channel> RpcServer::ChannelToItself() const {
+  return server_->InProcessChannel({});
 }
 
 void RpcServer::Shutdown(std::chrono::nanoseconds grace) {

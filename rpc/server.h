@@ -3,6 +3,7 @@
 // outlive it.
 #pragma once
 
+#include <grpcpp/channel.h>
 #include <grpcpp/server.h>
 
 #include <chrono>
@@ -18,7 +19,10 @@ namespace gp::rpc {
 
 struct ServerOptions {
   std::string listen = "127.0.0.1:0";  // HOST:PORT, port 0 takes a free one; or unix:PATH
-  int message_bytes_max = 16 << 20;
+  // What is longer is refused before it is parsed. An agent sends about 1 MiB at once.
+  int request_bytes_max = 4 << 20;
+  int response_bytes_max = 16 << 20;
+  int calls_per_connection_max = 256;  // later ones wait at the client
   int threads_max = 64;  // of synchronous services; callback services need none of their own
 };
 
@@ -34,6 +38,9 @@ class RpcServer {
 
   // HOST:PORT that clients can use, with the real port; or unix:PATH.
   const std::string& address() const { return address_; }
+
+  // To itself, past the network: what is asked there waits for the same threads as what others ask.
+  std::shared_ptr<grpc::Channel> ChannelToItself() const;
 
   // Stops accepting, lets calls in flight finish until `grace` has passed, then cancels them.
   // Idempotent.

@@ -1,97 +1,189 @@
-// PullStream: a server stream that takes no thread. It asks its source for the next message, writes
-// it, and asks again; when there is nothing it sleeps until the ChangeHub wakes it. A client that
-// reads slowly slows its own stream only.
+// PullStream: a server stream that takes no thread. A worker asks its source for the next message,
+// gRPC writes it, a worker asks again; when there is nothing the stream sleeps until the ChangeHub
+// wakes it. A client that reads slowly slows its own stream only. Owns itself until gRPC is done
+// with it.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/mutex.h"
 #include "coordinator/change_hub.h"
+#include "coordinator/service/request_bytes.h"
+#include "coordinator/service/stream_count.h"
+#include "coordinator/service/work_pool.h"
 #include "rpc/status.h"
 
 namespace gp::coordinator {
 
-enum class Pull { kMessage, kWait, kEnd };
+enum class Pull { kMessage, kMore, kWait, kEnd };
 
-// Where a stream's messages come from. Called by one thread at a time.
+// Where a stream's messages come from. Called by one worker at a time; it may read files.
 template <typename Response>
 class StreamSource {
  public:
   virtual ~StreamSource() = default;
-  // kMessage: `response` is filled. kWait: nothing now. kEnd: nothing ever again.
+  // kMessage: `response` is filled. kMore: there is more to read, after others had their turn.
+  // kWait: nothing now. kEnd: nothing ever again.
   virtual StatusOr<Pull> Next(Response& response) = 0;
 };
 
+// What a stream tells, and the changes that bring news to it.
 template <typename Response>
-class PullStream final : public grpc::ServerWriteReactor<Response>,
+struct OpenedSource {
+  std::unique_ptr<StreamSource<Response>> source;
+  ChangeHub::Topic topic;
+};
+
+// What every stream needs; outlives them all.
+struct StreamEnvironment {
+  WorkPool& pool;
+  ChangeHub& hub;
+};
+
+//          OnChange         a worker           a message
+//   kIdle ─────────▶ kWaiting ─────▶ kPulling ─────────▶ kWriting ──▶ kWaiting
+//     ▲                                 │ nothing new (kMore, or a change meanwhile: kWaiting)
+//     └─────────────────────────────────┘            any, at an end ──▶ kFinished
+template <typename Response>
+class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                          public ChangeListener,
+                         public Work,
                          public std::enable_shared_from_this<PullStream<Response>> {
  public:
-  // Owns itself until gRPC is done with it.
-  static grpc::ServerWriteReactor<Response>* Start(std::unique_ptr<StreamSource<Response>> source,
-                                                   const ChangeHub::Topic& topic, ChangeHub& hub) {
-    auto stream = std::shared_ptr<PullStream>(new PullStream(std::move(source)));
+  // Called once, by a worker.
+  using Open = std::function<StatusOr<OpenedSource<Response>>()>;
+
+  static grpc::ServerWriteReactor<grpc::ByteBuffer>* Start(std::string caller, Open open,
+                                                           StreamPlace place,
+                                                           StreamEnvironment environment) {
+    auto stream = std::shared_ptr<PullStream>(
+        new PullStream(std::move(caller), std::move(open), std::move(place), environment));
     stream->self_ = stream;
-    hub.Subscribe(topic, stream);
     stream->OnChange();
     return stream.get();
   }
 
-  void OnChange() override { Advance(); }
+  void OnChange() override {
+    {
+      MutexLock lock(mutex_);
+      news_ = true;
+      if (phase_ != Phase::kIdle) return;
+      phase_ = Phase::kWaiting;
+    }
+    Post();
+  }
+
+  void Run() override {
+    {
+      MutexLock lock(mutex_);
+      if (phase_ != Phase::kWaiting) return;
+      phase_ = Phase::kPulling;
+      news_ = false;
+    }
+    Response response;
+    const StatusOr<Pull> pull = Next(response);
+    if (!pull.ok() || *pull == Pull::kEnd) return End(pull.status());
+    if (*pull != Pull::kMessage) return Rest(*pull == Pull::kMore);
+    Write(response);
+  }
+
+  void Refuse(const Status& why) override { End(why); }
 
   void OnWriteDone(bool ok) override {
     {
       MutexLock lock(mutex_);
-      writing_ = false;
-      if (!ok) cancelled_ = true;
+      phase_ = Phase::kWaiting;
     }
-    Advance();
+    if (!ok || cancelled()) return End(Cancelled("the client left"));
+    Post();
   }
 
   void OnCancel() override {
     {
       MutexLock lock(mutex_);
       cancelled_ = true;
+      if (phase_ == Phase::kWriting) return;  // OnWriteDone follows
     }
-    Advance();
+    environment_.pool.Withdraw(caller_, *this);
+    End(Cancelled("the client left"));
   }
 
   void OnDone() override { const std::shared_ptr<PullStream> last = std::move(self_); }
 
  private:
-  explicit PullStream(std::unique_ptr<StreamSource<Response>> source)
-      : source_(std::move(source)) {}
+  enum class Phase { kIdle, kWaiting, kPulling, kWriting, kFinished };
 
-  // Starts at most one operation; gRPC is called outside the lock because it may call back at once.
-  void Advance() {
-    const auto keep = this->shared_from_this();  // Finish may run OnDone at once
-    bool write = false;
-    Status end;
-    {
-      MutexLock lock(mutex_);
-      if (writing_ || finished_) return;
-      const StatusOr<Pull> pull =
-          cancelled_ ? StatusOr<Pull>(Cancelled("the client left")) : source_->Next(response_);
-      if (pull.ok() && *pull == Pull::kWait) return;
-      write = pull.ok() && *pull == Pull::kMessage;
-      end = pull.status();
-      (write ? writing_ : finished_) = true;
-    }
-    if (write) {
-      this->StartWrite(&response_);
-    } else {
-      this->Finish(rpc::ToGrpc(end));
-    }
+  PullStream(std::string caller, Open open, StreamPlace place, StreamEnvironment environment)
+      : caller_(std::move(caller)),
+        place_(std::move(place)),
+        environment_(environment),
+        open_(std::move(open)) {}
+
+  bool cancelled() {
+    MutexLock lock(mutex_);
+    return cancelled_;
   }
 
+  void Post() { environment_.pool.Post(caller_, this->shared_from_this()); }
+
+  StatusOr<Pull> Next(Response& response) {
+    if (source_ == nullptr) {
+      ASSIGN_OR_RETURN(OpenedSource<Response> opened, open_());
+      source_ = std::move(opened.source);
+      open_ = nullptr;
+      environment_.hub.Subscribe(opened.topic, this->shared_from_this());
+    }
+    return source_->Next(response);
+  }
+
+  // Until the next change, or the next turn: what came while the source was asked counts.
+  void Rest(bool more) {
+    {
+      MutexLock lock(mutex_);
+      if (phase_ != Phase::kPulling) return;
+      phase_ = more || news_ ? Phase::kWaiting : Phase::kIdle;
+      if (phase_ == Phase::kIdle) return;
+    }
+    Post();
+  }
+
+  void Write(const Response& response) {
+    const auto keep = this->shared_from_this();
+    outgoing_ = Serialize(response);
+    {
+      MutexLock lock(mutex_);
+      if (phase_ != Phase::kPulling) return;
+      phase_ = Phase::kWriting;
+    }
+    // Outside the lock: gRPC may call back at once.
+    this->StartWrite(&outgoing_);
+  }
+
+  void End(const Status& status) {
+    const auto keep = this->shared_from_this();
+    {
+      MutexLock lock(mutex_);
+      if (phase_ == Phase::kFinished) return;
+      phase_ = Phase::kFinished;
+    }
+    this->Finish(rpc::ToGrpc(status));
+  }
+
+  const std::string caller_;  // the connection
+  const StreamPlace place_;
+  const StreamEnvironment environment_;
+  Open open_;  // these three: of the worker that pulls
+  std::unique_ptr<StreamSource<Response>> source_;
+  grpc::ByteBuffer outgoing_;  // then of the write in flight
+
   Mutex mutex_;
-  std::unique_ptr<StreamSource<Response>> source_ GUARDED_BY(mutex_);
-  Response response_;  // of the write in flight
-  bool writing_ GUARDED_BY(mutex_) = false;
-  bool finished_ GUARDED_BY(mutex_) = false;
+  Phase phase_ GUARDED_BY(mutex_) = Phase::kIdle;
+  bool news_ GUARDED_BY(mutex_) = false;  // since the source was asked
   bool cancelled_ GUARDED_BY(mutex_) = false;
   std::shared_ptr<PullStream> self_;  // released by OnDone
 };

@@ -16,16 +16,16 @@ constexpr int kListDefault = 100;
 constexpr int kListMax = 1000;
 constexpr int kProtocol = 1;
 
-grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* call, const Status& status) {
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
+// Whoever asks gets the refusal at once, without a worker.
+grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const Status& status) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(rpc::ToGrpc(status));
   return reactor;
 }
 
 // A stream that ends with an error at once.
-template <typename Response>
-grpc::ServerWriteReactor<Response>* Refuse(const Status& status) {
-  class Refusal final : public grpc::ServerWriteReactor<Response> {
+grpc::ServerWriteReactor<grpc::ByteBuffer>* Refuse(const Status& status) {
+  class Refusal final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
    public:
     explicit Refusal(const Status& why) { this->Finish(rpc::ToGrpc(why)); }
     void OnDone() override { delete this; }
@@ -66,26 +66,46 @@ v1::Run RunService::Show(const RunId& id) const {
   return ToProto(*cluster, *cluster->FindRun(id), context_.recorder.ProgressOf(id));
 }
 
-grpc::ServerUnaryReactor* RunService::Submit(grpc::CallbackServerContext* call,
-                                             const v1::SubmitRequest* request,
-                                             v1::SubmitResponse* response) {
-  if (AnswerRepeated(*request, *response)) return Finish(call, OkStatus());
-  const StatusOr<PreparedSubmit> prepared = PrepareSubmit(*request, resolver_, storage_);
-  if (!prepared.ok()) return Finish(call, prepared.status());
-  for (const std::string& warning : prepared->warnings) response->add_warnings(warning);
-  if (request->dry_run()) return Finish(call, PlanOnly(prepared->event, *response));
+template <typename Request, typename Response, typename Fill>
+grpc::ServerUnaryReactor* RunService::Query(grpc::CallbackServerContext* context,
+                                            const grpc::ByteBuffer* request,
+                                            grpc::ByteBuffer* response, Fill fill) {
+  using Call = PooledCall<Request, Response>;
+  return Call::Start(
+      context, request, response, kRequestBytesMax, lanes_.queries,
+      [fill = std::move(fill)](Call& call) { call.Answer(fill(call.request(), call.response())); });
+}
+
+grpc::ServerUnaryReactor* RunService::Submit(grpc::CallbackServerContext* context,
+                                             const grpc::ByteBuffer* request,
+                                             grpc::ByteBuffer* response) {
+  return SubmitCall::Start(context, request, response, kSubmitBytesMax, lanes_.submits,
+                           [this](SubmitCall& call) { Prepare(call); });
+}
+
+void RunService::Prepare(SubmitCall& call) {
+  if (AnswerRepeated(call.request(), call.response())) return call.Answer(OkStatus());
+  const StatusOr<PreparedSubmit> prepared = PrepareSubmit(call.request(), resolver_, storage_);
+  if (!prepared.ok()) return call.Answer(prepared.status());
+  for (const std::string& warning : prepared->warnings) call.response().add_warnings(warning);
+  if (call.request().dry_run()) return call.Answer(PlanOnly(prepared->event, call.response()));
+  const Status room = CheckRoom(*context_.reconciler.snapshot());
+  if (!room.ok()) return call.Answer(room);
+  call.Then(lanes_.storage,
+            [this, event = prepared->event](SubmitCall& self) { CheckStorage(self, event); });
+}
+
+void RunService::CheckStorage(SubmitCall& call, const Event& event) {
   const Status writable = storage_.CheckWritable();
-  if (!writable.ok()) return Finish(call, writable);
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  context_.reconciler.Request(prepared->event,
-                              [this, reactor, response](const StatusOr<Admission>& admission) {
-                                if (admission.ok()) {
-                                  *response->mutable_run() = Show(admission->run);
-                                  response->set_replayed(admission->replayed);
-                                }
-                                reactor->Finish(rpc::ToGrpc(admission.status()));
-                              });
-  return reactor;
+  if (!writable.ok()) return call.Answer(writable);
+  context_.reconciler.Request(
+      event, [this, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
+        if (admission.ok()) {
+          *keep->response().mutable_run() = Show(admission->run);
+          keep->response().set_replayed(admission->replayed);
+        }
+        keep->Answer(admission.status());
+      });
 }
 
 // A repeated request gets its run, whatever became of its file or the storage since.
@@ -116,114 +136,156 @@ Status RunService::PlanOnly(const Event& event, v1::SubmitResponse& response) co
   return OkStatus();
 }
 
-grpc::ServerUnaryReactor* RunService::Get(grpc::CallbackServerContext* call,
-                                          const v1::GetRequest* request, v1::Run* response) {
-  const auto run = Find(request->run());
-  if (!run.ok()) return Finish(call, run.status());
-  *response = Show((*run)->id);
-  response->set_source((*run)->submission->source);
-  response->set_resolved((*run)->submission->resolved);
-  return Finish(call, OkStatus());
+grpc::ServerUnaryReactor* RunService::Get(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) {
+  return Query<v1::GetRequest, v1::Run>(context, request, response,
+                                        [this](const v1::GetRequest& get, v1::Run& shown) {
+                                          ASSIGN_OR_RETURN(const auto run, Find(get.run()));
+                                          shown = Show(run->id);
+                                          shown.set_source(run->submission->source);
+                                          shown.set_resolved(run->submission->resolved);
+                                          return OkStatus();
+                                        });
 }
 
-grpc::ServerUnaryReactor* RunService::List(grpc::CallbackServerContext* call,
-                                           const v1::ListRequest* request,
-                                           v1::ListResponse* response) {
-  const auto before = ParsePageToken(request->page_token());
-  if (!before.ok()) return Finish(call, before.status());
+grpc::ServerUnaryReactor* RunService::List(grpc::CallbackServerContext* context,
+                                           const grpc::ByteBuffer* request,
+                                           grpc::ByteBuffer* response) {
+  return Query<v1::ListRequest, v1::ListResponse>(
+      context, request, response,
+      [this](const auto& list, auto& listed) { return FillList(list, listed); });
+}
+
+Status RunService::FillList(const v1::ListRequest& request, v1::ListResponse& response) const {
+  ASSIGN_OR_RETURN(const uint64_t before, ParsePageToken(request.page_token()));
   const auto cluster = context_.reconciler.snapshot();
-  const auto runs = NewestRuns(*cluster, request->include_finished(), *before);
-  const int limit = request->limit() <= 0 ? kListDefault : std::min(request->limit(), kListMax);
+  const auto runs = NewestRuns(*cluster, request.include_finished(), before);
+  const int limit = request.limit() <= 0 ? kListDefault : std::min(request.limit(), kListMax);
   for (const auto& run : runs) {
-    if (response->runs_size() == limit) break;
-    *response->add_runs() = ToProto(*cluster, *run, context_.recorder.ProgressOf(run->id));
+    if (response.runs_size() == limit) break;
+    *response.add_runs() = ToProto(*cluster, *run, context_.recorder.ProgressOf(run->id));
   }
   if (static_cast<int>(runs.size()) > limit) {
-    response->set_next_page_token(
+    response.set_next_page_token(
         std::to_string(runs[static_cast<size_t>(limit) - 1]->submitted_sequence));
   }
-  return Finish(call, OkStatus());
+  return OkStatus();
 }
 
-grpc::ServerUnaryReactor* RunService::Cancel(grpc::CallbackServerContext* call,
-                                             const v1::CancelRequest* request, v1::Run* response) {
-  const auto run = Find(request->run());
-  if (!run.ok()) return Finish(call, run.status());
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  Event event{.run = (*run)->id,
-              .actor = "user",
-              .request_id = request->request_id(),
-              .body = CancelRequested{}};
-  context_.reconciler.Request(std::move(event),
-                              [this, reactor, response](const StatusOr<Admission>& admission) {
-                                if (admission.ok()) *response = Show(admission->run);
-                                reactor->Finish(rpc::ToGrpc(admission.status()));
-                              });
-  return reactor;
+grpc::ServerUnaryReactor* RunService::Cancel(grpc::CallbackServerContext* context,
+                                             const grpc::ByteBuffer* request,
+                                             grpc::ByteBuffer* response) {
+  using Call = PooledCall<v1::CancelRequest, v1::Run>;
+  return Call::Start(
+      context, request, response, kRequestBytesMax, lanes_.queries, [this](Call& call) {
+        const auto run = Find(call.request().run());
+        if (!run.ok()) return call.Answer(run.status());
+        context_.reconciler.Request(
+            {.run = (*run)->id,
+             .actor = "user",
+             .request_id = call.request().request_id(),
+             .body = CancelRequested{}},
+            [this, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
+              if (admission.ok()) keep->response() = Show(admission->run);
+              keep->Answer(admission.status());
+            });
+      });
 }
 
-grpc::ServerUnaryReactor* RunService::Checkpoints(grpc::CallbackServerContext* call,
-                                                  const v1::CheckpointsRequest* request,
-                                                  v1::CheckpointsResponse* response) {
-  const auto run = Find(request->run());
-  if (!run.ok()) return Finish(call, run.status());
-  for (const SealedCheckpoint& checkpoint : (*run)->checkpoints) {
-    if (!checkpoint.retired) *response->add_checkpoints() = ToProto(**run, checkpoint);
+grpc::ServerUnaryReactor* RunService::Checkpoints(grpc::CallbackServerContext* context,
+                                                  const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* response) {
+  return Query<v1::CheckpointsRequest, v1::CheckpointsResponse>(
+      context, request, response,
+      [this](const auto& of, auto& checkpoints) { return FillCheckpoints(of, checkpoints); });
+}
+
+Status RunService::FillCheckpoints(const v1::CheckpointsRequest& request,
+                                   v1::CheckpointsResponse& response) const {
+  ASSIGN_OR_RETURN(const auto run, Find(request.run()));
+  for (const SealedCheckpoint& checkpoint : run->checkpoints) {
+    if (!checkpoint.retired) *response.add_checkpoints() = ToProto(*run, checkpoint);
   }
-  return Finish(call, OkStatus());
+  return OkStatus();
 }
 
-grpc::ServerUnaryReactor* RunService::Nodes(grpc::CallbackServerContext* call,
-                                            const v1::NodesRequest* /*request*/,
-                                            v1::NodesResponse* response) {
+grpc::ServerUnaryReactor* RunService::Nodes(grpc::CallbackServerContext* context,
+                                            const grpc::ByteBuffer* request,
+                                            grpc::ByteBuffer* response) {
+  return Query<v1::NodesRequest, v1::NodesResponse>(
+      context, request, response, [this](const auto&, auto& nodes) { return FillNodes(nodes); });
+}
+
+Status RunService::FillNodes(v1::NodesResponse& response) const {
   const auto cluster = context_.reconciler.snapshot();
   for (const auto& [id, node] : cluster->nodes) {
-    if (!node->name.empty()) *response->add_nodes() = ToProto(*cluster, *node);
+    if (!node->name.empty()) *response.add_nodes() = ToProto(*cluster, *node);
   }
-  return Finish(call, OkStatus());
+  return OkStatus();
 }
 
-grpc::ServerUnaryReactor* RunService::Version(grpc::CallbackServerContext* call,
-                                              const v1::VersionRequest* /*request*/,
-                                              v1::VersionResponse* response) {
-  response->set_version(options_.version);
-  response->set_revision(options_.revision);
-  response->set_protocol(kProtocol);
-  response->set_coordinator_generation(context_.store.generation());
-  response->set_storage_root(storage_.path());
-  return Finish(call, OkStatus());
+grpc::ServerUnaryReactor* RunService::Version(grpc::CallbackServerContext* context,
+                                              const grpc::ByteBuffer* request,
+                                              grpc::ByteBuffer* response) {
+  const Status length = CheckLength(*request, kRequestBytesMax);
+  if (!length.ok()) return Finish(context, length);
+  v1::VersionResponse version;
+  version.set_version(options_.version);
+  version.set_revision(options_.revision);
+  version.set_protocol(kProtocol);
+  version.set_coordinator_generation(context_.store.generation());
+  version.set_storage_root(storage_.path());
+  *response = Serialize(version);
+  return Finish(context, OkStatus());
 }
 
-grpc::ServerWriteReactor<v1::WatchResponse>* RunService::Watch(
-    grpc::CallbackServerContext* /*call*/, const v1::WatchRequest* request) {
-  const auto run = Find(request->run());
-  if (!run.ok()) return Refuse<v1::WatchResponse>(run.status());
-  return PullStream<v1::WatchResponse>::Start(MakeWatchSource(context_, (*run)->id), (*run)->id,
-                                              hub_);
+template <typename Request, typename Response, typename MakeSource>
+grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Stream(grpc::CallbackServerContext* context,
+                                                               const grpc::ByteBuffer* request,
+                                                               MakeSource make_source) {
+  const Status length = CheckLength(*request, kRequestBytesMax);
+  if (!length.ok()) return Refuse(length);
+  StreamPlace place = streams_.Take();
+  if (place == nullptr) {
+    return Refuse(
+        Unavailable("{} streams are open already; end some, then try again", streams_.max()));
+  }
+  auto open = [this, bytes = *request, make_source]() -> StatusOr<OpenedSource<Response>> {
+    ASSIGN_OR_RETURN(const Request of, Parse<Request>(bytes));
+    ASSIGN_OR_RETURN(const auto run, Find(of.run()));
+    return OpenedSource<Response>{make_source(run->id, of), run->id};
+  };
+  return PullStream<Response>::Start(CallerOf(*context), std::move(open), std::move(place),
+                                     {lanes_.streams, hub_});
 }
 
-grpc::ServerWriteReactor<v1::LogLine>* RunService::Logs(grpc::CallbackServerContext* /*call*/,
-                                                        const v1::LogsRequest* request) {
-  const auto run = Find(request->run());
-  if (!run.ok()) return Refuse<v1::LogLine>(run.status());
-  return PullStream<v1::LogLine>::Start(MakeLogsSource(context_, (*run)->id, *request), (*run)->id,
-                                        hub_);
+grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Watch(grpc::CallbackServerContext* context,
+                                                              const grpc::ByteBuffer* request) {
+  return Stream<v1::WatchRequest, v1::WatchResponse>(
+      context, request,
+      [this](const RunId& run, const auto&) { return MakeWatchSource(context_, run); });
 }
 
-grpc::ServerWriteReactor<v1::RunEvent>* RunService::Events(grpc::CallbackServerContext* /*call*/,
-                                                           const v1::EventsRequest* request) {
-  const auto run = Find(request->run());
-  if (!run.ok()) return Refuse<v1::RunEvent>(run.status());
-  return PullStream<v1::RunEvent>::Start(MakeEventsSource(context_, (*run)->id, *request),
-                                         (*run)->id, hub_);
+grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Logs(grpc::CallbackServerContext* context,
+                                                             const grpc::ByteBuffer* request) {
+  return Stream<v1::LogsRequest, v1::LogLine>(
+      context, request,
+      [this](const RunId& run, const auto& of) { return MakeLogsSource(context_, run, of); });
 }
 
-grpc::ServerWriteReactor<v1::MetricPoint>* RunService::Metrics(
-    grpc::CallbackServerContext* /*call*/, const v1::MetricsRequest* request) {
-  const auto run = Find(request->run());
-  if (!run.ok()) return Refuse<v1::MetricPoint>(run.status());
-  return PullStream<v1::MetricPoint>::Start(MakeMetricsSource(context_, (*run)->id, *request),
-                                            (*run)->id, hub_);
+grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Events(grpc::CallbackServerContext* context,
+                                                               const grpc::ByteBuffer* request) {
+  return Stream<v1::EventsRequest, v1::RunEvent>(
+      context, request,
+      [this](const RunId& run, const auto& of) { return MakeEventsSource(context_, run, of); });
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Metrics(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
+  return Stream<v1::MetricsRequest, v1::MetricPoint>(
+      context, request,
+      [this](const RunId& run, const auto& of) { return MakeMetricsSource(context_, run, of); });
 }
 
 }  // namespace gp::coordinator

@@ -1,17 +1,23 @@
 // RunService: the users' door. Every method checks, converts, asks the core and converts back.
-// Thread-safe; takes no thread for a call that waits.
+// Thread-safe; takes no thread for a call that waits. gRPC's threads only bring requests as bytes;
+// the lanes' threads parse and answer them. Version alone is answered at once.
 #pragma once
 
 #include <string>
 
 #include "base/clock.h"
 #include "coordinator/change_hub.h"
+#include "coordinator/service/pooled_call.h"
 #include "coordinator/service/run_file_resolver.h"
 #include "coordinator/service/run_streams.h"
+#include "coordinator/service/work_lanes.h"
 #include "coordinator/storage_root.h"
 #include "gp/v1/run_service.grpc.pb.h"
 
 namespace gp::coordinator {
+
+// Open at once, of all users together.
+inline constexpr int kStreamsMax = 1024;
 
 struct RunServiceOptions {
   std::string version;
@@ -19,58 +25,95 @@ struct RunServiceOptions {
   Policy policy;
 };
 
-class RunService final : public v1::RunService::CallbackService {
+// The service with every method as bytes.
+using RunServiceOfBytes = v1::RunService::WithRawCallbackMethod_Submit<
+    v1::RunService::WithRawCallbackMethod_Get<v1::RunService::WithRawCallbackMethod_List<
+        v1::RunService::WithRawCallbackMethod_Cancel<v1::RunService::WithRawCallbackMethod_Watch<
+            v1::RunService::WithRawCallbackMethod_Logs<v1::RunService::WithRawCallbackMethod_Events<
+                v1::RunService::WithRawCallbackMethod_Metrics<
+                    v1::RunService::WithRawCallbackMethod_Checkpoints<
+                        v1::RunService::WithRawCallbackMethod_Nodes<
+                            v1::RunService::WithRawCallbackMethod_Version<
+                                v1::RunService::Service>>>>>>>>>>>;
+
+class RunService final : public RunServiceOfBytes {
  public:
   // Every reference outlives the service.
-  RunService(StreamContext context, ChangeHub& hub, const RunFileResolver& resolver,
-             const StorageRoot& storage, Clock& clock, RunServiceOptions options)
+  RunService(StreamContext context, ChangeHub& hub, WorkLanes& lanes,
+             const RunFileResolver& resolver, const StorageRoot& storage, Clock& clock,
+             RunServiceOptions options)
       : context_(context),
         hub_(hub),
+        lanes_(lanes),
         resolver_(resolver),
         storage_(storage),
         clock_(clock),
         options_(std::move(options)) {}
 
-  grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* call,
-                                   const v1::SubmitRequest* request,
-                                   v1::SubmitResponse* response) override;
-  grpc::ServerUnaryReactor* Get(grpc::CallbackServerContext* call, const v1::GetRequest* request,
-                                v1::Run* response) override;
-  grpc::ServerUnaryReactor* List(grpc::CallbackServerContext* call, const v1::ListRequest* request,
-                                 v1::ListResponse* response) override;
-  grpc::ServerUnaryReactor* Cancel(grpc::CallbackServerContext* call,
-                                   const v1::CancelRequest* request, v1::Run* response) override;
-  grpc::ServerUnaryReactor* Checkpoints(grpc::CallbackServerContext* call,
-                                        const v1::CheckpointsRequest* request,
-                                        v1::CheckpointsResponse* response) override;
-  grpc::ServerUnaryReactor* Nodes(grpc::CallbackServerContext* call,
-                                  const v1::NodesRequest* request,
-                                  v1::NodesResponse* response) override;
-  grpc::ServerUnaryReactor* Version(grpc::CallbackServerContext* call,
-                                    const v1::VersionRequest* request,
-                                    v1::VersionResponse* response) override;
+  grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* context,
+                                   const grpc::ByteBuffer* request,
+                                   grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Get(grpc::CallbackServerContext* context,
+                                const grpc::ByteBuffer* request,
+                                grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* List(grpc::CallbackServerContext* context,
+                                 const grpc::ByteBuffer* request,
+                                 grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Cancel(grpc::CallbackServerContext* context,
+                                   const grpc::ByteBuffer* request,
+                                   grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Checkpoints(grpc::CallbackServerContext* context,
+                                        const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Nodes(grpc::CallbackServerContext* context,
+                                  const grpc::ByteBuffer* request,
+                                  grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Version(grpc::CallbackServerContext* context,
+                                    const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override;
 
-  grpc::ServerWriteReactor<v1::WatchResponse>* Watch(grpc::CallbackServerContext* call,
-                                                     const v1::WatchRequest* request) override;
-  grpc::ServerWriteReactor<v1::LogLine>* Logs(grpc::CallbackServerContext* call,
-                                              const v1::LogsRequest* request) override;
-  grpc::ServerWriteReactor<v1::RunEvent>* Events(grpc::CallbackServerContext* call,
-                                                 const v1::EventsRequest* request) override;
-  grpc::ServerWriteReactor<v1::MetricPoint>* Metrics(grpc::CallbackServerContext* call,
-                                                     const v1::MetricsRequest* request) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Logs(grpc::CallbackServerContext* context,
+                                                   const grpc::ByteBuffer* request) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Events(grpc::CallbackServerContext* context,
+                                                     const grpc::ByteBuffer* request) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Metrics(grpc::CallbackServerContext* context,
+                                                      const grpc::ByteBuffer* request) override;
 
  private:
+  using SubmitCall = PooledCall<v1::SubmitRequest, v1::SubmitResponse>;
+
   StatusOr<std::shared_ptr<const Run>> Find(const std::string& reference) const;
   v1::Run Show(const RunId& run) const;
+
+  // The stages of a submit, each in its lane.
+  void Prepare(SubmitCall& call);
+  void CheckStorage(SubmitCall& call, const Event& event);
   bool AnswerRepeated(const v1::SubmitRequest& request, v1::SubmitResponse& response) const;
   Status PlanOnly(const Event& event, v1::SubmitResponse& response) const;
 
+  Status FillList(const v1::ListRequest& request, v1::ListResponse& response) const;
+  Status FillCheckpoints(const v1::CheckpointsRequest& request,
+                         v1::CheckpointsResponse& response) const;
+  Status FillNodes(v1::NodesResponse& response) const;
+  template <typename Request, typename Response, typename Fill>
+  grpc::ServerUnaryReactor* Query(grpc::CallbackServerContext* context,
+                                  const grpc::ByteBuffer* request, grpc::ByteBuffer* response,
+                                  Fill fill);
+  template <typename Request, typename Response, typename MakeSource>
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Stream(grpc::CallbackServerContext* context,
+                                                     const grpc::ByteBuffer* request,
+                                                     MakeSource make_source);
+
   StreamContext context_;
   ChangeHub& hub_;
+  WorkLanes& lanes_;
   const RunFileResolver& resolver_;
   const StorageRoot& storage_;
   Clock& clock_;
   const RunServiceOptions options_;
+  StreamCount streams_{kStreamsMax};
 };
 
 }  // namespace gp::coordinator

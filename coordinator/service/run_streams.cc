@@ -1,5 +1,6 @@
 #include "coordinator/service/run_streams.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 
@@ -9,7 +10,8 @@
 namespace gp::coordinator {
 namespace {
 
-constexpr int kReadAtOnce = 256;
+// A page: what a worker reads before others have their turn, and what a stream keeps in memory.
+constexpr int kPageRecords = 64;
 
 // True once the run has ended and whatever its agents had sent by then is on disk.
 class EndOfRun {
@@ -55,7 +57,7 @@ class WatchSource final : public StreamSource<v1::WatchResponse> {
   std::string told_;
 };
 
-// Follows a run's records: Refill brings the next ones, in order.
+// Follows a run's records: ReadPage brings the next ones, in order.
 template <typename Response>
 class BufferedSource : public StreamSource<Response> {
  public:
@@ -64,9 +66,10 @@ class BufferedSource : public StreamSource<Response> {
 
   StatusOr<Pull> Next(Response& response) final {
     if (buffer_.empty()) {
-      // Asked first: what comes between the two is read by Refill.
+      // Asked first: what comes between the two is read by ReadPage.
       const bool ended = !follow_ || end_.Reached();
-      RETURN_IF_ERROR(Refill());
+      ASSIGN_OR_RETURN(const bool more, ReadPage());
+      if (buffer_.empty() && more) return Pull::kMore;
       if (buffer_.empty()) return ended ? Pull::kEnd : Pull::kWait;
     }
     response = std::move(buffer_.front());
@@ -75,8 +78,8 @@ class BufferedSource : public StreamSource<Response> {
   }
 
  protected:
-  // Appends to buffer_; leaves it empty only when nothing is left to read now.
-  virtual Status Refill() = 0;
+  // Appends to buffer_ what the stream is to tell of the next page. False when there was none.
+  virtual StatusOr<bool> ReadPage() = 0;
 
   StreamContext context_;
   const RunId run_;
@@ -116,14 +119,11 @@ class EventsSource final : public BufferedSource<v1::RunEvent> {
 
  private:
   // Reads from the start: what state an event led to follows from those before it.
-  Status Refill() override {
-    while (buffer_.empty()) {
-      ASSIGN_OR_RETURN(const std::vector<StoredEvent> events,
-                       context_.store.ReadRun(run_, read_, kReadAtOnce));
-      if (events.empty()) return OkStatus();
-      for (const StoredEvent& stored : events) Take(stored);
-    }
-    return OkStatus();
+  StatusOr<bool> ReadPage() override {
+    ASSIGN_OR_RETURN(const std::vector<StoredEvent> events,
+                     context_.store.ReadRun(run_, read_, kPageRecords));
+    for (const StoredEvent& stored : events) Take(stored);
+    return !events.empty();
   }
 
   void Take(const StoredEvent& stored) {
@@ -139,6 +139,8 @@ class EventsSource final : public BufferedSource<v1::RunEvent> {
   Epoch epoch_ = 0;
 };
 
+// With a tail, reads the log twice: first it remembers where the newest pages begin that hold so
+// many lines, then it tells from there.
 class LogsSource final : public BufferedSource<v1::LogLine> {
  public:
   LogsSource(StreamContext context, RunId run, const v1::LogsRequest& request)
@@ -148,27 +150,59 @@ class LogsSource final : public BufferedSource<v1::LogLine> {
         tail_(request.tail() > 0 ? static_cast<size_t>(request.tail()) : 0) {}
 
  private:
-  Status Refill() override {
-    while (true) {
-      ASSIGN_OR_RETURN(std::vector<Line> lines,
-                       ReadLines(context_.recorder.DirectoryOf(run_), kReadAtOnce, offset_));
-      if (lines.empty()) break;
-      for (const Line& line : lines) Take(line);
-      if (!buffer_.empty() && tail_ == 0) break;
+  struct Page {
+    uint64_t offset;
+    size_t lines;  // that are to be told
+  };
+
+  StatusOr<bool> ReadPage() override {
+    const uint64_t offset = offset_;
+    ASSIGN_OR_RETURN(const std::vector<Line> lines,
+                     ReadLines(context_.recorder.DirectoryOf(run_), kPageRecords, offset_));
+    if (tail_ > 0) return SeekTail(offset, lines);
+    for (const Line& line : lines) Take(line);
+    return !lines.empty();
+  }
+
+  bool SeekTail(uint64_t offset, const std::vector<Line>& lines) {
+    const auto wanted =
+        std::count_if(lines.begin(), lines.end(), [this](const Line& line) { return Wants(line); });
+    if (wanted > 0) pages_.push_back({offset, static_cast<size_t>(wanted)});
+    in_pages_ += static_cast<size_t>(wanted);
+    while (!pages_.empty() && in_pages_ - pages_.front().lines >= tail_) {
+      in_pages_ -= pages_.front().lines;
+      pages_.pop_front();
     }
-    tail_ = 0;  // from here on every line
-    return OkStatus();
+    if (lines.empty()) EndSeek();
+    return true;
+  }
+
+  void EndSeek() {
+    if (!pages_.empty()) offset_ = pages_.front().offset;
+    skip_ = in_pages_ > tail_ ? in_pages_ - tail_ : 0;
+    tail_ = 0;
+    pages_.clear();
+  }
+
+  bool Wants(const Line& line) const {
+    return line.sequence > after_ && (rank_ < 0 || line.rank == rank_);
   }
 
   void Take(const Line& line) {
-    if (line.sequence <= after_ || (rank_ >= 0 && line.rank != rank_)) return;
-    buffer_.push_back(ToProto(line));
-    if (tail_ > 0 && buffer_.size() > tail_) buffer_.pop_front();
+    if (!Wants(line)) return;
+    if (skip_ == 0) {
+      buffer_.push_back(ToProto(line));
+    } else {
+      --skip_;
+    }
   }
 
   const uint64_t after_;
   const int rank_;
-  size_t tail_;  // 0: everything
+  size_t tail_;  // 0: everything, or found already
+  std::deque<Page> pages_;
+  size_t in_pages_ = 0;
+  size_t skip_ = 0;
   uint64_t offset_ = 0;
 };
 
@@ -178,12 +212,15 @@ class MetricsSource final : public BufferedSource<v1::MetricPoint> {
       : BufferedSource(context, std::move(run), request.follow()), after_(request.after_step()) {}
 
  private:
-  Status Refill() override {
-    if (!caught_up_) return CatchUp();
+  StatusOr<bool> ReadPage() override {
+    if (!caught_up_) {
+      RETURN_IF_ERROR(CatchUp());
+      return true;
+    }
     ASSIGN_OR_RETURN(const std::vector<Point> points,
-                     ReadPoints(context_.recorder.DirectoryOf(run_), kReadAtOnce, offset_));
+                     ReadPoints(context_.recorder.DirectoryOf(run_), kPageRecords, offset_));
     for (const Point& point : points) buffer_.push_back(ToProto(point));
-    return OkStatus();
+    return !points.empty();
   }
 
   // The past is told once a step, as the newest epoch committed it; steps that were lost to a

@@ -8,6 +8,35 @@ namespace {
 
 constexpr size_t kRequestIdBytesMax = 128;
 constexpr size_t kSourceBytesMax = 1 << 20;
+// More than anybody types; each costs time, a wrong one the search for a similar key.
+constexpr int kOverridesMax = 256;
+constexpr size_t kOverrideBytesMax = 16 << 10;
+constexpr size_t kPathBytesMax = 4096;
+// Each run that has not ended is kept in memory, with its run file.
+constexpr size_t kLiveRunsMax = 20'000;
+constexpr size_t kLiveRunFileBytesMax = size_t{256} << 20;
+
+Status CheckOverrides(const v1::SubmitRequest& request) {
+  if (request.overrides_size() > kOverridesMax) {
+    return InvalidArgument(
+        "the request has {} overrides; at most {} are read, put the rest into "
+        "the run file",
+        request.overrides_size(), kOverridesMax);
+  }
+  for (int i = 0; i < request.overrides_size(); ++i) {
+    if (request.overrides(i).size() <= kOverrideBytesMax) continue;
+    return InvalidArgument(
+        "override {} has {} bytes; at most {} are read, put it into the run file", i + 1,
+        request.overrides(i).size(), kOverrideBytesMax);
+  }
+  return OkStatus();
+}
+
+Status CheckPath(const char* field, const std::string& path) {
+  if (path.size() <= kPathBytesMax) return OkStatus();
+  return InvalidArgument("{} has {} bytes; a path has at most {}", field, path.size(),
+                         kPathBytesMax);
+}
 
 Status CheckRequest(const v1::SubmitRequest& request) {
   if (request.request_id().empty() || request.request_id().size() > kRequestIdBytesMax) {
@@ -19,10 +48,26 @@ Status CheckRequest(const v1::SubmitRequest& request) {
     return InvalidArgument("the run file has {} bytes; at most {} are read",
                            request.source().size(), kSourceBytesMax);
   }
-  return OkStatus();
+  RETURN_IF_ERROR(CheckPath("source_name", request.source_name()));
+  RETURN_IF_ERROR(CheckPath("base_directory", request.base_directory()));
+  return CheckOverrides(request);
 }
 
 }  // namespace
+
+Status CheckRoom(const Cluster& cluster) {
+  size_t bytes = 0;
+  for (const auto& [sequence, id] : cluster.live) {
+    const Submission& submission = *cluster.FindRun(id)->submission;
+    bytes += submission.source.size() + submission.resolved.size();
+  }
+  if (cluster.live.size() < kLiveRunsMax && bytes < kLiveRunFileBytesMax) return OkStatus();
+  return ResourceExhausted(
+      "{} runs with {} bytes of run files have not ended yet; the coordinator keeps at most {} "
+      "runs "
+      "or {} bytes: cancel some, or submit again when some have ended",
+      cluster.live.size(), bytes, kLiveRunsMax, kLiveRunFileBytesMax);
+}
 
 std::string BodyDigest(const v1::SubmitRequest& request) {
   v1::SubmitRequest body = request;

@@ -212,7 +212,7 @@ class Applier {
   }
 
   Status operator()(const Tick& tick) {
-    const bool stalled = tick.now - cluster_.now > kStallLimit;
+    const bool stalled = tick.now - cluster_.now > kStallLimit || tick.unread > kStallLimit;
     if (stalled) cluster_.leases_from = tick.now;
     cluster_.now = tick.now;
     return OkStatus();

@@ -44,8 +44,8 @@ struct Cluster {
   std::string NodeName(const NodeId& id) const;
 };
 
-// A gap between ticks longer than this means that the coordinator slept or was stopped: leases
-// start again.
+// A gap between ticks longer than this means that the coordinator slept or was stopped; input that
+// waits for longer, that it was too busy to read: leases start again.
 constexpr std::chrono::nanoseconds kStallLimit = std::chrono::seconds(1);
 
 // Changes `cluster` by one event. A durable event takes the next sequence number.

@@ -125,9 +125,11 @@ struct RunWaiting {
   std::string reason;
 };
 
-// The coordinator is awake. Leases age only between ticks that follow one another closely.
+// The coordinator is awake. Leases age only between ticks that follow one another closely, and
+// while what the agents send is read soon.
 struct Tick {
   Instant now;
+  std::chrono::nanoseconds unread{0};  // as in Now
 };
 
 using EventBody =

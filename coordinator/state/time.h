@@ -13,6 +13,8 @@ using Timestamp = std::chrono::time_point<std::chrono::system_clock, std::chrono
 struct Now {
   Instant instant;
   Timestamp wall;
+  // What came in may have waited for so long without being read.
+  std::chrono::nanoseconds unread{0};
 };
 
 }  // namespace gp::coordinator

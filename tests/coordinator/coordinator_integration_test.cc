@@ -1,5 +1,6 @@
 // A real gp-coordinator, spoken to over gRPC by a scripted agent and a user.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <condition_variable>
 #include <mutex>
@@ -561,6 +562,22 @@ TEST_F(Coordinator, APortInUseIsNamed) {
 }
 
 TEST_F(Coordinator, StopsCleanlyWhenAsked) { EXPECT_EQ(process_.Terminate(), 0); }
+
+TEST_F(Coordinator, StopsCleanlyAlthoughAFileSystemHangs) {
+  const v1::Run run = SubmitSmoke(*stub_, "r1");
+  const std::string records = JoinPath(JoinPath(process_.state_dir(), "runs"), run.run_id());
+  ASSERT_TRUE(MakeDirectories(records).ok());
+  // Whoever opens a FIFO waits for its writer.
+  ASSERT_EQ(mkfifo(JoinPath(records, "lines.log").c_str(), 0600), 0);
+  grpc::ClientContext context;
+  v1::LogsRequest logs;
+  logs.set_run(run.run_id());
+  const auto stream = stub_->Logs(&context, logs);
+  // Its turn comes later: the FIFO is being opened when it is answered.
+  EXPECT_EQ(EventsOfKind(*stub_, run.run_id(), "submitted").size(), 1u);
+  EXPECT_EQ(process_.Terminate(), 0);
+  EXPECT_FALSE(stream->Finish().ok());
+}
 
 }  // namespace
 }  // namespace gp::coordinator

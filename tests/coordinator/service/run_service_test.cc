@@ -1,256 +1,307 @@
-// Goal: lists and streams that come in pages or from several epochs hold everything once, wherever
-// the cuts fall. A real gp-coordinator, spoken to over gRPC.
+// The user service in this process, behind a real gRPC server, with a resolver and a storage that a
+// test can hold up.
+#include "coordinator/service/run_service.h"
+
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
-#include <numeric>
+#include <algorithm>
+#include <thread>
 
-#include "coordinator/coordinator_process.h"
-#include "coordinator/scripted_agent.h"
+#include "base/file.h"
+#include "coordinator/replay.h"
+#include "coordinator/service/gate.h"
+#include "coordinator/service/submission.h"
+#include "coordinator/store/memory_store.h"
+#include "coordinator/store/sample_events.h"
 #include "coordinator/temporary_directory.h"
-#include "rpc/status.h"
+#include "rpc/channel.h"
+#include "rpc/server.h"
 
 namespace gp::coordinator {
 namespace {
 
-using ::testing::ElementsAreArray;
-using Numbers = std::vector<int64_t>;
+using ::testing::HasSubstr;
 
-constexpr const char* kRunFile = R"(apiVersion: gp/v1
-name: paged
-model: {n_layer: 1, n_head: 2, n_embd: 32, n_ctx: 32}
-data: {text: [/data/text.txt], tokenizer: bytes}
-batch: {micro_batch: 4, sequence: 32}
-budget: {steps: 2000}
-)";
+constexpr std::chrono::seconds kPatience{60};
 
-Numbers Range(int64_t first, int64_t last) {
-  Numbers numbers(static_cast<size_t>(last - first + 1));
-  std::iota(numbers.begin(), numbers.end(), first);
-  return numbers;
-}
+class HeldUpResolver final : public RunFileResolver {
+ public:
+  explicit HeldUpResolver(Gate& gate) : gate_(gate) {}
+  StatusOr<ResolvedRun> Resolve(const RunFileText& text) const override {
+    gate_.Pass();
+    ResolvedRun resolved{SampleSubmission(), {}};
+    resolved.submission.source = text.source;
+    return resolved;
+  }
 
-void SetDeadline(grpc::ClientContext& context) {
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+ private:
+  Gate& gate_;
+};
+
+class HeldUpStorage final : public StorageRoot {
+ public:
+  HeldUpStorage(const StorageRoot& storage, Gate& gate) : StorageRoot(storage), gate_(gate) {}
+  Status CheckWritable() const override {
+    gate_.Pass();
+    return OkStatus();
+  }
+
+ private:
+  Gate& gate_;
+};
+
+class Announcer final : public BatchObserver, public RecordObserver {
+ public:
+  explicit Announcer(ChangeHub& hub) : hub_(hub) {}
+  void OnBatch(const PublishedBatch& batch) override {
+    for (const RunId& run : batch.runs) hub_.Notify(run);
+  }
+  void OnRecorded(const RunId& run, const Progress&) override { hub_.Notify(run); }
+
+ private:
+  ChangeHub& hub_;
+};
+
+std::unique_ptr<grpc::ClientContext> Within(std::chrono::milliseconds deadline) {
+  auto context = std::make_unique<grpc::ClientContext>();
+  context->set_deadline(std::chrono::system_clock::now() + deadline);
+  return context;
 }
 
 class RunServiceTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    process_.Start();
-    stub_ = process_.NewStub();
+    hub_.Start();
+    reconciler_.Start();
+    auto server = rpc::RpcServer::Start({.listen = listen()}, {&service_});
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    stub_ = NewStub();
+  }
+  virtual std::string listen() const { return "127.0.0.1:0"; }
+  void TearDown() override {
+    resolving_.Open();
+    storing_.Open();
+    server_->Shutdown(std::chrono::seconds(0));
+    lanes_.Stop(kPatience);
+    reconciler_.Stop();
+    hub_.Stop();
   }
 
-  std::string Submit(const std::string& request_id) {
-    grpc::ClientContext context;
-    SetDeadline(context);
+  // On a connection of its own.
+  std::unique_ptr<v1::RunService::Stub> NewStub() const {
+    return v1::RunService::NewStub(rpc::MakeChannel(server_->address()));
+  }
+
+  static v1::SubmitRequest Request(const std::string& id, bool dry_run) {
     v1::SubmitRequest request;
-    request.set_request_id(request_id);
-    request.set_source(kRunFile);
+    request.set_request_id(id);
+    request.set_source("name: x\n");
+    request.set_dry_run(dry_run);
+    return request;
+  }
+  static Status Submit(v1::RunService::Stub& stub, const v1::SubmitRequest& request,
+                       v1::SubmitResponse& response,
+                       std::chrono::milliseconds deadline = kPatience) {
+    return rpc::FromGrpc(stub.Submit(Within(deadline).get(), request, &response));
+  }
+  Status DryRun(const v1::SubmitRequest& request) {
     v1::SubmitResponse response;
-    const Status status = rpc::FromGrpc(stub_->Submit(&context, request, &response));
-    EXPECT_TRUE(status.ok()) << status;
-    return response.run().run_id();
+    return Submit(*stub_, request, response);
   }
 
-  Status List(int limit, const std::string& token, v1::ListResponse& page,
-              bool include_finished = false) {
-    grpc::ClientContext context;
-    SetDeadline(context);
-    v1::ListRequest request;
-    request.set_include_finished(include_finished);
-    request.set_limit(limit);
-    request.set_page_token(token);
-    return rpc::FromGrpc(stub_->List(&context, request, &page));
-  }
-
-  // The ids of all pages of `limit` runs, and how many there were on each.
-  std::vector<std::string> ListInPages(int limit, Numbers& sizes) {
-    std::vector<std::string> ids;
-    std::string token;
-    do {
-      v1::ListResponse page;
-      const Status status = List(limit, token, page);
-      EXPECT_TRUE(status.ok()) << status;
-      for (const v1::Run& run : page.runs()) ids.push_back(run.run_id());
-      sizes.push_back(page.runs_size());
-      token = page.next_page_token();
-    } while (!token.empty() && sizes.size() < 100);
-    return ids;
-  }
-
-  void Cancel(const std::string& run) {
-    grpc::ClientContext context;
-    SetDeadline(context);
-    v1::CancelRequest request;
-    request.set_run(run);
-    request.set_request_id("cancel " + run);
-    v1::Run answer;
-    EXPECT_TRUE(stub_->Cancel(&context, request, &answer).ok());
-  }
-
-  Numbers Events(const std::string& run, uint64_t after) {
-    grpc::ClientContext context;
-    SetDeadline(context);
-    v1::EventsRequest request;
-    request.set_run(run);
-    request.set_after_sequence(after);
-    const auto stream = stub_->Events(&context, request);
-    Numbers sequences;
-    for (v1::RunEvent event; stream->Read(&event);) {
-      sequences.push_back(static_cast<int64_t>(event.sequence()));
-    }
-    EXPECT_TRUE(stream->Finish().ok());
-    return sequences;
-  }
-
-  // Sends the items and waits until they are durable.
-  void Send(ScriptedAgent& agent, v1::Telemetry telemetry) {
-    telemetry.set_first_sequence(next_sequence_);
-    next_sequence_ += static_cast<uint64_t>(telemetry.items_size());
-    agent.Send(telemetry);
-    agent.AwaitAck(next_sequence_ - 1);
-  }
-
-  void SendPoints(ScriptedAgent& agent, const std::string& run, uint64_t epoch, int64_t first,
-                  int64_t last) {
-    v1::Telemetry telemetry;
-    for (int64_t step = first; step <= last; ++step) {
-      v1::TelemetryItem& item = *telemetry.add_items();
-      item.set_run_id(run);
-      item.mutable_point()->set_step(step);
-      item.mutable_point()->set_epoch(epoch);
-    }
-    Send(agent, telemetry);
-  }
-
-  void SendLines(ScriptedAgent& agent, const std::string& run, int count) {
-    v1::Telemetry telemetry;
+  // Dry runs that nobody answers until the gate opens, each on a connection of its own.
+  void HoldUpDryRuns(int count) {
+    resolving_.Close();
     for (int i = 0; i < count; ++i) {
-      v1::TelemetryItem& item = *telemetry.add_items();
-      item.set_run_id(run);
-      item.mutable_line()->set_rank(i % 2);
-      item.mutable_line()->set_text("line");
+      waiting_.emplace_back([this, i] {
+        v1::SubmitResponse response;
+        (void)Submit(*NewStub(), Request("held-" + std::to_string(i), true), response);
+      });
     }
-    Send(agent, telemetry);
+    resolving_.AwaitArrived(2);  // the lane has no third thread
   }
 
-  // The points after `after_step`, as "epoch * 10000 + step".
-  Numbers Metrics(const std::string& run, int64_t after_step) {
-    grpc::ClientContext context;
-    SetDeadline(context);
-    v1::MetricsRequest request;
-    request.set_run(run);
-    request.set_after_step(after_step);
-    const auto stream = stub_->Metrics(&context, request);
-    Numbers numbers;
-    for (v1::MetricPoint point; stream->Read(&point);) {
-      numbers.push_back(static_cast<int64_t>(point.epoch()) * 10000 + point.step());
-    }
-    EXPECT_TRUE(stream->Finish().ok());
-    return numbers;
+  void ExpectVersion() {
+    v1::VersionResponse response;
+    EXPECT_TRUE(stub_->Version(Within(kPatience).get(), {}, &response).ok());
+    EXPECT_EQ(response.version(), "test");
+  }
+  void ExpectQueries() {
+    v1::ListResponse runs;
+    EXPECT_TRUE(stub_->List(Within(kPatience).get(), {}, &runs).ok());
+    v1::NodesResponse nodes;
+    EXPECT_TRUE(stub_->Nodes(Within(kPatience).get(), {}, &nodes).ok());
   }
 
-  Numbers Lines(const std::string& run, uint64_t after, int tail, int rank) {
-    grpc::ClientContext context;
-    SetDeadline(context);
-    v1::LogsRequest request;
-    request.set_run(run);
-    request.set_after_sequence(after);
-    request.set_tail(tail);
-    request.set_rank(rank);
-    const auto stream = stub_->Logs(&context, request);
-    Numbers sequences;
-    for (v1::LogLine line; stream->Read(&line);) {
-      sequences.push_back(static_cast<int64_t>(line.sequence()));
-    }
-    EXPECT_TRUE(stream->Finish().ok());
-    return sequences;
-  }
-
+  Gate resolving_;
+  Gate storing_;
   TemporaryDirectory directory_;
-  CoordinatorProcess process_{directory_.path()};
+  MemoryStore::Disk disk_;
+  MemoryStore store_{disk_};
+  ChangeHub hub_{SystemClock()};
+  Announcer announcer_{hub_};
+  Recorder recorder_{directory_.path(), {}, announcer_};
+  Reconciler reconciler_{store_, SystemClock(), announcer_, *ReplayStore(store_), {}};
+  HeldUpResolver resolver_{resolving_};
+  HeldUpStorage storage_{*StorageRoot::Open(JoinPath(directory_.path(), "storage")), storing_};
+  WorkLanes lanes_;
+  RunService service_{{reconciler_, recorder_, store_},
+                      hub_,
+                      lanes_,
+                      resolver_,
+                      storage_,
+                      SystemClock(),
+                      {"test", "", {}}};
+  std::unique_ptr<rpc::RpcServer> server_;
   std::unique_ptr<v1::RunService::Stub> stub_;
-  uint64_t next_sequence_ = 1;
+  std::vector<std::jthread> waiting_;
 };
 
-TEST_F(RunServiceTest, PagesHoldEveryRunOnceNewestFirst) {
-  std::vector<std::string> newest_first;
-  for (int i = 0; i < 5; ++i) {
-    newest_first.insert(newest_first.begin(), Submit("request-" + std::to_string(i)));
+TEST_F(RunServiceTest, RunFilesThatTakeLongHoldUpNothingElse) {
+  HoldUpDryRuns(8);
+  ExpectVersion();
+  ExpectQueries();
+  resolving_.Open();
+}
+
+TEST_F(RunServiceTest, AStorageThatHangsHoldsUpOnlySubmits) {
+  storing_.Close();
+  for (int i = 0; i < 8; ++i) {
+    waiting_.emplace_back([this, i] {
+      v1::SubmitResponse response;
+      EXPECT_TRUE(Submit(*stub_, Request("held-" + std::to_string(i), false), response).ok());
+    });
   }
-  const std::pair<int, Numbers> cases[] = {
-      {1, {1, 1, 1, 1, 1}}, {2, {2, 2, 1}}, {4, {4, 1}}, {5, {5}}, {6, {5}}};
-  for (const auto& [limit, expected] : cases) {
-    Numbers sizes;
-    EXPECT_EQ(ListInPages(limit, sizes), newest_first) << "pages of " << limit;
-    EXPECT_EQ(sizes, expected) << "pages of " << limit;
+  storing_.AwaitArrived(2);
+  ExpectVersion();
+  ExpectQueries();
+  EXPECT_TRUE(DryRun(Request("dry", true)).ok());
+  storing_.Open();
+}
+
+TEST_F(RunServiceTest, RecordsThatCannotBeReadHoldUpOnlyStreams) {
+  v1::SubmitResponse run;
+  ASSERT_TRUE(Submit(*stub_, Request("r1", false), run).ok());
+  // Whoever opens a FIFO waits for its writer.
+  const std::string records = recorder_.DirectoryOf(RunId(run.run().run_id()));
+  ASSERT_TRUE(MakeDirectories(records).ok());
+  ASSERT_EQ(mkfifo(LinesPath(records).c_str(), 0600), 0);
+  v1::LogsRequest request;
+  request.set_run(run.run().run_id());
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1::LogLine>>> streams;
+  for (int i = 0; i < 8; ++i) {
+    contexts.push_back(Within(kPatience));
+    streams.push_back(stub_->Logs(contexts.back().get(), request));
   }
-  v1::ListResponse page;
-  EXPECT_EQ(List(2, "not a token", page).code(), StatusCode::kInvalidArgument);
+  ExpectVersion();
+  ExpectQueries();
+  EXPECT_TRUE(DryRun(Request("dry", true)).ok());
+  // The first two are let go by their client although a worker is still held up in them.
+  for (const auto& context : contexts) context->TryCancel();
+  for (const auto& stream : streams) {
+    EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  }
+  FileDescriptor(open(LinesPath(records).c_str(), O_RDWR)).Close();
+  EXPECT_TRUE(lanes_.streams.Stop(kPatience));
 }
 
-TEST_F(RunServiceTest, WhatHasEndedIsListedOnlyWhenAskedFor) {
-  const std::string ended = Submit("r1");
-  const std::string queued = Submit("r2");
-  Cancel(ended);  // no node: it ends at once
-  v1::ListResponse page;
-  ASSERT_TRUE(List(10, "", page).ok());
-  ASSERT_EQ(page.runs_size(), 1);
-  EXPECT_EQ(page.runs(0).run_id(), queued);
-  ASSERT_TRUE(List(10, "", page, /*include_finished=*/true).ok());
-  EXPECT_EQ(page.runs_size(), 2);
-}
-
-TEST_F(RunServiceTest, EventsResumeBehindTheOneThatWasSeen) {
-  const std::string run = Submit("r1");
-  Submit("r2");
-  Cancel(run);
-  const Numbers all = Events(run, 0);
-  ASSERT_GE(all.size(), 4u) << "submitted, queued, cancel requested, ended";
-  for (size_t seen = 0; seen < all.size(); ++seen) {
-    EXPECT_EQ(Events(run, static_cast<uint64_t>(all[seen])),
-              Numbers(all.begin() + static_cast<long>(seen) + 1, all.end()));
+TEST_F(RunServiceTest, TheTailOfALogIsFoundAcrossItsPages) {
+  v1::SubmitResponse run;
+  ASSERT_TRUE(Submit(*stub_, Request("r1", false), run).ok());
+  const RunId id(run.run().run_id());
+  TelemetryBatch batch;
+  constexpr uint64_t kLines = 1000;
+  for (uint64_t i = 1; i <= kLines; ++i) {
+    batch.lines[id].push_back(
+        {.rank = static_cast<int>(i % 2), .text = std::to_string(i), .source_sequence = i});
+  }
+  recorder_.Post(std::move(batch));
+  while (recorder_.HasPending(id)) std::this_thread::yield();
+  v1::LogsRequest request;
+  request.set_run(id.value());
+  request.set_rank(0);
+  for (const size_t tail : {1, 63, 200, 500, 2000}) {
+    request.set_tail(static_cast<int>(tail));
+    const auto context = Within(kPatience);
+    const auto stream = stub_->Logs(context.get(), request);
+    std::vector<std::string> lines;
+    for (v1::LogLine line; stream->Read(&line);) lines.push_back(line.text());
+    ASSERT_EQ(lines.size(), std::min<size_t>(tail, kLines / 2));
+    EXPECT_EQ(lines.back(), "1000");
+    EXPECT_EQ(lines.front(), std::to_string(kLines - 2 * (lines.size() - 1)));
   }
 }
 
-// What an agent is told is told once: it costs nothing while nothing changes.
-TEST_F(RunServiceTest, AnAgentIsToldOfADesiredStateOnce) {
-  const std::string run = Submit("r1");
-  ScriptedAgent agent(process_.address(), process_.storage_root(), 1);
-  agent.Connect();
-  agent.AwaitDesired([](const auto& desired) { return desired.assignments_size() == 1; });
-  for (int64_t step = 1; step <= 5; ++step) SendPoints(agent, run, 1, step, step);
-  EXPECT_LE(agent.desired_seen(), 3) << "nothing, the run, and room for one more change";
+TEST_F(RunServiceTest, WorkIsNotStartedOnceTheDeadlineOfItsCallHasPassed) {
+  HoldUpDryRuns(2);
+  v1::SubmitResponse response;
+  EXPECT_EQ(Submit(*stub_, Request("late", true), response, std::chrono::milliseconds(100)).code(),
+            StatusCode::kDeadlineExceeded);
+  ExpectVersion();
+  resolving_.Open();
+  waiting_.clear();
+  EXPECT_TRUE(DryRun(Request("dry", true)).ok());
+  EXPECT_EQ(resolving_.arrived(), 3);
 }
 
-TEST_F(RunServiceTest, MetricsLeaveOutTheStepsThatARestartLost) {
-  const std::string run = Submit("r1");
-  ScriptedAgent agent(process_.address(), process_.storage_root(), 1);
-  agent.Connect();
-  SendPoints(agent, run, 1, 1, 10);
-  SendPoints(agent, run, 2, 6, 8);
-  const Numbers expected = {10001, 10002, 10003, 10004, 10005, 20006, 20007, 20008};
-  EXPECT_EQ(Metrics(run, -1), expected) << "steps 9 and 10 of epoch 1 are lost";
-  EXPECT_EQ(Metrics(run, 5), (Numbers{20006, 20007, 20008}));
-  EXPECT_EQ(Metrics(run, 8), Numbers());
-}
+// Where connections have no addresses.
+class RunServiceOnSocketTest : public RunServiceTest {
+  std::string listen() const override { return "unix:" + JoinPath(directory_.path(), "socket"); }
+};
 
-// More than is read at once.
-TEST_F(RunServiceTest, StreamsGoOnAcrossTheirReads) {
-  const std::string run = Submit("r1");
-  ScriptedAgent agent(process_.address(), process_.storage_root(), 1);
-  agent.Connect();
-  SendPoints(agent, run, 1, 1, 600);
-  SendLines(agent, run, 600);
-  EXPECT_THAT(Metrics(run, -1), ElementsAreArray(Range(10001, 10600)));
-  for (const int64_t after : {0, 255, 256, 257, 599, 600}) {
-    EXPECT_THAT(Lines(run, static_cast<uint64_t>(after), 0, -1),
-                ElementsAreArray(Range(after + 1, 600)))
-        << after;
+TEST_F(RunServiceOnSocketTest, AClientWithTooManyOpenSubmitsIsToldSoAtOnceAndNobodyElse) {
+  HoldUpDryRuns(2);
+  grpc::CompletionQueue answers;
+  constexpr size_t kCalls = 80;
+  std::vector<v1::SubmitResponse> responses(kCalls);
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientAsyncResponseReader<v1::SubmitResponse>>> calls;
+  std::vector<grpc::Status> statuses(kCalls);
+  for (size_t i = 0; i < kCalls; ++i) {
+    contexts.push_back(Within(kPatience));
+    calls.push_back(stub_->AsyncSubmit(contexts.back().get(),
+                                       Request("open-" + std::to_string(i), true), &answers));
+    calls.back()->Finish(&responses[i], &statuses[i], &statuses[i]);
   }
-  EXPECT_THAT(Lines(run, 0, 300, -1), ElementsAreArray(Range(301, 600)));
-  EXPECT_EQ(Lines(run, 0, 2, 0), (Numbers{597, 599})) << "lines of rank 0 have odd numbers";
+  void* answered = nullptr;
+  bool ok = false;
+  ASSERT_TRUE(answers.Next(&answered, &ok));
+  EXPECT_THAT(static_cast<grpc::Status*>(answered)->error_message(),
+              HasSubstr("64 requests of this connection wait for submits already"));
+  // Another client has its place in the queue.
+  v1::SubmitResponse other;
+  EXPECT_EQ(
+      Submit(*NewStub(), Request("other", true), other, std::chrono::milliseconds(300)).code(),
+      StatusCode::kDeadlineExceeded);
+  resolving_.Open();
+  for (size_t i = 1; i < kCalls; ++i) ASSERT_TRUE(answers.Next(&answered, &ok));
+}
+
+TEST_F(RunServiceTest, ARequestThatIsTooLongIsRefusedBeforeItIsParsed) {
+  v1::SubmitRequest submit = Request("long", true);
+  submit.set_source(std::string(kSubmitBytesMax, ' '));
+  EXPECT_THAT(Message(DryRun(submit)), HasSubstr("at most 1310720 are read"));
+  v1::GetRequest get;
+  get.set_run(std::string(kRequestBytesMax, 'x'));
+  v1::Run run;
+  EXPECT_THAT(stub_->Get(Within(kPatience).get(), get, &run).error_message(),
+              HasSubstr("at most 16384 are read"));
+  EXPECT_EQ(resolving_.arrived(), 0);
+}
+
+TEST_F(RunServiceTest, MoreOverridesThanAnybodyTypesAreRefused) {
+  v1::SubmitRequest many = Request("many", true);
+  for (int i = 0; i < 257; ++i) many.add_overrides("a=1");
+  EXPECT_THAT(Message(DryRun(many)), HasSubstr("257 overrides; at most 256"));
+  v1::SubmitRequest wide = Request("wide", true);
+  wide.add_overrides("name=x");
+  wide.add_overrides("name=" + std::string(20'000, 'x'));
+  EXPECT_THAT(Message(DryRun(wide)), HasSubstr("override 2 has 20005 bytes; at most 16384"));
 }
 
 }  // namespace

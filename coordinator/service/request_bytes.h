@@ -1,0 +1,50 @@
+// Requests and responses as gRPC brings them: bytes. Whoever parses and fills them chooses the
+// thread, and refuses what is too long before it is parsed. Thread-safe.
+#pragma once
+
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <string>
+
+#include "base/check.h"
+#include "base/status.h"
+
+namespace gp::coordinator {
+
+// Whose work it is: of one connection, and of one channel where many share a connection's name, as
+// they do on a Unix socket.
+inline std::string CallerOf(const grpc::CallbackServerContext& context) {
+  const auto agent = context.client_metadata().find("user-agent");
+  if (agent == context.client_metadata().end()) return context.peer();
+  return context.peer() + " " + std::string(agent->second.data(), agent->second.size());
+}
+
+// Room for every request but a submit: ids, tokens, numbers.
+inline constexpr size_t kRequestBytesMax = 16 << 10;
+
+inline Status CheckLength(const grpc::ByteBuffer& bytes, size_t bytes_max) {
+  if (bytes.Length() <= bytes_max) return OkStatus();
+  return InvalidArgument("the request has {} bytes; at most {} are read", bytes.Length(),
+                         bytes_max);
+}
+
+template <typename Message>
+StatusOr<Message> Parse(grpc::ByteBuffer bytes) {
+  Message message;
+  const grpc::Status status = grpc::SerializationTraits<Message>::Deserialize(&bytes, &message);
+  if (!status.ok()) return InvalidArgument("the request cannot be parsed");
+  return message;
+}
+
+template <typename Message>
+grpc::ByteBuffer Serialize(const Message& message) {
+  grpc::ByteBuffer bytes;
+  bool own = false;
+  const grpc::Status status = grpc::SerializationTraits<Message>::Serialize(message, &bytes, &own);
+  GP_CHECK(status.ok());
+  return bytes;
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,31 @@
+// StreamCount: how many streams users may have open at once; each keeps a page of what it tells in
+// memory. A StreamPlace is one of them, given back when it dies. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+namespace gp::coordinator {
+
+using StreamPlace = std::shared_ptr<void>;
+
+class StreamCount {
+ public:
+  explicit StreamCount(int max) : max_(max) {}
+
+  int max() const { return max_; }
+  // Null when all places are taken. The count outlives the places.
+  StreamPlace Take() {
+    if (++taken_ > max_) {
+      --taken_;
+      return nullptr;
+    }
+    return {this, [this](void*) { --taken_; }};
+  }
+
+ private:
+  const int max_;
+  std::atomic<int> taken_{0};
+};
+
+}  // namespace gp::coordinator

@@ -1,0 +1,76 @@
+#include "coordinator/service/input_probe.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "coordinator/service/gate.h"
+#include "rpc/channel.h"
+#include "rpc/server.h"
+
+namespace gp::coordinator {
+namespace {
+
+using std::chrono::seconds;
+
+// Answers Get on gRPC's own threads, for as long as a test wants.
+class HeldUpService final : public v1::RunService::CallbackService {
+ public:
+  explicit HeldUpService(Gate& gate) : gate_(gate) {}
+  grpc::ServerUnaryReactor* Get(grpc::CallbackServerContext* call, const v1::GetRequest*,
+                                v1::Run*) override {
+    gate_.Pass();
+    return Finish(call);
+  }
+  grpc::ServerUnaryReactor* Version(grpc::CallbackServerContext* call, const v1::VersionRequest*,
+                                    v1::VersionResponse*) override {
+    return Finish(call);
+  }
+
+ private:
+  static grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* call) {
+    grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+
+  Gate& gate_;
+};
+
+bool Eventually(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + seconds(60);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+TEST(InputProbe, SaysForHowLongAServerWhoseThreadsAreHeldUpHasNotRead) {
+  Gate gate;
+  HeldUpService service(gate);
+  const auto server = rpc::RpcServer::Start({}, {&service});
+  ASSERT_TRUE(server.ok()) << server.status();
+  InputProbe probe(SystemClock());
+  probe.Start((*server)->ChannelToItself());
+
+  gate.Close();
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < 32; ++i) {
+    callers.emplace_back([&] {
+      grpc::ClientContext context;
+      v1::Run run;
+      const auto stub = v1::RunService::NewStub(rpc::MakeChannel((*server)->address()));
+      EXPECT_TRUE(stub->Get(&context, {}, &run).ok());
+    });
+  }
+  EXPECT_TRUE(Eventually([&] { return probe.Unread() > seconds(2); }));
+  gate.Open();
+  EXPECT_TRUE(Eventually([&] { return probe.Unread() < seconds(1); }));
+  callers.clear();
+  probe.Stop();
+}
+
+}  // namespace
+}  // namespace gp::coordinator

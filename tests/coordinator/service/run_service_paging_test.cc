@@ -1,0 +1,257 @@
+// Goal: lists and streams that come in pages or from several epochs hold everything once, wherever
+// the cuts fall. A real gp-coordinator, spoken to over gRPC.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "coordinator/coordinator_process.h"
+#include "coordinator/scripted_agent.h"
+#include "coordinator/temporary_directory.h"
+#include "rpc/status.h"
+
+namespace gp::coordinator {
+namespace {
+
+using ::testing::ElementsAreArray;
+using Numbers = std::vector<int64_t>;
+
+constexpr const char* kRunFile = R"(apiVersion: gp/v1
+name: paged
+model: {n_layer: 1, n_head: 2, n_embd: 32, n_ctx: 32}
+data: {text: [/data/text.txt], tokenizer: bytes}
+batch: {micro_batch: 4, sequence: 32}
+budget: {steps: 2000}
+)";
+
+Numbers Range(int64_t first, int64_t last) {
+  Numbers numbers(static_cast<size_t>(last - first + 1));
+  std::iota(numbers.begin(), numbers.end(), first);
+  return numbers;
+}
+
+void SetDeadline(grpc::ClientContext& context) {
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+}
+
+class RunServicePagingTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    process_.Start();
+    stub_ = process_.NewStub();
+  }
+
+  std::string Submit(const std::string& request_id) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::SubmitRequest request;
+    request.set_request_id(request_id);
+    request.set_source(kRunFile);
+    v1::SubmitResponse response;
+    const Status status = rpc::FromGrpc(stub_->Submit(&context, request, &response));
+    EXPECT_TRUE(status.ok()) << status;
+    return response.run().run_id();
+  }
+
+  Status List(int limit, const std::string& token, v1::ListResponse& page,
+              bool include_finished = false) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::ListRequest request;
+    request.set_include_finished(include_finished);
+    request.set_limit(limit);
+    request.set_page_token(token);
+    return rpc::FromGrpc(stub_->List(&context, request, &page));
+  }
+
+  // The ids of all pages of `limit` runs, and how many there were on each.
+  std::vector<std::string> ListInPages(int limit, Numbers& sizes) {
+    std::vector<std::string> ids;
+    std::string token;
+    do {
+      v1::ListResponse page;
+      const Status status = List(limit, token, page);
+      EXPECT_TRUE(status.ok()) << status;
+      for (const v1::Run& run : page.runs()) ids.push_back(run.run_id());
+      sizes.push_back(page.runs_size());
+      token = page.next_page_token();
+    } while (!token.empty() && sizes.size() < 100);
+    return ids;
+  }
+
+  void Cancel(const std::string& run) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::CancelRequest request;
+    request.set_run(run);
+    request.set_request_id("cancel " + run);
+    v1::Run answer;
+    EXPECT_TRUE(stub_->Cancel(&context, request, &answer).ok());
+  }
+
+  Numbers Events(const std::string& run, uint64_t after) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::EventsRequest request;
+    request.set_run(run);
+    request.set_after_sequence(after);
+    const auto stream = stub_->Events(&context, request);
+    Numbers sequences;
+    for (v1::RunEvent event; stream->Read(&event);) {
+      sequences.push_back(static_cast<int64_t>(event.sequence()));
+    }
+    EXPECT_TRUE(stream->Finish().ok());
+    return sequences;
+  }
+
+  // Sends the items and waits until they are durable.
+  void Send(ScriptedAgent& agent, v1::Telemetry telemetry) {
+    telemetry.set_first_sequence(next_sequence_);
+    next_sequence_ += static_cast<uint64_t>(telemetry.items_size());
+    agent.Send(telemetry);
+    agent.AwaitAck(next_sequence_ - 1);
+  }
+
+  void SendPoints(ScriptedAgent& agent, const std::string& run, uint64_t epoch, int64_t first,
+                  int64_t last) {
+    v1::Telemetry telemetry;
+    for (int64_t step = first; step <= last; ++step) {
+      v1::TelemetryItem& item = *telemetry.add_items();
+      item.set_run_id(run);
+      item.mutable_point()->set_step(step);
+      item.mutable_point()->set_epoch(epoch);
+    }
+    Send(agent, telemetry);
+  }
+
+  void SendLines(ScriptedAgent& agent, const std::string& run, int count) {
+    v1::Telemetry telemetry;
+    for (int i = 0; i < count; ++i) {
+      v1::TelemetryItem& item = *telemetry.add_items();
+      item.set_run_id(run);
+      item.mutable_line()->set_rank(i % 2);
+      item.mutable_line()->set_text("line");
+    }
+    Send(agent, telemetry);
+  }
+
+  // The points after `after_step`, as "epoch * 10000 + step".
+  Numbers Metrics(const std::string& run, int64_t after_step) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::MetricsRequest request;
+    request.set_run(run);
+    request.set_after_step(after_step);
+    const auto stream = stub_->Metrics(&context, request);
+    Numbers numbers;
+    for (v1::MetricPoint point; stream->Read(&point);) {
+      numbers.push_back(static_cast<int64_t>(point.epoch()) * 10000 + point.step());
+    }
+    EXPECT_TRUE(stream->Finish().ok());
+    return numbers;
+  }
+
+  Numbers Lines(const std::string& run, uint64_t after, int tail, int rank) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::LogsRequest request;
+    request.set_run(run);
+    request.set_after_sequence(after);
+    request.set_tail(tail);
+    request.set_rank(rank);
+    const auto stream = stub_->Logs(&context, request);
+    Numbers sequences;
+    for (v1::LogLine line; stream->Read(&line);) {
+      sequences.push_back(static_cast<int64_t>(line.sequence()));
+    }
+    EXPECT_TRUE(stream->Finish().ok());
+    return sequences;
+  }
+
+  TemporaryDirectory directory_;
+  CoordinatorProcess process_{directory_.path()};
+  std::unique_ptr<v1::RunService::Stub> stub_;
+  uint64_t next_sequence_ = 1;
+};
+
+TEST_F(RunServicePagingTest, PagesHoldEveryRunOnceNewestFirst) {
+  std::vector<std::string> newest_first;
+  for (int i = 0; i < 5; ++i) {
+    newest_first.insert(newest_first.begin(), Submit("request-" + std::to_string(i)));
+  }
+  const std::pair<int, Numbers> cases[] = {
+      {1, {1, 1, 1, 1, 1}}, {2, {2, 2, 1}}, {4, {4, 1}}, {5, {5}}, {6, {5}}};
+  for (const auto& [limit, expected] : cases) {
+    Numbers sizes;
+    EXPECT_EQ(ListInPages(limit, sizes), newest_first) << "pages of " << limit;
+    EXPECT_EQ(sizes, expected) << "pages of " << limit;
+  }
+  v1::ListResponse page;
+  EXPECT_EQ(List(2, "not a token", page).code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(RunServicePagingTest, WhatHasEndedIsListedOnlyWhenAskedFor) {
+  const std::string ended = Submit("r1");
+  const std::string queued = Submit("r2");
+  Cancel(ended);  // no node: it ends at once
+  v1::ListResponse page;
+  ASSERT_TRUE(List(10, "", page).ok());
+  ASSERT_EQ(page.runs_size(), 1);
+  EXPECT_EQ(page.runs(0).run_id(), queued);
+  ASSERT_TRUE(List(10, "", page, /*include_finished=*/true).ok());
+  EXPECT_EQ(page.runs_size(), 2);
+}
+
+TEST_F(RunServicePagingTest, EventsResumeBehindTheOneThatWasSeen) {
+  const std::string run = Submit("r1");
+  Submit("r2");
+  Cancel(run);
+  const Numbers all = Events(run, 0);
+  ASSERT_GE(all.size(), 4u) << "submitted, queued, cancel requested, ended";
+  for (size_t seen = 0; seen < all.size(); ++seen) {
+    EXPECT_EQ(Events(run, static_cast<uint64_t>(all[seen])),
+              Numbers(all.begin() + static_cast<long>(seen) + 1, all.end()));
+  }
+}
+
+// What an agent is told is told once: it costs nothing while nothing changes.
+TEST_F(RunServicePagingTest, AnAgentIsToldOfADesiredStateOnce) {
+  const std::string run = Submit("r1");
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 1);
+  agent.Connect();
+  agent.AwaitDesired([](const auto& desired) { return desired.assignments_size() == 1; });
+  for (int64_t step = 1; step <= 5; ++step) SendPoints(agent, run, 1, step, step);
+  EXPECT_LE(agent.desired_seen(), 3) << "nothing, the run, and room for one more change";
+}
+
+TEST_F(RunServicePagingTest, MetricsLeaveOutTheStepsThatARestartLost) {
+  const std::string run = Submit("r1");
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 1);
+  agent.Connect();
+  SendPoints(agent, run, 1, 1, 10);
+  SendPoints(agent, run, 2, 6, 8);
+  const Numbers expected = {10001, 10002, 10003, 10004, 10005, 20006, 20007, 20008};
+  EXPECT_EQ(Metrics(run, -1), expected) << "steps 9 and 10 of epoch 1 are lost";
+  EXPECT_EQ(Metrics(run, 5), (Numbers{20006, 20007, 20008}));
+  EXPECT_EQ(Metrics(run, 8), Numbers());
+}
+
+// More than is read at once.
+TEST_F(RunServicePagingTest, StreamsGoOnAcrossTheirReads) {
+  const std::string run = Submit("r1");
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 1);
+  agent.Connect();
+  SendPoints(agent, run, 1, 1, 600);
+  SendLines(agent, run, 600);
+  EXPECT_THAT(Metrics(run, -1), ElementsAreArray(Range(10001, 10600)));
+  for (const int64_t after : {0, 255, 256, 257, 599, 600}) {
+    EXPECT_THAT(Lines(run, static_cast<uint64_t>(after), 0, -1),
+                ElementsAreArray(Range(after + 1, 600)))
+        << after;
+  }
+  EXPECT_THAT(Lines(run, 0, 300, -1), ElementsAreArray(Range(301, 600)));
+  EXPECT_EQ(Lines(run, 0, 2, 0), (Numbers{597, 599})) << "lines of rank 0 have odd numbers";
+}
+
+}  // namespace
+}  // namespace gp::coordinator
