@@ -52,6 +52,8 @@ class Cluster {
   // Where the worker's metrics are served, HOST:PORT.
   std::string MetricsAddress(const std::string& name) const;
 
+  // Of the coordinator, HOST:PORT.
+  const std::string& address() const { return address_; }
   v1::RunService::Stub& stub() { return *stub_; }
   // The id of the new run; the test fails when it is refused.
   std::string Submit(const std::string& run_file, const std::string& request_id = "");
