@@ -31,7 +31,8 @@ Look SeesAt(int look) {
 // What each rank threw; empty when it went on.
 std::vector<std::string> Agree(const std::vector<Look>& looks) {
   const int ranks = static_cast<int>(looks.size());
-  const auto group = MakeLocalGroup(ranks, ranks);
+  constexpr int kShards = 4;  // a power of two, and no fewer than ranks
+  const auto group = MakeLocalGroup(ranks, kShards);
   std::vector<std::string> errors(looks.size());
   OnEachRank(group, [&](size_t rank) {
     try {
