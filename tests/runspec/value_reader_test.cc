@@ -7,6 +7,8 @@
 
 #include <cmath>
 
+#include "runspec/schema.h"
+
 namespace gp::runspec {
 namespace {
 
@@ -17,30 +19,30 @@ YamlNode Scalar(const std::string& text) {
   return node;
 }
 
-bool IsNumber(const Field& field) {
+bool IsNumber(const RunField& field) {
   RunSpec spec;
   const Slot slot = field.slot(spec);
   return std::holds_alternative<int*>(slot) || std::holds_alternative<int64_t*>(slot) ||
          std::holds_alternative<double*>(slot);
 }
 
-bool IsWhole(const Field& field) {
+bool IsWhole(const RunField& field) {
   RunSpec spec;
   return !std::holds_alternative<double*>(field.slot(spec));
 }
 
 constexpr double kExactMax = 9007199254740992;  // 2^53: up to it a double holds every whole number
 
-bool Takes(const Field& field, double value) {
+bool Takes(const RunField& field, double value) {
   RunSpec spec;
   const std::string text =
       IsWhole(field) ? std::to_string(static_cast<int64_t>(value)) : fmt::format("{}", value);
-  return !ReadValue(field, Scalar(text), spec).has_value();
+  return !ReadValue(field, Scalar(text), field.slot(spec)).has_value();
 }
 
 TEST(ValueReader, RangesHoldAtTheirEdges) {
   int checked = 0;
-  for (const Field& field : Schema()) {
+  for (const RunField& field : Schema()) {
     if (!IsNumber(field) || !std::isfinite(field.min) || !(field.max < kExactMax)) continue;
     SCOPED_TRACE(field.path);
     const double step = IsWhole(field) ? 1 : (field.max - field.min) / 1024;
@@ -55,7 +57,7 @@ TEST(ValueReader, RangesHoldAtTheirEdges) {
 }
 
 // A value that `field` takes and that differs from its default.
-std::optional<YamlNode> AnotherValue(const Field& field) {
+std::optional<YamlNode> AnotherValue(const RunField& field) {
   RunSpec unset;
   const std::string before = FormatValue(field, unset);
   std::vector<std::string> texts = field.choices;
@@ -64,7 +66,7 @@ std::optional<YamlNode> AnotherValue(const Field& field) {
   }
   for (const std::string& text : texts) {
     RunSpec spec;
-    if (!ReadValue(field, Scalar(text), spec) && FormatValue(field, spec) != before) {
+    if (!ReadValue(field, Scalar(text), field.slot(spec)) && FormatValue(field, spec) != before) {
       return Scalar(text);
     }
   }
@@ -72,13 +74,13 @@ std::optional<YamlNode> AnotherValue(const Field& field) {
 }
 
 TEST(ValueReader, EveryKeyWritesItsOwnMemberAndNoOther) {
-  for (const Field& field : Schema()) {
+  for (const RunField& field : Schema()) {
     const auto value = AnotherValue(field);
     if (!value) continue;  // a map
     RunSpec unset, spec;
-    ASSERT_FALSE(ReadValue(field, *value, spec).has_value()) << field.path;
+    ASSERT_FALSE(ReadValue(field, *value, field.slot(spec)).has_value()) << field.path;
     std::vector<std::string> changed;
-    for (const Field& other : Schema()) {
+    for (const RunField& other : Schema()) {
       if (FormatValue(other, spec) != FormatValue(other, unset)) changed.push_back(other.path);
     }
     EXPECT_EQ(changed, std::vector<std::string>{field.path});
@@ -86,10 +88,10 @@ TEST(ValueReader, EveryKeyWritesItsOwnMemberAndNoOther) {
 }
 
 TEST(ValueReader, EveryChoiceIsReadAsItself) {
-  for (const Field& field : Schema()) {
+  for (const RunField& field : Schema()) {
     for (const std::string& choice : field.choices) {
       RunSpec spec;
-      ASSERT_FALSE(ReadValue(field, Scalar(choice), spec).has_value()) << field.path;
+      ASSERT_FALSE(ReadValue(field, Scalar(choice), field.slot(spec)).has_value()) << field.path;
       EXPECT_EQ(FormatValue(field, spec), choice) << field.path;
     }
   }

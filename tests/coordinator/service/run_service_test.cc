@@ -30,7 +30,7 @@ constexpr std::chrono::seconds kPatience{60};
 class HeldUpResolver final : public RunFileResolver {
  public:
   explicit HeldUpResolver(Gate& gate) : gate_(gate) {}
-  StatusOr<ResolvedRun> Resolve(const RunFileText& text) const override {
+  StatusOr<ResolvedRun> Resolve(const SubmittedRunFile& text) const override {
     gate_.Pass();
     ResolvedRun resolved{SampleSubmission(), {}};
     resolved.submission.source = text.source;

@@ -6,6 +6,7 @@
 #include <set>
 #include <stop_token>
 
+#include "base/exit_code.h"
 #include "base/stop_signals.h"
 #include "worker/engine/collectives/local_communicator.h"
 #include "worker/engine/trainer/failure.h"
