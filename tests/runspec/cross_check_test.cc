@@ -66,8 +66,6 @@ const Rule kRules[] = {
      [](RunSpec& s) { s.data.train = {"a.bin"}; }},
     {"data.val", [](RunSpec& s) { s.data = {.train = {"a.bin"}, .val = {"b.bin"}}; },
      [](RunSpec& s) { s.data.val = {"b.bin"}; }},
-    {"data.tokenizer", [](RunSpec& s) { s.data.tokenizer = "chars"; },
-     [](RunSpec& s) { s.data = {.train = {"a.bin"}, .tokenizer = "chars"}; }},
     {"resources.min_workers", [](RunSpec& s) { s.resources.min_workers = 2; },
      [](RunSpec& s) { s.resources.min_workers = 3; }},
     {"resources.max_workers", [](RunSpec& s) { s.resources.max_workers = 2; },

@@ -63,6 +63,7 @@ TEST_F(ProgramWordTest, IsTheNameWhereTheSearchPathLeadsToIt) {
 }
 
 TEST_F(ProgramWordTest, IsThePathWhereAnotherIsFoundFirst) {
+  console_.working_directory = "/elsewhere";
   console_.environment["PATH"] = directory_ + "/other:" + directory_ + "/bin";
   EXPECT_EQ(ProgramWord(console_), directory_ + "/bin/gpctl");
 }

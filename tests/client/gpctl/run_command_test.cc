@@ -35,9 +35,16 @@ class RunCommandTest : public ::testing::Test {
     std::filesystem::permissions(gpctl_.home() + "/" + name, std::filesystem::perms::owner_all);
   }
 
+  // Enough to train and to validate on.
+  void WriteText() {
+    std::string text;
+    for (int i = 0; i < 20'000; ++i) text += "some text\n";
+    WriteFile("in.txt", text);
+  }
+
   // A run file that is valid.
   void WriteRunFile() {
-    WriteFile("in.txt", "text");
+    WriteText();
     ASSERT_EQ(Run({"init", "run.yaml", "--preset", "tiny", "--text", "in.txt", "--force"}).code, 0);
   }
 
@@ -98,6 +105,7 @@ TEST_F(RunCommandTest, ValidateShowsThePlan) {
 
 TEST_F(RunCommandTest, ValidateOpensTheData) {
   WriteRunFile();
+  std::filesystem::remove(gpctl_.home() + "/in.txt");
   const std::vector<std::string> arguments = {"validate",         "run.yaml", "--set",
                                               "data.text=in.txt", "--set",    "budget.steps=20"};
   // Workers of a service that listens on TCP may have what is not here.
@@ -131,6 +139,7 @@ TEST_F(RunCommandTest, DataThatCannotTrainIsRefusedByValidateAndSubmitInTheSameW
 
 TEST_F(RunCommandTest, DataThatIsMissingIsRefusedWhereNobodyElseCouldHaveIt) {
   WriteRunFile();
+  std::filesystem::remove(gpctl_.home() + "/in.txt");
   for (const char* server : {"unix:/nonexistent/gp.sock", ""}) {
     gpctl_.environment["GPCTL_SERVER"] = server;
     const Outcome outcome =
@@ -170,7 +179,8 @@ TEST_F(RunCommandTest, InitAndExplain) {
   EXPECT_THAT(Run({"init", "--list"}).out, HasSubstr("gpt2-124m"));
   for (const char* preset : {"tiny", "shakespeare-char", "gpt2-124m"}) {
     ASSERT_EQ(Run({"init", "p.yaml", "--force", "--preset", preset}).code, 0);
-    const Outcome checked = Run({"validate", "p.yaml"});
+    // In order, a micro-batch of the preset needs more text than this.
+  const Outcome checked = Run({"validate", "p.yaml", "--set", "data.order=random"});
     EXPECT_EQ(checked.code, 0) << preset << ": " << checked.err;
   }
   EXPECT_EQ(Run({"init", "--preset", "gpt2-124"}).code, 2);
@@ -226,10 +236,11 @@ TEST_F(RunCommandTest, InitTakesEveryFreeSlotOfTheService) {
 }
 
 TEST_F(RunCommandTest, InitTakesNoMoreRanksThanTheBatchHasPartsFor) {
-  WriteFile("in.txt", "text");
+  WriteText();
   service_.AddNode(NodeWithSlots(1000, 0));
   ASSERT_EQ(Run({"init", "p.yaml", "--preset", "gpt2-124m", "--text", "in.txt"}).code, 0);
-  const Outcome checked = Run({"validate", "p.yaml"});
+  // In order, a micro-batch of the preset needs more text than this.
+  const Outcome checked = Run({"validate", "p.yaml", "--set", "data.order=random"});
   EXPECT_EQ(checked.code, 0) << checked.err;
 }
 

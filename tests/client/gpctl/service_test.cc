@@ -242,7 +242,7 @@ TEST_F(ServiceTest, AServiceThatWasStoppedAnswersAtOnceWhateverIsAsked) {
   ASSERT_TRUE(
       SaveStateContext(directory_.root(), {.server = address, .state_dir = directory_.root()})
           .ok());
-  std::ofstream(gpctl_.home() + "/text") << "text";
+  std::ofstream(gpctl_.home() + "/text") << std::string(50'000, 'x');
   ASSERT_EQ(gpctl_.Run({"init", "run.yaml", "--text", "text"}).code, 0);
   const std::vector<std::vector<std::string>> commands = {
       {"list"},           {"status", "a"}, {"watch", "a"},        {"logs", "a"},
@@ -305,9 +305,7 @@ TEST_F(ServiceTest, AServiceOfAnotherUserIsSaidToBeTheirs) {
   ASSERT_TRUE(directory_.Save({.address = "unix:" + directory_.Socket()}).ok());
   constexpr uid_t kOwner = 54321, kOther = 54322;
   ASSERT_EQ(chown(directory_.root().c_str(), kOwner, kOwner), 0);
-  std::filesystem::permissions(gpctl_.home(), std::filesystem::perms::owner_all |
-                                                  std::filesystem::perms::others_read |
-                                                  std::filesystem::perms::others_exec);
+  std::filesystem::permissions(gpctl_.home(), static_cast<std::filesystem::perms>(0755));
   for (const char* command : {"down", "list", "up"}) {
     const OtherUser other(kOther);
     const testing::Outcome outcome = gpctl_.Run({command, "--state-dir", directory_.root()});

@@ -30,10 +30,10 @@ constexpr std::chrono::seconds kPatience{60};
 class HeldUpResolver final : public RunFileResolver {
  public:
   explicit HeldUpResolver(Gate& gate) : gate_(gate) {}
-  StatusOr<ResolvedRun> Resolve(const SubmittedRunFile& text) const override {
+  StatusOr<ResolvedRun> Resolve(const SubmittedRunFile& submitted) const override {
     gate_.Pass();
     ResolvedRun resolved{SampleSubmission(), {}};
-    resolved.submission.source = text.source;
+    resolved.submission.source = submitted.file.text;
     return resolved;
   }
 
@@ -173,7 +173,8 @@ TEST_F(RunServiceTest, AStorageThatHangsHoldsUpOnlySubmits) {
   for (int i = 0; i < 8; ++i) {
     waiting_.emplace_back([this, i] {
       v1::SubmitResponse response;
-      EXPECT_TRUE(Submit(*stub_, Request("held-" + std::to_string(i), false), response).ok());
+      const Status status = Submit(*stub_, Request("held-" + std::to_string(i), false), response);
+      EXPECT_TRUE(status.ok()) << status;
     });
   }
   storing_.AwaitArrived(2);
@@ -181,6 +182,7 @@ TEST_F(RunServiceTest, AStorageThatHangsHoldsUpOnlySubmits) {
   ExpectQueries();
   EXPECT_TRUE(DryRun(Request("dry", true)).ok());
   storing_.Open();
+  waiting_.clear();  // each is answered before the server stops
 }
 
 TEST_F(RunServiceTest, RecordsThatCannotBeReadHoldUpOnlyStreams) {

@@ -10,7 +10,6 @@ namespace gp::engine {
 inline ExitCode ExitCodeOf(link::ExitCause cause) {
   switch (cause) {
     case link::ExitCause::kConfig:
-    case link::ExitCause::kUnfit:
       return ExitCode::kUsage;
     case link::ExitCause::kStorage:
       return ExitCode::kStorage;

@@ -148,6 +148,8 @@ int TellFailure(const link::Failed& failed) {
   const bool located = failed.message.starts_with("error: ");
   const std::string text = located ? failed.message : "gp-trainer: " + failed.message + "\n";
   std::fputs(text.c_str(), stderr);
+  // Alone there is no other node that has what this one lacks: the run file asks for too much.
+  if (failed.cause == ExitCause::kUnfit) return ProcessStatus(ExitCode::kUsage);
   return ProcessStatus(ExitCodeOf(failed.cause));
 }
 
