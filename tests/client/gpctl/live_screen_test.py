@@ -18,6 +18,8 @@ except ImportError:
     sys.exit(77)
 
 GPCTL = os.path.join(os.environ["GP_BIN"], "gpctl")
+# What is printed to type next then says gpctl, and not where it is.
+os.environ["PATH"] = os.environ["GP_BIN"] + os.pathsep + os.environ["PATH"]
 RUN_FILE = """apiVersion: gp/v1
 name: live
 model: {n_layer: 1, n_head: 1, n_embd: 16, n_ctx: 16}

@@ -180,7 +180,7 @@ TEST_F(RunCommandTest, InitAndExplain) {
   for (const char* preset : {"tiny", "shakespeare-char", "gpt2-124m"}) {
     ASSERT_EQ(Run({"init", "p.yaml", "--force", "--preset", preset}).code, 0);
     // In order, a micro-batch of the preset needs more text than this.
-  const Outcome checked = Run({"validate", "p.yaml", "--set", "data.order=random"});
+    const Outcome checked = Run({"validate", "p.yaml", "--set", "data.order=random"});
     EXPECT_EQ(checked.code, 0) << preset << ": " << checked.err;
   }
   EXPECT_EQ(Run({"init", "--preset", "gpt2-124"}).code, 2);
