@@ -36,7 +36,7 @@ class Flag {
   Flag Group(const std::string& name) const;     // the heading in --help
   Flag Needs(Flag other) const;
   Flag Excludes(Flag other) const;
-  // For a list: every value has the flag in front of it, `--set a=1 --set b=2`.
+  // A list takes one value after each flag: `--set a=1 --set b=2`.
   Flag OneValueEach() const;
   Flag Delimiter(char delimiter) const;
 

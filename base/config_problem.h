@@ -46,7 +46,7 @@ class ConfigProblems {
   void Add(ConfigProblem problem);
 
   bool empty() const { return listed_.empty(); }
-  // What is added now is counted only: hints need not be looked for.
+  // The list takes no more problems and only counts them, so callers can skip the search for hints.
   bool full() const { return listed_.size() >= kListedMax; }
   const std::vector<ConfigProblem>& listed() const { return listed_; }
 

@@ -21,7 +21,7 @@ struct RunClientOptions {
   std::chrono::milliseconds timeout = std::chrono::seconds(15);
   // A stream that could not be reopened for this long gives up.
   std::chrono::milliseconds outage_max = std::chrono::seconds(60);
-  // Asked after each attempt that did not reach the coordinator; an error ends the call.
+  // Runs after each attempt that did not reach the coordinator. An error ends the call.
   std::function<Status()> check_service;
   // Told once per outage, after a second of it.
   std::function<void(const std::string& message)> on_waiting;

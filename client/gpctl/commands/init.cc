@@ -25,7 +25,7 @@ struct InitOptions {
   bool force = false;
 };
 
-// What the file says beside the preset.
+// The values that the file sets in addition to the preset.
 struct StartingPoint {
   std::string text;  // absolute path; empty: none was found
   int ranks = 1;
@@ -98,7 +98,7 @@ bool HasService(const Session& session) {
          ServiceRuns(ServiceDirectory(service->state_dir)).value_or(false);
 }
 
-// Of the node that has most: slots of GPUs, or of CPU cores.
+// The number of free slots (GPUs or CPU cores) of the node that has most of them.
 int MostFreeSlots(const v1::NodesResponse& nodes, bool gpu) {
   int most = 0;
   for (const v1::Node& node : nodes.nodes()) {
@@ -111,8 +111,8 @@ runspec::RunFileResult Resolve(const InitOptions& options, const StartingPoint& 
   return runspec::LoadRunFile(StartingFile(options, start), "run.yaml", {});
 }
 
-// As many ranks as use every free core of the service's node. A batch that cannot be cut into so
-// many parts takes fewer.
+// The number of ranks that uses every free core of the service's node, or fewer if the batch cannot
+// be divided by it.
 int ChooseRanks(const InitOptions& options, Session& session) {
   if (!HasService(session)) return 1;  // 'gpctl up' makes one slot of all cores
   GlobalOptions brief = session.options();

@@ -28,7 +28,7 @@ Json ProblemList(const std::vector<ConfigProblem>& problems) {
   return list;
 }
 
-// What is known of a run before it is submitted.
+// The results of the checks that run before a submit.
 struct Validation {
   runspec::RunFileResult run_file;
   DataCheck data;

@@ -11,7 +11,7 @@
 
 namespace gp::gpctl {
 
-// Where the demo's text may lie: where its Debian package puts it, and beside the programs.
+// The places where the demo's text may be: its Debian package's folder, and beside the programs.
 std::vector<std::string> DemoTextPlaces(const std::string& program_directory);
 
 // The first of `candidates` that exists. NotFound says how to get one.
