@@ -3,14 +3,22 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <vector>
 
-#include "base/check.h"
+#include "base/log.h"
 
 namespace gp::coordinator {
 namespace {
+
+constexpr size_t kPieceBytes = 64 << 10;
+// Behind damage only records up to this size are looked for, so that the search stays cheap in
+// bytes that look like headers. Longer records are not written.
+constexpr uint32_t kFoundRecordBytesMax = 64 << 10;
+constexpr int kDamagedCopiesMax = 3;
 
 void AppendWord(uint32_t word, std::string& bytes) {
   for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>((word >> shift) & 0xff);
@@ -44,32 +52,60 @@ class Scanner {
   Scanner(int fd, std::string path, uint64_t offset)
       : fd_(fd), path_(std::move(path)), offset_(offset) {}
 
-  // The next whole record; empty at the end or before a torn one. Valid until the next call.
+  // The next whole record; empty at the end and before one that is torn or damaged. Valid until the
+  // next call.
   StatusOr<std::optional<std::string_view>> Next() {
-    ASSIGN_OR_RETURN(const bool header, Fill(kRecordHeaderBytes));
-    if (!header) return std::optional<std::string_view>();
-    const uint32_t size = ReadWord(buffer_.data() + start_);
-    const uint32_t crc = ReadWord(buffer_.data() + start_ + 4);
-    if (size > kRecordBytesMax) return std::optional<std::string_view>();
-    ASSIGN_OR_RETURN(const bool whole, Fill(kRecordHeaderBytes + size));
-    if (!whole) return std::optional<std::string_view>();
-    const std::string_view payload(buffer_.data() + start_ + kRecordHeaderBytes, size);
-    if (Crc32c(payload) != crc) return std::optional<std::string_view>();
-    start_ += kRecordHeaderBytes + size;
-    offset_ += kRecordHeaderBytes + size;
-    return std::optional<std::string_view>(payload);
+    ASSIGN_OR_RETURN(const auto payload, Look(kRecordBytesMax));
+    if (payload) Advance(kRecordHeaderBytes + payload->size());
+    return payload;
+  }
+
+  // Moves to the next whole record, which may begin at any byte. False, and no move, when none
+  // follows.
+  StatusOr<bool> FindNext() {
+    const uint64_t before = offset_;
+    while (true) {
+      ASSIGN_OR_RETURN(const bool more, Fill(1 + kRecordHeaderBytes));
+      if (!more) break;
+      Advance(1);
+      ASSIGN_OR_RETURN(const auto payload, Look(kFoundRecordBytesMax));
+      if (payload) return true;
+    }
+    buffer_.clear();
+    start_ = 0;
+    offset_ = before;
+    return false;
   }
 
   uint64_t offset() const { return offset_; }
 
  private:
+  // The record at start_, when it is whole and has 1 to `size_max` bytes.
+  StatusOr<std::optional<std::string_view>> Look(uint32_t size_max) {
+    ASSIGN_OR_RETURN(const bool header, Fill(kRecordHeaderBytes));
+    if (!header) return std::optional<std::string_view>();
+    const uint32_t size = ReadWord(buffer_.data() + start_);
+    const uint32_t crc = ReadWord(buffer_.data() + start_ + 4);
+    if (size == 0 || size > size_max) return std::optional<std::string_view>();
+    ASSIGN_OR_RETURN(const bool whole, Fill(kRecordHeaderBytes + size));
+    if (!whole) return std::optional<std::string_view>();
+    const std::string_view payload(buffer_.data() + start_ + kRecordHeaderBytes, size);
+    if (Crc32c(payload) != crc) return std::optional<std::string_view>();
+    return std::optional<std::string_view>(payload);
+  }
+
+  void Advance(size_t bytes) {
+    start_ += bytes;
+    offset_ += bytes;
+  }
+
   // True when `size` bytes are there from start_ on.
   StatusOr<bool> Fill(size_t size) {
     if (buffer_.size() - start_ >= size) return true;
     buffer_.erase(0, start_);
     start_ = 0;
     const size_t have = buffer_.size();
-    buffer_.resize(std::max(size, have + (size_t{64} << 10)));
+    buffer_.resize(std::max(size, have + kPieceBytes));
     ASSIGN_OR_RETURN(const size_t got, ReadAt(fd_, offset_ + have, buffer_.data() + have,
                                               buffer_.size() - have, path_));
     buffer_.resize(have + got);
@@ -82,6 +118,89 @@ class Scanner {
   std::string buffer_;
   size_t start_ = 0;
 };
+
+struct Range {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// Where the whole records of a file are.
+struct Layout {
+  std::vector<Range> damaged;  // between whole records, in order
+  uint64_t end = 0;            // of the last whole record
+};
+
+StatusOr<Layout> Scan(int fd, const std::string& path, uint64_t from,
+                      const std::function<void(std::string_view)>& visit) {
+  Scanner scanner(fd, path, from);
+  Layout layout;
+  while (true) {
+    ASSIGN_OR_RETURN(const auto payload, scanner.Next());
+    if (payload) {
+      visit(*payload);
+      continue;
+    }
+    layout.end = scanner.offset();
+    ASSIGN_OR_RETURN(const bool found, scanner.FindNext());
+    if (!found) return layout;
+    layout.damaged.push_back({layout.end, scanner.offset()});
+  }
+}
+
+Status CopyRange(int from, const Range& range, int to, const std::string& path) {
+  std::string piece;
+  for (uint64_t offset = range.begin; offset < range.end; offset += piece.size()) {
+    piece.resize(std::min<uint64_t>(kPieceBytes, range.end - offset));
+    ASSIGN_OR_RETURN(const size_t got, ReadAt(from, offset, piece.data(), piece.size(), path));
+    if (got < piece.size()) return DataLoss("{} became shorter while it was copied", path);
+    RETURN_IF_ERROR(WriteAll(to, piece, path));
+  }
+  return OkStatus();
+}
+
+// Everything but the damage, in a new file, synced.
+StatusOr<FileDescriptor> CopySound(int from, const Layout& layout, const std::string& path) {
+  unlink(path.c_str());  // of an attempt that was cut short
+  FileDescriptor copy(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!copy.valid()) return ErrnoStatus(errno, "create", path);
+  uint64_t begin = 0;
+  for (const Range& damage : layout.damaged) {
+    RETURN_IF_ERROR(CopyRange(from, {begin, damage.begin}, copy.get(), path));
+    begin = damage.end;
+  }
+  RETURN_IF_ERROR(CopyRange(from, {begin, layout.end}, copy.get(), path));
+  if (fsync(copy.get()) != 0) return ErrnoStatus(errno, "sync", path);
+  return copy;
+}
+
+// A second name for the file as it is; the newest one is replaced when all are taken.
+StatusOr<std::string> KeepDamaged(const std::string& path) {
+  std::string name;
+  for (int number = 1; number <= kDamagedCopiesMax; ++number) {
+    name = fmt::format("{}.damaged-{}", path, number);
+    if (number == kDamagedCopiesMax) unlink(name.c_str());
+    if (link(path.c_str(), name.c_str()) == 0) return name;
+    if (errno != EEXIST) return ErrnoStatus(errno, "keep a copy of the damaged file as", name);
+  }
+  return Internal("{} was made by somebody else meanwhile", name);
+}
+
+// The damaged file keeps its content under another name; a file without the damage takes its place.
+StatusOr<FileDescriptor> Replace(int damaged, const Layout& layout, const std::string& path) {
+  const std::string sound_path = path + ".tmp";
+  ASSIGN_OR_RETURN(FileDescriptor sound, CopySound(damaged, layout, sound_path));
+  ASSIGN_OR_RETURN(const std::string kept, KeepDamaged(path));
+  if (rename(sound_path.c_str(), path.c_str()) != 0) return ErrnoStatus(errno, "rename to", path);
+  uint64_t bytes = 0;
+  for (const Range& range : layout.damaged) bytes += range.end - range.begin;
+  LogWarning("a log was damaged; every record that can be read stays",
+             {{"file", path},
+              {"offset", layout.damaged.front().begin},
+              {"places", layout.damaged.size()},
+              {"damaged_bytes", bytes},
+              {"copy", kept}});
+  return sound;
+}
 
 Status CheckMagic(int fd, const std::string& path) {
   char magic[8] = {};
@@ -96,17 +215,19 @@ Status CheckMagic(int fd, const std::string& path) {
 }  // namespace
 
 StatusOr<RecordFile> RecordFile::Open(const std::string& path,
-                                      const std::function<void(std::string_view)>& visit) {
+                                      const std::function<void(std::string_view)>& visit,
+                                      uint64_t from) {
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.valid()) return ErrnoStatus(errno, "open", path);
   RETURN_IF_ERROR(CheckMagic(file.get(), path));
-  Scanner scanner(file.get(), path, kRecordFileMagic.size());
-  while (true) {
-    ASSIGN_OR_RETURN(const auto payload, scanner.Next());
-    if (!payload) break;
-    visit(*payload);
+  from = std::max<uint64_t>(from, kRecordFileMagic.size());
+  ASSIGN_OR_RETURN(const Layout layout, Scan(file.get(), path, from, visit));
+  if (!layout.damaged.empty()) {
+    ASSIGN_OR_RETURN(file, Replace(file.get(), layout, path));
   }
-  if (ftruncate(file.get(), static_cast<off_t>(scanner.offset())) != 0) {
+  uint64_t size_bytes = layout.end;
+  for (const Range& range : layout.damaged) size_bytes -= range.end - range.begin;
+  if (ftruncate(file.get(), static_cast<off_t>(size_bytes)) != 0) {
     return ErrnoStatus(errno, "cut the torn tail of", path);
   }
   if (pwrite(file.get(), kRecordFileMagic.data(), kRecordFileMagic.size(), 0) !=
@@ -114,13 +235,16 @@ StatusOr<RecordFile> RecordFile::Open(const std::string& path,
     return ErrnoStatus(errno, "write", path);
   }
   RETURN_IF_ERROR(SyncDirectory(DirectoryOf(path)));
-  return RecordFile(std::move(file), path, scanner.offset());
+  return RecordFile(std::move(file), path, size_bytes);
 }
 
 Status RecordFile::Append(const std::vector<std::string>& payloads) {
   std::string bytes;
   for (const std::string& payload : payloads) {
-    GP_CHECK(payload.size() <= kRecordBytesMax, "a record of {} bytes", payload.size());
+    if (payload.empty() || payload.size() > kRecordBytesMax) {
+      return InvalidArgument("a record of {} has 1 to {} bytes, this one has {}", path_,
+                             kRecordBytesMax, payload.size());
+    }
     AppendWord(static_cast<uint32_t>(payload.size()), bytes);
     AppendWord(Crc32c(payload), bytes);
     bytes += payload;
@@ -154,7 +278,13 @@ StatusOr<uint64_t> ReadRecords(const std::string& path, uint64_t offset,
   Scanner scanner(file.get(), path, std::max<uint64_t>(offset, kRecordFileMagic.size()));
   while (true) {
     ASSIGN_OR_RETURN(const auto payload, scanner.Next());
-    if (!payload || !visit(*payload)) return scanner.offset();
+    if (payload) {
+      if (!visit(*payload)) return scanner.offset();
+      continue;
+    }
+    // Behind what is being written now there is nothing; behind damage there may be.
+    ASSIGN_OR_RETURN(const bool found, scanner.FindNext());
+    if (!found) return scanner.offset();
   }
 }
 

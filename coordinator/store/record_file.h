@@ -1,6 +1,8 @@
 // RecordFile: an append-only file of records with a CRC each (docs/formats/store.md). A torn tail,
-// as a crash leaves it, is dropped at open; whoever reads meanwhile sees whole records only. A
-// RecordFile belongs to one thread at a time; ReadRecords may be called from any.
+// as a crash leaves it, is cut off at open. Damage before a whole record costs what it touches and
+// nothing else: the file is replaced by one without it, and stays as <path>.damaged-1 (to -3).
+// Whoever reads meanwhile sees whole records only. A RecordFile belongs to one thread at a time;
+// ReadRecords may be called from any.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +23,14 @@ constexpr uint32_t kRecordBytesMax = 1 << 20;
 class RecordFile {
  public:
   // Makes the file when absent; calls `visit` for every record and cuts off what follows the last
-  // whole one. DataLoss when the file is something else.
+  // whole one. With `from`, a size_bytes() of before, nothing before that byte is read or changed.
+  // DataLoss when the file is something else.
   static StatusOr<RecordFile> Open(const std::string& path,
-                                   const std::function<void(std::string_view)>& visit);
+                                   const std::function<void(std::string_view)>& visit,
+                                   uint64_t from = 0);
 
-  // Appends whole records; on an error none of them is visible. Durable after Sync.
+  // Appends whole records of 1 to kRecordBytesMax bytes; on an error none of them is visible.
+  // Durable after Sync.
   Status Append(const std::vector<std::string>& payloads);
   Status Sync();
 
@@ -41,7 +46,8 @@ class RecordFile {
 };
 
 // Calls `visit` for the whole records from `offset` (0: the first) on until it answers false, and
-// returns the offset behind the last one visited. A file that does not exist has no records.
+// returns the offset behind the last one visited. Damage is passed over. A file that does not exist
+// has no records.
 StatusOr<uint64_t> ReadRecords(const std::string& path, uint64_t offset,
                                const std::function<bool(std::string_view)>& visit);
 
