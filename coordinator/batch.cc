@@ -32,29 +32,66 @@ Batch::Batch(const Cluster& before, const Now& now) : now_(now), after_(before) 
   GP_CHECK(ticked.ok());
 }
 
+void Batch::SetAside(const Faults& faults) {
+  for (const auto& [run, why] : faults) set_aside_.insert(run);
+  after_.faulty.insert(faults.begin(), faults.end());
+  EndFaulty();
+}
+
 StatusOr<Admission> Batch::Take(const Event& event) {
   ASSIGN_OR_RETURN(Admission admission, Admit(after_, event));
   if (!admission.append) return admission;
   Event stamped = event;
   stamped.at = now_.wall;
+  const bool submitted = std::holds_alternative<RunSubmitted>(event.body);
+  if (!submitted && set_aside_.contains(event.run)) {
+    return FailedPrecondition("run '{}' was set aside", event.run);
+  }
   RETURN_IF_ERROR(ApplyEvent(stamped));
+  if (submitted) EndFaulty();
   return admission;
 }
 
 void Batch::Plan(const Policy& policy, const MakeSecret& make_secret) {
+  gp::coordinator::Plan plan;
   for (int round = 0; round < kPlanRoundsMax; ++round) {
-    const gp::coordinator::Plan plan = MakePlan(after_, policy, now_);
+    plan = MakePlan(after_, policy, now_);
     if (plan.empty()) return;
     for (const Action& action : plan) TakePlanned(action, make_secret);
   }
-  GP_CHECK(false, "the planner does not come to rest");
+  for (const Action& action : plan) {
+    const Event event{.run = action.run, .body = action.event};
+    if (!IsDurable(event)) continue;  // a reason that changes to and fro does no harm
+    SetAside({{action.run, fmt::format("the planner repeats '{}' without end", Kind(event))}});
+  }
 }
 
 void Batch::TakePlanned(const Action& action, const MakeSecret& make_secret) {
+  if (set_aside_.contains(action.run)) return;
   Event event{.run = action.run, .at = now_.wall, .actor = action.actor, .body = action.event};
   if (auto* ready = std::get_if<RunGroupReady>(&event.body)) ready->secret = make_secret();
   const Status status = ApplyEvent(event);
-  GP_CHECK(status.ok(), "the plan is impossible: {}", Message(status));
+  if (!status.ok()) SetAside({{action.run, "the plan is impossible: " + Message(status)}});
+}
+
+// A run that is submitted in this batch is not there yet.
+void Batch::EndFaulty() {
+  const Faults faults = after_.faulty;
+  for (const auto& [id, why] : faults) {
+    const auto run = after_.FindRun(id);
+    if (run == nullptr) continue;
+    after_.faulty.erase(id);
+    if (IsTerminal(run->state)) continue;
+    const std::string reason = fmt::format(
+        "set aside, because the coordinator cannot go on with it: {}; this is a mistake in gp, "
+        "please report it with the coordinator's log",
+        why);
+    const Status ended = ApplyEvent({.run = id,
+                                     .at = now_.wall,
+                                     .actor = "scheduler",
+                                     .body = RunEnded{RunState::kFailed, reason, true}});
+    GP_CHECK(ended.ok(), "{}", Message(ended));
+  }
 }
 
 Status Batch::ApplyEvent(const Event& event) {

@@ -1,9 +1,14 @@
 // Batch: what one turn of the Reconciler does, on a copy of the cluster: requests and reports are
 // applied in order, then the plan. Nothing of it is visible before its durable events are. Belongs
 // to one thread.
+//
+// A mistake of ours about one run costs that run and nothing else: when what was planned for it is
+// impossible, or the cluster calls it faulty, it is set aside, which is to end as failed with the
+// reason.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,9 +25,15 @@ using MakeSecret = std::function<std::string()>;
 
 class Batch {
  public:
+  using Faults = std::map<RunId, std::string>;
+
   Batch(const Cluster& before, const Now& now);
 
-  // The answer to be given once the batch is durable, or the refusal. Volatile events are always
+  // Sets these runs aside before anything else happens to them; one that is submitted later in the
+  // batch right after that.
+  void SetAside(const Faults& faults);
+
+  // The answer to be given once the batch is durable, or the refusal. Events of nodes are always
   // taken.
   StatusOr<Admission> Take(const Event& event);
 
@@ -42,6 +53,7 @@ class Batch {
 
  private:
   void TakePlanned(const Action& action, const MakeSecret& make_secret);
+  void EndFaulty();
   Status ApplyEvent(const Event& event);
   // `before`: null for a node that is new.
   void TouchNode(const Node* before, const Node& after);
@@ -52,6 +64,7 @@ class Batch {
   std::vector<Event> durable_;
   std::set<RunId> touched_;
   std::set<NodeId> touched_nodes_;
+  std::set<RunId> set_aside_;  // nothing else happens to them
   bool changed_ = false;
 };
 

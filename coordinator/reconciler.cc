@@ -21,7 +21,7 @@ Reconciler::Reconciler(Store& store, Clock& clock, BatchObserver& observer, Clus
       clock_(clock),
       observer_(observer),
       options_(std::move(options)),
-      mailbox_(options_.mailbox_capacity),
+      intake_(options_.intake),
       cluster_(std::make_shared<const Cluster>(std::move(cluster))),
       snapshot_(cluster_) {}
 
@@ -32,10 +32,10 @@ void Reconciler::Start() {
 }
 
 void Reconciler::Stop() {
-  mailbox_.Close();
+  intake_.Close();
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
-  for (Message& message : mailbox_.Drain(options_.mailbox_capacity, std::chrono::seconds(0))) {
+  for (const Message& message : intake_.Take(SIZE_MAX, std::chrono::seconds(0))) {
     if (message.done) message.done(Refusal());
   }
 }
@@ -46,12 +46,12 @@ void Reconciler::Loop(const std::stop_token& stop) {
 
 void Reconciler::Request(Event event, Done done) {
   Message message{std::move(event), std::move(done)};
-  if (!mailbox_.TryPost(message)) message.done(Refusal());
+  if (!intake_.PostRequest(message)) message.done(Refusal());
 }
 
 bool Reconciler::Post(Event event) {
-  Message message{std::move(event), nullptr};
-  return mailbox_.TryPost(message);
+  if (IsDurable(event)) return intake_.PostWarning(std::move(event));
+  return intake_.PostNode(std::move(event));
 }
 
 std::shared_ptr<const Cluster> Reconciler::snapshot() const {
@@ -65,30 +65,45 @@ Now Reconciler::ReadClock() const {
 }
 
 void Reconciler::RunOnce(std::chrono::nanoseconds timeout) {
-  const std::vector<Message> messages = mailbox_.Drain(options_.batch_max, timeout);
-  Batch batch(*cluster_, ReadClock());
-  std::vector<Answer> answers = TakeAll(messages, batch);
-  batch.Plan(options_.policy, [] { return RandomHex(32); });
-  const Status committed = Commit(batch);
+  const std::vector<Message> messages = intake_.Take(options_.batch_max, timeout);
+  Turn turn = Try(messages);
+  const Status committed = Commit(turn.batch);
   if (!committed.ok()) return CommitVolatile(messages, committed);
-  Publish(batch);
+  Publish(turn.batch);
   Failpoint("reconciler.before_answer");
-  for (const Answer& answer : answers) answer.done(answer.admission);
+  for (const Answer& answer : turn.answers) answer.done(answer.admission);
 }
 
-std::vector<Reconciler::Answer> Reconciler::TakeAll(const std::vector<Message>& messages,
-                                                    Batch& batch) const {
-  std::vector<Answer> answers;
-  for (const Message& message : messages) {
-    StatusOr<Admission> admission = batch.Take(message.event);
-    if (message.done) answers.push_back({message.done, std::move(admission)});
+Reconciler::Turn Reconciler::Try(const std::vector<Message>& messages) const {
+  const Now now = ReadClock();
+  Batch::Faults faults = cluster_->faulty;
+  while (true) {
+    Turn turn = Try(messages, now, faults);
+    const auto violations = FindViolations(*cluster_, turn.batch.after(), turn.batch.touched());
+    for (const Violation& violation : violations) {
+      LogError("a run breaks an invariant; it is set aside",
+               {{"run", violation.run}, {"rule", violation.rule}});
+      const bool first = faults.emplace(violation.run, violation.rule).second;
+      GP_CHECK(first, "run '{}' was set aside and still breaks a rule: {}", violation.run,
+               violation.rule);
+    }
+    if (violations.empty()) return turn;
   }
-  return answers;
+}
+
+Reconciler::Turn Reconciler::Try(const std::vector<Message>& messages, const Now& now,
+                                 const Batch::Faults& faults) const {
+  Turn turn{Batch(*cluster_, now), {}};
+  turn.batch.SetAside(faults);
+  for (const Message& message : messages) {
+    StatusOr<Admission> admission = turn.batch.Take(message.event);
+    if (message.done) turn.answers.push_back({message.done, std::move(admission)});
+  }
+  turn.batch.Plan(options_.policy, [] { return RandomHex(32); });
+  return turn;
 }
 
 Status Reconciler::Commit(const Batch& batch) {
-  const Status sound = CheckInvariants(*cluster_, batch.after(), batch.touched());
-  GP_CHECK(sound.ok(), "{}", gp::Message(sound));
   if (batch.durable().empty()) return OkStatus();
   const MonotonicTime start = clock_.Now();
   const StatusOr<uint64_t> first = store_.Append(batch.durable());
@@ -132,11 +147,11 @@ void Reconciler::CommitVolatile(const std::vector<Message>& messages, const Stat
   Batch batch(*cluster_, ReadClock());
   std::vector<Answer> answers;
   for (const Message& message : messages) {
-    if (!message.done) {
+    if (message.done) {
+      answers.push_back({message.done, why});
+    } else if (!IsDurable(message.event)) {
       const Status taken = batch.Take(message.event).status();
       GP_CHECK(taken.ok(), "{}", gp::Message(taken));
-    } else {
-      answers.push_back({message.done, why});
     }
   }
   Publish(batch);

@@ -1,7 +1,8 @@
-// Reconciler: the one thread that owns the cluster. It drains up to 256 messages, applies them and
+// Reconciler: the one thread that owns the cluster. It takes up to 256 messages, applies them and
 // the plan that follows to a copy, checks the invariants, makes the durable events durable in one
-// transaction, publishes the copy and then answers the callers. Built and stopped by the daemon;
-// every other method may be called from any thread.
+// transaction, publishes the copy and then answers the callers. A run that breaks an invariant is
+// set aside, and the turn is taken again. Built and stopped by the daemon; every other method may
+// be called from any thread.
 #pragma once
 
 #include <functional>
@@ -12,9 +13,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/mailbox.h"
 #include "base/mutex.h"
 #include "coordinator/batch.h"
+#include "coordinator/intake.h"
 #include "coordinator/store/store.h"
 
 namespace gp::coordinator {
@@ -39,7 +40,7 @@ struct ReconcilerOptions {
   Policy policy;
   std::chrono::nanoseconds tick = std::chrono::milliseconds(100);
   size_t batch_max = 256;
-  size_t mailbox_capacity = 8192;
+  Intake::Limits intake;
   // For how long what the agents send may have waited to be read; empty: it never waits. Leases do
   // not age while it is long.
   std::function<std::chrono::nanoseconds()> unread;
@@ -52,8 +53,7 @@ struct ReconcilerOptions {
 
 class Reconciler {
  public:
-  // Called once, on the Reconciler's thread, when the request is durable or refused.
-  using Done = std::function<void(const StatusOr<Admission>&)>;
+  using Done = Intake::Done;
 
   // `cluster` is what the store remembers.
   Reconciler(Store& store, Clock& clock, BatchObserver& observer, Cluster cluster,
@@ -64,9 +64,9 @@ class Reconciler {
   // Finishes the batch in progress; requests that wait are refused. Idempotent.
   void Stop();
 
-  // A user's request. Refused with Unavailable when the mailbox is full.
+  // A user's request. Refused with Unavailable when too many wait already.
   void Request(Event event, Done done);
-  // What an agent said. False when the mailbox is full: the next report repeats it.
+  // What an agent said: of its node, or a run's warning. False when too much waits already.
   bool Post(Event event);
 
   // The newest published state; never null.
@@ -77,17 +77,22 @@ class Reconciler {
   void RunOnce(std::chrono::nanoseconds timeout);
 
  private:
-  struct Message {
-    Event event;
-    Done done;  // empty for what agents say
-  };
+  using Message = Intake::Message;
   struct Answer {
     Done done;
     StatusOr<Admission> admission;
   };
 
+  // What a turn would change, and what it would answer.
+  struct Turn {
+    Batch batch;
+    std::vector<Answer> answers;
+  };
+
   void Loop(const std::stop_token& stop);
-  std::vector<Answer> TakeAll(const std::vector<Message>& messages, Batch& batch) const;
+  // Takes the turn on copies until no run breaks an invariant.
+  Turn Try(const std::vector<Message>& messages) const;
+  Turn Try(const std::vector<Message>& messages, const Now& now, const Batch::Faults& faults) const;
   // Makes the batch durable. An error: the store could not take it, nothing of it may become
   // visible.
   Status Commit(const Batch& batch);
@@ -100,7 +105,7 @@ class Reconciler {
   Clock& clock_;
   BatchObserver& observer_;
   const ReconcilerOptions options_;
-  Mailbox<Message> mailbox_;
+  Intake intake_;
   std::shared_ptr<const Cluster> cluster_;  // of the Reconciler's thread
   bool store_is_full_ = false;              // of the Reconciler's thread
 

@@ -1,17 +1,47 @@
 #include "coordinator/replay.h"
 
+#include "base/log.h"
+#include "coordinator/state/invariants.h"
+
 namespace gp::coordinator {
+namespace {
+
+bool SetsAside(const Event& event) {
+  const auto* ended = std::get_if<RunEnded>(&event.body);
+  return ended != nullptr && ended->set_aside;
+}
+
+// What follows a record that does not fit is passed over, up to the run's end.
+void Replay(const StoredEvent& stored, Cluster& cluster) {
+  const RunId& run = stored.event.run;
+  if (!cluster.faulty.contains(run) || SetsAside(stored.event)) {
+    const Status applied = Apply(stored.event, cluster);
+    if (!applied.ok()) {
+      cluster.faulty.emplace(run,
+                             fmt::format("store record {}: {}", stored.sequence, Message(applied)));
+    }
+  }
+  cluster.last_sequence = stored.sequence;
+}
+
+void FindFaulty(Cluster& cluster) {
+  std::set<RunId> live;
+  for (const auto& [sequence, run] : cluster.live) live.insert(run);
+  for (const Violation& violation : FindViolations(cluster, cluster, live)) {
+    cluster.faulty.emplace(violation.run, violation.rule);
+  }
+}
+
+}  // namespace
 
 StatusOr<Cluster> ReplayStore(Store& store) {
   Cluster cluster;
-  Status applied;
-  RETURN_IF_ERROR(store.Load([&](const StoredEvent& stored) {
-    if (!applied.ok()) return;
-    applied = Apply(stored.event, cluster);
-    if (applied.ok()) return;
-    applied = DataLoss("store record {}: {}", stored.sequence, Message(applied));
-  }));
-  RETURN_IF_ERROR(applied);
+  RETURN_IF_ERROR(store.Load([&](const StoredEvent& stored) { Replay(stored, cluster); }));
+  FindFaulty(cluster);
+  for (const auto& [run, why] : cluster.faulty) {
+    LogError("the store has a run that cannot go on; it is set aside",
+             {{"run", run}, {"why", why}});
+  }
   return cluster;
 }
 

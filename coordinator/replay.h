@@ -7,7 +7,8 @@
 
 namespace gp::coordinator {
 
-// DataLoss names the record that does not fit. Nodes are unknown until their agents say hello.
+// DataLoss names the record that cannot be read. A run with a record that does not fit is faulty:
+// the first batch sets it aside. Nodes are unknown until their agents say hello.
 StatusOr<Cluster> ReplayStore(Store& store);
 
 }  // namespace gp::coordinator

@@ -112,7 +112,6 @@ void AgentSession::TakeReport(const v1::AgentReport& report) {
   MutexLock lock(mutex_);
   if (ending_) return;
   if (node_.empty()) return End(FailedPrecondition("a stream begins with a hello"));
-  // A report that does not fit into the mailbox is repeated by the next one.
   context_.reconciler.Post(
       {.actor = "node " + node_name_, .body = ToReported(report, node_, session_)});
 }
@@ -140,10 +139,9 @@ void AgentSession::PostWarnings(const TelemetryBatch& batch) {
   for (const auto& [run, points] : batch.points) {
     for (const Point& point : points) {
       if (point.warning.empty()) continue;
-      context_.reconciler.Request({.run = run,
-                                   .actor = "node " + node_name_,
-                                   .body = RunWarned{point.epoch, point.step, point.warning}},
-                                  [](const StatusOr<Admission>&) {});
+      context_.reconciler.Post({.run = run,
+                                .actor = "node " + node_name_,
+                                .body = RunWarned{point.epoch, point.step, point.warning}});
     }
   }
 }

@@ -79,11 +79,15 @@ class Applier {
 
   Status operator()(const RankFailed& failed) {
     ASSIGN_OR_RETURN(Run run, Current(failed.epoch));
+    if (failed.rank < 0 || failed.rank >= static_cast<int>(run.placement.size())) {
+      return Impossible(
+          fmt::format("rank {} is not one of its {}", failed.rank, run.placement.size()));
+    }
     RETURN_IF_ERROR(Move(RunState::kBackoff, failed.message, run));
     Withdraw(run);
     ++run.failures;
     if (failed.cause == ExitCause::kUnfit) {
-      run.unfit_nodes[run.placement.at(static_cast<size_t>(failed.rank)).node] = failed.message;
+      run.unfit_nodes[run.placement[static_cast<size_t>(failed.rank)].node] = failed.message;
     } else if (failed.cause == ExitCause::kDamagedCheckpoint) {
       SetAsideDamaged(run);
     } else {
@@ -139,11 +143,13 @@ class Applier {
   }
 
   Status operator()(const RunEnded& ended) {
-    ASSIGN_OR_RETURN(Run run, Moved(ended.state, ended.reason));
+    ASSIGN_OR_RETURN(Run run, Existing());
     if (!IsTerminal(ended.state)) return Impossible("that state is not an end");
+    RETURN_IF_ERROR(ended.set_aside ? SetAside(ended, run) : Move(ended.state, ended.reason, run));
     run.finished_at = event_.at;
     if (run.holds_slots) Withdraw(run);
     cluster_.live.erase(run.submitted_sequence);
+    cluster_.faulty.erase(run.id);
     Save(std::move(run));
     return OkStatus();
   }
@@ -248,6 +254,16 @@ class Applier {
     run.state = to;
     run.reason = reason;
     run.state_since = cluster_.now;
+    return OkStatus();
+  }
+
+  // The way to this end leads past the rules that may be what is broken.
+  Status SetAside(const RunEnded& ended, Run& run) const {
+    if (IsTerminal(run.state)) return Impossible("the run has ended");
+    run.state = ended.state;
+    run.reason = ended.reason;
+    run.state_since = cluster_.now;
+    run.set_aside = true;
     return OkStatus();
   }
 

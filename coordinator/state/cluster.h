@@ -32,6 +32,9 @@ struct Cluster {
   std::map<uint64_t, RunId>
       busy;  // the live ones that left the queue at least once; few when the queue is long
   std::map<NodeId, std::shared_ptr<const Node>> nodes;
+  // Runs that cannot go on because of a mistake of ours, and what is wrong; the next batch ends
+  // them.
+  std::map<RunId, std::string> faulty;
   uint64_t last_sequence = 0;  // of the newest durable event
   uint64_t version = 0;        // grows with every event applied by this process
 

@@ -81,6 +81,7 @@ struct RunFinishing {
 struct RunEnded {
   RunState state = RunState::kUnspecified;
   std::string reason;
+  bool set_aside = false;  // wherever it was: a mistake of ours keeps it from going on
 };
 
 // A rank measured something that a person should look at.

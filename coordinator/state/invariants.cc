@@ -1,96 +1,114 @@
 #include "coordinator/state/invariants.h"
 
+#include <algorithm>
 #include <map>
 
 namespace gp::coordinator {
 namespace {
 
-Status Broken(const Run& run, const std::string& rule) {
-  return Internal("invariant broken for run '{}' in state {}: {}", run.id, Name(run.state), rule);
-}
+// The first broken rule of a run; empty when it keeps them all.
+using Rule = std::string;
 
-Status CheckGang(const Run& run) {
-  if (!run.holds_slots) return OkStatus();
+Rule GangRule(const Run& run) {
+  if (!run.holds_slots) return "";
   if (static_cast<int>(run.placement.size()) != run.submission->workers) {
-    return Broken(run, "its gang is not complete");
+    return "its gang is not complete";
   }
   for (size_t rank = 0; rank < run.placement.size(); ++rank) {
-    if (run.placement[rank].rank != static_cast<int>(rank))
-      return Broken(run, "its ranks have gaps");
+    if (run.placement[rank].rank != static_cast<int>(rank)) return "its ranks have gaps";
   }
   if (run.group && run.group->addresses.size() != run.placement.size()) {
-    return Broken(run, "its group has not one address a rank");
+    return "its group has not one address a rank";
   }
-  return OkStatus();
+  return "";
 }
 
-Status CheckCheckpoints(const Run& run) {
+Rule CheckpointRule(const Run& run) {
   for (size_t i = 0; i < run.checkpoints.size(); ++i) {
-    if (run.checkpoints[i].epoch > run.epoch) return Broken(run, "a checkpoint has a future epoch");
+    if (run.checkpoints[i].epoch > run.epoch) return "a checkpoint has a future epoch";
     if (i > 0 && run.checkpoints[i].step <= run.checkpoints[i - 1].step) {
-      return Broken(run, "sealed steps do not grow");
+      return "sealed steps do not grow";
     }
   }
   if (!run.checkpoints.empty() && run.checkpoints.back().retired) {
-    return Broken(run, "its newest checkpoint is retired");
+    return "its newest checkpoint is retired";
   }
-  return OkStatus();
+  return "";
 }
 
-Status CheckTransition(const Run& before, const Run& after) {
-  if (before.submission != after.submission) return Broken(after, "its submission changed");
+Rule TransitionRule(const Run& before, const Run& after) {
+  if (before.submission != after.submission) return "its submission changed";
   if (IsTerminal(before.state) && after.state != before.state) {
-    return Broken(after, "terminal is final");
+    return "terminal is final";
   }
-  if (after.epoch < before.epoch) return Broken(after, "its epoch went back");
+  if (after.epoch < before.epoch) return "its epoch went back";
   if (after.checkpoints.size() + after.damaged.size() <
       before.checkpoints.size() + before.damaged.size()) {
-    return Broken(after, "a checkpoint is gone");
+    return "a checkpoint is gone";
   }
-  if (after.damaged.size() != before.damaged.size()) return OkStatus();
+  if (after.damaged.size() != before.damaged.size()) return "";
   for (size_t i = 0; i < before.checkpoints.size(); ++i) {
     if (before.checkpoints[i].manifest_digest != after.checkpoints[i].manifest_digest) {
-      return Broken(after, "a sealed checkpoint changed");
+      return "a sealed checkpoint changed";
     }
   }
-  return OkStatus();
+  return "";
 }
 
-Status CheckRun(const Cluster& before, const Cluster& after, const RunId& id) {
+Rule BrokenRule(const Cluster& before, const Cluster& after, const RunId& id) {
   const auto run = after.FindRun(id);
-  if (run == nullptr) return Internal("invariant broken: run '{}' disappeared", id);
-  if (run->reason.empty()) return Broken(*run, "it has no reason");
-  if (IsTerminal(run->state) && run->holds_slots) return Broken(*run, "it ended and holds slots");
+  if (run == nullptr) return "it disappeared";
+  if (run->reason.empty()) return "it has no reason";
+  if (IsTerminal(run->state) && run->holds_slots) return "it ended and holds slots";
+  if (run->set_aside) return IsTerminal(run->state) ? "" : "it was set aside and goes on";
   const AnsweredRequest* request = after.requests.Find(run->submission->request_id);
-  if (request == nullptr || request->run != id) return Broken(*run, "its request is not recorded");
-  if (const auto earlier = before.FindRun(id)) RETURN_IF_ERROR(CheckTransition(*earlier, *run));
-  RETURN_IF_ERROR(CheckGang(*run));
-  return CheckCheckpoints(*run);
+  if (request == nullptr || request->run != id) return "its request is not recorded";
+  const auto earlier = before.FindRun(id);
+  Rule broken = earlier == nullptr ? "" : TransitionRule(*earlier, *run);
+  if (broken.empty()) broken = GangRule(*run);
+  return broken.empty() ? CheckpointRule(*run) : broken;
 }
 
-Status CheckSlots(const Cluster& cluster) {
-  std::map<std::pair<NodeId, SlotId>, RunId> holders;
-  for (const auto& [sequence, id] : cluster.busy) {
-    const auto run = cluster.FindRun(id);
-    if (run == nullptr || !run->holds_slots) continue;
+// Those who held their slots before come first.
+std::vector<std::shared_ptr<const Run>> Holders(const Cluster& before, const Cluster& after) {
+  std::vector<std::shared_ptr<const Run>> holders;
+  for (const auto& [sequence, id] : after.busy) {
+    const auto run = after.FindRun(id);
+    if (run != nullptr && run->holds_slots) holders.push_back(run);
+  }
+  std::stable_partition(holders.begin(), holders.end(), [&](const auto& run) {
+    const auto earlier = before.FindRun(run->id);
+    return earlier != nullptr && earlier->holds_slots && earlier->epoch == run->epoch;
+  });
+  return holders;
+}
+
+// Whoever takes a slot that is held breaks the rule.
+void FindSharedSlots(const Cluster& before, const Cluster& after,
+                     std::vector<Violation>& violations) {
+  std::map<std::pair<NodeId, SlotId>, RunId> held;
+  for (const auto& run : Holders(before, after)) {
     for (const Placement& placement : run->placement) {
-      const auto [it, fresh] = holders.emplace(std::pair(placement.node, placement.slot), id);
-      if (!fresh) {
-        return Internal("invariant broken: slot '{}' of node '{}' is held by runs '{}' and '{}'",
-                        placement.slot, placement.node, it->second, id);
-      }
+      const auto [it, fresh] = held.emplace(std::pair(placement.node, placement.slot), run->id);
+      if (fresh) continue;
+      violations.push_back({run->id, fmt::format("slot '{}' of node '{}' is held by run '{}'",
+                                                 placement.slot, placement.node, it->second)});
+      break;
     }
   }
-  return OkStatus();
 }
 
 }  // namespace
 
-Status CheckInvariants(const Cluster& before, const Cluster& after,
-                       const std::set<RunId>& touched) {
-  if (after.runs.size() < before.runs.size()) return Internal("invariant broken: runs disappeared");
-  for (const RunId& id : touched) RETURN_IF_ERROR(CheckRun(before, after, id));
-  return CheckSlots(after);
+std::vector<Violation> FindViolations(const Cluster& before, const Cluster& after,
+                                      const std::set<RunId>& touched) {
+  std::vector<Violation> violations;
+  for (const RunId& id : touched) {
+    Rule broken = BrokenRule(before, after, id);
+    if (!broken.empty()) violations.push_back({id, std::move(broken)});
+  }
+  FindSharedSlots(before, after, violations);
+  return violations;
 }
 
 }  // namespace gp::coordinator

@@ -3,14 +3,21 @@
 #pragma once
 
 #include <set>
+#include <string>
+#include <vector>
 
-#include "base/status.h"
 #include "coordinator/state/cluster.h"
 
 namespace gp::coordinator {
 
-// `touched` are the runs that events named between `before` and `after`. Internal names the run and
-// the broken rule.
+// A rule that a run broke.
+struct Violation {
+  RunId run;
+  std::string rule;  // "its gang is not complete"
+};
+
+// `touched` are the runs that events named between `before` and `after`. A run that was set aside
+// owes nothing but its end.
 //
 //   - a run never disappears, and its submission never changes
 //   - terminal is final
@@ -20,6 +27,7 @@ namespace gp::coordinator {
 //   - sealed steps grow, and belong to epochs that were
 //   - a sealed checkpoint is never changed, only retired; never the newest of a run that lives
 //   - an answered request names a run that exists
-Status CheckInvariants(const Cluster& before, const Cluster& after, const std::set<RunId>& touched);
+std::vector<Violation> FindViolations(const Cluster& before, const Cluster& after,
+                                      const std::set<RunId>& touched);
 
 }  // namespace gp::coordinator

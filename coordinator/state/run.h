@@ -99,6 +99,7 @@ struct Run {
   int failures = 0;             // in all
   int failures_since_seal = 0;  // what retries_max counts
   bool gave_up = false;
+  bool set_aside = false;  // ended because of a mistake of ours
   Timestamp failed_at{};
   Timestamp retry_at{};
 

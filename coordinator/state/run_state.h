@@ -16,6 +16,9 @@ namespace gp::coordinator {
 //     any but terminal ─▶ CANCELLING ─▶ CANCELLED└─▶ FAILED (retries spent, or retrying cannot
 //     help)
 //
+// A run that a mistake of ours keeps from going on is set aside: FAILED from any state that is not
+// terminal (RunEnded::set_aside), past these rules.
+//
 // FINISHING: the final checkpoint is sealed, the ranks are leaving. A rank that fails then costs
 // nothing, so FINISHING leads to SUCCEEDED only. ADMITTED, RECONFIGURING, HOLDING, PAUSED and
 // PREEMPTED have their numbers on the wire and no transition yet.

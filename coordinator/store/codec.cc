@@ -104,6 +104,7 @@ class Encoder {
     pb::RunEnded& to = *record_.mutable_run_ended();
     to.set_state(static_cast<int>(event.state));
     to.set_reason(event.reason);
+    to.set_set_aside(event.set_aside);
   }
   void operator()(const RunWarned& event) {
     pb::RunWarned& to = *record_.mutable_run_warned();
@@ -204,7 +205,7 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
       return RunFinishing{record.run_finishing().epoch()};
     case pb::Record::kRunEnded:
       return RunEnded{static_cast<RunState>(record.run_ended().state()),
-                      record.run_ended().reason()};
+                      record.run_ended().reason(), record.run_ended().set_aside()};
     case pb::Record::kRunWarned:
       return RunWarned{record.run_warned().epoch(), record.run_warned().step(),
                        record.run_warned().text()};

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "coordinator/replay.h"
+#include "coordinator/state/assignment.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
 #include "fakes/fake_clock.h"
@@ -67,6 +68,16 @@ class ReconcilerTest : public ::testing::Test {
     disk_.full = full;
   }
 
+  // What an earlier coordinator left.
+  void Remember(const std::vector<Event>& events) {
+    ASSERT_TRUE(MemoryStore(disk_).Append(events).ok());
+    Open();
+  }
+
+  std::shared_ptr<const gp::coordinator::Run> Find(const std::string& run) {
+    return reconciler_->snapshot()->FindRun(RunId(run));
+  }
+
   // Posts a submit; its answer appears in `answers_` once a turn has been taken.
   void Submit(const std::string& run, const std::string& request_id,
               const std::string& digest = "abc") {
@@ -81,8 +92,8 @@ class ReconcilerTest : public ::testing::Test {
   MemoryStore::Disk disk_;
   Listener listener_;
   std::unique_ptr<MemoryStore> store_;
-  std::unique_ptr<Reconciler> reconciler_;
   std::vector<StatusOr<Admission>> answers_;
+  std::unique_ptr<Reconciler> reconciler_;
 };
 
 TEST_F(ReconcilerTest, AnswersOnlyWhatIsDurableAndVisible) {
@@ -221,6 +232,144 @@ TEST_F(ReconcilerTest, WhatRank0ConnectsWithConcernsTheNodesOfItsGroupOnce) {
   reconciler_->Post(report);
   Turn();
   EXPECT_EQ(listener_.last.nodes, std::set<NodeId>{NodeId("a")});
+}
+
+TEST_F(ReconcilerTest, AFloodOfSubmitsNeitherDropsNorDelaysWhatAgentsSay) {
+  for (int i = 0; i < 5000; ++i) Submit(std::to_string(i), std::to_string(i));
+  EXPECT_FALSE(answers_.empty()) << "the flood is larger than the lane";
+  const size_t refused = answers_.size();
+  ASSERT_TRUE(reconciler_->Post({.body = HelloOf("n", 0)}));
+  ASSERT_TRUE(reconciler_->Post(
+      {.body = NodeReported{.node = NodeId("n"), .session = 1, .applied_revision = 7}}));
+  Turn();
+  const auto node = reconciler_->snapshot()->FindNode(NodeId("n"));
+  ASSERT_NE(node, nullptr);
+  EXPECT_EQ(node->applied_revision, 7u);
+  EXPECT_GT(answers_.size(), refused) << "and requests are answered in the same turn";
+}
+
+TEST_F(ReconcilerTest, AFloodOfWhatAgentsSayDoesNotHoldUpRequests) {
+  for (int i = 0; i < 5000; ++i) {
+    reconciler_->Post({.body = NodeReported{.node = NodeId(std::to_string(i)), .session = 1}});
+  }
+  Submit("a", "1");
+  Turn();
+  ASSERT_EQ(answers_.size(), 1u);
+  EXPECT_TRUE(answers_[0].ok());
+}
+
+TEST_F(ReconcilerTest, AgentsWarningsBecomeEvents) {
+  Submit("a", "1");
+  Turn();
+  EXPECT_TRUE(reconciler_->Post({.run = RunId("a"), .body = RunWarned{0, 3, "look"}}));
+  Turn();
+  EXPECT_EQ(std::get<RunWarned>(listener_.events.back().event.body).text, "look");
+  SetFull(true);
+  EXPECT_TRUE(reconciler_->Post({.run = RunId("a"), .body = RunWarned{0, 4, "look"}}));
+  Turn();
+}
+
+Event Placed(const std::string& run, Epoch epoch, const std::vector<std::string>& slots) {
+  RunPlaced placed{.epoch = epoch, .reason = "it fits", .device = Device::kGpu};
+  for (const std::string& slot : slots) {
+    const int rank = static_cast<int>(placed.placement.size());
+    placed.placement.push_back({rank, NodeId("n"), SlotId(slot)});
+  }
+  return {RunId(run), At(2), "scheduler", "", placed};
+}
+Event Queued(const std::string& run) {
+  return {RunId(run), At(2), "scheduler", "", RunQueued{"it waits"}};
+}
+
+class SetAside : public ReconcilerTest {
+ protected:
+  // The run has ended with the reason, for this coordinator and the next; another one lives.
+  void ExpectSetAside(const std::string& run, const std::string& why) {
+    for (int time = 0; time < 2; ++time) {
+      ASSERT_NE(Find(run), nullptr);
+      EXPECT_EQ(Find(run)->state, RunState::kFailed);
+      EXPECT_NE(Find(run)->reason.find("set aside"), std::string::npos) << Find(run)->reason;
+      EXPECT_NE(Find(run)->reason.find(why), std::string::npos) << Find(run)->reason;
+      EXPECT_FALSE(Find(run)->holds_slots);
+      EXPECT_TRUE(AssignmentsOf(*reconciler_->snapshot(), NodeId("n")).empty());
+      Submit("other" + std::to_string(time), "other" + std::to_string(time));
+      const size_t told = listener_.events.size();
+      Turn();
+      ASSERT_FALSE(answers_.empty());
+      EXPECT_TRUE(answers_.back().ok()) << answers_.back().status();
+      for (size_t i = told; i < listener_.events.size(); ++i) {
+        EXPECT_NE(listener_.events[i].event.run, RunId(run)) << "it is set aside once";
+      }
+      Open();
+    }
+  }
+};
+
+TEST_F(SetAside, ARunWhosePlanIsImpossible) {
+  const Event failed{RunId("a"), At(3), "scheduler", "",
+                     RankFailed{1, 0, ExitCause::kConfig, "hopeless", false}};
+  // It gave up, which leads to FAILED, and was cancelled, which does not.
+  Remember({SampleSubmit("a", "1"),
+            Queued("a"),
+            Placed("a", 1, {"0", "1"}),
+            failed,
+            {RunId("a"), At(4), "user", "", CancelRequested{}}});
+  Turn();
+  ExpectSetAside("a", "the plan is impossible");
+}
+
+TEST_F(SetAside, ARunWithARecordThatDoesNotFitAndWhatFollowsIt) {
+  const Event started{RunId("a"), At(3), "scheduler", "", RunStarted{5}};
+  Remember({SampleSubmit("a", "1"), started, Queued("a"), SampleSubmit("b", "2")});
+  Turn();
+  EXPECT_EQ(Find("b")->state, RunState::kQueued);
+  ExpectSetAside("a", "store record 2");
+}
+
+TEST_F(SetAside, ARunWithAnIncompleteGangInTheStore) {
+  Remember({SampleSubmit("a", "1"), Queued("a"), Placed("a", 1, {"0"})});
+  Turn();
+  const auto node = reconciler_->snapshot()->FindNode(NodeId("n"));
+  EXPECT_TRUE(node->withdrawn.contains(SlotId("0"))) << "no slot is free before it is told";
+  ExpectSetAside("a", "gang is not complete");
+}
+
+TEST_F(SetAside, ARunThatBreaksAnInvariantWhileOthersInTheTurnGoOn) {
+  Submit("a", "1");
+  Submit("b", "2");
+  Turn();
+  answers_.clear();
+  reconciler_->Request(Placed("a", 1, {"0"}),
+                       [this](const auto& answer) { answers_.push_back(answer); });
+  Submit("c", "3");
+  Turn();
+  ASSERT_EQ(answers_.size(), 2u);
+  EXPECT_FALSE(answers_[0].ok());
+  EXPECT_TRUE(answers_[1].ok());
+  EXPECT_EQ(Find("b")->state, RunState::kQueued);
+  EXPECT_EQ(Find("c")->state, RunState::kQueued);
+  ExpectSetAside("a", "gang is not complete");
+}
+
+TEST_F(SetAside, WhoeverTakesASlotThatIsHeld) {
+  Remember({SampleSubmit("b", "2"), SampleSubmit("a", "1"), Queued("a"), Queued("b"),
+            Placed("a", 1, {"0", "1"})});
+  reconciler_->Request(Placed("b", 1, {"1", "2"}), [](const auto&) {});
+  Turn();
+  EXPECT_TRUE(Find("a")->holds_slots);
+  EXPECT_EQ(Find("b")->state, RunState::kFailed);
+  EXPECT_NE(Find("b")->reason.find("held by run 'a'"), std::string::npos) << Find("b")->reason;
+}
+
+TEST_F(SetAside, WaitsForAFullDisk) {
+  Remember({SampleSubmit("a", "1"), Queued("a"), Placed("a", 1, {"0"})});
+  SetFull(true);
+  Turn();
+  Turn();
+  EXPECT_EQ(Find("a")->state, RunState::kStarting) << "nothing is shown that is not durable";
+  SetFull(false);
+  Turn();
+  ExpectSetAside("a", "gang is not complete");
 }
 
 TEST_F(ReconcilerTest, RefusesWhatComesAfterItStopped) {

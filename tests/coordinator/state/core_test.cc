@@ -177,13 +177,14 @@ TEST(Invariants, FindWhatIsBroken) {
   life.resize(8);
   const Cluster good = ClusterOf(life);
   const std::set<RunId> touched = {RunId("r")};
-  ASSERT_TRUE(CheckInvariants(good, good, touched).ok());
+  ASSERT_TRUE(FindViolations(good, good, touched).empty());
   const auto breaks = [&](const std::function<void(RunValue&)>& breakage) {
     Cluster bad = good;
     RunValue run = *good.FindRun(RunId("r"));
     breakage(run);
     bad.runs.Set(RunId("r"), std::make_shared<const RunValue>(run));
-    return CheckInvariants(good, bad, touched).code() == StatusCode::kInternal;
+    const auto violations = FindViolations(good, bad, touched);
+    return violations.size() == 1 && violations.front().run == RunId("r");
   };
   EXPECT_TRUE(breaks([](RunValue& run) { run.epoch = 1; }));
   EXPECT_TRUE(breaks([](RunValue& run) { run.placement.pop_back(); }));

@@ -100,6 +100,8 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   // The epoch is the event's.
   EXPECT_EQ(1 + Count(step, written_to, manifest, size, loss, final, end_reason),
             pb::CheckpointSealed::descriptor()->field_count());
+  const auto& [end_state, ended_why, set_aside] = RunEnded{};
+  EXPECT_EQ(Count(end_state, ended_why, set_aside), pb::RunEnded::descriptor()->field_count());
 }
 
 TEST(StoreCodec, APointAndALineHaveAFieldForEachMember) {

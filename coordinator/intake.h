@@ -1,0 +1,75 @@
+// Intake: what waits for the Reconciler, in lanes, so that no lane can fill or hold up another.
+//
+//   requests  of users, answered one by one; refused when the lane is full
+//   nodes     what agents said, by node: newer words replace older ones that still wait, because a
+//             hello and a report each tell the whole node
+//   warnings  of runs, told by agents; dropped when the lane is full, as the points have them too
+//
+// Owned by the Reconciler, which takes; every other method may be called from any thread.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/mutex.h"
+#include "coordinator/state/admission.h"
+#include "coordinator/state/event.h"
+
+namespace gp::coordinator {
+
+class Intake {
+ public:
+  // Called once, on the Reconciler's thread, when the request is durable or refused.
+  using Done = std::function<void(const StatusOr<Admission>&)>;
+  struct Message {
+    Event event;
+    Done done;  // empty for what agents say
+  };
+  struct Limits {
+    size_t requests = 1024;
+    size_t nodes = 65536;
+    size_t warnings = 1024;
+  };
+
+  explicit Intake(const Limits& limits) : limits_(limits) {}
+
+  // These three are false, and `message` untouched, when the lane is full or closed.
+  bool PostRequest(Message& message) EXCLUDES(mutex_);
+  // NodeConnected, NodeReported or NodeDisconnected.
+  bool PostNode(Event event) EXCLUDES(mutex_);
+  bool PostWarning(Event event) EXCLUDES(mutex_);
+
+  // One message of each lane in turn, about `count_max` in all: of a node everything that waits, in
+  // order. Waits up to `timeout` for the first; empty when none came or all is closed and taken.
+  std::vector<Message> Take(size_t count_max, std::chrono::nanoseconds timeout) EXCLUDES(mutex_);
+
+  // Later posts fail; what waits can still be taken.
+  void Close() EXCLUDES(mutex_);
+
+ private:
+  // Of one stream, the newest that was heard of.
+  struct NodeWords {
+    uint64_t session = 0;
+    std::optional<Event> connected;
+    std::optional<Event> reported;
+    std::optional<Event> disconnected;
+  };
+
+  bool empty() const REQUIRES(mutex_);
+  void TakeNode(std::vector<Message>& messages) REQUIRES(mutex_);
+
+  const Limits limits_;
+  Mutex mutex_;
+  CondVar arrived_;
+  bool closed_ GUARDED_BY(mutex_) = false;
+  std::deque<Message> requests_ GUARDED_BY(mutex_);
+  std::map<NodeId, NodeWords> nodes_ GUARDED_BY(mutex_);
+  std::deque<NodeId> node_order_ GUARDED_BY(mutex_);  // by the first word that waits
+  std::deque<Event> warnings_ GUARDED_BY(mutex_);
+};
+
+}  // namespace gp::coordinator
