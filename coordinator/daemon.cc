@@ -82,7 +82,8 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   RunDirectories directories;
   directories.SweepAll(cluster);
   Announcer announcer(hub, metrics, directories);
-  Recorder recorder(JoinPath(settings.state_dir, "runs"), MakeLimits(settings), announcer);
+  Recorder recorder(JoinPath(settings.state_dir, "runs"), {.limits = MakeLimits(settings)},
+                    announcer);
   InputProbe probe(SystemClock());
   const size_t live = cluster.live.size();
   const ReconcilerOptions reconciler_options = MakeReconcilerOptions(settings, probe, metrics);

@@ -2,15 +2,33 @@
 
 #include <google/protobuf/util/time_util.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "coordinator/service/agent_greeting.h"
 #include "coordinator/service/convert.h"
 #include "rpc/status.h"
 
 namespace gp::coordinator {
+namespace {
+
+constexpr uint64_t kWindowsBytes = uint64_t{64} << 20;  // of all agents together
+constexpr uint64_t kWindowBytesMin = 64 << 10;
+constexpr uint64_t kWindowBytesMax = 1 << 20;
+// Agents that know no window send what they kept while the coordinator was away.
+constexpr size_t kUnacknowledgedBytesMax = 64 << 20;
+
+}  // namespace
+
+uint64_t AgentServiceContext::TelemetryWindowBytes() const {
+  const uint64_t share = kWindowsBytes / std::max<uint64_t>(open_sessions, 1);
+  return std::clamp(share, kWindowBytesMin, kWindowBytesMax);
+}
 
 AgentSession::AgentSession(AgentServiceContext& context)
-    : context_(context), session_(++context.sessions) {}
+    : context_(context), session_(++context.sessions) {
+  ++context_.open_sessions;
+}
 
 AgentSession* AgentSession::Start(AgentServiceContext& context) {
   auto session = std::shared_ptr<AgentSession>(new AgentSession(context));
@@ -50,6 +68,7 @@ void AgentSession::OnCancel() {
 
 void AgentSession::OnDone() {
   const std::shared_ptr<AgentSession> last = std::move(self_);
+  --context_.open_sessions;
   NodeId node;
   {
     MutexLock lock(mutex_);
@@ -90,6 +109,7 @@ void AgentSession::TakeHello(const v1::AgentHello& hello) {
     return;
   }
   *greeting_->mutable_welcome() = MakeWelcome(context_.options);
+  greeting_->mutable_welcome()->set_telemetry_window_bytes(context_.TelemetryWindowBytes());
   context_.hub.Subscribe(NodeId(hello.node_id()), weak_from_this());
   NodeConnected connected = ToConnected(hello, session_, context_.options);
   if (!connected.storage_problem.empty()) {
@@ -126,10 +146,22 @@ void AgentSession::TakeTelemetry(const v1::Telemetry& telemetry) {
   TelemetryBatch batch = ToBatch(telemetry, incarnation_, *cluster);
   const uint64_t through =
       telemetry.first_sequence() + static_cast<uint64_t>(telemetry.items_size()) - 1;
-  batch.on_durable = [weak = weak_from_this(), through] {
-    if (const auto session = weak.lock()) session->Acknowledge(through);
+  const size_t size_bytes = telemetry.SpaceUsedLong();
+  batch.size_bytes = size_bytes;
+  batch.on_durable = [weak = weak_from_this(), through, size_bytes] {
+    if (const auto session = weak.lock()) session->Acknowledge(through, size_bytes);
+  };
+  batch.on_lost = [weak = weak_from_this()](const RunId& run, const std::string& why) {
+    if (const auto session = weak.lock()) session->WarnOfLoss(run, why);
   };
   PostWarnings(batch);
+  unacknowledged_bytes_ += size_bytes;
+  if (unacknowledged_bytes_ > kUnacknowledgedBytesMax) {
+    return End(
+        ResourceExhausted("this agent sent {} bytes of telemetry without waiting for an "
+                          "acknowledgement; the limit is {}",
+                          unacknowledged_bytes_, kUnacknowledgedBytesMax));
+  }
   // Unacknowledged telemetry is sent again on the next stream.
   if (!context_.recorder.Post(std::move(batch))) End(ResourceExhausted("logs cannot be written"));
 }
@@ -146,9 +178,25 @@ void AgentSession::PostWarnings(const TelemetryBatch& batch) {
   }
 }
 
-void AgentSession::Acknowledge(uint64_t through_sequence) {
+// Warnings are told once a step; this one takes the place after the newest of them.
+void AgentSession::WarnOfLoss(const RunId& id, const std::string& why) {
+  const auto run = context_.reconciler.snapshot()->FindRun(id);
+  if (run == nullptr) return;
+  const auto newest = context_.recorder.ProgressOf(id).newest;
+  auto at = std::max(run->warned_at, std::pair(run->epoch, newest ? newest->step : 0));
+  ++at.second;
+  context_.reconciler.Post({.run = id,
+                            .actor = "coordinator",
+                            .body = RunWarned{at.first, at.second,
+                                              "points and lines of this run are lost until its log "
+                                              "can be written: " +
+                                                  why}});
+}
+
+void AgentSession::Acknowledge(uint64_t through_sequence, size_t size_bytes) {
   {
     MutexLock lock(mutex_);
+    unacknowledged_bytes_ -= size_bytes;
     acknowledged_ = std::max(acknowledged_, through_sequence);
   }
   Advance();
@@ -186,6 +234,7 @@ bool AgentSession::FillNext() {
   if (acknowledged_ > acknowledgement_sent_) {
     acknowledgement_sent_ = acknowledged_;
     outgoing_.mutable_telemetry_ack()->set_through_sequence(acknowledged_);
+    outgoing_.mutable_telemetry_ack()->set_window_bytes(context_.TelemetryWindowBytes());
     return true;
   }
   return FillDesired();

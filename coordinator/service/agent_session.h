@@ -37,6 +37,11 @@ struct AgentServiceContext {
   ChangeHub& hub;
   AgentServiceOptions options;
   std::atomic<uint64_t> sessions{0};
+  std::atomic<uint64_t> open_sessions{0};
+
+  // How much unacknowledged telemetry each agent may have sent, so that all of them together do not
+  // fill the memory while the disk is slow.
+  uint64_t TelemetryWindowBytes() const;
 };
 
 class AgentSession final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>,
@@ -59,7 +64,9 @@ class AgentSession final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::
   void TakeReport(const v1::AgentReport& report);
   void TakeTelemetry(const v1::Telemetry& telemetry);
   void PostWarnings(const TelemetryBatch& batch) REQUIRES(mutex_);
-  void Acknowledge(uint64_t through_sequence);
+  // Telemetry of the run begins to be lost.
+  void WarnOfLoss(const RunId& run, const std::string& why);
+  void Acknowledge(uint64_t through_sequence, size_t size_bytes);
 
   // Starts the next write or the end, when there is one to start.
   void Advance();
@@ -78,6 +85,7 @@ class AgentSession final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::
   std::string node_name_ GUARDED_BY(mutex_);
   std::string incarnation_ GUARDED_BY(mutex_);
   std::optional<v1::CoordinatorMessage> greeting_ GUARDED_BY(mutex_);
+  size_t unacknowledged_bytes_ GUARDED_BY(mutex_) = 0;
   uint64_t acknowledged_ GUARDED_BY(mutex_) = 0;
   uint64_t acknowledgement_sent_ GUARDED_BY(mutex_) = 0;
   std::optional<std::string> desired_sent_ GUARDED_BY(mutex_);

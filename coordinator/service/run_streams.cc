@@ -206,43 +206,51 @@ class LogsSource final : public BufferedSource<v1::LogLine> {
   uint64_t offset_ = 0;
 };
 
+// Which steps later epochs took again.
+class TakenAgain {
+ public:
+  explicit TakenAgain(const std::vector<EpochStart>& epochs) {
+    int64_t first_step = INT64_MAX;
+    for (auto it = epochs.rbegin(); it != epochs.rend(); ++it) {
+      from_[it->epoch] = first_step;
+      first_step = std::min(first_step, it->first_step);
+    }
+  }
+
+  bool Contains(const Point& point) const {
+    const auto found = from_.find(point.epoch);
+    return found != from_.end() && point.step >= found->second;
+  }
+
+ private:
+  std::map<Epoch, int64_t> from_;  // by epoch, the first of its steps that was taken again
+};
+
+// The past is told once a step, as the newest epoch committed it: steps that were lost to a restart
+// are left out. From where the log ended when the stream first got there, every point is told.
 class MetricsSource final : public BufferedSource<v1::MetricPoint> {
  public:
   MetricsSource(StreamContext context, RunId run, const v1::MetricsRequest& request)
-      : BufferedSource(context, std::move(run), request.follow()), after_(request.after_step()) {}
+      : BufferedSource(context, run, request.follow()),
+        after_(request.after_step()),
+        lost_(context.recorder.ProgressOf(run).epochs) {}
 
  private:
   StatusOr<bool> ReadPage() override {
-    if (!caught_up_) {
-      RETURN_IF_ERROR(CatchUp());
-      return true;
-    }
     ASSIGN_OR_RETURN(const std::vector<Point> points,
                      ReadPoints(context_.recorder.DirectoryOf(run_), kPageRecords, offset_));
-    for (const Point& point : points) buffer_.push_back(ToProto(point));
+    caught_up_ = caught_up_ || points.empty();
+    for (const Point& point : points) Take(point);
     return !points.empty();
   }
 
-  // The past is told once a step, as the newest epoch committed it; steps that were lost to a
-  // restart are left out.
-  Status CatchUp() {
-    ASSIGN_OR_RETURN(const std::vector<Point> points,
-                     ReadPoints(context_.recorder.DirectoryOf(run_), SIZE_MAX, offset_));
-    std::map<int64_t, Point> by_step;
-    Epoch epoch = 0;
-    for (const Point& point : points) {
-      if (point.epoch > epoch) by_step.erase(by_step.lower_bound(point.step), by_step.end());
-      epoch = point.epoch;
-      by_step[point.step] = point;
-    }
-    for (const auto& [step, point] : by_step) {
-      if (step > after_) buffer_.push_back(ToProto(point));
-    }
-    caught_up_ = true;
-    return OkStatus();
+  void Take(const Point& point) {
+    if (!caught_up_ && (point.step <= after_ || lost_.Contains(point))) return;
+    buffer_.push_back(ToProto(point));
   }
 
   const int64_t after_;
+  const TakenAgain lost_;
   bool caught_up_ = false;
   uint64_t offset_ = 0;
 };

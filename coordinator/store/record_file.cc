@@ -32,6 +32,17 @@ uint32_t ReadWord(const char* bytes) {
   return word;
 }
 
+Status AppendRecord(std::string_view payload, std::string& bytes) {
+  if (payload.empty() || payload.size() > kRecordBytesMax) {
+    return InvalidArgument("a record has 1 to {} bytes, this one has {}", kRecordBytesMax,
+                           payload.size());
+  }
+  AppendWord(static_cast<uint32_t>(payload.size()), bytes);
+  AppendWord(Crc32c(payload), bytes);
+  bytes += payload;
+  return OkStatus();
+}
+
 StatusOr<size_t> ReadAt(int fd, uint64_t offset, char* buffer, size_t size,
                         const std::string& path) {
   size_t filled = 0;
@@ -241,13 +252,7 @@ StatusOr<RecordFile> RecordFile::Open(const std::string& path,
 Status RecordFile::Append(const std::vector<std::string>& payloads) {
   std::string bytes;
   for (const std::string& payload : payloads) {
-    if (payload.empty() || payload.size() > kRecordBytesMax) {
-      return InvalidArgument("a record of {} has 1 to {} bytes, this one has {}", path_,
-                             kRecordBytesMax, payload.size());
-    }
-    AppendWord(static_cast<uint32_t>(payload.size()), bytes);
-    AppendWord(Crc32c(payload), bytes);
-    bytes += payload;
+    RETURN_IF_ERROR(WithContext(AppendRecord(payload, bytes), path_));
   }
   if (lseek(file_.get(), static_cast<off_t>(size_bytes_), SEEK_SET) < 0) {
     return ErrnoStatus(errno, "seek", path_);
@@ -262,11 +267,35 @@ Status RecordFile::Append(const std::vector<std::string>& payloads) {
     return status;
   }
   size_bytes_ += bytes.size();
+  unsynced_ = true;
   return OkStatus();
 }
 
 Status RecordFile::Sync() {
-  if (fdatasync(file_.get()) != 0) return ErrnoStatus(errno, "sync", path_);
+  if (!unsynced_) return OkStatus();
+  if (fdatasync(file_.get()) == 0) {
+    synced_bytes_ = size_bytes_;
+    unsynced_ = false;
+    return OkStatus();
+  }
+  const Status failed = ErrnoStatus(errno, "sync", path_);
+  // A later sync may succeed without having written this.
+  size_bytes_ = synced_bytes_;
+  if (ftruncate(file_.get(), static_cast<off_t>(size_bytes_)) != 0) {
+    return ErrnoStatus(errno, "cut what could not be synced from", path_);
+  }
+  return failed;
+}
+
+Status WriteRecord(const std::string& path, std::string_view payload) {
+  std::string bytes(kRecordFileMagic);
+  RETURN_IF_ERROR(WithContext(AppendRecord(payload, bytes), path));
+  const std::string temporary = path + ".tmp";
+  const FileDescriptor file(
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file.valid()) return ErrnoStatus(errno, "create", temporary);
+  RETURN_IF_ERROR(WriteAll(file.get(), bytes, temporary));
+  if (rename(temporary.c_str(), path.c_str()) != 0) return ErrnoStatus(errno, "rename to", path);
   return OkStatus();
 }
 

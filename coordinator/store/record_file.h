@@ -30,7 +30,7 @@ class RecordFile {
                                    uint64_t from = 0);
 
   // Appends whole records of 1 to kRecordBytesMax bytes; on an error none of them is visible.
-  // Durable after Sync.
+  // Durable after Sync; what a Sync failed for is gone.
   Status Append(const std::vector<std::string>& payloads);
   Status Sync();
 
@@ -38,12 +38,21 @@ class RecordFile {
 
  private:
   RecordFile(FileDescriptor file, std::string path, uint64_t size_bytes)
-      : file_(std::move(file)), path_(std::move(path)), size_bytes_(size_bytes) {}
+      : file_(std::move(file)),
+        path_(std::move(path)),
+        size_bytes_(size_bytes),
+        synced_bytes_(size_bytes) {}
 
   FileDescriptor file_;
   std::string path_;
   uint64_t size_bytes_ = 0;
+  uint64_t synced_bytes_ = 0;
+  bool unsynced_ = true;  // what a killed process wrote may still be in memory alone
 };
+
+// Makes `path` a file of one record. Not synced: after a power loss it may be absent, older or
+// damaged.
+Status WriteRecord(const std::string& path, std::string_view payload);
 
 // Calls `visit` for the whole records from `offset` (0: the first) on until it answers false, and
 // returns the offset behind the last one visited. Damage is passed over. A file that does not exist

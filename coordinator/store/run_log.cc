@@ -1,5 +1,7 @@
 #include "coordinator/store/run_log.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "coordinator/store/run_log_codec.h"
@@ -7,6 +9,7 @@
 namespace gp::coordinator {
 namespace {
 
+constexpr size_t kReadAtOnce = 1024;
 constexpr const char* kCapNotice = "log full: later lines of this run are not kept";
 
 // Between characters: what is stored must stay UTF-8.
@@ -17,10 +20,44 @@ void CutLine(size_t bytes_max, std::string& text) {
   text.resize(end);
 }
 
+std::string SummaryPath(const std::string& directory) { return JoinPath(directory, "summary"); }
+
+bool Fits(uint64_t bytes, const std::string& path) {
+  return bytes == 0 || bytes <= FileSize(path).value_or(0);
+}
+
+// An empty one when there is none, or the logs are not those that it tells about.
+RunSummary ReadSummary(const std::string& directory) {
+  std::optional<RunSummary> summary;
+  const auto read = ReadRecords(SummaryPath(directory), 0, [&](std::string_view bytes) {
+    summary = DecodeSummary(bytes);
+    return true;
+  });
+  const bool sound = read.ok() && summary && Fits(summary->points_bytes, PointsPath(directory)) &&
+                     Fits(summary->lines_bytes, LinesPath(directory));
+  return sound ? *std::move(summary) : RunSummary();
+}
+
+void AddLine(const Line& line, RunSummary& summary) {
+  summary.last_line = std::max(summary.last_line, line.sequence);
+  uint64_t& newest = summary.sources[line.source];
+  newest = std::max(newest, line.source_sequence);
+}
+
+// A run may print and warn at any length; a record has a limit.
+Point Bounded(Point point, size_t text_bytes_max) {
+  CutLine(text_bytes_max, point.warning);
+  CutLine(text_bytes_max, point.peak_source);
+  return point;
+}
+
 }  // namespace
 
 void Progress::Add(const Point& point) {
   newest = point;
+  if (epochs.empty() || point.epoch > epochs.back().epoch) {
+    epochs.push_back({point.epoch, point.step});
+  }
   if (!point.warning.empty()) warning = point.warning;
   if (point.skipped) ++skipped_steps;
   if (!point.validation_loss) return;
@@ -31,60 +68,59 @@ void Progress::Add(const Point& point) {
 std::string PointsPath(const std::string& directory) { return JoinPath(directory, "points.log"); }
 std::string LinesPath(const std::string& directory) { return JoinPath(directory, "lines.log"); }
 
-RunLog::RunLog(RecordFile points, RecordFile lines, const RunLogLimits& limits)
-    : points_(std::move(points)), lines_(std::move(lines)), limits_(limits) {}
+RunLog::RunLog(std::string directory, RecordFile points, RecordFile lines,
+               const RunLogLimits& limits, RunSummary summary)
+    : directory_(std::move(directory)),
+      points_(std::move(points)),
+      lines_(std::move(lines)),
+      limits_(limits),
+      summary_(std::move(summary)),
+      capped_(lines_.size_bytes() >= limits.lines_bytes_max) {}
 
 StatusOr<RunLog> RunLog::Open(const std::string& directory, const RunLogLimits& limits) {
   RETURN_IF_ERROR(MakeDirectories(directory, 0700));
-  Progress progress;
+  RunSummary summary = ReadSummary(directory);
+  // One that does not fit now could seem to fit when the logs have grown.
+  if (summary.points_bytes == 0) unlink(SummaryPath(directory).c_str());
+  const auto add_point = [&](std::string_view bytes) {
+    if (const auto point = DecodePoint(bytes)) summary.progress.Add(*point);
+  };
   ASSIGN_OR_RETURN(RecordFile points,
-                   RecordFile::Open(PointsPath(directory), [&](std::string_view bytes) {
-                     if (const auto point = DecodePoint(bytes)) progress.Add(*point);
-                   }));
-  uint64_t last_line = 0;
-  std::map<std::string, uint64_t> sources;
+                   RecordFile::Open(PointsPath(directory), add_point, summary.points_bytes));
+  const auto add_line = [&](std::string_view bytes) {
+    if (const auto line = DecodeLine(bytes)) AddLine(*line, summary);
+  };
   ASSIGN_OR_RETURN(RecordFile lines,
-                   RecordFile::Open(LinesPath(directory), [&](std::string_view bytes) {
-                     const auto line = DecodeLine(bytes);
-                     if (!line) return;
-                     last_line = std::max(last_line, line->sequence);
-                     uint64_t& newest = sources[line->source];
-                     newest = std::max(newest, line->source_sequence);
-                   }));
-  RunLog log(std::move(points), std::move(lines), limits);
-  log.progress_ = progress;
-  log.last_line_ = last_line;
-  log.sources_ = std::move(sources);
-  log.capped_ = log.lines_.size_bytes() >= limits.lines_bytes_max;
-  return log;
+                   RecordFile::Open(LinesPath(directory), add_line, summary.lines_bytes));
+  return RunLog(directory, std::move(points), std::move(lines), limits, std::move(summary));
 }
 
 bool RunLog::IsNew(const Point& point) const {
-  if (!progress_.newest) return true;
-  return std::pair(point.epoch, point.step) >
-         std::pair(progress_.newest->epoch, progress_.newest->step);
+  const std::optional<Point>& newest = summary_.progress.newest;
+  return !newest || std::pair(point.epoch, point.step) > std::pair(newest->epoch, newest->step);
 }
 
 Status RunLog::AppendPoints(const std::vector<Point>& points) {
   // Beyond the cap the points are shown but no longer kept.
   const bool capped = points_.size_bytes() >= limits_.points_bytes_max;
-  const Progress before = progress_;
+  const Progress before = summary_.progress;
   std::vector<std::string> payloads;
-  for (const Point& point : points) {
-    if (!IsNew(point)) continue;
-    progress_.Add(point);
+  for (const Point& sent : points) {
+    if (!IsNew(sent)) continue;
+    const Point point = Bounded(sent, limits_.line_bytes_max);
+    summary_.progress.Add(point);
     if (!capped) payloads.push_back(EncodePoint(point));
   }
   if (payloads.empty()) return OkStatus();
   const Status status = points_.Append(payloads);
-  if (!status.ok()) progress_ = before;
+  if (!status.ok()) summary_.progress = before;
   return status;
 }
 
 Status RunLog::AppendLines(std::vector<Line> lines) {
   std::vector<std::string> payloads;
-  std::map<std::string, uint64_t> sources = sources_;
-  uint64_t sequence = last_line_;
+  std::map<std::string, uint64_t> sources = summary_.sources;
+  uint64_t sequence = summary_.last_line;
   bool capped = capped_;
   for (Line& line : lines) {
     uint64_t& newest = sources[line.source];
@@ -98,8 +134,8 @@ Status RunLog::AppendLines(std::vector<Line> lines) {
     payloads.push_back(EncodeLine(line));
   }
   if (!payloads.empty()) RETURN_IF_ERROR(lines_.Append(payloads));
-  sources_ = std::move(sources);
-  last_line_ = sequence;
+  summary_.sources = std::move(sources);
+  summary_.last_line = sequence;
   capped_ = capped;
   return OkStatus();
 }
@@ -107,6 +143,26 @@ Status RunLog::AppendLines(std::vector<Line> lines) {
 Status RunLog::Sync() {
   RETURN_IF_ERROR(points_.Sync());
   return lines_.Sync();
+}
+
+Status RunLog::SaveSummary() {
+  summary_.points_bytes = points_.size_bytes();
+  summary_.lines_bytes = lines_.size_bytes();
+  return WriteRecord(SummaryPath(directory_), EncodeSummary(summary_));
+}
+
+uint64_t RunLog::bytes_since_summary() const {
+  return points_.size_bytes() + lines_.size_bytes() - summary_.points_bytes - summary_.lines_bytes;
+}
+
+StatusOr<Progress> ReadProgress(const std::string& directory) {
+  RunSummary summary = ReadSummary(directory);
+  uint64_t offset = summary.points_bytes;
+  while (true) {
+    ASSIGN_OR_RETURN(const std::vector<Point> points, ReadPoints(directory, kReadAtOnce, offset));
+    if (points.empty()) return summary.progress;
+    for (const Point& point : points) summary.progress.Add(point);
+  }
 }
 
 StatusOr<std::vector<Point>> ReadPoints(const std::string& directory, size_t count_max,

@@ -1,6 +1,7 @@
 // RunLog: the points and lines of one run on disk, <state dir>/runs/<run
-// id>/{points.log,lines.log}. Appending is idempotent: what an agent sends again is recognised.
-// Belongs to one thread; the readers below may be anywhere.
+// id>/{points.log,lines.log}, and beside them a summary, so that whoever opens the log reads only
+// what came after it. Appending is idempotent: what an agent sends again is recognised. Belongs to
+// one thread; the readers below may be anywhere.
 #pragma once
 
 #include <cstdint>
@@ -58,15 +59,32 @@ struct RunLogLimits {
   size_t line_bytes_max = 8 << 10;  // longer lines are cut
 };
 
-// What the newest points say.
+struct EpochStart {
+  Epoch epoch = 0;
+  int64_t first_step = 0;
+
+  bool operator==(const EpochStart&) const = default;
+};
+
+// What the points say together.
 struct Progress {
   std::optional<Point> newest;
   std::optional<double> validation_loss;
   int64_t validation_step = 0;
   std::string warning;  // the newest one
   int64_t skipped_steps = 0;
+  std::vector<EpochStart> epochs;  // by epoch, as far as they committed a step
 
   void Add(const Point& point);
+};
+
+// What both logs say up to certain sizes.
+struct RunSummary {
+  uint64_t points_bytes = 0;
+  uint64_t lines_bytes = 0;
+  Progress progress;
+  uint64_t last_line = 0;
+  std::map<std::string, uint64_t> sources;  // the newest kept telemetry sequence of each agent
 };
 
 class RunLog {
@@ -77,26 +95,35 @@ class RunLog {
   // limits one last line says so and the rest is dropped. On an error nothing of the call is kept.
   Status AppendPoints(const std::vector<Point>& points);
   Status AppendLines(std::vector<Line> lines);
+  // After an error the log must be opened anew: what it had appended may be gone.
   Status Sync();
 
-  const Progress& progress() const { return progress_; }
+  // REQUIRES: nothing was appended since Sync.
+  Status SaveSummary();
+  // How much came after the saved summary.
+  uint64_t bytes_since_summary() const;
+
+  const Progress& progress() const { return summary_.progress; }
 
  private:
-  RunLog(RecordFile points, RecordFile lines, const RunLogLimits& limits);
+  RunLog(std::string directory, RecordFile points, RecordFile lines, const RunLogLimits& limits,
+         RunSummary summary);
 
   bool IsNew(const Point& point) const;
 
+  std::string directory_;
   RecordFile points_;
   RecordFile lines_;
   RunLogLimits limits_;
-  Progress progress_;
-  uint64_t last_line_ = 0;
-  std::map<std::string, uint64_t> sources_;  // the newest kept telemetry sequence of each agent
+  RunSummary summary_;  // but for the sizes, which are those of the saved one
   bool capped_ = false;
 };
 
 std::string PointsPath(const std::string& directory);
 std::string LinesPath(const std::string& directory);
+
+// From the summary and what came after it; empty when there is no log.
+StatusOr<Progress> ReadProgress(const std::string& directory);
 
 // The records from `offset` on, at most `count_max`; `offset` moves behind them. Records that no
 // longer parse are skipped.

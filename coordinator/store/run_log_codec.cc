@@ -14,9 +14,7 @@ bool Parse(std::string_view bytes, Message& message) {
   return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
-}  // namespace
-
-std::string EncodePoint(const Point& point) {
+pb::StoredPoint ToStored(const Point& point) {
   pb::StoredPoint stored;
   stored.set_step(point.step);
   stored.set_epoch(point.epoch);
@@ -40,12 +38,10 @@ std::string EncodePoint(const Point& point) {
   stored.set_peak_flops(point.peak_flops);
   stored.set_peak_source(point.peak_source);
   stored.set_warning(point.warning);
-  return stored.SerializeAsString();
+  return stored;
 }
 
-std::optional<Point> DecodePoint(std::string_view bytes) {
-  pb::StoredPoint stored;
-  if (!Parse(bytes, stored)) return std::nullopt;
+Point FromStored(const pb::StoredPoint& stored) {
   Point point;
   point.step = stored.step();
   point.epoch = stored.epoch();
@@ -72,6 +68,16 @@ std::optional<Point> DecodePoint(std::string_view bytes) {
   return point;
 }
 
+}  // namespace
+
+std::string EncodePoint(const Point& point) { return ToStored(point).SerializeAsString(); }
+
+std::optional<Point> DecodePoint(std::string_view bytes) {
+  pb::StoredPoint stored;
+  if (!Parse(bytes, stored)) return std::nullopt;
+  return FromStored(stored);
+}
+
 std::string EncodeLine(const Line& line) {
   pb::StoredLine stored;
   stored.set_sequence(line.sequence);
@@ -90,6 +96,50 @@ std::optional<Line> DecodeLine(std::string_view bytes) {
   return Line{
       stored.sequence(), FromMicros(stored.at_us()), stored.rank(), stored.epoch(), stored.text(),
       stored.source(),   stored.source_sequence()};
+}
+
+std::string EncodeSummary(const RunSummary& summary) {
+  const Progress& progress = summary.progress;
+  pb::StoredSummary stored;
+  stored.set_points_bytes(summary.points_bytes);
+  stored.set_lines_bytes(summary.lines_bytes);
+  if (progress.newest) *stored.mutable_newest() = ToStored(*progress.newest);
+  if (progress.validation_loss) stored.set_validation_loss(*progress.validation_loss);
+  stored.set_validation_step(progress.validation_step);
+  stored.set_warning(progress.warning);
+  stored.set_skipped_steps(progress.skipped_steps);
+  for (const EpochStart& start : progress.epochs) {
+    pb::EpochStart& to = *stored.add_epochs();
+    to.set_epoch(start.epoch);
+    to.set_first_step(start.first_step);
+  }
+  stored.set_last_line(summary.last_line);
+  for (const auto& [source, sequence] : summary.sources) {
+    (*stored.mutable_source_sequences())[source] = sequence;
+  }
+  return stored.SerializeAsString();
+}
+
+std::optional<RunSummary> DecodeSummary(std::string_view bytes) {
+  pb::StoredSummary stored;
+  if (!Parse(bytes, stored)) return std::nullopt;
+  RunSummary summary;
+  summary.points_bytes = stored.points_bytes();
+  summary.lines_bytes = stored.lines_bytes();
+  Progress& progress = summary.progress;
+  if (stored.has_newest()) progress.newest = FromStored(stored.newest());
+  if (stored.has_validation_loss()) progress.validation_loss = stored.validation_loss();
+  progress.validation_step = stored.validation_step();
+  progress.warning = stored.warning();
+  progress.skipped_steps = stored.skipped_steps();
+  for (const pb::EpochStart& start : stored.epochs()) {
+    progress.epochs.push_back({start.epoch(), start.first_step()});
+  }
+  summary.last_line = stored.last_line();
+  for (const auto& [source, sequence] : stored.source_sequences()) {
+    summary.sources[source] = sequence;
+  }
+  return summary;
 }
 
 }  // namespace gp::coordinator

@@ -1,5 +1,5 @@
-// Points and lines as the bytes that are kept (gp.store.v1.StoredPoint, StoredLine). Pure;
-// thread-safe.
+// Points, lines and summaries as the bytes that are kept (gp.store.v1.StoredPoint, StoredLine,
+// StoredSummary). Pure; thread-safe.
 #pragma once
 
 #include <optional>
@@ -14,5 +14,7 @@ std::string EncodePoint(const Point& point);
 std::optional<Point> DecodePoint(std::string_view bytes);
 std::string EncodeLine(const Line& line);
 std::optional<Line> DecodeLine(std::string_view bytes);
+std::string EncodeSummary(const RunSummary& summary);
+std::optional<RunSummary> DecodeSummary(std::string_view bytes);
 
 }  // namespace gp::coordinator

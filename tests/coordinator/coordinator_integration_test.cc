@@ -243,6 +243,36 @@ TEST_F(Coordinator, StreamsResumeWithoutGapOrDuplicateAcrossAKill) {
     EXPECT_GT(events[i].sequence(), events[i - 1].sequence());
 }
 
+TEST_F(Coordinator, TellsAgentsHowMuchTelemetryItTakes) {
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
+  const v1::CoordinatorMessage answer = agent.Greet(agent.MakeHello());
+  EXPECT_EQ(answer.welcome().telemetry_window_bytes(), 1u << 20);
+  agent.Send(MakePoints("nobody", 1, 1, 3));
+  EXPECT_EQ(agent.AwaitAck(3).window_bytes(), 1u << 20);
+}
+
+// A directory stands where the run's log should be.
+TEST_F(Coordinator, ARunWhoseLogCannotBeWrittenIsWarnedAndItsAgentGoesOn) {
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
+  agent.Connect();
+  const v1::Run run = SubmitSmoke(*stub_, "r1");
+  StartRanks(agent, 2);
+  ASSERT_TRUE(MakeDirectories(process_.state_dir() + "/runs/" + run.run_id() + "/points.log").ok());
+  agent.Send(MakePoints(run.run_id(), 1, 1, 3));
+  agent.AwaitAck(3);
+  agent.Send(MakePoints(run.run_id(), 4, 4, 3));
+  agent.AwaitAck(6);
+  // Answered after what was told before it.
+  grpc::ClientContext context;
+  v1::CancelRequest cancel;
+  cancel.set_run(run.run_id());
+  v1::Run cancelled;
+  ASSERT_TRUE(stub_->Cancel(&context, cancel, &cancelled).ok());
+  const auto warnings = EventsOfKind(*stub_, run.run_id(), "warned");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("points and lines of this run are lost"), std::string::npos);
+}
+
 TEST_F(Coordinator, ARunningRunGoesOnWhenItsAgentReattachesAfterAKill) {
   ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
   agent.Connect();

@@ -107,11 +107,11 @@ v1::DesiredState ScriptedAgent::AwaitDesired(
                            last.DebugString());
 }
 
-void ScriptedAgent::AwaitAck(uint64_t through) {
+v1::TelemetryAck ScriptedAgent::AwaitAck(uint64_t through) {
   const Patience patience(*context_);
   v1::CoordinatorMessage message;
   while (Read(message)) {
-    if (message.telemetry_ack().through_sequence() >= through) return;
+    if (message.telemetry_ack().through_sequence() >= through) return message.telemetry_ack();
   }
   throw std::runtime_error("telemetry " + std::to_string(through) + " was not acknowledged");
 }

@@ -25,7 +25,7 @@ class ScriptedAgent {
   // Reads until a desired state satisfies `wanted`; reports it as applied. Throws after ten
   // seconds, which ends the test: what follows would wait for the same in vain. So does AwaitAck.
   v1::DesiredState AwaitDesired(const std::function<bool(const v1::DesiredState&)>& wanted);
-  void AwaitAck(uint64_t through);
+  v1::TelemetryAck AwaitAck(uint64_t through);
   void Report(const std::vector<v1::RankStatus>& ranks);
   void Send(const v1::Telemetry& telemetry);
   void Close();

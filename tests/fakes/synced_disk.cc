@@ -100,8 +100,22 @@ int SyncedDisk::Sync(int fd, bool data_only) {
   if (disk == nullptr || !(path + "/").starts_with(disk->root_path_ + "/")) {
     return static_cast<int>(syscall(data_only ? SYS_fdatasync : SYS_fsync, fd));
   }
+  if (disk->FailsNow()) {
+    errno = EIO;
+    return -1;
+  }
   disk->Note(fd);
   return 0;
+}
+
+void SyncedDisk::FailSyncs(int count) {
+  MutexLock lock(mutex_);
+  failures_left_ = count;
+}
+
+bool SyncedDisk::FailsNow() {
+  MutexLock lock(mutex_);
+  return failures_left_ > 0 && failures_left_-- > 0;
 }
 
 void SyncedDisk::Note(int fd) {

@@ -35,6 +35,9 @@ class SyncedDisk {
   using AfterSync = std::function<void(const Image& left)>;
   void set_after_sync(AfterSync after_sync) EXCLUDES(mutex_);
 
+  // The next `count` syncs below the root fail.
+  void FailSyncs(int count) EXCLUDES(mutex_);
+
   // Makes `directory` hold what the image does.
   static void Restore(const Image& image, const std::string& directory);
 
@@ -56,6 +59,7 @@ class SyncedDisk {
     std::map<std::string, Place> entries;        // of a directory, as synced
   };
 
+  bool FailsNow() EXCLUDES(mutex_);
   void Note(int fd) EXCLUDES(mutex_);
   Place Take(int fd) REQUIRES(mutex_);
   void TakeTree(int fd) REQUIRES(mutex_);
@@ -67,6 +71,7 @@ class SyncedDisk {
   std::map<Place, Node> nodes_ GUARDED_BY(mutex_);
   Place root_ GUARDED_BY(mutex_);
   AfterSync after_sync_ GUARDED_BY(mutex_);
+  int failures_left_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace gp::testing

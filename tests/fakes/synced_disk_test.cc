@@ -92,5 +92,14 @@ TEST_F(SyncedDiskTest, DirectoriesAreThereOnceTheyAreMade) {
   EXPECT_THAT(disk_.Left(), ElementsAre(Pair("d/", ::testing::_), Pair("d/e/", ::testing::_)));
 }
 
+TEST_F(SyncedDiskTest, ASyncThatFailsKeepsWhatWasSyncedBefore) {
+  ASSERT_TRUE(WriteFileAtomically(Path("x"), "old").ok());
+  disk_.FailSyncs(1);
+  EXPECT_FALSE(WriteFileAtomically(Path("x"), "new").ok());
+  EXPECT_THAT(disk_.Left(), ElementsAre(Pair("x", Pointee(std::string("old")))));
+  EXPECT_TRUE(WriteFileAtomically(Path("x"), "new").ok());
+  EXPECT_THAT(disk_.Left(), ElementsAre(Pair("x", Pointee(std::string("new")))));
+}
+
 }  // namespace
 }  // namespace gp::testing

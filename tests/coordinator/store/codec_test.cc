@@ -69,6 +69,15 @@ TEST(StoreCodec, EveryFieldOfALineIsReadAndWrittenBack) {
   EXPECT_EQ(DifferenceBetween(stored, again), "");
 }
 
+TEST(StoreCodec, EveryFieldOfASummaryIsReadAndWrittenBack) {
+  pb::StoredSummary stored, again;
+  testing::SetEveryField(stored);
+  const auto summary = DecodeSummary(stored.SerializeAsString());
+  ASSERT_TRUE(summary.has_value());
+  ASSERT_TRUE(again.ParseFromString(EncodeSummary(*summary)));
+  EXPECT_EQ(DifferenceBetween(stored, again), "");
+}
+
 template <typename... Members>
 int Count(const Members&...) {
   return sizeof...(Members);
@@ -115,6 +124,17 @@ TEST(StoreCodec, APointAndALineHaveAFieldForEachMember) {
   const auto& [sequence, line_at, rank, line_epoch, text, agent, agent_sequence] = Line{};
   EXPECT_EQ(Count(sequence, line_at, rank, line_epoch, text, agent, agent_sequence),
             pb::StoredLine::descriptor()->field_count());
+}
+
+TEST(StoreCodec, ASummaryHasAFieldForEachMember) {
+  const auto& [points_bytes, lines_bytes, progress, last_line, sources] = RunSummary{};
+  const auto& [newest, loss, step, warning, skipped, epochs] = progress;
+  // The progress is not a message of its own.
+  EXPECT_EQ(Count(points_bytes, lines_bytes, last_line, sources) +
+                Count(newest, loss, step, warning, skipped, epochs),
+            pb::StoredSummary::descriptor()->field_count());
+  const auto& [epoch, first_step] = EpochStart{};
+  EXPECT_EQ(Count(epoch, first_step), pb::EpochStart::descriptor()->field_count());
 }
 
 // The state's members by the stored names, so that a name means the same in every version.

@@ -1,6 +1,9 @@
 // What the coordinator acknowledged survives a power loss at any moment, not only a killed process.
 #include <gtest/gtest.h>
 
+#include <future>
+
+#include "coordinator/recorder.h"
 #include "coordinator/store/run_log.h"
 #include "coordinator/store/sample_events.h"
 #include "coordinator/store/sqlite_store.h"
@@ -97,6 +100,145 @@ TEST(PowerLoss, SyncedPointsAndLinesStay) {
   ASSERT_EQ(points->size(), 1u);
   EXPECT_EQ(points->front().step, 1);
   EXPECT_TRUE(RunLog::Open(after.path() + "/runs/r", {}).ok());
+}
+
+Point MakePoint(int64_t step) {
+  Point point;
+  point.epoch = 1;
+  point.step = step;
+  return point;
+}
+
+TelemetryBatch MakeBatch(const RunId& run, int64_t step) {
+  Line line;
+  line.text = "step " + std::to_string(step);
+  line.source = "agent";
+  line.source_sequence = static_cast<uint64_t>(step);
+  TelemetryBatch batch;
+  batch.points[run] = {MakePoint(step)};
+  batch.lines[run] = {line};
+  return batch;
+}
+
+// Points and lines of the run that a coordinator finds in what a power loss left.
+std::pair<size_t, size_t> RecoverTelemetry(const SyncedDisk::Image& left, const RunId& run) {
+  const TemporaryDirectory after;
+  SyncedDisk::Restore(left, after.path());
+  const std::string directory = JoinPath(JoinPath(after.path(), "runs"), run.value());
+  if (!FileExists(directory)) return {};
+  EXPECT_TRUE(RunLog::Open(directory, {}).ok());
+  uint64_t points = 0;
+  uint64_t lines = 0;
+  return {ReadPoints(directory, 1000, points)->size(), ReadLines(directory, 1000, lines)->size()};
+}
+
+class NoObserver final : public RecordObserver {
+ public:
+  void OnRecorded(const RunId&, const Progress&) override {}
+};
+
+// What was on disk at each acknowledgement. The Recorder's thread adds; read after Stop.
+struct Moments {
+  std::vector<std::pair<int64_t, SyncedDisk::Image>> acknowledged;  // step, what is left
+};
+
+TelemetryBatch Watched(TelemetryBatch batch, int64_t step, const SyncedDisk& disk,
+                       Moments& moments) {
+  batch.on_durable = [&disk, &moments, step] {
+    moments.acknowledged.emplace_back(step, disk.Left());
+  };
+  return batch;
+}
+
+TEST(PowerLoss, TelemetryThatWasAcknowledgedStays) {
+  const TemporaryDirectory directory;
+  const SyncedDisk disk(directory.path());
+  const std::vector<RunId> runs = {RunId("a"), RunId("b"), RunId("c")};
+  NoObserver observer;
+  Moments moments;
+  {
+    Recorder recorder(directory.path() + "/runs", {.open_logs_max = 2}, observer);
+    for (int64_t step = 1; step <= 20; ++step) {
+      TelemetryBatch batch;
+      for (const RunId& run : runs) {
+        TelemetryBatch of_run = MakeBatch(run, step);
+        batch.points.merge(of_run.points);
+        batch.lines.merge(of_run.lines);
+      }
+      ASSERT_TRUE(recorder.Post(Watched(std::move(batch), step, disk, moments)));
+    }
+  }
+  ASSERT_EQ(moments.acknowledged.size(), 20u);
+  for (const auto& [step, left] : moments.acknowledged) {
+    for (const RunId& run : runs) {
+      const auto [points, lines] = RecoverTelemetry(left, run);
+      EXPECT_GE(points, static_cast<size_t>(step)) << run.value();
+      EXPECT_GE(lines, static_cast<size_t>(step)) << run.value();
+    }
+  }
+}
+
+// The killed one had written and not synced; the agent sends it again, and it looks known.
+TEST(PowerLoss, TelemetryThatAKilledCoordinatorWroteIsAcknowledgedOnceItIsSynced) {
+  const TemporaryDirectory directory;
+  const SyncedDisk disk(directory.path());
+  const RunId run("r");
+  {
+    auto log = RunLog::Open(directory.path() + "/runs/r", {});
+    ASSERT_TRUE(log.ok()) << log.status();
+    TelemetryBatch batch = MakeBatch(run, 1);
+    ASSERT_TRUE(log->AppendPoints(batch.points[run]).ok());
+    ASSERT_TRUE(log->AppendLines(batch.lines[run]).ok());
+  }
+  NoObserver observer;
+  Moments moments;
+  {
+    Recorder recorder(directory.path() + "/runs", {}, observer);
+    ASSERT_TRUE(recorder.Post(Watched(MakeBatch(run, 1), 1, disk, moments)));
+  }
+  ASSERT_EQ(moments.acknowledged.size(), 1u);
+  EXPECT_EQ(RecoverTelemetry(moments.acknowledged[0].second, run),
+            (std::pair<size_t, size_t>(1, 1)));
+}
+
+TEST(PowerLoss, TelemetryIsAcknowledgedWhenItIsSyncedThoughSyncsFailedBefore) {
+  const TemporaryDirectory directory;
+  SyncedDisk disk(directory.path());
+  const RunId run("r");
+  NoObserver observer;
+  Recorder recorder(directory.path() + "/runs", {.retry_delay = std::chrono::milliseconds(1)},
+                    observer);
+  for (int64_t step = 1; step <= 8; ++step) {
+    std::promise<SyncedDisk::Image> acknowledged;
+    TelemetryBatch batch = MakeBatch(run, step);
+    batch.on_durable = [&] { acknowledged.set_value(disk.Left()); };
+    disk.FailSyncs(static_cast<int>((step - 1) % 4));
+    ASSERT_TRUE(recorder.Post(std::move(batch)));
+    auto left = acknowledged.get_future();
+    ASSERT_EQ(left.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    const auto [points, lines] = RecoverTelemetry(left.get(), run);
+    EXPECT_EQ(points, static_cast<size_t>(step));
+    EXPECT_EQ(lines, static_cast<size_t>(step));
+  }
+}
+
+// The kernel may forget what a sync failed for; a later one would succeed without it.
+TEST(PowerLoss, WhatASyncFailedForIsCutOff) {
+  const TemporaryDirectory directory;
+  SyncedDisk disk(directory.path());
+  const std::string path = directory.path() + "/x.log";
+  auto file = RecordFile::Open(path, [](std::string_view) {});
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_TRUE(file->Append({"kept"}).ok());
+  ASSERT_TRUE(file->Sync().ok());
+  const uint64_t size_bytes = *FileSize(path);
+  ASSERT_TRUE(file->Append({"not synced"}).ok());
+  disk.FailSyncs(1);
+  EXPECT_FALSE(file->Sync().ok());
+  EXPECT_EQ(*FileSize(path), size_bytes);
+  ASSERT_TRUE(file->Append({"again"}).ok());
+  EXPECT_TRUE(file->Sync().ok());
+  EXPECT_EQ(*disk.Left().at("x.log"), *ReadFile(path));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "coordinator/store/run_log_codec.h"
 #include "coordinator/temporary_directory.h"
 
 namespace gp::coordinator {
@@ -153,6 +154,134 @@ TEST_F(RunLogTest, AFlippedBitEndsTheFileThere) {
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
   ASSERT_TRUE(WriteFileAtomically(PointsPath(directory_.path()), bytes).ok());
   EXPECT_EQ(StepsIn(directory_.path()), std::vector<int64_t>{1});
+}
+
+Progress SampleProgress() {
+  Progress progress;
+  progress.newest = MakePoint(3, 40);
+  progress.newest->warning = "newest";
+  progress.validation_loss = 2.25;
+  progress.validation_step = 30;
+  progress.warning = "look";
+  progress.skipped_steps = 5;
+  progress.epochs = {{1, 1}, {3, 21}};
+  return progress;
+}
+
+TEST(RunSummary, ComesBackAsItWas) {
+  const RunSummary summary{1000, 2000, SampleProgress(), 77, {{"a", 5}, {"b", 9}}};
+  const auto found = DecodeSummary(EncodeSummary(summary));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->points_bytes, 1000u);
+  EXPECT_EQ(found->lines_bytes, 2000u);
+  EXPECT_EQ(found->last_line, 77u);
+  EXPECT_EQ(found->sources, summary.sources);
+  const Progress& progress = found->progress;
+  EXPECT_EQ(EncodePoint(*progress.newest), EncodePoint(*summary.progress.newest));
+  EXPECT_EQ(progress.validation_loss, 2.25);
+  EXPECT_EQ(progress.validation_step, 30);
+  EXPECT_EQ(progress.warning, "look");
+  EXPECT_EQ(progress.skipped_steps, 5);
+  EXPECT_EQ(progress.epochs, summary.progress.epochs);
+}
+
+// Everything that an open log knows, for comparison.
+std::string KnownBy(const std::string& directory, RunLog& log) {
+  EXPECT_TRUE(log.Sync().ok());
+  EXPECT_TRUE(log.SaveSummary().ok());
+  std::string known;
+  const auto keep = [&](std::string_view bytes) {
+    known = DecodeSummary(bytes) ? std::string(bytes) : "";
+    return true;
+  };
+  EXPECT_TRUE(ReadRecords(JoinPath(directory, "summary"), 0, keep).ok());
+  return known;
+}
+
+class SummaryTest : public RunLogTest {
+ protected:
+  void Fill(RunLog& log, Epoch epoch) {
+    for (int64_t step = 10; step <= 14; ++step) {
+      Point point = MakePoint(epoch, step);
+      point.skipped = step == 11;
+      if (step == 12) point.validation_loss = 2.0 + static_cast<double>(epoch);
+      if (step == 13) point.warning = "of epoch " + std::to_string(epoch);
+      ASSERT_TRUE(log.AppendPoints({point}).ok());
+      ASSERT_TRUE(log.AppendLines({MakeLine("a", epoch * 100 + static_cast<uint64_t>(step))}).ok());
+    }
+  }
+};
+
+TEST_F(SummaryTest, AndWhatCameAfterItSayTheSameAsTheWholeLogs) {
+  {
+    RunLog log = Open();
+    Fill(log, 1);
+    EXPECT_GT(log.bytes_since_summary(), 0u);
+    KnownBy(directory_.path(), log);
+    EXPECT_EQ(log.bytes_since_summary(), 0u);
+    Fill(log, 2);
+  }
+  const auto with_summary = ReadProgress(directory_.path());
+  RunLog from_summary = Open();
+  const std::string known = KnownBy(directory_.path(), from_summary);
+  ASSERT_TRUE(RemoveTree(JoinPath(directory_.path(), "summary")).ok());
+  RunLog from_logs = Open();
+  EXPECT_EQ(known, KnownBy(directory_.path(), from_logs));
+  ASSERT_TRUE(RemoveTree(JoinPath(directory_.path(), "summary")).ok());
+  const auto without_summary = ReadProgress(directory_.path());
+  for (const auto& progress : {with_summary, without_summary}) {
+    ASSERT_TRUE(progress.ok());
+    EXPECT_EQ(progress->newest->step, 14);
+    EXPECT_EQ(progress->skipped_steps, 2);
+    EXPECT_EQ(progress->validation_loss, 4.0);
+    EXPECT_EQ(progress->warning, "of epoch 2");
+    EXPECT_EQ(progress->epochs, (std::vector<EpochStart>{{1, 10}, {2, 10}}));
+  }
+}
+
+// The first record is damaged and nobody notices: it is not read.
+TEST_F(SummaryTest, SparesReadingWhatItTellsAbout) {
+  {
+    RunLog log = Open();
+    Fill(log, 1);
+    KnownBy(directory_.path(), log);
+  }
+  std::string bytes = *ReadFile(PointsPath(directory_.path()));
+  bytes[kRecordFileMagic.size() + kRecordHeaderBytes] ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(PointsPath(directory_.path()), bytes).ok());
+  RunLog log = Open();
+  EXPECT_EQ(log.progress().skipped_steps, 1);
+  EXPECT_EQ(*ReadFile(PointsPath(directory_.path())), bytes);
+}
+
+TEST_F(SummaryTest, ThatIsDamagedOrOfOtherLogsIsNotUsed) {
+  std::string known;
+  {
+    RunLog log = Open();
+    Fill(log, 1);
+    known = KnownBy(directory_.path(), log);
+  }
+  const std::string path = JoinPath(directory_.path(), "summary");
+  const std::string whole = *ReadFile(path);
+  for (size_t size = 0; size < whole.size(); ++size) {
+    std::ofstream(path, std::ios::binary) << whole.substr(0, size);
+    EXPECT_EQ(ReadProgress(directory_.path())->skipped_steps, 1) << size;
+  }
+  RunSummary wrong = *DecodeSummary(known);
+  wrong.points_bytes += 1;
+  wrong.progress.newest->step = 99;
+  ASSERT_TRUE(WriteRecord(path, EncodeSummary(wrong)).ok());
+  EXPECT_EQ(ReadProgress(directory_.path())->newest->step, 14);
+  EXPECT_EQ(Open().progress().newest->step, 14);
+  EXPECT_FALSE(FileExists(path)) << "it would seem to fit when the log has grown";
+}
+
+TEST_F(RunLogTest, CutsAWarningOfAnyLength) {
+  Point point = MakePoint(1, 1);
+  point.warning = std::string(3 << 20, 'w');
+  point.peak_source = std::string(3 << 20, 's');
+  ASSERT_TRUE(Open().AppendPoints({point}).ok());
+  EXPECT_EQ(ReadProgress(directory_.path())->warning.size(), limits_.line_bytes_max);
 }
 
 TEST_F(RunLogTest, AnotherKindOfFileIsRefused) {

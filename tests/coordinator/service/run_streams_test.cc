@@ -1,0 +1,101 @@
+#include "coordinator/service/run_streams.h"
+
+#include <gtest/gtest.h>
+
+#include "coordinator/store/memory_store.h"
+#include "coordinator/temporary_directory.h"
+#include "fakes/fake_clock.h"
+
+namespace gp::coordinator {
+namespace {
+
+class NoObserver final : public BatchObserver, public RecordObserver {
+ public:
+  void OnBatch(const PublishedBatch&) override {}
+  void OnRecorded(const RunId&, const Progress&) override {}
+};
+
+using Steps = std::vector<int64_t>;
+
+Steps Range(int64_t first, int64_t last) {
+  Steps steps;
+  for (int64_t step = first; step <= last; ++step) steps.push_back(step);
+  return steps;
+}
+
+// A run whose epochs took steps again after restarts: 1 took 1 to 1000, 2 took 501 to 600, 3 took
+// 551 to 1500.
+class MetricsSourceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Append(1, 1, 1000);
+    Append(2, 501, 600);
+    Append(3, 551, 1500);
+    recorder_.emplace(directory_.path(), RecorderOptions{}, observer_);
+  }
+
+  void Append(Epoch epoch, int64_t first, int64_t last) {
+    auto log = RunLog::Open(JoinPath(directory_.path(), "r"), {});
+    ASSERT_TRUE(log.ok()) << log.status();
+    std::vector<Point> points;
+    for (const int64_t step : Range(first, last)) {
+      Point point;
+      point.epoch = epoch;
+      point.step = step;
+      points.push_back(point);
+    }
+    ASSERT_TRUE(log->AppendPoints(points).ok());
+  }
+
+  std::unique_ptr<StreamSource<v1::MetricPoint>> Open(int64_t after_step, bool follow) {
+    v1::MetricsRequest request;
+    request.set_after_step(after_step);
+    request.set_follow(follow);
+    return MakeMetricsSource({reconciler_, *recorder_, store_}, RunId("r"), request);
+  }
+
+  // What it tells until it waits or ends.
+  static Steps Tell(StreamSource<v1::MetricPoint>& source, Pull last) {
+    Steps told;
+    v1::MetricPoint point;
+    while (true) {
+      const StatusOr<Pull> pull = source.Next(point);
+      EXPECT_TRUE(pull.ok()) << pull.status();
+      if (pull.ok() && *pull == Pull::kMore) continue;
+      if (!pull.ok() || *pull != Pull::kMessage) {
+        EXPECT_TRUE(pull.ok() && *pull == last);
+        return told;
+      }
+      told.push_back(point.step());
+    }
+  }
+
+  TemporaryDirectory directory_;
+  NoObserver observer_;
+  FakeClock clock_;
+  MemoryStore::Disk disk_;
+  MemoryStore store_{disk_};
+  Reconciler reconciler_{store_, clock_, observer_, Cluster(), {}};
+  std::optional<Recorder> recorder_;
+};
+
+TEST_F(MetricsSourceTest, TellsEachStepOnceAsTheNewestEpochCommittedIt) {
+  const auto source = Open(0, false);
+  EXPECT_EQ(Tell(*source, Pull::kEnd), Range(1, 1500));
+}
+
+TEST_F(MetricsSourceTest, LeavesOutWhatTheCallerHas) {
+  const auto source = Open(700, false);
+  EXPECT_EQ(Tell(*source, Pull::kEnd), Range(701, 1500));
+}
+
+TEST_F(MetricsSourceTest, FollowsWhatIsNewThoughStepsAreTakenAgain) {
+  const auto source = Open(1490, true);
+  EXPECT_EQ(Tell(*source, Pull::kWait), Range(1491, 1500));
+  EXPECT_EQ(Tell(*source, Pull::kWait), Steps{});
+  Append(4, 1400, 1402);
+  EXPECT_EQ(Tell(*source, Pull::kWait), Range(1400, 1402));
+}
+
+}  // namespace
+}  // namespace gp::coordinator
