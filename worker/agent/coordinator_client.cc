@@ -60,7 +60,7 @@ void CoordinatorClient::Tell(v1::TelemetryItem item) {
   MutexLock lock(mutex_);
   const bool first = !telemetry_.has_unsent();
   telemetry_.Add(std::move(item));
-  metrics_.SetTelemetry(telemetry_.size(), telemetry_.dropped());
+  ShowTelemetry();
   if (first) changed_.NotifyAll();
 }
 
@@ -175,7 +175,8 @@ bool CoordinatorClient::Hear(const v1::CoordinatorMessage& message) {
     case v1::CoordinatorMessage::kTelemetryAck: {
       MutexLock lock(mutex_);
       telemetry_.Acknowledge(message.telemetry_ack().through_sequence());
-      metrics_.SetTelemetry(telemetry_.size(), telemetry_.dropped());
+      SetWindow(message.telemetry_ack().window_bytes());
+      ShowTelemetry();
       changed_.NotifyAll();
       return true;
     }
@@ -200,6 +201,7 @@ bool CoordinatorClient::HearWelcome(const v1::Welcome& welcome) {
       report_interval_ = interval;
     }
     telemetry_.Rewind();
+    SetWindow(welcome.telemetry_window_bytes());
     welcomed_ = true;
     // What changed since Hello was made goes out at once.
     report_urgent_ = report_number_ > 0;
@@ -248,7 +250,7 @@ bool CoordinatorClient::NextMessage(v1::AgentMessage& message, uint64_t& report_
 
 bool CoordinatorClient::FillMessage(v1::AgentMessage& message, SteadyTime now) {
   message.Clear();
-  const bool first_telemetry = report_urgent_ && telemetry_.has_unsent() && !telemetry_went_first_;
+  const bool first_telemetry = report_urgent_ && CanSendTelemetry() && !telemetry_went_first_;
   if (!first_telemetry && (report_urgent_ || now >= report_due_)) {
     *message.mutable_report() = report_;
     report_urgent_ = false;
@@ -256,19 +258,36 @@ bool CoordinatorClient::FillMessage(v1::AgentMessage& message, SteadyTime now) {
     report_due_ = now + report_interval_;
     return true;
   }
-  if (first_telemetry || (telemetry_.has_unsent() && now >= telemetry_due_)) {
+  if (first_telemetry || (CanSendTelemetry() && now >= telemetry_due_)) {
     telemetry_went_first_ = first_telemetry;
-    *message.mutable_telemetry() =
-        telemetry_.Take(kTelemetryItemsPerMessage, kTelemetryBytesPerMessage);
+    *message.mutable_telemetry() = TakeTelemetry();
     if (!telemetry_.has_unsent()) telemetry_due_ = now + options_.telemetry_interval;
     return true;
   }
   return false;
 }
 
+bool CoordinatorClient::CanSendTelemetry() const {
+  return telemetry_.has_unsent() && telemetry_.sent_bytes() < window_bytes_;
+}
+
+v1::Telemetry CoordinatorClient::TakeTelemetry() {
+  const size_t room = window_bytes_ - telemetry_.sent_bytes();
+  return telemetry_.Take(kTelemetryItemsPerMessage, std::min(kTelemetryBytesPerMessage, room));
+}
+
+void CoordinatorClient::ShowTelemetry() {
+  const TelemetryQueue::Dropped dropped = telemetry_.dropped();
+  metrics_.SetTelemetry(telemetry_.size(), dropped.points, dropped.lines);
+}
+
+void CoordinatorClient::SetWindow(uint64_t window_bytes) {
+  window_bytes_ = window_bytes > 0 ? window_bytes : kTelemetryWindowBytes;
+}
+
 CoordinatorClient::SteadyTime CoordinatorClient::NextWake(SteadyTime now) const {
   if (!welcomed_) return welcome_deadline_;
-  if (telemetry_.has_unsent()) return std::min(report_due_, std::max(now, telemetry_due_));
+  if (CanSendTelemetry()) return std::min(report_due_, std::max(now, telemetry_due_));
   return report_due_;
 }
 

@@ -29,8 +29,8 @@ struct CoordinatorClientOptions {
   std::chrono::nanoseconds welcome_timeout = std::chrono::seconds(10);
   // Telemetry waits this long for company.
   std::chrono::nanoseconds telemetry_interval = std::chrono::milliseconds(50);
-  size_t telemetry_items_max = 65536;
-  v1::AgentHello hello;  // without probe, ranks and generation
+  size_t telemetry_items_max = 65536;  // points, and as many lines
+  v1::AgentHello hello;                // without probe, ranks and generation
 };
 
 class CoordinatorClient final : public CoordinatorPort {
@@ -47,6 +47,8 @@ class CoordinatorClient final : public CoordinatorPort {
   void Stop(std::chrono::nanoseconds flush_timeout) EXCLUDES(mutex_);
 
  private:
+  // Of coordinators that tell none.
+  static constexpr size_t kTelemetryWindowBytes = 1 << 20;
   using Stream = grpc::ClientReaderWriter<v1::AgentMessage, v1::CoordinatorMessage>;
   using SteadyTime = std::chrono::steady_clock::time_point;
 
@@ -64,6 +66,12 @@ class CoordinatorClient final : public CoordinatorPort {
   void NoteReported(uint64_t report_number) EXCLUDES(mutex_);
   bool FillMessage(v1::AgentMessage& message, SteadyTime now) REQUIRES(mutex_);
   SteadyTime NextWake(SteadyTime now) const REQUIRES(mutex_);
+  // Something is unsent, and the coordinator takes it.
+  bool CanSendTelemetry() const REQUIRES(mutex_);
+  // REQUIRES: CanSendTelemetry().
+  v1::Telemetry TakeTelemetry() REQUIRES(mutex_);
+  void SetWindow(uint64_t window_bytes) REQUIRES(mutex_);
+  void ShowTelemetry() REQUIRES(mutex_);
   void EndConnection() EXCLUDES(mutex_);
   // Waits before the next attempt; returns at once when stopping.
   void Pause(int attempt) EXCLUDES(mutex_);
@@ -94,6 +102,7 @@ class CoordinatorClient final : public CoordinatorPort {
   // an urgent report.
   bool telemetry_went_first_ GUARDED_BY(mutex_) = false;
   TelemetryQueue telemetry_ GUARDED_BY(mutex_);
+  size_t window_bytes_ GUARDED_BY(mutex_) = kTelemetryWindowBytes;
   SteadyTime telemetry_due_ GUARDED_BY(mutex_);
 
   std::jthread connector_;

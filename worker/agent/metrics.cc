@@ -72,14 +72,16 @@ struct AgentMetrics::Families {
   prometheus::Gauge* slots_busy = nullptr;
   prometheus::Gauge* connected = nullptr;
   prometheus::Gauge* telemetry_waiting = nullptr;
-  prometheus::Counter* telemetry_dropped = nullptr;
+  prometheus::Counter* points_dropped = nullptr;
+  prometheus::Counter* lines_dropped = nullptr;
   prometheus::Counter* connects = nullptr;
   prometheus::Counter* trainer_starts = nullptr;
   std::map<int, prometheus::Counter*> trainer_exits;  // by cause
   prometheus::Histogram* step_seconds = nullptr;
   std::map<std::string, prometheus::Counter*> phase_seconds;
   Mutex dropped_mutex;
-  uint64_t dropped_seen GUARDED_BY(dropped_mutex) = 0;
+  uint64_t points_dropped_seen GUARDED_BY(dropped_mutex) = 0;
+  uint64_t lines_dropped_seen GUARDED_BY(dropped_mutex) = 0;
 
   prometheus::Family<prometheus::Gauge>& GaugeFamily(const char* name, const char* help) {
     return BuildGauge().Name(name).Help(help).Register(*registry);
@@ -147,8 +149,12 @@ void AgentMetrics::Families::AddCoordinator() {
                       "Times that a coordinator accepted this agent.");
   telemetry_waiting = &Gauge("gp_worker_telemetry_waiting_items",
                              "Points and lines not yet acknowledged by the coordinator.");
-  telemetry_dropped = &Counter("gp_worker_telemetry_dropped_total",
-                               "Points and lines lost because the queue was full.");
+  auto& dropped = BuildCounter()
+                      .Name("gp_worker_telemetry_dropped_total")
+                      .Help("Points and lines lost because their queue was full.")
+                      .Register(*registry);
+  points_dropped = &dropped.Add({{"kind", "point"}});
+  lines_dropped = &dropped.Add({{"kind", "line"}});
 }
 
 void AgentMetrics::Families::AddTrainers() {
@@ -197,11 +203,15 @@ void AgentMetrics::SetConnected(bool connected) {
   families_->connected->Set(connected ? 1 : 0);
 }
 
-void AgentMetrics::SetTelemetry(size_t waiting, uint64_t dropped) {
+void AgentMetrics::SetTelemetry(size_t waiting, uint64_t dropped_points, uint64_t dropped_lines) {
   families_->telemetry_waiting->Set(static_cast<double>(waiting));
   MutexLock lock(families_->dropped_mutex);
-  families_->telemetry_dropped->Increment(static_cast<double>(dropped - families_->dropped_seen));
-  families_->dropped_seen = dropped;
+  families_->points_dropped->Increment(
+      static_cast<double>(dropped_points - families_->points_dropped_seen));
+  families_->lines_dropped->Increment(
+      static_cast<double>(dropped_lines - families_->lines_dropped_seen));
+  families_->points_dropped_seen = dropped_points;
+  families_->lines_dropped_seen = dropped_lines;
 }
 
 void AgentMetrics::TrainerStarted() { families_->trainer_starts->Increment(); }

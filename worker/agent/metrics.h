@@ -28,7 +28,7 @@ class AgentMetrics {
 
   void SetSlots(size_t free, size_t busy);
   void SetConnected(bool connected);
-  void SetTelemetry(size_t waiting, uint64_t dropped);
+  void SetTelemetry(size_t waiting, uint64_t dropped_points, uint64_t dropped_lines);
   void TrainerStarted();
   void TrainerExited(v1::ExitCause cause);
   void StepCommitted(const link::StepReport& report);

@@ -121,8 +121,9 @@ Settings GpuSettings(WorkerSettings& settings) {
 Settings ObservationSettings(WorkerSettings& settings) {
   return {
       {.field = {.path = "telemetry.items_max",
-                 .doc = "Metric points and log lines kept while the coordinator is away; beyond "
-                        "it the oldest are dropped and counted.",
+                 .doc = "How many metric points, and as many log lines, are kept while the "
+                        "coordinator is away. Beyond it the oldest of their kind are dropped and "
+                        "counted, and the run's log says how many.",
                  .min = 1000,
                  .max = 10'000'000},
        .slot = &settings.telemetry_items_max},

@@ -1,11 +1,14 @@
-// TelemetryQueue: points and lines on their way to the coordinator, numbered from 1 and kept until
-// they are acknowledged as durable. Bounded: when it is full the oldest go, and the numbers show
-// the gap. Not thread-safe; its owner locks.
+// TelemetryQueue: points and lines on their way to the coordinator, kept until they are
+// acknowledged as durable. They wait in two lanes with a budget each, so that a burst of lines
+// pushes out no point; in a full lane the oldest go, and a line in their run's log says how many.
+// What is sent for the first time gets the next number, from 1. Not thread-safe; its owner locks.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <string>
 
 #include "gp/v1/agent_service.pb.h"
 
@@ -13,30 +16,52 @@ namespace gp::agent {
 
 class TelemetryQueue {
  public:
+  struct Dropped {
+    uint64_t points = 0;
+    uint64_t lines = 0;
+  };
+
+  // `items_max`: of each lane.
   explicit TelemetryQueue(size_t items_max) : items_max_(items_max) {}
 
   void Add(v1::TelemetryItem item);
 
-  bool has_unsent() const { return next_unsent_ < end(); }
-  // The next unsent items in order, at most `count_max` and about `bytes_max` (one item at least);
-  // they count as sent.
+  bool has_unsent() const { return resent_ < sent_.size() || waiting() > 0; }
+  // The next unsent items in the order in which they were added, at most `count_max` and about
+  // `bytes_max` (one item at least); they count as sent.
   v1::Telemetry Take(size_t count_max, size_t bytes_max);
   // A new connection: everything that was not acknowledged is unsent again.
-  void Rewind() { next_unsent_ = first_; }
+  void Rewind();
   void Acknowledge(uint64_t through_sequence);
 
-  size_t size() const { return items_.size(); }
-  uint64_t dropped() const { return dropped_; }
+  size_t size() const { return sent_.size() + waiting(); }
+  // Sent on this connection and not acknowledged.
+  size_t sent_bytes() const { return sent_bytes_; }
+  Dropped dropped() const { return {points_.dropped, lines_.dropped}; }
 
  private:
-  uint64_t end() const { return first_ + items_.size(); }
-  void DropFirst();
+  struct Waiting {
+    uint64_t order = 0;  // in which it was added
+    v1::TelemetryItem item;
+  };
+  struct Lane {
+    std::deque<Waiting> items;
+    uint64_t dropped = 0;
+    std::map<std::string, uint64_t> untold;  // dropped since the run's log was told
+  };
+
+  size_t waiting() const { return points_.items.size() + lines_.items.size(); }
+  // Numbers the next one that waits, or the line that says what is missing before it.
+  void SendNext();
 
   const size_t items_max_;
-  std::deque<v1::TelemetryItem> items_;
-  uint64_t first_ = 1;  // sequence of items_.front()
-  uint64_t next_unsent_ = 1;
-  uint64_t dropped_ = 0;
+  Lane points_;
+  Lane lines_;
+  uint64_t added_ = 0;
+  std::deque<v1::TelemetryItem> sent_;  // numbered
+  uint64_t first_ = 1;                  // number of sent_.front()
+  size_t resent_ = 0;                   // how many of sent_ were sent on this connection
+  size_t sent_bytes_ = 0;               // theirs
 };
 
 }  // namespace gp::agent

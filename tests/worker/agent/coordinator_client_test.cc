@@ -34,11 +34,13 @@ class FakeAgentService final : public v1::AgentService::Service {
     if (refusal.empty()) {
       answer.mutable_welcome()->set_coordinator_generation(generation);
       answer.mutable_welcome()->mutable_report_interval()->set_nanos(20'000'000);
+      answer.mutable_welcome()->set_telemetry_window_bytes(window_bytes);
     } else {
       answer.mutable_refused()->set_reason(refusal);
     }
     stream->Write(answer);
     for (int count = 0; count < messages_max && stream->Read(&message); ++count) {
+      if (message.has_telemetry()) TrackUnacknowledged(message.telemetry());
       heard.Post(message, seconds(10));
       if (message.has_telemetry() && acknowledges) Acknowledge(*stream, message.telemetry());
     }
@@ -63,16 +65,26 @@ class FakeAgentService final : public v1::AgentService::Service {
   std::atomic<uint64_t> generation{1};
   std::atomic<bool> acknowledges{true};
   std::atomic<int> messages_max{1 << 20};
+  std::atomic<uint64_t> window_bytes{0};
   std::string refusal;
   Mailbox<v1::AgentMessage> heard{1 << 16};
+  std::atomic<size_t> unacknowledged_bytes_max{0};  // the most there ever were
 
  private:
-  static void Acknowledge(ServerStream& stream, const v1::Telemetry& telemetry) {
+  void TrackUnacknowledged(const v1::Telemetry& telemetry) {
+    for (const v1::TelemetryItem& item : telemetry.items()) unacknowledged_ += item.ByteSizeLong();
+    unacknowledged_bytes_max = std::max<size_t>(unacknowledged_bytes_max, unacknowledged_);
+  }
+
+  void Acknowledge(ServerStream& stream, const v1::Telemetry& telemetry) {
+    unacknowledged_ = 0;
     v1::CoordinatorMessage answer;
     answer.mutable_telemetry_ack()->set_through_sequence(
         telemetry.first_sequence() + static_cast<uint64_t>(telemetry.items_size()) - 1);
     stream.Write(answer);
   }
+
+  size_t unacknowledged_ = 0;
 };
 
 class CoordinatorClientTest : public testing::Test {
@@ -155,6 +167,35 @@ TEST_F(CoordinatorClientTest, ReconnectsWithItsRanksAndSendsUnacknowledgedTeleme
   ASSERT_TRUE(hello.has_value());
   ASSERT_EQ(hello->hello().ranks_size(), 1);
   EXPECT_EQ(hello->hello().ranks(0).run_id(), "run1");
+}
+
+// Reports go on while the coordinator takes no more telemetry.
+TEST_F(CoordinatorClientTest, SendsNoMoreTelemetryThanTheCoordinatorTakes) {
+  service_.acknowledges = false;
+  service_.window_bytes = 2000;
+  StartServer();
+  StartClient();
+  ASSERT_TRUE(service_.Next(v1::AgentMessage::kHello));
+  for (int i = 0; i < 100; ++i) TellLine(std::string(500, 'x'));
+  ASSERT_TRUE(service_.Next(v1::AgentMessage::kTelemetry));
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(service_.Next(v1::AgentMessage::kReport));
+  EXPECT_GE(service_.unacknowledged_bytes_max, 2000u);
+  EXPECT_LT(service_.unacknowledged_bytes_max, 2000u + 520u) << "one line more at most";
+}
+
+TEST_F(CoordinatorClientTest, SendsEverythingWithinTheWindowAsItIsAcknowledged) {
+  service_.window_bytes = 2000;
+  StartServer();
+  StartClient();
+  for (int i = 0; i < 99; ++i) TellLine(std::string(500, 'x'));
+  TellLine(std::string(10'000, 'y'));  // more than the window
+  int heard = 0;
+  while (heard < 100) {
+    const auto message = service_.Next(v1::AgentMessage::kTelemetry);
+    ASSERT_TRUE(message.has_value()) << "after " << heard;
+    heard += message->telemetry().items_size();
+  }
+  EXPECT_EQ(heard, 100);
 }
 
 TEST_F(CoordinatorClientTest, ConnectsToACoordinatorThatComesLater) {
