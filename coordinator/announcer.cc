@@ -21,6 +21,7 @@ void Announcer::OnBatch(const PublishedBatch& batch) {
   for (const StoredEvent& stored : batch.events) Log(*batch.cluster, stored);
   metrics_.Published(*batch.cluster, batch.events);
   directories_.Published(batch.cluster, batch.events);
+  verifier_.Published(batch);
   for (const RunId& run : batch.runs) hub_.Notify(run);
   for (const NodeId& node : batch.nodes) hub_.Notify(node);
 }

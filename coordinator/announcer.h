@@ -1,9 +1,10 @@
 // Announcer: tells everybody who cares about what was decided and what was measured: the log,
-// metrics, the runs' directories, and the streams that a change concerns. Built by the daemon; the
-// Reconciler and the Recorder call it, each on its own thread.
+// metrics, the runs' directories, who reads suspected checkpoints, and the streams that a change
+// concerns. Built by the daemon; the Reconciler and the Recorder call it, each on its own thread.
 #pragma once
 
 #include "coordinator/change_hub.h"
+#include "coordinator/checkpoint_verifier.h"
 #include "coordinator/metrics.h"
 #include "coordinator/reconciler.h"
 #include "coordinator/recorder.h"
@@ -13,8 +14,9 @@ namespace gp::coordinator {
 
 class Announcer final : public BatchObserver, public RecordObserver {
  public:
-  Announcer(ChangeHub& hub, CoordinatorMetrics& metrics, RunDirectories& directories)
-      : hub_(hub), metrics_(metrics), directories_(directories) {}
+  Announcer(ChangeHub& hub, CoordinatorMetrics& metrics, RunDirectories& directories,
+            CheckpointVerifier& verifier)
+      : hub_(hub), metrics_(metrics), directories_(directories), verifier_(verifier) {}
 
   void OnBatch(const PublishedBatch& batch) override;
   void OnRecorded(const RunId& run, const Progress& progress) override;
@@ -23,6 +25,7 @@ class Announcer final : public BatchObserver, public RecordObserver {
   ChangeHub& hub_;
   CoordinatorMetrics& metrics_;
   RunDirectories& directories_;
+  CheckpointVerifier& verifier_;
 };
 
 }  // namespace gp::coordinator

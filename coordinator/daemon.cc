@@ -81,7 +81,8 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   ChangeHub hub(SystemClock());
   RunDirectories directories;
   directories.SweepAll(cluster);
-  Announcer announcer(hub, metrics, directories);
+  CheckpointVerifier verifier;
+  Announcer announcer(hub, metrics, directories, verifier);
   Recorder recorder(JoinPath(settings.state_dir, "runs"), {.limits = MakeLimits(settings)},
                     announcer);
   InputProbe probe(SystemClock());
@@ -91,7 +92,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
 
   WorkLanes lanes;
   const SpecResolver resolver;
-  RunService run_service({reconciler, recorder, *store}, hub, lanes, resolver, storage,
+  RunService run_service({reconciler, recorder, *store}, hub, lanes, verifier, resolver, storage,
                          SystemClock(), {GP_VERSION, "", reconciler_options.policy});
   AgentServiceContext agents{reconciler, recorder, hub,
                              MakeAgentOptions(settings, storage, *store)};
@@ -100,6 +101,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
                                                             {&run_service, &agent_service}));
   hub.Start();
   probe.Start(server->ChannelToItself());
+  verifier.Start(reconciler);
   reconciler.Start();
   RETURN_IF_ERROR(
       daemon::WriteAddressFile(runtime.address_file, {server->address(), exposer->address()}));
@@ -112,6 +114,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
                                  {"version", GP_VERSION}});
   LogInfo("coordinator stops", {{"signal", AwaitStopSignal()}});
   probe.Stop();
+  verifier.Stop();  // a call may wait for what it reads
   server->Shutdown(kShutdownGrace);
   const bool finished = lanes.Stop(kShutdownGrace);
   reconciler.Stop();

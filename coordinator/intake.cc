@@ -56,10 +56,10 @@ bool Intake::PostNode(Event event) {
   return true;
 }
 
-bool Intake::PostWarning(Event event) {
+bool Intake::PostFinding(Event event) {
   MutexLock lock(mutex_);
-  if (closed_ || warnings_.size() >= limits_.warnings) return false;
-  warnings_.push_back(std::move(event));
+  if (closed_ || findings_.size() >= limits_.findings) return false;
+  findings_.push_back(std::move(event));
   arrived_.NotifyOne();
   return true;
 }
@@ -73,9 +73,9 @@ std::vector<Intake::Message> Intake::Take(size_t count_max, std::chrono::nanosec
   }
   while (!empty() && messages.size() < count_max) {
     if (!nodes_.empty()) TakeNode(messages);
-    if (!warnings_.empty()) {
-      messages.push_back({std::move(warnings_.front()), nullptr});
-      warnings_.pop_front();
+    if (!findings_.empty()) {
+      messages.push_back({std::move(findings_.front()), nullptr});
+      findings_.pop_front();
     }
     if (!requests_.empty()) {
       messages.push_back(std::move(requests_.front()));
@@ -91,7 +91,7 @@ void Intake::Close() {
   arrived_.NotifyAll();
 }
 
-bool Intake::empty() const { return requests_.empty() && nodes_.empty() && warnings_.empty(); }
+bool Intake::empty() const { return requests_.empty() && nodes_.empty() && findings_.empty(); }
 
 void Intake::TakeNode(std::vector<Message>& messages) {
   const auto found = nodes_.find(node_order_.front());

@@ -3,7 +3,8 @@
 //   requests  of users, answered one by one; refused when the lane is full
 //   nodes     what agents said, by node: newer words replace older ones that still wait, because a
 //             hello and a report each tell the whole node
-//   warnings  of runs, told by agents; dropped when the lane is full, as the points have them too
+//   findings  of runs: warnings that agents tell, and what the coordinator read of a checkpoint;
+//             refused when the lane is full
 //
 // Owned by the Reconciler, which takes; every other method may be called from any thread.
 #pragma once
@@ -32,7 +33,7 @@ class Intake {
   struct Limits {
     size_t requests = 1024;
     size_t nodes = 65536;
-    size_t warnings = 1024;
+    size_t findings = 1024;
   };
 
   explicit Intake(const Limits& limits) : limits_(limits) {}
@@ -41,7 +42,7 @@ class Intake {
   bool PostRequest(Message& message) EXCLUDES(mutex_);
   // NodeConnected, NodeReported or NodeDisconnected.
   bool PostNode(Event event) EXCLUDES(mutex_);
-  bool PostWarning(Event event) EXCLUDES(mutex_);
+  bool PostFinding(Event event) EXCLUDES(mutex_);
 
   // One message of each lane in turn, about `count_max` in all: of a node everything that waits, in
   // order. Waits up to `timeout` for the first; empty when none came or all is closed and taken.
@@ -69,7 +70,7 @@ class Intake {
   std::deque<Message> requests_ GUARDED_BY(mutex_);
   std::map<NodeId, NodeWords> nodes_ GUARDED_BY(mutex_);
   std::deque<NodeId> node_order_ GUARDED_BY(mutex_);  // by the first word that waits
-  std::deque<Event> warnings_ GUARDED_BY(mutex_);
+  std::deque<Event> findings_ GUARDED_BY(mutex_);
 };
 
 }  // namespace gp::coordinator

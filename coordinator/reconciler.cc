@@ -50,7 +50,8 @@ void Reconciler::Request(Event event, Done done) {
 }
 
 bool Reconciler::Post(Event event) {
-  if (IsDurable(event)) return intake_.PostWarning(std::move(event));
+  const bool of_run = IsDurable(event) || std::holds_alternative<CheckpointRead>(event.body);
+  if (of_run) return intake_.PostFinding(std::move(event));
   return intake_.PostNode(std::move(event));
 }
 

@@ -66,7 +66,8 @@ class Reconciler {
 
   // A user's request. Refused with Unavailable when too many wait already.
   void Request(Event event, Done done);
-  // What an agent said: of its node, or a run's warning. False when too much waits already.
+  // What an agent said: of its node, or a run's warning. Or what the coordinator read of a
+  // checkpoint. False when too much waits already.
   bool Post(Event event);
 
   // The newest published state; never null.

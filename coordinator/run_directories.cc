@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "formats/checkpoint_directory.h"
 
 namespace gp::coordinator {
 namespace {
@@ -23,11 +24,39 @@ std::optional<Epoch> EpochOf(const std::string& name) {
   return epoch;
 }
 
+// What is in quarantine, or is to go there, is a person's to remove.
+bool IsQuarantined(const Run& run, const std::string& name) {
+  for (const QuarantinedCheckpoint& held : run.quarantined) {
+    const std::string& directory = held.checkpoint.directory;
+    if (name == BaseNameOf(directory) || name == BaseNameOf(formats::DamagedName(directory))) {
+      return true;
+    }
+  }
+  return name.ends_with(formats::DamagedName(""));
+}
+
 bool IsKept(const Run& run, const std::string& name) {
+  if (IsQuarantined(run, name)) return true;
   for (const SealedCheckpoint& checkpoint : run.checkpoints) {
     if (!checkpoint.retired && BaseNameOf(checkpoint.directory) == name) return true;
   }
   return false;
+}
+
+// Also what an earlier coordinator did not come to.
+void Quarantine(const Run& run) {
+  for (const QuarantinedCheckpoint& held : run.quarantined) {
+    const std::string& directory = held.checkpoint.directory;
+    if (!FileExists(directory)) continue;
+    const Status aside = formats::SetAside(directory);
+    if (aside.ok()) {
+      LogWarning("checkpoint is in quarantine",
+                 {{"run", run.id}, {"directory", formats::DamagedName(directory)}});
+    } else {
+      LogWarning("checkpoint is not in quarantine before the next start",
+                 {{"run", run.id}, {"error", gp::Message(aside)}});
+    }
+  }
 }
 
 void WriteRunFile(const Run& run) {
@@ -73,7 +102,7 @@ void RunDirectories::Stop() {
 
 void RunDirectories::SweepAll(const Cluster& cluster) {
   cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>& run) {
-    Task task{run, false};
+    Task task{.run = run, .quarantine = true};
     mailbox_.TryPost(task);  // what does not fit is swept after the next start
   });
 }
@@ -83,11 +112,12 @@ void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,
   for (const StoredEvent& stored : events) {
     const EventBody& body = stored.event.body;
     const bool fresh = std::holds_alternative<RunSubmitted>(body);
-    const bool tend = fresh || std::holds_alternative<CheckpointRetired>(body) ||
+    const bool quarantine = std::holds_alternative<CheckpointDamaged>(body);
+    const bool tend = fresh || quarantine || std::holds_alternative<CheckpointRetired>(body) ||
                       std::holds_alternative<RunPlaced>(body) ||
                       std::holds_alternative<RunEnded>(body);
     if (!tend) continue;
-    Task task{cluster->FindRun(stored.event.run), fresh};
+    Task task{cluster->FindRun(stored.event.run), fresh, quarantine};
     mailbox_.TryPost(task);
   }
 }
@@ -95,12 +125,14 @@ void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,
 void RunDirectories::Loop() {
   while (!mailbox_.drained()) {
     const auto tasks = mailbox_.Drain(64, std::chrono::seconds(1));
-    for (const Task& task : tasks) Tend(*task.run, task.fresh);
+    for (const Task& task : tasks) Tend(task);
   }
 }
 
-void RunDirectories::Tend(const Run& run, bool fresh) const {
-  if (fresh) WriteRunFile(run);
+void RunDirectories::Tend(const Task& task) const {
+  const Run& run = *task.run;
+  if (task.fresh) WriteRunFile(run);
+  if (task.quarantine) Quarantine(run);
   const std::string directory = JoinPath(run.submission->run_directory, "checkpoints");
   if (!FileExists(directory)) return;
   const auto names = ListDirectory(directory);

@@ -1,6 +1,7 @@
 // RunDirectories: what the coordinator does to the runs' directories under the storage root, on one
-// thread of its own: keeps the run file beside the run, removes retired checkpoints, sweeps
-// checkpoints that nobody will ever seal. Every method may be called from any thread.
+// thread of its own: keeps the run file beside the run, removes retired checkpoints, renames
+// damaged ones, sweeps checkpoints that nobody will ever seal. Every method may be called from any
+// thread.
 #pragma once
 
 #include <memory>
@@ -15,8 +16,9 @@
 
 namespace gp::coordinator {
 
-// The checkpoint directories of `run` that are safe to remove: not in the catalogue, and written by
-// an epoch that is over. `names` are the entries of its checkpoints directory.
+// The checkpoint directories of `run` that are safe to remove: neither in the catalogue nor in
+// quarantine, and written by an epoch that is over. `names` are the entries of its checkpoints
+// directory.
 std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::string>& names);
 
 class RunDirectories {
@@ -31,13 +33,14 @@ class RunDirectories {
   void Stop();
 
  private:
-  void Loop();
-  void Tend(const Run& run, bool fresh) const;
-
   struct Task {
     std::shared_ptr<const Run> run;
-    bool fresh = false;  // just submitted
+    bool fresh = false;       // just submitted
+    bool quarantine = false;  // one of its checkpoints may have to be renamed
   };
+
+  void Loop();
+  void Tend(const Task& task) const;
 
   Mailbox<Task> mailbox_;
   std::jthread thread_;

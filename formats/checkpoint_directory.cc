@@ -55,23 +55,35 @@ Status VerifyTensors(const std::string& path) {
   return OkStatus();
 }
 
-Status VerifyFile(const std::string& directory, const CheckpointFile& file) {
+Status VerifyDigest(const std::string& directory, const CheckpointFile& file,
+                    const std::stop_token& stop) {
   const std::string path = JoinPath(directory, file.name);
   const auto size = FileSize(path);
-  if (!size.ok()) {
+  if (size.status().code() == StatusCode::kNotFound) {
     return DataLoss("{} is missing ({}); the checkpoint is damaged", path, Message(size.status()));
   }
+  RETURN_IF_ERROR(size.status());
   if (*size != file.size_bytes) {
     return DataLoss("{} has {} bytes, its manifest says {}; the checkpoint is damaged", path, *size,
                     file.size_bytes);
   }
-  ASSIGN_OR_RETURN(const std::string digest, DigestOfFile(path, file.digest_kind));
+  ASSIGN_OR_RETURN(const std::string digest, DigestOfFile(path, file.digest_kind, stop));
   if (digest != file.digest) {
     return DataLoss("{} has the {} {}, its manifest says {}; the checkpoint is damaged", path,
                     DigestName(file.digest_kind), digest, file.digest);
   }
+  return OkStatus();
+}
+
+Status VerifyContent(const std::string& directory, const CheckpointFile& file) {
+  const std::string path = JoinPath(directory, file.name);
   if (file.name == kTokenizerName) return VerifyTokenizer(path);
   return file.name.ends_with(".safetensors") ? VerifyTensors(path) : OkStatus();
+}
+
+Status RenameDurably(const std::string& from, const std::string& to) {
+  if (rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus(errno, "rename to", to);
+  return SyncDirectory(DirectoryOf(to));
 }
 
 // A checkpoint without one of these resumes nothing.
@@ -107,11 +119,23 @@ StatusOr<CheckpointManifest> ReadManifest(const std::string& directory,
   return ParseManifest(*text, path);
 }
 
-StatusOr<CheckpointManifest> VerifyCheckpoint(const std::string& directory,
-                                              const std::string& expected_digest) {
+StatusOr<CheckpointManifest> VerifyDigests(const std::string& directory,
+                                           const std::string& expected_digest,
+                                           const std::stop_token& stop) {
   ASSIGN_OR_RETURN(CheckpointManifest manifest, ReadManifest(directory, expected_digest));
   RETURN_IF_ERROR(VerifyFileList(manifest, directory));
-  for (const CheckpointFile& file : manifest.files) RETURN_IF_ERROR(VerifyFile(directory, file));
+  for (const CheckpointFile& file : manifest.files) {
+    RETURN_IF_ERROR(VerifyDigest(directory, file, stop));
+  }
+  return manifest;
+}
+
+StatusOr<CheckpointManifest> VerifyCheckpoint(const std::string& directory,
+                                              const std::string& expected_digest) {
+  ASSIGN_OR_RETURN(CheckpointManifest manifest, VerifyDigests(directory, expected_digest));
+  for (const CheckpointFile& file : manifest.files) {
+    RETURN_IF_ERROR(VerifyContent(directory, file));
+  }
   return manifest;
 }
 
@@ -132,10 +156,14 @@ StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(const std::string& parent
   return found;
 }
 
+std::string DamagedName(const std::string& directory) { return directory + kSetAside; }
+
 Status SetAside(const std::string& directory) {
-  const std::string aside = directory + kSetAside;
-  if (rename(directory.c_str(), aside.c_str()) != 0) return ErrnoStatus(errno, "rename to", aside);
-  return SyncDirectory(DirectoryOf(directory));
+  return RenameDurably(directory, DamagedName(directory));
+}
+
+Status BringBack(const std::string& directory) {
+  return RenameDurably(DamagedName(directory), directory);
 }
 
 StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& parent) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,15 @@ std::string CheckpointDirectoryName(int64_t step, uint64_t epoch, const std::str
 StatusOr<CheckpointManifest> ReadManifest(const std::string& directory,
                                           const std::string& expected_digest = "");
 
-// Also checks each file's presence, size and digest, that nothing is missing from the list, that
-// the tokenizer is one, and that the safetensors files are well formed and hold finite numbers.
-// DataLoss names the file.
+// Also checks that the list is complete, and that every file on it is there with the size and
+// digest that the manifest tells. DataLoss names the file; another error says that it could not be
+// read, which tells nothing about the checkpoint. Cancelled once `stop` is requested.
+StatusOr<CheckpointManifest> VerifyDigests(const std::string& directory,
+                                           const std::string& expected_digest = "",
+                                           const std::stop_token& stop = {});
+
+// Also checks that the tokenizer is one, and that the safetensors files are well formed and hold
+// finite numbers. DataLoss names the file.
 StatusOr<CheckpointManifest> VerifyCheckpoint(const std::string& directory,
                                               const std::string& expected_digest = "");
 
@@ -40,6 +47,9 @@ StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(const std::string& parent
 // Renames the directory of a damaged checkpoint, durably, so that nobody finds it any more. It
 // keeps its files: DIRECTORY.damaged.
 Status SetAside(const std::string& directory);
+// DIRECTORY.damaged: what SetAside makes of the directory's name, and BringBack undoes, durably.
+std::string DamagedName(const std::string& directory);
+Status BringBack(const std::string& directory);
 
 // The directory, below `parent`, of the complete checkpoint with the highest step (then epoch);
 // nothing when there is none or `parent` does not exist. Directories without a manifest were never

@@ -47,12 +47,14 @@ std::string FileDigest::Finish() {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-StatusOr<std::string> DigestOfFile(const std::string& path, DigestKind kind) {
+StatusOr<std::string> DigestOfFile(const std::string& path, DigestKind kind,
+                                   const std::stop_token& stop) {
   FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return ErrnoStatus(errno, "open", path);
   FileDigest digest(kind);
   std::vector<char> buffer(1 << 20);
   while (true) {
+    if (stop.stop_requested()) return Cancelled("reading {} was given up", path);
     const ssize_t got = read(file.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return ErrnoStatus(errno, "read", path);

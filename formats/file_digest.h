@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -32,7 +33,8 @@ class FileDigest {
   std::unique_ptr<State> state_;
 };
 
-// Reads the file in pieces.
-StatusOr<std::string> DigestOfFile(const std::string& path, DigestKind kind);
+// Reads the file in pieces; Cancelled once `stop` is requested.
+StatusOr<std::string> DigestOfFile(const std::string& path, DigestKind kind,
+                                   const std::stop_token& stop = {});
 
 }  // namespace gp::formats

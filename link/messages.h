@@ -173,7 +173,7 @@ enum class ExitCause {
   kError = 8,
   kSpawnFailed = 9,
   kUnfit = 10,              // this node cannot compute what the run's record demands
-  kDamagedCheckpoint = 11,  // the checkpoint to resume from is damaged
+  kDamagedCheckpoint = 11,  // so it looks from here; a second reader decides
 };
 
 // The last words of an engine that cannot go on.

@@ -17,6 +17,8 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kFirstPause{50};
 constexpr std::chrono::milliseconds kLongestPause{500};
 constexpr std::chrono::seconds kQuietOutage{1};
+// The largest checkpoint from the slowest storage.
+constexpr std::chrono::hours kLongestReading{12};
 
 // gRPC names each address and each layer; the reason stands at the end.
 std::string Reason(const Status& status) {
@@ -79,10 +81,10 @@ RunClient::RunClient(RunClientOptions options, Interruption& interruption)
 RunClient::~RunClient() = default;
 
 template <typename Call>
-Status RunClient::Retry(const std::string& method, const Call& call) {
+Status RunClient::Retry(const std::string& method, const Call& call,
+                        std::chrono::milliseconds timeout) {
   Outage outage(options_, interruption_, options_.timeout);
-  const std::chrono::system_clock::time_point wall_deadline =
-      SystemClock().WallNow() + options_.timeout;
+  const std::chrono::system_clock::time_point wall_deadline = SystemClock().WallNow() + timeout;
   while (true) {
     grpc::ClientContext context;
     context.set_deadline(wall_deadline);
@@ -91,7 +93,7 @@ Status RunClient::Retry(const std::string& method, const Call& call) {
     if (interruption_.requested()) return Cancelled("interrupted");
     if (status.code() == StatusCode::kDeadlineExceeded) {
       return DeadlineExceeded("the coordinator at {} did not answer {} within {}", options_.address,
-                              method, FormatDuration(options_.timeout));
+                              method, FormatDuration(timeout));
     }
     if (status.code() != StatusCode::kUnavailable) return status;
     RETURN_IF_ERROR(outage.Pause(status));
@@ -170,6 +172,18 @@ StatusOr<v1::CheckpointsResponse> RunClient::Checkpoints(const std::string& run)
   RETURN_IF_ERROR(Retry("Checkpoints", [&](grpc::ClientContext& context) {
     return stub_->Checkpoints(&context, request, &response);
   }));
+  return response;
+}
+
+StatusOr<v1::Checkpoint> RunClient::RestoreCheckpoint(const std::string& run, int64_t step) {
+  v1::RestoreCheckpointRequest request;
+  request.set_run(run);
+  request.set_step(step);
+  v1::Checkpoint response;
+  const auto call = [&](grpc::ClientContext& context) {
+    return stub_->RestoreCheckpoint(&context, request, &response);
+  };
+  RETURN_IF_ERROR(Retry("RestoreCheckpoint", call, kLongestReading));
   return response;
 }
 

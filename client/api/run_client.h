@@ -45,6 +45,8 @@ class RunClient {
   StatusOr<v1::ListResponse> List(const v1::ListRequest& request);
   StatusOr<v1::Run> Cancel(const std::string& run);
   StatusOr<v1::CheckpointsResponse> Checkpoints(const std::string& run);
+  // Waits for as long as the coordinator reads the checkpoint.
+  StatusOr<v1::Checkpoint> RestoreCheckpoint(const std::string& run, int64_t step);
   StatusOr<v1::NodesResponse> Nodes();
   StatusOr<v1::VersionResponse> Version();
 
@@ -58,7 +60,12 @@ class RunClient {
   class Outage;
 
   template <typename Call>
-  Status Retry(const std::string& method, const Call& call);
+  Status Retry(const std::string& method, const Call& call) {
+    return Retry(method, call, options_.timeout);
+  }
+  // `timeout`: of an answer; a coordinator that cannot be reached is tried for options' timeout.
+  template <typename Call>
+  Status Retry(const std::string& method, const Call& call, std::chrono::milliseconds timeout);
   template <typename Message, typename Open>
   Status Stream(const std::string& method, const Open& open, const Consumer<Message>& consumer);
 

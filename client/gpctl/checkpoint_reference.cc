@@ -52,12 +52,23 @@ StatusOr<CheckpointReference> ParseCheckpointReference(const std::string& text,
   return reference;
 }
 
-StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Session& session) {
+bool IsQuarantined(const v1::Checkpoint& checkpoint) { return checkpoint.has_quarantined_at(); }
+
+StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Session& session,
+                                        Among among) {
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(reference.run));
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   ASSIGN_OR_RETURN(const v1::CheckpointsResponse response, client->Checkpoints(run.run_id()));
   for (const v1::Checkpoint& checkpoint : response.checkpoints()) {
     if (Matches(checkpoint, reference)) return checkpoint;
+  }
+  for (const v1::Checkpoint& held : response.quarantined()) {
+    if (!reference.step || held.step() != *reference.step) continue;
+    if (among == Among::kSealedAndQuarantined) return held;
+    return NotFound(
+        "step {} of run {} is in quarantine: {}; 'gpctl ckpt verify {}@{}' brings it "
+        "back if it is whole",
+        held.step(), run.name(), held.quarantine_reason(), run.name(), held.step());
   }
   if (response.checkpoints().empty())
     return NotFound("run {} has no sealed checkpoint yet", run.name());

@@ -22,9 +22,14 @@ struct CheckpointReference {
 StatusOr<CheckpointReference> ParseCheckpointReference(const std::string& text,
                                                        const std::string& working_directory);
 
-// The sealed checkpoint that `reference` means. NotFound lists what there is. REQUIRES: it names a
-// run.
-StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Session& session);
+// Sealed checkpoints, and those that a step may name in quarantine.
+enum class Among { kSealed, kSealedAndQuarantined };
+
+// The checkpoint that `reference` means. NotFound lists what there is. REQUIRES: it names a run.
+StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Session& session,
+                                        Among among = Among::kSealed);
+
+bool IsQuarantined(const v1::Checkpoint& checkpoint);
 
 // The directory of either form.
 StatusOr<std::string> FindCheckpointDirectory(const std::string& text, Session& session);

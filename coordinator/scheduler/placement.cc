@@ -68,6 +68,24 @@ NodeSlots* Roomiest(FreeSlots& free, bool gpu) {
   return best;
 }
 
+FreeSlots Trusted(const Run& run, FreeSlots free) {
+  std::erase_if(free.nodes,
+                [&](const NodeSlots& slots) { return run.doubtful_nodes.contains(slots.node); });
+  return free;
+}
+
+std::optional<std::vector<Placement>> Choose(FreeSlots free, bool gpu, int wanted) {
+  if (free.Count(gpu) < wanted) return std::nullopt;
+  std::vector<Placement> placement;
+  if (NodeSlots* whole = TightestFit(free, gpu, wanted)) {
+    Take(*whole, gpu, static_cast<size_t>(wanted), placement);
+  }
+  while (static_cast<int>(placement.size()) < wanted) {
+    Take(*Roomiest(free, gpu), gpu, static_cast<size_t>(wanted), placement);
+  }
+  return placement;
+}
+
 std::string WhatIsUnusable(const FreeSlots& free, bool gpu) {
   std::string also = free.unusable.empty() ? "" : "; " + free.unusable;
   if (gpu && !free.unusable_gpu.empty()) also += "; " + free.unusable_gpu;
@@ -149,15 +167,10 @@ std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free) {
   const bool gpu = TakesGpus(run, free);
   const int wanted = run.submission->workers;
   FreeSlots usable = UsableBy(run, free);
-  if (usable.Count(gpu) < wanted) return std::nullopt;
-  std::vector<Placement> placement;
-  if (NodeSlots* whole = TightestFit(usable, gpu, wanted)) {
-    Take(*whole, gpu, static_cast<size_t>(wanted), placement);
-  }
-  while (static_cast<int>(placement.size()) < wanted) {
-    Take(*Roomiest(usable, gpu), gpu, static_cast<size_t>(wanted), placement);
-  }
-  for (const Placement& place : placement) TakeOut(place, free);
+  auto placement = Choose(Trusted(run, usable), gpu, wanted);
+  if (!placement) placement = Choose(std::move(usable), gpu, wanted);
+  if (!placement) return std::nullopt;
+  for (const Placement& place : *placement) TakeOut(place, free);
   return placement;
 }
 

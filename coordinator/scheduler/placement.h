@@ -42,7 +42,8 @@ FreeSlots UsableBy(const Run& run, FreeSlots free);
 bool TakesGpus(const Run& run, const FreeSlots& all);
 
 // A node that holds the whole gang is preferred, the one with the fewest slots left over; otherwise
-// nodes are filled from the one with the most free slots. Takes the slots out of `free`. Nothing
+// nodes are filled from the one with the most free slots. Nodes whose storage has failed the run
+// are used only when the others have no room. Takes the slots out of `free`. Nothing
 // when the gang does not fit.
 std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free);
 

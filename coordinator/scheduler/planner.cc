@@ -3,6 +3,7 @@
 #include "coordinator/scheduler/progress.h"
 #include "coordinator/scheduler/queue.h"
 #include "coordinator/scheduler/retention.h"
+#include "coordinator/scheduler/suspicion.h"
 
 namespace gp::coordinator {
 
@@ -11,6 +12,7 @@ Plan MakePlan(const Cluster& cluster, const Policy& policy, const Now& now) {
   for (const auto& [sequence, id] : cluster.busy) {
     const auto run = cluster.FindRun(id);
     PlanProgress(cluster, *run, policy, now, plan);
+    PlanSuspicion(cluster, *run, plan);
     PlanRetention(*run, plan);
   }
   PlanQueue(cluster, policy, now, plan);

@@ -29,6 +29,7 @@ std::vector<const Run*> WaitingInOrder(const Cluster& cluster) {
 // The wall clock may have been set back since the failure; then nobody should wait for it to catch
 // up.
 bool IsPausing(const Run& run, const Now& now) {
+  if (AwaitsVerdict(run)) return true;
   return run.state == RunState::kBackoff && now.wall < run.retry_at && now.wall >= run.failed_at;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "coordinator/scheduler/liveness.h"
+#include "coordinator/scheduler/suspicion.h"
 
 namespace gp::coordinator {
 namespace {
@@ -101,30 +102,29 @@ bool IsHopeless(ExitCause cause) {
   return cause == ExitCause::kConfig || cause == ExitCause::kSpawnFailed;
 }
 
-// A node that is unfit is not tried again and a damaged checkpoint is not read again, so these
-// failures are few and count against nothing.
-Action Report(const Run& run, const Fault& fault, const Now& now) {
+// A node that is unfit is not tried again, and a checkpoint is called damaged by few before it is
+// known, so these failures count against nothing.
+Action Report(const Cluster& cluster, const Run& run, const Fault& fault, const Policy& policy,
+              const Now& now) {
   RankFailed failed{.epoch = run.epoch, .rank = fault.rank, .cause = fault.cause};
   const int attempt = run.failures_since_seal + 1;
   failed.retry = !IsHopeless(fault.cause) && attempt <= run.submission->retries_max;
   const std::string what = fmt::format("rank {}: {}", fault.rank, fault.message);
-  if (fault.cause == ExitCause::kUnfit) {
+  DamageReport damage;
+  if (fault.cause == ExitCause::kDamagedCheckpoint) {
+    damage = JudgeDamageReport(cluster, run, fault.rank, policy);
+    failed.next_reader = damage.next_reader;
+  }
+  if (fault.cause == ExitCause::kUnfit || damage.excused) {
     failed.retry = true;
     failed.retry_at = now.wall;
-    failed.message = what;
-  } else if (fault.cause == ExitCause::kDamagedCheckpoint) {
-    const SealedCheckpoint* earlier = run.CheckpointBefore(run.resume_step);
-    failed.retry = earlier != nullptr;
-    failed.retry_at = now.wall;
-    failed.message = earlier != nullptr ? fmt::format("{}; going back to the checkpoint of step {}",
-                                                      what, earlier->step)
-                                        : what + "; no earlier checkpoint is left to go back to";
+    failed.message = what + damage.what_next;
   } else if (failed.retry) {
     const auto delay = RetryDelay(run);
     failed.retry_at = now.wall + delay;
     failed.message =
-        fmt::format("{}; retry {} of {} in {:.1f} s", what, attempt, run.submission->retries_max,
-                    std::chrono::duration<double>(delay).count());
+        fmt::format("{}; retry {} of {} in {:.1f} s{}", what, attempt, run.submission->retries_max,
+                    std::chrono::duration<double>(delay).count(), damage.what_next);
   } else if (IsHopeless(fault.cause)) {
     failed.message = what + "; retrying cannot help";
   } else {
@@ -148,7 +148,7 @@ std::optional<Action> FindFailure(const Cluster& cluster, const Run& run, const 
       !EveryRankExited(cluster, run, policy)) {
     return std::nullopt;
   }
-  return Report(run, *fault, now);
+  return Report(cluster, run, *fault, policy, now);
 }
 
 }  // namespace gp::coordinator

@@ -10,7 +10,7 @@ void PlanRetention(const Run& run, Plan& plan) {
   const SealedCheckpoint* best = run.submission->keep_best ? run.BestCheckpoint() : nullptr;
   int newer = 0;
   for (auto it = run.checkpoints.rbegin(); it != run.checkpoints.rend(); ++it) {
-    if (it->retired) continue;
+    if (it->retired || it->restored) continue;
     const bool kept = newer < kept_count || &*it == best;
     ++newer;
     if (kept) continue;

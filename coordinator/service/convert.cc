@@ -2,6 +2,8 @@
 
 #include <google/protobuf/util/time_util.h>
 
+#include "formats/checkpoint_directory.h"
+
 namespace gp::coordinator {
 namespace {
 
@@ -102,6 +104,11 @@ struct Describer {
   std::string operator()(const CheckpointRetired& event) const {
     return fmt::format("checkpoint of step {} retired", event.step);
   }
+  std::string operator()(const CheckpointVerified& event) const { return event.text; }
+  std::string operator()(const CheckpointDamaged& event) const { return event.reason; }
+  std::string operator()(const CheckpointRestored& event) const {
+    return fmt::format("checkpoint of step {} is whole and back in the catalogue", event.step);
+  }
   std::string operator()(const RunFinishing&) const { return "the final checkpoint is sealed"; }
   std::string operator()(const RunEnded& event) const { return event.reason; }
   std::string operator()(const RunWarned& event) const {
@@ -156,6 +163,14 @@ v1::Checkpoint ToProto(const Run& run, const SealedCheckpoint& checkpoint) {
   *to.mutable_sealed_at() = ToProto(checkpoint.sealed_at);
   to.set_latest(&checkpoint == run.LatestCheckpoint());
   to.set_best(&checkpoint == run.BestCheckpoint());
+  return to;
+}
+
+v1::Checkpoint ToProto(const Run& run, const QuarantinedCheckpoint& held) {
+  v1::Checkpoint to = ToProto(run, held.checkpoint);
+  to.set_directory(formats::DamagedName(held.checkpoint.directory));
+  to.set_quarantine_reason(held.reason);
+  *to.mutable_quarantined_at() = ToProto(held.at);
   return to;
 }
 

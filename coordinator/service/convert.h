@@ -16,6 +16,7 @@ namespace gp::coordinator {
 // Without source and resolved, which only Get answers with.
 v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress);
 v1::Checkpoint ToProto(const Run& run, const SealedCheckpoint& checkpoint);
+v1::Checkpoint ToProto(const Run& run, const QuarantinedCheckpoint& held);
 v1::MetricPoint ToProto(const Point& point);
 v1::LogLine ToProto(const Line& line);
 v1::Node ToProto(const Cluster& cluster, const Node& node);

@@ -207,7 +207,31 @@ Status RunService::FillCheckpoints(const v1::CheckpointsRequest& request,
   for (const SealedCheckpoint& checkpoint : run->checkpoints) {
     if (!checkpoint.retired) *response.add_checkpoints() = ToProto(*run, checkpoint);
   }
+  for (const QuarantinedCheckpoint& held : run->quarantined) {
+    *response.add_quarantined() = ToProto(*run, held);
+  }
   return OkStatus();
+}
+
+// The verifier reads on a thread of its own.
+grpc::ServerUnaryReactor* RunService::RestoreCheckpoint(grpc::CallbackServerContext* context,
+                                                        const grpc::ByteBuffer* request,
+                                                        grpc::ByteBuffer* response) {
+  using Call = PooledCall<v1::RestoreCheckpointRequest, v1::Checkpoint>;
+  return Call::Start(
+      context, request, response, kRequestBytesMax, lanes_.queries, [this](Call& call) {
+        const auto found = Find(call.request().run());
+        if (!found.ok()) return call.Answer(found.status());
+        const RunId id = (*found)->id;
+        const int64_t step = call.request().step();
+        verifier_.Restore(
+            id, step, [this, keep = call.shared_from_this(), id, step](const Status& status) {
+              const auto run = context_.reconciler.snapshot()->FindRun(id);
+              const SealedCheckpoint* restored = status.ok() ? run->FindCheckpoint(step) : nullptr;
+              if (restored != nullptr) keep->response() = ToProto(*run, *restored);
+              keep->Answer(status);
+            });
+      });
 }
 
 grpc::ServerUnaryReactor* RunService::Nodes(grpc::CallbackServerContext* context,

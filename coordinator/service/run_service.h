@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "coordinator/change_hub.h"
+#include "coordinator/checkpoint_verifier.h"
 #include "coordinator/service/pooled_call.h"
 #include "coordinator/service/run_file_resolver.h"
 #include "coordinator/service/run_streams.h"
@@ -32,19 +33,21 @@ using RunServiceOfBytes = v1::RunService::WithRawCallbackMethod_Submit<
             v1::RunService::WithRawCallbackMethod_Logs<v1::RunService::WithRawCallbackMethod_Events<
                 v1::RunService::WithRawCallbackMethod_Metrics<
                     v1::RunService::WithRawCallbackMethod_Checkpoints<
-                        v1::RunService::WithRawCallbackMethod_Nodes<
-                            v1::RunService::WithRawCallbackMethod_Version<
-                                v1::RunService::Service>>>>>>>>>>>;
+                        v1::RunService::WithRawCallbackMethod_RestoreCheckpoint<
+                            v1::RunService::WithRawCallbackMethod_Nodes<
+                                v1::RunService::WithRawCallbackMethod_Version<
+                                    v1::RunService::Service>>>>>>>>>>>>;
 
 class RunService final : public RunServiceOfBytes {
  public:
   // Every reference outlives the service.
-  RunService(StreamContext context, ChangeHub& hub, WorkLanes& lanes,
+  RunService(StreamContext context, ChangeHub& hub, WorkLanes& lanes, CheckpointVerifier& verifier,
              const RunFileResolver& resolver, const StorageRoot& storage, Clock& clock,
              RunServiceOptions options)
       : context_(context),
         hub_(hub),
         lanes_(lanes),
+        verifier_(verifier),
         resolver_(resolver),
         storage_(storage),
         clock_(clock),
@@ -65,6 +68,9 @@ class RunService final : public RunServiceOfBytes {
   grpc::ServerUnaryReactor* Checkpoints(grpc::CallbackServerContext* context,
                                         const grpc::ByteBuffer* request,
                                         grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* RestoreCheckpoint(grpc::CallbackServerContext* context,
+                                              const grpc::ByteBuffer* request,
+                                              grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* Nodes(grpc::CallbackServerContext* context,
                                   const grpc::ByteBuffer* request,
                                   grpc::ByteBuffer* response) override;
@@ -109,6 +115,7 @@ class RunService final : public RunServiceOfBytes {
   StreamContext context_;
   ChangeHub& hub_;
   WorkLanes& lanes_;
+  CheckpointVerifier& verifier_;
   const RunFileResolver& resolver_;
   const StorageRoot& storage_;
   Clock& clock_;

@@ -26,6 +26,16 @@ StatusOr<Admission> AdmitCancel(const Cluster& cluster, const Event& event) {
   return Admission{.append = !done, .replayed = done, .run = event.run};
 }
 
+StatusOr<Admission> AdmitRestore(const Cluster& cluster, const Event& event,
+                                 const CheckpointRestored& restored) {
+  const auto run = cluster.FindRun(event.run);
+  if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
+  const std::string refusal = RestoreRefusal(*run, restored.step);
+  if (refusal.empty()) return Admission{.append = true, .run = event.run};
+  return FailedPrecondition("the checkpoint of step {} of run '{}' stays where it is: {}",
+                            restored.step, event.run, refusal);
+}
+
 }  // namespace
 
 StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
@@ -33,6 +43,9 @@ StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
     return AdmitSubmit(cluster, event, *submitted);
   }
   if (std::holds_alternative<CancelRequested>(event.body)) return AdmitCancel(cluster, event);
+  if (const auto* restored = std::get_if<CheckpointRestored>(&event.body)) {
+    return AdmitRestore(cluster, event, *restored);
+  }
   return Admission{.append = true, .run = event.run};
 }
 

@@ -13,9 +13,10 @@ struct Admission {
   RunId run;
 };
 
-// For RunSubmitted and CancelRequested; every other event is admitted as it is.
+// For RunSubmitted, CancelRequested and CheckpointRestored; every other event is admitted as it is.
 //   AlreadyExists: the request id was used with another body.
-//   FailedPrecondition: a run that has succeeded or failed cannot be cancelled.
+//   FailedPrecondition: a run that has succeeded or failed cannot be cancelled; a checkpoint cannot
+//   come back from quarantine now.
 StatusOr<Admission> Admit(const Cluster& cluster, const Event& event);
 
 }  // namespace gp::coordinator

@@ -49,6 +49,7 @@ class Applier {
     run.resume_step = placed.resume_step;
     run.threads_per_rank = placed.threads_per_rank;
     run.isa = placed.isa;
+    if (run.suspicion) run.suspicion->asks_coordinator = false;
     if (placed.device != Device::kAuto) run.device = placed.device;
     Touch(run);
     Save(std::move(run));
@@ -71,6 +72,7 @@ class Applier {
     ASSIGN_OR_RETURN(Run run, Current(started.epoch));
     RETURN_IF_ERROR(Move(RunState::kRunning, "every rank is ready", run));
     run.go = true;
+    if (run.suspicion && run.suspicion->whole) run.suspicion.reset();
     if (!run.started_at) run.started_at = event_.at;
     Touch(run);
     Save(std::move(run));
@@ -89,9 +91,12 @@ class Applier {
     if (failed.cause == ExitCause::kUnfit) {
       run.unfit_nodes[run.placement[static_cast<size_t>(failed.rank)].node] = failed.message;
     } else if (failed.cause == ExitCause::kDamagedCheckpoint) {
-      SetAsideDamaged(run);
+      TakeDamageReport(failed, run);
     } else {
       ++run.failures_since_seal;
+    }
+    if (failed.cause == ExitCause::kStorage) {
+      run.doubtful_nodes.insert(run.placement.at(static_cast<size_t>(failed.rank)).node);
     }
     run.failed_at = event_.at;
     run.retry_at = failed.retry_at;
@@ -117,6 +122,7 @@ class Applier {
                                written.manifest_digest, written.size_bytes, written.validation_loss,
                                written.final, event_.at, false, written.end_reason});
     run.failures_since_seal = 0;
+    run.suspicion.reset();
     Touch(run);
     Save(std::move(run));
     return OkStatus();
@@ -133,6 +139,49 @@ class Applier {
     return Impossible("no checkpoint of that step is sealed");
   }
 
+  Status operator()(const CheckpointVerified& verified) {
+    ASSIGN_OR_RETURN(Run run, Suspected(verified.step));
+    if (run.state == RunState::kBackoff) {
+      run.suspicion->whole = true;
+      run.suspicion->asks_coordinator = false;
+      run.retry_at = event_.at;
+      run.reason = verified.text;
+    } else {
+      run.suspicion.reset();
+    }
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const CheckpointDamaged& damaged) {
+    ASSIGN_OR_RETURN(Run run, Suspected(damaged.step));
+    if (run.state != RunState::kBackoff) return Impossible("it does not wait");
+    for (const NodeId& node : run.suspicion->told_by) run.doubtful_nodes.erase(node);
+    Quarantine(damaged.step, damaged.step, damaged.reason, run);
+    run.suspicion.reset();
+    run.reason = damaged.reason;
+    run.retry_at = event_.at;
+    run.gave_up = run.LatestCheckpoint() == nullptr;
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const CheckpointRestored& restored) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    const std::string refusal = RestoreRefusal(run, restored.step);
+    if (!refusal.empty()) return Impossible(refusal);
+    const QuarantinedCheckpoint* held = run.FindQuarantined(restored.step);
+    SealedCheckpoint checkpoint = held->checkpoint;
+    run.quarantined.erase(run.quarantined.begin() + (held - run.quarantined.data()));
+    checkpoint.restored = true;
+    const auto place =
+        std::find_if(run.checkpoints.begin(), run.checkpoints.end(),
+                     [&](const SealedCheckpoint& other) { return other.step > checkpoint.step; });
+    run.checkpoints.insert(place, std::move(checkpoint));
+    Save(std::move(run));
+    return OkStatus();
+  }
+
   Status operator()(const RunFinishing& finishing) {
     ASSIGN_OR_RETURN(Run run, Current(finishing.epoch));
     RETURN_IF_ERROR(
@@ -147,6 +196,7 @@ class Applier {
     if (!IsTerminal(ended.state)) return Impossible("that state is not an end");
     RETURN_IF_ERROR(ended.set_aside ? SetAside(ended, run) : Move(ended.state, ended.reason, run));
     run.finished_at = event_.at;
+    run.suspicion.reset();
     if (run.holds_slots) Withdraw(run);
     cluster_.live.erase(run.submitted_sequence);
     cluster_.faulty.erase(run.id);
@@ -206,6 +256,24 @@ class Applier {
     }
     TakeRanks(reported.ranks, node);
     Save(std::move(node));
+    return OkStatus();
+  }
+
+  // The run may have gone on, or have ended, while the coordinator was reading.
+  Status operator()(const CheckpointRead& read) {
+    const RunPointer known = cluster_.FindRun(event_.run);
+    if (known == nullptr || !known->suspicion) return OkStatus();
+    if (known->suspicion->step != read.step || !known->suspicion->asks_coordinator) {
+      return OkStatus();
+    }
+    Run run = *known;
+    run.suspicion->verdict.emplace(read.verdict, read.text);
+    if (read.verdict == Verdict::kUnreadable) {
+      run.suspicion->asks_coordinator = false;
+      run.reason = fmt::format("the coordinator cannot read the checkpoint of step {} either: {}",
+                               read.step, read.text);
+    }
+    Keep(std::move(run));
     return OkStatus();
   }
 
@@ -301,14 +369,46 @@ class Applier {
     run.holds_slots = false;
   }
 
-  // The checkpoint that this epoch resumed from, and what is newer: steps are taken again from an
-  // older one, and their checkpoints must not meet these.
-  static void SetAsideDamaged(Run& run) {
-    const auto first =
-        std::find_if(run.checkpoints.begin(), run.checkpoints.end(),
-                     [&](const SealedCheckpoint& c) { return c.step >= run.resume_step; });
-    run.damaged.insert(run.damaged.end(), first, run.checkpoints.end());
-    run.checkpoints.erase(first, run.checkpoints.end());
+  // The run, when it is being found out whether its checkpoint of `step` is damaged.
+  StatusOr<Run> Suspected(int64_t step) const {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    if (IsTerminal(run.state)) return Impossible("the run has ended");
+    if (run.suspicion && run.suspicion->step == step) return run;
+    return Impossible(fmt::format("nobody said that its checkpoint of step {} is damaged", step));
+  }
+
+  void TakeDamageReport(const RankFailed& failed, Run& run) const {
+    if (failed.next_reader == NextReader::kNotRecorded) {
+      // Also what is newer: steps were taken again, and their checkpoints must not meet these.
+      return Quarantine(run.resume_step, INT64_MAX, failed.message, run);
+    }
+    const SealedCheckpoint* newest = run.LatestCheckpoint();
+    if (newest == nullptr || newest->step != run.resume_step) {
+      ++run.failures_since_seal;
+      return;
+    }
+    const NodeId& node = run.placement.at(static_cast<size_t>(failed.rank)).node;
+    if (!run.suspicion || run.suspicion->step != run.resume_step) {
+      run.suspicion = Suspicion{.step = run.resume_step};
+    }
+    Suspicion& suspicion = *run.suspicion;
+    const bool is_news = suspicion.told_by.insert(node).second && !suspicion.whole;
+    if (!is_news) ++run.failures_since_seal;
+    suspicion.asks_coordinator = failed.next_reader == NextReader::kCoordinator;
+    suspicion.verdict.reset();
+    run.doubtful_nodes.insert(node);
+  }
+
+  void Quarantine(int64_t first_step, int64_t last_step, const std::string& reason,
+                  Run& run) const {
+    for (auto it = run.checkpoints.begin(); it != run.checkpoints.end();) {
+      if (it->step < first_step || it->step > last_step) {
+        ++it;
+        continue;
+      }
+      run.quarantined.push_back({std::move(*it), reason, event_.at});
+      it = run.checkpoints.erase(it);
+    }
   }
 
   void TakeRanks(std::vector<RankReport> ranks, Node& node) const {

@@ -19,13 +19,18 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "finishing",
     "ended",
     "warned",
+    "checkpoint_verified",
+    "checkpoint_damaged",
+    "checkpoint_restored",
     "node_connected",
     "node_disconnected",
     "node_reported",
+    "checkpoint_read",
     "waiting",
     "tick"};
-constexpr size_t kDurableCount = 12;
-static_assert(std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, RunWarned>);
+constexpr size_t kDurableCount = 15;
+static_assert(
+    std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, CheckpointRestored>);
 
 }  // namespace
 

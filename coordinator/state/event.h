@@ -53,6 +53,14 @@ struct RunStarted {
   Epoch epoch = 0;
 };
 
+// Who reads a checkpoint that a rank says is damaged, before that is believed.
+enum class NextReader {
+  kNotRecorded = 0,  // of older records, in which one rank's word was enough
+  kNobody = 1,       // this was the second reader, or the coordinator has read it already
+  kAnotherNode = 2,
+  kCoordinator = 3,
+};
+
 struct RankFailed {
   Epoch epoch = 0;
   int rank = 0;
@@ -60,6 +68,7 @@ struct RankFailed {
   std::string message;
   bool retry = true;
   Timestamp retry_at{};
+  NextReader next_reader = NextReader::kNotRecorded;  // of a damaged checkpoint
 };
 
 struct CancelRequested {};
@@ -72,6 +81,23 @@ struct CheckpointSealed {
 struct CheckpointRetired {
   int64_t step = 0;
   std::string directory;
+};
+
+// Somebody else read whole what a rank had said is damaged.
+struct CheckpointVerified {
+  int64_t step = 0;
+  std::string text;
+};
+
+// Two readers agree: it leaves the catalogue, and its directory goes into quarantine.
+struct CheckpointDamaged {
+  int64_t step = 0;
+  std::string reason;
+};
+
+// Read whole by the coordinator, at a person's request: it is back in the catalogue.
+struct CheckpointRestored {
+  int64_t step = 0;
 };
 
 struct RunFinishing {
@@ -121,6 +147,13 @@ struct NodeReported {
   std::map<SlotId, std::string> slot_problems;  // of all its slots: what is absent is usable
 };
 
+// The coordinator has read the checkpoint that the run's suspicion is about.
+struct CheckpointRead {
+  int64_t step = 0;
+  Verdict verdict = Verdict::kUnreadable;
+  std::string text;
+};
+
 // Why a run still waits.
 struct RunWaiting {
   std::string reason;
@@ -136,7 +169,8 @@ struct Tick {
 using EventBody =
     std::variant<RunSubmitted, RunQueued, RunPlaced, RunGroupReady, RunStarted, RankFailed,
                  CancelRequested, CheckpointSealed, CheckpointRetired, RunFinishing, RunEnded,
-                 RunWarned, NodeConnected, NodeDisconnected, NodeReported, RunWaiting, Tick>;
+                 RunWarned, CheckpointVerified, CheckpointDamaged, CheckpointRestored,
+                 NodeConnected, NodeDisconnected, NodeReported, CheckpointRead, RunWaiting, Tick>;
 
 struct Event {
   RunId run;  // empty for events of nodes and ticks

@@ -30,10 +30,13 @@ Rule CheckpointRule(const Run& run) {
       return "sealed steps do not grow";
     }
   }
-  if (!run.checkpoints.empty() && run.checkpoints.back().retired) {
-    return "its newest checkpoint is retired";
+  if (run.checkpoints.empty() || !run.checkpoints.back().retired) return "";
+  // Unless what was newer went into quarantine since.
+  const int64_t newest = run.checkpoints.back().step;
+  for (const QuarantinedCheckpoint& held : run.quarantined) {
+    if (held.checkpoint.step > newest) return "";
   }
-  return "";
+  return "its newest checkpoint is retired";
 }
 
 Rule TransitionRule(const Run& before, const Run& after) {
@@ -42,11 +45,11 @@ Rule TransitionRule(const Run& before, const Run& after) {
     return "terminal is final";
   }
   if (after.epoch < before.epoch) return "its epoch went back";
-  if (after.checkpoints.size() + after.damaged.size() <
-      before.checkpoints.size() + before.damaged.size()) {
+  if (after.checkpoints.size() + after.quarantined.size() <
+      before.checkpoints.size() + before.quarantined.size()) {
     return "a checkpoint is gone";
   }
-  if (after.damaged.size() != before.damaged.size()) return "";
+  if (after.quarantined.size() != before.quarantined.size()) return "";
   for (size_t i = 0; i < before.checkpoints.size(); ++i) {
     if (before.checkpoints[i].manifest_digest != after.checkpoints[i].manifest_digest) {
       return "a sealed checkpoint changed";

@@ -25,7 +25,8 @@ struct Violation {
 //   - a gang is complete: a run that holds slots has exactly the ranks 0..workers-1
 //   - no slot is held by two ranks
 //   - sealed steps grow, and belong to epochs that were
-//   - a sealed checkpoint is never changed, only retired; never the newest of a run that lives
+//   - a sealed checkpoint is never changed, only retired (never the newest of a run that
+//     lives), or put into quarantine and brought back
 //   - an answered request names a run that exists
 std::vector<Violation> FindViolations(const Cluster& before, const Cluster& after,
                                       const std::set<RunId>& touched);

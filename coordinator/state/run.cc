@@ -1,5 +1,7 @@
 #include "coordinator/state/run.h"
 
+#include <fmt/format.h>
+
 namespace gp::coordinator {
 
 const SealedCheckpoint* Run::LatestCheckpoint() const {
@@ -31,6 +33,35 @@ const SealedCheckpoint* Run::FindCheckpoint(int64_t step) const {
     if (checkpoint.step == step) return &checkpoint;
   }
   return nullptr;
+}
+
+const QuarantinedCheckpoint* Run::FindQuarantined(int64_t step) const {
+  for (auto it = quarantined.rbegin(); it != quarantined.rend(); ++it) {
+    if (it->checkpoint.step == step) return &*it;
+  }
+  return nullptr;
+}
+
+bool AwaitsVerdict(const Run& run) {
+  if (!run.suspicion || run.suspicion->whole) return false;
+  return run.suspicion->asks_coordinator || run.suspicion->told_by.size() > 1;
+}
+
+std::string RestoreRefusal(const Run& run, int64_t step) {
+  if (run.FindQuarantined(step) == nullptr) {
+    return fmt::format("no checkpoint of step {} is in quarantine", step);
+  }
+  if (const SealedCheckpoint* again = run.FindCheckpoint(step)) {
+    return fmt::format("step {} was trained and sealed again, in epoch {}; nothing is missing",
+                       step, again->epoch);
+  }
+  const int64_t newest = run.checkpoints.empty() ? -1 : run.checkpoints.back().step;
+  if (run.holds_slots && step > newest) {
+    return fmt::format(
+        "the run trains towards step {} again; wait until it has sealed a later step or has ended",
+        step);
+  }
+  return "";
 }
 
 bool SumsOnGpus(const Run& run) { return run.device == Device::kGpu && run.placement.size() > 1; }

@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/state/device.h"
@@ -68,6 +70,34 @@ struct SealedCheckpoint {
   Timestamp sealed_at{};
   bool retired = false;
   std::string end_reason;  // of a final one: why the run ends before its budget
+  bool restored = false;   // a person brought it back from quarantine: a person's to remove
+};
+
+// A checkpoint that two readers found damaged. Nobody resumes from it, and its directory is renamed
+// (formats/checkpoint_directory.h), never deleted.
+struct QuarantinedCheckpoint {
+  SealedCheckpoint checkpoint;
+  std::string reason;
+  Timestamp at{};
+};
+
+// What the coordinator found when it read a checkpoint itself. Unreadable: the storage failed,
+// which says nothing about the checkpoint.
+enum class Verdict { kWhole, kDamaged, kUnreadable };
+
+// The checkpoint to resume from was damaged, said a rank. One reader's word takes nothing out of
+// the catalogue: what it read may have been its node's fault.
+//
+//   one node says so ─┬─▶ another node reads it ──┬─▶ says so too: damaged
+//                     │                           └─▶ its group starts: whole
+//                     └─▶ no other has room: the coordinator reads it: whole, damaged or unreadable
+struct Suspicion {
+  int64_t step = 0;
+  std::set<NodeId> told_by;
+  bool asks_coordinator = false;  // the run waits for its verdict
+  bool whole = false;             // the coordinator found it so; who still complains has failed
+  // Volatile: what the coordinator found, and in words.
+  std::optional<std::pair<Verdict, std::string>> verdict;
 };
 
 struct Run {
@@ -95,6 +125,7 @@ struct Run {
   std::string isa;               // decided when the first group was ready
   std::map<std::string, std::string> kernels;
   std::map<NodeId, std::string> unfit_nodes;  // that cannot compute with these, and why
+  std::set<NodeId> doubtful_nodes;  // whose storage failed a rank of it: placed there last
 
   int failures = 0;             // in all
   int failures_since_seal = 0;  // what retries_max counts
@@ -106,16 +137,25 @@ struct Run {
   std::pair<Epoch, int64_t> warned_at;  // epoch and step of the newest warning; a later one is new
 
   std::vector<SealedCheckpoint> checkpoints;  // by step, retired ones included
-  std::vector<SealedCheckpoint> damaged;      // found so at a resume: no checkpoints any more
+  std::vector<QuarantinedCheckpoint> quarantined;
+  std::optional<Suspicion> suspicion;
 
   // The newest checkpoint that is not retired; null when there is none.
   const SealedCheckpoint* LatestCheckpoint() const;
   // The one with the lowest validation loss, the later one of equals; null when none was evaluated.
   const SealedCheckpoint* BestCheckpoint() const;
   const SealedCheckpoint* FindCheckpoint(int64_t step) const;
+  // The newest of that step; null when there is none.
+  const QuarantinedCheckpoint* FindQuarantined(int64_t step) const;
   // The newest one to resume from when that of `step` cannot be read; null when none is left.
   const SealedCheckpoint* CheckpointBefore(int64_t step) const;
 };
+
+// It is being found out whether the checkpoint to resume from is damaged: nothing is placed.
+bool AwaitsVerdict(const Run& run);
+
+// Why the checkpoint of `step` cannot come back from quarantine; empty when it can.
+std::string RestoreRefusal(const Run& run, int64_t step);
 
 // Whether the ranks sum their gradients through NCCL: placement gives a GPU run nothing but GPUs,
 // and never one group both kinds.

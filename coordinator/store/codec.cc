@@ -78,6 +78,7 @@ class Encoder {
     to.set_message(event.message);
     to.set_retry(event.retry);
     to.set_retry_at_us(Micros(event.retry_at));
+    to.set_next_reader(static_cast<int>(event.next_reader));
   }
   void operator()(const CancelRequested&) { record_.mutable_cancel_requested(); }
   void operator()(const CheckpointSealed& event) {
@@ -111,6 +112,17 @@ class Encoder {
     to.set_epoch(event.epoch);
     to.set_step(event.step);
     to.set_text(event.text);
+  }
+  void operator()(const CheckpointVerified& event) {
+    record_.mutable_checkpoint_verified()->set_step(event.step);
+    record_.mutable_checkpoint_verified()->set_text(event.text);
+  }
+  void operator()(const CheckpointDamaged& event) {
+    record_.mutable_checkpoint_damaged()->set_step(event.step);
+    record_.mutable_checkpoint_damaged()->set_reason(event.reason);
+  }
+  void operator()(const CheckpointRestored& event) {
+    record_.mutable_checkpoint_restored()->set_step(event.step);
   }
   template <typename Volatile>
   void operator()(const Volatile&) {
@@ -168,8 +180,13 @@ RunGroupReady Decode(const pb::RunGroupReady& from) {
 }
 
 RankFailed Decode(const pb::RankFailed& from) {
-  return {from.epoch(),   from.rank(),  static_cast<ExitCause>(from.cause()),
-          from.message(), from.retry(), FromMicros(from.retry_at_us())};
+  return {from.epoch(),
+          from.rank(),
+          static_cast<ExitCause>(from.cause()),
+          from.message(),
+          from.retry(),
+          FromMicros(from.retry_at_us()),
+          static_cast<NextReader>(from.next_reader())};
 }
 
 CheckpointSealed Decode(const pb::CheckpointSealed& from) {
@@ -209,6 +226,14 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
     case pb::Record::kRunWarned:
       return RunWarned{record.run_warned().epoch(), record.run_warned().step(),
                        record.run_warned().text()};
+    case pb::Record::kCheckpointVerified:
+      return CheckpointVerified{record.checkpoint_verified().step(),
+                                record.checkpoint_verified().text()};
+    case pb::Record::kCheckpointDamaged:
+      return CheckpointDamaged{record.checkpoint_damaged().step(),
+                               record.checkpoint_damaged().reason()};
+    case pb::Record::kCheckpointRestored:
+      return CheckpointRestored{record.checkpoint_restored().step()};
     case pb::Record::EVENT_NOT_SET:
       break;
   }

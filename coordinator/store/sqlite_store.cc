@@ -15,6 +15,11 @@ namespace {
 
 constexpr int kSchemaVersion = 1;
 
+// Of the column `retired`.
+constexpr int64_t kOffered = 0;
+constexpr int64_t kRetired = 1;
+constexpr int64_t kQuarantined = 2;
+
 // Migration i brings a file of version i to version i + 1.
 constexpr const char* kMigrations[kSchemaVersion] = {
     R"(CREATE TABLE records(
@@ -103,7 +108,7 @@ Status SqliteStore::Prepare() {
       {&insert_record_, "INSERT INTO records VALUES (?, ?, ?)"},
       {&insert_request_, "INSERT INTO requests VALUES (?, ?, ?, ?)"},
       {&insert_checkpoint_, "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, 0, ?)"},
-      {&retire_checkpoint_, "UPDATE checkpoints SET retired = 1 WHERE run_id = ? AND step = ?"},
+      {&set_retired_, "UPDATE checkpoints SET retired = ? WHERE run_id = ? AND step = ?"},
       {&select_generation_, "SELECT generation FROM coordinator"}};
   for (const auto& [statement, sql] : statements) {
     ASSIGN_OR_RETURN(*statement, writer_.Prepare(sql));
@@ -147,8 +152,17 @@ Status SqliteStore::Insert(uint64_t sequence, const Event& event) {
     insert_checkpoint_.Bind(4, sealed->checkpoint.directory);
     return insert_checkpoint_.Bind(5, sealed->checkpoint.manifest_digest).Bind(6, number).Run();
   }
+  const auto set_retired = [&](int64_t retired, int64_t step) {
+    return set_retired_.Bind(1, retired).Bind(2, run).Bind(3, step).Run();
+  };
   if (const auto* retired = std::get_if<CheckpointRetired>(&event.body)) {
-    return retire_checkpoint_.Bind(1, run).Bind(2, retired->step).Run();
+    return set_retired(kRetired, retired->step);
+  }
+  if (const auto* damaged = std::get_if<CheckpointDamaged>(&event.body)) {
+    return set_retired(kQuarantined, damaged->step);
+  }
+  if (const auto* restored = std::get_if<CheckpointRestored>(&event.body)) {
+    return set_retired(kOffered, restored->step);
   }
   return OkStatus();
 }

@@ -40,7 +40,7 @@ class SqliteStore final : public Store {
   daemon::StateLock lock_;
   SqliteConnection writer_;
   SqliteStatement begin_, commit_, insert_record_, insert_request_, insert_checkpoint_,
-      retire_checkpoint_, select_generation_;
+      set_retired_, select_generation_;
   uint64_t generation_ = 0;
   uint64_t last_sequence_ = 0;
 

@@ -74,6 +74,11 @@ void FakeRunService::AddCheckpoint(const v1::Checkpoint& checkpoint) {
   checkpoints_.push_back(checkpoint);
 }
 
+void FakeRunService::SetQuarantinedWhole(bool whole) {
+  MutexLock lock(mutex_);
+  quarantined_whole_ = whole;
+}
+
 void FakeRunService::AddNode(const v1::Node& node) {
   MutexLock lock(mutex_);
   nodes_.push_back(node);
@@ -259,8 +264,27 @@ grpc::Status FakeRunService::Checkpoints(grpc::ServerContext*, const v1::Checkpo
                                          v1::CheckpointsResponse* response) {
   if (auto status = Admit(); !status.ok()) return status;
   MutexLock lock(mutex_);
-  for (const v1::Checkpoint& checkpoint : checkpoints_) *response->add_checkpoints() = checkpoint;
+  for (const v1::Checkpoint& checkpoint : checkpoints_) {
+    const bool held = checkpoint.has_quarantined_at();
+    *(held ? response->add_quarantined() : response->add_checkpoints()) = checkpoint;
+  }
   return grpc::Status::OK;
+}
+
+grpc::Status FakeRunService::RestoreCheckpoint(grpc::ServerContext*,
+                                               const v1::RestoreCheckpointRequest* request,
+                                               v1::Checkpoint* response) {
+  if (auto status = Admit(); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  for (v1::Checkpoint& checkpoint : checkpoints_) {
+    if (checkpoint.step() != request->step() || !checkpoint.has_quarantined_at()) continue;
+    if (!quarantined_whole_) return {grpc::StatusCode::DATA_LOSS, "a digest differs"};
+    checkpoint.clear_quarantine_reason();
+    checkpoint.clear_quarantined_at();
+    *response = checkpoint;
+    return grpc::Status::OK;
+  }
+  return {grpc::StatusCode::FAILED_PRECONDITION, "nothing of that step is in quarantine"};
 }
 
 grpc::Status FakeRunService::Nodes(grpc::ServerContext*, const v1::NodesRequest*,

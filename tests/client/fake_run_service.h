@@ -28,7 +28,9 @@ class FakeRunService final : public v1::RunService::Service {
   void AddLine(const std::string& text, int rank = 0);
   void AddEvent(v1::RunState state, const std::string& kind, const std::string& reason);
   void AddPoint(const v1::MetricPoint& point);
+  // One with a quarantined_at is in quarantine, and comes back when `whole`.
   void AddCheckpoint(const v1::Checkpoint& checkpoint);
+  void SetQuarantinedWhole(bool whole);
   void AddNode(const v1::Node& node);
   // The next `count` calls answer Unavailable, as a coordinator that restarts does.
   void FailNext(int count);
@@ -54,6 +56,8 @@ class FakeRunService final : public v1::RunService::Service {
                        grpc::ServerWriter<v1::MetricPoint>*) override;
   grpc::Status Checkpoints(grpc::ServerContext*, const v1::CheckpointsRequest*,
                            v1::CheckpointsResponse*) override;
+  grpc::Status RestoreCheckpoint(grpc::ServerContext*, const v1::RestoreCheckpointRequest*,
+                                 v1::Checkpoint*) override;
   grpc::Status Nodes(grpc::ServerContext*, const v1::NodesRequest*, v1::NodesResponse*) override;
   grpc::Status Version(grpc::ServerContext*, const v1::VersionRequest*,
                        v1::VersionResponse*) override;
@@ -72,6 +76,7 @@ class FakeRunService final : public v1::RunService::Service {
   std::vector<v1::RunEvent> events_ GUARDED_BY(mutex_);
   std::vector<v1::MetricPoint> points_ GUARDED_BY(mutex_);
   std::vector<v1::Checkpoint> checkpoints_ GUARDED_BY(mutex_);
+  bool quarantined_whole_ GUARDED_BY(mutex_) = false;
   std::vector<v1::Node> nodes_ GUARDED_BY(mutex_);
   std::vector<std::string> cancelled_ GUARDED_BY(mutex_);
   v1::SubmitRequest last_submit_ GUARDED_BY(mutex_);

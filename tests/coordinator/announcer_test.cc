@@ -27,7 +27,8 @@ class AnnouncerTest : public ::testing::Test {
   ChangeHub hub_{clock_};
   CoordinatorMetrics metrics_{"test", ""};
   RunDirectories directories_;
-  Announcer announcer_{hub_, metrics_, directories_};
+  CheckpointVerifier verifier_;
+  Announcer announcer_{hub_, metrics_, directories_, verifier_};
 };
 
 TEST_F(AnnouncerTest, ANewReasonAloneIsToldToTheWatchersOfTheRunAtOnce) {

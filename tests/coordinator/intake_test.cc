@@ -50,7 +50,7 @@ TEST(Intake, TakesOneOfEachLaneInTurn) {
   for (const char* run : {"a", "b", "c", "d"}) ASSERT_TRUE(PostSubmit(intake, run));
   ASSERT_TRUE(intake.PostNode(Report("n1", 1)));
   ASSERT_TRUE(intake.PostNode(Report("n2", 1)));
-  ASSERT_TRUE(intake.PostWarning(Warning("w")));
+  ASSERT_TRUE(intake.PostFinding(Warning("w")));
   EXPECT_EQ(TakeAll(intake, 5), (Taken{"node_reported n1/1 at 0", "warned w", "submitted a",
                                        "node_reported n2/1 at 0", "submitted b"}));
   EXPECT_EQ(TakeAll(intake, 5), (Taken{"submitted c", "submitted d"}));
@@ -100,15 +100,15 @@ TEST(Intake, AnOldStreamsLateWordsDoNotTouchTheNewOnes) {
 }
 
 TEST(Intake, AFullLaneRefusesItsOwnAndNothingElse) {
-  Intake intake({.requests = 2, .nodes = 2, .warnings = 2});
+  Intake intake({.requests = 2, .nodes = 2, .findings = 2});
   for (const char* one : {"a", "b"}) {
     ASSERT_TRUE(PostSubmit(intake, one));
     ASSERT_TRUE(intake.PostNode(Report(one, 1)));
-    ASSERT_TRUE(intake.PostWarning(Warning(one)));
+    ASSERT_TRUE(intake.PostFinding(Warning(one)));
   }
   EXPECT_FALSE(PostSubmit(intake, "c"));
   EXPECT_FALSE(intake.PostNode(Report("c", 1)));
-  EXPECT_FALSE(intake.PostWarning(Warning("c")));
+  EXPECT_FALSE(intake.PostFinding(Warning("c")));
   EXPECT_TRUE(intake.PostNode(Report("b", 1, 2))) << "it has its place already";
   EXPECT_EQ(TakeAll(intake).size(), 6u);
   EXPECT_TRUE(PostSubmit(intake, "c"));
@@ -120,7 +120,7 @@ TEST(Intake, ClosedItGivesWhatWaitsAndTakesNothingMore) {
   intake.Close();
   EXPECT_FALSE(PostSubmit(intake, "b"));
   EXPECT_FALSE(intake.PostNode(Report("n", 1)));
-  EXPECT_FALSE(intake.PostWarning(Warning("w")));
+  EXPECT_FALSE(intake.PostFinding(Warning("w")));
   EXPECT_EQ(intake.Take(10, std::chrono::hours(1)).size(), 1u);
   EXPECT_TRUE(intake.Take(10, std::chrono::hours(1)).empty());
 }

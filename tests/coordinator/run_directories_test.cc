@@ -49,6 +49,35 @@ TEST(FindOrphans, TakesWhatIsRetiredEvenOfTheRunningEpoch) {
             Names{"step-00000010-e1-aaa"});
 }
 
+QuarantinedCheckpoint Quarantined(const std::string& name) { return {Sealed(name, false), "a"}; }
+
+TEST(FindOrphans, LeavesWhatIsInQuarantineOrIsToGoThere) {
+  auto run = MakeRun(RunState::kFailed, 3, false);
+  run.quarantined = {Quarantined("step-00000010-e1-aaa"), Quarantined("step-00000020-e1-aaa")};
+  EXPECT_EQ(FindOrphans(run, {"step-00000010-e1-aaa.damaged", "step-00000020-e1-aaa",
+                              "step-00000030-e1-aaa", "step-00000040-e1-aaa.damaged"}),
+            Names{"step-00000030-e1-aaa"});
+}
+
+TEST(RunDirectories, SetsAsideAfterAStartWhatAnEarlierCoordinatorDidNotComeTo) {
+  TemporaryDirectory directory;
+  Cluster cluster;
+  auto run = MakeRun(RunState::kFailed, 3, false);
+  Submission submission = SampleSubmission();
+  submission.run_directory = directory.path();
+  run.submission = std::make_shared<const Submission>(submission);
+  run.quarantined = {Quarantined("step-00000010-e1-aaa")};
+  std::string& damaged = run.quarantined[0].checkpoint.directory;
+  damaged = JoinPath(directory.path(), "checkpoints/step-00000010-e1-aaa");
+  ASSERT_TRUE(MakeDirectories(damaged).ok());
+  cluster.runs.Set(run.id, std::make_shared<const gp::coordinator::Run>(run));
+  RunDirectories directories;
+  directories.SweepAll(cluster);
+  directories.Stop();
+  EXPECT_FALSE(FileExists(damaged));
+  EXPECT_TRUE(FileExists(damaged + ".damaged"));
+}
+
 TEST(FindOrphans, LeavesNamesThatAreNotItsOwn) {
   const auto run = MakeRun(RunState::kFailed, 1, false);
   EXPECT_TRUE(FindOrphans(run, {"", "step-", "step-1", "step-1-ex", "my-model", "-e1-"}).empty());

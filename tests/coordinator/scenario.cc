@@ -15,13 +15,11 @@
 namespace gp::coordinator {
 namespace {
 
-const std::map<std::string, ExitCause> kCauses = {{"signal", ExitCause::kSignal},
-                                                  {"collective", ExitCause::kCollective},
-                                                  {"config", ExitCause::kConfig},
-                                                  {"completed", ExitCause::kCompleted},
-                                                  {"stopped", ExitCause::kStopped},
-                                                  {"unfit", ExitCause::kUnfit},
-                                                  {"damaged", ExitCause::kDamagedCheckpoint}};
+const std::map<std::string, ExitCause> kCauses = {
+    {"signal", ExitCause::kSignal},   {"collective", ExitCause::kCollective},
+    {"config", ExitCause::kConfig},   {"completed", ExitCause::kCompleted},
+    {"stopped", ExitCause::kStopped}, {"unfit", ExitCause::kUnfit},
+    {"storage", ExitCause::kStorage}, {"damaged", ExitCause::kDamagedCheckpoint}};
 
 // "submit a workers=2 final": the words, and the options by name.
 struct Command {
@@ -83,6 +81,12 @@ class World {
       Submit(command);
     } else if (command.verb == "cancel") {
       Turn({{.run = RunId(command.object), .actor = "user", .body = CancelRequested{}}});
+    } else if (command.verb == "found") {
+      Find(command);
+    } else if (command.verb == "restore") {
+      Turn({{.run = RunId(command.object),
+             .actor = "user",
+             .body = CheckpointRestored{command.Number("step", 0)}}});
     } else if (command.verb == "advance") {
       Advance(*ParseDuration(command.object));
     } else if (command.verb == "wall") {
@@ -109,6 +113,16 @@ class World {
         told_ += fmt::format("{}:{} rank {} '{}'\n", name, rank.slot, rank.rank, wish->nccl_id);
       }
     }
+  }
+
+  void Find(const Command& command) {
+    const RunId id(command.object);
+    const auto run = cluster_.FindRun(id);
+    ASSERT_TRUE(run->suspicion && run->suspicion->asks_coordinator) << "nobody asked";
+    CheckpointRead read{.step = run->suspicion->step, .text = "as the test wants it"};
+    if (command.options.contains("whole")) read.verdict = Verdict::kWhole;
+    if (command.options.contains("damaged")) read.verdict = Verdict::kDamaged;
+    Turn({{.run = id, .body = read}});
   }
 
   ModelAgent& Agent(const Command& command) { return agents_.at(command.object); }
@@ -277,6 +291,12 @@ class World {
     }
     if (const auto* retired = std::get_if<CheckpointRetired>(&event.body)) {
       return fmt::format(" step={}", retired->step);
+    }
+    if (const auto* verified = std::get_if<CheckpointVerified>(&event.body)) {
+      return ": " + verified->text;
+    }
+    if (const auto* damaged = std::get_if<CheckpointDamaged>(&event.body)) {
+      return fmt::format(" step={}: {}", damaged->step, damaged->reason);
     }
     if (const auto* ended = std::get_if<RunEnded>(&event.body)) {
       return fmt::format(" {}: {}", Name(ended->state), ended->reason);

@@ -16,6 +16,8 @@
 //   exit RUN [rank=N] cause=CAUSE              a rank ends: signal collective config unfit damaged
 //                                              completed stopped
 //   write RUN step=N [loss=X] [final]          rank 0 wrote a checkpoint
+//   found RUN whole|damaged|unreadable         the coordinator has read the suspected checkpoint
+//   restore RUN step=N                         a person wants it back from quarantine
 //   advance DURATION                           time passes; agents that are not silent report
 //   restart                                    the coordinator is killed and started again
 //   wall DURATION                              the wall clock is set back

@@ -196,6 +196,8 @@ void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
     rank.phase = RankPhase::kListening;
     rank.address = "h:" + std::to_string(++addresses_);
     if (rank.rank == 0) rank.nccl_id = "id of " + rank.address;
+  } else if (rank.phase == RankPhase::kListening && FindsDamaged(peer, *wish)) {
+    exit(ExitCause::kDamagedCheckpoint);
   } else if (rank.phase == RankPhase::kListening && Chance(0.5) && MayConnect(rank, *wish)) {
     rank.phase = RankPhase::kReady;
     rank.step = wish->resume ? wish->resume->step : 0;
@@ -203,6 +205,29 @@ void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
     rank.phase = RankPhase::kRunning;
   } else if (rank.phase >= RankPhase::kRunning) {
     TakeStep(rank, *wish);
+  }
+}
+
+// What is damaged every node finds so, and the first one now and then what is not.
+bool Simulation::FindsDamaged(const Peer& peer, const Assignment& wish) {
+  if (!wish.resume) return false;
+  if (damaged_.contains(wish.resume->manifest_digest)) return true;
+  return chaos_ && &peer == &peers_.front() && Chance(0.1);
+}
+
+// The coordinator's own reading takes a while, and ends with it when it is killed.
+void Simulation::ReadSuspected() {
+  const auto cluster = reconciler_->snapshot();
+  for (const auto& [sequence, id] : cluster->busy) {
+    const auto run = cluster->FindRun(id);
+    if (!run->suspicion || !run->suspicion->asks_coordinator || !Chance(0.2)) continue;
+    const int64_t step = run->suspicion->step;
+    CheckpointRead read{.step = step, .text = "as it is"};
+    if (!chaos_ || Chance(0.8)) {
+      const bool damaged = damaged_.contains(run->FindCheckpoint(step)->manifest_digest);
+      read.verdict = damaged ? Verdict::kDamaged : Verdict::kWhole;
+    }
+    reconciler_->Post({.run = id, .body = read});
   }
 }
 
@@ -222,6 +247,10 @@ void Simulation::TakeStep(RankReport& rank, const Assignment& wish) {
     written.manifest_digest = fmt::format("{}-{}-{}", rank.run, rank.epoch, rank.step);
     written.validation_loss = 3.0 - 0.01 * static_cast<double>(rank.step);
     written.final = rank.step == kTargetSteps;
+    // A run that has nothing to go back to fails, which is no fault: so never two in a row.
+    if (chaos_ && rank.step / kCheckpointSteps % 2 == 0 && Chance(0.1)) {
+      damaged_.insert(written.manifest_digest);
+    }
     rank.written.push_back(written);
     return;
   }
@@ -263,6 +292,7 @@ void Simulation::CoordinatorTurn() {
     return;
   }
   if (chaos_ && Chance(0.01)) return KillCoordinator();
+  ReadSuspected();
   if (chaos_ && Chance(0.02)) {
     store_->death = Chance(0.5) ? CrashingStore::Death::kBefore : CrashingStore::Death::kAfter;
   }
@@ -310,12 +340,22 @@ void Simulation::Check() {
   for (const auto& [key, digest] : seals_) {
     const auto run = cluster->FindRun(key.first);
     const SealedCheckpoint* sealed = run == nullptr ? nullptr : run->FindCheckpoint(key.second);
+    if (damaged_.contains(digest)) continue;
     ASSERT_NE(sealed, nullptr) << "a sealed checkpoint is lost: step " << key.second;
     ASSERT_EQ(sealed->manifest_digest, digest) << "a sealed checkpoint was replaced";
   }
 }
 
 bool Simulation::AllEnded() const { return reconciler_->snapshot()->live.empty(); }
+
+int Simulation::quarantined() const {
+  size_t quarantined = 0;
+  reconciler_->snapshot()->runs.ForEach(
+      [&](const RunId&, const std::shared_ptr<const gp::coordinator::Run>& run) {
+        quarantined += run->quarantined.size();
+      });
+  return static_cast<int>(quarantined);
+}
 
 int Simulation::failures() const {
   int failures = 0;

@@ -1,8 +1,9 @@
 // Simulation: the real Reconciler over a MemoryStore, model agents with model trainers, and a
 // network between them, all in one thread and driven by one seed. While there is chaos, trainers,
 // agents and the coordinator are killed at any moment, the last write of a killed coordinator is
-// lost or not, messages are lost, repeated and late, and time jumps. What must always hold is
-// checked after every turn; once the chaos ends every run must end by itself.
+// lost or not, messages are lost, repeated and late, and time jumps. A few checkpoints are damaged,
+// and one node finds damaged what is not. What must always hold is checked after every turn; once
+// the chaos ends every run must end by itself.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,7 @@ class Simulation {
 
   int coordinator_kills() const { return coordinator_kills_; }
   int failures() const;
+  int quarantined() const;
 
  private:
   class CrashingStore;
@@ -56,6 +58,8 @@ class Simulation {
   bool MayConnect(const RankReport& rank, const Assignment& wish);
   void TrainerTurn(Peer& peer, RankReport& rank);
   void TakeStep(RankReport& rank, const Assignment& wish);
+  bool FindsDamaged(const Peer& peer, const Assignment& wish);
+  void ReadSuspected();
   void Deliver(Peer& peer);
   void CoordinatorTurn();
   void StartCoordinator();
@@ -83,6 +87,7 @@ class Simulation {
   std::map<std::pair<RunId, Epoch>, std::string> connected_with_;
   std::map<RunId, RunState> ends_;                          // as users saw them
   std::map<std::pair<RunId, int64_t>, std::string> seals_;  // digests, as trainers were told
+  std::set<std::string> damaged_;                           // digests
 };
 
 }  // namespace gp::coordinator

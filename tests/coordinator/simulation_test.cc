@@ -20,6 +20,7 @@ TEST(Simulation, EveryRunEndsAndNothingAcknowledgedIsLost) {
   const uint64_t last = only > 0 ? only : FromEnvironment("GP_SIM_SEEDS", 200);
   int kills = 0;
   int failures = 0;
+  int quarantined = 0;
   for (uint64_t seed = only > 0 ? only : 1; seed <= last; ++seed) {
     SCOPED_TRACE("GP_SIM_SEED=" + std::to_string(seed));
     Simulation simulation(seed);
@@ -27,11 +28,13 @@ TEST(Simulation, EveryRunEndsAndNothingAcknowledgedIsLost) {
     if (HasFailure()) return;
     kills += simulation.coordinator_kills();
     failures += simulation.failures();
+    quarantined += simulation.quarantined();
   }
   RecordProperty("coordinator_kills", kills);
   RecordProperty("failures", failures);
   EXPECT_GT(kills, 0);
   EXPECT_GT(failures, 0);
+  EXPECT_GT(quarantined, 0);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // What a run finds when it is started again: a damaged checkpoint, or a node that cannot compute as
 // it began. Either is told in words, and the run ends with the weights of the run without faults.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/file.h"
 #include "faults/fault_run.h"
@@ -30,6 +32,18 @@ class Resume : public ::testing::Test {
     });
   }
 
+  // A node whose trainers run `command` first, in a mount namespace of their own.
+  void StartWorkerBehind(const std::string& command) {
+    const std::string program = JoinPath(cluster_.directory(), "trainer-behind-a-mount");
+    const std::string script =
+        fmt::format("#!/bin/sh\nexec unshare --mount sh -c '{}; exec \"$0\" \"$@\"' {} \"$@\"\n",
+                    command, JoinPath(std::getenv("GP_BIN"), "gp-trainer"));
+    ASSERT_TRUE(WriteFileAtomically(program, script).ok());
+    ASSERT_EQ(chmod(program.c_str(), 0755), 0);
+    cluster_.StartWorker(
+        "node-bad", {.slots = 1, .config = fmt::format("trainer: {{program: {}}}\n", program)});
+  }
+
   void ExpectUndisturbedEnd() {
     const v1::Run end = cluster_.WaitForEnd(run_);
     EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
@@ -52,7 +66,37 @@ TEST_F(Resume, FromADamagedCheckpointGoesBackToTheOneBeforeIt) {
   EXPECT_TRUE(HasEvent("optimizer.safetensors"));
   EXPECT_TRUE(HasEvent(fmt::format("going back to the checkpoint of step {}",
                                    checkpoints[checkpoints.size() - 2].step())));
+  EXPECT_TRUE(FileExists(checkpoints.back().directory() + ".damaged/model.safetensors"))
+      << "nothing is thrown away";
 }
+
+// What one node alone sees of the checkpoint: a file with another byte, or no file at all.
+class ResumeBehindABadMount : public Resume, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(ResumeBehindABadMount, TheNodesWordCostsNoCheckpointAndTheRunGoesOnElsewhere) {
+  if (std::system("unshare --mount mount -t tmpfs none /tmp") != 0) {
+    GTEST_SKIP() << "a mount that one node alone sees needs root and unshare";
+  }
+  const v1::Checkpoint newest = cluster_.Checkpoints(run_).back();
+  const std::string bad = JoinPath(cluster_.directory(), "bad.safetensors");
+  std::string bytes = *ReadFile(newest.directory() + "/model.safetensors");
+  bytes[bytes.size() / 2] ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(bad, bytes).ok());
+  StartWorkerBehind(fmt::format(fmt::runtime(GetParam()), fmt::arg("directory", newest.directory()),
+                                fmt::arg("bad", bad)));
+  EXPECT_TRUE(Eventually([&] { return HasEvent("is whole, the coordinator read it"); }));
+  cluster_.StartWorker("node-a", {.slots = 1});
+  EXPECT_TRUE(Eventually([&] {
+    return HasEvent(fmt::format("starting on node-a:cpu-0 from step {}", newest.step()));
+  })) << "the node that can read it takes the run up";
+  ExpectUndisturbedEnd();
+  EXPECT_FALSE(HasEvent("going back"));
+  EXPECT_FALSE(FileExists(newest.directory() + ".damaged"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, ResumeBehindABadMount,
+                         ::testing::Values("mount --bind {bad} {directory}/model.safetensors",
+                                           "mount -t tmpfs none {directory}"));
 
 TEST_F(Resume, OnANodeWithoutItsKernelsIsRefusedThere) {
   if (cluster_.Get(run_).choices().isa() == "generic") GTEST_SKIP() << "there is nothing slower";

@@ -1,4 +1,5 @@
 // gpctl ckpt list, show, verify.
+#include <algorithm>
 #include <memory>
 
 #include "client/gpctl/checkpoint_reference.h"
@@ -11,6 +12,15 @@
 namespace gp::gpctl {
 namespace {
 
+// By step, those in quarantine among them.
+std::vector<v1::Checkpoint> AllOf(const v1::CheckpointsResponse& response) {
+  std::vector<v1::Checkpoint> all(response.checkpoints().begin(), response.checkpoints().end());
+  all.insert(all.end(), response.quarantined().begin(), response.quarantined().end());
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.step() < b.step(); });
+  return all;
+}
+
 StatusOr<ExitCode> ListCheckpoints(const std::string& reference, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(reference));
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
@@ -18,16 +28,14 @@ StatusOr<ExitCode> ListCheckpoints(const std::string& reference, Session& sessio
   if (session.json()) {
     Json document = Document("CheckpointList");
     document["items"] = Json::array();
-    for (const v1::Checkpoint& checkpoint : response.checkpoints()) {
+    for (const v1::Checkpoint& checkpoint : AllOf(response)) {
       document["items"].push_back(CheckpointFields(checkpoint));
     }
     session.console().out << Pretty(document);
-  } else if (response.checkpoints().empty()) {
+  } else if (AllOf(response).empty()) {
     session.console().err << "No checkpoint of " << run.name() << " is sealed yet.\n";
   } else {
-    session.console().out << CheckpointTable(
-        {response.checkpoints().begin(), response.checkpoints().end()}, session.Now(),
-        session.style());
+    session.console().out << CheckpointTable(AllOf(response), session.Now(), session.style());
   }
   return ExitCode::kOk;
 }
@@ -39,40 +47,44 @@ StatusOr<ExitCode> ShowCheckpoint(const std::string& text, Session& session) {
     return InvalidArgument(
         "'{}' is a directory; 'gpctl ckpt verify' reads those, 'show' takes RUN or RUN@STEP", text);
   }
-  ASSIGN_OR_RETURN(const v1::Checkpoint checkpoint, FindCheckpoint(reference, session));
+  ASSIGN_OR_RETURN(const v1::Checkpoint checkpoint,
+                   FindCheckpoint(reference, session, Among::kSealedAndQuarantined));
   session.console().out << (session.json()
                                 ? Pretty(With("Checkpoint", CheckpointFields(checkpoint)))
                                 : CheckpointDetails(checkpoint, session.Now()));
   return ExitCode::kOk;
 }
 
-// Where a reference points, and the manifest digest that the catalogue holds for it ("" for a
-// directory).
-struct SealedPlace {
-  std::string directory;
-  std::string manifest_digest;
-};
-
-StatusOr<SealedPlace> FindPlace(const std::string& text, Session& session) {
-  ASSIGN_OR_RETURN(const auto reference,
-                   ParseCheckpointReference(text, session.console().working_directory));
-  if (!reference.directory.empty()) return SealedPlace{reference.directory, ""};
-  ASSIGN_OR_RETURN(const v1::Checkpoint checkpoint, FindCheckpoint(reference, session));
-  return SealedPlace{checkpoint.directory(), checkpoint.manifest_digest()};
+// Whether two readers were wrong is for the coordinator to find out: it reads the files itself.
+StatusOr<ExitCode> RestoreCheckpoint(const v1::Checkpoint& held, Session& session) {
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  const auto restored = client->RestoreCheckpoint(held.run_id(), held.step());
+  if (restored.status().code() == StatusCode::kDataLoss) {
+    return DataLoss("{} is not intact: {}; it stays in quarantine", held.directory(),
+                    Message(restored.status()));
+  }
+  RETURN_IF_ERROR(restored.status());
+  if (session.json()) {
+    session.console().out << Pretty(With("Checkpoint", CheckpointFields(*restored)));
+  } else {
+    session.console().out << fmt::format(
+        "intact: {}  step {}, every digest matches; it is back from quarantine\n",
+        restored->directory(), WithThousands(restored->step()));
+  }
+  return ExitCode::kOk;
 }
 
-// A checkpoint that is damaged is told so (9), whatever the file system said about it.
-StatusOr<ExitCode> VerifyCheckpoint(const std::string& text, Session& session) {
-  ASSIGN_OR_RETURN(const SealedPlace place, FindPlace(text, session));
-  const auto manifest = formats::VerifyCheckpoint(place.directory, place.manifest_digest);
-  if (!manifest.ok()) {
-    return manifest.status().code() == StatusCode::kNotFound
-               ? manifest.status()
-               : DataLoss("{} is not intact: {}", place.directory, Message(manifest.status()));
+// `manifest_digest`: what the catalogue holds; empty for a directory.
+StatusOr<ExitCode> VerifyFiles(const std::string& directory, const std::string& manifest_digest,
+                               Session& session) {
+  const auto manifest = formats::VerifyCheckpoint(directory, manifest_digest);
+  if (manifest.status().code() == StatusCode::kDataLoss) {
+    return DataLoss("{} is not intact: {}", directory, Message(manifest.status()));
   }
+  RETURN_IF_ERROR(manifest.status());
   if (session.json()) {
     Json document = Document("Verification");
-    document["directory"] = place.directory;
+    document["directory"] = directory;
     document["step"] = manifest->step;
     document["size_bytes"] = manifest->SizeBytes();
     document["files"] = manifest->files.size();
@@ -80,10 +92,20 @@ StatusOr<ExitCode> VerifyCheckpoint(const std::string& text, Session& session) {
     session.console().out << Pretty(document);
   } else {
     session.console().out << fmt::format(
-        "intact: {}  step {}, {} files, {}, every digest matches\n", place.directory,
+        "intact: {}  step {}, {} files, {}, every digest matches\n", directory,
         WithThousands(manifest->step), manifest->files.size(), Bytes(manifest->SizeBytes()));
   }
   return ExitCode::kOk;
+}
+
+StatusOr<ExitCode> VerifyCheckpoint(const std::string& text, Session& session) {
+  ASSIGN_OR_RETURN(const auto reference,
+                   ParseCheckpointReference(text, session.console().working_directory));
+  if (!reference.directory.empty()) return VerifyFiles(reference.directory, "", session);
+  ASSIGN_OR_RETURN(const v1::Checkpoint checkpoint,
+                   FindCheckpoint(reference, session, Among::kSealedAndQuarantined));
+  if (IsQuarantined(checkpoint)) return RestoreCheckpoint(checkpoint, session);
+  return VerifyFiles(checkpoint.directory(), checkpoint.manifest_digest(), session);
 }
 
 void AddCheckpointVerb(CommandSet& commands, Command noun, const std::string& name,
@@ -99,12 +121,13 @@ void AddCheckpointVerb(CommandSet& commands, Command noun, const std::string& na
 
 void AddCheckpointCommands(CommandSet& commands) {
   const Command noun = commands.Add("ckpt", kModelGroup, "List, show and verify checkpoints");
-  AddCheckpointVerb(commands, noun, "list", "RUN", "Show the sealed checkpoints of a run",
-                    &ListCheckpoints);
+  AddCheckpointVerb(commands, noun, "list", "RUN",
+                    "Show a run's checkpoints, those in quarantine too", &ListCheckpoints);
   AddCheckpointVerb(commands, noun, "show", "REF", "Show one checkpoint: RUN, RUN@STEP, RUN@best",
                     &ShowCheckpoint);
   AddCheckpointVerb(commands, noun, "verify", "REF",
-                    "Check every file of a checkpoint against its digests", &VerifyCheckpoint);
+                    "Check every file against its digests; a whole one leaves quarantine",
+                    &VerifyCheckpoint);
 }
 
 }  // namespace gp::gpctl

@@ -34,6 +34,8 @@ With -o json an error is a document on stderr: {"kind": "Error", "error": {"code
   RUN@best    the one with the lowest validation loss
   RUN@latest  the newest one; RUN alone means the same where a checkpoint is expected
   DIRECTORY   a checkpoint's directory; a path needs a '/' in it
+  A checkpoint that two readers found damaged is in quarantine: 'gpctl ckpt list' shows it, and
+  'gpctl ckpt verify RUN@5000' brings it back when it is whole.
 )"},
       {"environment", R"(Where gpctl finds the coordinator, first match wins
 

@@ -118,9 +118,12 @@ Json CheckpointFields(const v1::Checkpoint& checkpoint) {
                {"manifest_digest", checkpoint.manifest_digest()},
                {"size_bytes", checkpoint.size_bytes()},
                {"latest", checkpoint.latest()},
-               {"best", checkpoint.best()}};
+               {"best", checkpoint.best()},
+               {"state", checkpoint.has_quarantined_at() ? "quarantined" : "sealed"}};
   if (checkpoint.has_validation_loss()) json["val_loss"] = checkpoint.validation_loss();
   PutTime(json, "sealed_at", checkpoint.has_sealed_at(), checkpoint.sealed_at());
+  PutText(json, "quarantine_reason", checkpoint.quarantine_reason());
+  PutTime(json, "quarantined_at", checkpoint.has_quarantined_at(), checkpoint.quarantined_at());
   return json;
 }
 

@@ -191,12 +191,19 @@ std::string CheckpointTable(const std::vector<v1::Checkpoint>& checkpoints, doub
   for (const v1::Checkpoint& checkpoint : checkpoints) {
     std::string marks = checkpoint.latest() ? "latest" : "";
     if (checkpoint.best()) marks += marks.empty() ? "best" : ", best";
+    if (checkpoint.has_quarantined_at()) marks = "quarantined";
     table.AddRow({WithThousands(checkpoint.step()),
                   checkpoint.has_validation_loss() ? Loss(checkpoint.validation_loss()) : "-",
                   Bytes(checkpoint.size_bytes()), AgoText(now - Seconds(checkpoint.sealed_at())),
                   marks, checkpoint.directory()});
   }
-  return table.Render(0, style.utf8);  // a cut path would be of no use
+  std::string out = table.Render(0, style.utf8);  // a cut path would be of no use
+  for (const v1::Checkpoint& checkpoint : checkpoints) {
+    if (!checkpoint.has_quarantined_at()) continue;
+    out += fmt::format("step {}: {}\n", WithThousands(checkpoint.step()),
+                       OneSafeLine(checkpoint.quarantine_reason(), style.utf8));
+  }
+  return out;
 }
 
 std::string CheckpointDetails(const v1::Checkpoint& checkpoint, double now) {
@@ -209,6 +216,11 @@ std::string CheckpointDetails(const v1::Checkpoint& checkpoint, double now) {
                                      AgoText(now - Seconds(checkpoint.sealed_at()))));
   out += Field("epoch", fmt::format("{}", checkpoint.epoch()));
   out += Field("manifest", "sha256 " + checkpoint.manifest_digest());
+  if (checkpoint.has_quarantined_at()) {
+    out += Field("quarantined",
+                 fmt::format("{}, {}", AgoText(now - Seconds(checkpoint.quarantined_at())),
+                             OneSafeLine(checkpoint.quarantine_reason(), false)));
+  }
   return out + Field("directory", checkpoint.directory());
 }
 

@@ -209,6 +209,37 @@ TEST_F(CommandTest, CheckpointsAreNamedByStepBestAndLatest) {
   EXPECT_EQ(Run({"ckpt"}).code, 2);
 }
 
+TEST_F(CommandTest, ACheckpointInQuarantineIsListedWithItsReasonAndComesBackWhenItIsWhole) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_FAILED));
+  v1::Checkpoint held;
+  held.set_run_id("aaaaaaaa01");
+  held.set_step(300);
+  held.set_directory("/c/300.damaged");
+  held.set_quarantine_reason("a digest differs");
+  held.mutable_quarantined_at()->set_seconds(1790000000);
+  service_.AddCheckpoint(held);
+  const Outcome listed = Run({"ckpt", "list", "a"});
+  EXPECT_THAT(listed.out, HasSubstr("quarantined"));
+  EXPECT_THAT(listed.out, HasSubstr("step 300: a digest differs"));
+  const json item = json::parse(Run({"ckpt", "list", "a", "-o", "json"}).out)["items"][0];
+  EXPECT_EQ(item["state"], "quarantined");
+  EXPECT_EQ(item["quarantine_reason"], "a digest differs");
+  EXPECT_THAT(Run({"ckpt", "show", "a@300"}).out, HasSubstr("a digest differs"));
+  const Outcome sampled = Run({"sample", "a@300"});
+  EXPECT_EQ(sampled.code, 3) << "nobody takes it for a checkpoint";
+  EXPECT_THAT(sampled.err, HasSubstr("gpctl ckpt verify a@300"));
+
+  const Outcome damaged = Run({"ckpt", "verify", "a@300"});
+  EXPECT_EQ(damaged.code, 9);
+  EXPECT_THAT(damaged.err, HasSubstr("stays in quarantine"));
+  service_.SetQuarantinedWhole(true);
+  const Outcome whole = Run({"ckpt", "verify", "a@300"});
+  EXPECT_EQ(whole.code, 0) << whole.err;
+  EXPECT_THAT(whole.out, HasSubstr("back from quarantine"));
+  EXPECT_EQ(json::parse(Run({"ckpt", "list", "a", "-o", "json"}).out)["items"][0]["state"],
+            "sealed");
+}
+
 TEST_F(CommandTest, ARestartOfTheCoordinatorGoesUnnoticed) {
   service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
   service_.FailNext(3);

@@ -71,13 +71,17 @@ TEST(RunJson, ARunHasAllItsFields) {
 TEST(RunJson, ACheckpointHasAllItsFields) {
   const auto checkpoint = Parse<v1::Checkpoint>(R"(
       run_id: "id" step: 1 epoch: 2 directory: "/c" manifest_digest: "digest" size_bytes: 3
-      validation_loss: 4.5 sealed_at { seconds: 60 nanos: 1 } latest: true best: true)");
+      validation_loss: 4.5 sealed_at { seconds: 60 nanos: 1 } latest: true best: true
+      quarantine_reason: "a digest differs" quarantined_at { seconds: 120 nanos: 1 })");
   EXPECT_EQ(Json(gpctl::CheckpointFields(checkpoint)), Json::parse(R"({
       "run_id": "id", "step": 1, "epoch": 2, "directory": "/c", "manifest_digest": "digest",
-      "size_bytes": 3, "latest": true, "best": true, "val_loss": 4.5,
-      "sealed_at": "1970-01-01T00:01:00Z"})"));
+      "size_bytes": 3, "latest": true, "best": true, "state": "quarantined", "val_loss": 4.5,
+      "sealed_at": "1970-01-01T00:01:00Z", "quarantine_reason": "a digest differs",
+      "quarantined_at": "1970-01-01T00:02:00Z"})"));
   v1::Checkpoint latest = checkpoint;
   latest.clear_best();
+  latest.clear_quarantined_at();
+  EXPECT_EQ(gpctl::CheckpointFields(latest)["state"], "sealed");
   EXPECT_EQ(gpctl::CheckpointFields(latest)["latest"], true);
   EXPECT_EQ(gpctl::CheckpointFields(latest)["best"], false);
 }

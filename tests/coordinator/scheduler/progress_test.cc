@@ -37,8 +37,9 @@ class Progress : public ::testing::Test {
   gp::coordinator::Plan PlanAt(std::chrono::nanoseconds after_start) {
     cluster_.now = kStart + after_start;
     NodeReported report{NodeId("n"), 1, cluster_.last_sequence, {}, {}};
+    const Epoch epoch = cluster_.FindRun(kRun)->epoch;
     for (int rank = 0; rank < 2; ++rank) {
-      report.ranks.push_back({.run = kRun, .epoch = 2, .rank = rank});
+      report.ranks.push_back({.run = kRun, .epoch = epoch, .rank = rank});
       report.ranks.back().phase = RankPhase::kFinished;
     }
     Do({.body = report});

@@ -187,10 +187,24 @@ TEST(Convert, ACheckpointIsToldFieldByField) {
       run_id: "run-id" step: 10 epoch: 4 directory: "/storage/10" manifest_digest: "digest-10"
       size_bytes: 77 validation_loss: 1.5 sealed_at { seconds: 5 nanos: 6000 } best: true)");
   EXPECT_EQ(DifferenceBetween(expected, best), "");
-  EXPECT_THAT(UnsetFields(best), ElementsAre("latest"));
+  EXPECT_THAT(UnsetFields(best), ElementsAre("latest", "quarantine_reason", "quarantined_at"));
   const v1::Checkpoint latest = ToProto(run, run.checkpoints[1]);
   EXPECT_TRUE(latest.latest());
   EXPECT_FALSE(latest.best());
+}
+
+TEST(Convert, ACheckpointInQuarantineIsToldFieldByField) {
+  const QuarantinedCheckpoint held{FullCheckpoint(10, 1.5), "a digest differs", At(7'000'008)};
+  const auto expected = Parse<v1::Checkpoint>(R"(
+      run_id: "run-id" step: 10 epoch: 4 directory: "/storage/10.damaged"
+      manifest_digest: "digest-10" size_bytes: 77 validation_loss: 1.5
+      sealed_at { seconds: 5 nanos: 6000 } quarantine_reason: "a digest differs"
+      quarantined_at { seconds: 7 nanos: 8000 })");
+  RunValue run = FullRun();
+  run.checkpoints.erase(run.checkpoints.begin());
+  const v1::Checkpoint told = ToProto(run, held);
+  EXPECT_EQ(DifferenceBetween(expected, told), "");
+  EXPECT_THAT(UnsetFields(told), ElementsAre("latest", "best"));
 }
 
 TEST(Convert, ALineIsToldFieldByField) {
@@ -284,7 +298,10 @@ TEST(Convert, EveryKindOfEventIsDescribed) {
       ElementsAre("submitted as 'tiny', 2 ranks", "placement: needs 2 slots", "it fits", "killed",
                   "it fits", "every rank listens", "every rank is ready",
                   "checkpoint of step 10 sealed", "checkpoint of step 20 sealed, the final one",
-                  "checkpoint of step 10 retired", "step 11: the loss is far from ln V",
+                  "checkpoint of step 10 retired", "step 11: the loss is far from ln V", "killed",
+                  "it fits", "damaged", "the coordinator read it", "it fits", "every rank is ready",
+                  "killed", "it fits", "damaged", "the coordinator found it so",
+                  "checkpoint of step 20 is whole and back in the catalogue", "it fits",
                   "the final checkpoint is sealed", "cancel requested", "cancelled by the user"));
 }
 

@@ -149,9 +149,11 @@ class RunServiceTest : public ::testing::Test {
   HeldUpResolver resolver_{resolving_};
   HeldUpStorage storage_{*StorageRoot::Open(JoinPath(directory_.path(), "storage")), storing_};
   WorkLanes lanes_;
+  CheckpointVerifier verifier_;
   RunService service_{{reconciler_, recorder_, store_},
                       hub_,
                       lanes_,
+                      verifier_,
                       resolver_,
                       storage_,
                       SystemClock(),

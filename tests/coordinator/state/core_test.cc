@@ -74,6 +74,81 @@ TEST(Apply, AnOlderStreamOfANodeNeverReplacesANewerOne) {
   EXPECT_EQ(cluster.FindNode(NodeId("n"))->session, 2u);
 }
 
+// Steps 10 and 20 are sealed, and epoch 3 has begun at step 20.
+Cluster ResumedAtStep20() {
+  std::vector<Event> life = OneOfEachKind();
+  life.resize(9);
+  Cluster cluster = ClusterOf(life);
+  const auto run = cluster.FindRun(RunId("r"));
+  for (const EventBody& body :
+       {EventBody(RankFailed{2, 0, ExitCause::kSignal, "killed", true, At(9)}),
+        EventBody(RunPlaced{3, run->placement, "it fits", 20, 2, "avx2", Device::kGpu})}) {
+    EXPECT_TRUE(Apply({RunId("r"), At(9), "", "", body}, cluster).ok());
+  }
+  return cluster;
+}
+
+Event DamageReported(NextReader next) {
+  return {RunId("r"), At(9), "", "",
+          RankFailed{3, 0, ExitCause::kDamagedCheckpoint, "damaged", true, At(9), next}};
+}
+
+TEST(Apply, ADamageReportOfAnOlderRecordTakesTheCheckpointOutAtOnce) {
+  Cluster cluster = ResumedAtStep20();
+  ASSERT_TRUE(Apply(DamageReported(NextReader::kNotRecorded), cluster).ok());
+  const auto run = cluster.FindRun(RunId("r"));
+  EXPECT_EQ(run->LatestCheckpoint()->step, 10);
+  EXPECT_NE(run->FindQuarantined(20), nullptr);
+  EXPECT_FALSE(run->suspicion);
+}
+
+TEST(Apply, ADamageReportAloneTakesNothingOutOfTheCatalogue) {
+  for (const NextReader next :
+       {NextReader::kNobody, NextReader::kAnotherNode, NextReader::kCoordinator}) {
+    Cluster cluster = ResumedAtStep20();
+    ASSERT_TRUE(Apply(DamageReported(next), cluster).ok());
+    const auto run = cluster.FindRun(RunId("r"));
+    EXPECT_EQ(run->LatestCheckpoint()->step, 20);
+    EXPECT_EQ(run->failures_since_seal, 1) << "the killed rank alone";
+    EXPECT_EQ(run->doubtful_nodes, std::set<NodeId>{NodeId("n")});
+  }
+}
+
+TEST(Apply, WhatTheCoordinatorReadTooLateChangesNothing) {
+  Cluster cluster = ResumedAtStep20();
+  const Event read{RunId("r"), At(9), "", "", CheckpointRead{20, Verdict::kDamaged, "late"}};
+  EXPECT_TRUE(Apply(read, cluster).ok());
+  EXPECT_FALSE(cluster.FindRun(RunId("r"))->suspicion);
+  EXPECT_TRUE(Apply({RunId("nobody"), At(9), "", "", read.body}, cluster).ok());
+}
+
+TEST(RestoreRefusal, ARunThatTrainsTowardsTheStepAgainIsNotDisturbed) {
+  Cluster cluster = ResumedAtStep20();
+  ASSERT_TRUE(Apply(DamageReported(NextReader::kNotRecorded), cluster).ok());
+  auto run = *cluster.FindRun(RunId("r"));
+  EXPECT_EQ(RestoreRefusal(run, 20), "");
+  EXPECT_NE(RestoreRefusal(run, 10), "") << "it is in the catalogue";
+  run.holds_slots = true;
+  EXPECT_NE(RestoreRefusal(run, 20), "");
+  run.checkpoints.push_back({.epoch = 4, .step = 30});
+  EXPECT_EQ(RestoreRefusal(run, 20), "");
+  run.checkpoints.back().step = 20;
+  EXPECT_NE(RestoreRefusal(run, 20), "") << "it was sealed again";
+}
+
+TEST(PlanRetention, WhatAPersonBroughtBackIsAPersonsToRemove) {
+  RunValue run;
+  Submission submission = SampleSubmission();
+  submission.keep_last = 2;
+  run.submission = std::make_shared<const Submission>(submission);
+  for (const int64_t step : {10, 20, 30, 40}) run.checkpoints.push_back({.step = step});
+  run.checkpoints[0].restored = true;
+  gp::coordinator::Plan plan;
+  PlanRetention(run, plan);
+  ASSERT_EQ(plan.size(), 1u);
+  EXPECT_EQ(std::get<CheckpointRetired>(plan[0].event).step, 20);
+}
+
 TEST(ResolveRun, ByIdNamePrefixAndLast) {
   const Cluster cluster = ThreeRuns();
   EXPECT_EQ((*ResolveRun(cluster, "abc1"))->id, RunId("abc1"));

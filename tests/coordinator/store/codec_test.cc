@@ -102,8 +102,8 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   const auto& [ready_epoch, addresses, secret, ready_isa, kernels] = RunGroupReady{};
   EXPECT_EQ(Count(ready_epoch, addresses, secret, ready_isa, kernels),
             pb::RunGroupReady::descriptor()->field_count());
-  const auto& [failed_epoch, failed_rank, cause, message, retry, retry_at] = RankFailed{};
-  EXPECT_EQ(Count(failed_epoch, failed_rank, cause, message, retry, retry_at),
+  const auto& [failed_epoch, failed_rank, cause, message, retry, retry_at, reader] = RankFailed{};
+  EXPECT_EQ(Count(failed_epoch, failed_rank, cause, message, retry, retry_at, reader),
             pb::RankFailed::descriptor()->field_count());
   const auto& [step, written_to, manifest, size, loss, final, end_reason] = WrittenCheckpoint{};
   // The epoch is the event's.
@@ -111,6 +111,12 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
             pb::CheckpointSealed::descriptor()->field_count());
   const auto& [end_state, ended_why, set_aside] = RunEnded{};
   EXPECT_EQ(Count(end_state, ended_why, set_aside), pb::RunEnded::descriptor()->field_count());
+  const auto& [verified_step, text] = CheckpointVerified{};
+  EXPECT_EQ(Count(verified_step, text), pb::CheckpointVerified::descriptor()->field_count());
+  const auto& [damaged_step, damage] = CheckpointDamaged{};
+  EXPECT_EQ(Count(damaged_step, damage), pb::CheckpointDamaged::descriptor()->field_count());
+  const auto& [restored_step] = CheckpointRestored{};
+  EXPECT_EQ(Count(restored_step), pb::CheckpointRestored::descriptor()->field_count());
 }
 
 TEST(StoreCodec, APointAndALineHaveAFieldForEachMember) {

@@ -51,6 +51,13 @@ inline std::vector<Event> OneOfEachKind() {
     return CheckpointSealed{
         2, {step, "/storage/runs/r/c", "digest", 12345, 2.5, final, final ? "stopped early" : ""}};
   };
+  const auto resumed = [&](Epoch epoch) {
+    return RunPlaced{epoch, placement, "it fits", 20, 2, "avx2", Device::kGpu};
+  };
+  const auto damaged = [](Epoch epoch) {
+    return RankFailed{epoch, 1,      ExitCause::kDamagedCheckpoint, "damaged",
+                      true,  At(99), NextReader::kCoordinator};
+  };
   return {SampleSubmit("r", "request-1"),
           event(RunQueued{"placement: needs 2 slots"}),
           event(RunPlaced{1, placement, "it fits", -1, 2, "avx2", Device::kGpu}),
@@ -62,7 +69,19 @@ inline std::vector<Event> OneOfEachKind() {
           event(sealed(20, true)),
           event(CheckpointRetired{10, "/storage/runs/r/c"}),
           event(RunWarned{2, 11, "the loss is far from ln V"}),
-          event(RunFinishing{2}),
+          event(RankFailed{2, 0, ExitCause::kOutOfMemory, "killed", true, At(99)}),
+          event(resumed(3)),
+          event(damaged(3)),
+          event(CheckpointVerified{20, "the coordinator read it"}),
+          event(resumed(4)),
+          event(RunStarted{4}),
+          event(RankFailed{4, 0, ExitCause::kOutOfMemory, "killed", true, At(99)}),
+          event(resumed(5)),
+          event(damaged(5)),
+          event(CheckpointDamaged{20, "the coordinator found it so"}),
+          event(CheckpointRestored{20}),
+          event(resumed(6)),
+          event(RunFinishing{6}),
           {run, At(8), "user", "cancel-1", CancelRequested{}},
           event(RunEnded{RunState::kCancelled, "cancelled by the user"})};
 }

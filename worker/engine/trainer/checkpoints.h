@@ -62,9 +62,9 @@ class Checkpoints {
   std::optional<std::string> warning_;
 };
 
-// Why the checkpoint in `directory` could not be read: damaged, which an earlier one mends, or a
-// failure of the storage, which may pass. One that no rank of the group sees where its siblings are
-// is damaged.
+// Why the checkpoint in `directory` could not be read: damaged, as it looks from here, or a failure
+// of the storage, which may pass. One that no rank of the group sees where its siblings are looks
+// damaged. Under the service a second reader decides.
 link::ExitCause CauseOfUnreadable(const Status& status, const std::string& directory);
 
 // Parameters, moments, step and what the budget knows, from the checkpoint that `place` resumes

@@ -1,0 +1,66 @@
+// CheckpointVerifier: the coordinator as a reader of checkpoints. On a thread of its own it reads
+// what a rank says is damaged, where no other node can be asked, and what a person wants back from
+// quarantine: every byte, compared with the manifest's digests. Built by the daemon; every method
+// may be called from any thread.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/mailbox.h"
+#include "base/mutex.h"
+#include "coordinator/reconciler.h"
+
+namespace gp::coordinator {
+
+class CheckpointVerifier {
+ public:
+  // Called once, on the verifier's thread or the caller's.
+  using Done = std::function<void(const Status&)>;
+
+  CheckpointVerifier();
+  ~CheckpointVerifier();
+
+  // Reads first what waited for it when the coordinator was stopped. `reconciler` outlives this.
+  void Start(Reconciler& reconciler);
+  // Gives up what is being read; requests that wait are refused. Idempotent.
+  void Stop();
+
+  // Reads what the batch's runs wait for.
+  void Published(const PublishedBatch& batch);
+
+  // Brings the quarantined checkpoint of `step` back into the catalogue, when it is whole. DataLoss
+  // when it is damaged, FailedPrecondition when it cannot come back.
+  void Restore(const RunId& run, int64_t step, Done done);
+
+ private:
+  struct Task {
+    RunId run;
+    int64_t step = 0;
+    Done done;  // empty: a rank's report is to be checked
+  };
+
+  // One restore of a checkpoint at a time.
+  bool Begin(const RunId& run, int64_t step);
+  void End(const RunId& run, int64_t step);
+
+  void Loop(Reconciler& reconciler);
+  void AskFor(const Run& run);
+  void Check(const Task& task, Reconciler& reconciler);
+  Status BringBack(const Task& task, Reconciler& reconciler);
+  // Durable, or why not.
+  Status Append(const Event& event, Reconciler& reconciler);
+
+  Mailbox<Task> mailbox_;
+  std::stop_source stop_;
+  Mutex mutex_;
+  CondVar stopped_;
+  std::set<std::pair<RunId, int64_t>> restoring_ GUARDED_BY(mutex_);
+  std::jthread thread_;
+};
+
+}  // namespace gp::coordinator

@@ -1,0 +1,71 @@
+#include "formats/checkpoint_directory.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/random_id.h"
+#include "formats/sample_checkpoint.h"
+
+namespace gp::formats {
+namespace {
+
+class CheckpointDirectoryTest : public ::testing::Test {
+ protected:
+  void SetUp() override { digest_ = WriteSampleCheckpoint(directory_, 20); }
+  void TearDown() override { std::filesystem::remove_all(parent_); }
+
+  StatusCode Verdict() const { return VerifyDigests(directory_, digest_).status().code(); }
+  std::string File(const std::string& name) const { return JoinPath(directory_, name); }
+
+  const std::string parent_ = ::testing::TempDir() + "gp-checkpoints-" + RandomId(8);
+  const std::string directory_ = JoinPath(parent_, "step-00000020-e1-abc");
+  std::string digest_;
+};
+
+TEST_F(CheckpointDirectoryTest, IsWholeWhenEveryFileIsTheOneOfItsManifest) {
+  const auto manifest = VerifyDigests(directory_, digest_);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_EQ(manifest->step, 20);
+}
+
+TEST_F(CheckpointDirectoryTest, IsDamagedWhenAByteAFileOrTheManifestIsAnother) {
+  DamageFile(File(kOptimizerName));
+  EXPECT_EQ(Verdict(), StatusCode::kDataLoss);
+  std::filesystem::remove(File(kOptimizerName));
+  EXPECT_EQ(Verdict(), StatusCode::kDataLoss) << "a file is missing";
+  digest_ = WriteSampleCheckpoint(directory_, 20);
+  EXPECT_EQ(Verdict(), StatusCode::kOk);
+  DamageFile(File(kManifestName));
+  EXPECT_EQ(Verdict(), StatusCode::kDataLoss);
+}
+
+// A link that leads to itself: the file system answers with an error that is not "absent".
+TEST_F(CheckpointDirectoryTest, WhatCannotBeReadIsNotCalledDamaged) {
+  std::filesystem::remove(File(kModelName));
+  ASSERT_EQ(symlink(kModelName, File(kModelName).c_str()), 0);
+  EXPECT_NE(Verdict(), StatusCode::kDataLoss);
+  EXPECT_NE(Verdict(), StatusCode::kNotFound);
+  EXPECT_NE(Verdict(), StatusCode::kOk);
+}
+
+TEST_F(CheckpointDirectoryTest, ReadingEndsWhenAskedTo) {
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(VerifyDigests(directory_, digest_, stop.get_token()).status().code(),
+            StatusCode::kCancelled);
+}
+
+TEST_F(CheckpointDirectoryTest, WhatWasSetAsideKeepsItsFilesAndComesBack) {
+  ASSERT_TRUE(SetAside(directory_).ok());
+  EXPECT_FALSE(FileExists(directory_));
+  EXPECT_TRUE(VerifyDigests(DamagedName(directory_), digest_).ok());
+  EXPECT_TRUE(FindCheckpoints(parent_)->empty());
+  ASSERT_TRUE(BringBack(directory_).ok());
+  EXPECT_EQ(Verdict(), StatusCode::kOk);
+  EXPECT_EQ(BringBack(directory_).code(), StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace gp::formats
