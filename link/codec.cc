@@ -70,6 +70,7 @@ void Fields(Archive& archive, Fence& m) {
 template <typename Archive>
 void Fields(Archive& archive, Stop& m) {
   archive("reason", m.reason);
+  archive("save_within_ms", m.save_within_ms);
 }
 
 template <typename Archive>
@@ -154,6 +155,19 @@ template <typename Archive>
 void Fields(Archive& archive, Failed& m) {
   archive("cause", m.cause);
   archive("message", m.message);
+}
+
+template <typename Archive>
+void Fields(Archive& archive, Stopped& m) {
+  archive("epoch", m.epoch);
+  archive("step", m.step);
+  archive("reason", m.reason);
+}
+
+template <typename Archive>
+void Fields(Archive& archive, Waiting& m) {
+  archive("epoch", m.epoch);
+  archive("reason", m.reason);
 }
 
 class Writer {
@@ -290,7 +304,7 @@ class Reader {
 constexpr std::array kNames = {"Hello",    "Start",  "Configure",  "Go",
                                "Fence",    "Stop",   "SealResult", "Listening",
                                "Ready",    "Fenced", "StepReport", "WrittenCheckpoint",
-                               "Finished", "Failed"};
+                               "Finished", "Failed", "Stopped",    "Waiting"};
 static_assert(kNames.size() == std::variant_size_v<Message>);
 
 template <size_t kIndex>

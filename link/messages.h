@@ -74,9 +74,12 @@ struct Fence {
   uint64_t epoch = 0;
 };
 
-// Finish the step in flight and exit.
+// Leave, answer Stopped and exit 0. Without `save_within_ms` at once. With it the group finishes
+// the step in flight, all ranks leave after the same step, and rank 0 saves that step and waits for
+// its seal before it leaves. A second Stop means at once.
 struct Stop {
   std::string reason;
+  std::optional<int64_t> save_within_ms;  // how long the supervisor waits for it
 };
 
 // The coordinator's word on a WrittenCheckpoint.
@@ -182,7 +185,22 @@ struct Failed {
   std::string message;
 };
 
-using Message = std::variant<Hello, Start, Configure, Go, Fence, Stop, SealResult, Listening, Ready,
-                             Fenced, StepReport, WrittenCheckpoint, Finished, Failed>;
+// The last words of an engine that leaves because it, or a peer, was asked to.
+struct Stopped {
+  uint64_t epoch = 0;
+  int64_t step = 0;    // the last committed one
+  std::string reason;  // who asked
+};
+
+// What the engine cannot go on without, in a sentence: room for a checkpoint. It keeps its state
+// and tries again. Empty: it goes on.
+struct Waiting {
+  uint64_t epoch = 0;
+  std::string reason;
+};
+
+using Message =
+    std::variant<Hello, Start, Configure, Go, Fence, Stop, SealResult, Listening, Ready, Fenced,
+                 StepReport, WrittenCheckpoint, Finished, Failed, Stopped, Waiting>;
 
 }  // namespace gp::link

@@ -17,6 +17,22 @@ bool Interruption::requested() const {
   return requested_;
 }
 
+bool Interruption::Insist() {
+  MutexLock lock(mutex_);
+  insisted_ = true;
+  return minded_;
+}
+
+bool Interruption::insisted() const {
+  MutexLock lock(mutex_);
+  return insisted_;
+}
+
+void Interruption::MindInsistence() {
+  MutexLock lock(mutex_);
+  minded_ = true;
+}
+
 bool Interruption::WaitFor(std::chrono::nanoseconds duration) {
   const auto deadline = std::chrono::steady_clock::now() + duration;
   MutexLock lock(mutex_);

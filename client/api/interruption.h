@@ -1,5 +1,6 @@
 // Interruption: one request to stop, seen by everything that waits. A signal handler's thread, or a
-// test, requests it; calls in flight are cancelled and sleeps end at once. Thread-safe.
+// test, requests it; calls in flight are cancelled and sleeps end at once. Who then takes its time
+// to stop things minds a second request, too. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -28,6 +29,12 @@ class Interruption {
   void Request();
   bool requested() const;
 
+  // A second request: what is being stopped is to end at once. False when nobody minds it.
+  bool Insist();
+  bool insisted() const;
+  // From here on, somebody looks at insisted() while it stops things.
+  void MindInsistence();
+
   // True when it was requested before `duration` had passed.
   bool WaitFor(std::chrono::nanoseconds duration);
 
@@ -41,6 +48,8 @@ class Interruption {
   mutable Mutex mutex_;
   CondVar changed_;
   bool requested_ GUARDED_BY(mutex_) = false;
+  bool insisted_ GUARDED_BY(mutex_) = false;
+  bool minded_ GUARDED_BY(mutex_) = false;
   int next_key_ GUARDED_BY(mutex_) = 0;
   std::map<int, std::function<void()>> callbacks_ GUARDED_BY(mutex_);
 };

@@ -154,9 +154,10 @@ StatusOr<v1::ListResponse> RunClient::List(const v1::ListRequest& request) {
   return response;
 }
 
-StatusOr<v1::Run> RunClient::Cancel(const std::string& run) {
+StatusOr<v1::Run> RunClient::Cancel(const std::string& run, bool now) {
   v1::CancelRequest request;
   request.set_run(run);
+  request.set_now(now);
   request.set_request_id(RandomId(20));
   v1::Run response;
   RETURN_IF_ERROR(Retry("Cancel", [&](grpc::ClientContext& context) {

@@ -43,7 +43,8 @@ class RunClient {
   StatusOr<v1::SubmitResponse> Submit(v1::SubmitRequest request);
   StatusOr<v1::Run> Get(const std::string& run);
   StatusOr<v1::ListResponse> List(const v1::ListRequest& request);
-  StatusOr<v1::Run> Cancel(const std::string& run);
+  // `now`: without saving the step in progress.
+  StatusOr<v1::Run> Cancel(const std::string& run, bool now = false);
   StatusOr<v1::CheckpointsResponse> Checkpoints(const std::string& run);
   // Waits for as long as the coordinator reads the checkpoint.
   StatusOr<v1::Checkpoint> RestoreCheckpoint(const std::string& run, int64_t step);

@@ -13,11 +13,14 @@ namespace {
 
 const std::vector<int> kSignals = {SIGINT, SIGTERM, SIGHUP};
 
-// The first signal asks; the second one ends the process.
+// The first signal asks; the second one ends the process, unless it stops something that should
+// hear of it.
 void TakeSignals(gp::client::Interruption& interruption) {
   gp::AwaitStopSignal(kSignals);
   interruption.Request();
-  gp::AwaitStopSignal(kSignals);
+  do {
+    gp::AwaitStopSignal(kSignals);
+  } while (interruption.Insist());
   _exit(130);
 }
 

@@ -14,9 +14,10 @@ bool IsGone(const Cluster& cluster, const Run& run, const Placement& placement,
             const Policy& policy) {
   if (IsLost(cluster, placement.node, policy)) return true;
   const auto node = cluster.FindNode(placement.node);
-  if (node == nullptr || !node->connected) return false;
+  if (node == nullptr) return false;
   const RankReport* report = node->FindRank(run.id, run.epoch, placement.rank);
-  if (report != nullptr) return !report->alive();
+  if (report != nullptr && !report->alive()) return true;
+  if (report != nullptr || !node->connected) return false;
   return node->applied_revision >= run.assigned_sequence;
 }
 

@@ -13,6 +13,10 @@ struct Policy {
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
   // From the sealed final checkpoint to the exit of every rank.
   std::chrono::nanoseconds finish_timeout = std::chrono::seconds(30);
+  // From the first rank of a running group that was stopped to the last: they agree on their last
+  // step, and rank 0 saves it. Agents bound this for those that they told; a save that takes long
+  // is worth more than the time.
+  std::chrono::nanoseconds leave_timeout = std::chrono::minutes(5);
   // When a rank only says that it lost a peer, how long to wait for the peer's own report before
   // blaming the messenger.
   std::chrono::nanoseconds blame_delay = std::chrono::seconds(1);

@@ -30,10 +30,12 @@ class ProgressPlanner {
       return;
     }
     if (run_.state == RunState::kStarting) AdvanceStarting();
+    if (run_.state == RunState::kRunning) TellWaiting();
   }
 
  private:
   void AdvanceCancelling() {
+    if (run_.holds_slots && SealWritten()) return;
     if (run_.holds_slots && !AllGone()) return;
     End(RunState::kCancelled, "cancelled by the user");
   }
@@ -59,8 +61,20 @@ class ProgressPlanner {
       return;
     }
     if (AllRanks([](const RankReport& rank) { return rank.phase >= RankPhase::kReady; })) {
-      Add(RunStarted{run_.epoch}, "every rank is ready");
+      Add(RunStarted{run_.epoch}, kEveryRankReady);
     }
+  }
+
+  // What a rank cannot go on without, for as long as it says so.
+  void TellWaiting() {
+    std::string reason = kEveryRankReady;
+    for (const Placement& place : run_.placement) {
+      const RankReport* report = Report(place);
+      if (report == nullptr || report->waiting.empty()) continue;
+      reason = fmt::format("rank {} waits: {}", place.rank, report->waiting);
+      break;
+    }
+    if (run_.reason != reason) Add(RunWaiting{reason}, reason);
   }
 
   void FormGroup() {

@@ -20,8 +20,9 @@ struct Fault {
 int Blame(const Fault& fault) {
   const bool certain = fault.cause == ExitCause::kConfig || fault.cause == ExitCause::kUnfit ||
                        fault.cause == ExitCause::kDamagedCheckpoint;
-  if (certain) return 3;
-  return fault.cause == ExitCause::kCollective ? 1 : 2;
+  if (certain) return 4;
+  if (fault.cause == ExitCause::kStopped) return 2;
+  return fault.cause == ExitCause::kCollective ? 1 : 3;
 }
 
 std::optional<Fault> FaultOfReport(const Cluster& cluster, const Run& run, const Placement& place,
@@ -51,15 +52,19 @@ std::optional<Fault> FaultOfReport(const Cluster& cluster, const Run& run, const
   return std::nullopt;
 }
 
+// How a rank ended stays true when its node goes away later.
 std::optional<Fault> FaultOf(const Cluster& cluster, const Run& run, const Placement& place,
                              const Policy& policy) {
-  if (IsLost(cluster, place.node, policy)) {
+  const auto node = cluster.FindNode(place.node);
+  const RankReport* report =
+      node == nullptr ? nullptr : node->FindRank(run.id, run.epoch, place.rank);
+  const bool ended = report != nullptr && !report->alive();
+  if (!ended && IsLost(cluster, place.node, policy)) {
     return Fault{place.rank, ExitCause::kUnspecified,
                  fmt::format("node {} was silent for more than {} s", cluster.NodeName(place.node),
                              std::chrono::duration<double>(policy.lease).count()),
                  cluster.now};
   }
-  const auto node = cluster.FindNode(place.node);
   return node == nullptr ? std::nullopt : FaultOfReport(cluster, run, place, *node);
 }
 
@@ -135,6 +140,21 @@ Action Report(const Cluster& cluster, const Run& run, const Fault& fault, const 
   return {run.id, std::move(failed), "scheduler", std::move(reason)};
 }
 
+// Once every rank is gone: rank 0 may still be saving. A group that takes no steps has nothing to
+// save.
+std::optional<Action> Requeue(const Cluster& cluster, const Run& run, const Policy& policy,
+                              const Fault& fault) {
+  const bool may_save = run.state == RunState::kRunning &&
+                        cluster.now - fault.since < policy.leave_timeout &&
+                        !EveryRankExited(cluster, run, policy);
+  if (may_save) return std::nullopt;
+  const SealedCheckpoint* latest = run.LatestCheckpoint();
+  std::string reason = fmt::format(
+      "rank {}: {}; goes on {} when there are slots", fault.rank, fault.message,
+      latest == nullptr ? std::string("from scratch") : fmt::format("from step {}", latest->step));
+  return Action{run.id, RunRequeued{run.epoch, reason}, "scheduler", reason};
+}
+
 }  // namespace
 
 std::optional<Action> FindFailure(const Cluster& cluster, const Run& run, const Policy& policy,
@@ -143,6 +163,7 @@ std::optional<Action> FindFailure(const Cluster& cluster, const Run& run, const 
   std::optional<Fault> fault = WorstFault(cluster, run, policy);
   if (!fault) fault = StartFault(cluster, run, policy);
   if (!fault) return std::nullopt;
+  if (fault->cause == ExitCause::kStopped) return Requeue(cluster, run, policy, *fault);
   const bool messenger = fault->cause == ExitCause::kCollective;
   if (messenger && cluster.now - fault->since < policy.blame_delay &&
       !EveryRankExited(cluster, run, policy)) {

@@ -96,7 +96,9 @@ struct Describer {
   std::string operator()(const RunGroupReady&) const { return "every rank listens"; }
   std::string operator()(const RunStarted&) const { return "every rank is ready"; }
   std::string operator()(const RankFailed& event) const { return event.message; }
-  std::string operator()(const CancelRequested&) const { return "cancel requested"; }
+  std::string operator()(const CancelRequested& event) const {
+    return event.now ? "cancel requested, without saving" : "cancel requested";
+  }
   std::string operator()(const CheckpointSealed& event) const {
     return fmt::format("checkpoint of step {} sealed{}", event.checkpoint.step,
                        event.checkpoint.final ? ", the final one" : "");
@@ -114,6 +116,7 @@ struct Describer {
   std::string operator()(const RunWarned& event) const {
     return fmt::format("step {}: {}", event.step, event.text);
   }
+  std::string operator()(const RunRequeued& event) const { return event.reason; }
   template <typename Volatile>
   std::string operator()(const Volatile&) const {
     return "";
@@ -291,6 +294,7 @@ v1::Assignment ToProto(const Assignment& from) {
   }
   to.set_go(run.go);
   to.set_stop(from.stop);
+  to.set_stop_now(from.stop_now);
   to.set_stop_reason(from.stop_reason);
   for (const int64_t step : from.sealed_steps) to.add_sealed_steps(step);
   for (const RefusedSeal& refused : from.refused_seals) {
@@ -331,6 +335,7 @@ RankReport FromProto(const v1::RankStatus& from) {
   to.cause = static_cast<ExitCause>(from.exit_cause());
   to.exit_code = from.exit_code();
   to.message = from.message();
+  to.waiting = from.waiting();
   for (const v1::WrittenCheckpoint& written : from.written()) {
     to.written.push_back(FromProto(written));
   }

@@ -185,7 +185,7 @@ grpc::ServerUnaryReactor* RunService::Cancel(grpc::CallbackServerContext* contex
             {.run = (*run)->id,
              .actor = "user",
              .request_id = call.request().request_id(),
-             .body = CancelRequested{}},
+             .body = CancelRequested{call.request().now()}},
             [this, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
               if (admission.ok()) keep->response() = Show(admission->run);
               keep->Answer(admission.status());

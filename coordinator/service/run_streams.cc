@@ -98,6 +98,7 @@ struct StateVisitor {
   RunState operator()(const RunPlaced&) const { return RunState::kStarting; }
   RunState operator()(const RunStarted&) const { return RunState::kRunning; }
   RunState operator()(const RankFailed&) const { return RunState::kBackoff; }
+  RunState operator()(const RunRequeued&) const { return RunState::kQueued; }
   RunState operator()(const CancelRequested&) const { return RunState::kCancelling; }
   RunState operator()(const RunFinishing&) const { return RunState::kFinishing; }
   RunState operator()(const RunEnded& ended) const { return ended.state; }

@@ -15,14 +15,17 @@ StatusOr<Admission> AdmitSubmit(const Cluster& cluster, const Event& event,
   return Admission{.replayed = true, .run = answered->run};
 }
 
-StatusOr<Admission> AdmitCancel(const Cluster& cluster, const Event& event) {
+StatusOr<Admission> AdmitCancel(const Cluster& cluster, const Event& event,
+                                const CancelRequested& cancel) {
   const auto run = cluster.FindRun(event.run);
   if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
   if (run->state == RunState::kSucceeded || run->state == RunState::kFailed) {
     return FailedPrecondition("run '{}' has already {}; nothing is left to cancel", event.run,
                               Name(run->state));
   }
-  const bool done = run->state == RunState::kCancelling || run->state == RunState::kCancelled;
+  const bool hurried = cancel.now && !run->cancel_now;
+  const bool done =
+      run->state == RunState::kCancelled || (run->state == RunState::kCancelling && !hurried);
   return Admission{.append = !done, .replayed = done, .run = event.run};
 }
 
@@ -42,7 +45,9 @@ StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
   if (const auto* submitted = std::get_if<RunSubmitted>(&event.body)) {
     return AdmitSubmit(cluster, event, *submitted);
   }
-  if (std::holds_alternative<CancelRequested>(event.body)) return AdmitCancel(cluster, event);
+  if (const auto* cancel = std::get_if<CancelRequested>(&event.body)) {
+    return AdmitCancel(cluster, event, *cancel);
+  }
   if (const auto* restored = std::get_if<CheckpointRestored>(&event.body)) {
     return AdmitRestore(cluster, event, *restored);
   }

@@ -70,7 +70,7 @@ class Applier {
 
   Status operator()(const RunStarted& started) {
     ASSIGN_OR_RETURN(Run run, Current(started.epoch));
-    RETURN_IF_ERROR(Move(RunState::kRunning, "every rank is ready", run));
+    RETURN_IF_ERROR(Move(RunState::kRunning, kEveryRankReady, run));
     run.go = true;
     if (run.suspicion && run.suspicion->whole) run.suspicion.reset();
     if (!run.started_at) run.started_at = event_.at;
@@ -105,8 +105,15 @@ class Applier {
     return OkStatus();
   }
 
-  Status operator()(const CancelRequested&) {
-    ASSIGN_OR_RETURN(Run run, Moved(RunState::kCancelling, "cancel requested"));
+  Status operator()(const CancelRequested& cancel) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    const bool hurried = run.state == RunState::kCancelling && cancel.now && !run.cancel_now;
+    if (!hurried) RETURN_IF_ERROR(Move(RunState::kCancelling, "cancel requested", run));
+    run.cancel_now = cancel.now;
+    if (run.holds_slots) {
+      run.reason = cancel.now ? "cancel requested; the ranks leave at once"
+                              : "cancel requested; the ranks save their last step and leave";
+    }
     Touch(run);
     Save(std::move(run));
     return OkStatus();
@@ -216,6 +223,14 @@ class Applier {
     return OkStatus();
   }
 
+  Status operator()(const RunRequeued& requeued) {
+    ASSIGN_OR_RETURN(Run run, Current(requeued.epoch));
+    RETURN_IF_ERROR(Move(RunState::kQueued, requeued.reason, run));
+    Withdraw(run);
+    Save(std::move(run));
+    return OkStatus();
+  }
+
   Status operator()(const NodeConnected& connected) {
     Node node = NodeOrNew(connected.node);
     // An older stream's hello that was overtaken by the newer one's.
@@ -279,7 +294,9 @@ class Applier {
 
   Status operator()(const RunWaiting& waiting) {
     ASSIGN_OR_RETURN(Run run, Existing());
-    if (!IsWaiting(run.state)) return Impossible("it does not wait");
+    if (!IsWaiting(run.state) && run.state != RunState::kRunning) {
+      return Impossible("it does not wait");
+    }
     run.reason = waiting.reason;
     Keep(std::move(run));
     return OkStatus();

@@ -34,6 +34,7 @@ Assignment Make(const Cluster& cluster, const std::shared_ptr<const Run>& run,
   }
   if (run->state == RunState::kCancelling) {
     assignment.stop = true;
+    assignment.stop_now = run->cancel_now;
     assignment.stop_reason = run->reason;
   }
   assignment.nccl_id = NcclIdOf(cluster, *run);

@@ -26,6 +26,7 @@ struct Assignment {
   std::optional<SealedCheckpoint> resume;
   std::string nccl_id;  // of a group that sums on GPUs; empty while rank 0 has not told it
   bool stop = false;
+  bool stop_now = false;
   std::string stop_reason;
   // Answers to what the rank reported as written.
   std::vector<int64_t> sealed_steps;

@@ -22,15 +22,16 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "checkpoint_verified",
     "checkpoint_damaged",
     "checkpoint_restored",
+    "requeued",
     "node_connected",
     "node_disconnected",
     "node_reported",
     "checkpoint_read",
     "waiting",
     "tick"};
-constexpr size_t kDurableCount = 15;
+constexpr size_t kDurableCount = 16;
 static_assert(
-    std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, CheckpointRestored>);
+    std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, RunRequeued>);
 
 }  // namespace
 

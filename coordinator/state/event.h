@@ -71,7 +71,11 @@ struct RankFailed {
   NextReader next_reader = NextReader::kNotRecorded;  // of a damaged checkpoint
 };
 
-struct CancelRequested {};
+// A cancelled run's ranks save the step in progress and leave; `now`: they leave at once. May
+// follow one that said otherwise.
+struct CancelRequested {
+  bool now = false;
+};
 
 struct CheckpointSealed {
   Epoch epoch = 0;
@@ -117,6 +121,13 @@ struct RunWarned {
   std::string text;
 };
 
+// Somebody stopped a rank: a node or a trainer is going away. Nothing failed; the run waits for
+// slots again and goes on from its newest checkpoint.
+struct RunRequeued {
+  Epoch epoch = 0;
+  std::string reason;
+};
+
 // ---- Volatile ----
 
 // An agent said hello on a new stream (`session`), with what runs there now.
@@ -154,7 +165,7 @@ struct CheckpointRead {
   std::string text;
 };
 
-// Why a run still waits.
+// Why a run still waits, or what it cannot go on without while it runs.
 struct RunWaiting {
   std::string reason;
 };
@@ -169,7 +180,7 @@ struct Tick {
 using EventBody =
     std::variant<RunSubmitted, RunQueued, RunPlaced, RunGroupReady, RunStarted, RankFailed,
                  CancelRequested, CheckpointSealed, CheckpointRetired, RunFinishing, RunEnded,
-                 RunWarned, CheckpointVerified, CheckpointDamaged, CheckpointRestored,
+                 RunWarned, CheckpointVerified, CheckpointDamaged, CheckpointRestored, RunRequeued,
                  NodeConnected, NodeDisconnected, NodeReported, CheckpointRead, RunWaiting, Tick>;
 
 struct Event {

@@ -72,6 +72,7 @@ struct RankReport {
   int exit_code = 0;
   std::string message;
   std::vector<WrittenCheckpoint> written;
+  std::string waiting;  // what it cannot go on without, in a sentence; empty: it goes on
   // When the coordinator first heard that it exited; kept across reports.
   Instant exited_at{};
 

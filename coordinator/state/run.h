@@ -18,6 +18,9 @@
 
 namespace gp::coordinator {
 
+// The reason of a run whose ranks lack nothing.
+inline constexpr char kEveryRankReady[] = "every rank is ready";
+
 // What the user asked for; never changes.
 struct Submission {
   std::string name;
@@ -126,6 +129,8 @@ struct Run {
   std::map<std::string, std::string> kernels;
   std::map<NodeId, std::string> unfit_nodes;  // that cannot compute with these, and why
   std::set<NodeId> doubtful_nodes;  // whose storage failed a rank of it: placed there last
+
+  bool cancel_now = false;  // of a run that is being cancelled: without saving
 
   int failures = 0;             // in all
   int failures_since_seal = 0;  // what retries_max counts

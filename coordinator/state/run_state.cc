@@ -25,7 +25,8 @@ bool IsAllowed(RunState from, RunState to) {
   if (IsTerminal(from)) return false;
   switch (to) {
     case RunState::kQueued:
-      return from == RunState::kSubmitted;
+      return from == RunState::kSubmitted || from == RunState::kStarting ||
+             from == RunState::kRunning;
     case RunState::kStarting:
       return from == RunState::kQueued || from == RunState::kBackoff;
     case RunState::kRunning:

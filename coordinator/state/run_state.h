@@ -9,7 +9,8 @@ namespace gp::coordinator {
 //
 //   SUBMITTED ─▶ QUEUED ─▶ STARTING ─▶ RUNNING ─▶ FINISHING ─▶ SUCCEEDED
 //                  │  ▲       │           │           │
-//                  │  └─ placed again     └──────┬────┘
+//                  │  └ requeued: a rank was stopped  │
+//                  │          │           └──────┬────┘
 //                  │          │                  ▼
 //                  │          └───────────▶   BACKOFF ─▶ STARTING (next epoch)
 //                  ▼                             │

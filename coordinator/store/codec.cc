@@ -80,7 +80,9 @@ class Encoder {
     to.set_retry_at_us(Micros(event.retry_at));
     to.set_next_reader(static_cast<int>(event.next_reader));
   }
-  void operator()(const CancelRequested&) { record_.mutable_cancel_requested(); }
+  void operator()(const CancelRequested& event) {
+    record_.mutable_cancel_requested()->set_now(event.now);
+  }
   void operator()(const CheckpointSealed& event) {
     const WrittenCheckpoint& from = event.checkpoint;
     pb::CheckpointSealed& to = *record_.mutable_checkpoint_sealed();
@@ -123,6 +125,11 @@ class Encoder {
   }
   void operator()(const CheckpointRestored& event) {
     record_.mutable_checkpoint_restored()->set_step(event.step);
+  }
+  void operator()(const RunRequeued& event) {
+    pb::RunRequeued& to = *record_.mutable_run_requeued();
+    to.set_epoch(event.epoch);
+    to.set_reason(event.reason);
   }
   template <typename Volatile>
   void operator()(const Volatile&) {
@@ -212,7 +219,7 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
     case pb::Record::kRankFailed:
       return Decode(record.rank_failed());
     case pb::Record::kCancelRequested:
-      return CancelRequested{};
+      return CancelRequested{record.cancel_requested().now()};
     case pb::Record::kCheckpointSealed:
       return Decode(record.checkpoint_sealed());
     case pb::Record::kCheckpointRetired:
@@ -234,6 +241,8 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
                                record.checkpoint_damaged().reason()};
     case pb::Record::kCheckpointRestored:
       return CheckpointRestored{record.checkpoint_restored().step()};
+    case pb::Record::kRunRequeued:
+      return RunRequeued{record.run_requeued().epoch(), record.run_requeued().reason()};
     case pb::Record::EVENT_NOT_SET:
       break;
   }

@@ -80,7 +80,9 @@ class World {
     } else if (command.verb == "submit") {
       Submit(command);
     } else if (command.verb == "cancel") {
-      Turn({{.run = RunId(command.object), .actor = "user", .body = CancelRequested{}}});
+      Turn({{.run = RunId(command.object),
+             .actor = "user",
+             .body = CancelRequested{command.options.contains("now")}}});
     } else if (command.verb == "found") {
       Find(command);
     } else if (command.verb == "restore") {
@@ -97,10 +99,24 @@ class World {
     } else if (command.verb == "show") {
       const auto run = cluster_.FindRun(RunId(command.object));
       told_ += fmt::format("{} is {}: {}\n", run->id, Name(run->state), run->reason);
+    } else if (command.verb == "stops") {
+      TellStops(RunId(command.object));
     } else if (command.verb == "ids") {
       TellIds(RunId(command.object));
     } else {
       MoveRanks(command);
+    }
+  }
+
+  // Which ranks are told to stop now, and how.
+  void TellStops(const RunId& run) {
+    for (auto& [name, agent] : agents_) {
+      for (const RankReport& rank : agent.ranks()) {
+        const Assignment* wish = rank.run == run ? agent.WishFor(rank) : nullptr;
+        if (wish == nullptr || !wish->stop) continue;
+        told_ += fmt::format("{}:{} rank {} {}: {}\n", name, rank.slot, rank.rank,
+                             wish->stop_now ? "at once" : "saves", wish->stop_reason);
+      }
     }
   }
 
@@ -191,6 +207,8 @@ class World {
       rank.cause = kCauses.at(command.options.at("cause"));
     } else if (command.verb == "write") {
       Write(command, rank);
+    } else if (command.verb == "lack") {
+      rank.waiting = command.Text("what", "");
     } else {
       ADD_FAILURE() << "unknown command " << command.verb;
     }
@@ -297,6 +315,9 @@ class World {
     }
     if (const auto* damaged = std::get_if<CheckpointDamaged>(&event.body)) {
       return fmt::format(" step={}: {}", damaged->step, damaged->reason);
+    }
+    if (const auto* requeued = std::get_if<RunRequeued>(&event.body)) {
+      return ": " + requeued->reason;
     }
     if (const auto* ended = std::get_if<RunEnded>(&event.body)) {
       return fmt::format(" {}: {}", Name(ended->state), ended->reason);

@@ -8,7 +8,7 @@
 // Commands (a run is named as it was submitted):
 //   node NAME slots=N [gpus=N] [storage=bad] [driver=bad]    lose NAME gpu=N    mend NAME
 //   silence NAME    hello NAME    crash NAME
-//   submit RUN [workers=N] [device=D] [priority=N] [retries=N] [keep_last=N]     cancel RUN
+//   submit RUN [workers=N] [device=D] [priority=N] [retries=N] [keep_last=N]     cancel RUN [now]
 //   listening RUN   ready RUN   running RUN      every rank of the run gets there; with rank=N that
 //   one
 //       listening RUN isa=LEVEL,LEVEL          with these instruction-set levels, tuned
@@ -16,12 +16,14 @@
 //   exit RUN [rank=N] cause=CAUSE              a rank ends: signal collective config unfit damaged
 //                                              completed stopped
 //   write RUN step=N [loss=X] [final]          rank 0 wrote a checkpoint
+//   lack RUN [rank=N] [what=X]                 a rank cannot go on without it; without: it goes on
 //   found RUN whole|damaged|unreadable         the coordinator has read the suspected checkpoint
 //   restore RUN step=N                         a person wants it back from quarantine
 //   advance DURATION                           time passes; agents that are not silent report
 //   restart                                    the coordinator is killed and started again
 //   wall DURATION                              the wall clock is set back
 //   show RUN                                   its state and reason
+//   stops RUN                                  which ranks are told to stop, and how
 //   ids RUN                                    the NCCL id that each rank is told
 // Lines that begin with # are comments and stay where they are.
 #pragma once

@@ -188,6 +188,7 @@ void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
   };
   if (wish->stop) return exit(ExitCause::kStopped);
   if (chaos_ && Chance(0.005)) return exit(ExitCause::kSignal);
+  if (chaos_ && Chance(0.002)) return exit(ExitCause::kStopped);
   if (rank.phase >= RankPhase::kReady && PeerIsGone(*wish)) {
     if (Chance(0.5)) exit(ExitCause::kCollective);
     return;

@@ -70,6 +70,7 @@ class FakeTrainer {
     }
     Say(link::Ready{.epoch = start_.epoch, .step = step_});
     Await<link::Go>();
+    takes_steps_ = true;
   }
 
   // A GPU slot shows by what the agent lets its trainer see.
@@ -111,6 +112,7 @@ class FakeTrainer {
                          .at_us = SystemClock().WallNow().time_since_epoch().count()});
     const bool due = options_.checkpoint_every > 0 && step_ % options_.checkpoint_every == 0;
     if (due && step_ < options_.steps && start_.rank == 0) Save(false);
+    if (leaves_ && step_ < options_.steps) SaveAndLeave();
   }
 
   [[noreturn]] void FailAsAsked() {
@@ -144,10 +146,25 @@ class FakeTrainer {
   [[noreturn]] void Finish() {
     if (start_.rank == 0) Save(true);
     Say(link::Finished{.epoch = start_.epoch, .step = step_});
+    AwaitSeal();
+    Print("fake trainer finished");
+    Exit(0);
+  }
+
+  [[noreturn]] void SaveAndLeave() {
+    if (start_.rank == 0) Save(false);
+    AwaitSeal();
+    Leave("stopped");
+  }
+
+  void AwaitSeal() {
     while (start_.rank == 0 && !answered_.contains(step_)) {
       if (const auto message = Receive(seconds(1))) Mind(*message);
     }
-    Print("fake trainer finished");
+  }
+
+  [[noreturn]] void Leave(const std::string& reason) {
+    Say(link::Stopped{.epoch = start_.epoch, .step = step_, .reason = reason});
     Exit(0);
   }
 
@@ -177,7 +194,14 @@ class FakeTrainer {
 
   void Mind(const link::Message& message) {
     if (const auto* seal = std::get_if<link::SealResult>(&message)) answered_.insert(seal->step);
-    if (std::holds_alternative<link::Stop>(message) && !options_.ignore_stop) Exit(0);
+    if (const auto* stop = std::get_if<link::Stop>(&message)) MindStop(*stop);
+  }
+
+  void MindStop(const link::Stop& stop) {
+    if (options_.ignore_stop) return;
+    const bool may_save = takes_steps_ && stop.save_within_ms && !leaves_;
+    if (!may_save) Leave(stop.reason);
+    leaves_ = true;
   }
 
   void Say(const link::Message& message) {
@@ -202,6 +226,8 @@ class FakeTrainer {
   FakeTrainerOptions options_;
   FileDescriptor port_;
   int64_t step_ = 0;
+  bool takes_steps_ = false;
+  bool leaves_ = false;  // after this step
   std::set<int64_t> answered_;
 };
 

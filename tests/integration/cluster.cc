@@ -184,10 +184,11 @@ v1::Run Cluster::Get(const std::string& run) {
   return response;
 }
 
-v1::Run Cluster::Cancel(const std::string& run) {
+v1::Run Cluster::Cancel(const std::string& run, bool now) {
   v1::CancelRequest request;
   request.set_request_id(RandomId(16));
   request.set_run(run);
+  request.set_now(now);
   grpc::ClientContext context;
   SetDeadline(context);
   v1::Run response;
@@ -271,6 +272,13 @@ v1::Run Cluster::WaitForStep(const std::string& run, int64_t step) {
 
 v1::Run Cluster::WaitForEnd(const std::string& run) {
   return WaitFor(run, [](const v1::Run& now) { return IsTerminal(now.state()); });
+}
+
+bool Cluster::KeptItsLastStep(const std::string& run) {
+  return Eventually([&] {
+    const v1::Run now = Get(run);
+    return now.run_id() != "" && now.latest_checkpoint_step() == now.progress().step();
+  });
 }
 
 std::string FakeRun(int workers, int steps, const std::string& labels, const std::string& more) {

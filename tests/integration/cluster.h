@@ -58,7 +58,7 @@ class Cluster {
   // The id of the new run; the test fails when it is refused.
   std::string Submit(const std::string& run_file, const std::string& request_id = "");
   v1::Run Get(const std::string& run);
-  v1::Run Cancel(const std::string& run);
+  v1::Run Cancel(const std::string& run, bool now = false);
   std::vector<v1::RunEvent> Events(const std::string& run);
   std::vector<v1::MetricPoint> Points(const std::string& run);
   std::vector<v1::LogLine> Lines(const std::string& run);
@@ -72,6 +72,8 @@ class Cluster {
   v1::Run WaitForState(const std::string& run, v1::RunState state);
   v1::Run WaitForStep(const std::string& run, int64_t step);
   v1::Run WaitForEnd(const std::string& run);
+  // Whether the newest checkpoint is that of the newest step, once all points have arrived.
+  bool KeptItsLastStep(const std::string& run);
 
  private:
   void Connect();

@@ -68,7 +68,7 @@ TEST_F(Life, EveryPointAndLineArrivesOnceAndInOrder) {
                                              "fake trainer finished"}));
 }
 
-TEST_F(Life, ACancelledRunFreesItsSlotsWithinFiveSeconds) {
+TEST_F(Life, ARunThatIsCancelledNowFreesItsSlotsWithinFiveSeconds) {
   cluster_.StartWorker("node-a", {.slots = 2});
   const std::string id =
       cluster_.Submit(FakeRun(2, 1'000'000, "fake-step-ms: '5', fake-ignore-stop: 'true'"));
@@ -76,11 +76,48 @@ TEST_F(Life, ACancelledRunFreesItsSlotsWithinFiveSeconds) {
   const auto trainers = ChildrenOf(cluster_.worker("node-a").pid());
   EXPECT_EQ(trainers.size(), 2u);
   const auto start = std::chrono::steady_clock::now();
-  cluster_.Cancel(id);
+  cluster_.Cancel(id, /*now=*/true);
   EXPECT_EQ(cluster_.WaitForEnd(id).state(), v1::RUN_STATE_CANCELLED);
   EXPECT_LE(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
   for (const int pid : trainers) EXPECT_FALSE(Alive(pid));
   EXPECT_EQ(cluster_.Cancel(id).state(), v1::RUN_STATE_CANCELLED);
+}
+
+TEST_F(Life, ACancelledRunKeepsItsLastStep) {
+  cluster_.StartWorker("node-a", {.slots = 1});
+  const std::string id = cluster_.Submit(FakeRun(1, 1'000'000, "fake-step-ms: '5'"));
+  cluster_.WaitForStep(id, 3);
+  cluster_.Cancel(id);
+  const v1::Run end = cluster_.WaitForEnd(id);
+  EXPECT_EQ(end.state(), v1::RUN_STATE_CANCELLED);
+  EXPECT_TRUE(cluster_.KeptItsLastStep(id));
+  EXPECT_GE(end.latest_checkpoint_step(), 3);
+}
+
+TEST_F(Life, ACancelThatWaitsForAStubbornTrainerCanBeHurried) {
+  cluster_.StartWorker("node-a", {.slots = 1});
+  const std::string id =
+      cluster_.Submit(FakeRun(1, 1'000'000, "fake-step-ms: '5', fake-ignore-stop: 'true'"));
+  cluster_.WaitForStep(id, 3);
+  EXPECT_EQ(cluster_.Cancel(id).state(), v1::RUN_STATE_CANCELLING);
+  EXPECT_EQ(cluster_.Cancel(id, /*now=*/true).state(), v1::RUN_STATE_CANCELLING);
+  EXPECT_EQ(cluster_.WaitForEnd(id).state(), v1::RUN_STATE_CANCELLED);
+}
+
+TEST_F(Life, ARunWhoseNodeIsStoppedGoesOnFromItsLastStepWithoutAFailure) {
+  cluster_.StartWorker("node-a", {.slots = 1});
+  const std::string id = cluster_.Submit(FakeRun(1, 400, "fake-step-ms: '5'"));
+  cluster_.WaitForStep(id, 3);
+  cluster_.worker("node-a").Signal(SIGTERM);
+  EXPECT_EQ(cluster_.worker("node-a").Wait(kPatience), 0);
+  const v1::Run waiting = cluster_.Get(id);
+  EXPECT_EQ(waiting.state(), v1::RUN_STATE_QUEUED) << waiting.reason();
+  EXPECT_TRUE(cluster_.KeptItsLastStep(id));
+  cluster_.StartWorker("node-b", {.slots = 1});
+  const v1::Run end = cluster_.WaitForEnd(id);
+  EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
+  EXPECT_EQ(end.failures(), 0);
+  EXPECT_EQ(end.epoch(), 2u);
 }
 
 TEST_F(Life, ARunThatFitsNowhereWaitsAndSaysWhy) {

@@ -56,7 +56,7 @@ std::vector<Message> OneOfEach() {
           3, 1, {"127.0.0.1:1", "127.0.0.1:2"}, "secret", "avx2", {{{"avx2", "choices"}}}, "00ff"},
       Go{3},
       Fence{4},
-      Stop{"cancelled"},
+      Stop{"cancelled", 30000},
       SealResult{250, true, ""},
       Listening{"127.0.0.1:4711", {{"avx512", "avx2"}}, {{{"avx2", "choices"}}}, "00ff"},
       Ready{3, 250},
@@ -64,7 +64,9 @@ std::vector<Message> OneOfEach() {
       FullReport(),
       WrittenCheckpoint{3, 250, "/c", "ab", 1u << 20, 1.5, true, "stopped early"},
       Finished{3, 2000},
-      Failed{ExitCause::kStorage, "disk full"}};
+      Failed{ExitCause::kStorage, "disk full"},
+      Stopped{3, 12, "SIGTERM"},
+      Waiting{3, "no room"}};
 }
 
 StatusOr<Message> Decode(const std::string& frame) {
@@ -101,6 +103,8 @@ TEST(LinkCodec, TypeNumbersAreTheOnesInTheFormatPage) {
   EXPECT_EQ(TypeOf(Hello{}), 1);
   EXPECT_EQ(TypeOf(SealResult{}), 7);
   EXPECT_EQ(TypeOf(Failed{}), 14);
+  EXPECT_EQ(TypeOf(Stopped{}), 15);
+  EXPECT_EQ(TypeOf(Waiting{}), 16);
 }
 
 TEST(LinkCodec, ANumberThatIsNotFiniteArrivesAsNotANumber) {
@@ -168,7 +172,7 @@ TEST(LinkCodec, AnUnknownExitCauseIsAnError) {
 }
 
 TEST(LinkCodec, SaysWhenATypeIsUnknown) {
-  for (const uint16_t type : {0, 15, 65535}) {
+  for (const uint16_t type : {0, 17, 65535}) {
     EXPECT_EQ(DecodePayload(type, "{}").status().code(), StatusCode::kUnimplemented);
   }
 }

@@ -45,8 +45,8 @@ size_t MemberCount(const Fence& m) {
   return Count(epoch);
 }
 size_t MemberCount(const Stop& m) {
-  const auto& [reason] = m;
-  return Count(reason);
+  const auto& [reason, save_within_ms] = m;
+  return Count(reason, save_within_ms);
 }
 size_t MemberCount(const SealResult& m) {
   const auto& [step, sealed, reason] = m;
@@ -85,6 +85,14 @@ size_t MemberCount(const Finished& m) {
 size_t MemberCount(const Failed& m) {
   const auto& [cause, message] = m;
   return Count(cause, message);
+}
+size_t MemberCount(const Stopped& m) {
+  const auto& [epoch, step, reason] = m;
+  return Count(epoch, step, reason);
+}
+size_t MemberCount(const Waiting& m) {
+  const auto& [epoch, reason] = m;
+  return Count(epoch, reason);
 }
 
 Start FullStart() {
@@ -147,7 +155,7 @@ const std::vector<Case>& Cases() {
            "kernels": {"avx2": "choices"}, "nccl_id": "00ff"})"},
       {Go{3}, R"({"epoch": 3})"},
       {Fence{4}, R"({"epoch": 4})"},
-      {Stop{"cancelled"}, R"({"reason": "cancelled"})"},
+      {Stop{"cancelled", 30000}, R"({"reason": "cancelled", "save_within_ms": 30000})"},
       {SealResult{250, true, "why"}, R"({"step": 250, "sealed": true, "reason": "why"})"},
       {Listening{"h:1", {{"avx512", "avx2"}}, {{{"avx2", "choices"}}}, "00ff"},
        R"({"address": "h:1", "isa_levels": ["avx512", "avx2"], "kernels": {"avx2": "choices"},
@@ -168,7 +176,9 @@ const std::vector<Case>& Cases() {
            "size_bytes": 1048576, "validation_loss": 1.5, "final": true,
            "end_reason": "stopped early"})"},
       {Finished{3, 2000}, R"({"epoch": 3, "step": 2000})"},
-      {Failed{ExitCause::kStorage, "disk full"}, R"({"cause": 7, "message": "disk full"})"}};
+      {Failed{ExitCause::kStorage, "disk full"}, R"({"cause": 7, "message": "disk full"})"},
+      {Stopped{3, 12, "SIGTERM"}, R"({"epoch": 3, "step": 12, "reason": "SIGTERM"})"},
+      {Waiting{3, "no room"}, R"({"epoch": 3, "reason": "no room"})"}};
   return cases;
 }
 

@@ -29,6 +29,11 @@ constexpr const char* kTrainerHint =
 constexpr const char* kGpuTrainerHint =
     "; put gp-trainer-cuda beside gp-worker or name it with gp-worker --gpu-trainer";
 
+std::optional<int64_t> Milliseconds(std::optional<std::chrono::nanoseconds> duration) {
+  if (!duration) return std::nullopt;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(*duration).count();
+}
+
 }  // namespace
 
 // Does one action of Reconcile and records it.
@@ -53,8 +58,9 @@ struct Agent::Executor {
     agent.Send(action.key, link::Go{action.key.epoch});
   }
   void operator()(const SendStop& action) const {
-    At(action.key).told_stop_at = agent.clock_.Now();
-    agent.Send(action.key, link::Stop{action.reason});
+    Rank& rank = At(action.key);
+    (action.save_within ? rank.told_stop_at : rank.told_stop_now_at) = agent.clock_.Now();
+    agent.Send(action.key, link::Stop{action.reason, Milliseconds(action.save_within)});
   }
   void operator()(const SendSealResult& action) const {
     auto& written = At(action.key).written;
@@ -90,14 +96,20 @@ Agent::Agent(AgentOptions options, SlotTable slots, const Clock& clock, Inbox& i
       metrics_(metrics) {}
 
 void Agent::Run() {
-  while (!stopping_ || !running_.empty()) {
+  while (!HasLeft()) {
     Publish();
     WaitForEvents();
     TakeInbox();
     ServeTrainers();
-    if (!stopping_) Reconcile();
+    Reconcile();
   }
   Publish();
+}
+
+// The coordinator lists a rank until it has taken note of its end.
+bool Agent::HasLeft() const {
+  if (wish_ != AgentWish::kLeave || !running_.empty()) return false;
+  return ranks_.all().empty() || clock_.Now() - last_exit_ >= options_.farewell;
 }
 
 void Agent::WaitForEvents() {
@@ -118,7 +130,7 @@ void Agent::TakeInbox() {
 
 void Agent::Take(const InboxItem& item) {
   if (std::holds_alternative<StopRequested>(item)) {
-    EndTrainers();
+    wish_ == AgentWish::kLeave ? KillTrainers() : Leave();
   } else if (const auto* desired = std::get_if<v1::DesiredState>(&item)) {
     if (desired_.Accept(*desired)) changed_ = true;
   } else if (std::holds_alternative<Connected>(item) && !registered_) {
@@ -138,13 +150,19 @@ void Agent::TakeHealth(const SlotHealths& healths) {
   }
 }
 
-void Agent::EndTrainers() {
-  if (stopping_) return;
-  stopping_ = true;
+void Agent::Leave() {
+  LogInfo("worker leaves; trainers save their last step", {{"trainers", running_.size()}});
+  wish_ = AgentWish::kLeave;
+  last_exit_ = clock_.Now();
+  changed_ = true;
+}
+
+void Agent::KillTrainers() {
+  LogInfo("told to stop again; killing trainers", {{"trainers", running_.size()}});
   for (auto& [key, running] : running_) {
     Rank& rank = *ranks_.Find(key);
+    rank.told_stop_now_at = clock_.Now();
     rank.killed = true;
-    rank.kill_reason = "the agent was stopped";
     running.process->Signal(SIGKILL);
   }
 }
@@ -207,10 +225,11 @@ void Agent::TakeMessage(Rank& rank, const link::Message& message) {
 void Agent::TakeExit(Rank& rank, Running& running, int wait_status) {
   RecordExit(rank, Explain({.wait_status = wait_status,
                             .finished = rank.phase == v1::RANK_PHASE_FINISHED,
-                            .told_stop = rank.told_stop_at.has_value(),
+                            .told_stop = rank.told_stop(),
                             .kill_reason = rank.kill_reason,
                             .memory_killed = OutOfMemoryKills() > running.memory_kills_before,
                             .failed = rank.failed,
+                            .stopped = rank.stopped,
                             .last_line = running.process->last_line()}));
 }
 
@@ -218,6 +237,7 @@ void Agent::RecordExit(Rank& rank, ExitReport exit) {
   Failpoint("agent.before_exit_report");
   rank.phase = v1::RANK_PHASE_EXITED;
   rank.exit = std::move(exit);
+  last_exit_ = clock_.Now();
   changed_ = true;
   metrics_.TrainerExited(rank.exit.cause);
   LogInfo("trainer exited", {{"trainer", Describe(rank.key)},
@@ -228,7 +248,7 @@ void Agent::RecordExit(Rank& rank, ExitReport exit) {
 
 void Agent::Reconcile() {
   const auto actions =
-      agent::Reconcile(desired_.current(), ranks_, slots_, options_.reconcile, clock_.Now());
+      agent::Reconcile(desired_.current(), ranks_, slots_, options_.reconcile, clock_.Now(), wish_);
   for (const Action& action : actions) std::visit(Executor{*this}, action);
 }
 
@@ -303,6 +323,11 @@ v1::AgentReport Agent::MakeReport() const {
   for (const SlotInfo& slot : slots_.all()) {
     if (slot.health.problem.empty()) continue;
     (*report.mutable_slot_problems())[slot.id] = slot.health.problem;
+  }
+  if (wish_ == AgentWish::kLeave) {
+    for (const SlotInfo& slot : slots_.all()) {
+      (*report.mutable_slot_problems())[slot.id] = "its agent is being stopped";
+    }
   }
   if (desired_.current() != nullptr) report.set_revision(desired_.current()->revision());
   return report;

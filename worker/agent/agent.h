@@ -30,6 +30,9 @@ struct AgentOptions {
   std::string data_address = "127.0.0.1";        // host that trainers listen on
   std::string version;                           // told to trainers
   ReconcileOptions reconcile;
+  // An agent that leaves waits so long, after its last trainer, for the coordinator to take note of
+  // how they ended.
+  std::chrono::nanoseconds farewell = std::chrono::seconds(5);
   std::function<void()> on_registered = [] {
   };  // the first time that a coordinator accepts this agent
 };
@@ -39,8 +42,8 @@ class Agent {
   Agent(AgentOptions options, SlotTable slots, const Clock& clock, Inbox& inbox,
         CoordinatorPort& coordinator, AgentMetrics& metrics);
 
-  // Until StopRequested arrives; then every trainer is ended and reaped and the last report handed
-  // over.
+  // Until StopRequested arrives: then every trainer is stopped with time to save, and reaped, and
+  // the last report handed over. The second StopRequested kills them.
   void Run();
 
  private:
@@ -66,7 +69,9 @@ class Agent {
   TrainerCommand CommandFor(const SlotInfo& slot) const;
   void RecordExit(Rank& rank, ExitReport exit);
   void Send(const RankKey& key, const link::Message& message);
-  void EndTrainers();
+  void Leave();
+  void KillTrainers();
+  bool HasLeft() const;
   void TakeHealth(const SlotHealths& healths);
 
   void Publish();
@@ -84,8 +89,9 @@ class Agent {
   std::map<RankKey, Running> running_;
   std::map<RankKey, uint64_t> exit_reports_;  // number of the first report that told the exit
   bool registered_ = false;
-  bool stopping_ = false;
-  bool changed_ = true;  // since the last urgent report
+  AgentWish wish_ = AgentWish::kGoOn;
+  MonotonicTime last_exit_;  // of an agent that leaves: or when it was told to
+  bool changed_ = true;      // since the last urgent report
   bool stepped_ = false;
 };
 

@@ -119,7 +119,7 @@ StatusOr<AgentOptions> MakeAgentOptions(const WorkerSettings& settings) {
   options.data_address = settings.data_address;
   options.version = GP_VERSION;
   options.reconcile.start_timeout = settings.start_timeout;
-  options.reconcile.stop_grace = settings.stop_grace;
+  options.reconcile.save_grace = settings.stop_grace;
   return options;
 }
 

@@ -22,8 +22,9 @@ struct ExitEvidence {
   bool told_stop = false;              // we asked it to stop
   std::string kill_reason;             // we killed it, and why; empty: we did not
   bool memory_killed = false;          // the kernel's out-of-memory killer struck while it ran
-  std::optional<link::Failed> failed;  // its last words
-  std::string last_line;               // the last line it printed
+  std::optional<link::Failed> failed;  // these two: its last words
+  std::optional<link::Stopped> stopped;
+  std::string last_line;  // the last line it printed
 };
 
 // The cause in order of authority: our own stop, its last words, the exit code or signal. The

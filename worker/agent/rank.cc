@@ -57,6 +57,14 @@ struct Observer {
     rank.failed = failed;
     return false;  // told with the exit that follows
   }
+  bool operator()(const link::Stopped& stopped) const {
+    rank.stopped = stopped;
+    return false;  // told with the exit that follows
+  }
+  bool operator()(const link::Waiting& waiting) const {
+    if (waiting.epoch != rank.key.epoch) return false;
+    return std::exchange(rank.waiting, waiting.reason) != waiting.reason;
+  }
   template <typename Other>
   bool operator()(const Other&) const {
     return false;
@@ -86,6 +94,7 @@ v1::RankStatus StatusOf(const Rank& rank) {
   status.set_step(rank.step);
   status.set_pid(rank.pid);
   for (const v1::WrittenCheckpoint& written : rank.written) *status.add_written() = written;
+  if (!rank.exited()) status.set_waiting(rank.waiting);
   if (rank.exited()) {
     status.set_exit_cause(rank.exit.cause);
     status.set_exit_code(rank.exit.code);

@@ -50,14 +50,18 @@ struct Rank {
   bool told_terminate = false;
   bool killed = false;
   std::optional<MonotonicTime> told_stop_at;
-  std::string kill_reason;  // ours, when we ended it
+  std::optional<MonotonicTime> told_stop_now_at;  // later, or without being told to save
+  std::string kill_reason;                        // ours, when we ended it
 
   std::optional<MonotonicTime> link_lost_at;
-  std::optional<link::Failed> failed;  // its last words
+  std::string waiting;                 // what it cannot go on without
+  std::optional<link::Failed> failed;  // these two: its last words
+  std::optional<link::Stopped> stopped;
   ExitReport exit;
   bool exit_reported = false;
 
   bool exited() const { return phase == v1::RANK_PHASE_EXITED; }
+  bool told_stop() const { return told_stop_at || told_stop_now_at; }
 };
 
 v1::RankStatus StatusOf(const Rank& rank);

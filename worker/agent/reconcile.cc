@@ -10,6 +10,8 @@
 namespace gp::agent {
 namespace {
 
+constexpr const char* kLeaving = "the agent is being stopped";
+
 using Assignments = std::map<RankKey, const v1::Assignment*>;
 
 Assignments Index(const v1::DesiredState& desired) {
@@ -38,11 +40,14 @@ bool PredecessorAlive(const RankTable& ranks, const RankKey& key) {
 }
 
 std::optional<Action> Begin(const v1::Assignment& assignment, const RankTable& ranks,
-                            const SlotTable& slots) {
+                            const SlotTable& slots, AgentWish wish) {
   const RankKey key = KeyOf(assignment);
   if (Superseded(ranks, key)) return std::nullopt;
   if (assignment.stop()) {
     return Decline{assignment, {v1::EXIT_CAUSE_STOPPED, 0, "stopped before it was started"}};
+  }
+  if (wish == AgentWish::kLeave) {
+    return Decline{assignment, {v1::EXIT_CAUSE_STOPPED, 0, kLeaving}};
   }
   if (assignment.has_membership()) {
     // The group counts on a process that listened here: it died with the agent before this one.
@@ -88,14 +93,19 @@ void AnswerSeals(const Rank& rank, const v1::Assignment& assignment, std::vector
   }
 }
 
-// Stop by the link, then SIGTERM, then SIGKILL.
-void Stop(const Rank& rank, const std::string& reason, const ReconcileOptions& options,
-          MonotonicTime now, std::vector<Action>& actions) {
-  if (!rank.told_stop_at) {
-    actions.push_back(SendStop{rank.key, reason});
+// Stop by the link with time to save, then without, then SIGTERM, then SIGKILL.
+void Stop(const Rank& rank, const std::string& reason, bool at_once,
+          const ReconcileOptions& options, MonotonicTime now, std::vector<Action>& actions) {
+  const bool overdue = rank.told_stop_at && now - *rank.told_stop_at >= options.save_grace;
+  if (!rank.told_stop_now_at) {
+    if (at_once || overdue) {
+      actions.push_back(SendStop{rank.key, reason, std::nullopt});
+    } else if (!rank.told_stop_at) {
+      actions.push_back(SendStop{rank.key, reason, options.save_grace});
+    }
     return;
   }
-  const auto waited = now - *rank.told_stop_at;
+  const auto waited = now - *rank.told_stop_now_at;
   if (waited >= options.stop_grace + options.kill_grace) {
     actions.push_back(Kill{rank.key, "did not stop when asked"});
   } else if (waited >= options.stop_grace && !rank.told_terminate) {
@@ -117,7 +127,6 @@ void Advance(const Rank& rank, const v1::Assignment& assignment, std::vector<Act
   if (rank.phase == v1::RANK_PHASE_READY && assignment.go() && !rank.told_go) {
     actions.push_back(SendGo{rank.key});
   }
-  AnswerSeals(rank, assignment, actions);
 }
 
 std::optional<std::string> Overrun(const Rank& rank, const ReconcileOptions& options,
@@ -143,7 +152,7 @@ std::optional<std::string> LostSlot(const Rank& rank, const SlotTable& slots) {
 
 void Tend(const Rank& rank, const v1::DesiredState* desired, const v1::Assignment* assignment,
           const SlotTable& slots, const ReconcileOptions& options, MonotonicTime now,
-          std::vector<Action>& actions) {
+          AgentWish wish, std::vector<Action>& actions) {
   if (rank.exited()) {
     if (desired != nullptr && assignment == nullptr && rank.exit_reported) {
       actions.push_back(Forget{rank.key});
@@ -151,6 +160,7 @@ void Tend(const Rank& rank, const v1::DesiredState* desired, const v1::Assignmen
     return;
   }
   if (rank.killed) return;
+  if (assignment != nullptr) AnswerSeals(rank, *assignment, actions);
   if (desired != nullptr && assignment == nullptr) {
     actions.push_back(Kill{rank.key, "the coordinator withdrew it"});
   } else if (const auto lost = LostSlot(rank, slots)) {
@@ -158,7 +168,9 @@ void Tend(const Rank& rank, const v1::DesiredState* desired, const v1::Assignmen
   } else if (const auto reason = Overrun(rank, options, now)) {
     actions.push_back(Kill{rank.key, *reason});
   } else if (assignment != nullptr && assignment->stop()) {
-    Stop(rank, assignment->stop_reason(), options, now, actions);
+    Stop(rank, assignment->stop_reason(), assignment->stop_now(), options, now, actions);
+  } else if (wish == AgentWish::kLeave) {
+    Stop(rank, kLeaving, /*at_once=*/false, options, now, actions);
   } else if (assignment != nullptr) {
     Advance(rank, *assignment, actions);
   }
@@ -168,18 +180,18 @@ void Tend(const Rank& rank, const v1::DesiredState* desired, const v1::Assignmen
 
 std::vector<Action> Reconcile(const v1::DesiredState* desired, const RankTable& ranks,
                               const SlotTable& slots, const ReconcileOptions& options,
-                              MonotonicTime now) {
+                              MonotonicTime now, AgentWish wish) {
   std::vector<Action> actions;
   const Assignments wanted = desired == nullptr ? Assignments() : Index(*desired);
   for (const auto& [key, rank] : ranks.all()) {
     const auto found = wanted.find(key);
-    Tend(rank, desired, found == wanted.end() ? nullptr : found->second, slots, options, now,
+    Tend(rank, desired, found == wanted.end() ? nullptr : found->second, slots, options, now, wish,
          actions);
   }
   std::set<std::string> taken;
   for (const auto& [key, assignment] : wanted) {
     if (ranks.Find(key) != nullptr || taken.contains(assignment->slot_id())) continue;
-    auto action = Begin(*assignment, ranks, slots);
+    auto action = Begin(*assignment, ranks, slots, wish);
     if (!action) continue;
     if (std::holds_alternative<Spawn>(*action)) taken.insert(assignment->slot_id());
     actions.push_back(std::move(*action));

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -36,6 +37,7 @@ struct SendGo {
 struct SendStop {
   RankKey key;
   std::string reason;
+  std::optional<std::chrono::nanoseconds> save_within;  // absent: it leaves at once
 };
 struct SendSealResult {
   RankKey key;
@@ -63,7 +65,10 @@ struct ReconcileOptions {
   // From spawn to Listening: loading LibTorch from a cold disk and tokenizing a large text
   // included.
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
-  // From Stop to SIGTERM, and from there to SIGKILL: a cancelled run frees its slots within 5 s.
+  // For the step in flight, saving it and its seal, after a Stop that leaves time to save.
+  std::chrono::nanoseconds save_grace = std::chrono::seconds(30);
+  // From a Stop that does not to SIGTERM, and from there to SIGKILL: a run that is cancelled "now"
+  // frees its slots within 5 s.
   std::chrono::nanoseconds stop_grace = std::chrono::seconds(2);
   std::chrono::nanoseconds kill_grace = std::chrono::seconds(1);
   // From the loss of its link to its exit.
@@ -72,11 +77,14 @@ struct ReconcileOptions {
   std::chrono::nanoseconds finish_timeout = std::chrono::minutes(5);
 };
 
+// How much of the agent is to go on.
+enum class AgentWish { kGoOn, kLeave };
+
 // `desired` is null until the coordinator has told its wish: then nothing is started or ended but
-// what overran a deadline.
+// what overran a deadline. An agent that is to leave stops every rank and starts none.
 std::vector<Action> Reconcile(const v1::DesiredState* desired, const RankTable& ranks,
                               const SlotTable& slots, const ReconcileOptions& options,
-                              MonotonicTime now);
+                              MonotonicTime now, AgentWish wish = AgentWish::kGoOn);
 
 // The newest desired state. A repeated or older one (by generation, then revision) is declined.
 class DesiredBook {

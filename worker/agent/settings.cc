@@ -81,7 +81,10 @@ Settings TrainerSettings(WorkerSettings& settings) {
                  .doc = "From its start until it listens for its peers."},
        .slot = &settings.start_timeout},
       {.field = {.path = "trainer.stop_grace",
-                 .doc = "From the wish to stop until SIGTERM; SIGKILL follows a second later."},
+                 .doc = "How long a trainer that is told to stop may take to end its step and to "
+                        "save it. Then it must leave at once; SIGKILL follows 3 s later. Give "
+                        "whatever stops gp-worker (systemd's TimeoutStopSec) more time than "
+                        "this."},
        .slot = &settings.stop_grace},
   };
 }

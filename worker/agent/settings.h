@@ -22,7 +22,7 @@ struct WorkerSettings {
   std::vector<std::string>
       trainer_environment;  // names of variables handed on, beside the usual ones
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
-  std::chrono::nanoseconds stop_grace = std::chrono::seconds(2);
+  std::chrono::nanoseconds stop_grace = std::chrono::seconds(30);
   std::string gpu_devices = "all";                // or none, or as in CUDA_VISIBLE_DEVICES
   std::string gpu_library = "libnvidia-ml.so.1";  // NVIDIA's management library
   std::string gpu_trainer_program;                // empty: gp-trainer-cuda beside gp-worker

@@ -8,17 +8,22 @@
 namespace gp::gpctl {
 namespace {
 
-StatusOr<v1::Run> CancelOne(const std::string& reference, Session& session) {
+struct CancelOptions {
+  std::vector<std::string> runs;
+  bool now = false;
+};
+
+StatusOr<v1::Run> CancelOne(const std::string& reference, bool now, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(reference));
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
-  return client->Cancel(run.run_id());
+  return client->Cancel(run.run_id(), now);
 }
 
 // All are tried; the first error decides the exit code.
-StatusOr<ExitCode> Cancel(const std::vector<std::string>& references, Session& session) {
+StatusOr<ExitCode> Cancel(const CancelOptions& options, Session& session) {
   Status first_error;
-  for (const std::string& reference : references) {
-    const StatusOr<v1::Run> run = CancelOne(reference, session);
+  for (const std::string& reference : options.runs) {
+    const StatusOr<v1::Run> run = CancelOne(reference, options.now, session);
     if (!run.ok()) {
       if (!first_error.ok()) session.console().err << "error: " << Message(run.status()) << "\n";
       if (first_error.ok()) first_error = run.status();
@@ -35,11 +40,12 @@ StatusOr<ExitCode> Cancel(const std::vector<std::string>& references, Session& s
 }  // namespace
 
 void AddCancelCommand(CommandSet& commands) {
-  const Command command =
-      commands.Add("cancel", kRunGroup, "Stop runs for good; their checkpoints stay");
-  auto runs = std::make_shared<std::vector<std::string>>();
-  command.Option("RUN", *runs, "names, ids, unique prefixes of ids, or @last").Required();
-  commands.Bind(command, [runs](Session& session) { return Cancel(*runs, session); });
+  const Command command = commands.Add(
+      "cancel", kRunGroup, "Stop runs for good; the last step is saved, checkpoints stay");
+  auto options = std::make_shared<CancelOptions>();
+  command.Option("RUN", options->runs, "names, ids, unique prefixes of ids, or @last").Required();
+  command.Switch("--now", options->now, "do not save the last step");
+  commands.Bind(command, [options](Session& session) { return Cancel(*options, session); });
 }
 
 }  // namespace gp::gpctl

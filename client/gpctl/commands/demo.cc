@@ -26,7 +26,6 @@ namespace {
 
 constexpr int kWorkers = 2;
 constexpr int kSampleCharacters = 1000;
-constexpr std::chrono::seconds kStopGrace{10};
 constexpr std::chrono::seconds kDrain{3};
 constexpr int kLinesPerRun = 24;
 
@@ -86,7 +85,7 @@ class DemoService {
   Status Stop() {
     if (!started_) return OkStatus();
     started_ = false;
-    return StopService(directory_, kStopGrace).status();
+    return StopService(directory_).status();
   }
 
  private:

@@ -30,9 +30,8 @@ struct UpOptions {
 struct DownOptions {
   bool purge = false;
   bool yes = false;
+  bool now = false;
 };
-
-constexpr std::chrono::seconds kStopGrace{10};
 
 std::string Plural(int count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -233,7 +232,8 @@ std::string DownText(const StoppedService& stopped, const ServiceDirectory& dire
 StatusOr<ExitCode> Down(const DownOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const std::string path, session.ServiceDirectoryPath());
   const ServiceDirectory directory(path);
-  ASSIGN_OR_RETURN(const StoppedService stopped, StopService(directory, kStopGrace));
+  ASSIGN_OR_RETURN(const StoppedService stopped,
+                   StopService(directory, options.now ? StopWay::kAtOnce : StopWay::kSave));
   if (options.purge) RETURN_IF_ERROR(Purge(directory, options, session));
   if (session.json()) {
     Json document = Document("LocalService");
@@ -279,9 +279,12 @@ void AddUp(CommandSet& commands) {
 }
 
 void AddDown(CommandSet& commands) {
-  const Command command = commands.Add(
-      "down", kServiceGroup, "Stop what 'gpctl up' started: the service of the current context");
+  const Command command =
+      commands.Add("down", kServiceGroup,
+                   "Stop the service of the current context that 'gpctl up' started; runs save "
+                   "their last step");
   auto options = std::make_shared<DownOptions>();
+  command.Switch("--now", options->now, "do not save the last step of runs");
   command.Switch("--purge", options->purge, "delete its state directory: runs, checkpoints, logs");
   command.Switch("-y,--yes", options->yes, "do not ask");
   commands.Bind(command, [options](Session& session) { return Down(*options, session); });

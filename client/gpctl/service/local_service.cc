@@ -85,17 +85,18 @@ StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
                           log);
 }
 
-StatusOr<StoppedService> StopService(const ServiceDirectory& directory,
-                                     std::chrono::milliseconds grace) {
+StatusOr<StoppedService> StopService(const ServiceDirectory& directory, StopWay way) {
+  const auto grace = SupervisorOptions().stop_grace;
+  const auto hurried = [way] { return way == StopWay::kAtOnce; };
   const auto record = directory.Load();
   if (record.status().code() == StatusCode::kNotFound) return StoppedService();
   RETURN_IF_ERROR(record.status());
   const StoppedService running{RunningPid(record->coordinator), RunningPid(record->worker)};
-  RETURN_IF_ERROR(StopProcess(record->supervisor, 3 * grace));
+  RETURN_IF_ERROR(StopProcess(record->supervisor, 3 * grace, hurried));
   // The supervisor has stopped these, unless it was killed itself.
   const auto left = directory.Load();
   RETURN_IF_ERROR(left.status());
-  RETURN_IF_ERROR(StopProcess(left->worker, grace));
+  RETURN_IF_ERROR(StopProcess(left->worker, grace, hurried));
   RETURN_IF_ERROR(StopProcess(left->coordinator, grace));
   ServiceRecord stopped = *left;
   stopped.supervisor = stopped.coordinator = stopped.worker = {};

@@ -34,9 +34,12 @@ struct StoppedService {
   int worker_pid = 0;
 };
 
+// What runs saves its last step before it ends, or not.
+enum class StopWay { kSave, kAtOnce };
+
 // Stops the supervisor and whatever it left, by recorded identity. OK when nothing runs.
 // PermissionDenied when it is another user's.
 StatusOr<StoppedService> StopService(const ServiceDirectory& directory,
-                                     std::chrono::milliseconds grace);
+                                     StopWay way = StopWay::kSave);
 
 }  // namespace gp::gpctl

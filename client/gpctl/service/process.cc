@@ -53,9 +53,15 @@ StatusOr<FileDescriptor> OpenLog(const std::string& path) {
   return log;
 }
 
-bool GoneBy(const ProcessIdentity& identity, steady_clock::time_point deadline) {
+bool GoneBy(const ProcessIdentity& identity, steady_clock::time_point deadline,
+            const std::function<bool()>& hurried) {
+  bool told = false;
   while (IsAlive(identity)) {
     if (steady_clock::now() >= deadline) return false;
+    if (!told && hurried()) {
+      kill(identity.pid, SIGINT);
+      told = true;
+    }
     ReapChildren();
     std::this_thread::sleep_for(kPoll);
   }
@@ -101,15 +107,18 @@ void ReapChildren() {
   }
 }
 
-Status StopProcess(const ProcessIdentity& identity, std::chrono::milliseconds grace) {
+Status StopProcess(const ProcessIdentity& identity, std::chrono::milliseconds grace,
+                   const std::function<bool()>& hurried) {
   if (!IsAlive(identity)) return OkStatus();
   if (kill(identity.pid, SIGTERM) != 0 && errno == EPERM) {
     return PermissionDenied("process {} ({}) belongs to another user", identity.pid,
                             identity.program);
   }
-  if (GoneBy(identity, steady_clock::now() + grace)) return OkStatus();
+  if (GoneBy(identity, steady_clock::now() + grace, hurried)) return OkStatus();
   kill(identity.pid, SIGKILL);
-  if (GoneBy(identity, steady_clock::now() + kKillGrace)) return OkStatus();
+  if (GoneBy(identity, steady_clock::now() + kKillGrace, [] { return false; })) {
+    return OkStatus();
+  }
   return DeadlineExceeded("process {} ({}) does not end, not even by SIGKILL", identity.pid,
                           identity.program);
 }

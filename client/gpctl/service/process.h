@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,11 @@ StatusOr<ProcessIdentity> SpawnDetached(const SpawnOptions& options);
 void ReapChildren();
 
 // SIGTERM, and SIGKILL when it has not ended after `grace`. OK when it is gone; PermissionDenied
-// when it is another user's. A process that is not `identity` any more is not touched.
-Status StopProcess(const ProcessIdentity& identity, std::chrono::milliseconds grace);
+// when it is another user's. A process that is not `identity` any more is not touched. Once
+// `hurried` is true, SIGINT follows: the second signal tells a daemon that saves what it has to end
+// at once. (Two equal signals may become one.)
+Status StopProcess(
+    const ProcessIdentity& identity, std::chrono::milliseconds grace,
+    const std::function<bool()>& hurried = [] { return false; });
 
 }  // namespace gp::gpctl

@@ -221,6 +221,7 @@ Status Supervisor::Save() {
 }
 
 void Supervisor::Run() {
+  interruption_.MindInsistence();
   while (!interruption_.WaitFor(kPoll)) {
     ReapChildren();
     Revive(coordinator_);
@@ -253,10 +254,11 @@ void Supervisor::Restart(Daemon& daemon) {
   daemon.next_start = steady_clock::now() + BackoffCeiling(options_.restart, daemon.failures++);
 }
 
-// The agent first: it stops its trainers and tells the coordinator so.
+// The agent first: its trainers save, and the coordinator seals what they save.
 void Supervisor::Stop() {
   for (Daemon* daemon : {&worker_, &coordinator_}) {
-    const Status status = StopProcess(daemon->process, options_.stop_grace);
+    const Status status = StopProcess(daemon->process, options_.stop_grace,
+                                      [this] { return interruption_.insisted(); });
     if (!status.ok()) tell_(Message(status));
     daemon->process = {};
   }

@@ -28,7 +28,8 @@ struct SupervisorOptions {
   std::string gpu_trainer;  // program; empty: the gp-trainer-cuda beside gp-worker
   std::string gpus;         // as gp-worker --gpus; empty: all
   std::chrono::milliseconds start_timeout = std::chrono::seconds(30);
-  std::chrono::milliseconds stop_grace = std::chrono::seconds(10);
+  // For each daemon. More than an agent takes whose trainers use all of their time to save.
+  std::chrono::milliseconds stop_grace = std::chrono::seconds(60);
   BackoffOptions restart = {.initial = std::chrono::milliseconds(100),
                             .max = std::chrono::seconds(5)};
 };
@@ -48,7 +49,8 @@ class Supervisor {
   // written.
   Status Announce();
 
-  // Until the interruption; then both are stopped.
+  // Until the interruption; then both are stopped, the agent first: its trainers save their last
+  // step, which the coordinator seals. When the interruption insists, nothing is saved.
   void Run();
 
   const ServiceRecord& record() const { return record_; }

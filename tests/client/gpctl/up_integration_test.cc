@@ -219,6 +219,42 @@ TEST_F(UpTest, UpIsIdempotentAndComesBackOnTheSameAddress) {
   EXPECT_EQ(json::parse(again.out)["address"], json::parse(first.out)["address"]);
 }
 
+TEST_F(UpTest, DownSavesTheLastStepAndTheRunGoesOnFromItWithoutAFailure) {
+  ASSERT_EQ(Up("a").code, 0);
+  std::ofstream text(home_ + "/text.txt");
+  for (int line = 0; line < 20'000; ++line) text << "some text\n";
+  text.close();
+  std::ofstream(home_ + "/run.yaml") << "apiVersion: gp/v1\nname: endless\n"
+                                        "data: {text: [text.txt], tokenizer: bytes}\n"
+                                        "budget: {steps: 1000000}\n"
+                                        "labels: {fake-step-ms: '2'}\n";
+  const auto gpctl = [this](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--state-dir", State("a"), "-o", "json"});
+    return Gpctl(arguments);
+  };
+  ASSERT_EQ(gpctl({"submit", home_ + "/run.yaml"}).code, 0);
+  ASSERT_EQ(gpctl({"wait", "endless", "--for", "step=20"}).code, 0);
+  ASSERT_EQ(Gpctl({"down", "--state-dir", State("a")}).code, 0);
+  ASSERT_EQ(Up("a").code, 0);
+  const int64_t saved = json::parse(gpctl({"status", "endless"}).out)["latest_checkpoint_step"];
+  EXPECT_GE(saved, 20);
+  const std::string next = "step=" + std::to_string(saved + 1);
+  ASSERT_EQ(gpctl({"wait", "endless", "--for", next}).code, 0);
+  const json run = json::parse(gpctl({"status", "endless"}).out);
+  EXPECT_EQ(run["failures"], 0) << run.dump();
+  EXPECT_EQ(run["epoch"], 2) << run.dump();
+  EXPECT_EQ(gpctl({"cancel", "endless", "--now"}).code, 0);
+}
+
+TEST_F(UpTest, DownNowSavesNothing) {
+  ASSERT_EQ(Up("a").code, 0);
+  const ServiceRecord record = *ServiceDirectory(State("a")).Load();
+  EXPECT_EQ(Gpctl({"down", "--now", "--state-dir", State("a")}).code, 0);
+  for (const ProcessIdentity& process : {record.supervisor, record.coordinator, record.worker}) {
+    EXPECT_FALSE(IsAlive(process)) << process.program;
+  }
+}
+
 TEST_F(UpTest, FindsTheGpusAndOffersThem) {
   std::ofstream(State("gpus")) << "driver version=580.65.06 cuda=13000\n"
                                   "gpu uuid=GPU-a name=NVIDIA_H100 memory=85899345920 "

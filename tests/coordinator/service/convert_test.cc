@@ -258,6 +258,7 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
                         .resume = FullCheckpoint(10, 1.5),
                         .nccl_id = "00ff",
                         .stop = true,
+                        .stop_now = true,
                         .stop_reason = "cancelled",
                         .sealed_steps = {10, 20},
                         .refused_seals = {{30, "too old"}}};
@@ -268,7 +269,7 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
       resume { step: 10 directory: "/storage/10" manifest_digest: "digest-10" }
       membership {
         addresses: "h:1" addresses: "h:2" secret: "secret" needs_nccl_id: true nccl_id: "00ff" }
-      go: true stop: true stop_reason: "cancelled" sealed_steps: 10 sealed_steps: 20
+      go: true stop: true stop_now: true stop_reason: "cancelled" sealed_steps: 10 sealed_steps: 20
       refused_seals { step: 30 reason: "too old" }
       choices {
         threads_per_rank: 5 logical_shards: 16 isa: "avx2"
@@ -302,7 +303,8 @@ TEST(Convert, EveryKindOfEventIsDescribed) {
                   "it fits", "damaged", "the coordinator read it", "it fits", "every rank is ready",
                   "killed", "it fits", "damaged", "the coordinator found it so",
                   "checkpoint of step 20 is whole and back in the catalogue", "it fits",
-                  "the final checkpoint is sealed", "cancel requested", "cancelled by the user"));
+                  "rank 1: stopped", "it fits", "the final checkpoint is sealed",
+                  "cancel requested", "cancel requested, without saving", "cancelled by the user"));
 }
 
 TEST(Convert, ARankIsReadFieldByField) {
@@ -315,7 +317,8 @@ TEST(Convert, ARankIsReadFieldByField) {
       pid: 8
       offer {
         isa_levels: "avx512" isa_levels: "avx2" kernels { key: "avx2" value: "choices" }
-        nccl_id: "00ff" })");
+        nccl_id: "00ff" }
+      waiting: "no room")");
   ASSERT_THAT(UnsetFields(status), IsEmpty());
   const auto ranks = [&status] {
     google::protobuf::RepeatedPtrField<v1::RankStatus> statuses;
@@ -325,7 +328,7 @@ TEST(Convert, ARankIsReadFieldByField) {
   ASSERT_EQ(ranks.size(), 1u);
   // Does not compile when a member is added: read it from its field, and expect it here.
   const auto& [run, epoch, rank, slot, incarnation, phase, address, isa_levels, kernels, nccl_id,
-               step, cause, exit_code, message, written, exited_at] = ranks[0];
+               step, cause, exit_code, message, written, waiting, exited_at] = ranks[0];
   EXPECT_EQ(run, RunId("r"));
   EXPECT_EQ(epoch, 1u);
   EXPECT_EQ(rank, 2);
@@ -340,6 +343,7 @@ TEST(Convert, ARankIsReadFieldByField) {
   EXPECT_EQ(cause, ExitCause::kStorage);
   EXPECT_EQ(exit_code, 4);
   EXPECT_EQ(message, "disk full");
+  EXPECT_EQ(waiting, "no room");
   EXPECT_EQ(exited_at, Instant{}) << "the cluster says when";
   EXPECT_THAT(written, ElementsAre(WrittenCheckpoint{5, "d", "m", 6, 7.5, true, "e"}));
 }

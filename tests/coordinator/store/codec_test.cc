@@ -111,6 +111,10 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
             pb::CheckpointSealed::descriptor()->field_count());
   const auto& [end_state, ended_why, set_aside] = RunEnded{};
   EXPECT_EQ(Count(end_state, ended_why, set_aside), pb::RunEnded::descriptor()->field_count());
+  const auto& [now] = CancelRequested{};
+  EXPECT_EQ(Count(now), pb::CancelRequested::descriptor()->field_count());
+  const auto& [requeued_epoch, requeued_why] = RunRequeued{};
+  EXPECT_EQ(Count(requeued_epoch, requeued_why), pb::RunRequeued::descriptor()->field_count());
   const auto& [verified_step, text] = CheckpointVerified{};
   EXPECT_EQ(Count(verified_step, text), pb::CheckpointVerified::descriptor()->field_count());
   const auto& [damaged_step, damage] = CheckpointDamaged{};

@@ -81,8 +81,11 @@ inline std::vector<Event> OneOfEachKind() {
           event(CheckpointDamaged{20, "the coordinator found it so"}),
           event(CheckpointRestored{20}),
           event(resumed(6)),
-          event(RunFinishing{6}),
-          {run, At(8), "user", "cancel-1", CancelRequested{}},
+          event(RunRequeued{6, "rank 1: stopped"}),
+          event(resumed(7)),
+          event(RunFinishing{7}),
+          {run, At(8), "user", "cancel-1", CancelRequested{false}},
+          {run, At(8), "user", "cancel-2", CancelRequested{true}},
           event(RunEnded{RunState::kCancelled, "cancelled by the user"})};
 }
 

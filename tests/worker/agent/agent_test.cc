@@ -23,6 +23,7 @@ class AgentTest : public testing::Test {
     options_.trainer_program = std::getenv("GP_FAKE_TRAINER");
     options_.gpu_trainer_program = std::getenv("GP_FAKE_TRAINER");
     options_.gpu_environment = {"NCCL_DEBUG=WARN"};
+    options_.farewell = std::chrono::milliseconds(100);
   }
   ~AgentTest() override {
     if (loop_.joinable()) Stop();
@@ -204,6 +205,7 @@ TEST_F(AgentTest, AWithdrawnTrainerIsKilledEvenIfItIgnoresSigterm) {
 }
 
 TEST_F(AgentTest, AStubbornTrainerIsStoppedByForceWithinItsGrace) {
+  options_.reconcile.save_grace = std::chrono::milliseconds(50);
   options_.reconcile.stop_grace = std::chrono::milliseconds(50);
   options_.reconcile.kill_grace = std::chrono::milliseconds(50);
   Start();
@@ -215,10 +217,37 @@ TEST_F(AgentTest, AStubbornTrainerIsStoppedByForceWithinItsGrace) {
   EXPECT_EQ(Exit(0).exit_cause(), v1::EXIT_CAUSE_STOPPED);
 }
 
-TEST_F(AgentTest, StoppingTheAgentEndsItsTrainers) {
+TEST_F(AgentTest, StoppingTheAgentLetsItsTrainersSaveAndTakesNothingNew) {
   Start();
-  Assign(0, "fake-silent: true");
-  Assign(1, "fake-silent: true");
+  v1::Assignment& assignment = Assign(0, "", /*steps=*/1'000'000);
+  PostDesired();
+  ASSERT_TRUE(WaitForPhase(0, v1::RANK_PHASE_LISTENING));
+  assignment.mutable_membership()->add_addresses("127.0.0.1:1");
+  assignment.set_go(true);
+  PostDesired();
+  ASSERT_TRUE(WaitForPhase(0, v1::RANK_PHASE_RUNNING));
+  inbox_.Post(StopRequested{});
+  int64_t saved = 0;
+  ASSERT_TRUE(port_.WaitForReport([&](const AgentReport& report) {
+    if (report.ranks(0).written().empty()) return false;
+    saved = report.ranks(0).written(0).step();
+    return true;
+  }));
+  EXPECT_EQ(port_.report().slot_problems().at("cpu-1"), "its agent is being stopped");
+  assignment.add_sealed_steps(saved);
+  Assign(1, "");
+  PostDesired();
+  loop_.join();
+  const v1::RankStatus exit = Exit(0);
+  EXPECT_EQ(exit.exit_cause(), v1::EXIT_CAUSE_STOPPED) << exit.message();
+  EXPECT_EQ(exit.step(), saved);
+  EXPECT_EQ(Exit(1).exit_cause(), v1::EXIT_CAUSE_STOPPED);
+}
+
+TEST_F(AgentTest, StoppingTheAgentTwiceKillsItsTrainers) {
+  Start();
+  Assign(0, "fake-silent: true, fake-ignore-stop: true");
+  Assign(1, "fake-silent: true, fake-ignore-stop: true");
   PostDesired();
   int pid = 0;
   ASSERT_TRUE(port_.WaitForReport([&](const AgentReport& report) {
@@ -226,9 +255,10 @@ TEST_F(AgentTest, StoppingTheAgentEndsItsTrainers) {
     pid = report.ranks(1).pid();
     return true;
   }));
+  inbox_.Post(StopRequested{});
   Stop();
   EXPECT_EQ(kill(pid, 0), -1);
-  EXPECT_EQ(Exit(1).message(), "killed: the agent was stopped");
+  EXPECT_EQ(Exit(1).exit_cause(), v1::EXIT_CAUSE_STOPPED);
 }
 
 }  // namespace

@@ -16,6 +16,13 @@ TEST(ExitReport, ZeroIsCompletedStoppedOrTooEarly) {
   EXPECT_EQ(Explain({.wait_status = Exited(0)}).cause, v1::EXIT_CAUSE_ERROR);
 }
 
+TEST(ExitReport, WhoLeavesByAWishOfItsOwnOrOfAPeerWasStopped) {
+  const ExitReport report =
+      Explain({.wait_status = Exited(0), .stopped = link::Stopped{1, 464, "SIGTERM"}});
+  EXPECT_EQ(report.cause, v1::EXIT_CAUSE_STOPPED);
+  EXPECT_EQ(report.message, "stopped after step 464: SIGTERM");
+}
+
 TEST(ExitReport, ExitCodesHaveCauses) {
   EXPECT_EQ(Explain({.wait_status = Exited(1)}).cause, v1::EXIT_CAUSE_ERROR);
   EXPECT_EQ(Explain({.wait_status = Exited(2)}).cause, v1::EXIT_CAUSE_CONFIG);

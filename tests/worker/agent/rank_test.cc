@@ -36,6 +36,16 @@ TEST(Rank, IgnoresMessagesOfAnotherEpoch) {
   EXPECT_EQ(rank.step, 0);
 }
 
+TEST(Rank, TellsWhatItCannotGoOnWithoutWhileItLacksIt) {
+  Rank rank = Starting();
+  EXPECT_FALSE(Observe(rank, link::Waiting{.epoch = 2, .reason = "stale"}, kNow));
+  EXPECT_TRUE(Observe(rank, link::Waiting{.epoch = 3, .reason = "no room"}, kNow));
+  EXPECT_FALSE(Observe(rank, link::Waiting{.epoch = 3, .reason = "no room"}, kNow));
+  EXPECT_EQ(StatusOf(rank).waiting(), "no room");
+  EXPECT_TRUE(Observe(rank, link::Waiting{.epoch = 3}, kNow));
+  EXPECT_EQ(StatusOf(rank).waiting(), "");
+}
+
 TEST(Rank, TellsItsExitOnlyOnceItExited) {
   Rank rank = Starting();
   rank.exit = {v1::EXIT_CAUSE_SIGNAL, 9, "killed"};

@@ -44,7 +44,9 @@ struct Teller {
   }
   std::string operator()(const SendConfigure& a) const { return "configure " + Key(a.key); }
   std::string operator()(const SendGo& a) const { return "go " + Key(a.key); }
-  std::string operator()(const SendStop& a) const { return "stop " + Key(a.key); }
+  std::string operator()(const SendStop& a) const {
+    return (a.save_within ? "stop " : "stop now ") + Key(a.key);
+  }
   std::string operator()(const SendSealResult& a) const {
     return (a.sealed ? "sealed " : "refused ") + std::to_string(a.step) + " " + Key(a.key);
   }
@@ -54,9 +56,10 @@ struct Teller {
 };
 
 std::vector<std::string> Plan(const v1::DesiredState* desired, const RankTable& ranks,
-                              MonotonicTime now = kNow, const SlotTable& slots = TwoSlots()) {
+                              MonotonicTime now = kNow, const SlotTable& slots = TwoSlots(),
+                              AgentWish wish = AgentWish::kGoOn) {
   std::vector<std::string> told;
-  for (const Action& action : Reconcile(desired, ranks, slots, {}, now)) {
+  for (const Action& action : Reconcile(desired, ranks, slots, {}, now, wish)) {
     told.push_back(std::visit(Teller{}, action));
   }
   return told;
@@ -218,13 +221,54 @@ TEST(Reconcile, AnswersEachWrittenCheckpointOnce) {
   EXPECT_EQ(Plan(&desired, ranks), Words{});
 }
 
-TEST(Reconcile, StopsByTheLinkThenBySigtermThenBySigkill) {
+TEST(Reconcile, StopsWithTimeToSaveThenWithout) {
   v1::DesiredState desired;
-  Assign(desired, 1, 0, "cpu-0").set_stop(true);
+  v1::Assignment& assignment = Assign(desired, 1, 0, "cpu-0");
+  assignment.set_stop(true);
   RankTable ranks;
   Rank& rank = AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING);
   EXPECT_EQ(Plan(&desired, ranks), Words{"stop run1/1/0"});
   rank.told_stop_at = kNow;
+  EXPECT_EQ(Plan(&desired, ranks, kNow + milliseconds(29'999)), Words{});
+  EXPECT_EQ(Plan(&desired, ranks, kNow + seconds(30)), Words{"stop now run1/1/0"});
+  assignment.set_stop_now(true);
+  EXPECT_EQ(Plan(&desired, ranks), Words{"stop now run1/1/0"});
+  rank.told_stop_now_at = kNow;
+  EXPECT_EQ(Plan(&desired, ranks, kNow + milliseconds(1999)), Words{});
+}
+
+TEST(Reconcile, AnswersForWhatAStoppedRankSaved) {
+  v1::DesiredState desired;
+  v1::Assignment& assignment = Assign(desired, 1, 0, "cpu-0");
+  assignment.set_stop(true);
+  assignment.add_sealed_steps(10);
+  RankTable ranks;
+  Rank& rank = AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING);
+  rank.told_stop_at = kNow;
+  rank.written.emplace_back().set_step(10);
+  EXPECT_EQ(Plan(&desired, ranks), Words{"sealed 10 run1/1/0"});
+}
+
+TEST(Reconcile, AnAgentThatLeavesStopsWhatRunsAndStartsNothing) {
+  v1::DesiredState desired;
+  Assign(desired, 1, 0, "cpu-0");
+  Assign(desired, 1, 1, "cpu-1");
+  RankTable ranks;
+  AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING);
+  EXPECT_EQ(Plan(&desired, ranks, kNow, TwoSlots(), AgentWish::kLeave),
+            (Words{"stop run1/1/0", "decline run1/1/1 the agent is being stopped"}));
+  EXPECT_EQ(Plan(nullptr, ranks, kNow, TwoSlots(), AgentWish::kLeave), Words{"stop run1/1/0"});
+}
+
+TEST(Reconcile, StopsAtOnceByTheLinkThenBySigtermThenBySigkill) {
+  v1::DesiredState desired;
+  v1::Assignment& assignment = Assign(desired, 1, 0, "cpu-0");
+  assignment.set_stop(true);
+  assignment.set_stop_now(true);
+  RankTable ranks;
+  Rank& rank = AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING);
+  EXPECT_EQ(Plan(&desired, ranks), Words{"stop now run1/1/0"});
+  rank.told_stop_now_at = kNow;
   EXPECT_EQ(Plan(&desired, ranks, kNow + milliseconds(1999)), Words{});
   EXPECT_EQ(Plan(&desired, ranks, kNow + seconds(2)), Words{"terminate run1/1/0"});
   rank.told_terminate = true;

@@ -230,6 +230,9 @@ class CheckpointWriter::Worker {
   }
 
   StatusOr<SavedCheckpoint> WriteAll(const CheckpointState& state, const std::string& directory) {
+    RETURN_IF_ERROR(storage_.MakeDirectory(parent_));
+    // An attempt before this one may have left files that it could not remove.
+    RETURN_IF_ERROR(storage_.RemoveTree(directory));
     RETURN_IF_ERROR(storage_.MakeDirectory(directory));
     formats::CheckpointManifest manifest = ManifestOf(state);
     ASSIGN_OR_RETURN(manifest.files, WriteState(state, directory));

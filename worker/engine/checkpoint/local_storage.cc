@@ -18,11 +18,9 @@ namespace gp::engine {
 namespace {
 
 // A full disk is the one failure with advice of its own.
-Status WriteError(const Status& status, const std::string& path) {
+Status WriteError(const Status& status) {
   if (status.code() != StatusCode::kResourceExhausted) return status;
-  const auto free = gp::FreeBytes(DirectoryOf(path));
-  return ResourceExhausted("{} ({} bytes are free now); make room, or lower checkpoint.keep_last",
-                           Message(status), free.ok() ? *free : 0);
+  return ResourceExhausted("{}; make room, or lower checkpoint.keep_last", Message(status));
 }
 
 constexpr size_t kPieceBytes = size_t{4} << 20;
@@ -65,7 +63,7 @@ class LocalWriter : public StorageWriter {
     SetDirect(false);
     RETURN_IF_ERROR(WritePiece());
     if (fsync(file_.get()) != 0) {
-      return WriteError(ErrnoStatus(errno, "sync", path_), path_);
+      return WriteError(ErrnoStatus(errno, "sync", path_));
     }
     // Network file systems report a failed write here.
     if (close(file_.Release()) != 0) return ErrnoStatus(errno, "close", path_);
@@ -85,7 +83,7 @@ class LocalWriter : public StorageWriter {
         SetDirect(false);
         continue;
       }
-      if (written < 0) return WriteError(ErrnoStatus(errno, "write", path_), path_);
+      if (written < 0) return WriteError(ErrnoStatus(errno, "write", path_));
       data.remove_prefix(static_cast<size_t>(written));
     }
     used_ = 0;
@@ -113,12 +111,12 @@ Status LocalStorage::MakeDirectory(const std::string& directory) {
 
 StatusOr<std::unique_ptr<StorageWriter>> LocalStorage::Create(const std::string& path) {
   FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!file.valid()) return WriteError(ErrnoStatus(errno, "create", path), path);
+  if (!file.valid()) return WriteError(ErrnoStatus(errno, "create", path));
   return std::make_unique<LocalWriter>(std::move(file), path);
 }
 
 Status LocalStorage::WriteAtomically(const std::string& path, std::string_view data) {
-  return WriteError(WriteFileAtomically(path, data), path);
+  return WriteError(WriteFileAtomically(path, data));
 }
 
 StatusOr<std::string> LocalStorage::Read(const std::string& path, uint64_t size_bytes_max) {

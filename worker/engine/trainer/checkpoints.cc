@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/backoff.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "runspec/batch_ramp.h"
@@ -20,8 +21,13 @@ namespace {
 
 using link::ExitCause;
 
-// Longer than any disk takes for what fits into memory. Nobody waits for the final save.
-constexpr std::chrono::minutes kFinalTimeout{30};
+// Longer than any disk takes for what fits into memory. Nobody waits for the last save.
+constexpr std::chrono::minutes kLastTimeout{30};
+// Between attempts at it.
+constexpr BackoffOptions kRetry{.initial = std::chrono::milliseconds(500),
+                                .max = std::chrono::seconds(15)};
+// The parameter and its two moments.
+constexpr size_t kTensorsPerParameter = 3;
 // For a save that the peers wait for.
 constexpr std::chrono::minutes kSaveTimeout{5};
 static_assert(kSaveTimeout < CollectivePatience::kLong);
@@ -36,6 +42,12 @@ constexpr char kMeasuredSteps[] = "measured_steps";
 constexpr char kBestLoss[] = "best_loss";
 constexpr char kBestStep[] = "best_step";
 constexpr char kWaited[] = "evaluations_without_gain";
+
+std::string SizeText(uint64_t bytes) {
+  const double mebibytes = static_cast<double>(bytes) / (1 << 20);
+  return mebibytes < 1024 ? fmt::format("{:.1f} MiB", mebibytes)
+                          : fmt::format("{:.1f} GiB", mebibytes / 1024);
+}
 
 CheckpointIdentity IdentityOf(const TrainingPlace& place, const PreparedRun& run) {
   return {.run_id = place.run_id,
@@ -131,29 +143,63 @@ void RestoreLossScale(const formats::CheckpointManifest& manifest,
 
 }  // namespace
 
-Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Written written)
+Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events)
     : run_(run),
-      written_(std::move(written)),
-      writer_(std::make_shared<LocalStorage>(), JoinPath(place.run_directory, "checkpoints"),
-              IdentityOf(place, run),
+      directory_(JoinPath(place.run_directory, "checkpoints")),
+      events_(std::move(events)),
+      writer_(std::make_shared<LocalStorage>(), directory_, IdentityOf(place, run),
               {.copy_bytes_max = static_cast<uint64_t>(run.spec.checkpoint.snapshot_memory),
                .fetch = FetchFrom(run.model->backend(), moments_)}) {}
 
-HostMoments* Checkpoints::MomentsToFill(bool final) {
-  if (final) overdue_ = false;
+HostMoments* Checkpoints::MomentsToFill(bool last) {
+  if (last) overdue_ = false;
   Drain();
-  return overdue_ && !final ? nullptr : &moments_;
+  return overdue_ && !last ? nullptr : &moments_;
 }
 
 void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
-                       std::optional<double> validation_loss, bool final) {
-  if (final) overdue_ = false;  // worth waiting for once more
+                       std::optional<double> validation_loss) {
   Drain();
-  if (overdue_ && !final) {
+  if (overdue_) {
     LogWarning("checkpoint skipped: the one before it is still being written",
                {{"step", trainer.step()}});
     return;
   }
+  const Status started = writer_.Start(StateOf(trainer, budget, validation_loss));
+  if (!started.ok()) {
+    Conclude(started);
+  } else if (run_.spec.checkpoint.snapshot_memory == 0) {
+    Drain();
+  }
+}
+
+// The state stays in memory as long as there is no room for it elsewhere.
+void Checkpoints::SaveLast(Trainer& trainer, const RunBudget& budget,
+                           std::optional<double> validation_loss, bool final) {
+  overdue_ = false;  // worth waiting for once more
+  Drain();
+  if (written_step_ == trainer.step()) return;
+  CheckpointState state = StateOf(trainer, budget, validation_loss);
+  state.final = final;
+  for (int attempt = 0;; ++attempt) {
+    const StatusOr<SavedCheckpoint> saved = SaveNow(state);
+    if (saved.ok()) return Announce(*saved);
+    const auto pause = BackoffCeiling(kRetry, attempt);
+    const std::string reason = WhyNot(saved.status());
+    LogWarning("checkpoint failed; the state stays in memory",
+               {{"reason", reason}, {"retry_s", std::chrono::duration<double>(pause).count()}});
+    events_.await_retry(reason, pause);
+  }
+}
+
+// A storage that hung may still be at the attempt before.
+StatusOr<SavedCheckpoint> Checkpoints::SaveNow(const CheckpointState& state) {
+  if (!writer_.in_flight()) RETURN_IF_ERROR(writer_.Start(state));
+  return writer_.Wait(kLastTimeout);
+}
+
+CheckpointState Checkpoints::StateOf(Trainer& trainer, const RunBudget& budget,
+                                     std::optional<double> validation_loss) const {
   CheckpointState state;
   state.step = trainer.step();
   state.tokens = runspec::TokensBefore(run_.plan, trainer.step());
@@ -166,49 +212,54 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
   RecordLossScale(trainer.loss_scale(), state.record);
   state.record[kMicroBatchRecord] = std::to_string(run_.spec.batch.micro_batch);
   RecordBudget(budget, state.record);
-  state.final = final;
   state.parameters = run_.model->parameters();
   const bool gathered = trainer.shards() != nullptr;
-  state.first_moment = gathered ? moments_.first : trainer.optimizer().first_moment();
-  state.second_moment = gathered ? moments_.second : trainer.optimizer().second_moment();
+  using Values = std::span<const float>;
+  state.first_moment =
+      gathered ? Values(moments_.first) : Values(trainer.optimizer().first_moment());
+  state.second_moment =
+      gathered ? Values(moments_.second) : Values(trainer.optimizer().second_moment());
   // The writers read beside the queue: the update before this save is to be done.
   run_.model->backend().Synchronize();
-  const Status started = writer_.Start(state);
-  if (!started.ok()) {
-    Conclude(started, final);
-  } else if (final) {
-    Conclude(writer_.Wait(kFinalTimeout), /*must_succeed=*/true);
-  } else if (run_.spec.checkpoint.snapshot_memory == 0) {
-    Drain();
-  }
+  return state;
 }
 
 void Checkpoints::Poll() {
-  if (const auto result = writer_.Take()) Conclude(*result, /*must_succeed=*/false);
+  if (const auto result = writer_.Take()) Conclude(*result);
 }
 
 // Once: a storage that hangs costs training this time and no more.
 void Checkpoints::Drain() {
   if (writer_.in_flight() && !overdue_) {
-    Conclude(writer_.Wait(kSaveTimeout), /*must_succeed=*/false);
+    Conclude(writer_.Wait(kSaveTimeout));
   } else {
     Poll();
   }
   overdue_ = writer_.in_flight();
 }
 
-void Checkpoints::Conclude(const StatusOr<SavedCheckpoint>& result, bool must_succeed) {
-  if (result.ok()) {
-    LogInfo(
-        "checkpoint written",
-        {{"step", result->step}, {"directory", result->directory}, {"bytes", result->size_bytes}});
-    written_(*result);
-  } else if (must_succeed) {
-    throw TrainingError(ExitCause::kStorage, "final checkpoint: " + Message(result.status()));
-  } else {
-    LogWarning("checkpoint failed, training goes on", {{"reason", Message(result.status())}});
-    warning_ = Message(result.status()) + "; training goes on without it";
-  }
+void Checkpoints::Conclude(const StatusOr<SavedCheckpoint>& result) {
+  if (result.ok()) return Announce(*result);
+  const std::string reason = WhyNot(result.status());
+  LogWarning("checkpoint failed, training goes on", {{"reason", reason}});
+  warning_ = reason + "; training goes on without it";
+}
+
+void Checkpoints::Announce(const SavedCheckpoint& saved) {
+  LogInfo("checkpoint written",
+          {{"step", saved.step}, {"directory", saved.directory}, {"bytes", saved.size_bytes}});
+  written_step_ = saved.step;
+  events_.written(saved);
+}
+
+// With what is missing, when that is room.
+std::string Checkpoints::WhyNot(const Status& status) const {
+  const auto needed =
+      static_cast<uint64_t>(kTensorsPerParameter * sizeof(float)) * run_.model->parameters().size();
+  const StatusOr<uint64_t> free = FreeBytes(directory_);
+  if (!free.ok() || *free >= needed) return Message(status);
+  return fmt::format("{}; it needs {}, {} are free in {}", Message(status), SizeText(needed),
+                     SizeText(*free), directory_);
 }
 
 ExitCause CauseOfUnreadable(const Status& status, const std::string& directory) {

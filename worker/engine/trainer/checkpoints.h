@@ -1,8 +1,10 @@
 // Saving and restoring the training state. Checkpoints is rank 0's: it keeps the one save that may
-// be in flight and tells of those that ended. RestoreState is every rank's. One thread calls;
+// be in flight and tells of those that ended. A save that the training ends with is tried again
+// until it succeeds: what it holds is nowhere else. RestoreState is every rank's. One thread calls;
 // errors are TrainingErrors.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,26 +21,34 @@ namespace gp::engine {
 
 class Checkpoints {
  public:
-  using Written = std::function<void(const SavedCheckpoint& saved)>;
+  struct Events {
+    // A save is found to have ended.
+    std::function<void(const SavedCheckpoint& saved)> written;
+    // The save that the training ends with failed. Returns when `pause` has passed, to try it
+    // again; throws when there is no time for that.
+    std::function<void(const std::string& reason, std::chrono::nanoseconds pause)> await_retry;
+  };
 
-  // `run` outlives me. `written` is called from the calling thread, when a save is found to have
-  // ended.
-  Checkpoints(const TrainingPlace& place, PreparedRun& run, Written written);
+  // `run` outlives me. `events` are called from the calling thread.
+  Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events);
 
   // Begins to save the state; waits for the save in flight first, for less time than the peers
-  // wait. A save that is still in flight then makes the later ones, except a final one, pass with a
-  // warning. A final save ends before the call returns and its failure is an error, any other
-  // failure is a warning. Without memory for copies (checkpoint.snapshot_memory: 0) every save ends
-  // before the call returns.
-  void Save(Trainer& trainer, const RunBudget& budget, std::optional<double> validation_loss,
-            bool final);
+  // wait. A save that is still in flight then makes the later ones pass with a warning, and so is
+  // every failure. Without memory for copies (checkpoint.snapshot_memory: 0) the save ends before
+  // the call returns.
+  void Save(Trainer& trainer, const RunBudget& budget, std::optional<double> validation_loss);
+
+  // Saves what the training ends with, if it is not saved yet, and tries again until that has
+  // succeeded. `final`: all steps are done.
+  void SaveLast(Trainer& trainer, const RunBudget& budget, std::optional<double> validation_loss,
+                bool final);
 
   // Returns when the optimizer may overwrite values [first, last) of the state.
   void BeforeOverwrite(int64_t first, int64_t last) { writer_.BeforeOverwrite(first, last); }
 
   // Where all ranks' moments are to be gathered before the next Save, of a trainer with shards;
-  // nullptr when that Save will pass. Waits for the save in flight.
-  HostMoments* MomentsToFill(bool final);
+  // nullptr when that Save will pass, which SaveLast does not. Waits for the save in flight.
+  HostMoments* MomentsToFill(bool last);
 
   bool in_flight() const { return writer_.in_flight(); }
 
@@ -52,13 +62,20 @@ class Checkpoints {
   void Drain();
 
  private:
-  void Conclude(const StatusOr<SavedCheckpoint>& result, bool must_succeed);
+  CheckpointState StateOf(Trainer& trainer, const RunBudget& budget,
+                          std::optional<double> validation_loss) const;
+  StatusOr<SavedCheckpoint> SaveNow(const CheckpointState& state);
+  void Conclude(const StatusOr<SavedCheckpoint>& result);
+  void Announce(const SavedCheckpoint& saved);
+  std::string WhyNot(const Status& status) const;
 
   PreparedRun& run_;
-  const Written written_;
+  const std::string directory_;
+  const Events events_;
   HostMoments moments_;  // of a trainer with shards: what the save in flight reads
   CheckpointWriter writer_;
-  bool overdue_ = false;  // a save was waited for in vain
+  bool overdue_ = false;                 // a save was waited for in vain
+  std::optional<int64_t> written_step_;  // of the newest save that succeeded
   std::optional<std::string> warning_;
 };
 

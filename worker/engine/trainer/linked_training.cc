@@ -25,6 +25,9 @@ constexpr std::chrono::seconds kProgressInterval{10};
 // How far apart the ranks of a group may hear the same Stop.
 constexpr std::chrono::milliseconds kStopSpread{500};
 
+// For a stop by signal, whose sender does not say how long it waits.
+constexpr std::chrono::seconds kSignalPatience{30};
+
 std::optional<std::string> Given(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
@@ -50,6 +53,7 @@ class LinkedTraining final : public TrainingEvents {
   void Run() {
     ExchangeHello();
     start_ = Await<link::Start>("Start");
+    step_ = start_.resume ? start_.resume->step : 0;
     runspec::RunSpec spec = LoadResolved(start_.resolved);
     SettleDevice(spec);
     const bool on_device = spec.resources.device == "gpu";
@@ -61,21 +65,25 @@ class LinkedTraining final : public TrainingEvents {
     const auto group = FormGroup(on_device, spec.IsDeterministic());
     const AttachedGroup attached(link_, *group);
     training.Join(*group, decided_);
-    link_.SetCommittedStep(training.step());
+    step_ = training.step();
+    link_.SetCommittedStep(step_);
     link_.Send(link::Ready{.epoch = start_.epoch, .step = training.step()});
     Await<link::Go>("Go");
-    training.Run(link_.stop_token());
+    link_.BeginSteps();
+    if (TakeSteps(training) == TrainingEnd::kStopped) LeaveSaved();
     link_.Send(link::Finished{.epoch = start_.epoch, .step = training.step()});
-    if (final_step_) AwaitSeal(*final_step_);
+    if (written_step_) AwaitSeal(*written_step_);
   }
 
   void StepCommitted(const link::StepReport& report) override {
+    step_ = report.step;
     link_.SetCommittedStep(report.step);
     link_.Send(report);
   }
 
   void CheckpointWritten(const SavedCheckpoint& saved, const std::string& end_reason) override {
-    if (saved.final) final_step_ = saved.step;
+    written_step_ = saved.step;
+    if (waiting_) TellWaiting("");
     link_.Send(link::WrittenCheckpoint{.epoch = start_.epoch,
                                        .step = saved.step,
                                        .directory = saved.directory,
@@ -86,7 +94,56 @@ class LinkedTraining final : public TrainingEvents {
                                        .end_reason = Given(end_reason)});
   }
 
+  void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) override {
+    TellWaiting(reason);
+    if (link_.LeavesWithin(pause, Leaving::kAtOnce)) throw TrainingStopped{};
+  }
+
+  // The last words of a process that was asked to leave, or whose peer was.
+  void SayStopped() {
+    const std::string reason = link_.stop_reason();
+    LogInfo("training stopped", {{"step", step_}, {"reason", reason}});
+    link_.Send(link::Stopped{.epoch = start_.epoch,
+                             .step = step_,
+                             .reason = reason.empty() ? "a peer was stopped" : reason});
+  }
+
  private:
+  TrainingEnd TakeSteps(Training& training) {
+    try {
+      return training.Run({.at_once = link_.stop_token(),
+                           .after_step = [this] { return link_.leaving() != Leaving::kNo; }});
+    } catch (const TrainingStopped&) {
+      if (MaySave(training)) SaveAndLeave(training);
+      throw;
+    } catch (const CollectiveError&) {
+      if (MaySave(training)) SaveAndLeave(training);
+      throw;
+    }
+  }
+
+  // A step that took too long was broken off, here or by a peer: the one before it is not lost.
+  bool MaySave(const Training& training) const {
+    return link_.leaving() == Leaving::kSaving && training.CanSave();
+  }
+
+  [[noreturn]] void SaveAndLeave(Training& training) {
+    LogInfo("the step was broken off; saving the one before it", {{"step", training.step()}});
+    training.SaveNow();
+    LeaveSaved();
+  }
+
+  // What is not in the catalogue does not exist. A refusal changes nothing: the log has it.
+  [[noreturn]] void LeaveSaved() {
+    if (written_step_) link_.WaitForSeal(*written_step_);
+    throw TrainingStopped{};
+  }
+
+  void TellWaiting(const std::string& reason) {
+    waiting_ = !reason.empty();
+    link_.Send(link::Waiting{.epoch = start_.epoch, .reason = reason});
+  }
+
   template <typename T>
   T Await(const char* name) {
     auto message = link_.Next();
@@ -206,16 +263,21 @@ class LinkedTraining final : public TrainingEvents {
   const Clock& clock_;
   std::string incarnation_;
   link::Start start_;
-  EngineRecord decided_;               // since Configure
-  std::optional<int64_t> final_step_;  // of the final checkpoint that this process wrote
+  EngineRecord decided_;                 // since Configure
+  int64_t step_ = 0;                     // the last committed one
+  std::optional<int64_t> written_step_;  // of the newest checkpoint that this process wrote
+  bool waiting_ = false;                 // the supervisor was told what for
 };
 
-// Every failure after a stop request follows from it. Whoever is told to stop last may see its
-// peers leave before.
+// Every failure after a wish to leave at once follows from it; a lost peer follows from any.
+// Whoever is told to stop last may see its peers leave before.
+bool FollowsFromStop(SupervisorLink& link, const link::Failed& failed) {
+  return failed.cause == ExitCause::kCollective
+             ? link.LeavesWithin(kStopSpread, Leaving::kSaving)
+             : link.LeavesWithin(std::chrono::milliseconds(0), Leaving::kAtOnce);
+}
+
 int Fail(SupervisorLink& link, const link::Failed& failed) {
-  const bool lost = failed.cause == ExitCause::kCollective;
-  if (link.StopsWithin(lost ? kStopSpread : std::chrono::milliseconds(0)))
-    return ProcessStatus(ExitCode::kOk);
   LogError("training failed", {{"reason", failed.message}});
   link.Send(failed);
   return ProcessStatus(ExitCodeOf(failed.cause));
@@ -226,16 +288,21 @@ int Fail(SupervisorLink& link, const link::Failed& failed) {
 int RunLinked(FileDescriptor socket, const Clock& clock) {
   link::Channel channel(std::move(socket), "supervisor");
   SupervisorLink link(channel);
-  const StopSignals signals([&link](const std::string& signal) { link.RequestStop(signal); });
+  const StopSignals signals(
+      [&link](const std::string& signal) { link.RequestStop(signal, kSignalPatience); });
+  LinkedTraining training(link, clock);
   try {
-    LinkedTraining(link, clock).Run();
+    training.Run();
     LogInfo("training finished");
     return ProcessStatus(ExitCode::kOk);
   } catch (const TrainingStopped&) {
-    LogInfo("training stopped");
+    training.SayStopped();
     return ProcessStatus(ExitCode::kOk);
   } catch (...) {
-    return Fail(link, CurrentFailure());
+    const link::Failed failed = CurrentFailure();
+    if (!FollowsFromStop(link, failed)) return Fail(link, failed);
+    training.SayStopped();
+    return ProcessStatus(ExitCode::kOk);
   }
 }
 

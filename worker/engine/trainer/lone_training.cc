@@ -1,7 +1,11 @@
 #include "worker/engine/trainer/lone_training.h"
 
+#include <unistd.h>
+
+#include <condition_variable>
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
 #include <stop_token>
 
 #include "base/config_problem.h"
@@ -56,10 +60,11 @@ class LoneTraining final : public TrainingEvents {
   void Run(const Clock& clock, const std::stop_token& stop) {
     const auto found =
         ValueOrThrow(ExitCause::kStorage, formats::FindCheckpoints(CheckpointsOf(place_)));
+    stop_ = stop;
     for (size_t i = 0; !joined_; ++i) {
       try {
         place_.resume = i < found.size() ? std::optional(PointOf(found[i])) : std::nullopt;
-        Train(clock, stop);
+        Train(clock);
       } catch (const TrainingError& error) {
         if (error.cause() != ExitCause::kDamagedCheckpoint || joined_) throw;
         GoBack(found, i, error.what());
@@ -73,6 +78,13 @@ class LoneTraining final : public TrainingEvents {
     if (!end_reason.empty()) LogInfo(end_reason);
     const Status pruned = PruneCheckpoints(CheckpointsOf(place_), spec_.checkpoint);
     if (!pruned.ok()) LogWarning("old checkpoints stay", {{"reason", Message(pruned)}});
+  }
+
+  void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) override {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait_for(lock, stop_, pause, [] { return false; });
+    if (stop_.stop_requested()) throw TrainingError(ExitCause::kStorage, reason);
   }
 
  private:
@@ -103,24 +115,25 @@ class LoneTraining final : public TrainingEvents {
     }
   }
 
-  void Train(const Clock& clock, const std::stop_token& stop) {
+  void Train(const Clock& clock) {
     Training training(spec_, place_, *this, clock, kProgressInterval);
     const auto group = MakeLocalGroup(1, training.plan().logical_shards);
     training.Join(*group[0]);
     joined_ = true;
     SetDamagedAside();
     try {
-      training.Run(stop);
+      training.Run({.at_once = stop_});
       LogInfo("training finished",
               {{"step", training.step()}, {"directory", place_.run_directory}});
     } catch (const TrainingStopped&) {
-      training.SaveNow();
+      if (training.CanSave()) training.SaveNow();
       LogInfo("training stopped; the same command goes on from here", {{"step", training.step()}});
     }
   }
 
   const runspec::RunSpec spec_;
   TrainingPlace place_;               // resumes from what is being tried
+  std::stop_token stop_;              // since Run
   std::vector<std::string> damaged_;  // the newer ones
   bool joined_ = false;
 };
@@ -156,7 +169,9 @@ int TellFailure(const link::Failed& failed) {
 int RunAlone(const LoneOptions& options, const Clock& clock) {
   std::stop_source stop;
   const StopSignals signals([&stop](const std::string& signal) {
-    LogInfo("stop requested", {{"reason", signal}});
+    if (stop.stop_requested()) _exit(ProcessStatus(ExitCode::kInterrupted));
+    LogInfo("stop requested; the last step is saved, a second signal ends it at once",
+            {{"reason", signal}});
     stop.request_stop();
   });
   try {

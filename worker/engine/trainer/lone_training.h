@@ -28,7 +28,8 @@ int ThreadsOf(const runspec::RunSpec& spec);
 int TellFailure(const link::Failed& failed);
 
 // Trains to the end, from the newest checkpoint in the directory if there is one, and returns the
-// process's exit code. SIGTERM and SIGINT save the last step and end it.
+// process's exit code. SIGTERM and SIGINT save the last step and end it; the second one ends it at
+// once.
 int RunAlone(const LoneOptions& options, const Clock& clock);
 
 }  // namespace gp::engine

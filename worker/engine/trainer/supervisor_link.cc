@@ -15,11 +15,15 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// A stopping main thread ends between two micro-batches; one that does not within this time is
-// ended.
+// A main thread whose step is broken off ends between two micro-batches; one that does not within
+// this time is ended.
 constexpr std::chrono::seconds kStopGrace{5};
 constexpr milliseconds kReadSlice{200};
 constexpr size_t kInboxCapacity = 64;
+
+std::optional<milliseconds> Milliseconds(std::optional<int64_t> count) {
+  return count ? std::optional(milliseconds(*count)) : std::nullopt;
+}
 
 }  // namespace
 
@@ -32,7 +36,7 @@ SupervisorLink::~SupervisorLink() {
 }
 
 std::optional<link::Message> SupervisorLink::Next() {
-  while (!stop_.stop_requested()) {
+  while (leaving() == Leaving::kNo) {
     if (auto message = inbox_.Receive(kReadSlice)) return message;
   }
   return std::nullopt;
@@ -40,7 +44,7 @@ std::optional<link::Message> SupervisorLink::Next() {
 
 std::optional<link::SealResult> SupervisorLink::WaitForSeal(int64_t step) {
   MutexLock lock(mutex_);
-  while (!stop_.stop_requested()) {
+  while (leaving() != Leaving::kAtOnce) {
     if (last_seal_ && last_seal_->step == step) return last_seal_;
     changed_.WaitFor(mutex_, kReadSlice);
   }
@@ -61,20 +65,40 @@ void SupervisorLink::Send(const link::Message& message) {
   if (!status.ok()) LogWarning("link message lost", {{"reason", Message(status)}});
 }
 
-void SupervisorLink::RequestStop(const std::string& reason) {
+void SupervisorLink::RequestStop(const std::string& reason,
+                                 std::optional<milliseconds> save_within) {
   MutexLock lock(mutex_);
-  stop_reason_ = reason;
-  stop_.request_stop();
-  if (group_ != nullptr) group_->Abort(reason);
+  const auto now = steady_clock::now();
+  if (stop_reason_.empty()) stop_reason_ = reason;
+  if (save_within && takes_steps_ && leaving_ == Leaving::kNo) {
+    leaving_ = Leaving::kSaving;
+    break_off_at_ = now + *save_within / 2;
+    leave_at_ = now + *save_within;
+  } else if (leaving_ != Leaving::kAtOnce) {
+    leaving_ = Leaving::kAtOnce;
+    leave_at_ = now + kStopGrace;
+    BreakOff();
+  }
   changed_.NotifyAll();
 }
 
-bool SupervisorLink::StopsWithin(std::chrono::nanoseconds patience) {
+void SupervisorLink::BreakOff() {
+  if (stop_.stop_requested()) return;
+  stop_.request_stop();
+  if (group_ != nullptr) group_->Abort(stop_reason_);
+}
+
+std::string SupervisorLink::stop_reason() const {
+  MutexLock lock(mutex_);
+  return stop_reason_;
+}
+
+bool SupervisorLink::LeavesWithin(std::chrono::nanoseconds patience, Leaving way) {
   const auto deadline = steady_clock::now() + patience;
   MutexLock lock(mutex_);
-  while (!stop_.stop_requested() && changed_.WaitUntil(mutex_, deadline)) {
+  while (leaving() < way && changed_.WaitUntil(mutex_, deadline)) {
   }
-  return stop_.stop_requested();
+  return leaving() >= way;
 }
 
 void SupervisorLink::AttachGroup(Communicator& communicator) {
@@ -88,8 +112,24 @@ void SupervisorLink::ReleaseGroup() {
   group_ = nullptr;
 }
 
-bool SupervisorLink::StopOverdue() const {
-  return stop_deadline_ && steady_clock::now() >= *stop_deadline_;
+// The step in flight has half of the time; what is not saved in the other half is not saved.
+void SupervisorLink::WatchTime() {
+  if (leaving() == Leaving::kNo) return;
+  const auto now = steady_clock::now();
+  bool overdue = false;
+  {
+    MutexLock lock(mutex_);
+    if (now >= break_off_at_) BreakOff();
+    overdue = now >= leave_at_;
+  }
+  if (!overdue) return;
+  if (leaving() == Leaving::kSaving) {
+    LogWarning("the time to save is over");
+    return RequestStop(stop_reason());
+  }
+  LogWarning("stopping took too long, exiting");
+  Send(link::Stopped{.step = committed_step_, .reason = stop_reason()});
+  _exit(ProcessStatus(ExitCode::kOk));
 }
 
 void SupervisorLink::Read() {
@@ -101,20 +141,15 @@ void SupervisorLink::Read() {
       _exit(ProcessStatus(ExitCode::kFailure));
     }
     if (*message) Handle(std::move(**message));
-    if (stop_.stop_requested() && !stop_deadline_) {
-      stop_deadline_ = steady_clock::now() + kStopGrace;
-    }
-    if (StopOverdue()) {
-      LogWarning("stopping took too long, exiting");
-      _exit(ProcessStatus(ExitCode::kOk));
-    }
+    WatchTime();
   }
 }
 
 void SupervisorLink::Handle(link::Message message) {
   if (const auto* stop = std::get_if<link::Stop>(&message)) {
-    LogInfo("stop requested", {{"reason", stop->reason}});
-    RequestStop(stop->reason);
+    LogInfo("stop requested",
+            {{"reason", stop->reason}, {"save_within_ms", stop->save_within_ms.value_or(0)}});
+    RequestStop(stop->reason, Milliseconds(stop->save_within_ms));
   } else if (const auto* fence = std::get_if<link::Fence>(&message)) {
     ExitFenced(fence->epoch);
   } else if (const auto* seal = std::get_if<link::SealResult>(&message)) {

@@ -65,7 +65,7 @@ Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, L
       tokens_(AllocateIds(model, spec.batch)),
       targets_(AllocateIds(model, spec.batch)),
       scalars_(model.backend(),
-               communicator.device() != nullptr ? plan.logical_shards : owned_.count),
+               communicator.device() != nullptr ? plan.logical_shards + 1 : owned_.count),
       timer_(clock, model.backend()) {
   if (CutsOptimizer(spec, communicator)) shards_.emplace(communicator, model, *optimizer_);
   if (spec.precision != runspec::Precision::kFp16) return;
@@ -77,6 +77,7 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   timer_.Begin();
   StepResult result;
   scalars_.Begin(loss_scale_ ? loss_scale_->value() : 1);
+  TellWish();
 
   // Each shard alone and with equal shapes, so that its gradient does not depend on who computes
   // it.
@@ -107,6 +108,7 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   // for what that depended on. For peers there is a deadline, for the queue behind them none.
   result.learning_rate = LearningRate(schedule_, spec_.optimizer.lr, schedule_steps_, step_);
   if (device != nullptr && optimizer_->TakesFactorByValue()) device->Await();
+  updating_ = true;
   optimizer_->Update(model_, gradients, result.learning_rate, scalars_.gradient_factor());
   timer_.Lap(&link::Phases::optimizer);
   if (device != nullptr) device->Await();
@@ -123,7 +125,9 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   }
   timer_.Lap(&link::Phases::optimizer);
 
+  result.last = AnyWish();
   result.step = ++step_;
+  updating_ = false;
   GuardAgainstNonFinite(result);
   timer_.Lap(&link::Phases::other);
   result.phases = timer_.phases();
@@ -170,16 +174,31 @@ int Trainer::LossOf(int shard) const {
 }
 
 // The losses that all ranks have alike, of which each shard's is a sum. Where ranks share them on
-// the host, they travel as a maximum with zeros.
+// the host, they travel as a maximum with zeros, and with them whether a rank wishes to leave:
+// whoever has the losses knows, as every other rank does, whether this step is the last one.
 std::span<const double> Trainer::ShareLosses() {
   if (communicator_.size() == 1 || communicator_.device() != nullptr) return scalars_.losses();
   GP_CHECK(model_.backend().host_reachable(), "ranks on devices without collectives of their own");
-  shared_losses_.assign(static_cast<size_t>(plan_.logical_shards), 0.0);
+  shared_losses_.assign(static_cast<size_t>(plan_.logical_shards) + 1, 0.0);
+  shared_losses_.back() = wishes_to_leave_() ? 1 : 0;
   for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
     shared_losses_[static_cast<size_t>(shard)] = FiniteOrInfinite(*scalars_.loss(LossOf(shard)));
   }
   communicator_.AllReduceMax(shared_losses_);
   return shared_losses_;
+}
+
+// GPUs add it up behind the losses.
+void Trainer::TellWish() {
+  if (communicator_.device() == nullptr || !wishes_to_leave_()) return;
+  const double one = 1;
+  model_.backend().Upload(scalars_.loss(plan_.logical_shards), &one, sizeof(one));
+}
+
+bool Trainer::AnyWish() const {
+  if (communicator_.size() == 1) return wishes_to_leave_();
+  if (communicator_.device() == nullptr) return shared_losses_.back() > 0;
+  return scalars_.shard_loss(plan_.logical_shards) > 0;
 }
 
 // Of the step, equal on every rank.

@@ -34,6 +34,8 @@ struct StepResult {
   bool skipped = false;  // the gradient was not finite: parameters are unchanged
   // Skipped because fp16's loss scale was too large, which it no longer is.
   bool overflowed = false;
+  // A rank of the group wishes to leave: this step is the last one, for all of them.
+  bool last = false;
   double seconds = 0;
   link::Phases phases;
 };
@@ -61,6 +63,13 @@ class Trainer {
   // Of fp16, else absent.
   std::optional<LossScale>& loss_scale() { return loss_scale_; }
 
+  // False after a step that broke off while the update was on its way: nobody knows what the
+  // parameters are.
+  bool intact() const { return !updating_; }
+
+  // Asked in every step, in the middle of it: whether this rank wishes to leave after it.
+  void set_wishes_to_leave(std::function<bool()> wishes) { wishes_to_leave_ = std::move(wishes); }
+
   // Continues after `step` committed steps; parameters and optimizer are restored already.
   void ResumeAfter(int64_t step) { step_ = step; }
 
@@ -70,7 +79,9 @@ class Trainer {
  private:
   void AccumulateShard(int shard, GradientReduction& reduction, const std::stop_token& stop);
   int LossOf(int shard) const;
+  void TellWish();
   std::span<const double> ShareLosses();
+  bool AnyWish() const;
   double MeanLoss() const;
   void Judge(StepResult& result);
   void GuardAgainstNonFinite(const StepResult& result);
@@ -88,7 +99,10 @@ class Trainer {
   const std::span<int32_t> tokens_;   // (micro_batch, sequence), of the host
   const std::span<int32_t> targets_;  // (micro_batch, sequence), of the host
   StepScalars scalars_;
-  std::vector<double> shared_losses_;  // of all shards, where ranks share them on the host
+  // Of all shards, where ranks share them on the host; behind them, whether one wishes to leave.
+  std::vector<double> shared_losses_;
+  std::function<bool()> wishes_to_leave_ = [] { return false; };
+  bool updating_ = false;  // the optimizer's state is on its way to the next step
   StepTimer timer_;
   std::optional<LossScale> loss_scale_;
   int64_t step_ = 0;

@@ -83,27 +83,41 @@ void Training::Join(Communicator& communicator, const EngineRecord& decided) {
                            {"step", trainer_->step()}});
 }
 
-void Training::Run(const std::stop_token& stop) {
+TrainingEnd Training::Run(const StopWishes& stop) {
   started_ = clock_.Now();
+  trainer_->set_wishes_to_leave(stop.after_step);
   while (!budget_.Done(trainer_->step())) {
     trainer_->set_schedule_steps(budget_.ScheduleSteps(trainer_->step()));
-    const StepResult result = TakeStep(stop);
-    if (steps_taken_ == 0) LogFirstStep();
-    Measure(result);
-    if (budget_.NeedsCalibration(result.step)) Calibrate();
-    const std::optional<double> validation_loss = EvaluateIfDue();
-    const bool best =
-        validation_loss && budget_.early_stop().Observe(result.step, *validation_loss);
-    Report(result, validation_loss);
-    SampleIfDue(stop);
-    SaveIfDue(validation_loss, best);
+    const StepResult result = TakeStep(stop.at_once);
+    if (AfterStep(result, stop) == TrainingEnd::kStopped) return TrainingEnd::kStopped;
   }
-  if (checkpoints_ != nullptr) checkpoints_->Drain();
+  return TrainingEnd::kFinished;
+}
+
+// What is due after a step is due after the last one, too: who goes on from there does not repeat
+// it.
+TrainingEnd Training::AfterStep(const StepResult& result, const StopWishes& stop) {
+  if (steps_taken_ == 0) LogFirstStep();
+  Measure(result);
+  if (budget_.NeedsCalibration(result.step)) Calibrate();
+  const std::optional<double> validation_loss = EvaluateIfDue();
+  const bool best = validation_loss && budget_.early_stop().Observe(result.step, *validation_loss);
+  settled_step_ = result.step;
+  Report(result, validation_loss);
+  SampleIfDue(stop.at_once);
+  const bool done = budget_.Done(result.step);
+  Save(validation_loss, SaveIsDue(best), result.last || done);
+  return result.last && !done ? TrainingEnd::kStopped : TrainingEnd::kFinished;
 }
 
 void Training::SaveNow() {
-  checkpoints_->Save(*trainer_, budget_, std::nullopt, /*final=*/false);
-  checkpoints_->Drain();
+  checkpoints_->SaveLast(*trainer_, budget_, std::nullopt, /*final=*/false);
+}
+
+// Moments that are cut among the ranks take a group to gather.
+bool Training::CanSave() const {
+  return trainer_ != nullptr && checkpoints_ != nullptr && trainer_->intact() &&
+         trainer_->shards() == nullptr && settled_step_ == trainer_->step();
 }
 
 // Within the step a late peer is a hung one. What follows it may be one rank's work alone.
@@ -161,9 +175,16 @@ void Training::OpenRecords() {
   records_ = std::make_unique<RunRecords>(ValueOrThrow(
       ExitCause::kStorage, RunRecords::Open(place_.run_directory, trainer_->step(), clock_)));
   records_->WriteResolved(runspec::ResolvedYaml(run_.spec));
-  checkpoints_ = std::make_unique<Checkpoints>(place_, run_, [this](const SavedCheckpoint& saved) {
-    events_.CheckpointWritten(saved, EndReason(saved));
-  });
+  checkpoints_ = std::make_unique<Checkpoints>(
+      place_, run_,
+      Checkpoints::Events{.written =
+                              [this](const SavedCheckpoint& saved) {
+                                events_.CheckpointWritten(saved, EndReason(saved));
+                              },
+                          .await_retry =
+                              [this](const std::string& reason, std::chrono::nanoseconds pause) {
+                                events_.AwaitRetry(reason, pause);
+                              }});
   trainer_->optimizer().set_before_overwrite(
       [this](int64_t first, int64_t last) { checkpoints_->BeforeOverwrite(first, last); });
   trainer_->optimizer().set_save_in_flight([this] { return checkpoints_->in_flight(); });
@@ -309,21 +330,23 @@ void Training::SampleIfDue(const std::stop_token& stop) {
   records_->WriteSample(trainer_->step(), run_.spec.sample.prompt, text);
 }
 
-// Every rank gives its part to the one that saves.
-void Training::GatherMoments() {
-  const bool final = budget_.Done(trainer_->step());
-  trainer_->shards()->GatherMoments(leads() ? checkpoints_->MomentsToFill(final) : nullptr);
-}
-
 // A run that waits for improvements keeps each of them: the last one is what it was stopped for.
-void Training::SaveIfDue(std::optional<double> validation_loss, bool best) {
+bool Training::SaveIsDue(bool best) const {
   const bool worth_keeping =
       best && budget_.early_stop().enabled() && run_.spec.checkpoint.keep_best;
-  const bool due = Due(run_.spec.checkpoint.every_steps) || worth_keeping;
-  if (due && trainer_->shards() != nullptr) GatherMoments();
+  return worth_keeping || Due(run_.spec.checkpoint.every_steps);
+}
+
+// Where each rank keeps a part of the moments, every one gives its part to rank 0, which saves.
+void Training::Save(std::optional<double> validation_loss, bool due, bool last) {
+  if ((due || last) && trainer_->shards() != nullptr) {
+    trainer_->shards()->GatherMoments(leads() ? checkpoints_->MomentsToFill(last) : nullptr);
+  }
   if (checkpoints_ == nullptr) return;
-  if (due) {
-    checkpoints_->Save(*trainer_, budget_, validation_loss, budget_.Done(trainer_->step()));
+  if (last) {
+    checkpoints_->SaveLast(*trainer_, budget_, validation_loss, budget_.Done(trainer_->step()));
+  } else if (due) {
+    checkpoints_->Save(*trainer_, budget_, validation_loss);
   } else {
     checkpoints_->Poll();
   }

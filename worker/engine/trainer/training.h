@@ -1,7 +1,7 @@
 // Training: one rank's training from its first step to its last: steps, evaluations, samples,
 // checkpoints, records and reports, in the order in which they depend on each other. The same class
 // trains alone and under an agent. One thread calls; errors are exceptions (TrainingError,
-// CollectiveError), and TrainingStopped when a stop was requested.
+// CollectiveError), and TrainingStopped when a stop broke a step off.
 #pragma once
 
 #include <chrono>
@@ -34,7 +34,18 @@ class TrainingEvents {
   virtual void StepCommitted(const link::StepReport& report) = 0;  // on every rank
   // On rank 0. `end_reason` says of a final one why the run ends before its budget; else empty.
   virtual void CheckpointWritten(const SavedCheckpoint& saved, const std::string& end_reason) = 0;
+  // On rank 0. The save that the training ends with failed: waits for `pause` before it is tried
+  // again. Throws TrainingStopped when there is no time for that.
+  virtual void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) = 0;
 };
+
+// How a training is told to end before its budget does.
+struct StopWishes {
+  std::stop_token at_once;                                  // between two micro-batches
+  std::function<bool()> after_step = [] { return false; };  // asked in every step
+};
+
+enum class TrainingEnd { kFinished, kStopped };
 
 class Training {
  public:
@@ -49,11 +60,14 @@ class Training {
   // me. A collective operation.
   void Join(Communicator& communicator, const EngineRecord& decided = {});
 
-  // Trains to the end of the budget. The final checkpoint is written when it returns.
-  void Run(const std::stop_token& stop);
+  // Trains to the end of the budget, or until a rank of the group wishes to leave after its step:
+  // all ranks return after the same one. Rank 0 has saved that step when it returns.
+  TrainingEnd Run(const StopWishes& stop);
 
-  // Saves the last committed step and waits for it. For a training that was stopped. Rank 0 only.
+  // Saves the last committed step. For a training that a stop broke off. Rank 0 only.
   void SaveNow();
+  // Whether SaveNow has something to save: a step of this process, whole, and all of it here.
+  bool CanSave() const;
 
   int64_t step() const { return trainer_->step(); }
 
@@ -65,6 +79,7 @@ class Training {
   void AdoptBudget(StepBudget budget);
   void OpenRecords();
   void Calibrate();
+  TrainingEnd AfterStep(const StepResult& result, const StopWishes& stop);
   StepResult TakeStep(const std::stop_token& stop);
   void LogFirstStep() const;
   void Measure(const StepResult& result);
@@ -78,8 +93,8 @@ class Training {
                               std::optional<double> validation_loss) const;
   void Report(const StepResult& result, std::optional<double> validation_loss);
   void SampleIfDue(const std::stop_token& stop);
-  void GatherMoments();
-  void SaveIfDue(std::optional<double> validation_loss, bool best);
+  bool SaveIsDue(bool best) const;
+  void Save(std::optional<double> validation_loss, bool due, bool last);
 
   const TrainingPlace place_;
   TrainingEvents& events_;
@@ -101,6 +116,8 @@ class Training {
   int64_t steps_taken_ = 0;
   int64_t steps_measured_ = 0;
   double step_seconds_ = 0;
+  // After which everything that the state depends on is done: evaluation, early stop, calibration.
+  int64_t settled_step_ = -1;
 };
 
 }  // namespace gp::engine

@@ -30,10 +30,11 @@ runspec::ModelShape TinyShape() {
           .vocabulary_padded = 22};
 }
 
-std::vector<link::WrittenCheckpoint> TrainWhole(const ScopedDirectory& directory, int world_size) {
+std::vector<link::WrittenCheckpoint> TrainWhole(const ScopedDirectory& directory, int world_size,
+                                                int64_t steps = kSteps) {
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, world_size, kEpoch);
-  epoch.Form(TinyRunFile(text, kSteps, 6));
+  epoch.Form(TinyRunFile(text, steps, 6));
   epoch.Go();
   return epoch.Finish();
 }
@@ -176,6 +177,149 @@ TEST(LinkedTraining, StopEndsRanksThatTrainAndRanksThatWait) {
   waiting.ranks[0]->Await<link::Listening>();
   waiting.ranks[0]->Send(link::Stop{.reason = "cancelled"});
   EXPECT_EQ(waiting.ranks[0]->Wait(), 0);
+}
+
+constexpr int64_t kLongSave = 60'000;
+
+// What rank 0 and the others said between a stop and their end.
+struct LastWords {
+  std::vector<link::WrittenCheckpoint> written;
+  std::vector<int64_t> last_steps;  // by rank
+  std::vector<std::string> reasons;
+};
+
+// Seals what is written, until every rank has left with status 0.
+LastWords ListenToTheEnd(TestEpoch& epoch) {
+  LastWords words;
+  for (auto& rank : epoch.ranks) {
+    while (const auto message = rank->Next()) {
+      if (const auto* checkpoint = std::get_if<link::WrittenCheckpoint>(&*message)) {
+        words.written.push_back(*checkpoint);
+        rank->Send(link::SealResult{.step = checkpoint->step, .sealed = true});
+      } else if (const auto* stopped = std::get_if<link::Stopped>(&*message)) {
+        words.last_steps.push_back(stopped->step);
+        words.reasons.push_back(stopped->reason);
+      }
+    }
+    EXPECT_EQ(rank->Wait(), 0);
+  }
+  return words;
+}
+
+link::ResumePoint PointOf(const link::WrittenCheckpoint& written) {
+  return {written.step, written.directory, written.manifest_digest};
+}
+
+TEST(LinkedTraining, AStopSavesTheLastStepOfAllRanksAndTheRunGoesOnAsIfItHadNotStopped) {
+  constexpr int64_t kManySteps = 300;
+  const ScopedDirectory whole;
+  const std::string expected = ModelBytes(TrainWhole(whole, 1, kManySteps).back().directory);
+  for (const int ranks : {1, 3}) {
+    const ScopedDirectory directory;
+    const std::string text = directory.Write("text.txt", TinyText());
+    TestEpoch epoch(directory, ranks, kEpoch);
+    epoch.Form(TinyRunFile(text, kManySteps, 0));
+    epoch.Go();
+    epoch.ranks[0]->Await<link::StepReport>();
+    for (auto& rank : epoch.ranks) rank->Send(link::Stop{"cancelled", kLongSave});
+    const LastWords words = ListenToTheEnd(epoch);
+    ASSERT_EQ(words.written.size(), 1u);
+    EXPECT_FALSE(words.written[0].final) << "it ended before it heard of the stop";
+    const int64_t step = words.written[0].step;
+    EXPECT_EQ(words.last_steps, std::vector<int64_t>(static_cast<size_t>(ranks), step));
+
+    TestEpoch resumed(directory, ranks, kEpoch + 1, PointOf(words.written[0]));
+    resumed.Form(TinyRunFile(text, kManySteps, 0));
+    resumed.Go();
+    EXPECT_EQ(resumed.ranks[0]->Await<link::StepReport>().step, step + 1);
+    EXPECT_TRUE(ModelBytes(resumed.Finish().back().directory) == expected);
+  }
+}
+
+TEST(LinkedTraining, ASignalToOneRankEndsAllOfThemAfterTheSameStep) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 3, kEpoch);
+  epoch.Form(TinyRunFile(text, 1000000, 0));
+  epoch.Go();
+  epoch.ranks[0]->Await<link::StepReport>();
+  epoch.ranks[2]->Signal(SIGTERM);
+  const LastWords words = ListenToTheEnd(epoch);
+  ASSERT_EQ(words.written.size(), 1u);
+  EXPECT_EQ(words.last_steps, std::vector<int64_t>(3, words.written[0].step));
+  EXPECT_EQ(words.reasons,
+            (std::vector<std::string>{"a peer was stopped", "a peer was stopped", "SIGTERM"}));
+}
+
+TEST(LinkedTraining, AStopWithoutTimeToSaveSavesNothing) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 2, kEpoch);
+  epoch.Form(TinyRunFile(text, 1000000, 0));
+  epoch.Go();
+  epoch.ranks[0]->Await<link::StepReport>();
+  for (auto& rank : epoch.ranks) rank->Send(link::Stop{.reason = "cancelled"});
+  EXPECT_TRUE(ListenToTheEnd(epoch).written.empty());
+}
+
+// A step of minutes, of which a stop leaves a second.
+TEST(LinkedTraining, AStepThatTakesTooLongIsBrokenOffAndTheOneBeforeItIsSaved) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 1, kEpoch);
+  std::string file = TinyRunFile(text, 1000, 0);
+  const std::string batch = "total_tokens: 256";
+  file.replace(file.find(batch), batch.size(),
+               "total_tokens: 33554432, ramp_from_tokens: 128, ramp_steps: 2");
+  epoch.Form(file);
+  epoch.Go();
+  ASSERT_EQ(epoch.ranks[0]->Await<link::StepReport>().step, 1);
+  epoch.ranks[0]->Send(link::Stop{"cancelled", 1000});
+  const LastWords words = ListenToTheEnd(epoch);
+  ASSERT_EQ(words.written.size(), 1u);
+  EXPECT_EQ(words.written[0].step, 1);
+  EXPECT_EQ(words.last_steps, std::vector<int64_t>{1});
+}
+
+// A file where the directory should be: no checkpoint can be written, by nobody.
+TEST(LinkedTraining, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
+  const ScopedDirectory whole;
+  const std::string expected = ModelBytes(TrainWhole(whole, 1).back().directory);
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  ASSERT_TRUE(MakeDirectories(directory.Path("run")).ok());
+  const std::string obstacle = directory.Write("run/checkpoints", "in the way");
+  TestEpoch epoch(directory, 1, kEpoch);
+  epoch.Form(TinyRunFile(text, kSteps, 0));
+  epoch.Go();
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto waiting = epoch.ranks[0]->Await<link::Waiting>();
+    EXPECT_EQ(waiting.epoch, kEpoch);
+    EXPECT_NE(waiting.reason.find("not a directory"), std::string::npos) << waiting.reason;
+  }
+  ASSERT_TRUE(RemoveTree(obstacle).ok());
+  while (!epoch.ranks[0]->Await<link::Waiting>().reason.empty()) continue;
+  const auto written = epoch.Finish();
+  ASSERT_EQ(written.size(), 1u);
+  EXPECT_TRUE(written[0].final);
+  EXPECT_TRUE(ModelBytes(written[0].directory) == expected);
+}
+
+TEST(LinkedTraining, WhoWaitsToSaveLeavesWhenThereIsNoTimeLeft) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  ASSERT_TRUE(MakeDirectories(directory.Path("run")).ok());
+  directory.Write("run/checkpoints", "in the way");
+  TestEpoch epoch(directory, 1, kEpoch);
+  epoch.Form(TinyRunFile(text, kSteps, 0));
+  epoch.Go();
+  epoch.ranks[0]->Await<link::Waiting>();
+  epoch.ranks[0]->Send(link::Stop{"cancelled", kLongSave});
+  epoch.ranks[0]->Await<link::Waiting>();
+  epoch.ranks[0]->Send(link::Stop{.reason = "cancelled at once"});
+  const LastWords words = ListenToTheEnd(epoch);
+  EXPECT_TRUE(words.written.empty());
+  EXPECT_EQ(words.last_steps, std::vector<int64_t>{kSteps});
 }
 
 TEST(LinkedTraining, TheEndOfTheLinkEndsTheProcess) {

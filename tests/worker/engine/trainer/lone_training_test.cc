@@ -81,6 +81,29 @@ TEST(LoneTraining, WithoutAnIntactCheckpointItDoesNotBeginAnewByItself) {
   for (const auto& checkpoint : *found) EXPECT_TRUE(FileExists(checkpoint.directory));
 }
 
+// A run that skipped updates has made fewer than steps: its optimizer's bias correction counts
+// them.
+TEST(LoneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  ASSERT_EQ(Train(directory), 0);
+  ASSERT_TRUE(RemoveTree(Newest(directory)).ok());
+  ASSERT_TRUE(RemoveTree(Newest(directory)).ok());
+  auto manifest = formats::ReadManifest(Newest(directory));
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  ASSERT_EQ(manifest->step, 6);
+  EXPECT_EQ(manifest->record.at("updates"), "6");
+  manifest->record["updates"] = "2";
+  ASSERT_TRUE(WriteFileAtomically(JoinPath(Newest(directory), "manifest.json"),
+                                  formats::FormatManifest(*manifest))
+                  .ok());
+  ASSERT_EQ(Train(directory), 0);
+  const auto last = formats::ReadManifest(Newest(directory));
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->step, 16);
+  EXPECT_EQ(last->record.at("updates"), "12");
+}
+
 TEST(LoneTraining, AnotherOptimizerCannotGoOn) {
   const ScopedDirectory directory;
   WriteRun(directory);
@@ -170,6 +193,24 @@ TEST(LoneTraining, ASaveThatFailsAtTheEndIsTold) {
   const std::string log = Content(directory.Path("log"));
   EXPECT_NE(log.find("checkpoint failed"), std::string::npos) << log;
   EXPECT_NE(log.find("is not a directory"), std::string::npos) << log;
+}
+
+TEST(LoneTraining, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  ASSERT_TRUE(MakeDirectories(directory.Path("out")).ok());
+  const std::string obstacle = directory.Write("out/checkpoints", "in the way");
+  TrainerProcess process({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
+                          "--set", "checkpoint.every=0"},
+                         /*linked=*/false, {}, directory.Path("log"));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (Content(directory.Path("log")).find("the state stays in memory") == std::string::npos) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    usleep(1000);
+  }
+  ASSERT_TRUE(RemoveTree(obstacle).ok());
+  EXPECT_EQ(process.Wait(), 0);
+  EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 16);
 }
 
 TEST(LoneTraining, ASignalSavesTheStepAndTheNextRunGoesOn) {

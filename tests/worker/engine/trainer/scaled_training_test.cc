@@ -99,9 +99,14 @@ class ScaledProcess {
   }
   std::string Save() {
     std::string saved_in;
-    Checkpoints checkpoints(place_, run_,
-                            [&](const SavedCheckpoint& saved) { saved_in = saved.directory; });
-    checkpoints.Save(*trainer_, *budget_, std::nullopt, /*final=*/true);
+    Checkpoints checkpoints(
+        place_, run_,
+        {.written = [&](const SavedCheckpoint& saved) { saved_in = saved.directory; },
+         .await_retry =
+             [](const std::string& reason, std::chrono::nanoseconds) {
+               throw TrainingError(link::ExitCause::kStorage, reason);
+             }});
+    checkpoints.SaveLast(*trainer_, *budget_, std::nullopt, /*final=*/true);
     return saved_in;
   }
   void Resume(const std::string& checkpoint) {

@@ -3,23 +3,64 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <thread>
 
 namespace gp::engine {
 namespace {
 
-TEST(SupervisorLink, WhoLostAPeerHearsOfAStopThatIsOnItsWay) {
-  auto ends = link::Channel::MakePair();
-  ASSERT_TRUE(ends.ok()) << ends.status();
-  link::Channel supervisor(std::move(ends->first), "trainer");
-  link::Channel channel(std::move(ends->second), "supervisor");
-  SupervisorLink link(channel);
-  EXPECT_FALSE(link.StopsWithin(std::chrono::milliseconds(0)));
-  std::jthread stopping(
-      [&] { EXPECT_TRUE(supervisor.Send(link::Stop{.reason = "cancelled"}).ok()); });
-  EXPECT_TRUE(link.StopsWithin(std::chrono::minutes(1)));
-  EXPECT_TRUE(link.StopsWithin(std::chrono::milliseconds(0)));
-  stopping.join();
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+
+class SupervisorLinkTest : public testing::Test {
+ protected:
+  SupervisorLinkTest() {
+    auto ends = link::Channel::MakePair();
+    EXPECT_TRUE(ends.ok()) << ends.status();
+    supervisor_.emplace(std::move(ends->first), "trainer");
+    channel_.emplace(std::move(ends->second), "supervisor");
+    link_.emplace(*channel_);
+  }
+
+  void Stop(std::optional<int64_t> save_within_ms) {
+    EXPECT_TRUE(supervisor_->Send(link::Stop{"cancelled", save_within_ms}).ok());
+  }
+
+  std::optional<link::Channel> supervisor_;
+  std::optional<link::Channel> channel_;
+  std::optional<SupervisorLink> link_;
+};
+
+TEST_F(SupervisorLinkTest, WhoLostAPeerHearsOfAStopThatIsOnItsWay) {
+  EXPECT_FALSE(link_->LeavesWithin(milliseconds(0), Leaving::kSaving));
+  std::jthread stopping([&] { Stop(std::nullopt); });
+  EXPECT_TRUE(link_->LeavesWithin(minutes(1), Leaving::kSaving));
+  EXPECT_TRUE(link_->LeavesWithin(milliseconds(0), Leaving::kAtOnce));
+  EXPECT_EQ(link_->stop_reason(), "cancelled");
+}
+
+TEST_F(SupervisorLinkTest, AStopWithTimeToSaveBreaksNothingOffUntilHalfOfItIsOver) {
+  link_->BeginSteps();
+  Stop(1'000'000'000);
+  ASSERT_TRUE(link_->LeavesWithin(minutes(1), Leaving::kSaving));
+  EXPECT_FALSE(link_->stop_token().stop_requested());
+  EXPECT_FALSE(link_->LeavesWithin(milliseconds(0), Leaving::kAtOnce));
+  Stop(1'000'000'000);
+  EXPECT_TRUE(link_->LeavesWithin(minutes(1), Leaving::kAtOnce)) << "the second one means at once";
+  EXPECT_TRUE(link_->stop_token().stop_requested());
+}
+
+TEST_F(SupervisorLinkTest, WhenTheTimeToSaveIsOverItLeavesAtOnce) {
+  link_->BeginSteps();
+  Stop(1);
+  EXPECT_TRUE(link_->LeavesWithin(minutes(1), Leaving::kAtOnce));
+  EXPECT_TRUE(link_->stop_token().stop_requested());
+}
+
+TEST_F(SupervisorLinkTest, BeforeTheFirstStepThereIsNothingToSave) {
+  Stop(1'000'000'000);
+  EXPECT_TRUE(link_->LeavesWithin(minutes(1), Leaving::kAtOnce));
+  EXPECT_FALSE(link_->Next().has_value());
 }
 
 }  // namespace

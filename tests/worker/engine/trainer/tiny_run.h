@@ -59,7 +59,8 @@ class TinyRank {
   explicit TinyRank(Communicator& communicator, const runspec::RunSpec& spec = TinySpec())
       : TinyRank(communicator, spec, TinyPlan(spec)) {}
 
-  TinyRank(Communicator& communicator, const runspec::RunSpec& spec, const runspec::BatchPlan& plan)
+  TinyRank(Communicator& communicator, const runspec::RunSpec& spec, const runspec::BatchPlan& plan,
+           const Trainer::FillBatch& fill = FillTiny)
       : spec_(spec),
         plan_(plan),
         model_(MakeLanguageModel(
@@ -69,7 +70,7 @@ class TinyRank {
              .micro_batch = spec_.batch.micro_batch,
              .sequence = spec_.batch.sequence,
              .device = {.on = spec_.resources.device == "gpu", .graph = spec_.engine.graph}})),
-        trainer_(spec_, plan_, *model_, FillTiny, communicator, SystemClock()) {
+        trainer_(spec_, plan_, *model_, fill, communicator, SystemClock()) {
     InitializeNormal(spec_.seed, *model_);
     trainer_.set_schedule_steps(100);
   }

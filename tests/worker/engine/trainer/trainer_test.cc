@@ -88,6 +88,59 @@ TEST(Trainer, GoingOnFromACopyOfTheStateEqualsNotStopping) {
   EXPECT_TRUE(SameBits(whole.Parameters(), resumed.Parameters()));
 }
 
+// Whose micro-batches of a shard all have the same tokens.
+void FillAlike(int64_t step, int shard, int64_t, std::span<int32_t> tokens,
+               std::span<int32_t> targets) {
+  FillTiny(step, shard, 0, tokens, targets);
+}
+
+TEST(Trainer, EveryMicroBatchHasADropoutMaskOfItsOwn) {
+  auto group = MakeLocalGroup(1, 4);
+  const auto first_loss = [&](int64_t accumulation) {
+    runspec::BatchPlan plan = TinyPlan();
+    plan.tokens_per_step = plan.tokens_per_step / plan.accumulation * accumulation;
+    plan.accumulation = accumulation;
+    TinyRank rank(*group[0], TinySpec(), plan, FillAlike);
+    return rank.Take(1)[0].loss;
+  };
+  // With the same mask twice the mean of two equal micro-batches is that of one.
+  EXPECT_GT(std::abs(first_loss(1) - first_loss(2)), 1e-5);
+}
+
+// One rank's wish; the others know nothing of it.
+TEST(Trainer, AllRanksTakeTheSameStepForTheLastOneWhenOneWishesToLeave) {
+  for (const int ranks : {1, 3}) {
+    auto group = MakeLocalGroup(ranks, 4);
+    std::vector<int64_t> last_steps(group.size());
+    std::vector<std::jthread> threads;
+    for (size_t rank = 0; rank < group.size(); ++rank) {
+      threads.emplace_back([&, rank] {
+        TinyRank member(*group[rank]);
+        const bool leaver = rank + 1 == group.size();
+        member.trainer().set_wishes_to_leave(
+            [&member, leaver] { return leaver && member.trainer().step() >= 4; });
+        while (!member.Take(1)[0].last && member.trainer().step() < kSteps) continue;
+        last_steps[rank] = member.trainer().step();
+      });
+    }
+    threads.clear();
+    for (const int64_t step : last_steps) EXPECT_EQ(step, 5) << ranks << " ranks";
+  }
+}
+
+TEST(Trainer, AStepThatAStopBreaksOffLeavesTheStateOfTheOneBefore) {
+  auto group = MakeLocalGroup(1, 4);
+  TinyRank rank(*group[0]);
+  rank.Take(2);
+  const std::vector<float> before = rank.Parameters();
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(rank.trainer().Step(stop.get_token()), TrainingStopped);
+  EXPECT_TRUE(rank.trainer().intact());
+  EXPECT_EQ(rank.trainer().step(), 2);
+  EXPECT_TRUE(SameBits(rank.Parameters(), before));
+}
+
 TEST(Trainer, LearnsAndStartsNearTheLogarithmOfTheVocabulary) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0]);

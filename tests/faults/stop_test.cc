@@ -1,0 +1,158 @@
+// Stops at seeded moments, by every way there is: SIGTERM to the agent, to a trainer, to both
+// daemons (as `gpctl down` does), with a death on top now and then. A clean stop loses no step and
+// counts no failure; after every stop the run ends with the weights of the run without stops. Set
+// GP_FAULT_SEED to replay.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <regex>
+
+#include "faults/fault_run.h"
+
+namespace gp::testing {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kSteps = 300;
+constexpr int kStepsMax = 40;  // between two stops
+
+uint64_t Seed() {
+  const char* given = std::getenv("GP_FAULT_SEED");
+  return given == nullptr ? std::random_device{}() : std::strtoull(given, nullptr, 10);
+}
+
+enum class Way { kAgent, kTrainer, kBothDaemons };
+constexpr int kWays = 3;
+
+struct Group {
+  int ranks = 1;
+  RankDevice device = RankDevice::kCpu;
+};
+
+void PrintTo(const Group& group, std::ostream* out) {
+  *out << group.ranks << (group.device == RankDevice::kCpu ? "_on_CPUs" : "_on_GPUs_zero1");
+}
+
+class Stop : public ::testing::TestWithParam<Group> {
+ protected:
+  void SetUp() override {
+    std::cout << "seed " << seed_ << " (GP_FAULT_SEED)\n";
+    WriteText(cluster_);
+    cluster_.StartCoordinator();
+    node_ = NodeWith(cluster_, 4, GetParam().device);
+    cluster_.StartWorker("node-a", node_);
+    run_ = cluster_.Submit(FaultRun(GetParam().ranks, kSteps, GetParam().device));
+  }
+
+  int Draw(int least, int most) { return std::uniform_int_distribution<int>(least, most)(random_); }
+
+  // False when the run ended before its next stop.
+  bool WaitForTheMoment() {
+    const v1::Run begun = cluster_.WaitForState(run_, v1::RUN_STATE_RUNNING);
+    const int64_t step = begun.progress().step() + Draw(1, kStepsMax);
+    return !IsTerminal(cluster_.WaitForStep(run_, step).state());
+  }
+
+  void Strike(Way way) {
+    std::cout << "  stop by way " << static_cast<int>(way) << "\n";
+    if (way == Way::kTrainer) {
+      const auto trainers = ChildrenOf(cluster_.worker("node-a").pid());
+      if (trainers.empty()) return;
+      kill(trainers[static_cast<size_t>(Draw(0, static_cast<int>(trainers.size()) - 1))], SIGTERM);
+      return;
+    }
+    EndCleanly(cluster_.worker("node-a"));
+    if (way == Way::kBothDaemons) {
+      EndCleanly(cluster_.coordinator());
+      cluster_.StartCoordinator();
+    }
+    cluster_.LaunchWorker("node-a", node_);
+  }
+
+  void EndCleanly(Process& daemon) {
+    daemon.Signal(SIGTERM);
+    EXPECT_EQ(daemon.Wait(kPatience), 0);
+  }
+
+  void ExpectUndisturbedWeights() {
+    const v1::Run end = cluster_.WaitForEnd(run_);
+    EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
+    EXPECT_TRUE(FinalWeights(cluster_, run_) == UndisturbedWeights(kSteps, GetParam().device));
+  }
+
+  // "rank 0: stopped after step 37: SIGTERM; goes on from step 37 when there are slots"
+  void ExpectEveryStopToGoOnWhereItWas() {
+    static const std::regex kFromTo("stopped after step (\\d+): .*; goes on from step (\\d+) ");
+    int stops = 0;
+    for (const v1::RunEvent& event : cluster_.Events(run_)) {
+      EXPECT_NE(event.kind(), "rank_failed") << event.reason();
+      if (event.kind() != "requeued") continue;
+      ++stops;
+      std::smatch found;
+      const std::string reason = event.reason();
+      ASSERT_TRUE(std::regex_search(reason, found, kFromTo)) << reason;
+      EXPECT_EQ(found[1], found[2]) << reason;
+    }
+    EXPECT_GT(stops, 0);
+  }
+
+  const uint64_t seed_ = Seed();
+  std::mt19937_64 random_{seed_};
+  Cluster cluster_;
+  WorkerSetup node_;
+  std::string run_;
+};
+
+TEST_P(Stop, AtAnyMomentLosesNoStepAndCountsNoFailure) {
+  for (int stops = 0; stops < GP_FAULT_STOPS && WaitForTheMoment(); ++stops) {
+    Strike(static_cast<Way>(Draw(0, kWays - 1)));
+  }
+  ExpectUndisturbedWeights();
+  EXPECT_EQ(cluster_.Get(run_).failures(), 0);
+  ExpectEveryStopToGoOnWhereItWas();
+}
+
+// The stop's save is cut short: what was sealed before it is what the run goes on from.
+TEST_P(Stop, ThatADeathCutsShortIsSafe) {
+  for (int stops = 0; stops < GP_FAULT_STOPS && WaitForTheMoment(); ++stops) {
+    Process& worker = cluster_.worker("node-a");
+    worker.Signal(SIGTERM);
+    worker.Wait(milliseconds(Draw(0, 60)));
+    switch (Draw(0, 2)) {
+      case 0:
+        for (const int trainer : ChildrenOf(worker.pid())) kill(trainer, SIGKILL);
+        break;
+      case 1:
+        worker.Kill();
+        break;
+      default:
+        worker.Signal(SIGTERM);  // the second one
+    }
+    worker.Wait(kPatience);
+    cluster_.LaunchWorker("node-a", node_);
+  }
+  ExpectUndisturbedWeights();
+}
+
+TEST_P(Stop, ByCancelKeepsTheLastStep) {
+  ASSERT_TRUE(WaitForTheMoment());
+  cluster_.Cancel(run_);
+  const v1::Run end = cluster_.WaitForEnd(run_);
+  if (end.state() == v1::RUN_STATE_SUCCEEDED) return;  // it was at the end already
+  EXPECT_EQ(end.state(), v1::RUN_STATE_CANCELLED);
+  EXPECT_TRUE(cluster_.KeptItsLastStep(run_));
+  EXPECT_EQ(end.failures(), 0);
+}
+
+// The name of the suite is a macro: it differs between the programs that are made of this file.
+#define GP_INSTANTIATE_STOPS(suite)     \
+  INSTANTIATE_TEST_SUITE_P(suite, Stop, \
+                           ::testing::Values(Group{1}, Group{3}, Group{2, RankDevice::kGpuZero1}))
+GP_INSTANTIATE_STOPS(GP_FAULT_SUITE);
+
+}  // namespace
+}  // namespace gp::testing
