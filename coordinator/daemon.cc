@@ -1,10 +1,13 @@
 #include "coordinator/daemon.h"
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/stop_signals.h"
 #include "coordinator/announcer.h"
 #include "coordinator/metrics.h"
@@ -26,6 +29,8 @@ namespace {
 
 // Streams never end by themselves; what is in flight otherwise takes milliseconds.
 constexpr std::chrono::nanoseconds kShutdownGrace = std::chrono::milliseconds(500);
+// For everything together; longer than any write that an unloaded disk makes.
+constexpr std::chrono::nanoseconds kStopMax = std::chrono::seconds(5);
 
 ReconcilerOptions MakeReconcilerOptions(const CoordinatorSettings& settings,
                                         const InputProbe& probe, CoordinatorMetrics& metrics) {
@@ -62,14 +67,41 @@ RunLogLimits MakeLimits(const CoordinatorSettings& settings) {
 
 // A file system hangs, and a thread in it that cannot be ended. What was acknowledged is durable.
 [[noreturn]] void EndWithWorkInProgress() {
-  LogWarning(
-      "requests are still held up, probably by a file system that hangs; ending without them");
+  LogWarning("work is still held up, probably by a file system that hangs; ending without it");
   std::_Exit(EXIT_SUCCESS);
 }
+
+// Ends the process when it is still there `kStopMax` after Begin. Destroyed last, so that it also
+// watches over what joins its thread in its destructor.
+class StopDeadline {
+ public:
+  ~StopDeadline() {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    changed_.NotifyAll();
+  }
+
+  void Begin() {
+    thread_ = std::jthread([this] {
+      const auto deadline = std::chrono::steady_clock::now() + kStopMax;
+      MutexLock lock(mutex_);
+      while (!stopped_) {
+        if (!changed_.WaitUntil(mutex_, deadline)) EndWithWorkInProgress();
+      }
+    });
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopped_ GUARDED_BY(mutex_) = false;
+  std::jthread thread_;  // joined before what it uses is gone
+};
 
 }  // namespace
 
 Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime& runtime) {
+  StopDeadline stop_deadline;
   ASSIGN_OR_RETURN(const auto store, SqliteStore::Open(settings.state_dir));
   ASSIGN_OR_RETURN(const StorageRoot storage, StorageRoot::Open(settings.storage_root));
   ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(*store));
@@ -99,12 +131,13 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   AgentService agent_service(agents);
   ASSIGN_OR_RETURN(const auto server, rpc::RpcServer::Start({.listen = settings.listen},
                                                             {&run_service, &agent_service}));
+  // Before the threads: what fails here leaves none of them behind.
+  RETURN_IF_ERROR(
+      daemon::WriteAddressFile(runtime.address_file, {server->address(), exposer->address()}));
   hub.Start();
   probe.Start(server->ChannelToItself());
   verifier.Start(reconciler);
   reconciler.Start();
-  RETURN_IF_ERROR(
-      daemon::WriteAddressFile(runtime.address_file, {server->address(), exposer->address()}));
   LogInfo("coordinator serves", {{"address", server->address()},
                                  {"metrics", exposer->address()},
                                  {"state_dir", settings.state_dir},
@@ -113,6 +146,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
                                  {"live_runs", live},
                                  {"version", GP_VERSION}});
   LogInfo("coordinator stops", {{"signal", AwaitStopSignal()}});
+  stop_deadline.Begin();
   probe.Stop();
   verifier.Stop();  // a call may wait for what it reads
   server->Shutdown(kShutdownGrace);

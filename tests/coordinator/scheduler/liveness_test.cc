@@ -11,7 +11,6 @@ namespace {
 using std::chrono::seconds;
 using RunValue = Run;  // inside a TEST, Run is GoogleTest's
 
-const RunId kRun("r");
 const NodeId kNode("n");
 const Instant kStart = Instant(seconds(1000));
 
@@ -24,8 +23,8 @@ class Liveness : public ::testing::Test {
     Event submit = SampleSubmit("r", "1");
     std::get<RunSubmitted>(submit.body).submission.workers = 1;
     Do(submit);
-    Do({.run = kRun, .body = RunQueued{"it fits at once"}});
-    Do({.run = kRun,
+    Do({.run = kSampleRun, .body = RunQueued{"it fits at once"}});
+    Do({.run = kSampleRun,
         .body = RunPlaced{1, {{0, kNode, SlotId("s0")}}, "it fits", -1, 1, "", Device::kCpu}});
   }
 
@@ -48,14 +47,14 @@ class Liveness : public ::testing::Test {
   void Report(uint64_t session, uint64_t revision, bool runs) {
     NodeReported report{kNode, session, revision, {}, {}};
     if (runs) {
-      RankReport rank{.run = kRun, .epoch = 1, .rank = 0, .slot = SlotId("s0")};
+      RankReport rank{.run = kSampleRun, .epoch = 1, .rank = 0, .slot = SlotId("s0")};
       rank.phase = RankPhase::kRunning;
       report.ranks = {rank};
     }
     Do({.body = report});
   }
 
-  RunValue run() const { return *cluster_.FindRun(kRun); }
+  RunValue run() const { return *cluster_.FindRun(kSampleRun); }
   bool gone() const { return IsGone(cluster_, run(), run().placement[0], Policy()); }
 
   Cluster cluster_;

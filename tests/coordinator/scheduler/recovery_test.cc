@@ -13,8 +13,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using RunValue = Run;  // inside a TEST, Run is GoogleTest's
 
-const RunId kRun("r");
-
 // Run "r" of two ranks on node "n", as a coordinator finds it after a replay: placed for the second
 // time, epoch 2.
 class Recovery : public ::testing::Test {
@@ -41,7 +39,7 @@ class Recovery : public ::testing::Test {
     NodeReported report{NodeId("n"), 1, cluster_.last_sequence, {}, {}};
     for (const ExitCause cause : {first, second}) {
       const int rank = static_cast<int>(report.ranks.size());
-      report.ranks.push_back({.run = kRun, .epoch = 2, .rank = rank});
+      report.ranks.push_back({.run = kSampleRun, .epoch = 2, .rank = rank});
       const bool alive = cause == ExitCause::kUnspecified;
       report.ranks.back().phase = alive ? RankPhase::kStarting : RankPhase::kExited;
       report.ranks.back().cause = cause;
@@ -49,7 +47,7 @@ class Recovery : public ::testing::Test {
     Do({.body = report});
   }
 
-  RunValue run() const { return *cluster_.FindRun(kRun); }
+  RunValue run() const { return *cluster_.FindRun(kSampleRun); }
 
   std::optional<RankFailed> Failure(const RunValue& run) const {
     const auto action = FindFailure(cluster_, run, Policy(), {cluster_.now, At(0)});

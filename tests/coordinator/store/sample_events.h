@@ -41,9 +41,11 @@ inline Event SampleSubmit(const std::string& run, const std::string& request_id)
   return {RunId(run), At(1), "user", request_id, RunSubmitted{submission}};
 }
 
-// One of each durable kind, of run "r"; they apply in this order.
+inline const RunId kSampleRun("r");
+
+// One of each durable kind, of the sample run; they apply in this order.
 inline std::vector<Event> OneOfEachKind() {
-  const RunId run("r");
+  const RunId& run = kSampleRun;
   const std::vector<Placement> placement = {{0, NodeId("n"), SlotId("s0")},
                                             {1, NodeId("n"), SlotId("s1")}};
   const auto event = [&](EventBody body) { return Event{run, At(7), "scheduler", "", body}; };

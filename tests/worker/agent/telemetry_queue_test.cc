@@ -43,7 +43,8 @@ v1::TelemetryItem PointOf(int64_t step) {
 std::vector<std::string> TakeAll(TelemetryQueue& queue) {
   std::vector<std::string> taken;
   while (queue.has_unsent()) {
-    for (const v1::TelemetryItem& item : queue.Take(100, 1 << 20).items()) {
+    const v1::Telemetry batch = queue.Take(100, 1 << 20);
+    for (const v1::TelemetryItem& item : batch.items()) {
       taken.push_back(item.has_point() ? "point " + std::to_string(item.point().step())
                                        : "line " + item.line().text());
     }

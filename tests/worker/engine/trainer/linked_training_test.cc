@@ -181,28 +181,24 @@ TEST(LinkedTraining, StopEndsRanksThatTrainAndRanksThatWait) {
 
 constexpr int64_t kLongSave = 60'000;
 
-// What rank 0 and the others said between a stop and their end.
+// What the ranks said between a stop and their end.
 struct LastWords {
   std::vector<link::WrittenCheckpoint> written;
-  std::vector<int64_t> last_steps;  // by rank
+  std::vector<int64_t> last_steps;  // by rank; -1: it did not say that it stopped
   std::vector<std::string> reasons;
 };
 
 // Seals what is written, until every rank has left with status 0.
 LastWords ListenToTheEnd(TestEpoch& epoch) {
-  LastWords words;
-  for (auto& rank : epoch.ranks) {
-    while (const auto message = rank->Next()) {
-      if (const auto* checkpoint = std::get_if<link::WrittenCheckpoint>(&*message)) {
-        words.written.push_back(*checkpoint);
-        rank->Send(link::SealResult{.step = checkpoint->step, .sealed = true});
-      } else if (const auto* stopped = std::get_if<link::Stopped>(&*message)) {
-        words.last_steps.push_back(stopped->step);
-        words.reasons.push_back(stopped->reason);
-      }
+  const size_t count = epoch.ranks.size();
+  LastWords words{.last_steps = std::vector<int64_t>(count, -1),
+                  .reasons = std::vector<std::string>(count)};
+  words.written = epoch.Finish([&](size_t rank, const link::Message& message) {
+    if (const auto* stopped = std::get_if<link::Stopped>(&message)) {
+      words.last_steps[rank] = stopped->step;
+      words.reasons[rank] = stopped->reason;
     }
-    EXPECT_EQ(rank->Wait(), 0);
-  }
+  });
   return words;
 }
 

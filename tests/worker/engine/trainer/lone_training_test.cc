@@ -200,11 +200,12 @@ TEST(LoneTraining, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
   WriteRun(directory);
   ASSERT_TRUE(MakeDirectories(directory.Path("out")).ok());
   const std::string obstacle = directory.Write("out/checkpoints", "in the way");
+  const std::string log = directory.Write("log", "");
   TrainerProcess process({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
                           "--set", "checkpoint.every=0"},
-                         /*linked=*/false, {}, directory.Path("log"));
+                         /*linked=*/false, {}, log);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (Content(directory.Path("log")).find("the state stays in memory") == std::string::npos) {
+  while (Content(log).find("the state stays in memory") == std::string::npos) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline);
     usleep(1000);
   }

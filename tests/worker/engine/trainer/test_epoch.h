@@ -7,8 +7,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "link/messages.h"
@@ -83,15 +85,28 @@ class TestEpoch {
     for (auto& rank : ranks) rank->Send(link::Go{.epoch = epoch_});
   }
 
-  // Seals every checkpoint that rank 0 writes, and returns them when all ranks have exited.
-  std::vector<link::WrittenCheckpoint> Finish() {
+  // Seals every checkpoint that a rank writes, and returns them when all ranks have exited with
+  // status 0. Whatever else a rank says goes to `hear`, if given. Each rank has a listener of its
+  // own: a trainer waits while nobody reads what it says.
+  std::vector<link::WrittenCheckpoint> Finish(
+      const std::function<void(size_t rank, const link::Message&)>& hear = {}) {
     std::vector<link::WrittenCheckpoint> written;
-    while (const auto message = ranks[0]->Next()) {
-      if (const auto* checkpoint = std::get_if<link::WrittenCheckpoint>(&*message)) {
-        written.push_back(*checkpoint);
-        ranks[0]->Send(link::SealResult{.step = checkpoint->step, .sealed = true});
-      }
+    std::mutex mutex;  // for `written` and `hear`
+    std::vector<std::jthread> listeners;
+    for (size_t r = 0; r < ranks.size(); ++r) {
+      listeners.emplace_back([&, r] {
+        while (const auto message = ranks[r]->Next()) {
+          const std::lock_guard lock(mutex);
+          if (const auto* checkpoint = std::get_if<link::WrittenCheckpoint>(&*message)) {
+            written.push_back(*checkpoint);
+            ranks[r]->Send(link::SealResult{.step = checkpoint->step, .sealed = true});
+          } else if (hear) {
+            hear(r, *message);
+          }
+        }
+      });
     }
+    listeners.clear();
     for (auto& rank : ranks) EXPECT_EQ(rank->Wait(), 0);
     return written;
   }
