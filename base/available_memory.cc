@@ -14,7 +14,7 @@
 namespace gp {
 namespace {
 
-constexpr uint64_t kTextBytesMax = 1 << 20;
+constexpr uint64_t kFigureBytesMax = 1 << 20;
 
 std::optional<int64_t> ParseNumber(std::string_view text) {
   int64_t number = 0;
@@ -24,7 +24,7 @@ std::optional<int64_t> ParseNumber(std::string_view text) {
 }
 
 std::string TextOf(const std::string& path) {
-  const auto text = ReadFile(path, kTextBytesMax);
+  const auto text = ReadFile(path, kFigureBytesMax);
   return text.ok() ? *text : "";
 }
 

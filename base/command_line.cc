@@ -91,6 +91,18 @@ Flag Flag::SizeInBytes() const {
   return *this;
 }
 
+std::string Flag::Names() const {
+  return option_->get_name(/*positional=*/false, /*all_options=*/true);
+}
+
+std::vector<std::string> Flag::LongNames() const {
+  std::vector<std::string> names;
+  for (const std::string& name : option_->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::string Flag::Text() const { return option_->get_description(); }
+
 template <typename T>
 Flag Command::Option(const std::string& name, T& value, const std::string& text) const {
   return Flag(*app_->add_option(name, value, text));
@@ -130,9 +142,47 @@ Command Command::AddCommand(const std::string& name, const std::string& summary)
 
 void Command::RequireOneCommand() const { app_->require_subcommand(1); }
 
+void Command::AllowOneCommand() const { app_->require_subcommand(0, 1); }
+
 void Command::TakeTheRest() const { app_->prefix_command(); }
 
 std::vector<std::string> Command::Remaining() const { return app_->remaining(); }
+
+void Command::Group(const std::string& name) const { app_->group(name); }
+
+std::string Command::Name() const { return app_->get_name(); }
+
+std::string Command::Group() const { return app_->get_group(); }
+
+std::string Command::Summary() const { return app_->get_description(); }
+
+bool Command::IsCalled(const std::string& word) const { return app_->check_name(word); }
+
+std::optional<Command> Command::Parent() const {
+  CLI::App* parent = app_->get_parent();
+  if (parent == nullptr) return std::nullopt;
+  return Command(*parent);
+}
+
+std::vector<Command> Command::Commands() const {
+  std::vector<Command> commands;
+  for (CLI::App* command : app_->get_subcommands(nullptr)) commands.emplace_back(*command);
+  return commands;
+}
+
+std::vector<Flag> Command::Flags() const {
+  std::vector<Flag> flags;
+  for (CLI::Option* option : app_->get_options(nullptr)) flags.emplace_back(*option);
+  return flags;
+}
+
+std::string Command::Help(const std::string& prefix) const { return app_->help(prefix); }
+
+Command Command::Chosen() const {
+  CLI::App* at = app_;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
+  return Command(*at);
+}
 
 CommandLine::CommandLine(const std::string& description, const std::string& name)
     : app_(std::make_unique<CLI::App>(description, name)) {}
@@ -147,6 +197,23 @@ std::optional<int> CommandLine::Parse(int argc, const char* const* argv, std::os
   } catch (const CLI::ParseError& error) {
     return app_->exit(error, out, err) == 0 ? ProcessStatus(ExitCode::kOk)
                                             : ProcessStatus(ExitCode::kUsage);
+  }
+}
+
+ParseOutcome CommandLine::TryParse(const std::vector<std::string>& words) const {
+  using Kind = ParseOutcome::Kind;
+  std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 takes them
+  try {
+    app_->parse(reversed);
+    return {.kind = Kind::kParsed};
+  } catch (const CLI::CallForHelp&) {
+    return {.kind = Kind::kHelpWanted};
+  } catch (const CLI::ExtrasError& error) {
+    return {.kind = Kind::kUnexpectedWords,
+            .message = error.what(),
+            .unexpected = app_->remaining(/*recurse=*/true)};
+  } catch (const CLI::ParseError& error) {
+    return {.kind = Kind::kError, .message = error.what()};
   }
 }
 

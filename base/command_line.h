@@ -7,6 +7,7 @@
 //   if (const auto exit_code = line.Parse(argc, argv)) return *exit_code;
 #pragma once
 
+#include <compare>
 #include <concepts>
 #include <cstdint>
 #include <iosfwd>
@@ -52,6 +53,10 @@ class Flag {
   Flag ExistingDirectory() const;
   Flag SizeInBytes() const;  // reads 500MB (1000) and 64MiB (1024)
 
+  std::string Names() const;                   // "-o,--output"; an argument's is bare
+  std::vector<std::string> LongNames() const;  // "--output"; none for an argument
+  std::string Text() const;
+
  private:
   Flag BetweenIntegers(int64_t least, int64_t most) const;
 
@@ -76,14 +81,44 @@ class Command {
 
   Command AddCommand(const std::string& name, const std::string& summary) const;
   void RequireOneCommand() const;
+  // One or none: a word behind it that is another command's name, as in `help list`, is its own.
+  void AllowOneCommand() const;
   // Everything behind the command's name belongs to another program; Remaining gives it.
   void TakeTheRest() const;
   std::vector<std::string> Remaining() const;
 
-  CLI::App& app() const { return *app_; }
+  void Group(const std::string& name) const;  // the heading in --help
+  std::string Name() const;
+  std::string Group() const;
+  std::string Summary() const;
+  bool IsCalled(const std::string& word) const;  // by its name or an alias
+  std::optional<Command> Parent() const;
+  // In the order in which they were added; --help comes first among the flags.
+  std::vector<Command> Commands() const;
+  std::vector<Flag> Flags() const;
+  // What --help prints; `prefix` stands before the name in the usage line.
+  std::string Help(const std::string& prefix = "") const;
+  // The command that was given, and of that the verb, and so on; itself when none was.
+  Command Chosen() const;
+
+  // Handles of one command are equal. The order is arbitrary: it makes them keys of a map.
+  auto operator<=>(const Command&) const = default;
 
  private:
   CLI::App* app_;
+};
+
+// What became of the words, for a program that explains it in its own way.
+struct ParseOutcome {
+  enum class Kind {
+    kParsed,
+    kHelpWanted,
+    kUnexpectedWords,  // that nothing took: `unexpected`
+    kError,            // any other: `message`
+  };
+  Kind kind = Kind::kParsed;
+  std::string message;  // CLI11's
+  std::vector<std::string> unexpected;
 };
 
 class CommandLine {
@@ -98,6 +133,9 @@ class CommandLine {
   // for what cannot be parsed; the words for it are on `out` or `err` already.
   std::optional<int> Parse(int argc, const char* const* argv, std::ostream& out = std::cout,
                            std::ostream& err = std::cerr) const;
+  // Prints nothing. `words` come without the program's name. Chosen() says which command it was,
+  // after a failure too. REQUIRES: no Version().
+  ParseOutcome TryParse(const std::vector<std::string>& words) const;
   // The command that was given; REQUIRES: RequireOneCommand and a successful Parse.
   std::string Given() const;
 

@@ -13,7 +13,7 @@ constexpr size_t kCharacterBytesMax = 4;
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-bool IsControl(char32_t c) {
+bool IsUnprintable(char32_t c) {
   return (c < 0x20 && c != '\t') || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
 }
 
@@ -22,7 +22,7 @@ std::string TakeShown(std::string_view& text) {
   const std::string_view before = text;
   const auto character = TakeCodePoint(text);
   if (!character) text.remove_prefix(1);
-  if (!character || IsControl(*character)) return "?";
+  if (!character || IsUnprintable(*character)) return "?";
   return std::string(before.substr(0, before.size() - text.size()));
 }
 

@@ -10,7 +10,6 @@
 namespace gp::coordinator {
 namespace {
 
-constexpr size_t kTasksMax = 65536;
 constexpr std::chrono::nanoseconds kPostAgain = std::chrono::milliseconds(100);
 
 Status Stopping() { return Unavailable("the coordinator is stopping; ask again"); }

@@ -38,6 +38,8 @@ class CheckpointVerifier {
   void Restore(const RunId& run, int64_t step, Done done);
 
  private:
+  static constexpr size_t kTasksMax = 65536;
+
   struct Task {
     RunId run;
     int64_t step = 0;

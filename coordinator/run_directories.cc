@@ -10,8 +10,6 @@
 namespace gp::coordinator {
 namespace {
 
-constexpr size_t kTasksMax = 65536;
-
 // Of a name like "step-00000250-e3-7f3k2q"; nothing for other names.
 std::optional<Epoch> EpochOf(const std::string& name) {
   if (!name.starts_with("step-")) return std::nullopt;

@@ -33,6 +33,8 @@ class RunDirectories {
   void Stop();
 
  private:
+  static constexpr size_t kTasksMax = 65536;
+
   struct Task {
     std::shared_ptr<const Run> run;
     bool fresh = false;       // just submitted

@@ -4,16 +4,13 @@
 #include <stdexcept>
 #include <utility>
 
+#include "runspec/align_up.h"
 #include "runspec/gpu_workspace.h"
 
 namespace gp::runspec {
 namespace {
 
 constexpr int64_t kAlignmentBytes = 64;
-
-int64_t AlignUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 std::string ComputeType(const ArenaOptions& options) {
   return options.bf16 ? "bf16" : options.fp16 ? "fp16" : "fp32";

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "runspec/align_up.h"
+
 namespace gp::runspec {
 namespace {
 
@@ -11,10 +13,6 @@ constexpr int64_t kCapacityUnit = 64;
 // Enough for a matrix product to be worth packing its weights; few enough to be small beside the
 // cache of one slot.
 constexpr int64_t kRowsMax = 256;
-
-int64_t AlignUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 }  // namespace
 

@@ -4,18 +4,16 @@
 #include <stdexcept>
 #include <utility>
 
+#include "runspec/align_up.h"
+
 namespace gp::runspec {
 namespace {
 
-constexpr int64_t kAlignmentBytes = 256;
+constexpr int64_t kPieceAlignmentBytes = 256;
 constexpr int64_t kScalarBytes = 4096;
 constexpr int64_t kNormPartials = 1024;  // of a two-stage sum over a flat buffer
 // Row ranges of a two-stage sum over the rows of a matrix: of a bias' gradient, of LayerNorm's.
 constexpr int64_t kRowParts = 1024;
-
-int64_t AlignUp(int64_t bytes) {
-  return (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
-}
 
 // What the operations need, each alone, in bytes. The CUDA backend takes these pieces of its
 // scratch memory and refuses an operation that needs more, so a term too small is an error, not a
@@ -41,14 +39,14 @@ int64_t ScratchBytes(const ModelShape& shape, const ArenaOptions& options) {
     // An activation, a weight and its transposed copy of the largest block product.
     needs.push_back(4 * rows * c + 2 * 4 * c * c);
   }
-  return *std::max_element(needs.begin(), needs.end()) + 16 * kAlignmentBytes;
+  return *std::max_element(needs.begin(), needs.end()) + 16 * kPieceAlignmentBytes;
 }
 
 class Pieces {
  public:
   void Add(const std::string& name, int64_t bytes) {
     pieces_.push_back({name, end_, bytes});
-    end_ += AlignUp(bytes);
+    end_ += AlignUp(bytes, kPieceAlignmentBytes);
   }
   std::vector<GpuWorkspacePiece> Take() { return std::move(pieces_); }
 
@@ -77,7 +75,7 @@ GpuWorkspacePiece GpuWorkspacePieceOf(const ModelShape& shape, const ArenaOption
 
 int64_t GpuWorkspaceBytes(const ModelShape& shape, const ArenaOptions& options) {
   const GpuWorkspacePiece last = GpuWorkspace(shape, options).back();
-  return last.offset_bytes + AlignUp(last.size_bytes);
+  return last.offset_bytes + AlignUp(last.size_bytes, kPieceAlignmentBytes);
 }
 
 }  // namespace gp::runspec

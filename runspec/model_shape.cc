@@ -6,12 +6,12 @@
 #include <stdexcept>
 #include <utility>
 
+#include "runspec/align_up.h"
+
 namespace gp::runspec {
 namespace {
 
 constexpr int64_t kAlignment = 16;  // elements: one cache line of fp32
-
-int64_t AlignUp(int64_t count) { return (count + kAlignment - 1) / kAlignment * kAlignment; }
 
 int64_t Product(const std::vector<int64_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
@@ -54,7 +54,7 @@ void AppendGroup(const std::vector<NamedShape>& tensors, bool decayed, Parameter
     if ((shape.size() >= 2) != decayed) continue;
     const int64_t count = Product(shape);
     layout.tensors.push_back({name, shape, layout.total_count, count, decayed});
-    layout.total_count += AlignUp(count);
+    layout.total_count += AlignUp(count, kAlignment);
   }
 }
 

@@ -1,7 +1,5 @@
 #include "client/gpctl/command_set.h"
 
-#include <CLI/CLI.hpp>
-
 #include "client/gpctl/commands/commands.h"
 
 namespace gp::gpctl {
@@ -26,14 +24,15 @@ void AddGlobalFlags(Command command, GlobalOptions& options, const std::string& 
 
 }  // namespace
 
-CommandSet::CommandSet(CLI::App& app, GlobalOptions& options) : app_(app), options_(options) {
-  AddGlobalFlags(Command(app), options, "Flags for every command");
+CommandSet::CommandSet(Command program, GlobalOptions& options)
+    : program_(program), options_(options) {
+  AddGlobalFlags(program, options, "Flags for every command");
 }
 
 Command CommandSet::Add(const std::string& name, const std::string& group,
                         const std::string& summary) {
-  const Command command = Command(app_).AddCommand(name, summary);
-  command.app().group(group);
+  const Command command = program_.AddCommand(name, summary);
+  command.Group(group);
   AddGlobalFlags(command, options_, "Flags for every command");
   return command;
 }
@@ -44,17 +43,17 @@ Command CommandSet::AddVerb(Command noun, const std::string& name, const std::st
   return command;
 }
 
-const Action* CommandSet::Find(const CLI::App& command) const {
-  const auto found = actions_.find(&command);
+const Action* CommandSet::Find(Command command) const {
+  const auto found = actions_.find(command);
   return found == actions_.end() ? nullptr : &found->second;
 }
 
-std::string HelpOf(const CLI::App& command) {
+std::string HelpOf(Command command) {
   std::string path;
-  for (const CLI::App* at = command.get_parent(); at != nullptr; at = at->get_parent()) {
-    path = at->get_name() + (path.empty() ? "" : " ") + path;
+  for (auto at = command.Parent(); at.has_value(); at = at->Parent()) {
+    path = at->Name() + (path.empty() ? "" : " ") + path;
   }
-  return command.help(path);
+  return command.Help(path);
 }
 
 void AddAllCommands(CommandSet& commands) {

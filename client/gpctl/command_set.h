@@ -18,28 +18,28 @@ using Action = std::function<StatusOr<ExitCode>(Session&)>;
 
 class CommandSet {
  public:
-  // Both outlive this object.
-  CommandSet(CLI::App& app, GlobalOptions& options);
+  // The program's command line and the options outlive this object.
+  CommandSet(Command program, GlobalOptions& options);
 
   // A command of its own, listed in `gpctl help` under `group`.
   Command Add(const std::string& name, const std::string& group, const std::string& summary);
   // A verb below a noun: `ckpt list`.
   Command AddVerb(Command noun, const std::string& name, const std::string& summary);
 
-  void Bind(Command command, Action action) { actions_[&command.app()] = std::move(action); }
+  void Bind(Command command, Action action) { actions_[command] = std::move(action); }
 
   // Null when the command only groups verbs.
-  const Action* Find(const CLI::App& command) const;
-  CLI::App& app() const { return app_; }
+  const Action* Find(Command command) const;
+  Command program() const { return program_; }
 
  private:
-  CLI::App& app_;
+  Command program_;
   GlobalOptions& options_;
-  std::map<const CLI::App*, Action> actions_;
+  std::map<Command, Action> actions_;
 };
 
 // The help of one command, with its whole name in the usage line.
-std::string HelpOf(const CLI::App& command);
+std::string HelpOf(Command command);
 
 // One line each in command_set.cc, in the order of `gpctl help`.
 void AddAllCommands(CommandSet& commands);

@@ -7,7 +7,7 @@
 namespace gp::gpctl {
 namespace {
 
-constexpr uint64_t kSizeBytesMax = 1 << 20;
+constexpr uint64_t kContextBytesMax = 1 << 20;
 
 std::string HomeBelow(const Console& console, const char* xdg, const char* fallback) {
   const std::string configured = console.Variable(xdg);
@@ -40,7 +40,7 @@ YAML::Node ToYaml(const Context& context) {
 }
 
 StatusOr<YAML::Node> ReadYaml(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kSizeBytesMax));
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kContextBytesMax));
   try {
     return YAML::Load(text);
   } catch (const YAML::Exception& error) {

@@ -1,6 +1,5 @@
 #include "client/gpctl/gpctl.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "client/gpctl/command_set.h"
@@ -12,35 +11,29 @@ namespace {
 
 int Number(ExitCode code) { return static_cast<int>(code); }
 
-const CLI::App& DeepestParsed(const CLI::App& app) {
-  const CLI::App* at = &app;
-  while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
-  return *at;
-}
-
-std::vector<std::string> SubcommandNames(const CLI::App& app) {
+std::vector<std::string> SubcommandNames(Command command) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  for (const Command verb : command.Commands()) names.push_back(verb.Name());
   return names;
 }
 
-std::vector<std::string> FlagNames(const CLI::App& command) {
+// Of the command and of what it stands below.
+std::vector<std::string> FlagNames(Command command) {
   std::vector<std::string> names;
-  for (const CLI::App* at = &command; at != nullptr; at = at->get_parent()) {
-    for (const CLI::Option* option : at->get_options(nullptr)) {
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (std::optional<Command> at = command; at.has_value(); at = at->Parent()) {
+    for (const Flag flag : at->Flags()) {
+      for (const std::string& name : flag.LongNames()) names.push_back(name);
     }
   }
   return names;
 }
 
-// What is wrong with an argument that nothing took.
-Status ExplainExtra(const CLI::App& app) {
-  const CLI::App& command = DeepestParsed(app);
-  const std::vector<std::string> extras = app.remaining(true);
+// What is wrong with arguments that nothing took.
+Status ExplainExtra(Command program, const std::vector<std::string>& extras) {
+  const Command command = program.Chosen();
   const std::string extra = extras.empty() ? "" : extras.front();
   const std::string help =
-      &command == &app ? "gpctl help" : fmt::format("gpctl help {}", command.get_name());
+      command == program ? "gpctl help" : fmt::format("gpctl help {}", command.Name());
   if (extra.size() > 1 && extra[0] == '-') {
     const std::string flag = extra.substr(0, extra.find('='));
     return InvalidArgument("unknown flag '{}'{}\nSee '{}'.", flag,
@@ -53,10 +46,11 @@ Status ExplainExtra(const CLI::App& app) {
   return InvalidArgument("unexpected argument '{}'\nSee '{}'.", extra, help);
 }
 
-Status ExplainParseError(const CLI::App& app, const CLI::ParseError& error) {
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return ExplainExtra(app);
-  const CLI::App& command = DeepestParsed(app);
-  return InvalidArgument("{}\nSee 'gpctl help {}'.", error.what(), command.get_name());
+Status ExplainParseError(Command program, const ParseOutcome& outcome) {
+  if (outcome.kind == ParseOutcome::Kind::kUnexpectedWords) {
+    return ExplainExtra(program, outcome.unexpected);
+  }
+  return InvalidArgument("{}\nSee 'gpctl help {}'.", outcome.message, program.Chosen().Name());
 }
 
 int Fail(Console& console, const Status& status, bool json) {
@@ -67,9 +61,9 @@ int Fail(Console& console, const Status& status, bool json) {
 }
 
 int RunParsed(const CommandSet& commands, const GlobalOptions& options, Console& console) {
-  const CLI::App& command = DeepestParsed(commands.app());
-  if (&command == &commands.app()) {
-    console.out << MainHelp(commands.app());
+  const Command command = commands.program().Chosen();
+  if (command == commands.program()) {
+    console.out << MainHelp(command);
     return Number(ExitCode::kOk);
   }
   const Action* action = commands.Find(command);
@@ -88,25 +82,22 @@ int RunParsed(const CommandSet& commands, const GlobalOptions& options, Console&
 }  // namespace
 
 int RunGpctl(const std::vector<std::string>& arguments, Console& console) {
-  CLI::App app("Trains GPT-2-class models: submit runs, watch them, use their checkpoints.",
-               "gpctl");
-  // One: a word behind it that is another command's name, as in `gpctl help list`, is its own.
-  app.require_subcommand(0, 1);
+  const CommandLine line(
+      "Trains GPT-2-class models: submit runs, watch them, use their checkpoints.", "gpctl");
+  const Command program = line.root();
+  program.AllowOneCommand();
   GlobalOptions options;
-  CommandSet commands(app, options);
+  CommandSet commands(program, options);
   AddAllCommands(commands);
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   const bool json = std::find(arguments.begin(), arguments.end(), "json") != arguments.end();
-  try {
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    const CLI::App& command = DeepestParsed(app);
-    console.out << (&command == &app ? MainHelp(app) : HelpOf(command));
-    return Number(ExitCode::kOk);
-  } catch (const CLI::ParseError& error) {
-    return Fail(console, ExplainParseError(app, error), json);
+  const ParseOutcome outcome = line.TryParse(arguments);
+  if (outcome.kind == ParseOutcome::Kind::kParsed) return RunParsed(commands, options, console);
+  if (outcome.kind != ParseOutcome::Kind::kHelpWanted) {
+    return Fail(console, ExplainParseError(program, outcome), json);
   }
-  return RunParsed(commands, options, console);
+  const Command command = program.Chosen();
+  console.out << (command == program ? MainHelp(program) : HelpOf(command));
+  return Number(ExitCode::kOk);
 }
 
 }  // namespace gp::gpctl

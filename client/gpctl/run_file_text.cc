@@ -9,7 +9,7 @@
 namespace gp::gpctl {
 namespace {
 
-constexpr uint64_t kSizeBytesMax = 1 << 20;
+constexpr uint64_t kRunFileBytesMax = 1 << 20;
 
 // A YAML flow list; JSON's quoting is YAML's.
 std::string PathList(const runspec::RunField& field, runspec::RunSpec& spec) {
@@ -20,17 +20,17 @@ std::string PathList(const runspec::RunField& field, runspec::RunSpec& spec) {
 
 StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console) {
   if (path == "-") {
-    std::string text(kSizeBytesMax + 1, '\0');
+    std::string text(kRunFileBytesMax + 1, '\0');
     console.in.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<size_t>(console.in.gcount()));
-    if (text.size() > kSizeBytesMax) {
+    if (text.size() > kRunFileBytesMax) {
       return InvalidArgument("(standard input) is longer than the {} bytes a run file may have",
-                             kSizeBytesMax);
+                             kRunFileBytesMax);
     }
     return RunFileText{std::move(text), "(standard input)", console.working_directory};
   }
   const std::string absolute = AbsolutePath(path, console.working_directory);
-  StatusOr<std::string> text = ReadFile(absolute, kSizeBytesMax);
+  StatusOr<std::string> text = ReadFile(absolute, kRunFileBytesMax);
   if (!text.ok()) {
     return InvalidArgument("{}; expected a run file, 'gpctl init' writes one",
                            Message(text.status()));

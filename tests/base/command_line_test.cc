@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <sstream>
 
 namespace gp {
@@ -101,6 +102,111 @@ TEST(CommandLine, GivesTheCommandThatWasChosenAndLeavesItsWordsToIt) {
   EXPECT_EQ(line.Parse(static_cast<int>(words.size()), words.data()), std::nullopt);
   EXPECT_EQ(line.Given(), "other");
   EXPECT_EQ(other.Remaining(), (std::vector<std::string>{"--its-flag", "3"}));
+}
+
+// A program with a command of its own and one with a verb below it.
+class CommandTreeTest : public testing::Test {
+ protected:
+  CommandTreeTest() {
+    program_.AllowOneCommand();
+    list_.Group("Runs");
+    list_.Alias("ls");
+    list_.Option("RUN", run_, "which run");
+    list_.Option("-n,--limit", limit_, "at most so many").Positive();
+  }
+
+  ParseOutcome::Kind KindOf(const std::vector<std::string>& words) const {
+    return line_.TryParse(words).kind;
+  }
+
+  std::string run_;
+  int limit_ = 0;
+  const CommandLine line_{"Keeps runs.", "keep"};
+  const Command program_ = line_.root();
+  const Command list_ = program_.AddCommand("list", "show the runs");
+  const Command file_ = program_.AddCommand("file", "handle files");
+  const Command remove_ = file_.AddCommand("remove", "delete one");
+};
+
+TEST_F(CommandTreeTest, ShowsItsCommandsInTheirOrder) {
+  EXPECT_EQ(program_.Name(), "keep");
+  EXPECT_EQ(program_.Summary(), "Keeps runs.");
+  EXPECT_EQ(program_.Parent(), std::nullopt);
+  EXPECT_EQ(program_.Commands(), (std::vector<Command>{list_, file_}));
+  EXPECT_EQ(list_.Name(), "list");
+  EXPECT_EQ(list_.Summary(), "show the runs");
+  EXPECT_EQ(list_.Group(), "Runs");
+  EXPECT_EQ(list_.Commands(), std::vector<Command>{});
+  EXPECT_EQ(remove_.Parent(), file_);
+  EXPECT_EQ(file_.Parent(), program_);
+}
+
+TEST_F(CommandTreeTest, ACommandIsCalledByItsNameAndItsAlias) {
+  EXPECT_TRUE(list_.IsCalled("list"));
+  EXPECT_TRUE(list_.IsCalled("ls"));
+  EXPECT_FALSE(list_.IsCalled("file"));
+}
+
+TEST_F(CommandTreeTest, ShowsItsFlagsWithTheirNames) {
+  const std::vector<Flag> flags = list_.Flags();
+  ASSERT_EQ(flags.size(), 3u);
+  EXPECT_EQ(flags[0].Names(), "-h,--help");
+  EXPECT_EQ(flags[1].Names(), "RUN");
+  EXPECT_EQ(flags[1].LongNames(), std::vector<std::string>{});
+  EXPECT_EQ(flags[2].Names(), "-n,--limit");
+  EXPECT_EQ(flags[2].LongNames(), std::vector<std::string>{"--limit"});
+  EXPECT_EQ(flags[2].Text(), "at most so many");
+}
+
+TEST_F(CommandTreeTest, HelpNamesTheCommandBehindThePrefix) {
+  EXPECT_NE(remove_.Help("keep file").find("Usage: keep file remove"), std::string::npos);
+  EXPECT_NE(program_.Help().find("Usage: keep "), std::string::npos);
+}
+
+TEST_F(CommandTreeTest, HandlesOfOneCommandAreOneKey) {
+  std::map<Command, int> numbers = {{program_, 1}, {list_, 2}, {file_, 3}};
+  numbers[line_.root()] = 4;
+  EXPECT_EQ(numbers.size(), 3u);
+  EXPECT_EQ(numbers.at(program_), 4);
+  EXPECT_EQ(numbers.at(program_.Commands()[0]), 2);
+}
+
+TEST_F(CommandTreeTest, TheChosenCommandIsTheDeepestThatWasGiven) {
+  EXPECT_EQ(KindOf({}), ParseOutcome::Kind::kParsed);
+  EXPECT_EQ(program_.Chosen(), program_);
+  EXPECT_EQ(KindOf({"ls", "-n", "3"}), ParseOutcome::Kind::kParsed);
+  EXPECT_EQ(program_.Chosen(), list_);
+  EXPECT_EQ(limit_, 3);
+  EXPECT_EQ(KindOf({"file", "remove"}), ParseOutcome::Kind::kParsed);
+  EXPECT_EQ(program_.Chosen(), remove_);
+}
+
+TEST_F(CommandTreeTest, BehindTheOneCommandAnothersNameIsAnArgument) {
+  EXPECT_EQ(KindOf({"list", "file"}), ParseOutcome::Kind::kParsed);
+  EXPECT_EQ(program_.Chosen(), list_);
+  EXPECT_EQ(run_, "file");
+}
+
+TEST_F(CommandTreeTest, TellsThatHelpIsWantedAndOfWhat) {
+  EXPECT_EQ(KindOf({"--help"}), ParseOutcome::Kind::kHelpWanted);
+  EXPECT_EQ(program_.Chosen(), program_);
+  EXPECT_EQ(KindOf({"file", "remove", "-h"}), ParseOutcome::Kind::kHelpWanted);
+  EXPECT_EQ(program_.Chosen(), remove_);
+}
+
+TEST_F(CommandTreeTest, GivesTheWordsThatNothingTook) {
+  const ParseOutcome outcome = line_.TryParse({"file", "remove", "--fast", "all"});
+  EXPECT_EQ(outcome.kind, ParseOutcome::Kind::kUnexpectedWords);
+  EXPECT_EQ(outcome.unexpected, (std::vector<std::string>{"--fast", "all"}));
+  EXPECT_EQ(program_.Chosen(), remove_);
+}
+
+TEST_F(CommandTreeTest, SaysWhatElseIsWrong) {
+  const ParseOutcome outcome = line_.TryParse({"list", "--limit", "0"});
+  EXPECT_EQ(outcome.kind, ParseOutcome::Kind::kError);
+  EXPECT_NE(outcome.message.find("--limit"), std::string::npos) << outcome.message;
+  EXPECT_EQ(outcome.unexpected, std::vector<std::string>{});
+  EXPECT_EQ(program_.Chosen(), list_);
 }
 
 TEST(CommandLine, ADefaultThatIsSetLaterIsBound) {

@@ -16,7 +16,7 @@
 namespace gp::testing {
 namespace {
 
-constexpr int kSteps = 30;
+constexpr int kFailpointSteps = 30;
 
 struct Place {
   std::string name;
@@ -60,7 +60,7 @@ TEST_P(Failpoints, AKillThereLosesNothing) {
                           .environment = in_coordinator ? std::vector<std::string>{} : armed,
                           .config = "trainer: {environment: [GP_FAILPOINT, GP_FAILPOINT_ONCE]}\n"};
   cluster.StartCoordinator();
-  const std::string run = cluster.Submit(FaultRun(2, kSteps));
+  const std::string run = cluster.Submit(FaultRun(2, kFailpointSteps));
   if (in_coordinator) {
     cluster.coordinator().Kill();
     cluster.StartCoordinator(coordinator_environment);
@@ -77,7 +77,7 @@ TEST_P(Failpoints, AKillThereLosesNothing) {
   ASSERT_TRUE(ended) << now.reason();
   EXPECT_EQ(now.state(), v1::RUN_STATE_SUCCEEDED) << now.reason();
   EXPECT_TRUE(FileExists(marker)) << "the failpoint was not passed twice";
-  EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kSteps));
+  EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kFailpointSteps));
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Failpoints, ::testing::ValuesIn(FindPlaces()),

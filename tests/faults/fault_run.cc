@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <random>
 #include <utility>
 
 #include "base/file.h"
@@ -36,6 +37,11 @@ std::string DescribeGpus(int count) {
 }
 
 }  // namespace
+
+uint64_t FaultSeed() {
+  const char* given = std::getenv("GP_FAULT_SEED");
+  return given == nullptr ? std::random_device{}() : std::strtoull(given, nullptr, 10);
+}
 
 std::string FaultRun(int workers, int steps, RankDevice device) {
   return fmt::format(

@@ -3,6 +3,7 @@
 // shards, a schedule.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "integration/cluster.h"
@@ -13,6 +14,9 @@ namespace gp::testing {
 // pass off as one: agent, trainer and collectives go the way of GPUs. With kGpuZero1 each rank
 // keeps its part of the optimizer's state alone.
 enum class RankDevice { kCpu, kGpu, kGpuZero1 };
+
+// $GP_FAULT_SEED, or a random one. A test prints the seed that it uses.
+uint64_t FaultSeed();
 
 // The run file for `workers` ranks; its text is in <directory>/text.txt.
 std::string FaultRun(int workers, int steps, RankDevice device = RankDevice::kCpu);

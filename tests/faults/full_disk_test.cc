@@ -16,12 +16,7 @@
 namespace gp::testing {
 namespace {
 
-constexpr int kSteps = 300;
-
-uint64_t Seed() {
-  const char* given = std::getenv("GP_FAULT_SEED");
-  return given == nullptr ? std::random_device{}() : std::strtoull(given, nullptr, 10);
-}
+constexpr int kFullDiskSteps = 300;
 
 // Of every file that the process writes from now on.
 void LimitFiles(int pid, rlim_t bytes) {
@@ -38,8 +33,8 @@ class FullDisk : public ::testing::TestWithParam<int> {
     WriteText(cluster_);
     cluster_.StartCoordinator();
     cluster_.StartWorker("node-a", {.slots = 4});
-    run_ = cluster_.Submit(FaultRun(GetParam(), kSteps));
-    const int from = std::uniform_int_distribution<int>(1, kSteps / 3)(random_);
+    run_ = cluster_.Submit(FaultRun(GetParam(), kFullDiskSteps));
+    const int from = std::uniform_int_distribution<int>(1, kFullDiskSteps / 3)(random_);
     cluster_.WaitForStep(run_, from);
     trainers_ = ChildrenOf(cluster_.worker("node-a").pid());
     ASSERT_EQ(trainers_.size(), static_cast<size_t>(GetParam()));
@@ -59,7 +54,7 @@ class FullDisk : public ::testing::TestWithParam<int> {
     }
   }
 
-  const uint64_t seed_ = Seed();
+  const uint64_t seed_ = FaultSeed();
   std::mt19937_64 random_{seed_};
   Cluster cluster_;
   std::string run_;
@@ -69,14 +64,14 @@ class FullDisk : public ::testing::TestWithParam<int> {
 TEST_P(FullDisk, AtTheEndLosesNoStepOnceThereIsRoom) {
   const v1::Run waiting = WaitUntilItWaits();
   EXPECT_EQ(waiting.state(), v1::RUN_STATE_RUNNING);
-  EXPECT_EQ(waiting.progress().step(), kSteps);
+  EXPECT_EQ(waiting.progress().step(), kFullDiskSteps);
   EXPECT_NE(waiting.reason().find("File too large"), std::string::npos) << waiting.reason();
   MakeRoom();
   const v1::Run end = cluster_.WaitForEnd(run_);
   EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
   EXPECT_EQ(end.epoch(), 1u) << "the training was thrown away";
-  EXPECT_EQ(end.latest_checkpoint_step(), kSteps);
-  EXPECT_TRUE(FinalWeights(cluster_, run_) == UndisturbedWeights(kSteps));
+  EXPECT_EQ(end.latest_checkpoint_step(), kFullDiskSteps);
+  EXPECT_TRUE(FinalWeights(cluster_, run_) == UndisturbedWeights(kFullDiskSteps));
 }
 
 TEST_P(FullDisk, DoesNotHoldUpACancelThatIsInAHurry) {
@@ -95,7 +90,7 @@ TEST_P(FullDisk, WhoIsStoppedMeanwhileSavesWhenThereIsRoomInTime) {
   const v1::Run end = cluster_.WaitForEnd(run_);
   EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
   EXPECT_EQ(end.epoch(), 1u);
-  EXPECT_TRUE(FinalWeights(cluster_, run_) == UndisturbedWeights(kSteps));
+  EXPECT_TRUE(FinalWeights(cluster_, run_) == UndisturbedWeights(kFullDiskSteps));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, FullDisk, ::testing::Values(1, 2));

@@ -16,17 +16,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kSteps = 200;
+constexpr int kKilledSteps = 200;
 constexpr int kKills = 8;  // for each number of ranks
 // Half of the kills come after some steps, the others soon after the kill before, when everything
 // is still starting.
 constexpr int kStepsMax = 30;
 constexpr int kPauseMsMax = 700;
-
-uint64_t Seed() {
-  const char* given = std::getenv("GP_FAULT_SEED");
-  return given == nullptr ? std::random_device{}() : std::strtoull(given, nullptr, 10);
-}
 
 enum class Victim { kTrainer, kAgent, kCoordinator };
 
@@ -103,7 +98,7 @@ class Kill : public ::testing::TestWithParam<Group> {};
 
 TEST_P(Kill, OfAnyProcessAtAnyMomentLeavesTheWeightsAsTheyWouldBe) {
   const auto [workers, device] = GetParam();
-  const uint64_t seed = Seed() + static_cast<uint64_t>(workers);
+  const uint64_t seed = FaultSeed() + static_cast<uint64_t>(workers);
   std::cout << "seed " << seed << " (GP_FAULT_SEED=" << seed - static_cast<uint64_t>(workers)
             << ")\n";
   Cluster cluster;
@@ -114,12 +109,12 @@ TEST_P(Kill, OfAnyProcessAtAnyMomentLeavesTheWeightsAsTheyWouldBe) {
   Killer killer(cluster, node, seed);
   // A run that ends before its share of kills is followed by another.
   for (int kills = 0; kills < kKills && !HasFailure();) {
-    const std::string run = cluster.Submit(FaultRun(workers, kSteps, device));
+    const std::string run = cluster.Submit(FaultRun(workers, kKilledSteps, device));
     while (kills < kKills && killer.WaitForTheMoment(run)) kills += killer.Strike() ? 1 : 0;
     const v1::Run end = cluster.WaitForEnd(run);
     EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
     std::cout << "  " << kills << " kills so far; the run took " << end.epoch() << " epochs\n";
-    EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kSteps, device))
+    EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kKilledSteps, device))
         << "weights differ from the undisturbed run's; seed " << seed;
   }
 }
@@ -135,10 +130,11 @@ TEST(Ranks, AnyNumberGivesTheSameWeights) {
     WriteText(cluster);
     cluster.StartCoordinator();
     cluster.StartWorker("node-a", {.slots = workers});
-    const std::string run = cluster.Submit(FaultRun(workers, kSteps));
+    const std::string run = cluster.Submit(FaultRun(workers, kKilledSteps));
     const v1::Run end = cluster.WaitForEnd(run);
     EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
-    EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kSteps)) << workers << " ranks";
+    EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kKilledSteps))
+        << workers << " ranks";
   }
 }
 
@@ -156,13 +152,13 @@ TEST(Ranks, TwoRunsOfTwoRanksAtOnceDoNotDisturbEachOther) {
   WriteText(cluster);
   cluster.StartCoordinator();
   cluster.StartWorker("node-a", {.slots = 4});
-  const std::string first = cluster.Submit(FaultRun(2, kSteps));
-  const std::string second = cluster.Submit(FaultRun(2, kSteps));
+  const std::string first = cluster.Submit(FaultRun(2, kKilledSteps));
+  const std::string second = cluster.Submit(FaultRun(2, kKilledSteps));
   for (const std::string& run : {first, second}) {
     const v1::Run end = cluster.WaitForEnd(run);
     EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
     EXPECT_EQ(end.epoch(), 1u) << end.reason();
-    EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kSteps));
+    EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kKilledSteps));
   }
   EXPECT_LT(SequenceOf(cluster, second, "placed"), SequenceOf(cluster, first, "ended"))
       << "they did not run together";

@@ -7,7 +7,7 @@
 namespace gp::testing {
 namespace {
 
-constexpr int kSteps = 300;
+constexpr int kMovedSteps = 300;
 
 TEST(NodeStop, MovesTheRunToAnotherNodeWithoutAFailure) {
   Cluster cluster;
@@ -15,7 +15,7 @@ TEST(NodeStop, MovesTheRunToAnotherNodeWithoutAFailure) {
   cluster.StartCoordinator();
   cluster.StartWorker("node-a", {.slots = 1});
   cluster.StartWorker("node-b", {.slots = 1});
-  const std::string run = cluster.Submit(FaultRun(2, kSteps));
+  const std::string run = cluster.Submit(FaultRun(2, kMovedSteps));
   cluster.WaitForStep(run, 20);
   cluster.LaunchWorker("node-c", {.slots = 1});
   cluster.worker("node-b").Signal(SIGTERM);
@@ -24,7 +24,7 @@ TEST(NodeStop, MovesTheRunToAnotherNodeWithoutAFailure) {
   EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
   EXPECT_EQ(end.failures(), 0);
   EXPECT_EQ(end.epoch(), 2u);
-  EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kSteps));
+  EXPECT_TRUE(FinalWeights(cluster, run) == UndisturbedWeights(kMovedSteps));
 }
 
 }  // namespace

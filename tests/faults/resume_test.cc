@@ -12,7 +12,7 @@
 namespace gp::testing {
 namespace {
 
-constexpr int kSteps = 400;
+constexpr int kResumedSteps = 400;
 
 class Resume : public ::testing::Test {
  protected:
@@ -20,7 +20,7 @@ class Resume : public ::testing::Test {
     WriteText(cluster_);
     cluster_.StartCoordinator();
     cluster_.StartWorker("node-a", {.slots = 1});
-    run_ = cluster_.Submit(FaultRun(1, kSteps));
+    run_ = cluster_.Submit(FaultRun(1, kResumedSteps));
     cluster_.WaitFor(run_, [](const v1::Run& now) { return now.latest_checkpoint_step() >= 30; });
     cluster_.worker("node-a").Kill();
   }
@@ -47,7 +47,7 @@ class Resume : public ::testing::Test {
   void ExpectUndisturbedEnd() {
     const v1::Run end = cluster_.WaitForEnd(run_);
     EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
-    EXPECT_TRUE(FinalWeights(cluster_, run_) == UndisturbedWeights(kSteps));
+    EXPECT_TRUE(FinalWeights(cluster_, run_) == UndisturbedWeights(kResumedSteps));
   }
 
   Cluster cluster_;

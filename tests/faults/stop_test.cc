@@ -17,27 +17,22 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kSteps = 300;
-constexpr int kStepsMax = 40;  // between two stops
-
-uint64_t Seed() {
-  const char* given = std::getenv("GP_FAULT_SEED");
-  return given == nullptr ? std::random_device{}() : std::strtoull(given, nullptr, 10);
-}
+constexpr int kStoppedSteps = 300;
+constexpr int kStepsBetweenMax = 40;  // between two stops
 
 enum class Way { kAgent, kTrainer, kBothDaemons };
 constexpr int kWays = 3;
 
-struct Group {
+struct StoppedGroup {
   int ranks = 1;
   RankDevice device = RankDevice::kCpu;
 };
 
-void PrintTo(const Group& group, std::ostream* out) {
+void PrintTo(const StoppedGroup& group, std::ostream* out) {
   *out << group.ranks << (group.device == RankDevice::kCpu ? "_on_CPUs" : "_on_GPUs_zero1");
 }
 
-class Stop : public ::testing::TestWithParam<Group> {
+class Stop : public ::testing::TestWithParam<StoppedGroup> {
  protected:
   void SetUp() override {
     std::cout << "seed " << seed_ << " (GP_FAULT_SEED)\n";
@@ -45,7 +40,7 @@ class Stop : public ::testing::TestWithParam<Group> {
     cluster_.StartCoordinator();
     node_ = NodeWith(cluster_, 4, GetParam().device);
     cluster_.StartWorker("node-a", node_);
-    run_ = cluster_.Submit(FaultRun(GetParam().ranks, kSteps, GetParam().device));
+    run_ = cluster_.Submit(FaultRun(GetParam().ranks, kStoppedSteps, GetParam().device));
   }
 
   int Draw(int least, int most) { return std::uniform_int_distribution<int>(least, most)(random_); }
@@ -53,7 +48,7 @@ class Stop : public ::testing::TestWithParam<Group> {
   // False when the run ended before its next stop.
   bool WaitForTheMoment() {
     const v1::Run begun = cluster_.WaitForState(run_, v1::RUN_STATE_RUNNING);
-    const int64_t step = begun.progress().step() + Draw(1, kStepsMax);
+    const int64_t step = begun.progress().step() + Draw(1, kStepsBetweenMax);
     return !IsTerminal(cluster_.WaitForStep(run_, step).state());
   }
 
@@ -81,7 +76,8 @@ class Stop : public ::testing::TestWithParam<Group> {
   void ExpectUndisturbedWeights() {
     const v1::Run end = cluster_.WaitForEnd(run_);
     EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
-    EXPECT_TRUE(FinalWeights(cluster_, run_) == UndisturbedWeights(kSteps, GetParam().device));
+    EXPECT_TRUE(FinalWeights(cluster_, run_) ==
+                UndisturbedWeights(kStoppedSteps, GetParam().device));
   }
 
   // "rank 0: stopped after step 37: SIGTERM; goes on from step 37 when there are slots"
@@ -100,7 +96,7 @@ class Stop : public ::testing::TestWithParam<Group> {
     EXPECT_GT(stops, 0);
   }
 
-  const uint64_t seed_ = Seed();
+  const uint64_t seed_ = FaultSeed();
   std::mt19937_64 random_{seed_};
   Cluster cluster_;
   WorkerSetup node_;
@@ -149,9 +145,10 @@ TEST_P(Stop, ByCancelKeepsTheLastStep) {
 }
 
 // The name of the suite is a macro: it differs between the programs that are made of this file.
-#define GP_INSTANTIATE_STOPS(suite)     \
-  INSTANTIATE_TEST_SUITE_P(suite, Stop, \
-                           ::testing::Values(Group{1}, Group{3}, Group{2, RankDevice::kGpuZero1}))
+#define GP_INSTANTIATE_STOPS(suite) \
+  INSTANTIATE_TEST_SUITE_P(         \
+      suite, Stop,                  \
+      ::testing::Values(StoppedGroup{1}, StoppedGroup{3}, StoppedGroup{2, RankDevice::kGpuZero1}))
 GP_INSTANTIATE_STOPS(GP_FAULT_SUITE);
 
 }  // namespace

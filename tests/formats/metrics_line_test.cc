@@ -9,7 +9,7 @@
 namespace gp::formats {
 namespace {
 
-MetricsLine Example() {
+MetricsLine ExampleLine() {
   return {.step = 7,
           .tokens = 5376,
           .loss = 3.2714,
@@ -22,7 +22,7 @@ MetricsLine Example() {
 }
 
 MetricsLine WithPhases() {
-  MetricsLine line = Example();
+  MetricsLine line = ExampleLine();
   line.phases = {.data_wait = 0.5, .forward = 1, .backward = 2, .optimizer = 0.25, .other = 0.125};
   line.peak_flops = 4.5e11;
   line.peak_source = "measured";
@@ -30,7 +30,7 @@ MetricsLine WithPhases() {
 }
 
 TEST(MetricsLine, ComesBackEqual) {
-  MetricsLine line = Example();
+  MetricsLine line = ExampleLine();
   EXPECT_EQ(*ParseMetricsLine(FormatMetricsLine(line)), line);
   line.validation_loss = std::nullopt;
   line.skipped = true;
@@ -39,7 +39,7 @@ TEST(MetricsLine, ComesBackEqual) {
 }
 
 TEST(MetricsLine, HasTheDocumentedKeysOnOneLine) {
-  EXPECT_EQ(FormatMetricsLine(Example()),
+  EXPECT_EQ(FormatMetricsLine(ExampleLine()),
             R"({"step":7,"tokens":5376,"loss":3.2714,"lr":0.000493,"grad_norm":0.31,)"
             R"("tokens_per_second":21000.5,"mfu":0.556,"step_seconds":0.0366,"val_loss":3.2958})");
   EXPECT_THAT(FormatMetricsLine(WithPhases()),
@@ -49,7 +49,7 @@ TEST(MetricsLine, HasTheDocumentedKeysOnOneLine) {
 }
 
 TEST(MetricsLine, NonFiniteNumbersBecomeNull) {
-  MetricsLine line = Example();
+  MetricsLine line = ExampleLine();
   line.loss = std::numeric_limits<double>::quiet_NaN();
   line.gradient_norm = std::numeric_limits<double>::infinity();
   const auto back = ParseMetricsLine(FormatMetricsLine(line));
@@ -59,7 +59,7 @@ TEST(MetricsLine, NonFiniteNumbersBecomeNull) {
 }
 
 TEST(MetricsLine, EveryTruncationIsRefused) {
-  const std::string text = FormatMetricsLine(Example());
+  const std::string text = FormatMetricsLine(ExampleLine());
   for (size_t size = 0; size < text.size(); ++size) {
     EXPECT_FALSE(ParseMetricsLine(text.substr(0, size)).ok()) << size;
   }

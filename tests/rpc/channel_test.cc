@@ -22,7 +22,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-class VersionOnly final : public v1::RunService::Service {
+class EmptyVersion final : public v1::RunService::Service {
   grpc::Status Version(grpc::ServerContext*, const v1::VersionRequest*,
                        v1::VersionResponse*) override {
     return grpc::Status::OK;
@@ -85,7 +85,7 @@ class SlowDoor {
 };
 
 TEST(Channel, ACallWaitsForAServerThatIsSlowToGreet) {
-  VersionOnly service;
+  EmptyVersion service;
   auto server = RpcServer::Start({}, {&service});
   ASSERT_TRUE(server.ok()) << server.status();
   const SlowDoor door(ParseListenAddress((*server)->address())->port, milliseconds(300));

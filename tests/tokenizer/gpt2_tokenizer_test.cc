@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr char kMerges[] = "#version: 0.2\nh e\nl l\nhe ll\nĠ w\nhell o\n";
+constexpr char kTinyMerges[] = "#version: 0.2\nh e\nl l\nhe ll\nĠ w\nhell o\n";
 
 std::vector<std::string> Pieces(std::string_view text) {
   std::vector<std::string> pieces;
@@ -31,7 +31,7 @@ TEST(Gpt2Splitter, FollowsTheRule) {
 }
 
 TEST(Gpt2Tokenizer, JoinsByTheOrderOfItsMerges) {
-  const auto tokenizer = Gpt2Tokenizer::FromMerges(kMerges);
+  const auto tokenizer = Gpt2Tokenizer::FromMerges(kTinyMerges);
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
   EXPECT_EQ((*tokenizer)->vocabulary_size(), 256 + 5 + 1);
   EXPECT_EQ((*tokenizer)->end_of_text(), 261);
@@ -43,14 +43,14 @@ TEST(Gpt2Tokenizer, JoinsByTheOrderOfItsMerges) {
 }
 
 TEST(Gpt2Tokenizer, EveryByteComesBack) {
-  const auto tokenizer = Gpt2Tokenizer::FromMerges(kMerges);
+  const auto tokenizer = Gpt2Tokenizer::FromMerges(kTinyMerges);
   std::string text;
   for (int i = 0; i < 512; ++i) text.push_back(static_cast<char>(i * 7));
   EXPECT_EQ((*tokenizer)->Decode(*(*tokenizer)->Encode(text)), text);
 }
 
 TEST(Gpt2Tokenizer, SerializedFormComesBackEqual) {
-  const auto tokenizer = Gpt2Tokenizer::FromMerges(kMerges);
+  const auto tokenizer = Gpt2Tokenizer::FromMerges(kTinyMerges);
   const auto back = ParseTokenizer((*tokenizer)->Serialized());
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ((*back)->kind(), "gpt2");

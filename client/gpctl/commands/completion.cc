@@ -1,6 +1,6 @@
 // gpctl completion: scripts for bash, zsh and fish, made from the table of commands. Names of runs
 // are asked for at the time.
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "client/gpctl/commands/commands.h"
@@ -11,10 +11,10 @@ namespace {
 // Commands whose first argument is a run.
 constexpr char kRunCommands[] = "status|watch|logs|events|wait|why|metrics|cancel|sample";
 
-std::vector<std::string> Flags(const CLI::App& command) {
+std::vector<std::string> LongFlags(Command command) {
   std::vector<std::string> flags;
-  for (const CLI::Option* option : command.get_options(nullptr)) {
-    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  for (const Flag flag : command.Flags()) {
+    for (const std::string& name : flag.LongNames()) flags.push_back(name);
   }
   return flags;
 }
@@ -25,23 +25,23 @@ std::string Joined(const std::vector<std::string>& words) {
   return out;
 }
 
-std::string CommandNames(const CLI::App& app) {
+std::string CommandNames(Command program) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  for (const Command command : program.Commands()) names.push_back(command.Name());
   return Joined(names);
 }
 
-std::string BashCases(const CLI::App& app) {
+std::string BashCases(Command program) {
   std::string out;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    const std::string verbs = CommandNames(*command);
-    out += fmt::format("    {}) words=\"{}\" ;;\n", command->get_name(),
-                       Joined({verbs, Joined(Flags(*command))}));
+  for (const Command command : program.Commands()) {
+    const std::string verbs = CommandNames(command);
+    out += fmt::format("    {}) words=\"{}\" ;;\n", command.Name(),
+                       Joined({verbs, Joined(LongFlags(command))}));
   }
   return out;
 }
 
-std::string BashScript(const CLI::App& app) {
+std::string BashScript(Command program) {
   return fmt::format(R"BASH(# bash completion for gpctl: source <(gpctl completion bash)
 _gpctl() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" command="${{COMP_WORDS[1]}}" words=""
@@ -59,14 +59,14 @@ _gpctl() {{
 }}
 complete -F _gpctl gpctl
 )BASH",
-                     CommandNames(app), BashCases(app), kRunCommands);
+                     CommandNames(program), BashCases(program), kRunCommands);
 }
 
-std::string ZshScript(const CLI::App& app) {
+std::string ZshScript(Command program) {
   return "#compdef gpctl\n# zsh completion for gpctl: source <(gpctl completion zsh)\nautoload -U "
          "+X bashcompinit && "
          "bashcompinit\n" +
-         BashScript(app);
+         BashScript(program);
 }
 
 std::string FishQuoted(std::string text) {
@@ -75,14 +75,14 @@ std::string FishQuoted(std::string text) {
   return "'" + text + "'";
 }
 
-std::string FishScript(const CLI::App& app) {
+std::string FishScript(Command program) {
   std::string out =
       "# fish completion for gpctl: gpctl completion fish | source\ncomplete -c gpctl -f\n";
-  for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    const std::string& name = command->get_name();
+  for (const Command command : program.Commands()) {
+    const std::string name = command.Name();
     out += fmt::format("complete -c gpctl -n __fish_use_subcommand -a {} -d {}\n", name,
-                       FishQuoted(command->get_description()));
-    for (const std::string& flag : Flags(*command)) {
+                       FishQuoted(command.Summary()));
+    for (const std::string& flag : LongFlags(command)) {
       out += fmt::format("complete -c gpctl -n '__fish_seen_subcommand_from {}' -l {}\n", name,
                          flag.substr(2));
     }
@@ -96,10 +96,10 @@ std::string FishScript(const CLI::App& app) {
   return out + "complete -c gpctl -n '__fish_seen_subcommand_from submit validate' -F\n";
 }
 
-StatusOr<ExitCode> Complete(const CLI::App& app, const std::string& shell, Session& session) {
-  session.console().out << (shell == "bash"  ? BashScript(app)
-                            : shell == "zsh" ? ZshScript(app)
-                                             : FishScript(app));
+StatusOr<ExitCode> Complete(Command program, const std::string& shell, Session& session) {
+  session.console().out << (shell == "bash"  ? BashScript(program)
+                            : shell == "zsh" ? ZshScript(program)
+                                             : FishScript(program));
   return ExitCode::kOk;
 }
 
@@ -110,9 +110,9 @@ void AddCompletionCommand(CommandSet& commands) {
       commands.Add("completion", kOtherGroup, "Print a completion script for bash, zsh or fish");
   auto shell = std::make_shared<std::string>();
   command.Option("SHELL", *shell, "bash, zsh or fish").Required().OneOf({"bash", "zsh", "fish"});
-  const CLI::App& app = commands.app();
-  commands.Bind(command,
-                [shell, &app](Session& session) { return Complete(app, *shell, session); });
+  commands.Bind(command, [shell, program = commands.program()](Session& session) {
+    return Complete(program, *shell, session);
+  });
 }
 
 }  // namespace gp::gpctl

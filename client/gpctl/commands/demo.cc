@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kWorkers = 2;
 constexpr int kSampleCharacters = 1000;
-constexpr std::chrono::seconds kDrain{3};
+constexpr std::chrono::seconds kNewsDrain{3};
 constexpr int kLinesPerRun = 24;
 
 struct DemoOptions {
@@ -209,7 +209,7 @@ StatusOr<v1::Run> WatchDemo(const v1::Run& run, double seconds, Session& session
     ended = result.ok() && *result;
   }
   if (status.ok()) {
-    feed->Drain(kDrain);
+    feed->Drain(kNewsDrain);
     screen.Show(feed->Model());
   }
   screen.Finish();

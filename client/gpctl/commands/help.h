@@ -9,7 +9,7 @@
 namespace gp::gpctl {
 
 // What `gpctl` alone prints: the commands by group, in their order, and the topics.
-std::string MainHelp(const CLI::App& app);
+std::string MainHelp(Command program);
 
 std::vector<std::string> HelpTopics();
 // Empty for an unknown topic.

@@ -15,7 +15,7 @@
 namespace gp::gpctl {
 namespace {
 
-constexpr std::chrono::seconds kDrain{2};
+constexpr std::chrono::seconds kScreenDrain{2};
 
 StatusOr<std::chrono::nanoseconds> Interval(const WatchOptions& options, bool animated) {
   if (options.interval.empty())
@@ -65,7 +65,7 @@ Status ShowUntilEnd(RunFeed& feed, std::chrono::nanoseconds interval, Show show)
     ASSIGN_OR_RETURN(const bool ended, feed.WaitForEnd(interval));
     if (ended) break;
   }
-  feed.Drain(kDrain);
+  feed.Drain(kScreenDrain);
   show(feed.Model());
   return OkStatus();
 }

@@ -10,25 +10,25 @@
 namespace gp::gpctl {
 namespace {
 
-using Json = nlohmann::json;
+using SupportJson = nlohmann::json;  // what gp-trainer-cuda --support prints
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kSharedMemoryLeast = 1024 * kMiB;
 constexpr uint64_t kLockedMemoryLeast = 64 * kMiB;
 constexpr double kCudaLeast = 12.8;  // the oldest toolkit that builds gp-trainer-cuda
 
-std::string Text(const Json& json, const char* key) {
+std::string Text(const SupportJson& json, const char* key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-uint64_t Number(const Json& json, const char* key) {
+uint64_t Number(const SupportJson& json, const char* key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
 }
 
-const Json& List(const Json& json, const char* key) {
-  static const Json kEmpty = Json::array();
+const SupportJson& List(const SupportJson& json, const char* key) {
+  static const SupportJson kEmpty = SupportJson::array();
   const auto found = json.find(key);
   return found != json.end() && found->is_array() ? *found : kEmpty;
 }
@@ -46,7 +46,7 @@ Check CheckDriver(const std::string& driver) {
   return check;
 }
 
-Check CheckGpu(const Json& gpu) {
+Check CheckGpu(const SupportJson& gpu) {
   Check check{
       .subject = Text(gpu, "slot"),
       .finding = fmt::format("{}, {}, compute capability {}", Text(gpu, "name"),
@@ -72,7 +72,7 @@ Grade GradeWithout(const std::string& library, int gpus) {
   return spare ? Grade::kWarning : Grade::kFail;
 }
 
-Check CheckLibrary(const Json& library, int gpus) {
+Check CheckLibrary(const SupportJson& library, int gpus) {
   Check check{.subject = Text(library, "name"), .finding = Text(library, "version")};
   const std::string problem = Text(library, "problem");
   if (problem.empty()) return check;
@@ -83,7 +83,7 @@ Check CheckLibrary(const Json& library, int gpus) {
 }
 
 // A mode that a device lacks is no fault: it says what to use instead.
-Check CheckMode(const Json& mode) {
+Check CheckMode(const SupportJson& mode) {
   const bool works = mode.value("works", false);
   return {.subject = "  " + Text(mode, "name"),
           .finding = works ? "works" : "off: " + Text(mode, "why")};
@@ -92,7 +92,7 @@ Check CheckMode(const Json& mode) {
 }  // namespace
 
 GpuFindings CheckGpus(const std::string& document) {
-  const Json json = Json::parse(document, nullptr, false);
+  const SupportJson json = SupportJson::parse(document, nullptr, false);
   if (!json.is_object()) {
     return {{{Grade::kWarning, "GPU", "gp-worker does not say which GPUs it finds",
               "build it again: make programs"}},
@@ -103,7 +103,7 @@ GpuFindings CheckGpus(const std::string& document) {
   const std::string driver = Text(json, "driver");
   if (!driver.empty()) findings.checks.push_back(CheckDriver(driver));
   if (!problem.empty()) findings.checks.push_back(CheckProblem(problem));
-  for (const Json& gpu : List(json, "gpus")) {
+  for (const SupportJson& gpu : List(json, "gpus")) {
     findings.checks.push_back(CheckGpu(gpu));
     ++findings.gpus;
   }
@@ -114,19 +114,19 @@ GpuFindings CheckGpus(const std::string& document) {
 }
 
 std::vector<Check> CheckSupport(const std::string& document, int gpus) {
-  const Json json = Json::parse(document, nullptr, false);
+  const SupportJson json = SupportJson::parse(document, nullptr, false);
   if (!json.is_object()) {
     return {{Grade::kFail, "gp-trainer-cuda", "does not say what it supports",
              "build it again: cmake --build build/cuda --target gp-trainer-cuda"}};
   }
   std::vector<Check> checks;
-  for (const Json& library : List(json, "libraries")) {
+  for (const SupportJson& library : List(json, "libraries")) {
     checks.push_back(CheckLibrary(library, gpus));
   }
-  const Json& devices = List(json, "devices");
-  for (const Json& device : devices) {
+  const SupportJson& devices = List(json, "devices");
+  for (const SupportJson& device : devices) {
     checks.push_back({.subject = "support", .finding = Text(device, "name")});
-    for (const Json& mode : List(device, "modes")) checks.push_back(CheckMode(mode));
+    for (const SupportJson& mode : List(device, "modes")) checks.push_back(CheckMode(mode));
   }
   if (devices.empty()) {
     checks.push_back({Grade::kFail, "support", Text(json, "problem"),

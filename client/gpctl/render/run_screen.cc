@@ -59,7 +59,7 @@ std::string ReasonLine(const v1::Run& run, bool utf8) {
   return run.state() == v1::RUN_STATE_RUNNING ? "" : "  " + OneSafeLine(run.reason(), utf8);
 }
 
-std::string EtaText(const RunModel& model, double now) {
+std::string LiveEta(const RunModel& model, double now) {
   const v1::Run& run = model.run();
   if (client::IsTerminal(run.state())) return "";
   double seconds = RemainingSeconds(run.progress());
@@ -76,7 +76,7 @@ std::string BarLine(const RunModel& model, double now, int width, bool utf8) {
       fmt::format("  {}   step {}", Percent(fraction), WithThousands(progress.step()));
   if (progress.target_steps() > 0) text += "/" + WithThousands(progress.target_steps());
   text += fmt::format("   {} tokens", CompactCount(static_cast<double>(progress.tokens()))) +
-          EtaText(model, now);
+          LiveEta(model, now);
   const int bar = std::clamp(width - DisplayWidth(text), 12, 40);
   return ProgressBar(fraction, bar, utf8) + text;
 }
@@ -182,7 +182,7 @@ std::string ProgressLine(const RunModel& model, double now, const TextStyle& sty
   } else {
     text += "  " + StateName(run.state());
   }
-  text += EtaText(model, now);
+  text += LiveEta(model, now);
   const int bar = std::clamp(width - DisplayWidth(text), 12, 30);
   return CutToWidth(ProgressBar(Fraction(model, now), bar, style.utf8) + text, width, style.utf8);
 }

@@ -5,7 +5,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kPoll{50};
+constexpr std::chrono::milliseconds kStartPoll{50};
 
 std::vector<std::string> SupervisorArguments(const ServiceDirectory& directory,
                                              const SupervisorOptions& options) {
@@ -25,7 +25,7 @@ std::vector<std::string> SupervisorArguments(const ServiceDirectory& directory,
 }
 
 // What the supervisor process wrote last, without the word that the error gets again.
-std::string LastWords(const std::string& path, size_t from) {
+std::string LastWordsSince(const std::string& path, size_t from) {
   const auto text = ReadFile(path);
   std::string words = text.ok() && text->size() > from ? text->substr(from) : "";
   const size_t error = words.find("error: ");
@@ -49,7 +49,7 @@ StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
       return DeadlineExceeded("the service in {} is starting and does not get ready; its logs: {}",
                               directory.root(), directory.Path("logs"));
     }
-    if (interruption.WaitFor(kPoll)) return Cancelled("interrupted");
+    if (interruption.WaitFor(kStartPoll)) return Cancelled("interrupted");
   }
 }
 
@@ -75,8 +75,8 @@ StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
     const auto record = directory.Load();
     if (record.ok() && record->supervisor.pid == supervisor.pid && record->ready) return record;
     ReapChildren();
-    if (!IsAlive(supervisor)) return Internal("{}", LastWords(log, log_size));
-    if (interruption.WaitFor(kPoll)) {
+    if (!IsAlive(supervisor)) return Internal("{}", LastWordsSince(log, log_size));
+    if (interruption.WaitFor(kStartPoll)) {
       RETURN_IF_ERROR(StopProcess(supervisor, options.start_timeout));
       return Cancelled("interrupted; nothing was left running");
     }

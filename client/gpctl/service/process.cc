@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kPoll{20};
+constexpr std::chrono::milliseconds kEndPoll{20};
 constexpr std::chrono::seconds kKillGrace{5};
 
 // /proc/<pid>/stat after the command's name, which is in parentheses and may hold anything.
@@ -63,7 +63,7 @@ bool GoneBy(const ProcessIdentity& identity, steady_clock::time_point deadline,
       told = true;
     }
     ReapChildren();
-    std::this_thread::sleep_for(kPoll);
+    std::this_thread::sleep_for(kEndPoll);
   }
   return true;
 }

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kPoll{50};
+constexpr std::chrono::milliseconds kDaemonPoll{50};
 // A daemon that ran this long had not failed at its start.
 constexpr std::chrono::seconds kHealthy{10};
 
@@ -167,7 +167,7 @@ Status Supervisor::AwaitAddress(Daemon& daemon) {
     }
     ReapChildren();
     if (!IsAlive(daemon.process)) return DiedAtStart(daemon);
-    if (interruption_.WaitFor(kPoll)) return Cancelled("interrupted");
+    if (interruption_.WaitFor(kDaemonPoll)) return Cancelled("interrupted");
   }
   return DeadlineExceeded("gp-{} runs but is not ready after {} s; its log: {}", daemon.name,
                           options_.start_timeout.count() / 1000, directory_.Log(daemon.name));
@@ -184,7 +184,7 @@ Status Supervisor::AwaitNode() {
       RememberSlots(node);
       return OkStatus();
     }
-    if (interruption_.WaitFor(kPoll)) return Cancelled("interrupted");
+    if (interruption_.WaitFor(kDaemonPoll)) return Cancelled("interrupted");
   }
   return DeadlineExceeded("gp-worker dialled {} but the coordinator does not list it; its log: {}",
                           record_.address, directory_.Log(worker_.name));
@@ -222,7 +222,7 @@ Status Supervisor::Save() {
 
 void Supervisor::Run() {
   interruption_.MindInsistence();
-  while (!interruption_.WaitFor(kPoll)) {
+  while (!interruption_.WaitFor(kDaemonPoll)) {
     ReapChildren();
     Revive(coordinator_);
     Revive(worker_);

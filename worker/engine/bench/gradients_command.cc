@@ -99,7 +99,7 @@ Comparison Compare(const runspec::ParameterLayout& layout, const Pass& ours, con
   return result;
 }
 
-void PrintText(const Json& r) {
+void PrintGradients(const Json& r) {
   fmt::print("model {}, batch {} x {} tokens, {}, {} kernels\n", r["model"].get<std::string>(),
              r["batch"].get<int64_t>(), r["sequence"].get<int64_t>(),
              r["precision"].get<std::string>(), r["device"].get<std::string>());
@@ -128,7 +128,7 @@ Status RunGradients(const GradientsFlags& flags) {
                  {"worst_tensor", found.worst_tensor},
                  {"worst_error", found.worst},
                  {"tolerance", flags.tolerance}});
-  flags.model.json() ? PrintJson(report) : PrintText(report);
+  flags.model.json() ? PrintJson(report) : PrintGradients(report);
   if (found.all <= flags.tolerance) return OkStatus();
   return FailedPrecondition(
       "the gradients differ from the reference engine's by {:.2e} of their norm, more than {:.0e}; "

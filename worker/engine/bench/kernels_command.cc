@@ -62,7 +62,7 @@ Json Row(const KernelCase& kernel, const SampleSummary& ms, const MachineLimits&
   return row;
 }
 
-void PrintText(const Json& report) {
+void PrintKernels(const Json& report) {
   fmt::print("model {}, {} rows, {}, {} threads, {} kernels\n", report["model"].get<std::string>(),
              report["rows"].get<int64_t>(), report["precision"].get<std::string>(),
              report["threads"].get<int>(), report["kernels"].get<std::string>());
@@ -110,7 +110,7 @@ Status RunKernels(const KernelsFlags& flags) {
                  {"peak_gflops_measured", limits.flops / 1e9},
                  {"gigabytes_per_second_measured", limits.bytes_per_second / 1e9},
                  {"operations", rows}});
-  flags.model.json() ? PrintJson(report) : PrintText(report);
+  flags.model.json() ? PrintJson(report) : PrintKernels(report);
   return OkStatus();
 }
 

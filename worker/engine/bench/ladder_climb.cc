@@ -16,13 +16,13 @@
 namespace gp::engine {
 namespace {
 
-using nlohmann::json;
+using MeasuredJson = nlohmann::json;
 
 // Algorithms are chosen in the first step, graphs recorded in the second.
 constexpr int kDeviceWarmup = 3;
 
 // In the child: the steps of a rung, as JSON.
-json MeasureHere(const LadderSettings& settings, int steps) {
+MeasuredJson MeasureHere(const LadderSettings& settings, int steps) {
   const ModelOptions& options = settings.model;
   UseCores(options.threads);
   const double peak_flops = MeasureFlops(options);
@@ -35,8 +35,8 @@ json MeasureHere(const LadderSettings& settings, int steps) {
   return {{"ms", ms}, {"resident_bytes", bytes}, {"peak_flops", peak_flops}};
 }
 
-[[noreturn]] void RunChild(const std::function<json()>& work, int output) {
-  json answer;
+[[noreturn]] void RunChild(const std::function<MeasuredJson()>& work, int output) {
+  MeasuredJson answer;
   try {
     answer = work();
   } catch (const std::exception& error) {
@@ -55,7 +55,7 @@ std::string ReadToEnd(int file) {
   return text;
 }
 
-StatusOr<json> RunInChild(const std::function<json()>& work) {
+StatusOr<MeasuredJson> RunInChild(const std::function<MeasuredJson()>& work) {
   int ends[2];
   if (pipe(ends) != 0) return ErrnoStatus(errno, "create", "a pipe");
   const FileDescriptor output(ends[0]);
@@ -64,14 +64,14 @@ StatusOr<json> RunInChild(const std::function<json()>& work) {
   if (child < 0) return ErrnoStatus(errno, "fork", "a rung's process");
   if (child == 0) RunChild(work, input.get());
   input.Close();
-  const json answer = json::parse(ReadToEnd(output.get()), nullptr, false);
+  const MeasuredJson answer = MeasuredJson::parse(ReadToEnd(output.get()), nullptr, false);
   waitpid(child, nullptr, 0);
   if (!answer.is_object()) return ResourceExhausted("the rung's process was ended");
   if (answer.contains("error")) return Internal("{}", answer["error"].get<std::string>());
   return answer;
 }
 
-void AddNumbers(const ModelOptions& options, const json& measured, RungResult& result) {
+void AddNumbers(const ModelOptions& options, const MeasuredJson& measured, RungResult& result) {
   result.step_ms = Summarize(measured["ms"].get<std::vector<double>>());
   result.sequences = options.micro_batch;
   result.threads = options.threads;
@@ -89,7 +89,7 @@ RungResult Climb(const LadderRung& rung, int steps, LadderSettings& below, doubl
   if (!rung.change) return result;
   LadderSettings settings = below;
   rung.change(settings);
-  const StatusOr<json> measured = RunInChild([&] { return MeasureHere(settings, steps); });
+  const StatusOr<MeasuredJson> measured = RunInChild([&] { return MeasureHere(settings, steps); });
   if (!measured.ok()) {
     result.reason = Message(measured.status());
     return result;
@@ -105,7 +105,7 @@ RungResult Climb(const LadderRung& rung, int steps, LadderSettings& below, doubl
 }  // namespace
 
 StatusOr<LadderDevice> FindLadderDevice() {
-  ASSIGN_OR_RETURN(const json found, RunInChild([]() -> json {
+  ASSIGN_OR_RETURN(const MeasuredJson found, RunInChild([]() -> MeasuredJson {
                      const DeviceInfo device = FindDevice();
                      return {{"name", device.name},
                              {"why_none", device.why_none},

@@ -64,7 +64,7 @@ StatusOr<std::pair<LadderMachine, std::string>> FindMachine(const LadderFlags& f
   return std::pair(machine, std::string("one core until the last rung"));
 }
 
-void PrintText(const std::vector<RungResult>& rungs, const std::string& subtitle) {
+void PrintLadder(const std::vector<RungResult>& rungs, const std::string& subtitle) {
   fmt::print("{}\n\n{:<28} {:<36} {:>10} {:>9} {:>7} {:>5} {:>6} {:>7}\n", subtitle, "rung",
              "setting", "ms", "tok/s", "GB", "MFU", "gain", "total");
   for (const RungResult& rung : rungs) {
@@ -89,7 +89,7 @@ Status RunLadder(const LadderFlags& flags) {
     RETURN_IF_ERROR(WriteFileAtomically(flags.chart, LadderChart(rungs, subtitle)));
   }
   if (!flags.model.json()) {
-    PrintText(rungs, subtitle);
+    PrintLadder(rungs, subtitle);
     return OkStatus();
   }
   Json report = MakeDocument("Ladder");

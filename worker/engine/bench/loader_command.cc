@@ -109,7 +109,7 @@ StatusOr<LoaderRates> MeasureRates(const std::vector<std::string>& paths,
   return rates;
 }
 
-void PrintText(const Json& r) {
+void PrintLoader(const Json& r) {
   fmt::print("{} batches of {} x {} tokens, {} order, from {} shards\n",
              r["batches"].get<int64_t>(), r["batch"].get<int64_t>(), r["sequence"].get<int64_t>(),
              r["order"].get<std::string>(), r["shards"].get<size_t>());
@@ -137,7 +137,7 @@ Status RunLoader(const LoaderFlags& flags) {
                  {"batches", flags.batches},
                  {"cold_tokens_per_second", rates.cold},
                  {"warm_tokens_per_second", rates.warm}});
-  flags.output == "json" ? PrintJson(report) : PrintText(report);
+  flags.output == "json" ? PrintJson(report) : PrintLoader(report);
   return OkStatus();
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 double MiB(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
-void PrintText(const runspec::ArenaPlan& plan, int64_t arena_bytes) {
+void PrintPlan(const runspec::ArenaPlan& plan, int64_t arena_bytes) {
   fmt::print("{:>14}  {:>12}  {:<5}  {:<22} {}\n", "offset", "MiB", "type", "shape", "tensor");
   for (const runspec::ArenaTensor& tensor : plan.tensors) {
     fmt::print("{:>14}  {:>12.2f}  {:<5}  {:<22} {}\n", tensor.offset_bytes, MiB(tensor.size_bytes),
@@ -45,7 +45,7 @@ Status RunPlan(const ModelFlags& flags) {
   const runspec::ArenaOptions arena = ArenaOptionsOf(options);
   const runspec::ArenaPlan plan = runspec::MakeTrainingPlan(options.shape, {.arena = arena});
   const int64_t arena_bytes = runspec::MakeArenaPlan(options.shape, arena).total_bytes;
-  flags.json() ? PrintJsonPlan(plan, arena_bytes) : PrintText(plan, arena_bytes);
+  flags.json() ? PrintJsonPlan(plan, arena_bytes) : PrintPlan(plan, arena_bytes);
   return OkStatus();
 }
 

@@ -96,7 +96,7 @@ Json MakeReport(const SampleFlags& flags, const ModelOptions& options, SampleBen
   return report;
 }
 
-void PrintText(const Json& r) {
+void PrintSample(const Json& r) {
   fmt::print("model {}, {} texts of {} tokens after {}, {}, {} threads, {} kernels\n",
              r["model"].get<std::string>(), r["batch"].get<int64_t>(), r["tokens"].get<int64_t>(),
              r["prompt"].get<int64_t>(), r["precision"].get<std::string>(), r["threads"].get<int>(),
@@ -128,7 +128,7 @@ Status RunSample(const SampleFlags& flags) {
                        flags.paired, [&] { return bench.Once(); }, peer ? &*peer : nullptr));
   Json report = MakeReport(flags, options, bench, samples);
   if (peer) report["peer"] = PeerJson(flags.peer, *peer, samples);
-  flags.model.json() ? PrintJson(report) : PrintText(report);
+  flags.model.json() ? PrintJson(report) : PrintSample(report);
   return OkStatus();
 }
 

@@ -84,7 +84,7 @@ Json MakeReport(const StepFlags& flags, const ModelOptions& options, StepBench& 
   return report;
 }
 
-void PrintText(const Json& r) {
+void PrintStep(const Json& r) {
   const auto number = [&](const char* key) { return r[key].get<double>(); };
   fmt::print("model {}, batch {} x {} tokens, {}, {} threads, {} kernels, {} steps\n",
              r["model"].get<std::string>(), r["batch"].get<int64_t>(), r["sequence"].get<int64_t>(),
@@ -131,7 +131,7 @@ Status RunStep(const StepFlags& flags) {
   Json report = MakeReport(flags, options, bench, steps, samples, peak_flops);
   if (peer) report["peer"] = PeerJson(flags.peer, *peer, samples);
   if (flags.profile) report["operations"] = operations;
-  flags.model.json() ? PrintJson(report) : PrintText(report);
+  flags.model.json() ? PrintJson(report) : PrintStep(report);
   return OkStatus();
 }
 

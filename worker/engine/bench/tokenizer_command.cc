@@ -51,7 +51,7 @@ Json MakeReport(const TokenizerFlags& flags, size_t bytes, int64_t tokens,
   return report;
 }
 
-void PrintText(const Json& report) {
+void PrintTokenizer(const Json& report) {
   fmt::print("GPT-2 encoding of {}: {} bytes, {} tokens, {} threads\n",
              report["text"].get<std::string>(), report["bytes"].get<size_t>(),
              report["tokens"].get<int64_t>(), report["threads"].get<int>());
@@ -77,7 +77,7 @@ Status RunTokenizer(const TokenizerFlags& flags) {
   if (!tokens.ok()) return WithContext(tokens.status(), flags.text);
   Json report = MakeReport(flags, text.size(), std::ssize(*tokens), samples);
   if (peer) report["peer"] = PeerJson(flags.peer, *peer, samples);
-  flags.output == "json" ? PrintJson(report) : PrintText(report);
+  flags.output == "json" ? PrintJson(report) : PrintTokenizer(report);
   return OkStatus();
 }
 

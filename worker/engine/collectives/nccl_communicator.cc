@@ -10,7 +10,7 @@ namespace gp::engine {
 namespace {
 
 // 25 MiB: pieces of this size cost NCCL no bandwidth, and the first leave early.
-constexpr size_t kOverlapElements = 6'553'600;
+constexpr size_t kDeviceOverlapElements = 6'553'600;
 // Flags, losses and settings pass through it, never gradients.
 constexpr int64_t kStagingBytes = 256 << 10;
 
@@ -66,7 +66,9 @@ NcclCommunicator::NcclCommunicator(const GroupOptions& options, const std::strin
   if (deterministic) tree_.emplace(plan_, connection_);
 }
 
-size_t NcclCommunicator::overlap_elements() const { return size() > 1 ? kOverlapElements : 0; }
+size_t NcclCommunicator::overlap_elements() const {
+  return size() > 1 ? kDeviceOverlapElements : 0;
+}
 
 void NcclCommunicator::AllReduceTree(std::span<float> values,
                                      const std::vector<std::span<float>>& partials) {

@@ -15,13 +15,13 @@ namespace gp::engine {
 namespace {
 
 constexpr size_t kMessageBytesMax = 2048;
-constexpr std::chrono::milliseconds kConnectRetry{5};
+constexpr std::chrono::milliseconds kNodeConnectRetry{5};
 
 struct alignas(cmsghdr) FileControl {
   std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
 };
 
-Socket MakeSocket() {
+Socket MakeNodeSocket() {
   Socket socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket.valid()) {
     throw CollectiveError(std::string("cannot make a local socket: ") + std::strerror(errno));
@@ -50,7 +50,7 @@ Socket FileOf(msghdr& message) {
 
 }  // namespace
 
-NodeListener::NodeListener() : socket_(MakeSocket()) {
+NodeListener::NodeListener() : socket_(MakeNodeSocket()) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   // An address without a name makes the kernel choose one.
@@ -77,12 +77,12 @@ std::optional<Socket> ConnectToNode(const std::string& name, SteadyTime deadline
   if (name.empty() || name.size() > sizeof address.sun_path) return std::nullopt;
   std::copy(name.begin(), name.end(), address.sun_path);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
-  Socket socket = MakeSocket();
+  Socket socket = MakeNodeSocket();
   while (connect(socket.fd(), reinterpret_cast<sockaddr*>(&address), size) != 0) {
     const bool is_full = errno == EAGAIN || errno == EINTR;
     if (!is_full || stop.stop_requested()) return std::nullopt;
     if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
-    std::this_thread::sleep_for(kConnectRetry);
+    std::this_thread::sleep_for(kNodeConnectRetry);
   }
   if (!IsOwnUser(socket)) return std::nullopt;
   return socket;

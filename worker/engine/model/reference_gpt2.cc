@@ -1,6 +1,21 @@
 #include "worker/engine/model/reference_gpt2.h"
 
-#include <torch/torch.h>
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Reduction.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/erf.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tanh.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,19 +30,17 @@
 namespace gp::engine {
 namespace {
 
-namespace F = torch::nn::functional;
-using torch::Tensor;
+using at::Tensor;
 
-torch::Tensor Ids(std::span<const int32_t> ids, const TokenBatch& batch) {
-  return torch::from_blob(const_cast<int32_t*>(ids.data()), {batch.sequences, batch.length},
-                          torch::kInt32)
-      .to(torch::kInt64);
+at::Tensor Ids(std::span<const int32_t> ids, const TokenBatch& batch) {
+  return at::from_blob(const_cast<int32_t*>(ids.data()), {batch.sequences, batch.length}, at::kInt)
+      .to(at::kLong);
 }
 
 // The keyed mask of a tensor whose last axis is the column: scale where kept, else 0.
 Tensor DropoutMask(const Tensor& like, const Dropout& dropout) {
   const int64_t columns = like.size(-1);
-  Tensor mask = torch::empty({like.numel() / columns, columns}, torch::kFloat32);
+  Tensor mask = at::empty({like.numel() / columns, columns}, at::kFloat);
   const uint64_t key = DropoutSiteKey(dropout);
   float* value = mask.data_ptr<float>();
   for (int64_t row = 0; row < mask.size(0); ++row) {
@@ -49,7 +62,7 @@ Tensor Drop(const Tensor& x, Dropout dropout, uint32_t site) {
 
 constexpr double kLayerNormEps = 1e-5;
 
-Tensor FutureMask(int64_t length) { return torch::ones({length, length}, torch::kBool).triu(1); }
+Tensor FutureMask(int64_t length) { return at::ones({length, length}, at::kBool).triu(1); }
 
 // The model as a function of named leaves.
 class Network {
@@ -67,8 +80,8 @@ class Network {
   template <typename T>
   void SetLeaves(const T* values) {
     for (const runspec::ParameterInfo& tensor : layout_.tensors) {
-      leaves_[tensor.name] = torch::from_blob(const_cast<T*>(values) + tensor.offset, tensor.shape,
-                                              torch::CppTypeToScalarType<T>::value)
+      leaves_[tensor.name] = at::from_blob(const_cast<T*>(values) + tensor.offset, tensor.shape,
+                                           c10::CppTypeToScalarType<T>::value)
                                  .clone()
                                  .requires_grad_(true);
     }
@@ -76,9 +89,9 @@ class Network {
 
   // (B, T, C) behind the last LayerNorm.
   Tensor Trunk(const TokenBatch& batch, const Dropout& dropout) const {
-    const Tensor positions = torch::arange(batch.length);
-    Tensor x = F::embedding(Ids(batch.tokens, batch), Leaf("wte.weight")) +
-               F::embedding(positions, Leaf("wpe.weight"));
+    const Tensor positions = at::arange(batch.length);
+    Tensor x = at::embedding(Leaf("wte.weight"), Ids(batch.tokens, batch)) +
+               at::embedding(Leaf("wpe.weight"), positions);
     x = Drop(x, dropout, 0);
     for (int64_t layer = 0; layer < shape_.layers; ++layer) x = Block(x, layer, dropout);
     return Norm(x, "ln_f");
@@ -86,15 +99,15 @@ class Network {
 
   // Without the padding columns.
   Tensor Logits(const Tensor& x) const {
-    return F::linear(x, Leaf(shape_.tied_head ? "wte.weight" : "lm_head.weight"))
+    return at::linear(x, Leaf(shape_.tied_head ? "wte.weight" : "lm_head.weight"))
         .narrow(-1, 0, shape_.vocabulary);
   }
 
   Tensor LossSum(const TokenBatch& batch, const Dropout& dropout) const {
     const Tensor logits = Logits(Trunk(batch, dropout));
-    return F::cross_entropy(logits.view({-1, shape_.vocabulary}),
-                            Ids(batch.targets, batch).view({-1}),
-                            F::CrossEntropyFuncOptions().ignore_index(-1).reduction(torch::kSum));
+    return at::cross_entropy_loss(logits.view({-1, shape_.vocabulary}),
+                                  Ids(batch.targets, batch).view({-1}), /*weight=*/{},
+                                  at::Reduction::Sum, /*ignore_index=*/-1);
   }
 
   // Writes or adds the leaves' gradients, times `scale`, into the flat layout.
@@ -104,8 +117,8 @@ class Network {
     for (const runspec::ParameterInfo& tensor : layout_.tensors) {
       const Tensor gradient = leaves_.at(tensor.name).grad();
       if (!gradient.defined()) continue;
-      Tensor flat = torch::from_blob(gradients + tensor.offset, tensor.shape,
-                                     torch::CppTypeToScalarType<T>::value);
+      Tensor flat = at::from_blob(gradients + tensor.offset, tensor.shape,
+                                  c10::CppTypeToScalarType<T>::value);
       flat.add_(gradient, scale);
     }
   }
@@ -117,9 +130,8 @@ class Network {
   }
   Tensor Norm(const Tensor& x, const std::string& module) const {
     if (!style_.library_operations) return ComposedNorm(x, module);
-    return F::layer_norm(x, F::LayerNormFuncOptions({shape_.channels})
-                                .weight(Leaf(module + ".weight"))
-                                .bias(Bias(module)));
+    return at::layer_norm(x, {shape_.channels}, Leaf(module + ".weight"), Bias(module),
+                          kLayerNormEps);
   }
   Tensor ComposedNorm(const Tensor& x, const std::string& module) const {
     const Tensor centred = x - x.mean(-1, true);
@@ -129,12 +141,12 @@ class Network {
   }
   Tensor Gelu(const Tensor& x) const {
     const bool tanh = shape_.gelu == runspec::Gelu::kTanh;
-    if (style_.library_operations) return torch::gelu(x, tanh ? "tanh" : "none");
-    if (!tanh) return 0.5 * x * (1 + torch::erf(x / std::sqrt(2.0)));
-    return 0.5 * x * (1 + torch::tanh(std::sqrt(2.0 / M_PI) * (x + 0.044715 * x.pow(3))));
+    if (style_.library_operations) return at::gelu(x, tanh ? "tanh" : "none");
+    if (!tanh) return 0.5 * x * (1 + at::erf(x / std::sqrt(2.0)));
+    return 0.5 * x * (1 + at::tanh(std::sqrt(2.0 / M_PI) * (x + 0.044715 * x.pow(3))));
   }
   Tensor Linear(const Tensor& x, const std::string& module) const {
-    return F::linear(x, Leaf(module + ".weight"), Bias(module));
+    return at::linear(x, Leaf(module + ".weight"), Bias(module));
   }
 
   Tensor Block(Tensor x, int64_t layer, const Dropout& dropout) const {
@@ -181,7 +193,7 @@ class ReferenceGpt2 final : public LanguageModel {
         backend_(MakeCpuBackend({.threads = threads})),
         parameters_(static_cast<size_t>(layout_.total_count)),
         network_(shape_, layout_, style) {
-    torch::set_num_threads(threads);
+    at::set_num_threads(threads);
   }
 
   const runspec::ModelShape& shape() const override { return shape_; }
@@ -205,12 +217,12 @@ class ReferenceGpt2 final : public LanguageModel {
   }
 
   double Loss(const TokenBatch& batch) override {
-    const torch::NoGradGuard no_gradients;
+    const at::NoGradGuard no_gradients;
     return Forward(batch, Dropout{});
   }
 
   void NextTokenLogits(const TokenBatch& batch, std::span<float> logits) override {
-    const torch::NoGradGuard no_gradients;
+    const at::NoGradGuard no_gradients;
     network_.SetLeaves(parameters_.data());
     const Tensor last = network_.Trunk(batch, Dropout{}).select(1, batch.length - 1);
     const Tensor values = network_.Logits(last).contiguous();

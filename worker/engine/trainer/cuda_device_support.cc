@@ -11,7 +11,7 @@
 namespace gp::engine {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Versions as the libraries themselves put them into a number.
 struct Library {
@@ -36,8 +36,8 @@ size_t VersionNumber(void* function, const Library& library) {
 }
 
 // Stays loaded: the process ends soon.
-Json Describe(const Library& library) {
-  Json entry = {{"name", library.name}, {"version", ""}, {"problem", ""}};
+OrderedJson Describe(const Library& library) {
+  OrderedJson entry = {{"name", library.name}, {"version", ""}, {"problem", ""}};
   void* handle = dlopen(library.file, RTLD_NOW | RTLD_LOCAL);
   void* function = handle != nullptr ? dlsym(handle, library.version_function) : nullptr;
   if (function == nullptr) {
@@ -52,8 +52,8 @@ Json Describe(const Library& library) {
 }
 
 // The library that training opens.
-Json DescribeNccl() {
-  Json entry = {{"name", "NCCL"}, {"version", ""}, {"problem", ""}};
+OrderedJson DescribeNccl() {
+  OrderedJson entry = {{"name", "NCCL"}, {"version", ""}, {"problem", ""}};
   try {
     entry["version"] = NcclVersionText(NcclApi::Get().version);
   } catch (const NcclUnavailable& unavailable) {
@@ -62,8 +62,8 @@ Json DescribeNccl() {
   return entry;
 }
 
-Json Describe(const CudaDevice& device) {
-  Json modes = Json::array();
+OrderedJson Describe(const CudaDevice& device) {
+  OrderedJson modes = OrderedJson::array();
   for (const CudaSupport& support : SupportOf(device)) {
     modes.push_back({{"name", support.feature}, {"works", support.works}, {"why", support.reason}});
   }
@@ -73,7 +73,8 @@ Json Describe(const CudaDevice& device) {
 }  // namespace
 
 std::string DeviceSupport() {
-  Json support = {{"libraries", Json::array()}, {"devices", Json::array()}, {"problem", ""}};
+  OrderedJson support = {
+      {"libraries", OrderedJson::array()}, {"devices", OrderedJson::array()}, {"problem", ""}};
   for (const Library& library : kLibraries) support["libraries"].push_back(Describe(library));
   support["libraries"].push_back(DescribeNccl());
   const int devices = CountDevices();

@@ -29,7 +29,7 @@ namespace {
 
 using link::ExitCause;
 
-constexpr std::chrono::seconds kProgressInterval{1};
+constexpr std::chrono::seconds kTerminalInterval{1};
 constexpr uint64_t kSpecBytesMax = 1 << 20;
 
 std::string CurrentDirectory() { return std::filesystem::current_path().string(); }
@@ -116,7 +116,7 @@ class LoneTraining final : public TrainingEvents {
   }
 
   void Train(const Clock& clock) {
-    Training training(spec_, place_, *this, clock, kProgressInterval);
+    Training training(spec_, place_, *this, clock, kTerminalInterval);
     const auto group = MakeLocalGroup(1, training.plan().logical_shards);
     training.Join(*group[0]);
     joined_ = true;

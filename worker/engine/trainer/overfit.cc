@@ -17,7 +17,7 @@
 namespace gp::engine {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr int64_t kRowsMax = 4;
 constexpr int64_t kWarmupSteps = 10;
@@ -25,7 +25,7 @@ constexpr int64_t kReportEvery = 10;
 // Steps of the run whose batches are searched for rows.
 constexpr int64_t kStepsSearched = 100;
 
-void PrintLine(const Json& json) {
+void PrintLine(const OrderedJson& json) {
   std::printf("%s\n", json.dump().c_str());
   std::fflush(stdout);
 }

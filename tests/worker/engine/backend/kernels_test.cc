@@ -99,25 +99,27 @@ TEST_P(Kernels, ResidualBackwardDropsWhatForwardDropped) {
 }
 
 TEST_P(Kernels, CrossEntropyIgnoresPaddingAndMaskedTargets) {
-  constexpr CrossEntropyShape kShape{4, 35, 43};
-  std::vector<float> values = RandomValues(kShape.rows * kShape.columns, 1, 3);
-  for (int64_t row = 0; row < kShape.rows; ++row) values[static_cast<size_t>(row * 43 + 40)] = 1e4f;
+  constexpr CrossEntropyShape kLossShape{4, 35, 43};
+  std::vector<float> values = RandomValues(kLossShape.rows * kLossShape.columns, 1, 3);
+  for (int64_t row = 0; row < kLossShape.rows; ++row)
+    values[static_cast<size_t>(row * 43 + 40)] = 1e4f;
   Array logits(values, type());
   const Array before = logits;
   const std::vector<int32_t> targets = {3, -1, 34, 0};
   std::vector<float> lse(4);
   const double loss =
-      backend_->CrossEntropyForward(kShape, lse.data(), logits.buffer(), targets.data());
-  backend_->CrossEntropyBackward(kShape, logits.buffer(), lse.data(), targets.data(), 0.5f);
+      backend_->CrossEntropyForward(kLossShape, lse.data(), logits.buffer(), targets.data());
+  backend_->CrossEntropyBackward(kLossShape, logits.buffer(), lse.data(), targets.data(), 0.5f);
   double expected_loss = 0;
-  for (int64_t row = 0; row < kShape.rows; ++row) {
+  for (int64_t row = 0; row < kLossShape.rows; ++row) {
     const int32_t target = targets[static_cast<size_t>(row)];
     double sum = 0;
-    for (int64_t j = 0; j < kShape.classes; ++j) sum += std::exp(double{before.at(row * 43 + j)});
+    for (int64_t j = 0; j < kLossShape.classes; ++j)
+      sum += std::exp(double{before.at(row * 43 + j)});
     if (target >= 0) expected_loss += std::log(sum) - before.at(row * 43 + target);
-    for (int64_t j = 0; j < kShape.columns; ++j) {
+    for (int64_t j = 0; j < kLossShape.columns; ++j) {
       double expected = 0;
-      if (target >= 0 && j < kShape.classes) {
+      if (target >= 0 && j < kLossShape.classes) {
         expected = 0.5 * (std::exp(double{before.at(row * 43 + j)}) / sum - (j == target ? 1 : 0));
       }
       EXPECT_NEAR(logits.at(row * 43 + j), expected, ToleranceOf(type(), 0)) << row << " " << j;

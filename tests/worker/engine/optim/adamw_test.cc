@@ -3,7 +3,8 @@
 #include "worker/engine/optim/adamw.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/nn/utils/clip_grad.h>
+#include <torch/optim/adamw.h>
 
 #include <bit>
 #include <cmath>

@@ -18,20 +18,6 @@ namespace {
 constexpr uint64_t kMagic = 0x6c63636e656b6166;  // "fakenccl"
 constexpr uint64_t kPipeBytes = 64 << 10;
 
-enum class Place : uint32_t { kFree, kTaken, kLeft };
-
-struct Rank {
-  std::atomic<Place> place;
-  std::atomic<pid_t> process;  // 0: not known yet
-};
-
-// Bytes that were written and read, ever; the difference lies in `bytes`.
-struct Pipe {
-  std::atomic<uint64_t> written;
-  std::atomic<uint64_t> read;
-  std::byte bytes[kPipeBytes];
-};
-
 // Whether it has ended, though nobody may have waited for it.
 bool HasEnded(pid_t process) {
   const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
@@ -45,6 +31,18 @@ bool HasEnded(pid_t process) {
 }  // namespace
 
 struct Clique::Memory {
+  enum class Place : uint32_t { kFree, kTaken, kLeft };
+  struct Rank {
+    std::atomic<Place> place;
+    std::atomic<pid_t> process;  // 0: not known yet
+  };
+  // Bytes that were written and read, ever; the difference lies in `bytes`.
+  struct Pipe {
+    std::atomic<uint64_t> written;
+    std::atomic<uint64_t> read;
+    std::byte bytes[kPipeBytes];
+  };
+
   uint64_t nonce;
   std::atomic<int> ranks;  // 0 until the first has joined
   Rank rank[kRanksMax];
@@ -86,9 +84,9 @@ Clique::~Clique() { munmap(memory_, sizeof(Memory)); }
 bool Clique::Join(int rank, int ranks) {
   int none = 0;
   if (!memory_->ranks.compare_exchange_strong(none, ranks) && none != ranks) return false;
-  Rank& own = memory_->rank[rank];
-  Place free = Place::kFree;
-  if (!own.place.compare_exchange_strong(free, Place::kTaken)) return false;
+  Memory::Rank& own = memory_->rank[rank];
+  Memory::Place free = Memory::Place::kFree;
+  if (!own.place.compare_exchange_strong(free, Memory::Place::kTaken)) return false;
   own.process = getpid();
   rank_ = rank;
   return true;
@@ -96,27 +94,27 @@ bool Clique::Join(int rank, int ranks) {
 
 void Clique::Leave() {
   if (rank_ < 0) return;
-  memory_->rank[rank_].place = Place::kLeft;
+  memory_->rank[rank_].place = Memory::Place::kLeft;
   rank_ = -1;
 }
 
 Presence Clique::PresenceOf(int rank) const {
-  const Rank& peer = memory_->rank[rank];
+  const Memory::Rank& peer = memory_->rank[rank];
   const pid_t process = peer.process;
   const bool ended = process != 0 && HasEnded(process);
   switch (peer.place) {  // after the look at the process: it may have left in between
-    case Place::kFree:
+    case Memory::Place::kFree:
       return Presence::kAbsent;
-    case Place::kLeft:
+    case Memory::Place::kLeft:
       return Presence::kLeft;
-    case Place::kTaken:
+    case Memory::Place::kTaken:
       break;
   }
   return ended ? Presence::kKilled : Presence::kHere;
 }
 
 size_t Clique::Send(int to, std::span<const std::byte> bytes) {
-  Pipe& pipe = memory_->pipe[rank_][to];
+  Memory::Pipe& pipe = memory_->pipe[rank_][to];
   const uint64_t written = pipe.written.load(std::memory_order_relaxed);
   const uint64_t room = kPipeBytes - (written - pipe.read.load(std::memory_order_acquire));
   const size_t count = std::min<size_t>(bytes.size(), room);
@@ -129,7 +127,7 @@ size_t Clique::Send(int to, std::span<const std::byte> bytes) {
 }
 
 size_t Clique::Receive(int from, std::span<std::byte> bytes) {
-  Pipe& pipe = memory_->pipe[from][rank_];
+  Memory::Pipe& pipe = memory_->pipe[from][rank_];
   const uint64_t read = pipe.read.load(std::memory_order_relaxed);
   const uint64_t there = pipe.written.load(std::memory_order_acquire) - read;
   const size_t count = std::min<size_t>(bytes.size(), there);

@@ -10,8 +10,8 @@
 namespace gp::engine {
 namespace {
 
-__global__ void AddKernel(int* value, int added) { *value += added; }
-__global__ void DoubleKernel(int* value) { *value *= 2; }
+__global__ void GraphAddKernel(int* value, int added) { *value += added; }
+__global__ void GraphDoubleKernel(int* value) { *value *= 2; }
 
 class EmulatedGraph : public testing::Test {
  protected:
@@ -44,9 +44,9 @@ class EmulatedGraph : public testing::Test {
 TEST_F(EmulatedGraph, ReplaysWhatWasCaptured) {
   Begin();
   int added = 3;
-  Launch(&AddKernel, 1, 1, 0, stream_, value_, added);
+  Launch(&GraphAddKernel, 1, 1, 0, stream_, value_, added);
   added = 100;
-  Launch(&DoubleKernel, 1, 1, 0, stream_, value_);
+  Launch(&GraphDoubleKernel, 1, 1, 0, stream_, value_);
   cudaGraph_t graph = nullptr;
   ASSERT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
   EXPECT_EQ(Get(), 1);
@@ -80,7 +80,7 @@ TEST_F(EmulatedGraph, ForbiddenCallsSpoilTheCapture) {
   for (const auto& call : forbidden) {
     Begin();
     EXPECT_EQ(call(), cudaErrorStreamCaptureUnsupported);
-    EXPECT_THROW(Launch(&DoubleKernel, 1, 1, 0, stream_, value_), CudaError);
+    EXPECT_THROW(Launch(&GraphDoubleKernel, 1, 1, 0, stream_, value_), CudaError);
     cudaGraph_t graph = nullptr;
     EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaErrorStreamCaptureInvalidated);
     EXPECT_EQ(graph, nullptr);
@@ -108,7 +108,7 @@ TEST_F(EmulatedGraph, OtherStreamsTakePartThroughEvents) {
     Begin();
     ASSERT_EQ(cudaEventRecord(fork, stream_), cudaSuccess);
     ASSERT_EQ(cudaStreamWaitEvent(other, fork, 0), cudaSuccess);
-    Launch(&AddKernel, 1, 1, 0, other, value_, 4);
+    Launch(&GraphAddKernel, 1, 1, 0, other, value_, 4);
     ASSERT_EQ(cudaEventRecord(join, other), cudaSuccess);
     if (joins) {
       ASSERT_EQ(cudaStreamWaitEvent(stream_, join, 0), cudaSuccess);
@@ -119,7 +119,7 @@ TEST_F(EmulatedGraph, OtherStreamsTakePartThroughEvents) {
     ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
   }
   EXPECT_EQ(Get(), 1);
-  Launch(&AddKernel, 1, 1, 0, other, value_, 4);
+  Launch(&GraphAddKernel, 1, 1, 0, other, value_, 4);
   EXPECT_EQ(Get(), 5);
   ASSERT_EQ(cudaEventDestroy(join), cudaSuccess);
   ASSERT_EQ(cudaEventDestroy(fork), cudaSuccess);

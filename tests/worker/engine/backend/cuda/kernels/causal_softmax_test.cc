@@ -11,11 +11,11 @@ namespace {
 class CausalSoftmaxKernel : public DeviceTest {};
 
 constexpr int64_t kLengths[] = {1, 5, 131};
-constexpr float kScale = 0.25f;
+constexpr float kSoftmaxScale = 0.25f;
 
 // Calls body(length, type, dropout) for all of them.
 template <typename Body>
-void ForEachCase(Body body) {
+void ForEachSoftmax(Body body) {
   for (const int64_t length : kLengths) {
     for (const DataType type : kDataTypes) {
       for (const KeyedDropout& dropout : DropoutCases()) {
@@ -33,13 +33,13 @@ void ForEachCase(Body body) {
 int64_t RowsOf(int64_t length) { return length + 3; }
 
 TEST_F(CausalSoftmaxKernel, NormalisesWhatAQuerySees) {
-  ForEachCase([](int64_t length, DataType type, const KeyedDropout& dropout) {
+  ForEachSoftmax([](int64_t length, DataType type, const KeyedDropout& dropout) {
     const int64_t rows = RowsOf(length);
     const DeviceArray scores(NormalValues(rows * length, 1, 3), type);
     const DeviceArray dropped = Unwritten(rows * length, type);
     LaunchCausalSoftmax({.rows = rows,
                          .length = length,
-                         .scale = kScale,
+                         .scale = kSoftmaxScale,
                          .scores = scores.buffer(),
                          .dropped = dropped.buffer(),
                          .dropout = dropout.dropout()},
@@ -49,9 +49,11 @@ TEST_F(CausalSoftmaxKernel, NormalisesWhatAQuerySees) {
     for (int64_t row = 0; row < rows; ++row) {
       double sum = 0;
       const int64_t keys = row % length + 1;
-      for (int64_t i = 0; i < keys; ++i) sum += std::exp(scores.at(row * length + i) * kScale);
+      for (int64_t i = 0; i < keys; ++i)
+        sum += std::exp(scores.at(row * length + i) * kSoftmaxScale);
       for (int64_t i = 0; i < length; ++i) {
-        const double expected = i < keys ? std::exp(scores.at(row * length + i) * kScale) / sum : 0;
+        const double expected =
+            i < keys ? std::exp(scores.at(row * length + i) * kSoftmaxScale) / sum : 0;
         const auto at = static_cast<size_t>(row * length + i);
         ASSERT_NEAR(p[at], expected, DeviceTolerance(type, 0) / 2);
         ASSERT_NEAR(d[at], p[at] * dropout.At(row, i), DeviceTolerance(type, 0));
@@ -67,7 +69,7 @@ TEST_F(CausalSoftmaxKernel, WritesNoDroppedProbabilitiesUnlessAsked) {
 }
 
 TEST_F(CausalSoftmaxKernel, DropsProbabilities) {
-  ForEachCase([](int64_t length, DataType type, const KeyedDropout& dropout) {
+  ForEachSoftmax([](int64_t length, DataType type, const KeyedDropout& dropout) {
     const int64_t rows = RowsOf(length);
     const DeviceArray in(NormalValues(rows * length, 2), type);
     const DeviceArray out = Unwritten(rows * length, type);
@@ -81,7 +83,7 @@ TEST_F(CausalSoftmaxKernel, DropsProbabilities) {
 }
 
 TEST_F(CausalSoftmaxKernel, GivesTheGradientOfTheScores) {
-  ForEachCase([](int64_t length, DataType type, const KeyedDropout& dropout) {
+  ForEachSoftmax([](int64_t length, DataType type, const KeyedDropout& dropout) {
     const int64_t rows = RowsOf(length);
     std::vector<float> p = NormalValues(rows * length, 3);
     for (float& value : p) value = std::abs(value) / static_cast<float>(length);
@@ -89,7 +91,7 @@ TEST_F(CausalSoftmaxKernel, GivesTheGradientOfTheScores) {
     const DeviceArray d(NormalValues(rows * length, 4), type);
     LaunchCausalSoftmaxBackward({.rows = rows,
                                  .length = length,
-                                 .scale = kScale,
+                                 .scale = kSoftmaxScale,
                                  .d = d.buffer(),
                                  .probabilities = probabilities.buffer(),
                                  .dropout = dropout.dropout()},
@@ -102,7 +104,7 @@ TEST_F(CausalSoftmaxKernel, GivesTheGradientOfTheScores) {
       for (int64_t i = 0; i < keys; ++i) sum += probabilities.at(row * length + i) * gradient(i);
       for (int64_t i = 0; i < length; ++i) {
         const double expected =
-            i < keys ? probabilities.at(row * length + i) * (gradient(i) - sum) * kScale : 0;
+            i < keys ? probabilities.at(row * length + i) * (gradient(i) - sum) * kSoftmaxScale : 0;
         ASSERT_NEAR(results[static_cast<size_t>(row * length + i)], expected,
                     DeviceTolerance(type, expected));
       }

@@ -9,15 +9,16 @@ namespace {
 
 class ColumnSumsKernel : public DeviceTest {};
 
-struct Shape {
+struct ColumnSumsShape {
   int64_t rows;
   int64_t columns;
 };
 // Partial warps and vectors, several parts, and more parts than are kept.
-constexpr Shape kShapes[] = {{1, 1}, {7, 5}, {8, 256}, {300, 33}, {1000, 264}, {33000, 2}};
+constexpr ColumnSumsShape kColumnSumsShapes[] = {{1, 1},    {7, 5},      {8, 256},
+                                                 {300, 33}, {1000, 264}, {33000, 2}};
 
 TEST_F(ColumnSumsKernel, AreExactForIntegers) {
-  for (const Shape& shape : kShapes) {
+  for (const ColumnSumsShape& shape : kColumnSumsShapes) {
     std::vector<float> values(static_cast<size_t>(shape.rows * shape.columns));
     std::vector<float> expected(static_cast<size_t>(shape.columns));
     for (int64_t i = 0; i < shape.rows * shape.columns; ++i) {

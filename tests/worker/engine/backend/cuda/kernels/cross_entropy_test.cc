@@ -12,9 +12,9 @@ namespace {
 
 // One column; padding in the middle of a vector and of more than a vector; rows longer than a pass
 // of the block.
-constexpr CrossEntropyShape kShapes[] = {
+constexpr CrossEntropyShape kCrossEntropyShapes[] = {
     {1, 1, 1}, {3, 65, 65}, {2, 65, 72}, {5, 1000, 1024}, {3, 4500, 4503}};
-constexpr float kScale = 0.25f;
+constexpr float kMeanScale = 0.25f;
 constexpr float kLossScale = 8;
 
 // What runs: the two calls, or one that reads a row from shared memory or from memory again.
@@ -39,7 +39,7 @@ class Head {
         .logits = logits_.buffer(),
         .lse = lse_.f32(),
         .targets = device_targets_.data(),
-        .scale = kScale,
+        .scale = kMeanScale,
         .loss_scale = has_loss_scale_ ? loss_scale_.f32() : nullptr};
     const DeviceArray row_losses = Unwritten(shape_.rows, DataType::kFloat32);
     if (form == Form::kTwoCalls) {
@@ -69,7 +69,7 @@ class Head {
         if (target >= 0 && c < shape_.classes) {
           expected = std::exp(Logit(row, c) - expected_lse) - (c == target ? 1 : 0);
         }
-        expected *= kScale * (has_loss_scale_ ? kLossScale : 1);
+        expected *= kMeanScale * (has_loss_scale_ ? kLossScale : 1);
         // The fast exponential is good to about 1e-6; one rounding to the type.
         const double gradient = gradients[static_cast<size_t>(row * shape_.columns + c)];
         ASSERT_NEAR(gradient, expected, DeviceTolerance(type_, 0) * std::abs(expected) + 4e-6)
@@ -119,7 +119,7 @@ class Head {
 class CrossEntropyKernels : public DeviceTest {};
 
 TEST_F(CrossEntropyKernels, EqualThePlainLoop) {
-  for (const CrossEntropyShape& shape : kShapes) {
+  for (const CrossEntropyShape& shape : kCrossEntropyShapes) {
     for (const DataType type : kDataTypes) {
       for (const Form form : {Form::kTwoCalls, Form::kFromShared, Form::kFromMemory}) {
         SCOPED_TRACE(testing::Message()
@@ -137,10 +137,10 @@ TEST_F(CrossEntropyKernels, EqualThePlainLoop) {
 
 TEST_F(CrossEntropyKernels, GiveTheSameBitsInEveryForm) {
   for (const DataType type : kDataTypes) {
-    const Head two_calls(kShapes[3], type, true);
+    const Head two_calls(kCrossEntropyShapes[3], type, true);
     two_calls.Run(Form::kTwoCalls);
     for (const Form form : {Form::kFromShared, Form::kFromMemory}) {
-      const Head other(kShapes[3], type, true);
+      const Head other(kCrossEntropyShapes[3], type, true);
       other.Run(form);
       EXPECT_EQ(other.Gradients(), two_calls.Gradients());
       EXPECT_EQ(other.Loss(), two_calls.Loss());

@@ -8,7 +8,7 @@
 namespace gp::engine {
 namespace {
 
-struct Shape {
+struct EmbeddingShape {
   int64_t sequences;
   int64_t length;
   int64_t channels;
@@ -16,11 +16,11 @@ struct Shape {
 };
 // One row; a single token that runs through several parts of 64 rows; a few tokens that end inside
 // of parts; rows of more vectors than threads; many tokens that occur once or never.
-constexpr Shape kShapes[] = {
+constexpr EmbeddingShape kEmbeddingShapes[] = {
     {1, 1, 1, 1}, {5, 60, 3, 1}, {3, 130, 12, 3}, {2, 9, 1028, 65}, {3, 50, 20, 50257}};
 
 // Tokens of which 0 and 1 are frequent.
-std::vector<int32_t> SomeTokens(const Shape& shape) {
+std::vector<int32_t> SomeTokens(const EmbeddingShape& shape) {
   std::mt19937 random(11);
   std::uniform_int_distribution<int32_t> uniform(0, static_cast<int32_t>(shape.vocabulary - 1));
   std::vector<int32_t> tokens;
@@ -32,8 +32,8 @@ std::vector<int32_t> SomeTokens(const Shape& shape) {
 }
 
 template <typename Body>
-void ForEachCase(Body body) {
-  for (const Shape& shape : kShapes) {
+void ForEachEmbedding(Body body) {
+  for (const EmbeddingShape& shape : kEmbeddingShapes) {
     for (const DataType type : kDataTypes) {
       for (const KeyedDropout& keyed : DropoutCases()) {
         SCOPED_TRACE(testing::Message()
@@ -50,7 +50,7 @@ void ForEachCase(Body body) {
 class EmbeddingKernels : public DeviceTest {};
 
 TEST_F(EmbeddingKernels, LookUpTokensAndPositions) {
-  ForEachCase([](const Shape& shape, DataType type, const KeyedDropout& keyed) {
+  ForEachEmbedding([](const EmbeddingShape& shape, DataType type, const KeyedDropout& keyed) {
     const int64_t rows = shape.sequences * shape.length;
     const std::vector<int32_t> tokens = SomeTokens(shape);
     const DeviceValues<int32_t> device_tokens(tokens);
@@ -79,13 +79,14 @@ TEST_F(EmbeddingKernels, LookUpTokensAndPositions) {
 }
 
 // Gradients on the device that began as values of their own, and what they should be.
-struct Gradients {
-  Gradients(const Shape& shape, DataType type)
+struct EmbeddingGradients {
+  EmbeddingGradients(const EmbeddingShape& shape, DataType type)
       : dwte(NormalValues(shape.vocabulary * shape.channels, 4), DataType::kFloat32),
         dwpe(NormalValues(shape.length * shape.channels, 5), DataType::kFloat32),
         dout(NormalValues(shape.sequences * shape.length * shape.channels, 6), type) {}
 
-  void Launch(const Shape& shape, const std::vector<int32_t>& tokens, const Dropout& dropout) {
+  void Launch(const EmbeddingShape& shape, const std::vector<int32_t>& tokens,
+              const Dropout& dropout) {
     const int64_t rows = shape.sequences * shape.length;
     const DeviceValues<int32_t> device_tokens(tokens);
     const DeviceValues<std::byte> scratch(
@@ -119,9 +120,9 @@ void ExpectSums(const DeviceArray& array, const std::vector<double>& expected) {
 }
 
 TEST_F(EmbeddingKernels, AddTheGradients) {
-  ForEachCase([](const Shape& shape, DataType type, const KeyedDropout& keyed) {
+  ForEachEmbedding([](const EmbeddingShape& shape, DataType type, const KeyedDropout& keyed) {
     const std::vector<int32_t> tokens = SomeTokens(shape);
-    Gradients gradients(shape, type);
+    EmbeddingGradients gradients(shape, type);
     gradients.Launch(shape, tokens, keyed.dropout());
     std::vector<double> dwte;
     std::vector<double> dwpe;
@@ -141,9 +142,9 @@ TEST_F(EmbeddingKernels, AddTheGradients) {
 }
 
 TEST_F(EmbeddingKernels, GiveTheSameBitsEveryTime) {
-  const Shape& shape = kShapes[2];
-  Gradients first(shape, DataType::kBfloat16);
-  Gradients second(shape, DataType::kBfloat16);
+  const EmbeddingShape& shape = kEmbeddingShapes[2];
+  EmbeddingGradients first(shape, DataType::kBfloat16);
+  EmbeddingGradients second(shape, DataType::kBfloat16);
   first.Launch(shape, SomeTokens(shape), {});
   second.Launch(shape, SomeTokens(shape), {});
   EXPECT_EQ(first.dwte.Get(), second.dwte.Get());

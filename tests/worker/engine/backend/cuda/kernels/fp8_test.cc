@@ -85,16 +85,16 @@ class Quantized {
   DeviceValues<uint8_t> transposed_{static_cast<size_t>(rows_ * columns_), 0x55};
 };
 
-struct Shape {
+struct Fp8Shape {
   int64_t rows;
   int64_t columns;
 };
 // Partial tiles and vectors, whole ones, and several tiles.
-constexpr Shape kShapes[] = {{1, 1}, {3, 9}, {8, 16}, {64, 64}, {72, 136}, {65, 7}};
+constexpr Fp8Shape kFp8Shapes[] = {{1, 1}, {3, 9}, {8, 16}, {64, 64}, {72, 136}, {65, 7}};
 
 TEST_F(Fp8Kernel, RoundsEveryElementToTheNearest) {
   for (const Fp8Format format : kFormats) {
-    for (const Shape& shape : kShapes) {
+    for (const Fp8Shape& shape : kFp8Shapes) {
       for (const DataType type : kDataTypes) {
         const std::vector<float> values = NormalValues(shape.rows * shape.columns, 1, 0.1f);
         Quantized tensor(shape.rows, shape.columns, values, type);

@@ -16,11 +16,11 @@ double TanhGelu(double x) {
 }
 double ErfGelu(double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); }
 
-struct Form {
+struct GeluForm {
   runspec::Gelu kind;
   double (*exact)(double x);
 };
-constexpr Form kForms[] = {{runspec::Gelu::kErf, ErfGelu}, {runspec::Gelu::kTanh, TanhGelu}};
+constexpr GeluForm kForms[] = {{runspec::Gelu::kErf, ErfGelu}, {runspec::Gelu::kTanh, TanhGelu}};
 
 std::vector<float> Points(int64_t count) {
   std::vector<float> points;
@@ -31,7 +31,7 @@ std::vector<float> Points(int64_t count) {
 }
 
 TEST_F(GeluKernel, EqualsTheFormula) {
-  for (const Form& form : kForms) {
+  for (const GeluForm& form : kForms) {
     for (const DataType type : kDataTypes) {
       for (const int64_t offset : {0, 1}) {
         const int64_t count = 5003;
@@ -51,7 +51,7 @@ TEST_F(GeluKernel, EqualsTheFormula) {
 }
 
 TEST_F(GeluKernel, MultipliesByTheDerivative) {
-  for (const Form& form : kForms) {
+  for (const GeluForm& form : kForms) {
     for (const DataType type : kDataTypes) {
       const int64_t count = 5003;
       const DeviceArray in(Points(count), type);

@@ -8,17 +8,17 @@
 namespace gp::engine {
 namespace {
 
-struct Shape {
+struct NormBackwardShape {
   int64_t rows;
   int64_t channels;
 };
 // Fewer rows than warps; partial rounds; more rounds than blocks (4099 rows are 513 of 8); rows
 // that leave 4 and 1 warps per block.
-constexpr Shape kShapes[] = {{1, 1},    {3, 7},     {9, 32},   {17, 136},
-                             {21, 130}, {11, 1028}, {3, 4096}, {10, 768}};
+constexpr NormBackwardShape kNormBackwardShapes[] = {{1, 1},    {3, 7},     {9, 32},   {17, 136},
+                                                     {21, 130}, {11, 1028}, {3, 4096}, {10, 768}};
 
 struct Case {
-  Shape shape;
+  NormBackwardShape shape;
   TypePair types;
   bool accumulate_input;
   bool accumulate_parameters;
@@ -152,7 +152,7 @@ class LayerNormBackwardKernel : public DeviceTest {};
 TEST_F(LayerNormBackwardKernel, EqualsThePlainLoop) {
   int number = 0;
   const std::list<KeyedDropout> dropouts = DropoutCases();
-  for (const Shape& shape : kShapes) {
+  for (const NormBackwardShape& shape : kNormBackwardShapes) {
     for (const TypePair& types : kTypePairs) {
       for (const bool accumulates : {false, true}) {
         ++number;

@@ -8,18 +8,19 @@
 namespace gp::engine {
 namespace {
 
-struct Shape {
+struct NormShape {
   int64_t rows;
   int64_t channels;
 };
 // Fewer rows than warps of a block, partial vectors, rows longer than one pass of a warp, and a row
 // that leaves room for one warp per block only.
-constexpr Shape kShapes[] = {{1, 1}, {3, 7}, {9, 32}, {17, 128}, {5, 130}, {10, 768}, {2, 7000}};
+constexpr NormShape kNormShapes[] = {{1, 1},   {3, 7},    {9, 32},  {17, 128},
+                                     {5, 130}, {10, 768}, {2, 7000}};
 
 // One case: its parameters on the device and the results.
 class Norm {
  public:
-  Norm(const Shape& shape, DataType residual_type, DataType compute_type, bool has_beta)
+  Norm(const NormShape& shape, DataType residual_type, DataType compute_type, bool has_beta)
       : rows_(shape.rows),
         channels_(shape.channels),
         residual_type_(residual_type),
@@ -82,7 +83,7 @@ class Norm {
 
 template <typename Body>
 void ForEachNorm(Body body) {
-  for (const Shape& shape : kShapes) {
+  for (const NormShape& shape : kNormShapes) {
     for (const auto& [residual_type, compute_type] : kTypePairs) {
       for (const bool has_beta : {false, true}) {
         SCOPED_TRACE(testing::Message()

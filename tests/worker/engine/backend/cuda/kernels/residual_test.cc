@@ -8,15 +8,16 @@
 namespace gp::engine {
 namespace {
 
-struct Shape {
+struct ResidualShape {
   int64_t rows;
   int64_t channels;
 };
-constexpr Shape kShapes[] = {{1, 1}, {3, 7}, {9, 32}, {17, 136}, {8, 130}, {10, 768}};
+constexpr ResidualShape kResidualShapes[] = {{1, 1},    {3, 7},   {9, 32},
+                                             {17, 136}, {8, 130}, {10, 768}};
 
 template <typename Body>
-void ForEachCase(Body body) {
-  for (const Shape& shape : kShapes) {
+void ForEachResidual(Body body) {
+  for (const ResidualShape& shape : kResidualShapes) {
     for (const TypePair& types : kTypePairs) {
       for (const KeyedDropout& keyed : DropoutCases()) {
         SCOPED_TRACE(testing::Message()
@@ -32,32 +33,33 @@ class ResidualKernel : public DeviceTest {};
 
 TEST_F(ResidualKernel, AddsTheBranch) {
   bool in_place = false;
-  ForEachCase([&](const Shape& shape, const TypePair& types, const KeyedDropout& keyed) {
-    const int64_t size = shape.rows * shape.channels;
-    const DeviceArray in(NormalValues(size, 1), types.residual);
-    const DeviceArray branch(NormalValues(size, 2), types.compute);
-    const DeviceArray other = Unwritten(size, types.residual);
-    const DeviceArray& out = in_place ? in : other;
-    in_place = !in_place;
-    LaunchResidual({.rows = shape.rows,
-                    .channels = shape.channels,
-                    .out = out.buffer(),
-                    .in = in.buffer(),
-                    .branch = branch.buffer(),
-                    .dropout = keyed.dropout()},
-                   nullptr);
-    const std::vector<float> sums = out.Get();
-    for (int64_t i = 0; i < size; ++i) {
-      const double mask = keyed.At(i / shape.channels, i % shape.channels);
-      const double expected = in.at(i) + branch.at(i) * mask;
-      ASSERT_NEAR(sums[static_cast<size_t>(i)], expected,
-                  DeviceTolerance(types.residual, expected));
-    }
-  });
+  ForEachResidual(
+      [&](const ResidualShape& shape, const TypePair& types, const KeyedDropout& keyed) {
+        const int64_t size = shape.rows * shape.channels;
+        const DeviceArray in(NormalValues(size, 1), types.residual);
+        const DeviceArray branch(NormalValues(size, 2), types.compute);
+        const DeviceArray other = Unwritten(size, types.residual);
+        const DeviceArray& out = in_place ? in : other;
+        in_place = !in_place;
+        LaunchResidual({.rows = shape.rows,
+                        .channels = shape.channels,
+                        .out = out.buffer(),
+                        .in = in.buffer(),
+                        .branch = branch.buffer(),
+                        .dropout = keyed.dropout()},
+                       nullptr);
+        const std::vector<float> sums = out.Get();
+        for (int64_t i = 0; i < size; ++i) {
+          const double mask = keyed.At(i / shape.channels, i % shape.channels);
+          const double expected = in.at(i) + branch.at(i) * mask;
+          ASSERT_NEAR(sums[static_cast<size_t>(i)], expected,
+                      DeviceTolerance(types.residual, expected));
+        }
+      });
 }
 
 TEST_F(ResidualKernel, PassesTheGradientOfTheBranch) {
-  ForEachCase([](const Shape& shape, const TypePair& types, const KeyedDropout& keyed) {
+  ForEachResidual([](const ResidualShape& shape, const TypePair& types, const KeyedDropout& keyed) {
     const int64_t size = shape.rows * shape.channels;
     const DeviceArray dout(NormalValues(size, 3), types.residual);
     const DeviceArray dbranch = Unwritten(size, types.compute);
