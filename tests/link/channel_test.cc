@@ -122,8 +122,8 @@ TEST(LinkChannel, RefusesToSendWhatThePeerWouldRefuse) {
 TEST(LinkChannel, TheLargestPayloadPasses) {
   const Channels channels = Channels::Make();
   const std::string text(kPayloadBytesMax - std::string_view(R"({"reason":""})").size(), 'x');
-  std::jthread sender([&] { EXPECT_TRUE(channels.left->Send(Stop{text}, seconds(10)).ok()); });
-  const auto received = channels.right->Receive(seconds(10));
+  std::jthread sender([&] { EXPECT_TRUE(channels.left->Send(Stop{text}, seconds(100)).ok()); });
+  const auto received = channels.right->Receive(seconds(100));
   ASSERT_TRUE(received.ok() && received->has_value()) << received.status();
   EXPECT_EQ(std::get<Stop>(**received).reason.size(), text.size());
 }
