@@ -3,8 +3,7 @@
 #
 # Precompiled headers hold what others wrote: the standard library, fmt, Abseil, gRPC, GoogleTest. Each target gets the set
 # that fits what it links. Our own headers stay out: an edit to one rebuilds what includes it. So does nlohmann-json: it
-# would cost each source 0.4 s, and one in ten uses it. Sources still name every header that they use; clang reads them
-# without these sets (scripts/check_thread_safety).
+# would cost each source 0.4 s, and one in ten uses it. Sources still name every header that they use.
 option(GP_PRECOMPILED_HEADERS "Compile third-party headers once for each set" ON)
 
 # The compiler reads the sources of one target together, about this many bytes of them at once: they share what they include
@@ -73,11 +72,12 @@ function(gp_split_sources target united alone)
   foreach(source IN LISTS sources)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${folder}")
     get_source_file_property(flags "${source}" DIRECTORY "${folder}" COMPILE_OPTIONS)
+    cmake_path(IS_PREFIX CMAKE_BINARY_DIR "${source}" generated)
     get_source_file_property(apart "${source}" DIRECTORY "${folder}" SKIP_UNITY_BUILD_INCLUSION)
     if(flags)
       set_source_files_properties("${source}" DIRECTORY "${folder}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
       list(APPEND alone_sources "${source}")
-    elseif(apart OR NOT source MATCHES "\\.cc$" OR source MATCHES "^${CMAKE_BINARY_DIR}/")
+    elseif(apart OR generated OR NOT source MATCHES "\\.cc$")
       list(APPEND alone_sources "${source}")
     else()
       list(APPEND united_sources "${source}")

@@ -5,8 +5,8 @@ find_package(GTest REQUIRED)
 include(GoogleTest)
 
 # What a sanitizer run builds: every unit test; and the tests of threaded code that ThreadSanitizer can judge, which get
-# the label `threads` too. Debian's gRPC and LibTorch are not instrumented: a test that reaches one would report false
-# races; and libprotobuf's reflection over map fields, which gp_every_field uses, crashes. The engine's folders in the list therefore count by their tests of what needs no model.
+# the label `threads` too. Debian's gRPC and LibTorch are not instrumented, so a test that reaches one would report false
+# races. Nor is libprotobuf, whose reflection over map fields (gp_every_field) then crashes. The engine's folders in the list therefore count by their tests of what needs no model.
 add_custom_target(unit_tests)
 add_custom_target(threads_tests)
 # Tests that need a GPU, where the CUDA build can make them; they skip with the reason on a machine without one.

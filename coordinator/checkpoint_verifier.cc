@@ -123,11 +123,16 @@ Status CheckpointVerifier::BringBack(const Task& task, Reconciler& reconciler) {
       cluster->FindRun(task.run)->FindQuarantined(task.step)->checkpoint;
   const std::string aside = formats::DamagedName(checkpoint.directory);
   if (!FileExists(aside)) {
-    return NotFound("{} is not there; was it removed, or could the coordinator not rename {}?",
-                    aside, checkpoint.directory);
+    return NotFound(
+        "{} does not exist: it was removed, or the coordinator failed to rename {} "
+        "(see its log)",
+        aside, checkpoint.directory);
   }
-  RETURN_IF_ERROR(
-      formats::VerifyDigests(aside, checkpoint.manifest_digest, stop_.get_token()).status());
+  const Status read =
+      formats::VerifyDigests(aside, checkpoint.manifest_digest, stop_.get_token()).status();
+  // The directory is there, so a file that is missing is damage.
+  if (read.code() == StatusCode::kNotFound) return DataLoss("{}", gp::Message(read));
+  RETURN_IF_ERROR(read);
   RETURN_IF_ERROR(formats::BringBack(checkpoint.directory));
   const Status appended = Append(event, reconciler);
   if (appended.ok()) return appended;

@@ -57,7 +57,7 @@ void Recorder::ReadProgresses() {
   MutexLock lock(mutex_);
   for (const std::string& name : *names) {
     const RunId run(name);
-    StatusOr<Progress> progress = ReadProgress(DirectoryOf(run));
+    StatusOr<Progress> progress = FirstProgressOf(run);
     if (progress.ok()) {
       progress_[run] = *std::move(progress);
     } else {
@@ -65,6 +65,17 @@ void Recorder::ReadProgresses() {
                  {{"run", run}, {"error", gp::Message(progress.status())}});
     }
   }
+}
+
+// Logs without a summary are read once, here, and get one.
+StatusOr<Progress> Recorder::FirstProgressOf(const RunId& run) const {
+  const std::string directory = DirectoryOf(run);
+  if (!HasSummary(directory)) {
+    StatusOr<RunLog> log = RunLog::Open(directory, options_.limits);
+    // What cannot be written, as on a full disk, can be read.
+    if (log.ok() && log->Sync().ok() && log->SaveSummary().ok()) return log->progress();
+  }
+  return ReadProgress(directory);
 }
 
 bool Recorder::Post(TelemetryBatch batch) {

@@ -23,7 +23,7 @@ struct TelemetryBatch {
   std::map<RunId, std::vector<Point>> points;
   std::map<RunId, std::vector<Line>> lines;
   size_t size_bytes = 0;  // about what it takes in memory
-  // Called once, on the Recorder's thread, when all of it is durable but what was lost.
+  // Called once, on the Recorder's thread, when all of it is durable, except what was lost.
   std::function<void()> on_durable;
   // Called on the Recorder's thread when telemetry of a run begins to be lost, with the reason; may
   // be empty.
@@ -78,6 +78,7 @@ class Recorder {
   };
 
   void ReadProgresses();
+  StatusOr<Progress> FirstProgressOf(const RunId& run) const;
   void Loop();
   // Retries until everything is written or lost.
   void Write(const Batches& batches);

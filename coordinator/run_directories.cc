@@ -41,19 +41,16 @@ bool IsKept(const Run& run, const std::string& name) {
   return false;
 }
 
-// Also what an earlier coordinator did not come to.
-void Quarantine(const Run& run) {
-  for (const QuarantinedCheckpoint& held : run.quarantined) {
-    const std::string& directory = held.checkpoint.directory;
-    if (!FileExists(directory)) continue;
-    const Status aside = formats::SetAside(directory);
-    if (aside.ok()) {
-      LogWarning("checkpoint is in quarantine",
-                 {{"run", run.id}, {"directory", formats::DamagedName(directory)}});
-    } else {
-      LogWarning("checkpoint is not in quarantine before the next start",
-                 {{"run", run.id}, {"error", gp::Message(aside)}});
-    }
+void Quarantine(const Run& run, const QuarantinedCheckpoint& held) {
+  const std::string& directory = held.checkpoint.directory;
+  if (!FileExists(directory)) return;
+  const Status aside = formats::SetAside(directory);
+  if (aside.ok()) {
+    LogWarning("checkpoint is in quarantine",
+               {{"run", run.id}, {"directory", formats::DamagedName(directory)}});
+  } else {
+    LogWarning("checkpoint is not in quarantine before the next start",
+               {{"run", run.id}, {"error", gp::Message(aside)}});
   }
 }
 
@@ -100,7 +97,9 @@ void RunDirectories::Stop() {
 
 void RunDirectories::SweepAll(const Cluster& cluster) {
   cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>& run) {
-    Task task{.run = run, .quarantine = true};
+    // At once: a checkpoint that a person brings back later must not meet a rename that is late.
+    for (const QuarantinedCheckpoint& held : run->quarantined) Quarantine(*run, held);
+    Task task{.run = run};
     mailbox_.TryPost(task);  // what does not fit is swept after the next start
   });
 }
@@ -110,12 +109,13 @@ void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,
   for (const StoredEvent& stored : events) {
     const EventBody& body = stored.event.body;
     const bool fresh = std::holds_alternative<RunSubmitted>(body);
-    const bool quarantine = std::holds_alternative<CheckpointDamaged>(body);
-    const bool tend = fresh || quarantine || std::holds_alternative<CheckpointRetired>(body) ||
-                      std::holds_alternative<RunPlaced>(body) ||
-                      std::holds_alternative<RunEnded>(body);
+    const auto* damaged = std::get_if<CheckpointDamaged>(&body);
+    const bool tend =
+        fresh || damaged != nullptr || std::holds_alternative<CheckpointRetired>(body) ||
+        std::holds_alternative<RunPlaced>(body) || std::holds_alternative<RunEnded>(body);
     if (!tend) continue;
-    Task task{cluster->FindRun(stored.event.run), fresh, quarantine};
+    Task task{cluster->FindRun(stored.event.run), fresh};
+    if (damaged != nullptr) task.damaged_step = damaged->step;
     mailbox_.TryPost(task);
   }
 }
@@ -130,7 +130,9 @@ void RunDirectories::Loop() {
 void RunDirectories::Tend(const Task& task) const {
   const Run& run = *task.run;
   if (task.fresh) WriteRunFile(run);
-  if (task.quarantine) Quarantine(run);
+  const QuarantinedCheckpoint* held =
+      task.damaged_step ? run.FindQuarantined(*task.damaged_step) : nullptr;
+  if (held != nullptr) Quarantine(run, *held);
   const std::string directory = JoinPath(run.submission->run_directory, "checkpoints");
   if (!FileExists(directory)) return;
   const auto names = ListDirectory(directory);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -37,8 +38,8 @@ class RunDirectories {
 
   struct Task {
     std::shared_ptr<const Run> run;
-    bool fresh = false;       // just submitted
-    bool quarantine = false;  // one of its checkpoints may have to be renamed
+    bool fresh = false;                        // just submitted
+    std::optional<int64_t> damaged_step = {};  // of a checkpoint to rename
   };
 
   void Loop();

@@ -62,13 +62,14 @@ StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Se
   for (const v1::Checkpoint& checkpoint : response.checkpoints()) {
     if (Matches(checkpoint, reference)) return checkpoint;
   }
-  for (const v1::Checkpoint& held : response.quarantined()) {
+  // The newest of a step, as the coordinator takes it.
+  for (int i = response.quarantined_size() - 1; i >= 0; --i) {
+    const v1::Checkpoint& held = response.quarantined(i);
     if (!reference.step || held.step() != *reference.step) continue;
     if (among == Among::kSealedAndQuarantined) return held;
-    return NotFound(
-        "step {} of run {} is in quarantine: {}; 'gpctl ckpt verify {}@{}' brings it "
-        "back if it is whole",
-        held.step(), run.name(), held.quarantine_reason(), run.name(), held.step());
+    const std::string verify = fmt::format("ckpt verify {}@{}", run.run_id(), held.step());
+    return NotFound("step {} of run {} is in quarantine: {}; '{}' brings it back if it is whole",
+                    held.step(), run.name(), held.quarantine_reason(), session.Hint(verify));
   }
   if (response.checkpoints().empty())
     return NotFound("run {} has no sealed checkpoint yet", run.name());

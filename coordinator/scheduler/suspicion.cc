@@ -57,9 +57,9 @@ class SuspicionPlanner {
  private:
   void Verify(const std::string& reader) {
     std::string text = fmt::format(
-        "the checkpoint of step {} is whole, {} read it; {} said that it is damaged: look at the "
-        "storage there",
-        suspicion_.step, reader, NamesOf(cluster_, suspicion_.told_by));
+        "{} read the checkpoint of step {} and found it whole; {} had said that it is damaged; "
+        "check the storage of that node",
+        reader, suspicion_.step, NamesOf(cluster_, suspicion_.told_by));
     plan_.push_back({run_.id, CheckpointVerified{suspicion_.step, text}, "scheduler", text});
   }
 

@@ -181,6 +181,8 @@ class Applier {
     SealedCheckpoint checkpoint = held->checkpoint;
     run.quarantined.erase(run.quarantined.begin() + (held - run.quarantined.data()));
     checkpoint.restored = true;
+    // The run goes on from here: nobody reads the one that is suspected any more.
+    if (run.suspicion && checkpoint.step > run.suspicion->step) run.suspicion.reset();
     const auto place =
         std::find_if(run.checkpoints.begin(), run.checkpoints.end(),
                      [&](const SealedCheckpoint& other) { return other.step > checkpoint.step; });

@@ -39,6 +39,16 @@ Rule CheckpointRule(const Run& run) {
   return "its newest checkpoint is retired";
 }
 
+// Sealed or in quarantine, with the content that it had.
+bool Holds(const Run& run, const SealedCheckpoint& sealed) {
+  const auto same = [&sealed](const SealedCheckpoint& other) {
+    return other.step == sealed.step && other.manifest_digest == sealed.manifest_digest;
+  };
+  return std::any_of(run.checkpoints.begin(), run.checkpoints.end(), same) ||
+         std::any_of(run.quarantined.begin(), run.quarantined.end(),
+                     [&](const QuarantinedCheckpoint& held) { return same(held.checkpoint); });
+}
+
 Rule TransitionRule(const Run& before, const Run& after) {
   if (before.submission != after.submission) return "its submission changed";
   if (IsTerminal(before.state) && after.state != before.state) {
@@ -49,13 +59,9 @@ Rule TransitionRule(const Run& before, const Run& after) {
       before.checkpoints.size() + before.quarantined.size()) {
     return "a checkpoint is gone";
   }
-  if (after.quarantined.size() != before.quarantined.size()) return "";
-  for (size_t i = 0; i < before.checkpoints.size(); ++i) {
-    if (before.checkpoints[i].manifest_digest != after.checkpoints[i].manifest_digest) {
-      return "a sealed checkpoint changed";
-    }
-  }
-  return "";
+  const auto kept = [&after](const SealedCheckpoint& sealed) { return Holds(after, sealed); };
+  const bool unchanged = std::all_of(before.checkpoints.begin(), before.checkpoints.end(), kept);
+  return unchanged ? "" : "a sealed checkpoint changed";
 }
 
 Rule BrokenRule(const Cluster& before, const Cluster& after, const RunId& id) {

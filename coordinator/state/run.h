@@ -98,7 +98,7 @@ struct Suspicion {
   int64_t step = 0;
   std::set<NodeId> told_by;
   bool asks_coordinator = false;  // the run waits for its verdict
-  bool whole = false;             // the coordinator found it so; who still complains has failed
+  bool whole = false;             // the coordinator found it so; a further report is a failure
   // Volatile: what the coordinator found, and in words.
   std::optional<std::pair<Verdict, std::string>> verdict;
 };

@@ -1,6 +1,7 @@
 #include "coordinator/store/record_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,11 +58,19 @@ StatusOr<size_t> ReadAt(int fd, uint64_t offset, char* buffer, size_t size,
   return filled;
 }
 
-// Reads the file in large pieces and hands out whole records.
+StatusOr<uint64_t> SizeOf(int fd, const std::string& path) {
+  struct stat state {};
+  if (fstat(fd, &state) != 0) return ErrnoStatus(errno, "get the size of", path);
+  return static_cast<uint64_t>(state.st_size);
+}
+
+// Reads the file in large pieces and hands out whole records. Nothing behind `end`, the size that
+// the file had at the beginning: while somebody appends, the last record may be cut there, and the
+// records behind it would make it look damaged.
 class Scanner {
  public:
-  Scanner(int fd, std::string path, uint64_t offset)
-      : fd_(fd), path_(std::move(path)), offset_(offset) {}
+  Scanner(int fd, std::string path, uint64_t offset, uint64_t end)
+      : fd_(fd), path_(std::move(path)), offset_(offset), end_(end) {}
 
   // The next whole record; empty at the end and before one that is torn or damaged. Valid until the
   // next call.
@@ -116,9 +125,11 @@ class Scanner {
     buffer_.erase(0, start_);
     start_ = 0;
     const size_t have = buffer_.size();
-    buffer_.resize(std::max(size, have + kPieceBytes));
-    ASSIGN_OR_RETURN(const size_t got, ReadAt(fd_, offset_ + have, buffer_.data() + have,
-                                              buffer_.size() - have, path_));
+    const uint64_t from = offset_ + have;
+    const uint64_t left = from < end_ ? end_ - from : 0;
+    const auto wanted = std::min<uint64_t>(std::max(size - have, kPieceBytes), left);
+    buffer_.resize(have + wanted);
+    ASSIGN_OR_RETURN(const size_t got, ReadAt(fd_, from, buffer_.data() + have, wanted, path_));
     buffer_.resize(have + got);
     return buffer_.size() >= size;
   }
@@ -126,6 +137,7 @@ class Scanner {
   int fd_;
   std::string path_;
   uint64_t offset_;  // in the file, of the record at start_
+  const uint64_t end_;
   std::string buffer_;
   size_t start_ = 0;
 };
@@ -143,7 +155,8 @@ struct Layout {
 
 StatusOr<Layout> Scan(int fd, const std::string& path, uint64_t from,
                       const std::function<void(std::string_view)>& visit) {
-  Scanner scanner(fd, path, from);
+  ASSIGN_OR_RETURN(const uint64_t size_bytes, SizeOf(fd, path));
+  Scanner scanner(fd, path, from, size_bytes);
   Layout layout;
   while (true) {
     ASSIGN_OR_RETURN(const auto payload, scanner.Next());
@@ -304,14 +317,16 @@ StatusOr<uint64_t> ReadRecords(const std::string& path, uint64_t offset,
   FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid() && errno == ENOENT) return offset;
   if (!file.valid()) return ErrnoStatus(errno, "open", path);
-  Scanner scanner(file.get(), path, std::max<uint64_t>(offset, kRecordFileMagic.size()));
+  ASSIGN_OR_RETURN(const uint64_t size_bytes, SizeOf(file.get(), path));
+  Scanner scanner(file.get(), path, std::max<uint64_t>(offset, kRecordFileMagic.size()),
+                  size_bytes);
   while (true) {
     ASSIGN_OR_RETURN(const auto payload, scanner.Next());
     if (payload) {
       if (!visit(*payload)) return scanner.offset();
       continue;
     }
-    // Behind what is being written now there is nothing; behind damage there may be.
+    // Nothing follows what is being written now; whole records may follow damage.
     ASSIGN_OR_RETURN(const bool found, scanner.FindNext());
     if (!found) return scanner.offset();
   }

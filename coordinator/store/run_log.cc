@@ -26,7 +26,7 @@ bool Fits(uint64_t bytes, const std::string& path) {
   return bytes == 0 || bytes <= FileSize(path).value_or(0);
 }
 
-// An empty one when there is none, or the logs are not those that it tells about.
+// An empty one when there is none, or when the logs are shorter than it says.
 RunSummary ReadSummary(const std::string& directory) {
   std::optional<RunSummary> summary;
   const auto read = ReadRecords(SummaryPath(directory), 0, [&](std::string_view bytes) {
@@ -154,6 +154,8 @@ Status RunLog::SaveSummary() {
 uint64_t RunLog::bytes_since_summary() const {
   return points_.size_bytes() + lines_.size_bytes() - summary_.points_bytes - summary_.lines_bytes;
 }
+
+bool HasSummary(const std::string& directory) { return FileExists(SummaryPath(directory)); }
 
 StatusOr<Progress> ReadProgress(const std::string& directory) {
   RunSummary summary = ReadSummary(directory);

@@ -122,6 +122,9 @@ class RunLog {
 std::string PointsPath(const std::string& directory);
 std::string LinesPath(const std::string& directory);
 
+// False for logs that an older version wrote: ReadProgress then reads all points.
+bool HasSummary(const std::string& directory);
+
 // From the summary and what came after it; empty when there is no log.
 StatusOr<Progress> ReadProgress(const std::string& directory);
 

@@ -230,5 +230,22 @@ TEST(Recorder, KnowsTheProgressOfEveryRunWithoutReadingItsLog) {
   EXPECT_EQ(recorder.ProgressOf(RunId("a")).newest->step, 7);
 }
 
+TEST(Recorder, SummarizesTheLogsOfAnOlderVersionOnce) {
+  TemporaryDirectory directory;
+  NoObserver observer;
+  Signal durable;
+  const std::string root = JoinPath(directory.path(), "runs");
+  const std::string summary = JoinPath(JoinPath(root, "a"), "summary");
+  {
+    Recorder recorder(root, {}, observer);
+    ASSERT_TRUE(recorder.Post(OfRun("a", 7, durable)));
+    ASSERT_TRUE(durable.Wait());
+  }
+  unlink(summary.c_str());
+  const Recorder recorder(root, {}, observer);
+  EXPECT_EQ(recorder.ProgressOf(RunId("a")).newest->step, 7);
+  EXPECT_TRUE(FileExists(summary));
+}
+
 }  // namespace
 }  // namespace gp::coordinator

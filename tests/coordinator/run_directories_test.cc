@@ -78,6 +78,27 @@ TEST(RunDirectories, SetsAsideAfterAStartWhatAnEarlierCoordinatorDidNotComeTo) {
   EXPECT_TRUE(FileExists(damaged + ".damaged"));
 }
 
+// A task may wait for long behind others that remove files.
+TEST(RunDirectories, RenamesNothingThatWasBroughtBackSince) {
+  TemporaryDirectory directory;
+  Cluster cluster;
+  auto run = MakeRun(RunState::kFailed, 3, false);
+  Submission submission = SampleSubmission();
+  submission.run_directory = directory.path();
+  run.submission = std::make_shared<const Submission>(submission);
+  run.quarantined = {Quarantined("step-00000010-e1-aaa")};
+  std::string& held = run.quarantined[0].checkpoint.directory;
+  held = JoinPath(directory.path(), "checkpoints/step-00000010-e1-aaa");
+  ASSERT_TRUE(MakeDirectories(held).ok());
+  cluster.runs.Set(run.id, std::make_shared<const gp::coordinator::Run>(run));
+  RunDirectories directories;
+  const StoredEvent ended{.event = {run.id, At(9), "", "", RunEnded{RunState::kFailed, "x"}}};
+  const StoredEvent other{.event = {run.id, At(9), "", "", CheckpointDamaged{20, "x"}}};
+  directories.Published(std::make_shared<const Cluster>(cluster), {ended, other});
+  directories.Stop();
+  EXPECT_TRUE(FileExists(held));
+}
+
 TEST(FindOrphans, LeavesNamesThatAreNotItsOwn) {
   const auto run = MakeRun(RunState::kFailed, 1, false);
   EXPECT_TRUE(FindOrphans(run, {"", "step-", "step-1", "step-1-ex", "my-model", "-e1-"}).empty());

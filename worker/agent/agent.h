@@ -90,7 +90,7 @@ class Agent {
   std::map<RankKey, uint64_t> exit_reports_;  // number of the first report that told the exit
   bool registered_ = false;
   AgentWish wish_ = AgentWish::kGoOn;
-  MonotonicTime last_exit_;  // of an agent that leaves: or when it was told to
+  MonotonicTime last_exit_;  // or when the agent was told to leave, whichever is later
   bool changed_ = true;      // since the last urgent report
   bool stepped_ = false;
 };

@@ -40,12 +40,14 @@ std::string WithLastLine(std::string ending, const std::string& last_line) {
 }
 
 ExitReport ExplainZero(const ExitEvidence& evidence) {
-  if (evidence.finished) return {v1::EXIT_CAUSE_COMPLETED, 0, "all steps done"};
+  // Before `finished`: a trainer may be stopped while it waits for its last checkpoint to be
+  // sealed.
   if (evidence.stopped) {
     return {
         v1::EXIT_CAUSE_STOPPED, 0,
         fmt::format("stopped after step {}: {}", evidence.stopped->step, evidence.stopped->reason)};
   }
+  if (evidence.finished) return {v1::EXIT_CAUSE_COMPLETED, 0, "all steps done"};
   if (evidence.told_stop) return {v1::EXIT_CAUSE_STOPPED, 0, "stopped as asked"};
   return {v1::EXIT_CAUSE_ERROR, 0,
           WithLastLine("exited with code 0 before its last step", evidence.last_line)};

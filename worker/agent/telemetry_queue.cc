@@ -5,28 +5,27 @@
 #include <utility>
 
 namespace gp::agent {
-namespace {
 
-// In place of what was dropped before `next`.
-v1::TelemetryItem Gap(uint64_t count, std::string_view what, const v1::TelemetryItem& next) {
-  v1::TelemetryItem gap;
-  gap.set_run_id(next.run_id());
-  v1::LogLine& line = *gap.mutable_line();
-  *line.mutable_at() = next.has_line() ? next.line().at() : next.point().at();
-  line.set_epoch(next.has_line() ? next.line().epoch() : next.point().epoch());
+v1::TelemetryItem TelemetryQueue::LineAbout(const Gap& gap, const Lane& lane) {
+  v1::TelemetryItem item;
+  item.set_run_id(gap.newest.run_id());
+  v1::LogLine& line = *item.mutable_line();
+  const bool told_lines = gap.newest.has_line();
+  *line.mutable_at() = told_lines ? gap.newest.line().at() : gap.newest.point().at();
+  line.set_epoch(told_lines ? gap.newest.line().epoch() : gap.newest.point().epoch());
   line.set_rank(-1);
-  line.set_text(
-      fmt::format("{} {} of this run were dropped here: the agent's queue was full", count, what));
-  return gap;
+  line.set_text(fmt::format("{} {} of this run were dropped here: the agent's queue was full",
+                            gap.count, lane.what));
+  return item;
 }
-
-}  // namespace
 
 void TelemetryQueue::Add(v1::TelemetryItem item) {
   Lane& lane = item.has_point() ? points_ : lines_;
   if (lane.items.size() >= items_max_) {
     ++lane.dropped;
-    ++lane.untold[lane.items.front().item.run_id()];
+    Gap& gap = lane.untold[lane.items.front().item.run_id()];
+    ++gap.count;
+    gap.newest = std::move(lane.items.front().item);
     lane.items.pop_front();
   }
   lane.items.push_back({++added_, std::move(item)});
@@ -48,19 +47,25 @@ v1::Telemetry TelemetryQueue::Take(size_t count_max, size_t bytes_max) {
   return batch;
 }
 
-void TelemetryQueue::SendNext() {
+TelemetryQueue::Lane& TelemetryQueue::NextLane() {
+  if (HasLastGap(points_)) return points_;
+  if (HasLastGap(lines_)) return lines_;
   const bool point =
       !points_.items.empty() &&
       (lines_.items.empty() || points_.items.front().order < lines_.items.front().order);
-  Lane& lane = point ? points_ : lines_;
-  v1::TelemetryItem& next = lane.items.front().item;
-  const auto untold = lane.untold.find(next.run_id());
+  return point ? points_ : lines_;
+}
+
+void TelemetryQueue::SendNext() {
+  Lane& lane = NextLane();
+  const auto untold =
+      lane.items.empty() ? lane.untold.begin() : lane.untold.find(lane.items.front().item.run_id());
   if (untold != lane.untold.end()) {
-    sent_.push_back(Gap(untold->second, point ? "points" : "lines", next));
+    sent_.push_back(LineAbout(untold->second, lane));
     lane.untold.erase(untold);
     return;
   }
-  sent_.push_back(std::move(next));
+  sent_.push_back(std::move(lane.items.front().item));
   lane.items.pop_front();
 }
 

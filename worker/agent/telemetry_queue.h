@@ -26,7 +26,9 @@ class TelemetryQueue {
 
   void Add(v1::TelemetryItem item);
 
-  bool has_unsent() const { return resent_ < sent_.size() || waiting() > 0; }
+  bool has_unsent() const {
+    return resent_ < sent_.size() || waiting() > 0 || HasLastGap(points_) || HasLastGap(lines_);
+  }
   // The next unsent items in the order in which they were added, at most `count_max` and about
   // `bytes_max` (one item at least); they count as sent.
   v1::Telemetry Take(size_t count_max, size_t bytes_max);
@@ -44,19 +46,30 @@ class TelemetryQueue {
     uint64_t order = 0;  // in which it was added
     v1::TelemetryItem item;
   };
+  // Dropped since the run's log was told.
+  struct Gap {
+    uint64_t count = 0;
+    v1::TelemetryItem newest;
+  };
   struct Lane {
-    std::deque<Waiting> items;
+    const char* what;
+    std::deque<Waiting> items = {};
     uint64_t dropped = 0;
-    std::map<std::string, uint64_t> untold;  // dropped since the run's log was told
+    std::map<std::string, Gap> untold = {};  // by run
   };
 
+  static v1::TelemetryItem LineAbout(const Gap& gap, const Lane& lane);
+  // Nothing waits any more that a gap could be told before.
+  static bool HasLastGap(const Lane& lane) { return lane.items.empty() && !lane.untold.empty(); }
+
   size_t waiting() const { return points_.items.size() + lines_.items.size(); }
+  Lane& NextLane();
   // Numbers the next one that waits, or the line that says what is missing before it.
   void SendNext();
 
   const size_t items_max_;
-  Lane points_;
-  Lane lines_;
+  Lane points_{"points"};
+  Lane lines_{"lines"};
   uint64_t added_ = 0;
   std::deque<v1::TelemetryItem> sent_;  // numbered
   uint64_t first_ = 1;                  // number of sent_.front()

@@ -227,7 +227,7 @@ TEST_F(CommandTest, ACheckpointInQuarantineIsListedWithItsReasonAndComesBackWhen
   EXPECT_THAT(Run({"ckpt", "show", "a@300"}).out, HasSubstr("a digest differs"));
   const Outcome sampled = Run({"sample", "a@300"});
   EXPECT_EQ(sampled.code, 3) << "nobody takes it for a checkpoint";
-  EXPECT_THAT(sampled.err, HasSubstr("gpctl ckpt verify a@300"));
+  EXPECT_THAT(sampled.err, HasSubstr("gpctl ckpt verify aaaaaaaa01@300"));
 
   const Outcome damaged = Run({"ckpt", "verify", "a@300"});
   EXPECT_EQ(damaged.code, 9);

@@ -60,6 +60,7 @@ TEST(InputProbe, SaysForHowLongAServerWhoseThreadsAreHeldUpHasNotRead) {
   for (int i = 0; i < 32; ++i) {
     callers.emplace_back([&] {
       grpc::ClientContext context;
+      context.set_wait_for_ready(true);
       v1::Run run;
       const auto stub = v1::RunService::NewStub(rpc::MakeChannel((*server)->address()));
       EXPECT_TRUE(stub->Get(&context, {}, &run).ok());

@@ -122,6 +122,17 @@ TEST(Apply, WhatTheCoordinatorReadTooLateChangesNothing) {
   EXPECT_TRUE(Apply({RunId("nobody"), At(9), "", "", read.body}, cluster).ok());
 }
 
+TEST(Apply, ARestoredCheckpointEndsTheSuspicionOfAnOlderOne) {
+  Cluster cluster = ResumedAtStep20();
+  ASSERT_TRUE(Apply(DamageReported(NextReader::kNotRecorded), cluster).ok());
+  auto run = *cluster.FindRun(RunId("r"));
+  run.suspicion = Suspicion{.step = 10, .told_by = {NodeId("n")}};
+  cluster.runs.Set(run.id, std::make_shared<const RunValue>(run));
+  ASSERT_TRUE(Apply({RunId("r"), At(9), "", "", CheckpointRestored{20}}, cluster).ok());
+  EXPECT_EQ(cluster.FindRun(RunId("r"))->LatestCheckpoint()->step, 20);
+  EXPECT_FALSE(cluster.FindRun(RunId("r"))->suspicion);
+}
+
 TEST(RestoreRefusal, ARunThatTrainsTowardsTheStepAgainIsNotDisturbed) {
   Cluster cluster = ResumedAtStep20();
   ASSERT_TRUE(Apply(DamageReported(NextReader::kNotRecorded), cluster).ok());
@@ -267,11 +278,33 @@ TEST(Invariants, FindWhatIsBroken) {
   EXPECT_TRUE(breaks([](RunValue& run) { run.checkpoints[0].manifest_digest = "x"; }));
   EXPECT_TRUE(breaks([](RunValue& run) { run.checkpoints.push_back(run.checkpoints.back()); }));
   EXPECT_TRUE(breaks([](RunValue& run) { run.checkpoints.clear(); }));
+  EXPECT_TRUE(breaks([](RunValue& run) {
+    run.quarantined.push_back({run.checkpoints[0]});
+    run.quarantined[0].checkpoint.manifest_digest = "x";
+    run.checkpoints.erase(run.checkpoints.begin());
+  }));
   EXPECT_TRUE(breaks([](RunValue& run) { run.checkpoints[0].retired = true; }));
   EXPECT_TRUE(breaks([](RunValue& run) { run.state = RunState::kSucceeded; }));
   EXPECT_TRUE(breaks([](RunValue& run) { run.reason.clear(); }));
   EXPECT_TRUE(breaks(
       [](RunValue& run) { run.submission = std::make_shared<const Submission>(*run.submission); }));
+}
+
+TEST(Invariants, OneCheckpointMayLeaveTheQuarantineWhileAnotherGoesThere) {
+  RunValue run = *ClusterOf(OneOfEachKind()).FindRun(RunId("r"));
+  ASSERT_EQ(run.checkpoints.size(), 2u);
+  run.state = RunState::kBackoff;
+  const SealedCheckpoint older = run.checkpoints[0], newer = run.checkpoints[1];
+  const auto with = [&](const SealedCheckpoint& sealed, const SealedCheckpoint& held) {
+    Cluster cluster = ClusterOf(OneOfEachKind());
+    run.checkpoints = {sealed};
+    run.checkpoints[0].retired = false;
+    run.quarantined = {{held}};
+    cluster.runs.Set(run.id, std::make_shared<const RunValue>(run));
+    return cluster;
+  };
+  const auto violations = FindViolations(with(newer, older), with(older, newer), {RunId("r")});
+  EXPECT_TRUE(violations.empty()) << violations.front().rule;
 }
 
 }  // namespace

@@ -218,5 +218,23 @@ TEST_F(RecordFileTest, RefusesARecordThatCouldNotBeRead) {
   EXPECT_EQ(Read().size(), 1u);
 }
 
+// As a follower does while a batch is being written: the file ends within its second record.
+TEST_F(RecordFileTest, ARecordThatIsBeingWrittenIsReadLaterAndNotPassedOver) {
+  Append({"one", "two", "three"});
+  const std::string whole = *ReadFile(path_);
+  const size_t cut = whole.find("two") + 1;
+  Write(whole.substr(0, cut));
+  Records found;
+  const auto end = ReadRecords(path_, 0, [&](std::string_view payload) {
+    found.emplace_back(payload);
+    Write(whole);  // the rest arrives meanwhile
+    return true;
+  });
+  ASSERT_TRUE(end.ok()) << end.status();
+  EXPECT_EQ(found, Records{"one"});
+  uint64_t offset = *end;
+  EXPECT_EQ(Read(offset, 10), (Records{"two", "three"}));
+}
+
 }  // namespace
 }  // namespace gp::coordinator

@@ -21,6 +21,12 @@ TEST(ExitReport, WhoLeavesByAWishOfItsOwnOrOfAPeerWasStopped) {
       Explain({.wait_status = Exited(0), .stopped = link::Stopped{1, 464, "SIGTERM"}});
   EXPECT_EQ(report.cause, v1::EXIT_CAUSE_STOPPED);
   EXPECT_EQ(report.message, "stopped after step 464: SIGTERM");
+  // It had taken its last step, but nobody had sealed the checkpoint of it.
+  EXPECT_EQ(Explain({.wait_status = Exited(0),
+                     .finished = true,
+                     .stopped = link::Stopped{1, 500, "cancelled"}})
+                .cause,
+            v1::EXIT_CAUSE_STOPPED);
 }
 
 TEST(ExitReport, ExitCodesHaveCauses) {

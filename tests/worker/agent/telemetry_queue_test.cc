@@ -105,6 +105,19 @@ TEST(TelemetryQueue, SaysInTheRunsLogWhatWasDroppedAndWhere) {
   EXPECT_EQ(TakeAll(queue), std::vector<std::string>{"line 6"}) << "it is said once";
 }
 
+TEST(TelemetryQueue, SaysWhatWasDroppedOfARunThatSaysNothingMore) {
+  TelemetryQueue queue(2);
+  queue.Add(OfRun("a", Line(1)));
+  queue.Add(OfRun("b", Line(2)));
+  queue.Add(OfRun("b", Line(3)));
+  const v1::Telemetry batch = queue.Take(100, 1 << 20);
+  ASSERT_EQ(batch.items_size(), 3);
+  EXPECT_EQ(batch.items(2).run_id(), "a");
+  EXPECT_EQ(batch.items(2).line().text(),
+            "1 lines of this run were dropped here: the agent's queue was full");
+  EXPECT_FALSE(queue.has_unsent());
+}
+
 // What was sent keeps its number; what is dropped never had one.
 TEST(TelemetryQueue, NumbersHaveNoGaps) {
   TelemetryQueue queue(2);

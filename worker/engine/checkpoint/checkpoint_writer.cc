@@ -217,16 +217,23 @@ class CheckpointWriter::Worker {
     const std::string directory = JoinPath(
         parent_,
         formats::CheckpointDirectoryName(state.step, identity_.epoch, identity_.incarnation));
-    // Never touch a complete checkpoint: its writer may have had it sealed.
-    const std::string manifest = JoinPath(directory, formats::kManifestName);
-    if (storage_.Read(manifest, UINT64_MAX).ok()) {
-      return AlreadyExists("{} holds a complete checkpoint already", directory);
-    }
+    if (directory != failed_) RETURN_IF_ERROR(CheckFree(directory));
     StatusOr<SavedCheckpoint> saved = WriteAll(state, directory);
     if (saved.ok()) return saved;
-    // What cannot be removed stays without a manifest: it is no checkpoint.
+    failed_ = directory;
+    // What cannot be removed is not announced: the coordinator sweeps it.
     storage_.RemoveTree(directory).IgnoreError();
     return WithContext(saved.status(), fmt::format("checkpoint of step {}", state.step));
+  }
+
+  // Never touch a complete checkpoint: its writer may have had it sealed.
+  Status CheckFree(const std::string& directory) const {
+    const Status manifest =
+        storage_.Read(JoinPath(directory, formats::kManifestName), UINT64_MAX).status();
+    if (manifest.ok()) {
+      return AlreadyExists("{} holds a complete checkpoint already", directory);
+    }
+    return manifest.code() == StatusCode::kNotFound ? OkStatus() : manifest;
   }
 
   StatusOr<SavedCheckpoint> WriteAll(const CheckpointState& state, const std::string& directory) {
@@ -305,6 +312,7 @@ class CheckpointWriter::Worker {
   Storage& storage_;
   const std::string parent_;
   const CheckpointIdentity identity_;
+  std::string failed_;  // directory of the last save that failed; the worker thread's
   const ParameterLayout layout_;
   StreamedSnapshot snapshot_;
   Mutex mutex_;

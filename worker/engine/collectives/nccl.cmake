@@ -7,5 +7,5 @@ set(GP_NCCL_SOURCES
   nccl_device_group.cc
   nccl_tree.cc)
 list(TRANSFORM GP_NCCL_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/")
-# A program may link another library's definition of what it defines: its object stays one of its own.
+# Another library may define the same functions for a program, so this file stays an object of its own.
 set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/nccl_device_group.cc" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

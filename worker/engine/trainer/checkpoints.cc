@@ -183,7 +183,11 @@ void Checkpoints::SaveLast(Trainer& trainer, const RunBudget& budget,
   state.final = final;
   for (int attempt = 0;; ++attempt) {
     const StatusOr<SavedCheckpoint> saved = SaveNow(state);
-    if (saved.ok()) return Announce(*saved);
+    if (saved.ok()) {
+      Announce(*saved);
+      if (saved->step == state.step) return;
+      continue;
+    }
     const auto pause = BackoffCeiling(kRetry, attempt);
     const std::string reason = WhyNot(saved.status());
     LogWarning("checkpoint failed; the state stays in memory",
@@ -192,7 +196,7 @@ void Checkpoints::SaveLast(Trainer& trainer, const RunBudget& budget,
   }
 }
 
-// A storage that hung may still be at the attempt before.
+// The result may be that of an earlier save: where the storage hung, that one is still in flight.
 StatusOr<SavedCheckpoint> Checkpoints::SaveNow(const CheckpointState& state) {
   if (!writer_.in_flight()) RETURN_IF_ERROR(writer_.Start(state));
   return writer_.Wait(kLastTimeout);

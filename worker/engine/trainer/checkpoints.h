@@ -33,8 +33,8 @@ class Checkpoints {
   Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events);
 
   // Begins to save the state; waits for the save in flight first, for less time than the peers
-  // wait. A save that is still in flight then makes the later ones pass with a warning, and so is
-  // every failure. Without memory for copies (checkpoint.snapshot_memory: 0) the save ends before
+  // wait. If it is still in flight then, the later ones are skipped with a warning; a failure is a
+  // warning, too. Without memory for copies (checkpoint.snapshot_memory: 0) the save ends before
   // the call returns.
   void Save(Trainer& trainer, const RunBudget& budget, std::optional<double> validation_loss);
 

@@ -114,16 +114,16 @@ void SupervisorLink::ReleaseGroup() {
 
 // The step in flight has half of the time; what is not saved in the other half is not saved.
 void SupervisorLink::WatchTime() {
-  if (leaving() == Leaving::kNo) return;
   const auto now = steady_clock::now();
-  bool overdue = false;
+  Leaving way = Leaving::kNo;
   {
     MutexLock lock(mutex_);
+    way = leaving();
+    if (way == Leaving::kNo) return;
     if (now >= break_off_at_) BreakOff();
-    overdue = now >= leave_at_;
+    if (now < leave_at_) return;
   }
-  if (!overdue) return;
-  if (leaving() == Leaving::kSaving) {
+  if (way == Leaving::kSaving) {
     LogWarning("the time to save is over");
     return RequestStop(stop_reason());
   }

@@ -52,8 +52,8 @@ class Trainer {
           FillBatch fill, Communicator& communicator, const Clock& clock);
 
   // Takes one step. TrainingStopped when `stop` was requested, between micro-batches; the state is
-  // then that of the last committed step. CollectiveError when a peer is lost, and nothing is
-  // known of the state. TrainingError after too many steps in a row without a finite gradient.
+  // then that of the last committed step. CollectiveError when a peer is lost; see intact(), too.
+  // TrainingError after too many steps in a row without a finite gradient.
   StepResult Step(const std::stop_token& stop);
 
   int64_t step() const { return step_; }

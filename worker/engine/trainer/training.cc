@@ -100,7 +100,9 @@ TrainingEnd Training::AfterStep(const StepResult& result, const StopWishes& stop
   if (steps_taken_ == 0) LogFirstStep();
   Measure(result);
   if (budget_.NeedsCalibration(result.step)) Calibrate();
-  const std::optional<double> validation_loss = EvaluateIfDue();
+  // An evaluation changes nothing but what decides on an early stop: a stop may break it off.
+  if (!budget_.early_stop().enabled()) settled_step_ = result.step;
+  const std::optional<double> validation_loss = EvaluateIfDue(stop.at_once);
   const bool best = validation_loss && budget_.early_stop().Observe(result.step, *validation_loss);
   settled_step_ = result.step;
   Report(result, validation_loss);
@@ -245,7 +247,7 @@ double Training::SampleSeconds() const {
   return seconds + SecondsOf([this] { samples_->TryToken(true); }) * recomputed;
 }
 
-// Of the second time, when memory has been touched.
+// Times the second call; the first touches the memory.
 double Training::SecondsOf(const std::function<void()>& work) const {
   work();
   const MonotonicTime start = clock_.Now();
@@ -262,10 +264,12 @@ TokenBatch Training::ValidationBatch(int64_t index) {
   return {validation_tokens_, validation_targets_, batch.micro_batch, batch.sequence};
 }
 
-std::optional<double> Training::EvaluateIfDue() {
+std::optional<double> Training::EvaluateIfDue(const std::stop_token& stop) {
   if (run_.validation == nullptr || !Due(run_.spec.eval.every_steps)) return std::nullopt;
-  return Evaluate(*run_.model, *communicator_, run_.validation->batch_count(),
-                  [this](int64_t index) { return ValidationBatch(index); });
+  return Evaluate(*run_.model, *communicator_, run_.validation->batch_count(), [&](int64_t index) {
+    if (stop.stop_requested()) throw TrainingStopped{};
+    return ValidationBatch(index);
+  });
 }
 
 std::string Training::EndReason(const SavedCheckpoint& saved) const {

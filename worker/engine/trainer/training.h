@@ -35,7 +35,7 @@ class TrainingEvents {
   // On rank 0. `end_reason` says of a final one why the run ends before its budget; else empty.
   virtual void CheckpointWritten(const SavedCheckpoint& saved, const std::string& end_reason) = 0;
   // On rank 0. The save that the training ends with failed: waits for `pause` before it is tried
-  // again. Throws TrainingStopped when there is no time for that.
+  // again. Throws when there is no time for that.
   virtual void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) = 0;
 };
 
@@ -87,7 +87,7 @@ class Training {
   double SampleSeconds() const;
   double SecondsOf(const std::function<void()>& work) const;
   TokenBatch ValidationBatch(int64_t index);
-  std::optional<double> EvaluateIfDue();
+  std::optional<double> EvaluateIfDue(const std::stop_token& stop);
   std::string EndReason(const SavedCheckpoint& saved) const;
   link::StepReport MakeReport(const StepResult& result,
                               std::optional<double> validation_loss) const;

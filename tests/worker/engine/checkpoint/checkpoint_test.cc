@@ -280,6 +280,51 @@ TEST_F(CheckpointTest, AHungStorageHoldsNobodyUpAndReadsNoStateThatIsGone) {
   EXPECT_EQ(*formats::FindNewestCheckpoint(Parent()), std::nullopt);
 }
 
+// A Storage that cannot be read.
+class UnreadableStorage : public LocalStorage {
+ public:
+  StatusOr<std::string> Read(const std::string& path, uint64_t) override {
+    return Unavailable("read {}: stale file handle", path);
+  }
+};
+
+TEST_F(CheckpointTest, WhatCannotBeReadIsNotReplaced) {
+  const SavedCheckpoint complete = Save(1);
+  CheckpointWriter writer(std::make_shared<UnreadableStorage>(), Parent(), identity_, {});
+  ASSERT_TRUE(writer.Start(State(1)).ok());
+  EXPECT_THAT(Message(writer.Wait(kLong).status()), HasSubstr("stale file handle"));
+  EXPECT_TRUE(formats::VerifyDigests(complete.directory, complete.manifest_digest, {}).ok());
+}
+
+// A Storage whose first manifest is in place when its commit fails, and which removes nothing then.
+class HalfCommittingStorage : public LocalStorage {
+ public:
+  Status WriteAtomically(const std::string& path, std::string_view data) override {
+    RETURN_IF_ERROR(LocalStorage::WriteAtomically(path, data));
+    if (std::exchange(failed_, true)) return OkStatus();
+    keeps_ = true;
+    return Internal("sync {}: input/output error", path);
+  }
+  Status RemoveTree(const std::string& path) override {
+    if (std::exchange(keeps_, false)) return Internal("remove {}: input/output error", path);
+    return LocalStorage::RemoveTree(path);
+  }
+
+ private:
+  bool failed_ = false;
+  bool keeps_ = false;
+};
+
+TEST_F(CheckpointTest, AnAttemptThatFailedAtItsLastMomentIsRepeated) {
+  CheckpointWriter writer(std::make_shared<HalfCommittingStorage>(), Parent(), identity_, {});
+  ASSERT_TRUE(writer.Start(State(1)).ok());
+  ASSERT_THAT(Message(writer.Wait(kLong).status()), HasSubstr("input/output error"));
+  ASSERT_TRUE(writer.Start(State(1)).ok());
+  const auto saved = writer.Wait(kLong);
+  ASSERT_TRUE(saved.ok()) << saved.status();
+  EXPECT_TRUE(formats::VerifyDigests(saved->directory, saved->manifest_digest, {}).ok());
+}
+
 TEST_F(CheckpointTest, AFullDiskLeavesNothingBehindAndSaysWhy) {
   const auto total = static_cast<int64_t>(Save(1).size_bytes);
   for (const int64_t room : {int64_t{0}, int64_t{100}, total / 3, total / 2, total - 10}) {

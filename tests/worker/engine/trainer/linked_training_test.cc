@@ -207,7 +207,7 @@ link::ResumePoint PointOf(const link::WrittenCheckpoint& written) {
 }
 
 TEST(LinkedTraining, AStopSavesTheLastStepOfAllRanksAndTheRunGoesOnAsIfItHadNotStopped) {
-  constexpr int64_t kManySteps = 300;
+  constexpr int64_t kManySteps = 1000;
   const ScopedDirectory whole;
   const std::string expected = ModelBytes(TrainWhole(whole, 1, kManySteps).back().directory);
   for (const int ranks : {1, 3}) {
@@ -258,7 +258,24 @@ TEST(LinkedTraining, AStopWithoutTimeToSaveSavesNothing) {
   EXPECT_TRUE(ListenToTheEnd(epoch).written.empty());
 }
 
-// A step of minutes, of which a stop leaves a second.
+// An evaluation of minutes, of which a stop leaves seconds.
+TEST(LinkedTraining, AnEvaluationThatTakesTooLongIsBrokenOffAndTheStepBeforeItIsSaved) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 1, kEpoch);
+  std::string file = TinyRunFile(text, 1000, 0);
+  const std::string evaluation = "eval: {every: 8, batches: 4}";
+  file.replace(file.find(evaluation), evaluation.size(), "eval: {every: 1, batches: 1000000}");
+  epoch.Form(file);
+  epoch.Go();
+  epoch.ranks[0]->Send(link::Stop{"cancelled", 8000});
+  const LastWords words = ListenToTheEnd(epoch);
+  ASSERT_EQ(words.written.size(), 1u);
+  EXPECT_EQ(words.written[0].step, 1);
+  EXPECT_EQ(words.last_steps, std::vector<int64_t>{1});
+}
+
+// A step of minutes, of which a stop leaves seconds.
 TEST(LinkedTraining, AStepThatTakesTooLongIsBrokenOffAndTheOneBeforeItIsSaved) {
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
@@ -270,7 +287,7 @@ TEST(LinkedTraining, AStepThatTakesTooLongIsBrokenOffAndTheOneBeforeItIsSaved) {
   epoch.Form(file);
   epoch.Go();
   ASSERT_EQ(epoch.ranks[0]->Await<link::StepReport>().step, 1);
-  epoch.ranks[0]->Send(link::Stop{"cancelled", 1000});
+  epoch.ranks[0]->Send(link::Stop{"cancelled", 8000});
   const LastWords words = ListenToTheEnd(epoch);
   ASSERT_EQ(words.written.size(), 1u);
   EXPECT_EQ(words.written[0].step, 1);

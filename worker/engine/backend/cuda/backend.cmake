@@ -20,5 +20,5 @@ set(GP_CUDA_BACKEND_SOURCES
   tuned_gemms.cc
   upload_staging.cc)
 list(TRANSFORM GP_CUDA_BACKEND_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/")
-# A program may link another library's definition of what it defines: its object stays one of its own.
+# Another library may define the same functions for a program, so this file stays an object of its own.
 set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/cuda_device_backend.cc" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
