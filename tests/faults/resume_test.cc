@@ -84,7 +84,7 @@ TEST_P(ResumeBehindABadMount, TheNodesWordCostsNoCheckpointAndTheRunGoesOnElsewh
   ASSERT_TRUE(WriteFileAtomically(bad, bytes).ok());
   StartWorkerBehind(fmt::format(fmt::runtime(GetParam()), fmt::arg("directory", newest.directory()),
                                 fmt::arg("bad", bad)));
-  EXPECT_TRUE(Eventually([&] { return HasEvent("is whole, the coordinator read it"); }));
+  EXPECT_TRUE(Eventually([&] { return HasEvent("the coordinator read the checkpoint"); }));
   cluster_.StartWorker("node-a", {.slots = 1});
   EXPECT_TRUE(Eventually([&] {
     return HasEvent(fmt::format("starting on node-a:cpu-0 from step {}", newest.step()));
