@@ -92,6 +92,16 @@ class RunServiceTest : public ::testing::Test {
   }
 
   // On a connection of its own.
+  // `count` lines of ranks 0 and 1 in turn, "1" to that number.
+  void RecordLines(const RunId& run, uint64_t count) {
+    TelemetryBatch batch;
+    for (uint64_t i = 1; i <= count; ++i) {
+      batch.lines[run].push_back(
+          {.rank = static_cast<int>(i % 2), .text = std::to_string(i), .source_sequence = i});
+    }
+    recorder_.Post(std::move(batch));
+    while (recorder_.HasPending(run)) std::this_thread::yield();
+  }
   std::unique_ptr<v1::RunService::Stub> NewStub() const {
     return v1::RunService::NewStub(rpc::MakeChannel(server_->address()));
   }
@@ -214,18 +224,39 @@ TEST_F(RunServiceTest, RecordsThatCannotBeReadHoldUpOnlyStreams) {
   EXPECT_TRUE(lanes_.streams.Stop(kPatience));
 }
 
+// Where a worker begins to write just when the client leaves, a stream could end twice; gRPC then
+// aborts the process.
+TEST_F(RunServiceTest, StreamsThatAreLetGoWhileTheyWriteEndOnce) {
+  v1::SubmitResponse run;
+  ASSERT_TRUE(Submit(*stub_, Request("r1", false), run).ok());
+  RecordLines(RunId(run.run().run_id()), 1000);
+  v1::LogsRequest request;
+  request.set_run(run.run().run_id());
+  std::vector<std::jthread> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.emplace_back([&] {
+      const auto stub = NewStub();
+      for (int round = 0; round < 200; ++round) {
+        const auto context = Within(kPatience);
+        const auto stream = stub->Logs(context.get(), request);
+        v1::LogLine line;
+        for (int lines = 0; lines < round % 8; ++lines) stream->Read(&line);
+        context->TryCancel();
+        stream->Finish();
+      }
+    });
+  }
+  clients.clear();
+  v1::VersionResponse version;
+  EXPECT_TRUE(stub_->Version(Within(kPatience).get(), {}, &version).ok());
+}
+
 TEST_F(RunServiceTest, TheTailOfALogIsFoundAcrossItsPages) {
   v1::SubmitResponse run;
   ASSERT_TRUE(Submit(*stub_, Request("r1", false), run).ok());
   const RunId id(run.run().run_id());
-  TelemetryBatch batch;
   constexpr uint64_t kLines = 1000;
-  for (uint64_t i = 1; i <= kLines; ++i) {
-    batch.lines[id].push_back(
-        {.rank = static_cast<int>(i % 2), .text = std::to_string(i), .source_sequence = i});
-  }
-  recorder_.Post(std::move(batch));
-  while (recorder_.HasPending(id)) std::this_thread::yield();
+  RecordLines(id, kLines);
   v1::LogsRequest request;
   request.set_run(id.value());
   request.set_rank(0);
