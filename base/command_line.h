@@ -96,7 +96,7 @@ class Command {
   // In the order in which they were added; --help comes first among the flags.
   std::vector<Command> Commands() const;
   std::vector<Flag> Flags() const;
-  // What --help prints; `prefix` stands before the name in the usage line.
+  // The text of --help. The usage line shows `prefix` before the command's name.
   std::string Help(const std::string& prefix = "") const;
   // The command that was given, and of that the verb, and so on; itself when none was.
   Command Chosen() const;
@@ -108,7 +108,7 @@ class Command {
   CLI::App* app_;
 };
 
-// What became of the words, for a program that explains it in its own way.
+// The result of TryParse. The program writes the message itself.
 struct ParseOutcome {
   enum class Kind {
     kParsed,

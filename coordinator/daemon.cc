@@ -29,7 +29,7 @@ namespace {
 
 // Streams never end by themselves; what is in flight otherwise takes milliseconds.
 constexpr std::chrono::nanoseconds kShutdownGrace = std::chrono::milliseconds(500);
-// For everything together; longer than any write that an unloaded disk makes.
+// The whole stop may take this long. A write to an unloaded disk takes less.
 constexpr std::chrono::nanoseconds kStopMax = std::chrono::seconds(5);
 
 ReconcilerOptions MakeReconcilerOptions(const CoordinatorSettings& settings,

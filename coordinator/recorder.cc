@@ -72,7 +72,7 @@ StatusOr<Progress> Recorder::FirstProgressOf(const RunId& run) const {
   const std::string directory = DirectoryOf(run);
   if (!HasSummary(directory)) {
     StatusOr<RunLog> log = RunLog::Open(directory, options_.limits);
-    // What cannot be written, as on a full disk, can be read.
+    // On a full disk no summary can be written; the log can still be read, below.
     if (log.ok() && log->Sync().ok() && log->SaveSummary().ok()) return log->progress();
   }
   return ReadProgress(directory);

@@ -1,6 +1,6 @@
 // Interruption: one request to stop, seen by everything that waits. A signal handler's thread, or a
-// test, requests it; calls in flight are cancelled and sleeps end at once. A second
-// request may be made while things are being stopped; MindInsistence asks for it. Thread-safe.
+// test, requests it; calls in flight are cancelled and sleeps end at once. A second request
+// may be made while things are being stopped; MindInsistence asks for it. Thread-safe.
 #pragma once
 
 #include <chrono>

@@ -17,7 +17,7 @@ std::vector<std::string> SubcommandNames(Command command) {
   return names;
 }
 
-// Of the command and of what it stands below.
+// The flags of the command and of every command above it.
 std::vector<std::string> FlagNames(Command command) {
   std::vector<std::string> names;
   for (std::optional<Command> at = command; at.has_value(); at = at->Parent()) {
@@ -28,7 +28,7 @@ std::vector<std::string> FlagNames(Command command) {
   return names;
 }
 
-// What is wrong with arguments that nothing took.
+// Explains arguments that the command does not take.
 Status ExplainExtra(Command program, const std::vector<std::string>& extras) {
   const Command command = program.Chosen();
   const std::string extra = extras.empty() ? "" : extras.front();

@@ -104,18 +104,12 @@ class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void OnCancel() override {
-    const auto keep = this->shared_from_this();
     {
-      // One step: a worker may begin to write behind it, and only one of the two may end the
-      // stream.
       MutexLock lock(mutex_);
       cancelled_ = true;
-      if (phase_ == Phase::kWriting) return;  // OnWriteDone follows
-      if (phase_ == Phase::kFinished) return;
-      phase_ = Phase::kFinished;
     }
     environment_.pool.Withdraw(caller_, *this);
-    this->Finish(rpc::ToGrpc(Cancelled("the client left")));
+    End(Cancelled("the client left"));
   }
 
   void OnDone() override { const std::shared_ptr<PullStream> last = std::move(self_); }
@@ -169,12 +163,12 @@ class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     this->StartWrite(&outgoing_);
   }
 
-  // Not while a message is being written.
+  // Once. While a message is being written it does nothing: OnWriteDone ends the stream then.
   void End(const Status& status) {
     const auto keep = this->shared_from_this();
     {
       MutexLock lock(mutex_);
-      if (phase_ == Phase::kFinished) return;
+      if (phase_ == Phase::kFinished || phase_ == Phase::kWriting) return;
       phase_ = Phase::kFinished;
     }
     this->Finish(rpc::ToGrpc(status));

@@ -59,44 +59,42 @@ TEST(FindOrphans, LeavesWhatIsInQuarantineOrIsToGoThere) {
             Names{"step-00000030-e1-aaa"});
 }
 
-TEST(RunDirectories, SetsAsideAfterAStartWhatAnEarlierCoordinatorDidNotComeTo) {
-  TemporaryDirectory directory;
-  Cluster cluster;
-  auto run = MakeRun(RunState::kFailed, 3, false);
-  Submission submission = SampleSubmission();
-  submission.run_directory = directory.path();
-  run.submission = std::make_shared<const Submission>(submission);
-  run.quarantined = {Quarantined("step-00000010-e1-aaa")};
-  std::string& damaged = run.quarantined[0].checkpoint.directory;
-  damaged = JoinPath(directory.path(), "checkpoints/step-00000010-e1-aaa");
-  ASSERT_TRUE(MakeDirectories(damaged).ok());
-  cluster.runs.Set(run.id, std::make_shared<const gp::coordinator::Run>(run));
-  RunDirectories directories;
-  directories.SweepAll(cluster);
-  directories.Stop();
-  EXPECT_FALSE(FileExists(damaged));
-  EXPECT_TRUE(FileExists(damaged + ".damaged"));
+// A run that failed, with a quarantined checkpoint of step 10 whose directory has its sealed name.
+class QuarantinedRun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto run = MakeRun(RunState::kFailed, 3, false);
+    Submission submission = SampleSubmission();
+    submission.run_directory = directory_.path();
+    run.submission = std::make_shared<const Submission>(submission);
+    run.quarantined = {Quarantined("step-00000010-e1-aaa")};
+    run.quarantined[0].checkpoint.directory = held_;
+    ASSERT_TRUE(MakeDirectories(held_).ok());
+    id_ = run.id;
+    cluster_.runs.Set(id_, std::make_shared<const gp::coordinator::Run>(run));
+  }
+
+  TemporaryDirectory directory_;
+  const std::string held_ = JoinPath(directory_.path(), "checkpoints/step-00000010-e1-aaa");
+  RunId id_;
+  Cluster cluster_;
+  RunDirectories directories_;
+};
+
+TEST_F(QuarantinedRun, IsSetAsideAfterAStartWhenAnEarlierCoordinatorDidNotComeToIt) {
+  directories_.SweepAll(cluster_);
+  directories_.Stop();
+  EXPECT_FALSE(FileExists(held_));
+  EXPECT_TRUE(FileExists(held_ + ".damaged"));
 }
 
 // A task may wait for long behind others that remove files.
-TEST(RunDirectories, RenamesNothingThatWasBroughtBackSince) {
-  TemporaryDirectory directory;
-  Cluster cluster;
-  auto run = MakeRun(RunState::kFailed, 3, false);
-  Submission submission = SampleSubmission();
-  submission.run_directory = directory.path();
-  run.submission = std::make_shared<const Submission>(submission);
-  run.quarantined = {Quarantined("step-00000010-e1-aaa")};
-  std::string& held = run.quarantined[0].checkpoint.directory;
-  held = JoinPath(directory.path(), "checkpoints/step-00000010-e1-aaa");
-  ASSERT_TRUE(MakeDirectories(held).ok());
-  cluster.runs.Set(run.id, std::make_shared<const gp::coordinator::Run>(run));
-  RunDirectories directories;
-  const StoredEvent ended{.event = {run.id, At(9), "", "", RunEnded{RunState::kFailed, "x"}}};
-  const StoredEvent other{.event = {run.id, At(9), "", "", CheckpointDamaged{20, "x"}}};
-  directories.Published(std::make_shared<const Cluster>(cluster), {ended, other});
-  directories.Stop();
-  EXPECT_TRUE(FileExists(held));
+TEST_F(QuarantinedRun, IsNotRenamedByALateTaskForSomethingElse) {
+  const StoredEvent ended{.event = {id_, At(9), "", "", RunEnded{RunState::kFailed, "x"}}};
+  const StoredEvent other{.event = {id_, At(9), "", "", CheckpointDamaged{20, "x"}}};
+  directories_.Published(std::make_shared<const Cluster>(cluster_), {ended, other});
+  directories_.Stop();
+  EXPECT_TRUE(FileExists(held_));
 }
 
 TEST(FindOrphans, LeavesNamesThatAreNotItsOwn) {

@@ -224,8 +224,8 @@ TEST_F(RunServiceTest, RecordsThatCannotBeReadHoldUpOnlyStreams) {
   EXPECT_TRUE(lanes_.streams.Stop(kPatience));
 }
 
-// Where a worker begins to write just when the client leaves, a stream could end twice; gRPC then
-// aborts the process.
+// A worker begins to write just when the client leaves. The stream must end once: gRPC aborts the
+// process when it ends twice.
 TEST_F(RunServiceTest, StreamsThatAreLetGoWhileTheyWriteEndOnce) {
   v1::SubmitResponse run;
   ASSERT_TRUE(Submit(*stub_, Request("r1", false), run).ok());

@@ -218,7 +218,7 @@ TEST_F(RecordFileTest, RefusesARecordThatCouldNotBeRead) {
   EXPECT_EQ(Read().size(), 1u);
 }
 
-// As a follower does while a batch is being written: the file ends within its second record.
+// A follower reads while a batch is being written: the file ends within the second record.
 TEST_F(RecordFileTest, ARecordThatIsBeingWrittenIsReadLaterAndNotPassedOver) {
   Append({"one", "two", "three"});
   const std::string whole = *ReadFile(path_);

@@ -221,7 +221,7 @@ class CheckpointWriter::Worker {
     StatusOr<SavedCheckpoint> saved = WriteAll(state, directory);
     if (saved.ok()) return saved;
     failed_ = directory;
-    // What cannot be removed is not announced: the coordinator sweeps it.
+    // If this fails, the coordinator sweeps the directory later: nobody announced it.
     storage_.RemoveTree(directory).IgnoreError();
     return WithContext(saved.status(), fmt::format("checkpoint of step {}", state.step));
   }

@@ -181,7 +181,7 @@ TEST(LinkedTraining, StopEndsRanksThatTrainAndRanksThatWait) {
 
 constexpr int64_t kLongSave = 60'000;
 
-// What the ranks said between a stop and their end.
+// The messages of the ranks from the stop until they exited.
 struct LastWords {
   std::vector<link::WrittenCheckpoint> written;
   std::vector<int64_t> last_steps;  // by rank; -1: it did not say that it stopped
