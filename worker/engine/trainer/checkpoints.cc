@@ -272,8 +272,8 @@ ExitCause CauseOfUnreadable(const Status& status, const std::string& directory) 
                                                            : ExitCause::kStorage;
 }
 
-void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& trainer,
-                  RunBudget& budget) {
+std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun& run,
+                                   Trainer& trainer, RunBudget& budget) {
   LocalStorage storage;
   const auto manifest =
       ReadCheckpointManifest(storage, resume.directory,
@@ -312,6 +312,7 @@ void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& tr
   RestoreLossScale(*manifest, trainer.loss_scale());
   trainer.ResumeAfter(manifest->step);
   RestoreBudget(*manifest, budget);
+  return manifest->validation_loss;
 }
 
 }  // namespace gp::engine

@@ -85,8 +85,8 @@ class Checkpoints {
 link::ExitCause CauseOfUnreadable(const Status& status, const std::string& directory);
 
 // Parameters, moments, step and what the budget knows, from the checkpoint that `place` resumes
-// from.
-void RestoreState(const link::ResumePoint& resume, PreparedRun& run, Trainer& trainer,
-                  RunBudget& budget);
+// from. The checkpoint's validation loss, if it was evaluated.
+std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun& run,
+                                   Trainer& trainer, RunBudget& budget);
 
 }  // namespace gp::engine

@@ -122,13 +122,14 @@ class LinkedTraining final : public TrainingEvents {
     }
   }
 
-  // A step that took too long was broken off, here or by a peer: the one before it is not lost.
+  // A step or an evaluation that took too long was broken off, here or by a peer: the last whole
+  // step is not lost.
   bool MaySave(const Training& training) const {
     return link_.leaving() == Leaving::kSaving && training.CanSave();
   }
 
   [[noreturn]] void SaveAndLeave(Training& training) {
-    LogInfo("the step was broken off; saving the one before it", {{"step", training.step()}});
+    LogInfo("the work was broken off; saving the last whole step", {{"step", training.step()}});
     training.SaveNow();
     LeaveSaved();
   }

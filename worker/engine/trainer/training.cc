@@ -73,7 +73,9 @@ void Training::Join(Communicator& communicator, const EngineRecord& decided) {
                          {"accumulation", run_.plan.accumulation}});
   trainer_ = std::make_unique<Trainer>(run_.spec, run_.plan, *run_.model, FillFrom(*run_.batches),
                                        communicator, clock_);
-  if (place_.resume) RestoreState(*place_.resume, run_, *trainer_, budget_);
+  if (place_.resume) {
+    evaluation_owed_ = !RestoreState(*place_.resume, run_, *trainer_, budget_).has_value();
+  }
   AgreeOnStep();
   if (leads()) OpenRecords();
   AgreeOnBudget();
@@ -86,6 +88,7 @@ void Training::Join(Communicator& communicator, const EngineRecord& decided) {
 TrainingEnd Training::Run(const StopWishes& stop) {
   started_ = clock_.Now();
   trainer_->set_wishes_to_leave(stop.after_step);
+  if (evaluation_owed_) CatchUpEvaluation(stop.at_once);
   while (!budget_.Done(trainer_->step())) {
     trainer_->set_schedule_steps(budget_.ScheduleSteps(trainer_->step()));
     const StepResult result = TakeStep(stop.at_once);
@@ -100,11 +103,9 @@ TrainingEnd Training::AfterStep(const StepResult& result, const StopWishes& stop
   if (steps_taken_ == 0) LogFirstStep();
   Measure(result);
   if (budget_.NeedsCalibration(result.step)) Calibrate();
-  // An evaluation changes nothing but what decides on an early stop: a stop may break it off.
-  if (!budget_.early_stop().enabled()) settled_step_ = result.step;
-  const std::optional<double> validation_loss = EvaluateIfDue(stop.at_once);
-  const bool best = validation_loss && budget_.early_stop().Observe(result.step, *validation_loss);
   settled_step_ = result.step;
+  const std::optional<double> validation_loss = EvaluateOrReport(result, stop.at_once);
+  const bool best = validation_loss && budget_.early_stop().Observe(result.step, *validation_loss);
   Report(result, validation_loss);
   SampleIfDue(stop.at_once);
   const bool done = budget_.Done(result.step);
@@ -270,6 +271,28 @@ std::optional<double> Training::EvaluateIfDue(const std::stop_token& stop) {
     if (stop.stop_requested()) throw TrainingStopped{};
     return ValidationBatch(index);
   });
+}
+
+// A stop may break the evaluation off. Its step is saved and reported without it.
+std::optional<double> Training::EvaluateOrReport(const StepResult& result,
+                                                 const std::stop_token& stop) {
+  try {
+    return EvaluateIfDue(stop);
+  } catch (...) {
+    Report(result, std::nullopt);
+    throw;
+  }
+}
+
+// The checkpoint that the run resumes from was saved before its evaluation was done. An early stop
+// must be decided as if it had been.
+void Training::CatchUpEvaluation(const std::stop_token& stop) {
+  const std::optional<double> loss = EvaluateIfDue(stop);
+  evaluation_owed_ = false;
+  if (!loss) return;
+  budget_.early_stop().Observe(trainer_->step(), *loss);
+  LogInfo("evaluation of the resumed step",
+          {{"step", trainer_->step()}, {"validation_loss", fmt::format("{:.4f}", *loss)}});
 }
 
 std::string Training::EndReason(const SavedCheckpoint& saved) const {

@@ -88,6 +88,8 @@ class Training {
   double SecondsOf(const std::function<void()>& work) const;
   TokenBatch ValidationBatch(int64_t index);
   std::optional<double> EvaluateIfDue(const std::stop_token& stop);
+  std::optional<double> EvaluateOrReport(const StepResult& result, const std::stop_token& stop);
+  void CatchUpEvaluation(const std::stop_token& stop);
   std::string EndReason(const SavedCheckpoint& saved) const;
   link::StepReport MakeReport(const StepResult& result,
                               std::optional<double> validation_loss) const;
@@ -116,8 +118,10 @@ class Training {
   int64_t steps_taken_ = 0;
   int64_t steps_measured_ = 0;
   double step_seconds_ = 0;
-  // After which everything that the state depends on is done: evaluation, early stop, calibration.
+  // The last step after which a wall time budget was calibrated, if it had to be.
   int64_t settled_step_ = -1;
+  // The checkpoint that I resumed from has no validation loss.
+  bool evaluation_owed_ = false;
 };
 
 }  // namespace gp::engine

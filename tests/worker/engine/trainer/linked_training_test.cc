@@ -6,6 +6,7 @@
 #include <map>
 #include <regex>
 
+#include "base/eventually.h"
 #include "base/exit_code.h"
 #include "formats/checkpoint_directory.h"
 #include "runspec/model_shape.h"
@@ -258,21 +259,62 @@ TEST(LinkedTraining, AStopWithoutTimeToSaveSavesNothing) {
   EXPECT_TRUE(ListenToTheEnd(epoch).written.empty());
 }
 
-// An evaluation of minutes, of which a stop leaves seconds.
-TEST(LinkedTraining, AnEvaluationThatTakesTooLongIsBrokenOffAndTheStepBeforeItIsSaved) {
-  const ScopedDirectory directory;
-  const std::string text = directory.Write("text.txt", TinyText());
-  TestEpoch epoch(directory, 1, kEpoch);
-  std::string file = TinyRunFile(text, 1000, 0);
-  const std::string evaluation = "eval: {every: 8, batches: 4}";
-  file.replace(file.find(evaluation), evaluation.size(), "eval: {every: 1, batches: 1000000}");
-  epoch.Form(file);
-  epoch.Go();
+// A run whose first evaluation goes over 62,500 batches, which takes minutes.
+std::string LongEvaluationRunFile(const ScopedDirectory& directory, const std::string& eval) {
+  std::string text;
+  while (text.size() < 20'000'000) text += TinyText();
+  std::string file = TinyRunFile(directory.Write("text.txt", text), 1000, 0);
+  const std::string old_eval = "eval: {every: 8, batches: 4}";
+  file.replace(file.find(old_eval), old_eval.size(), eval);
+  const std::string width = "n_embd: 24";
+  return file.replace(file.find(width), width.size(), "n_embd: 192");
+}
+
+// Sends the stop when the first step is done and its evaluation is not.
+LastWords StopInTheFirstEvaluation(TestEpoch& epoch) {
+  // Nothing goes over the link between the step and its evaluation.
+  EXPECT_TRUE(Eventually([&] {
+    const auto log = ReadFile(epoch.Log(0));
+    return log.ok() && log->find("first step") != std::string::npos;
+  }));
   epoch.ranks[0]->Send(link::Stop{"cancelled", 8000});
-  const LastWords words = ListenToTheEnd(epoch);
+  return ListenToTheEnd(epoch);
+}
+
+TEST(LinkedTraining, AnEvaluationThatTakesTooLongIsBrokenOffAndItsStepIsSavedAndReported) {
+  const ScopedDirectory directory;
+  TestEpoch epoch(directory, 1, kEpoch, {}, {}, LogTo::kFile);
+  epoch.Form(LongEvaluationRunFile(directory, "eval: {every: 1, batches: 1000000}"));
+  epoch.Go();
+  const LastWords words = StopInTheFirstEvaluation(epoch);
   ASSERT_EQ(words.written.size(), 1u);
   EXPECT_EQ(words.written[0].step, 1);
   EXPECT_EQ(words.last_steps, std::vector<int64_t>{1});
+  const auto metrics = ReadFile(directory.Path("run/metrics.jsonl"));
+  ASSERT_TRUE(metrics.ok()) << metrics.status();
+  EXPECT_EQ(std::count(metrics->begin(), metrics->end(), '\n'), 1);
+}
+
+// With the evaluation of step 1 the second one shows no gain, and the run ends after step 2.
+TEST(LinkedTraining, AnEvaluationThatWasBrokenOffIsMadeUpForBeforeAnEarlyStopIsDecided) {
+  const ScopedDirectory directory;
+  TestEpoch epoch(directory, 1, kEpoch, {}, {}, LogTo::kFile);
+  const std::string eval = "eval: {every: 1, batches: 1000000, patience: 1, min_delta: 100}";
+  std::string file = LongEvaluationRunFile(directory, eval);
+  epoch.Form(file);
+  epoch.Go();
+  const LastWords words = StopInTheFirstEvaluation(epoch);
+  ASSERT_EQ(words.written.size(), 1u);
+  EXPECT_EQ(words.written[0].step, 1);
+
+  file.replace(file.find("1000000"), 7, "4");
+  TestEpoch resumed(directory, 1, kEpoch + 1, PointOf(words.written[0]));
+  resumed.Form(file);
+  resumed.Go();
+  const auto written = resumed.Finish();
+  ASSERT_FALSE(written.empty());
+  EXPECT_EQ(written.back().step, 2);
+  EXPECT_TRUE(written.back().final);
 }
 
 // A step of minutes, of which a stop leaves seconds.
@@ -435,7 +477,7 @@ TEST(LinkedTraining, RanksThatWereTunedDifferentlyComputeWithRank0sChoices) {
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 2, kEpoch, {},
-                  {TunedCache(directory, "a", 48), TunedCache(directory, "b", 96)});
+                  {TunedCache(directory, "a", 48), TunedCache(directory, "b", 96)}, LogTo::kFile);
   epoch.decide = [](const std::vector<link::Listening>& offers, link::Configure& configure) {
     configure.isa = offers[0].isa_levels->front();
     EXPECT_NE(offers[0].kernels->at(*configure.isa), offers[1].kernels->at(*configure.isa));

@@ -19,24 +19,27 @@
 
 namespace gp::engine {
 
+// Where a rank's log goes: to that of the test, or into a file of its own.
+enum class LogTo { kStandardError, kFile };
+
 // The ranks of one epoch of a run.
 class TestEpoch {
  public:
   // `variables` go into the environment of the ranks.
   TestEpoch(const ScopedDirectory& directory, int world_size, uint64_t epoch,
             std::optional<link::ResumePoint> resume = {},
-            const std::vector<std::string>& variables = {})
+            const std::vector<std::string>& variables = {}, LogTo log_to = LogTo::kStandardError)
       : directory_(directory), epoch_(epoch), resume_(std::move(resume)) {
     for (size_t rank = 0; rank < static_cast<size_t>(world_size); ++rank) {
       std::vector<std::string> environment;
       if (rank < variables.size()) environment.push_back(variables[rank]);
-      const std::string log = environment.empty() ? "" : Log(rank);
+      const std::string log = log_to == LogTo::kFile ? Log(rank) : "";
       ranks.push_back(std::make_unique<TrainerProcess>(std::vector<std::string>{"--link"}, true,
                                                        std::move(environment), log));
     }
   }
 
-  // Of a rank with variables.
+  // The file with a rank's log, for LogTo::kFile.
   std::string Log(size_t rank) const { return directory_.Path(fmt::format("rank-{}.log", rank)); }
 
   // From Hello to Ready.
