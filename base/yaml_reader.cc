@@ -47,8 +47,6 @@ class TreeBuilder : public YAML::EventHandler {
     node.mark = ToMark(mark);
     node.scalar = value;
     node.quoted = tag == "!";
-    const bool null = !node.quoted && (value == "null" || value == "~" || value.empty());
-    if (null) node.kind = YamlNode::Kind::kNull;
     Add(std::move(node));
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,

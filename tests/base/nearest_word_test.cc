@@ -24,6 +24,8 @@ TEST(NearestWord, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(NearestWord("zebra", {"n_layer", "dropout"}), std::nullopt);
   EXPECT_EQ(NearestWord("abc", {"axy"}), std::nullopt) << "two of three letters differ";
   EXPECT_EQ(NearestWord("x", {}), std::nullopt);
+  EXPECT_EQ(NearestWord("abcdef", {"abcdxy"}), "abcdxy") << "a third of the letters differs";
+  EXPECT_EQ(NearestWord("abcdef", {"abcxyz"}), std::nullopt) << "half of the letters differ";
 }
 
 TEST(NearestWord, LooksForNothingNearAWordThatNobodyTypes) {

@@ -31,6 +31,15 @@ TEST(CharTokenizer, NumbersTheSortedDistinctCharacters) {
   EXPECT_EQ((*tokenizer)->Decode(std::vector<int32_t>{99}), "\xef\xbf\xbd");
 }
 
+TEST(CharTokenizer, CutsATextBetweenCharacters) {
+  const auto tokenizer = CharTokenizer::FromText("a€b");
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
+  EXPECT_EQ((*tokenizer)->CutAfter("a€b", 1), 1u);
+  EXPECT_EQ((*tokenizer)->CutAfter("a€b", 2), 4u);
+  EXPECT_EQ((*tokenizer)->CutAfter("a€b", 3), 4u);
+  EXPECT_EQ((*tokenizer)->CutAfter("a€", 2), 4u);
+}
+
 TEST(CharTokenizer, NamesTheCharacterAndPlaceItCannotExpress) {
   const auto tokenizer = CharTokenizer::FromText("abc");
   EXPECT_THAT(Message((*tokenizer)->Encode("abé").status()), HasSubstr("'é' (U+00E9) at offset 2"));

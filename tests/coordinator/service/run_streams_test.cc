@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "coordinator/store/memory_store.h"
+#include "coordinator/store/sample_events.h"
 #include "coordinator/temporary_directory.h"
 #include "fakes/fake_clock.h"
 
@@ -95,6 +96,22 @@ TEST_F(MetricsSourceTest, FollowsWhatIsNewThoughStepsAreTakenAgain) {
   EXPECT_EQ(Tell(*source, Pull::kWait), Steps{});
   Append(4, 1400, 1402);
   EXPECT_EQ(Tell(*source, Pull::kWait), Range(1400, 1402));
+}
+
+TEST_F(MetricsSourceTest, EventsBeginBehindTheOneTheCallerHas) {
+  const std::vector<Event> life = OneOfEachKind();
+  ASSERT_TRUE(store_.Append(life).ok());
+  v1::EventsRequest request;
+  request.set_after_sequence(life.size() - 2);
+  const auto source = MakeEventsSource({reconciler_, *recorder_, store_}, kSampleRun, request);
+  std::vector<uint64_t> told;
+  v1::RunEvent event;
+  StatusOr<Pull> pull = source->Next(event);
+  for (; pull.ok() && *pull != Pull::kEnd; pull = source->Next(event)) {
+    if (*pull == Pull::kMessage) told.push_back(event.sequence());
+  }
+  EXPECT_TRUE(pull.ok()) << pull.status();
+  EXPECT_EQ(told, (std::vector<uint64_t>{life.size() - 1, life.size()}));
 }
 
 }  // namespace

@@ -93,5 +93,19 @@ TEST(ApplyRuns, ARunThatStartsAgainKeepsItsFirstStart) {
   EXPECT_EQ(cluster.FindRun(RunId("r"))->started_at, At(100));
 }
 
+TEST(ApplyRuns, ARunThatMayTakeAnyDeviceKeepsTheOneItWasPlacedOn) {
+  Cluster cluster;
+  Event submit = SampleSubmit("r", "1");
+  std::get<RunSubmitted>(submit.body).submission.device = Device::kAuto;
+  const std::vector<Event> life = OneOfEachKind();
+  Event placed = life[2];
+  std::get<RunPlaced>(placed.body).device = Device::kGpu;
+  for (const Event& event : {submit, life[1], placed}) {
+    const Status status = Apply(event, cluster);
+    ASSERT_TRUE(status.ok()) << Kind(event) << ": " << status;
+  }
+  EXPECT_EQ(cluster.FindRun(RunId("r"))->device, Device::kGpu);
+}
+
 }  // namespace
 }  // namespace gp::coordinator

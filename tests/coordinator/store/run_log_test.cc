@@ -111,6 +111,7 @@ TEST_F(RunLogTest, AFullLogSaysSoOnceAndDropsTheRest) {
   RunLog log = Open();
   ASSERT_TRUE(log.AppendLines({MakeLine("a", 1, std::string(200, 'x'))}).ok());
   ASSERT_TRUE(log.AppendLines({MakeLine("a", 2, "lost"), MakeLine("a", 3, "lost")}).ok());
+  ASSERT_TRUE(log.AppendLines({MakeLine("a", 4, "lost")}).ok());
   const auto texts = TextsIn(directory_.path());
   ASSERT_EQ(texts.size(), 2u);
   EXPECT_NE(texts[1].find("log full"), std::string::npos);

@@ -68,6 +68,16 @@ TEST(SqliteStore, ItsFilesAreForItsUserAlone) {
   ExpectPrivate(state);
 }
 
+TEST(SqliteStore, ABatchThatItRefusesLeavesNothingAndTheNextOneIsTaken) {
+  SqliteFixture fixture;
+  Store& store = fixture.Open();
+  ASSERT_TRUE(store.Append({SampleSubmit("a", "1")}).ok());
+  EXPECT_FALSE(store.Append({SampleSubmit("b", "2"), SampleSubmit("c", "1")}).ok())
+      << "request 1 was answered";
+  EXPECT_EQ(store.Append({SampleSubmit("d", "3")}).value(), 2u);
+  EXPECT_EQ(LoadAll(store).size(), 2u);
+}
+
 TEST(SqliteStore, AStoreOfANewerVersionIsRefused) {
   SqliteFixture fixture;
   fixture.Open();
