@@ -133,4 +133,22 @@ inline std::string ModelBytes(const std::string& checkpoint) {
   return bytes.ok() ? *bytes : "";
 }
 
+// Of a training whose files others are compared with.
+inline constexpr int64_t kTinySteps = 16;
+inline constexpr uint64_t kTinyEpoch = 4;
+
+// A whole training of TinyRunFile with a checkpoint every six steps; what it wrote.
+inline std::vector<link::WrittenCheckpoint> TrainWhole(const ScopedDirectory& directory,
+                                                       int world_size, int64_t steps = kTinySteps) {
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, world_size, kTinyEpoch);
+  epoch.Form(TinyRunFile(text, steps, 6));
+  epoch.Go();
+  return epoch.Finish();
+}
+
+inline link::ResumePoint PointOf(const link::WrittenCheckpoint& written) {
+  return {written.step, written.directory, written.manifest_digest};
+}
+
 }  // namespace gp::engine
