@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts/gpu_check"
 sys.path[:0] = [str(ROOT / "tests/bench/gpu_check"), str(ROOT / "tests/bench/peers")]
 
+import caches  # noqa: E402
 import engine_runs  # noqa: E402
 import libraries  # noqa: E402
 import llmc_gpu_step  # noqa: E402
@@ -122,9 +123,34 @@ class DryRun(InFolder):
         context = argparse.Namespace(tests=[f"{name}_test" for name in "abcdef"])
         return {stage: rows.of(stage, context) for stage in rows.MAKERS}
 
-    def test_every_stage_fits_its_time(self):
-        for stage, listed in self.listed().items():
-            self.assertLessEqual(rows.seconds(listed), 580 - runner.GRACE_S, stage)
+    def test_every_row_fits_a_call(self):
+        for row in (row for listed in self.listed().values() for row in listed):
+            self.assertLessEqual(row.expected_s, 580 - runner.GRACE_S, row.key)
+            self.assertLessEqual(row.expected_s, row.limit_s, row.key)
+
+    def test_a_plan_of_28_minutes_begins_with_what_matters_most(self):
+        every = [row for listed in self.listed().values() for row in listed]
+        chosen = rows.within(every, runner.Results(self.folder), 60 * 28)
+        self.assertLessEqual(rows.seconds(chosen), 60 * 28)
+        keys = [row.key for row in chosen]
+        order = [keys.index(key) for key in ("machine", "test-a_test", "resume", "step-124M-b64-bf16-torch-compile",
+                                             "step-124M-b64-bf16-bf16-residual-llmc", "gradients-fp8", "start",
+                                             "step-124M-b4-bf16-torch-compile")]
+        self.assertEqual(order, sorted(order))
+
+    def test_a_plan_counts_what_is_done_and_passes_over_what_is_too_long(self):
+        results = runner.Results(self.folder)
+        listed = [rows.Row(key, "title", None, expected_s, stage="s") for key, expected_s in (("a", 5), ("b", 60), ("c", 9))]
+        self.assertEqual([row.key for row in rows.within(listed, results, 30)], ["a", "c"])
+        results.put("s", "a", {"status": "ok", "seconds": 25})
+        self.assertEqual([row.key for row in rows.within(listed, results, 30)], ["a"])
+
+    def test_prints_the_plan(self):
+        status, output, _ = self.check("--dry-run", "--minutes", "28", "--build", self.make_build())
+        self.assertEqual(status, 0)
+        self.assertRegex(output, r"(?m)^  until +\d+:\d\d +100 s  step-124M-b64-bf16-torch-compile ")
+        self.assertRegex(output, r"(?m)^\d+ rows do not fit into 28 minutes$")
+        self.assertIn("beside llm.c nothing will be measured: no copy of llm.c: pass --llmc DIR", output)
 
     def test_every_row_has_a_key_of_its_own(self):
         keys = [row.key for listed in self.listed().values() for row in listed]
@@ -154,14 +180,26 @@ class DryRun(InFolder):
 
 class Stages(InFolder):
     def run_rows(self, listed, limit_s=60.0):
-        self.lines = []
-        results = runner.Results(self.folder, "stage")
-        left = runner.run_stage(listed, results, argparse.Namespace(), limit_s, self.lines.append)
-        return left, json.loads((self.folder / "stage.json").read_text())["rows"]
+        left = runner.run_rows(lambda: listed, runner.Results(self.folder), argparse.Namespace(), limit_s)
+        return len(left), json.loads((self.folder / "results.json").read_text())["stages"]["stage"]
+
+    def await_end(self, pid):
+        """A process that was killed takes a moment to end."""
+        deadline = time.monotonic() + 20
+        while self.is_alive(pid):
+            self.assertLess(time.monotonic(), deadline, f"process {pid} lives")
+            time.sleep(0.01)
+
+    @staticmethod
+    def is_alive(pid):
+        try:
+            return "(zombie)" not in pathlib.Path(f"/proc/{pid}/status").read_text()
+        except FileNotFoundError:
+            return False
 
     @staticmethod
     def row(key, how, expected_s=0.0):
-        return rows.Row(key, f"title of {key}", how, expected_s)
+        return rows.Row(key, f"title of {key}", how, expected_s, stage="stage")
 
     def test_a_row_that_fails_is_not_the_end(self):
         def fail(_):
@@ -185,23 +223,32 @@ class Stages(InFolder):
         left, result = self.run_rows([self.row("long", lambda _: {}, expected_s=100), self.row("short", lambda _: {})])
         self.assertEqual((left, list(result)), (1, ["short"]))
 
-    def test_a_row_that_dies_with_its_stage_is_given_up_after_two(self):
-        script = (f"import sys, os; sys.path.insert(0, {str(ROOT / 'tests/bench/gpu_check')!r})\n"
+    def test_the_plan_is_asked_again_after_each_row(self):
+        results = runner.Results(self.folder)
+        listed = [self.row(key, lambda _: {}, expected_s) for key, expected_s in (("slow", 25), ("also", 25), ("long", 60))]
+        told = []
+        left = runner.run_rows(lambda: rows.within(listed, results, 30), results, argparse.Namespace(), 600,
+                               lambda row, _: told.append(row.key))
+        self.assertEqual((left, told), ([], ["slow", "also"]))
+
+    def test_a_row_that_dies_with_its_call_is_given_up_after_two(self):
+        script = (f"import sys, os; sys.path[:0] = [{str(ROOT / 'tests/bench/gpu_check')!r}, {str(ROOT / 'tests/bench/peers')!r}]\n"
                   "import rows, runner\n"
-                  f"results = runner.Results({str(self.folder)!r}, 'stage')\n"
-                  "runner.run_stage([rows.Row('dies', 't', lambda c: os._exit(9), 0)], results, type('C', (), {})(), 60)\n")
+                  f"results = runner.Results({str(self.folder)!r})\n"
+                  "row = rows.Row('dies', 't', lambda c: os._exit(9), 0, stage='stage')\n"
+                  "runner.run_rows(lambda: [row], results, type('C', (), {})(), 60)\n")
         for _ in range(2):
             self.assertEqual(subprocess.run([sys.executable, "-c", script], check=False).returncode, 9)
         left, result = self.run_rows([self.row("dies", lambda _: {}), self.row("next", lambda _: {})])
         self.assertEqual((left, result["dies"]["status"], result["next"]["status"]), (0, "failed", "ok"))
-        self.assertIn("did not end in 2 stages", result["dies"]["reason"])
+        self.assertIn("was ended together with 2 calls", result["dies"]["reason"])
 
-    def test_a_row_that_the_stage_ended_has_another_turn(self):
+    def test_a_row_that_the_call_ended_has_another_turn(self):
         def last(_):
             raise runner.OutOfTime("gp-bench-cuda took longer than 1 s")
 
         def row(limit_s):
-            return rows.Row("long", "title", last, 0, limit_s)
+            return rows.Row("long", "title", last, 0, limit_s, stage="stage")
 
         left, result = self.run_rows([row(limit_s=240)])
         self.assertEqual((left, result["long"]["status"], result["long"]["attempts"]), (1, "started", 1))
@@ -217,6 +264,16 @@ class Stages(InFolder):
             runner.run(["sh", "-c", "echo bad luck >&2; exit 3"], 10, os.environ)
         with self.assertRaisesRegex(RuntimeError, "could not be started"):
             runner.run([self.folder / "absent"], 10, os.environ)
+
+    def test_what_a_program_started_ends_with_it(self):
+        survivor = self.folder / "survivor"
+        peer = f"(sleep 60; touch {survivor}) & echo $! >{self.folder}/pid; "
+        for script, expected in ((peer + "wait", runner.OutOfTime), (peer + "exit 1", RuntimeError)):
+            started = time.monotonic()
+            with self.assertRaises(expected):
+                runner.run(["sh", "-c", script], 2, os.environ)
+            self.assertLess(time.monotonic() - started, 30, "it waited for what the program had started")
+            self.await_end(int((self.folder / "pid").read_text()))
 
     def test_a_lack_of_memory_is_told_from_other_failures(self):
         torch = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 12 GiB."
@@ -322,6 +379,80 @@ class Comparison(unittest.TestCase):
         self.assertEqual(rows.judge_memory(100, 99), {"planned_bytes": 100, "engine_bytes": 99})
         with self.assertRaisesRegex(RuntimeError, "took 107 bytes, 7 more than"):
             rows.judge_memory(100, 107)
+
+
+class LlmC(InFolder):
+    """llm.c as a stand-in: a Makefile and programs that are scripts."""
+
+    def setUp(self):
+        super().setUp()
+        self.source = self.folder / "llm.c"
+        self.source.mkdir()
+        (self.source / "train_gpt2.cu").write_text("")
+        (self.source / "Makefile").write_text("train_gpt2cu:\n\techo built >>$(LOG)\n\techo '#!/bin/sh' >$@\n\tchmod +x $@\n")
+        tools = self.folder / "tools"
+        tools.mkdir()
+        (tools / "nvcc").write_text("#!/bin/sh\necho release 12.0\n")
+        (tools / "nvcc").chmod(0o755)
+        (self.folder / "lib").mkdir()
+        (self.folder / "lib/libnvidia-ml.so.1").write_text("")
+        self.environment = {"PATH": f"{tools}:{os.environ['PATH']}", "LOG": str(self.folder / "log"), "CUDNN_FRONTEND": "",
+                            "XDG_CACHE_HOME": str(self.folder / "cache"), "LD_LIBRARY_PATH": str(self.folder / "lib")}
+
+    def lacking(self, **changes):
+        with unittest.mock.patch.dict(os.environ, {**self.environment, **changes}):
+            return llmc_gpu_step.lacking(self.source, "bf16")
+
+    def test_is_built_once(self):
+        self.assertEqual(self.lacking(), [])
+        with unittest.mock.patch.dict(os.environ, self.environment):
+            for _ in range(2):
+                program, attention = llmc_gpu_step.program_for(self.source, "bf16")
+        self.assertEqual((program, attention), (self.folder / "cache/gp/llm.c/train_gpt2cu-bf16", "its own attention"))
+        self.assertEqual((self.folder / "log").read_text(), "built\n")
+
+    def test_is_taken_where_it_was_built_elsewhere(self):
+        ready = self.source / "train_gpt2cu-bf16-cudnn"
+        shutil.copy2(shutil.which("true"), ready)
+        self.assertEqual(self.lacking(PATH="/nowhere"), [])
+        self.assertEqual(llmc_gpu_step.program_for(self.source, "bf16"), (ready, "cuDNN attention"))
+
+    def test_says_what_its_build_lacks(self):
+        self.assertEqual(self.lacking(PATH="/nowhere"), ["nvcc is not on the PATH", "make is not on the PATH"])
+        with (unittest.mock.patch.object(llmc_gpu_step, "LIBRARY_FOLDERS", ()),
+              unittest.mock.patch.object(llmc_gpu_step, "HEADER_FOLDERS", ())):
+            words = "; ".join(self.lacking(LD_LIBRARY_PATH="", CUDNN_FRONTEND=str(self.folder)))
+        for lack in ("libnvidia-ml.so is in no library folder", "holds no cudnn_frontend.h", "cudnn.h is in no include folder"):
+            self.assertIn(lack, words)
+        (self.source / "train_gpt2.cu").unlink()
+        self.assertIn("has no train_gpt2.cu and no train_gpt2cu-bf16", "; ".join(self.lacking()))
+
+    def test_divides_by_none_of_its_intervals(self):
+        """train_gpt2.cu computes step % val_loss_every without a look at it."""
+        arguments = argparse.Namespace(batch=1, sequence=8, channels=768)
+        log = "\n".join(f"step {step}/5 | loss 1.0 | 10.00 ms | x" for step in range(1, 6))
+        done = subprocess.CompletedProcess([], 0, log, "")
+        with unittest.mock.patch.object(subprocess, "run", return_value=done) as started:
+            self.assertEqual(llmc_gpu_step.run_steps("train_gpt2cu", self.folder, arguments, 2), [10.0, 10.0])
+        command = started.call_args.args[0]
+        self.assertGreater(int(command[command.index("-v") + 1]), 5)
+        self.assertEqual(command[command.index("-m") + 1], "1")
+
+
+class Caches(InFolder):
+    def test_go_on_from_the_archive_on_another_machine(self):
+        with unittest.mock.patch.dict(os.environ):
+            first, second = self.folder / "first/out", self.folder / "second/out"
+            caches.unpack(first)
+            pathlib.Path(os.environ["XDG_CACHE_HOME"], "tuned").write_text("choices")
+            pathlib.Path(os.environ["TORCHINDUCTOR_CACHE_DIR"], "kernel").write_text("code")
+            caches.pack(first)
+            second.mkdir(parents=True)
+            shutil.copy2(first / "cache.tar.gz", second)
+            caches.unpack(second)
+            self.assertEqual(pathlib.Path(os.environ["XDG_CACHE_HOME"], "tuned").read_text(), "choices")
+            self.assertEqual(pathlib.Path(os.environ["TORCHINDUCTOR_CACHE_DIR"], "kernel").read_text(), "code")
+            self.assertTrue(pathlib.Path(os.environ["TRITON_CACHE_DIR"]).is_relative_to(second.parent / "out-cache"))
 
 
 class Machine(unittest.TestCase):
@@ -432,10 +563,10 @@ def canned_results():
 class Report(InFolder):
     def setUp(self):
         super().setUp()
+        results = runner.Results(self.folder)
         for stage, found in canned_results().items():
-            results = runner.Results(self.folder, stage)
             for key, row in found.items():
-                results.put(key, row)
+                results.put(stage, key, row)
         planned = {stage: [] for stage in rows.MAKERS}
         planned["bench-124M"] = [rows.Row("step-tiny", "tiny", None)]
         self.paths = report.write(self.folder, self.folder / "docs", planned, date="2026-01-01")
@@ -462,7 +593,7 @@ class Report(InFolder):
             self.assertIn(line, self.text)
 
     def test_says_what_was_not(self):
-        for line in ("| resume | failed: step 3 differs |  |", "| graphs | not finished: the stage ended while it ran |  |",
+        for line in ("| resume | failed: step 3 differs |  |", "| graphs | not finished: the call ended while it ran |  |",
                      "not measured: skipped: no copy", "not climbed: no fp8 here", "not measured: skipped: not run"):
             self.assertIn(line, self.text)
 

@@ -13,9 +13,9 @@ DASH = "–"
 
 def collect(out, planned):
     """{stage: {key: row}}; a row of `planned` ({stage: rows}) that was not run says so."""
-    results = {}
+    results, stages = {}, runner.Results(out).stages
     for stage, listed in planned.items():
-        found = runner.Results(out, stage).rows
+        found = stages.get(stage, {})
         absent = {row.key: {"title": row.title, "status": "skipped", "reason": "not run"} for row in listed if row.key not in found}
         results[stage] = {**found, **absent}
     return results
@@ -25,6 +25,10 @@ def document(results, date=None):
     machine = results["correctness"].get("machine", {})
     return {"apiVersion": "gp/v1", "kind": "GpuReport", "date": date or datetime.date.today().isoformat(),
             "machine": machine.get("data"), "stages": results}
+
+
+def has_machine(out):
+    return "data" in runner.Results(out).stages.get("correctness", {}).get("machine", {})
 
 
 def name_of(report):
@@ -47,7 +51,7 @@ def table(titles, lines):
 
 def outcome(row):
     if row["status"] == "started":
-        return "not finished: the stage ended while it ran"
+        return "not finished: the call ended while it ran"
     return row["status"] if row["status"] == "ok" else f"{row['status']}: {row['reason']}"
 
 
@@ -196,7 +200,7 @@ def write(out, folder, planned, date=None):
     """Writes both files into `folder` and answers their paths. RuntimeError when no GPU was seen."""
     report = document(collect(out, planned), date)
     if not report["machine"]:
-        raise RuntimeError(f"no GPU was seen yet: {out}/correctness.json has no machine; run --stage correctness first")
+        raise RuntimeError(f"no GPU was seen yet: {out}/results.json has no machine; run --stage correctness first")
     folder.mkdir(parents=True, exist_ok=True)
     slug = machine_facts.slug(name_of(report))
     texts = {".json": json.dumps(report, indent=1) + "\n", ".md": markdown(report)}

@@ -1,14 +1,17 @@
-"""Runs the rows of a stage one after the other within a time limit and keeps each result as soon as it is known, so that a stage
-that was killed goes on where it was. A row that fails is a row of the report, never the end of the stage."""
+"""Runs rows one after the other within a time limit and keeps each result as soon as it is known, so that a call that was
+killed goes on where it was. A row that fails is a row of the report, never the end of the call."""
+import contextlib
 import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
+import tempfile
 import time
 
 GRACE_S = 15  # that is left for writing when the time is up
-ATTEMPTS = 2  # of a row that was ended together with its stage
+ATTEMPTS = 2  # of a row that was ended together with its call
 SHORT_OF_MEMORY = re.compile(r"out of memory|OutOfMemory|ALLOC_FAILED", re.IGNORECASE)
 
 
@@ -25,30 +28,40 @@ class OutOfTime(RuntimeError):
 
 
 class Results:
-    """The results of one stage in OUT/<stage>.json, replaced as a whole after each row."""
+    """The results of all stages in OUT/results.json, {stage: {key of the row: row}}, replaced as a whole after each row."""
 
-    def __init__(self, folder, stage):
-        self.path = pathlib.Path(folder) / f"{stage}.json"
-        self.rows = {}
+    def __init__(self, folder):
+        self.path = pathlib.Path(folder) / "results.json"
+        self.stages = {}
         if self.path.exists():
-            self.rows = json.loads(self.path.read_text(encoding="utf-8"))["rows"]
+            self.stages = json.loads(self.path.read_text(encoding="utf-8"))["stages"]
 
-    def put(self, key, row):
-        self.rows[key] = row
+    def put(self, stage, key, row):
+        self.stages.setdefault(stage, {})[key] = row
         self.path.parent.mkdir(parents=True, exist_ok=True)
         scratch = self.path.with_suffix(".partial")
-        text = json.dumps({"apiVersion": "gp/v1", "kind": "GpuCheckStage", "rows": self.rows}, indent=1)
+        text = json.dumps({"apiVersion": "gp/v1", "kind": "GpuCheckResults", "stages": self.stages}, indent=1)
         with open(scratch, "w", encoding="utf-8") as file:
             file.write(text + "\n")
             file.flush()
             os.fsync(file.fileno())
         scratch.rename(self.path)
 
-    def is_done(self, key):
-        return self.rows.get(key, {}).get("status") not in (None, "started")
+    def find(self, row):
+        return self.stages.get(row.stage, {}).get(row.key, {})
 
-    def attempts(self, key):
-        return self.rows.get(key, {}).get("attempts", 0)
+    def is_done(self, row):
+        return self.find(row).get("status") not in (None, "started")
+
+    def attempts(self, row):
+        return self.find(row).get("attempts", 0)
+
+    def seconds(self):
+        """What the rows that are done took."""
+        return sum(row.get("seconds", 0) for stage in self.stages.values() for row in stage.values())
+
+    def failed(self):
+        return [key for stage in self.stages.values() for key, row in stage.items() if row["status"] == "failed"]
 
 
 def failure(name, done):
@@ -60,16 +73,32 @@ def failure(name, done):
     return RuntimeError(f"{name} ended with {done.returncode}: {words[-1] if words else 'no words'}")
 
 
+def end_group(process):
+    """Kills a program and whatever it started: a peer that still compiles would keep the GPU."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
 def complete(command, timeout, environment):
-    """What a program wrote to its output and to its log. RuntimeError when it fails or takes too long."""
+    """What a program wrote to its output and to its log. RuntimeError when it fails or takes too long. Nothing that it
+    started outlives it."""
     name = pathlib.Path(str(command[0])).name
-    try:
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=timeout, check=False,
-                              env=environment)
-    except subprocess.TimeoutExpired:
-        raise OutOfTime(f"{name} took longer than {timeout:.0f} s") from None
-    except OSError as error:
-        raise RuntimeError(f"{name} could not be started: {error.strerror}") from None
+    # Files, not pipes: a pipe ends with the last process that holds it, which may be a peer that hangs.
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as log:
+        try:
+            process = subprocess.Popen(list(map(str, command)), stdout=output, stderr=log, env=environment,
+                                       start_new_session=True)
+        except OSError as error:
+            raise RuntimeError(f"{name} could not be started: {error.strerror}") from None
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise OutOfTime(f"{name} took longer than {timeout:.0f} s") from None
+        finally:
+            end_group(process)
+        texts = [file.seek(0) or file.read() for file in (output, log)]
+    done = subprocess.CompletedProcess(command, process.returncode, *texts)
     if done.returncode != 0:
         raise failure(name, done)
     return done
@@ -80,16 +109,16 @@ def run(command, timeout, environment):
     return complete(command, timeout, environment).stdout
 
 
-def measure(row, context, stage_end):
-    """The result of a row, or None when the stage ended before the row had all of its own time."""
+def measure(row, context, call_end):
+    """The result of a row, or None when the call ended before the row had all of its own time."""
     started = time.monotonic()
-    context.deadline = min(started + row.limit_s, stage_end)
+    context.deadline = min(started + row.limit_s, call_end)
     try:
         outcome = {"status": "ok", "data": row.how(context)}
     except Missing as reason:
         outcome = {"status": "skipped", "reason": str(reason)}
     except OutOfTime as error:
-        if started + row.limit_s > stage_end:
+        if started + row.limit_s > call_end:
             return None
         outcome = {"status": "failed", "reason": str(error)}
     except Exception as error:  # whatever it was, the next row has its turn
@@ -97,25 +126,31 @@ def measure(row, context, stage_end):
     return {"title": row.title, **outcome, "seconds": round(time.monotonic() - started, 1)}
 
 
-def run_stage(rows, results, context, limit_s, say=print):
-    """Runs what is not done yet; answers how many rows were left for the next call."""
+def has_given_up(row, results):
+    """True of a row that was ended together with too many calls, which is then a row that failed."""
+    if results.attempts(row) < ATTEMPTS:
+        return False
+    reason = f"was ended together with {ATTEMPTS} calls"
+    results.put(row.stage, row.key, {"title": row.title, "status": "failed", "reason": reason, "seconds": 0})
+    return True
+
+
+def run_rows(plan, results, context, limit_s, tell=lambda row, result: None):
+    """Runs the rows of plan() that are not done, the first one first, and tells each result when it is kept; answers the rows
+    that are left for the next call. The plan is asked again after each row, which may have taken less than expected."""
     end = time.monotonic() + limit_s - GRACE_S
-    left = 0
-    for row in rows:
-        if results.is_done(row.key):
-            continue
-        attempts = results.attempts(row.key)
-        if attempts >= ATTEMPTS:
-            results.put(row.key, {"title": row.title, "status": "failed", "reason": f"did not end in {ATTEMPTS} stages", "seconds": 0})
+    left = {}
+    while row := next((row for row in plan() if not results.is_done(row) and row.key not in left), None):
+        if has_given_up(row, results):
             continue
         if end - time.monotonic() < row.expected_s:
-            left += 1
+            left[row.key] = row
             continue
-        results.put(row.key, {"title": row.title, "status": "started", "attempts": attempts + 1})
+        results.put(row.stage, row.key, {"title": row.title, "status": "started", "attempts": results.attempts(row) + 1})
         result = measure(row, context, end)
         if result is None:
-            left += 1
+            left[row.key] = row
             continue
-        results.put(row.key, result)
-        say(f"{result['status']:8} {result['seconds']:7.1f} s  {row.key}{': ' + result['reason'] if 'reason' in result else ''}")
-    return left
+        results.put(row.stage, row.key, result)
+        tell(row, result)
+    return list(left.values())

@@ -33,11 +33,13 @@ def main():
     parser.add_argument("--llmc", type=pathlib.Path, default=os.environ.get("LLMC"),
                         help="directory of llm.c's source (or $LLMC)")
     arguments = parser.parse_args()
-    if arguments.llmc is None or not (arguments.llmc / "train_gpt2.c").exists():
-        sys.exit("llmc_step: --llmc must name a copy of llm.c's source, with train_gpt2.c in it")
+    if arguments.llmc is None:
+        sys.exit("llmc_step: --llmc must name a copy of llm.c's source")
     if arguments.device == "cuda":
         with tempfile.TemporaryDirectory() as scratch:
             return llmc_gpu_step.serve(arguments, pathlib.Path(scratch))
+    if not (arguments.llmc / "train_gpt2.c").exists():
+        sys.exit("llmc_step: --llmc must name a copy of llm.c's source, with train_gpt2.c in it")
     if arguments.precision != "fp32" or not arguments.bias or arguments.gelu != "tanh":
         sys.exit("llmc_step: llm.c on a CPU computes in fp32, with biases and the tanh GELU only")
     padded = -(-arguments.vocabulary // 128) * 128
