@@ -2,6 +2,7 @@
 llm.c's program, what torch.compile made. A copy travels in OUT/cache.tar.gz to another machine."""
 import os
 import pathlib
+import shutil
 import tarfile
 
 ARCHIVE = "cache.tar.gz"
@@ -18,8 +19,7 @@ def unpack(out):
     """Points this process and all that it starts to the folder; fills it from the archive where there is none yet."""
     place, archive = folder(out), pathlib.Path(out) / ARCHIVE
     if archive.exists() and not place.exists():
-        with tarfile.open(archive) as tar:
-            tar.extractall(place, filter="data")
+        shutil.unpack_archive(archive, place)
     for variable, name in FOLDERS.items():
         (place / name).mkdir(parents=True, exist_ok=True)
         os.environ[variable] = str(place / name)

@@ -6,16 +6,15 @@ import json
 import engine_runs
 import machine_facts
 import rows
-import runner
 
 DASH = "–"
 
 
-def collect(out, planned):
+def collect(found_by_stage, planned):
     """{stage: {key: row}}; a row of `planned` ({stage: rows}) that was not run says so."""
-    results, stages = {}, runner.Results(out).stages
+    results = {}
     for stage, listed in planned.items():
-        found = stages.get(stage, {})
+        found = found_by_stage.get(stage, {})
         absent = {row.key: {"title": row.title, "status": "skipped", "reason": "not run"} for row in listed if row.key not in found}
         results[stage] = {**found, **absent}
     return results
@@ -27,8 +26,8 @@ def document(results, date=None):
             "machine": machine.get("data"), "stages": results}
 
 
-def has_machine(out):
-    return "data" in runner.Results(out).stages.get("correctness", {}).get("machine", {})
+def has_machine(results):
+    return "data" in results.stages.get("correctness", {}).get("machine", {})
 
 
 def name_of(report):
@@ -196,11 +195,11 @@ def markdown(report):
     return "\n".join(text).rstrip("\n") + "\n"
 
 
-def write(out, folder, planned, date=None):
+def write(results, folder, planned, date=None):
     """Writes both files into `folder` and answers their paths. RuntimeError when no GPU was seen."""
-    report = document(collect(out, planned), date)
+    report = document(collect(results.stages, planned), date)
     if not report["machine"]:
-        raise RuntimeError(f"no GPU was seen yet: {out}/results.json has no machine; run --stage correctness first")
+        raise RuntimeError(f"no GPU was seen yet: {results.path} has no machine; run --stage correctness first")
     folder.mkdir(parents=True, exist_ok=True)
     slug = machine_facts.slug(name_of(report))
     texts = {".json": json.dumps(report, indent=1) + "\n", ".md": markdown(report)}

@@ -25,7 +25,7 @@ FP8_TARGET = 1.3
 # llm.c keeps its residual stream in bf16: its targets are for rows of ours that do, too.
 BF16_RESIDUAL = "bf16-residual"
 JUDGED_TAG = {"llmc": BF16_RESIDUAL}
-# Of a row of 124M, by peer: ours is tuned, torch is compiled.
+# Seconds that a row of 124M takes, by peer. They hold our tuning and torch's compilation.
 STEP_S = {"": 20, "torch": 20, "torch-compile": 100, "llmc": 40}
 STEP_SLOWER = {"tiny": 0.6, "124M": 1, "350M": 1, "1558M": 1.7}
 KERNELS_S = {"tiny": 15, "124M": 25, "350M": 30, "1558M": 40}

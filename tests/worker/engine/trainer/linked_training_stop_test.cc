@@ -106,11 +106,9 @@ TEST(LinkedTrainingStop, AStopWithoutTimeToSaveSavesNothing) {
 std::string LongEvaluationRunFile(const ScopedDirectory& directory, const std::string& eval) {
   std::string text;
   while (text.size() < 20'000'000) text += TinyText();
-  std::string file = TinyRunFile(directory.Write("text.txt", text), 1000, 0);
-  const std::string old_eval = "eval: {every: 8, batches: 4}";
-  file.replace(file.find(old_eval), old_eval.size(), eval);
-  const std::string width = "n_embd: 24";
-  return file.replace(file.find(width), width.size(), "n_embd: 192");
+  const std::string file = TinyRunFile(directory.Write("text.txt", text), 1000, 0);
+  return Replaced(Replaced(file, "eval: {every: 8, batches: 4}", eval), "n_embd: 24",
+                  "n_embd: 192");
 }
 
 // Sends the stop when the first step is done and its evaluation is not.
@@ -138,21 +136,21 @@ TEST(LinkedTrainingStop, AnEvaluationThatTakesTooLongIsBrokenOffAndItsStepIsSave
   EXPECT_EQ(std::count(metrics->begin(), metrics->end(), '\n'), 1);
 }
 
-// With the evaluation of step 1 the second one shows no gain, and the run ends after step 2.
+// The resumed run evaluates step 1 first. The evaluation of step 2 then shows no gain, so the run
+// ends there. Without the first evaluation it would end after step 3.
 TEST(LinkedTrainingStop, AnEvaluationThatWasBrokenOffIsMadeUpForBeforeAnEarlyStopIsDecided) {
   const ScopedDirectory directory;
   TestEpoch epoch(directory, 1, kTinyEpoch, {}, {}, LogTo::kFile);
   const std::string eval = "eval: {every: 1, batches: 1000000, patience: 1, min_delta: 100}";
-  std::string file = LongEvaluationRunFile(directory, eval);
+  const std::string file = LongEvaluationRunFile(directory, eval);
   epoch.Form(file);
   epoch.Go();
   const LastWords words = StopInTheFirstEvaluation(epoch);
   ASSERT_EQ(words.written.size(), 1u);
   EXPECT_EQ(words.written[0].step, 1);
 
-  file.replace(file.find("1000000"), 7, "4");
   TestEpoch resumed(directory, 1, kTinyEpoch + 1, PointOf(words.written[0]));
-  resumed.Form(file);
+  resumed.Form(Replaced(file, "1000000", "4"));
   resumed.Go();
   const auto written = resumed.Finish();
   ASSERT_FALSE(written.empty());
@@ -165,11 +163,8 @@ TEST(LinkedTrainingStop, AStepThatTakesTooLongIsBrokenOffAndTheOneBeforeItIsSave
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 1, kTinyEpoch);
-  std::string file = TinyRunFile(text, 1000, 0);
-  const std::string batch = "total_tokens: 256";
-  file.replace(file.find(batch), batch.size(),
-               "total_tokens: 33554432, ramp_from_tokens: 128, ramp_steps: 2");
-  epoch.Form(file);
+  epoch.Form(Replaced(TinyRunFile(text, 1000, 0), "total_tokens: 256",
+                      "total_tokens: 33554432, ramp_from_tokens: 128, ramp_steps: 2"));
   epoch.Go();
   ASSERT_EQ(epoch.ranks[0]->Await<link::StepReport>().step, 1);
   epoch.ranks[0]->Send(link::Stop{"cancelled", 8000});

@@ -91,9 +91,8 @@ TEST(LinkedTraining, ReportsEveryStepWithPhasesThatAddUp) {
 
 TEST(LinkedTraining, RanksAgreeOnAnAutomaticMicroBatchAndKeepItInLaterEpochs) {
   const auto file = [](const ScopedDirectory& directory, const std::string& rows) {
-    std::string text = TinyRunFile(directory.Write("text.txt", TinyText()), kTinySteps, 6);
-    const std::string fixed = "micro_batch: 2";
-    return text.replace(text.find(fixed), fixed.size(), "micro_batch: " + rows);
+    const std::string text = directory.Write("text.txt", TinyText());
+    return Replaced(TinyRunFile(text, kTinySteps, 6), "micro_batch: 2", "micro_batch: " + rows);
   };
   const auto train = [&](const ScopedDirectory& directory, const std::string& rows, int ranks) {
     TestEpoch epoch(directory, ranks, kTinyEpoch);
@@ -118,11 +117,8 @@ TEST(LinkedTraining, EveryRankStopsEarlyAtTheSameStepAndSaysWhy) {
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 2, kTinyEpoch);
-  std::string file = TinyRunFile(text, 1000, 0);
-  const std::string eval = "eval: {every: 8, batches: 4}";
-  file.replace(file.find(eval), eval.size(),
-               "eval: {every: 2, batches: 4, patience: 1, min_delta: 100}");
-  epoch.Form(file);
+  epoch.Form(Replaced(TinyRunFile(text, 1000, 0), "eval: {every: 8, batches: 4}",
+                      "eval: {every: 2, batches: 4, patience: 1, min_delta: 100}"));
   epoch.Go();
   const auto written = epoch.Finish();
   ASSERT_EQ(written.size(), 2u);

@@ -19,7 +19,7 @@
 
 namespace gp::engine {
 
-// Where a rank's log goes: to that of the test, or into a file of its own.
+// A rank writes its log to the test's standard error, or into TestEpoch::Log(rank).
 enum class LogTo { kStandardError, kFile };
 
 // The ranks of one epoch of a run.
@@ -133,7 +133,7 @@ inline std::string ModelBytes(const std::string& checkpoint) {
   return bytes.ok() ? *bytes : "";
 }
 
-// Of a training whose files others are compared with.
+// The length of TrainWhole, and the first epoch of a test.
 inline constexpr int64_t kTinySteps = 16;
 inline constexpr uint64_t kTinyEpoch = 4;
 

@@ -75,6 +75,12 @@ inline std::string TinyText() {
   return text;
 }
 
+// The run file with `setting`, which it holds, replaced by `other`.
+inline std::string Replaced(std::string file, const std::string& setting,
+                            const std::string& other) {
+  return file.replace(file.find(setting), setting.size(), other);
+}
+
 class TrainerProcess {
  public:
   // Begins the program with `arguments` and "NAME=VALUE" added to the environment; with `linked`,
