@@ -91,6 +91,12 @@ class Packaging(InFolder):
         done = subprocess.run([self.folder / "package/bin/gp-trainer-cuda"], check=False, env=environment)
         self.assertEqual(done.returncode, 42)
 
+    def test_run_starts_a_program_by_hand(self):
+        self.check("--package", self.folder / "package", "--build", self.make_build(shutil.which("env")))
+        done = subprocess.run([self.folder / "package/run", "gp-bench-cuda", "echo", "hello"], capture_output=True, text=True,
+                              check=True, cwd="/", env=dict(os.environ, PYTHON=sys.executable))
+        self.assertEqual(done.stdout, "hello\n")
+
     def test_names_what_is_not_built(self):
         status, _, errors = self.check("--package", self.folder / "package", "--build", self.folder)
         self.assertEqual(status, 1)
@@ -313,6 +319,14 @@ class TestPrograms(InFolder):
         with self.assertRaisesRegex(RuntimeError, "ended with 1"):
             self.outcome([self.case("a")], status=1)
 
+    def test_tells_our_kernels_from_nvidias_libraries(self):
+        failure = '<failure message="x"/>'
+        assumes = failure + '<properties><property name="assumes" value="cuBLASLt takes 7"/></properties>'
+        with self.assertRaisesRegex(RuntimeError, r"^what is our own passed; .* \(cuBLASLt takes 7\): S\.b$"):
+            self.outcome([self.case("a"), self.case("b", assumes)], status=1)
+        with self.assertRaisesRegex(RuntimeError, r"^1 of 3 failed: S\.b$"):
+            self.outcome([self.case("a"), self.case("b", failure), self.case("c", assumes)], status=1)
+
     def test_a_skip_fails_the_row_and_is_named(self):
         cases = [self.case("a"), self.skipped("b", self.NO_DEVICE), self.skipped("c", self.NO_DEVICE),
                  self.skipped("d", "no file")]
@@ -329,6 +343,19 @@ class TestPrograms(InFolder):
     def test_where_all_are_skipped_something_is_missing(self):
         with self.assertRaisesRegex(runner.Missing, f"every test skipped itself: {self.NO_DEVICE}; is there a GPU"):
             self.outcome([self.skipped("a", self.NO_DEVICE), self.skipped("b", self.NO_DEVICE)])
+
+
+class Attention(unittest.TestCase):
+    def judge(self, attention, cudnn_works):
+        missing = None if cudnn_works else runner.Missing("no cuDNN attention: none")
+        with unittest.mock.patch.object(engine_runs, "need_cudnn", side_effect=missing):
+            return rows.judge_attention({"attention": attention, "notes": ["cudnn: refused the plan"]}, None)
+
+    def test_of_cudnn_is_expected_where_it_works(self):
+        self.assertEqual(self.judge("cudnn 91900", True)["attention"], "cudnn 91900")
+        self.assertEqual(self.judge("flash", False)["attention"], "flash")
+        with self.assertRaisesRegex(RuntimeError, "^attention was computed by flash, not by cuDNN: cudnn: refused the plan$"):
+            self.judge("flash", True)
 
 
 class Comparison(unittest.TestCase):
@@ -469,7 +496,7 @@ def canned_results():
 
     gpu = {"name": "NVIDIA Example", "driver_version": "1", "memory.total": "2 MiB", "compute_cap": "9.0", "power.limit": "3 W"}
     step = {"kind": "StepBench", "model": "124M", "batch": 64, "precision": "bf16", "step_ms": TIMES, "forward_ms": 3.0,
-            "backward_ms": 6.0, "optimizer_ms": 1.0, "tokens_per_second": 1000.0, "mfu": 0.5, "loss": 10.9}
+            "backward_ms": 6.0, "optimizer_ms": 1.0, "tokens_per_second": 1000.0, "mfu": 0.5, "loss": 10.9, "attention": "cudnn 91900", "notes": []}
     peer = {"description": "torch", "ms": TIMES, "ratio_of_medians": 1.1, "ratio_by_block": TIMES}
     operations = [{"name": "c_fc forward", "shape": "4 x 5", "gflops": 5e5, "of_peak": 0.75, "ms": TIMES, "calls_per_step": 12},
                   {"name": "AdamW", "shape": "9", "gigabytes_per_second": 3000.0, "of_peak": 0.9, "ms": TIMES, "calls_per_step": 1}]
@@ -522,12 +549,12 @@ class Report(InFolder):
     def test_shows_what_was_found(self):
         for line in ("| x | ok | 7 passed, 1 skipped |",
                      "| bf16 | ok | loss 4.10000 against 4.10000; gradients differ by 1.0e-03 (allowed 1e-02), most in wte (4.0e-03) |",
-                     "| 124M beside torch.compile | 10.00 (9.00–11.00) | 1,000 | 50 % | 10.00 (9.00–11.00) | 1.10 (9.00–11.00) | "
+                     "| 124M beside torch.compile (cudnn 91900 attention) | 10.00 (9.00–11.00) | 1,000 | 50 % | 10.00 (9.00–11.00) | 1.10 (9.00–11.00) | "
                      "≥ 1.15: short by 4 % |",
                      "| memory | ok | 32.160 GB of 32.161 GB planned |",
                      "| start | ok | first step 41.5 s after a cold start (at most 60), "
                      "2.2 s after a warm one (at most 5) |",
-                     "| 124M beside torch; measured at B=8, out of memory at B=16: torch | 10.00",
+                     "| 124M beside torch; measured at B=8, out of memory at B=16: torch (cudnn 91900 attention) | 10.00",
                      "- FP8 at 1558M, B=4: 1.25 times as fast as bf16 (≥ 1.30: short by 4 %).",
                      "| c_fc forward | 4 x 5 | 10.0000 | 500.0 TFLOP/s | 75 % | 12 | 120.000 |",
                      "| AdamW | 9 | 10.0000 | 3000 GB/s | 90 % | 1 | 10.000 |",

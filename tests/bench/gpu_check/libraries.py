@@ -32,8 +32,16 @@ def found():
             for name, file in NEEDED.items()}
 
 
-def environment():
-    """This process's environment in which the programs start. The peers inherit it: no system folder, nothing but torch's and the
-    toolkit's own."""
+def search_path():
+    """No system folder, nothing but torch's and the toolkit's own: the peers inherit it."""
     own = [str(folder) for folder in folders() if not str(folder).startswith("/usr/lib")]
-    return dict(os.environ, LD_LIBRARY_PATH=":".join(filter(None, [*own, os.environ.get("LD_LIBRARY_PATH")])))
+    return ":".join(filter(None, [*own, os.environ.get("LD_LIBRARY_PATH")]))
+
+
+def environment():
+    """This process's environment in which the programs start."""
+    return dict(os.environ, LD_LIBRARY_PATH=search_path())
+
+
+if __name__ == "__main__":
+    print(search_path())

@@ -92,6 +92,25 @@ def search_here(program):
     program.write_bytes(data.replace(old, SEARCH.ljust(len(old), b"\0")))
 
 
+RUN = """#!/usr/bin/env bash
+# Starts a program of this package by hand, with the libraries of the Python that has torch:
+#   run gp-bench-cuda step --model 124M --batch 64      (PYTHON=path: another Python than python3)
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+LD_LIBRARY_PATH=$("${PYTHON:-python3}" "$here/tests/bench/gpu_check/libraries.py")
+export LD_LIBRARY_PATH
+program=$1
+shift
+exec "$here/bin/$program" "$@"
+"""
+
+
+def write_run(folder):
+    path = folder / "run"
+    path.write_text(RUN, encoding="utf-8")
+    path.chmod(0o755)
+
+
 def copy_sources(folder):
     for name in FOLDERS:
         shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*_test.py"))
@@ -112,6 +131,7 @@ def make(build, folder):
     for name, path in libraries_to_take(programs.values()).items():
         copy_program(path, folder / "lib").rename(folder / "lib" / name)
     copy_sources(folder)
+    write_run(folder)
     libraries = sorted((folder / "lib").iterdir()) if (folder / "lib").exists() else []
     manifest = {
         "apiVersion": "gp/v1", "kind": "GpuCheckPackage", "commit": commit(), "tests": gpu_tests(build),

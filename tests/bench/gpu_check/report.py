@@ -96,6 +96,7 @@ def step_line(row):
         return [row["title"], DASH, DASH, DASH, DASH, DASH, f"not measured: {outcome(row)}"]
     data, step = row["data"], row["data"]["report"]
     title = f"{row['title']}; measured at B={data['batch']}, {data['note']}" if "note" in data else row["title"]
+    title += f" ({step['attention']} attention)"
     ours = [title, spread(step["step_ms"]), f"{step['tokens_per_second']:,.0f}", f"{100 * step['mfu']:.0f} %"]
     if "peer" not in step:
         return [*ours, DASH, DASH, ""]

@@ -56,6 +56,12 @@ double MedianOf(const std::vector<StepTimes>& steps, Field field) {
   return Summarize(values).median;
 }
 
+// With what a device computes attention, and what was passed over for it.
+void AddChoices(const DeviceChoices& choices, Json& report) {
+  report["attention"] = choices.attention.empty() ? "math" : choices.attention;
+  report["notes"] = choices.notes;
+}
+
 Json MakeReport(const StepFlags& flags, const ModelOptions& options, StepBench& bench,
                 const std::vector<StepTimes>& steps, const PairedSamples& samples,
                 double peak_flops) {
@@ -98,6 +104,10 @@ void PrintStep(const Json& r) {
              r["device"] == "cpu" ? "fp32" : r["precision"].get<std::string>());
   fmt::print("memory     {:.2f} GB allocated by the engine, {:.2f} GB resident at most\n",
              number("engine_bytes") / 1e9, number("peak_resident_bytes") / 1e9);
+  if (r.contains("attention")) {
+    fmt::print("attention  {}\n", r["attention"].get<std::string>());
+    for (const Json& note : r["notes"]) fmt::print("           {}\n", note.get<std::string>());
+  }
   if (r.contains("peer")) PrintPeer(r["peer"]);
   if (r.contains("operations")) PrintProfile(r["operations"]);
 }
@@ -115,7 +125,8 @@ Status RunStep(const StepFlags& flags) {
   }
   const double peak_flops = MeasureFlops(options, flags.model.peak_side);
   const Json operations = flags.profile ? ProfileStep(options) : Json();
-  StepBench bench(options);
+  DeviceChoices choices;
+  StepBench bench(options, MakeLanguageModel(options, &choices), /*fused_optimizer=*/true);
   std::vector<StepTimes> steps;
   const auto run = [&](int count) {
     std::vector<double> ms;
@@ -129,6 +140,7 @@ Status RunStep(const StepFlags& flags) {
                    MeasurePaired(flags.paired, run, peer ? &*peer : nullptr));
   steps.erase(steps.begin(), steps.begin() + flags.paired.warmup);
   Json report = MakeReport(flags, options, bench, steps, samples, peak_flops);
+  if (options.device.on) AddChoices(choices, report);
   if (peer) report["peer"] = PeerJson(flags.peer, *peer, samples);
   if (flags.profile) report["operations"] = operations;
   flags.model.json() ? PrintJson(report) : PrintStep(report);

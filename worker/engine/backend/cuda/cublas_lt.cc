@@ -217,7 +217,7 @@ CublasLt::Plan& CublasLt::PlanOf(const Product& product) {
 }
 
 void CublasLt::AskJudge(const Product& product, Plan& plan) {
-  constexpr int kCandidatesMax = 24;
+  constexpr int kCandidatesMax = 48;
   plan.algorithm = judge_(product, Candidates(product, kCandidatesMax));
 }
 

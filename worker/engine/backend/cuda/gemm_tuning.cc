@@ -25,9 +25,15 @@ DataType ComputeTypeOf(const runspec::ArenaOptions& arena) {
   return arena.fp16 ? DataType::kFloat16 : DataType::kFloat32;
 }
 
-// What the products of a step read and write.
+// What the products of a step read and write. No product writes what it reads: a product that is
+// timed runs often, and its values must stay as they were.
 struct StepOperands {
-  Buffer x, y, w, dw, bias;
+  Buffer x;     // an activation: only read
+  Buffer y;     // what a layer computes, and then its gradient
+  Buffer z;     // behind the GELU, and the gradient of an activation: only written
+  Buffer w;     // a weight: only read
+  Buffer dw;    // the gradient of a weight, in fp32
+  Buffer bias;  // only read
 };
 
 // Doubles what stands at the beginning until `bytes` are full.
@@ -41,13 +47,13 @@ void Repeat(std::byte* begin, int64_t filled, int64_t bytes, const CudaStream& s
 }
 
 // Memory that products read: normally distributed, because the power that a tensor core draws, and
-// with it the clock, depends on the bits.
+// with it the clock, depends on the bits; with a standard deviation of `deviation`.
 class Noise {
  public:
-  Noise(int64_t count, DataType type, const CudaStream& stream)
+  Noise(int64_t count, DataType type, float deviation, const CudaStream& stream)
       : type_(type), memory_(count * BytesOf(type)) {
     const int64_t period = std::min(count, kPeriod);
-    const std::vector<float> values = Values(period);
+    const std::vector<float> values = Values(period, deviation);
     const DeviceMemory wide(period * 4);
     CheckCuda(cudaMemcpyAsync(wide.data(), values.data(), static_cast<size_t>(period * 4),
                               cudaMemcpyHostToDevice, stream.get()),
@@ -62,9 +68,9 @@ class Noise {
  private:
   static constexpr int64_t kPeriod = 1 << 16;
 
-  static std::vector<float> Values(int64_t count) {
+  static std::vector<float> Values(int64_t count, float deviation) {
     std::mt19937 random(1);
-    std::normal_distribution<float> normal;
+    std::normal_distribution<float> normal(0, deviation);
     std::vector<float> values(static_cast<size_t>(count));
     for (float& value : values) value = normal(random);
     return values;
@@ -79,27 +85,34 @@ class StepMemory {
  public:
   StepMemory(const runspec::ModelShape& shape, const runspec::ArenaOptions& arena,
              const CudaStream& stream)
-      : x_(LargestActivation(shape, arena), ComputeTypeOf(arena), stream),
-        y_(LargestActivation(shape, arena), ComputeTypeOf(arena), stream),
-        w_(LargestWeight(shape), ComputeTypeOf(arena), stream),
-        dw_(LargestWeight(shape), DataType::kFloat32, stream),
-        bias_(4 * shape.channels, ComputeTypeOf(arena), stream) {}
+      : x_(LargestActivation(shape, arena), ComputeTypeOf(arena), kActivation, stream),
+        y_(std::max(LargestActivation(shape, arena),
+                    runspec::HeadRows(arena) * shape.vocabulary_padded),
+           ComputeTypeOf(arena), kActivation, stream),
+        z_(LargestActivation(shape, arena), ComputeTypeOf(arena), kActivation, stream),
+        w_(LargestWeight(shape), ComputeTypeOf(arena), kWeight, stream),
+        dw_(LargestWeight(shape), DataType::kFloat32, kWeight, stream),
+        bias_(4 * shape.channels, ComputeTypeOf(arena), kWeight, stream) {}
 
   StepOperands operands() const {
-    return {x_.buffer(), y_.buffer(), w_.buffer(), dw_.buffer(), bias_.buffer()};
+    return {x_.buffer(), y_.buffer(), z_.buffer(), w_.buffer(), dw_.buffer(), bias_.buffer()};
   }
 
  private:
+  // Standard deviations as at the start of a training: behind a LayerNorm, and of the weights.
+  static constexpr float kActivation = 1;
+  static constexpr float kWeight = 0.02f;
+
   static int64_t LargestActivation(const runspec::ModelShape& shape,
                                    const runspec::ArenaOptions& arena) {
-    return std::max(arena.micro_batch * arena.sequence * 4 * shape.channels,
-                    runspec::HeadRows(arena) * shape.vocabulary_padded);
+    return std::max(arena.micro_batch * arena.sequence * 4, runspec::HeadRows(arena)) *
+           shape.channels;
   }
   static int64_t LargestWeight(const runspec::ModelShape& shape) {
     return shape.channels * std::max(4 * shape.channels, shape.vocabulary_padded);
   }
 
-  Noise x_, y_, w_, dw_, bias_;
+  Noise x_, y_, z_, w_, dw_, bias_;
 };
 
 // As aligned as memory of the device; nobody follows it.
@@ -110,7 +123,7 @@ std::byte* Nowhere() {
 
 StepOperands OperandsNowhere(const runspec::ArenaOptions& arena) {
   const Buffer computed{Nowhere(), ComputeTypeOf(arena)};
-  return {computed, computed, computed, {Nowhere(), DataType::kFloat32}, computed};
+  return {computed, computed, computed, computed, {Nowhere(), DataType::kFloat32}, computed};
 }
 
 // Per run, after one that warms up.
@@ -171,8 +184,7 @@ class StepProducts {
                      .x = operands_.x,
                      .w = operands_.w,
                      .bias = shape_.bias ? operands_.bias : Buffer{},
-                     // Overwrites what the next product reads with the same kind of values.
-                     .gelu = gelu_behind ? operands_.x : Buffer{},
+                     .gelu = gelu_behind ? operands_.z : Buffer{},
                      .kind = shape_.gelu,
                      .may_be_fp8 = true});
     Backward(s, shape_.bias, gelu_before, true);
@@ -188,7 +200,7 @@ class StepProducts {
                               .accumulate = accumulate});
     }
     linear_.BackwardInput({.shape = s,
-                           .dx = operands_.x,
+                           .dx = operands_.z,
                            .dy = operands_.y,
                            .w = operands_.w,
                            .pre_gelu = gelu_before ? operands_.x : Buffer{},
