@@ -53,7 +53,7 @@ std::vector<int32_t> Ids(const ModelOptions& options, unsigned seed) {
 
 Pass Run(const ModelOptions& options) {
   const std::unique_ptr<LanguageModel> model = MakeLanguageModel(options);
-  InitializeNormal(1337, *model);
+  InitializeNormal(1337, *model, options.threads);
   const std::vector<int32_t> tokens = Ids(options, 1);
   const std::vector<int32_t> targets = Ids(options, 2);
   const auto count = static_cast<size_t>(model->layout().total_count);

@@ -41,7 +41,7 @@ StepBench::StepBench(const ModelOptions& options, std::unique_ptr<LanguageModel>
       read_(static_cast<Scalars*>(model_->backend().AllocateHost(sizeof(Scalars)))),
       tokens_(RandomIds(options, 1)),
       targets_(RandomIds(options, 2)) {
-  InitializeNormal(1337, *model_);
+  InitializeNormal(1337, *model_, options.threads);
 }
 
 void StepBench::QueueStep(int mark) {

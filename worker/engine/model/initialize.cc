@@ -4,16 +4,19 @@
 #include <cstdint>
 #include <functional>
 #include <numbers>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "worker/engine/backend/cpu/thread_pool.h"
 #include "worker/engine/backend/dropout_key.h"
 #include "worker/engine/model/make_language_model.h"
 
 namespace gp::engine {
 namespace {
 
-constexpr int64_t kPiece = int64_t{1} << 16;  // elements that the host draws at a time
+constexpr int64_t kPiece = int64_t{1} << 20;  // elements that the host draws at a time
+constexpr int64_t kGrain = int64_t{1} << 12;  // of them, at least what one thread draws
 
 bool EndsWith(const std::string& name, const std::string& suffix) {
   return name.size() >= suffix.size() && name.ends_with(suffix);
@@ -69,37 +72,45 @@ double KeyedNormal(uint64_t key, uint64_t index) {
   return std::sqrt(-2 * ExactLog(u)) * ExactCosineOfTurn(v);
 }
 
-// Which value an element of a tensor begins with.
-using InitialValue = std::function<float(int64_t element)>;
+// Writes the values that the elements of a tensor from `first` on begin with.
+using FillInitial = std::function<void(int64_t first, std::span<float> values)>;
 
-InitialValue ValuesOf(const runspec::ParameterInfo& tensor, const runspec::ModelShape& shape,
+FillInitial InitialOf(const runspec::ParameterInfo& tensor, const runspec::ModelShape& shape,
                       uint64_t key) {
   if (!tensor.decayed) {
     const float value = EndsWith(tensor.name, ".weight") ? 1.0f : 0.0f;
-    return [value](int64_t) { return value; };
+    return [value](int64_t, std::span<float> values) { std::ranges::fill(values, value); };
   }
   const bool has_padding = tensor.name == "wte.weight" || tensor.name == "lm_head.weight";
   const int64_t drawn = has_padding ? shape.vocabulary * shape.channels : tensor.count;
   const double deviation = DeviationOf(tensor.name, shape.layers);
-  return [=](int64_t i) {
-    if (i >= drawn) return 0.0f;
-    return static_cast<float>(deviation * KeyedNormal(key, static_cast<uint64_t>(i)));
+  return [=](int64_t first, std::span<float> values) {
+    for (float& value : values) {
+      const auto index = static_cast<uint64_t>(first);
+      value = first < drawn ? static_cast<float>(deviation * KeyedNormal(key, index)) : 0.0f;
+      ++first;
+    }
   };
 }
 
 }  // namespace
 
-// A piece at a time, because the parameters may lie where the host does not reach.
-void InitializeNormal(uint64_t seed, LanguageModel& model) {
+// A piece at a time, because the parameters may lie where the host does not reach. Each value
+// depends on its place alone, so it is all the same which thread draws it.
+void InitializeNormal(uint64_t seed, LanguageModel& model, int threads) {
+  ThreadPool pool(threads);
   std::vector<float> piece(kPiece);
   uint64_t tensor_number = 0;
   for (const runspec::ParameterInfo& tensor : model.layout().tensors) {
     const uint64_t key = MixBits(MixBits(seed) ^ ++tensor_number);
-    const InitialValue value = ValuesOf(tensor, model.shape(), key);
+    const FillInitial fill = InitialOf(tensor, model.shape(), key);
     float* values = model.parameters().data() + tensor.offset;
     for (int64_t first = 0; first < tensor.count; first += kPiece) {
       const int64_t count = std::min(kPiece, tensor.count - first);
-      for (int64_t i = 0; i < count; ++i) piece[static_cast<size_t>(i)] = value(first + i);
+      pool.For(count, kGrain, [&](int64_t begin, int64_t end) {
+        fill(first + begin, std::span(piece).subspan(static_cast<size_t>(begin),
+                                                     static_cast<size_t>(end - begin)));
+      });
       model.backend().Upload(values + first, piece.data(),
                              count * static_cast<int64_t>(sizeof(float)));
     }

@@ -61,8 +61,9 @@ std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options,
 DeviceBackend MakeBackend(const ModelOptions& options);
 
 // Weights normal(0, 0.02), c_proj scaled by 1/sqrt(2L), biases 0, LayerNorm 1: each value a
-// function of (seed, tensor, element) alone. Rows of the vocabulary padding are 0.
-void InitializeNormal(uint64_t seed, LanguageModel& model);
+// function of (seed, tensor, element) alone, whatever number of `threads` of the host draws them.
+// Rows of the vocabulary padding are 0.
+void InitializeNormal(uint64_t seed, LanguageModel& model, int threads = 1);
 
 // The same distribution, bit-equal to nanoGPT's after torch.manual_seed(seed): LibTorch's CPU
 // generator, the draws of module construction included. nanoGPT's vocab_size corresponds to

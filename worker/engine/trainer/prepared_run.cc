@@ -60,7 +60,7 @@ std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threa
   if (spec.engine.init == runspec::InitKind::kTorch) {
     InitializeTorch(spec.seed, *model);
   } else {
-    InitializeNormal(spec.seed, *model);
+    InitializeNormal(spec.seed, *model, threads);
   }
   return model;
 }

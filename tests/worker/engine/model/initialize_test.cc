@@ -92,11 +92,23 @@ TEST(InitializeNormal, DependsOnTheSeedAlone) {
   const auto first = SmallModel(true);
   const auto second = SmallModel(true);
   InitializeNormal(1, *first);
-  InitializeNormal(1, *second);
-  EXPECT_TRUE(std::equal(first->parameters().begin(), first->parameters().end(),
-                         second->parameters().begin()));
   InitializeNormal(2, *second);
   EXPECT_NE(TensorOf(*first, "wpe.weight").front(), TensorOf(*second, "wpe.weight").front());
+}
+
+// The embedding has more values than are drawn at a time, and each thread has its share of them.
+TEST(InitializeNormal, GivesTheSameBitsWithAnyNumberOfThreads) {
+  runspec::ModelShape shape{.layers = 1, .heads = 2, .channels = 128, .context = 4};
+  shape.vocabulary = shape.vocabulary_padded = 9000;
+  const auto make = [&](int threads) {
+    auto model = MakeLanguageModel({.shape = shape, .micro_batch = 1, .sequence = 4});
+    InitializeNormal(1, *model, threads);
+    return model;
+  };
+  const auto one = make(1), five = make(5);
+  EXPECT_TRUE(
+      std::equal(one->parameters().begin(), one->parameters().end(), five->parameters().begin()));
+  EXPECT_NE(TensorOf(*one, "wte.weight").back(), 0);
 }
 
 }  // namespace
