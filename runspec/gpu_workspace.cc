@@ -25,7 +25,7 @@ int64_t ScratchBytes(const ModelShape& shape, const ArenaOptions& options) {
   std::vector<int64_t> needs = {
       kNormPartials * 8,
       parts * 4 * c * 4,      // partial sums of a bias' gradient
-      parts * 2 * c * 4,      // and of LayerNorm's
+      parts * 3 * c * 4,      // and of LayerNorm's
       HeadRows(options) * 4,  // losses
       // The embedding's gradient: its sorted tokens, the counts of the sort, what one part of 64
       // rows leaves to the next.
@@ -36,8 +36,9 @@ int64_t ScratchBytes(const ModelShape& shape, const ArenaOptions& options) {
     needs.push_back(rows * shape.heads * 12 + 2 * rows * c * 4);
   }
   if (options.fp8) {
-    // An activation, a weight and its transposed copy of the largest block product.
-    needs.push_back(4 * rows * c + 2 * 4 * c * c);
+    // An activation, a weight and its transposed copy of the largest block product, and the partial
+    // sums of a bias' gradient.
+    needs.push_back(4 * rows * c + 2 * 4 * c * c + parts * 4 * c * 4);
   }
   return *std::max_element(needs.begin(), needs.end()) + 16 * kPieceAlignmentBytes;
 }

@@ -82,7 +82,9 @@ struct LinearForward {
 };
 
 // dx = dy w; with `pre_gelu`, dx = (dy w) * Gelu'(pre_gelu): the gradient before the activation
-// that made this layer's x.
+// that made this layer's x. With `dbias`, dbias (+)= the column sums of dx, the gradient of the
+// bias in front of that activation; a device may sum dx before it is rounded, and round the sum
+// like dx.
 struct LinearBackwardInput {
   LinearShape shape;
   Buffer dx;
@@ -91,6 +93,8 @@ struct LinearBackwardInput {
   Buffer pre_gelu;  // (rows, in) or absent
   runspec::Gelu kind = runspec::Gelu::kTanh;
   bool may_be_fp8 = false;
+  float* dbias = nullptr;  // (in) or absent
+  bool accumulate_bias = false;
 };
 
 // dw = dy^T x and dbias = column sums of dy, in fp32; `accumulate` makes both "+=".
@@ -131,6 +135,15 @@ struct LayerNormBackward {
   const float* gamma = nullptr;
   bool accumulate_input = false;
   bool accumulate_parameters = false;
+};
+
+// The gradient of a branch that was added to the residual stream by way of dropout: dbranch (rows,
+// channels) in the compute type; with `dbias`, dbias (channels) (+)= its column sums as stored, the
+// gradient of the bias of the layer that the branch ends with.
+struct BranchGradient {
+  Buffer dbranch;
+  Dropout dropout;
+  float* dbias = nullptr;  // or absent
 };
 
 // Causal self-attention on packed rows qkv (B*T, 3*C): q, k and v of head h start at h*D, C + h*D
@@ -340,13 +353,10 @@ class Backend {
   // residual and in are of one type; they may be the same.
   virtual void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
                                  const LayerNorm& args) = 0;
-  // The gradient of ResidualLayerNorm: that of its norm into args.din, and from the new din dbranch
-  // as ResidualBackward gives it, in dout's type.
-  virtual void ResidualLayerNormBackward(const LayerNormBackward& args, Buffer dbranch,
-                                         const Dropout& dropout) {
-    Backward(args);
-    ResidualBackward(args.rows, args.channels, dbranch, args.din, dropout);
-  }
+  // The gradient of ResidualLayerNorm: that of its norm into args.din, and from the new din that of
+  // the branch as ResidualBackward gives it. dbias is accumulated if the norm's parameters are.
+  virtual void ResidualLayerNormBackward(const LayerNormBackward& args,
+                                         const BranchGradient& branch) = 0;
   // out = in + dropout(branch). out and in are of one type; they may be the same.
   virtual void Residual(int64_t rows, int64_t channels, Buffer out, Buffer in, Buffer branch,
                         const Dropout& dropout) = 0;

@@ -123,10 +123,9 @@ void TimedBackend::ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch,
        [&] { inner_->ResidualLayerNorm(residual, in, branch, dropout, args); });
 }
 
-void TimedBackend::ResidualLayerNormBackward(const LayerNormBackward& args, Buffer dbranch,
-                                             const Dropout& dropout) {
-  Time("LayerNorm backward + residual",
-       [&] { inner_->ResidualLayerNormBackward(args, dbranch, dropout); });
+void TimedBackend::ResidualLayerNormBackward(const LayerNormBackward& args,
+                                             const BranchGradient& branch) {
+  Time("LayerNorm backward + residual", [&] { inner_->ResidualLayerNormBackward(args, branch); });
 }
 
 void TimedBackend::Residual(int64_t rows, int64_t channels, Buffer out, Buffer in, Buffer branch,

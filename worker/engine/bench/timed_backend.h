@@ -57,8 +57,8 @@ class TimedBackend final : public Backend {
   void Backward(const LayerNormBackward& args) override;
   void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
                          const LayerNorm& args) override;
-  void ResidualLayerNormBackward(const LayerNormBackward& args, Buffer dbranch,
-                                 const Dropout& dropout) override;
+  void ResidualLayerNormBackward(const LayerNormBackward& args,
+                                 const BranchGradient& branch) override;
   void Residual(int64_t rows, int64_t channels, Buffer out, Buffer in, Buffer branch,
                 const Dropout& dropout) override;
   void ResidualBackward(int64_t rows, int64_t channels, Buffer dbranch, Buffer dout,

@@ -103,9 +103,11 @@ class Gpt2 final : public LanguageModel {
   void BackwardMlp(int64_t layer);
   void BackwardAttention(int64_t layer);
   void BackwardEmbedding();
-  void BackwardLinear(const ParameterSlot& slot, Buffer dy, Buffer x, int64_t in, int64_t out);
+  void BackwardLinear(const ParameterSlot& slot, float* dbias, Buffer dy, Buffer x, int64_t in,
+                      int64_t out);
   void BackwardAddition(const ParameterSlot& slot, const NormBuffers& norm, Buffer in,
-                        bool accumulate_input, const Dropout& dropout);
+                        bool accumulate_input, const ParameterSlot& projection,
+                        const Dropout& dropout);
   void BackwardBranch(const Dropout& dropout);
   void ClearGaps();
 
@@ -115,6 +117,14 @@ class Gpt2 final : public LanguageModel {
   Buffer Weight(int64_t offset) const;  // compute type; absent for -1
   const float* Master(int64_t offset) const;
   float* Gradient(int64_t offset) const;
+  // The gradient of a layer's bias, where the pass that computes the layer's dy sums it, and where
+  // BackwardLinear does.
+  float* FusedBias(const ParameterSlot& layer) const {
+    return fused_ ? Gradient(layer.bias) : nullptr;
+  }
+  float* EagerBias(const ParameterSlot& layer) const {
+    return fused_ ? nullptr : Gradient(layer.bias);
+  }
   LayerNorm NormArgs(const ParameterSlot& slot, const NormBuffers& norm, Buffer in) const;
   LayerNormBackward NormGradientArgs(const ParameterSlot& slot, const NormBuffers& norm, Buffer in,
                                      bool accumulate_input) const;

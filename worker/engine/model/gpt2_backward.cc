@@ -59,22 +59,25 @@ void Gpt2::BackwardMlp(int64_t layer) {
   const BlockBuffers& block = buffers_.blocks[static_cast<size_t>(layer)];
   const int64_t c = shape_.channels;
   BackwardBranch(Site(DropoutSite::kMlpBranch, layer));
-  BackwardLinear(slots.mlp_c_proj, buffers_.d_branch, block.gelu, 4 * c, c);
+  BackwardLinear(slots.mlp_c_proj, EagerBias(slots.mlp_c_proj), buffers_.d_branch, block.gelu,
+                 4 * c, c);
   backend_->BackwardInput({.shape = linear(4 * c, c),
                            .dx = buffers_.d_fc,
                            .dy = buffers_.d_branch,
                            .w = Weight(slots.mlp_c_proj.weight),
                            .pre_gelu = fused_ ? block.fc : Buffer{},
                            .kind = shape_.gelu,
-                           .may_be_fp8 = true});
+                           .may_be_fp8 = true,
+                           .dbias = FusedBias(slots.c_fc),
+                           .accumulate_bias = target_.accumulate});
   if (!fused_) backend_->GeluBackward(rows() * 4 * c, shape_.gelu, buffers_.d_fc, block.fc);
-  BackwardLinear(slots.c_fc, buffers_.d_fc, block.ln_2.out, c, 4 * c);
+  BackwardLinear(slots.c_fc, EagerBias(slots.c_fc), buffers_.d_fc, block.ln_2.out, c, 4 * c);
   backend_->BackwardInput({.shape = linear(c, 4 * c),
                            .dx = buffers_.d_channels,
                            .dy = buffers_.d_fc,
                            .w = Weight(slots.c_fc.weight),
                            .may_be_fp8 = true});
-  BackwardAddition(slots.ln_2, block.ln_2, block.residual_mid, true,
+  BackwardAddition(slots.ln_2, block.ln_2, block.residual_mid, true, slots.attn_c_proj,
                    Site(DropoutSite::kAttentionBranch, layer));
 }
 
@@ -83,7 +86,8 @@ void Gpt2::BackwardAttention(int64_t layer) {
   const BlockBuffers& block = buffers_.blocks[static_cast<size_t>(layer)];
   const int64_t c = shape_.channels;
   BackwardBranch(Site(DropoutSite::kAttentionBranch, layer));
-  BackwardLinear(slots.attn_c_proj, buffers_.d_branch, block.attention, c, c);
+  BackwardLinear(slots.attn_c_proj, EagerBias(slots.attn_c_proj), buffers_.d_branch,
+                 block.attention, c, c);
   backend_->BackwardInput({.shape = linear(c, c),
                            .dx = buffers_.d_channels,
                            .dy = buffers_.d_branch,
@@ -96,7 +100,8 @@ void Gpt2::BackwardAttention(int64_t layer) {
                                 block.attention, block.lse, block.qkv,
                                 Site(DropoutSite::kProbabilities, layer));
   }
-  BackwardLinear(slots.c_attn, buffers_.d_qkv, block.ln_1.out, c, 3 * c);
+  BackwardLinear(slots.c_attn, Gradient(slots.c_attn.bias), buffers_.d_qkv, block.ln_1.out, c,
+                 3 * c);
   backend_->BackwardInput({.shape = linear(c, 3 * c),
                            .dx = buffers_.d_channels,
                            .dy = buffers_.d_qkv,
@@ -107,6 +112,7 @@ void Gpt2::BackwardAttention(int64_t layer) {
     return;
   }
   BackwardAddition(slots.ln_1, block.ln_1, block.residual, true,
+                   slots_.blocks[static_cast<size_t>(layer - 1)].mlp_c_proj,
                    Site(DropoutSite::kMlpBranch, layer - 1));
 }
 
@@ -123,22 +129,25 @@ void Gpt2::BackwardEmbedding() {
                               Site(DropoutSite::kEmbedding, 0));
 }
 
-void Gpt2::BackwardLinear(const ParameterSlot& slot, Buffer dy, Buffer x, int64_t in, int64_t out) {
+void Gpt2::BackwardLinear(const ParameterSlot& slot, float* dbias, Buffer dy, Buffer x, int64_t in,
+                          int64_t out) {
   backend_->BackwardWeight({.shape = linear(in, out),
                             .dw = Gradient(slot.weight),
-                            .dbias = Gradient(slot.bias),
+                            .dbias = dbias,
                             .dy = dy,
                             .x = x,
                             .accumulate = target_.accumulate});
 }
 
 // AddBranch backwards: the gradient of the stream in d_residual and, where one pass does both, that
-// of the branch in d_branch.
+// of the branch in d_branch and of the bias of the layer `projection` that it ends with.
 void Gpt2::BackwardAddition(const ParameterSlot& slot, const NormBuffers& norm, Buffer in,
-                            bool accumulate_input, const Dropout& dropout) {
+                            bool accumulate_input, const ParameterSlot& projection,
+                            const Dropout& dropout) {
   const LayerNormBackward args = NormGradientArgs(slot, norm, in, accumulate_input);
   if (fused_) {
-    backend_->ResidualLayerNormBackward(args, buffers_.d_branch, dropout);
+    backend_->ResidualLayerNormBackward(
+        args, {.dbranch = buffers_.d_branch, .dropout = dropout, .dbias = FusedBias(projection)});
   } else {
     backend_->Backward(args);
   }

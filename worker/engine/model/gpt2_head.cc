@@ -57,6 +57,7 @@ void Gpt2::BackwardHead() {
     BackwardHeadRows(range);
   }
   BackwardAddition(slots_.ln_f, buffers_.ln_f, buffers_.residual, false,
+                   slots_.blocks.back().mlp_c_proj,
                    Site(DropoutSite::kMlpBranch, shape_.layers - 1));
 }
 

@@ -155,6 +155,10 @@ void DetachedBackend::ResidualLayerNorm(Buffer residual, Buffer in, Buffer branc
                                         const Dropout& dropout, const LayerNorm& args) {
   Do([=, this] { inner_->ResidualLayerNorm(residual, in, branch, dropout, args); });
 }
+void DetachedBackend::ResidualLayerNormBackward(const LayerNormBackward& args,
+                                                const BranchGradient& branch) {
+  Do([=, this] { inner_->ResidualLayerNormBackward(args, branch); });
+}
 void DetachedBackend::Residual(int64_t rows, int64_t channels, Buffer out, Buffer in, Buffer branch,
                                const Dropout& dropout) {
   Do([=, this] { inner_->Residual(rows, channels, out, in, branch, dropout); });

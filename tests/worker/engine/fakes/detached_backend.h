@@ -56,6 +56,8 @@ class DetachedBackend : public Backend {
   void Backward(const LayerNormBackward& args) override;
   void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
                          const LayerNorm& args) override;
+  void ResidualLayerNormBackward(const LayerNormBackward& args,
+                                 const BranchGradient& branch) override;
   void Residual(int64_t rows, int64_t channels, Buffer out, Buffer in, Buffer branch,
                 const Dropout& dropout) override;
   void ResidualBackward(int64_t rows, int64_t channels, Buffer dbranch, Buffer dout,

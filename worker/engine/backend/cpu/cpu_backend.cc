@@ -105,6 +105,7 @@ class CpuBackend final : public Backend {
          .a = {args.dy, s.out, true},
          .b = {args.w, s.in, false},
          .output = {.y = args.dx, .ldy = s.in, .pre_gelu = args.pre_gelu, .kind = args.kind}});
+    SumColumns(args.dx, s.rows, s.in, args.dbias, args.accumulate_bias);
   }
 
   void BackwardWeight(const LinearBackwardWeight& args) override {
@@ -116,10 +117,7 @@ class CpuBackend final : public Backend {
                .b = {args.x, s.in, false},
                .output = {.y = {args.dw, DataType::kFloat32}, .ldy = s.in},
                .accumulate = args.accumulate});
-    if (args.dbias == nullptr) return;
-    pool_.For(s.out, 4 * kLineFloats, [&](int64_t first, int64_t last) {
-      kernels_.column_sums(args.dy, s.rows, s.out, args.dbias, args.accumulate, first, last);
-    });
+    SumColumns(args.dy, s.rows, s.out, args.dbias, args.accumulate);
   }
 
   void AttentionForward(const AttentionShape& shape, Buffer out, float* lse, Buffer qkv,
@@ -168,6 +166,13 @@ class CpuBackend final : public Backend {
     pool_.For(args.rows, 1, [&](int64_t first, int64_t last) {
       kernels_.layer_norm_backward_input(args, first, last);
     });
+  }
+
+  void ResidualLayerNormBackward(const LayerNormBackward& args,
+                                 const BranchGradient& branch) override {
+    Backward(args);
+    ResidualBackward(args.rows, args.channels, branch.dbranch, args.din, branch.dropout);
+    SumColumns(branch.dbranch, args.rows, args.channels, branch.dbias, args.accumulate_parameters);
   }
 
   void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
@@ -287,6 +292,14 @@ class CpuBackend final : public Backend {
   double* scalar() override { return &scalar_; }
 
  private:
+  // sums (columns), or absent, (+)= the column sums of `in`.
+  void SumColumns(Buffer in, int64_t rows, int64_t columns, float* sums, bool accumulate) {
+    if (sums == nullptr) return;
+    pool_.For(columns, 4 * kLineFloats, [&](int64_t first, int64_t last) {
+      kernels_.column_sums(in, rows, columns, sums, accumulate, first, last);
+    });
+  }
+
   static double Element(Buffer buffer, int64_t index) {
     if (buffer.type == DataType::kFloat32) return buffer.f32()[index];
     const uint32_t bits = uint32_t{buffer.bf16()[index]} << 16;

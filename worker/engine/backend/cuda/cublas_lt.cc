@@ -34,10 +34,17 @@ cublasLtEpilogue_t LtEpilogue(ProductEpilogue epilogue, bool has_bias) {
       return has_bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
     case ProductEpilogue::kGeluGradient:
       return CUBLASLT_EPILOGUE_DGELU;
+    case ProductEpilogue::kGeluGradientAndSums:
+      return CUBLASLT_EPILOGUE_DGELU_BGRAD;
     case ProductEpilogue::kSumsOfA:
       return CUBLASLT_EPILOGUE_BGRADB;
   }
   return CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+bool HasAux(ProductEpilogue epilogue) {
+  return epilogue == ProductEpilogue::kGelu || epilogue == ProductEpilogue::kGeluGradient ||
+         epilogue == ProductEpilogue::kGeluGradientAndSums;
 }
 
 bool IsFp8(int type) { return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2; }
@@ -102,7 +109,7 @@ Owned<cublasLtMatmulDesc_t> MakeDescriptor(const ProductKind& kind) {
   Set(descriptor, CUBLASLT_MATMUL_DESC_TRANSB, operation(kind.a_transposed));
   Set(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE,
       static_cast<uint32_t>(LtEpilogue(kind.epilogue, kind.has_bias)));
-  if (kind.epilogue == ProductEpilogue::kGelu || kind.epilogue == ProductEpilogue::kGeluGradient) {
+  if (HasAux(kind.epilogue)) {
     Set(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, kind.n);
   }
   if (IsFp8(kind.a_type)) {
@@ -115,7 +122,7 @@ Owned<cublasLtMatmulDesc_t> MakeDescriptor(const ProductKind& kind) {
 
 // The addresses that are part of a descriptor.
 void Bind(const Product& product, cublasLtMatmulDesc_t descriptor) {
-  const void* vector = product.epilogue == ProductEpilogue::kSumsOfA ? product.sums : product.bias;
+  const void* vector = product.sums != nullptr ? product.sums : product.bias;
   if (vector != nullptr) Set(descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
   if (product.aux != nullptr) {
     Set(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, product.aux);

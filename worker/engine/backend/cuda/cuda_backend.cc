@@ -139,9 +139,12 @@ class CudaBackend final : public Backend {
 
   void Forward(const LayerNorm& args) override { LaunchLayerNorm(args, stream_.get()); }
   void Backward(const LayerNormBackward& args) override { BackwardOf({.norm = args}); }
-  void ResidualLayerNormBackward(const LayerNormBackward& args, Buffer dbranch,
-                                 const Dropout& dropout) override {
-    BackwardOf({.norm = args, .dbranch = dbranch, .dropout = dropout});
+  void ResidualLayerNormBackward(const LayerNormBackward& args,
+                                 const BranchGradient& branch) override {
+    BackwardOf({.norm = args,
+                .dbranch = branch.dbranch,
+                .dropout = branch.dropout,
+                .dbias = branch.dbias});
   }
   void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
                          const LayerNorm& args) override {

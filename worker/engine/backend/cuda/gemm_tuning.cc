@@ -167,45 +167,57 @@ class StepProducts {
   void Run() {
     const int64_t rows = arena_.micro_batch * arena_.sequence;
     const int64_t c = shape_.channels;
-    Block({rows, c, 3 * c}, false, false);
-    Block({rows, c, c}, false, false);
-    Block({rows, c, 4 * c}, true, false);
-    Block({rows, 4 * c, c}, false, true);
+    Block({.shape = {rows, c, 3 * c}, .sums_dy = true});
+    Block({.shape = {rows, c, c}});
+    Block({.shape = {rows, c, 4 * c}, .gelu_behind = true});
+    Block({.shape = {rows, 4 * c, c}, .gelu_before = true});
     const LinearShape head{runspec::HeadRows(arena_), c, shape_.vocabulary_padded};
     linear_.Forward({.shape = head, .y = operands_.y, .x = operands_.x, .w = operands_.w});
-    Backward(head, false, false, false);
+    BackwardWeight(head, nullptr);
+    linear_.BackwardInput({.shape = head, .dx = operands_.z, .dy = operands_.y, .w = operands_.w});
   }
 
  private:
-  // One of a block's four layers: GELU behind it, or in front of it.
-  void Block(const LinearShape& s, bool gelu_behind, bool gelu_before) {
+  // One of a block's four layers. The gradient of its bias is summed with the gradient of its
+  // weight (sums_dy), of the layer behind a GELU with that layer's dx, or by LayerNorm.
+  struct Layer {
+    LinearShape shape;
+    bool gelu_behind = false;
+    bool gelu_before = false;
+    bool sums_dy = false;
+  };
+
+  void Block(const Layer& layer) {
+    const LinearShape& s = layer.shape;
+    float* dbias = shape_.bias ? operands_.dw.f32() : nullptr;
     linear_.Forward({.shape = s,
                      .y = operands_.y,
                      .x = operands_.x,
                      .w = operands_.w,
                      .bias = shape_.bias ? operands_.bias : Buffer{},
-                     .gelu = gelu_behind ? operands_.z : Buffer{},
+                     .gelu = layer.gelu_behind ? operands_.z : Buffer{},
                      .kind = shape_.gelu,
                      .may_be_fp8 = true});
-    Backward(s, shape_.bias, gelu_before, true);
-  }
-
-  void Backward(const LinearShape& s, bool has_bias, bool gelu_before, bool is_block) {
-    for (const bool accumulate : {false, true}) {
-      linear_.BackwardWeight({.shape = s,
-                              .dw = operands_.dw.f32(),
-                              .dbias = has_bias ? operands_.dw.f32() : nullptr,
-                              .dy = operands_.y,
-                              .x = operands_.x,
-                              .accumulate = accumulate});
-    }
+    BackwardWeight(s, layer.sums_dy ? dbias : nullptr);
     linear_.BackwardInput({.shape = s,
                            .dx = operands_.z,
                            .dy = operands_.y,
                            .w = operands_.w,
-                           .pre_gelu = gelu_before ? operands_.x : Buffer{},
+                           .pre_gelu = layer.gelu_before ? operands_.x : Buffer{},
                            .kind = shape_.gelu,
-                           .may_be_fp8 = is_block});
+                           .may_be_fp8 = true,
+                           .dbias = layer.gelu_before ? dbias : nullptr});
+  }
+
+  void BackwardWeight(const LinearShape& s, float* dbias) {
+    for (const bool accumulate : {false, true}) {
+      linear_.BackwardWeight({.shape = s,
+                              .dw = operands_.dw.f32(),
+                              .dbias = dbias,
+                              .dy = operands_.y,
+                              .x = operands_.x,
+                              .accumulate = accumulate});
+    }
   }
 
   const runspec::ModelShape& shape_;

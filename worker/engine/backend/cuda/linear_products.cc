@@ -63,20 +63,65 @@ void LinearProducts::Forward(const LinearForward& args) {
 
 void LinearProducts::BackwardInput(const LinearBackwardInput& args) {
   scratch_.Clear();
-  const LinearShape& s = args.shape;
-  const bool has_gelu = args.pre_gelu.data != nullptr;
   const Product plain = InputProduct(args);
+  if (args.dbias == nullptr) return RunInput(args, plain);
+  auto* parts = scratch_.Take<float>(ColumnSumsScratch(args.shape.rows, args.shape.in));
+  const auto apart = [&] {
+    RunInput(args, plain);
+    Then([&] {
+      LaunchColumnSums(args.dx, args.shape.rows, args.shape.in, args.dbias, args.accumulate_bias,
+                       parts, stream_);
+    });
+  };
+  if (!FusesGeluGradient(args) || args.dx.type == DataType::kFloat16) return apart();
+  Product with_sums = GeluGradientProduct(args, plain);
+  with_sums.epilogue = ProductEpilogue::kGeluGradientAndSums;
+  const Buffer sums = SumsOf(args);
+  with_sums.sums = sums.data;
+  const auto whole = [&] {
+    Run(with_sums);
+    Then([&] { KeepSums(args, sums, parts); });
+  };
+  RunEither(with_sums, whole, apart);
+}
+
+// dx alone.
+void LinearProducts::RunInput(const LinearBackwardInput& args, const Product& plain) {
+  const LinearShape& s = args.shape;
   const auto apart = [&] {
     Run(plain);
-    if (!has_gelu) return;
+    if (args.pre_gelu.data == nullptr) return;
     Then([&] { LaunchGeluBackward(s.rows * s.in, args.kind, args.dx, args.pre_gelu, stream_); });
   };
-  if (!has_gelu || !FusesGelu(args.kind)) return apart();
-  Product with_gelu = plain;
-  with_gelu.epilogue = ProductEpilogue::kGeluGradient;
-  with_gelu.aux = args.pre_gelu.data;
+  if (!FusesGeluGradient(args)) return apart();
+  const Product with_gelu = GeluGradientProduct(args, plain);
   RunEither(
       with_gelu, [&] { Run(with_gelu); }, apart);
+}
+
+Product LinearProducts::GeluGradientProduct(const LinearBackwardInput& args, const Product& plain) {
+  Product product = plain;
+  product.epilogue = ProductEpilogue::kGeluGradient;
+  product.aux = args.pre_gelu.data;
+  return product;
+}
+
+// Where an epilogue leaves the column sums of dx, which it overwrites in dx's type.
+Buffer LinearProducts::SumsOf(const LinearBackwardInput& args) {
+  if (args.dx.type == DataType::kFloat32 && !args.accumulate_bias) return Fp32(args.dbias);
+  return {scratch_.Take<std::byte>(args.shape.in * BytesOf(args.dx.type)), args.dx.type};
+}
+
+// dbias (+)= sums; `wide` is scratch for as many floats.
+void LinearProducts::KeepSums(const LinearBackwardInput& args, Buffer sums, float* wide) {
+  const int64_t count = args.shape.in;
+  if (!args.accumulate_bias) {
+    if (sums.data != args.dbias) LaunchConvert(count, Fp32(args.dbias), sums, stream_);
+    return;
+  }
+  if (sums.type != DataType::kFloat32) LaunchConvert(count, Fp32(wide), sums, stream_);
+  const float* added = sums.type == DataType::kFloat32 ? sums.f32() : wide;
+  LaunchCombine(count, args.dbias, 1, args.dbias, 1, added, stream_);
 }
 
 void LinearProducts::BackwardWeight(const LinearBackwardWeight& args) {
@@ -115,13 +160,15 @@ void LinearProducts::RunEither(const Product& fused, const Work& whole, const Wo
   products_.Supports(fused) ? whole() : apart();
 }
 
-// Without a clock. An epilogue saves a pass over the result, or over dy. But sums of dy may rule
+// Without a clock. An epilogue saves a pass over the result, or over dy. But it rounds the sums of
+// dx to dx's type, which only a measured gain is worth. And sums of dy may rule
 // out what a small gradient needs, the sum over its many rows split: of fewer tiles than a large
 // device has multiprocessors, as all of a block's are at 124M, it leaves the rest idle for longer
 // than another pass over dy takes. One number for all devices, so that none of them changes bits.
 bool LinearProducts::IsBetterFused(const Product& fused) const {
   constexpr int64_t kTile = 128 * 256;  // of the fastest kernels of sm_90
   constexpr int64_t kMultiprocessors = 132;
+  if (fused.epilogue == ProductEpilogue::kGeluGradientAndSums) return fused.d_type == CUDA_R_32F;
   return fused.epilogue != ProductEpilogue::kSumsOfA ||
          fused.m * fused.n >= kTile * kMultiprocessors;
 }

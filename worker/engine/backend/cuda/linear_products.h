@@ -50,12 +50,19 @@ class LinearProducts {
   // Runs `whole`, which queues `fused`, or `apart`.
   void RunEither(const Product& fused, const Work& whole, const Work& apart);
   bool IsBetterFused(const Product& fused) const;
+  void RunInput(const LinearBackwardInput& args, const Product& plain);
+  Buffer SumsOf(const LinearBackwardInput& args);
+  void KeepSums(const LinearBackwardInput& args, Buffer sums, float* wide);
   bool MayBeFp8(bool asked, DataType type, const LinearShape& shape) const;
   ProductOperand Fp8Rows(Buffer matrix, int64_t rows, int64_t columns, Fp8Format format);
   ProductOperand Fp8Columns(Buffer matrix, int64_t rows, int64_t columns, Fp8Format format);
   bool FusesGelu(runspec::Gelu kind) const {
     return kind == runspec::Gelu::kTanh && !options_.exact_gelu;
   }
+  bool FusesGeluGradient(const LinearBackwardInput& args) const {
+    return args.pre_gelu.data != nullptr && FusesGelu(args.kind);
+  }
+  static Product GeluGradientProduct(const LinearBackwardInput& args, const Product& plain);
   Product ForwardProduct(const LinearForward& args);
   Product InputProduct(const LinearBackwardInput& args);
   Product WeightProduct(const LinearBackwardWeight& args) const;

@@ -39,6 +39,8 @@ const char* EpilogueName(ProductEpilogue epilogue) {
       return "_gelu";
     case ProductEpilogue::kGeluGradient:
       return "_dgelu";
+    case ProductEpilogue::kGeluGradientAndSums:
+      return "_dgelu-sums";
     case ProductEpilogue::kSumsOfA:
       return "_sums";
   }

@@ -24,9 +24,10 @@ struct ProductOperand {
 
 enum class ProductEpilogue {
   kNone,
-  kGelu,          // aux = the product (and bias), d = Gelu(aux), tanh form
-  kGeluGradient,  // d = the product times Gelu'(aux), tanh form
-  kSumsOfA,       // sums (m) = the sums of a's rows as the product takes them
+  kGelu,                 // aux = the product (and bias), d = Gelu(aux), tanh form
+  kGeluGradient,         // d = the product times Gelu'(aux), tanh form
+  kGeluGradientAndSums,  // the same, and sums (n) = the sums of d's columns before d is rounded
+  kSumsOfA,              // sums (m) = the sums of a's rows as the product takes them
 };
 
 // d (m, n) (+)= alpha * a (m, k) b (k, n), `batch` times.
@@ -47,7 +48,7 @@ struct Product {
   ProductEpilogue epilogue = ProductEpilogue::kNone;
   const void* bias = nullptr;  // (n) of d's type, or absent
   void* aux = nullptr;         // (m, n) of d's type
-  float* sums = nullptr;       // of d's type, which is fp32 then
+  void* sums = nullptr;        // of d's type; for kSumsOfA that is fp32
 };
 
 // What cuBLASLt chooses an algorithm by.

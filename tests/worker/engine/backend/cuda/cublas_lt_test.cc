@@ -21,11 +21,11 @@ struct Sizes {
   int64_t m, n, k;
 };
 
-float Gelu(float x) {
-  return 0.5f * x * (1 + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
+double Gelu(double x) {
+  return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
 }
-float GeluGradient(float x) {
-  constexpr float kStep = 1e-3f;
+double GeluGradient(double x) {
+  constexpr double kStep = 1e-5;
   return (Gelu(x + kStep) - Gelu(x - kStep)) / (2 * kStep);
 }
 
@@ -216,6 +216,34 @@ TEST_F(CublasLtProducts, SumTheRowsOfAWhereTheyCan) {
   }
 }
 
+// The same.
+TEST_F(CublasLtProducts, SumTheGeluGradientWhereTheyCan) {
+  for (const DataType type : kDataTypes) {
+    const Case c = MakeCase({24, 40, 32}, type, false, false);
+    const DeviceArray d = Unwritten(24 * 40, type), sums = Unwritten(40, type);
+    const DeviceArray& before = Array(24 * 40, type, 5);
+    Product product = c.Get(type, d, type);
+    product.epilogue = ProductEpilogue::kGeluGradientAndSums;
+    product.aux = before.buffer().data;
+    product.sums = sums.buffer().data;
+    if (!products_->Supports(product)) continue;
+    RunAndWait(product);
+    const auto gradient = [&](int64_t i, int64_t j) {
+      return c.Sum(i, j) * GeluGradient(before.at(i * 40 + j));
+    };
+    ExpectNear(d, type, c, gradient);
+    const std::vector<float> values = sums.Get();
+    for (int64_t column = 0; column < 40; ++column) {
+      double expected = 0, magnitude = 0;
+      for (int64_t row = 0; row < 24; ++row) {
+        expected += gradient(row, column);
+        magnitude += std::abs(gradient(row, column));
+      }
+      EXPECT_NEAR(values[static_cast<size_t>(column)], expected, DeviceTolerance(type, magnitude));
+    }
+  }
+}
+
 TEST_F(CublasLtProducts, RunInBatchesWithStrides) {
   const Case first = MakeCase({5, 6, 8}, DataType::kBfloat16, false, false);
   const DeviceArray& a = Array(3 * 5 * 8, DataType::kBfloat16, 6);
@@ -253,6 +281,20 @@ TEST_F(CublasLtProducts, RefuseAnAuxThatLiesOnAnOddStride) {
   EXPECT_FALSE(products_->Supports(product));
   EXPECT_THROW(products_->Run(product, stream_->get()), std::runtime_error);
 }
+
+#ifdef GP_CUDA_EMULATION
+// A device would compute something else; the emulation refuses it.
+TEST_F(CublasLtProducts, MustNotWriteWhatTheyRead) {
+  const Case c = MakeCase({40, 40, 40}, DataType::kBfloat16, false, false);
+  Product product = c.Get(DataType::kBfloat16, *c.a, DataType::kBfloat16);
+  EXPECT_THROW(products_->Run(product, stream_->get()), std::runtime_error);
+  product =
+      c.Get(DataType::kBfloat16, Unwritten(40 * 40, DataType::kBfloat16), DataType::kBfloat16);
+  product.epilogue = ProductEpilogue::kGeluGradient;
+  product.aux = product.d;
+  EXPECT_THROW(products_->Run(product, stream_->get()), std::runtime_error);
+}
+#endif
 
 TEST_F(CublasLtProducts, UseTheChosenAlgorithmAndPassOverWhatDoesNotFit) {
   const Case c = MakeCase({24, 40, 64}, DataType::kBfloat16, false, true);

@@ -296,15 +296,6 @@ void LaunchCrossEntropyBackward(const CrossEntropyGradient& args, cudaStream_t s
   });
 }
 
-int64_t SharedBytesOfDevice() {
-  int device = 0;
-  int bytes = 0;
-  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
-  CheckCuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-            "shared memory of a block");
-  return bytes;
-}
-
 void LaunchCrossEntropy(const CrossEntropyLoss& forward, const CrossEntropyGradient& backward,
                         float* row_losses, cudaStream_t stream, int64_t shared_bytes) {
   if (forward.shape.rows == 0) return;

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "worker/engine/backend/backend.h"
+#include "worker/engine/backend/cuda/kernels/shared_bytes.h"
 
 namespace gp::engine {
 
@@ -22,9 +23,6 @@ void LaunchCrossEntropyForward(const CrossEntropyLoss& args, float* row_losses,
 // logits := scale * *loss_scale * (softmax - onehot), given lse; 0 in padding columns and ignored
 // rows.
 void LaunchCrossEntropyBackward(const CrossEntropyGradient& args, cudaStream_t stream);
-
-// Shared memory that a block of the current device may have, bytes.
-int64_t SharedBytesOfDevice();
 
 // Forward, then backward of the same logits and lse, in one kernel. A row that fits into
 // `shared_bytes` is read from memory once (bf16: 50304 columns are 98 KiB), a longer one twice.

@@ -15,9 +15,11 @@
 namespace gp::engine {
 namespace {
 
-// With rows of 768 channels, 8 warps use 24 KiB: 8 blocks and so all 64 warps of an sm_90
-// multiprocessor. Longer rows have fewer warps per block.
+// With rows of 768 channels, 8 warps use 24 KiB. Registers, not shared memory, limit the blocks of
+// an sm_90 multiprocessor: each lane holds a whole row's vectors while they arrive. Longer rows
+// have fewer warps per block.
 constexpr int kMostWarps = 8;
+constexpr int kBlocksPerMultiprocessor = 4;
 constexpr float kEpsilon = 1e-5f;
 
 template <typename R, typename T>
@@ -36,13 +38,15 @@ struct Rows {
   DropoutMask mask;
 };
 
-// What the row to normalise has at `column`; stores the residual, if there is an addition.
+// The vector of the row to normalise; stores it as residual, if there is an addition.
 template <int kLanes, bool kAdds, typename R, typename T>
-__device__ Floats<kLanes> ReadValues(const Rows<R, T>& args, const DropoutMaskRow& mask,
-                                     int64_t offset, int64_t column) {
-  Floats<kLanes> values = LoadFloats<kLanes>(args.in + offset + column);
+__device__ __forceinline__ Floats<kLanes> ValuesOf(const Rows<R, T>& args,
+                                                   const DropoutMaskRow& mask, int64_t offset,
+                                                   int column, const Packed<R, kLanes>& in,
+                                                   const Packed<T, kLanes>& branch) {
+  Floats<kLanes> values = Unpack(in);
   if constexpr (kAdds) {
-    Floats<kLanes> added = LoadFloats<kLanes>(args.branch + offset + column);
+    Floats<kLanes> added = Unpack(branch);
     if (args.mask.active) ApplyMask(mask, column, added);
 #pragma unroll
     for (int i = 0; i < kLanes; ++i) values.lane[i] += added.lane[i];
@@ -52,26 +56,66 @@ __device__ Floats<kLanes> ReadValues(const Rows<R, T>& args, const DropoutMaskRo
   return values;
 }
 
+// Leaves the row to normalise in shared memory; the sum of this lane's columns.
 template <int kLanes, bool kAdds, typename R, typename T>
-__global__ void __launch_bounds__(kMostWarps* kWarpSize) LayerNormKernel(const Rows<R, T> args) {
+__device__ __forceinline__ float ReadRow(const Rows<R, T>& args, int64_t row, int first,
+                                         float* shared_row) {
+  const int channels = static_cast<int>(args.channels);
+  const int64_t offset = row * channels;
+  const DropoutMaskRow mask = RowOf(args.mask, row);
+  // Two rows of fp32 would take more registers than there are.
+  constexpr int kVectors = kAdds && sizeof(T) == 4 ? kHalfRowVectors<kLanes> : kRowVectors<kLanes>;
+  float sum = 0;
+  for (int column = first; column < channels;) {
+    RowBatch<kLanes, kVectors, R> ins;
+    RowBatch<kLanes, kVectors, T> branches;
+    ins.Load(args.in + offset, column, channels);
+    if constexpr (kAdds) branches.Load(args.branch + offset, column, channels);
+    ins.ForEach(column, channels, [&](int c, int vector) {
+      const Floats<kLanes> values = ValuesOf<kLanes, kAdds>(
+          args, mask, offset, c, ins.vectors[vector], branches.vectors[vector]);
+#pragma unroll
+      for (int i = 0; i < kLanes; ++i) sum += values.lane[i];
+      StoreFloats<kLanes>(shared_row + c, values);
+    });
+    column += ins.kColumns;
+  }
+  return sum;
+}
+
+// out of the row in shared memory.
+template <int kLanes, typename R, typename T>
+__device__ __forceinline__ void WriteRow(const Rows<R, T>& args, int64_t row, int first,
+                                         const float* shared_row, float mean, float rstd) {
+  const int channels = static_cast<int>(args.channels);
+  T* out = args.out + row * channels;
+#pragma unroll 2
+  for (int c = first; c < channels; c += kWarpSize * kLanes) {
+    Floats<kLanes> values = LoadFloats<kLanes>(shared_row + c);
+    const Floats<kLanes> gamma = LoadConstants<kLanes>(args.gamma + c);
+    Floats<kLanes> beta = {};
+    if (args.beta != nullptr) beta = LoadConstants<kLanes>(args.beta + c);
+#pragma unroll
+    for (int i = 0; i < kLanes; ++i) {
+      values.lane[i] = (values.lane[i] - mean) * rstd * gamma.lane[i] + beta.lane[i];
+    }
+    StoreFloats<kLanes>(out + c, values);
+  }
+}
+
+template <int kLanes, bool kAdds, typename R, typename T>
+__global__ void __launch_bounds__(kMostWarps* kWarpSize, kBlocksPerMultiprocessor)
+    LayerNormKernel(const Rows<R, T> args) {
   GP_DYNAMIC_SHARED(float, shared_rows);
   const WarpRow<kLanes> at;
   if (at.row >= args.rows) return;
-  const int64_t channels = args.channels;
-  const int64_t offset = at.row * channels;
+  const int channels = static_cast<int>(args.channels);
   float* shared_row = shared_rows + at.warp * channels;
 
-  const DropoutMaskRow mask = RowOf(args.mask, at.row);
-  float sum = 0;
-  for (int64_t c = at.first; c < channels; c += at.kStride) {
-    const Floats<kLanes> values = ReadValues<kLanes, kAdds>(args, mask, offset, c);
-#pragma unroll
-    for (int i = 0; i < kLanes; ++i) sum += values.lane[i];
-    StoreFloats<kLanes>(shared_row + c, values);
-  }
+  const float sum = ReadRow<kLanes, kAdds>(args, at.row, at.first, shared_row);
   const float mean = WarpSum(sum) / static_cast<float>(channels);
   float squares = 0;
-  for (int64_t c = at.first; c < channels; c += at.kStride) {
+  for (int c = at.first; c < channels; c += kWarpSize * kLanes) {
     const Floats<kLanes> values = LoadFloats<kLanes>(shared_row + c);
 #pragma unroll
     for (int i = 0; i < kLanes; ++i) {
@@ -80,20 +124,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarpSize) LayerNormKernel(const R
     }
   }
   const float rstd = rsqrtf(WarpSum(squares) / static_cast<float>(channels) + kEpsilon);
-  for (int64_t c = at.first; c < channels; c += at.kStride) {
-    Floats<kLanes> values = LoadFloats<kLanes>(shared_row + c);
-    const Floats<kLanes> gamma = LoadFloats<kLanes>(args.gamma + c);
-#pragma unroll
-    for (int i = 0; i < kLanes; ++i) {
-      values.lane[i] = (values.lane[i] - mean) * rstd * gamma.lane[i];
-    }
-    if (args.beta != nullptr) {
-      const Floats<kLanes> beta = LoadFloats<kLanes>(args.beta + c);
-#pragma unroll
-      for (int i = 0; i < kLanes; ++i) values.lane[i] += beta.lane[i];
-    }
-    StoreFloats<kLanes>(args.out + offset + c, values);
-  }
+  WriteRow<kLanes>(args, at.row, at.first, shared_row, mean, rstd);
   if (at.first == 0) {
     args.mean[at.row] = mean;
     args.rstd[at.row] = rstd;

@@ -1,47 +1,70 @@
-// A block works through rounds of rows, one row per warp. A warp keeps xhat and dout of its row in
-// shared memory between the sums and the gradient; then all threads of the block add up the columns
-// of the round. Each block leaves one partial dgamma and dbeta; a second kernel adds those up.
+// A block works through rounds of rows, one row per warp. A warp keeps xhat, dout and dbranch of
+// its row in shared memory; then all threads of the block add up the columns of the round. Each
+// block leaves one partial dgamma, dbeta and dbias; a second kernel adds those up.
 //
 // Bytes per element: 4 + 2 + 4 read and 4 written (fp32 residual stream that is added to, bf16
 // dout), 2 more for dbranch.
 #include <algorithm>
 #include <stdexcept>
 
+#include "worker/engine/backend/cuda/kernels/column_sums.h"
 #include "worker/engine/backend/cuda/kernels/dropout_mask.cuh"
 #include "worker/engine/backend/cuda/kernels/layer_norm_backward.h"
 #include "worker/engine/backend/cuda/kernels/reduction.cuh"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
 #include "worker/engine/backend/cuda/kernels/vector_access.cuh"
+#include "worker/engine/backend/cuda/kernels/warp_rows.cuh"
 #include "worker/engine/backend/cuda/launch.h"
 
 namespace gp::engine {
 namespace {
 
 constexpr int kMostWarps = 8;
-// Of one block. Every device has as much; with 768 channels 8 warps take 54 KiB, so that an sm_90
-// multiprocessor holds 4 blocks.
+// Warps below which a block has too few rows on their way: the sums of dbranch are then taken in
+// another pass.
+constexpr int kFewestWarps = 4;
+// What every device has for one block.
 constexpr int64_t kSharedBytes = int64_t{64} << 10;
-// Blocks that each leave a partial sum: nearly one wave of an H100 (132 multiprocessors).
-constexpr int64_t kMostParts = 512;
+// What a third of an sm_90 multiprocessor has. Registers allow three blocks, too.
+constexpr int kBlocksPerMultiprocessor = 3;
+constexpr int64_t kSharedBytesWithBranch = int64_t{72} << 10;
+// Blocks that each leave a partial sum: one wave of an H100 (132 multiprocessors).
+constexpr int64_t kMostParts = 132 * kBlocksPerMultiprocessor;
 
-// Floats of shared memory: xhat and dout of a row per warp, dgamma and dbeta of the block.
-constexpr int64_t SharedFloats(int warps, int64_t channels) { return (2 * warps + 2) * channels; }
+// Columns that are summed: of dgamma, dbeta and, with kSumsBranch, dbias.
+template <bool kSumsBranch>
+inline constexpr int kSums = kSumsBranch ? 3 : 2;
 
-int WarpsFor(int64_t channels) {
+// Shared memory of a block: xhat of a row per warp and the sums of the block in fp32; behind them
+// dout, and with kSumsBranch dbranch, of a row per warp in their own type.
+template <bool kSumsBranch>
+constexpr int64_t SharedBytes(int64_t warps, int64_t channels, int64_t element_bytes) {
+  const int64_t row_bytes = 4 + (kSumsBranch ? 2 : 1) * element_bytes;
+  return channels * (warps * row_bytes + kSums<kSumsBranch> * 4);
+}
+
+template <bool kSumsBranch>
+int WarpsFor(int64_t channels, int64_t element_bytes) {
+  constexpr int64_t kMost = kSumsBranch ? kSharedBytesWithBranch : kSharedBytes;
   int warps = kMostWarps;
-  while (warps > 1 && SharedFloats(warps, channels) * 4 > kSharedBytes) warps /= 2;
+  while (warps > 1 && SharedBytes<kSumsBranch>(warps, channels, element_bytes) > kMost) warps /= 2;
   return warps;
 }
 
-int64_t PartsFor(int64_t rows, int64_t channels) {
-  const int64_t warps = WarpsFor(channels);
+int64_t PartsFor(int64_t rows, int64_t warps) {
   return std::min((rows + warps - 1) / warps, kMostParts);
+}
+
+// Whether the pass over the rows can take the sums of dbranch along.
+bool SumsBranchInPass(int64_t channels, int64_t element_bytes, int64_t shared_bytes) {
+  const int warps = WarpsFor<true>(channels, element_bytes);
+  return warps >= kFewestWarps && SharedBytes<true>(warps, channels, element_bytes) <= shared_bytes;
 }
 
 template <typename R, typename T>
 struct Rows {
   int64_t rows;
-  int64_t channels;
+  int channels;
   R* din;
   const T* dout;
   const R* in;
@@ -54,10 +77,17 @@ struct Rows {
 };
 
 // What a warp keeps of its row.
+template <typename T>
 struct RowCache {
   float* xhat;
-  float* dout;
+  T* dout;
+  T* dbranch;
 };
+
+// din, which is asked for first, takes a whole row's registers while the means are computed; dout
+// and the input share what is left.
+template <int kLanes, typename R>
+using DinBatch = RowBatch<kLanes, kRowVectors<kLanes>, R>;
 
 struct RowMeans {
   float d;
@@ -66,138 +96,179 @@ struct RowMeans {
 
 // Fills the cache; the means of d and of d * xhat.
 template <int kLanes, typename R, typename T>
-__device__ RowMeans ReadRow(const Rows<R, T>& args, int64_t row, int64_t first, RowCache cache) {
+__device__ __forceinline__ RowMeans ReadRow(const Rows<R, T>& args, int64_t row, int first,
+                                            const RowCache<T>& cache) {
   const float mean = args.mean[row];
   const float rstd = args.rstd[row];
   const int64_t offset = row * args.channels;
   float sum = 0;
   float product_sum = 0;
-  for (int64_t c = first; c < args.channels; c += int64_t{kWarpSize} * kLanes) {
-    const Floats<kLanes> dout = LoadFloats<kLanes>(args.dout + offset + c);
-    Floats<kLanes> xhat = LoadFloats<kLanes>(args.in + offset + c);
-    const Floats<kLanes> gamma = LoadFloats<kLanes>(args.gamma + c);
+  for (int column = first; column < args.channels;) {
+    RowBatch<kLanes, kHalfRowVectors<kLanes>, T> douts;
+    RowBatch<kLanes, kHalfRowVectors<kLanes>, R> ins;
+    douts.Load(args.dout + offset, column, args.channels);
+    ins.Load(args.in + offset, column, args.channels);
+    ins.ForEach(column, args.channels, [&](int c, int vector) {
+      const Floats<kLanes> dout = Unpack(douts.vectors[vector]);
+      Floats<kLanes> xhat = Unpack(ins.vectors[vector]);
+      const Floats<kLanes> gamma = LoadConstants<kLanes>(args.gamma + c);
 #pragma unroll
-    for (int i = 0; i < kLanes; ++i) {
-      xhat.lane[i] = (xhat.lane[i] - mean) * rstd;
-      const float d = dout.lane[i] * gamma.lane[i];
-      sum += d;
-      product_sum += d * xhat.lane[i];
-    }
-    StoreFloats<kLanes>(cache.xhat + c, xhat);
-    StoreFloats<kLanes>(cache.dout + c, dout);
+      for (int i = 0; i < kLanes; ++i) {
+        xhat.lane[i] = (xhat.lane[i] - mean) * rstd;
+        const float d = dout.lane[i] * gamma.lane[i];
+        sum += d;
+        product_sum += d * xhat.lane[i];
+      }
+      StoreFloats<kLanes>(cache.xhat + c, xhat);
+      StorePacked(cache.dout + c, douts.vectors[vector]);
+    });
+    column += ins.kColumns;
   }
   const auto channels = static_cast<float>(args.channels);
   return {WarpSum(sum) / channels, WarpSum(product_sum) / channels};
 }
 
-// din, and dbranch, of a row in the cache.
-template <int kLanes, typename R, typename T>
-__device__ void WriteRow(const Rows<R, T>& args, int64_t row, int64_t first, RowCache cache,
-                         RowMeans means) {
+// din, and dbranch, of a row in the cache. `dins` is the first batch of din as it was.
+template <int kLanes, bool kSumsBranch, typename R, typename T>
+__device__ __forceinline__ void WriteRow(const Rows<R, T>& args, int64_t row, int first,
+                                         const RowCache<T>& cache, const RowMeans& means,
+                                         DinBatch<kLanes, R>& dins) {
   const float rstd = args.rstd[row];
   const int64_t offset = row * args.channels;
   const DropoutMaskRow mask = RowOf(args.mask, row);
-  for (int64_t c = first; c < args.channels; c += int64_t{kWarpSize} * kLanes) {
-    const Floats<kLanes> xhat = LoadFloats<kLanes>(cache.xhat + c);
-    const Floats<kLanes> dout = LoadFloats<kLanes>(cache.dout + c);
-    const Floats<kLanes> gamma = LoadFloats<kLanes>(args.gamma + c);
-    Floats<kLanes> din = {};
-    if (args.accumulate) din = LoadFloats<kLanes>(args.din + offset + c);
+  const auto write_branch = [&](int c, Floats<kLanes> din) {
+    din = AsStored<R>(din);
+    if (args.mask.active) ApplyMask(mask, c, din);
+    StoreFloats<kLanes>(args.dbranch + offset + c, din);
+    if constexpr (kSumsBranch) StoreFloats<kLanes>(cache.dbranch + c, din);
+  };
+  for (int column = first; column < args.channels;) {
+    dins.ForEach(column, args.channels, [&](int c, int vector) {
+      const Floats<kLanes> xhat = LoadFloats<kLanes>(cache.xhat + c);
+      const Floats<kLanes> dout = LoadFloats<kLanes>(cache.dout + c);
+      const Floats<kLanes> gamma = LoadConstants<kLanes>(args.gamma + c);
+      Floats<kLanes> din = {};
+      if (args.accumulate) din = Unpack(dins.vectors[vector]);
 #pragma unroll
-    for (int i = 0; i < kLanes; ++i) {
-      const float d = dout.lane[i] * gamma.lane[i];
-      din.lane[i] += (d - means.d - xhat.lane[i] * means.product) * rstd;
-    }
-    StoreFloats<kLanes>(args.din + offset + c, din);
-    if (args.dbranch != nullptr) {
-      din = AsStored<R>(din);
-      if (args.mask.active) ApplyMask(mask, c, din);
-      StoreFloats<kLanes>(args.dbranch + offset + c, din);
-    }
+      for (int i = 0; i < kLanes; ++i) {
+        const float d = dout.lane[i] * gamma.lane[i];
+        din.lane[i] += (d - means.d - xhat.lane[i] * means.product) * rstd;
+      }
+      StoreFloats<kLanes>(args.din + offset + c, din);
+      if (kSumsBranch || args.dbranch != nullptr) write_branch(c, din);
+    });
+    column += dins.kColumns;
+    if (args.accumulate) dins.Load(args.din + offset, column, args.channels);
   }
 }
 
-template <int kLanes>
-__device__ void ClearRow(int64_t channels, int64_t first, RowCache cache) {
-  for (int64_t c = first; c < channels; c += int64_t{kWarpSize} * kLanes) {
+template <int kLanes, bool kSumsBranch, typename T>
+__device__ void ClearRow(int channels, int first, const RowCache<T>& cache) {
+  for (int c = first; c < channels; c += kWarpSize * kLanes) {
     StoreFloats<kLanes>(cache.xhat + c, Floats<kLanes>{});
     StoreFloats<kLanes>(cache.dout + c, Floats<kLanes>{});
+    if constexpr (kSumsBranch) StoreFloats<kLanes>(cache.dbranch + c, Floats<kLanes>{});
   }
 }
 
-// partials (blocks, 2, channels): dgamma and dbeta of the rows of a block.
-template <int kLanes, typename R, typename T>
-__global__ void __launch_bounds__(kMostWarps* kWarpSize)
+// sums (kSums, channels) += those of the rows that the warps of the block have in their caches,
+// which lie one behind the other from `cache` on.
+template <bool kSumsBranch, typename T>
+__device__ __forceinline__ void AddColumns(int warps, int channels, const RowCache<T>& cache,
+                                           float* sums) {
+  for (int c = static_cast<int>(threadIdx.x); c < channels; c += static_cast<int>(blockDim.x)) {
+    float product = 0;
+    float sum = 0;
+    float branch = 0;
+    for (int w = 0; w < warps; ++w) {
+      const float d = ToFloat(cache.dout[w * channels + c]);
+      product += d * cache.xhat[w * channels + c];
+      sum += d;
+      if constexpr (kSumsBranch) branch += ToFloat(cache.dbranch[w * channels + c]);
+    }
+    sums[c] += product;
+    sums[channels + c] += sum;
+    if constexpr (kSumsBranch) sums[2 * channels + c] += branch;
+  }
+}
+
+// partials (blocks, kSums, channels): dgamma, dbeta and dbias of the rows of a block.
+template <int kLanes, bool kSumsBranch, typename R, typename T>
+__global__ void __launch_bounds__(kMostWarps* kWarpSize, kBlocksPerMultiprocessor)
     LayerNormBackwardKernel(const Rows<R, T> args, float* partials) {
   GP_DYNAMIC_SHARED(float, shared);
   const int warps = static_cast<int>(blockDim.x) / kWarpSize;
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
-  const int64_t first = static_cast<int64_t>(threadIdx.x) % kWarpSize * kLanes;
-  const int64_t channels = args.channels;
-  const RowCache cache{shared + warp * channels, shared + (warps + warp) * channels};
-  float* dgamma = shared + 2 * warps * channels;
-  float* dbeta = dgamma + channels;
+  const int first = static_cast<int>(threadIdx.x) % kWarpSize * kLanes;
+  const int channels = args.channels;
+  const int sum_count = kSums<kSumsBranch> * channels;
+  float* sums = shared + warps * channels;
+  T* douts = reinterpret_cast<T*>(sums + sum_count);
+  const RowCache<T> caches{shared, douts, douts + warps * channels};
+  const RowCache<T> cache{caches.xhat + warp * channels, caches.dout + warp * channels,
+                          caches.dbranch + warp * channels};
 
-  for (int64_t c = threadIdx.x; c < 2 * channels; c += blockDim.x) dgamma[c] = 0;
+  for (int c = static_cast<int>(threadIdx.x); c < sum_count; c += static_cast<int>(blockDim.x)) {
+    sums[c] = 0;
+  }
   for (int64_t round = blockIdx.x; round * warps < args.rows; round += gridDim.x) {
     const int64_t row = round * warps + warp;
     if (row < args.rows) {
+      // On its way while the means are computed.
+      DinBatch<kLanes, R> dins;
+      if (args.accumulate) dins.Load(args.din + row * channels, first, channels);
       const RowMeans means = ReadRow<kLanes>(args, row, first, cache);
-      WriteRow<kLanes>(args, row, first, cache, means);
+      WriteRow<kLanes, kSumsBranch>(args, row, first, cache, means, dins);
     } else {
-      ClearRow<kLanes>(channels, first, cache);
+      ClearRow<kLanes, kSumsBranch>(channels, first, cache);
     }
     __syncthreads();
-    for (int64_t c = threadIdx.x; c < channels; c += blockDim.x) {
-      float product = 0;
-      float sum = 0;
-      for (int w = 0; w < warps; ++w) {
-        const float d = shared[(warps + w) * channels + c];
-        product += d * shared[w * channels + c];
-        sum += d;
-      }
-      dgamma[c] += product;
-      dbeta[c] += sum;
-    }
+    AddColumns<kSumsBranch>(warps, channels, caches, sums);
     __syncthreads();
   }
-  for (int64_t c = threadIdx.x; c < 2 * channels; c += blockDim.x) {
-    partials[blockIdx.x * 2 * channels + c] = dgamma[c];
+  for (int c = static_cast<int>(threadIdx.x); c < sum_count; c += static_cast<int>(blockDim.x)) {
+    partials[int64_t{blockIdx.x} * sum_count + c] = sums[c];
   }
 }
+
+// What the partials add up to, in their order; each (channels) or absent.
+struct ParameterGradients {
+  float* of[3];
+  bool accumulate;
+};
 
 // Adds up the partials of 32 columns: each warp every 16th of them, then the warps in order.
 constexpr int kPartWarps = 16;
 __global__ void __launch_bounds__(kPartWarps* kWarpSize)
-    AddPartsKernel(int64_t channels, int64_t parts, const float* partials, float* dgamma,
-                   float* dbeta, bool accumulate) {
+    AddPartsKernel(int channels, int columns, int parts, const float* partials,
+                   ParameterGradients gradients) {
   GP_SHARED(float, sums, [kPartWarps][kWarpSize]);
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
-  const int64_t c = int64_t{blockIdx.x} * kWarpSize + lane;
+  const int c = static_cast<int>(blockIdx.x) * kWarpSize + lane;
   float sum = 0;
-  if (c < 2 * channels) {
-    for (int64_t part = warp; part < parts; part += kPartWarps) {
-      sum += partials[part * 2 * channels + c];
+  if (c < columns) {
+    for (int part = warp; part < parts; part += kPartWarps) {
+      sum += partials[int64_t{part} * columns + c];
     }
   }
   sums[warp][lane] = sum;
   __syncthreads();
-  if (warp != 0 || c >= 2 * channels) return;
+  if (warp != 0 || c >= columns) return;
   float total = 0;
 #pragma unroll
   for (int w = 0; w < kPartWarps; ++w) total += sums[w][lane];
-  float* to = c < channels ? dgamma : dbeta;
+  float* to = gradients.of[c / channels];
   if (to == nullptr) return;
-  const int64_t column = c < channels ? c : c - channels;
-  to[column] = accumulate ? to[column] + total : total;
+  to += c % channels;
+  *to = gradients.accumulate ? *to + total : total;
 }
 
 template <typename R, typename T>
 Rows<R, T> RowsOf(const LayerNormBackwardArgs& args) {
   const LayerNormBackward& norm = args.norm;
   return {.rows = norm.rows,
-          .channels = norm.channels,
+          .channels = static_cast<int>(norm.channels),
           .din = static_cast<R*>(norm.din.data),
           .dout = static_cast<const T*>(norm.dout.data),
           .in = static_cast<const R*>(norm.in.data),
@@ -209,36 +280,50 @@ Rows<R, T> RowsOf(const LayerNormBackwardArgs& args) {
           .mask = MaskOf(args.dropout)};
 }
 
-template <typename R, typename T>
-void LaunchRows(const Rows<R, T>& rows, float* partials, cudaStream_t stream) {
-  const int warps = WarpsFor(rows.channels);
-  const auto shared_bytes = static_cast<size_t>(SharedFloats(warps, rows.channels)) * sizeof(float);
-  WithLanes<sizeof(R)>(rows.channels, [&](auto lanes) {
-    Launch(&LayerNormBackwardKernel<decltype(lanes)::value, R, T>,
-           static_cast<unsigned int>(PartsFor(rows.rows, rows.channels)),
-           static_cast<unsigned int>(warps * kWarpSize), shared_bytes, stream, rows, partials);
+template <bool kSumsBranch, typename R, typename T>
+void LaunchRows(const LayerNormBackwardArgs& args, cudaStream_t stream) {
+  const LayerNormBackward& norm = args.norm;
+  const Rows<R, T> rows = RowsOf<R, T>(args);
+  const int warps = WarpsFor<kSumsBranch>(norm.channels, sizeof(T));
+  const int64_t parts = PartsFor(norm.rows, warps);
+  const auto shared_bytes =
+      static_cast<size_t>(SharedBytes<kSumsBranch>(warps, norm.channels, sizeof(T)));
+  WithLanes<sizeof(R)>(norm.channels, [&](auto lanes) {
+    Launch(&LayerNormBackwardKernel<decltype(lanes)::value, kSumsBranch, R, T>,
+           static_cast<unsigned int>(parts), static_cast<unsigned int>(warps * kWarpSize),
+           shared_bytes, stream, rows, args.scratch);
   });
+  const int columns = kSums<kSumsBranch> * rows.channels;
+  Launch(&AddPartsKernel, BlocksFor(columns, kWarpSize), kPartWarps * kWarpSize, 0, stream,
+         rows.channels, columns, static_cast<int>(parts), args.scratch,
+         {{norm.dgamma, norm.dbeta, args.dbias}, norm.accumulate_parameters});
 }
 
 }  // namespace
 
 int64_t LayerNormBackwardScratch(int64_t rows, int64_t channels) {
-  return PartsFor(rows, channels) * 2 * channels;
+  return PartsFor(rows, 1) * 3 * channels;
 }
 
-void LaunchLayerNormBackward(const LayerNormBackwardArgs& args, cudaStream_t stream) {
+void LaunchLayerNormBackward(const LayerNormBackwardArgs& args, cudaStream_t stream,
+                             int64_t shared_bytes) {
   const LayerNormBackward& norm = args.norm;
   if (norm.rows == 0) return;
-  if (SharedFloats(1, norm.channels) * 4 > kSharedBytes) {
+  if (SharedBytes<false>(1, norm.channels, 4) > kSharedBytes) {
     throw std::invalid_argument("LayerNorm's gradient has at most 4096 channels on a GPU, not " +
                                 std::to_string(norm.channels));
   }
+  const bool sums_in_pass = args.dbias != nullptr &&
+                            SumsBranchInPass(norm.channels, BytesOf(norm.dout.type), shared_bytes);
   WithElementTypes(norm.in.type, norm.dout.type, [&](auto r, auto t) {
-    LaunchRows(RowsOf<decltype(r), decltype(t)>(args), args.scratch, stream);
+    using R = decltype(r);
+    using T = decltype(t);
+    sums_in_pass ? LaunchRows<true, R, T>(args, stream) : LaunchRows<false, R, T>(args, stream);
   });
-  Launch(&AddPartsKernel, BlocksFor(2 * norm.channels, kWarpSize), kPartWarps * kWarpSize, 0,
-         stream, norm.channels, PartsFor(norm.rows, norm.channels), args.scratch, norm.dgamma,
-         norm.dbeta, norm.accumulate_parameters);
+  if (args.dbias == nullptr || sums_in_pass) return;
+  // The parts are added up: their memory is free again.
+  LaunchColumnSums(args.dbranch, norm.rows, norm.channels, args.dbias, norm.accumulate_parameters,
+                   args.scratch, stream);
 }
 
 }  // namespace gp::engine

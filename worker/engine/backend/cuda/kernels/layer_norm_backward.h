@@ -10,6 +10,7 @@
 #include <cuda_runtime.h>
 
 #include "worker/engine/backend/backend.h"
+#include "worker/engine/backend/cuda/kernels/shared_bytes.h"
 
 namespace gp::engine {
 
@@ -21,12 +22,18 @@ struct LayerNormBackwardArgs {
   // of the branch that was added to make `in`.
   Buffer dbranch;
   Dropout dropout;
+  // With `dbias` (channels), which needs dbranch: dbias (+)= the column sums of dbranch as stored,
+  // like the norm's parameters.
+  float* dbias = nullptr;
 };
 
+// Enough for every type.
 int64_t LayerNormBackwardScratch(int64_t rows, int64_t channels);
 
-// Throws std::invalid_argument for more than 4096 channels: four rows of fp32 have to fit into the
-// shared memory that every device has.
-void LaunchLayerNormBackward(const LayerNormBackwardArgs& args, cudaStream_t stream);
+// dbias costs no pass over dbranch where `shared_bytes`, the most that a block may have, hold what
+// it takes (768 channels of bf16: 57 KiB). Throws std::invalid_argument for more than 4096
+// channels: four rows of fp32 have to fit into the shared memory that every device has.
+void LaunchLayerNormBackward(const LayerNormBackwardArgs& args, cudaStream_t stream,
+                             int64_t shared_bytes = SharedBytesOfDevice());
 
 }  // namespace gp::engine

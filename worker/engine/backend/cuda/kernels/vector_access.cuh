@@ -108,6 +108,18 @@ __device__ __forceinline__ Floats<kLanes> LoadFloats(const T* from) {
   return Unpack(LoadPacked<kLanes>(from));
 }
 
+// As LoadFloats, of memory that nobody writes while the kernel runs: such a load may pass stores.
+template <int kLanes>
+__device__ __forceinline__ Floats<kLanes> LoadConstants(const float* from) {
+  Packed<float, kLanes> packed;
+#pragma unroll
+  for (int i = 0; i < Access<float, kLanes>::kWords; ++i) {
+    packed.words[i] =
+        __ldg(reinterpret_cast<const typename Access<float, kLanes>::WordType*>(from) + i);
+  }
+  return Unpack(packed);
+}
+
 // REQUIRES: `to` is aligned to its kLanes elements or to 16 bytes.
 template <int kLanes, typename T>
 __device__ __forceinline__ void StoreElements(T* to, const T (&elements)[kLanes]) {

@@ -1,5 +1,6 @@
 // One warp per row: where a thread works in a matrix (rows, columns) when each warp of a block has
-// a row for itself and each lane every 32nd vector of kLanes elements. For .cu files only.
+// a row for itself and each lane every 32nd vector of kLanes elements; and reading such a row many
+// vectors at a time. For .cu files only.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,17 +8,55 @@
 #include <cstdint>
 
 #include "worker/engine/backend/cuda/kernels/reduction.cuh"
+#include "worker/engine/backend/cuda/kernels/vector_access.cuh"
 
 namespace gp::engine {
 
 template <int kLanes>
 struct WarpRow {
-  static constexpr int64_t kStride = int64_t{kWarpSize} * kLanes;
+  static constexpr int kStride = kWarpSize * kLanes;
 
   int warp = static_cast<int>(threadIdx.x) / kWarpSize;
   // The first column of this lane; the next ones follow by kStride.
-  int64_t first = static_cast<int64_t>(threadIdx.x) % kWarpSize * kLanes;
+  int first = static_cast<int>(threadIdx.x) % kWarpSize * kLanes;
   int64_t row = int64_t{blockIdx.x} * (blockDim.x / kWarpSize) + warp;
+};
+
+// Vectors of a lane in a row of 768 columns.
+template <int kLanes>
+inline constexpr int kRowVectors = kLanes == 1 ? 4 : 24 / kLanes;
+template <int kLanes>
+inline constexpr int kHalfRowVectors = (kRowVectors<kLanes> + 1) / 2;
+
+// kVectors of a lane's vectors of a row, as they lie in memory. A load does not pass an earlier
+// store, because both may mean the same memory: a loop that loads and stores vector by vector waits
+// for memory at each of them. Load asks for all vectors before the first one is used.
+template <int kLanes, int kVectors, typename T>
+struct RowBatch {
+  // Columns of the row from one batch to the next.
+  static constexpr int kColumns = kVectors * kWarpSize * kLanes;
+
+  Packed<T, kLanes> vectors[kVectors];
+
+  // The vectors at `column` and behind it, as far as the row has them.
+  __device__ __forceinline__ void Load(const T* row, int column, int columns) {
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      const int c = column + i * kWarpSize * kLanes;
+      if (c < columns) vectors[i] = LoadPacked<kLanes>(row + c);
+    }
+  }
+
+  // use(c, i) for vector i, which begins at column c, of the batch at `column`, as far as the row
+  // has them.
+  template <typename Use>
+  __device__ __forceinline__ void ForEach(int column, int columns, Use use) const {
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      const int c = column + i * kWarpSize * kLanes;
+      if (c < columns) use(c, i);
+    }
+  }
 };
 
 }  // namespace gp::engine

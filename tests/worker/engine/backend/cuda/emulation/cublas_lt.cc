@@ -137,6 +137,9 @@ bool EpilogueFits(const Problem& p) {
     case CUBLASLT_EPILOGUE_DGELU:
       return p.d.batch == 1 && d.aux_ld % 8 == 0 && d.aux_ld >= p.m() &&
              reinterpret_cast<uintptr_t>(d.aux) % 16 == 0;
+    case CUBLASLT_EPILOGUE_DGELU_BGRAD:
+      return p.d.batch == 1 && !IsFp8(p.a.type) && d.aux_ld % 8 == 0 && d.aux_ld >= p.m() &&
+             reinterpret_cast<uintptr_t>(d.aux) % 16 == 0;
     case CUBLASLT_EPILOGUE_BGRADB:
       return p.d.batch == 1 && !IsFp8(p.a.type);
     default:
@@ -234,16 +237,22 @@ struct Call {
     float scale = alpha;
     if (descriptor.a_scale != nullptr) scale *= *descriptor.a_scale;
     if (descriptor.b_scale != nullptr) scale *= *descriptor.b_scale;
+    std::vector<float> sums(static_cast<size_t>(problem.m()));
     for (int64_t n = 0; n < problem.n(); ++n) {
       for (int64_t m = 0; m < problem.m(); ++m) {
         const float sum =
             DotOf(a_values.data() + m * problem.k(), b_values.data() + n * problem.k());
-        Store(i, m, n, scale * sum);
+        sums[static_cast<size_t>(m)] += Store(i, m, n, scale * sum);
       }
+    }
+    if (descriptor.epilogue != CUBLASLT_EPILOGUE_DGELU_BGRAD) return;
+    for (int64_t m = 0; m < problem.m(); ++m) {
+      StoreElement(descriptor.bias, problem.d.type, m, sums[static_cast<size_t>(m)]);
     }
   }
 
-  void Store(int32_t i, int64_t m, int64_t n, float value) const {
+  // The value before it was rounded.
+  float Store(int32_t i, int64_t m, int64_t n, float value) const {
     const Descriptor& descriptor = problem.descriptor;
     const Layout& l = problem.d;
     const int64_t at = i * l.batch_stride + m + n * l.ld;
@@ -257,10 +266,11 @@ struct Call {
       StoreElement(descriptor.aux, l.type, aux_at, value);
       value = Gelu(value);
     }
-    if (epilogue == CUBLASLT_EPILOGUE_DGELU) {
+    if (epilogue == CUBLASLT_EPILOGUE_DGELU || epilogue == CUBLASLT_EPILOGUE_DGELU_BGRAD) {
       value *= GeluGradient(LoadElement(descriptor.aux, l.type, aux_at));
     }
     StoreElement(d, l.type, at, value);
+    return value;
   }
 
   void SumB() const {
@@ -291,12 +301,46 @@ bool AlignmentsHold(const cublasLtMatmulAlgo_t& algorithm, const Call& call) {
          Aligned(call.d, bytes(3));
 }
 
+// Bytes from the first element to behind the last one.
+struct Extent {
+  const std::byte* begin;
+  const std::byte* end;
+};
+
+Extent ExtentOf(const void* data, const Layout& l) {
+  const auto* begin = static_cast<const std::byte*>(data);
+  return {begin, begin + ((l.cols - 1) * l.ld + l.rows) * ElementBytes(l.type)};
+}
+
+bool Overlap(const Extent& a, const Extent& b) { return a.begin < b.end && b.begin < a.end; }
+
+// A device runs the blocks of a product in any order: what one writes, another may still have to
+// read. Matrices of a batch may lie between each other.
+bool ResultLiesApart(const Call& call) {
+  const Problem& p = call.problem;
+  if (p.d.batch > 1) return true;
+  std::vector<Extent> written = {ExtentOf(call.d, p.d)};
+  std::vector<Extent> read = {ExtentOf(call.a, p.a), ExtentOf(call.b, p.b)};
+  if (p.descriptor.aux != nullptr && (p.descriptor.epilogue & 128) != 0) {
+    Layout aux = p.d;
+    aux.ld = p.descriptor.aux_ld;
+    const bool is_read = (p.descriptor.epilogue & 64) != 0;
+    (is_read ? read : written).push_back(ExtentOf(p.descriptor.aux, aux));
+  }
+  for (const Extent& w : written) {
+    for (const Extent& r : read) {
+      if (Overlap(w, r)) return false;
+    }
+  }
+  return true;
+}
+
 bool PointersAreThere(const Call& call) {
   const Descriptor& d = call.problem.descriptor;
   const bool needs_aux = (d.epilogue & 128) != 0;
-  const bool needs_vector = d.epilogue == CUBLASLT_EPILOGUE_BIAS ||
-                            d.epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS ||
-                            d.epilogue == CUBLASLT_EPILOGUE_BGRADB;
+  const bool needs_vector =
+      d.epilogue == CUBLASLT_EPILOGUE_BIAS || d.epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS ||
+      d.epilogue == CUBLASLT_EPILOGUE_DGELU_BGRAD || d.epilogue == CUBLASLT_EPILOGUE_BGRADB;
   return call.a != nullptr && call.b != nullptr && call.d != nullptr &&
          (call.beta == 0 || call.c != nullptr) && (!needs_aux || d.aux != nullptr) &&
          (!needs_vector || d.bias != nullptr);
@@ -535,7 +579,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                   .workspace_bytes = needed};
   const bool has_workspace = needed == 0 || (workspace != nullptr && workspace_bytes >= needed);
   if (!has_workspace || !gp::cuda_emulation::PointersAreThere(call) ||
-      !gp::cuda_emulation::AlignmentsHold(*algorithm, call)) {
+      !gp::cuda_emulation::AlignmentsHold(*algorithm, call) ||
+      !gp::cuda_emulation::ResultLiesApart(call)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   const cudaError_t queued = gp::cuda_emulation::Submit(stream, [call] { call.Run(); });

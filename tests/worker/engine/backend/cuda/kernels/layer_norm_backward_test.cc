@@ -1,5 +1,6 @@
-// Goal: the gradients of LayerNorm equal their plain loops in double over odd shapes and all types,
-// each with and without accumulation, and are the same bits every time.
+// Goal: the gradients of LayerNorm, and of the bias in front of the addition, equal their plain
+// loops in double over odd shapes and all types, each with and without accumulation, and are the
+// same bits every time.
 #include "worker/engine/backend/cuda/kernels/layer_norm_backward.h"
 
 #include "worker/engine/backend/cuda/device_array.h"
@@ -24,6 +25,7 @@ struct Case {
   bool accumulate_parameters;
   bool has_beta;
   const KeyedDropout* branch;  // the dropout of dbranch, or absent
+  bool has_bias = false;       // dbias is wanted, too
 };
 
 // A case's arrays on the device and what a plain loop makes of them.
@@ -31,7 +33,8 @@ class Gradients {
  public:
   explicit Gradients(const Case& c) : c_(c), rows_(c.shape.rows), channels_(c.shape.channels) {}
 
-  void Launch() const {
+  // `shared_bytes`: what a block may have.
+  void Launch(int64_t shared_bytes = SharedBytesOfDevice()) const {
     const DeviceArray scratch =
         Unwritten(LayerNormBackwardScratch(rows_, channels_), DataType::kFloat32);
     LayerNormBackwardArgs args;
@@ -52,7 +55,8 @@ class Gradients {
       args.dbranch = dbranch_.buffer();
       args.dropout = c_.branch->dropout();
     }
-    LaunchLayerNormBackward(args, nullptr);
+    if (c_.has_bias) args.dbias = dbias_.f32();
+    LaunchLayerNormBackward(args, nullptr, shared_bytes);
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   }
 
@@ -103,9 +107,25 @@ class Gradients {
     }
   }
 
+  // Of dbranch as it was stored.
+  void ExpectBias() const {
+    const std::vector<float> dbranch = dbranch_.Get();
+    const std::vector<float> dbias = dbias_.Get();
+    for (int64_t c = 0; c < channels_; ++c) {
+      double sum = c_.accumulate_parameters ? dbias_.at(c) : 0;
+      double magnitude = std::abs(sum);
+      for (int64_t row = 0; row < rows_; ++row) {
+        const double value = dbranch[static_cast<size_t>(row * channels_ + c)];
+        sum += value;
+        magnitude += std::abs(value);
+      }
+      ASSERT_NEAR(dbias[static_cast<size_t>(c)], sum, 1e-6 * (magnitude + 1)) << c;
+    }
+  }
+
   std::vector<float> Everything() const {
     std::vector<float> all = din_.Get();
-    for (const DeviceArray* array : {&dgamma_, &dbeta_}) {
+    for (const DeviceArray* array : {&dgamma_, &dbeta_, &dbias_}) {
       const std::vector<float> values = array->Get();
       all.insert(all.end(), values.begin(), values.end());
     }
@@ -142,6 +162,7 @@ class Gradients {
   DeviceArray gamma_{NormalValues(channels_, 4), DataType::kFloat32};
   DeviceArray dgamma_{NormalValues(channels_, 5), DataType::kFloat32};
   DeviceArray dbeta_{NormalValues(channels_, 6), DataType::kFloat32};
+  DeviceArray dbias_{NormalValues(channels_, 7), DataType::kFloat32};
   DeviceArray mean_{Means(), DataType::kFloat32};
   // Any value will do: the gradient takes it as given. 0.9 keeps rows of one channel tame.
   DeviceArray rstd_{std::vector<float>(static_cast<size_t>(rows_), 0.9f), DataType::kFloat32};
@@ -175,14 +196,44 @@ TEST_F(LayerNormBackwardKernel, EqualsThePlainLoop) {
   }
 }
 
+// In the pass over the rows and, where a block may have too little shared memory, in another one.
+TEST_F(LayerNormBackwardKernel, SumsTheColumnsOfTheBranch) {
+  int number = 0;
+  const std::list<KeyedDropout> dropouts = DropoutCases();
+  for (const NormBackwardShape& shape : kNormBackwardShapes) {
+    for (const TypePair& types : kTypePairs) {
+      for (const int64_t shared_bytes : {SharedBytesOfDevice(), int64_t{0}}) {
+        ++number;
+        const Gradients gradients({.shape = shape,
+                                   .types = types,
+                                   .accumulate_input = number % 2 == 0,
+                                   .accumulate_parameters = number % 4 < 2,
+                                   .has_beta = number % 5 != 0,
+                                   .branch = &*std::next(dropouts.begin(), number % 3),
+                                   .has_bias = true});
+        SCOPED_TRACE(testing::Message() << shape.rows << " rows of " << shape.channels << ", types "
+                                        << static_cast<int>(types.residual) << " "
+                                        << static_cast<int>(types.compute) << ", case " << number);
+        gradients.Launch(shared_bytes);
+        gradients.ExpectInput();
+        gradients.ExpectParameters();
+        gradients.ExpectBias();
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_F(LayerNormBackwardKernel, GivesTheSameBitsEveryTime) {
-  // 513 rounds of 8 rows: one block has two.
+  // 513 rounds of 8 rows: blocks have one or two.
+  const std::list<KeyedDropout> dropouts = DropoutCases();
   const Case c{.shape = {4099, 12},
                .types = kTypePairs[1],
                .accumulate_input = true,
                .accumulate_parameters = true,
                .has_beta = true,
-               .branch = nullptr};
+               .branch = &dropouts.back(),
+               .has_bias = true};
   const Gradients first(c);
   const Gradients second(c);
   first.Launch();
