@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <string_view>
 #include <type_traits>
 
 #include "worker/engine/backend/cuda/cuda_error.h"
@@ -20,8 +22,25 @@ constexpr unsigned int BlocksFor(int64_t count, int64_t size) {
   return static_cast<unsigned int>((count + size - 1) / size);
 }
 
-// Starts kernel(args...) on `stream`; `shared_bytes` is its GP_DYNAMIC_SHARED. Throws CudaError
-// when the device refuses the launch; a fault inside of the kernel comes out of a later call.
+#if !defined(GP_CUDA_EMULATION)
+// Whether kernels are placed early (kernels/await_previous.cuh): only where `kernel`, and so all of
+// them, were compiled for a device that can. GP_EARLY_LAUNCH=0 turns it off, to measure what it
+// brings.
+inline bool LaunchesEarly(const void* kernel) {
+  static const bool launches_early = [&] {
+    const char* setting = std::getenv("GP_EARLY_LAUNCH");
+    if (setting != nullptr && std::string_view(setting) == "0") return false;
+    cudaFuncAttributes attributes{};
+    CheckCuda(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
+    return attributes.ptxVersion >= 90;
+  }();
+  return launches_early;
+}
+#endif
+
+// Starts kernel(args...), which begins with AwaitPrevious, on `stream`; `shared_bytes` is its
+// GP_DYNAMIC_SHARED. Throws CudaError when the device refuses the launch; a fault inside of the
+// kernel comes out of a later call.
 template <typename... Parameters>
 void Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
             cudaStream_t stream, std::type_identity_t<Parameters>... args) {
@@ -31,12 +50,22 @@ void Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_
               "shared memory of a kernel");
   }
 #if defined(GP_CUDA_EMULATION)
-  CheckCuda(cuda_emulation::LaunchKernel(kernel, {grid, block, shared_bytes}, stream, args...),
-            "launch of a kernel");
+  const cuda_emulation::LaunchShape shape{grid, block, shared_bytes, /*awaits_previous=*/true};
+  CheckCuda(cuda_emulation::LaunchKernel(kernel, shape, stream, args...), "launch of a kernel");
 #else
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &early;
+  const auto* function = reinterpret_cast<const void*>(kernel);
+  config.numAttrs = LaunchesEarly(function) ? 1 : 0;
   void* pointers[] = {const_cast<void*>(static_cast<const void*>(&args))..., nullptr};
-  CheckCuda(cudaLaunchKernel(kernel, grid, block, pointers, shared_bytes, stream),
-            "launch of a kernel");
+  CheckCuda(cudaLaunchKernelExC(&config, function, pointers), "launch of a kernel");
 #endif
 }
 

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "worker/engine/backend/cuda/kernels/adamw.h"
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/rounding.cuh"
 #include "worker/engine/backend/cuda/launch.h"
 
@@ -79,6 +80,7 @@ __device__ __forceinline__ void UpdateAt(const State& s, const Factors& f, float
 template <int kCount, typename T>
 __global__ void __launch_bounds__(kThreads)
     AdamWKernel(State s, Factors f, T* copy, StochasticRounding rounding) {
+  AwaitPrevious();
   const float factor = s.factor == nullptr ? 1.0f : *s.factor;
   if (std::isnan(factor)) return;
   const int64_t i = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * kCount;

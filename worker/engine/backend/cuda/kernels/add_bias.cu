@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "worker/engine/backend/cuda/kernels/add_bias.h"
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/vector_access.cuh"
 #include "worker/engine/backend/cuda/launch.h"
 
@@ -13,6 +14,7 @@ constexpr int kThreads = 256;
 template <int kLanes, typename Y, typename B>
 __global__ void __launch_bounds__(kThreads)
     AddBiasKernel(int64_t count, int64_t columns, Y* y, const B* bias) {
+  AwaitPrevious();
   const int64_t first = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * kLanes;
   if (first >= count) return;
   Floats<kLanes> values = LoadFloats<kLanes>(y + first);

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/cached_attention.h"
 #include "worker/engine/backend/cuda/kernels/reduction.cuh"
 #include "worker/engine/backend/cuda/kernels/vector_access.cuh"
@@ -61,6 +62,7 @@ struct Cache {
 // A block per row of the batch.
 template <typename T>
 __global__ void __launch_bounds__(kThreads) PutKernel(Batch batch, Cache<T> cache, const T* qkv) {
+  AwaitPrevious();
   const BatchRow row = FindRow(batch, blockIdx.x);
   const int channels = cache.heads * cache.head_size;
   const T* from = qkv + row.row * 3 * channels;
@@ -162,6 +164,7 @@ __device__ __forceinline__ void WriteOut(T* out, const Sums<kVector>& sums, floa
 template <int kVector, typename T>
 __global__ void __launch_bounds__(kThreads)
     AttendKernel(Batch batch, Cache<T> cache, T* out, const T* qkv, float scale) {
+  AwaitPrevious();
   GP_SHARED(float, q, [kHeadSizeMax]);
   GP_SHARED(float, scores, [kChunk]);
   GP_SHARED(float, scratch, [kThreads / kWarpSize]);

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/causal_softmax.h"
 #include "worker/engine/backend/cuda/kernels/dropout_mask.cuh"
 #include "worker/engine/backend/cuda/kernels/reduction.cuh"
@@ -18,6 +19,7 @@ __device__ __forceinline__ int64_t FirstColumn() { return threadIdx.x; }
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     CausalSoftmaxKernel(int64_t length, float scale, T* scores, T* dropped, DropoutMask mask) {
+  AwaitPrevious();
   GP_SHARED(float, scratch, [kThreads / kWarpSize]);
   const int64_t keys = Row() % length + 1;
   T* row = scores + Row() * length;
@@ -42,6 +44,7 @@ __global__ void __launch_bounds__(kThreads)
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     DropProbabilitiesKernel(int64_t length, T* out, const T* in, DropoutMask mask) {
+  AwaitPrevious();
   const DropoutMaskRow factors = RowOf(mask, Row());
   const int64_t first = Row() * length;
   for (int64_t i = FirstColumn(); i < length; i += kThreads) {
@@ -53,6 +56,7 @@ template <typename T>
 __global__ void __launch_bounds__(kThreads)
     CausalSoftmaxBackwardKernel(int64_t length, float scale, T* gradients, const T* probabilities,
                                 DropoutMask mask) {
+  AwaitPrevious();
   GP_SHARED(float, scratch, [kThreads / kWarpSize]);
   const int64_t keys = Row() % length + 1;
   T* d = gradients + Row() * length;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/column_sums.h"
 #include "worker/engine/backend/cuda/kernels/reduction.cuh"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
@@ -38,6 +39,7 @@ __device__ __forceinline__ void SumRows(const Matrix& m, const T* in, int64_t co
 template <int kVector, typename T>
 __global__ void __launch_bounds__(kWarpSize* kWarps)
     PartSumsKernel(Matrix m, float* parts, const T* in) {
+  AwaitPrevious();
   GP_SHARED(float, shared, [kWarps][kWarpSize * kVector]);
   const int64_t column = (int64_t{blockIdx.x} * kWarpSize + threadIdx.x) * kVector;
   float sums[kVector] = {};
@@ -58,6 +60,7 @@ __global__ void __launch_bounds__(kWarpSize* kWarps)
 __global__ void __launch_bounds__(kWarpSize* kWarps)
     SumOfPartsKernel(int64_t columns, int part_count, float* sums, const float* parts,
                      bool accumulate) {
+  AwaitPrevious();
   GP_SHARED(float, shared, [kWarps][kWarpSize]);
   const int64_t column = int64_t{blockIdx.x} * kWarpSize + threadIdx.x;
   float sum = 0;

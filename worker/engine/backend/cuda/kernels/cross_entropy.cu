@@ -3,6 +3,7 @@
 //
 // Bytes per logit, bf16: forward 2, backward 2 + 2, both in one 2 + 2 (2 + 2 + 2 where a row does
 // not fit into shared memory).
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/cross_entropy.h"
 #include "worker/engine/backend/cuda/kernels/fast_exp.cuh"
 #include "worker/engine/backend/cuda/kernels/reduction.cuh"
@@ -16,6 +17,7 @@ namespace {
 // Two blocks with a bf16 row of GPT-2 each fit into the shared memory of an sm_90 multiprocessor,
 // which leaves 64 registers to each of their threads.
 constexpr int kThreads = 512;
+constexpr int kBlocksPerMultiprocessor = 2;
 constexpr int kSumThreads = 1024;
 
 template <typename T>
@@ -28,6 +30,7 @@ struct Rows {
   float* row_losses;
   float scale;
   const float* loss_scale;  // or absent
+  int rows_at_a_time;       // that the device works on
 };
 
 // exp(x - subtrahend). For a 16-bit T two instructions: what the power and the rounding of the
@@ -123,6 +126,17 @@ struct ThreadColumns {
   }
 };
 
+// Asks for the beginning of the row whose turn comes when this block ends, as much of it as its
+// threads read before the first of them waits: it arrives in the second-level cache while this
+// row's gradient is written. One thread calls.
+template <int kLanes, typename T>
+__device__ __forceinline__ void PrefetchNextRow(const Rows<T>& rows) {
+  const unsigned int row = blockIdx.x + static_cast<unsigned int>(rows.rows_at_a_time);
+  if (kLanes == 1 || row >= gridDim.x) return;
+  constexpr int kColumns = ThreadColumns<kLanes>::kBatch * ThreadColumns<kLanes>::kStride;
+  PrefetchToCache(rows.logits + int64_t{row} * rows.columns, min(kColumns, rows.columns));
+}
+
 // Where a row is read the second time.
 enum class Second { kNever, kFromMemory, kFromShared };
 
@@ -206,7 +220,9 @@ __device__ __forceinline__ void WriteGradient(const Rows<T>& rows, T* gradient, 
 }
 
 template <int kLanes, Second kSecond, typename T>
-__global__ void __launch_bounds__(kThreads, 2) CrossEntropyKernel(const Rows<T> rows) {
+__global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
+    CrossEntropyKernel(const Rows<T> rows) {
+  AwaitPrevious();
   GP_SHARED(float, scratch, [kThreads / kWarpSize]);
   GP_DYNAMIC_SHARED(T, shared_row);
   const int64_t row = blockIdx.x;
@@ -214,6 +230,7 @@ __global__ void __launch_bounds__(kThreads, 2) CrossEntropyKernel(const Rows<T> 
   // Read before the pass, so that nobody waits for it afterwards.
   const Target<kLanes> target(rows, logits);
   const OnlineSum online = SumOfColumns<kLanes, kSecond>(rows, logits, shared_row);
+  if (kSecond != Second::kNever && threadIdx.x == 0) PrefetchNextRow<kLanes>(rows);
   const float lse = LogSumExp<T>(online, scratch);
   if (threadIdx.x == 0) rows.lse[row] = lse;
   if (target.is_owner) rows.row_losses[row] = target.is_ignored() ? 0.0f : lse - target.logit;
@@ -225,6 +242,7 @@ __global__ void __launch_bounds__(kThreads, 2) CrossEntropyKernel(const Rows<T> 
 
 template <int kLanes, typename T>
 __global__ void __launch_bounds__(kThreads) GradientKernel(const Rows<T> rows) {
+  AwaitPrevious();
   const int64_t row = blockIdx.x;
   T* logits = rows.logits + row * rows.columns;
   WriteGradient<kLanes>(rows, logits, logits, rows.lse[row], Target<kLanes>(rows, logits));
@@ -233,6 +251,7 @@ __global__ void __launch_bounds__(kThreads) GradientKernel(const Rows<T> rows) {
 // *loss += the sum of row_losses; one block.
 __global__ void __launch_bounds__(kSumThreads)
     AddLossesKernel(int64_t rows, const float* row_losses, double* loss) {
+  AwaitPrevious();
   GP_SHARED(double, scratch, [kSumThreads / kWarpSize]);
   double sum = 0;
   for (int64_t row = threadIdx.x; row < rows; row += kSumThreads) sum += row_losses[row];
@@ -250,7 +269,8 @@ Rows<T> RowsOf(const CrossEntropyLoss& forward, const CrossEntropyGradient& back
           .lse = forward.lse,
           .row_losses = row_losses,
           .scale = backward.scale,
-          .loss_scale = backward.loss_scale};
+          .loss_scale = backward.loss_scale,
+          .rows_at_a_time = kBlocksPerMultiprocessor * MultiprocessorsOfDevice()};
 }
 
 template <Second kSecond, typename T>
@@ -288,7 +308,8 @@ void LaunchCrossEntropyBackward(const CrossEntropyGradient& args, cudaStream_t s
                        .lse = const_cast<float*>(args.lse),
                        .row_losses = nullptr,
                        .scale = args.scale,
-                       .loss_scale = args.loss_scale};
+                       .loss_scale = args.loss_scale,
+                       .rows_at_a_time = 0};
     WithLanes<sizeof(T)>(args.shape.columns, [&](auto lanes) {
       Launch(&GradientKernel<decltype(lanes)::value, T>, static_cast<unsigned int>(args.shape.rows),
              kThreads, 0, stream, rows);

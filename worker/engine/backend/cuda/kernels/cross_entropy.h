@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "worker/engine/backend/backend.h"
-#include "worker/engine/backend/cuda/kernels/shared_bytes.h"
+#include "worker/engine/backend/cuda/kernels/device_limits.h"
 
 namespace gp::engine {
 

@@ -2,6 +2,7 @@
 // stream); backwards dout 4 + 4 read, and 4 + 4 for each element of dwte whose token occurs.
 #include <algorithm>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/dropout_mask.cuh"
 #include "worker/engine/backend/cuda/kernels/embedding.h"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
@@ -24,6 +25,7 @@ template <int kLanes, typename R>
 __global__ void __launch_bounds__(kForwardWarps* kWarpSize)
     EmbeddingKernel(int64_t rows, int64_t length, int64_t channels, R* out, const int32_t* tokens,
                     const float* wte, const float* wpe, const DropoutMask mask) {
+  AwaitPrevious();
   const WarpRow<kLanes> at;
   if (at.row >= rows) return;
   const float* token = wte + tokens[at.row] * channels;
@@ -72,6 +74,7 @@ __device__ __forceinline__ void AddToMemory(float* to, const Floats<kLanes>& val
 template <int kLanes, typename R>
 __global__ void __launch_bounds__(kColumnThreads)
     PositionGradientKernel(const Gradient<R> gradient, int64_t length, float* dwpe) {
+  AwaitPrevious();
   const int64_t channels = gradient.channels;
   for (int64_t c = static_cast<int64_t>(threadIdx.x) * kLanes; c < channels;
        c += int64_t{blockDim.x} * kLanes) {
@@ -105,6 +108,7 @@ template <int kLanes, typename R>
 __global__ void __launch_bounds__(kColumnThreads)
     TokenGradientKernel(const Gradient<R> gradient, const int32_t* sorted_tokens,
                         const int32_t* sorted_rows, float* dwte, float* continued) {
+  AwaitPrevious();
   GP_SHARED(int32_t, tokens, [kPartRows]);
   GP_SHARED(int32_t, rows, [kPartRows]);
   const Part part = PartAt(blockIdx.x, gradient.rows, sorted_tokens);
@@ -146,6 +150,7 @@ template <int kLanes>
 __global__ void __launch_bounds__(kColumnThreads)
     ContinuedTokensKernel(int64_t rows, int64_t channels, int64_t parts,
                           const int32_t* sorted_tokens, const float* continued, float* dwte) {
+  AwaitPrevious();
   if (!PartAt(blockIdx.x, rows, sorted_tokens).continues) return;
   const int32_t token = sorted_tokens[int64_t{blockIdx.x} * kPartRows];
   const int64_t before = int64_t{blockIdx.x} - 1;

@@ -1,6 +1,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/flash_attention.h"
 #include "worker/engine/backend/cuda/kernels/flash_view.cuh"
 #include "worker/engine/backend/cuda/kernels/reduction.cuh"
@@ -28,6 +29,7 @@ __device__ __forceinline__ float RowSum(float value) {
 template <int kLanes, typename T>
 __global__ void __launch_bounds__(kDotThreads)
     FlashDotsKernel(FlashView view, int tiles, float* dots, const T* dout, const T* out) {
+  AwaitPrevious();
   const int lane = static_cast<int>(threadIdx.x) % kRowLanes;
   const FlashBlock block(tiles, false);
   const int head = static_cast<int>(block.head);

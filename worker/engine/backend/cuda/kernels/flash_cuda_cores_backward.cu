@@ -1,6 +1,7 @@
 // Two kernels, each of which computes the scores again: blocks of keys walk over the queries that
 // see them (dk, dv), blocks of queries over their keys (dq); the formulas stand in
 // flash_tensor_cores_backward.cu. At most 64 KiB of shared memory up to D = 128, 68 KiB above.
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/flash_blocks.cuh"
 #include "worker/engine/backend/cuda/kernels/flash_gradient.cuh"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
@@ -41,6 +42,7 @@ template <typename T, typename S, bool kDrops>
 __global__ void __launch_bounds__(kBlockThreads)
     FlashKeyGradientKernel(FlashView view, FlashBackwardArrays<T> arrays, int tile_count,
                            DropoutMask mask) {
+  AwaitPrevious();
   GP_DYNAMIC_SHARED(float, shared);
   const Tiles<S> tiles(shared);
   const FlashBlock block(tile_count, false);
@@ -88,6 +90,7 @@ template <typename T, typename S, bool kDrops>
 __global__ void __launch_bounds__(kBlockThreads)
     FlashQueryGradientKernel(FlashView view, FlashBackwardArrays<T> arrays, int tile_count,
                              DropoutMask mask) {
+  AwaitPrevious();
   GP_DYNAMIC_SHARED(float, shared);
   const Tiles<S> tiles(shared);
   const FlashBlock block(tile_count, true);

@@ -1,5 +1,6 @@
 // A block has one tile of queries and walks over tiles of keys in ascending order. Keys and values
 // take turns in one buffer, so that 64 KiB of shared memory (sm_75) are enough at any head size.
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/flash_blocks.cuh"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
 #include "worker/engine/backend/cuda/launch.h"
@@ -92,6 +93,7 @@ __device__ __forceinline__ void Attend(BlockScores<S>& scores, SoftmaxState<S>& 
 template <typename T, typename S>
 __global__ void __launch_bounds__(kBlockThreads)
     FlashForwardKernel(FlashView view, FlashForwardArrays<T> arrays, int tiles, DropoutMask mask) {
+  AwaitPrevious();
   GP_DYNAMIC_SHARED(float, shared);
   float* q_tile = shared;
   float* step_tile = q_tile + S::kRowFloats;

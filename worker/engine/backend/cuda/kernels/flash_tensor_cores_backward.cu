@@ -6,6 +6,7 @@
 //
 // With p = softmax(scale q k^T), m the dropout factors and dots = sum(dout * out):
 //   dv = (m p)^T dout,  ds = p * (m (dout v^T) - dots),  dq = scale ds k,  dk = scale ds^T q
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/flash_fragments.cuh"
 #include "worker/engine/backend/cuda/kernels/flash_gradient.cuh"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
@@ -151,6 +152,7 @@ template <typename T, typename S, bool kDrops>
 __global__ void __launch_bounds__(S::kThreads)
     FlashKeyGradientKernel(FlashView view, FlashBackwardArrays<T> arrays, int tiles,
                            DropoutMask mask) {
+  AwaitPrevious();
 #if GP_TENSOR_CORES
   GP_DYNAMIC_SHARED(T, shared);
   constexpr int kTile = S::kSteps * kTileStride<S::kD>;
@@ -218,6 +220,7 @@ template <typename T, typename S, bool kDrops>
 __global__ void __launch_bounds__(S::kThreads)
     FlashQueryGradientKernel(FlashView view, FlashBackwardArrays<T> arrays, int tiles,
                              DropoutMask mask) {
+  AwaitPrevious();
 #if GP_TENSOR_CORES
   GP_DYNAMIC_SHARED(T, shared);
   constexpr int kTile = S::kSteps * kTileStride<S::kD>;

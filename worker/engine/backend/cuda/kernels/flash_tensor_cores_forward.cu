@@ -2,6 +2,7 @@
 // order, two in shared memory at a time: one is worked on while the next arrives. Scores,
 // probabilities and results stay in registers. With kRowTiles = 2 each tile of keys that a warp
 // loads serves four products, which is what keeps shared memory ahead of a Hopper's tensor cores.
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/flash_fragments.cuh"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
 #include "worker/engine/backend/cuda/launch.h"
@@ -228,6 +229,7 @@ struct ForwardWarp {
 template <typename T, typename S, bool kDrops>
 __global__ void __launch_bounds__(kThreads)
     FlashForwardKernel(FlashView view, FlashForwardArrays<T> arrays, int tiles, DropoutMask mask) {
+  AwaitPrevious();
 #if GP_TENSOR_CORES
   GP_DYNAMIC_SHARED(T, shared);
   constexpr int kTile = S::kKeys * kTileStride<S::kD>;

@@ -1,3 +1,4 @@
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/flat.h"
 #include "worker/engine/backend/cuda/kernels/rounding.cuh"
 #include "worker/engine/backend/cuda/launch.h"
@@ -21,6 +22,7 @@ __device__ __forceinline__ void RoundAt(T* out, const float* in, const Stochasti
 template <int kCount, typename T>
 __global__ void __launch_bounds__(kThreads)
     RoundKernel(int64_t count, T* out, const float* in, StochasticRounding rounding) {
+  AwaitPrevious();
   const int64_t i = FirstOf(kCount);
   if (i + kCount <= count) return RoundAt<kCount>(out, in, rounding, i);
   for (int64_t j = i; j < count; ++j) RoundAt<1>(out, in, rounding, j);
@@ -33,6 +35,7 @@ __device__ __forceinline__ void ConvertAt(To* out, const From* in, int64_t i) {
 
 template <int kCount, typename To, typename From>
 __global__ void __launch_bounds__(kThreads) ConvertKernel(int64_t count, To* out, const From* in) {
+  AwaitPrevious();
   const int64_t i = FirstOf(kCount);
   if (i + kCount <= count) return ConvertAt<kCount>(out, in, i);
   for (int64_t j = i; j < count; ++j) ConvertAt<1>(out, in, j);
@@ -60,6 +63,7 @@ __device__ __forceinline__ void CombineAt(float* out, const Terms& t, int64_t i)
 
 template <int kCount>
 __global__ void __launch_bounds__(kThreads) CombineKernel(int64_t count, float* out, Terms terms) {
+  AwaitPrevious();
   const int64_t i = FirstOf(kCount);
   if (i + kCount <= count) return CombineAt<kCount>(out, terms, i);
   for (int64_t j = i; j < count; ++j) CombineAt<1>(out, terms, j);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cfloat>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/fp8.cuh"
 #include "worker/engine/backend/cuda/kernels/fp8.h"
 #include "worker/engine/backend/cuda/kernels/reduction.cuh"
@@ -37,6 +38,7 @@ __device__ __forceinline__ unsigned int LargestAt(const T* in) {
 template <int kCount, typename T>
 __global__ void __launch_bounds__(kThreads)
     AbsoluteMaximumKernel(unsigned int* maximum, const T* in, int64_t count) {
+  AwaitPrevious();
   GP_SHARED(unsigned int, scratch, [kThreads / kWarpSize]);
   unsigned int largest = 0;
   int64_t i = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * kCount;
@@ -93,6 +95,7 @@ __device__ __forceinline__ Floats<kVector> LoadValues(const T* from, int64_t cou
 template <Fp8Format kFormat, bool kWhole, typename T>
 __global__ void __launch_bounds__(kThreads)
     QuantizeKernel(Matrix<T> m, const float* maximum, float* inverse_scale) {
+  AwaitPrevious();
   GP_SHARED(uint8_t, tile, [kSide * kTileStride]);  // transposed
   const float scale = ScaleOf<kFormat>(*maximum);
   const int64_t first_row = int64_t{blockIdx.y} * kSide;

@@ -1,3 +1,4 @@
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/gelu.cuh"
 #include "worker/engine/backend/cuda/kernels/gelu.h"
 #include "worker/engine/backend/cuda/kernels/vector_access.cuh"
@@ -18,6 +19,7 @@ __device__ __forceinline__ void ForwardAt(T* out, const T* in, int64_t i) {
 
 template <typename Form, int kCount, typename T>
 __global__ void __launch_bounds__(kThreads) GeluForwardKernel(int64_t count, T* out, const T* in) {
+  AwaitPrevious();
   const int64_t i = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * kCount;
   if (i + kCount <= count) return ForwardAt<Form, kCount>(out, in, i);
   for (int64_t j = i; j < count; ++j) ForwardAt<Form, 1>(out, in, j);
@@ -34,6 +36,7 @@ __device__ __forceinline__ void BackwardAt(T* dy, const T* in, int64_t i) {
 
 template <typename Form, int kCount, typename T>
 __global__ void __launch_bounds__(kThreads) GeluBackwardKernel(int64_t count, T* dy, const T* in) {
+  AwaitPrevious();
   const int64_t i = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * kCount;
   if (i + kCount <= count) return BackwardAt<Form, kCount>(dy, in, i);
   for (int64_t j = i; j < count; ++j) BackwardAt<Form, 1>(dy, in, j);

@@ -1,3 +1,4 @@
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/gradient_factor.h"
 #include "worker/engine/backend/cuda/launch.h"
 #include "worker/engine/backend/gradient_factor.h"
@@ -5,7 +6,10 @@
 namespace gp::engine {
 namespace {
 
-__global__ void GradientFactorKernel(GradientFactor args) { *args.factor = FactorOf(args); }
+__global__ void GradientFactorKernel(GradientFactor args) {
+  AwaitPrevious();
+  *args.factor = FactorOf(args);
+}
 
 }  // namespace
 

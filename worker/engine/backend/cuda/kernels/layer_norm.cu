@@ -5,6 +5,7 @@
 // 4 + 2 read, 4 + 2 written.
 #include <algorithm>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/dropout_mask.cuh"
 #include "worker/engine/backend/cuda/kernels/layer_norm.h"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
@@ -106,6 +107,7 @@ __device__ __forceinline__ void WriteRow(const Rows<R, T>& args, int64_t row, in
 template <int kLanes, bool kAdds, typename R, typename T>
 __global__ void __launch_bounds__(kMostWarps* kWarpSize, kBlocksPerMultiprocessor)
     LayerNormKernel(const Rows<R, T> args) {
+  AwaitPrevious();
   GP_DYNAMIC_SHARED(float, shared_rows);
   const WarpRow<kLanes> at;
   if (at.row >= args.rows) return;

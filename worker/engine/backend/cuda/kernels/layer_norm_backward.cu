@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/column_sums.h"
 #include "worker/engine/backend/cuda/kernels/dropout_mask.cuh"
 #include "worker/engine/backend/cuda/kernels/layer_norm_backward.h"
@@ -139,7 +140,7 @@ __device__ __forceinline__ void WriteRow(const Rows<R, T>& args, int64_t row, in
   const auto write_branch = [&](int c, Floats<kLanes> din) {
     din = AsStored<R>(din);
     if (args.mask.active) ApplyMask(mask, c, din);
-    StoreFloats<kLanes>(args.dbranch + offset + c, din);
+    StoreFloatsWhole<kLanes>(args.dbranch + offset + c, din);
     if constexpr (kSumsBranch) StoreFloats<kLanes>(cache.dbranch + c, din);
   };
   for (int column = first; column < args.channels;) {
@@ -154,7 +155,7 @@ __device__ __forceinline__ void WriteRow(const Rows<R, T>& args, int64_t row, in
         const float d = dout.lane[i] * gamma.lane[i];
         din.lane[i] += (d - means.d - xhat.lane[i] * means.product) * rstd;
       }
-      StoreFloats<kLanes>(args.din + offset + c, din);
+      StoreFloatsWhole<kLanes>(args.din + offset + c, din);
       if (kSumsBranch || args.dbranch != nullptr) write_branch(c, din);
     });
     column += dins.kColumns;
@@ -196,6 +197,7 @@ __device__ __forceinline__ void AddColumns(int warps, int channels, const RowCac
 template <int kLanes, bool kSumsBranch, typename R, typename T>
 __global__ void __launch_bounds__(kMostWarps* kWarpSize, kBlocksPerMultiprocessor)
     LayerNormBackwardKernel(const Rows<R, T> args, float* partials) {
+  AwaitPrevious();
   GP_DYNAMIC_SHARED(float, shared);
   const int warps = static_cast<int>(blockDim.x) / kWarpSize;
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
@@ -242,6 +244,7 @@ constexpr int kPartWarps = 16;
 __global__ void __launch_bounds__(kPartWarps* kWarpSize)
     AddPartsKernel(int channels, int columns, int parts, const float* partials,
                    ParameterGradients gradients) {
+  AwaitPrevious();
   GP_SHARED(float, sums, [kPartWarps][kWarpSize]);
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;

@@ -10,7 +10,7 @@
 #include <cuda_runtime.h>
 
 #include "worker/engine/backend/backend.h"
-#include "worker/engine/backend/cuda/kernels/shared_bytes.h"
+#include "worker/engine/backend/cuda/kernels/device_limits.h"
 
 namespace gp::engine {
 

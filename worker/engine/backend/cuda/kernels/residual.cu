@@ -2,6 +2,7 @@
 // backwards 4 read and 2 written.
 #include <algorithm>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/dropout_mask.cuh"
 #include "worker/engine/backend/cuda/kernels/residual.h"
 #include "worker/engine/backend/cuda/kernels/vector_access.cuh"
@@ -18,6 +19,7 @@ template <int kLanes, typename R, typename T>
 __global__ void __launch_bounds__(kThreads)
     ResidualKernel(int64_t rows, int64_t channels, R* out, const R* in, const T* branch,
                    const DropoutMask mask) {
+  AwaitPrevious();
   const WarpRow<kLanes> at;
   if (at.row >= rows) return;
   const DropoutMaskRow row_mask = RowOf(mask, at.row);
@@ -36,6 +38,7 @@ template <int kLanes, typename R, typename T>
 __global__ void __launch_bounds__(kThreads)
     ResidualBackwardKernel(int64_t rows, int64_t channels, T* dbranch, const R* dout,
                            const DropoutMask mask) {
+  AwaitPrevious();
   const WarpRow<kLanes> at;
   if (at.row >= rows) return;
   const DropoutMaskRow row_mask = RowOf(mask, at.row);

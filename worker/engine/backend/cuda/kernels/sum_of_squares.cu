@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/reduction.cuh"
 #include "worker/engine/backend/cuda/kernels/sum_of_squares.h"
 #include "worker/engine/backend/cuda/kernels/vector_access.cuh"
@@ -31,6 +32,7 @@ __device__ __forceinline__ double SquaresAt(const float* values) {
 template <bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     SquaresOfBlocksKernel(double* block_sums, const float* values, int64_t count) {
+  AwaitPrevious();
   const int64_t thread = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const int64_t stride = int64_t{gridDim.x} * kThreads * kVector;
   GP_SHARED(double, scratch, [kThreads / kWarpSize]);
@@ -45,6 +47,7 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads)
     SumOfBlocksKernel(double* sum, const double* block_sums, int blocks) {
+  AwaitPrevious();
   GP_SHARED(double, scratch, [kThreads / kWarpSize]);
   double total = 0;
   for (int i = static_cast<int>(threadIdx.x); i < blocks; i += kThreads) total += block_sums[i];

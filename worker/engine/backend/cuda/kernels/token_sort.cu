@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/reduction.cuh"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
 #include "worker/engine/backend/cuda/kernels/token_sort.h"
@@ -40,6 +41,7 @@ __device__ __forceinline__ int DigitOf(int32_t token, int shift) {
 }
 
 __global__ void __launch_bounds__(kThreads) CountDigitsKernel(const Pass pass) {
+  AwaitPrevious();
   GP_SHARED(int, counts, [kDigits]);
   counts[threadIdx.x] = 0;
   __syncthreads();
@@ -71,6 +73,7 @@ __device__ int SumBefore(int value, int* scratch) {
 
 // Replaces each of the counts by the sum of those before it; one block.
 __global__ void __launch_bounds__(kScanThreads) ScanKernel(int64_t count, int32_t* counts) {
+  AwaitPrevious();
   GP_SHARED(int, scratch, [kScanThreads / kWarpSize]);
   const int64_t share = (count + kScanThreads - 1) / kScanThreads;
   const int64_t begin = min(count, static_cast<int64_t>(threadIdx.x) * share);
@@ -98,6 +101,7 @@ __device__ int RankInWarp(int digit, bool is_key, int* warp_counts) {
 }
 
 __global__ void __launch_bounds__(kThreads) MoveKernel(const Pass pass) {
+  AwaitPrevious();
   GP_SHARED(int, counts, [kWarps][kDigits]);
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;

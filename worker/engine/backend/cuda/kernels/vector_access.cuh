@@ -136,6 +136,57 @@ __device__ __forceinline__ void StoreFloats(T* to, const Floats<kLanes>& values)
   StoreElements<kLanes>(to, elements);
 }
 
+#if !defined(GP_CUDA_EMULATION)
+template <typename WordType>
+__device__ __forceinline__ void StoreWordWhole(WordType* to, WordType word) {
+  *to = word;
+}
+template <>
+__device__ __forceinline__ void StoreWordWhole(uint4* to, uint4 word) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)),
+               "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w)
+               : "memory");
+}
+template <>
+__device__ __forceinline__ void StoreWordWhole(uint2* to, uint2 word) {
+  asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "r"(word.x),
+               "r"(word.y)
+               : "memory");
+}
+#endif
+
+// As StoreFloats, to global memory, in one access: nvcc takes a vector apart where it sees its
+// lanes apart, and does not always put it together again.
+template <int kLanes, typename T>
+__device__ __forceinline__ void StoreFloatsWhole(T* to, const Floats<kLanes>& values) {
+#if defined(GP_CUDA_EMULATION)
+  StoreFloats<kLanes>(to, values);
+#else
+  T elements[kLanes];
+#pragma unroll
+  for (int i = 0; i < kLanes; ++i) elements[i] = FromFloat<T>(values.lane[i]);
+  Packed<T, kLanes> packed;
+  memcpy(packed.words, elements, sizeof(elements));
+#pragma unroll
+  for (int i = 0; i < Access<T, kLanes>::kWords; ++i) {
+    StoreWordWhole(reinterpret_cast<typename Access<T, kLanes>::WordType*>(to) + i,
+                   packed.words[i]);
+  }
+#endif
+}
+
+// Asks for `count` elements, as a hint: from sm_90 on they are brought into the second-level cache.
+// REQUIRES: `from` and what is asked for are multiples of 16 bytes.
+template <typename T>
+__device__ __forceinline__ void PrefetchToCache([[maybe_unused]] const T* from,
+                                                [[maybe_unused]] int count) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(from)),
+               "r"(count * static_cast<int>(sizeof(T)))
+               : "memory");
+#endif
+}
+
 // The values as they are after being stored in T.
 template <typename T, int kLanes>
 __device__ __forceinline__ Floats<kLanes> AsStored(Floats<kLanes> values) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
 #include "worker/engine/backend/cuda/launch.h"
 
@@ -27,6 +28,7 @@ std::string ErrorOf(Body body) {
 }
 
 __global__ void WriteIndexKernel(int* out) {
+  AwaitPrevious();
   const unsigned int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   const unsigned int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   out[block * blockDim.x * blockDim.y * blockDim.z + thread] += static_cast<int>(thread);
@@ -38,8 +40,19 @@ TEST(EmulatedBlock, RunsEachThreadOnce) {
   for (size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], static_cast<int>(i % 30));
 }
 
+__global__ void SomeAwaitKernel(int threads) {
+  if (static_cast<int>(threadIdx.x) < threads) AwaitPrevious();
+}
+
+TEST(EmulatedBlock, ReportsThreadsThatDoNotAwaitThePreviousKernel) {
+  Launch(&SomeAwaitKernel, 1, 64, 0, nullptr, 64);
+  const std::string error = ErrorOf([] { Launch(&SomeAwaitKernel, 1, 64, 0, nullptr, 63); });
+  EXPECT_THAT(error, HasSubstr("of the 64 threads of block (0, 0, 0), 63 called AwaitPrevious"));
+}
+
 // Each round needs what every thread wrote in the round before.
 __global__ void RotateKernel(int* out, int rounds) {
+  AwaitPrevious();
   GP_SHARED(int, values, [64]);
   const unsigned int self = threadIdx.x;
   values[self] = static_cast<int>(self);
@@ -61,6 +74,7 @@ TEST(EmulatedBlock, WaitsAtBarriers) {
 }
 
 __global__ void CountKernel(int* out) {
+  AwaitPrevious();
   const int odd = static_cast<int>(threadIdx.x % 2);
   out[3 * threadIdx.x] = __syncthreads_count(odd);
   out[3 * threadIdx.x + 1] = __syncthreads_or(threadIdx.x == 5);
@@ -78,6 +92,7 @@ TEST(EmulatedBlock, CountsPredicatesAtBarriers) {
 }
 
 __global__ void SkipBarrierKernel() {
+  AwaitPrevious();
   if (threadIdx.x == 3) return;
   __syncthreads();
 }
@@ -90,6 +105,7 @@ TEST(EmulatedBlock, FindsABarrierThatAThreadDoesNotReach) {
 }
 
 __global__ void TwoBarriersKernel() {
+  AwaitPrevious();
   if (threadIdx.x < 4) {
     __syncthreads();
   } else {
@@ -111,6 +127,7 @@ TEST(EmulatedBlock, WorksAfterAnError) {
 
 template <typename T>
 __global__ void ReadUnwrittenKernel(T* out) {
+  AwaitPrevious();
   GP_SHARED(T, fixed, );
   GP_DYNAMIC_SHARED(T, dynamic);
   if (blockIdx.x == 0) {
@@ -131,6 +148,7 @@ TEST(EmulatedBlock, BeginsWithPoisonedSharedMemory) {
 }
 
 __global__ void WriteDynamicKernel(int count) {
+  AwaitPrevious();
   GP_DYNAMIC_SHARED(float, values);
   for (int i = 0; i < count; ++i) values[i] = 0;
 }
@@ -143,11 +161,15 @@ TEST(EmulatedBlock, FindsWritesBehindDynamicSharedMemory) {
 }
 #else
 __global__ void WriteSharedKernel(int index) {
+  AwaitPrevious();
   GP_SHARED(float, values, [33]);
   values[index] = 0;
 }
 
-__global__ void WriteDeviceKernel(float* values, int index) { values[index] = 0; }
+__global__ void WriteDeviceKernel(float* values, int index) {
+  AwaitPrevious();
+  values[index] = 0;
+}
 
 TEST(EmulatedBlockDeathTest, AddressSanitizerSeesTheEndsOfAllMemory) {
   EXPECT_DEATH(Launch(&WriteDynamicKernel, 1, 1, 32, nullptr, 9), "use-after-poison");

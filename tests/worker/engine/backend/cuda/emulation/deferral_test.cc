@@ -3,13 +3,20 @@
 #include <gtest/gtest.h>
 
 #include "worker/engine/backend/cuda/emulation/work_queue.h"
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/launch.h"
 
 namespace gp::engine {
 namespace {
 
-__global__ void AddKernel(int* value, int added) { *value += added; }
-__global__ void DoubleKernel(int* value) { *value *= 2; }
+__global__ void AddKernel(int* value, int added) {
+  AwaitPrevious();
+  *value += added;
+}
+__global__ void DoubleKernel(int* value) {
+  AwaitPrevious();
+  *value *= 2;
+}
 
 class EmulatedDeferral : public testing::Test {
  protected:

@@ -5,13 +5,20 @@
 #include <functional>
 #include <vector>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/launch.h"
 
 namespace gp::engine {
 namespace {
 
-__global__ void GraphAddKernel(int* value, int added) { *value += added; }
-__global__ void GraphDoubleKernel(int* value) { *value *= 2; }
+__global__ void GraphAddKernel(int* value, int added) {
+  AwaitPrevious();
+  *value += added;
+}
+__global__ void GraphDoubleKernel(int* value) {
+  AwaitPrevious();
+  *value *= 2;
+}
 
 class EmulatedGraph : public testing::Test {
  protected:

@@ -80,12 +80,25 @@ class DynamicRange {
   std::byte* canary_;
 };
 
+unsigned int awaited = 0;  // threads of the running block
+
+void CheckAwaited(const LaunchShape& shape, uint3 block) {
+  const unsigned int threads = shape.block.x * shape.block.y * shape.block.z;
+  if (!shape.awaits_previous || awaited == threads) return;
+  throw KernelError("of the " + std::to_string(threads) + " threads of block (" +
+                    std::to_string(block.x) + ", " + std::to_string(block.y) + ", " +
+                    std::to_string(block.z) + "), " + std::to_string(awaited) +
+                    " called AwaitPrevious; every thread must, once and first");
+}
+
 void RunBlock(const LaunchShape& shape, uint3 block, DynamicRange& dynamic,
               const std::function<void()>& thread) {
   static auto* runner = new BlockRunner;  // its fibers serve every launch of the process
   dynamic.Poison();
   for (const Range& range : shared.ranges) std::memset(range.begin, kPoison, range.bytes);
+  awaited = 0;
   runner->Run(shape, block, is_falling, thread);
+  CheckAwaited(shape, block);
   is_falling = !is_falling;
   dynamic.Check(block);
 }
@@ -105,15 +118,17 @@ SharedRange::SharedRange(void* begin, size_t bytes) {
 
 void* DynamicShared() { return shared.dynamic; }
 
+void NoteAwaited() { ++awaited; }
+
 cudaError_t CheckShape(const void* kernel, const LaunchShape& shape) {
-  const auto [grid, block, shared_bytes] = shape;
+  const dim3 grid = shape.grid, block = shape.block;
   const size_t threads = size_t{block.x} * block.y * block.z;
   const bool grid_fits = grid.x >= 1 && grid.x <= 2147483647u && grid.y >= 1 && grid.y <= 65535 &&
                          grid.z >= 1 && grid.z <= 65535;
   if (!grid_fits || threads < 1 || threads > 1024 || block.z > 64) {
     return SetLastError(cudaErrorInvalidConfiguration);
   }
-  if (shared_bytes > DynamicLimitOf(kernel)) return SetLastError(cudaErrorInvalidValue);
+  if (shape.shared_bytes > DynamicLimitOf(kernel)) return SetLastError(cudaErrorInvalidValue);
   return cudaSuccess;
 }
 

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
 #include "worker/engine/backend/cuda/launch.h"
 
@@ -17,6 +18,7 @@ using cuda_emulation::KernelError;
 
 // Tile t's element (row, column) is 64 t + 8 row + column.
 __global__ void DistributeKernel(uint32_t* plain, uint32_t* transposed) {
+  AwaitPrevious();
   GP_SHARED(uint16_t, tiles, [4][8][8]);
   const int lane = static_cast<int>(threadIdx.x);
   for (int i = 0; i < 8; ++i) tiles[lane / 8][lane % 8][i] = static_cast<uint16_t>(8 * lane + i);
@@ -48,6 +50,7 @@ int ElementOfA(int row, int k) { return (3 * row + 5 * k) % 7 - 3; }
 int ElementOfB(int k, int column) { return (2 * k + 3 * column) % 5 - 2; }
 
 __global__ void ProductKernel(float* c) {
+  AwaitPrevious();
   const int lane = static_cast<int>(threadIdx.x);
   const int group = lane / 4;
   const int first = lane % 4 * 2;
@@ -80,6 +83,7 @@ TEST(EmulatedTensorCore, AddsTheProductOfTwoTiles) {
 
 // Two groups: the older one has arrived when one may still be under way.
 __global__ void CopyKernel(float* seen, const float* from) {
+  AwaitPrevious();
   GP_SHARED(float, arrived, [2][4]);
   for (float& value : arrived[1]) value = -1;
   CopyAsync(arrived[0], from, true);
@@ -101,6 +105,7 @@ TEST(EmulatedTensorCore, CopiesArriveInOrderWhenWaitedFor) {
 }
 
 __global__ void MisalignedKernel(const float* from) {
+  AwaitPrevious();
   GP_SHARED(float, to, [4]);
   CopyAsync(to, from + 1, true);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/launch.h"
 
 namespace gp::engine {
@@ -17,6 +18,7 @@ using testing::HasSubstr;
 constexpr unsigned int kAll = 0xffffffffu;
 
 __global__ void ShufflesKernel(int* out, int argument, int width) {
+  AwaitPrevious();
   const int lane = static_cast<int>(threadIdx.x % 32);
   int* mine = out + 4 * threadIdx.x;
   mine[0] = __shfl_sync(kAll, lane, argument, width);
@@ -45,6 +47,7 @@ TEST(EmulatedWarp, ShufflesWithinSegments) {
 }
 
 __global__ void WideValueKernel(double* out) {
+  AwaitPrevious();
   const double value = 1.0 / (1 + threadIdx.x);
   out[threadIdx.x] = __shfl_sync(kAll, value, 31 - static_cast<int>(threadIdx.x));
 }
@@ -56,6 +59,7 @@ TEST(EmulatedWarp, ShufflesEightBytes) {
 }
 
 __global__ void VotesKernel(unsigned int* out) {
+  AwaitPrevious();
   const int lane = static_cast<int>(threadIdx.x);
   unsigned int* mine = out + 4 * threadIdx.x;
   mine[0] = __ballot_sync(kAll, lane % 3 == 0);
@@ -78,6 +82,7 @@ TEST(EmulatedWarp, Votes) {
 
 // Two halves of a warp go their own ways, each with its own mask.
 __global__ void HalvesKernel(int* out) {
+  AwaitPrevious();
   const int lane = static_cast<int>(threadIdx.x);
   if (lane < 16) {
     out[lane] = __shfl_xor_sync(0x0000ffffu, lane, 1);
@@ -97,6 +102,7 @@ TEST(EmulatedWarp, KeepsDisjointMasksApart) {
 enum class Mistake { kLaneLeft, kNotInMask, kReadsOutside, kOtherMask, kOtherCall, kOddWidth };
 
 __global__ void MistakeKernel(Mistake mistake) {
+  AwaitPrevious();
   const int lane = static_cast<int>(threadIdx.x);
   if (mistake == Mistake::kLaneLeft && lane == 9) return;
   if (mistake == Mistake::kNotInMask) __syncwarp(0xfffffffeu);

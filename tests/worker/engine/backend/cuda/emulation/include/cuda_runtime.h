@@ -21,11 +21,12 @@
 // a kernel is slow, or needs too many registers; the errors of the fast intrinsics, and fused
 // multiply-adds. cuDNN is not part of it.
 //
-// To add a kernel: kernels/<noun>.h with the launcher's contract, kernels/<noun>.cu (GP_SHARED,
-// GP_DYNAMIC_SHARED, Launch), its name in kernels/kernels.cmake; kernels/<noun>_test.cc under
-// tests/worker/engine/backend/cuda with the plain loop, its name in the CMakeLists.txt there. A
-// test reaches device memory through DeviceArray only: the same test runs on a GPU. To add an
-// intrinsic: cuda_emulation/device_math.h or device_threads.h, by its documented meaning.
+// To add a kernel: kernels/<noun>.h with the launcher's contract, kernels/<noun>.cu (AwaitPrevious
+// first, GP_SHARED, GP_DYNAMIC_SHARED, Launch), its name in kernels/kernels.cmake;
+// kernels/<noun>_test.cc under tests/worker/engine/backend/cuda with the plain loop, its name in
+// the CMakeLists.txt there. A test reaches device memory through DeviceArray only: the same test
+// runs on a GPU. To add an intrinsic: cuda_emulation/device_math.h or device_threads.h, by its
+// documented meaning.
 #pragma once
 
 #include "cuda_emulation/atomics.h"

@@ -38,7 +38,11 @@ struct LaunchShape {
   dim3 grid;
   dim3 block;
   size_t shared_bytes = 0;
+  bool awaits_previous = false;  // every thread must call NoteAwaited
 };
+
+// The running thread would have waited for the kernel in front of it on a device.
+void NoteAwaited();
 
 // cudaErrorInvalidConfiguration or cudaErrorInvalidValue where a device would refuse the shape.
 cudaError_t CheckShape(const void* kernel, const LaunchShape& shape);
