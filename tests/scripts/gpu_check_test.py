@@ -281,6 +281,17 @@ class Stages(InFolder):
             self.assertLess(time.monotonic() - started, 30, "it waited for what the program had started")
             self.await_end(int((self.folder / "pid").read_text()))
 
+    def test_what_runs_ends_with_a_call_that_is_killed(self):
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        script = (f"import os, sys; sys.path.insert(0, {str(ROOT / 'tests/bench/gpu_check')!r}); import runner\n"
+                  f"runner.run(['sh', '-c', 'sleep 60 & echo $$ $! >{fifo}; wait'], 60, os.environ)\n")
+        with subprocess.Popen([sys.executable, "-c", script]) as call:
+            pids = list(map(int, fifo.read_text().split()))
+            call.kill()
+        for pid in pids:
+            self.await_end(pid)
+
     def test_a_lack_of_memory_is_told_from_other_failures(self):
         torch = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 12 GiB."
         words = f"Traceback\n{torch}\ngp-bench-cuda: the peer ended early"

@@ -1,6 +1,5 @@
 """Runs rows one after the other within a time limit and keeps each result as soon as it is known, so that a call that was
 killed goes on where it was. A row that fails is a row of the report, never the end of the call."""
-import contextlib
 import json
 import os
 import pathlib
@@ -12,6 +11,7 @@ import time
 
 GRACE_S = 15  # that is left for writing when the time is up
 ATTEMPTS = 2  # of a row that was ended together with its call
+WATCH = "read -r _; kill -s KILL 0"  # waits for the end of its input, and ends its group
 SHORT_OF_MEMORY = re.compile(r"out of memory|OutOfMemory|ALLOC_FAILED", re.IGNORECASE)
 
 
@@ -73,11 +73,23 @@ def failure(name, done):
     return RuntimeError(f"{name} ended with {done.returncode}: {words[-1] if words else 'no words'}")
 
 
-def end_group(process):
-    """Kills a program and whatever it started: a peer that still compiles would keep the GPU."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+class Group:
+    """A process group for a program and whatever it starts: a peer that still compiles would keep the GPU. It ends with its
+    block, or with this process where that is killed."""
+
+    def __enter__(self):
+        self.processes = [subprocess.Popen(["sh", "-c", WATCH], stdin=subprocess.PIPE, preexec_fn=os.setpgrp)]
+        self.id = self.processes[0].pid
+        return self
+
+    def start(self, command, **options):
+        self.processes.append(subprocess.Popen(command, preexec_fn=lambda: os.setpgid(0, self.id), **options))
+        return self.processes[-1]
+
+    def __exit__(self, *_):
+        os.killpg(self.id, signal.SIGKILL)
+        for process in self.processes:
+            process.communicate()
 
 
 def complete(command, timeout, environment):
@@ -86,17 +98,14 @@ def complete(command, timeout, environment):
     name = pathlib.Path(str(command[0])).name
     # Files, not pipes: a pipe ends with the last process that holds it, which may be a peer that hangs.
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as log:
-        try:
-            process = subprocess.Popen(list(map(str, command)), stdout=output, stderr=log, env=environment,
-                                       start_new_session=True)
-        except OSError as error:
-            raise RuntimeError(f"{name} could not be started: {error.strerror}") from None
-        try:
-            process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            raise OutOfTime(f"{name} took longer than {timeout:.0f} s") from None
-        finally:
-            end_group(process)
+        with Group() as group:
+            try:
+                process = group.start(list(map(str, command)), stdout=output, stderr=log, env=environment)
+                process.wait(timeout)
+            except OSError as error:
+                raise RuntimeError(f"{name} could not be started: {error.strerror}") from None
+            except subprocess.TimeoutExpired:
+                raise OutOfTime(f"{name} took longer than {timeout:.0f} s") from None
         texts = [file.seek(0) or file.read() for file in (output, log)]
     done = subprocess.CompletedProcess(command, process.returncode, *texts)
     if done.returncode != 0:
