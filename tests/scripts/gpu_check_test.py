@@ -185,8 +185,8 @@ class DryRun(InFolder):
 
 
 class Stages(InFolder):
-    def run_rows(self, listed, limit_s=60.0):
-        left = runner.run_rows(lambda: listed, runner.Results(self.folder), argparse.Namespace(), limit_s)
+    def run_rows(self, listed, limit_s=60.0, tell=lambda row, result: None):
+        left = runner.run_rows(lambda: listed, runner.Results(self.folder), argparse.Namespace(), limit_s, tell)
         return len(left), json.loads((self.folder / "results.json").read_text())["stages"]["stage"]
 
     def await_end(self, pid):
@@ -225,6 +225,23 @@ class Stages(InFolder):
         _, result = self.run_rows([self.row("a", lambda _: {"run": 2}), self.row("b", lambda _: {"run": 2})])
         self.assertEqual((result["a"]["data"]["run"], result["b"]["data"]["run"]), (1, 2))
 
+    def test_a_later_call_asks_again_for_what_was_missing(self):
+        def absent(_):
+            raise runner.Missing("no llm.c")
+
+        def too_large(_):
+            raise runner.DoesNotFit("out of memory")
+
+        self.run_rows([self.row("absent", absent), self.row("large", too_large)])
+        _, result = self.run_rows([self.row(key, lambda _: {}) for key in ("absent", "large")])
+        self.assertEqual([result[key]["status"] for key in ("absent", "large")], ["ok", "skipped"])
+
+    def test_a_limit_that_is_too_small_is_no_reason_for_another_call(self):
+        build = self.make_build()
+        status, output, _ = self.check("--stage", "kernels", "--limit", 20, "--build", build)
+        self.assertEqual(status, 1)
+        self.assertRegex(output, r"0 rows failed, \d+ are left\n\d+ rows are never begun without --limit 55\n")
+
     def test_begins_no_row_that_has_no_time_left(self):
         left, result = self.run_rows([self.row("long", lambda _: {}, expected_s=100), self.row("short", lambda _: {})])
         self.assertEqual((left, list(result)), (1, ["short"]))
@@ -256,8 +273,9 @@ class Stages(InFolder):
         def row(limit_s):
             return rows.Row("long", "title", last, 0, limit_s, stage="stage")
 
-        left, result = self.run_rows([row(limit_s=240)])
-        self.assertEqual((left, result["long"]["status"], result["long"]["attempts"]), (1, "started", 1))
+        told = []
+        left, result = self.run_rows([row(limit_s=240)], tell=lambda row, result: told.append(result["status"]))
+        self.assertEqual((left, told, result["long"]["status"], result["long"]["attempts"]), (1, ["left"], "started", 1))
         left, result = self.run_rows([row(limit_s=1)])
         self.assertEqual((left, result["long"]["status"]), (0, "failed"))
 

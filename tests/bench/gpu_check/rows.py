@@ -176,17 +176,17 @@ def build_llmc(context):
 
 def compare(model, batch, precision, peer, context, *more):
     """The batch that was measured and its report: where ours and the peer do not fit into the GPU's memory together,
-    half of what was asked for. Missing when that does not fit either."""
+    half of what was asked for. DoesNotFit when that does not fit either."""
     try:
         return {"batch": batch, "report": step(model, batch, precision, peer, context, *more)}
     except runner.OutOfMemory as error:
         if batch == 1:
-            raise runner.Missing(f"out of memory at B=1: {error}") from None
+            raise runner.DoesNotFit(f"out of memory at B=1: {error}") from None
         smaller, note = batch // 2, f"out of memory at B={batch}: {error}"
     try:
         return {"batch": smaller, "note": note, "report": step(model, smaller, precision, peer, context, *more)}
     except runner.OutOfMemory as error:
-        raise runner.Missing(f"{note}; at B={smaller}: {error}") from None
+        raise runner.DoesNotFit(f"{note}; at B={smaller}: {error}") from None
 
 
 def judged_by(model, batch, precision, peer, tag):

@@ -19,6 +19,10 @@ class Missing(Exception):
     """What a row needs is not here; its words say what, and how to get it."""
 
 
+class DoesNotFit(Missing):
+    """The machine is too small for a row; no later call will find it larger."""
+
+
 class OutOfMemory(RuntimeError):
     """A program, or a peer that it started, found too little memory; its words are those of who did."""
 
@@ -35,8 +39,12 @@ class Results:
         self.stages = {}
         if self.path.exists():
             self.stages = json.loads(self.path.read_text(encoding="utf-8"))["stages"]
+        # What a row missed in an earlier call may be here by now.
+        self.again = {(stage, key) for stage, found in self.stages.items() for key, row in found.items()
+                      if row["status"] == "skipped" and not row.get("final")}
 
     def put(self, stage, key, row):
+        self.again.discard((stage, key))
         self.stages.setdefault(stage, {})[key] = row
         self.path.parent.mkdir(parents=True, exist_ok=True)
         scratch = self.path.with_suffix(".partial")
@@ -51,7 +59,7 @@ class Results:
         return self.stages.get(row.stage, {}).get(row.key, {})
 
     def is_done(self, row):
-        return self.find(row).get("status") not in (None, "started")
+        return (row.stage, row.key) not in self.again and self.find(row).get("status") not in (None, "started")
 
     def attempts(self, row):
         return self.find(row).get("attempts", 0)
@@ -119,47 +127,54 @@ def run(command, timeout, environment):
 
 
 def measure(row, context, call_end):
-    """The result of a row, or None when the call ended before the row had all of its own time."""
+    """The result of a row; it is "left" when the call ended before the row had all of its own time."""
     started = time.monotonic()
     context.deadline = min(started + row.limit_s, call_end)
     try:
         outcome = {"status": "ok", "data": row.how(context)}
     except Missing as reason:
-        outcome = {"status": "skipped", "reason": str(reason)}
+        outcome = {"status": "skipped", "reason": str(reason), "final": isinstance(reason, DoesNotFit)}
     except OutOfTime as error:
-        if started + row.limit_s > call_end:
-            return None
-        outcome = {"status": "failed", "reason": str(error)}
+        ended_early = started + row.limit_s > call_end
+        outcome = {"status": "left" if ended_early else "failed", "reason": str(error)}
     except Exception as error:  # whatever it was, the next row has its turn
         outcome = {"status": "failed", "reason": str(error) or type(error).__name__}
     return {"title": row.title, **outcome, "seconds": round(time.monotonic() - started, 1)}
 
 
-def has_given_up(row, results):
-    """True of a row that was ended together with too many calls, which is then a row that failed."""
-    if results.attempts(row) < ATTEMPTS:
-        return False
-    reason = f"was ended together with {ATTEMPTS} calls"
-    results.put(row.stage, row.key, {"title": row.title, "status": "failed", "reason": reason, "seconds": 0})
-    return True
+def give_up(row):
+    """The result of a row that was ended together with too many calls."""
+    return {"title": row.title, "status": "failed", "reason": f"was ended together with {ATTEMPTS} calls", "seconds": 0}
+
+
+def fits(row, limit_s):
+    """True of a row that a call of so many seconds can begin."""
+    return row.expected_s <= limit_s - GRACE_S
+
+
+def take_turn(row, results, context, call_end):
+    """The result of a row; None when the call has too little time left to begin it."""
+    attempts = results.attempts(row)
+    if attempts == ATTEMPTS:
+        return give_up(row)
+    if call_end - time.monotonic() < row.expected_s:
+        return None
+    results.put(row.stage, row.key, {"title": row.title, "status": "started", "attempts": attempts + 1})
+    return measure(row, context, call_end)
 
 
 def run_rows(plan, results, context, limit_s, tell=lambda row, result: None):
-    """Runs the rows of plan() that are not done, the first one first, and tells each result when it is kept; answers the rows
-    that are left for the next call. The plan is asked again after each row, which may have taken less than expected."""
+    """Runs the rows of plan() that are not done, the first one first. Tells each result and keeps it, but for that of a row
+    which the call ended. Answers the rows that are left for the next call. The plan is asked again after each row, which may
+    have taken less than expected."""
     end = time.monotonic() + limit_s - GRACE_S
     left = {}
     while row := next((row for row in plan() if not results.is_done(row) and row.key not in left), None):
-        if has_given_up(row, results):
-            continue
-        if end - time.monotonic() < row.expected_s:
+        result = take_turn(row, results, context, end)
+        if result is None or result["status"] == "left":
             left[row.key] = row
-            continue
-        results.put(row.stage, row.key, {"title": row.title, "status": "started", "attempts": results.attempts(row) + 1})
-        result = measure(row, context, end)
-        if result is None:
-            left[row.key] = row
-            continue
-        results.put(row.stage, row.key, result)
-        tell(row, result)
+        else:
+            results.put(row.stage, row.key, result)
+        if result is not None:
+            tell(row, result)
     return list(left.values())
