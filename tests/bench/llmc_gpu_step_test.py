@@ -31,6 +31,7 @@ class LlmC(unittest.TestCase):
         (tools / "nvcc").chmod(0o755)
         (self.folder / "lib").mkdir()
         (self.folder / "lib/libnvidia-ml.so.1").write_text("")
+        self.cache = self.folder / "cache/gp/llm.c"
         self.environment = {"PATH": f"{tools}:{os.environ['PATH']}", "LOG": str(self.folder / "log"), "CUDNN_FRONTEND": "",
                             "XDG_CACHE_HOME": str(self.folder / "cache"), "LD_LIBRARY_PATH": str(self.folder / "lib")}
 
@@ -42,7 +43,7 @@ class LlmC(unittest.TestCase):
         self.assertEqual(self.lacking(), [])
         with unittest.mock.patch.dict(os.environ, self.environment):
             for _ in range(2):
-                program, attention = llmc_gpu_step.program_for(self.source, "bf16")
+                program, attention = llmc_gpu_step.program_for(self.source, "bf16", self.cache)
         self.assertEqual((program, attention), (self.folder / "cache/gp/llm.c/train_gpt2cu-bf16", "its own attention"))
         self.assertEqual((self.folder / "log").read_text(), "built\n")
 
@@ -50,7 +51,14 @@ class LlmC(unittest.TestCase):
         ready = self.source / "train_gpt2cu-bf16-cudnn"
         shutil.copy2(shutil.which("true"), ready)
         self.assertEqual(self.lacking(PATH="/nowhere"), [])
-        self.assertEqual(llmc_gpu_step.program_for(self.source, "bf16"), (ready, "cuDNN attention"))
+        self.assertEqual(llmc_gpu_step.program_for(self.source, "bf16", self.cache), (ready, "cuDNN attention"))
+
+    def test_its_row_builds_nothing_where_it_was_built_elsewhere(self):
+        ready = self.source / "train_gpt2cu-bf16"
+        shutil.copy2(shutil.which("true"), ready)
+        done = subprocess.run([sys.executable, llmc_gpu_step.__file__, "--build", self.source], capture_output=True, text=True,
+                              check=False, env={**self.environment, "PATH": "/nowhere"})
+        self.assertEqual((done.stdout, done.stderr), (f"{ready}, its own attention\n", ""))
 
     def test_says_what_its_build_lacks(self):
         self.assertEqual(self.lacking(PATH="/nowhere"), ["nvcc is not on the PATH", "make is not on the PATH"])

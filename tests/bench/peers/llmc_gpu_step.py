@@ -140,9 +140,9 @@ def build(source, precision, target, capability=""):
     return built(target, precision)
 
 
-def program_for(source, precision):
-    found = built(source, precision) or built(cache(), precision)
-    return found or build(source, precision, cache())
+def program_for(source, precision, target, capability=""):
+    found = built(source, precision) or built(target, precision)
+    return found or build(source, precision, target, capability)
 
 
 def write_tokens(path, count, vocabulary):
@@ -180,7 +180,7 @@ def serve(arguments, scratch):
     words = lacking(arguments.llmc, arguments.precision)
     if words:
         sys.exit("llmc_gpu_step: " + "; ".join(words))
-    binary, attention = program_for(arguments.llmc, arguments.precision)
+    binary, attention = program_for(arguments.llmc, arguments.precision, cache())
     for name in ("train.bin", "val.bin"):
         write_tokens(scratch / name, 4 * arguments.batch * arguments.sequence + 1, 50257)
     protocol.serve(f"llm.c train_gpt2cu {arguments.precision}, {attention}, residual and gradients in the same",
@@ -197,8 +197,7 @@ def main():
     words = lacking(arguments.build, arguments.precision)
     if words:
         sys.exit("llmc_gpu_step: " + "; ".join(words))
-    found = built(arguments.into, arguments.precision) or build(arguments.build, arguments.precision, arguments.into,
-                                                                arguments.capability)
+    found = program_for(arguments.build, arguments.precision, arguments.into, arguments.capability)
     print(f"{found[0]}, {found[1]}")
 
 
