@@ -486,7 +486,7 @@ class EngineRuns(InFolder):
         program = self.folder / "gp-trainer-cuda"
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
-        return argparse.Namespace(scratch=self.folder, timeout=20, environment=dict(os.environ),
+        return argparse.Namespace(scratch=self.folder, timeout=20, environment=dict(os.environ), support=None,
                                   program=lambda _: program)
 
     def supporting(self, cudnn="", mode=""):
@@ -502,6 +502,11 @@ class EngineRuns(InFolder):
             settings(self.supporting(cudnn="libcudnn.so.9: no such file"))
         with self.assertRaisesRegex(runner.Missing, "needs compute capability 8.0"):
             settings(self.supporting(mode="needs compute capability 8.0"))
+
+    def test_what_is_supported_is_asked_once_a_call(self):
+        context = self.trainer(f"echo asked >>{self.folder}/asked; echo '{{}}'")
+        self.assertEqual([engine_runs.support_text(context) for _ in range(2)], ["{}\n", "{}\n"])
+        self.assertEqual((self.folder / "asked").read_text(), "asked\n")
 
     def test_two_starts_share_a_cache_that_was_empty(self):
         context = self.trainer('mkdir "$XDG_CACHE_HOME" 2>/dev/null && after=41.50 || after=2.25\n'

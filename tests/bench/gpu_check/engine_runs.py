@@ -93,10 +93,16 @@ def resumes_exactly(context, *settings):
     return compare(whole, train(context, "parts", *settings, fresh=False))
 
 
+def support_text(context):
+    """What gp-trainer-cuda says it can compute on, as JSON; asked once a call."""
+    if context.support is None:
+        context.support = runner.run([context.program("gp-trainer-cuda"), "--support"], context.timeout, context.environment)
+    return context.support
+
+
 def need_cudnn(context):
     """Missing says why this machine has no attention of cuDNN."""
-    command = [context.program("gp-trainer-cuda"), "--support"]
-    support = json.loads(runner.run(command, context.timeout, context.environment))
+    support = json.loads(support_text(context))
     reasons = [support["problem"]]
     reasons += [library["problem"] for library in support["libraries"] if library["name"] == "cuDNN"]
     reasons += [mode["why"] for device in support["devices"][:1] for mode in device["modes"]
