@@ -9,7 +9,6 @@
 
 #include "base/file.h"
 #include "worker/engine/bench/core_set.h"
-#include "worker/engine/bench/machine_limits.h"
 #include "worker/engine/bench/process_memory.h"
 #include "worker/engine/bench/step_bench.h"
 
@@ -22,14 +21,14 @@ using MeasuredJson = nlohmann::json;
 constexpr int kDeviceWarmup = 3;
 
 // In the child: the steps of a rung, as JSON.
-MeasuredJson MeasureHere(const LadderSettings& settings, int steps) {
+MeasuredJson MeasureHere(const LadderSettings& settings, const LadderOptions& ladder) {
   const ModelOptions& options = settings.model;
   UseCores(options.threads);
-  const double peak_flops = MeasureFlops(options);
+  const double peak_flops = MeasureFlops(options, ladder.peak_side);
   StepBench bench(options, settings.fused_optimizer);
   bench.Run(options.device.on ? kDeviceWarmup : 1);
   std::vector<double> ms;
-  for (const StepTimes& step : bench.Run(steps)) ms.push_back(step.total_ms());
+  for (const StepTimes& step : bench.Run(ladder.steps)) ms.push_back(step.total_ms());
   const int64_t bytes =
       options.device.on ? bench.model().backend().allocated_bytes() : PeakResidentBytes();
   return {{"ms", ms}, {"resident_bytes", bytes}, {"peak_flops", peak_flops}};
@@ -83,13 +82,14 @@ void AddNumbers(const ModelOptions& options, const MeasuredJson& measured, RungR
 }
 
 // `below` holds the settings of the last rung that was kept.
-RungResult Climb(const LadderRung& rung, int steps, LadderSettings& below, double rate_below,
-                 double rate_first) {
+RungResult Climb(const LadderRung& rung, const LadderOptions& options, LadderSettings& below,
+                 double rate_below, double rate_first) {
   RungResult result{.name = rung.name, .setting = rung.setting, .reason = rung.reason};
   if (!rung.change) return result;
   LadderSettings settings = below;
   rung.change(settings);
-  const StatusOr<MeasuredJson> measured = RunInChild([&] { return MeasureHere(settings, steps); });
+  const StatusOr<MeasuredJson> measured =
+      RunInChild([&] { return MeasureHere(settings, options); });
   if (!measured.ok()) {
     result.reason = Message(measured.status());
     return result;
@@ -125,7 +125,7 @@ StatusOr<std::vector<RungResult>> ClimbLadder(const ModelOptions& model,
   double rate_below = 0;
   for (const LadderRung& rung : MakeLadder(model, machine)) {
     fmt::print(stderr, "ladder: {}\n", rung.name);
-    results.push_back(Climb(rung, options.steps, below, rate_below, rate_first));
+    results.push_back(Climb(rung, options, below, rate_below, rate_first));
     const RungResult& result = results.back();
     if (result.tokens_per_second == 0 || !result.kept) continue;
     rate_below = result.tokens_per_second;

@@ -7,12 +7,14 @@
 
 #include "base/status.h"
 #include "worker/engine/bench/ladder_rungs.h"
+#include "worker/engine/bench/machine_limits.h"
 #include "worker/engine/bench/sample_summary.h"
 
 namespace gp::engine {
 
 struct LadderOptions {
   int steps = 3;  // measured, after one that warms up
+  int64_t peak_side = kPeakSide;
 };
 
 struct RungResult {

@@ -116,6 +116,7 @@ BenchRun AddLadderCommand(const Command& app) {
   app.Option("--tokens-max", flags->tokens_max, "tokens of a step that the largest batch may have")
       .Positive()
       .ShowDefault();
+  AddPeakFlag(app, flags->options.peak_side);
   app.Option("--chart", flags->chart, "also draw it into this SVG file");
   return [flags] { return RunLadder(*flags); };
 }

@@ -86,8 +86,11 @@ void AddEngineFlags(const Command& app, ModelFlags& flags) {
   app.Switch("!--no-graph", flags.graph, "launch each operation of a step by itself");
   app.Switch("--deterministic", flags.deterministic,
              "equal bits in every run; on a GPU nothing is then chosen by timing");
-  app.Option("--peak-side", flags.peak_side,
-             "rows and columns of the product that measures a GPU's peak")
+  AddPeakFlag(app, flags.peak_side);
+}
+
+void AddPeakFlag(const Command& app, int64_t& side) {
+  app.Option("--peak-side", side, "rows and columns of the product that measures a GPU's peak")
       .Between(16, 65536)
       .ShowDefault();
 }

@@ -40,6 +40,7 @@ void AddShapeFlags(const Command& app, ModelFlags& flags);
 void AddModelFlags(const Command& app, ModelFlags& flags);
 // --isa, --engine, --no-graph, --deterministic and --peak-side, for commands that compute.
 void AddEngineFlags(const Command& app, ModelFlags& flags);
+void AddPeakFlag(const Command& app, int64_t& side);
 void AddOutputFlag(const Command& app, std::string& output);
 // --device; gp-bench-cuda makes gpu its default.
 void AddDeviceFlag(const Command& app, ModelFlags& flags);
