@@ -387,6 +387,16 @@ class Attention(unittest.TestCase):
             self.judge("flash", True)
 
 
+class PlainLaunches(unittest.TestCase):
+    def test_are_asked_for_by_the_environment_of_their_row_alone(self):
+        seen = []
+        context = argparse.Namespace(environment={"PATH": "/bin"})
+        with unittest.mock.patch.object(rows, "step", side_effect=lambda *arguments: seen.append(arguments[4].environment)):
+            rows.plain_launches_row().how(context)
+        self.assertEqual(seen, [{"PATH": "/bin", "GP_EARLY_LAUNCH": "0"}])
+        self.assertEqual(context.environment, {"PATH": "/bin"})
+
+
 class Comparison(unittest.TestCase):
     def compare(self, batch, fits):
         """A comparison on a GPU whose memory holds batches of at most `fits`."""

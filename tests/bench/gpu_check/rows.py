@@ -1,4 +1,5 @@
 """What gpu_check measures, stage by stage. The important rows of a stage come first: the time may end before the rest."""
+import copy
 import dataclasses
 import functools
 import json
@@ -292,8 +293,21 @@ def bench_tiny(_):
     return [*beside_torch("tiny"), profile_row("tiny", 64)]
 
 
+def with_plain_launches(context):
+    """The same place, but each kernel is placed after the one in front of it has ended (cuda/launch.h)."""
+    plain = copy.copy(context)
+    plain.environment = dict(context.environment, GP_EARLY_LAUNCH="0")
+    return plain
+
+
+def plain_launches_row():
+    """What the headline's step takes without early launches."""
+    row = step_row("124M", 64, "bf16", "", tag="plain-launches")
+    return dataclasses.replace(row, how=lambda context: row.how(with_plain_launches(context)))
+
+
 def bench_124m(_):
-    return [*beside_torch("124M"), profile_row("124M", 4)]
+    return [plain_launches_row(), *beside_torch("124M"), profile_row("124M", 4)]
 
 
 def bench_350m(_):
