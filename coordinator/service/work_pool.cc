@@ -41,7 +41,8 @@ void WorkPool::Post(const std::string& caller, std::shared_ptr<Work> work) {
     queue.push_back(std::move(work));
     ++waiting_count_;
     refusals = stopped_ ? DropAll() : MakeRoom(caller);
-    posted_.NotifyOne();
+    // Not NotifyOne: glibc before 2.41 may lose the signal where several threads wait (bug 25847).
+    posted_.NotifyAll();
   }
   for (const Refusal& refusal : refusals) refusal.work->Refuse(refusal.why);
 }
@@ -87,6 +88,11 @@ bool WorkPool::Withdraw(const std::string& caller, const Work& work) {
   std::erase(turns_, found->first);
   waiting_.erase(found);
   return true;
+}
+
+size_t WorkPool::waiting() const {
+  MutexLock lock(mutex_);
+  return waiting_count_;
 }
 
 void WorkPool::Loop() {

@@ -46,6 +46,9 @@ class WorkPool {
   // For whoever lost interest. True: the work was waiting and is forgotten, with no further call.
   bool Withdraw(const std::string& caller, const Work& work);
 
+  // Pieces of work that no thread has begun.
+  size_t waiting() const;
+
   // Refuses what waits and what comes. False when work is still in progress after `grace`: its file
   // system hangs, and the destructor would wait for it.
   bool Stop(std::chrono::nanoseconds grace);
@@ -66,7 +69,7 @@ class WorkPool {
   std::vector<Refusal> DropAll() REQUIRES(mutex_);
 
   const WorkPoolOptions options_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar posted_;                                           // or stopped
   CondVar finished_;                                         // some work
   std::map<std::string, Queue> waiting_ GUARDED_BY(mutex_);  // by caller, never an empty queue

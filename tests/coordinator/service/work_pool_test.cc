@@ -122,9 +122,11 @@ TEST_F(WorkPoolTest, WorkThatIsWithdrawnIsNotStarted) {
   const auto first = Post("a", "a1");
   Post("a", "a2");
   const auto only = Post("b", "b1");
+  EXPECT_EQ(pool_.waiting(), 3u);
   EXPECT_TRUE(pool_.Withdraw("a", *first));
   EXPECT_TRUE(pool_.Withdraw("b", *only));
   EXPECT_FALSE(pool_.Withdraw("b", *only));
+  EXPECT_EQ(pool_.waiting(), 1u);
   gate_.Open();
   EXPECT_THAT(done_.Await(1), ElementsAre("a2"));
   EXPECT_THAT(refused_.entries(), IsEmpty());
