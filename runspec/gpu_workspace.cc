@@ -24,9 +24,9 @@ int64_t ScratchBytes(const ModelShape& shape, const ArenaOptions& options) {
   const int64_t parts = std::min(kRowParts, rows);
   std::vector<int64_t> needs = {
       kNormPartials * 8,
-      parts * 4 * c * 4,      // partial sums of a bias' gradient
-      parts * 3 * c * 4,      // and of LayerNorm's
-      HeadRows(options) * 4,  // losses
+      (parts + 1) * 4 * c * 4,  // partial sums of a bias' gradient, and what they add up to
+      parts * 3 * c * 4,        // partial sums of LayerNorm's
+      HeadRows(options) * 4,    // losses
       // The embedding's gradient: its sorted tokens, the counts of the sort, what one part of 64
       // rows leaves to the next.
       ((rows + 63) / 64 * c + 4 * rows + rows / 4 + 256) * 4,
@@ -38,7 +38,7 @@ int64_t ScratchBytes(const ModelShape& shape, const ArenaOptions& options) {
   if (options.fp8) {
     // An activation, a weight and its transposed copy of the largest block product, and the partial
     // sums of a bias' gradient.
-    needs.push_back(4 * rows * c + 2 * 4 * c * c + parts * 4 * c * 4);
+    needs.push_back(4 * rows * c + 2 * 4 * c * c + (parts + 1) * 4 * c * 4);
   }
   return *std::max_element(needs.begin(), needs.end()) + 16 * kPieceAlignmentBytes;
 }

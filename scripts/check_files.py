@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks what no compiler sees: names, leftovers, clocks, header openings, links between documents, device
-code that no target compiles.
+code that no target compiles, kernels that do not wait for the one in front of them.
 
     scripts/check_files.py [--root DIR]
 
@@ -26,6 +26,9 @@ CLOCK_OWNER = "base/clock.cc"
 
 MARKDOWN_LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
 DOCUMENT = re.compile(r"\bdocs/[\w/.-]+\.md\b")
+
+# The name of a kernel and its first statement.
+KERNEL = re.compile(r"__global__[^;{]*?\b(?!__launch_bounds__)(\w+)\([^;{]*\{\s*([^;]*;)")
 
 # The fixtures of the tests of the checks are findings on purpose.
 EXEMPT = ("tests/scripts/",)
@@ -103,6 +106,16 @@ def check_device_sources(root, files):
             yield f"{path}:1: no CMake file of {folder}/ lists it; nothing would compile it"
 
 
+def check_kernels(path, text):
+    """A kernel may be placed while the one in front of it still writes what it reads."""
+    if not path.endswith(".cu"):
+        return
+    for kernel in KERNEL.finditer(text):
+        if kernel[2] != "AwaitPrevious();":
+            number = text.count("\n", 0, kernel.start()) + 1
+            yield f"{path}:{number}: {kernel[1]} does not begin with AwaitPrevious()"
+
+
 def check_file(root, path):
     yield from check_name(path)
     if path.startswith(EXEMPT):
@@ -114,6 +127,7 @@ def check_file(root, path):
     except UnicodeDecodeError:
         return
     yield from check_header(path, text)
+    yield from check_kernels(path, text)
     for number, line in enumerate(text.splitlines(), start=1):
         yield from check_line(path, number, line)
         yield from check_documents(root, path, number, line)

@@ -54,6 +54,12 @@ class CheckFiles(unittest.TestCase):
         self.expect_finding({"base/a.h": "#pragma once\n"}, "opens with a paragraph")
         self.expect_finding({"base/a.h": "// A: a thing.\n"}, "#pragma once is missing")
 
+    def test_kernels_wait_for_the_one_in_front_of_them(self):
+        kernel = "__global__ void __launch_bounds__(2)\n    SumKernel(int* a) {\n%s  *a = 1;\n}\n"
+        files = {"cuda/kernels.cmake": "set(sources\n  a.cu)\n"}
+        self.expect_finding({**files, "cuda/a.cu": kernel % ""}, "cuda/a.cu:1: SumKernel does not begin with AwaitPrevious()")
+        self.assertEqual(check({**files, "cuda/a.cu": kernel % "  AwaitPrevious();\n"})[0], 0)
+
     def test_device_code_that_no_target_compiles(self):
         self.expect_finding({"cuda/a.cu": "", "cuda/kernels.cmake": "set(sources\n  aa.cu)\n"},
                             "cuda/a.cu:1: no CMake file of cuda/ lists it")

@@ -31,8 +31,9 @@ constexpr int kProtocolMin = 1;
 constexpr std::chrono::seconds kFlushTimeout{2};
 
 // Handed on to trainers when they are set; everything else of the environment stays here.
-constexpr std::array kEnvironment = {"PATH", "HOME",   "USER",           "LANG",      "LC_ALL",
-                                     "TZ",   "TMPDIR", "XDG_CACHE_HOME", "GP_ISA_MAX"};
+constexpr std::array kEnvironment = {
+    "PATH", "HOME",   "USER",           "LANG",       "LC_ALL",
+    "TZ",   "TMPDIR", "XDG_CACHE_HOME", "GP_ISA_MAX", "GP_EARLY_LAUNCH"};
 
 std::vector<std::string> TrainerEnvironment(const std::vector<std::string>& more) {
   std::vector<std::string> names(kEnvironment.begin(), kEnvironment.end());

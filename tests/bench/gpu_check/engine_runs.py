@@ -1,5 +1,6 @@
 """Rows that run gp-trainer-cuda: a small model from beginning to end, whose losses are compared bit for bit, and the
 start of a run of 124M."""
+import copy
 import json
 import random
 import re
@@ -85,6 +86,17 @@ def compare(first, second):
 def graphs_equal_eager(context, *settings):
     return compare(train(context, "graphs", "engine.graph=true", *settings),
                    train(context, "eager", "engine.graph=false", *settings))
+
+
+def plain_launches(context):
+    """The same place, but each kernel is placed after the one in front of it has ended (cuda/launch.h)."""
+    plain = copy.copy(context)
+    plain.environment = dict(context.environment, GP_EARLY_LAUNCH="0")
+    return plain
+
+
+def early_equals_plain(context):
+    return compare(train(context, "early"), train(plain_launches(context), "plain"))
 
 
 def resumes_exactly(context, *settings):

@@ -1,5 +1,4 @@
 """What gpu_check measures, stage by stage. The important rows of a stage come first: the time may end before the rest."""
-import copy
 import dataclasses
 import functools
 import json
@@ -241,6 +240,7 @@ def correctness(context):
                  functools.partial(gradients, model, batch, sequence, "fp32"), 30)
              for model, batch, sequence in (("tiny", 12, 64), ("124M", 2, 128))]
     rows += [Row("graphs", "training with graphs gives the bits of training without", engine_runs.graphs_equal_eager, 30),
+             Row("early", "training with early launches gives the bits of training without", engine_runs.early_equals_plain, 30),
              Row("resume", "a run that was interrupted ends with the bits of one that was not", engine_runs.resumes_exactly, 30),
              Row("graphs-cudnn", "graphs, with cuDNN's attention and two micro-batches",
                  engine_runs.with_cudnn(engine_runs.graphs_equal_eager), 30),
@@ -293,17 +293,10 @@ def bench_tiny(_):
     return [*beside_torch("tiny"), profile_row("tiny", 64)]
 
 
-def with_plain_launches(context):
-    """The same place, but each kernel is placed after the one in front of it has ended (cuda/launch.h)."""
-    plain = copy.copy(context)
-    plain.environment = dict(context.environment, GP_EARLY_LAUNCH="0")
-    return plain
-
-
 def plain_launches_row():
     """What the headline's step takes without early launches."""
     row = step_row("124M", 64, "bf16", "", tag="plain-launches")
-    return dataclasses.replace(row, how=lambda context: row.how(with_plain_launches(context)))
+    return dataclasses.replace(row, how=lambda context: row.how(engine_runs.plain_launches(context)))
 
 
 def bench_124m(_):

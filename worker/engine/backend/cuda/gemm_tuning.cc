@@ -28,12 +28,13 @@ DataType ComputeTypeOf(const runspec::ArenaOptions& arena) {
 // What the products of a step read and write. No product writes what it reads: a product that is
 // timed runs often, and its values must stay as they were.
 struct StepOperands {
-  Buffer x;     // an activation: only read
-  Buffer y;     // what a layer computes, and then its gradient
-  Buffer z;     // behind the GELU, and the gradient of an activation: only written
-  Buffer w;     // a weight: only read
-  Buffer dw;    // the gradient of a weight, in fp32
-  Buffer bias;  // only read
+  Buffer x;      // an activation: only read
+  Buffer y;      // what a layer computes, and then its gradient
+  Buffer z;      // behind the GELU, and the gradient of an activation: only written
+  Buffer w;      // a weight: only read
+  Buffer dw;     // the gradient of a weight, in fp32
+  Buffer bias;   // only read
+  Buffer dbias;  // the gradient of a bias, in fp32
 };
 
 // Doubles what stands at the beginning until `bytes` are full.
@@ -92,10 +93,12 @@ class StepMemory {
         z_(LargestActivation(shape, arena), ComputeTypeOf(arena), kActivation, stream),
         w_(LargestWeight(shape), ComputeTypeOf(arena), kWeight, stream),
         dw_(LargestWeight(shape), DataType::kFloat32, kWeight, stream),
-        bias_(4 * shape.channels, ComputeTypeOf(arena), kWeight, stream) {}
+        bias_(4 * shape.channels, ComputeTypeOf(arena), kWeight, stream),
+        dbias_(4 * shape.channels, DataType::kFloat32, kWeight, stream) {}
 
   StepOperands operands() const {
-    return {x_.buffer(), y_.buffer(), z_.buffer(), w_.buffer(), dw_.buffer(), bias_.buffer()};
+    return {x_.buffer(),  y_.buffer(),    z_.buffer(),    w_.buffer(),
+            dw_.buffer(), bias_.buffer(), dbias_.buffer()};
   }
 
  private:
@@ -112,7 +115,7 @@ class StepMemory {
     return shape.channels * std::max(4 * shape.channels, shape.vocabulary_padded);
   }
 
-  Noise x_, y_, z_, w_, dw_, bias_;
+  Noise x_, y_, z_, w_, dw_, bias_, dbias_;
 };
 
 // As aligned as memory of the device; nobody follows it.
@@ -123,7 +126,8 @@ std::byte* Nowhere() {
 
 StepOperands OperandsNowhere(const runspec::ArenaOptions& arena) {
   const Buffer computed{Nowhere(), ComputeTypeOf(arena)};
-  return {computed, computed, computed, computed, {Nowhere(), DataType::kFloat32}, computed};
+  const Buffer gradient{Nowhere(), DataType::kFloat32};
+  return {computed, computed, computed, computed, gradient, computed, gradient};
 }
 
 // Per run, after one that warms up.
@@ -179,7 +183,8 @@ class StepProducts {
 
  private:
   // One of a block's four layers. The gradient of its bias is summed with the gradient of its
-  // weight (sums_dy), of the layer behind a GELU with that layer's dx, or by LayerNorm.
+  // weight (sums_dy), of the layer in front of a GELU with the next layer's dx, or by LayerNorm: so
+  // does the fused engine. The eager engine's products with sums of dy are not tuned.
   struct Layer {
     LinearShape shape;
     bool gelu_behind = false;
@@ -189,7 +194,7 @@ class StepProducts {
 
   void Block(const Layer& layer) {
     const LinearShape& s = layer.shape;
-    float* dbias = shape_.bias ? operands_.dw.f32() : nullptr;
+    float* dbias = shape_.bias ? operands_.dbias.f32() : nullptr;
     linear_.Forward({.shape = s,
                      .y = operands_.y,
                      .x = operands_.x,

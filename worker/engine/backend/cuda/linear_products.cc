@@ -161,9 +161,9 @@ void LinearProducts::RunEither(const Product& fused, const Work& whole, const Wo
 }
 
 // Without a clock. An epilogue saves a pass over the result, or over dy. But it rounds the sums of
-// dx to dx's type, which only a measured gain is worth. And sums of dy may rule
-// out what a small gradient needs, the sum over its many rows split: of fewer tiles than a large
-// device has multiprocessors, as all of a block's are at 124M, it leaves the rest idle for longer
+// dx to dx's type, which only a measured gain is worth. And with the sums of dy cuBLASLt does not
+// split the sum over the rows. A small gradient needs that split: it has fewer tiles than a large
+// device has multiprocessors, as all of a block's have at 124M, and the others are idle for longer
 // than another pass over dy takes. One number for all devices, so that none of them changes bits.
 bool LinearProducts::IsBetterFused(const Product& fused) const {
   constexpr int64_t kTile = 128 * 256;  // of the fastest kernels of sm_90

@@ -48,7 +48,7 @@ struct Product {
   ProductEpilogue epilogue = ProductEpilogue::kNone;
   const void* bias = nullptr;  // (n) of d's type, or absent
   void* aux = nullptr;         // (m, n) of d's type
-  void* sums = nullptr;        // of d's type; for kSumsOfA that is fp32
+  void* sums = nullptr;        // overwritten; of d's type, which for kSumsOfA is fp32
 };
 
 // What cuBLASLt chooses an algorithm by.

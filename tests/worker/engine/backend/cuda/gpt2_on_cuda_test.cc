@@ -166,6 +166,25 @@ TEST_F(Gpt2OnCuda, EqualsTheReferenceInThePrecisionsOfDevices) {
   }
 }
 
+// The workspace is planned for the batch.
+TEST_F(Gpt2OnCuda, ComputesOneRow) {
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    ModelOptions options = EvenOptions();
+    options.shape.channels = 1024;
+    options.shape.heads = 16;
+    options.precision = precision;
+    options.micro_batch = options.sequence = 1;
+    DeviceModel device(options);
+    const Batch batch(options.shape, 1, 1);
+    device.Forward(batch, {});
+    device.Backward(1, false);
+    device.Forward(batch, {});
+    device.Backward(1, true);
+    const std::vector<float> gradients = device.Gradients();
+    EXPECT_TRUE(std::ranges::all_of(gradients, [](float g) { return std::isfinite(g); }));
+  }
+}
+
 TEST_F(Gpt2OnCuda, ComputesInFp16AtOddSizes) {
   RecordProperty(kAssumes, kOddSizes);
   ModelOptions odd{

@@ -9,9 +9,10 @@
 
 namespace gp::engine {
 
-// Returns when all that was put on the stream before is done and can be seen; from then on the next
-// kernel may be placed, which waits here itself. Each thread of each kernel calls before it touches
-// memory; the emulation reports one that does not.
+// Returns when the kernel in front is done, and what it wrote can be seen; that kernel waited for
+// those in front of it. From then on the next kernel may be placed, which waits here itself. Each
+// thread of each kernel calls once, and first: scripts/check_files.py looks at the source, and the
+// emulation reports a thread that has not called.
 __device__ __forceinline__ void AwaitPrevious() {
 #if defined(GP_CUDA_EMULATION)
   cuda_emulation::NoteAwaited();

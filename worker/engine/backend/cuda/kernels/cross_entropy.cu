@@ -30,7 +30,7 @@ struct Rows {
   float* row_losses;
   float scale;
   const float* loss_scale;  // or absent
-  int rows_at_a_time;       // that the device works on
+  int rows_at_a_time;       // that the device works on, where the kernel prefetches
 };
 
 // exp(x - subtrahend). For a 16-bit T two instructions: what the power and the rounding of the
@@ -230,7 +230,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   // Read before the pass, so that nobody waits for it afterwards.
   const Target<kLanes> target(rows, logits);
   const OnlineSum online = SumOfColumns<kLanes, kSecond>(rows, logits, shared_row);
-  if (kSecond != Second::kNever && threadIdx.x == 0) PrefetchNextRow<kLanes>(rows);
+  if (kSecond == Second::kFromShared && threadIdx.x == 0) PrefetchNextRow<kLanes>(rows);
   const float lse = LogSumExp<T>(online, scratch);
   if (threadIdx.x == 0) rows.lse[row] = lse;
   if (target.is_owner) rows.row_losses[row] = target.is_ignored() ? 0.0f : lse - target.logit;
@@ -270,7 +270,7 @@ Rows<T> RowsOf(const CrossEntropyLoss& forward, const CrossEntropyGradient& back
           .row_losses = row_losses,
           .scale = backward.scale,
           .loss_scale = backward.loss_scale,
-          .rows_at_a_time = kBlocksPerMultiprocessor * MultiprocessorsOfDevice()};
+          .rows_at_a_time = 0};
 }
 
 template <Second kSecond, typename T>
@@ -324,8 +324,10 @@ void LaunchCrossEntropy(const CrossEntropyLoss& forward, const CrossEntropyGradi
   constexpr int64_t kScratchBytes = kThreads / kWarpSize * static_cast<int64_t>(sizeof(float));
   const int64_t row_bytes = forward.shape.columns * BytesOf(forward.logits.type);
   WithElementType(forward.logits.type, [&](auto t) {
-    const Rows<decltype(t)> rows = RowsOf<decltype(t)>(forward, backward, row_losses);
+    Rows<decltype(t)> rows = RowsOf<decltype(t)>(forward, backward, row_losses);
     if (row_bytes + kScratchBytes <= shared_bytes) {
+      const bool two_fit = 2 * (row_bytes + kScratchBytes) <= shared_bytes;
+      rows.rows_at_a_time = (two_fit ? kBlocksPerMultiprocessor : 1) * MultiprocessorsOfDevice();
       LaunchRows<Second::kFromShared>(rows, forward.shape.rows, static_cast<size_t>(row_bytes),
                                       stream);
     } else {

@@ -4,7 +4,8 @@
 //
 // With xhat = (in - mean) * rstd and d = dout * gamma: din (+)= rstd * (d - mean(d) - xhat *
 // mean(d * xhat)); dgamma (+)= the sum over rows of dout * xhat, dbeta of dout. No atomics: sums
-// run in an order that depends on rows and channels alone.
+// run in an order that depends on rows, channels and types alone, and that of dbias also on the
+// shared memory of the device.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -30,8 +31,8 @@ struct LayerNormBackwardArgs {
 // Enough for every type.
 int64_t LayerNormBackwardScratch(int64_t rows, int64_t channels);
 
-// dbias costs no pass over dbranch where `shared_bytes`, the most that a block may have, hold what
-// it takes (768 channels of bf16: 57 KiB). Throws std::invalid_argument for more than 4096
+// dbias costs no pass over dbranch for up to 1600 channels of 16 bits, where a block may have
+// `shared_bytes` enough (768 channels: 57 KiB). Throws std::invalid_argument for more than 4096
 // channels: four rows of fp32 have to fit into the shared memory that every device has.
 void LaunchLayerNormBackward(const LayerNormBackwardArgs& args, cudaStream_t stream,
                              int64_t shared_bytes = SharedBytesOfDevice());

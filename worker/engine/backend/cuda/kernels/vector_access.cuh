@@ -108,7 +108,8 @@ __device__ __forceinline__ Floats<kLanes> LoadFloats(const T* from) {
   return Unpack(LoadPacked<kLanes>(from));
 }
 
-// As LoadFloats, of memory that nobody writes while the kernel runs: such a load may pass stores.
+// As LoadFloats, of memory that neither the kernel nor the one in front of it in the stream writes:
+// the compiler may move such a load above stores.
 template <int kLanes>
 __device__ __forceinline__ Floats<kLanes> LoadConstants(const float* from) {
   Packed<float, kLanes> packed;

@@ -22,15 +22,16 @@ struct WarpRow {
   int64_t row = int64_t{blockIdx.x} * (blockDim.x / kWarpSize) + warp;
 };
 
-// Vectors of a lane in a row of 768 columns.
+// Vectors that a lane has registers for: with 4 and 8 lanes those of a row of 768 columns.
 template <int kLanes>
 inline constexpr int kRowVectors = kLanes == 1 ? 4 : 24 / kLanes;
 template <int kLanes>
 inline constexpr int kHalfRowVectors = (kRowVectors<kLanes> + 1) / 2;
 
-// kVectors of a lane's vectors of a row, as they lie in memory. A load does not pass an earlier
-// store, because both may mean the same memory: a loop that loads and stores vector by vector waits
-// for memory at each of them. Load asks for all vectors before the first one is used.
+// kVectors of a lane's vectors of a row, as they lie in memory. The compiler
+// must not move a load above an earlier store, because both may mean the same memory: a loop that
+// loads and stores vector by vector waits for memory at each of them. Load asks for all vectors
+// before the first one is used.
 template <int kLanes, int kVectors, typename T>
 struct RowBatch {
   // Columns of the row from one batch to the next.

@@ -47,7 +47,7 @@ __global__ void SomeAwaitKernel(int threads) {
 TEST(EmulatedBlock, ReportsThreadsThatDoNotAwaitThePreviousKernel) {
   Launch(&SomeAwaitKernel, 1, 64, 0, nullptr, 64);
   const std::string error = ErrorOf([] { Launch(&SomeAwaitKernel, 1, 64, 0, nullptr, 63); });
-  EXPECT_THAT(error, HasSubstr("of the 64 threads of block (0, 0, 0), 63 called AwaitPrevious"));
+  EXPECT_THAT(error, HasSubstr("thread 63 of block (0, 0, 0) called AwaitPrevious 0 times"));
 }
 
 // Each round needs what every thread wrote in the round before.

@@ -327,9 +327,17 @@ bool ResultLiesApart(const Call& call) {
     const bool is_read = (p.descriptor.epilogue & 64) != 0;
     (is_read ? read : written).push_back(ExtentOf(p.descriptor.aux, aux));
   }
-  for (const Extent& w : written) {
-    for (const Extent& r : read) {
-      if (Overlap(w, r)) return false;
+  if (p.descriptor.epilogue == CUBLASLT_EPILOGUE_BGRADB ||
+      p.descriptor.epilogue == CUBLASLT_EPILOGUE_DGELU_BGRAD) {
+    const bool of_b = p.descriptor.epilogue == CUBLASLT_EPILOGUE_BGRADB;
+    const Layout sums{.type = p.d.type, .rows = of_b ? p.n() : p.m(), .cols = 1, .ld = 0};
+    written.push_back(ExtentOf(p.descriptor.bias, sums));
+  }
+  for (size_t i = 0; i < written.size(); ++i) {
+    const auto overlaps = [&](const Extent& other) { return Overlap(written[i], other); };
+    if (std::any_of(read.begin(), read.end(), overlaps)) return false;
+    if (std::any_of(written.begin(), written.begin() + static_cast<ptrdiff_t>(i), overlaps)) {
+      return false;
     }
   }
   return true;

@@ -80,15 +80,17 @@ class DynamicRange {
   std::byte* canary_;
 };
 
-unsigned int awaited = 0;  // threads of the running block
+std::vector<int> awaited;  // calls of each thread of the running block
 
 void CheckAwaited(const LaunchShape& shape, uint3 block) {
-  const unsigned int threads = shape.block.x * shape.block.y * shape.block.z;
-  if (!shape.awaits_previous || awaited == threads) return;
-  throw KernelError("of the " + std::to_string(threads) + " threads of block (" +
+  if (!shape.awaits_previous) return;
+  const auto found =
+      std::find_if(awaited.begin(), awaited.end(), [](int calls) { return calls != 1; });
+  if (found == awaited.end()) return;
+  throw KernelError("thread " + std::to_string(found - awaited.begin()) + " of block (" +
                     std::to_string(block.x) + ", " + std::to_string(block.y) + ", " +
-                    std::to_string(block.z) + "), " + std::to_string(awaited) +
-                    " called AwaitPrevious; every thread must, once and first");
+                    std::to_string(block.z) + ") called AwaitPrevious " + std::to_string(*found) +
+                    " times; every thread must call it once, and first");
 }
 
 void RunBlock(const LaunchShape& shape, uint3 block, DynamicRange& dynamic,
@@ -96,7 +98,7 @@ void RunBlock(const LaunchShape& shape, uint3 block, DynamicRange& dynamic,
   static auto* runner = new BlockRunner;  // its fibers serve every launch of the process
   dynamic.Poison();
   for (const Range& range : shared.ranges) std::memset(range.begin, kPoison, range.bytes);
-  awaited = 0;
+  awaited.assign(size_t{shape.block.x} * shape.block.y * shape.block.z, 0);
   runner->Run(shape, block, is_falling, thread);
   CheckAwaited(shape, block);
   is_falling = !is_falling;
@@ -118,7 +120,10 @@ SharedRange::SharedRange(void* begin, size_t bytes) {
 
 void* DynamicShared() { return shared.dynamic; }
 
-void NoteAwaited() { ++awaited; }
+void NoteAwaited() {
+  const unsigned int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  ++awaited[thread];
+}
 
 cudaError_t CheckShape(const void* kernel, const LaunchShape& shape) {
   const dim3 grid = shape.grid, block = shape.block;

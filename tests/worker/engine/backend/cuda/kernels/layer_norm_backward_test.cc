@@ -14,9 +14,10 @@ struct NormBackwardShape {
   int64_t channels;
 };
 // Fewer rows than warps; partial rounds; more rounds than blocks (4099 rows are 513 of 8); rows
-// that leave 4 and 1 warps per block.
+// that leave 4, 2 and 1 warps per block.
 constexpr NormBackwardShape kNormBackwardShapes[] = {{1, 1},    {3, 7},     {9, 32},   {17, 136},
-                                                     {21, 130}, {11, 1028}, {3, 4096}, {10, 768}};
+                                                     {21, 130}, {11, 1028}, {3, 4096}, {10, 768},
+                                                     {6, 1600}, {5, 2048}};
 
 struct Case {
   NormBackwardShape shape;
