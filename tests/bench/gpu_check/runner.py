@@ -39,7 +39,7 @@ class Results:
         self.stages = {}
         if self.path.exists():
             self.stages = json.loads(self.path.read_text(encoding="utf-8"))["stages"]
-        # What a row missed in an earlier call may be here by now.
+        # Rows that were skipped in an earlier call are tried again: what they missed may be here now.
         self.again = {(stage, key) for stage, found in self.stages.items() for key, row in found.items()
                       if row["status"] == "skipped" and not row.get("final")}
 

@@ -34,7 +34,7 @@ QUICK_TESTS = ("*NcclOnDevices.SumLosses*", "AdamWKernel.*", "CudaRuntime.*", "G
 # The emulated device fills its memory, a hundred megabytes, in each program.
 LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 HANGS = "step-tiny-b64-bf16-torch"  # as fake_torch says
-# What does not end with "ok", and why.
+# The rows that do not end with "ok": their status and the beginning of the reason.
 EXPECTED = {HANGS: ("failed", "was ended together with 2 calls"),
             **{key: ("skipped", "no cuDNN attention: ") for key in ("graphs-cudnn", "resume-cudnn", "attention-cudnn")}}
 

@@ -1,4 +1,4 @@
-// What makes gp-bench small enough for the emulation: models of every name are tiny, and the linker
+// Makes gp-bench small enough for the emulation: models of every name are tiny, and the linker
 // puts a main() in front of its own that takes few and short sequences and steps. A peer is told
 // the sizes that were asked for.
 #include <spawn.h>
@@ -41,7 +41,7 @@ Flags Join(Flags flags, const std::vector<Flags>& more) {
   return flags;
 }
 
-// By command.
+// The flags that each command gets.
 const std::map<std::string, Flags> kTiny = {
     {"step", Join({{"--peak-side", "16"}}, {kOneSequence, kFewSteps})},
     {"kernels", Join({{"--peak-side", "32"}, {"--seconds", "0.001"}}, {kOneSequence})},
@@ -96,7 +96,7 @@ int __real_posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_act
                         const posix_spawnattr_t* attributes, char* const argv[],
                         char* const environment[]);
 
-// Of a peer of `gp-bench step`.
+// Starts a peer of `gp-bench step` with the sizes that were asked for.
 int __wrap_posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                         const posix_spawnattr_t* attributes, char* const argv[],
                         char* const environment[]) {

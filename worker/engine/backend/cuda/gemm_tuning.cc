@@ -25,8 +25,8 @@ DataType ComputeTypeOf(const runspec::ArenaOptions& arena) {
   return arena.fp16 ? DataType::kFloat16 : DataType::kFloat32;
 }
 
-// What the products of a step read and write. No product writes what it reads: a product that is
-// timed runs often, and its values must stay as they were.
+// The memory that the products of a step read and write. No product writes what it reads: a product
+// that is timed runs often, and its values must stay as they were.
 struct StepOperands {
   Buffer x;      // an activation: only read
   Buffer y;      // what a layer computes, and then its gradient

@@ -76,11 +76,12 @@ void LinearProducts::BackwardInput(const LinearBackwardInput& args) {
   if (!FusesGeluGradient(args) || args.dx.type == DataType::kFloat16) return apart();
   Product with_sums = GeluGradientProduct(args, plain);
   with_sums.epilogue = ProductEpilogue::kGeluGradientAndSums;
-  const Buffer sums = SumsOf(args);
+  const BiasSums bias{args.shape.in, args.dbias, args.accumulate_bias};
+  const Buffer sums = SumsFor(bias, args.dx.type);
   with_sums.sums = sums.data;
   const auto whole = [&] {
     Run(with_sums);
-    Then([&] { KeepSums(args, sums, parts); });
+    Then([&] { KeepSums(bias, sums, parts); });
   };
   RunEither(with_sums, whole, apart);
 }
@@ -106,22 +107,21 @@ Product LinearProducts::GeluGradientProduct(const LinearBackwardInput& args, con
   return product;
 }
 
-// Where an epilogue leaves the column sums of dx, which it overwrites in dx's type.
-Buffer LinearProducts::SumsOf(const LinearBackwardInput& args) {
-  if (args.dx.type == DataType::kFloat32 && !args.accumulate_bias) return Fp32(args.dbias);
-  return {scratch_.Take<std::byte>(args.shape.in * BytesOf(args.dx.type)), args.dx.type};
+// Where an epilogue leaves its sums, which it overwrites in the type of its result.
+Buffer LinearProducts::SumsFor(const BiasSums& bias, DataType type) {
+  if (type == DataType::kFloat32 && !bias.accumulate) return Fp32(bias.dbias);
+  return {scratch_.Take<std::byte>(bias.count * BytesOf(type)), type};
 }
 
 // dbias (+)= sums; `wide` is scratch for as many floats.
-void LinearProducts::KeepSums(const LinearBackwardInput& args, Buffer sums, float* wide) {
-  const int64_t count = args.shape.in;
-  if (!args.accumulate_bias) {
-    if (sums.data != args.dbias) LaunchConvert(count, Fp32(args.dbias), sums, stream_);
+void LinearProducts::KeepSums(const BiasSums& bias, Buffer sums, float* wide) {
+  if (!bias.accumulate) {
+    if (sums.data != bias.dbias) LaunchConvert(bias.count, Fp32(bias.dbias), sums, stream_);
     return;
   }
-  if (sums.type != DataType::kFloat32) LaunchConvert(count, Fp32(wide), sums, stream_);
+  if (sums.type != DataType::kFloat32) LaunchConvert(bias.count, Fp32(wide), sums, stream_);
   const float* added = sums.type == DataType::kFloat32 ? sums.f32() : wide;
-  LaunchCombine(count, args.dbias, 1, args.dbias, 1, added, stream_);
+  LaunchCombine(bias.count, bias.dbias, 1, bias.dbias, 1, added, stream_);
 }
 
 void LinearProducts::BackwardWeight(const LinearBackwardWeight& args) {
@@ -132,12 +132,12 @@ void LinearProducts::BackwardWeight(const LinearBackwardWeight& args) {
   auto* parts = scratch_.Take<float>(ColumnSumsScratch(s.rows, s.out));
   Product with_sums = plain;
   with_sums.epilogue = ProductEpilogue::kSumsOfA;
-  // An epilogue overwrites its sums.
-  with_sums.sums = args.accumulate ? parts : args.dbias;
+  const BiasSums bias{s.out, args.dbias, args.accumulate};
+  const Buffer sums = SumsFor(bias, DataType::kFloat32);
+  with_sums.sums = sums.data;
   const auto whole = [&] {
     Run(with_sums);
-    if (!args.accumulate) return;
-    Then([&] { LaunchCombine(s.out, args.dbias, 1, args.dbias, 1, parts, stream_); });
+    Then([&] { KeepSums(bias, sums, parts); });
   };
   const auto apart = [&] {
     Run(plain);

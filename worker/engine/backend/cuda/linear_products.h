@@ -41,6 +41,13 @@ class LinearProducts {
   void BackwardWeight(const LinearBackwardWeight& args);
 
  private:
+  // The gradient of a bias: dbias (count) (+)= sums.
+  struct BiasSums {
+    int64_t count;
+    float* dbias;
+    bool accumulate;
+  };
+
   void Run(const Product& product);
   // What follows a product.
   template <typename Launch>
@@ -51,8 +58,8 @@ class LinearProducts {
   void RunEither(const Product& fused, const Work& whole, const Work& apart);
   bool IsBetterFused(const Product& fused) const;
   void RunInput(const LinearBackwardInput& args, const Product& plain);
-  Buffer SumsOf(const LinearBackwardInput& args);
-  void KeepSums(const LinearBackwardInput& args, Buffer sums, float* wide);
+  Buffer SumsFor(const BiasSums& bias, DataType type);
+  void KeepSums(const BiasSums& bias, Buffer sums, float* wide);
   bool MayBeFp8(bool asked, DataType type, const LinearShape& shape) const;
   ProductOperand Fp8Rows(Buffer matrix, int64_t rows, int64_t columns, Fp8Format format);
   ProductOperand Fp8Columns(Buffer matrix, int64_t rows, int64_t columns, Fp8Format format);

@@ -91,18 +91,24 @@ class LinearProductsTest : public DeviceTest {
     EXPECT_LT(Difference(gelu.Get(), expected_gelu), tolerance);
   }
 
+  // dx on both backends; with `accumulate_bias`, also dbias, which is accumulated or overwritten.
   void ExpectBackwardInput(const LinearShape& s, DataType type, std::optional<Gelu> kind,
-                           const LinearOptions& options, double tolerance) {
+                           const LinearOptions& options, double tolerance,
+                           std::optional<bool> accumulate_bias = std::nullopt) {
     const DeviceArray dy(NormalValues(s.rows * s.out, 1), type),
         w(NormalValues(s.out * s.in, 2), type), before(NormalValues(s.rows * s.in, 3), type);
+    std::vector<float> expected_bias = NormalValues(s.in, 4);
     const DeviceArray dx = Unwritten(s.rows * s.in, type);
+    const DeviceArray dbias(expected_bias, DataType::kFloat32);
     Linear(options).BackwardInput({.shape = s,
                                    .dx = dx.buffer(),
                                    .dy = dy.buffer(),
                                    .w = w.buffer(),
                                    .pre_gelu = kind ? before.buffer() : Buffer{},
                                    .kind = kind.value_or(Gelu::kTanh),
-                                   .may_be_fp8 = true});
+                                   .may_be_fp8 = true,
+                                   .dbias = accumulate_bias ? dbias.f32() : nullptr,
+                                   .accumulate_bias = accumulate_bias.value_or(false)});
     std::vector<float> expected(static_cast<size_t>(s.rows * s.in));
     std::vector<float> dy_host = AsStored(dy), w_host = AsStored(w), before_host = AsStored(before);
     cpu_->BackwardInput({.shape = s,
@@ -110,40 +116,17 @@ class LinearProductsTest : public DeviceTest {
                          .dy = Fp32(dy_host.data()),
                          .w = Fp32(w_host.data()),
                          .pre_gelu = kind ? Fp32(before_host.data()) : Buffer{},
-                         .kind = kind.value_or(Gelu::kTanh)});
+                         .kind = kind.value_or(Gelu::kTanh),
+                         .dbias = accumulate_bias ? expected_bias.data() : nullptr,
+                         .accumulate_bias = accumulate_bias.value_or(false)});
     EXPECT_LT(Difference(dx.Get(), expected), tolerance);
+    EXPECT_LT(Difference(dbias.Get(), expected_bias), tolerance);
   }
 
-  // dx and, of it, dbias on both backends.
   void ExpectBackwardInputAndBias(const LinearShape& s, DataType type, std::optional<Gelu> kind,
                                   const LinearOptions& options, double tolerance) {
-    const DeviceArray dy(NormalValues(s.rows * s.out, 1), type),
-        w(NormalValues(s.out * s.in, 2), type), before(NormalValues(s.rows * s.in, 3), type);
     for (const bool accumulate : {false, true}) {
-      const std::vector<float> dbias_before = NormalValues(s.in, 4);
-      const DeviceArray dx = Unwritten(s.rows * s.in, type);
-      const DeviceArray dbias(dbias_before, DataType::kFloat32);
-      Linear(options).BackwardInput({.shape = s,
-                                     .dx = dx.buffer(),
-                                     .dy = dy.buffer(),
-                                     .w = w.buffer(),
-                                     .pre_gelu = kind ? before.buffer() : Buffer{},
-                                     .kind = kind.value_or(Gelu::kTanh),
-                                     .may_be_fp8 = true,
-                                     .dbias = dbias.f32(),
-                                     .accumulate_bias = accumulate});
-      std::vector<float> expected(static_cast<size_t>(s.rows * s.in)), expected_bias = dbias_before;
-      std::vector<float> dy_host = AsStored(dy), w_host = AsStored(w), x_host = AsStored(before);
-      cpu_->BackwardInput({.shape = s,
-                           .dx = Fp32(expected.data()),
-                           .dy = Fp32(dy_host.data()),
-                           .w = Fp32(w_host.data()),
-                           .pre_gelu = kind ? Fp32(x_host.data()) : Buffer{},
-                           .kind = kind.value_or(Gelu::kTanh),
-                           .dbias = expected_bias.data(),
-                           .accumulate_bias = accumulate});
-      EXPECT_LT(Difference(dx.Get(), expected), tolerance);
-      EXPECT_LT(Difference(dbias.Get(), expected_bias), tolerance);
+      ExpectBackwardInput(s, type, kind, options, tolerance, accumulate);
     }
   }
 

@@ -1,5 +1,5 @@
-// What the current device has, for launchers that choose by it. Any thread may call; CudaError when
-// there is no device.
+// Limits of the current device, for launchers that choose by them. Any thread may call; CudaError
+// when there is no device.
 #pragma once
 
 #include <cuda_runtime.h>

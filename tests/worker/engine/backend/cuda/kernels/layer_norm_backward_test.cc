@@ -108,7 +108,7 @@ class Gradients {
     }
   }
 
-  // Of dbranch as it was stored.
+  // dbias against the column sums of dbranch as it was stored.
   void ExpectBias() const {
     const std::vector<float> dbranch = dbranch_.Get();
     const std::vector<float> dbias = dbias_.Get();
