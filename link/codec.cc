@@ -1,6 +1,7 @@
 #include "link/codec.h"
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -170,6 +171,80 @@ void Fields(Archive& archive, Waiting& m) {
   archive("reason", m.reason);
 }
 
+template <typename Archive>
+void Fields(Archive& archive, OpenModel& m) {
+  archive("directory", m.directory);
+  archive("precision", m.precision);
+  archive("threads", m.threads);
+  archive("streams", m.streams);
+  archive("memory_bytes", m.memory_bytes);
+}
+
+template <typename Archive>
+void Fields(Archive& archive, Generate& m) {
+  archive("request", m.request);
+  archive("prompt", m.prompt);
+  archive("max_tokens", m.max_tokens);
+  archive("temperature", m.temperature);
+  archive("top_k", m.top_k);
+  archive("top_p", m.top_p);
+  archive("min_p", m.min_p);
+  archive("presence_penalty", m.presence_penalty);
+  archive("frequency_penalty", m.frequency_penalty);
+  archive("logit_bias", m.logit_bias);
+  archive("seed", m.seed);
+  archive("sample", m.sample);
+  archive("stop", m.stop);
+  archive("logprobs", m.logprobs);
+  archive("score_prompt", m.score_prompt);
+  archive("ignore_end_of_text", m.ignore_end_of_text);
+}
+
+template <typename Archive>
+void Fields(Archive& archive, Withdraw& m) {
+  archive("request", m.request);
+}
+
+template <typename Archive>
+void Fields(Archive& archive, ModelReady& m) {
+  archive("step", m.step);
+  archive("precision", m.precision);
+  archive("device", m.device);
+  archive("streams", m.streams);
+  archive("context", m.context);
+  archive("vocabulary", m.vocabulary);
+  archive("memory_bytes", m.memory_bytes);
+  archive("reproducible", m.reproducible);
+}
+
+template <typename Archive>
+void Fields(Archive& archive, TokenScore& m) {
+  archive("logprob", m.logprob);
+  archive("top", m.top);
+  archive("top_logprobs", m.top_logprobs);
+}
+
+template <typename Archive>
+void Fields(Archive& archive, TextPiece& m) {
+  archive("request", m.request);
+  archive("text", m.text);
+  archive("tokens", m.tokens);
+  archive("scores", m.scores);
+  archive("prompt_scores", m.prompt_scores);
+  archive("finish", m.finish);
+  archive("error", m.error);
+}
+
+template <typename Archive>
+void Fields(Archive& archive, Generated& m) {
+  archive("pieces", m.pieces);
+}
+
+// What is an object inside a message.
+template <typename T>
+concept Nested = std::is_same_v<T, ResumePoint> || std::is_same_v<T, Phases> ||
+    std::is_same_v<T, TokenScore> || std::is_same_v<T, TextPiece>;
+
 class Writer {
  public:
   template <typename T>
@@ -187,13 +262,26 @@ class Writer {
   static Json ToJson(T& value) {
     if constexpr (std::is_same_v<T, ExitCause>) {
       return static_cast<int>(value);
-    } else if constexpr (std::is_same_v<T, ResumePoint> || std::is_same_v<T, Phases>) {
+    } else if constexpr (Nested<T>) {
       Writer nested;
       Fields(nested, value);
       return nested.Take();
     } else {
       return value;  // not-a-number and infinity become null
     }
+  }
+
+  template <Nested T>
+  static Json ToJson(std::vector<T>& values) {
+    Json array = Json::array();
+    for (T& value : values) array.push_back(ToJson(value));
+    return array;
+  }
+  // Keys of a JSON object are text.
+  static Json ToJson(std::map<int32_t, double>& values) {
+    Json object = Json::object();
+    for (const auto& [key, value] : values) object[std::to_string(key)] = value;
+    return object;
   }
 
   Json object_ = Json::object();
@@ -233,7 +321,7 @@ class Reader {
 
   template <typename T>
   bool FromJson(const Json& json, const char* key, T& value) {
-    if constexpr (std::is_same_v<T, ResumePoint> || std::is_same_v<T, Phases>) {
+    if constexpr (Nested<T>) {
       Reader nested(json, path_ + "." + key);
       Fields(nested, value);
       status_ = nested.status();
@@ -241,6 +329,16 @@ class Reader {
     } else {
       return Assign(json, value);
     }
+  }
+
+  template <Nested T>
+  bool FromJson(const Json& json, const char* key, std::vector<T>& values) {
+    if (!json.is_array()) return false;
+    values.reserve(json.size());
+    for (const Json& element : json) {
+      if (!FromJson(element, key, values.emplace_back())) return false;
+    }
+    return true;
   }
 
   static bool Assign(const Json& json, bool& value) {
@@ -281,8 +379,10 @@ class Reader {
     value = known ? static_cast<ExitCause>(number) : ExitCause::kError;
     return true;
   }
-  static bool Assign(const Json& json, std::vector<std::string>& value) {
+  template <typename T>
+  static bool Assign(const Json& json, std::vector<T>& value) {
     if (!json.is_array()) return false;
+    value.reserve(json.size());
     for (const Json& element : json) {
       if (!Assign(element, value.emplace_back())) return false;
     }
@@ -296,15 +396,27 @@ class Reader {
     return true;
   }
 
+  static bool Assign(const Json& json, std::map<int32_t, double>& value) {
+    if (!json.is_object()) return false;
+    for (const auto& [key, element] : json.items()) {
+      int32_t id = 0;
+      const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+      if (error != std::errc() || end != key.data() + key.size()) return false;
+      if (!Assign(element, value[id])) return false;
+    }
+    return true;
+  }
+
   const Json& object_;
   const std::string path_;
   Status status_;
 };
 
-constexpr std::array kNames = {"Hello",    "Start",  "Configure",  "Go",
-                               "Fence",    "Stop",   "SealResult", "Listening",
-                               "Ready",    "Fenced", "StepReport", "WrittenCheckpoint",
-                               "Finished", "Failed", "Stopped",    "Waiting"};
+constexpr std::array kNames = {
+    "Hello",      "Start",      "Configure", "Go",      "Fence",      "Stop",
+    "SealResult", "Listening",  "Ready",     "Fenced",  "StepReport", "WrittenCheckpoint",
+    "Finished",   "Failed",     "Stopped",   "Waiting", "OpenModel",  "Generate",
+    "Withdraw",   "ModelReady", "Generated"};
 static_assert(kNames.size() == std::variant_size_v<Message>);
 
 template <size_t kIndex>

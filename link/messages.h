@@ -1,7 +1,7 @@
-// What a supervisor (the agent) and an engine process (gp-trainer) say to each other over the link.
-// One struct per message; link/codec.h turns them into frames. Fields are only added, unknown ones
-// are ignored, so version N speaks with N-1. The bytes are described in docs/formats/link.md. Plain
-// values; no thread rules.
+// What a supervisor (the agent, the gateway) and an engine process (gp-trainer, gp-sampler) say to
+// each other over the link. One struct per message; link/codec.h turns them into frames. Fields are
+// only added, unknown ones are ignored, so version N speaks with N-1. The bytes are described in
+// docs/formats/link.md. Plain values; no thread rules.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,8 @@
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "link/sampling_messages.h"
 
 namespace gp::link {
 
@@ -199,8 +201,8 @@ struct Waiting {
   std::string reason;
 };
 
-using Message =
-    std::variant<Hello, Start, Configure, Go, Fence, Stop, SealResult, Listening, Ready, Fenced,
-                 StepReport, WrittenCheckpoint, Finished, Failed, Stopped, Waiting>;
+using Message = std::variant<Hello, Start, Configure, Go, Fence, Stop, SealResult, Listening, Ready,
+                             Fenced, StepReport, WrittenCheckpoint, Finished, Failed, Stopped,
+                             Waiting, OpenModel, Generate, Withdraw, ModelReady, Generated>;
 
 }  // namespace gp::link

@@ -1,5 +1,6 @@
 #include "link/codec.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -48,6 +49,32 @@ StepReport FullReport() {
   return report;
 }
 
+Generate FullGenerate() {
+  Generate generate;
+  generate.request = 7;
+  generate.prompt = {15496, 995};
+  generate.max_tokens = 20;
+  generate.temperature = 0.8;
+  generate.top_k = 40;
+  generate.top_p = 0.9;
+  generate.min_p = 0.05;
+  generate.presence_penalty = 0.5;
+  generate.frequency_penalty = -0.5;
+  generate.logit_bias = {{50256, -100}, {7, 1.5}};
+  generate.seed = 1337;
+  generate.sample = 3;
+  generate.stop = {"\n\n", "d\u00e9mo"};
+  generate.logprobs = 2;
+  generate.score_prompt = true;
+  generate.ignore_end_of_text = true;
+  return generate;
+}
+
+TextPiece FullPiece() {
+  const TokenScore score{-0.5, {11, 12}, {-0.5, -1.5}};
+  return {7, " w\u00f6rld", {995, 11}, {score, score}, {score}, "length", "why"};
+}
+
 std::vector<Message> OneOfEach() {
   return {
       Hello{1, 1, "0.1.0", "c0ffee"},
@@ -66,7 +93,12 @@ std::vector<Message> OneOfEach() {
       Finished{3, 2000},
       Failed{ExitCause::kStorage, "disk full"},
       Stopped{3, 12, "SIGTERM"},
-      Waiting{3, "no room"}};
+      Waiting{3, "no room"},
+      OpenModel{"/c", "bf16", 2, 8, 1u << 30},
+      FullGenerate(),
+      Withdraw{7},
+      ModelReady{250, "bf16", "cpu avx2", 8, 1024, 50257, 1u << 29, true},
+      Generated{{FullPiece()}}};
 }
 
 StatusOr<Message> Decode(const std::string& frame) {
@@ -105,6 +137,36 @@ TEST(LinkCodec, TypeNumbersAreTheOnesInTheFormatPage) {
   EXPECT_EQ(TypeOf(Failed{}), 14);
   EXPECT_EQ(TypeOf(Stopped{}), 15);
   EXPECT_EQ(TypeOf(Waiting{}), 16);
+  EXPECT_EQ(TypeOf(OpenModel{}), 17);
+  EXPECT_EQ(TypeOf(Generated{}), 21);
+}
+
+TEST(LinkCodec, KeepsTheFieldsOfATextsPieces) {
+  const auto decoded = Decode(EncodeFrame(Generated{{FullPiece(), TextPiece{.request = 8}}}));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  const auto& pieces = std::get<Generated>(*decoded).pieces;
+  ASSERT_EQ(pieces.size(), 2u);
+  EXPECT_EQ(pieces[0].tokens, (std::vector<int32_t>{995, 11}));
+  EXPECT_EQ(pieces[0].scores[1].top_logprobs[1], -1.5);
+  EXPECT_EQ(pieces[0].finish, "length");
+  EXPECT_EQ(pieces[1].request, 8u);
+  EXPECT_FALSE(pieces[1].finish);
+}
+
+TEST(LinkCodec, KeepsTheBiasOfEveryId) {
+  const auto decoded = Decode(EncodeFrame(FullGenerate()));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(std::get<Generate>(*decoded).logit_bias, FullGenerate().logit_bias);
+}
+
+TEST(LinkCodec, AKeyThatIsNoIdIsRefused) {
+  std::string payload = Payload(FullGenerate());
+  const size_t key = payload.find("\"50256\"");
+  ASSERT_NE(key, std::string::npos);
+  payload.replace(key, 7, "\"5025x\"");
+  const auto decoded = DecodePayload(TypeOf(Generate{}), payload);
+  EXPECT_EQ(decoded.status().code(), StatusCode::kDataLoss);
+  EXPECT_THAT(gp::Message(decoded.status()), testing::HasSubstr("Generate.logit_bias"));
 }
 
 TEST(LinkCodec, ANumberThatIsNotFiniteArrivesAsNotANumber) {
@@ -172,7 +234,7 @@ TEST(LinkCodec, AnUnknownExitCauseIsAnError) {
 }
 
 TEST(LinkCodec, SaysWhenATypeIsUnknown) {
-  for (const uint16_t type : {0, 17, 65535}) {
+  for (const uint16_t type : {0, 22, 65535}) {
     EXPECT_EQ(DecodePayload(type, "{}").status().code(), StatusCode::kUnimplemented);
   }
 }

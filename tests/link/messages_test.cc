@@ -94,6 +94,37 @@ size_t MemberCount(const Waiting& m) {
   const auto& [epoch, reason] = m;
   return Count(epoch, reason);
 }
+size_t MemberCount(const OpenModel& m) {
+  const auto& [directory, precision, threads, streams, memory_bytes] = m;
+  return Count(directory, precision, threads, streams, memory_bytes);
+}
+size_t MemberCount(const Generate& m) {
+  const auto& [request, prompt, max_tokens, temperature, top_k, top_p, min_p, presence, frequency,
+               bias, seed, sample, stop, logprobs, score_prompt, ignore_end] = m;
+  return Count(request, prompt, max_tokens, temperature, top_k, top_p, min_p, presence, frequency,
+               bias, seed, sample, stop, logprobs, score_prompt, ignore_end);
+}
+size_t MemberCount(const Withdraw& m) {
+  const auto& [request] = m;
+  return Count(request);
+}
+size_t MemberCount(const ModelReady& m) {
+  const auto& [step, precision, device, streams, context, vocabulary, memory_bytes, reproducible] =
+      m;
+  return Count(step, precision, device, streams, context, vocabulary, memory_bytes, reproducible);
+}
+size_t MemberCount(const TokenScore& m) {
+  const auto& [logprob, top, top_logprobs] = m;
+  return Count(logprob, top, top_logprobs);
+}
+size_t MemberCount(const TextPiece& m) {
+  const auto& [request, text, tokens, scores, prompt_scores, finish, error] = m;
+  return Count(request, text, tokens, scores, prompt_scores, finish, error);
+}
+size_t MemberCount(const Generated& m) {
+  const auto& [pieces] = m;
+  return Count(pieces);
+}
 
 Start FullStart() {
   Start m;
@@ -133,6 +164,32 @@ StepReport FullReport() {
   m.peak_source = "measured";
   m.warning = "look here";
   return m;
+}
+
+Generate FullGenerate() {
+  Generate m;
+  m.request = 7;
+  m.prompt = {15496, 995};
+  m.max_tokens = 20;
+  m.temperature = 0.75;
+  m.top_k = 40;
+  m.top_p = 0.5;
+  m.min_p = 0.25;
+  m.presence_penalty = 1.5;
+  m.frequency_penalty = -1.5;
+  m.logit_bias = {{50256, -100}};
+  m.seed = 1337;
+  m.sample = 3;
+  m.stop = {"stop"};
+  m.logprobs = 2;
+  m.score_prompt = true;
+  m.ignore_end_of_text = true;
+  return m;
+}
+
+TextPiece FullPiece() {
+  const TokenScore score{-0.5, {11}, {-0.25}};
+  return {7, "text", {995}, {score}, {score}, "length", "why"};
 }
 
 struct Case {
@@ -178,7 +235,24 @@ const std::vector<Case>& Cases() {
       {Finished{3, 2000}, R"({"epoch": 3, "step": 2000})"},
       {Failed{ExitCause::kStorage, "disk full"}, R"({"cause": 7, "message": "disk full"})"},
       {Stopped{3, 12, "SIGTERM"}, R"({"epoch": 3, "step": 12, "reason": "SIGTERM"})"},
-      {Waiting{3, "no room"}, R"({"epoch": 3, "reason": "no room"})"}};
+      {Waiting{3, "no room"}, R"({"epoch": 3, "reason": "no room"})"},
+      {OpenModel{"directory", "bf16", 2, 8, 1048576},
+       R"({"directory": "directory", "precision": "bf16", "threads": 2, "streams": 8,
+           "memory_bytes": 1048576})"},
+      {FullGenerate(),
+       R"({"request": 7, "prompt": [15496, 995], "max_tokens": 20, "temperature": 0.75,
+           "top_k": 40, "top_p": 0.5, "min_p": 0.25, "presence_penalty": 1.5,
+           "frequency_penalty": -1.5, "logit_bias": {"50256": -100.0}, "seed": 1337, "sample": 3,
+           "stop": ["stop"], "logprobs": 2, "score_prompt": true, "ignore_end_of_text": true})"},
+      {Withdraw{7}, R"({"request": 7})"},
+      {ModelReady{250, "bf16", "cpu avx2", 8, 1024, 50257, 4096, true},
+       R"({"step": 250, "precision": "bf16", "device": "cpu avx2", "streams": 8, "context": 1024,
+           "vocabulary": 50257, "memory_bytes": 4096, "reproducible": true})"},
+      {Generated{{FullPiece()}},
+       R"({"pieces": [{"request": 7, "text": "text", "tokens": [995],
+           "scores": [{"logprob": -0.5, "top": [11], "top_logprobs": [-0.25]}],
+           "prompt_scores": [{"logprob": -0.5, "top": [11], "top_logprobs": [-0.25]}],
+           "finish": "length", "error": "why"}]})"}};
   return cases;
 }
 
@@ -210,6 +284,9 @@ TEST(LinkMessages, EveryMemberHasAKey) {
   }
   EXPECT_EQ(PayloadOf(FullStart())["resume"].size(), MemberCount(ResumePoint()));
   EXPECT_EQ(PayloadOf(FullReport())["phases"].size(), MemberCount(Phases()));
+  const auto piece = PayloadOf(Generated{{FullPiece()}})["pieces"][0];
+  EXPECT_EQ(piece.size(), MemberCount(TextPiece()));
+  EXPECT_EQ(piece["scores"][0].size(), MemberCount(TokenScore()));
 }
 
 TEST(LinkMessages, NumbersComeBackAtTheirEdges) {
