@@ -13,6 +13,8 @@ constexpr int64_t kCapacityUnit = 64;
 // Enough for a matrix product to be worth packing its weights; few enough to be small beside the
 // cache of one slot.
 constexpr int64_t kRowsMax = 256;
+// With fewer, scoring a prompt would read the head's weights more often.
+constexpr int64_t kHeadRowsMin = 32;
 
 }  // namespace
 
@@ -22,9 +24,14 @@ int64_t DecoderRows(const DecoderPlanOptions& options) {
   return std::min(kRowsMax, options.slots * options.length);
 }
 
+int64_t DecoderHeadRows(const DecoderPlanOptions& options) {
+  return std::min(DecoderRows(options), std::max(options.slots, kHeadRowsMin));
+}
+
 ArenaPlan MakeDecoderPlan(const ModelShape& shape, const DecoderPlanOptions& options) {
   const std::string compute = options.bf16 ? "bf16" : options.fp16 ? "fp16" : "fp32";
   const int64_t rows = DecoderRows(options);
+  const int64_t head_rows = DecoderHeadRows(options);
   const int64_t c = shape.channels;
   const int64_t head_size = c / shape.heads;
   const int64_t capacity = CacheCapacity(options.length);
@@ -43,8 +50,8 @@ ArenaPlan MakeDecoderPlan(const ModelShape& shape, const DecoderPlanOptions& opt
   plan.Append("branch", compute, {rows, c});
   plan.Append("fc", compute, {rows, 4 * c});
   plan.Append("gelu", compute, {rows, 4 * c});
-  plan.Append("last_rows", compute, {options.slots, c});
-  plan.Append("logits", "fp32", {options.slots, shape.vocabulary_padded});
+  plan.Append("head_rows", compute, {head_rows, c});
+  plan.Append("logits", "fp32", {head_rows, shape.vocabulary_padded});
   plan.Append("scratch", "fp32", {options.threads, capacity + AlignUp(head_size, 16)});
   return plan;
 }

@@ -24,6 +24,9 @@ int64_t CacheCapacity(int64_t length);
 // Rows that pass through the model at a time: longer prompts go in pieces.
 int64_t DecoderRows(const DecoderPlanOptions& options);
 
+// Rows of logits that are computed at a time.
+int64_t DecoderHeadRows(const DecoderPlanOptions& options);
+
 ArenaPlan MakeDecoderPlan(const ModelShape& shape, const DecoderPlanOptions& options);
 
 }  // namespace gp::runspec

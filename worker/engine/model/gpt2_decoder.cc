@@ -38,6 +38,7 @@ Gpt2Decoder::Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& we
       backend_(backend),
       slots_(options.shape, runspec::MakeParameterLayout(options.shape)),
       rows_max_(runspec::DecoderRows(PlanOptions(options, weights, backend))),
+      head_rows_max_(runspec::DecoderHeadRows(PlanOptions(options, weights, backend))),
       capacity_(runspec::CacheCapacity(options.length)),
       buffers_([&] {
         const auto plan =
@@ -61,7 +62,7 @@ Gpt2Decoder::Buffers Gpt2Decoder::Lay(const runspec::ArenaPlan& plan, std::byte*
           .branch = get("branch"),
           .fc = get("fc"),
           .gelu = get("gelu"),
-          .last_rows = get("last_rows"),
+          .head_rows = get("head_rows"),
           .logits = get("logits").f32(),
           .scratch = get("scratch").f32()};
 }
@@ -76,44 +77,60 @@ void Gpt2Decoder::Append(std::span<const SlotTokens> added, std::span<float> log
 }
 
 void Gpt2Decoder::Check(std::span<const SlotTokens> added, std::span<float> logits) const {
-  Require(std::ssize(logits) == std::ssize(added) * vocabulary(),
-          "the logits need (sequences, vocabulary) elements");
   std::vector<bool> seen(lengths_.size());
+  int64_t logit_rows = 0;
   for (const SlotTokens& entry : added) {
     Require(entry.slot >= 0 && entry.slot < slots() && !seen[static_cast<size_t>(entry.slot)],
             "slot " + std::to_string(entry.slot) + " is named twice or beyond the " +
                 std::to_string(slots()) + " there are");
     seen[static_cast<size_t>(entry.slot)] = true;
-    Require(!entry.tokens.empty() && length(entry.slot) + std::ssize(entry.tokens) <= length_max(),
-            std::to_string(entry.tokens.size()) + " tokens cannot be added to the " +
-                std::to_string(length(entry.slot)) + " of slot " + std::to_string(entry.slot) +
-                ", which holds " + std::to_string(length_max()));
-    for (const int32_t id : entry.tokens) {
-      Require(id >= 0 && id < vocabulary(), "token " + std::to_string(id) +
-                                                " is beyond the vocabulary of " +
-                                                std::to_string(vocabulary()));
-    }
+    CheckEntry(entry);
+    logit_rows += entry.logit_rows();
+  }
+  Require(std::ssize(logits) == logit_rows * vocabulary(),
+          "the logits need (wanted rows, vocabulary) elements");
+}
+
+void Gpt2Decoder::CheckEntry(const SlotTokens& entry) const {
+  Require(!entry.tokens.empty() && length(entry.slot) + std::ssize(entry.tokens) <= length_max(),
+          std::to_string(entry.tokens.size()) + " tokens cannot be added to the " +
+              std::to_string(length(entry.slot)) + " of slot " + std::to_string(entry.slot) +
+              ", which holds " + std::to_string(length_max()));
+  for (const int32_t id : entry.tokens) {
+    Require(id >= 0 && id < vocabulary(), "token " + std::to_string(id) +
+                                              " is beyond the vocabulary of " +
+                                              std::to_string(vocabulary()));
   }
 }
 
 bool Gpt2Decoder::TakeRound(std::span<const SlotTokens> added) {
   sequences_.clear();
-  endings_.clear();
+  wanted_.clear();
   rows_ = 0;
+  int64_t logit_row = 0;
   for (size_t i = 0; i < added.size() && rows_ < rows_max_; ++i) {
-    const auto rest = added[i].tokens.subspan(taken_[i]);
-    const int64_t count = std::min(std::ssize(rest), rows_max_ - rows_);
-    if (count == 0) continue;
-    int64_t& length = lengths_[static_cast<size_t>(added[i].slot)];
-    backend_.Upload(buffers_.tokens + rows_, rest.data(),
-                    count * static_cast<int64_t>(sizeof(int32_t)));
-    sequences_.push_back({rows_, count, added[i].slot, length});
-    length += count;
-    taken_[i] += static_cast<size_t>(count);
-    rows_ += count;
-    if (count == std::ssize(rest)) endings_.push_back({i, rows_ - 1});
+    const SlotTokens& entry = added[i];
+    const int64_t count = std::min(std::ssize(entry.tokens) - taken_[i], rows_max_ - rows_);
+    if (count > 0) {
+      int64_t& length = lengths_[static_cast<size_t>(entry.slot)];
+      backend_.Upload(buffers_.tokens + rows_, entry.tokens.data() + taken_[i],
+                      count * static_cast<int64_t>(sizeof(int32_t)));
+      sequences_.push_back({rows_, count, entry.slot, length});
+      WantRows(entry, taken_[i], count, logit_row);
+      length += count;
+      taken_[i] += count;
+      rows_ += count;
+    }
+    logit_row += entry.logit_rows();
   }
   return rows_ > 0;
+}
+
+void Gpt2Decoder::WantRows(const SlotTokens& entry, int64_t taken, int64_t count, int64_t to) {
+  const int64_t first_wanted = std::ssize(entry.tokens) - entry.logit_rows();
+  for (int64_t i = std::max(taken, first_wanted); i < taken + count; ++i) {
+    wanted_.push_back({rows_ + i - taken, to + i - first_wanted});
+  }
 }
 
 void Gpt2Decoder::RunRound() {
@@ -169,21 +186,28 @@ void Gpt2Decoder::AddBranch(const ParameterSlot& next_norm) {
 }
 
 void Gpt2Decoder::WriteLogits(std::span<float> logits) {
-  if (endings_.empty()) return;
+  for (std::span<const WantedRow> rest = wanted_; !rest.empty();) {
+    const auto count = static_cast<size_t>(std::min(head_rows_max_, std::ssize(rest)));
+    WriteLogits(rest.first(count), logits);
+    rest = rest.subspan(count);
+  }
+}
+
+void Gpt2Decoder::WriteLogits(std::span<const WantedRow> wanted, std::span<float> logits) {
   const runspec::ModelShape& shape = options_.shape;
   const Buffer normed = buffers_.norm.out;
   const int64_t c = shape.channels;
-  for (size_t i = 0; i < endings_.size(); ++i) {
-    backend_.Copy(buffers_.last_rows.From(static_cast<int64_t>(i) * c).data,
-                  normed.From(endings_[i].row * c).data, c * BytesOf(normed.type));
+  for (int64_t i = 0; const WantedRow& from : wanted) {
+    backend_.Copy(buffers_.head_rows.From(i++ * c).data, normed.From(from.row * c).data,
+                  c * BytesOf(normed.type));
   }
   LinearForward head = Linear(slots_.lm_head, c, shape.vocabulary_padded,
-                              {buffers_.logits, DataType::kFloat32}, buffers_.last_rows);
-  head.shape.rows = std::ssize(endings_);
+                              {buffers_.logits, DataType::kFloat32}, buffers_.head_rows);
+  head.shape.rows = std::ssize(wanted);
   backend_.Forward(head);
-  for (size_t i = 0; i < endings_.size(); ++i) {
-    backend_.Download(logits.data() + static_cast<int64_t>(endings_[i].added) * shape.vocabulary,
-                      buffers_.logits + static_cast<int64_t>(i) * shape.vocabulary_padded,
+  for (int64_t i = 0; const WantedRow& from : wanted) {
+    backend_.Download(logits.data() + from.to * shape.vocabulary,
+                      buffers_.logits + i++ * shape.vocabulary_padded,
                       shape.vocabulary * static_cast<int64_t>(sizeof(float)));
   }
 }

@@ -63,20 +63,24 @@ class Gpt2Decoder final : public Decoder {
     Buffer branch;
     Buffer fc;
     Buffer gelu;
-    Buffer last_rows;         // (slots, C)
-    float* logits = nullptr;  // (slots, Vp)
+    Buffer head_rows;         // (head rows, C)
+    float* logits = nullptr;  // (head rows, Vp)
     float* scratch = nullptr;
   };
-  // A sequence whose last new token is in the round under way.
-  struct Ending {
-    size_t added = 0;
+  // A row of the round under way whose logits are wanted.
+  struct WantedRow {
     int64_t row = 0;
+    int64_t to = 0;  // row of the caller's logits
   };
 
   static Buffers Lay(const runspec::ArenaPlan& plan, std::byte* arena);
   void Check(std::span<const SlotTokens> added, std::span<float> logits) const;
+  void CheckEntry(const SlotTokens& entry) const;
   // Takes as many of the tokens that are left as there are rows. False when none are left.
   bool TakeRound(std::span<const SlotTokens> added);
+  // The wanted ones among the `count` rows that come next, of an entry of which `taken` tokens are
+  // read and whose logits begin at row `to`.
+  void WantRows(const SlotTokens& entry, int64_t taken, int64_t count, int64_t to);
   void RunRound();
   void EmbedRound();
   void Attend(int64_t layer);
@@ -84,6 +88,7 @@ class Gpt2Decoder final : public Decoder {
   void Normalise(const ParameterSlot& slot);
   void AddBranch(const ParameterSlot& next_norm);
   void WriteLogits(std::span<float> logits);
+  void WriteLogits(std::span<const WantedRow> wanted, std::span<float> logits);
 
   LayerNorm NormArgs(const ParameterSlot& slot) const;
   LinearForward Linear(const ParameterSlot& slot, int64_t in, int64_t out, Buffer y,
@@ -97,14 +102,15 @@ class Gpt2Decoder final : public Decoder {
   Backend& backend_;
   const Gpt2Slots slots_;
   const int64_t rows_max_;
+  const int64_t head_rows_max_;
   const int64_t capacity_;
   const Buffers buffers_;
   std::vector<int64_t> lengths_;  // by slot
 
   // The call and the round of rows under way.
-  std::vector<size_t> taken_;  // by entry of `added`
+  std::vector<int64_t> taken_;  // by entry of `added`
   std::vector<CacheRows> sequences_;
-  std::vector<Ending> endings_;
+  std::vector<WantedRow> wanted_;
   int64_t rows_ = 0;
 };
 

@@ -45,7 +45,9 @@ class Gpt2DecoderTest : public testing::TestWithParam<Case> {
   }
 
   std::vector<float> Append(const std::vector<SlotTokens>& added) {
-    std::vector<float> logits(31 * added.size());
+    size_t rows = 0;
+    for (const SlotTokens& entry : added) rows += static_cast<size_t>(entry.logit_rows());
+    std::vector<float> logits(31 * rows);
     decoder_->Append(added, logits);
     return logits;
   }
@@ -106,6 +108,21 @@ TEST_P(Gpt2DecoderTest, OtherSequencesDoNotMatter) {
   EXPECT_TRUE(std::ranges::equal(all.last(31), Expected(a_.first(4))));
 }
 
+// A prompt that is scored, between one that is only read and one that is to be continued.
+TEST_P(Gpt2DecoderTest, WritesTheLogitsThatAreWanted) {
+  Append({{0, a_.first(4), WantedLogits::kNone}});
+  const std::vector<float> logits = Append({{1, b_.first(3), WantedLogits::kNone},
+                                            {0, a_.subspan(4, 9), WantedLogits::kAll},
+                                            {2, c_.first(5)}});
+  ASSERT_EQ(logits.size(), 31u * 10);
+  const std::span<const float> all(logits);
+  for (size_t i = 0; i < 9; ++i) {
+    EXPECT_TRUE(std::ranges::equal(all.subspan(31 * i, 31), Expected(a_.first(5 + i)))) << i;
+  }
+  EXPECT_TRUE(std::ranges::equal(all.last(31), Expected(c_.first(5))));
+  EXPECT_EQ(Append({{1, b_.subspan(3, 1)}}), Expected(b_.first(4)));
+}
+
 TEST_P(Gpt2DecoderTest, AllocatesWhatThePlanSays) {
   const int64_t before = model_->backend().allocated_bytes();
   Gpt2Decoder(DecoderOptions{.shape = OddShape(), .slots = 2, .length = 9}, Weights(),
@@ -123,10 +140,13 @@ TEST_P(Gpt2DecoderTest, RefusesWhatDoesNotFit) {
   EXPECT_THROW(Append({{0, {}}}), std::invalid_argument);
   EXPECT_THROW(Append({{0, std::span(batch_.tokens).first(20)}}), std::invalid_argument);
   EXPECT_THROW(Append({{0, unknown}}), std::invalid_argument);
+  std::vector<float> one_row(31);
+  const std::vector<SlotTokens> two_rows = {{0, a_.first(2), WantedLogits::kAll}};
+  EXPECT_THROW(decoder_->Append(two_rows, one_row), std::invalid_argument);
   EXPECT_EQ(decoder_->length(0), 0);
 }
 
-// More rows than pass through the model at a time.
+// More rows than pass through the model, or through its head, at a time.
 TEST(Gpt2Decoder, LongPromptsGoInPieces) {
   const runspec::ModelShape shape{
       .layers = 1, .heads = 2, .channels = 16, .context = 300, .vocabulary = 20};
@@ -136,13 +156,18 @@ TEST(Gpt2Decoder, LongPromptsGoInPieces) {
   const std::span<const int32_t> tokens(batch.tokens);
   Gpt2Decoder decoder({.shape = shape, .slots = 2, .length = 300},
                       {.master = model->parameters().data()}, model->backend());
-  std::vector<float> logits(40);
-  const std::vector<SlotTokens> added = {{1, tokens.first(290)}, {0, tokens.subspan(300, 131)}};
+  std::vector<float> logits(20 * 291);
+  const std::vector<SlotTokens> added = {{1, tokens.first(290), WantedLogits::kAll},
+                                         {0, tokens.subspan(300, 131)}};
   decoder.Append(added, logits);
-  std::vector<float> expected(40);
-  model->NextTokenLogits({tokens.first(290), {}, 1, 290}, std::span(expected).first(20));
-  model->NextTokenLogits({tokens.subspan(300, 131), {}, 1, 131}, std::span(expected).last(20));
-  EXPECT_EQ(logits, expected);
+  const std::span<const float> all(logits);
+  std::vector<float> expected(20);
+  for (size_t length = 1; length <= 290; length += 17) {
+    model->NextTokenLogits({tokens.first(length), {}, 1, static_cast<int64_t>(length)}, expected);
+    EXPECT_TRUE(std::ranges::equal(all.subspan(20 * (length - 1), 20), expected)) << length;
+  }
+  model->NextTokenLogits({tokens.subspan(300, 131), {}, 1, 131}, expected);
+  EXPECT_TRUE(std::ranges::equal(all.last(20), expected));
 }
 
 }  // namespace
