@@ -16,9 +16,15 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// Tokens that may be chosen, in the order of their ids.
+struct Candidate {
+  size_t id = 0;
+  double weight = 0;  // proportional to its probability; the likeliest has 1
+};
+
 // Ids of the k largest logits, ascending: one pass with a heap whose top is the least likely so
 // far. Later ids are never likelier than an equal one, so they need only be compared with the top.
-std::vector<size_t> Candidates(std::span<const float> logits, int64_t top_k) {
+std::vector<size_t> LikeliestIds(std::span<const float> logits, int64_t top_k) {
   const auto count = static_cast<size_t>(top_k);
   if (top_k <= 0 || count >= logits.size()) {
     std::vector<size_t> all(logits.size());
@@ -43,6 +49,53 @@ std::vector<size_t> Candidates(std::span<const float> logits, int64_t top_k) {
   return heap;
 }
 
+std::vector<Candidate> Weigh(std::span<const float> logits, const SamplingOptions& options) {
+  const double largest = *std::max_element(logits.begin(), logits.end());
+  std::vector<Candidate> candidates;
+  for (const size_t id : LikeliestIds(logits, options.top_k)) {
+    candidates.push_back(
+        {id, std::exp((static_cast<double>(logits[id]) - largest) / options.temperature)});
+  }
+  return candidates;
+}
+
+double Total(std::span<const Candidate> candidates) {
+  double total = 0;
+  for (const Candidate& candidate : candidates) total += candidate.weight;
+  return total;
+}
+
+// Keeps the fewest of the likeliest that have `share` of the probability together. A heap gives
+// them one by one, because few of many are usually enough.
+void KeepNucleus(double share, std::vector<Candidate>& candidates) {
+  const auto less_likely = [](const Candidate& a, const Candidate& b) {
+    return a.weight != b.weight ? a.weight < b.weight : a.id > b.id;
+  };
+  const double wanted = share * Total(candidates);
+  std::make_heap(candidates.begin(), candidates.end(), less_likely);
+  auto rest = candidates.end();
+  double sum = 0;
+  do {
+    std::pop_heap(candidates.begin(), rest, less_likely);
+    sum += (--rest)->weight;
+  } while (sum < wanted && rest != candidates.begin());
+  candidates.erase(candidates.begin(), rest);
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Candidate& a, const Candidate& b) { return a.id < b.id; });
+}
+
+int32_t Draw(std::span<const Candidate> candidates, double uniform) {
+  double left = uniform * Total(candidates);
+  for (const Candidate& candidate : candidates) {
+    left -= candidate.weight;
+    if (left < 0) return static_cast<int32_t>(candidate.id);
+  }
+  // Rounding may leave a little: the last token with any weight takes it.
+  size_t last = candidates.size() - 1;
+  while (last > 0 && !(candidates[last].weight > 0)) --last;
+  return static_cast<int32_t>(candidates[last].id);
+}
+
 }  // namespace
 
 double KeyedUniform(uint64_t seed, uint64_t sample, uint64_t position) {
@@ -50,26 +103,34 @@ double KeyedUniform(uint64_t seed, uint64_t sample, uint64_t position) {
   return static_cast<double>(bits >> 11) * 0x1.0p-53;
 }
 
+void AdjustLogits(const SamplingOptions& options, std::span<const int32_t> written,
+                  std::span<float> logits) {
+  const auto add = [&](int32_t id, double value) {
+    if (id < 0 || static_cast<size_t>(id) >= logits.size()) return;
+    float& logit = logits[static_cast<size_t>(id)];
+    logit = static_cast<float>(logit + value);
+  };
+  if (options.presence_penalty != 0 || options.frequency_penalty != 0) {
+    std::map<int32_t, int64_t> counts;
+    for (const int32_t id : written) ++counts[id];
+    for (const auto& [id, count] : counts) {
+      add(id, -options.presence_penalty - options.frequency_penalty * static_cast<double>(count));
+    }
+  }
+  for (const auto& [id, bias] : options.logit_bias) add(id, bias);
+}
+
 int32_t SampleToken(std::span<const float> logits, const SamplingOptions& options, double uniform) {
-  const auto largest = std::max_element(logits.begin(), logits.end());
-  if (options.temperature <= 0) return static_cast<int32_t>(largest - logits.begin());
-  const std::vector<size_t> ids = Candidates(logits, options.top_k);
-  std::vector<double> weights;
-  weights.reserve(ids.size());
-  double total = 0;
-  for (const size_t id : ids) {
-    weights.push_back(std::exp((static_cast<double>(logits[id]) - *largest) / options.temperature));
-    total += weights.back();
+  if (options.temperature <= 0) {
+    return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
   }
-  double left = uniform * total;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    left -= weights[i];
-    if (left < 0) return static_cast<int32_t>(ids[i]);
+  std::vector<Candidate> candidates = Weigh(logits, options);
+  if (options.top_p < 1) KeepNucleus(options.top_p, candidates);
+  // The likeliest has the weight 1.
+  if (options.min_p > 0) {
+    std::erase_if(candidates, [&](const Candidate& c) { return c.weight < options.min_p; });
   }
-  // Rounding may leave a little: the last token with any weight takes it.
-  size_t last = ids.size() - 1;
-  while (last > 0 && !(weights[last] > 0)) --last;
-  return static_cast<int32_t>(ids[last]);
+  return Draw(candidates, uniform);
 }
 
 }  // namespace gp::engine

@@ -1,0 +1,51 @@
+#include "runspec/sampler_plan.h"
+
+#include <algorithm>
+
+#include "runspec/arena_plan.h"
+#include "runspec/decoder_plan.h"
+
+namespace gp::runspec {
+namespace {
+
+constexpr int64_t kFp32Bytes = 4;
+
+uint64_t WeightsBytes(const ModelShape& shape, Precision precision) {
+  const int64_t bytes = precision == Precision::kBf16 ? kFp32Bytes + 2 : kFp32Bytes;
+  return static_cast<uint64_t>(MakeParameterLayout(shape).total_count * bytes);
+}
+
+// Everything but the weights.
+uint64_t BytesOfStreams(const ModelShape& shape, const SamplerPlanOptions& options,
+                        int64_t streams) {
+  const ArenaPlan plan = MakeDecoderPlan(shape, {.slots = streams,
+                                                 .length = shape.context,
+                                                 .bf16 = options.precision == Precision::kBf16,
+                                                 .threads = options.threads});
+  const int64_t logits = (streams + options.prompt_rows) * shape.vocabulary * kFp32Bytes;
+  // Attention over a cache needs none of the backend's workspace, which one position sizes then.
+  const int64_t workspace = CpuWorkspaceBytes(1, 1, options.threads);
+  return static_cast<uint64_t>(plan.total_bytes + logits + workspace);
+}
+
+}  // namespace
+
+StatusOr<SamplerPlan> MakeSamplerPlan(const ModelShape& shape, const SamplerPlanOptions& options) {
+  const uint64_t weights = WeightsBytes(shape, options.precision);
+  const auto total = [&](int64_t streams) {
+    return weights + BytesOfStreams(shape, options, streams);
+  };
+  if (total(1) > options.memory_bytes) {
+    return ResourceExhausted("sampling one text at a time needs {} bytes of memory, {} are allowed",
+                             total(1), options.memory_bytes);
+  }
+  int64_t fits = 1;
+  int64_t fails = std::max<int64_t>(options.streams_max, 1) + 1;
+  while (fails - fits > 1) {
+    const int64_t middle = fits + (fails - fits) / 2;
+    (total(middle) <= options.memory_bytes ? fits : fails) = middle;
+  }
+  return SamplerPlan{.streams = fits, .weights_bytes = weights, .total_bytes = total(fits)};
+}
+
+}  // namespace gp::runspec
