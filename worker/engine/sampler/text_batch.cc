@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "worker/engine/sampler/vocabulary_scan.h"
+
 namespace gp::engine {
 
 class TextBatch::Text {
@@ -161,7 +163,7 @@ void TextBatch::ScorePrompt(const Text& text, const SlotTokens& read, std::span<
 void TextBatch::AddToken(Text& text, std::span<float> logits, TextProgress& progress) const {
   const TextRequest& request = text.request();
   const std::span<float> drawable = logits.first(static_cast<size_t>(options_.drawable));
-  if (!std::isfinite(*std::max_element(drawable.begin(), drawable.end()))) {
+  if (!std::isfinite(LargestLogit(drawable))) {
     progress.end = TextEnd::kNotFinite;
     return;
   }

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
+
+#include "worker/engine/sampler/vocabulary_scan.h"
 
 namespace gp::engine {
 namespace {
@@ -16,45 +17,34 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// Below it the likeliest token has all of the probability.
+constexpr double kTemperatureLeast = 1e-6;
+
 // Tokens that may be chosen, in the order of their ids.
 struct Candidate {
   size_t id = 0;
   double weight = 0;  // proportional to its probability; the likeliest has 1
 };
 
-// Ids of the k largest logits, ascending: one pass with a heap whose top is the least likely so
-// far. Later ids are never likelier than an equal one, so they need only be compared with the top.
-std::vector<size_t> LikeliestIds(std::span<const float> logits, int64_t top_k) {
-  const auto count = static_cast<size_t>(top_k);
-  if (top_k <= 0 || count >= logits.size()) {
-    std::vector<size_t> all(logits.size());
-    std::iota(all.begin(), all.end(), size_t{0});
-    return all;
-  }
-  const auto likelier = [&](size_t a, size_t b) {
-    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
-  };
-  std::vector<size_t> heap;
-  heap.reserve(count);
-  for (size_t id = 0; id < logits.size(); ++id) {
-    if (heap.size() == count) {
-      if (!(logits[id] > logits[heap.front()])) continue;
-      std::pop_heap(heap.begin(), heap.end(), likelier);
-      heap.pop_back();
-    }
-    heap.push_back(id);
-    std::push_heap(heap.begin(), heap.end(), likelier);
-  }
-  std::sort(heap.begin(), heap.end());
-  return heap;
+std::vector<Candidate> WeighAll(std::span<const float> logits, double temperature) {
+  std::vector<float> weights(logits.size());
+  Exponentials(logits, LargestLogit(logits), static_cast<float>(1 / temperature), weights);
+  std::vector<Candidate> candidates(logits.size());
+  for (size_t id = 0; id < logits.size(); ++id) candidates[id] = {id, weights[id]};
+  return candidates;
 }
 
 std::vector<Candidate> Weigh(std::span<const float> logits, const SamplingOptions& options) {
-  const double largest = *std::max_element(logits.begin(), logits.end());
+  if (options.top_k <= 0 || options.top_k >= std::ssize(logits)) {
+    return WeighAll(logits, options.temperature);
+  }
+  std::vector<int32_t> ids = LikeliestIds(logits, options.top_k);
+  const double largest = logits[static_cast<size_t>(ids[0])];
+  std::sort(ids.begin(), ids.end());
   std::vector<Candidate> candidates;
-  for (const size_t id : LikeliestIds(logits, options.top_k)) {
-    candidates.push_back(
-        {id, std::exp((static_cast<double>(logits[id]) - largest) / options.temperature)});
+  for (const int32_t id : ids) {
+    const auto index = static_cast<size_t>(id);
+    candidates.push_back({index, std::exp((logits[index] - largest) / options.temperature)});
   }
   return candidates;
 }
@@ -71,7 +61,10 @@ void KeepNucleus(double share, std::vector<Candidate>& candidates) {
   const auto less_likely = [](const Candidate& a, const Candidate& b) {
     return a.weight != b.weight ? a.weight < b.weight : a.id > b.id;
   };
-  const double wanted = share * Total(candidates);
+  const double total = Total(candidates);
+  const double wanted = share * total;
+  const double negligible = (1 - share) * total / static_cast<double>(candidates.size());
+  std::erase_if(candidates, [&](const Candidate& c) { return c.weight < negligible; });
   std::make_heap(candidates.begin(), candidates.end(), less_likely);
   auto rest = candidates.end();
   double sum = 0;
@@ -121,8 +114,8 @@ void AdjustLogits(const SamplingOptions& options, std::span<const int32_t> writt
 }
 
 int32_t SampleToken(std::span<const float> logits, const SamplingOptions& options, double uniform) {
-  if (options.temperature <= 0) {
-    return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  if (options.temperature < kTemperatureLeast) {
+    return LikeliestIds(logits, 1)[0];
   }
   std::vector<Candidate> candidates = Weigh(logits, options);
   if (options.top_p < 1) KeepNucleus(options.top_p, candidates);

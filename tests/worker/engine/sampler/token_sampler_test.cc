@@ -116,6 +116,13 @@ TEST(TokenSampler, MinPIsAShareOfTheLargest) {
   EXPECT_EQ(chosen(1.0), (std::set<int32_t>{0}));
 }
 
+TEST(TokenSampler, ATinyTemperatureTakesTheLikeliest) {
+  for (const double temperature : {1e-4, 1e-7, 1e-300}) {
+    EXPECT_EQ(Chosen(FourLogits(), {.temperature = temperature, .top_k = 0}),
+              (std::set<int32_t>{0}));
+  }
+}
+
 TEST(TokenSampler, PenaltiesCountWhatWasWritten) {
   std::vector<float> logits = {1, 1, 1, 1};
   AdjustLogits({.presence_penalty = 0.5, .frequency_penalty = 0.25},
