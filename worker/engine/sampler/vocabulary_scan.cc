@@ -8,7 +8,8 @@ namespace gp::engine {
 namespace {
 
 constexpr size_t kLanes = 4;
-constexpr size_t kBlock = 64;  // logits whose maximum is taken together, or whose exponentials are added
+constexpr size_t kBlock =
+    64;  // logits whose maximum is taken together, or whose exponentials are added
 
 using Floats = float __attribute__((vector_size(kLanes * sizeof(float))));
 using Integers = int32_t __attribute__((vector_size(kLanes * sizeof(int32_t))));
@@ -29,8 +30,8 @@ inline Floats Exp(Floats x) {
   sum = sum * r + 5.0000001201e-1f;
   sum = sum * r * r + r + 1;
   const Integers power = (reinterpret_cast<Integers>(rounded) + 127) << 23;
-  return reinterpret_cast<Floats>(reinterpret_cast<Integers>(sum * reinterpret_cast<Floats>(power)) &
-                                  counts);
+  return reinterpret_cast<Floats>(
+      reinterpret_cast<Integers>(sum * reinterpret_cast<Floats>(power)) & counts);
 }
 
 // exp((logit - shift) * factor) of up to kLanes logits; 1 behind the last.

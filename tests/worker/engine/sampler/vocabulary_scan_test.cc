@@ -25,7 +25,8 @@ TEST(VocabularyScan, FindsTheLikeliestAsSortingDoes) {
   std::mt19937 random(seed);
   for (int round = 0; round < 300; ++round) {
     // Few kinds of logits: many are equal at the edge.
-    const auto logits = RandomLogits(random, 1 + random() % 1000, 1 + static_cast<int>(random() % 60));
+    const auto logits =
+        RandomLogits(random, 1 + random() % 1000, 1 + static_cast<int>(random() % 60));
     std::vector<int32_t> order(logits.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
