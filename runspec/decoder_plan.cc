@@ -16,6 +16,28 @@ constexpr int64_t kRowsMax = 256;
 // With fewer, scoring a prompt would read the head's weights more often.
 constexpr int64_t kHeadRowsMin = 32;
 
+void AppendWeights(const ModelShape& shape, const std::string& compute, ArenaPlan& plan) {
+  const ParameterLayout layout = MakeParameterLayout(shape);
+  int64_t longest_row = 0;
+  for (const ParameterInfo& tensor : layout.tensors) {
+    const bool tokens = tensor.name == "wte.weight";
+    const bool positions = tensor.name == "wpe.weight";
+    if (!tensor.decayed) continue;
+    if (tokens || positions) plan.Append(tensor.name, "fp32", tensor.shape);
+    if (positions || (tokens && !shape.tied_head)) continue;
+    plan.Append(kPackedPrefix + tensor.name, compute,
+                {PackedWeightElements(tensor.shape[0], tensor.shape[1])});
+    longest_row = std::max(longest_row, tensor.shape[1]);
+  }
+  const int64_t vectors = layout.total_count - layout.decayed_count;
+  const int64_t staged = kPackedPieceRows * longest_row;
+  plan.Append("vectors", "fp32", {vectors});
+  plan.Append("staging", "fp32", {staged});
+  if (compute == "fp32") return;
+  plan.Append("vectors.compute", compute, {vectors});
+  plan.Append("staging.compute", compute, {staged});
+}
+
 }  // namespace
 
 int64_t CacheCapacity(int64_t length) { return AlignUp(length, kCapacityUnit); }
@@ -53,6 +75,7 @@ ArenaPlan MakeDecoderPlan(const ModelShape& shape, const DecoderPlanOptions& opt
   plan.Append("head_rows", compute, {head_rows, c});
   plan.Append("logits", "fp32", {head_rows, shape.vocabulary_padded});
   plan.Append("scratch", "fp32", {options.threads, capacity + AlignUp(head_size, 16)});
+  if (options.own_weights) AppendWeights(shape, compute, plan);
   return plan;
 }
 

@@ -20,32 +20,46 @@ const DecoderOptions& Checked(const DecoderOptions& options) {
   return options;
 }
 
-runspec::DecoderPlanOptions PlanOptions(const DecoderOptions& options,
-                                        const DecoderWeights& weights, const Backend& backend) {
+runspec::DecoderPlanOptions PlanOptions(const DecoderOptions& options, DataType compute_type,
+                                        bool own_weights, const Backend& backend) {
   return {.slots = options.slots,
           .length = options.length,
-          .bf16 = weights.compute_type() == DataType::kBfloat16,
+          .bf16 = compute_type == DataType::kBfloat16,
           .threads = backend.threads(),
-          .fp16 = weights.compute_type() == DataType::kFloat16};
+          .fp16 = compute_type == DataType::kFloat16,
+          .own_weights = own_weights};
 }
 
 }  // namespace
 
 Gpt2Decoder::Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& weights,
                          Backend& backend)
+    : Gpt2Decoder(options, weights, PlanOptions(options, weights.compute_type(), false, backend),
+                  backend) {}
+
+Gpt2Decoder::Gpt2Decoder(const DecoderOptions& options, DataType compute_type, Backend& backend)
+    : Gpt2Decoder(options, DecoderWeights{}, PlanOptions(options, compute_type, true, backend),
+                  backend) {
+  own_weights_.emplace(options_.shape, plan_, arena_, backend_);
+}
+
+Gpt2Decoder::Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& weights,
+                         const runspec::DecoderPlanOptions& plan_options, Backend& backend)
     : options_(Checked(options)),
       weights_(weights),
       backend_(backend),
       slots_(options.shape, runspec::MakeParameterLayout(options.shape)),
-      rows_max_(runspec::DecoderRows(PlanOptions(options, weights, backend))),
-      head_rows_max_(runspec::DecoderHeadRows(PlanOptions(options, weights, backend))),
+      rows_max_(runspec::DecoderRows(plan_options)),
+      head_rows_max_(runspec::DecoderHeadRows(plan_options)),
       capacity_(runspec::CacheCapacity(options.length)),
-      buffers_([&] {
-        const auto plan =
-            runspec::MakeDecoderPlan(options.shape, PlanOptions(options, weights, backend));
-        return Lay(plan, static_cast<std::byte*>(backend.Allocate(plan.total_bytes)));
-      }()),
+      plan_(runspec::MakeDecoderPlan(options.shape, plan_options)),
+      arena_(static_cast<std::byte*>(backend.Allocate(plan_.total_bytes))),
+      buffers_(Lay(plan_, arena_)),
       lengths_(static_cast<size_t>(options.slots)) {}
+
+void Gpt2Decoder::SetParameter(const std::string& name, std::span<const float> values) {
+  own_weights_.value().Set(name, values);
+}
 
 Gpt2Decoder::Buffers Gpt2Decoder::Lay(const runspec::ArenaPlan& plan, std::byte* arena) {
   const auto get = [&](const std::string& name) {
@@ -146,8 +160,8 @@ void Gpt2Decoder::EmbedRound() {
   const int64_t c = options_.shape.channels;
   for (const CacheRows& rows : sequences_) {
     backend_.EmbeddingForward(1, rows.count, c, Fp32(buffers_.residual + rows.row * c),
-                              buffers_.tokens + rows.row, Master(slots_.wte.weight),
-                              Master(slots_.wpe.weight) + rows.position * c, Dropout{});
+                              buffers_.tokens + rows.row, Fp32Weight(slots_.wte.weight),
+                              Fp32Weight(slots_.wpe.weight) + rows.position * c, Dropout{});
   }
 }
 
@@ -219,8 +233,8 @@ LayerNorm Gpt2Decoder::NormArgs(const ParameterSlot& slot) const {
           .mean = buffers_.norm.mean,
           .rstd = buffers_.norm.rstd,
           .in = Fp32(buffers_.residual),
-          .gamma = Master(slot.weight),
-          .beta = slot.bias < 0 ? nullptr : Master(slot.bias)};
+          .gamma = Fp32Weight(slot.weight),
+          .beta = slot.bias < 0 ? nullptr : Fp32Weight(slot.bias)};
 }
 
 LinearForward Gpt2Decoder::Linear(const ParameterSlot& slot, int64_t in, int64_t out, Buffer y,
@@ -228,8 +242,9 @@ LinearForward Gpt2Decoder::Linear(const ParameterSlot& slot, int64_t in, int64_t
   return {.shape = {rows_, in, out},
           .y = y,
           .x = x,
-          .w = Weight(slot.weight),
-          .bias = Weight(slot.bias)};
+          .w = Matrix(slot.weight),
+          .bias = Bias(slot.bias),
+          .w_packed = own_weights_.has_value()};
 }
 
 KvCache Gpt2Decoder::CacheOf(int64_t layer) const {
@@ -239,14 +254,24 @@ KvCache Gpt2Decoder::CacheOf(int64_t layer) const {
           .capacity = capacity_};
 }
 
-Buffer Gpt2Decoder::Weight(int64_t offset) const {
+Buffer Gpt2Decoder::Matrix(int64_t offset) const {
+  return own_weights_ ? own_weights_->Matrix(offset) : Live(offset);
+}
+
+Buffer Gpt2Decoder::Bias(int64_t offset) const {
   if (offset < 0) return {};
+  return own_weights_ ? own_weights_->Vector(offset) : Live(offset);
+}
+
+Buffer Gpt2Decoder::Live(int64_t offset) const {
   if (weights_.working_copy == nullptr) {
     return {const_cast<float*>(weights_.master) + offset, DataType::kFloat32};
   }
   return {const_cast<uint16_t*>(weights_.working_copy) + offset, weights_.working_type};
 }
 
-const float* Gpt2Decoder::Master(int64_t offset) const { return weights_.master + offset; }
+const float* Gpt2Decoder::Fp32Weight(int64_t offset) const {
+  return own_weights_ ? own_weights_->Fp32(offset) : weights_.master + offset;
+}
 
 }  // namespace gp::engine

@@ -21,15 +21,33 @@ constexpr int64_t kLength = 19;
 struct Case {
   Isa isa;
   Precision precision;
+  bool own_weights = false;  // or the model's
 };
+
+void SetParameters(LanguageModel& model, Gpt2Decoder& decoder) {
+  for (const runspec::ParameterInfo& tensor : model.layout().tensors) {
+    decoder.SetParameter(tensor.name,
+                         model.parameters().subspan(static_cast<size_t>(tensor.offset),
+                                                    static_cast<size_t>(tensor.count)));
+  }
+}
 
 class Gpt2DecoderTest : public testing::TestWithParam<Case> {
  protected:
-  explicit Gpt2DecoderTest(int64_t slots = 3) {
+  Gpt2DecoderTest() {
     FillParameters(*model_);
-    decoder_ = std::make_unique<Gpt2Decoder>(
-        DecoderOptions{.shape = OddShape(), .slots = slots, .length = kLength}, Weights(),
-        model_->backend());
+    decoder_ = MakeDecoder(3, kLength);
+  }
+
+  std::unique_ptr<Gpt2Decoder> MakeDecoder(int64_t slots, int64_t length) {
+    const DecoderOptions options{.shape = OddShape(), .slots = slots, .length = length};
+    if (!GetParam().own_weights) {
+      return std::make_unique<Gpt2Decoder>(options, Weights(), model_->backend());
+    }
+    auto decoder =
+        std::make_unique<Gpt2Decoder>(options, model_->compute_type(), model_->backend());
+    SetParameters(*model_, *decoder);
+    return decoder;
   }
 
   DecoderWeights Weights() {
@@ -69,8 +87,10 @@ class Gpt2DecoderTest : public testing::TestWithParam<Case> {
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   for (const Isa isa : SupportedIsas()) {
-    cases.push_back({isa, Precision::kFp32});
-    cases.push_back({isa, Precision::kBf16});
+    for (const bool own_weights : {false, true}) {
+      cases.push_back({isa, Precision::kFp32, own_weights});
+      cases.push_back({isa, Precision::kBf16, own_weights});
+    }
   }
   return cases;
 }
@@ -78,7 +98,8 @@ std::vector<Case> Cases() {
 INSTANTIATE_TEST_SUITE_P(AllIsas, Gpt2DecoderTest, testing::ValuesIn(Cases()),
                          [](const auto& tested) {
                            return std::string(IsaName(tested.param.isa)) +
-                                  (tested.param.precision == Precision::kBf16 ? "_bf16" : "_fp32");
+                                  (tested.param.precision == Precision::kBf16 ? "_bf16" : "_fp32") +
+                                  (tested.param.own_weights ? "_own_weights" : "");
                          });
 
 TEST_P(Gpt2DecoderTest, TokenByTokenEqualsTheFullPass) {
@@ -125,11 +146,13 @@ TEST_P(Gpt2DecoderTest, WritesTheLogitsThatAreWanted) {
 
 TEST_P(Gpt2DecoderTest, AllocatesWhatThePlanSays) {
   const int64_t before = model_->backend().allocated_bytes();
-  Gpt2Decoder(DecoderOptions{.shape = OddShape(), .slots = 2, .length = 9}, Weights(),
-              model_->backend());
-  const auto plan = runspec::MakeDecoderPlan(
-      OddShape(),
-      {.slots = 2, .length = 9, .bf16 = GetParam().precision == Precision::kBf16, .threads = 2});
+  MakeDecoder(2, 9);
+  const auto plan =
+      runspec::MakeDecoderPlan(OddShape(), {.slots = 2,
+                                            .length = 9,
+                                            .bf16 = GetParam().precision == Precision::kBf16,
+                                            .threads = 2,
+                                            .own_weights = GetParam().own_weights});
   EXPECT_EQ(model_->backend().allocated_bytes() - before, plan.total_bytes);
 }
 
@@ -144,6 +167,30 @@ TEST_P(Gpt2DecoderTest, RefusesWhatDoesNotFit) {
   const std::vector<SlotTokens> two_rows = {{0, a_.first(2), WantedLogits::kAll}};
   EXPECT_THROW(decoder_->Append(two_rows, one_row), std::invalid_argument);
   EXPECT_EQ(decoder_->length(0), 0);
+}
+
+// A head of its own, no biases, and matrices of more rows than are packed at a time.
+TEST(Gpt2Decoder, OwnsTheWeightsOfAnyModel) {
+  const runspec::ModelShape shape{.layers = 1,
+                                  .heads = 2,
+                                  .channels = 200,
+                                  .context = 10,
+                                  .vocabulary = 1000,
+                                  .vocabulary_padded = 1000,
+                                  .bias = false,
+                                  .tied_head = false};
+  const auto model = MakeLanguageModel({.shape = shape, .micro_batch = 1, .sequence = 10});
+  FillParameters(*model);
+  Gpt2Decoder decoder({.shape = shape, .slots = 1, .length = 10}, DataType::kFloat32,
+                      model->backend());
+  SetParameters(*model, decoder);
+  const Batch batch(shape, 1, 10);
+  std::vector<float> logits(1000), expected(1000);
+  decoder.Append(std::vector<SlotTokens>{{0, batch.tokens}}, logits);
+  model->NextTokenLogits({batch.tokens, {}, 1, 10}, expected);
+  EXPECT_EQ(logits, expected);
+  EXPECT_THROW(decoder.SetParameter("h.1.ln_1.weight", expected), std::invalid_argument);
+  EXPECT_THROW(decoder.SetParameter("ln_f.weight", expected), std::invalid_argument);
 }
 
 // More rows than pass through the model, or through its head, at a time.
