@@ -19,9 +19,8 @@ struct SamplerPlanOptions {
 };
 
 struct SamplerPlan {
-  int64_t streams = 0;         // as many as fit, at least one
-  uint64_t weights_bytes = 0;  // independent of the streams
-  uint64_t total_bytes = 0;    // weights, cache of keys and values, buffers
+  int64_t streams = 0;       // as many as fit, at least one
+  uint64_t total_bytes = 0;  // weights, cache of keys and values, buffers
 };
 
 // ResourceExhausted says how much one stream needs when not even that fits.

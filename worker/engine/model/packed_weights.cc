@@ -60,8 +60,8 @@ void PackedWeights::SetMatrix(Buffer packed, int64_t in, std::span<const float> 
   const int64_t rows = std::ssize(values) / in;
   for (int64_t first = 0; first < rows; first += runspec::kPackedPieceRows) {
     const int64_t count = std::min(runspec::kPackedPieceRows, rows - first);
-    Upload(staging_, values.subspan(static_cast<size_t>(first * in),
-                                    static_cast<size_t>(count * in)));
+    Upload(staging_,
+           values.subspan(static_cast<size_t>(first * in), static_cast<size_t>(count * in)));
     backend_.Pack({in, first, count, packed, Staged(count * in)});
   }
 }

@@ -43,7 +43,7 @@ class PackedWeights {
   const runspec::ParameterLayout layout_;
   Backend& backend_;
   const int64_t vectors_offset_;
-  std::map<int64_t, Buffer> matrices_;   // by offset
+  std::map<int64_t, Buffer> matrices_;    // by offset
   std::map<int64_t, float*> embeddings_;  // by offset
   float* vectors_fp32_ = nullptr;
   Buffer vectors_;

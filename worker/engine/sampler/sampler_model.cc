@@ -3,6 +3,7 @@
 #include <exception>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "formats/checkpoint_directory.h"
@@ -55,20 +56,19 @@ std::unique_ptr<Backend> MakeSamplerBackend(const runspec::ModelShape& shape,
   return MakeDeviceBackend({.shape = shape, .arena = arena, .precision = precision}).backend;
 }
 
-// Reads the weights to where they lie on `backend`. The engine reports errors by exception.
-StatusOr<DecoderWeights> LoadWeights(Storage& storage, const std::string& directory,
-                                     const formats::CheckpointManifest& manifest,
-                                     runspec::Precision precision, Backend& backend) {
-  const int64_t count = runspec::MakeParameterLayout(manifest.shape).total_count;
-  auto* master = static_cast<float*>(backend.Allocate(count * static_cast<int64_t>(sizeof(float))));
-  RETURN_IF_ERROR(ReadWeights(
-      storage, directory, manifest, {master, static_cast<size_t>(count)},
-      [&backend](void* to, const void* from, int64_t bytes) { backend.Upload(to, from, bytes); }));
-  if (precision != runspec::Precision::kBf16) return DecoderWeights{.master = master};
-  auto* copy =
-      static_cast<uint16_t*>(backend.Allocate(count * static_cast<int64_t>(sizeof(uint16_t))));
-  backend.Round(count, copy, master, StochasticRounding{});
-  return DecoderWeights{.master = master, .working_copy = copy};
+// Reads the weights and gives them to the decoder, which keeps its own form of them.
+Status LoadWeights(const std::string& directory, const formats::CheckpointManifest& manifest,
+                   Gpt2Decoder& decoder) {
+  const runspec::ParameterLayout layout = runspec::MakeParameterLayout(manifest.shape);
+  std::vector<float> parameters(static_cast<size_t>(layout.total_count));
+  LocalStorage storage;
+  RETURN_IF_ERROR(ReadWeights(storage, directory, manifest, parameters));
+  for (const runspec::ParameterInfo& tensor : layout.tensors) {
+    decoder.SetParameter(tensor.name, std::span(parameters)
+                                          .subspan(static_cast<size_t>(tensor.offset),
+                                                   static_cast<size_t>(tensor.count)));
+  }
+  return OkStatus();
 }
 
 }  // namespace
@@ -102,12 +102,13 @@ Status SamplerModel::MakeDecoder(const SamplerOptions& options) {
                                                       .prompt_rows = prompt_rows(),
                                                       .memory_bytes = options.memory_bytes}));
     backend_ = MakeSamplerBackend(shape, precision_, options.threads, on_device_);
-    LocalStorage storage;
-    ASSIGN_OR_RETURN(const DecoderWeights weights,
-                     LoadWeights(storage, directory_, manifest_, precision_, *backend_));
-    decoder_ = std::make_unique<Gpt2Decoder>(
-        DecoderOptions{.shape = shape, .slots = plan.streams, .length = shape.context}, weights,
-        *backend_);
+    const DataType compute_type =
+        precision_ == runspec::Precision::kBf16 ? DataType::kBfloat16 : DataType::kFloat32;
+    auto decoder = std::make_unique<Gpt2Decoder>(
+        DecoderOptions{.shape = shape, .slots = plan.streams, .length = shape.context},
+        compute_type, *backend_);
+    RETURN_IF_ERROR(LoadWeights(directory_, manifest_, *decoder));
+    decoder_ = std::move(decoder);
     return OkStatus();
   } catch (const std::exception& error) {
     return ResourceExhausted("cannot make the model of {}: {}", directory_, error.what());

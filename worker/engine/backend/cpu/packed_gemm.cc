@@ -52,8 +52,8 @@ class PackedPiece {
   int64_t RowsAtOnce() const {
     const int64_t room = runspec::kGemmThreadWorkspaceBytes - kSumsBytes;
     const int64_t rows = std::min(kRowsBytes, room) / (units_ * a_units_ * 4);
-    return std::clamp(rows / kernels_.tile_rows * kernels_.tile_rows,
-                      int64_t{kernels_.tile_rows}, kRowsAtOnceMax);
+    return std::clamp(rows / kernels_.tile_rows * kernels_.tile_rows, int64_t{kernels_.tile_rows},
+                      kRowsAtOnceMax);
   }
 
   void TakeRows(int64_t first, int64_t count) {

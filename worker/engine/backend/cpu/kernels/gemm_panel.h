@@ -144,8 +144,7 @@ inline void PutPairs(VecU pairs, uint32_t* to, std::index_sequence<kLane...>) {
     *reinterpret_cast<UnalignedVecU*>(to) = __builtin_shufflevector(
         odd, even, (kLane % 2 == 0 ? int{kLane} / 2 : kWidth + int{kLane} / 2)...);
     *reinterpret_cast<UnalignedVecU*>(to + kWidth) = __builtin_shufflevector(
-        odd, even,
-        (kLane % 2 == 0 ? kHalf + int{kLane} / 2 : kWidth + kHalf + int{kLane} / 2)...);
+        odd, even, (kLane % 2 == 0 ? kHalf + int{kLane} / 2 : kWidth + kHalf + int{kLane} / 2)...);
   }
 }
 
