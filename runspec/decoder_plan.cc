@@ -13,6 +13,30 @@ constexpr int64_t kCapacityUnit = 64;
 // Enough for a matrix product to be worth packing its weights; few enough to be small beside the
 // cache of one slot.
 constexpr int64_t kRowsMax = 256;
+// With fewer, scoring a prompt would read the head's weights more often.
+constexpr int64_t kHeadRowsMin = 32;
+
+void AppendWeights(const ModelShape& shape, const std::string& compute, ArenaPlan& plan) {
+  const ParameterLayout layout = MakeParameterLayout(shape);
+  int64_t longest_row = 0;
+  for (const ParameterInfo& tensor : layout.tensors) {
+    const bool tokens = tensor.name == "wte.weight";
+    const bool positions = tensor.name == "wpe.weight";
+    if (!tensor.decayed) continue;
+    if (tokens || positions) plan.Append(tensor.name, "fp32", tensor.shape);
+    if (positions || (tokens && !shape.tied_head)) continue;
+    plan.Append(kPackedPrefix + tensor.name, compute,
+                {PackedWeightElements(tensor.shape[0], tensor.shape[1])});
+    longest_row = std::max(longest_row, tensor.shape[1]);
+  }
+  const int64_t vectors = layout.total_count - layout.decayed_count;
+  const int64_t staged = kPackedPieceRows * longest_row;
+  plan.Append("vectors", "fp32", {vectors});
+  plan.Append("staging", "fp32", {staged});
+  if (compute == "fp32") return;
+  plan.Append("vectors.compute", compute, {vectors});
+  plan.Append("staging.compute", compute, {staged});
+}
 
 }  // namespace
 
@@ -22,9 +46,14 @@ int64_t DecoderRows(const DecoderPlanOptions& options) {
   return std::min(kRowsMax, options.slots * options.length);
 }
 
+int64_t DecoderHeadRows(const DecoderPlanOptions& options) {
+  return std::min(DecoderRows(options), std::max(options.slots, kHeadRowsMin));
+}
+
 ArenaPlan MakeDecoderPlan(const ModelShape& shape, const DecoderPlanOptions& options) {
   const std::string compute = options.bf16 ? "bf16" : options.fp16 ? "fp16" : "fp32";
   const int64_t rows = DecoderRows(options);
+  const int64_t head_rows = DecoderHeadRows(options);
   const int64_t c = shape.channels;
   const int64_t head_size = c / shape.heads;
   const int64_t capacity = CacheCapacity(options.length);
@@ -43,9 +72,10 @@ ArenaPlan MakeDecoderPlan(const ModelShape& shape, const DecoderPlanOptions& opt
   plan.Append("branch", compute, {rows, c});
   plan.Append("fc", compute, {rows, 4 * c});
   plan.Append("gelu", compute, {rows, 4 * c});
-  plan.Append("last_rows", compute, {options.slots, c});
-  plan.Append("logits", "fp32", {options.slots, shape.vocabulary_padded});
+  plan.Append("head_rows", compute, {head_rows, c});
+  plan.Append("logits", "fp32", {head_rows, shape.vocabulary_padded});
   plan.Append("scratch", "fp32", {options.threads, capacity + AlignUp(head_size, 16)});
+  if (options.own_weights) AppendWeights(shape, compute, plan);
   return plan;
 }
 

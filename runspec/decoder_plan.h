@@ -1,12 +1,13 @@
-// The memory of a decoder (worker/engine/model/gpt2_decoder.h) besides the model's weights: the
-// cache of keys and values, and the activations of the rows under way. Standard library only. Pure
-// functions; thread-safe.
+// The memory of a decoder (worker/engine/model/gpt2_decoder.h): the cache of keys and values, the
+// activations of the rows under way, and the weights where it owns them. Standard library only.
+// Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
 
 #include "runspec/arena_plan.h"
 #include "runspec/model_shape.h"
+#include "runspec/packed_weight.h"
 
 namespace gp::runspec {
 
@@ -16,13 +17,25 @@ struct DecoderPlanOptions {
   bool bf16 = false;   // compute type, of the cache too
   int threads = 1;
   bool fp16 = false;  // the compute type instead of bf16
+  // The weights, in the form that they are computed with: matrices packed, in the compute type;
+  // token and position embeddings and vectors in fp32. A head that is tied to the token embedding
+  // lies there in both forms. Otherwise they are another's.
+  bool own_weights = false;
 };
+
+// Own weights: what the name of a matrix begins with in the plan, and the rows of a matrix that are
+// packed at a time.
+inline constexpr const char* kPackedPrefix = "packed.";
+inline constexpr int64_t kPackedPieceRows = 16 * kPackedColumns;
 
 // Positions that a slot's cache has room for: `length` rounded up to whole blocks of keys.
 int64_t CacheCapacity(int64_t length);
 
 // Rows that pass through the model at a time: longer prompts go in pieces.
 int64_t DecoderRows(const DecoderPlanOptions& options);
+
+// Rows of logits that are computed at a time.
+int64_t DecoderHeadRows(const DecoderPlanOptions& options);
 
 ArenaPlan MakeDecoderPlan(const ModelShape& shape, const DecoderPlanOptions& options);
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +34,9 @@ class Gpt2Tokenizer : public Tokenizer {
   std::string Decode(std::span<const int32_t> tokens) const override;
   std::string Serialized() const override;
 
-  int32_t end_of_text() const { return static_cast<int32_t>(texts_.size()) - 1; }
+  std::optional<int32_t> end_of_text() const override {
+    return static_cast<int32_t>(texts_.size()) - 1;
+  }
 
  private:
   class Encoding;  // one text's

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ class Tokenizer {
   virtual std::string_view kind()
       const = 0;  // "bytes", "chars", "gpt2": data.tokenizer in the run file
   virtual int64_t vocabulary_size() const = 0;
+  // The token that separates documents; nothing where the vocabulary has none.
+  virtual std::optional<int32_t> end_of_text() const { return std::nullopt; }
 
   // InvalidArgument names the first place in `text` that the vocabulary cannot express.
   virtual StatusOr<std::vector<int32_t>> Encode(std::string_view text) const = 0;

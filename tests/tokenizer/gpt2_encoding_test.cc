@@ -46,7 +46,7 @@ class Gpt2EncodingTest : public testing::Test {
 // By the rule, one join at a time, without tables.
 std::vector<std::string> JoinByTheRule(const Gpt2Tokenizer& tokenizer, std::string_view piece) {
   std::map<std::string, int32_t> ids;
-  for (int32_t id = 0; id < tokenizer.end_of_text(); ++id) {
+  for (int32_t id = 0; id < *tokenizer.end_of_text(); ++id) {
     ids[tokenizer.Decode(std::vector<int32_t>{id})] = id;
   }
   std::vector<std::string> parts;

@@ -2,6 +2,12 @@
 
 namespace gp::engine {
 
+void Backend::Pack(const WeightRows& args) {
+  const int64_t row_bytes = args.in * BytesOf(args.rows.type);
+  Copy(static_cast<std::byte*>(args.packed.data) + args.first * row_bytes, args.rows.data,
+       args.count * row_bytes);
+}
+
 double Backend::CrossEntropyForward(const CrossEntropyShape& shape, float* lse, Buffer logits,
                                     const int32_t* targets) {
   Zero(scalar(), sizeof(double));

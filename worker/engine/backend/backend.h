@@ -79,6 +79,17 @@ struct LinearForward {
   Buffer gelu;  // (rows, out) or absent
   runspec::Gelu kind = runspec::Gelu::kTanh;
   bool may_be_fp8 = false;
+  bool w_packed = false;  // w is what Pack made of it
+};
+
+// Rows [first, first + count) of a Linear layer's w (out, in), for its packed form: the order in
+// which a backend's products read weights fastest. Same type.
+struct WeightRows {
+  int64_t in = 0;
+  int64_t first = 0;  // a multiple of runspec::kPackedColumns
+  int64_t count = 0;
+  Buffer packed;  // runspec::PackedWeightElements(out, in): of the whole weight
+  Buffer rows;    // (count, in)
 };
 
 // dx = dy w; with `pre_gelu`, dx = (dy w) * Gelu'(pre_gelu): the gradient before the activation
@@ -331,6 +342,10 @@ class Backend {
   virtual double MillisecondsBetween(int first, int second) = 0;
 
   virtual void Forward(const LinearForward& args) = 0;
+  // Puts rows into a packed weight, for products that set w_packed: the same bits, and faster where
+  // few rows make the weight's way from memory the whole cost. A weight that never changes is worth
+  // it. Unless a backend has an order of its own it is w's.
+  virtual void Pack(const WeightRows& args);
   virtual void BackwardInput(const LinearBackwardInput& args) = 0;
   virtual void BackwardWeight(const LinearBackwardWeight& args) = 0;
 

@@ -82,4 +82,9 @@ double MeasureBandwidth(const ModelOptions& options, int64_t peak_side) {
   return MeasureMemoryBandwidth(options.threads);
 }
 
+double MeasureReadBandwidth(const ModelOptions& options) {
+  if (options.device.on) return MeasureBandwidth(options);
+  return MeasureMemoryReads(options.threads);
+}
+
 }  // namespace gp::engine

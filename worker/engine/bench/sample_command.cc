@@ -24,21 +24,59 @@ struct SampleFlags {
   int64_t prompt = 16;
   int64_t tokens = 64;
   PairedOptions paired;
+  std::string weights = "packed";
   std::string peer;
   std::string python;
+};
+
+// Another decoder whose calls are timed: prompts and single tokens apart, and neither with the
+// choice of the tokens.
+class TimedDecoder final : public Decoder {
+ public:
+  explicit TimedDecoder(Decoder& inner) : inner_(inner) {}
+
+  int64_t slots() const override { return inner_.slots(); }
+  int64_t length_max() const override { return inner_.length_max(); }
+  int64_t vocabulary() const override { return inner_.vocabulary(); }
+  int64_t length(int64_t slot) const override { return inner_.length(slot); }
+  void Clear(int64_t slot) override { inner_.Clear(slot); }
+  void Append(std::span<const SlotTokens> added, std::span<float> logits) override {
+    const auto start = Clock::now();
+    inner_.Append(added, logits);
+    const std::chrono::duration<double, std::milli> elapsed = Clock::now() - start;
+    (added[0].tokens.size() > 1 ? prompt_ms : step_ms).push_back(elapsed.count());
+  }
+
+  std::vector<double> prompt_ms;
+  std::vector<double> step_ms;  // one token a text
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Decoder& inner_;
 };
 
 // A model with random weights that writes one text a slot.
 class SampleBench {
  public:
   SampleBench(const SampleFlags& flags, const ModelOptions& options)
-      : flags_(flags), model_(MakeModel(options)), slots_(flags.model.batch) {
-    const DecoderWeights weights{
-        .master = model_->parameters().data(),
-        .working_copy = model_->working_copy().empty() ? nullptr : model_->working_copy().data()};
-    decoder_.emplace(
-        DecoderOptions{options.shape, slots_, std::min(options.sequence, options.shape.context)},
-        weights, model_->backend());
+      : flags_(flags), slots_(flags.model.batch) {
+    const DecoderOptions sizes{options.shape, slots_,
+                               std::min(options.sequence, options.shape.context)};
+    packed_ = flags.weights == "packed";
+    if (packed_) {
+      backend_ = MakeBackend(options).backend;
+      decoder_ = std::make_unique<Gpt2Decoder>(sizes, ComputeTypeOf(options), *backend_);
+      SetParameters(*MakeModel(options));
+    } else {
+      model_ = MakeModel(options);
+      const std::span<const uint16_t> copy = model_->working_copy();
+      decoder_ = std::make_unique<Gpt2Decoder>(
+          sizes,
+          DecoderWeights{model_->parameters().data(), copy.empty() ? nullptr : copy.data(),
+                         model_->compute_type()},
+          model_->backend());
+    }
+    timed_.emplace(*decoder_);
     std::mt19937 random(1);
     prompt_.resize(static_cast<size_t>(flags.prompt));
     for (int32_t& id : prompt_) {
@@ -56,12 +94,13 @@ class SampleBench {
                              .sample = static_cast<uint64_t>(i)});
     }
     const auto start = std::chrono::steady_clock::now();
-    GenerateTokens(*decoder_, generations);
+    GenerateTokens(*timed_, generations);
     const auto elapsed = std::chrono::steady_clock::now() - start;
     return std::chrono::duration<double, std::milli>(elapsed).count();
   }
 
-  const char* kernels() { return model_->backend().name(); }
+  const char* kernels() { return packed_ ? backend_->name() : model_->backend().name(); }
+  const TimedDecoder& times() const { return *timed_; }
 
  private:
   // The weights and where they compute; its activations stay small.
@@ -72,17 +111,53 @@ class SampleBench {
     return model;
   }
 
+  // Through the host, wherever the model lies.
+  void SetParameters(LanguageModel& model) {
+    std::vector<float> values;
+    for (const runspec::ParameterInfo& tensor : model.layout().tensors) {
+      values.resize(static_cast<size_t>(tensor.count));
+      model.backend().Download(values.data(), model.parameters().data() + tensor.offset,
+                               tensor.count * static_cast<int64_t>(sizeof(float)));
+      decoder_->SetParameter(tensor.name, values);
+    }
+  }
+
   const SampleFlags flags_;
-  std::unique_ptr<LanguageModel> model_;
   const int64_t slots_;
-  std::optional<Gpt2Decoder> decoder_;
+  bool packed_ = true;
+  std::unique_ptr<Backend> backend_;      // of packed weights
+  std::unique_ptr<LanguageModel> model_;  // with live ones
+  std::unique_ptr<Gpt2Decoder> decoder_;
+  std::optional<TimedDecoder> timed_;
   std::vector<int32_t> prompt_;
 };
+
+// What a step can reach at best: all matrices are read once, at the measured bandwidth, and
+// multiplied with a row for each text, at the measured peak.
+Json MakeRoofline(const ModelOptions& options, int64_t texts, double step_ms) {
+  const runspec::ModelShape& shape = options.shape;
+  const double weights = static_cast<double>(shape.layers * 12 * shape.channels * shape.channels +
+                                             shape.vocabulary_padded * shape.channels);
+  const double flops = MeasureFlops(options);
+  const double bandwidth = MeasureReadBandwidth(options);
+  const double read_ms =
+      1e3 * weights * static_cast<double>(BytesOf(ComputeTypeOf(options))) / bandwidth;
+  const double multiply_ms = 1e3 * 2 * weights * static_cast<double>(texts) / flops;
+  const double least_ms = std::max(read_ms, multiply_ms);
+  return {{"flops_per_second", flops},
+          {"bytes_per_second", bandwidth},
+          {"read_ms", read_ms},
+          {"multiply_ms", multiply_ms},
+          {"tokens_per_second", 1e3 * static_cast<double>(texts) / least_ms},
+          {"share", least_ms / step_ms}};
+}
 
 Json MakeReport(const SampleFlags& flags, const ModelOptions& options, SampleBench& bench,
                 const PairedSamples& samples) {
   const SampleSummary ms = Summarize(samples.ours_ms);
-  const auto written = static_cast<double>(flags.tokens * flags.model.batch);
+  const SampleSummary step = Summarize(bench.times().step_ms);
+  const auto texts = static_cast<double>(flags.model.batch);
+  const auto written = static_cast<double>(flags.tokens) * texts;
   Json report = MakeDocument("SampleBench");
   report.update({{"model", flags.model.model},
                  {"batch", flags.model.batch},
@@ -91,8 +166,13 @@ Json MakeReport(const SampleFlags& flags, const ModelOptions& options, SampleBen
                  {"precision", PrecisionName(options)},
                  {"threads", options.threads},
                  {"kernels", bench.kernels()},
+                 {"weights", flags.weights},
                  {"ms", ToJson(ms)},
-                 {"tokens_per_second", 1e3 * written / ms.median}});
+                 {"tokens_per_second", 1e3 * written / ms.median},
+                 {"prompt_ms", ToJson(Summarize(bench.times().prompt_ms))},
+                 {"step_ms", ToJson(step)},
+                 {"step_tokens_per_second", 1e3 * texts / step.median},
+                 {"roofline", MakeRoofline(options, flags.model.batch, step.median)}});
   return report;
 }
 
@@ -102,7 +182,18 @@ void PrintSample(const Json& r) {
              r["prompt"].get<int64_t>(), r["precision"].get<std::string>(), r["threads"].get<int>(),
              r["kernels"].get<std::string>());
   fmt::print("texts      {} ms   median and quartiles\n", SpreadText(r["ms"]));
-  fmt::print("rate       {:.1f} tokens/s\n", r["tokens_per_second"].get<double>());
+  fmt::print("rate       {:.1f} tokens/s, prompts and the choice of tokens included\n",
+             r["tokens_per_second"].get<double>());
+  fmt::print("prompts    {} ms\n", SpreadText(r["prompt_ms"]));
+  fmt::print("step       {} ms   one token of each text: {:.1f} tokens/s\n",
+             SpreadText(r["step_ms"]), r["step_tokens_per_second"].get<double>());
+  const Json& roofline = r["roofline"];
+  fmt::print(
+      "roofline   {:.1f} tokens/s, of which {:.0f}%: reading {:.2f} ms at {:.1f} GB/s, multiplying "
+      "{:.2f} ms at {:.0f} GFLOP/s\n",
+      roofline["tokens_per_second"].get<double>(), 100 * roofline["share"].get<double>(),
+      roofline["read_ms"].get<double>(), 1e-9 * roofline["bytes_per_second"].get<double>(),
+      roofline["multiply_ms"].get<double>(), 1e-9 * roofline["flops_per_second"].get<double>());
   if (r.contains("peer")) PrintPeer(r["peer"]);
 }
 
@@ -142,6 +233,9 @@ BenchRun AddSampleCommand(const Command& app) {
   app.Option("--prompt", flags->prompt, "tokens that are there already").Positive().ShowDefault();
   app.Option("--tokens", flags->tokens, "tokens to write after each prompt")
       .Positive()
+      .ShowDefault();
+  app.Option("--weights", flags->weights, "packed, a sampler's own, or live, a training model's")
+      .OneOf({"packed", "live"})
       .ShowDefault();
   AddPairedFlags(app, flags->paired);
   app.Option("--peer", flags->peer, "also run this peer, in alternating blocks").OneOf({"hf"});

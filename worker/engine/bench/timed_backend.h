@@ -44,6 +44,7 @@ class TimedBackend final : public Backend {
   }
 
   void Forward(const LinearForward& args) override;
+  void Pack(const WeightRows& args) override { inner_->Pack(args); }
   void BackwardInput(const LinearBackwardInput& args) override;
   void BackwardWeight(const LinearBackwardWeight& args) override;
   void AttentionForward(const AttentionShape& shape, Buffer out, float* lse, Buffer qkv,

@@ -20,31 +20,46 @@ const DecoderOptions& Checked(const DecoderOptions& options) {
   return options;
 }
 
-runspec::DecoderPlanOptions PlanOptions(const DecoderOptions& options,
-                                        const DecoderWeights& weights, const Backend& backend) {
+runspec::DecoderPlanOptions PlanOptions(const DecoderOptions& options, DataType compute_type,
+                                        bool own_weights, const Backend& backend) {
   return {.slots = options.slots,
           .length = options.length,
-          .bf16 = weights.compute_type() == DataType::kBfloat16,
+          .bf16 = compute_type == DataType::kBfloat16,
           .threads = backend.threads(),
-          .fp16 = weights.compute_type() == DataType::kFloat16};
+          .fp16 = compute_type == DataType::kFloat16,
+          .own_weights = own_weights};
 }
 
 }  // namespace
 
 Gpt2Decoder::Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& weights,
                          Backend& backend)
+    : Gpt2Decoder(options, weights, PlanOptions(options, weights.compute_type(), false, backend),
+                  backend) {}
+
+Gpt2Decoder::Gpt2Decoder(const DecoderOptions& options, DataType compute_type, Backend& backend)
+    : Gpt2Decoder(options, DecoderWeights{}, PlanOptions(options, compute_type, true, backend),
+                  backend) {
+  own_weights_.emplace(options_.shape, plan_, arena_, backend_);
+}
+
+Gpt2Decoder::Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& weights,
+                         const runspec::DecoderPlanOptions& plan_options, Backend& backend)
     : options_(Checked(options)),
       weights_(weights),
       backend_(backend),
       slots_(options.shape, runspec::MakeParameterLayout(options.shape)),
-      rows_max_(runspec::DecoderRows(PlanOptions(options, weights, backend))),
+      rows_max_(runspec::DecoderRows(plan_options)),
+      head_rows_max_(runspec::DecoderHeadRows(plan_options)),
       capacity_(runspec::CacheCapacity(options.length)),
-      buffers_([&] {
-        const auto plan =
-            runspec::MakeDecoderPlan(options.shape, PlanOptions(options, weights, backend));
-        return Lay(plan, static_cast<std::byte*>(backend.Allocate(plan.total_bytes)));
-      }()),
+      plan_(runspec::MakeDecoderPlan(options.shape, plan_options)),
+      arena_(static_cast<std::byte*>(backend.Allocate(plan_.total_bytes))),
+      buffers_(Lay(plan_, arena_)),
       lengths_(static_cast<size_t>(options.slots)) {}
+
+void Gpt2Decoder::SetParameter(const std::string& name, std::span<const float> values) {
+  own_weights_.value().Set(name, values);
+}
 
 Gpt2Decoder::Buffers Gpt2Decoder::Lay(const runspec::ArenaPlan& plan, std::byte* arena) {
   const auto get = [&](const std::string& name) {
@@ -61,7 +76,7 @@ Gpt2Decoder::Buffers Gpt2Decoder::Lay(const runspec::ArenaPlan& plan, std::byte*
           .branch = get("branch"),
           .fc = get("fc"),
           .gelu = get("gelu"),
-          .last_rows = get("last_rows"),
+          .head_rows = get("head_rows"),
           .logits = get("logits").f32(),
           .scratch = get("scratch").f32()};
 }
@@ -76,44 +91,60 @@ void Gpt2Decoder::Append(std::span<const SlotTokens> added, std::span<float> log
 }
 
 void Gpt2Decoder::Check(std::span<const SlotTokens> added, std::span<float> logits) const {
-  Require(std::ssize(logits) == std::ssize(added) * vocabulary(),
-          "the logits need (sequences, vocabulary) elements");
   std::vector<bool> seen(lengths_.size());
+  int64_t logit_rows = 0;
   for (const SlotTokens& entry : added) {
     Require(entry.slot >= 0 && entry.slot < slots() && !seen[static_cast<size_t>(entry.slot)],
             "slot " + std::to_string(entry.slot) + " is named twice or beyond the " +
                 std::to_string(slots()) + " there are");
     seen[static_cast<size_t>(entry.slot)] = true;
-    Require(!entry.tokens.empty() && length(entry.slot) + std::ssize(entry.tokens) <= length_max(),
-            std::to_string(entry.tokens.size()) + " tokens cannot be added to the " +
-                std::to_string(length(entry.slot)) + " of slot " + std::to_string(entry.slot) +
-                ", which holds " + std::to_string(length_max()));
-    for (const int32_t id : entry.tokens) {
-      Require(id >= 0 && id < vocabulary(), "token " + std::to_string(id) +
-                                                " is beyond the vocabulary of " +
-                                                std::to_string(vocabulary()));
-    }
+    CheckEntry(entry);
+    logit_rows += entry.logit_rows();
+  }
+  Require(std::ssize(logits) == logit_rows * vocabulary(),
+          "the logits need (wanted rows, vocabulary) elements");
+}
+
+void Gpt2Decoder::CheckEntry(const SlotTokens& entry) const {
+  Require(!entry.tokens.empty() && length(entry.slot) + std::ssize(entry.tokens) <= length_max(),
+          std::to_string(entry.tokens.size()) + " tokens cannot be added to the " +
+              std::to_string(length(entry.slot)) + " of slot " + std::to_string(entry.slot) +
+              ", which holds " + std::to_string(length_max()));
+  for (const int32_t id : entry.tokens) {
+    Require(id >= 0 && id < vocabulary(), "token " + std::to_string(id) +
+                                              " is beyond the vocabulary of " +
+                                              std::to_string(vocabulary()));
   }
 }
 
 bool Gpt2Decoder::TakeRound(std::span<const SlotTokens> added) {
   sequences_.clear();
-  endings_.clear();
+  wanted_.clear();
   rows_ = 0;
+  int64_t logit_row = 0;
   for (size_t i = 0; i < added.size() && rows_ < rows_max_; ++i) {
-    const auto rest = added[i].tokens.subspan(taken_[i]);
-    const int64_t count = std::min(std::ssize(rest), rows_max_ - rows_);
-    if (count == 0) continue;
-    int64_t& length = lengths_[static_cast<size_t>(added[i].slot)];
-    backend_.Upload(buffers_.tokens + rows_, rest.data(),
-                    count * static_cast<int64_t>(sizeof(int32_t)));
-    sequences_.push_back({rows_, count, added[i].slot, length});
-    length += count;
-    taken_[i] += static_cast<size_t>(count);
-    rows_ += count;
-    if (count == std::ssize(rest)) endings_.push_back({i, rows_ - 1});
+    const SlotTokens& entry = added[i];
+    const int64_t count = std::min(std::ssize(entry.tokens) - taken_[i], rows_max_ - rows_);
+    if (count > 0) {
+      int64_t& length = lengths_[static_cast<size_t>(entry.slot)];
+      backend_.Upload(buffers_.tokens + rows_, entry.tokens.data() + taken_[i],
+                      count * static_cast<int64_t>(sizeof(int32_t)));
+      sequences_.push_back({rows_, count, entry.slot, length});
+      WantRows(entry, taken_[i], count, logit_row);
+      length += count;
+      taken_[i] += count;
+      rows_ += count;
+    }
+    logit_row += entry.logit_rows();
   }
   return rows_ > 0;
+}
+
+void Gpt2Decoder::WantRows(const SlotTokens& entry, int64_t taken, int64_t count, int64_t to) {
+  const int64_t first_wanted = std::ssize(entry.tokens) - entry.logit_rows();
+  for (int64_t i = std::max(taken, first_wanted); i < taken + count; ++i) {
+    wanted_.push_back({rows_ + i - taken, to + i - first_wanted});
+  }
 }
 
 void Gpt2Decoder::RunRound() {
@@ -129,8 +160,8 @@ void Gpt2Decoder::EmbedRound() {
   const int64_t c = options_.shape.channels;
   for (const CacheRows& rows : sequences_) {
     backend_.EmbeddingForward(1, rows.count, c, Fp32(buffers_.residual + rows.row * c),
-                              buffers_.tokens + rows.row, Master(slots_.wte.weight),
-                              Master(slots_.wpe.weight) + rows.position * c, Dropout{});
+                              buffers_.tokens + rows.row, Fp32Weight(slots_.wte.weight),
+                              Fp32Weight(slots_.wpe.weight) + rows.position * c, Dropout{});
   }
 }
 
@@ -169,21 +200,28 @@ void Gpt2Decoder::AddBranch(const ParameterSlot& next_norm) {
 }
 
 void Gpt2Decoder::WriteLogits(std::span<float> logits) {
-  if (endings_.empty()) return;
+  for (std::span<const WantedRow> rest = wanted_; !rest.empty();) {
+    const auto count = static_cast<size_t>(std::min(head_rows_max_, std::ssize(rest)));
+    WriteLogits(rest.first(count), logits);
+    rest = rest.subspan(count);
+  }
+}
+
+void Gpt2Decoder::WriteLogits(std::span<const WantedRow> wanted, std::span<float> logits) {
   const runspec::ModelShape& shape = options_.shape;
   const Buffer normed = buffers_.norm.out;
   const int64_t c = shape.channels;
-  for (size_t i = 0; i < endings_.size(); ++i) {
-    backend_.Copy(buffers_.last_rows.From(static_cast<int64_t>(i) * c).data,
-                  normed.From(endings_[i].row * c).data, c * BytesOf(normed.type));
+  for (int64_t i = 0; const WantedRow& from : wanted) {
+    backend_.Copy(buffers_.head_rows.From(i++ * c).data, normed.From(from.row * c).data,
+                  c * BytesOf(normed.type));
   }
   LinearForward head = Linear(slots_.lm_head, c, shape.vocabulary_padded,
-                              {buffers_.logits, DataType::kFloat32}, buffers_.last_rows);
-  head.shape.rows = std::ssize(endings_);
+                              {buffers_.logits, DataType::kFloat32}, buffers_.head_rows);
+  head.shape.rows = std::ssize(wanted);
   backend_.Forward(head);
-  for (size_t i = 0; i < endings_.size(); ++i) {
-    backend_.Download(logits.data() + static_cast<int64_t>(endings_[i].added) * shape.vocabulary,
-                      buffers_.logits + static_cast<int64_t>(i) * shape.vocabulary_padded,
+  for (int64_t i = 0; const WantedRow& from : wanted) {
+    backend_.Download(logits.data() + from.to * shape.vocabulary,
+                      buffers_.logits + i++ * shape.vocabulary_padded,
                       shape.vocabulary * static_cast<int64_t>(sizeof(float)));
   }
 }
@@ -195,8 +233,8 @@ LayerNorm Gpt2Decoder::NormArgs(const ParameterSlot& slot) const {
           .mean = buffers_.norm.mean,
           .rstd = buffers_.norm.rstd,
           .in = Fp32(buffers_.residual),
-          .gamma = Master(slot.weight),
-          .beta = slot.bias < 0 ? nullptr : Master(slot.bias)};
+          .gamma = Fp32Weight(slot.weight),
+          .beta = slot.bias < 0 ? nullptr : Fp32Weight(slot.bias)};
 }
 
 LinearForward Gpt2Decoder::Linear(const ParameterSlot& slot, int64_t in, int64_t out, Buffer y,
@@ -204,8 +242,9 @@ LinearForward Gpt2Decoder::Linear(const ParameterSlot& slot, int64_t in, int64_t
   return {.shape = {rows_, in, out},
           .y = y,
           .x = x,
-          .w = Weight(slot.weight),
-          .bias = Weight(slot.bias)};
+          .w = Matrix(slot.weight),
+          .bias = Bias(slot.bias),
+          .w_packed = own_weights_.has_value()};
 }
 
 KvCache Gpt2Decoder::CacheOf(int64_t layer) const {
@@ -215,14 +254,24 @@ KvCache Gpt2Decoder::CacheOf(int64_t layer) const {
           .capacity = capacity_};
 }
 
-Buffer Gpt2Decoder::Weight(int64_t offset) const {
+Buffer Gpt2Decoder::Matrix(int64_t offset) const {
+  return own_weights_ ? own_weights_->Matrix(offset) : Live(offset);
+}
+
+Buffer Gpt2Decoder::Bias(int64_t offset) const {
   if (offset < 0) return {};
+  return own_weights_ ? own_weights_->Vector(offset) : Live(offset);
+}
+
+Buffer Gpt2Decoder::Live(int64_t offset) const {
   if (weights_.working_copy == nullptr) {
     return {const_cast<float*>(weights_.master) + offset, DataType::kFloat32};
   }
   return {const_cast<uint16_t*>(weights_.working_copy) + offset, weights_.working_type};
 }
 
-const float* Gpt2Decoder::Master(int64_t offset) const { return weights_.master + offset; }
+const float* Gpt2Decoder::Fp32Weight(int64_t offset) const {
+  return own_weights_ ? own_weights_->Fp32(offset) : weights_.master + offset;
+}
 
 }  // namespace gp::engine

@@ -4,25 +4,28 @@
 // Every row's arithmetic is that of Gpt2's forward pass with the default switches and no dropout,
 // in the same order: logits are bit-equal to NextTokenLogits of the same tokens, whatever else is
 // in the batch and however the tokens were cut into calls. (The residual is fp32 here, also for a
-// model that was trained with a bf16 one.) Weights are read where they lie, a training model's or a
-// sampler's own, without a packed copy (backend/cpu/kernels/gemm_skinny.h). Allocates at
+// model that was trained with a bf16 one.) A training model's weights are read where they lie; a
+// sampler's are its decoder's own, packed for products of few rows (packed_weights.h). Allocates at
 // construction, as runspec::MakeDecoderPlan says, and never later. One thread calls.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runspec/decoder_plan.h"
 #include "worker/engine/backend/backend.h"
 #include "worker/engine/model/decoder.h"
 #include "worker/engine/model/gpt2_buffers.h"
+#include "worker/engine/model/packed_weights.h"
 
 namespace gp::engine {
 
-// Flat parameters in the order of runspec::MakeParameterLayout, in the backend's memory. They may
-// change between calls;
-// sequences read before keep the keys and values of the old ones until they are cleared.
+// Another's flat parameters in the order of runspec::MakeParameterLayout, in the backend's memory.
+// They may change between calls; sequences read before keep the keys and values of the old ones
+// until they are cleared.
 struct DecoderWeights {
   const float* master = nullptr;
   const uint16_t* working_copy = nullptr;  // present: computes in its type
@@ -43,6 +46,13 @@ class Gpt2Decoder final : public Decoder {
  public:
   // `backend` and the weights outlive me. Throws std::invalid_argument for sizes that do not fit.
   Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& weights, Backend& backend);
+  // With weights of its own, computed in `compute_type`. They are 0 until SetParameter was called
+  // for each tensor of the layout, before the first Append.
+  Gpt2Decoder(const DecoderOptions& options, DataType compute_type, Backend& backend);
+
+  // `values` lie in the host's memory and are free again on return. Throws std::invalid_argument
+  // for a tensor that the model does not have. REQUIRES: the weights are my own.
+  void SetParameter(const std::string& name, std::span<const float> values);
 
   int64_t slots() const override { return std::ssize(lengths_); }
   int64_t length_max() const override { return options_.length; }
@@ -63,20 +73,27 @@ class Gpt2Decoder final : public Decoder {
     Buffer branch;
     Buffer fc;
     Buffer gelu;
-    Buffer last_rows;         // (slots, C)
-    float* logits = nullptr;  // (slots, Vp)
+    Buffer head_rows;         // (head rows, C)
+    float* logits = nullptr;  // (head rows, Vp)
     float* scratch = nullptr;
   };
-  // A sequence whose last new token is in the round under way.
-  struct Ending {
-    size_t added = 0;
+  // A row of the round under way whose logits are wanted.
+  struct WantedRow {
     int64_t row = 0;
+    int64_t to = 0;  // row of the caller's logits
   };
+
+  Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& weights,
+              const runspec::DecoderPlanOptions& plan_options, Backend& backend);
 
   static Buffers Lay(const runspec::ArenaPlan& plan, std::byte* arena);
   void Check(std::span<const SlotTokens> added, std::span<float> logits) const;
+  void CheckEntry(const SlotTokens& entry) const;
   // Takes as many of the tokens that are left as there are rows. False when none are left.
   bool TakeRound(std::span<const SlotTokens> added);
+  // The wanted ones among the `count` rows that come next, of an entry of which `taken` tokens are
+  // read and whose logits begin at row `to`.
+  void WantRows(const SlotTokens& entry, int64_t taken, int64_t count, int64_t to);
   void RunRound();
   void EmbedRound();
   void Attend(int64_t layer);
@@ -84,27 +101,34 @@ class Gpt2Decoder final : public Decoder {
   void Normalise(const ParameterSlot& slot);
   void AddBranch(const ParameterSlot& next_norm);
   void WriteLogits(std::span<float> logits);
+  void WriteLogits(std::span<const WantedRow> wanted, std::span<float> logits);
 
   LayerNorm NormArgs(const ParameterSlot& slot) const;
   LinearForward Linear(const ParameterSlot& slot, int64_t in, int64_t out, Buffer y,
                        Buffer x) const;
   KvCache CacheOf(int64_t layer) const;
-  Buffer Weight(int64_t offset) const;  // compute type; absent for -1
-  const float* Master(int64_t offset) const;
+  Buffer Matrix(int64_t offset) const;
+  Buffer Bias(int64_t offset) const;  // absent for -1
+  Buffer Live(int64_t offset) const;  // another's weight, in the compute type
+  const float* Fp32Weight(int64_t offset) const;
 
   const DecoderOptions options_;
   const DecoderWeights weights_;
   Backend& backend_;
   const Gpt2Slots slots_;
   const int64_t rows_max_;
+  const int64_t head_rows_max_;
   const int64_t capacity_;
+  const runspec::ArenaPlan plan_;
+  std::byte* const arena_;
   const Buffers buffers_;
+  std::optional<PackedWeights> own_weights_;
   std::vector<int64_t> lengths_;  // by slot
 
   // The call and the round of rows under way.
-  std::vector<size_t> taken_;  // by entry of `added`
+  std::vector<int64_t> taken_;  // by entry of `added`
   std::vector<CacheRows> sequences_;
-  std::vector<Ending> endings_;
+  std::vector<WantedRow> wanted_;
   int64_t rows_ = 0;
 };
 

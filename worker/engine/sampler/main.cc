@@ -1,12 +1,21 @@
-// gp-sampler: continues a prompt with the model of a checkpoint and prints the text.
+// gp-sampler, and gp-sampler-cuda for a GPU: continues a prompt with the model of a checkpoint and
+// prints the text, or answers requests of a gateway (--link).
+#include <signal.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "base/command_line.h"
 #include "base/exit_code.h"
+#include "base/log.h"
+#include "base/parent_process.h"
 #include "base/usable_cores.h"
+#include "link/channel.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/sampler/checkpoint_sampler.h"
+#include "worker/engine/sampler/linked_sampler.h"
 
 namespace gp::engine {
 namespace {
@@ -15,6 +24,7 @@ namespace {
 constexpr int kAtATime = 8;
 
 struct Options {
+  bool linked = false;
   std::string checkpoint;
   SampleRequest request;
   int count = 1;
@@ -22,11 +32,41 @@ struct Options {
   std::string precision = "auto";
 };
 
+// Among which tokens one is drawn, and where a text ends.
+void AddChoiceOptions(Command app, SampleRequest& request) {
+  SamplingOptions& sampling = request.sampling;
+  app.Option("--top-k", sampling.top_k, "Tokens to choose from; 0: all")
+      .NonNegative()
+      .ShowDefault();
+  app.Option("--top-p", sampling.top_p,
+             "Choose from the likeliest tokens whose probabilities add up to it")
+      .Between(0.0, 1.0)
+      .ShowDefault();
+  app.Option("--min-p", sampling.min_p,
+             "Choose from tokens with at least this share of the likeliest one's probability")
+      .Between(0.0, 1.0)
+      .ShowDefault();
+  app.Option("--presence-penalty", sampling.presence_penalty,
+             "Subtracted from the logit of each token that was written before")
+      .Between(-100.0, 100.0)
+      .ShowDefault();
+  app.Option("--frequency-penalty", sampling.frequency_penalty,
+             "Subtracted once for each time that the token was written before")
+      .Between(-100.0, 100.0)
+      .ShowDefault();
+  app.Option("--stop", request.stop, "End the text before this string; may be given several times")
+      .OneValueEach();
+  app.Switch("--ignore-end-of-text", request.ignore_end_of_text,
+             "Go on after the end-of-text token");
+}
+
 void AddOptions(Command app, Options& options) {
   SampleRequest& request = options.request;
-  app.Version("gp-sampler " GP_VERSION);
+  app.Version(GP_PROGRAM " " GP_VERSION);
+  const Flag link =
+      app.Switch("--link", options.linked, "Be driven by a gateway over file descriptor 3");
   app.Option("--checkpoint", options.checkpoint, "Checkpoint directory, or a run's directory")
-      .Required();
+      .Excludes(link);
   app.Option("--prompt", request.prompt, "Text to continue").ShowDefault();
   app.Option("--max-tokens", request.max_tokens, "Tokens to add")
       .Between(int64_t{0}, int64_t{1} << 30)
@@ -34,9 +74,7 @@ void AddOptions(Command app, Options& options) {
   app.Option("--temperature", request.sampling.temperature, "0: always the likeliest token")
       .Between(0.0, 100.0)
       .ShowDefault();
-  app.Option("--top-k", request.sampling.top_k, "Tokens to choose from; 0: all")
-      .NonNegative()
-      .ShowDefault();
+  AddChoiceOptions(app, request);
   app.Option("--seed", request.seed, "The same seed gives the same text").ShowDefault();
   app.Option("--count", options.count, "Samples to print").Positive().ShowDefault();
   app.Option("--threads", options.threads, "0: every processor that may be used").NonNegative();
@@ -58,7 +96,7 @@ SamplerOptions SamplerOptionsOf(const Options& options) {
 }
 
 int Fail(const Status& status) {
-  std::fprintf(stderr, "gp-sampler: %s\n", Message(status).c_str());
+  std::fprintf(stderr, GP_PROGRAM ": %s\n", Message(status).c_str());
   return ProcessStatus(ExitCodeOf(status));
 }
 
@@ -66,9 +104,9 @@ int Run(const Options& options) {
   auto sampler = CheckpointSampler::Open(options.checkpoint, SamplerOptionsOf(options));
   if (!sampler.ok()) return Fail(sampler.status());
   // On stderr: stdout is the text alone.
-  std::fprintf(stderr, "gp-sampler: step %lld, computing in %s\n",
-               static_cast<long long>(sampler->manifest().step),
-               PrecisionText(sampler->precision()).c_str());
+  std::fprintf(stderr, GP_PROGRAM ": step %lld, computing in %s\n",
+               static_cast<long long>(sampler->model().manifest().step),
+               PrecisionText(sampler->model().precision()).c_str());
   for (int first = 0; first < options.count; first += kAtATime) {
     std::vector<SampleRequest> requests;
     for (int i = first; i < std::min(first + kAtATime, options.count); ++i) {
@@ -88,10 +126,23 @@ int Run(const Options& options) {
 }  // namespace gp::engine
 
 int main(int argc, char** argv) {
-  const gp::CommandLine line(
-      "Continues a prompt with the model of a checkpoint and prints the text.");
-  gp::engine::Options options;
-  gp::engine::AddOptions(line.root(), options);
+  using namespace gp;
+  InitLogging(GP_PROGRAM);
+  signal(SIGPIPE, SIG_IGN);
+  const CommandLine line("Continues a prompt with the model of a checkpoint and prints the text.");
+  engine::Options options;
+  engine::AddOptions(line.root(), options);
   if (const auto exit_code = line.Parse(argc, argv)) return *exit_code;
-  return gp::engine::Run(options);
+  if (options.linked) {
+    if (DieWithParent()) {
+      return engine::RunLinkedSampler(FileDescriptor(link::kEngineDescriptor), GP_PROGRAM);
+    }
+    std::fprintf(stderr, GP_PROGRAM ": the gateway is gone\n");
+    return ProcessStatus(ExitCode::kFailure);
+  }
+  if (options.checkpoint.empty()) {
+    std::fprintf(stderr, GP_PROGRAM ": --checkpoint DIR is missing; see " GP_PROGRAM " --help\n");
+    return ProcessStatus(ExitCode::kUsage);
+  }
+  return engine::Run(options);
 }

@@ -1,9 +1,5 @@
 // Continues prompts with a Decoder, token by token, several at a time. What one prompt's text is
-// does not depend on the others. One thread calls; errors are exceptions.
-//
-// A sequence that has filled its slot goes on with the newest tokens alone, as many as the slot
-// holds, read anew for every token: positions are learned ones, so nothing of the cache can be
-// kept. The text is that of a full pass over the window; each such token costs one.
+// does not depend on the others (TextBatch). One thread calls; errors are exceptions.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +20,8 @@ struct Generation {
   uint64_t sample = 0;  // which of the samples of this seed
 };
 
-// The tokens after each prompt, in slots 0, 1, … Ends early when `stop` is requested. REQUIRES: at
-// most as many generations as the decoder has slots.
+// The tokens after each prompt. Ends early when `stop` is requested, or a text when its logits are
+// not finite.
 std::vector<std::vector<int32_t>> GenerateTokens(Decoder& decoder,
                                                  std::span<const Generation> generations,
                                                  const std::stop_token& stop = {});

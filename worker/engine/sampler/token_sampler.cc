@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
+
+#include "worker/engine/sampler/vocabulary_scan.h"
 
 namespace gp::engine {
 namespace {
@@ -16,31 +17,76 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Ids of the k largest logits, ascending: one pass with a heap whose top is the least likely so
-// far. Later ids are never likelier than an equal one, so they need only be compared with the top.
-std::vector<size_t> Candidates(std::span<const float> logits, int64_t top_k) {
-  const auto count = static_cast<size_t>(top_k);
-  if (top_k <= 0 || count >= logits.size()) {
-    std::vector<size_t> all(logits.size());
-    std::iota(all.begin(), all.end(), size_t{0});
-    return all;
+// Below it the likeliest token has all of the probability.
+constexpr double kTemperatureLeast = 1e-6;
+
+// Tokens that may be chosen, in the order of their ids.
+struct Candidate {
+  size_t id = 0;
+  double weight = 0;  // proportional to its probability; the likeliest has 1
+};
+
+std::vector<Candidate> WeighAll(std::span<const float> logits, double temperature) {
+  std::vector<float> weights(logits.size());
+  Exponentials(logits, LargestLogit(logits), static_cast<float>(1 / temperature), weights);
+  std::vector<Candidate> candidates(logits.size());
+  for (size_t id = 0; id < logits.size(); ++id) candidates[id] = {id, weights[id]};
+  return candidates;
+}
+
+std::vector<Candidate> Weigh(std::span<const float> logits, const SamplingOptions& options) {
+  if (options.top_k <= 0 || options.top_k >= std::ssize(logits)) {
+    return WeighAll(logits, options.temperature);
   }
-  const auto likelier = [&](size_t a, size_t b) {
-    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+  std::vector<int32_t> ids = LikeliestIds(logits, options.top_k);
+  const double largest = logits[static_cast<size_t>(ids[0])];
+  std::sort(ids.begin(), ids.end());
+  std::vector<Candidate> candidates;
+  for (const int32_t id : ids) {
+    const auto index = static_cast<size_t>(id);
+    candidates.push_back({index, std::exp((logits[index] - largest) / options.temperature)});
+  }
+  return candidates;
+}
+
+double Total(std::span<const Candidate> candidates) {
+  double total = 0;
+  for (const Candidate& candidate : candidates) total += candidate.weight;
+  return total;
+}
+
+// Keeps the fewest of the likeliest that have `share` of the probability together. A heap gives
+// them one by one, because few of many are usually enough.
+void KeepNucleus(double share, std::vector<Candidate>& candidates) {
+  const auto less_likely = [](const Candidate& a, const Candidate& b) {
+    return a.weight != b.weight ? a.weight < b.weight : a.id > b.id;
   };
-  std::vector<size_t> heap;
-  heap.reserve(count);
-  for (size_t id = 0; id < logits.size(); ++id) {
-    if (heap.size() == count) {
-      if (!(logits[id] > logits[heap.front()])) continue;
-      std::pop_heap(heap.begin(), heap.end(), likelier);
-      heap.pop_back();
-    }
-    heap.push_back(id);
-    std::push_heap(heap.begin(), heap.end(), likelier);
+  const double total = Total(candidates);
+  const double wanted = share * total;
+  const double negligible = (1 - share) * total / static_cast<double>(candidates.size());
+  std::erase_if(candidates, [&](const Candidate& c) { return c.weight < negligible; });
+  std::make_heap(candidates.begin(), candidates.end(), less_likely);
+  auto rest = candidates.end();
+  double sum = 0;
+  do {
+    std::pop_heap(candidates.begin(), rest, less_likely);
+    sum += (--rest)->weight;
+  } while (sum < wanted && rest != candidates.begin());
+  candidates.erase(candidates.begin(), rest);
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Candidate& a, const Candidate& b) { return a.id < b.id; });
+}
+
+int32_t Draw(std::span<const Candidate> candidates, double uniform) {
+  double left = uniform * Total(candidates);
+  for (const Candidate& candidate : candidates) {
+    left -= candidate.weight;
+    if (left < 0) return static_cast<int32_t>(candidate.id);
   }
-  std::sort(heap.begin(), heap.end());
-  return heap;
+  // Rounding may leave a little: the last token with any weight takes it.
+  size_t last = candidates.size() - 1;
+  while (last > 0 && !(candidates[last].weight > 0)) --last;
+  return static_cast<int32_t>(candidates[last].id);
 }
 
 }  // namespace
@@ -50,26 +96,34 @@ double KeyedUniform(uint64_t seed, uint64_t sample, uint64_t position) {
   return static_cast<double>(bits >> 11) * 0x1.0p-53;
 }
 
+void AdjustLogits(const SamplingOptions& options, std::span<const int32_t> written,
+                  std::span<float> logits) {
+  const auto add = [&](int32_t id, double value) {
+    if (id < 0 || static_cast<size_t>(id) >= logits.size()) return;
+    float& logit = logits[static_cast<size_t>(id)];
+    logit = static_cast<float>(logit + value);
+  };
+  if (options.presence_penalty != 0 || options.frequency_penalty != 0) {
+    std::map<int32_t, int64_t> counts;
+    for (const int32_t id : written) ++counts[id];
+    for (const auto& [id, count] : counts) {
+      add(id, -options.presence_penalty - options.frequency_penalty * static_cast<double>(count));
+    }
+  }
+  for (const auto& [id, bias] : options.logit_bias) add(id, bias);
+}
+
 int32_t SampleToken(std::span<const float> logits, const SamplingOptions& options, double uniform) {
-  const auto largest = std::max_element(logits.begin(), logits.end());
-  if (options.temperature <= 0) return static_cast<int32_t>(largest - logits.begin());
-  const std::vector<size_t> ids = Candidates(logits, options.top_k);
-  std::vector<double> weights;
-  weights.reserve(ids.size());
-  double total = 0;
-  for (const size_t id : ids) {
-    weights.push_back(std::exp((static_cast<double>(logits[id]) - *largest) / options.temperature));
-    total += weights.back();
+  if (options.temperature < kTemperatureLeast) {
+    return LikeliestIds(logits, 1)[0];
   }
-  double left = uniform * total;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    left -= weights[i];
-    if (left < 0) return static_cast<int32_t>(ids[i]);
+  std::vector<Candidate> candidates = Weigh(logits, options);
+  if (options.top_p < 1) KeepNucleus(options.top_p, candidates);
+  // The likeliest has the weight 1.
+  if (options.min_p > 0) {
+    std::erase_if(candidates, [&](const Candidate& c) { return c.weight < options.min_p; });
   }
-  // Rounding may leave a little: the last token with any weight takes it.
-  size_t last = ids.size() - 1;
-  while (last > 0 && !(weights[last] > 0)) --last;
-  return static_cast<int32_t>(ids[last]);
+  return Draw(candidates, uniform);
 }
 
 }  // namespace gp::engine

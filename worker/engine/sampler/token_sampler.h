@@ -1,24 +1,37 @@
-// Choosing the next token from its logits: temperature, top-k, and a random number that is a
-// function of (seed, sample, position) alone, so the same seed gives the same text. Pure functions;
-// thread-safe.
+// Choosing the next token from its logits. The choice is a function of the logits, the settings and
+// a number that is a function of (seed, sample, position) alone, so the same seed gives the same
+// text. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 
 namespace gp::engine {
 
+// In the order in which they are applied.
 struct SamplingOptions {
-  double temperature = 0.8;  // 0: always the likeliest token
-  int64_t top_k = 200;       // tokens that may be chosen; 0: all
+  // Subtracted from the logit of a token that the text has already (the prompt does not count):
+  // once, and once for each time it occurs.
+  double presence_penalty = 0;
+  double frequency_penalty = 0;
+  std::map<int32_t, double> logit_bias;  // added to the logits of these ids
+  double temperature = 0.8;              // 0: always the likeliest token
+  int64_t top_k = 50;                    // tokens that may be chosen; 0: all
+  double top_p = 1;  // the likeliest tokens whose probabilities add up to it may be chosen
+  double min_p = 0;  // and of these, those with this share of the largest probability
 };
 
 // In [0, 1).
 double KeyedUniform(uint64_t seed, uint64_t sample, uint64_t position);
 
+// Applies penalties and bias. Ids beyond the logits are ignored.
+void AdjustLogits(const SamplingOptions& options, std::span<const int32_t> written,
+                  std::span<float> logits);
+
 // The token at which the running sum of the probabilities, in the order of the ids, passes
-// `uniform`. Equal logits at the edge of the top k: the lower id is in. REQUIRES: at least one
-// logit.
+// `uniform`. Equal logits at the edge of the top k or of top p: the lower id is in. REQUIRES: at
+// least one logit.
 int32_t SampleToken(std::span<const float> logits, const SamplingOptions& options, double uniform);
 
 }  // namespace gp::engine

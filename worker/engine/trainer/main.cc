@@ -1,14 +1,13 @@
 // gp-trainer, and gp-trainer-cuda for a GPU: trains one rank of a run, under an agent (--link) or
 // alone (--spec FILE).
 #include <signal.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
 #include <cstdio>
 
 #include "base/clock.h"
 #include "base/command_line.h"
 #include "base/log.h"
+#include "base/parent_process.h"
 #include "base/stop_signals.h"
 #include "link/channel.h"
 #include "worker/engine/trainer/device_support.h"
@@ -19,13 +18,6 @@
 
 namespace gp::engine {
 namespace {
-
-// The kernel kills this process when its parent ends. A parent that ended before the call is
-// noticed by comparing.
-bool DieWithParent() {
-  const pid_t parent = getppid();
-  return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
-}
 
 int Main(int argc, char** argv) {
   const CommandLine line(

@@ -3,8 +3,12 @@
 // rows.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <numbers>
+#include <utility>
 
+#include "runspec/packed_weight.h"
 #include "worker/engine/backend/backend_fixture.h"
 
 namespace gp::engine {
@@ -146,6 +150,77 @@ TEST(Gemm, HasTheSameBitsForAnyNumberOfThreadsAndRows) {
         const std::vector<float> first = ProductBits(isa, type, {rows, 601, 103}, 2);
         EXPECT_TRUE(std::equal(first.begin(), first.end(), expected.begin())) << rows << " rows";
       }
+    }
+  }
+}
+
+// A weight that was packed whole, or in pieces as a decoder loads it.
+std::vector<float> PackedProductBits(Isa isa, DataType type, LinearShape shape, int threads) {
+  const auto backend = MakeTestBackend(isa, threads);
+  Array x(RandomValues(70 * shape.in, 1), type);
+  Array w(RandomValues(shape.out * shape.in, 2), type);
+  Array packed = Zeros(runspec::PackedWeightElements(shape.out, shape.in), type);
+  const int64_t piece = threads == 1 ? shape.out : runspec::kPackedColumns;
+  for (int64_t first = 0; first < shape.out; first += piece) {
+    backend->Pack({shape.in, first, std::min(piece, shape.out - first), packed.buffer(),
+                   w.buffer().From(first * shape.in)});
+  }
+  std::vector<float> y(static_cast<size_t>(shape.rows * shape.out));
+  backend->Forward(LinearForward{.shape = shape,
+                                 .y = {y.data(), DataType::kFloat32},
+                                 .x = x.buffer(),
+                                 .w = packed.buffer(),
+                                 .w_packed = true});
+  return y;
+}
+
+TEST(PackedGemm, HasTheBitsOfOtherProducts) {
+  // Around panels of 8, 24 and 48 columns, odd and even k, k within one block and over several.
+  const std::vector<std::pair<int64_t, int64_t>> sizes = {{1, 1},   {2, 24},   {5, 23},   {16, 48},
+                                                          {17, 49}, {130, 97}, {601, 103}};
+  for (const Isa isa : SupportedIsas()) {
+    for (const DataType type : {DataType::kFloat32, DataType::kBfloat16}) {
+      for (const auto& [in, out] : sizes) {
+        const std::vector<float> expected = ProductBits(isa, type, {70, in, out}, 1);
+        for (const int64_t rows : {1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 31, 32, 33, 40, 64, 65, 70}) {
+          for (const int threads : {1, 2, 3}) {
+            const std::vector<float> y = PackedProductBits(isa, type, {rows, in, out}, threads);
+            ASSERT_TRUE(std::equal(y.begin(), y.end(), expected.begin()))
+                << IsaName(isa) << (type == DataType::kFloat32 ? " fp32 " : " bf16 ") << rows << "x"
+                << in << "->" << out << " on " << threads << " threads";
+          }
+        }
+      }
+    }
+  }
+}
+
+// Bias, GELU and rounding behind the product, as a decoder asks for them.
+TEST(PackedGemm, EndsAsOtherProductsDo) {
+  for (const Isa isa : SupportedIsas()) {
+    for (const DataType type : {DataType::kFloat32, DataType::kBfloat16}) {
+      const LinearShape shape{37, 50, 101};
+      const auto backend = MakeTestBackend(isa);
+      Array x(RandomValues(shape.rows * shape.in, 1), type);
+      Array w(RandomValues(shape.out * shape.in, 2), type);
+      Array bias(RandomValues(shape.out, 3), type);
+      Array packed = Zeros(runspec::PackedWeightElements(shape.out, shape.in), type);
+      backend->Pack({shape.in, 0, shape.out, packed.buffer(), w.buffer()});
+      std::vector<std::vector<std::byte>> results;
+      for (const bool w_packed : {false, true}) {
+        std::vector<std::byte> y(static_cast<size_t>(shape.rows * shape.out) * 4);
+        std::vector<std::byte> gelu(y.size());
+        backend->Forward(LinearForward{.shape = shape,
+                                       .y = {y.data(), type},
+                                       .x = x.buffer(),
+                                       .w = w_packed ? packed.buffer() : w.buffer(),
+                                       .bias = bias.buffer(),
+                                       .gelu = {gelu.data(), type},
+                                       .w_packed = w_packed});
+        y.insert(y.end(), gelu.begin(), gelu.end());
+        results.push_back(y);
+      }
+      EXPECT_EQ(results[0], results[1]) << IsaName(isa);
     }
   }
 }

@@ -28,13 +28,15 @@ class BigramDecoder final : public Decoder {
   void Clear(int64_t slot) override { lengths_.at(static_cast<size_t>(slot)) = 0; }
 
   void Append(std::span<const SlotTokens> added, std::span<float> logits) override {
-    for (size_t i = 0; i < added.size(); ++i) {
-      int64_t& length = lengths_.at(static_cast<size_t>(added[i].slot));
-      length += std::ssize(added[i].tokens);
+    auto to = logits.begin();
+    for (const SlotTokens& entry : added) {
+      int64_t& length = lengths_.at(static_cast<size_t>(entry.slot));
+      length += std::ssize(entry.tokens);
       if (length > length_max_) throw std::invalid_argument("the slot is full");
-      rows_read += std::ssize(added[i].tokens);
-      std::copy_n(table_.begin() + added[i].tokens.back() * vocabulary_, vocabulary_,
-                  logits.begin() + static_cast<std::ptrdiff_t>(i) * vocabulary_);
+      rows_read += std::ssize(entry.tokens);
+      for (const int32_t token : entry.tokens.last(static_cast<size_t>(entry.logit_rows()))) {
+        to = std::copy_n(table_.begin() + token * vocabulary_, vocabulary_, to);
+      }
     }
   }
 

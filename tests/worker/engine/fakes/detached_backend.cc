@@ -120,6 +120,9 @@ double DetachedBackend::MillisecondsBetween(int first, int second) {
 void DetachedBackend::Forward(const LinearForward& args) {
   Do([=, this] { inner_->Forward(args); });
 }
+void DetachedBackend::Pack(const WeightRows& args) {
+  Do([=, this] { inner_->Pack(args); });
+}
 void DetachedBackend::BackwardInput(const LinearBackwardInput& args) {
   Do([=, this] { inner_->BackwardInput(args); });
 }

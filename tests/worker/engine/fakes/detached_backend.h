@@ -43,6 +43,7 @@ class DetachedBackend : public Backend {
   double MillisecondsBetween(int first, int second) override;
 
   void Forward(const LinearForward& args) override;
+  void Pack(const WeightRows& args) override;
   void BackwardInput(const LinearBackwardInput& args) override;
   void BackwardWeight(const LinearBackwardWeight& args) override;
   void AttentionForward(const AttentionShape& shape, Buffer out, float* lse, Buffer qkv,

@@ -35,7 +35,7 @@ TEST(AllPairs, MeetsEveryPair) {
   EXPECT_LT(cases.size(), 20u);
 }
 
-const Dropout kDropout{.probability = 0.2, .seed = 4, .step = 6, .shard = 1};
+const Dropout kSwitchedDropout{.probability = 0.2, .seed = 4, .step = 6, .shard = 1};
 
 // Two micro-batches, so that the second accumulates; `expect` as the trainer does.
 std::vector<float> TwoMicroBatches(const ModelOptions& options, bool expect, double* loss) {
@@ -47,7 +47,7 @@ std::vector<float> TwoMicroBatches(const ModelOptions& options, bool expect, dou
     const Batch batch(options.shape, 3, 17, seed);
     const bool accumulate = seed == 2;
     if (expect) model->ExpectBackward(0.5f, gradients, accumulate);
-    *loss += model->Forward(batch.view(), kDropout);
+    *loss += model->Forward(batch.view(), kSwitchedDropout);
     model->Backward(0.5f, gradients, accumulate, {});
   }
   return gradients;

@@ -3,64 +3,26 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <memory>
 
 #include "base/file.h"
 #include "base/random_id.h"
 #include "tokenizer/byte_tokenizer.h"
-#include "worker/engine/checkpoint/checkpoint_writer.h"
-#include "worker/engine/checkpoint/local_storage.h"
-#include "worker/engine/model/make_language_model.h"
+#include "worker/engine/fakes/random_checkpoint.h"
+#include "worker/engine/sampler/text_stream.h"
 
 namespace gp::engine {
 namespace {
 
-const runspec::ModelShape kShape = {
-    .layers = 1, .heads = 2, .channels = 16, .context = 8, .vocabulary = 256};
-
+// A run's directory with one checkpoint of a fresh model over bytes.
 using Record = std::map<std::string, std::string>;
 
-// Weights that are large enough for bf16 to make another text than fp32.
-std::unique_ptr<LanguageModel> MakeModel(runspec::Precision precision = runspec::Precision::kFp32) {
-  auto model =
-      MakeLanguageModel({.shape = kShape, .precision = precision, .micro_batch = 1, .sequence = 8});
-  InitializeNormal(7, *model);
-  for (float& value : model->parameters()) value *= 8;
-  const auto copy = model->working_copy();
-  if (!copy.empty()) {
-    model->backend().Round(std::ssize(copy), copy.data(), model->parameters().data(), {});
-  }
-  return model;
-}
-
-// A run's directory with one checkpoint of a fresh model over bytes.
 class CheckpointSamplerTest : public testing::Test {
  protected:
   CheckpointSamplerTest() : checkpoint_(WriteCheckpoint(5, {})) {}
   ~CheckpointSamplerTest() override { EXPECT_TRUE(RemoveTree(run_).ok()); }
 
   std::string WriteCheckpoint(int64_t step, const Record& record) {
-    const ByteTokenizer tokenizer;
-    const auto model = MakeModel();
-    const std::vector<float> zeros(model->parameters().size());
-    CheckpointWriter writer(std::make_shared<LocalStorage>(), JoinPath(run_, "checkpoints"),
-                            {.run_id = "run",
-                             .run_name = "run",
-                             .incarnation = "i",
-                             .shape = kShape,
-                             .data_fingerprint = "data",
-                             .tokenizer = tokenizer.Serialized(),
-                             .tokenizer_fingerprint = tokenizer.Fingerprint()},
-                            {});
-    const Status started = writer.Start({.step = step,
-                                         .record = record,
-                                         .parameters = model->parameters(),
-                                         .first_moment = zeros,
-                                         .second_moment = zeros});
-    EXPECT_TRUE(started.ok()) << started;
-    const auto saved = writer.Wait(std::chrono::minutes(1));
-    EXPECT_TRUE(saved.ok()) << saved.status();
-    return saved.ok() ? saved->directory : "";
+    return WriteRandomCheckpoint(JoinPath(run_, "checkpoints"), step, record);
   }
 
   std::string Sample(const std::string& directory, const SampleRequest& request,
@@ -81,7 +43,7 @@ const SampleRequest kRequest = {.prompt = "The ", .max_tokens = 30, .seed = 3};
 
 // By full passes over the window with the model that was saved, as a sampler without a cache would.
 std::string TextOfFullPasses(const SampleRequest& request, runspec::Precision precision) {
-  const auto model = MakeModel(precision);
+  const auto model = MakeRandomModel(precision);
   std::vector<int32_t> tokens = {'T', 'h', 'e', ' '};
   std::vector<float> logits(256);
   for (uint64_t i = 0; i < static_cast<uint64_t>(request.max_tokens); ++i) {
@@ -90,13 +52,17 @@ std::string TextOfFullPasses(const SampleRequest& request, runspec::Precision pr
     model->NextTokenLogits({seen, {}, 1, std::ssize(seen)}, logits);
     tokens.push_back(SampleToken(logits, request.sampling, KeyedUniform(request.seed, 0, i)));
   }
-  return {tokens.begin(), tokens.end()};
+  const ByteTokenizer tokenizer;
+  TextStream stream(tokenizer, {});
+  std::string text;
+  for (const int32_t token : tokens) text += stream.Add(token).text;
+  return text + stream.Finish().text;
 }
 
 TEST_F(CheckpointSamplerTest, TheSameRequestGivesTheSameTextThatBeginsWithThePrompt) {
   const std::string text = Sample(checkpoint_, kRequest);
   EXPECT_EQ(text.substr(0, 4), "The ");
-  EXPECT_EQ(text.size(), 34u);
+  EXPECT_GT(text.size(), 4u);
   EXPECT_EQ(Sample(checkpoint_, kRequest), text);
   SampleRequest other = kRequest;
   other.seed = 4;
@@ -132,7 +98,7 @@ TEST_F(CheckpointSamplerTest, ItComputesAsTheRunDidUnlessToldOtherwise) {
   for (const bool of_bf16 : {false, true}) {
     const std::string directory =
         WriteCheckpoint(of_bf16 ? 7 : 6, {{"precision", of_bf16 ? "bf16" : "fp32"}});
-    EXPECT_EQ(CheckpointSampler::Open(directory)->precision(),
+    EXPECT_EQ(CheckpointSampler::Open(directory)->model().precision(),
               of_bf16 ? Precision::kBf16 : Precision::kFp32);
     EXPECT_EQ(Sample(directory, request), of_bf16 ? bf16 : fp32);
     EXPECT_EQ(Sample(directory, request, {.precision = Precision::kFp32}), fp32);
@@ -141,7 +107,7 @@ TEST_F(CheckpointSamplerTest, ItComputesAsTheRunDidUnlessToldOtherwise) {
 }
 
 TEST_F(CheckpointSamplerTest, ARunWhosePrecisionIsNotKnownIsSampledInFp32) {
-  EXPECT_EQ(CheckpointSampler::Open(checkpoint_)->precision(), runspec::Precision::kFp32);
+  EXPECT_EQ(CheckpointSampler::Open(checkpoint_)->model().precision(), runspec::Precision::kFp32);
   const std::string directory = WriteCheckpoint(6, {{"precision", "fp4"}});
   const Status status = CheckpointSampler::Open(directory).status();
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition) << status;
@@ -151,7 +117,7 @@ TEST_F(CheckpointSamplerTest, ARunWhosePrecisionIsNotKnownIsSampledInFp32) {
 
 TEST_F(CheckpointSamplerTest, ARunsDirectoryStandsForItsNewestCheckpoint) {
   EXPECT_EQ(Sample(run_, kRequest), Sample(checkpoint_, kRequest));
-  EXPECT_EQ(CheckpointSampler::Open(run_)->manifest().step, 5);
+  EXPECT_EQ(CheckpointSampler::Open(run_)->model().manifest().step, 5);
 }
 
 TEST_F(CheckpointSamplerTest, ADirectoryWithoutACheckpointIsNotFound) {
@@ -173,6 +139,26 @@ TEST_F(CheckpointSamplerTest, DamagedFilesAreNamed) {
     EXPECT_NE(Message(sampler.status()).find(name), std::string::npos) << sampler.status();
     ASSERT_TRUE(WriteFileAtomically(path, intact).ok());
   }
+}
+
+TEST_F(CheckpointSamplerTest, ATextEndsBeforeAStopString) {
+  const std::string whole = Sample(checkpoint_, kRequest);
+  SampleRequest request = kRequest;
+  request.stop = {whole.substr(whole.find_last_of("abcdefghijklmnopqrstuvwxyz"), 1)};
+  ASSERT_EQ(request.stop[0].size(), 1u);
+  const size_t end = whole.find(request.stop[0], kRequest.prompt.size());
+  EXPECT_EQ(Sample(checkpoint_, request), whole.substr(0, end));
+}
+
+TEST_F(CheckpointSamplerTest, TheMemoryLimitsHowManyTextsAreWrittenAtATime) {
+  const auto wide = CheckpointSampler::Open(checkpoint_, {.slots = 1000});
+  ASSERT_TRUE(wide.ok()) << wide.status();
+  const uint64_t bytes = wide->model().memory_bytes();
+  auto narrow = CheckpointSampler::Open(checkpoint_, {.slots = 1000, .memory_bytes = bytes / 2});
+  ASSERT_TRUE(narrow.ok()) << narrow.status();
+  EXPECT_LE(narrow->model().memory_bytes(), bytes / 2);
+  const auto none = CheckpointSampler::Open(checkpoint_, {.memory_bytes = 1000});
+  EXPECT_EQ(none.status().code(), StatusCode::kResourceExhausted) << none.status();
 }
 
 TEST_F(CheckpointSamplerTest, AnEmptyPromptIsRefused) {

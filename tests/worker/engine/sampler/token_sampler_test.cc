@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <set>
+#include <span>
 #include <vector>
 
 namespace gp::engine {
@@ -70,6 +71,69 @@ TEST(TokenSampler, AnImpossibleTokenIsNeverChosen) {
   for (const double uniform : {0.0, 0.5, std::nextafter(1.0, 0.0)}) {
     EXPECT_EQ(SampleToken(logits, {.temperature = 1, .top_k = 0}, uniform), 1);
   }
+}
+
+std::set<int32_t> Chosen(std::span<const float> logits, const SamplingOptions& options) {
+  std::set<int32_t> chosen;
+  for (int i = 0; i < 2000; ++i) chosen.insert(SampleToken(logits, options, i / 2000.0));
+  return chosen;
+}
+
+// Probabilities 0.4, 0.1, 0.3, 0.2.
+std::vector<float> FourLogits() {
+  return {std::log(0.4f), std::log(0.1f), std::log(0.3f), std::log(0.2f)};
+}
+
+TEST(TokenSampler, TopPKeepsTheFewestThatReachIt) {
+  const auto chosen = [](double top_p) {
+    return Chosen(FourLogits(), {.temperature = 1, .top_k = 0, .top_p = top_p});
+  };
+  EXPECT_EQ(chosen(0.0), (std::set<int32_t>{0}));
+  EXPECT_EQ(chosen(0.39), (std::set<int32_t>{0}));
+  EXPECT_EQ(chosen(0.5), (std::set<int32_t>{0, 2}));
+  EXPECT_EQ(chosen(0.8), (std::set<int32_t>{0, 2, 3}));
+  EXPECT_EQ(chosen(1.0), (std::set<int32_t>{0, 1, 2, 3}));
+}
+
+TEST(TokenSampler, TopPCountsAmongTheTopK) {
+  // 0.4 and 0.3 are 4/7 and 3/7 of what top k leaves.
+  EXPECT_EQ(Chosen(FourLogits(), {.temperature = 1, .top_k = 2, .top_p = 0.5}),
+            (std::set<int32_t>{0}));
+}
+
+TEST(TokenSampler, TopPTakesTheLowerIdOfEqualOnes) {
+  const std::vector<float> equal(8, 1.0f);
+  EXPECT_EQ(Chosen(equal, {.temperature = 1, .top_k = 0, .top_p = 0.3}),
+            (std::set<int32_t>{0, 1, 2}));
+}
+
+TEST(TokenSampler, MinPIsAShareOfTheLargest) {
+  const auto chosen = [](double min_p) {
+    return Chosen(FourLogits(), {.temperature = 1, .top_k = 0, .min_p = min_p});
+  };
+  EXPECT_EQ(chosen(0.2), (std::set<int32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(chosen(0.4), (std::set<int32_t>{0, 2, 3}));
+  EXPECT_EQ(chosen(1.0), (std::set<int32_t>{0}));
+}
+
+TEST(TokenSampler, ATinyTemperatureTakesTheLikeliest) {
+  for (const double temperature : {1e-4, 1e-7, 1e-300}) {
+    EXPECT_EQ(Chosen(FourLogits(), {.temperature = temperature, .top_k = 0}),
+              (std::set<int32_t>{0}));
+  }
+}
+
+TEST(TokenSampler, PenaltiesCountWhatWasWritten) {
+  std::vector<float> logits = {1, 1, 1, 1};
+  AdjustLogits({.presence_penalty = 0.5, .frequency_penalty = 0.25},
+               std::vector<int32_t>{2, 0, 2, 2}, logits);
+  EXPECT_EQ(logits, (std::vector<float>{0.25f, 1, -0.25f, 1}));
+}
+
+TEST(TokenSampler, ABiasMovesItsLogitAndUnknownIdsMeanNothing) {
+  std::vector<float> logits = {1, 1};
+  AdjustLogits({.logit_bias = {{1, -100}, {7, 3}, {-1, 3}}}, {}, logits);
+  EXPECT_EQ(logits, (std::vector<float>{1, -99}));
 }
 
 // Computed from the definition elsewhere: a seed gives the same text in every version.

@@ -15,6 +15,7 @@
 #include "worker/engine/backend/cpu/huge_pages.h"
 #include "worker/engine/backend/cpu/kernel_set.h"
 #include "worker/engine/backend/cpu/math_attention.h"
+#include "worker/engine/backend/cpu/packed_gemm.h"
 #include "worker/engine/backend/cpu/thread_pool.h"
 #include "worker/engine/backend/gradient_factor.h"
 
@@ -92,9 +93,12 @@ class CpuBackend final : public Backend {
          .k = s.in,
          .a = {args.x, s.in, true},
          .b = {args.w, s.in, true},
-         .output = {
-             .y = args.y, .ldy = s.out, .bias = args.bias, .gelu = args.gelu, .kind = args.kind}});
+         .output =
+             {.y = args.y, .ldy = s.out, .bias = args.bias, .gelu = args.gelu, .kind = args.kind},
+         .b_packed = args.w_packed});
   }
+
+  void Pack(const WeightRows& args) override { PackWeight(kernels_, pool_, args); }
 
   void BackwardInput(const LinearBackwardInput& args) override {
     const LinearShape& s = args.shape;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "worker/engine/backend/cpu/gemm_blocking.h"
+#include "worker/engine/backend/cpu/packed_gemm.h"
 #include "worker/engine/backend/cpu/skinny_gemm.h"
 
 namespace gp::engine {
@@ -211,6 +212,7 @@ GemmProblem GemmArgs::problem() const {
 }
 
 void Gemm::Run(const GemmArgs& args) {
+  if (args.b_packed) return RunPackedGemm(kernels_, pool_, workspace_, stride_bytes_, args);
   if (IsSkinny(args)) return RunSkinnyGemm(kernels_, pool_, workspace_, stride_bytes_, args);
   const int64_t panel = int64_t{kernels_.width} * kernels_.tile_vectors;
   const int64_t tile_rows = kernels_.tile_rows;

@@ -15,7 +15,7 @@
 namespace gp::engine {
 
 // output (m, n) = sum over k of a(i, k) * b(j, k), finished as `output` says. `accumulate` adds to
-// what y holds and needs a plain output. a and b have one type.
+// what y holds and needs a plain output and a b that is not packed. a and b have one type.
 struct GemmArgs {
   int64_t m = 0;
   int64_t n = 0;
@@ -24,6 +24,7 @@ struct GemmArgs {
   GemmOperand b;
   TileOutput output;
   bool accumulate = false;
+  bool b_packed = false;  // b.data is what PackWeight made of it (packed_gemm.h)
 
   GemmProblem problem() const;
 };

@@ -46,6 +46,7 @@ struct PackBlock {
   int64_t k_count = 0;
   int64_t panel = 0;
   void* to = nullptr;
+  bool keep_pairs = false;  // also where the tile kernels want them widened
 };
 
 // What happens to a finished tile before it is stored: y = tile + bias, gelu = Gelu(y), or y = tile
@@ -76,6 +77,23 @@ struct SkinnyBlock {
   float* sums = nullptr;
 };
 
+// A product of a few rows of A with a block of one packed panel of B, of width * tile_vectors
+// columns: sums (rows, panel) (+)= A B over `units` units of k. A's rows are fp32, or what
+// pair_rows makes of bf16.
+struct PanelBlock {
+  int64_t rows = 0;  // at most tile_rows
+  const void* a = nullptr;
+  int64_t a_stride = 0;  // of a row, in 32-bit units
+  const void* b = nullptr;
+  int64_t units = 0;   // of B
+  bool pairs = false;  // B holds pairs of bf16
+  float* sums = nullptr;
+  bool accumulate = false;
+  // What to ask memory for meanwhile, this many bytes further for each unit of A.
+  const void* ahead = nullptr;
+  int64_t ahead_step = 0;
+};
+
 struct ResidualAddition {
   int64_t channels = 0;
   Buffer out;
@@ -104,6 +122,10 @@ struct KernelSet {
   TileKernels tile_bf16_transposed;
   void (*pack)(const PackBlock& block);
   void (*skinny)(const SkinnyBlock& block);
+  void (*panel)(const PanelBlock& block);
+  // bf16 rows of k elements as `panel` takes them: ceil(k / 2) pairs a row, or twice as many fp32
+  // units, odd elements before even ones; an odd last element is paired with 0.
+  void (*pair_rows)(const uint16_t* from, int64_t ld, int64_t rows, int64_t k, uint32_t* to);
   // Stores tile (rows, columns), row stride `ld`, at (row, column) of the output.
   void (*store_tile)(const TileOutput& output, const float* tile, int64_t ld, int64_t row,
                      int64_t column, int64_t rows, int64_t columns);

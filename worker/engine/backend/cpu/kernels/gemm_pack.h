@@ -176,16 +176,18 @@ inline void PackPanel(const PackBlock& block, int64_t first, int64_t count, uint
   }
 }
 
-// Pairs stay pairs where the tile kernels take them; elsewhere they are widened.
+// Pairs stay pairs where the tile kernels take them, or where that is asked for; else they are
+// widened.
 inline void Pack(const PackBlock& block) {
   const bool bf16 = block.from.data.type == DataType::kBfloat16;
+  const bool widens = bf16 && !kBf16Tiles && !block.keep_pairs;
   const int64_t pairs = (block.k_count + 1) / 2;
-  const int64_t units = !bf16 ? block.k_count : kBf16Tiles ? pairs : 2 * pairs;
+  const int64_t units = !bf16 ? block.k_count : widens ? 2 * pairs : pairs;
   auto* to = static_cast<uint32_t*>(block.to);
   for (int64_t i = 0; i < block.i_count; i += block.panel, to += units * block.panel) {
     const int64_t left = block.i_count - i;
     const int64_t count = left < block.panel ? left : block.panel;
-    if (bf16 && !kBf16Tiles) {
+    if (widens) {
       PackPanel<WidenPairs>(block, block.i_first + i, count, to);
     } else {
       PackPanel<KeepUnits>(block, block.i_first + i, count, to);

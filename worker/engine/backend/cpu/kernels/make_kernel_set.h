@@ -10,6 +10,7 @@
 #include "worker/engine/backend/cpu/kernels/flat.h"
 #include "worker/engine/backend/cpu/kernels/gelu.h"
 #include "worker/engine/backend/cpu/kernels/gemm_pack.h"
+#include "worker/engine/backend/cpu/kernels/gemm_panel.h"
 #include "worker/engine/backend/cpu/kernels/gemm_skinny.h"
 #include "worker/engine/backend/cpu/kernels/gemm_tile.h"
 #include "worker/engine/backend/cpu/kernels/layer_norm.h"
@@ -29,6 +30,8 @@ inline constexpr KernelSet kKernels = {
 #endif
     .pack = &Pack,
     .skinny = &Skinny,
+    .panel = &Panel,
+    .pair_rows = &PairRows,
     .store_tile = &StoreTile,
     .store_tile_flipped = &StoreTileFlipped,
     .column_sums = &ColumnSums,

@@ -1,0 +1,54 @@
+#include "runspec/sampler_plan.h"
+
+#include <gtest/gtest.h>
+
+namespace gp::runspec {
+namespace {
+
+const ModelShape kGpt2 = {.layers = 12,
+                          .heads = 12,
+                          .channels = 768,
+                          .context = 1024,
+                          .vocabulary = 50257,
+                          .vocabulary_padded = 50304};
+
+SamplerPlan Plan(uint64_t memory_bytes, int64_t streams_max, Precision precision) {
+  const auto plan = MakeSamplerPlan(kGpt2, {.precision = precision,
+                                            .threads = 2,
+                                            .streams_max = streams_max,
+                                            .memory_bytes = memory_bytes});
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return plan.value_or(SamplerPlan());
+}
+
+TEST(SamplerPlan, TakesAsManyStreamsAsWantedWhereTheyFit) {
+  const SamplerPlan plan = Plan(uint64_t{1} << 40, 32, Precision::kFp32);
+  EXPECT_EQ(plan.streams, 32);
+  // Matrices 494 MB, token embedding 154 MB, keys and values of a stream 75.5 MB.
+  EXPECT_GT(plan.total_bytes, 648'000'000u + 32u * 75'000'000u);
+  EXPECT_LT(plan.total_bytes, 648'000'000u + 32u * 76'500'000u + 80'000'000u);
+}
+
+TEST(SamplerPlan, CountsTheFileThatIsReadBesideTheWeights) {
+  const SamplerPlan plan = Plan(uint64_t{1} << 40, 1, Precision::kFp32);
+  EXPECT_GT(plan.total_bytes, 648'000'000u + 497'000'000u);
+}
+
+TEST(SamplerPlan, TakesTheMostThatFit) {
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    const SamplerPlan plan = Plan(uint64_t{2} << 30, 1000, precision);
+    EXPECT_LE(plan.total_bytes, uint64_t{2} << 30);
+    const SamplerPlan more = Plan(uint64_t{1} << 40, plan.streams + 1, precision);
+    EXPECT_GT(more.total_bytes, uint64_t{2} << 30);
+    EXPECT_EQ(Plan(plan.total_bytes, 1000, precision).streams, plan.streams);
+  }
+}
+
+TEST(SamplerPlan, SaysWhatOneStreamNeeds) {
+  const auto plan = MakeSamplerPlan(kGpt2, {.memory_bytes = 1 << 20});
+  EXPECT_EQ(plan.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_NE(Message(plan.status()).find("1048576"), std::string::npos) << plan.status();
+}
+
+}  // namespace
+}  // namespace gp::runspec

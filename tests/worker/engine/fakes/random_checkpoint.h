@@ -1,0 +1,24 @@
+// A small model over bytes with random weights, and a checkpoint of it: what a sampler can open.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "worker/engine/model/make_language_model.h"
+
+namespace gp::engine {
+
+inline constexpr runspec::ModelShape kRandomModelShape = {
+    .layers = 1, .heads = 2, .channels = 16, .context = 8, .vocabulary = 256};
+
+// Weights that are large enough for bf16 to make another text than fp32.
+std::unique_ptr<LanguageModel> MakeRandomModel(
+    runspec::Precision precision = runspec::Precision::kFp32);
+
+// Writes a checkpoint of that model, with `record` in its manifest, below `directory`; answers
+// where.
+std::string WriteRandomCheckpoint(const std::string& directory, int64_t step,
+                                  const std::map<std::string, std::string>& record = {});
+
+}  // namespace gp::engine

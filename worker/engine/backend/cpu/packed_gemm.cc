@@ -1,0 +1,141 @@
+#include "worker/engine/backend/cpu/packed_gemm.h"
+
+#include <algorithm>
+
+#include "runspec/arena_plan.h"
+#include "runspec/packed_weight.h"
+#include "worker/engine/backend/cpu/gemm_blocking.h"
+
+namespace gp::engine {
+namespace {
+
+// Rows for which a panel is read from memory once. Their A stays in the second-level cache.
+constexpr int64_t kRowsAtOnceMax = 64;
+constexpr int64_t kPanelMax = int64_t{kTileVectorsMax} * 16;
+constexpr int64_t kRowsBytes = 512 << 10;
+// Of a panel between two tiles of rows: half of the first-level cache.
+constexpr int64_t kBlockBytes = 12 << 10;
+// How far ahead a panel is asked for that is read only once.
+constexpr int64_t kAheadBytes = 2048;
+
+constexpr int64_t kSumsBytes = kRowsAtOnceMax * kPanelMax * 4;
+static_assert(runspec::kPackedColumns % kPanelMax == 0);
+
+int64_t PanelOf(const KernelSet& kernels) { return int64_t{kernels.width} * kernels.tile_vectors; }
+
+// 32-bit units of a column of B.
+int64_t UnitsOf(DataType type, int64_t k) {
+  return type == DataType::kBfloat16 ? DivideUp(k, 2) : k;
+}
+
+class PackedPiece {
+ public:
+  PackedPiece(const KernelSet& kernels, const GemmArgs& args, std::byte* workspace)
+      : kernels_(kernels),
+        args_(args),
+        pairs_(args.a.data.type == DataType::kBfloat16),
+        panel_(PanelOf(kernels)),
+        units_(UnitsOf(args.a.data.type, args.k)),
+        a_units_(pairs_ && !kernels.bf16_tiles ? 2 : 1),
+        sums_(reinterpret_cast<float*>(workspace)),
+        paired_rows_(reinterpret_cast<uint32_t*>(workspace + kSumsBytes)) {}
+
+  void Compute(Range panels) {
+    const int64_t rows_max = RowsAtOnce();
+    for (int64_t row = 0; row < args_.m; row += rows_max) {
+      TakeRows(row, std::min(rows_max, args_.m - row));
+      for (int64_t panel = panels.first; panel < panels.last; ++panel) ComputePanel(panel);
+    }
+  }
+
+ private:
+  int64_t RowsAtOnce() const {
+    const int64_t room = runspec::kGemmThreadWorkspaceBytes - kSumsBytes;
+    const int64_t rows = std::min(kRowsBytes, room) / (units_ * a_units_ * 4);
+    return std::clamp(rows / kernels_.tile_rows * kernels_.tile_rows, int64_t{kernels_.tile_rows},
+                      kRowsAtOnceMax);
+  }
+
+  void TakeRows(int64_t first, int64_t count) {
+    first_row_ = first;
+    rows_ = count;
+    a_ = static_cast<const uint32_t*>(args_.a.data.data) + first * args_.a.ld;
+    a_stride_ = args_.a.ld;
+    if (!pairs_) return;
+    kernels_.pair_rows(args_.a.data.bf16() + first * args_.a.ld, args_.a.ld, count, args_.k,
+                       paired_rows_);
+    a_ = paired_rows_;
+    a_stride_ = units_ * a_units_;
+  }
+
+  // Every tile of rows takes its share of asking for the block that comes next, in the panel or
+  // behind it.
+  void ComputePanel(int64_t panel) {
+    const auto* b = static_cast<const std::byte*>(args_.b.data.data) + panel * units_ * panel_ * 4;
+    const int64_t tiles = DivideUp(rows_, kernels_.tile_rows);
+    const int64_t depth = tiles == 1 ? units_ : std::max(kBlockBytes / (panel_ * 4), int64_t{1});
+    for (int64_t unit = 0; unit < units_; unit += depth) {
+      PanelBlock block{.b = b + unit * panel_ * 4,
+                       .units = std::min(depth, units_ - unit),
+                       .pairs = pairs_,
+                       .accumulate = unit > 0,
+                       .ahead_step = panel_ * 4 / a_units_ / tiles};
+      const int64_t ahead = tiles == 1 ? kAheadBytes : block.units * panel_ * 4;
+      for (int64_t tile = 0; tile < tiles; ++tile) {
+        const int64_t row = rows_ * tile / tiles;
+        block.rows = rows_ * (tile + 1) / tiles - row;
+        block.a = a_ + row * a_stride_ + unit * a_units_;
+        block.a_stride = a_stride_;
+        block.sums = sums_ + row * panel_;
+        block.ahead = static_cast<const std::byte*>(block.b) + ahead +
+                      tile * block.units * a_units_ * block.ahead_step;
+        kernels_.panel(block);
+      }
+    }
+    const int64_t column = panel * panel_;
+    kernels_.store_tile(args_.output, sums_, panel_, first_row_, column, rows_,
+                        std::min(panel_, args_.n - column));
+  }
+
+  const KernelSet& kernels_;
+  const GemmArgs& args_;
+  const bool pairs_;
+  const int64_t panel_;
+  const int64_t units_;    // of k, of B
+  const int64_t a_units_;  // of A to one of B
+  float* const sums_;
+  uint32_t* const paired_rows_;
+  // The rows under way.
+  int64_t first_row_ = 0;
+  int64_t rows_ = 0;
+  const uint32_t* a_ = nullptr;
+  int64_t a_stride_ = 0;
+};
+
+}  // namespace
+
+void PackWeight(const KernelSet& kernels, ThreadPool& pool, const WeightRows& args) {
+  const int64_t panel = PanelOf(kernels);
+  const int64_t panel_bytes = UnitsOf(args.rows.type, args.in) * panel * 4;
+  auto* to = static_cast<std::byte*>(args.packed.data) + args.first / panel * panel_bytes;
+  pool.For(args.count, panel, [&](int64_t first, int64_t last) {
+    kernels.pack({.from = {args.rows, args.in, true},
+                  .i_first = first,
+                  .i_count = last - first,
+                  .k_count = args.in,
+                  .panel = panel,
+                  .to = to + first / panel * panel_bytes,
+                  .keep_pairs = true});
+  });
+}
+
+void RunPackedGemm(const KernelSet& kernels, ThreadPool& pool, std::byte* workspace,
+                   int64_t stride_bytes, const GemmArgs& args) {
+  const int64_t panels = DivideUp(args.n, PanelOf(kernels));
+  pool.Run([&](int thread) {
+    PackedPiece(kernels, args, workspace + thread * stride_bytes)
+        .Compute(Cut(panels, 1, thread, pool.threads()));
+  });
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,21 @@
+// The matrix product with a weight that was packed once, at load, for a decoder: B's panels lie in
+// memory in the order in which the kernels read them, so B streams through once for up to 64 rows
+// and nothing is copied. Threads share out panels. Every element has the bits that Gemm gives it.
+// Stateless; one thread calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "worker/engine/backend/cpu/gemm.h"
+
+namespace gp::engine {
+
+// Panels of kernels.width * kernels.tile_vectors rows of w, as `pack` lays them, bf16 in pairs.
+void PackWeight(const KernelSet& kernels, ThreadPool& pool, const WeightRows& args);
+
+// REQUIRES: args.b_packed. The workspace is Gemm's.
+void RunPackedGemm(const KernelSet& kernels, ThreadPool& pool, std::byte* workspace,
+                   int64_t stride_bytes, const GemmArgs& args);
+
+}  // namespace gp::engine

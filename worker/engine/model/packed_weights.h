@@ -1,0 +1,54 @@
+// PackedWeights: the weights of a decoder that owns them and computes with them until it ends:
+// matrices in the compute type and packed for their products (Backend::Pack), what is read in fp32
+// in fp32, and no other copy. They lie where runspec::MakeDecoderPlan puts them for `own_weights`.
+// One thread calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "runspec/arena_plan.h"
+#include "runspec/model_shape.h"
+#include "worker/engine/backend/backend.h"
+
+namespace gp::engine {
+
+class PackedWeights {
+ public:
+  // `arena` is `plan`'s memory, of `backend`, which outlives me. Every weight is 0.
+  PackedWeights(const runspec::ModelShape& shape, const runspec::ArenaPlan& plan, std::byte* arena,
+                Backend& backend);
+
+  // Takes one tensor's values, which lie in the host's memory. Throws std::invalid_argument for a
+  // name or a number of values that is not the model's.
+  void Set(const std::string& name, std::span<const float> values);
+
+  // By offsets in runspec::ParameterLayout. A matrix is packed; a vector has the compute type;
+  // embeddings and the vectors of LayerNorm are read in fp32.
+  Buffer Matrix(int64_t offset) const { return matrices_.at(offset); }
+  Buffer Vector(int64_t offset) const { return vectors_.From(offset - vectors_offset_); }
+  const float* Fp32(int64_t offset) const;
+
+ private:
+  void SetVector(int64_t offset, std::span<const float> values);
+  // Piece by piece through the staging memory.
+  void SetMatrix(Buffer packed, int64_t in, std::span<const float> values);
+  void Upload(float* to, std::span<const float> values);
+  // The fp32 values in the staging memory, in the compute type.
+  Buffer Staged(int64_t count);
+
+  const runspec::ParameterLayout layout_;
+  Backend& backend_;
+  const int64_t vectors_offset_;
+  std::map<int64_t, Buffer> matrices_;    // by offset
+  std::map<int64_t, float*> embeddings_;  // by offset
+  float* vectors_fp32_ = nullptr;
+  Buffer vectors_;
+  float* staging_ = nullptr;
+  Buffer staging_compute_;  // staging_ itself in fp32
+};
+
+}  // namespace gp::engine

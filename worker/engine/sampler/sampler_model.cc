@@ -1,0 +1,126 @@
+#include "worker/engine/sampler/sampler_model.h"
+
+#include <exception>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "formats/checkpoint_directory.h"
+#include "runspec/sampler_plan.h"
+#include "worker/engine/backend/cpu/cpu_backend.h"
+#include "worker/engine/backend/device_backend.h"
+#include "worker/engine/checkpoint/checkpoint_reader.h"
+#include "worker/engine/checkpoint/local_storage.h"
+#include "worker/engine/checkpoint/recorded_precision.h"
+#include "worker/engine/model/gpt2_decoder.h"
+
+namespace gp::engine {
+namespace {
+
+constexpr int64_t kPromptRowsOnCpu = 64;
+constexpr int64_t kPromptRowsOnDevice = 256;
+
+// The checkpoint that `directory` is or holds.
+StatusOr<std::string> FindCheckpoint(const std::string& directory) {
+  if (FileExists(JoinPath(directory, formats::kManifestName))) return directory;
+  for (const std::string& parent : {JoinPath(directory, "checkpoints"), directory}) {
+    ASSIGN_OR_RETURN(const auto newest, formats::FindNewestCheckpoint(parent));
+    if (newest) return *newest;
+  }
+  return NotFound(
+      "{} holds no complete checkpoint (a directory with a {}); name a checkpoint or a run's "
+      "directory",
+      directory, formats::kManifestName);
+}
+
+// What comes nearest to a precision that sampling does not have, without losing digits.
+runspec::Precision Nearest(runspec::Precision precision) {
+  const bool half = precision == runspec::Precision::kFp8 || precision == runspec::Precision::kBf16;
+  return half ? runspec::Precision::kBf16 : runspec::Precision::kFp32;
+}
+
+StatusOr<runspec::Precision> Settle(runspec::Precision precision,
+                                    const formats::CheckpointManifest& manifest) {
+  if (precision != runspec::Precision::kAuto) return Nearest(precision);
+  ASSIGN_OR_RETURN(const auto recorded, RecordedPrecision(manifest));
+  return Nearest(recorded.value_or(runspec::Precision::kFp32));
+}
+
+std::unique_ptr<Backend> MakeSamplerBackend(const runspec::ModelShape& shape,
+                                            runspec::Precision precision, int threads,
+                                            bool on_device) {
+  if (!on_device) return MakeCpuBackend({.threads = threads});
+  const runspec::ArenaOptions arena = runspec::WithPrecision(
+      precision, {.micro_batch = 1, .sequence = shape.context, .on_gpu = true});
+  return MakeDeviceBackend({.shape = shape, .arena = arena, .precision = precision}).backend;
+}
+
+// Reads the weights and gives them to the decoder, which keeps its own form of them.
+Status LoadWeights(const std::string& directory, const formats::CheckpointManifest& manifest,
+                   Gpt2Decoder& decoder) {
+  const runspec::ParameterLayout layout = runspec::MakeParameterLayout(manifest.shape);
+  std::vector<float> parameters(static_cast<size_t>(layout.total_count));
+  LocalStorage storage;
+  RETURN_IF_ERROR(ReadWeights(storage, directory, manifest, parameters));
+  for (const runspec::ParameterInfo& tensor : layout.tensors) {
+    decoder.SetParameter(tensor.name, std::span(parameters)
+                                          .subspan(static_cast<size_t>(tensor.offset),
+                                                   static_cast<size_t>(tensor.count)));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<SamplerModel> SamplerModel::Open(const std::string& directory,
+                                          const SamplerOptions& options) {
+  LocalStorage storage;
+  SamplerModel model;
+  ASSIGN_OR_RETURN(model.directory_, FindCheckpoint(directory));
+  ASSIGN_OR_RETURN(model.manifest_, formats::ReadManifest(model.directory_));
+  ASSIGN_OR_RETURN(const std::string tokenizer,
+                   ReadTokenizer(storage, model.directory_, model.manifest_));
+  ASSIGN_OR_RETURN(model.tokenizer_, ParseTokenizer(tokenizer));
+  if (model.tokenizer_->vocabulary_size() > model.manifest_.shape.vocabulary) {
+    return DataLoss("{}: the tokenizer has {} ids, the model {}", model.directory_,
+                    model.tokenizer_->vocabulary_size(), model.manifest_.shape.vocabulary);
+  }
+  ASSIGN_OR_RETURN(model.precision_, Settle(options.precision, model.manifest_));
+  RETURN_IF_ERROR(model.MakeDecoder(options));
+  return model;
+}
+
+Status SamplerModel::MakeDecoder(const SamplerOptions& options) {
+  const runspec::ModelShape& shape = manifest_.shape;
+  try {
+    on_device_ = FindDevice().exists();
+    ASSIGN_OR_RETURN(const auto plan,
+                     runspec::MakeSamplerPlan(shape, {.precision = precision_,
+                                                      .threads = options.threads,
+                                                      .streams_max = options.slots,
+                                                      .prompt_rows = prompt_rows(),
+                                                      .memory_bytes = options.memory_bytes}));
+    backend_ = MakeSamplerBackend(shape, precision_, options.threads, on_device_);
+    const DataType compute_type =
+        precision_ == runspec::Precision::kBf16 ? DataType::kBfloat16 : DataType::kFloat32;
+    auto decoder = std::make_unique<Gpt2Decoder>(
+        DecoderOptions{.shape = shape, .slots = plan.streams, .length = shape.context},
+        compute_type, *backend_);
+    RETURN_IF_ERROR(LoadWeights(directory_, manifest_, *decoder));
+    decoder_ = std::move(decoder);
+    return OkStatus();
+  } catch (const std::exception& error) {
+    return ResourceExhausted("cannot make the model of {}: {}", directory_, error.what());
+  }
+}
+
+int64_t SamplerModel::prompt_rows() const {
+  return on_device_ ? kPromptRowsOnDevice : kPromptRowsOnCpu;
+}
+
+uint64_t SamplerModel::memory_bytes() const {
+  return static_cast<uint64_t>(backend_->allocated_bytes());
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,102 @@
+#include "worker/engine/sampler/text_stream.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+
+namespace gp::engine {
+namespace {
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+
+// How many bytes a sequence that begins with `lead` has; 1 for a byte that begins none.
+size_t SequenceBytes(unsigned char lead) {
+  if (lead >= 0xf0 && lead <= 0xf4) return 4;
+  if (lead >= 0xe0 && lead < 0xf0) return 3;
+  if (lead >= 0xc2 && lead < 0xe0) return 2;
+  return 1;
+}
+
+bool Continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+
+// Bytes at the end that may be the beginning of a character: at most three.
+size_t UnfinishedBytes(std::string_view text) {
+  for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
+    const char byte = text[text.size() - back];
+    if (Continues(byte)) continue;
+    return SequenceBytes(static_cast<unsigned char>(byte)) > back ? back : 0;
+  }
+  return 0;
+}
+
+// The longest end of `text` that `stop` begins with, but is not.
+size_t BegunBytes(std::string_view text, std::string_view stop) {
+  for (size_t size = std::min(text.size(), stop.size() - 1); size > 0; --size) {
+    if (text.ends_with(stop.substr(0, size))) return size;
+  }
+  return 0;
+}
+
+std::string Repaired(std::string_view text) {
+  std::string repaired;
+  repaired.reserve(text.size());
+  while (!text.empty()) {
+    if (const auto code_point = TakeCodePoint(text)) {
+      AppendCodePoint(*code_point, repaired);
+    } else {
+      repaired += kReplacement;
+      text.remove_prefix(1);
+    }
+  }
+  return repaired;
+}
+
+}  // namespace
+
+TextStream::TextStream(const Tokenizer& tokenizer, std::vector<std::string> stops)
+    : tokenizer_(tokenizer), stops_(std::move(stops)) {
+  std::erase(stops_, "");
+}
+
+TextStream::Piece TextStream::Add(int32_t token) {
+  held_ += tokenizer_.Decode({&token, 1});
+  ends_.push_back(held_.size());
+  const size_t stop = FindStop();
+  if (stop == std::string::npos) return Take(CertainBytes());
+  stopped_ = true;
+  // A token counts when a byte of it is before the stop.
+  while (ends_.size() > 1 && ends_[ends_.size() - 2] >= stop) ends_.pop_back();
+  if (stop == 0) ends_.clear();
+  held_.resize(stop);
+  return Finish();
+}
+
+TextStream::Piece TextStream::Finish() {
+  for (size_t& end : ends_) end = std::min(end, held_.size());
+  return Take(held_.size());
+}
+
+size_t TextStream::FindStop() const {
+  size_t first = std::string::npos;
+  for (const std::string& stop : stops_) first = std::min(first, held_.find(stop));
+  return first;
+}
+
+size_t TextStream::CertainBytes() const {
+  size_t begun = UnfinishedBytes(held_);
+  for (const std::string& stop : stops_) begun = std::max(begun, BegunBytes(held_, stop));
+  return held_.size() - begun;
+}
+
+TextStream::Piece TextStream::Take(size_t bytes) {
+  Piece piece{.text = Repaired(std::string_view(held_).substr(0, bytes))};
+  held_.erase(0, bytes);
+  while (!ends_.empty() && ends_.front() <= bytes) {
+    ends_.pop_front();
+    ++piece.tokens;
+  }
+  for (size_t& end : ends_) end -= bytes;
+  return piece;
+}
+
+}  // namespace gp::engine

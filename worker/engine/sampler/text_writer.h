@@ -1,0 +1,59 @@
+// TextWriter: answers requests for texts, many at a time, in the words of the link: a Generate goes
+// in, pieces of its text come out after each pass through the model (docs/formats/link.md). It adds
+// to a TextBatch what is about text: characters, stop strings, the end-of-text token, and requests
+// that cannot be done. One thread calls; errors of the decoder are exceptions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "link/messages.h"
+#include "tokenizer/tokenizer.h"
+#include "worker/engine/sampler/text_batch.h"
+#include "worker/engine/sampler/text_stream.h"
+
+namespace gp::engine {
+
+class TextWriter {
+ public:
+  // Both outlive me.
+  TextWriter(Decoder& decoder, const Tokenizer& tokenizer, int64_t prompt_rows = 64);
+
+  // What cannot be done is answered by a piece with an error.
+  void Add(const link::Generate& request);
+  // Its stream is free for the next pass, and nothing more is said about it.
+  void Withdraw(uint64_t request);
+
+  bool idle() const { return batch_.idle() && refused_.empty(); }
+
+  // One pass through the model.
+  link::Generated Advance();
+
+  // Ids below it may be drawn: the tokenizer's.
+  int64_t drawable() const { return drawable_; }
+
+ private:
+  // What was written of one text and not given out.
+  struct Text {
+    TextStream stream;
+    bool is_scored = false;
+    std::vector<int32_t> tokens;
+    std::vector<link::TokenScore> scores;
+    std::vector<link::TokenScore> prompt_scores;
+  };
+
+  std::string WhyImpossible(const link::Generate& request) const;
+  link::TextPiece Note(TextProgress progress, Text& text);
+  static void GiveOut(TextStream::Piece certain, Text& text, link::TextPiece& piece);
+
+  Decoder& decoder_;
+  const Tokenizer& tokenizer_;
+  const int64_t drawable_;
+  TextBatch batch_;
+  std::map<uint64_t, Text> texts_;
+  std::vector<link::TextPiece> refused_;
+};
+
+}  // namespace gp::engine

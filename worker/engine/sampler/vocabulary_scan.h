@@ -1,0 +1,26 @@
+// Passes over the logits of a whole vocabulary, some 50,000 of them for each token that is drawn.
+// In vector arithmetic that every processor rounds alike. Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gp::engine {
+
+// The largest logit. Those that are not a number are passed over; -infinity when there is no other.
+float LargestLogit(std::span<const float> logits);
+
+// Ids of the `count` largest logits, falling; of equal ones the lower id is in and comes first. All
+// of them when there are no more than `count`. REQUIRES: no logit is not-a-number.
+std::vector<int32_t> LikeliestIds(std::span<const float> logits, int64_t count);
+
+// exp((logit - shift) * factor) for each logit, with a relative error of at most 3e-7; 0 below
+// 1e-37. REQUIRES: no exponent is above 0.
+void Exponentials(std::span<const float> logits, float shift, float factor,
+                  std::span<float> results);
+
+// The sum of exp(logit - shift). REQUIRES: no exponent is above 0.
+double SumOfExponentials(std::span<const float> logits, float shift);
+
+}  // namespace gp::engine
