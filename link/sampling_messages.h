@@ -1,6 +1,7 @@
-// What a supervisor (the gateway) and a sampler process (gp-sampler) say to each other over the link, besides Hello, Stop and
-// Failed of link/messages.h, which every engine process knows. Same rules: fields are only added, unknown ones are ignored.
-// The bytes and the order of messages are described in docs/formats/link.md. Plain values; no thread rules.
+// What a supervisor (the gateway) and a sampler process (gp-sampler) say to each other over the
+// link, besides Hello, Stop and Failed of link/messages.h, which every engine process knows. Same
+// rules: fields are only added, unknown ones are ignored. The bytes and the order of messages are
+// described in docs/formats/link.md. Plain values; no thread rules.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ struct OpenModel {
   uint64_t memory_bytes = 0;  // for weights, cache and buffers; fewer streams when they do not fit
 };
 
-// One text to write. It is queued until a stream is free; requests are answered in the order in which
-// they came.
+// One text to write. It is queued until a stream is free; requests are answered in the order in
+// which they came.
 struct Generate {
   uint64_t request = 0;         // chosen by the supervisor, never used twice
   std::vector<int32_t> prompt;  // not empty
@@ -37,11 +38,11 @@ struct Generate {
   double frequency_penalty = 0;
   std::map<int32_t, double> logit_bias;
   uint64_t seed = 0;
-  uint64_t sample = 0;                // which of the texts of this seed
-  std::vector<std::string> stop;      // not empty strings; the text ends before the first of them
-  std::optional<int64_t> logprobs;    // score each token, with so many alternatives
-  bool score_prompt = false;          // with logprobs: the prompt's tokens, too
-  bool ignore_end_of_text = false;    // else the tokenizer's end-of-text token ends the text
+  uint64_t sample = 0;              // which of the texts of this seed
+  std::vector<std::string> stop;    // not empty strings; the text ends before the first of them
+  std::optional<int64_t> logprobs;  // score each token, with so many alternatives
+  bool score_prompt = false;        // with logprobs: the prompt's tokens, too
+  bool ignore_end_of_text = false;  // else the tokenizer's end-of-text token ends the text
 };
 
 // Nobody wants this text any more; its stream is free after the token in flight. Nothing more is
@@ -75,12 +76,13 @@ struct TokenScore {
 // What was written since the last piece of this request.
 struct TextPiece {
   uint64_t request = 0;
-  std::string text;             // whole characters; what may be the beginning of a stop string is held back
-  std::vector<int32_t> tokens;  // whose text ends in `text`
-  std::vector<TokenScore> scores;         // by token, when logprobs were asked for
-  std::vector<TokenScore> prompt_scores;  // of the prompt's tokens from the second on; in the first piece
-  std::optional<std::string> finish;      // "stop" | "length": the last piece
-  std::optional<std::string> error;       // the last piece: why the text cannot go on
+  std::string text;  // whole characters; what may be the beginning of a stop string is held back
+  std::vector<int32_t> tokens;     // whose text ends in `text`
+  std::vector<TokenScore> scores;  // by token, when logprobs were asked for
+  std::vector<TokenScore>
+      prompt_scores;  // of the prompt's tokens from the second on; in the first piece
+  std::optional<std::string> finish;  // "stop" | "length": the last piece
+  std::optional<std::string> error;   // the last piece: why the text cannot go on
 };
 
 // After each pass through the model.
