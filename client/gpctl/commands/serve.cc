@@ -62,8 +62,8 @@ void PrintServed(const ServedCheckpoint& served, const PrivateGateway& gateway, 
   }
   out << fmt::format("serving      {}   {}\n", served.model, served.directory)
       << fmt::format("playground   http://{}/\n", address)
-      << fmt::format("try          {}\n", CurlLine(address, served.model))
-      << "stop         Ctrl-C" << std::endl;
+      << fmt::format("try          {}\n", CurlLine(address, served.model)) << "stop         Ctrl-C"
+      << std::endl;
 }
 
 StatusOr<ExitCode> Serve(const ServeOptions& options, Session& session) {
@@ -104,8 +104,8 @@ StatusOr<std::unique_ptr<PrivateGateway>> StartPrivateGateway(const ServedCheckp
   options.directory = served.directory;
   auto gateway = PrivateGateway::Start(options, session.console().interruption);
   if (gateway.status().code() != StatusCode::kNotFound) return gateway;
-  return FailedPrecondition(
-      "{} is missing: it belongs beside gpctl; build it with 'make programs'", options.program);
+  return FailedPrecondition("{} is missing: it belongs beside gpctl; build it with 'make programs'",
+                            options.program);
 }
 
 void AddServeCommand(CommandSet& commands) {

@@ -48,14 +48,11 @@ PrivateGateway::~PrivateGateway() {
 }
 
 Status PrivateGateway::Spawn() {
-  std::vector<std::string> arguments = {"--listen",
-                                        options_.listen,
-                                        "--metrics-listen",
-                                        "127.0.0.1:0",
-                                        "--model",
-                                        options_.model + "=" + options_.directory,
-                                        "--address-file",
-                                        JoinPath(scratch_, "address")};
+  std::vector<std::string> arguments = {
+      "--listen",         options_.listen,
+      "--metrics-listen", "127.0.0.1:0",
+      "--model",          options_.model + "=" + options_.directory,
+      "--address-file",   JoinPath(scratch_, "address")};
   if (options_.insecure) arguments.push_back("--insecure");
   if (!options_.precision.empty()) {
     arguments.insert(arguments.end(), {"--precision", options_.precision});
@@ -65,10 +62,11 @@ Status PrivateGateway::Spawn() {
   }
   FileDescriptor log;
   if (options_.quiet) {
-    log = FileDescriptor(open(JoinPath(scratch_, "log").c_str(),
-                              O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    log = FileDescriptor(
+        open(JoinPath(scratch_, "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   }
-  // A group of its own: Ctrl-C is gpctl's to hear. It does not outlive this gpctl, whatever ends it.
+  // A group of its own: Ctrl-C is gpctl's to hear. It does not outlive this gpctl, whatever ends
+  // it.
   ASSIGN_OR_RETURN(pid_, daemon::StartChild({.program = options_.program,
                                              .arguments = arguments,
                                              .output = log.get(),

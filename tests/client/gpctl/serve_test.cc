@@ -55,8 +55,8 @@ TEST_F(ServeTest, ADirectoryIsServedWithoutAClusterUntilCtrlC) {
   WriteGateway();
   gpctl_.environment.erase("GPCTL_SERVER");
   gpctl_.interrupt_when_out_contains = "Ctrl-C";
-  const Outcome outcome = gpctl_.Run({"serve", checkpoint_, "--listen", "127.0.0.1:0", "--threads",
-                                      "3", "--precision", "bf16"});
+  const Outcome outcome = gpctl_.Run(
+      {"serve", checkpoint_, "--listen", "127.0.0.1:0", "--threads", "3", "--precision", "bf16"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("playground   http://127.0.0.1:4711/\n"));
   EXPECT_THAT(outcome.out,
