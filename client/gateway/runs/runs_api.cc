@@ -85,8 +85,8 @@ void RunsApi::AddTo(Router& router) {
   router.Add({"GET", "/api/v1/runs/{id}/points", [this](const Exchanged& exchange) {
                 WhenKnown(exchange, std::bind_front(&RunsApi::AnswerPoints, this));
               }});
-  router.Add({"GET", "/api/v1/events",
-              [this](const Exchanged& exchange) { BeginStream(exchange); }});
+  router.Add(
+      {"GET", "/api/v1/events", [this](const Exchanged& exchange) { BeginStream(exchange); }});
 }
 
 void RunsApi::OnSealed(std::function<void(const std::vector<SealedRun>&)> call) {
@@ -152,8 +152,8 @@ void RunsApi::AnswerPoints(const Exchanged& exchange, const std::string& run_id)
   if (!range.ok()) return exchange->Respond(ErrorOf(range.status()));
   const auto points = board_.Points(run_id, *range);
   if (!points) return exchange->Respond(UnknownRun(*board_.board(), run_id));
-  Answer(exchange, std::make_shared<const std::string>(
-                       PointsText(run_id, points->total, points->points)));
+  Answer(exchange,
+         std::make_shared<const std::string>(PointsText(run_id, points->total, points->points)));
 }
 
 void RunsApi::BeginStream(const Exchanged& exchange) {

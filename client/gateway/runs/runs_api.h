@@ -1,12 +1,12 @@
-// RunsApi: /api/v1 of the pages: runs, workers, points, and the event stream that keeps a page up to
-// date. It owns the RunBoard. How the daemon uses it:
+// RunsApi: /api/v1 of the pages: runs, workers, points, and the event stream that keeps a page up
+// to date. It owns the RunBoard. How the daemon uses it:
 //
 //   RunsApi runs(loop, {.address = settings.coordinator});    // empty: no coordinator
 //   runs.AddTo(router);                                       // before the server starts
 //   runs.OnSealed([&](const std::vector<SealedRun>& runs) { … });  // for the catalogue of models
 //
-// OnSealed's callback is called in the loop, at once and whenever a checkpoint was sealed, pruned or
-// quarantined; when the coordinator is gone it simply is not called. Made and used in the loop's
+// OnSealed's callback is called in the loop, at once and whenever a checkpoint was sealed, pruned
+// or quarantined; when the coordinator is gone it simply is not called. Made and used in the loop's
 // thread or before it runs; destroyed after the loop has ended or in it, and before the loop.
 #pragma once
 

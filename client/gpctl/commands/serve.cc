@@ -2,7 +2,6 @@
 #include "client/gpctl/commands/serve.h"
 
 #include "base/file.h"
-#include "client/gpctl/checkpoint_reference.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/hint.h"
 #include "client/gpctl/render/run_json.h"
@@ -83,22 +82,10 @@ StatusOr<ExitCode> Serve(const ServeOptions& options, Session& session) {
 
 }  // namespace
 
-StatusOr<ServedCheckpoint> FindServed(const std::string& reference, Session& session) {
-  ASSIGN_OR_RETURN(const auto parsed,
-                   ParseCheckpointReference(reference, session.console().working_directory));
-  if (!parsed.directory.empty()) {
-    if (!FileExists(parsed.directory)) return NotFound("{} does not exist", parsed.directory);
-    return ServedCheckpoint{BaseNameOf(parsed.directory), parsed.directory};
-  }
-  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(parsed.run));
-  ASSIGN_OR_RETURN(const v1::Checkpoint checkpoint, FindCheckpoint(parsed, session));
-  return ServedCheckpoint{fmt::format("{}@{}", run.name(), checkpoint.step()),
-                          checkpoint.directory()};
-}
-
 StatusOr<std::unique_ptr<PrivateGateway>> StartPrivateGateway(const ServedCheckpoint& served,
                                                               PrivateGatewayOptions options,
                                                               Session& session) {
+  if (!FileExists(served.directory)) return NotFound("{} does not exist", served.directory);
   options.program = JoinPath(session.console().program_directory, "gp-gateway");
   options.model = served.model;
   options.directory = served.directory;

@@ -136,8 +136,9 @@ TEST_F(RunsApiTest, ManyPagesThatLeaveAreForgotten) {
     client.Close();
     // Places of those who left are given to others.
     if (i % 50 == 49) {
-      ASSERT_TRUE(Eventually(
-          [&] { return server.server().InLoop([&] { return server.server().server().connections(); }) <= 1; }));
+      ASSERT_TRUE(Eventually([&] {
+        return server.server().InLoop([&] { return server.server().server().connections(); }) <= 1;
+      }));
     }
   }
 }
@@ -147,9 +148,8 @@ TEST_F(RunsApiTest, TheCatalogueIsToldOfSealedCheckpoints) {
   AwaitBoard(server);
   std::vector<SealedRun> told;
   const auto now = [&] { return server.server().InLoop([&] { return told; }); };
-  server.server().InLoop([&] {
-    server.api().OnSealed([&](const std::vector<SealedRun>& runs) { told = runs; });
-  });
+  server.server().InLoop(
+      [&] { server.api().OnSealed([&](const std::vector<SealedRun>& runs) { told = runs; }); });
   EXPECT_TRUE(now().empty());
   v1::Checkpoint checkpoint;
   checkpoint.set_step(100);

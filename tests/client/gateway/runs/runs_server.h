@@ -5,8 +5,8 @@
 #include <string>
 
 #include "client/gateway/http_client.h"
-#include "client/gateway/runs/runs_api.h"
 #include "client/gateway/running_server.h"
+#include "client/gateway/runs/runs_api.h"
 
 namespace gp::gateway {
 
