@@ -97,3 +97,8 @@ function durationText(seconds) {
 }
 
 const agoText = (at) => `${durationText(Math.max(0, Date.now() / 1000 - at))} ago`;
+
+// Marks the page that is open in the top bar.
+for (const link of document.querySelectorAll(".top nav a")) {
+  if (link.dataset.page === document.body.dataset.page) link.setAttribute("aria-current", "page");
+}
