@@ -105,7 +105,9 @@ class Chart {
   }
 
   // The value of each run at the crosshair, or the newest: the nearest point at or before it.
+  // Always as it was measured, not smoothed.
   valueAt(index, row) {
+    if (index > 0 && this.curves[index - 1].kind === "raw") index -= 1;
     for (let at = row ?? this.rows.length - 1; at >= 0; at -= 1) {
       if (this.rows[at][index + 1] !== null) return this.rows[at][index + 1];
     }

@@ -56,7 +56,9 @@ class RunItem {
     this.reason = node("span", {class: "why small"});
     this.button = node("button", {class: "open", onclick: () => onOpen(run.id)},
       node("span", {class: "title"}, this.name, this.badge), this.track, this.facts, this.reason);
-    this.element = node("li", {"data-run": run.id}, this.box, this.button);
+    // The curves of the open run are always shown: a dot in their colour stands where the others have their box.
+    this.dot = node("i", {class: "dot", "aria-hidden": "true"});
+    this.element = node("li", {"data-run": run.id}, this.box, this.dot, this.button);
   }
 
   update(run, open, shown, colour) {
@@ -69,7 +71,9 @@ class RunItem {
     if (open) this.button.setAttribute("aria-current", "true");
     else this.button.removeAttribute("aria-current");
     this.box.checked = shown;
-    this.box.disabled = open;
+    this.box.hidden = open;
+    this.dot.hidden = !open;
+    this.dot.style.color = colour || "";
     this.box.style.accentColor = colour || "";
     this.bar.style.background = colour || "";
   }

@@ -12,10 +12,13 @@ function tilesOf(run) {
     ["Throughput", isNumber(run.tokens_per_second) ? `${shortNumber(run.tokens_per_second)} tok/s` : "–"],
     ["MFU", plainPercent(run.mfu)],
     run.terminal ? ["Took", took === null ? "–" : durationText(took)] : ["Time left", left === null ? "–" : durationText(left)],
+    ["Step time", durationFine(run.step_seconds)],
     ["Tokens", shortNumber(run.tokens)],
     ["Restarts", grouped(run.failures || 0)],
   ];
 }
+
+const durationFine = (seconds) => !isNumber(seconds) ? "–" : seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(2)} s`;
 
 function showTiles(run) {
   const list = $("#run-tiles");
@@ -112,13 +115,14 @@ function startSamples() {
 
 // ---- events ----
 
-const EVENT_TONES = {rank_failed: "bad", checkpoint_damaged: "bad", requeued: "warn", warned: "warn", started: "good", ended: ""};
+const EVENT_TONES = {rank_failed: "bad", checkpoint_damaged: "bad", requeued: "warn", warned: "warn", started: "good"};
 const QUIET_EVENTS = ["checkpoint_sealed", "checkpoint_retired", "checkpoint_verified", "checkpoint_read"];
 
 function eventRow(event) {
   const when = new Date(event.at * 1000);
+  const tone = event.kind === "ended" ? STATE_TONES[event.state] : EVENT_TONES[event.kind];
   return node("li", {}, node("time", {class: "muted small number", datetime: when.toISOString(), title: when.toLocaleString()}, agoText(event.at)),
-    node("span", {class: `badge ${EVENT_TONES[event.kind] ?? ""}`}, event.kind.replaceAll("_", " ")),
+    node("span", {class: `badge ${tone ?? ""}`}, event.kind.replaceAll("_", " ")),
     node("span", {class: "words"}, [event.reason, event.actor ? `(${event.actor})` : ""].filter(Boolean).join(" ")));
 }
 

@@ -91,12 +91,18 @@ function bytesText(bytes) {
 function durationText(seconds) {
   if (!isNumber(seconds) || seconds < 0) return "–";
   if (seconds < 60) return `${Math.round(seconds)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  if (seconds < 600) return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
   if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds % 3600 / 60)} min`;
   return `${Math.floor(seconds / 86400)} d ${Math.floor(seconds % 86400 / 3600)} h`;
 }
 
-const agoText = (at) => `${durationText(Math.max(0, Date.now() / 1000 - at))} ago`;
+// "3 min ago": one unit is enough.
+function agoText(at) {
+  const seconds = Math.max(0, Date.now() / 1000 - at);
+  const [size, unit] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]].find(([most]) => seconds >= most) || [1, "s"];
+  return `${Math.floor(seconds / size)} ${unit} ago`;
+}
 
 // Marks the page that is open in the top bar.
 for (const link of document.querySelectorAll(".top nav a")) {

@@ -138,7 +138,7 @@ class Browser:
 
     def click(self, selector):
         element = self.wait_shown(selector)
-        self.js("arguments[0].scrollIntoView({block: 'nearest'})", element)
+        self.js("arguments[0].scrollIntoView({block: 'center'})", element)
         element.click()
 
     def copied(self):

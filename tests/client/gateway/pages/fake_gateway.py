@@ -13,6 +13,7 @@ import http.server
 import json
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -63,7 +64,7 @@ class FakeGateway(http.server.ThreadingHTTPServer):
         self.cluster = fake_runs.FakeCluster(empty)
         self.failures, self.asked, self.left_early = [], [], 0
         self.break_after = None       # tokens after which a stream's connection is cut
-        self.stopping = threading.Event()
+        self.stopping, self.sockets = threading.Event(), []
         self.streams_allowed = threading.Event()
         self.streams_allowed.set()
 
@@ -75,10 +76,20 @@ class FakeGateway(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         return self
 
+    def process_request(self, request, client_address):
+        self.sockets.append(request)
+        super().process_request(request, client_address)
+
     def stop(self):
+        """Also ends the connections that browsers keep open, as the end of a process would."""
         self.stopping.set()
         self.shutdown()
         self.server_close()
+        for one in self.sockets:
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # closed already
 
     def handle_error(self, request, client_address):
         """A browser that leaves is no news."""

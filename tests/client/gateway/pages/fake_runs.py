@@ -1,6 +1,7 @@
 """Runs, workers, checkpoints and points as the gateway would report them: one trains live, one waits, one has failed."""
 
 import bisect
+import functools
 import math
 import random
 import threading
@@ -9,6 +10,11 @@ import time
 CHECKPOINT_EVERY = 250
 COLUMNS = ("step", "at", "loss", "validation_loss", "tokens_per_second", "mfu", "learning_rate", "gradient_norm",
            "step_seconds")
+
+
+@functools.lru_cache(maxsize=None)
+def noise_of(*key):
+    return random.Random("/".join(map(str, key))).gauss(0, 1)
 
 
 class FakeRun:
@@ -31,7 +37,7 @@ class FakeRun:
         return self.state in ("succeeded", "failed", "cancelled")
 
     def noise(self, step, salt):
-        return random.Random(f"{self.seed}/{step}/{salt}").gauss(0, 1)
+        return noise_of(self.seed, step, salt)
 
     def loss(self, step):
         level = 2.3 + 8.4 * math.exp(-step / (0.035 * self.target)) + 1.1 * math.exp(-step / (0.5 * self.target))
@@ -40,7 +46,7 @@ class FakeRun:
     def validation_loss(self, step):
         if step % self.evaluate_every or step == 0:
             return None
-        return round(self.loss(0) * 0 + (2.36 + 8.4 * math.exp(-step / (0.035 * self.target))
+        return round((2.36 + 8.4 * math.exp(-step / (0.035 * self.target))
                      + 1.15 * math.exp(-step / (0.5 * self.target))) * self.scale + 0.01 * self.noise(step, "val"), 4)
 
     def at(self, step):
@@ -70,7 +76,8 @@ class FakeRun:
             kept = []
             for begin in range(0, total, size):
                 bucket = steps[begin:begin + size]
-                kept += sorted({min(bucket, key=self.loss), max(bucket, key=self.loss)})
+                evaluated = {step for step in bucket if step % self.evaluate_every == 0} if total / self.evaluate_every < limit else set()
+                kept += sorted(evaluated | {min(bucket, key=self.loss), max(bucket, key=self.loss)})
             steps = kept
         return {"run": self.id, "total": total, **self.columns(steps)}
 
