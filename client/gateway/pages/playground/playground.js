@@ -352,7 +352,11 @@ function start() {
   settings.seed = newSeed();
   restoreSettings(location.hash);
   addEventListener("hashchange", () => { restoreSettings(location.hash); showAll(); buildCards(); countPrompt(); });
-  if (matchMedia("(max-width: 900px)").matches) $("#settings").open = false;
+  // On a phone the sampling settings are folded, or the text would be far below its button.
+  const phone = matchMedia("(max-width: 900px)");
+  const fold = () => { $("#settings").open = !phone.matches; };
+  phone.addEventListener("change", fold);
+  fold();
   showHistory(restorePast);
   followModels();
 }

@@ -1,5 +1,6 @@
 """Headless Chromium for the tests of the pages: waits on conditions, keeps what the console said, takes screenshots."""
 
+import base64
 import json
 import os
 import pathlib
@@ -171,12 +172,15 @@ class Browser:
         wide = self.js("return document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"the page is {wide} pixels wider than the window"
 
-    def screenshot(self, name):
+    def screenshot(self, name, whole=True):
+        """`whole`: all of the page; else what the window shows, which then stays as it is."""
         folder = pathlib.Path(os.environ.get("GP_SCREENSHOTS") or ROOT / "build" / "release" / "screenshots")
         folder.mkdir(parents=True, exist_ok=True)
+        if not whole:
+            self.driver.save_screenshot(str(folder / f"{name}.png"))
+            return
         height = self.js("return Math.min(4000, document.documentElement.scrollHeight)")
-        metrics = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
+        picture = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
             "captureBeyondViewport": True, "format": "png",
             "clip": {"x": 0, "y": 0, "width": self.js("return innerWidth"), "height": height, "scale": 1}})
-        import base64
-        (folder / f"{name}.png").write_bytes(base64.b64decode(metrics["data"]))
+        (folder / f"{name}.png").write_bytes(base64.b64decode(picture["data"]))

@@ -63,7 +63,7 @@ class PageCase(unittest.TestCase):
     def settle(self):
         """Waits until the page has drawn twice: transitions and charts follow a change of size."""
         self.browser.driver.execute_async_script(
-            "const done = arguments[0]; Promise.all(document.getAnimations().filter((one) => one.effect.getTiming().iterations === 1)"
+            "const done = arguments[0]; Promise.allSettled(document.getAnimations().filter((one) => one.effect.getTiming().iterations === 1)"
             ".map((one) => one.finished)).then(() => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))))")
 
 

@@ -328,9 +328,9 @@ class Playground(page_case.PageCase):
         self.browser.theme(False)
         self.browser.all(".token")[14].click()
         self.browser.wait_shown("#token-card")
-        self.browser.screenshot("playground-token")
+        self.browser.screenshot("playground-token", whole=False)
         self.browser.theme(True)
-        self.browser.screenshot("playground-token-dark")
+        self.browser.screenshot("playground-token-dark", whole=False)
         self.browser.check_clean()
 
     def test_theme_button_is_remembered(self):
