@@ -106,6 +106,7 @@ function buildCards() {
       "The text appears here. Ctrl+Enter starts it, Esc stops it."));
   }
   $("#output").replaceChildren(...generations.map((generation) => generation.element));
+  if (generations.length === 0) $("#output").append(node("p", {class: "hint muted"}, "This model has no checkpoints by step to compare."));
   $("#output").classList.toggle("several", !learnMode() && settings.n > 1);
 }
 
@@ -126,28 +127,28 @@ async function generate() {
   buildCards();
   running = true;
   showRunning();
-  announce(`Writing with ${chosenModels().join(", ")}`);
-  await Promise.all(generations.map((generation) => generation.run(apiBody(generation.model))));
+  const asked = generations;
+  announce(`Writing with ${asked.map((generation) => generation.model).join(", ")}`);
+  await Promise.all(asked.map((generation) => generation.run(apiBody(generation.model))));
   running = false;
   showRunning();
-  rememberTexts();
-  announceEnd();
-  refreshModels();
+  rememberTexts(asked);
+  announceEnd(asked);
 }
 
 function stop() {
   for (const generation of generations) generation.stop();
 }
 
-function announceEnd() {
-  const failed = generations.filter((generation) => generation.state === "failed").length;
+function announceEnd(asked) {
+  const failed = asked.filter((generation) => generation.state === "failed").length;
   if (failed > 0) return;  // the card's alert says it
-  const words = generations.map((generation) => `${generation.badge.textContent}, ${generation.speedText()}`);
+  const words = asked.map((generation) => `${generation.badge.textContent}, ${generation.speedText()}`);
   announce(words.join("; "));
 }
 
-function rememberTexts() {
-  for (const generation of generations) {
+function rememberTexts(asked) {
+  for (const generation of asked) {
     if (!generation.text()) continue;
     addToHistory({at: Date.now(), model: generation.resolved || generation.model, prompt: generation.prompt,
       text: generation.text(), link: settingsLink().split("#")[1]});
@@ -284,7 +285,9 @@ function startFields() {
   $("#stop-strings").addEventListener("input", () => change("stop", $("#stop-strings").value));
   $("#seed").addEventListener("change", () => {
     settings.fresh = false;
-    change("seed", Math.max(0, Math.floor(Number($("#seed").value)) || 0));
+    settings.seed = Math.min(4294967295, Math.max(0, Math.floor(Number($("#seed").value)) || 0));
+    $("#seed").value = settings.seed;
+    changed();
   });
   $("#fresh-seed").addEventListener("change", () => change("fresh", $("#fresh-seed").checked));
   $("#colours").addEventListener("change", () => change("colours", $("#colours").checked));

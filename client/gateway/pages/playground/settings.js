@@ -4,7 +4,7 @@
 const SLIDERS = [
   {name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.05, value: 0.8,
     help: "0 always takes the likeliest token; higher is more surprising"},
-  {name: "max_tokens", label: "Length in tokens", min: 1, max: 1024, step: 1, value: 128, help: "Most tokens that one text gets"},
+  {name: "max_tokens", label: "Length in tokens", min: 1, max: 65536, step: 1, value: 128, help: "Most tokens that one text gets"},
   {name: "n", label: "Samples", min: 1, max: 8, step: 1, value: 1, help: "Texts for the same prompt"},
   {name: "top_k", label: "Top-k", min: 0, max: 200, step: 1, value: 50, help: "Only the k likeliest tokens; 0 means all"},
   {name: "top_p", label: "Top-p", min: 0.01, max: 1, step: 0.01, value: 1, help: "Only the likeliest tokens that together have this probability"},
@@ -37,6 +37,7 @@ function sliderRow(slider, changed) {
     "aria-label": `${slider.label}, slider`, title: slider.help});
   const take = (value) => {
     settings[slider.name] = clampTo(slider, value);
+    number.value = settings[slider.name];
     changed();
   };
   range.addEventListener("input", () => take(range.value));
@@ -49,13 +50,17 @@ function buildControls(changed) {
   $("#controls").prepend(...SLIDERS.map((slider) => sliderRow(slider, changed)));
 }
 
+function showValue(input, value) {
+  if (document.activeElement !== input) input.value = value;
+}
+
 // Sets every control to what the settings say; leaves a field alone while somebody types in it.
 function showSettings() {
   for (const slider of SLIDERS) {
-    $(`#set-${slider.name}`).value = settings[slider.name];
+    showValue($(`#set-${slider.name}`), settings[slider.name]);
     $(`#set-${slider.name}-range`).value = settings[slider.name];
   }
-  $("#seed").value = settings.seed;
+  showValue($("#seed"), settings.seed);
   $("#fresh-seed").checked = settings.fresh;
   $("#colours").checked = settings.colours;
   for (const [selector, text] of [["#stop-strings", settings.stop], ["#prompt", settings.prompt]]) {
@@ -67,7 +72,7 @@ function showSettings() {
 // No text may be longer than the model's context.
 function limitLength(entry) {
   const slider = SLIDERS.find((one) => one.name === "max_tokens");
-  slider.max = Math.max(1, (entry && entry.max_model_len ? entry.max_model_len : 1025) - 1);
+  slider.max = Math.max(1, (entry && entry.max_model_len ? entry.max_model_len : 1024) - 1);
   for (const input of document.querySelectorAll("#set-max_tokens, #set-max_tokens-range")) input.max = slider.max;
   settings.max_tokens = Math.min(settings.max_tokens, slider.max);
 }

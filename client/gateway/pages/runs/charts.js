@@ -14,10 +14,10 @@ const DASHES = [6, 4];
 // The page has its own legend; the library's would set style attributes.
 Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
 
-// What a CSS colour variable is in the current theme.
-function themeColour(name) {
+// What a CSS colour such as var(--line) is in the current theme.
+function themeColour(expression) {
   const probe = $("#main");
-  probe.style.setProperty("outline-color", `var(${name})`);
+  probe.style.setProperty("outline-color", expression);
   const colour = getComputedStyle(probe).outlineColor;
   probe.style.removeProperty("outline-color");
   return colour;
@@ -77,14 +77,14 @@ class Chart {
     curves.forEach((curve, i) => {
       const label = `${i} ${curve.kind}`;
       labels.push(label);
-      colors.push(curve.kind === "raw" ? faded(curve.run.colour, 0.28) : curve.run.colour);
+      colors.push({raw: faded(curve.run.colour, 0.3), second: curve.run.secondColour, main: curve.run.colour}[curve.kind]);
       series[label] = {strokeWidth: curve.kind === "raw" ? 1 : 2, highlightCircleSize: curve.kind === "raw" ? 0 : 3.5,
-        ...(curve.kind === "second" ? {strokePattern: DASHES, strokeWidth: 1.6, drawPoints: curve.values.length < 300, pointSize: 2} : {})};
+        ...(curve.kind === "second" ? {strokePattern: DASHES, strokeWidth: 1.6, drawPoints: true, pointSize: 2} : {})};
     });
     return {labels, colors, series, logscale: Boolean(description.log && this.group.log && description.metric === "loss"),
       includeZero: Boolean(description.zero), axes: {
         x: {axisLabelFormatter: (x) => this.group.axisText(x), drawGrid: false, axisLabelWidth: 64},
-        y: {axisLabelFormatter: (y) => description.format(y), axisLabelWidth: 52, pixelsPerLabel: 34},
+        y: {axisLabelFormatter: (y) => description.format(y), axisLabelWidth: 52, pixelsPerLabel: 25},
       }};
   }
 
@@ -119,7 +119,7 @@ class Chart {
     this.curves.forEach((curve, i) => {
       if (curve.kind === "raw") return;
       const dot = node("i", {class: curve.kind === "second" ? "dot hollow" : "dot"});
-      dot.style.color = curve.run.colour;
+      dot.style.color = curve.kind === "second" ? curve.run.secondColour : curve.run.colour;
       parts.push(node("span", {}, dot, this.description.format(this.valueAt(i, row))));
     });
     this.readout.replaceChildren(...parts);
@@ -216,7 +216,7 @@ class ChartGroup {
     return this.axis === "step" ? `step ${grouped(x)}` : `${durationText(x)} after the start`;
   }
 
-  // `runs`: [{id, name, colour, points, begin}]; `marks`: of the first of them.
+  // `runs`: [{id, name, colour, secondColour, points, begin}]; `marks`: of the first of them.
   draw(runs, marks) {
     this.runs = runs.filter((run) => run.points && run.points.step.length > 0);
     this.shared = this.runs.length > 0 ? sharedX(this.runs, this.axis) : [];
@@ -235,7 +235,7 @@ class ChartGroup {
   look() {
     return {
       dateWindow: this.window ? this.window.map((x) => x / this.scale) : null, connectSeparatedPoints: true, interactionModel: {},
-      axisLineColor: themeColour("--line"), gridLineColor: themeColour("--line"), gridLineWidth: 1, axisLabelFontSize: 12,
+      axisLineColor: themeColour("var(--line)"), gridLineColor: themeColour("var(--line)"), gridLineWidth: 1, axisLabelFontSize: 12,
       rightGap: 12, xRangePad: 4, yRangePad: 6, strokeWidth: 2,
       underlayCallback: (context, area, graph) => this.drawLines(context, area, graph),
     };
@@ -256,7 +256,7 @@ class ChartGroup {
       if (mark.kind === "checkpoint") continue;
       const left = Math.round(graph.toDomXCoord(this.markX(mark) / this.scale)) + 0.5;
       if (left < area.x || left > area.x + area.w) continue;
-      context.strokeStyle = themeColour(mark.kind === "failure" ? "--bad" : "--warn");
+      context.strokeStyle = themeColour(mark.kind === "failure" ? "var(--bad)" : "var(--warn)");
       context.globalAlpha = 0.6;
       context.beginPath();
       context.moveTo(left, area.y);

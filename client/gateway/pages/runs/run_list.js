@@ -87,8 +87,8 @@ function showRunList(runs, choice) {
     runItems.get(run.id).update(run, run.id === choice.open, choice.shown(run.id), choice.colour(run.id));
   }
   const wanted = runs.map((run) => runItems.get(run.id).element);
-  if (wanted.length !== list.children.length || wanted.some((element, i) => element !== list.children[i])) {
-    list.replaceChildren(...wanted);
+  if (wanted.length === 0 || wanted.length !== list.children.length || wanted.some((element, i) => element !== list.children[i])) {
+    list.replaceChildren(...(wanted.length > 0 ? wanted : [node("li", {class: "none muted"}, "None yet.")]));
   }
   const running = runs.filter((run) => run.state === "running").length;
   const queued = runs.filter((run) => isNumber(run.queue_position)).length;

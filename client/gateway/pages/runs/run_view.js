@@ -9,11 +9,11 @@ function tilesOf(run) {
   return [
     ["Loss", decimals(run.loss, 4)],
     ["Validation loss", decimals(run.validation_loss, 4)],
-    ["Throughput", isNumber(run.tokens_per_second) ? `${shortNumber(run.tokens_per_second)} tok/s` : "–"],
+    ["Tokens/s", shortNumber(run.tokens_per_second)],
     ["MFU", plainPercent(run.mfu)],
     run.terminal ? ["Took", took === null ? "–" : durationText(took)] : ["Time left", left === null ? "–" : durationText(left)],
     ["Step time", durationFine(run.step_seconds)],
-    ["Tokens", shortNumber(run.tokens)],
+    ["Tokens seen", shortNumber(run.tokens)],
     ["Restarts", grouped(run.failures || 0)],
   ];
 }
@@ -34,6 +34,7 @@ function showTiles(run) {
 
 function showSummary(run) {
   setText($("#run-title"), run.name);
+  document.title = `${run.name}${run.state === "running" ? ` ${Math.floor(progressOf(run) * 100)}%` : ""} · gp`;
   showState($("#run-state"), run.state);
   const why = run.state === "succeeded" ? "" : [isNumber(run.queue_position) ? `${queueText(run.queue_position)}:` : "", run.reason, run.warning].filter(Boolean).join(" ");
   $("#run-reason").hidden = !why;
@@ -58,7 +59,7 @@ function checkpointRow(checkpoint) {
     checkpoint.best ? node("span", {class: "badge good"}, "best") : null,
     checkpoint.quarantined ? node("span", {class: "badge bad", title: checkpoint.quarantined}, "damaged") : null);
   return node("tr", {}, node("th", {scope: "row", class: "number"}, grouped(checkpoint.step), " ", badges),
-    node("td", {class: "number"}, decimals(checkpoint.validation_loss, 4)), node("td", {class: "number"}, bytesText(checkpoint.size_bytes)),
+    node("td", {class: "number"}, decimals(checkpoint.validation_loss, 4)), node("td", {class: "number wide"}, bytesText(checkpoint.size_bytes)),
     node("td", {class: "number wide"}, agoText(checkpoint.sealed_at)),
     node("td", {}, checkpoint.quarantined ? node("span", {class: "muted small"}, checkpoint.quarantined)
       : node("a", {class: "button compact", href: playgroundLink(checkpoint.model), "aria-label": `Open ${checkpoint.model} in the playground`}, "Playground")));
@@ -73,7 +74,7 @@ function showCheckpoints(checkpoints) {
   }
   const heads = ["Step", "Val. loss", "Size", "Saved", ""];
   $("#checkpoints").replaceChildren(node("table", {}, node("thead", {}, node("tr", {}, ...heads.map((head, i) =>
-    node("th", {scope: "col", class: i === 3 ? "wide" : null}, head || node("span", {class: "visually-hidden"}, "Playground"))))),
+    node("th", {scope: "col", class: i === 2 || i === 3 ? "wide" : null}, head || node("span", {class: "visually-hidden"}, "Playground"))))),
   node("tbody", {}, ...[...checkpoints].sort((one, other) => other.step - one.step).map(checkpointRow))));
 }
 

@@ -20,6 +20,9 @@ function colourOf(id) {
   return `var(--series-${view.colours.get(id)})`;
 }
 
+// The validation curve of a run: its colour, nearer to that of the text.
+const secondColour = (id) => `color-mix(in srgb, ${colourOf(id)} 45%, var(--text))`;
+
 function dropUnusedColours() {
   for (const id of view.colours.keys()) if (!shownIds().includes(id)) view.colours.delete(id);
 }
@@ -39,7 +42,8 @@ function drawSoon() {
 function drawCharts() {
   const runs = shownIds().map((id) => {
     const whole = store.whole(id);
-    return {id, name: runWith(id)?.name || id, colour: themeColour(colourOf(id).slice(4, -1)), points: store.shown(id), begin: whole?.at[0] ?? 0};
+    return {id, name: runWith(id)?.name || id, colour: themeColour(colourOf(id)), secondColour: themeColour(secondColour(id)),
+      points: store.shown(id), begin: whole?.at[0] ?? 0};
   });
   const marks = view.details ? marksOf(view.details, store.whole(view.open)) : [];
   group.draw(runs, marks);

@@ -95,13 +95,14 @@ function startKeyDialog() {
   $("#key-field").addEventListener("keydown", (event) => { if (event.key === "Enter") send(); });
 }
 
-// Yields the text after each `data:` of an event stream; comments (`: ping`) say only that the gateway lives.
-async function* eventData(response) {
+// Yields the text after each `data:` of an event stream; onBytes is also called for comments (`: ping`).
+async function* eventData(response, onBytes = () => {}) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
     const {value, done} = await reader.read();
     if (done) return;
+    onBytes();
     const lines = (rest + value).split("\n");
     rest = lines.pop();
     for (const line of lines) {
@@ -112,24 +113,41 @@ async function* eventData(response) {
 
 // Keeps an event stream open: onEvent(object) for each event, onState("live" | "waiting", seconds) when that changes.
 // EventSource cannot send an API key, so this reads the stream itself and connects again as EventSource would, a little
-// later each time. The returned object's stop() ends it.
+// later each time, also when even the pings stay away. The returned object's stop() ends it.
+const SILENCE_SECONDS = 50;
 function followEvents(path, onEvent, onState) {
   const aborter = new AbortController();
+  let pause = 1;
+  const connect = async () => {
+    const connection = new AbortController();
+    const signal = AbortSignal.any([aborter.signal, connection.signal]);
+    let timer = 0;
+    const heard = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => connection.abort(), SILENCE_SECONDS * 1000);
+    };
+    try {
+      const response = await ask(path, {signal, cache: "no-store", headers: {Accept: "text/event-stream"}});
+      onState("live", 0);
+      pause = 1;
+      heard();
+      for await (const data of eventData(response, heard)) {
+        if (aborter.signal.aborted) return;
+        onEvent(JSON.parse(data));
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  };
   const follow = async () => {
-    let pause = 1;
     while (!aborter.signal.aborted) {
       try {
-        const response = await ask(path, {signal: aborter.signal, cache: "no-store"});
-        onState("live", 0);
-        for await (const data of eventData(response)) {
-          pause = 1;
-          if (aborter.signal.aborted) return;
-          onEvent(JSON.parse(data));
-        }
+        await connect();
       } catch (error) {
         if (aborter.signal.aborted) return;
         if (error.status === 401) return onState("locked", 0);
-        if (!(error instanceof GatewayError) && !(error instanceof TypeError)) console.error(error);
+        // A connection that breaks is a TypeError of the stream; what else is thrown is a mistake of the page.
+        if (!(error instanceof GatewayError) && error.name !== "AbortError" && !(error instanceof TypeError)) console.error(error);
       }
       if (aborter.signal.aborted) return;
       onState("waiting", pause);

@@ -174,7 +174,8 @@ class Browser:
 
     def screenshot(self, name, whole=True):
         """`whole`: all of the page; else what the window shows, which then stays as it is."""
-        folder = pathlib.Path(os.environ.get("GP_SCREENSHOTS") or ROOT / "build" / "release" / "screenshots")
+        programs = os.environ.get("GP_BIN") or ROOT / "build" / "release" / "bin"
+        folder = pathlib.Path(os.environ.get("GP_SCREENSHOTS") or pathlib.Path(programs).parent / "screenshots")
         folder.mkdir(parents=True, exist_ok=True)
         if not whole:
             self.driver.save_screenshot(str(folder / f"{name}.png"))

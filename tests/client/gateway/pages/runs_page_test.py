@@ -16,7 +16,7 @@ return {rows: chart.rows?.length ?? 0, curves: (chart.curves ?? []).map((one) =>
 # How many pixels of a chart's canvas have the colour of the first run, more or less.
 INKED = """const canvas = document.querySelectorAll(".chart")[arguments[0]].querySelector("canvas");
 const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-const [r, g, b] = themeColour("--series-0").match(/\\d+/g).map(Number);
+const [r, g, b] = themeColour("var(--series-0)").match(/\\d+/g).map(Number);
 let count = 0;
 for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 120 && Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 40) count += 1;
 return count;"""
