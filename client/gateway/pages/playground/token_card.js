@@ -43,10 +43,11 @@ function showTokenCard(span, token, branch, pinned) {
   const part = token.parts[0];
   const card = $("#token-card");
   card.classList.toggle("pinned", pinned);
+  const several = token.parts.length > 1 ? [node("p", {class: "muted small"}, `One character of ${token.parts.length} tokens; the first:`)] : [];
   card.replaceChildren(
     node("div", {class: "row"}, node("code", {class: "chosen"}, visibleText(token.text)),
       node("strong", {class: "number"}, percentText(token.probability))),
-    token.parts.length > 1 ? node("p", {class: "muted small"}, `One character of ${token.parts.length} tokens; the first:`) : null,
+    ...several,
     ...alternativesOf(part).map((entry) => alternativeRow(entry, part)),
     node("p", {class: "muted small"}, pinned ? "Choose one to write on from there." : "Click to choose another one."));
   card.hidden = false;

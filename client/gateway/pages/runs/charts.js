@@ -5,8 +5,8 @@ const fineNumber = (value) => !isNumber(value) ? "–" : Math.abs(value) >= 100 
 const CHARTS = [
   {metric: "loss", second: "validation_loss", title: "Loss", note: "dashed: validation", smooth: true, log: true, format: fineNumber},
   {metric: "tokens_per_second", title: "Throughput", note: "tokens/s", smooth: true, zero: true, format: shortNumber},
-  {metric: "mfu", title: "MFU", note: "share of the peak", smooth: true, zero: true, format: (value) => isNumber(value) ? `${(value * 100).toFixed(1)}%` : "–"},
-  {metric: "learning_rate", title: "Learning rate", note: "", format: (value) => !isNumber(value) ? "–" : value === 0 ? "0" : Math.abs(value) < 1e-3 ? value.toExponential(value.toExponential().length > 4 ? 1 : 0) : fineNumber(value)},
+  {metric: "mfu", title: "MFU", note: "share of the peak", smooth: true, zero: true, format: (value) => isNumber(value) ? `${Number((value * 100).toFixed(1))}%` : "–"},
+  {metric: "learning_rate", title: "Learning rate", note: "", format: (value) => isNumber(value) && value !== 0 && Math.abs(value) < 1e-3 ? Number(value.toPrecision(3)).toExponential() : fineNumber(value)},
   {metric: "gradient_norm", title: "Gradient norm", note: "", smooth: true, log: true, format: fineNumber},
 ];
 const DASHES = [6, 4];

@@ -51,6 +51,11 @@ function showSummary(run) {
 
 const playgroundLink = (model) => `/#${new URLSearchParams({model})}`;
 
+// "3 min ago" goes on without a new table, which would take the focus away.
+function refreshTimes() {
+  for (const element of document.querySelectorAll("[data-at]")) setText(element, agoText(Number(element.dataset.at)));
+}
+
 // ---- checkpoints ----
 
 function checkpointRow(checkpoint) {
@@ -60,7 +65,7 @@ function checkpointRow(checkpoint) {
     checkpoint.quarantined ? node("span", {class: "badge bad", title: checkpoint.quarantined}, "damaged") : null);
   return node("tr", {}, node("th", {scope: "row", class: "number"}, grouped(checkpoint.step), " ", badges),
     node("td", {class: "number"}, decimals(checkpoint.validation_loss, 4)), node("td", {class: "number wide"}, bytesText(checkpoint.size_bytes)),
-    node("td", {class: "number wide"}, agoText(checkpoint.sealed_at)),
+    node("td", {class: "number wide", "data-at": checkpoint.sealed_at}, agoText(checkpoint.sealed_at)),
     node("td", {}, checkpoint.quarantined ? node("span", {class: "muted small"}, checkpoint.quarantined)
       : node("a", {class: "button compact", href: playgroundLink(checkpoint.model), "aria-label": `Open ${checkpoint.model} in the playground`}, "Playground")));
 }
@@ -122,7 +127,7 @@ const QUIET_EVENTS = ["checkpoint_sealed", "checkpoint_retired", "checkpoint_ver
 function eventRow(event) {
   const when = new Date(event.at * 1000);
   const tone = event.kind === "ended" ? STATE_TONES[event.state] : EVENT_TONES[event.kind];
-  return node("li", {}, node("time", {class: "muted small number", datetime: when.toISOString(), title: when.toLocaleString()}, agoText(event.at)),
+  return node("li", {}, node("time", {class: "muted small number", datetime: when.toISOString(), "data-at": event.at, title: when.toLocaleString()}, agoText(event.at)),
     node("span", {class: `badge ${tone ?? ""}`}, event.kind.replaceAll("_", " ")),
     node("span", {class: "words"}, [event.reason, event.actor ? `(${event.actor})` : ""].filter(Boolean).join(" ")));
 }

@@ -331,6 +331,7 @@ function start() {
   $("#run-playground").append(picture("play"), "Try it in the playground");
   $("#no-runs-commands").append(node("p", {class: "muted small"}, "A first run in two minutes, on this machine:"), commandLine("make demo"),
     node("p", {class: "muted small"}, "Or your own run file:"), commandLine("gpctl submit run.yaml"));
+  setInterval(refreshTimes, 5000);
   addEventListener("hashchange", followLink);
   follow();
 }

@@ -111,6 +111,15 @@ async function* eventData(response, onBytes = () => {}) {
   }
 }
 
+// A mistake in the page over one event does not end the stream.
+function takeEventSafely(onEvent, data) {
+  try {
+    onEvent(JSON.parse(data));
+  } catch (error) {
+    console.error(error);
+  }
+}
+
 // Keeps an event stream open: onEvent(object) for each event, onState("live" | "waiting", seconds) when that changes.
 // EventSource cannot send an API key, so this reads the stream itself and connects again as EventSource would, a little
 // later each time, also when even the pings stay away. The returned object's stop() ends it.
@@ -133,7 +142,7 @@ function followEvents(path, onEvent, onState) {
       heard();
       for await (const data of eventData(response, heard)) {
         if (aborter.signal.aborted) return;
-        onEvent(JSON.parse(data));
+        takeEventSafely(onEvent, data);
       }
     } finally {
       clearTimeout(timer);
@@ -146,8 +155,6 @@ function followEvents(path, onEvent, onState) {
       } catch (error) {
         if (aborter.signal.aborted) return;
         if (error.status === 401) return onState("locked", 0);
-        // A connection that breaks is a TypeError of the stream; what else is thrown is a mistake of the page.
-        if (!(error instanceof GatewayError) && error.name !== "AbortError" && !(error instanceof TypeError)) console.error(error);
       }
       if (aborter.signal.aborted) return;
       onState("waiting", pause);

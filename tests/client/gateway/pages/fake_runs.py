@@ -67,7 +67,7 @@ class FakeRun:
         return {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
 
     def points(self, limit, first, last):
-        """At most `limit` steps between `first` and `last`; of each bucket the lowest and the highest loss."""
+        """At most `limit` steps between `first` and `last`; of each bucket the lowest and the highest loss, and both ends."""
         first, last = max(1, first), min(self.step, last)
         steps = list(range(first, last + 1))
         total = len(steps)
@@ -78,7 +78,7 @@ class FakeRun:
                 bucket = steps[begin:begin + size]
                 evaluated = {step for step in bucket if step % self.evaluate_every == 0} if total / self.evaluate_every < limit else set()
                 kept += sorted(evaluated | {min(bucket, key=self.loss), max(bucket, key=self.loss)})
-            steps = kept
+            steps = sorted({first, last, *kept})
         return {"run": self.id, "total": total, **self.columns(steps)}
 
     def checkpoint_steps(self):

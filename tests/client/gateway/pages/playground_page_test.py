@@ -111,6 +111,7 @@ class Playground(page_case.PageCase):
         card = self.browser.wait_shown("#token-card")
         self.assertRegex(card.text, r"\d%")
         self.assertGreaterEqual(len(self.browser.all("#token-card .alternative")), 2)
+        self.assertNotIn("null", card.text)
         self.browser.check_accessible()
         self.browser.click("#colours")
         self.assertNotEqual(back(), coloured)
@@ -256,7 +257,7 @@ class Playground(page_case.PageCase):
     # Trouble
 
     def test_asks_for_the_key(self):
-        gateway = self.fake(key="secret")
+        self.fake(key="secret")
         self.browser.open("/")
         self.type("#key-field", "wrong" + Keys.ENTER)
         self.browser.wait_shown("#key-problem")
@@ -267,12 +268,10 @@ class Playground(page_case.PageCase):
         self.assertIn('"Authorization: Bearer $GP_API_KEY"', self.copy_code("curl"))
         self.assertNotIn("secret", self.browser.driver.current_url)
         self.browser.check_clean(network_errors=True)
-        self.assertEqual(gateway.key, "secret")
         self.browser.js("sessionStorage.clear()")
 
     def test_says_when_the_gateway_is_busy_or_loads(self):
         gateway = self.fake()
-        gateway.failures = [(429, "32 texts are waiting already", 1), (503, "loading demo@2500", 2)]
         self.fresh()
         gateway.failures = [(429, "32 texts are waiting already", 2), (503, "loading demo@2500", 2)]
         self.browser.click("#generate")

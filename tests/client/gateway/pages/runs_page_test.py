@@ -221,6 +221,15 @@ class Runs(page_case.PageCase):
         self.browser.click("#sample-after")
         self.browser.wait_text("#sample-step", "step 500")
 
+    def test_words_of_a_run_are_never_markup(self):
+        gateway = self.fake()
+        gateway.cluster.live.reason = "<img src=x onerror='window.violations.push(1)'><b>bold</b>"
+        self.open()
+        self.browser.wait_text(self.item("demo"), "<b>bold</b>")
+        self.browser.wait_text("#run-reason", "<img src=x")
+        self.assertFalse(self.browser.all("main img, main b"))
+        self.browser.check_clean()
+
     def test_workers_and_slots(self):
         self.fake()
         self.open()
