@@ -145,16 +145,23 @@ class Playground(page_case.PageCase):
     # Several texts
 
     def test_watch_it_learn(self):
-        self.fake(token_seconds=0.05)
+        if self.url is None:
+            self.fake(token_seconds=0.05)
         self.fresh()
         self.set_number("max_tokens", 30)
         self.browser.click("#mode-learn")
+        count = len(self.browser.all(".columns .answer"))
+        if count < 2:
+            self.skipTest("the gateway's newest run has fewer than two checkpoints")
         self.browser.click("#generate")
         self.browser.wait(lambda: all(column.find_elements(By.CSS_SELECTOR, ".token") for column in self.browser.all(".columns .answer"))
                           and "Writing" in self.browser.text("#output"), "all columns at once")
-        self.finished(4)
+        self.finished(count)
+        self.browser.check_clean()
+        if self.url is not None:
+            return
         bodies = self.asked("/v1/completions")
-        self.assertEqual(len({body["model"] for body in bodies}), 4)
+        self.assertEqual((count, len({body["model"] for body in bodies})), (4, 4))
         self.assertEqual(len({(body["seed"], body["prompt"]) for body in bodies}), 1)
         self.assertEqual(bodies[0]["model"], "demo@250")
         self.browser.click("[aria-label='6 columns']")

@@ -65,8 +65,9 @@ class Runs(page_case.PageCase):
         self.browser.check_clean()
 
     def test_numbers_move_while_the_run_trains(self):
-        self.fake()
         self.open()
+        if self.browser.text("#run-state") != "running":
+            self.skipTest("no run trains at the gateway")
         before = self.chart()["last"]
         words = self.browser.text("#run-progress-text")
         self.browser.wait(lambda: self.chart()["last"] > before + 2, "live points")
@@ -77,12 +78,12 @@ class Runs(page_case.PageCase):
     # Charts
 
     def test_every_chart_draws_its_curve(self):
-        self.fake()
         self.open()
-        for number in range(5):
-            self.browser.wait(lambda: self.browser.js(INKED, number) > 100, f"chart {number} to be drawn")
-        self.assertRegex(self.browser.text(".chart.mfu .readout"), r"^\d+\.\d%$")
-        self.assertIn("demo", self.browser.text("#legend"))
+        for number in range(5 if self.url is None else 1):
+            self.browser.wait(lambda: self.browser.js(INKED, number) > 50, f"chart {number} to be drawn")
+        self.assertIn(self.browser.text("#run-title"), self.browser.text("#legend"))
+        if self.url is None:
+            self.assertRegex(self.browser.text(".chart.mfu .readout"), r"^\d+(\.\d)?%$")
         self.browser.check_clean()
 
     def test_zoom_asks_for_the_window_and_goes_back(self):
@@ -108,12 +109,14 @@ class Runs(page_case.PageCase):
         self.browser.check_clean()
 
     def test_double_click_shows_the_whole_run(self):
-        self.fake()
-        self.open(f"#run={self.run_named('jargon-small').id}")
-        self.drag(".chart.mfu .plot", 0.3, 0.5)
-        self.browser.wait(lambda: self.chart()["window"][1] < 12000, "the window")
+        self.open("" if self.url else f"#run={self.run_named('jargon-small').id}")
+        last = self.chart()["last"]
+        self.drag(".chart.loss .plot", 0.3, 0.5)
+        self.browser.wait(lambda: self.chart()["window"][1] < 0.7 * last, "the window")
+        self.browser.wait(lambda: self.browser.js("return store.set(view.open).window !== null"), "the finer points")
         ActionChains(self.browser.driver).double_click(self.browser.one(".chart.loss .plot")).perform()
-        self.browser.wait(lambda: self.chart()["window"][1] > 19000, "the whole run")
+        self.browser.wait(lambda: self.chart()["window"][1] >= last, "the whole run")
+        self.browser.check_clean()
 
     def test_runs_are_laid_over_one_another(self):
         self.fake()
@@ -196,12 +199,13 @@ class Runs(page_case.PageCase):
         self.browser.check_clean()
 
     def test_checkpoint_opens_the_playground(self):
-        self.fake()
         self.open()
-        self.browser.wait_text("#checkpoints", "2,500")
-        self.assertIn("best", self.browser.text("#checkpoints"))
-        self.browser.click("[aria-label='Open demo@1000 in the playground']")
-        self.browser.wait_text("#step-text", "step 1,000")
+        link = self.browser.wait(lambda: (self.browser.all("#checkpoints a") or [None])[-1], "checkpoints")
+        self.assertIn("latest", self.browser.text("#checkpoints"))
+        label = link.get_attribute("aria-label")
+        step = int(label.split("@")[1].split()[0])
+        self.browser.click(f"[aria-label='{label}']")
+        self.browser.wait_text("#step-text", f"step {step:,}")
 
     def test_damaged_checkpoint_has_no_button(self):
         self.fake()
