@@ -14,7 +14,8 @@ function requestBody(model) {
 const shellQuoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 function curlText(model) {
-  const lines = [`curl -sS ${shellQuoted(`${location.origin}/v1/completions`)}`, `  -H 'Content-Type: application/json'`];
+  const address = shellQuoted(`${location.origin}/v1/completions`);
+  const lines = [`curl -sS ${address}`, `  -H 'Content-Type: application/json'`];
   if (apiKey) lines.push(`  -H "Authorization: Bearer $GP_API_KEY"`);
   lines.push(`  -d ${shellQuoted(JSON.stringify(requestBody(model), null, 1))}`);
   return lines.join(" \\\n");
@@ -74,5 +75,7 @@ function startCodeDialog(chosenModel) {
       $(`#tab-${other}`).focus();
     });
   }
-  $("#code-copy").addEventListener("click", () => copyText($("#code-text").textContent, codeLanguage === "curl" ? "curl command" : "Python code"));
+  $("#code-copy").addEventListener("click", () => {
+    copyText($("#code-text").textContent, codeLanguage === "curl" ? "curl command" : "Python code");
+  });
 }

@@ -60,7 +60,8 @@ class Generation {
     for (let attempt = 0; ; attempt += 1) {
       try {
         const response = await ask("/v1/completions", {
-          method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body), signal: this.aborter.signal,
+          method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body),
+          signal: this.aborter.signal,
         });
         return await this.receive(response);
       } catch (error) {
@@ -180,7 +181,7 @@ class Generation {
 
   errorWords(error) {
     const kept = this.text() ? " What was written so far is kept." : "";
-    if (error.status === 429) return `The gateway is busy and has turned this text away for now (429): ${error.message}`;
+    if (error.status === 429) return `The gateway is busy and has turned this text away (429): ${error.message}`;
     if (error.status === 503) return `The model could not be loaded (503): ${error.message}`;
     if (error instanceof GatewayError) return error.message + kept;
     return `The page could not read the answer: ${error.message}.${kept}`;
@@ -188,10 +189,11 @@ class Generation {
 
   showActions() {
     this.views.forEach((view) => {
+      const whole = this.prompt + view.text;
       view.element.after(node("div", {class: "answer-actions"},
-        node("button", {class: "plain compact", onclick: () => copyText(this.prompt + view.text, "Text")}, picture("copy"), "Copy text"),
+        node("button", {class: "plain compact", onclick: () => copyText(whole, "Text")}, picture("copy"), "Copy text"),
         node("button", {class: "plain compact", title: "Put this text into the prompt and write on",
-          onclick: () => this.actions.proceed(this.prompt + view.text)}, picture("forward"), "Write on")));
+          onclick: () => this.actions.proceed(whole)}, picture("forward"), "Write on")));
     });
   }
 

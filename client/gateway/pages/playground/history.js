@@ -33,10 +33,16 @@ function clearHistory() {
 
 const shortened = (text, length) => text.length > length ? `${text.slice(0, length).trimEnd()}…` : text;
 
+function pastItem(entry, restore) {
+  const time = new Date(entry.at).toLocaleTimeString("en-GB", {hour: "2-digit", minute: "2-digit"});
+  const title = "Bring this prompt and its settings back";
+  return node("li", {}, node("button", {class: "past", title, onclick: () => restore(entry)},
+    node("span", {class: "past-text"},
+      node("span", {class: "muted"}, shortened(entry.prompt, 40)), shortened(entry.text, 90)),
+    node("span", {class: "muted small"}, `${entry.model} · ${time}`)));
+}
+
 function showHistory(restore) {
   $("#history").hidden = pastTexts.length === 0;
-  $("#history-list").replaceChildren(...pastTexts.map((entry) => node("li", {},
-    node("button", {class: "past", title: "Bring this prompt and its settings back", onclick: () => restore(entry)},
-      node("span", {class: "past-text"}, node("span", {class: "muted"}, shortened(entry.prompt, 40)), shortened(entry.text, 90)),
-      node("span", {class: "muted small"}, `${entry.model} · ${new Date(entry.at).toLocaleTimeString("en-GB", {hour: "2-digit", minute: "2-digit"})}`)))));
+  $("#history-list").replaceChildren(...pastTexts.map((entry) => pastItem(entry, restore)));
 }

@@ -33,7 +33,7 @@ function groupOf(id) {
   return groupNamed(entry ? entry.root || entry.id : (id || "").split("@")[0]) || modelList.groups[0] || null;
 }
 
-const newestOf = (group) => (group.alias || group.directory || group.best || group.steps.at(-1)).id;
+const newestOf = (group) => (group.alias || group.directory || group.steps.at(-1) || group.best).id;
 
 // `count` steps of a run, evenly spread, the first and the newest among them.
 function spreadSteps(group, count) {

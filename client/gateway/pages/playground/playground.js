@@ -42,12 +42,13 @@ function showModel() {
 }
 
 function showLearning(group) {
+  const count = group.steps.length;
   for (const button of $("#columns").children) {
-    button.setAttribute("aria-pressed", String(Number(button.textContent) === (settings.steps || chosenSteps(group)).length));
+    button.setAttribute("aria-pressed", String(Number(button.textContent) === chosenSteps(group).length));
   }
-  const few = group.steps.length < 3;
-  $("#learn-hint").textContent = few
-    ? `This run has kept ${group.steps.length || "no"} checkpoint${group.steps.length === 1 ? "" : "s"} by step. More are kept with checkpoint.every and checkpoint.keep_last in its run file.`
+  $("#learn-hint").textContent = count < 3
+    ? `This run has kept ${count || "no"} checkpoint${count === 1 ? "" : "s"} by step. ` +
+      "More are kept with checkpoint.every and checkpoint.keep_last in its run file."
     : "The same prompt and the same seed at several moments of one training.";
 }
 
@@ -93,9 +94,9 @@ function stepSelect(group, index, steps) {
 function cardHead(model, index) {
   if (!learnMode()) return node("h3", {}, node("code", {}, model));
   const group = chosenGroup();
-  const entry = modelList.byId.get(model);
+  const loss = modelList.byId.get(model)?.validation_loss;
   return node("div", {class: "column-head"}, stepSelect(group, index, chosenSteps(group)),
-    isNumber(entry?.validation_loss) ? node("span", {class: "muted small"}, `validation loss ${decimals(entry.validation_loss, 2)}`) : null);
+    isNumber(loss) && node("span", {class: "muted small"}, `validation loss ${decimals(loss, 2)}`));
 }
 
 function buildCards() {
@@ -106,7 +107,9 @@ function buildCards() {
       "The text appears here. Ctrl+Enter starts it, Esc stops it."));
   }
   $("#output").replaceChildren(...generations.map((generation) => generation.element));
-  if (generations.length === 0) $("#output").append(node("p", {class: "hint muted"}, "This model has no checkpoints by step to compare."));
+  if (generations.length === 0) {
+    $("#output").append(node("p", {class: "hint muted"}, "This model has no checkpoints by step to compare."));
+  }
   $("#output").classList.toggle("several", !learnMode() && settings.n > 1);
 }
 
@@ -235,7 +238,8 @@ async function refreshModels() {
   showOnly("workspace");
   showAll();
   // A card that shows a text stays; an empty one follows the choice.
-  if (first || (!running && before !== chosenModels().join() && generations.every((one) => one.state === "idle"))) buildCards();
+  const empty = !running && generations.every((one) => one.state === "idle");
+  if (first || (empty && before !== chosenModels().join())) buildCards();
   if (first) countPrompt();
 }
 
@@ -336,8 +340,8 @@ function startKeyboard() {
 function startEmptyState() {
   $("#no-model-commands").append(
     node("p", {class: "muted small"}, "A model in two minutes, on this machine:"), commandLine("make demo"),
-    node("p", {class: "muted small"}, "Or start the service and train a run file of your own:"), commandLine("gpctl up --detach"),
-    commandLine("gpctl submit run.yaml"));
+    node("p", {class: "muted small"}, "Or start the service and train a run file of your own:"),
+    commandLine("gpctl up --detach"), commandLine("gpctl submit run.yaml"));
   $("#unreachable-commands").append(commandLine("gpctl up --detach"));
 }
 

@@ -4,19 +4,26 @@
 const SLIDERS = [
   {name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.05, value: 0.8,
     help: "0 always takes the likeliest token; higher is more surprising"},
-  {name: "max_tokens", label: "Length in tokens", min: 1, max: 65536, step: 1, value: 128, help: "Most tokens that one text gets"},
+  {name: "max_tokens", label: "Length in tokens", min: 1, max: 65536, step: 1, value: 128,
+    help: "Most tokens that one text gets"},
   {name: "n", label: "Samples", min: 1, max: 8, step: 1, value: 1, help: "Texts for the same prompt"},
-  {name: "top_k", label: "Top-k", min: 0, max: 200, step: 1, value: 50, help: "Only the k likeliest tokens; 0 means all"},
-  {name: "top_p", label: "Top-p", min: 0.01, max: 1, step: 0.01, value: 1, help: "Only the likeliest tokens that together have this probability"},
-  {name: "min_p", label: "Min-p", min: 0, max: 1, step: 0.01, value: 0, help: "Only tokens at least this likely, relative to the likeliest"},
-  {name: "presence_penalty", label: "Presence penalty", min: -2, max: 2, step: 0.1, value: 0, help: "Above 0: tokens that occurred become less likely"},
-  {name: "frequency_penalty", label: "Frequency penalty", min: -2, max: 2, step: 0.1, value: 0, help: "Above 0: the more often a token occurred, the less likely it becomes"},
+  {name: "top_k", label: "Top-k", min: 0, max: 200, step: 1, value: 50,
+    help: "Only the k likeliest tokens; 0 means all"},
+  {name: "top_p", label: "Top-p", min: 0.01, max: 1, step: 0.01, value: 1,
+    help: "Only the likeliest tokens that together have this probability"},
+  {name: "min_p", label: "Min-p", min: 0, max: 1, step: 0.01, value: 0,
+    help: "Only tokens at least this likely, relative to the likeliest"},
+  {name: "presence_penalty", label: "Presence penalty", min: -2, max: 2, step: 0.1, value: 0,
+    help: "Above 0: tokens that occurred become less likely"},
+  {name: "frequency_penalty", label: "Frequency penalty", min: -2, max: 2, step: 0.1, value: 0,
+    help: "Above 0: the more often a token occurred, the less likely it becomes"},
 ];
 const DEFAULT_PROMPT = "Once upon a time";
 
 // `columns` is how many checkpoints stand side by side; `steps` names them, or is null: evenly spread.
 const settings = {
-  mode: "one", model: "", columns: 4, steps: null, prompt: DEFAULT_PROMPT, seed: 1, fresh: true, stop: "", colours: true,
+  mode: "one", model: "", columns: 4, steps: null, prompt: DEFAULT_PROMPT, seed: 1, fresh: true, stop: "",
+  colours: true,
 };
 for (const slider of SLIDERS) settings[slider.name] = slider.value;
 
@@ -25,16 +32,17 @@ const newSeed = () => crypto.getRandomValues(new Uint32Array(1))[0] % 1000000;
 function clampTo(slider, value) {
   const number = Number(value);
   if (!Number.isFinite(number)) return slider.value;
-  const stepped = slider.min + Math.round((number - slider.min) / slider.step) * slider.step;
-  return Number(Math.min(slider.max, Math.max(slider.min, slider.step < 1 ? Math.round(number * 1000) / 1000 : stepped)).toFixed(3));
+  // A typed number may be finer than the slider's steps where it has fractions at all.
+  const rounded = slider.step < 1 ? Math.round(number * 1000) / 1000 : Math.round(number);
+  return Math.min(slider.max, Math.max(slider.min, rounded));
 }
 
 // A slider with its number beside it; both change the setting, then `changed` is called.
 function sliderRow(slider, changed) {
   const id = `set-${slider.name}`;
-  const number = node("input", {type: "number", id, min: slider.min, max: slider.max, step: slider.step, "aria-describedby": `${id}-help`});
-  const range = node("input", {type: "range", id: `${id}-range`, min: slider.min, max: slider.max, step: slider.step,
-    "aria-label": `${slider.label}, slider`, title: slider.help});
+  const limits = {min: slider.min, max: slider.max, step: slider.step};
+  const number = node("input", {type: "number", id, ...limits, "aria-describedby": `${id}-help`});
+  const range = node("input", {type: "range", id: `${id}-range`, ...limits, "aria-label": `${slider.label}, slider`});
   const take = (value) => {
     settings[slider.name] = clampTo(slider, value);
     number.value = settings[slider.name];
@@ -117,7 +125,9 @@ function restoreSettings(fragment) {
     if (values.has(name)) settings[name] = values.get(name);
   }
   if (values.has("mode")) settings.mode = values.get("mode") === "learn" ? "learn" : "one";
-  if (values.has("steps")) settings.steps = values.get("steps").split(",").map(Number).filter(Number.isFinite).slice(0, 6);
+  if (values.has("steps")) {
+    settings.steps = values.get("steps").split(",").map(Number).filter(Number.isFinite).slice(0, 6);
+  }
   if (values.has("colours")) settings.colours = values.get("colours") !== "0";
   if (values.has("seed")) settings.fresh = values.get("fresh") === "1";
 }

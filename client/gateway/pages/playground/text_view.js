@@ -25,7 +25,8 @@ class TextView {
     this.prompt = node("span", {class: "prompt-text"});
     this.body = node("span", {class: "tokens"});
     this.caret = node("span", {class: "caret", "aria-hidden": "true", hidden: true});
-    this.element = node("div", {class: "text", tabindex: 0, role: "group", "aria-label": label}, this.prompt, this.body, this.caret);
+    this.element = node("div", {class: "text", tabindex: 0, role: "group", "aria-label": label},
+      this.prompt, this.body, this.caret);
     this.listen();
   }
 
@@ -37,7 +38,8 @@ class TextView {
       logprobs.tokens.forEach((token, i) => {
         // How many characters become whole with this token.
         const length = this.decoder.decode(tokenBytes(token), {stream: true}).length;
-        this.waiting.push({text: token, length, logprob: logprobs.token_logprobs[i] ?? 0, top: logprobs.top_logprobs?.[i] || null});
+        const logprob = logprobs.token_logprobs[i] ?? 0;
+        this.waiting.push({text: token, length, logprob, top: logprobs.top_logprobs?.[i] || null});
       });
       this.placeTokens(fragment);
     } else if (this.waiting.length === 0) {
@@ -60,7 +62,8 @@ class TextView {
     const text = this.text.slice(this.shown, this.shown + length);
     const probability = Math.exp(parts.reduce((sum, part) => sum + part.logprob, 0));
     const token = {text, start: this.shown, parts, probability};
-    const span = node("span", {class: `token ${probabilityClass(probability)}`, "data-token": this.tokens.length}, text);
+    const look = `token ${probabilityClass(probability)}`;
+    const span = node("span", {class: look, "data-token": this.tokens.length}, text);
     this.tokens.push(token);
     this.shown += length;
     fragment.append(span);
@@ -95,7 +98,8 @@ class TextView {
     for (const other of document.querySelectorAll(".token.current")) other.classList.remove("current");
     span.classList.add("current");
     this.current = index;
-    showTokenCard(span, this.tokens[index], (token, text) => this.branch(this.text.slice(0, token.start), text), pinned);
+    const branch = (token, text) => this.branch(this.text.slice(0, token.start), text);
+    showTokenCard(span, this.tokens[index], branch, pinned);
   }
 
   listen() {

@@ -5,7 +5,8 @@
 const tokenCard = {pinned: false, token: null, branch: null};
 
 // What cannot be seen otherwise.
-const visibleText = (text) => text.replaceAll(" ", "␣").replaceAll("\n", "↵").replaceAll("\t", "⇥") || "(nothing)";
+const SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥"};
+const visibleText = (text) => text.replace(/[ \n\t]/g, (character) => SIGNS[character]) || "(nothing)";
 
 function percentText(probability) {
   const percent = probability * 100;
@@ -15,8 +16,8 @@ function percentText(probability) {
 
 // Alternatives in falling order, the token itself among them.
 function alternativesOf(part) {
-  const entries = Object.entries(part.top || {}).map(([text, logprob]) => ({text, probability: Math.exp(logprob)}));
-  if (!entries.some((entry) => entry.text === part.text)) entries.push({text: part.text, probability: Math.exp(part.logprob)});
+  const logprobs = {[part.text]: part.logprob, ...part.top};
+  const entries = Object.entries(logprobs).map(([text, logprob]) => ({text, probability: Math.exp(logprob)}));
   return entries.sort((one, other) => other.probability - one.probability);
 }
 
@@ -24,12 +25,14 @@ function alternativeRow(entry, part) {
   const bar = node("i", {class: "bar"});
   bar.style.width = `${Math.max(1, entry.probability * 100)}%`;
   const own = entry.text === part.text;
-  const children = [bar, node("code", {}, visibleText(entry.text)), node("span", {class: "number"}, percentText(entry.probability))];
+  const percent = percentText(entry.probability);
+  const children = [bar, node("code", {}, visibleText(entry.text)), node("span", {class: "number"}, percent)];
   if (!tokenCard.pinned || own || entry.text.startsWith("bytes:")) {
     return node("div", {class: own ? "alternative own" : "alternative"}, ...children);
   }
-  return node("button", {class: "alternative", "aria-label": `Write on with ${visibleText(entry.text)}, ${percentText(entry.probability)}`,
-    onclick: () => takeBranch(entry.text)}, ...children);
+  const label = `Write on with ${visibleText(entry.text)}, ${percent}`;
+  const onclick = () => takeBranch(entry.text);
+  return node("button", {class: "alternative", "aria-label": label, onclick}, ...children);
 }
 
 function takeBranch(text) {
@@ -43,11 +46,12 @@ function showTokenCard(span, token, branch, pinned) {
   const part = token.parts[0];
   const card = $("#token-card");
   card.classList.toggle("pinned", pinned);
-  const several = token.parts.length > 1 ? [node("p", {class: "muted small"}, `One character of ${token.parts.length} tokens; the first:`)] : [];
+  const count = token.parts.length;
+  const hint = node("p", {class: "muted small"}, `One character of ${count} tokens; the first:`);
   card.replaceChildren(
     node("div", {class: "row"}, node("code", {class: "chosen"}, visibleText(token.text)),
       node("strong", {class: "number"}, percentText(token.probability))),
-    ...several,
+    ...(count > 1 ? [hint] : []),
     ...alternativesOf(part).map((entry) => alternativeRow(entry, part)),
     node("p", {class: "muted small"}, pinned ? "Choose one to write on from there." : "Click to choose another one."));
   card.hidden = false;

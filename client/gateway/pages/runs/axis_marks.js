@@ -6,17 +6,22 @@ const MARK_KINDS = {
 };
 const MARK_PIXELS = 18;  // closer marks become one
 
+function checkpointMark({step, validation_loss: loss}) {
+  const words = isNumber(loss) ? `, validation loss ${decimals(loss, 3)}` : "";
+  return {kind: "checkpoint", step, text: `Checkpoint at step ${grouped(step)}${words}`};
+}
+
 // [{kind, step, text}] in the order of steps.
 function marksOf(details, points) {
-  const marks = details.checkpoints.map((checkpoint) => ({kind: "checkpoint", step: checkpoint.step,
-    text: `Checkpoint at step ${grouped(checkpoint.step)}` + (isNumber(checkpoint.validation_loss) ? `, validation loss ${decimals(checkpoint.validation_loss, 3)}` : "")}));
+  const marks = details.checkpoints.map(checkpointMark);
   let failed = false;
   for (const event of details.events) {
     const failure = event.kind === "rank_failed" || (event.kind === "ended" && event.state === "failed");
     const step = failure || (failed && event.kind === "started") ? stepAt(points, event.at) : null;
     if (step === null) continue;
-    if (failure) marks.push({kind: "failure", step, text: `Failure at step ${grouped(step)}: ${event.reason || event.kind}`});
-    else marks.push({kind: "restart", step, text: `Restart at step ${grouped(step)} (${event.actor})`});
+    marks.push(failure
+      ? {kind: "failure", step, text: `Failure at step ${grouped(step)}: ${event.reason || event.kind}`}
+      : {kind: "restart", step, text: `Restart at step ${grouped(step)} (${event.actor})`});
     failed = failure;
   }
   return marks.sort((one, other) => one.step - other.step);
@@ -36,18 +41,23 @@ function clustered(placed) {
 function clusterText(marks) {
   if (marks.length <= 3) return marks.map((mark) => mark.text).join("\n");
   const others = marks.filter((mark) => mark.kind !== "checkpoint").map((mark) => mark.text);
-  const checkpoints = marks.filter((mark) => mark.kind === "checkpoint");
-  const range = checkpoints.length > 0 ? [`${checkpoints.length} checkpoints, steps ${grouped(checkpoints[0].step)} to ${grouped(checkpoints.at(-1).step)}`] : [];
-  return [...others.slice(0, 3), ...(others.length > 3 ? [`and ${others.length - 3} more`] : []), ...range].join("\n");
+  const steps = marks.filter((mark) => mark.kind === "checkpoint").map((mark) => grouped(mark.step));
+  const lines = others.slice(0, 3);
+  if (others.length > 3) lines.push(`and ${others.length - 3} more`);
+  if (steps.length > 0) lines.push(`${steps.length} checkpoints, steps ${steps[0]} to ${steps.at(-1)}`);
+  return lines.join("\n");
 }
 
 function markButton(cluster, first) {
-  const kind = cluster.marks.map((mark) => mark.kind).sort((one, other) => MARK_KINDS[other].rank - MARK_KINDS[one].rank)[0];
+  const [{kind}] = [...cluster.marks].sort((one, other) => MARK_KINDS[other.kind].rank - MARK_KINDS[one.kind].rank);
   const text = clusterText(cluster.marks);
-  const button = node("button", {class: `mark ${kind}`, "aria-label": text.replaceAll("\n", "; "), tabindex: first ? 0 : -1},
+  const label = text.replaceAll("\n", "; ");
+  const button = node("button", {class: `mark ${kind}`, "aria-label": label, tabindex: first ? 0 : -1},
     node("span", {"aria-hidden": "true"}, MARK_KINDS[kind].sign));
   button.style.left = `${cluster.left}px`;
-  for (const event of ["pointerenter", "focus", "click"]) button.addEventListener(event, () => showMarkTip(button, text));
+  for (const event of ["pointerenter", "focus", "click"]) {
+    button.addEventListener(event, () => showMarkTip(button, text));
+  }
   for (const event of ["pointerleave", "blur"]) button.addEventListener(event, hideMarkTip);
   return button;
 }
@@ -57,7 +67,8 @@ function showMarkTip(button, text) {
   tip.textContent = text;
   tip.hidden = false;
   const box = button.getBoundingClientRect();
-  tip.style.left = `${Math.max(8, Math.min(innerWidth - tip.offsetWidth - 8, box.left + box.width / 2 - tip.offsetWidth / 2))}px`;
+  const left = box.left + box.width / 2 - tip.offsetWidth / 2;
+  tip.style.left = `${Math.max(8, Math.min(innerWidth - tip.offsetWidth - 8, left))}px`;
   tip.style.top = `${Math.max(8, box.top - tip.offsetHeight - 6)}px`;
 }
 

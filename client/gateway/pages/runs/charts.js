@@ -1,15 +1,31 @@
 "use strict";
 // The charts: one look, one window and one crosshair for all of them.
 
-const fineNumber = (value) => !isNumber(value) ? "–" : Math.abs(value) >= 100 ? grouped(value) : String(Number(value.toPrecision(4)));
+function fineNumber(value) {
+  if (!isNumber(value)) return "–";
+  return Math.abs(value) >= 100 ? grouped(value) : String(Number(value.toPrecision(4)));
+}
+
+function rateText(value) {
+  const tiny = isNumber(value) && value !== 0 && Math.abs(value) < 1e-3;
+  return tiny ? Number(value.toPrecision(3)).toExponential() : fineNumber(value);
+}
+
+const shareText = (value) => isNumber(value) ? `${Number((value * 100).toFixed(1))}%` : "–";
+
 const CHARTS = [
-  {metric: "loss", second: "validation_loss", title: "Loss", note: "dashed: validation", smooth: true, log: true, format: fineNumber},
+  {metric: "loss", second: "validation_loss", title: "Loss", note: "dashed: validation", smooth: true, log: true,
+    format: fineNumber},
   {metric: "tokens_per_second", title: "Throughput", note: "tokens/s", smooth: true, zero: true, format: shortNumber},
-  {metric: "mfu", title: "MFU", note: "share of the peak", smooth: true, zero: true, format: (value) => isNumber(value) ? `${Number((value * 100).toFixed(1))}%` : "–"},
-  {metric: "learning_rate", title: "Learning rate", note: "", format: (value) => isNumber(value) && value !== 0 && Math.abs(value) < 1e-3 ? Number(value.toPrecision(3)).toExponential() : fineNumber(value)},
-  {metric: "gradient_norm", title: "Gradient norm", note: "", smooth: true, log: true, format: fineNumber},
+  {metric: "mfu", title: "MFU", note: "share of the peak", smooth: true, zero: true, format: shareText},
+  {metric: "learning_rate", title: "Learning rate", note: "", format: rateText},
+  {metric: "gradient_norm", title: "Gradient norm", note: "", smooth: true, format: fineNumber},
 ];
-const DASHES = [6, 4];
+const CURVE_LOOKS = {
+  raw: {strokeWidth: 1, highlightCircleSize: 0},
+  main: {strokeWidth: 2, highlightCircleSize: 3.5},
+  second: {strokeWidth: 1.6, highlightCircleSize: 3.5, strokePattern: [6, 4], drawPoints: true, pointSize: 2},
+};
 
 // The page has its own legend; the library's would set style attributes.
 Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
@@ -39,9 +55,11 @@ class Chart {
     this.selection = node("div", {class: "selection", hidden: true});
     this.marks = node("div", {class: "marks"});
     this.empty = node("p", {class: "muted nothing"}, "No points yet.");
-    this.plot = node("div", {class: "plot", tabindex: 0, role: "group"}, this.canvas, this.selection, this.crosshair, this.empty);
+    this.plot = node("div", {class: "plot", tabindex: 0, role: "group"},
+      this.canvas, this.selection, this.crosshair, this.empty);
     this.element = node("figure", {class: `card chart ${description.metric}`},
-      node("figcaption", {}, node("h3", {}, description.title), node("span", {class: "muted small"}, description.note), this.readout),
+      node("figcaption", {},
+        node("h3", {}, description.title), node("span", {class: "muted small"}, description.note), this.readout),
       this.plot, description.second ? this.marks : null);
     this.graph = null;
     this.listen();
@@ -52,6 +70,7 @@ class Chart {
     this.rows = rows;
     const some = rows.some((row) => row.some((value, i) => i > 0 && value !== null));
     this.empty.hidden = some;
+    this.empty.textContent = rows.length > 0 ? "Not measured in this run." : "No points yet.";
     this.canvas.hidden = !some;
     if (some) this.drawGraph({...options, ...this.ownOptions(curves)}, rows);
     this.showValues(null);
@@ -70,30 +89,28 @@ class Chart {
   }
 
   ownOptions(curves) {
-    const {description} = this;
-    const series = {};
-    const labels = ["x"];
-    const colors = [];
-    curves.forEach((curve, i) => {
-      const label = `${i} ${curve.kind}`;
-      labels.push(label);
-      colors.push({raw: faded(curve.run.colour, 0.3), second: curve.run.secondColour, main: curve.run.colour}[curve.kind]);
-      series[label] = {strokeWidth: curve.kind === "raw" ? 1 : 2, highlightCircleSize: curve.kind === "raw" ? 0 : 3.5,
-        ...(curve.kind === "second" ? {strokePattern: DASHES, strokeWidth: 1.6, drawPoints: true, pointSize: 2} : {})};
-    });
-    return {labels, colors, series, logscale: Boolean(description.log && this.group.log && description.metric === "loss"),
-      includeZero: Boolean(description.zero), axes: {
-        x: {axisLabelFormatter: (x) => this.group.axisText(x), drawGrid: false, axisLabelWidth: 64},
+    const {description, group} = this;
+    const labels = curves.map((curve, i) => `${i} ${curve.kind}`);
+    return {
+      labels: ["x", ...labels],
+      colors: curves.map(({run, kind}) =>
+        ({raw: faded(run.colour, 0.3), second: run.secondColour, main: run.colour})[kind]),
+      series: Object.fromEntries(labels.map((label, i) => [label, CURVE_LOOKS[curves[i].kind]])),
+      logscale: Boolean(description.log && group.log),
+      includeZero: Boolean(description.zero),
+      axes: {
+        x: {axisLabelFormatter: (x) => group.axisText(x), drawGrid: false, axisLabelWidth: 64},
         y: {axisLabelFormatter: (y) => description.format(y), axisLabelWidth: 52, pixelsPerLabel: 25},
-      }};
+      },
+    };
   }
 
   // ---- crosshair ----
 
   showCrosshair(row) {
-    if (!this.graph || row === null) {
+    if (!this.graph || this.canvas.hidden || row === null) {
       this.crosshair.hidden = true;
-      this.graph?.clearSelection();
+      if (!this.canvas.hidden) this.graph?.clearSelection();
     } else {
       const area = this.graph.getArea();
       const left = this.graph.toDomXCoord(this.rows[row][0]);
@@ -126,8 +143,12 @@ class Chart {
   }
 
   words(row) {
-    return this.curves.map((curve, i) => curve.kind === "raw" ? null :
-      `${curve.run.name}${curve.kind === "second" ? " validation" : ""} ${this.description.format(this.valueAt(i, row))}`).filter(Boolean).join(", ");
+    const parts = [];
+    this.curves.forEach(({run, kind}, i) => {
+      const name = kind === "second" ? `${run.name} validation` : run.name;
+      if (kind !== "raw") parts.push(`${name} ${this.description.format(this.valueAt(i, row))}`);
+    });
+    return parts.join(", ");
   }
 
   describe() {
@@ -179,8 +200,8 @@ class Chart {
 
   zoomTo(from, to) {
     const left = this.plot.getBoundingClientRect().left;
-    const ends = [from, to].map((x) => this.graph.toDataXCoord(x - left) * this.group.scale).sort((one, other) => one - other);
-    this.group.zoom(ends);
+    const ends = [from, to].map((x) => this.graph.toDataXCoord(x - left) * this.group.scale);
+    this.group.zoom([Math.min(...ends), Math.max(...ends)]);
   }
 
   key(event) {
@@ -195,10 +216,11 @@ class Chart {
 }
 
 class ChartGroup {
-  // onZoom(window or null, in steps or seconds) is called after the window changed; onPoint(text) with what stands under
-  // the crosshair.
+  // onZoom(window or null, in steps or seconds) is called after the window changed; onPoint(text) with what stands
+  // under the crosshair.
   constructor(onZoom, onPoint) {
-    Object.assign(this, {onZoom, onPoint, axis: "step", log: false, smoothing: 0.6, window: null, row: null, scale: 1, drawnX: [], shared: [], marks: [], lines: []});
+    Object.assign(this, {onZoom, onPoint, axis: "step", log: false, smoothing: 0.6, window: null, row: null});
+    Object.assign(this, {runs: [], marks: [], shared: [], drawnX: [], scale: 1, unit: ""});
     this.charts = CHARTS.map((description) => new Chart(description, this));
     startMarks(this.charts[0].marks);
   }
@@ -220,7 +242,7 @@ class ChartGroup {
   draw(runs, marks) {
     this.runs = runs.filter((run) => run.points && run.points.step.length > 0);
     this.shared = this.runs.length > 0 ? sharedX(this.runs, this.axis) : [];
-    [, this.scale, this.unit] = this.axis === "step" ? [0, 1, ""] : timeUnit(this.shared.length ? this.shared.at(-1) : 0);
+    [, this.scale, this.unit] = this.axis === "step" ? [0, 1, ""] : timeUnit(this.extent[1]);
     this.drawnX = Array.from(this.shared, (x) => x / this.scale);
     this.marks = marks;
     const options = this.look();
@@ -228,15 +250,15 @@ class ChartGroup {
       const curves = curvesOf(chart.description, this.runs, this.smoothing);
       chart.draw(curves, chartRows(curves, this.shared, this.axis, this.scale), options);
     }
-    if (this.row !== null) this.pointAt(Math.min(this.row, this.shared.length - 1));
+    if (this.row !== null) this.pointAt(this.shared.length > 0 ? Math.min(this.row, this.shared.length - 1) : null);
     this.placeMarks();
   }
 
   look() {
     return {
-      dateWindow: this.window ? this.window.map((x) => x / this.scale) : null, connectSeparatedPoints: true, interactionModel: {},
-      axisLineColor: themeColour("var(--line)"), gridLineColor: themeColour("var(--line)"), gridLineWidth: 1, axisLabelFontSize: 12,
-      rightGap: 12, xRangePad: 4, yRangePad: 6, strokeWidth: 2,
+      dateWindow: this.drawnWindow, connectSeparatedPoints: true, interactionModel: {},
+      axisLineColor: themeColour("var(--line)"), gridLineColor: themeColour("var(--line)"), gridLineWidth: 1,
+      axisLabelFontSize: 12, rightGap: 12, xRangePad: 4, yRangePad: 6, strokeWidth: 2,
       underlayCallback: (context, area, graph) => this.drawLines(context, area, graph),
     };
   }
@@ -288,9 +310,14 @@ class ChartGroup {
     return this.shared.length ? [this.shared[0], this.shared.at(-1)] : [0, 1];
   }
 
+  // In the unit of the axis.
+  get drawnWindow() {
+    return this.window ? this.window.map((x) => x / this.scale) : null;
+  }
+
   zoom(window) {
     this.window = window;
-    for (const chart of this.charts) chart.graph?.updateOptions({dateWindow: window ? window.map((x) => x / this.scale) : null});
+    for (const chart of this.charts) chart.graph?.updateOptions({dateWindow: this.drawnWindow});
     this.placeMarks();
     this.onZoom(window);
   }

@@ -2,7 +2,8 @@
 // The points of the runs that are shown, as the server decimated them: one set over the whole run, and while the charts
 // are zoomed one for the window. New points of a live run are added at the end.
 
-const POINT_COLUMNS = ["step", "at", "loss", "validation_loss", "tokens_per_second", "mfu", "learning_rate", "gradient_norm"];
+const POINT_COLUMNS =
+  ["step", "at", "loss", "validation_loss", "tokens_per_second", "mfu", "learning_rate", "gradient_norm"];
 
 class PointStore {
   constructor() {
@@ -42,7 +43,7 @@ class PointStore {
     const set = this.set(id);
     const number = ++set.windowAsked;
     const points = await this.fetch(id, {from, to});
-    if (number === set.windowAsked) Object.assign(set, {window: points, to});
+    if (number === set.windowAsked) Object.assign(set, {window: points, from, to});
   }
 
   dropWindow(id) {
@@ -55,19 +56,28 @@ class PointStore {
   append(id, columns) {
     const set = this.set(id);
     if (!set.whole) return false;
-    appendColumns(set.whole, columns, Infinity);
-    if (set.window) appendColumns(set.window, columns, set.to);
+    appendColumns(set.whole, columns, -Infinity, Infinity);
+    if (set.window) appendColumns(set.window, columns, set.from, set.to);
     return set.whole.step.length > 2.5 * this.width;
   }
 }
 
-// Only steps after the last one: what was fetched meanwhile may hold some already.
-function appendColumns(target, columns, last) {
-  const newest = target.step.length ? target.step.at(-1) : -1;
+// What was fetched meanwhile may hold some of the steps already; they are left out. A step that comes a second time
+// with a later moment was taken again after a restart: what stands from there on is lost.
+function appendColumns(target, columns, first, last) {
   columns.step.forEach((step, i) => {
-    if (step <= newest || step > last) return;
+    if (target.step.length > 0 && step <= target.step.at(-1)) {
+      if (columns.at[i] <= target.at.at(-1)) return;
+      cutFrom(target, step);
+    }
+    if (step < first || step > last) return;
     for (const name of POINT_COLUMNS) target[name].push(columns[name]?.[i] ?? null);
   });
+}
+
+function cutFrom(target, step) {
+  const length = lowerBound(target.step, step);
+  for (const name of POINT_COLUMNS) target[name].length = length;
 }
 
 // The index of the first value that is not below `value`.

@@ -2,9 +2,9 @@
 // The list of runs. Items are changed in place, so that focus and pointer stay where they are while numbers move.
 
 const STATE_TONES = {
-  running: "good", succeeded: "good", failed: "bad", cancelled: "", queued: "accent", submitted: "accent", admitted: "accent",
-  starting: "accent", finishing: "good", reconfiguring: "warn", holding: "warn", paused: "warn", preempted: "warn", backoff: "warn",
-  cancelling: "warn",
+  submitted: "accent", queued: "accent", admitted: "accent", starting: "accent", running: "good", finishing: "good",
+  reconfiguring: "warn", holding: "warn", paused: "warn", preempted: "warn", backoff: "warn", cancelling: "warn",
+  succeeded: "good", failed: "bad", cancelled: "",
 };
 
 const runItems = new Map();  // id -> RunItem
@@ -87,11 +87,13 @@ function showRunList(runs, choice) {
     runItems.get(run.id).update(run, run.id === choice.open, choice.shown(run.id), choice.colour(run.id));
   }
   const wanted = runs.map((run) => runItems.get(run.id).element);
-  if (wanted.length === 0 || wanted.length !== list.children.length || wanted.some((element, i) => element !== list.children[i])) {
-    list.replaceChildren(...(wanted.length > 0 ? wanted : [node("li", {class: "none muted"}, "None yet.")]));
+  if (wanted.length === 0) wanted.push(node("li", {class: "none muted"}, "None yet."));
+  if (wanted.length !== list.children.length || wanted.some((element, i) => element !== list.children[i])) {
+    list.replaceChildren(...wanted);
   }
   const running = runs.filter((run) => run.state === "running").length;
   const queued = runs.filter((run) => isNumber(run.queue_position)).length;
-  setText($("#runs-count"), runs.length === 0 ? "" : [`${running} running`, queued ? `${queued} waiting` : ""].filter(Boolean).join(" · "));
+  const counts = queued > 0 ? `${running} running · ${queued} waiting` : `${running} running`;
+  setText($("#runs-count"), runs.length > 0 ? counts : "");
   $("#overlay-hint").hidden = runs.length < 2;
 }

@@ -4,21 +4,23 @@
 const plainPercent = (share) => isNumber(share) && share > 0 ? `${(share * 100).toFixed(1)}%` : "–";
 
 function tilesOf(run) {
-  const left = timeLeft(run);
   const took = run.started_at && run.finished_at ? run.finished_at - run.started_at : null;
   return [
     ["Loss", decimals(run.loss, 4)],
     ["Validation loss", decimals(run.validation_loss, 4)],
     ["Tokens/s", shortNumber(run.tokens_per_second)],
     ["MFU", plainPercent(run.mfu)],
-    run.terminal ? ["Took", took === null ? "–" : durationText(took)] : ["Time left", left === null ? "–" : durationText(left)],
+    run.terminal ? ["Took", durationText(took)] : ["Time left", durationText(timeLeft(run))],
     ["Step time", durationFine(run.step_seconds)],
     ["Tokens seen", shortNumber(run.tokens)],
     ["Restarts", grouped(run.failures || 0)],
   ];
 }
 
-const durationFine = (seconds) => !isNumber(seconds) ? "–" : seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(2)} s`;
+function durationFine(seconds) {
+  if (!isNumber(seconds)) return "–";
+  return seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(2)} s`;
+}
 
 function showTiles(run) {
   const list = $("#run-tiles");
@@ -32,17 +34,35 @@ function showTiles(run) {
   });
 }
 
+// Why the run is where it is; nothing for one that went well.
+function reasonText(run) {
+  const place = isNumber(run.queue_position) ? `${queueText(run.queue_position)}:` : "";
+  return run.state === "succeeded" ? "" : [place, run.reason, run.warning].filter(Boolean).join(" ");
+}
+
+function showReason(run) {
+  const why = reasonText(run);
+  const calm = run.state === "running" && !run.warning;
+  $("#run-reason").hidden = !why;
+  $("#run-reason").className = calm ? "reason muted" : `reason notice ${run.state === "failed" ? "bad" : ""}`;
+  setText($("#run-reason"), why);
+}
+
+function progressText(run) {
+  const nodes = [...new Set((run.placement || []).map((one) => one.node))];
+  const ranks = run.placement?.length || 0;
+  const where = ranks > 0 ? ` · ${ranks} rank${ranks === 1 ? "" : "s"} on ${nodes.join(", ")}` : "";
+  const percent = Math.floor(progressOf(run) * 100);
+  return `step ${grouped(run.step || 0)} of ${grouped(run.target_steps || 0)}, ${percent}%${where}`;
+}
+
 function showSummary(run) {
   setText($("#run-title"), run.name);
   document.title = `${run.name}${run.state === "running" ? ` ${Math.floor(progressOf(run) * 100)}%` : ""} · gp`;
   showState($("#run-state"), run.state);
-  const why = run.state === "succeeded" ? "" : [isNumber(run.queue_position) ? `${queueText(run.queue_position)}:` : "", run.reason, run.warning].filter(Boolean).join(" ");
-  $("#run-reason").hidden = !why;
-  $("#run-reason").className = `reason notice ${run.state === "failed" ? "bad" : ""}`;
-  setText($("#run-reason"), why);
+  showReason(run);
   $("#run-progress").value = progressOf(run);
-  const where = run.placement?.length ? ` · ${run.placement.length} rank${run.placement.length === 1 ? "" : "s"} on ${[...new Set(run.placement.map((one) => one.node))].join(", ")}` : "";
-  setText($("#run-progress-text"), `step ${grouped(run.step || 0)} of ${grouped(run.target_steps || 0)}, ${Math.floor(progressOf(run) * 100)}%${where}`);
+  setText($("#run-progress-text"), progressText(run));
   showTiles(run);
   $("#run-playground").hidden = !isNumber(run.latest_checkpoint);
   const address = playgroundLink(run.name);
@@ -63,24 +83,30 @@ function checkpointRow(checkpoint) {
     checkpoint.latest ? node("span", {class: "badge accent"}, "latest") : null,
     checkpoint.best ? node("span", {class: "badge good"}, "best") : null,
     checkpoint.quarantined ? node("span", {class: "badge bad", title: checkpoint.quarantined}, "damaged") : null);
+  const {model} = checkpoint;
+  const label = `Open ${model} in the playground`;
   return node("tr", {}, node("th", {scope: "row", class: "number"}, grouped(checkpoint.step), " ", badges),
-    node("td", {class: "number"}, decimals(checkpoint.validation_loss, 4)), node("td", {class: "number wide"}, bytesText(checkpoint.size_bytes)),
+    node("td", {class: "number"}, decimals(checkpoint.validation_loss, 4)),
+    node("td", {class: "number wide"}, bytesText(checkpoint.size_bytes)),
     node("td", {class: "number wide", "data-at": checkpoint.sealed_at}, agoText(checkpoint.sealed_at)),
     node("td", {}, checkpoint.quarantined ? node("span", {class: "muted small"}, checkpoint.quarantined)
-      : node("a", {class: "button compact", href: playgroundLink(checkpoint.model), "aria-label": `Open ${checkpoint.model} in the playground`}, "Playground")));
+      : node("a", {class: "button compact", href: playgroundLink(model), "aria-label": label}, "Playground")));
 }
 
 function showCheckpoints(checkpoints) {
   setText($("#checkpoints-count"), checkpoints.length ? String(checkpoints.length) : "");
   if (checkpoints.length === 0) {
-    $("#checkpoints").replaceChildren(node("p", {class: "muted pad"}, "No checkpoint yet. ", node("code", {}, "checkpoint.every"),
+    $("#checkpoints").replaceChildren(node("p", {class: "muted pad"},
+      "No checkpoint yet. ", node("code", {}, "checkpoint.every"),
       " in the run file says after how many steps one is saved; the last step always is."));
     return;
   }
-  const heads = ["Step", "Val. loss", "Size", "Saved", ""];
-  $("#checkpoints").replaceChildren(node("table", {}, node("thead", {}, node("tr", {}, ...heads.map((head, i) =>
-    node("th", {scope: "col", class: i === 2 || i === 3 ? "wide" : null}, head || node("span", {class: "visually-hidden"}, "Playground"))))),
-  node("tbody", {}, ...[...checkpoints].sort((one, other) => other.step - one.step).map(checkpointRow))));
+  const heads = [["Step"], ["Val. loss"], ["Size", "wide"], ["Saved", "wide"]].map(([head, kind = null]) =>
+    node("th", {scope: "col", class: kind}, head));
+  heads.push(node("th", {scope: "col"}, node("span", {class: "visually-hidden"}, "Playground")));
+  const newestFirst = [...checkpoints].sort((one, other) => other.step - one.step);
+  $("#checkpoints").replaceChildren(node("table", {},
+    node("thead", {}, node("tr", {}, ...heads)), node("tbody", {}, ...newestFirst.map(checkpointRow))));
 }
 
 // ---- samples ----
@@ -108,7 +134,8 @@ function showSamples(samples, otherRun) {
   if (otherRun) sampleView.follow = true;
   if (samples.length > 0) return showSample(sampleView.follow ? samples.length - 1 : sampleView.index);
   setText($("#sample-step"), "");
-  $("#sample-text").replaceChildren("No samples. ", node("code", {}, "sample.every"), " in the run file lets the run write some text every so many steps.");
+  $("#sample-text").replaceChildren("No samples. ", node("code", {}, "sample.every"),
+    " in the run file lets the run write some text every so many steps.");
 }
 
 function startSamples() {
@@ -127,7 +154,8 @@ const QUIET_EVENTS = ["checkpoint_sealed", "checkpoint_retired", "checkpoint_ver
 function eventRow(event) {
   const when = new Date(event.at * 1000);
   const tone = event.kind === "ended" ? STATE_TONES[event.state] : EVENT_TONES[event.kind];
-  return node("li", {}, node("time", {class: "muted small number", datetime: when.toISOString(), "data-at": event.at, title: when.toLocaleString()}, agoText(event.at)),
+  const time = {class: "muted small number", datetime: when.toISOString(), title: when.toLocaleString()};
+  return node("li", {}, node("time", {...time, "data-at": event.at}, agoText(event.at)),
     node("span", {class: `badge ${tone ?? ""}`}, event.kind.replaceAll("_", " ")),
     node("span", {class: "words"}, [event.reason, event.actor ? `(${event.actor})` : ""].filter(Boolean).join(" ")));
 }

@@ -42,8 +42,8 @@ function drawSoon() {
 function drawCharts() {
   const runs = shownIds().map((id) => {
     const whole = store.whole(id);
-    return {id, name: runWith(id)?.name || id, colour: themeColour(colourOf(id)), secondColour: themeColour(secondColour(id)),
-      points: store.shown(id), begin: whole?.at[0] ?? 0};
+    const colours = {colour: themeColour(colourOf(id)), secondColour: themeColour(secondColour(id))};
+    return {id, name: runWith(id)?.name || id, ...colours, points: store.shown(id), begin: whole?.at[0] ?? 0};
   });
   const marks = view.details ? marksOf(view.details, store.whole(view.open)) : [];
   group.draw(runs, marks);
@@ -75,8 +75,10 @@ function showPage() {
 function showBanner(coordinator) {
   const banner = $("#banner");
   banner.hidden = coordinator.connected;
-  setText($("p", banner), coordinator.connected ? "" :
-    `The coordinator at ${coordinator.address} does not answer${coordinator.message ? ` (${coordinator.message})` : ""}. What you see is what the gateway last knew; checkpoints can still be used.`);
+  const why = coordinator.message ? ` (${coordinator.message})` : "";
+  if (coordinator.connected) return;
+  setText($("p", banner), `The coordinator at ${coordinator.address} does not answer${why}. ` +
+    "What you see is what the gateway last knew; checkpoints can still be used.");
 }
 
 function showConnection(state, seconds) {
@@ -189,7 +191,8 @@ function takeEvent(event) {
 function follow() {
   view.follower?.stop();
   let connected = 0;
-  view.follower = followEvents(`/api/v1/events${view.open ? `?run=${encodeURIComponent(view.open)}` : ""}`, takeEvent, (state, seconds) => {
+  const query = view.open ? `?run=${encodeURIComponent(view.open)}` : "";
+  view.follower = followEvents(`/api/v1/events${query}`, takeEvent, (state, seconds) => {
     showConnection(state, seconds);
     if (state === "live" && connected++ > 0) for (const id of shownIds()) loadPoints(id);
     if (state !== "live" && !view.started) showUnreachable(state);
@@ -286,13 +289,20 @@ function changeCharts(change) {
   drawSoon();
 }
 
+// Name, picture, and how far the two ends of the window move, in shares of its width.
+const ZOOM_BUTTONS = [
+  ["left", "left", -0.4, -0.4], ["out", "minus", -0.5, 0.5], ["in", "plus", 0.25, -0.25], ["right", "right", 0.4, 0.4],
+];
+
 function startControls() {
   for (const axis of ["step", "time"]) {
     $(`#axis-${axis}`).addEventListener("click", () => changeCharts(() => { resetZoom(); group.axis = axis; }));
   }
   $("#log-scale").addEventListener("change", () => changeCharts(() => { group.log = $("#log-scale").checked; }));
-  $("#smoothing").addEventListener("input", () => changeCharts(() => { group.smoothing = Number($("#smoothing").value); }));
-  for (const [name, sign, from, to] of [["left", "left", -0.4, -0.4], ["out", "minus", -0.5, 0.5], ["in", "plus", 0.25, -0.25], ["right", "right", 0.4, 0.4]]) {
+  $("#smoothing").addEventListener("input", () => {
+    changeCharts(() => { group.smoothing = Number($("#smoothing").value); });
+  });
+  for (const [name, sign, from, to] of ZOOM_BUTTONS) {
     $(`#zoom-${name}`).append(picture(sign));
     $(`#zoom-${name}`).addEventListener("click", () => moveWindow(from, to));
   }
@@ -329,7 +339,8 @@ function start() {
   startSamples();
   showControls();
   $("#run-playground").append(picture("play"), "Try it in the playground");
-  $("#no-runs-commands").append(node("p", {class: "muted small"}, "A first run in two minutes, on this machine:"), commandLine("make demo"),
+  $("#no-runs-commands").append(
+    node("p", {class: "muted small"}, "A first run in two minutes, on this machine:"), commandLine("make demo"),
     node("p", {class: "muted small"}, "Or your own run file:"), commandLine("gpctl submit run.yaml"));
   setInterval(refreshTimes, 5000);
   addEventListener("hashchange", followLink);

@@ -62,7 +62,8 @@ async function errorOf(response) {
     // Not JSON: a proxy answered.
   }
   const retry = Number(response.headers.get("Retry-After")) || 0;
-  return new GatewayError(message || `The gateway answered ${response.status} ${response.statusText}`, response.status, retry);
+  message ||= `The gateway answered ${response.status} ${response.statusText}`;
+  return new GatewayError(message, response.status, retry);
 }
 
 // One dialog however many requests wait for the key.

@@ -42,5 +42,5 @@ function startThemeButton(button) {
   show();
 }
 
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => document.dispatchEvent(new Event("gp-theme")));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => applyTheme(storedTheme()));
 applyTheme(storedTheme());

@@ -37,8 +37,9 @@ def piece_bytes(piece):
 
 def tokens_of(prompt, seed, index, skill, temperature):
     """Yields (token, logprob, alternatives) without end; the same arguments give the same tokens."""
-    source = random.Random(f"{prompt}/{seed if temperature > 0 else 0}/{index}/{skill:.3f}")
-    at = source.randrange(len(STORY)) if temperature > 0 else 0
+    seed = seed if temperature > 0 else 0
+    source = random.Random(f"{prompt}/{seed}/{index}/{skill:.3f}")
+    at = random.Random(f"{prompt}/{seed}").randrange(len(STORY)) + 7 * index if temperature > 0 else 0
     while True:
         if source.random() < 0.25 + 0.75 * skill:
             word, likely = STORY[at % len(STORY)], 0.25 + 0.74 * source.random() * (0.4 + 0.6 * skill)

@@ -270,6 +270,17 @@ class Runs(page_case.PageCase):
         self.assertEqual(steps, sorted(set(steps)))
         self.browser.check_clean(network_errors=True)
 
+    def test_steps_that_a_restart_takes_again_replace_the_lost_ones(self):
+        self.fake()
+        self.open(f"#run={self.run_named('jargon-small').id}")
+        steps = self.browser.js("""
+            const set = {step: [1, 2, 3, 4], at: [10, 11, 12, 13]};
+            for (const name of POINT_COLUMNS) set[name] ??= [9, 9, 9, 9];
+            appendColumns(set, {step: [4, 5], at: [13, 14], loss: [7, 7]}, -Infinity, Infinity);
+            appendColumns(set, {step: [3, 4], at: [30, 31], loss: [5, 5]}, -Infinity, Infinity);
+            return [set.step, set.loss]""")
+        self.assertEqual(steps, [[1, 2, 3, 4], [9, 9, 5, 5]])
+
     def test_says_when_the_coordinator_is_gone(self):
         gateway = self.fake()
         self.open()
