@@ -34,45 +34,9 @@ window.copied = [];
 Object.defineProperty(navigator, "clipboard", {value: {writeText: async (text) => { window.copied.push(text); }}});
 """
 
-# Every control that has no name for a screen reader, walking the whole document.
-NAMELESS = r"""
-const named = (element) => {
-  const by = (element.getAttribute("aria-labelledby") || "").split(" ").map((id) => document.getElementById(id)?.textContent || "").join("");
-  const labels = [...(element.labels || [])].map((label) => label.textContent).join("");
-  const content = element.matches("button, a, summary, [role=tab]") ? element.textContent : "";
-  return (by + (element.getAttribute("aria-label") || "") + labels + content).trim() !== "";
-};
-const shown = (element) => element.checkVisibility();
-return [...document.querySelectorAll("a, button, input, select, textarea, summary, [tabindex='0'], [role=tab], progress, dialog, nav, svg[role=img], canvas[role=img]")]
-  .filter((element) => shown(element) && !named(element) && !element.matches("[aria-hidden=true] *"))
-  .map((element) => element.outerHTML.slice(0, 160));
-"""
-
-# Text whose contrast with what is behind it is below 4.5 (3 for large text); reads colours as the browser computes them.
-CONTRAST = r"""
-const context = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d", {willReadFrequently: true});
-const rgba = (colour) => { context.clearRect(0, 0, 1, 1); context.fillStyle = colour; context.fillRect(0, 0, 1, 1); return [...context.getImageData(0, 0, 1, 1).data]; };
-const over = (top, below) => { const a = top[3] / 255; return [0, 1, 2].map((i) => top[i] * a + below[i] * (1 - a)).concat(255); };
-const light = (c) => { const f = c.slice(0, 3).map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * f[0] + 0.7152 * f[1] + 0.0722 * f[2]; };
-const behind = (element) => {
-  const layers = [];
-  for (let at = element; at; at = at.parentElement) layers.push(rgba(getComputedStyle(at).backgroundColor));
-  return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 255]);
-};
-const found = [];
-for (const element of document.body.querySelectorAll("*")) {
-  if (!element.checkVisibility({visibilityProperty: true}) || element.closest("[aria-hidden=true], :disabled, svg, .visually-hidden, .skip")) continue;
-  if (![...element.childNodes].some((child) => child.nodeType === 3 && child.data.trim())) continue;
-  const style = getComputedStyle(element);
-  const back = behind(element);
-  const front = over(rgba(style.color), back);
-  const [high, low] = [light(front), light(back)].sort((a, b) => b - a);
-  const ratio = (high + 0.05) / (low + 0.05);
-  const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && style.fontWeight >= 700);
-  if (ratio < (large ? 3 : 4.5)) found.push(`${ratio.toFixed(2)} ${element.tagName}.${element.className} "${element.textContent.trim().slice(0, 40)}"`);
-}
-return [...new Set(found)];
-"""
+HERE = pathlib.Path(__file__).resolve().parent
+NAMELESS = (HERE / "nameless_controls.js").read_text(encoding="utf-8")
+FAINT = (HERE / "faint_texts.js").read_text(encoding="utf-8")
 
 
 class Browser:
@@ -129,13 +93,15 @@ class Browser:
         return self.js("return document.querySelector(arguments[0])?.textContent ?? ''", selector)
 
     def wait(self, condition, what):
-        return WebDriverWait(self.driver, WAIT_SECONDS, poll_frequency=0.05).until(lambda _: condition(), f"waited for {what}")
+        waiter = WebDriverWait(self.driver, WAIT_SECONDS, poll_frequency=0.05)
+        return waiter.until(lambda _: condition(), f"waited for {what}")
 
     def wait_text(self, selector, words):
-        self.wait(lambda: words in self.text(selector), f"{words!r} in {selector}, which says {self.text(selector)[:200]!r}")
+        self.wait(lambda: words in self.text(selector), f"{words!r} in {selector}")
 
     def wait_shown(self, selector):
-        return self.wait(lambda: next((one for one in self.all(selector) if one.is_displayed()), None), f"{selector} to be shown")
+        shown = lambda: next((one for one in self.all(selector) if one.is_displayed()), None)
+        return self.wait(shown, f"{selector} to be shown")
 
     def click(self, selector):
         element = self.wait_shown(selector)
@@ -167,7 +133,7 @@ class Browser:
     def check_accessible(self):
         nameless = self.js(NAMELESS)
         assert not nameless, nameless
-        faint = self.js(CONTRAST)
+        faint = self.js(FAINT)
         assert not faint, faint
         wide = self.js("return document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"the page is {wide} pixels wider than the window"

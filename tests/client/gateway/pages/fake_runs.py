@@ -76,8 +76,8 @@ class FakeRun:
             kept = []
             for begin in range(0, total, size):
                 bucket = steps[begin:begin + size]
-                evaluated = {step for step in bucket if step % self.evaluate_every == 0} if total / self.evaluate_every < limit else set()
-                kept += sorted(evaluated | {min(bucket, key=self.loss), max(bucket, key=self.loss)})
+                evaluated = {step for step in bucket if step % self.evaluate_every == 0}
+                kept += sorted((evaluated if total / self.evaluate_every < limit else set()) | {min(bucket, key=self.loss), max(bucket, key=self.loss)})
             steps = sorted({first, last, *kept})
         return {"run": self.id, "total": total, **self.columns(steps)}
 
@@ -107,7 +107,8 @@ class FakeRun:
                          f"step {one['step']}, {one['size_bytes'] >> 20} MiB") for one in self.checkpoints()]
             for step in self.failures:
                 when = self.at(step) - 40
-                entries += [(when, "rank_failed", "backoff", "node alpha", "rank 1 was killed by signal 9; goes on from the newest checkpoint"),
+                entries += [(when, "rank_failed", "backoff", "node alpha",
+                             "rank 1 was killed by signal 9; goes on from the newest checkpoint"),
                             (when + 30, "requeued", "queued", "scheduler", "after 30 s"),
                             (when + 38, "started", "running", "node alpha", "")]
             if self.terminal:
@@ -161,8 +162,10 @@ class FakeCluster:
             FakeRun("muon-test", 3, 4000, "failed", 2730, now - 7200, 0.5, failures=[900, 1800, 2400], scale=1.08,
                     reason="rank 1 failed 3 times in a row without a new checkpoint: killed by signal 9"),
             FakeRun("jargon-small", 4, 20000, "succeeded", None, now - 50000, 0.6, scale=1.0, checkpoint_every=2500),
-            FakeRun("jargon-wide", 5, 20000, "succeeded", None, now - 90000, 0.8, scale=0.93, checkpoint_every=2500, failures=[8000]),
-            FakeRun("overfit", 6, 200, "cancelled", 120, now - 190000, 0.1, scale=0.8, reason="cancelled by user", checkpoint_every=50),
+            FakeRun("jargon-wide", 5, 20000, "succeeded", None, now - 90000, 0.8, scale=0.93, checkpoint_every=2500,
+                    failures=[8000]),
+            FakeRun("overfit", 6, 200, "cancelled", 120, now - 190000, 0.1, scale=0.8, reason="cancelled by user",
+                    checkpoint_every=50),
         ]
 
     def advance(self):

@@ -35,7 +35,8 @@ class InlinePage(unittest.TestCase):
 
     def test_marks_become_blocks(self):
         self.write(page_html="<p>one</p>\n<!-- gp:inline a.css -->\n  <!-- gp:inline a.js b.js -->\n<!-- gp:inline top.html -->\n",
-                   a_css="p { color: red }\n/*# sourceMappingURL=a.css.map */\n", a_js="let a = 1;\n//# sourceMappingURL=a.js.map", b_js="a += 1;\n",
+                   a_css="p { color: red }\n/*# sourceMappingURL=a.css.map */\n",
+                   a_js="let a = 1;\n//# sourceMappingURL=a.js.map", b_js="a += 1;\n",
                    top_html="<b>ä</b>")
         self.assertEqual(self.inline("--depfile", self.folder / "d").stderr, "")
         self.assertEqual(self.output.read_text(encoding="utf-8"),

@@ -1,6 +1,8 @@
 """What the tests of both pages share: a gateway, a browser, screenshots, and the command line.
 
-    NAME_page_test.py [--url http://HOST:PORT] [TEST...]    --url: a real gateway with at least one model, in place of the fake
+    NAME_page_test.py [--url http://HOST:PORT] [TEST...]
+
+--url: a real gateway with at least one model, in place of the fake.
 """
 
 import argparse
@@ -12,7 +14,7 @@ import fake_gateway
 
 
 class PageCase(unittest.TestCase):
-    """One browser for all cases of a class. A case that needs the fake's controls calls `fake()`, and is skipped with --url."""
+    """One browser for all cases of a class. What needs the fake's controls calls `fake()`, and is skipped with --url."""
 
     url = None
     gateway = None
@@ -48,7 +50,9 @@ class PageCase(unittest.TestCase):
         return self.gateway
 
     def asked(self, path):
-        return [body if body is not None else address for _, address, body in list(self.gateway.asked) if address.startswith(path)]
+        """Bodies of POSTs and addresses of GETs that began with `path`, in their order."""
+        entries = [entry for entry in list(self.gateway.asked) if entry[1].startswith(path)]
+        return [address if body is None else body for _, address, body in entries]
 
     def look(self, name):
         """Screenshots at two widths in two themes; in each, every control has a name and every text enough contrast."""
@@ -63,8 +67,9 @@ class PageCase(unittest.TestCase):
     def settle(self):
         """Waits until the page has drawn twice: transitions and charts follow a change of size."""
         self.browser.driver.execute_async_script(
-            "const done = arguments[0]; Promise.allSettled(document.getAnimations().filter((one) => one.effect.getTiming().iterations === 1)"
-            ".map((one) => one.finished)).then(() => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))))")
+            "const done = arguments[0], frame = (then) => requestAnimationFrame(then);"
+            "const passing = document.getAnimations().filter((one) => one.effect.getTiming().iterations === 1);"
+            "Promise.allSettled(passing.map((one) => one.finished)).then(() => frame(() => frame(() => frame(done))))")
 
 
 def main():

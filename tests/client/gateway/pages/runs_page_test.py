@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page of runs in headless Chromium: charts, zoom, overlays, events, checkpoints. See page_case.py for the command line."""
+"""The page of runs in headless Chromium: charts, zoom, overlays, events, checkpoints. Command line: see page_case.py."""
 
 import urllib.parse
 
@@ -10,15 +10,18 @@ from selenium.webdriver.common.keys import Keys
 # What the loss chart draws: its window, the number of its rows, and its curves.
 CHART = """const chart = group.charts[0];
 return {rows: chart.rows?.length ?? 0, curves: (chart.curves ?? []).map((one) => one.run.name + " " + one.kind),
-        window: chart.graph?.xAxisRange() ?? null, last: chart.rows?.at(-1)?.[0] ?? null, log: chart.graph?.getOption("logscale") ?? null,
-        row: group.row, first: chart.rows?.[0]?.[0] ?? null}"""
+        window: chart.graph?.xAxisRange() ?? null, log: chart.graph?.getOption("logscale") ?? null,
+        first: chart.rows?.[0]?.[0] ?? null, last: chart.rows?.at(-1)?.[0] ?? null}"""
 
 # How many pixels of a chart's canvas have the colour of the first run, more or less.
 INKED = """const canvas = document.querySelectorAll(".chart")[arguments[0]].querySelector("canvas");
 const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-const [r, g, b] = themeColour("var(--series-0)").match(/\\d+/g).map(Number);
+const ink = themeColour("var(--series-0)").match(/\\d+/g).map(Number);
 let count = 0;
-for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 120 && Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 40) count += 1;
+for (let i = 0; i < data.length; i += 4) {
+  const distance = ink.reduce((sum, value, channel) => sum + Math.abs(data[i + channel] - value), 0);
+  if (data[i + 3] > 120 && distance < 40) count += 1;
+}
 return count;"""
 
 
@@ -41,15 +44,18 @@ class Runs(page_case.PageCase):
     def points_asked(self):
         """The queries of all requests for points."""
         addresses = [urllib.parse.urlsplit(address) for address in self.asked("/api/v1/runs/")]
-        return [dict(urllib.parse.parse_qsl(one.query), id=one.path.split("/")[4]) for one in addresses if one.path.endswith("/points")]
+        return [dict(urllib.parse.parse_qsl(one.query)) for one in addresses if one.path.endswith("/points")]
 
     def drag(self, selector, begin, end):
         """Drags across an element, from and to a share of its width."""
         element = self.browser.one(selector)
         self.browser.js("arguments[0].scrollIntoView({block: 'center'})", element)
         width = element.size["width"]
-        ActionChains(self.browser.driver, duration=30).move_to_element_with_offset(element, (begin - 0.5) * width, 0).click_and_hold() \
-            .move_by_offset((end - begin) * width / 2, 0).move_by_offset((end - begin) * width / 2, 0).release().perform()
+        hand = ActionChains(self.browser.driver, duration=30)
+        hand.move_to_element_with_offset(element, (begin - 0.5) * width, 0).click_and_hold()
+        for _ in range(2):
+            hand.move_by_offset((end - begin) * width / 2, 0)
+        hand.release().perform()
 
     # The list
 
@@ -101,7 +107,8 @@ class Runs(page_case.PageCase):
         self.assertTrue(6000 < begin < 9000 and 10500 < end < 13500, asked)
         self.browser.wait(lambda: self.chart()["first"] >= begin and self.chart()["rows"] > 500, "the finer points")
         for number in range(5):
-            self.assertAlmostEqual(self.browser.js("return group.charts[arguments[0]].graph.xAxisRange()[0]", number), self.chart()["window"][0], delta=1)
+            left = self.browser.js("return group.charts[arguments[0]].graph.xAxisRange()[0]", number)
+            self.assertAlmostEqual(left, self.chart()["window"][0], delta=1)
         self.browser.click("#zoom-in")
         self.browser.wait(lambda: int(self.points_asked()[-1]["from"]) > begin, "a request for the smaller window")
         self.browser.click("#zoom-reset")
@@ -122,7 +129,8 @@ class Runs(page_case.PageCase):
         self.fake()
         self.open(f"#run={self.run_named('jargon-small').id}")
         self.browser.click(self.item("jargon-wide") + " input")
-        self.browser.wait(lambda: {"jargon-small main", "jargon-wide main", "jargon-wide second"} <= set(self.chart()["curves"]), "both curves")
+        both = {"jargon-small main", "jargon-wide main", "jargon-wide second"}
+        self.browser.wait(lambda: both <= set(self.chart()["curves"]), "both curves")
         self.assertEqual([one.text for one in self.browser.all("#legend li")][:2], ["jargon-small", "jargon-wide"])
         colours = self.browser.js("return group.runs.map((run) => run.colour)")
         self.assertEqual(len(set(colours)), 2)
@@ -175,7 +183,11 @@ class Runs(page_case.PageCase):
         self.assertGreater(rows, 1500)
         # A drawing of all five charts; what matters is that it is far below the time in which somebody notices.
         spent = self.browser.js("""drawCharts(); const times = [];
-            for (let i = 0; i < 5; i += 1) { const begin = performance.now(); drawCharts(); times.push(performance.now() - begin); }
+            for (let i = 0; i < 5; i += 1) {
+              const begin = performance.now();
+              drawCharts();
+              times.push(performance.now() - begin);
+            }
             return times.sort((a, b) => a - b)[2];""")
         print(f"{rows} rows, 3 runs, 5 charts: {spent:.0f} ms", flush=True)
         self.assertLess(spent, 1000)
@@ -326,7 +338,8 @@ class Runs(page_case.PageCase):
         self.fake()
         ids = [self.run_named(name).id for name in ("muon-test", "demo", "overfit")]
         self.open(f"#run={ids[0]}&with={ids[1]},{ids[2]}")
-        self.browser.wait(lambda: len(self.browser.js("return group.runs")) == 3 and self.browser.all(".mark.failure"), "three runs")
+        self.browser.wait(lambda: len(self.browser.js("return group.runs")) == 3, "three runs")
+        self.browser.wait(lambda: self.browser.all(".mark.failure"), "marks")
         self.look("runs-overlay")
         self.browser.check_clean()
 
