@@ -29,7 +29,8 @@ constexpr size_t kConfigBytesMax = 1 << 20;
 struct SettingFlag {
   const Setting* setting;
   std::optional<std::string> text;
-  bool is_set = false;  // of one without a value
+  std::vector<std::string> list;  // of a list: one element for each time that it was given
+  bool is_set = false;            // of one without a value
 };
 
 struct ReportFlag {
@@ -61,6 +62,8 @@ void DeclareSettings(const Settings& settings, const Command& command, Flags& fl
     const std::string doc = FirstSentence(setting.field.doc);
     if (std::holds_alternative<bool*>(setting.slot)) {
       command.Switch(setting.flag, flag.is_set, doc);
+    } else if (std::holds_alternative<std::vector<std::string>*>(setting.slot)) {
+      command.Option(setting.flag, flag.list, doc).TypeName(setting.value_name).OneValueEach();
     } else {
       command.Option(setting.flag, flag.text, doc).TypeName(setting.value_name);
     }
@@ -106,10 +109,20 @@ void Append(std::vector<ConfigProblem> more, std::vector<ConfigProblem>& problem
   std::move(more.begin(), more.end(), std::back_inserter(problems));
 }
 
+// A list as YAML: [a, 'b: c'].
+std::string ListText(const std::vector<std::string>& elements) {
+  std::string text;
+  for (const std::string& element : elements) {
+    text += (text.empty() ? "[" : ", ") + runspec::YamlScalar(element);
+  }
+  return text + "]";
+}
+
 std::vector<ConfigProblem> ReadFlags(const Flags& flags) {
   std::vector<ConfigProblem> problems;
   for (const SettingFlag& flag : flags.settings) {
-    const auto text = flag.is_set ? std::optional<std::string>("true") : flag.text;
+    auto text = flag.is_set ? std::optional<std::string>("true") : flag.text;
+    if (!flag.list.empty()) text = ListText(flag.list);
     if (text) Append(ReadSettingText(*text, flag.setting->flag, *flag.setting), problems);
   }
   return problems;

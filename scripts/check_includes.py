@@ -29,6 +29,7 @@ LIBRARIES = {
     "openssl": r"openssl/",
     "compression": r"(zlib|zstd)\.h$",
     "hashing": r"xxhash\.h$",
+    "boost": r"boost/",
     "gtest": r"g(test|mock)/",
 }
 
@@ -73,6 +74,12 @@ LAYERS = {
                        ["torch", "cuda", "absl", "fmt", "json", "openssl"]),
     "client/": (SHARED + ["rpc/", "daemon/", "link/", "client/"],
                 ["absl", "fmt", "grpc", "protobuf", "cli", "yaml", "json"]),
+    "client/gateway/": (SHARED + ["rpc/", "daemon/", "link/", "client/api/", "client/gateway/"],
+                        ["absl", "fmt", "grpc", "protobuf", "prometheus", "yaml", "json", "boost",
+                         "openssl"]),
+    # HTTP knows nothing of models, so that it can be tested and judged alone.
+    "client/gateway/http/": (["base/", "formats/sha256.h", "client/gateway/http/"],
+                             ["absl", "fmt", "boost", "openssl"]),
 }
 PURE = ("coordinator/state/", "coordinator/scheduler/")
 # Tests may look anywhere below what they test; only the engine's core tests keep its promise to need nothing else.

@@ -17,6 +17,17 @@ bool Interruption::requested() const {
   return requested_;
 }
 
+bool Interruption::Signal() {
+  if (requested()) return Insist();
+  Request();
+  return true;
+}
+
+void Interruption::Reset() {
+  MutexLock lock(mutex_);
+  requested_ = insisted_ = false;
+}
+
 bool Interruption::Insist() {
   MutexLock lock(mutex_);
   insisted_ = true;

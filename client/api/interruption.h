@@ -29,6 +29,12 @@ class Interruption {
   void Request();
   bool requested() const;
 
+  // A signal came: the first one requests, later ones insist. False when nobody minds that.
+  bool Signal();
+  // What was requested is done and may be requested again; callbacks that are still registered run
+  // again then.
+  void Reset();
+
   // A second request: what is being stopped is to end at once. False when nobody minds it.
   bool Insist();
   bool insisted() const;

@@ -16,11 +16,9 @@ const std::vector<int> kSignals = {SIGINT, SIGTERM, SIGHUP};
 // The first signal asks; the second one ends the process, unless it stops something that should
 // hear of it.
 void TakeSignals(gp::client::Interruption& interruption) {
-  gp::AwaitStopSignal(kSignals);
-  interruption.Request();
   do {
     gp::AwaitStopSignal(kSignals);
-  } while (interruption.Insist());
+  } while (interruption.Signal());
   _exit(130);
 }
 

@@ -33,6 +33,11 @@ FakeRunService::~FakeRunService() { server_->Shutdown(std::chrono::system_clock:
 
 void FakeRunService::AddRun(const v1::Run& run) {
   MutexLock lock(mutex_);
+  for (v1::Run& known : runs_) {
+    if (known.run_id() != run.run_id()) continue;
+    known = run;
+    return;
+  }
   runs_.push_back(run);
 }
 
@@ -130,6 +135,35 @@ bool FakeRunService::StreamBreaks() {
 bool FakeRunService::RunEnds() {
   MutexLock lock(mutex_);
   return !watch_.empty() && client::IsTerminal(watch_.back().state());
+}
+
+// What there is that is `wanted`, and, to who follows, whatever is added later.
+template <typename Message>
+grpc::Status FakeRunService::Tell(const grpc::ServerContext& context, bool follow,
+                                  std::vector<Message> FakeRunService::*messages,
+                                  const std::function<bool(const Message&)>& wanted,
+                                  grpc::ServerWriter<Message>& writer) {
+  size_t told = 0;
+  bool past = true;
+  while (!context.IsCancelled()) {
+    std::vector<Message> news;
+    {
+      MutexLock lock(mutex_);
+      news.assign((this->*messages).begin() + static_cast<std::ptrdiff_t>(told),
+                  (this->*messages).end());
+    }
+    for (const Message& message : news) {
+      // The past is told as it is wanted; what comes later always.
+      if (past && !wanted(message)) continue;
+      if (StreamBreaks()) return Broken();
+      writer.Write(message);
+    }
+    told += news.size();
+    past = false;
+    if (!follow || RunEnds()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return grpc::Status::OK;
 }
 
 const v1::Run* FakeRunService::Find(const std::string& reference) const {
@@ -231,33 +265,20 @@ grpc::Status FakeRunService::Logs(grpc::ServerContext* context, const v1::LogsRe
 
 grpc::Status FakeRunService::Events(grpc::ServerContext* context, const v1::EventsRequest* request,
                                     grpc::ServerWriter<v1::RunEvent>* writer) {
-  std::vector<v1::RunEvent> events;
-  {
-    MutexLock lock(mutex_);
-    events = events_;
-  }
-  for (const v1::RunEvent& event : events) {
-    if (event.sequence() > request->after_sequence()) writer->Write(event);
-  }
-  if (request->follow() && !RunEnds()) StayOpen(*context);
-  return grpc::Status::OK;
+  const auto wanted = [&](const v1::RunEvent& event) {
+    return event.sequence() > request->after_sequence();
+  };
+  return Tell<v1::RunEvent>(*context, request->follow(), &FakeRunService::events_, wanted, *writer);
 }
 
 grpc::Status FakeRunService::Metrics(grpc::ServerContext* context,
                                      const v1::MetricsRequest* request,
                                      grpc::ServerWriter<v1::MetricPoint>* writer) {
-  std::vector<v1::MetricPoint> points;
-  {
-    MutexLock lock(mutex_);
-    points = points_;
-  }
-  for (const v1::MetricPoint& point : points) {
-    if (point.step() <= request->after_step()) continue;
-    if (StreamBreaks()) return Broken();
-    writer->Write(point);
-  }
-  if (request->follow() && !RunEnds()) StayOpen(*context);
-  return grpc::Status::OK;
+  const auto wanted = [&](const v1::MetricPoint& point) {
+    return point.step() > request->after_step();
+  };
+  return Tell<v1::MetricPoint>(*context, request->follow(), &FakeRunService::points_, wanted,
+                               *writer);
 }
 
 grpc::Status FakeRunService::Checkpoints(grpc::ServerContext*, const v1::CheckpointsRequest*,

@@ -4,6 +4,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ class FakeRunService final : public v1::RunService::Service {
 
   const std::string& address() const { return address_; }
 
-  // Runs are found by name, id or "@last" (the one added last).
+  // Runs are found by name, id or "@last" (the one added last). One with the id of another takes
+  // its place.
   void AddRun(const v1::Run& run);
   // What Watch sends for that run, one after the other; it stays open when the last one is not
   // terminal.
@@ -68,6 +70,11 @@ class FakeRunService final : public v1::RunService::Service {
   // What Watch sends ends in a terminal state, so the other streams end too.
   bool RunEnds();
   const v1::Run* Find(const std::string& reference) const REQUIRES(mutex_);
+  template <typename Message>
+  grpc::Status Tell(const grpc::ServerContext& context, bool follow,
+                    std::vector<Message> FakeRunService::*messages,
+                    const std::function<bool(const Message&)>& wanted,
+                    grpc::ServerWriter<Message>& writer);
 
   mutable Mutex mutex_;
   std::vector<v1::Run> runs_ GUARDED_BY(mutex_);

@@ -25,6 +25,10 @@ class AnyDaemon : public ::testing::Test {
                               .slot = &slots_,
                               .flag = "--slots",
                               .value_name = "COUNT"},
+                             {.field = {.path = "node.labels", .doc = "Some."},
+                              .slot = &labels_,
+                              .flag = "--label",
+                              .value_name = "TEXT"},
                              {.field = {.path = "node.open", .doc = "Whether."},
                               .slot = &open_,
                               .flag = "--open"},
@@ -67,6 +71,7 @@ class AnyDaemon : public ::testing::Test {
   std::string name_ = "default";
   int slots_ = 1;
   bool open_ = false;
+  std::vector<std::string> labels_;
   std::string dir_;
   Status outcome_ = OkStatus();
   int runs_ = 0;
@@ -74,6 +79,11 @@ class AnyDaemon : public ::testing::Test {
   Program program_;
   std::string out_, err_;
 };
+
+TEST_F(AnyDaemon, AFlagOfAListIsGivenOnceForEachElement) {
+  EXPECT_EQ(Run({"--state-dir", "/d", "--label", "a=b", "--label", "c: [d], 'e'"}), 0) << err_;
+  EXPECT_EQ(labels_, (std::vector<std::string>{"a=b", "c: [d], 'e'"}));
+}
 
 TEST_F(AnyDaemon, FlagsWinOverTheEnvironmentAndThatOverTheFile) {
   const std::string config = ConfigFile("node: {name: file, slots: 2}\nstate: {dir: /file}\n");

@@ -19,6 +19,7 @@ void AddRunFileCommands(CommandSet& commands);     // validate, explain
 void AddSubmitCommand(CommandSet& commands);       // submit
 void AddWatchCommand(CommandSet& commands);        // watch
 void AddSampleCommand(CommandSet& commands);       // sample
+void AddServeCommand(CommandSet& commands);        // serve
 void AddDemoCommand(CommandSet& commands);         // demo
 void AddDoctorCommand(CommandSet& commands);       // doctor
 void AddStreamCommands(CommandSet& commands);      // logs, events, metrics

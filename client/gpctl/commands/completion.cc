@@ -9,7 +9,7 @@ namespace gp::gpctl {
 namespace {
 
 // Commands whose first argument is a run.
-constexpr char kRunCommands[] = "status|watch|logs|events|wait|why|metrics|cancel|sample";
+constexpr char kRunCommands[] = "status|watch|logs|events|wait|why|metrics|cancel|sample|serve";
 
 std::vector<std::string> LongFlags(Command command) {
   std::vector<std::string> flags;

@@ -74,10 +74,11 @@ class DemoService {
     client::Interruption& interruption = session_.console().interruption;
     auto record = FindRunningService(directory_, interruption);
     if (record.status().code() != StatusCode::kNotFound) return record;
-    record = StartInBackground(
-        directory_,
-        {.program_directory = session_.console().program_directory, .workers = kWorkers},
-        interruption);
+    record = StartInBackground(directory_,
+                               {.program_directory = session_.console().program_directory,
+                                .workers = kWorkers,
+                                .gateway = false},
+                               interruption);
     started_ = record.ok();
     return record;
   }

@@ -14,6 +14,7 @@
 #include "client/gpctl/doctor/overfit.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/service/program_run.h"
+#include "client/gpctl/service/service_directory.h"
 
 namespace gp::gpctl {
 namespace {
@@ -109,6 +110,27 @@ Check CheckServer(Session& session) {
   return {Grade::kWarning, "coordinator", Message(version.status()), session.Hint("up --detach")};
 }
 
+// Training needs no gateway.
+Check CheckGatewayProgram(Session& session) {
+  Check check = CheckProgram("gp-gateway", session);
+  if (check.grade == Grade::kFail) check.grade = Grade::kWarning;
+  return check;
+}
+
+// Of a service on this machine.
+void AddGatewayCheck(const Session& session, std::vector<Check>& checks) {
+  const auto service = session.Service();
+  if (!service.ok() || service->state_dir.empty()) return;
+  const auto record = ServiceDirectory(service->state_dir).Load();
+  if (!record.ok() || !IsAlive(record->supervisor)) return;
+  if (IsAlive(record->gateway)) {
+    checks.push_back({.subject = "gateway", .finding = "http://" + record->gateway_address});
+  } else {
+    checks.push_back({Grade::kWarning, "gateway", "not running: " + record->gateway_problem,
+                      ServiceDirectory(service->state_dir).Log("gateway") + " tells more"});
+  }
+}
+
 std::vector<Check> RunChecks(Session& session) {
   std::vector<Check> checks = {
       CheckProcessor(ReadFile("/proc/cpuinfo").value_or(""),
@@ -118,9 +140,11 @@ std::vector<Check> RunChecks(Session& session) {
   for (const char* program : {"gp-coordinator", "gp-worker", "gp-trainer", "gp-sampler"}) {
     checks.push_back(CheckProgram(program, session));
   }
+  checks.push_back(CheckGatewayProgram(session));
   AddGpuChecks(session, checks);
   checks.push_back(CheckDemoText(session));
   checks.push_back(CheckServer(session));
+  AddGatewayCheck(session, checks);
   return checks;
 }
 

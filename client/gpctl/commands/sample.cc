@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "base/file.h"
-#include "client/gpctl/checkpoint_reference.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/render/run_json.h"
+#include "client/gpctl/served_checkpoint.h"
 #include "client/gpctl/service/program_run.h"
 #include "client/gpctl/terminal/display_text.h"
 
@@ -15,16 +15,67 @@ namespace {
 
 constexpr char kSeparator[] = "\n---------------\n";  // of gp-sampler, between samples
 
+// More texts than this are gp-sampler's work, which holds nobody else up.
+constexpr int kGatewayCountMax = 8;
+
 std::vector<std::string> SamplerArguments(const std::string& directory,
                                           const SampleOptions& options) {
-  return {"--checkpoint",  directory,
-          "--prompt",      options.prompt,
-          "--max-tokens",  fmt::format("{}", options.max_tokens),
-          "--temperature", fmt::format("{}", options.temperature),
-          "--top-k",       fmt::format("{}", options.top_k),
-          "--seed",        fmt::format("{}", options.seed),
-          "--count",       fmt::format("{}", options.count),
-          "--precision",   options.precision};
+  std::vector<std::string> arguments = {"--checkpoint",  directory,
+                                        "--prompt",      options.prompt,
+                                        "--max-tokens",  fmt::format("{}", options.max_tokens),
+                                        "--temperature", fmt::format("{}", options.temperature),
+                                        "--top-k",       fmt::format("{}", options.top_k),
+                                        "--seed",        fmt::format("{}", options.seed),
+                                        "--count",       fmt::format("{}", options.count),
+                                        "--precision",   options.precision};
+  const auto add = [&arguments](const char* flag, double value, double usual) {
+    if (value != usual) arguments.insert(arguments.end(), {flag, fmt::format("{}", value)});
+  };
+  add("--top-p", options.top_p, 1);
+  add("--min-p", options.min_p, 0);
+  add("--presence-penalty", options.presence_penalty, 0);
+  add("--frequency-penalty", options.frequency_penalty, 0);
+  for (const std::string& stop : options.stop) {
+    arguments.insert(arguments.end(), {"--stop", stop});
+  }
+  return arguments;
+}
+
+// The texts of a gateway in gp-sampler's form: the first as it comes, the others after it.
+Status SampleThroughGateway(client::GatewayClient& gateway,
+                            const client::CompletionRequest& request, const std::string& prompt,
+                            const std::function<void(const std::string&)>& on_text) {
+  std::vector<std::string> others(static_cast<size_t>(request.count - 1));
+  bool begun = false;
+  RETURN_IF_ERROR(gateway.Complete(request, [&](int index, const std::string& piece) {
+    if (index > 0 && static_cast<size_t>(index) <= others.size()) others[index - 1] += piece;
+    if (index != 0) return;
+    on_text(begun ? piece : prompt + piece);
+    begun = true;
+  }));
+  if (!begun) on_text(prompt);
+  for (const std::string& other : others) on_text(kSeparator + prompt + other);
+  on_text("\n");
+  return OkStatus();
+}
+
+// False when nobody else has the checkpoint loaded; then nothing was printed.
+StatusOr<bool> TryGateway(const ServedCheckpoint& served, const SampleOptions& options,
+                          Session& session,
+                          const std::function<void(const std::string&)>& on_text) {
+  const auto address = FindGateway(session);
+  const bool as_asked = options.precision == "auto" && options.count <= kGatewayCountMax;
+  if (!address || served.id.empty() || !as_asked) return false;
+  client::GatewayClient gateway({.address = *address}, session.console().interruption);
+  bool printed = false;
+  const Status status = SampleThroughGateway(gateway, ToCompletion(served.id, options),
+                                             options.prompt, [&](const std::string& text) {
+                                               printed = true;
+                                               on_text(text);
+                                             });
+  if (status.ok()) return true;
+  if (printed || status.code() == StatusCode::kCancelled) return status;
+  return false;
 }
 
 Json SplitSamples(std::string text) {
@@ -56,21 +107,22 @@ Status StatusOfSampler(int code, const std::string& directory) {
 }
 
 StatusOr<ExitCode> Sample(const SampleOptions& options, Session& session) {
-  ASSIGN_OR_RETURN(const std::string directory,
-                   FindCheckpointDirectory(options.reference, session));
+  ASSIGN_OR_RETURN(const ServedCheckpoint served, FindServed(options.reference, session));
   std::ostream& out = session.console().out;
   const bool clean = session.console().out_is_terminal;
   std::string text;
-  RETURN_IF_ERROR(SampleCheckpoint(directory, options, session, [&](const std::string& piece) {
+  const auto take = [&](const std::string& piece) {
     if (session.json()) {
       text += piece;
     } else {
       out << (clean ? SafeText(piece, session.utf8()) : piece) << std::flush;
     }
-  }));
+  };
+  ASSIGN_OR_RETURN(const bool written, TryGateway(served, options, session, take));
+  if (!written) RETURN_IF_ERROR(SampleCheckpoint(served.directory, options, session, take));
   if (session.json()) {
     Json document = Document("Samples");
-    document["checkpoint"] = directory;
+    document["checkpoint"] = served.directory;
     document["prompt"] = options.prompt;
     document["seed"] = options.seed;
     document["samples"] = SplitSamples(text);
@@ -94,6 +146,47 @@ Status SampleCheckpoint(const std::string& directory, const SampleOptions& optio
   return StatusOfSampler(*code, directory);
 }
 
+void AddTextFlags(Command command, SampleOptions& options) {
+  command.Option("--max-tokens", options.max_tokens, "tokens to add (200)")
+      .Between(int64_t{1}, int64_t{1} << 30);
+  command.Option("--temperature", options.temperature, "0 takes the likeliest token always (0.8)")
+      .Between(0.0, 100.0);
+  command.Option("--top-k", options.top_k, "tokens to choose from, 0 for all (50)").NonNegative();
+  command
+      .Option("--top-p", options.top_p,
+              "choose from the likeliest tokens whose probabilities add up to it (1)")
+      .Between(0.0, 1.0);
+  command
+      .Option("--min-p", options.min_p,
+              "choose from tokens with this share of the likeliest one's probability (0)")
+      .Between(0.0, 1.0);
+  command
+      .Option("--presence-penalty", options.presence_penalty,
+              "taken from the logit of each token that was written before (0)")
+      .Between(-2.0, 2.0);
+  command
+      .Option("--frequency-penalty", options.frequency_penalty,
+              "the same for each time that it was written (0)")
+      .Between(-2.0, 2.0);
+  command.Option("--stop", options.stop, "the text ends before this string; may be repeated")
+      .OneValueEach();
+}
+
+client::CompletionRequest ToCompletion(const std::string& model, const SampleOptions& options) {
+  return {.model = model,
+          .prompt = options.prompt,
+          .max_tokens = options.max_tokens,
+          .temperature = options.temperature,
+          .top_k = options.top_k,
+          .top_p = options.top_p,
+          .min_p = options.min_p,
+          .presence_penalty = options.presence_penalty,
+          .frequency_penalty = options.frequency_penalty,
+          .stop = options.stop,
+          .seed = options.seed,
+          .count = options.count};
+}
+
 void AddSampleCommand(CommandSet& commands) {
   const Command command =
       commands.Add("sample", kModelGroup, "Print text that a checkpoint generates");
@@ -101,11 +194,7 @@ void AddSampleCommand(CommandSet& commands) {
   command.Option("REF", options->reference, "RUN, RUN@STEP, RUN@best, or a checkpoint's directory")
       .Required();
   command.Option("-p,--prompt", options->prompt, "text to continue");
-  command.Option("--max-tokens", options->max_tokens, "tokens to add (200)")
-      .Between(int64_t{1}, int64_t{1} << 30);
-  command.Option("--temperature", options->temperature, "0 takes the likeliest token always (0.8)")
-      .Between(0.0, 100.0);
-  command.Option("--top-k", options->top_k, "tokens to choose from, 0 for all (200)").NonNegative();
+  AddTextFlags(command, *options);
   command.Option("--seed", options->seed, "the same seed gives the same text (1337)");
   command.Option("-n,--count", options->count, "how many samples (1)").Between(1, 10000);
   command

@@ -24,6 +24,8 @@ struct UpOptions {
   std::string trainer;
   std::string gpu_trainer;
   std::string gpus;
+  std::string gateway_listen;
+  bool no_gateway = false;
   bool detach = false;
 };
 
@@ -47,13 +49,25 @@ Json RecordFields(const ServiceDirectory& directory, const ServiceRecord& record
           {"address", record.address},
           {"coordinator_metrics", record.coordinator_metrics},
           {"worker_metrics", record.worker_metrics},
+          {"gateway", record.gateway.pid == 0 ? "" : "http://" + record.gateway_address},
+          {"gateway_metrics", record.gateway_metrics},
+          {"gateway_problem", record.gateway_problem},
           {"workers", record.workers},
           {"cores", record.cores},
           {"gpus", record.gpus},
           {"gpu_problem", record.gpu_problem},
           {"supervisor_pid", record.supervisor.pid},
           {"coordinator_pid", record.coordinator.pid},
-          {"worker_pid", record.worker.pid}};
+          {"worker_pid", record.worker.pid},
+          {"gateway_pid", record.gateway.pid}};
+}
+
+std::string GatewayLine(const ServiceRecord& record) {
+  if (!record.gateway_problem.empty()) {
+    return fmt::format("gateway      not running: {}\n", record.gateway_problem);
+  }
+  if (record.gateway.pid == 0) return "";  // started by an older version
+  return fmt::format("gateway      http://{}   playground /, runs /runs\n", record.gateway_address);
 }
 
 void PrintService(const ServiceDirectory& directory, const ServiceRecord& record,
@@ -72,7 +86,8 @@ void PrintService(const ServiceDirectory& directory, const ServiceRecord& record
   if (!record.gpu_problem.empty()) {
     out << fmt::format("GPU          not used: {}\n", record.gpu_problem);
   }
-  out << fmt::format("state        {}   logs in {}\n", directory.root(), directory.Path("logs"));
+  out << GatewayLine(record)
+      << fmt::format("state        {}   logs in {}\n", directory.root(), directory.Path("logs"));
   const std::string file = FreeRunFileName(session.console());
   const auto hint = [&](const std::string& command) {
     return session.HintFor(directory.root(), command);
@@ -81,9 +96,9 @@ void PrintService(const ServiceDirectory& directory, const ServiceRecord& record
       << fmt::format("{:<13}{}", "stop", hint("down")) << std::endl;
 }
 
-bool ListensAsWanted(const ServiceRecord& record, const UpOptions& options) {
-  const auto wanted = rpc::ParseListenAddress(options.listen);
-  const auto now = rpc::ParseListenAddress(record.address);
+bool ListensAsWanted(const std::string& address, const std::string& listen) {
+  const auto wanted = rpc::ParseListenAddress(listen);
+  const auto now = rpc::ParseListenAddress(address);
   if (!wanted.ok() || !now.ok()) return false;
   return wanted->Reachable().host == now->host && wanted->path == now->path &&
          (wanted->port == 0 || wanted->port == now->port);
@@ -97,13 +112,15 @@ Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
         record.workers, directory.root(), session.HintFor(directory.root(), "down"),
         options.workers);
   }
-  if (!options.listen.empty() && !ListensAsWanted(record, options)) {
+  const auto check = [&](const char* what, const std::string& now, const std::string& wanted) {
+    if (wanted.empty() || ListensAsWanted(now, wanted)) return OkStatus();
     return FailedPrecondition(
-        "a service runs in {} and listens on {}; '{}' stops it, then it can listen on {}",
-        directory.root(), record.address, session.HintFor(directory.root(), "down"),
-        options.listen);
-  }
-  return OkStatus();
+        "a {} runs in {} and listens on {}; '{}' stops it, then it can listen on {}", what,
+        directory.root(), now.empty() ? "nothing" : now, session.HintFor(directory.root(), "down"),
+        wanted);
+  };
+  RETURN_IF_ERROR(check("service", record.address, options.listen));
+  return check("gateway", record.gateway_address, options.gateway_listen);
 }
 
 StatusOr<ExitCode> RunInForeground(const ServiceDirectory& directory,
@@ -132,14 +149,27 @@ std::string Absolute(const std::string& path, Session& session) {
   return path.empty() ? "" : AbsolutePath(path, session.console().working_directory);
 }
 
-Status CheckListen(const UpOptions& options) {
-  if (options.listen.empty()) return OkStatus();
-  ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(options.listen));
-  return rpc::CheckPrivate(address, options.insecure);
+Status CheckListen(const char* flag, const std::string& listen, bool insecure) {
+  if (listen.empty()) return OkStatus();
+  const auto address = rpc::ParseListenAddress(listen);
+  return WithContext(address.ok() ? rpc::CheckPrivate(*address, insecure) : address.status(), flag);
+}
+
+Status CheckGatewayFlags(const UpOptions& options) {
+  if (options.gateway_listen.empty()) return OkStatus();
+  if (options.no_gateway)
+    return InvalidArgument("--gateway-listen and --no-gateway exclude each other");
+  const auto address = rpc::ParseListenAddress(options.gateway_listen);
+  if (address.ok() && address->is_socket()) {
+    return InvalidArgument("--gateway-listen {}: browsers need a HOST:PORT",
+                           options.gateway_listen);
+  }
+  return CheckListen("--gateway-listen", options.gateway_listen, options.insecure);
 }
 
 StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
-  RETURN_IF_ERROR(WithContext(CheckListen(options), "--listen"));
+  RETURN_IF_ERROR(CheckListen("--listen", options.listen, options.insecure));
+  RETURN_IF_ERROR(CheckGatewayFlags(options));
   const ServiceDirectory directory(session.StateDirectory());
   RETURN_IF_ERROR(directory.Create());
   const auto running = FindRunningService(directory, session.console().interruption);
@@ -155,6 +185,8 @@ StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
                                      .listen = options.listen,
                                      .insecure = options.insecure,
                                      .port_base = options.port_base,
+                                     .gateway = !options.no_gateway,
+                                     .gateway_listen = options.gateway_listen,
                                      .trainer = Absolute(options.trainer, session),
                                      .gpu_trainer = Absolute(options.gpu_trainer, session),
                                      .gpus = options.gpus};
@@ -203,14 +235,18 @@ Status Purge(const ServiceDirectory& directory, const DownOptions& options, Sess
   return OkStatus();
 }
 
-// "the coordinator (pid 12) and the worker (pid 13)"
+// "the coordinator (pid 12), the worker (pid 13) and the gateway (pid 14)"
 std::string Names(const StoppedService& stopped) {
+  std::vector<std::string> found;
+  const auto add = [&found](const char* name, int pid) {
+    if (pid != 0) found.push_back(fmt::format("the {} (pid {})", name, pid));
+  };
+  add("coordinator", stopped.coordinator_pid);
+  add("worker", stopped.worker_pid);
+  add("gateway", stopped.gateway_pid);
   std::string names;
-  if (stopped.coordinator_pid != 0) {
-    names = fmt::format("the coordinator (pid {})", stopped.coordinator_pid);
-  }
-  if (stopped.worker_pid != 0) {
-    names += fmt::format("{}the worker (pid {})", names.empty() ? "" : " and ", stopped.worker_pid);
+  for (size_t i = 0; i < found.size(); ++i) {
+    names += (i == 0 ? "" : i + 1 == found.size() ? " and " : ", ") + found[i];
   }
   return names;
 }
@@ -242,6 +278,7 @@ StatusOr<ExitCode> Down(const DownOptions& options, Session& session) {
     document["purged"] = options.purge;
     document["coordinator_pid"] = stopped.coordinator_pid;
     document["worker_pid"] = stopped.worker_pid;
+    document["gateway_pid"] = stopped.gateway_pid;
     session.console().out << Pretty(document);
   } else {
     session.console().out << DownText(stopped, directory, options.purge, session);
@@ -250,8 +287,8 @@ StatusOr<ExitCode> Down(const DownOptions& options, Session& session) {
 }
 
 void AddUp(CommandSet& commands) {
-  const Command command =
-      commands.Add("up", kServiceGroup, "Start a coordinator and a worker on this machine");
+  const Command command = commands.Add(
+      "up", kServiceGroup, "Start a coordinator, a worker and a gateway on this machine");
   auto options = std::make_shared<UpOptions>();
   command
       .Option("--workers", options->workers,
@@ -262,18 +299,22 @@ void AddUp(CommandSet& commands) {
                  "HOST:PORT to serve on, for every user who reaches it; port 0: a free one "
                  "(default: a socket in the state directory, for you alone)");
   command.Switch("--insecure", options->insecure,
-                 "let --listen be reached from other machines, though there is no "
-                 "authentication yet");
+                 "let --listen and --gateway-listen be reached from other machines, though the "
+                 "coordinator has no authentication yet");
   command
       .Option("--port-base", options->port_base,
-              "first of the two ports for metrics (default: free ones)")
-      .Between(1, 65534);
+              "first of the three ports for metrics (default: free ones)")
+      .Between(1, 65533);
   command.Option("--trainer", options->trainer,
                  "trainer program (default: the gp-trainer beside gp-worker)");
   command.Option("--gpu-trainer", options->gpu_trainer,
                  "trainer program for GPUs (default: the gp-trainer-cuda beside gp-worker)");
   command.Option("--gpus", options->gpus,
                  "all, none, or numbers and UUIDs as in CUDA_VISIBLE_DEVICES (default: all)");
+  command.Option("--gateway-listen", options->gateway_listen,
+                 "HOST:PORT of the pages and the OpenAI-compatible API (default: a free port of "
+                 "this machine, the same at every start)");
+  command.Switch("--no-gateway", options->no_gateway, "start no gateway");
   command.Switch("-d,--detach", options->detach, "leave it in the background");
   commands.Bind(command, [options](Session& session) { return Up(*options, session); });
 }

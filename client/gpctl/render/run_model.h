@@ -8,18 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "client/api/sample_line.h"
 #include "gp/v1/run.pb.h"
 
 namespace gp::gpctl {
 
-// Text that a trainer generated while it trained.
-struct Sample {
-  int64_t step = 0;
-  std::string text;
-};
-
-// The sample in a trainer's log line (`... sample step=500 text="..."`); nothing in any other line.
-std::optional<Sample> ParseSampleLine(const std::string& line);
+using client::ParseSampleLine;
+using client::Sample;
 
 class RunModel {
  public:

@@ -21,6 +21,8 @@ std::vector<std::string> SupervisorArguments(const ServiceDirectory& directory,
   if (!options.trainer.empty()) add("--trainer", options.trainer);
   if (!options.gpu_trainer.empty()) add("--gpu-trainer", options.gpu_trainer);
   if (!options.gpus.empty()) add("--gpus", options.gpus);
+  if (!options.gateway_listen.empty()) add("--gateway-listen", options.gateway_listen);
+  if (!options.gateway) arguments.push_back("--no-gateway");
   return arguments;
 }
 
@@ -91,15 +93,17 @@ StatusOr<StoppedService> StopService(const ServiceDirectory& directory, StopWay 
   const auto record = directory.Load();
   if (record.status().code() == StatusCode::kNotFound) return StoppedService();
   RETURN_IF_ERROR(record.status());
-  const StoppedService running{RunningPid(record->coordinator), RunningPid(record->worker)};
+  const StoppedService running{RunningPid(record->coordinator), RunningPid(record->worker),
+                               RunningPid(record->gateway)};
   RETURN_IF_ERROR(StopProcess(record->supervisor, 3 * grace, hurried));
   // The supervisor has stopped these, unless it was killed itself.
   const auto left = directory.Load();
   RETURN_IF_ERROR(left.status());
+  RETURN_IF_ERROR(StopProcess(left->gateway, grace, hurried));
   RETURN_IF_ERROR(StopProcess(left->worker, grace, hurried));
   RETURN_IF_ERROR(StopProcess(left->coordinator, grace));
   ServiceRecord stopped = *left;
-  stopped.supervisor = stopped.coordinator = stopped.worker = {};
+  stopped.supervisor = stopped.coordinator = stopped.worker = stopped.gateway = {};
   stopped.ready = false;
   RETURN_IF_ERROR(directory.Save(stopped));
   return running;

@@ -22,7 +22,7 @@ StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
 // when it is another user's.
 StatusOr<bool> ServiceRuns(const ServiceDirectory& directory);
 
-// Leaves a supervisor process of gpctl itself in the background, with both daemons. AlreadyExists
+// Leaves a supervisor process of gpctl itself in the background, with its daemons. AlreadyExists
 // when one runs there.
 StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
                                           const SupervisorOptions& options,
@@ -32,6 +32,7 @@ StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
 struct StoppedService {
   int coordinator_pid = 0;
   int worker_pid = 0;
+  int gateway_pid = 0;
 };
 
 // What runs saves its last step before it ends, or not.

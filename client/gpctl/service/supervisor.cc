@@ -64,21 +64,24 @@ Supervisor::Supervisor(ServiceDirectory directory, SupervisorOptions options,
   coordinator_.program = JoinPath(options_.program_directory, "gp-coordinator");
   worker_.name = "worker";
   worker_.program = JoinPath(options_.program_directory, "gp-worker");
+  gateway_.name = "gateway";
+  gateway_.program = JoinPath(options_.program_directory, "gp-gateway");
 }
 
 Status Supervisor::Start() {
   if (const auto previous = directory_.Load(); previous.ok()) record_ = *previous;
   coordinator_.process = record_.coordinator;
   worker_.process = record_.worker;
+  gateway_.process = record_.gateway;
   record_.workers = options_.workers;
   record_.ready = false;
   ASSIGN_OR_RETURN(record_.supervisor, IdentifyProcess(getpid()));
-  const Status status = StartBoth();
+  const Status status = StartAll();
   if (!status.ok()) Stop();
   return status;
 }
 
-Status Supervisor::StartBoth() {
+Status Supervisor::StartAll() {
   Adopt(coordinator_);
   if (!IsAlive(coordinator_.process)) RETURN_IF_ERROR(StartDaemon(coordinator_));
   RETURN_IF_ERROR(AwaitAddress(coordinator_));
@@ -88,7 +91,30 @@ Status Supervisor::StartBoth() {
   RETURN_IF_ERROR(AwaitAddress(worker_));
   RememberPorts();
   RETURN_IF_ERROR(AwaitNode());
+  const Status gateway = StartGateway();
+  if (gateway.code() == StatusCode::kCancelled) return gateway;
+  record_.gateway_problem = gateway.ok() ? "" : Message(gateway);
   return Save();
+}
+
+bool Supervisor::GatewayIsWanted() const {
+  return options_.gateway && FileExists(gateway_.program);
+}
+
+Status Supervisor::StartGateway() {
+  Adopt(gateway_);
+  if (!options_.gateway) {
+    RETURN_IF_ERROR(StopProcess(gateway_.process, options_.stop_grace));
+    gateway_.process = {};
+    return FailedPrecondition("switched off by --no-gateway");
+  }
+  if (!GatewayIsWanted()) {
+    return NotFound("{} is missing; 'make programs' builds it", gateway_.program);
+  }
+  if (!IsAlive(gateway_.process)) RETURN_IF_ERROR(StartDaemon(gateway_));
+  RETURN_IF_ERROR(AwaitAddress(gateway_));
+  RememberPorts();
+  return OkStatus();
 }
 
 Status Supervisor::Announce() {
@@ -116,7 +142,20 @@ std::string Supervisor::MetricsAddress(const std::string& previous, int offset) 
   return KeepingPort(fmt::format("127.0.0.1:{}", port), previous);
 }
 
+std::vector<std::string> Supervisor::GatewayArguments() const {
+  const std::string listen =
+      options_.gateway_listen.empty() ? "127.0.0.1:0" : options_.gateway_listen;
+  std::vector<std::string> arguments = {
+      "--coordinator",    record_.address,
+      "--listen",         KeepingPort(listen, record_.gateway_address),
+      "--metrics-listen", MetricsAddress(record_.gateway_metrics, 2),
+      "--address-file",   directory_.AddressFile(gateway_.name)};
+  if (options_.insecure) arguments.push_back("--insecure");
+  return arguments;
+}
+
 std::vector<std::string> Supervisor::Arguments(const Daemon& daemon) const {
+  if (&daemon == &gateway_) return GatewayArguments();
   std::vector<std::string> arguments = {"--storage-root", directory_.Storage(), "--address-file",
                                         directory_.AddressFile(daemon.name)};
   const auto add = [&arguments](const std::string& flag, const std::string& value) {
@@ -146,8 +185,14 @@ Status Supervisor::StartDaemon(Daemon& daemon) {
                                                   .arguments = Arguments(daemon),
                                                   .log_path = directory_.Log(daemon.name)}));
   daemon.started = steady_clock::now();
-  (&daemon == &coordinator_ ? record_.coordinator : record_.worker) = daemon.process;
+  daemon.address.clear();
+  Recorded(daemon) = daemon.process;
   return Save();
+}
+
+ProcessIdentity& Supervisor::Recorded(const Daemon& daemon) {
+  if (&daemon == &coordinator_) return record_.coordinator;
+  return &daemon == &worker_ ? record_.worker : record_.gateway;
 }
 
 Status Supervisor::DiedAtStart(const Daemon& daemon) const {
@@ -212,11 +257,15 @@ void Supervisor::RememberPorts() {
   record_.address = coordinator_.address;
   record_.coordinator_metrics = coordinator_.metrics;
   if (!worker_.metrics.empty()) record_.worker_metrics = worker_.metrics;
+  if (gateway_.address.empty()) return;
+  record_.gateway_address = gateway_.address;
+  record_.gateway_metrics = gateway_.metrics;
 }
 
 Status Supervisor::Save() {
   record_.coordinator = coordinator_.process;
   record_.worker = worker_.process;
+  record_.gateway = gateway_.process;
   return directory_.Save(record_);
 }
 
@@ -226,6 +275,7 @@ void Supervisor::Run() {
     ReapChildren();
     Revive(coordinator_);
     Revive(worker_);
+    if (GatewayIsWanted()) ReviveGateway();
   }
   Stop();
 }
@@ -247,6 +297,20 @@ void Supervisor::Revive(Daemon& daemon) {
   if (now >= daemon.next_start) Restart(daemon);
 }
 
+// Nobody waited for the address of one that came late.
+void Supervisor::ReviveGateway() {
+  Revive(gateway_);
+  if (!gateway_.address.empty()) return;
+  const auto file = ReadAddressFile(directory_.AddressFile(gateway_.name));
+  if (!file.ok() || file->pid != gateway_.process.pid) return;
+  gateway_.address = file->address;
+  gateway_.metrics = file->metrics;
+  record_.gateway_problem.clear();
+  RememberPorts();
+  const Status status = Save();
+  if (!status.ok()) tell_(Message(status));
+}
+
 void Supervisor::Restart(Daemon& daemon) {
   const Status status = StartDaemon(daemon);
   if (status.ok()) return;
@@ -254,9 +318,9 @@ void Supervisor::Restart(Daemon& daemon) {
   daemon.next_start = steady_clock::now() + BackoffCeiling(options_.restart, daemon.failures++);
 }
 
-// The agent first: its trainers save, and the coordinator seals what they save.
+// The agent before the coordinator: its trainers save, and the coordinator seals what they save.
 void Supervisor::Stop() {
-  for (Daemon* daemon : {&worker_, &coordinator_}) {
+  for (Daemon* daemon : {&gateway_, &worker_, &coordinator_}) {
     const Status status = StopProcess(daemon->process, options_.stop_grace,
                                       [this] { return interruption_.insisted(); });
     if (!status.ok()) tell_(Message(status));

@@ -1,6 +1,7 @@
-// Supervisor: keeps one coordinator and one agent running on this machine, out of one state
-// directory. A daemon that dies is started again on the same ports, so that kill -9 of either heals
-// by itself. It adopts daemons that an earlier supervisor left running. Lives in the foreground of
+// Supervisor: keeps one coordinator, one agent and one gateway running on this machine, out of one
+// state directory. A daemon that dies is started again on the same ports, so that kill -9 of any
+// heals by itself. It adopts daemons that an earlier supervisor left running. Training does not
+// wait for the gateway: the service is up without one, and says why. Lives in the foreground of
 // 'gpctl up', or in the background process that 'gpctl up --detach' leaves; used by that process's
 // main thread.
 #pragma once
@@ -19,14 +20,16 @@
 namespace gp::gpctl {
 
 struct SupervisorOptions {
-  std::string program_directory;  // holds gp-coordinator and gp-worker
+  std::string program_directory;  // holds gp-coordinator, gp-worker and gp-gateway
   int workers = 0;                // slots; 0: one slot of all cores
   std::string listen;  // HOST:PORT of the coordinator; empty: a socket that only this user reaches
-  bool insecure = false;  // `listen` may be reached from other machines
-  int port_base = 0;      // of the two ports for metrics. 0: those of the last time, else free ones
-  std::string trainer;    // program; empty: the one beside gp-worker
-  std::string gpu_trainer;  // program; empty: the gp-trainer-cuda beside gp-worker
-  std::string gpus;         // as gp-worker --gpus; empty: all
+  bool insecure = false;  // what is named to listen on may be reached from other machines
+  int port_base = 0;  // of the three ports for metrics. 0: those of the last time, else free ones
+  bool gateway = true;
+  std::string gateway_listen;  // HOST:PORT; empty: on loopback, the port of the last time
+  std::string trainer;         // program; empty: the one beside gp-worker
+  std::string gpu_trainer;     // program; empty: the gp-trainer-cuda beside gp-worker
+  std::string gpus;            // as gp-worker --gpus; empty: all
   std::chrono::milliseconds start_timeout = std::chrono::seconds(30);
   // For each daemon. More than an agent takes whose trainers use all of their time to save.
   std::chrono::milliseconds stop_grace = std::chrono::seconds(60);
@@ -41,16 +44,18 @@ class Supervisor {
   Supervisor(ServiceDirectory directory, SupervisorOptions options,
              client::Interruption& interruption, std::function<void(const std::string&)> tell);
 
-  // Both daemons run and the agent has registered. On an error whatever was started has been
-  // stopped again, and the message holds the last words of the daemon's log.
+  // Coordinator and agent run and the agent has registered; the gateway runs, or the record says
+  // why it does not. On an error whatever was started has been stopped again, and the message holds
+  // the last words of the daemon's log.
   Status Start();
 
   // Tells everyone who waits for this service that it is ready. After Start, once its contexts are
   // written.
   Status Announce();
 
-  // Until the interruption; then both are stopped, the agent first: its trainers save their last
-  // step, which the coordinator seals. When the interruption insists, nothing is saved.
+  // Until the interruption; then all are stopped, the agent before the coordinator: its trainers
+  // save their last step, which the coordinator seals. When the interruption insists, nothing is
+  // saved.
   void Run();
 
   const ServiceRecord& record() const { return record_; }
@@ -67,7 +72,10 @@ class Supervisor {
     std::chrono::steady_clock::time_point next_start;
   };
 
-  Status StartBoth();
+  Status StartAll();
+  Status StartGateway();
+  bool GatewayIsWanted() const;
+  void ReviveGateway();
   Status StartDaemon(Daemon& daemon);
   void Adopt(Daemon& daemon);
   Status AwaitAddress(Daemon& daemon);
@@ -76,6 +84,8 @@ class Supervisor {
   void Restart(Daemon& daemon);
   void Stop();
   Status Save();
+  ProcessIdentity& Recorded(const Daemon& daemon);
+  std::vector<std::string> GatewayArguments() const;
   void RememberPorts();
   void RememberSlots(const v1::Node& node);
   std::vector<std::string> Arguments(const Daemon& daemon) const;
@@ -90,6 +100,7 @@ class Supervisor {
   ServiceRecord record_;
   Daemon coordinator_;
   Daemon worker_;
+  Daemon gateway_;
 };
 
 }  // namespace gp::gpctl

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/eventually.h"
@@ -328,6 +329,76 @@ TEST_F(ServiceTest, UpWritesTheContextAndCtrlCStopsEverything) {
   EXPECT_EQ(gpctl_.Run({"list"}).code, 0);
   EXPECT_EQ(gpctl_.Run({"list", "--state-dir", directory_.root()}).code, 0);
   EXPECT_EQ(gpctl_.Run({"down", "--state-dir", directory_.root()}).code, 0);
+}
+
+TEST_F(ServiceTest, UpStartsTheGatewayWithTheRestAndTellsItsAddress) {
+  for (const char* name : {"gp-coordinator", "gp-worker", "gp-gateway"}) WriteDaemon(name);
+  gpctl_.interrupt_when_out_contains = "gpctl down";
+  const testing::Outcome outcome = gpctl_.Run(
+      {"up", "--state-dir", directory_.root(), "--gateway-listen", "0.0.0.0:0", "--insecure"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("gateway      http://" + service_.address() +
+                                     "   playground /, runs /runs\n"));
+  EXPECT_THAT(ArgumentsOf("gp-gateway"),
+              HasSubstr("--coordinator " + service_.address() + " --listen 0.0.0.0:0 "));
+  EXPECT_THAT(ArgumentsOf("gp-gateway"), HasSubstr("--insecure"));
+  EXPECT_FALSE(IsAlive(directory_.Load()->gateway)) << "it was stopped with the rest";
+}
+
+TEST_F(ServiceTest, AKilledGatewayIsRevivedAndANewSupervisorAdoptsIt) {
+  for (const char* name : {"gp-coordinator", "gp-worker", "gp-gateway"}) WriteDaemon(name);
+  ASSERT_TRUE(directory_.Create().ok());
+  client::Interruption interruption;
+  Supervisor supervisor(directory_, Options(), interruption, [](const std::string&) {});
+  ASSERT_TRUE(supervisor.Start().ok());
+  std::thread running([&] { supervisor.Run(); });
+  const ProcessIdentity first = directory_.Load()->gateway;
+  kill(first.pid, SIGKILL);
+  EXPECT_TRUE(Eventually([&] {
+    const auto record = directory_.Load();
+    return record.ok() && record->gateway.pid != first.pid && IsAlive(record->gateway);
+  }));
+  client::Interruption other;
+  Supervisor next(directory_, Options(), other, [](const std::string&) {});
+  ASSERT_TRUE(next.Start().ok());
+  EXPECT_EQ(next.record().gateway, directory_.Load()->gateway);
+  interruption.Request();
+  running.join();
+  EXPECT_FALSE(IsAlive(next.record().gateway));
+}
+
+TEST_F(ServiceTest, UpGoesOnWithoutAGatewayAndSaysWhy) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  const auto up = [this](std::vector<std::string> more) {
+    gpctl_.interrupt_when_out_contains = "gpctl down";
+    more.insert(more.begin(), {"up", "--state-dir", directory_.root()});
+    return gpctl_.Run(more);
+  };
+  EXPECT_THAT(up({}).out, HasSubstr("gateway      not running: " + gpctl_.home() +
+                                    "/gp-gateway is missing; 'make programs' builds it\n"));
+  WriteScript(gpctl_.home() + "/gp-gateway", "echo 'no port is free' >&2\nexit 1\n");
+  const testing::Outcome broken = up({});
+  EXPECT_EQ(broken.code, 0) << broken.err;
+  EXPECT_THAT(broken.out, HasSubstr("no port is free"));
+  EXPECT_THAT(up({"--no-gateway"}).out, HasSubstr("switched off by --no-gateway"));
+  EXPECT_EQ(gpctl_.Run({"up", "--no-gateway", "--gateway-listen", "127.0.0.1:0"}).code, 2);
+  EXPECT_EQ(gpctl_.Run({"up", "--gateway-listen", "0.0.0.0:0"}).code, 2) << "without --insecure";
+}
+
+TEST_F(ServiceTest, ARecordOfAnOlderVersionHasNoGateway) {
+  ASSERT_TRUE(directory_.Create().ok());
+  ASSERT_TRUE(directory_.Save({.address = "127.0.0.1:1", .gateway_address = "127.0.0.1:2"}).ok());
+  const std::string path = directory_.Path("service.json");
+  auto json = nlohmann::json::parse(*ReadFile(path));
+  for (const char* key : {"gateway", "gateway_address", "gateway_metrics", "gateway_problem"}) {
+    ASSERT_EQ(json.erase(key), 1u) << key;
+  }
+  std::ofstream(path) << json.dump();
+  const auto record = directory_.Load();
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->gateway.pid, 0);
+  EXPECT_EQ(record->gateway_address, "");
 }
 
 TEST_F(ServiceTest, PurgeAsksAndOnlyTakesItsOwnDirectories) {

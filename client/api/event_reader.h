@@ -1,0 +1,30 @@
+// EventReader: server-sent events out of the pieces in which they arrive. Owned by who reads a
+// stream.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace gp::client {
+
+class EventReader {
+ public:
+  static constexpr size_t kEventBytesMax = 4 << 20;
+
+  // Calls `on_event` with the data of each event that `piece` completes, its lines joined by '\n'.
+  // Comments and fields other than data are passed over. DataLoss when an event is too large.
+  Status Feed(std::string_view piece, const std::function<void(const std::string&)>& on_event);
+
+ private:
+  void TakeLine(std::string_view line, const std::function<void(const std::string&)>& on_event);
+
+  std::string line_;  // the beginning of one
+  std::string data_;
+  bool has_data_ = false;
+};
+
+}  // namespace gp::client

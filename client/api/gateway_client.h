@@ -1,0 +1,79 @@
+// GatewayClient: a gateway's HTTP as a C++ object: models, tokens, and texts as they are written.
+// Owned by whoever calls; used by one thread. A call ends at once when it is interrupted.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/status.h"
+#include "client/api/interruption.h"
+
+namespace gp::client {
+
+struct GatewayClientOptions {
+  std::string address;  // HOST:PORT
+  std::chrono::milliseconds connect_timeout = std::chrono::seconds(3);
+  // A stream that is silent for longer is given up; the gateway sends a sign of life every 15 s.
+  std::chrono::milliseconds silence_max = std::chrono::seconds(60);
+};
+
+struct GatewayModel {
+  std::string id;    // "demo@2000"
+  std::string root;  // "demo"
+  int64_t step = 0;
+  int64_t context = 0;  // tokens of prompt and text together; 0: not told
+};
+
+struct CompletionRequest {
+  std::string model;
+  std::variant<std::string, std::vector<int32_t>> prompt;  // text, or token ids
+  int64_t max_tokens = 200;
+  double temperature = 0.8;
+  int64_t top_k = 50;
+  double top_p = 1;
+  double min_p = 0;
+  double presence_penalty = 0;
+  double frequency_penalty = 0;
+  std::vector<std::string> stop;
+  uint64_t seed = 1337;
+  int count = 1;  // texts, of one seed
+};
+
+struct Tokens {
+  std::vector<int32_t> ids;
+  int64_t context = 0;  // 0: not told
+};
+
+class GatewayClient {
+ public:
+  // `interruption` ends every call with Cancelled; it outlives this object.
+  GatewayClient(GatewayClientOptions options, Interruption& interruption);
+
+  const std::string& address() const { return options_.address; }
+
+  StatusOr<std::vector<GatewayModel>> Models();
+  StatusOr<Tokens> Tokenize(const std::string& model, const std::string& text);
+  // Calls `on_text` with each piece of each text, by its index, as it is written. The gateway's own
+  // message is the error's: NotFound for an unknown model, Unavailable when it is busy or gone.
+  using OnText = std::function<void(int index, const std::string& piece)>;
+  Status Complete(const CompletionRequest& request, const OnText& on_text);
+
+ private:
+  struct Call {
+    std::string path;
+    std::string body;  // JSON; empty: a GET
+    std::function<Status(std::string_view piece)> on_body;
+  };
+  Status Perform(const Call& call);
+  StatusOr<std::string> Fetch(const std::string& path, const std::string& body = "");
+
+  const GatewayClientOptions options_;
+  Interruption& interruption_;
+};
+
+}  // namespace gp::client

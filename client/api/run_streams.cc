@@ -1,0 +1,87 @@
+#include "client/api/run_streams.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/mutex.h"
+#include "rpc/channel.h"
+#include "rpc/status.h"
+
+namespace gp::client {
+namespace {
+
+template <typename Request, typename Message>
+class Reader final : public OpenStream, private grpc::ClientReadReactor<Message> {
+ public:
+  using Open = void (v1::RunService::StubInterface::async_interface::*)(
+      grpc::ClientContext*, const Request*, grpc::ClientReadReactor<Message>*);
+
+  Reader(v1::RunService::StubInterface& stub, Open open, Request request,
+         RunStreams::Consumer<Message> consumer)
+      : request_(std::move(request)), consumer_(std::move(consumer)) {
+    (stub.async()->*open)(&context_, &request_, this);
+    this->StartRead(&message_);
+    this->StartCall();
+  }
+
+  ~Reader() override {
+    context_.TryCancel();
+    MutexLock lock(mutex_);
+    while (!end_) changed_.Wait(mutex_);
+  }
+
+  std::optional<Status> end() const override {
+    MutexLock lock(mutex_);
+    return end_;
+  }
+
+ private:
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    consumer_(message_);
+    this->StartRead(&message_);
+  }
+
+  void OnDone(const grpc::Status& status) override {
+    MutexLock lock(mutex_);
+    end_ = rpc::FromGrpc(status);
+    changed_.NotifyAll();
+  }
+
+  grpc::ClientContext context_;
+  const Request request_;
+  const RunStreams::Consumer<Message> consumer_;
+  Message message_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::optional<Status> end_ GUARDED_BY(mutex_);
+};
+
+using Async = v1::RunService::StubInterface::async_interface;
+
+}  // namespace
+
+RunStreams::RunStreams(const std::string& address)
+    : stub_(v1::RunService::NewStub(rpc::MakeChannel(address))) {}
+
+RunStreams::~RunStreams() = default;
+
+std::unique_ptr<OpenStream> RunStreams::Events(v1::EventsRequest request,
+                                               Consumer<v1::RunEvent> consumer) {
+  return std::make_unique<Reader<v1::EventsRequest, v1::RunEvent>>(
+      *stub_, &Async::Events, std::move(request), std::move(consumer));
+}
+
+std::unique_ptr<OpenStream> RunStreams::Metrics(v1::MetricsRequest request,
+                                                Consumer<v1::MetricPoint> consumer) {
+  return std::make_unique<Reader<v1::MetricsRequest, v1::MetricPoint>>(
+      *stub_, &Async::Metrics, std::move(request), std::move(consumer));
+}
+
+std::unique_ptr<OpenStream> RunStreams::Logs(v1::LogsRequest request,
+                                             Consumer<v1::LogLine> consumer) {
+  return std::make_unique<Reader<v1::LogsRequest, v1::LogLine>>(
+      *stub_, &Async::Logs, std::move(request), std::move(consumer));
+}
+
+}  // namespace gp::client

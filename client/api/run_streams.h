@@ -1,0 +1,42 @@
+// RunStreams: the coordinator's streams without a thread for each, for programs that follow many
+// runs at once. Consumers are called on threads of gRPC, one message of a stream at a time, and
+// must be short. A stream that breaks is over; whoever owns it opens another. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "gp/v1/run_service.grpc.pb.h"
+
+namespace gp::client {
+
+// A stream in progress. Its destructor ends it; the consumer is not called any more after that.
+class OpenStream {
+ public:
+  virtual ~OpenStream() = default;
+  // How it ended, once it has: OK when the coordinator had nothing more to tell.
+  virtual std::optional<Status> end() const = 0;
+};
+
+class RunStreams {
+ public:
+  template <typename Message>
+  using Consumer = std::function<void(const Message&)>;
+
+  // HOST:PORT or unix:PATH. Outlives its streams.
+  explicit RunStreams(const std::string& address);
+  ~RunStreams();
+
+  std::unique_ptr<OpenStream> Events(v1::EventsRequest request, Consumer<v1::RunEvent> consumer);
+  std::unique_ptr<OpenStream> Metrics(v1::MetricsRequest request,
+                                      Consumer<v1::MetricPoint> consumer);
+  std::unique_ptr<OpenStream> Logs(v1::LogsRequest request, Consumer<v1::LogLine> consumer);
+
+ private:
+  std::unique_ptr<v1::RunService::Stub> stub_;
+};
+
+}  // namespace gp::client

@@ -1,0 +1,19 @@
+// Samples that trainers write while they train, as they stand in a run's log. Pure functions;
+// thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace gp::client {
+
+struct Sample {
+  int64_t step = 0;
+  std::string text;
+};
+
+// The sample in a trainer's log line (`... sample step=500 text="..."`); nothing in any other line.
+std::optional<Sample> ParseSampleLine(const std::string& line);
+
+}  // namespace gp::client

@@ -1,0 +1,186 @@
+#include "client/gateway/completions/completion.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/random_id.h"
+
+namespace gp::gateway {
+namespace {
+
+// Short enough for people, and exact in every JSON reader.
+uint64_t RandomSeed() { return std::stoul(RandomHex(4), nullptr, 16) & 0x7fffffff; }
+
+CompletionHead MakeHead(const CheckpointFacts& facts, const std::string& model) {
+  const auto now = SystemClock().WallNow().time_since_epoch();
+  return {.id = "cmpl-" + RandomId(24),
+          .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
+          .model = model,
+          .fingerprint = facts.fingerprint};
+}
+
+std::string Joined(const std::vector<std::string>& names) {
+  constexpr size_t kShownMax = 400;
+  std::string text;
+  for (const std::string& name : names) {
+    if (text.size() + name.size() > kShownMax) break;
+    if (!text.empty()) text += ", ";
+    for (const char c : name) text += c > ' ' && c < 127 && c != ',' ? c : '?';
+  }
+  return text;
+}
+
+}  // namespace
+
+Completion::Completion(std::shared_ptr<Exchange> exchange, CompletionRequest request,
+                       PreparedPrompts prompts, SharedFacts facts, std::string model)
+    : exchange_(std::move(exchange)),
+      request_(std::move(request)),
+      prompts_(std::move(prompts)),
+      facts_(std::move(facts)),
+      seed_(request_.seed.value_or(RandomSeed())),
+      model_(std::move(model)),
+      text_(MakeHead(*facts_, model_), request_.include_usage),
+      choices_(static_cast<size_t>(request_.texts())),
+      logprobs_(choices_.size()),
+      begun_(choices_.size(), false),
+      unfinished_(choices_.size()) {
+  for (size_t i = 0; i < choices_.size(); ++i) choices_[i].index = i;
+  usage_.prompt_tokens = prompts_.token_count;
+  exchange_->notes().model = model_;
+  exchange_->notes().prompt_tokens = prompts_.token_count;
+}
+
+void Completion::Begin(ModelPool& pool) {
+  if (request_.max_tokens == 0 && !(request_.echo && request_.logprobs)) {
+    return AnswerWithoutSampling();
+  }
+  auto request = std::make_shared<TextRequest>();
+  request->asker = exchange_->request().Asker();
+  request->texts = Texts();
+  const auto self = shared_from_this();
+  request->piece = [self](size_t index, link::TextPiece piece) {
+    self->OnPiece(index, std::move(piece));
+  };
+  request->failed = [self](const ApiError& error) { self->OnFailed(error); };
+  if (const auto refusal = pool.Submit(facts_, model_, request)) return OnFailed(*refusal);
+  const auto leave = [weak = weak_from_this(), &pool, ticket = request->ticket] {
+    pool.Withdraw(ticket);
+    if (const auto completion = weak.lock()) completion->stream_.reset();
+  };
+  if (exchange_) exchange_->OnGone(leave);
+}
+
+std::vector<link::Generate> Completion::Texts() const {
+  std::vector<link::Generate> texts;
+  for (const std::vector<int32_t>& prompt : prompts_.tokens) {
+    for (int64_t sample = 0; sample < request_.n; ++sample) {
+      texts.push_back({.prompt = prompt,
+                       .max_tokens = request_.max_tokens,
+                       .temperature = request_.temperature,
+                       .top_k = request_.top_k,
+                       .top_p = request_.top_p,
+                       .min_p = request_.min_p,
+                       .presence_penalty = request_.presence_penalty,
+                       .frequency_penalty = request_.frequency_penalty,
+                       .logit_bias = request_.logit_bias,
+                       .seed = seed_,
+                       .sample = static_cast<uint64_t>(sample),
+                       .stop = request_.stop,
+                       .logprobs = request_.logprobs,
+                       .score_prompt = request_.echo && request_.logprobs.has_value(),
+                       .ignore_end_of_text = request_.ignore_eos});
+    }
+  }
+  return texts;
+}
+
+ChoiceText Completion::PartOf(size_t index, link::TextPiece& piece) {
+  const Tokenizer& tokenizer = *facts_->tokenizer;
+  LogprobsText& logprobs = logprobs_[index];
+  ChoiceText part{.index = index, .finish = piece.finish};
+  const bool first = !begun_[index];
+  begun_[index] = true;
+  if (first && request_.echo) {
+    const size_t prompt = index / static_cast<size_t>(request_.n);
+    part.text = prompts_.texts[prompt];
+    const std::vector<int32_t>& tokens = prompts_.tokens[prompt];
+    for (size_t i = 0; request_.logprobs && i < tokens.size(); ++i) {
+      const bool scored = i > 0 && i - 1 < piece.prompt_scores.size();
+      logprobs.Add(tokenizer, tokens[i], scored ? &piece.prompt_scores[i - 1] : nullptr);
+    }
+  }
+  part.text += piece.text;
+  for (size_t i = 0; request_.logprobs && i < piece.tokens.size(); ++i) {
+    const bool scored = i < piece.scores.size();
+    logprobs.Add(tokenizer, piece.tokens[i], scored ? &piece.scores[i] : nullptr);
+  }
+  return part;
+}
+
+void Completion::OnPiece(size_t index, link::TextPiece piece) {
+  ExchangeNotes& notes = stream_ ? stream_->notes() : exchange_->notes();
+  if (!notes.first_token) notes.first_token = std::chrono::steady_clock::now();
+  usage_.completion_tokens += static_cast<int64_t>(piece.tokens.size());
+  notes.tokens = usage_.completion_tokens;
+  const bool says_something = !piece.text.empty() || !piece.tokens.empty() || piece.finish ||
+                              (!begun_[index] && request_.echo);
+  ChoiceText part = PartOf(index, piece);
+  if (request_.stream) {
+    if (!stream_) BeginStream();
+    if (request_.logprobs) part.logprobs = logprobs_[index].Take();
+    if (says_something) stream_->Send(text_.Chunk(part));
+    if (!stream_) return;  // the client reads too slowly, and was let go
+  } else {
+    choices_[index].text += part.text;
+    choices_[index].finish = part.finish;
+  }
+  if (part.finish && --unfinished_ == 0) Finish();
+}
+
+void Completion::BeginStream() {
+  stream_ = exchange_->BeginEventStream(SeedHeaders());
+  exchange_.reset();
+}
+
+void Completion::Finish() {
+  if (stream_) {
+    const auto stream = std::exchange(stream_, nullptr);
+    if (request_.include_usage) stream->Send(text_.UsageChunk(usage_));
+    return stream->End("[DONE]");
+  }
+  for (size_t i = 0; request_.logprobs && i < choices_.size(); ++i) {
+    choices_[i].logprobs = logprobs_[i].Take();
+  }
+  exchange_->Respond({.body = text_.Whole(choices_, usage_), .headers = SeedHeaders()});
+  exchange_.reset();
+}
+
+void Completion::OnFailed(const ApiError& error) {
+  if (stream_) {
+    const auto stream = std::exchange(stream_, nullptr);
+    stream->Send(ErrorBody(error));
+    stream->End("[DONE]");
+  } else if (exchange_) {
+    exchange_->Respond(error);
+    exchange_.reset();
+  }
+}
+
+void Completion::AnswerWithoutSampling() {
+  for (size_t i = 0; i < choices_.size(); ++i) {
+    link::TextPiece nothing;
+    nothing.finish = "length";
+    OnPiece(i, std::move(nothing));
+  }
+}
+
+Headers Completion::SeedHeaders() const {
+  Headers headers = {{"x-gp-seed", std::to_string(seed_)}};
+  if (!request_.ignored.empty()) headers.emplace_back("x-gp-ignored", Joined(request_.ignored));
+  return headers;
+}
+
+}  // namespace gp::gateway

@@ -1,0 +1,51 @@
+// Completion: one request of /v1/completions while its texts are written: it collects them, or
+// streams them as they grow. Keeps itself alive until its answer is over. Used in the loop.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/gateway/completions/completion_request.h"
+#include "client/gateway/completions/completion_text.h"
+#include "client/gateway/completions/prepared_prompts.h"
+#include "client/gateway/http/exchange.h"
+#include "client/gateway/models/model_pool.h"
+
+namespace gp::gateway {
+
+class Completion : public std::enable_shared_from_this<Completion> {
+ public:
+  Completion(std::shared_ptr<Exchange> exchange, CompletionRequest request, PreparedPrompts prompts,
+             SharedFacts facts, std::string model);
+
+  // Answers the exchange, at once or when the texts are there.
+  void Begin(ModelPool& pool);
+
+ private:
+  std::vector<link::Generate> Texts() const;
+  void OnPiece(size_t index, link::TextPiece piece);
+  void OnFailed(const ApiError& error);
+  // The choice's next part: `text` with what logprobs say about it.
+  ChoiceText PartOf(size_t index, link::TextPiece& piece);
+  void BeginStream();
+  void AnswerWithoutSampling();
+  void Finish();
+  Headers SeedHeaders() const;
+
+  std::shared_ptr<Exchange> exchange_;   // until it is answered
+  std::shared_ptr<EventStream> stream_;  // from the first text on, of a stream
+  const CompletionRequest request_;
+  const PreparedPrompts prompts_;
+  const SharedFacts facts_;
+  const uint64_t seed_;
+  const std::string model_;
+  const CompletionText text_;
+  std::vector<ChoiceText> choices_;     // what was written so far; of a stream, without texts
+  std::vector<LogprobsText> logprobs_;  // by choice
+  std::vector<bool> begun_;             // whether the choice has its prompt
+  CompletionUsage usage_;
+  size_t unfinished_;
+};
+
+}  // namespace gp::gateway

@@ -1,0 +1,52 @@
+// CompletionRequest: the body of POST /v1/completions, checked field by field. Values and pure
+// functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "client/gateway/http/api_error.h"
+
+namespace gp::gateway {
+
+// Text, or ids of the model's tokens.
+using Prompt = std::variant<std::string, std::vector<int32_t>>;
+
+struct CompletionRequest {
+  std::string model;            // empty: the newest
+  std::vector<Prompt> prompts;  // at least one; an empty one is the beginning of a document
+  int64_t max_tokens = 16;
+  double temperature = 1;
+  int64_t top_k = 50;  // 0: all
+  double top_p = 1;
+  double min_p = 0;
+  double presence_penalty = 0;
+  double frequency_penalty = 0;
+  std::map<int32_t, double> logit_bias;
+  int64_t n = 1;
+  std::vector<std::string> stop;
+  std::optional<uint64_t> seed;
+  std::optional<int64_t> logprobs;
+  bool echo = false;
+  bool stream = false;
+  bool include_usage = false;  // of a stream
+  bool ignore_eos = false;
+  std::vector<std::string> ignored;  // fields that mean nothing here, in their order
+
+  int64_t texts() const { return n * static_cast<int64_t>(prompts.size()); }
+};
+
+inline constexpr int64_t kTextsMax = 128;  // n times prompts
+inline constexpr int64_t kLogprobsMax = 20;
+inline constexpr size_t kStopsMax = 4;
+
+// A JSON body that is too deep, or is none, is refused before any field is looked at. The error
+// names the field.
+std::variant<CompletionRequest, ApiError> ParseCompletionRequest(std::string_view body);
+
+}  // namespace gp::gateway

@@ -1,0 +1,68 @@
+// Writing answers of /v1/completions: whole ones, and the chunks of a stream. JSON is put together
+// by hand, because there is a chunk for every token. Used by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/gateway/models/checkpoint_facts.h"
+#include "link/sampling_messages.h"
+
+namespace gp::gateway {
+
+// The four lists of a choice's logprobs.
+class LogprobsText {
+ public:
+  // `score` is absent for the first token of a prompt, which nothing comes before.
+  void Add(const Tokenizer& tokenizer, int32_t token, const link::TokenScore* score);
+  // As JSON; what comes next goes on where this ended.
+  std::string Take();
+
+ private:
+  std::string tokens_;
+  std::string logprobs_;
+  std::string tops_;
+  std::string offsets_;
+  int64_t offset_ = 0;  // in code points of the text
+};
+
+// What is the same in all answers to a request.
+struct CompletionHead {
+  std::string id;  // "cmpl-…"
+  int64_t created = 0;
+  std::string model;  // "demo@2000"
+  std::string fingerprint;
+};
+
+struct CompletionUsage {
+  int64_t prompt_tokens = 0;
+  int64_t completion_tokens = 0;
+};
+
+struct ChoiceText {
+  size_t index = 0;
+  std::string text;
+  std::string logprobs;               // JSON; empty: null
+  std::optional<std::string> finish;  // "stop", "length"
+};
+
+class CompletionText {
+ public:
+  // `nulls`: each chunk says "usage": null, because the last one will tell it.
+  CompletionText(const CompletionHead& head, bool nulls);
+
+  // `index`, …: one chunk with one choice.
+  std::string Chunk(const ChoiceText& choice) const;
+  std::string UsageChunk(const CompletionUsage& usage) const;
+  std::string Whole(const std::vector<ChoiceText>& choices, const CompletionUsage& usage) const;
+
+ private:
+  std::string begin_;  // up to the choices
+  std::string end_;    // behind them
+  bool nulls_;
+};
+
+}  // namespace gp::gateway

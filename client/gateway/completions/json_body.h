@@ -1,0 +1,53 @@
+// Reading a JSON body strictly: every field by its name, its type and its range. The first problem
+// is kept; what is read after it is ignored. Values; one thread.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/gateway/http/api_error.h"
+
+namespace gp::gateway {
+
+struct Range {
+  double min;
+  double max;
+};
+
+class JsonBody {
+ public:
+  using Json = nlohmann::json;
+
+  // Nesting beyond this is refused before memory is taken for it.
+  static constexpr int kDepthMax = 16;
+
+  explicit JsonBody(std::string_view text);
+
+  // The field, or null when it is absent or null; it counts as known.
+  const Json* Find(const std::string& name);
+
+  void Read(const std::string& name, bool& value);
+  void Read(const std::string& name, std::string& value);
+  void Read(const std::string& name, double& value, Range range);
+  void Read(const std::string& name, int64_t& value, Range range);
+
+  void Fail(const std::string& param, const std::string& message);
+  const std::optional<ApiError>& error() const { return error_; }
+  // Fields that nobody asked for, in the order of their names.
+  std::vector<std::string> Unknown() const;
+
+ private:
+  Json json_;
+  std::set<std::string> known_;
+  std::optional<ApiError> error_;
+};
+
+// A whole number: 3 and 3.0, but not 3.5 or true.
+std::optional<int64_t> WholeNumber(const nlohmann::json& json);
+
+}  // namespace gp::gateway

@@ -1,0 +1,57 @@
+#include "client/gateway/completions/completion_routes.h"
+#include "client/gateway/http/exchange.h"
+#include "client/gateway/http/json_text.h"
+
+namespace gp::gateway {
+namespace {
+
+std::string ModelJson(const NamedModel& named, const ModelService& models, const ModelPool& pool) {
+  const ServedCheckpoint& checkpoint = named.checkpoint;
+  const SharedFacts facts = models.shelf().Known(checkpoint.directory);
+  std::string out = R"({"id":)" + JsonString(named.id) + R"(,"object":"model","created":)";
+  AppendJsonNumber(checkpoint.sealed_at, out);
+  out += R"(,"owned_by":"gp","root":)" + JsonString(named.root) + R"(,"step":)";
+  AppendJsonNumber(checkpoint.step, out);
+  out += R"(,"validation_loss":)";
+  if (checkpoint.validation_loss) {
+    AppendJsonNumber(*checkpoint.validation_loss, out);
+  } else {
+    out += "null";
+  }
+  if (facts) {
+    out += fmt::format(R"(,"max_model_len":{},"parameters":{},"tokenizer":"{}")", facts->context(),
+                       facts->parameters, facts->tokenizer->kind());
+  } else {
+    out += R"(,"max_model_len":null,"parameters":null,"tokenizer":null)";
+  }
+  return out + fmt::format(R"(,"state":"{}","kind":"{}"}})",
+                           Name(pool.StateOf(checkpoint.directory)), Name(named.kind));
+}
+
+}  // namespace
+
+void AddModelRoutes(ModelService& models, Router& router) {
+  router.Add({"GET", "/v1/models", [&models](const auto& exchange) {
+                std::string list;
+                for (const NamedModel& named : models.catalogue().List()) {
+                  if (!list.empty()) list += ',';
+                  list += ModelJson(named, models, models.pool());
+                }
+                exchange->Respond({.body = R"({"object":"list","data":[)" + list + "]}"});
+              }});
+  router.Add({"GET", "/v1/models/{id...}", [&models](const auto& exchange) {
+                const std::string id(exchange->request().Capture("id"));
+                auto found = models.catalogue().Find(id);
+                if (id.empty() || !found.ok()) {
+                  return exchange->Respond(ApiError{
+                      .status = 404,
+                      .message = found.ok() ? "no model is named" : Message(found.status()),
+                      .param = "model",
+                      .code = "model_not_found"});
+                }
+                found->id = id;
+                exchange->Respond({.body = ModelJson(*found, models, models.pool())});
+              }});
+}
+
+}  // namespace gp::gateway

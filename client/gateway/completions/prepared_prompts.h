@@ -1,0 +1,24 @@
+// PreparedPrompts: the prompts of a request as tokens of its model, checked against its context and
+// vocabulary. A pure function; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "client/gateway/completions/completion_request.h"
+#include "client/gateway/models/checkpoint_facts.h"
+
+namespace gp::gateway {
+
+struct PreparedPrompts {
+  std::vector<std::vector<int32_t>> tokens;  // by prompt; none is empty
+  std::vector<std::string> texts;            // for echo; empty without it
+  int64_t token_count = 0;
+};
+
+std::variant<PreparedPrompts, ApiError> PreparePrompts(const CompletionRequest& request,
+                                                       const CheckpointFacts& facts);
+
+}  // namespace gp::gateway

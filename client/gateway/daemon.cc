@@ -1,0 +1,227 @@
+#include "client/gateway/daemon.h"
+
+#include <sys/resource.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "base/stop_signals.h"
+#include "base/usable_cores.h"
+#include "client/gateway/completions/completion_routes.h"
+#include "client/gateway/http/api_keys.h"
+#include "client/gateway/http/server.h"
+#include "client/gateway/metrics.h"
+#include "client/gateway/models/model_service.h"
+#include "client/gateway/models/sampler_memory.h"
+#include "client/gateway/page_store.h"
+#include "client/gateway/sampler_choice.h"
+#include "client/gateway/status_routes.h"
+#include "daemon/address_file.h"
+#include "daemon/metrics_exposer.h"
+#include "rpc/listen_address.h"
+
+namespace gp::gateway {
+namespace {
+
+constexpr std::chrono::seconds kKeysPeriod{1};
+constexpr std::chrono::seconds kObservePeriod{1};
+// Answers that were given are sent within this time after the texts are ended.
+constexpr std::chrono::milliseconds kFarewell{500};
+
+// One descriptor for each client, and some for samplers and files.
+void AllowManyConnections() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+ModelPoolOptions PoolOptions(const GatewaySettings& settings) {
+  const uint64_t memory = settings.sampler_memory_limit > 0
+                              ? static_cast<uint64_t>(settings.sampler_memory_limit)
+                              : DefaultSamplerMemory();
+  ModelPoolOptions options;
+  options.command = {.program = settings.sampler_program.empty() ? SamplerBesideThisProgram()
+                                                                 : settings.sampler_program,
+                     .version = GP_VERSION};
+  options.threads = settings.sampler_threads > 0 ? settings.sampler_threads : CountUsableCores();
+  options.streams = settings.sampler_streams;
+  options.precision = settings.sampler_precision;
+  options.memory_bytes_max = memory;
+  options.requests_waiting_max = static_cast<size_t>(settings.requests_waiting_max);
+  options.request_timeout = settings.request_timeout;
+  options.start_timeout = settings.sampler_start_timeout;
+  options.stall_timeout = settings.sampler_stall_timeout;
+  const SamplerMemoryOptions sizes{.precision = options.precision,
+                                   .threads = options.threads,
+                                   .streams = options.streams,
+                                   .memory_bytes_max = memory};
+  options.memory_bytes = [sizes](const CheckpointFacts& facts) {
+    return SamplerMemory(facts.manifest, sizes);
+  };
+  return options;
+}
+
+ServerLimits Limits(const GatewaySettings& settings) {
+  return {.connections_max = settings.connections_max,
+          .body_bytes_max = static_cast<size_t>(settings.body_bytes_max),
+          .header_timeout = settings.header_timeout,
+          .body_timeout = settings.body_timeout,
+          .idle_timeout = settings.idle_timeout,
+          .ping_period = settings.ping_period};
+}
+
+std::vector<NamedDirectory> Directories(const GatewaySettings& settings) {
+  std::vector<NamedDirectory> directories;
+  for (const std::string& text : settings.directories) {
+    directories.push_back(ParseNamedDirectory(text).value());  // CheckSettings saw it
+  }
+  return directories;
+}
+
+void LogExchange(const ExchangeRecord& record) {
+  const double milliseconds = std::chrono::duration<double, std::milli>(record.duration).count();
+  const ExchangeNotes& notes = record.notes;
+  const std::string who = record.key_name.empty() ? record.client_address : record.key_name;
+  const std::string duration = fmt::format("{:.1f}", milliseconds);
+  if (notes.model.empty()) {
+    return LogInfo("request", {{"method", record.method},
+                               {"target", record.target},
+                               {"status", record.status},
+                               {"bytes", record.bytes},
+                               {"ms", duration},
+                               {"client", who},
+                               {"id", record.request_id}});
+  }
+  LogInfo("request", {{"method", record.method},
+                      {"target", record.target},
+                      {"status", record.status},
+                      {"bytes", record.bytes},
+                      {"ms", duration},
+                      {"client", who},
+                      {"id", record.request_id},
+                      {"model", notes.model},
+                      {"prompt_tokens", notes.prompt_tokens},
+                      {"tokens", notes.tokens},
+                      {"gone", notes.gone}});
+}
+
+// What lives in the loop. The members are torn down from the last to the first.
+class Gateway {
+ public:
+  Gateway(const GatewaySettings& settings, EventLoop& loop, GatewayMetrics& metrics)
+      : settings_(settings),
+        loop_(loop),
+        metrics_(metrics),
+        models_(loop, work_, PoolOptions(settings), Directories(settings), settings.scan_period) {
+    AddStatusRoutes({.version = GP_VERSION,
+                     .stopping = [this] { return stopping_; },
+                     .observe = [this] { Observe(); }},
+                    models_, metrics_, router_);
+    AddCompletionRoutes(models_, work_, router_);
+    AddTokenizerRoutes(models_, work_, router_);
+    AddModelRoutes(models_, router_);
+    AddPageRoutes(BuiltInPages(), router_);
+  }
+
+  Status Start() {
+    if (!settings_.keys_file.empty()) {
+      ASSIGN_OR_RETURN(keys_, KeyFile::Open(settings_.keys_file));
+      keys_->Watch(loop_, work_, kKeysPeriod);
+    }
+    if (!settings_.tls_certificate.empty()) {
+      ASSIGN_OR_RETURN(tls_, TlsContext::Read(settings_.tls_certificate, settings_.tls_key));
+    }
+    ASSIGN_OR_RETURN(rpc::ListenAddress address, rpc::ParseListenAddress(settings_.listen));
+    ASSIGN_OR_RETURN(server_, Server::Start(loop_, {.host = address.host, .port = address.port},
+                                            Context(), tls_.get()));
+    address.port = server_->port();
+    address_ = address.Reachable().Text();
+    observe_timer_ = loop_.Every(kObservePeriod, [this] { Observe(); });
+    return OkStatus();
+  }
+
+  const std::string& address() const { return address_; }
+  std::string Url() const { return (tls_ ? "https://" : "http://") + address_; }
+
+  // Answers what is under way, for as long as the settings say, and ends the loop.
+  void Stop(const std::string& signal) {
+    if (std::exchange(stopping_, true)) return loop_.Stop();
+    LogInfo("gateway stops", {{"signal", signal}});
+    server_->Drain();
+    grace_timer_ = loop_.After(settings_.stop_grace, [this] { EndTexts(); });
+    idle_timer_ = loop_.Every(std::chrono::milliseconds(20), [this] {
+      if (server_->idle()) loop_.Stop();
+    });
+  }
+
+ private:
+  void EndTexts() {
+    models_.pool().FailAll({.status = 503,
+                            .message = "the gateway is stopping",
+                            .code = "stopping",
+                            .retry_after = 5});
+    grace_timer_ = loop_.After(kFarewell, [this] { loop_.Stop(); });
+  }
+
+  ServerContext Context() {
+    ServerContext context{
+        .router = router_, .limits = Limits(settings_), .cors_origins = settings_.cors_origins};
+    if (keys_) {
+      context.key_name = [this](std::string_view authorization) {
+        return keys_->keys().NameOf(authorization);
+      };
+    }
+    context.finished = [this](const ExchangeRecord& record) {
+      metrics_.Finished(record);
+      if (settings_.log_requests) LogExchange(record);
+    };
+    return context;
+  }
+
+  void Observe() {
+    metrics_.Observe(models_.pool().Counts(), server_ ? server_->connections() : 0,
+                     models_.catalogue().Aliases().size());
+  }
+
+  const GatewaySettings& settings_;
+  EventLoop& loop_;
+  GatewayMetrics& metrics_;
+  bool stopping_ = false;
+  WorkPool work_{loop_, {}};
+  ModelService models_;
+  Router router_;
+  std::unique_ptr<KeyFile> keys_;
+  std::unique_ptr<TlsContext> tls_;
+  std::unique_ptr<Server> server_;
+  std::string address_;
+  std::unique_ptr<Timer> observe_timer_;
+  std::unique_ptr<Timer> grace_timer_;
+  std::unique_ptr<Timer> idle_timer_;
+};
+
+}  // namespace
+
+Status RunGateway(const GatewaySettings& settings, const daemon::Runtime& runtime) {
+  AllowManyConnections();
+  GatewayMetrics metrics(GP_VERSION, "");
+  EventLoop loop;
+  Gateway gateway(settings, loop, metrics);
+  RETURN_IF_ERROR(gateway.Start());
+  ASSIGN_OR_RETURN(const auto exposer,
+                   daemon::MetricsExposer::Start(settings.metrics_listen, metrics.registry()));
+  RETURN_IF_ERROR(
+      daemon::WriteAddressFile(runtime.address_file, {gateway.address(), exposer->address()}));
+  LogInfo("gateway serves",
+          {{"url", gateway.Url()}, {"metrics", exposer->address()}, {"version", GP_VERSION}});
+  StopSignals signals(
+      [&](const std::string& name) { loop.Post([&gateway, name] { gateway.Stop(name); }); });
+  // This thread, which lives as long as the process: the kernel ends samplers with the thread that
+  // started them.
+  loop.Run();
+  return OkStatus();
+}
+
+}  // namespace gp::gateway

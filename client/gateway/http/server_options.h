@@ -1,0 +1,57 @@
+// What a server is made of: limits, and what its connections share. Values; used in the loop.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "client/gateway/http/exchange.h"
+#include "client/gateway/http/router.h"
+
+namespace gp::gateway {
+
+struct ServerLimits {
+  int connections_max = 2000;
+  size_t header_bytes_max = 16 << 10;
+  size_t body_bytes_max = 10 << 20;
+  // Of all requests that are being received; beyond it a body is refused with 503.
+  size_t bodies_bytes_max = 256 << 20;
+  size_t unsent_bytes_max = 1 << 20;  // of an event stream: a client that reads slower is let go
+  std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);
+  std::chrono::nanoseconds body_timeout = std::chrono::seconds(60);
+  std::chrono::nanoseconds idle_timeout = std::chrono::seconds(75);   // between two requests
+  std::chrono::nanoseconds write_timeout = std::chrono::seconds(60);  // nothing could be written
+  std::chrono::nanoseconds linger_timeout = std::chrono::seconds(3);  // after a refusal
+  std::chrono::nanoseconds ping_period = std::chrono::seconds(15);
+  std::chrono::nanoseconds tick = std::chrono::milliseconds(250);  // how exact the above are
+};
+
+// One exchange that is over, for the access log and the metrics.
+struct ExchangeRecord {
+  std::string method;
+  std::string target;    // as it was sent, shortened
+  std::string endpoint;  // the route's pattern, or "other"
+  int status = 0;
+  uint64_t bytes = 0;  // of the answer, headers included
+  std::chrono::nanoseconds duration{0};
+  std::string client_address;
+  std::string key_name;
+  std::string request_id;
+  ExchangeNotes notes;
+  std::chrono::steady_clock::time_point begun;
+};
+
+struct ServerContext {
+  const Router& router;
+  ServerLimits limits;
+  // Whose pages may use the gateway from a browser: "https://host[:port]", or "*". Pages of the
+  // gateway's own need no entry.
+  std::vector<std::string> cors_origins;
+  // The name of the key that a request presents; empty when keys are needed and this is none.
+  // Absent: no keys.
+  std::function<std::optional<std::string>(std::string_view authorization)> key_name;
+  std::function<void(const ExchangeRecord&)> finished;  // may be absent
+};
+
+}  // namespace gp::gateway

@@ -1,0 +1,54 @@
+// Transport: the bytes of one connection, with or without TLS. Used by its connection, in the loop.
+// TlsContext: the gateway's certificate; constant once it is read.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace boost::asio::ssl {
+class context;
+}
+
+namespace gp::gateway {
+
+class TlsContext {
+ public:
+  // PEM files: the certificate with its chain, and its key. An error names the file and what
+  // OpenSSL says.
+  static StatusOr<std::unique_ptr<TlsContext>> Read(const std::string& certificate,
+                                                    const std::string& key);
+  ~TlsContext();
+
+  boost::asio::ssl::context& context() { return *context_; }
+
+ private:
+  explicit TlsContext(std::unique_ptr<boost::asio::ssl::context> context);
+
+  std::unique_ptr<boost::asio::ssl::context> context_;
+};
+
+class Transport {
+ public:
+  using Socket = boost::asio::ip::tcp::socket;
+  // `ok` is false once nothing more can come or go.
+  using Done = std::function<void(bool ok, size_t bytes)>;
+
+  // `tls` may be absent.
+  static std::unique_ptr<Transport> Make(Socket socket, TlsContext* tls);
+  virtual ~Transport() = default;
+
+  virtual void Handshake(Done done) = 0;
+  // At most one Read and one Write are under way at a time. The buffers live until they are done.
+  virtual void Read(char* buffer, size_t size, Done done) = 0;
+  virtual void Write(std::string_view bytes, Done done) = 0;  // all of them
+  // No more will be written; what comes in may still be read.
+  virtual void EndWriting() = 0;
+  virtual void Close() = 0;
+};
+
+}  // namespace gp::gateway

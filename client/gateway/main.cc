@@ -1,0 +1,19 @@
+// gp-gateway: serves checkpoints over HTTP.
+#include "client/gateway/daemon.h"
+#include "client/gateway/metrics.h"
+#include "client/gateway/settings.h"
+#include "daemon/program.h"
+
+int main(int argc, char** argv) {
+  using namespace gp::gateway;
+  GatewaySettings settings;
+  return gp::daemon::Main(
+      {.name = "gp-gateway",
+       .summary = "serves checkpoints over HTTP, as OpenAI's clients expect it.",
+       .version = GP_VERSION,
+       .settings = SettingsTable(settings),
+       .check = [&] { return CheckSettings(settings); },
+       .metrics = [] { return GatewayMetrics::List(GP_VERSION, ""); },
+       .run = [&](const auto& runtime) { return RunGateway(settings, runtime); }},
+      argc, argv);
+}

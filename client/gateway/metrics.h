@@ -1,0 +1,40 @@
+// GatewayMetrics: the numbers of gp-gateway for Prometheus. Logic calls these methods and never the
+// metrics library. Thread-safe; owned by the daemon.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "client/gateway/http/server_options.h"
+#include "client/gateway/models/model_pool.h"
+
+namespace prometheus {
+class Registry;
+}
+
+namespace gp::gateway {
+
+class GatewayMetrics {
+ public:
+  GatewayMetrics(const std::string& version, const std::string& revision);
+  ~GatewayMetrics();
+  GatewayMetrics(const GatewayMetrics&) = delete;
+  GatewayMetrics& operator=(const GatewayMetrics&) = delete;
+
+  void Finished(const ExchangeRecord& record);
+  // What there is at the moment; called now and then by whoever owns the pool.
+  void Observe(const PoolCounts& counts, int connections, size_t models);
+
+  std::shared_ptr<prometheus::Registry> registry() const;
+  // Everything in the text exposition format.
+  std::string Text() const;
+  // Every metric that the program can export.
+  static std::string List(const std::string& version, const std::string& revision);
+
+ private:
+  struct Families;
+
+  const std::unique_ptr<Families> families_;
+};
+
+}  // namespace gp::gateway

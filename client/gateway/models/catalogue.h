@@ -1,0 +1,66 @@
+// Catalogue: the names of models, and which checkpoint each stands for. RUN is the newest
+// checkpoint of a run, RUN@latest too, RUN@best the one with the lowest validation loss, RUN@STEP
+// one of them; a run's id works in place of its name. Used in the loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/gateway/models/served_checkpoint.h"
+
+namespace gp::gateway {
+
+enum class NameKind { kAlias, kBest, kStep, kDirectory };
+// "alias", "best", "step", "directory".
+std::string_view Name(NameKind kind);
+
+// One name and what it stands for now.
+struct NamedModel {
+  std::string id;        // as it was asked for: "demo", "demo@best"
+  std::string resolved;  // "demo@2000"
+  std::string root;      // "demo"
+  NameKind kind = NameKind::kStep;
+  bool moves = false;  // the name will stand for a newer checkpoint one day
+  ServedCheckpoint checkpoint;
+};
+
+class Catalogue {
+ public:
+  // All runs that the coordinator knows, instead of those it knew before.
+  void UpdateRuns(std::vector<ServedRun> runs);
+  // What a scan found in the directories that were given names.
+  void UpdateDirectories(std::vector<ServedRun> directories);
+  // Called after each update that changed something.
+  void OnChange(std::function<void()> call) { on_change_ = std::move(call); }
+
+  // Empty `id`: the newest checkpoint of all. NotFound suggests a name.
+  StatusOr<NamedModel> Find(const std::string& id) const;
+  // Aliases first, then the best ones, then steps, the newest first.
+  std::vector<NamedModel> List() const;
+  // The aliases alone.
+  std::vector<NamedModel> Aliases() const;
+
+ private:
+  struct Entry {
+    ServedRun run;
+    std::string root;  // the name that its models go by
+    bool directory = false;
+  };
+
+  void Rebuild();
+  NamedModel Named(const Entry& entry, const ServedCheckpoint& checkpoint,
+                   const std::string& suffix, NameKind kind) const;
+  StatusOr<NamedModel> FindIn(const Entry& entry, const std::string& id,
+                              const std::string& suffix) const;
+  const Entry* EntryOf(const std::string& root) const;
+
+  std::vector<ServedRun> runs_;
+  std::vector<ServedRun> directories_;
+  std::vector<Entry> entries_;  // with a checkpoint each, the newest checkpoint first
+  std::function<void()> on_change_;
+};
+
+}  // namespace gp::gateway

@@ -1,0 +1,101 @@
+#include "client/gateway/models/checkpoint_facts.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/file.h"
+#include "formats/checkpoint_directory.h"
+#include "formats/sha256.h"
+#include "runspec/model_shape.h"
+#include "tokenizer/gpt2_tokenizer.h"
+
+namespace gp::gateway {
+namespace {
+
+constexpr size_t kFingerprintDigits = 12;
+
+// Of the weights, as the manifest tells it.
+std::string FingerprintOf(const formats::CheckpointManifest& manifest) {
+  for (const formats::CheckpointFile& file : manifest.files) {
+    if (file.name == formats::kModelName && !file.digest.empty()) {
+      return "fp_" + file.digest.substr(0, kFingerprintDigits);
+    }
+  }
+  return "fp_" + formats::Sha256Hex(FormatManifest(manifest)).substr(0, kFingerprintDigits);
+}
+
+}  // namespace
+
+int64_t CheckpointFacts::vocabulary() const {
+  return std::min(tokenizer->vocabulary_size(), manifest.shape.vocabulary);
+}
+
+int32_t CheckpointFacts::first_token() const {
+  if (end_of_text) return *end_of_text;
+  const auto line_break = tokenizer->Encode("\n");
+  return line_break.ok() && !line_break->empty() ? line_break->front() : 0;
+}
+
+StatusOr<std::shared_ptr<const Tokenizer>> TokenizerCache::Get(const std::string& path,
+                                                               const std::string& fingerprint) {
+  {
+    MutexLock lock(mutex_);
+    if (auto known = known_[fingerprint].lock(); known && !fingerprint.empty()) return known;
+  }
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  auto parsed = ParseTokenizer(text);
+  if (!parsed.ok()) return DataLoss("{}: {}", path, Message(parsed.status()));
+  std::shared_ptr<const Tokenizer> tokenizer = *std::move(parsed);
+  MutexLock lock(mutex_);
+  known_[fingerprint] = tokenizer;
+  return tokenizer;
+}
+
+StatusOr<SharedFacts> ReadCheckpointFacts(const std::string& directory,
+                                          TokenizerCache& tokenizers) {
+  auto facts = std::make_shared<CheckpointFacts>();
+  facts->directory = directory;
+  ASSIGN_OR_RETURN(facts->manifest, formats::ReadManifest(directory));
+  const std::string path = JoinPath(directory, formats::kTokenizerName);
+  ASSIGN_OR_RETURN(facts->tokenizer, tokenizers.Get(path, facts->manifest.tokenizer_fingerprint));
+  if (const auto* gpt2 = dynamic_cast<const Gpt2Tokenizer*>(facts->tokenizer.get())) {
+    facts->end_of_text = gpt2->end_of_text();
+  }
+  facts->fingerprint = FingerprintOf(facts->manifest);
+  facts->parameters = runspec::ParameterCount(facts->manifest.shape);
+  return SharedFacts(facts);
+}
+
+SharedFacts CheckpointShelf::Known(const std::string& directory) const {
+  const auto found = known_.find(directory);
+  return found == known_.end() ? nullptr : found->second;
+}
+
+void CheckpointShelf::Want(const std::string& directory, Done done) {
+  if (const SharedFacts known = Known(directory)) return done(known);
+  auto& waiting = waiting_[directory];
+  waiting.push_back(std::move(done));
+  if (waiting.size() > 1) return;
+  auto facts = std::make_shared<StatusOr<SharedFacts>>(Unavailable("not read yet"));
+  const auto tell = [this, facts, directory] {
+    if (facts->ok()) known_[directory] = **facts;
+    const auto callers = std::move(waiting_[directory]);
+    waiting_.erase(directory);
+    for (const Done& caller : callers) caller(*facts);
+  };
+  const auto work = [facts, directory, tokenizers = tokenizers_] {
+    *facts = ReadCheckpointFacts(directory, *tokenizers);
+  };
+  if (!pool_.Submit(work, tell)) {
+    *facts = Unavailable("the gateway is busy");
+    tell();
+  }
+}
+
+void CheckpointShelf::Retain(const std::vector<std::string>& directories) {
+  const std::set<std::string> kept(directories.begin(), directories.end());
+  std::erase_if(known_, [&](const auto& entry) { return !kept.contains(entry.first); });
+}
+
+}  // namespace gp::gateway

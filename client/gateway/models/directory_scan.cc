@@ -1,0 +1,62 @@
+#include "client/gateway/models/directory_scan.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+
+#include "base/file.h"
+#include "formats/checkpoint_directory.h"
+
+namespace gp::gateway {
+namespace {
+
+int64_t ModifiedAt(const std::string& path) {
+  struct stat found {};
+  return stat(path.c_str(), &found) == 0 ? static_cast<int64_t>(found.st_mtim.tv_sec) : 0;
+}
+
+ServedCheckpoint Served(const std::string& directory, const formats::CheckpointManifest& manifest) {
+  return {.step = manifest.step,
+          .directory = directory,
+          .validation_loss = manifest.validation_loss,
+          .sealed_at = ModifiedAt(JoinPath(directory, formats::kManifestName))};
+}
+
+std::string Absolute(const std::string& path) {
+  char current[PATH_MAX];
+  return getcwd(current, sizeof current) == nullptr ? path : AbsolutePath(path, current);
+}
+
+}  // namespace
+
+StatusOr<NamedDirectory> ParseNamedDirectory(std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string_view::npos || equals + 1 == text.size()) {
+    return InvalidArgument("'{}': expected NAME=DIR", text);
+  }
+  const std::string directory(text.substr(equals + 1));
+  return NamedDirectory{std::string(text.substr(0, equals)), Absolute(directory)};
+}
+
+ServedRun ScanDirectory(const NamedDirectory& named) {
+  ServedRun run{.id = named.name, .name = named.name};
+  if (FileExists(JoinPath(named.directory, formats::kManifestName))) {
+    const auto manifest = formats::ReadManifest(named.directory);
+    if (manifest.ok()) run.checkpoints.push_back(Served(named.directory, *manifest));
+    return run;
+  }
+  const std::string below = JoinPath(named.directory, "checkpoints");
+  const auto found = formats::FindCheckpoints(FileExists(below) ? below : named.directory);
+  if (!found.ok()) return run;
+  for (const formats::FoundCheckpoint& checkpoint : *found) {
+    if (!checkpoint.manifest.ok()) continue;
+    const bool known =
+        !run.checkpoints.empty() && run.checkpoints.back().step == checkpoint.manifest->step;
+    if (!known) run.checkpoints.push_back(Served(checkpoint.directory, *checkpoint.manifest));
+  }
+  return run;
+}
+
+}  // namespace gp::gateway

@@ -1,0 +1,24 @@
+// Finding the checkpoints of a directory that was given a name: one checkpoint, or those of a run's
+// directory. Pure but for reading files; thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/gateway/models/served_checkpoint.h"
+
+namespace gp::gateway {
+
+struct NamedDirectory {
+  std::string name;
+  std::string directory;
+};
+
+// "NAME=DIR". InvalidArgument says what is missing.
+StatusOr<NamedDirectory> ParseNamedDirectory(std::string_view text);
+
+// What is there now; no checkpoints when there are none.
+ServedRun ScanDirectory(const NamedDirectory& named);
+
+}  // namespace gp::gateway

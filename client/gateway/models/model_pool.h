@@ -1,0 +1,123 @@
+// ModelPool: the checkpoints that are loaded, one sampler process each, within a memory limit; who
+// waits for which; and what happens when a sampler ends. Idle samplers leave when another needs
+// their memory, the least recently used first. Used in the loop.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/backoff.h"
+#include "client/gateway/http/api_error.h"
+#include "client/gateway/http/event_loop.h"
+#include "client/gateway/models/checkpoint_facts.h"
+#include "client/gateway/models/sampler_process.h"
+#include "client/gateway/models/text_request.h"
+
+namespace gp::gateway {
+
+struct ModelPoolOptions {
+  SamplerCommand command;
+  int threads = 1;
+  int64_t streams = 32;               // texts at a time, of each model
+  std::string precision = "auto";     // or fp32, bf16
+  uint64_t memory_bytes_max = 0;      // of all samplers together
+  size_t requests_waiting_max = 256;  // of each model
+  std::chrono::nanoseconds request_timeout = std::chrono::minutes(10);
+  std::chrono::nanoseconds start_timeout = std::chrono::minutes(2);
+  // A sampler that is writing texts and says nothing for so long hangs.
+  std::chrono::nanoseconds stall_timeout = std::chrono::minutes(1);
+  // Someone who waits for room for so long makes a busy model end its texts and leave.
+  std::chrono::nanoseconds yield_after = std::chrono::seconds(5);
+  std::chrono::nanoseconds tick = std::chrono::milliseconds(250);
+  BackoffOptions restart = {.initial = std::chrono::milliseconds(100),
+                            .max = std::chrono::seconds(30)};
+  // How much a sampler of this checkpoint takes.
+  std::function<StatusOr<uint64_t>(const CheckpointFacts& facts)> memory_bytes;
+};
+
+enum class ModelState { kIdle, kLoading, kReady, kFailed };
+// "idle", "loading", "ready", "failed".
+std::string_view Name(ModelState state);
+
+struct PoolCounts {
+  int loaded = 0;   // samplers that are ready
+  int loading = 0;  // or leaving
+  int64_t texts_running = 0;
+  int64_t requests_waiting = 0;
+  uint64_t memory_bytes = 0;
+  uint64_t restarts = 0;  // after a sampler that ended by itself
+};
+
+class ModelPool {
+ public:
+  ModelPool(EventLoop& loop, ModelPoolOptions options);
+  ~ModelPool();
+  ModelPool(const ModelPool&) = delete;
+  ModelPool& operator=(const ModelPool&) = delete;
+
+  // Has the texts written. An error: it was refused and nothing is called. `name` is for messages.
+  std::optional<ApiError> Submit(const SharedFacts& facts, const std::string& name,
+                                 const std::shared_ptr<TextRequest>& request);
+  // Nobody waits for it any more; nothing is called.
+  void Withdraw(uint64_t ticket);
+
+  // The checkpoint that a name which moves is answered from: the newest one, or while that is being
+  // loaded the one that answered so far.
+  std::string Route(const std::string& alias, const std::string& newest);
+  // Loads it beside the others where there is room, because it will be asked for.
+  bool Prepare(const SharedFacts& facts, const std::string& name);
+  // The checkpoint that `alias` is answered from, when a sampler has it.
+  std::optional<std::string> Answering(const std::string& alias) const;
+
+  ModelState StateOf(const std::string& directory) const;
+  // Why it is failed.
+  std::string ProblemOf(const std::string& directory) const;
+  PoolCounts Counts() const;
+  // Fails what waits and what is being written; for the end of the gateway.
+  void FailAll(const ApiError& error);
+
+ private:
+  struct Model;
+  using Time = std::chrono::steady_clock::time_point;
+
+  Model& ModelOf(const SharedFacts& facts, const std::string& name);
+  Model* Find(const std::string& directory) const;
+  StatusOr<uint64_t> MemoryOf(const CheckpointFacts& facts) const;
+  // Starts what is wanted, and makes room for it.
+  void Balance();
+  bool MakeRoom(uint64_t bytes, const Model& wanted);
+  uint64_t Used() const;
+  void Begin(Model& model);
+  void Pump(Model& model);
+  void OnPiece(Model& model, link::TextPiece piece);
+  void OnEnded(const std::string& directory, const Status& status);
+  void FailRunning(Model& model, const ApiError& error);
+  void FailWaiting(Model& model, const ApiError& error);
+  void Fail(const std::shared_ptr<TextRequest>& request, const ApiError& error);
+  void Expire(uint64_t ticket, const std::string& directory);
+  void Tick();
+
+  EventLoop& loop_;
+  const ModelPoolOptions options_;
+  std::map<std::string, std::unique_ptr<Model>> models_;  // by directory
+  std::map<uint64_t, std::string> tickets_;               // the directory of each request
+  // An alias: the directory that answers, and the one that will.
+  struct Alias {
+    std::string answering;
+    std::string awaited;
+    Time awaited_since;
+  };
+  std::map<std::string, Alias> aliases_;
+  uint64_t next_ticket_ = 0;
+  uint64_t next_text_ = 0;
+  uint64_t uses_ = 0;
+  uint64_t restarts_ = 0;
+  std::unique_ptr<Timer> tick_;
+};
+
+}  // namespace gp::gateway

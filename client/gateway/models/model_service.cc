@@ -1,0 +1,81 @@
+#include "client/gateway/models/model_service.h"
+
+#include <utility>
+
+namespace gp::gateway {
+
+ModelService::ModelService(EventLoop& loop, WorkPool& work, ModelPoolOptions options,
+                           std::vector<NamedDirectory> directories,
+                           std::chrono::nanoseconds scan_period)
+    : work_(work),
+      directories_(std::move(directories)),
+      shelf_(work),
+      pool_(loop, std::move(options)),
+      scanned_(directories_.empty()) {
+  catalogue_.OnChange([this] { OnChange(); });
+  if (directories_.empty()) return;
+  Scan();
+  scan_timer_ = loop.Every(scan_period, [this] { Scan(); });
+}
+
+void ModelService::Scan() {
+  if (scanning_) return;
+  auto found = std::make_shared<std::vector<ServedRun>>();
+  const auto work = [found, directories = directories_] {
+    for (const NamedDirectory& named : directories) found->push_back(ScanDirectory(named));
+  };
+  const auto done = [this, found] {
+    scanning_ = false;
+    scanned_ = true;
+    catalogue_.UpdateDirectories(std::move(*found));
+  };
+  scanning_ = work_.Submit(work, done);
+}
+
+// What was read of checkpoints that are gone is forgotten; what will be asked for is loaded.
+void ModelService::OnChange() {
+  const std::vector<NamedModel> all = catalogue_.List();
+  std::vector<std::string> directories;
+  for (const NamedModel& named : all) {
+    directories.push_back(named.checkpoint.directory);
+    const auto answering = named.moves ? pool_.Answering(named.id) : std::nullopt;
+    if (answering) directories.push_back(*answering);
+  }
+  shelf_.Retain(directories);
+  for (const NamedModel& named : all) {
+    const std::string directory = named.checkpoint.directory;
+    const auto answering = named.moves ? pool_.Answering(named.id) : std::nullopt;
+    const bool swaps = answering && *answering != directory;
+    shelf_.Want(directory, [this, swaps, name = named.resolved](const auto& facts) {
+      if (facts.ok() && swaps) pool_.Prepare(*facts, name);
+    });
+  }
+}
+
+void ModelService::Resolve(const std::string& id, Done done) {
+  const auto found = catalogue_.Find(id);
+  if (!found.ok()) {
+    return done(ApiError{.status = 404,
+                         .message = Message(found.status()),
+                         .param = "model",
+                         .code = "model_not_found"});
+  }
+  const std::string newest = found->checkpoint.directory;
+  // All names of what moves share one way to it.
+  const std::string alias = found->root + (found->kind == NameKind::kBest ? "@best" : "");
+  const std::string directory = found->moves ? pool_.Route(alias, newest) : newest;
+  shelf_.Want(directory, [done = std::move(done), root = found->root,
+                          name = found->resolved](const StatusOr<SharedFacts>& facts) {
+    if (!facts.ok()) {
+      const bool busy = facts.status().code() == StatusCode::kUnavailable;
+      return done(
+          ApiError{.status = busy ? 503 : 500,
+                   .message = fmt::format("{} cannot be read: {}", name, Message(facts.status())),
+                   .code = "model_failed",
+                   .retry_after = busy ? std::optional<int>(1) : std::nullopt});
+    }
+    done(ResolvedModel{*facts, fmt::format("{}@{}", root, (*facts)->manifest.step)});
+  });
+}
+
+}  // namespace gp::gateway

@@ -1,0 +1,254 @@
+#include "client/gateway/models/sampler_process.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/write.hpp>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "base/random_id.h"
+#include "daemon/child_process.h"
+#include "link/channel.h"
+#include "link/codec.h"
+
+namespace gp::gateway {
+namespace {
+
+namespace asio = boost::asio;
+using Error = boost::system::error_code;
+using Socket = asio::local::stream_protocol::socket;
+
+static_assert(link::kEngineDescriptor == daemon::kFirstChildDescriptor);
+
+// From the end of the link, or a Stop, until it is killed.
+constexpr std::chrono::milliseconds kLeaveMax{2000};
+// What may wait to be read by a sampler: many long prompts.
+constexpr size_t kUnsentBytesMax = 256 << 20;
+
+std::string ExitText(int status) {
+  if (WIFSIGNALED(status)) {
+    return fmt::format("the sampler was ended by signal {} ({})", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
+  }
+  return fmt::format("the sampler ended with status {}", WEXITSTATUS(status));
+}
+
+// The sockets outlive SamplerProcess until the process is reaped.
+class Child : public std::enable_shared_from_this<Child> {
+ public:
+  Child(EventLoop& loop, int pid, int link, int exit_watch, std::string incarnation,
+        SamplerEvents events)
+      : loop_(loop),
+        pid_(pid),
+        link_(loop.context(), asio::local::stream_protocol(), link),
+        exit_(loop.context(), exit_watch),
+        incarnation_(std::move(incarnation)),
+        events_(std::make_shared<const SamplerEvents>(std::move(events))) {}
+
+  ~Child() {
+    if (!reaped_) kill(-pid_, SIGKILL);
+  }
+
+  void Begin() {
+    AwaitExit();
+    Read();
+  }
+
+  void Send(const link::Message& message) {
+    unsent_ += link::EncodeFrame(message);
+    if (unsent_.size() > kUnsentBytesMax) return Kill("the sampler does not read its link");
+    Write();
+  }
+
+  void Leave() {
+    if (reaped_ || leave_timer_) return;
+    leave_timer_ = loop_.After(kLeaveMax, [this] { Kill("the sampler did not leave when told"); });
+  }
+
+  void Kill(const std::string& why) {
+    if (reaped_) return;
+    if (reason_.ok()) reason_ = Unavailable("{}", why);
+    kill(-pid_, SIGKILL);
+  }
+
+  // Nobody listens any more.
+  void Abandon() {
+    events_ = std::make_shared<const SamplerEvents>();
+    Kill("nobody needs it");
+  }
+
+  int pid() const { return pid_; }
+
+ private:
+  void Read() {
+    link_.async_read_some(asio::buffer(buffer_),
+                          [self = shared_from_this()](const Error& error, size_t bytes) {
+                            if (error) return self->LinkEnded();
+                            self->received_.append(self->buffer_.data(), bytes);
+                            if (const Status status = self->TakeFrames(); !status.ok()) {
+                              self->Kill("the sampler's link: " + Message(status));
+                              return self->LinkEnded();
+                            }
+                            self->Read();
+                          });
+  }
+
+  Status TakeFrames() {
+    size_t taken = 0;
+    while (received_.size() - taken >= link::kHeaderBytes) {
+      const std::string_view rest = std::string_view(received_).substr(taken);
+      ASSIGN_OR_RETURN(const link::FrameHeader header, link::DecodeHeader(rest));
+      if (rest.size() < link::kHeaderBytes + header.payload_bytes) break;
+      auto message =
+          link::DecodePayload(header.type, rest.substr(link::kHeaderBytes, header.payload_bytes));
+      taken += link::kHeaderBytes + header.payload_bytes;
+      if (message.status().code() == StatusCode::kUnimplemented) continue;
+      if (!message.ok()) return message.status();
+      RETURN_IF_ERROR(Take(*std::move(message)));
+    }
+    received_.erase(0, taken);
+    return OkStatus();
+  }
+
+  Status Take(link::Message message) {
+    const auto events = events_;  // a call may abandon this
+    if (const auto* hello = std::get_if<link::Hello>(&message)) {
+      const bool speaks =
+          hello->protocol >= link::kProtocolMin && hello->protocol_min <= link::kProtocol;
+      if (!speaks || hello->incarnation != incarnation_) {
+        return FailedPrecondition("it is of version {}, which this gateway cannot speak to",
+                                  hello->version);
+      }
+    } else if (const auto* ready = std::get_if<link::ModelReady>(&message)) {
+      if (events->ready) events->ready(*ready);
+    } else if (auto* generated = std::get_if<link::Generated>(&message)) {
+      for (link::TextPiece& piece : generated->pieces) {
+        if (events_ != events) break;
+        if (events->piece) events->piece(std::move(piece));
+      }
+    } else if (const auto* failed = std::get_if<link::Failed>(&message)) {
+      const bool damaged = failed->cause == link::ExitCause::kDamagedCheckpoint;
+      reason_ = damaged ? DataLoss("{}", failed->message) : Unavailable("{}", failed->message);
+    }
+    return OkStatus();
+  }
+
+  void LinkEnded() {
+    if (std::exchange(link_ended_, true)) return;
+    Error ignored;
+    link_.close(ignored);
+    Leave();
+    TellEnd();
+  }
+
+  void AwaitExit() {
+    exit_.async_wait(asio::posix::stream_descriptor::wait_read,
+                     [self = shared_from_this()](const Error& error) {
+                       if (!error) self->Reap();
+                     });
+  }
+
+  void Reap() {
+    kill(-pid_, SIGKILL);  // what is left of its group
+    while (waitpid(pid_, &exit_status_, 0) < 0 && errno == EINTR) {
+    }
+    reaped_ = true;
+    leave_timer_.reset();
+    TellEnd();
+  }
+
+  // Once the process is gone and what it said last is read.
+  void TellEnd() {
+    if (!reaped_ || !link_ended_) return;
+    const auto events = std::exchange(events_, std::make_shared<const SamplerEvents>());
+    if (events->ended)
+      events->ended(reason_.ok() ? Unavailable("{}", ExitText(exit_status_)) : reason_);
+  }
+
+  void Write() {
+    if (writing_under_way_ || link_ended_ || unsent_.empty()) return;
+    writing_under_way_ = true;
+    writing_.swap(unsent_);
+    asio::async_write(link_, asio::buffer(writing_),
+                      [self = shared_from_this()](const Error& error, size_t) {
+                        self->writing_under_way_ = false;
+                        self->writing_.clear();
+                        if (!error) self->Write();
+                      });
+  }
+
+  EventLoop& loop_;
+  const int pid_;
+  Socket link_;
+  asio::posix::stream_descriptor exit_;
+  const std::string incarnation_;
+  std::shared_ptr<const SamplerEvents> events_;
+  std::array<char, 64 << 10> buffer_;
+  std::string received_;
+  std::string unsent_;
+  std::string writing_;
+  bool writing_under_way_ = false;
+  bool link_ended_ = false;
+  bool reaped_ = false;
+  int exit_status_ = 0;
+  Status reason_;
+  std::unique_ptr<Timer> leave_timer_;
+};
+
+class LinkedSampler : public SamplerProcess {
+ public:
+  explicit LinkedSampler(std::shared_ptr<Child> child) : child_(std::move(child)) {
+    child_->Begin();
+  }
+  ~LinkedSampler() override { child_->Abandon(); }
+
+  void Send(const link::Message& message) override { child_->Send(message); }
+  void Stop() override {
+    child_->Send(link::Stop{.reason = "the gateway does not need it now"});
+    child_->Leave();
+  }
+  void Kill(const std::string& why) override { child_->Kill(why); }
+  int pid() const override { return child_->pid(); }
+
+ private:
+  const std::shared_ptr<Child> child_;
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<SamplerProcess>> SamplerProcess::Start(EventLoop& loop,
+                                                                const SamplerCommand& command,
+                                                                const link::OpenModel& model,
+                                                                SamplerEvents events) {
+  ASSIGN_OR_RETURN(auto ends, link::Channel::MakePair());
+  ASSIGN_OR_RETURN(const pid_t pid, daemon::StartChild({.program = command.program,
+                                                        .arguments = command.arguments,
+                                                        .descriptors = {ends.second.get()},
+                                                        .group = daemon::ChildGroup::kGroup,
+                                                        .confined = true}));
+  // By its number: glibc 2.36 declares the wrapper without C linkage.
+  FileDescriptor exit_watch(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!exit_watch.valid()) {
+    const Status status = ErrnoStatus(errno, "watch sampler", command.program);
+    kill(pid, SIGKILL);
+    daemon::AwaitExit(pid);
+    return status;
+  }
+  const std::string incarnation = RandomId(10);
+  const auto child = std::make_shared<Child>(loop, pid, ends.first.Release(), exit_watch.Release(),
+                                             incarnation, std::move(events));
+  child->Send(link::Hello{.version = command.version, .incarnation = incarnation});
+  child->Send(model);
+  return std::make_unique<LinkedSampler>(child);
+}
+
+}  // namespace gp::gateway

@@ -1,0 +1,49 @@
+// SamplerProcess: a running gp-sampler: its process and its end of the link, without a thread that
+// waits. Made and used in the loop, whose thread must live as long as the gateway: the kernel kills
+// the sampler when the thread that started it ends.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/gateway/http/event_loop.h"
+#include "link/messages.h"
+
+namespace gp::gateway {
+
+struct SamplerCommand {
+  std::string program;
+  std::vector<std::string> arguments = {"--serve"};
+  std::string version;  // of the gateway, for Hello
+};
+
+// What a sampler tells. Not called any more once it ended, or its process object is destroyed.
+struct SamplerEvents {
+  std::function<void(const link::ModelReady&)> ready;
+  std::function<void(link::TextPiece)> piece;
+  // The process is gone. `status` says why: what it said in Failed, or how it ended.
+  std::function<void(const Status& status)> ended;
+};
+
+class SamplerProcess {
+ public:
+  // NotFound or PermissionDenied name the program.
+  static StatusOr<std::unique_ptr<SamplerProcess>> Start(EventLoop& loop,
+                                                         const SamplerCommand& command,
+                                                         const link::OpenModel& model,
+                                                         SamplerEvents events);
+  // Kills it; it is reaped in the loop.
+  virtual ~SamplerProcess() = default;
+
+  virtual void Send(const link::Message& message) = 0;
+  // Leaves at once, by itself; killed when it does not.
+  virtual void Stop() = 0;
+  // SIGKILL. `why` becomes the reason of its end.
+  virtual void Kill(const std::string& why) = 0;
+  virtual int pid() const = 0;
+};
+
+}  // namespace gp::gateway

@@ -1,0 +1,29 @@
+// What the gateway may serve: sealed checkpoints, as those who find them tell the catalogue: the
+// coordinator's reader and the scan of directories. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gp::gateway {
+
+struct ServedCheckpoint {
+  int64_t step = 0;
+  std::string directory;  // absolute
+  std::optional<double> validation_loss;
+  int64_t sealed_at = 0;  // unix seconds
+  bool best = false;      // of its run
+};
+
+// A run, or a directory that was given a name. Its newest checkpoint is the one with the highest
+// step.
+struct ServedRun {
+  std::string id;    // works in place of the name
+  std::string name;  // of several runs of one name the one that was submitted last has it
+  int64_t submitted_at = 0;
+  std::vector<ServedCheckpoint> checkpoints;
+};
+
+}  // namespace gp::gateway

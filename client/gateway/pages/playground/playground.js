@@ -1,0 +1,371 @@
+"use strict";
+// The page itself: what the buttons do, and what is shown when.
+
+let generations = [];   // the cards on the page
+let running = false;
+let linkTimer = 0;
+
+const learnMode = () => settings.mode === "learn";
+const chosenGroup = () => groupOf(settings.model);
+
+// The models that the next text is asked of.
+function chosenModels() {
+  const group = chosenGroup();
+  if (!group) return [];
+  if (!learnMode()) return [settings.model];
+  return chosenSteps(group).map((step) => group.steps.find((entry) => entry.step === step).id);
+}
+
+// Steps that a link names and that are gone since are left out.
+function chosenSteps(group) {
+  const known = (settings.steps || []).filter((step) => group.steps.some((entry) => entry.step === step));
+  return known.length > 0 ? known : spreadSteps(group, settings.columns);
+}
+
+// ---- what is shown ----
+
+function showOnly(name) {
+  for (const id of ["loading", "no-model", "unreachable", "workspace"]) $(`#${id}`).hidden = id !== name;
+}
+
+function showModel() {
+  const group = chosenGroup();
+  if (!group) return;
+  showRuns(group);
+  $("#one-model").hidden = learnMode();
+  $("#learn-model").hidden = !learnMode();
+  if (learnMode()) showLearning(group);
+  else showSteps(group, settings.model);
+  const entry = modelList.byId.get(learnMode() ? newestOf(group) : settings.model);
+  showFacts(entry);
+  limitLength(entry);
+}
+
+function showLearning(group) {
+  const count = group.steps.length;
+  for (const button of $("#columns").children) {
+    button.setAttribute("aria-pressed", String(Number(button.textContent) === chosenSteps(group).length));
+  }
+  $("#learn-hint").textContent = count < 3
+    ? `This run has kept ${count || "no"} checkpoint${count === 1 ? "" : "s"} by step. ` +
+      "More are kept with checkpoint.every and checkpoint.keep_last in its run file."
+    : "The same prompt and the same seed at several moments of one training.";
+}
+
+function showMode() {
+  $("#mode-one").setAttribute("aria-pressed", String(!learnMode()));
+  $("#mode-learn").setAttribute("aria-pressed", String(learnMode()));
+  $("#output").className = learnMode() ? "columns" : "";
+}
+
+function showRunning() {
+  $("#generate").hidden = running;
+  $("#stop").hidden = !running;
+  $("#output").setAttribute("aria-busy", String(running));
+}
+
+function showColours() {
+  $("#output").classList.toggle("coloured", settings.colours);
+  $("#scale").hidden = !settings.colours;
+}
+
+function showAll() {
+  showModel();
+  showSettings();
+  showMode();
+  showColours();
+  showRunning();
+}
+
+// ---- cards ----
+
+function stepSelect(group, index, steps) {
+  const select = node("select", {"aria-label": `Checkpoint of column ${index + 1}`},
+    ...group.steps.map((entry) => node("option", {value: entry.step}, `step ${grouped(entry.step)}`)));
+  select.value = steps[index];
+  select.addEventListener("change", () => {
+    settings.steps = steps.map((step, i) => i === index ? Number(select.value) : step);
+    changed();
+    buildCards();
+  });
+  return select;
+}
+
+function cardHead(model, index) {
+  if (!learnMode()) return node("h3", {}, node("code", {}, model));
+  const group = chosenGroup();
+  const loss = modelList.byId.get(model)?.validation_loss;
+  return node("div", {class: "column-head"}, stepSelect(group, index, chosenSteps(group)),
+    isNumber(loss) && node("span", {class: "muted small"}, `validation loss ${decimals(loss, 2)}`));
+}
+
+function buildCards() {
+  const actions = {branch: writeFrom, proceed: writeFrom, again: generate};
+  generations = chosenModels().map((model, index) => new Generation(model, cardHead(model, index), actions));
+  for (const generation of generations) {
+    generation.texts.append(node("p", {class: "hint muted"}, learnMode() ? "Its text appears here." :
+      "The text appears here. Ctrl+Enter starts it, Esc stops it."));
+  }
+  $("#output").replaceChildren(...generations.map((generation) => generation.element));
+  if (generations.length === 0) {
+    $("#output").append(node("p", {class: "hint muted"}, "This model has no checkpoints by step to compare."));
+  }
+  $("#output").classList.toggle("several", !learnMode() && settings.n > 1);
+}
+
+// ---- running ----
+
+function apiBody(model) {
+  const body = {...requestBody(model), stream: true, stream_options: {include_usage: true}};
+  if (settings.colours) body.logprobs = 5;
+  return body;
+}
+
+async function generate() {
+  if (running || chosenModels().length === 0) return;
+  if (settings.fresh) settings.seed = newSeed();
+  showSettings();
+  hideTokenCard();
+  storeLink();
+  buildCards();
+  running = true;
+  showRunning();
+  const asked = generations;
+  announce(`Writing with ${asked.map((generation) => generation.model).join(", ")}`);
+  await Promise.all(asked.map((generation) => generation.run(apiBody(generation.model))));
+  running = false;
+  showRunning();
+  rememberTexts(asked);
+  announceEnd(asked);
+}
+
+function stop() {
+  for (const generation of generations) generation.stop();
+}
+
+function announceEnd(asked) {
+  const failed = asked.filter((generation) => generation.state === "failed").length;
+  if (failed > 0) return;  // the card's alert says it
+  const words = asked.map((generation) => `${generation.badge.textContent}, ${generation.speedText()}`);
+  announce(words.join("; "));
+}
+
+function rememberTexts(asked) {
+  for (const generation of asked) {
+    if (!generation.text()) continue;
+    addToHistory({at: Date.now(), model: generation.resolved || generation.model, prompt: generation.prompt,
+      text: generation.text(), link: settingsLink().split("#")[1]});
+  }
+  showHistory(restorePast);
+}
+
+function restorePast(entry) {
+  restoreSettings(entry.link);
+  settings.model = entry.model;
+  changed();
+  buildCards();
+  const generation = generations[0];
+  if (generation && !learnMode()) {
+    generation.prepare({prompt: entry.prompt, n: 1});
+    generation.views[0].add(entry.text, null);
+    generation.finish("done");
+    generation.setState("past", "From before", "");
+  }
+  $("#prompt").focus();
+}
+
+// Makes `text` the prompt and writes on from there.
+function writeFrom(text) {
+  if (running) return;
+  settings.prompt = text;
+  changed();
+  generate();
+}
+
+// ---- settings and link ----
+
+function storeLink() {
+  clearTimeout(linkTimer);
+  history.replaceState(null, "", settingsLink());
+}
+
+// After any change of a setting: show it, and put it into the address a moment later.
+function changed() {
+  showAll();
+  clearTimeout(linkTimer);
+  linkTimer = setTimeout(storeLink, 250);
+}
+
+function change(name, value) {
+  settings[name] = value;
+  changed();
+}
+
+// ---- prompt length ----
+
+let countTimer = 0;
+let countNumber = 0;
+function countPrompt() {
+  clearTimeout(countTimer);
+  countTimer = setTimeout(showPromptCount, 350);
+}
+
+async function showPromptCount() {
+  const number = ++countNumber;
+  const entry = modelList.byId.get(settings.model);
+  let count = null;
+  try {
+    const body = JSON.stringify({model: settings.model, prompt: settings.prompt});
+    count = (await askJson("/tokenize", {method: "POST", headers: {"Content-Type": "application/json"}, body})).count;
+  } catch {
+    // A count is nice to have; what is wrong is said when a text is asked for.
+  }
+  if (number !== countNumber) return;
+  const tooLong = entry && isNumber(count) && count + settings.max_tokens > entry.max_model_len;
+  $("#prompt-count").textContent = !isNumber(count) ? "" : `${grouped(count)} token${count === 1 ? "" : "s"}` +
+    (tooLong ? ` + ${settings.max_tokens} to write: more than the context of ${grouped(entry.max_model_len)}` : "");
+  $("#prompt-count").classList.toggle("over", Boolean(tooLong));
+}
+
+// ---- models ----
+
+async function refreshModels() {
+  const before = chosenModels().join();
+  await loadModels();
+  if (modelList.groups.length === 0) return showOnly("no-model");
+  if (!settings.model) settings.model = newestOf(modelList.groups[0]);
+  const first = $("#workspace").hidden;
+  showOnly("workspace");
+  showAll();
+  // A card that shows a text stays; an empty one follows the choice.
+  const empty = !running && generations.every((one) => one.state === "idle");
+  if (first || (empty && before !== chosenModels().join())) buildCards();
+  if (first) countPrompt();
+}
+
+// Looks again every few seconds: checkpoints of a live run appear by themselves.
+async function followModels() {
+  for (;;) {
+    let pause = 5000;
+    try {
+      if (!document.hidden && !running) await refreshModels();
+    } catch (error) {
+      pause = 3000;
+      if ($("#workspace").hidden) showUnreachable(error);
+      if (error.status === 401) return;
+    }
+    await wait(pause);
+  }
+}
+
+function showUnreachable(error) {
+  $("#unreachable-title").textContent = error.status === 401 ? "An API key is needed" :
+    error.status === 503 ? "The gateway is starting" : "The gateway does not answer";
+  $("#unreachable-text").textContent = error.message;
+  $("#unreachable-commands").hidden = Boolean(error.status);
+  showOnly("unreachable");
+}
+
+// ---- start ----
+
+function startButtons() {
+  $("#generate").append(picture("play"), "Generate", node("kbd", {"aria-hidden": "true"}, "Ctrl ↵"));
+  $("#stop").append(picture("stop"), "Stop", node("kbd", {"aria-hidden": "true"}, "Esc"));
+  $("#dice").append(picture("dice"));
+  $("#code-button").append(picture("code"), node("span", {}, "Code"));
+  $("#link-button").append(picture("link"), node("span", {}, "Copy link"));
+  $("#code-close").append(picture("close"));
+  $("#generate").addEventListener("click", generate);
+  $("#stop").addEventListener("click", () => { stop(); });
+  $("#link-button").addEventListener("click", () => { storeLink(); copyText(settingsLink(), "Link"); });
+  $("#dice").addEventListener("click", () => { settings.fresh = false; change("seed", newSeed()); });
+  $("#clear-history").addEventListener("click", () => { clearHistory(); showHistory(restorePast); });
+  $("#reset-settings").addEventListener("click", () => { resetSettings(); changed(); });
+  $("#unreachable-retry").addEventListener("click", () => location.reload());
+}
+
+function startFields() {
+  $("#prompt").addEventListener("input", () => { change("prompt", $("#prompt").value); countPrompt(); });
+  $("#stop-strings").addEventListener("input", () => change("stop", $("#stop-strings").value));
+  $("#seed").addEventListener("change", () => {
+    settings.fresh = false;
+    settings.seed = Math.min(4294967295, Math.max(0, Math.floor(Number($("#seed").value)) || 0));
+    $("#seed").value = settings.seed;
+    changed();
+  });
+  $("#fresh-seed").addEventListener("change", () => change("fresh", $("#fresh-seed").checked));
+  $("#colours").addEventListener("change", () => change("colours", $("#colours").checked));
+}
+
+function startModelPicker() {
+  const chooseModel = (id) => {
+    settings.model = id;
+    settings.steps = null;
+    changed();
+    if (!running) buildCards();
+    countPrompt();
+  };
+  $("#run-select").addEventListener("change", () => chooseModel(newestOf(groupNamed($("#run-select").value))));
+  $("#step-slider").addEventListener("input", () => chooseModel(chosenGroup().steps[$("#step-slider").value].id));
+  $("#pick-newest").addEventListener("click", () => chooseModel(chosenGroup().alias.id));
+  $("#pick-best").addEventListener("click", () => chooseModel(chosenGroup().best.id));
+  for (const count of [2, 3, 4, 5, 6]) {
+    $("#columns").append(node("button", {"aria-label": `${count} columns`, onclick: () => {
+      settings.columns = count;
+      chooseModel(settings.model);
+    }}, String(count)));
+  }
+  for (const mode of ["one", "learn"]) {
+    $(`#mode-${mode}`).addEventListener("click", () => {
+      if (running) stop();
+      change("mode", mode);
+      buildCards();
+    });
+  }
+}
+
+function startKeyboard() {
+  document.addEventListener("keydown", (event) => {
+    if ($("dialog[open]")) return;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      generate();
+    } else if (event.key === "Escape") {
+      if (!$("#token-card").hidden) hideTokenCard();
+      else if (running) stop();
+    }
+  });
+}
+
+function startEmptyState() {
+  $("#no-model-commands").append(
+    node("p", {class: "muted small"}, "A model in two minutes, on this machine:"), commandLine("make demo"),
+    node("p", {class: "muted small"}, "Or start the service and train a run file of your own:"),
+    commandLine("gpctl up --detach"), commandLine("gpctl submit run.yaml"));
+  $("#unreachable-commands").append(commandLine("gpctl up --detach"));
+}
+
+function start() {
+  startThemeButton($("#theme-button"));
+  startKeyDialog();
+  buildControls(changed);
+  startButtons();
+  startFields();
+  startModelPicker();
+  startCodeDialog(() => chosenModels()[0]);
+  startTokenCard();
+  startKeyboard();
+  startEmptyState();
+  settings.seed = newSeed();
+  restoreSettings(location.hash);
+  addEventListener("hashchange", () => { restoreSettings(location.hash); showAll(); buildCards(); countPrompt(); });
+  // On a phone the sampling settings are folded, or the text would be far below its button.
+  const phone = matchMedia("(max-width: 900px)");
+  const fold = () => { $("#settings").open = !phone.matches; };
+  phone.addEventListener("change", fold);
+  fold();
+  showHistory(restorePast);
+  followModels();
+}
+
+start();

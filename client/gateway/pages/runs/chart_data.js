@@ -1,0 +1,64 @@
+"use strict";
+// From points to the rows of a chart. All charts share one list of x values, so that row n is the same moment in each.
+
+// Seconds as the unit that suits their span.
+const TIME_UNITS = [[600, 1, "s"], [5 * 3600, 60, "min"], [5 * 86400, 3600, "h"], [Infinity, 86400, "days"]];
+const timeUnit = (span) => TIME_UNITS.find(([limit]) => span <= limit);
+
+// Steps, or seconds since the run's first point.
+function xValues(points, begin, axis) {
+  return axis === "step" ? points.step : points.at.map((at) => at - begin);
+}
+
+// `runs`: [{id, points, begin}]. Returns sorted x values without repetition.
+function sharedX(runs, axis) {
+  if (runs.length === 1) return xValues(runs[0].points, runs[0].begin, axis);
+  const all = new Set();
+  for (const run of runs) for (const x of xValues(run.points, run.begin, axis)) all.add(x);
+  return Float64Array.from(all).sort();
+}
+
+// An exponential average that does not start at zero; gaps stay gaps.
+function smoothed(values, weight) {
+  let sum = 0;
+  let total = 0;
+  return values.map((value) => {
+    if (!isNumber(value)) return null;
+    sum = weight * sum + (1 - weight) * value;
+    total = weight * total + (1 - weight);
+    return sum / total;
+  });
+}
+
+// The curves of one chart: for each run the values as they are and smoothed, and a second measure where there is one.
+function curvesOf(chart, runs, smoothing) {
+  const curves = [];
+  for (const run of runs) {
+    const values = run.points[chart.metric];
+    if (smoothing > 0 && chart.smooth) {
+      curves.push({run, kind: "raw", values});
+      curves.push({run, kind: "main", values: smoothed(values, smoothing)});
+    } else {
+      curves.push({run, kind: "main", values});
+    }
+    if (chart.second) curves.push({run, kind: "second", values: run.points[chart.second]});
+  }
+  return curves;
+}
+
+// Rows for the chart library: [x, curve 0, curve 1, …].
+function chartRows(curves, shared, axis, scale) {
+  const places = new Map(Array.from(shared, (x, row) => [x, row]));
+  const rows = Array.from(shared, (x) => {
+    const row = new Array(curves.length + 1).fill(null);
+    row[0] = x / scale;
+    return row;
+  });
+  curves.forEach((curve, column) => {
+    xValues(curve.run.points, curve.run.begin, axis).forEach((x, i) => {
+      const value = curve.values[i];
+      if (isNumber(value)) rows[places.get(x)][column + 1] = value;
+    });
+  });
+  return rows;
+}

@@ -1,0 +1,329 @@
+"use strict";
+// The charts: one look, one window and one crosshair for all of them.
+
+function fineNumber(value) {
+  if (!isNumber(value)) return "–";
+  return Math.abs(value) >= 100 ? grouped(value) : String(Number(value.toPrecision(4)));
+}
+
+function rateText(value) {
+  const tiny = isNumber(value) && value !== 0 && Math.abs(value) < 1e-3;
+  return tiny ? Number(value.toPrecision(3)).toExponential() : fineNumber(value);
+}
+
+const shareText = (value) => isNumber(value) ? `${Number((value * 100).toFixed(1))}%` : "–";
+
+const CHARTS = [
+  {metric: "loss", second: "validation_loss", title: "Loss", note: "dashed: validation", smooth: true, log: true,
+    format: fineNumber},
+  {metric: "tokens_per_second", title: "Throughput", note: "tokens/s", smooth: true, zero: true, format: shortNumber},
+  {metric: "mfu", title: "MFU", note: "share of the peak", smooth: true, zero: true, format: shareText},
+  {metric: "learning_rate", title: "Learning rate", note: "", format: rateText},
+  {metric: "gradient_norm", title: "Gradient norm", note: "", smooth: true, format: fineNumber},
+];
+const CURVE_LOOKS = {
+  raw: {strokeWidth: 1, highlightCircleSize: 0},
+  main: {strokeWidth: 2, highlightCircleSize: 3.5},
+  second: {strokeWidth: 1.6, highlightCircleSize: 3.5, strokePattern: [6, 4], drawPoints: true, pointSize: 2},
+};
+
+// The page has its own legend; the library's would set style attributes.
+Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
+
+// What a CSS colour such as var(--line) is in the current theme.
+function themeColour(expression) {
+  const probe = $("#main");
+  probe.style.setProperty("outline-color", expression);
+  const colour = getComputedStyle(probe).outlineColor;
+  probe.style.removeProperty("outline-color");
+  return colour;
+}
+
+function faded(colour, alpha) {
+  const parts = colour.match(/[\d.]+/g);
+  return `rgba(${parts[0]}, ${parts[1]}, ${parts[2]}, ${alpha})`;
+}
+
+class Chart {
+  // `group` is the ChartGroup that this chart belongs to.
+  constructor(description, group) {
+    this.description = description;
+    this.group = group;
+    this.readout = node("span", {class: "readout number", "aria-hidden": "true"});
+    this.canvas = node("div", {class: "canvas"});
+    this.crosshair = node("div", {class: "crosshair", hidden: true});
+    this.selection = node("div", {class: "selection", hidden: true});
+    this.marks = node("div", {class: "marks"});
+    this.empty = node("p", {class: "muted nothing"}, "No points yet.");
+    this.plot = node("div", {class: "plot", tabindex: 0, role: "group"},
+      this.canvas, this.selection, this.crosshair, this.empty);
+    this.element = node("figure", {class: `card chart ${description.metric}`},
+      node("figcaption", {},
+        node("h3", {}, description.title), node("span", {class: "muted small"}, description.note), this.readout),
+      this.plot, description.second ? this.marks : null);
+    this.graph = null;
+    this.listen();
+  }
+
+  draw(curves, rows, options) {
+    this.curves = curves;
+    this.rows = rows;
+    const some = rows.some((row) => row.some((value, i) => i > 0 && value !== null));
+    this.empty.hidden = some;
+    this.empty.textContent = rows.length > 0 ? "Not measured in this run." : "No points yet.";
+    this.canvas.hidden = !some;
+    if (some) this.drawGraph({...options, ...this.ownOptions(curves)}, rows);
+    this.showValues(null);
+    this.describe();
+  }
+
+  drawGraph(options, rows) {
+    const layout = options.labels.join("\n");
+    if (this.graph && this.layout === layout) {
+      this.graph.updateOptions({...options, file: rows});
+    } else {
+      this.graph?.destroy();
+      this.graph = new Dygraph(this.canvas, rows, options);
+    }
+    this.layout = layout;
+  }
+
+  ownOptions(curves) {
+    const {description, group} = this;
+    const labels = curves.map((curve, i) => `${i} ${curve.kind}`);
+    return {
+      labels: ["x", ...labels],
+      colors: curves.map(({run, kind}) =>
+        ({raw: faded(run.colour, 0.3), second: run.secondColour, main: run.colour})[kind]),
+      series: Object.fromEntries(labels.map((label, i) => [label, CURVE_LOOKS[curves[i].kind]])),
+      logscale: Boolean(description.log && group.log),
+      includeZero: Boolean(description.zero),
+      axes: {
+        x: {axisLabelFormatter: (x) => group.axisText(x), drawGrid: false, axisLabelWidth: 64},
+        y: {axisLabelFormatter: (y) => description.format(y), axisLabelWidth: 52, pixelsPerLabel: 25},
+      },
+    };
+  }
+
+  // ---- crosshair ----
+
+  showCrosshair(row) {
+    if (!this.graph || this.canvas.hidden || row === null) {
+      this.crosshair.hidden = true;
+      if (!this.canvas.hidden) this.graph?.clearSelection();
+    } else {
+      const area = this.graph.getArea();
+      const left = this.graph.toDomXCoord(this.rows[row][0]);
+      this.crosshair.hidden = left < area.x || left > area.x + area.w;
+      this.crosshair.style.left = `${left}px`;
+      this.graph.setSelection(row);
+    }
+    this.showValues(row);
+  }
+
+  // The value of each run at the crosshair, or the newest: the nearest point at or before it.
+  // Always as it was measured, not smoothed.
+  valueAt(index, row) {
+    if (index > 0 && this.curves[index - 1].kind === "raw") index -= 1;
+    for (let at = row ?? this.rows.length - 1; at >= 0; at -= 1) {
+      if (this.rows[at][index + 1] !== null) return this.rows[at][index + 1];
+    }
+    return null;
+  }
+
+  showValues(row) {
+    const parts = [];
+    this.curves.forEach((curve, i) => {
+      if (curve.kind === "raw") return;
+      const dot = node("i", {class: curve.kind === "second" ? "dot hollow" : "dot"});
+      dot.style.color = curve.kind === "second" ? curve.run.secondColour : curve.run.colour;
+      parts.push(node("span", {}, dot, this.description.format(this.valueAt(i, row))));
+    });
+    this.readout.replaceChildren(...parts);
+  }
+
+  words(row) {
+    const parts = [];
+    this.curves.forEach(({run, kind}, i) => {
+      const name = kind === "second" ? `${run.name} validation` : run.name;
+      if (kind !== "raw") parts.push(`${name} ${this.description.format(this.valueAt(i, row))}`);
+    });
+    return parts.join(", ");
+  }
+
+  describe() {
+    const words = this.rows.length ? `${this.rows.length} points; newest: ${this.words(null)}` : "no points yet";
+    this.plot.setAttribute("aria-label", `${this.description.title}: ${words}. Arrow keys move along the curve`);
+  }
+
+  rowAt(clientX) {
+    const x = this.graph.toDataXCoord(clientX - this.plot.getBoundingClientRect().left);
+    const row = lowerBound(this.group.drawnX, x);
+    const last = this.rows.length - 1;
+    if (row > last) return last;
+    return row > 0 && x - this.rows[row - 1][0] < this.rows[row][0] - x ? row - 1 : row;
+  }
+
+  // ---- pointer and keys ----
+
+  // A mouse drags a window; a finger moves the crosshair and still scrolls the page up and down.
+  listen() {
+    let begin = null;
+    this.plot.addEventListener("pointerdown", (event) => {
+      if (!this.graph || event.pointerType !== "mouse" || event.button !== 0) return;
+      begin = event.clientX;
+      this.plot.setPointerCapture(event.pointerId);
+    });
+    this.plot.addEventListener("pointermove", (event) => {
+      if (!this.graph || this.rows.length === 0) return;
+      this.group.pointAt(this.rowAt(event.clientX));
+      if (begin !== null) this.showSelection(begin, event.clientX);
+    });
+    this.plot.addEventListener("pointerup", (event) => {
+      if (begin !== null && Math.abs(event.clientX - begin) > 8) this.zoomTo(begin, event.clientX);
+      begin = null;
+      this.selection.hidden = true;
+    });
+    this.plot.addEventListener("pointercancel", () => { begin = null; this.selection.hidden = true; });
+    this.plot.addEventListener("pointerleave", () => { if (begin === null) this.group.pointAt(null); });
+    this.plot.addEventListener("dblclick", () => this.group.zoom(null));
+    this.plot.addEventListener("keydown", (event) => this.key(event));
+    this.plot.addEventListener("blur", () => this.group.pointAt(null));
+  }
+
+  showSelection(from, to) {
+    const left = this.plot.getBoundingClientRect().left;
+    this.selection.hidden = Math.abs(to - from) <= 8;
+    this.selection.style.left = `${Math.min(from, to) - left}px`;
+    this.selection.style.width = `${Math.abs(to - from)}px`;
+  }
+
+  zoomTo(from, to) {
+    const left = this.plot.getBoundingClientRect().left;
+    const ends = [from, to].map((x) => this.graph.toDataXCoord(x - left) * this.group.scale);
+    this.group.zoom([Math.min(...ends), Math.max(...ends)]);
+  }
+
+  key(event) {
+    const moves = {ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity};
+    if (!(event.key in moves) || !this.graph || this.rows.length === 0) return;
+    event.preventDefault();
+    const stride = moves[event.key] * Math.max(1, Math.round(this.rows.length / 100));
+    const row = Math.min(this.rows.length - 1, Math.max(0, (this.group.row ?? this.rows.length - 1) + stride));
+    this.group.pointAt(row);
+    announce(`${this.group.xText(row)}: ${this.words(row)}`);
+  }
+}
+
+class ChartGroup {
+  // onZoom(window or null, in steps or seconds) is called after the window changed; onPoint(text) with what stands
+  // under the crosshair.
+  constructor(onZoom, onPoint) {
+    Object.assign(this, {onZoom, onPoint, axis: "step", log: false, smoothing: 0.6, window: null, row: null});
+    Object.assign(this, {runs: [], marks: [], shared: [], drawnX: [], scale: 1, unit: ""});
+    this.charts = CHARTS.map((description) => new Chart(description, this));
+    startMarks(this.charts[0].marks);
+  }
+
+  get width() {
+    return this.charts[0].plot.clientWidth || 1000;
+  }
+
+  axisText(x) {
+    return this.axis === "step" ? shortNumber(x) : `${Number(x.toPrecision(4))} ${this.unit}`;
+  }
+
+  xText(row) {
+    const x = this.shared[row];
+    return this.axis === "step" ? `step ${grouped(x)}` : `${durationText(x)} after the start`;
+  }
+
+  // `runs`: [{id, name, colour, secondColour, points, begin}]; `marks`: of the first of them.
+  draw(runs, marks) {
+    this.runs = runs.filter((run) => run.points && run.points.step.length > 0);
+    this.shared = this.runs.length > 0 ? sharedX(this.runs, this.axis) : [];
+    [, this.scale, this.unit] = this.axis === "step" ? [0, 1, ""] : timeUnit(this.extent[1]);
+    this.drawnX = Array.from(this.shared, (x) => x / this.scale);
+    this.marks = marks;
+    const options = this.look();
+    for (const chart of this.charts) {
+      const curves = curvesOf(chart.description, this.runs, this.smoothing);
+      chart.draw(curves, chartRows(curves, this.shared, this.axis, this.scale), options);
+    }
+    if (this.row !== null) this.pointAt(this.shared.length > 0 ? Math.min(this.row, this.shared.length - 1) : null);
+    this.placeMarks();
+  }
+
+  look() {
+    return {
+      dateWindow: this.drawnWindow, connectSeparatedPoints: true, interactionModel: {},
+      axisLineColor: themeColour("var(--line)"), gridLineColor: themeColour("var(--line)"), gridLineWidth: 1,
+      axisLabelFontSize: 12, rightGap: 12, xRangePad: 4, yRangePad: 6, strokeWidth: 2,
+      underlayCallback: (context, area, graph) => this.drawLines(context, area, graph),
+    };
+  }
+
+  markX(mark) {
+    if (this.axis === "step") return mark.step;
+    const run = this.runs[0];
+    const points = run?.points;
+    return points ? points.at[Math.min(points.at.length - 1, lowerBound(points.step, mark.step))] - run.begin : null;
+  }
+
+  // Failures and restarts as lines through every chart.
+  drawLines(context, area, graph) {
+    context.save();
+    context.setLineDash([3, 3]);
+    for (const mark of this.marks) {
+      if (mark.kind === "checkpoint") continue;
+      const left = Math.round(graph.toDomXCoord(this.markX(mark) / this.scale)) + 0.5;
+      if (left < area.x || left > area.x + area.w) continue;
+      context.strokeStyle = themeColour(mark.kind === "failure" ? "var(--bad)" : "var(--warn)");
+      context.globalAlpha = 0.6;
+      context.beginPath();
+      context.moveTo(left, area.y);
+      context.lineTo(left, area.y + area.h);
+      context.stroke();
+    }
+    context.restore();
+  }
+
+  placeMarks() {
+    const [chart] = this.charts;
+    if (!chart.graph || this.runs.length === 0) return drawMarks(chart.marks, [], () => null);
+    const area = chart.graph.getArea();
+    drawMarks(chart.marks, this.marks, (step) => {
+      const left = chart.graph.toDomXCoord(this.markX({step}) / this.scale);
+      return left < area.x - 1 || left > area.x + area.w + 1 ? null : left;
+    });
+  }
+
+  pointAt(row) {
+    this.row = row;
+    for (const chart of this.charts) if (chart.curves) chart.showCrosshair(row);
+    this.onPoint(row === null ? "" : this.xText(row));
+  }
+
+  // ---- window ----
+
+  get extent() {
+    return this.shared.length ? [this.shared[0], this.shared.at(-1)] : [0, 1];
+  }
+
+  // In the unit of the axis.
+  get drawnWindow() {
+    return this.window ? this.window.map((x) => x / this.scale) : null;
+  }
+
+  zoom(window) {
+    this.window = window;
+    for (const chart of this.charts) chart.graph?.updateOptions({dateWindow: this.drawnWindow});
+    this.placeMarks();
+    this.onZoom(window);
+  }
+
+  resize() {
+    for (const chart of this.charts) if (!chart.canvas.hidden) chart.graph?.resize();
+    this.placeMarks();
+  }
+}

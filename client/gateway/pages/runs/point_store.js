@@ -1,0 +1,100 @@
+"use strict";
+// The points of the runs that are shown, as the server decimated them: one set over the whole run, and while the charts
+// are zoomed one for the window. New points of a live run are added at the end.
+
+const POINT_COLUMNS =
+  ["step", "at", "loss", "validation_loss", "tokens_per_second", "mfu", "learning_rate", "gradient_norm"];
+
+class PointStore {
+  constructor() {
+    this.sets = new Map();  // run id -> {whole, window, from, to, asked}
+    this.width = 1000;
+  }
+
+  set(id) {
+    if (!this.sets.has(id)) this.sets.set(id, {whole: null, window: null, asked: 0, windowAsked: 0});
+    return this.sets.get(id);
+  }
+
+  // What to draw: the finer points of the window where they have come.
+  shown(id) {
+    const set = this.sets.get(id);
+    return set ? set.window || set.whole : null;
+  }
+
+  whole(id) {
+    return this.sets.get(id)?.whole || null;
+  }
+
+  async fetch(id, range) {
+    const query = new URLSearchParams({points: Math.min(5000, Math.max(50, Math.round(this.width))), ...range});
+    return askJson(`/api/v1/runs/${encodeURIComponent(id)}/points?${query}`);
+  }
+
+  // An answer that a later question has overtaken is dropped.
+  async loadWhole(id) {
+    const set = this.set(id);
+    const number = ++set.asked;
+    const points = await this.fetch(id, {});
+    if (number === set.asked) set.whole = points;
+  }
+
+  async loadWindow(id, from, to) {
+    const set = this.set(id);
+    const number = ++set.windowAsked;
+    const points = await this.fetch(id, {from, to});
+    if (number === set.windowAsked) Object.assign(set, {window: points, from, to});
+  }
+
+  dropWindow(id) {
+    const set = this.set(id);
+    set.windowAsked += 1;
+    set.window = null;
+  }
+
+  // Adds live points; returns true when there are so many that the whole should be asked for again.
+  append(id, columns) {
+    const set = this.set(id);
+    if (!set.whole) return false;
+    appendColumns(set.whole, columns, -Infinity, Infinity);
+    if (set.window) appendColumns(set.window, columns, set.from, set.to);
+    return set.whole.step.length > 2.5 * this.width;
+  }
+}
+
+// What was fetched meanwhile may hold some of the steps already; they are left out. A step that comes a second time
+// with a later moment was taken again after a restart: what stands from there on is lost.
+function appendColumns(target, columns, first, last) {
+  columns.step.forEach((step, i) => {
+    if (target.step.length > 0 && step <= target.step.at(-1)) {
+      if (columns.at[i] <= target.at.at(-1)) return;
+      cutFrom(target, step);
+    }
+    if (step < first || step > last) return;
+    for (const name of POINT_COLUMNS) target[name].push(columns[name]?.[i] ?? null);
+  });
+}
+
+function cutFrom(target, step) {
+  const length = lowerBound(target.step, step);
+  for (const name of POINT_COLUMNS) target[name].length = length;
+}
+
+// The index of the first value that is not below `value`.
+function lowerBound(values, value) {
+  let low = 0;
+  let high = values.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// The step at which a run was at a moment, by its points.
+function stepAt(points, at) {
+  if (!points || points.step.length === 0) return null;
+  const i = lowerBound(points.at, at);
+  return points.step[Math.min(i, points.step.length - 1)];
+}

@@ -1,0 +1,175 @@
+"use strict";
+// The run that is open: its numbers, checkpoints, samples, events and run file.
+
+const plainPercent = (share) => isNumber(share) && share > 0 ? `${(share * 100).toFixed(1)}%` : "–";
+
+function tilesOf(run) {
+  const took = run.started_at && run.finished_at ? run.finished_at - run.started_at : null;
+  return [
+    ["Loss", decimals(run.loss, 4)],
+    ["Validation loss", decimals(run.validation_loss, 4)],
+    ["Tokens/s", shortNumber(run.tokens_per_second)],
+    ["MFU", plainPercent(run.mfu)],
+    run.terminal ? ["Took", durationText(took)] : ["Time left", durationText(timeLeft(run))],
+    ["Step time", durationFine(run.step_seconds)],
+    ["Tokens seen", shortNumber(run.tokens)],
+    ["Restarts", grouped(run.failures || 0)],
+  ];
+}
+
+function durationFine(seconds) {
+  if (!isNumber(seconds)) return "–";
+  return seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(2)} s`;
+}
+
+function showTiles(run) {
+  const list = $("#run-tiles");
+  const tiles = tilesOf(run);
+  if (list.children.length !== tiles.length) {
+    list.replaceChildren(...tiles.map(() => node("div", {}, node("dt"), node("dd", {class: "number"}))));
+  }
+  tiles.forEach(([name, value], i) => {
+    setText(list.children[i].firstChild, name);
+    setText(list.children[i].lastChild, value);
+  });
+}
+
+// Why the run is where it is; nothing for one that went well.
+function reasonText(run) {
+  const place = isNumber(run.queue_position) ? `${queueText(run.queue_position)}:` : "";
+  return run.state === "succeeded" ? "" : [place, run.reason, run.warning].filter(Boolean).join(" ");
+}
+
+function showReason(run) {
+  const why = reasonText(run);
+  const calm = run.state === "running" && !run.warning;
+  $("#run-reason").hidden = !why;
+  $("#run-reason").className = calm ? "reason muted" : `reason notice ${run.state === "failed" ? "bad" : ""}`;
+  setText($("#run-reason"), why);
+}
+
+function progressText(run) {
+  const nodes = [...new Set((run.placement || []).map((one) => one.node))];
+  const ranks = run.placement?.length || 0;
+  const where = ranks > 0 ? ` · ${ranks} rank${ranks === 1 ? "" : "s"} on ${nodes.join(", ")}` : "";
+  const percent = Math.floor(progressOf(run) * 100);
+  return `step ${grouped(run.step || 0)} of ${grouped(run.target_steps || 0)}, ${percent}%${where}`;
+}
+
+function showSummary(run) {
+  setText($("#run-title"), run.name);
+  document.title = `${run.name}${run.state === "running" ? ` ${Math.floor(progressOf(run) * 100)}%` : ""} · gp`;
+  showState($("#run-state"), run.state);
+  showReason(run);
+  $("#run-progress").value = progressOf(run);
+  setText($("#run-progress-text"), progressText(run));
+  showTiles(run);
+  $("#run-playground").hidden = !isNumber(run.latest_checkpoint);
+  const address = playgroundLink(run.name);
+  if ($("#run-playground").getAttribute("href") !== address) $("#run-playground").setAttribute("href", address);
+}
+
+const playgroundLink = (model) => `/#${new URLSearchParams({model})}`;
+
+// "3 min ago" goes on without a new table, which would take the focus away.
+function refreshTimes() {
+  for (const element of document.querySelectorAll("[data-at]")) setText(element, agoText(Number(element.dataset.at)));
+}
+
+// ---- checkpoints ----
+
+function checkpointRow(checkpoint) {
+  const badges = node("span", {class: "badges"},
+    checkpoint.latest ? node("span", {class: "badge accent"}, "latest") : null,
+    checkpoint.best ? node("span", {class: "badge good"}, "best") : null,
+    checkpoint.quarantined ? node("span", {class: "badge bad", title: checkpoint.quarantined}, "damaged") : null);
+  const {model} = checkpoint;
+  const label = `Open ${model} in the playground`;
+  return node("tr", {}, node("th", {scope: "row", class: "number"}, grouped(checkpoint.step), " ", badges),
+    node("td", {class: "number"}, decimals(checkpoint.validation_loss, 4)),
+    node("td", {class: "number wide"}, bytesText(checkpoint.size_bytes)),
+    node("td", {class: "number wide", "data-at": checkpoint.sealed_at}, agoText(checkpoint.sealed_at)),
+    node("td", {}, checkpoint.quarantined ? node("span", {class: "muted small"}, checkpoint.quarantined)
+      : node("a", {class: "button compact", href: playgroundLink(model), "aria-label": label}, "Playground")));
+}
+
+function showCheckpoints(checkpoints) {
+  setText($("#checkpoints-count"), checkpoints.length ? String(checkpoints.length) : "");
+  if (checkpoints.length === 0) {
+    $("#checkpoints").replaceChildren(node("p", {class: "muted pad"},
+      "No checkpoint yet. ", node("code", {}, "checkpoint.every"),
+      " in the run file says after how many steps one is saved; the last step always is."));
+    return;
+  }
+  const heads = [["Step"], ["Val. loss"], ["Size", "wide"], ["Saved", "wide"]].map(([head, kind = null]) =>
+    node("th", {scope: "col", class: kind}, head));
+  heads.push(node("th", {scope: "col"}, node("span", {class: "visually-hidden"}, "Playground")));
+  const newestFirst = [...checkpoints].sort((one, other) => other.step - one.step);
+  $("#checkpoints").replaceChildren(node("table", {},
+    node("thead", {}, node("tr", {}, ...heads)), node("tbody", {}, ...newestFirst.map(checkpointRow))));
+}
+
+// ---- samples ----
+
+const sampleView = {samples: [], index: -1, follow: true};
+
+function showSample(index) {
+  const {samples} = sampleView;
+  sampleView.index = Math.min(samples.length - 1, Math.max(0, index));
+  sampleView.follow = sampleView.index === samples.length - 1;
+  const sample = samples[sampleView.index];
+  $("#sample-slider").max = samples.length - 1;
+  $("#sample-slider").value = sampleView.index;
+  $("#sample-slider").setAttribute("aria-valuetext", `step ${sample.step}`);
+  setText($("#sample-step"), `step ${grouped(sample.step)}`);
+  setText($("#sample-text"), sample.text);
+  $("#sample-before").disabled = sampleView.index === 0;
+  $("#sample-after").disabled = sampleView.follow;
+}
+
+// Stays at the newest sample until somebody looks at another one.
+function showSamples(samples, otherRun) {
+  sampleView.samples = samples;
+  $("#sample-bar").hidden = samples.length === 0;
+  if (otherRun) sampleView.follow = true;
+  if (samples.length > 0) return showSample(sampleView.follow ? samples.length - 1 : sampleView.index);
+  setText($("#sample-step"), "");
+  $("#sample-text").replaceChildren("No samples. ", node("code", {}, "sample.every"),
+    " in the run file lets the run write some text every so many steps.");
+}
+
+function startSamples() {
+  $("#sample-before").append(picture("left"));
+  $("#sample-after").append(picture("right"));
+  $("#sample-before").addEventListener("click", () => showSample(sampleView.index - 1));
+  $("#sample-after").addEventListener("click", () => showSample(sampleView.index + 1));
+  $("#sample-slider").addEventListener("input", () => showSample(Number($("#sample-slider").value)));
+}
+
+// ---- events ----
+
+const EVENT_TONES = {rank_failed: "bad", checkpoint_damaged: "bad", requeued: "warn", warned: "warn", started: "good"};
+const QUIET_EVENTS = ["checkpoint_sealed", "checkpoint_retired", "checkpoint_verified", "checkpoint_read"];
+
+function eventRow(event) {
+  const when = new Date(event.at * 1000);
+  const tone = event.kind === "ended" ? STATE_TONES[event.state] : EVENT_TONES[event.kind];
+  const time = {class: "muted small number", datetime: when.toISOString(), title: when.toLocaleString()};
+  return node("li", {}, node("time", {...time, "data-at": event.at}, agoText(event.at)),
+    node("span", {class: `badge ${tone ?? ""}`}, event.kind.replaceAll("_", " ")),
+    node("span", {class: "words"}, [event.reason, event.actor ? `(${event.actor})` : ""].filter(Boolean).join(" ")));
+}
+
+function showEvents(events) {
+  const all = $("#all-events").checked;
+  const shown = events.filter((event) => all || !QUIET_EVENTS.includes(event.kind)).reverse();
+  $("#events").replaceChildren(shown.length > 0 ? node("ol", {class: "events"}, ...shown.map(eventRow))
+    : node("p", {class: "muted pad"}, "Nothing happened yet."));
+}
+
+function showDetails(details, otherRun) {
+  showCheckpoints(details.checkpoints);
+  showSamples(details.samples, otherRun);
+  showEvents(details.events);
+  setText($("#run-file"), details.run.resolved || "");
+}

@@ -1,0 +1,42 @@
+"use strict";
+// Workers and their slots: who is connected, what runs where, what is free.
+
+function slotRow(slot) {
+  const cores = isNumber(slot.cores) ? `${slot.cores} cores` : "";
+  const size = [slot.device_name, cores, bytesText(slot.memory_bytes)].filter(Boolean).join(" · ");
+  const use = slot.problem ? node("span", {class: "badge warn"}, "problem")
+    : slot.run ? node("a", {class: "badge good", href: `#run=${encodeURIComponent(slot.run_id)}`}, slot.run)
+      : node("span", {class: "badge"}, "free");
+  return node("li", {},
+    node("div", {class: "slot"}, node("code", {}, slot.id), node("span", {class: "muted small size"}, size), use),
+    slot.problem ? node("p", {class: "small why"}, slot.problem) : null);
+}
+
+function workerCard(worker) {
+  const facts = [worker.version && `version ${worker.version}`, worker.gpu_driver && `driver ${worker.gpu_driver}`,
+    !worker.connected && `heard ${agoText(worker.last_heard_at)}`].filter(Boolean).join(" · ");
+  return node("div", {class: "worker"},
+    node("div", {class: "title"}, node("h3", {}, worker.name),
+      node("span", {class: `badge ${worker.connected ? "good" : "bad"}`}, worker.connected ? "connected" : "gone")),
+    node("p", {class: "muted small"}, facts),
+    worker.problem ? node("p", {class: "small why"}, worker.problem) : null,
+    node("ul", {}, ...worker.slots.map(slotRow)));
+}
+
+let shownWorkers = "";
+function showWorkers(workers) {
+  // When a connected worker was heard is not shown.
+  const text = JSON.stringify(workers, (name, value) => name === "last_heard_at" ? 0 : value);
+  if (text === shownWorkers) return;
+  shownWorkers = text;
+  const slots = workers.flatMap((worker) => worker.slots);
+  const busy = slots.filter((slot) => slot.run).length;
+  setText($("#workers-count"), slots.length ? `${busy} of ${slots.length} slots busy` : "");
+  const cards = workers.map(workerCard);
+  if (cards.length === 0) {
+    cards.push(node("div", {class: "pad"},
+      node("p", {class: "muted"}, "No worker is connected. This command starts one beside the service:"),
+      commandLine("gpctl up --detach")));
+  }
+  $("#worker-list").replaceChildren(...cards);
+}

@@ -1,0 +1,168 @@
+"use strict";
+// Talking to the gateway: the API key, errors in words, event streams.
+
+let apiKey = readKey();
+
+function readKey() {
+  try {
+    return sessionStorage.getItem("gp-api-key") || "";
+  } catch {
+    return "";
+  }
+}
+
+function storeKey(key) {
+  apiKey = key;
+  try {
+    sessionStorage.setItem("gp-api-key", key);
+  } catch {
+    // It then lasts until the page is closed.
+  }
+}
+
+// What the gateway answered, or did not; `message` is for people.
+class GatewayError extends Error {
+  constructor(message, status = 0, retrySeconds = 0) {
+    super(message);
+    this.status = status;
+    this.retrySeconds = retrySeconds;
+  }
+}
+
+// fetch() with the key; throws GatewayError for everything but an answer below 400. A 401 opens the dialog for the
+// key and asks again with it.
+async function ask(path, options = {}) {
+  for (;;) {
+    const headers = {...options.headers};
+    const usedKey = apiKey;
+    if (usedKey) headers.Authorization = `Bearer ${usedKey}`;
+    let response;
+    try {
+      response = await fetch(path, {...options, headers});
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new GatewayError(`No connection to the gateway at ${location.origin}. Is it running?`);
+    }
+    if (response.status === 401) {
+      if (usedKey === apiKey) await askForKey(Boolean(usedKey));
+      continue;
+    }
+    if (!response.ok) throw await errorOf(response);
+    return response;
+  }
+}
+
+const askJson = async (path, options) => (await ask(path, options)).json();
+
+async function errorOf(response) {
+  let message = "";
+  try {
+    message = (await response.json()).error.message;
+  } catch {
+    // Not JSON: a proxy answered.
+  }
+  const retry = Number(response.headers.get("Retry-After")) || 0;
+  message ||= `The gateway answered ${response.status} ${response.statusText}`;
+  return new GatewayError(message, response.status, retry);
+}
+
+// One dialog however many requests wait for the key.
+let keyQuestion = null;
+function askForKey(wrong) {
+  const dialog = $("#key-dialog");
+  keyQuestion ??= new Promise((resolve, reject) => {
+    $("#key-problem").hidden = !wrong;
+    $("#key-field").value = "";
+    dialog.showModal();
+    dialog.addEventListener("close", () => {
+      keyQuestion = null;
+      if (dialog.returnValue === "send" && $("#key-field").value.trim()) {
+        storeKey($("#key-field").value.trim());
+        resolve();
+      } else {
+        reject(new GatewayError("This gateway wants an API key. Reload the page to enter one.", 401));
+      }
+    }, {once: true});
+  });
+  return keyQuestion;
+}
+
+function startKeyDialog() {
+  const dialog = $("#key-dialog");
+  // form-action 'none' would block a form that is submitted, so nothing is.
+  const send = () => dialog.close("send");
+  $("#key-send").addEventListener("click", send);
+  $("#key-cancel").addEventListener("click", () => dialog.close("cancel"));
+  $("#key-field").addEventListener("keydown", (event) => { if (event.key === "Enter") send(); });
+}
+
+// Yields the text after each `data:` of an event stream; onBytes is also called for comments (`: ping`).
+async function* eventData(response, onBytes = () => {}) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const {value, done} = await reader.read();
+    if (done) return;
+    onBytes();
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) {
+      if (line.startsWith("data:")) yield line.slice(5).trim();
+    }
+  }
+}
+
+// A mistake in the page over one event does not end the stream.
+function takeEventSafely(onEvent, data) {
+  try {
+    onEvent(JSON.parse(data));
+  } catch (error) {
+    console.error(error);
+  }
+}
+
+// Keeps an event stream open: onEvent(object) for each event, onState("live" | "waiting", seconds) when that changes.
+// EventSource cannot send an API key, so this reads the stream itself and connects again as EventSource would, a little
+// later each time, also when even the pings stay away. The returned object's stop() ends it.
+const SILENCE_SECONDS = 50;
+function followEvents(path, onEvent, onState) {
+  const aborter = new AbortController();
+  let pause = 1;
+  const connect = async () => {
+    const connection = new AbortController();
+    const signal = AbortSignal.any([aborter.signal, connection.signal]);
+    let timer = 0;
+    const heard = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => connection.abort(), SILENCE_SECONDS * 1000);
+    };
+    try {
+      const response = await ask(path, {signal, cache: "no-store", headers: {Accept: "text/event-stream"}});
+      onState("live", 0);
+      pause = 1;
+      heard();
+      for await (const data of eventData(response, heard)) {
+        if (aborter.signal.aborted) return;
+        takeEventSafely(onEvent, data);
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  const follow = async () => {
+    while (!aborter.signal.aborted) {
+      try {
+        await connect();
+      } catch (error) {
+        if (aborter.signal.aborted) return;
+        if (error.status === 401) return onState("locked", 0);
+      }
+      if (aborter.signal.aborted) return;
+      onState("waiting", pause);
+      await wait(pause * 1000);
+      pause = Math.min(pause * 2, 15);
+    }
+  };
+  follow();
+  return {stop: () => aborter.abort()};
+}

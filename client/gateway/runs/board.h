@@ -1,0 +1,75 @@
+// Board: what is known of the coordinator's runs and workers at one moment. Immutable once
+// published; read by any thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/api/sample_line.h"
+#include "gp/v1/run.pb.h"
+
+namespace gp::gateway {
+
+using client::Sample;
+
+// What the page of one run shows beside its points.
+struct RunDetails {
+  v1::Run run;                              // with its resolved run file
+  std::vector<v1::Checkpoint> checkpoints;  // oldest first, sealed ones and quarantined ones
+  std::deque<v1::RunEvent> events;          // oldest first, the newest 500
+  std::deque<Sample> samples;               // newest last, 50 at most
+  uint64_t version = 0;                     // grows with each change
+};
+
+struct SealedCheckpoint {
+  int64_t step = 0;
+  std::string directory;
+  std::string manifest_digest;  // tells two checkpoints of one step apart
+  std::optional<double> validation_loss;
+  double sealed_at = 0;  // seconds since 1970
+  bool latest = false;
+  bool best = false;
+
+  bool operator==(const SealedCheckpoint&) const = default;
+};
+
+// A run whose checkpoints can be served.
+struct SealedRun {
+  std::string run_id;
+  std::string name;
+  double submitted_at = 0;                    // of equal names the newest run is meant
+  std::vector<SealedCheckpoint> checkpoints;  // oldest first, at least one
+
+  bool operator==(const SealedRun&) const = default;
+};
+
+struct Board {
+  std::string address;  // of the coordinator; empty: there is none
+  bool connected = false;
+  std::string message;        // why it is not connected; empty when it is
+  bool surveyed = false;      // it was connected once: what is not on the board does not exist
+  std::vector<v1::Run> runs;  // newest first, 100 at most
+  std::vector<v1::Node> nodes;
+  std::map<std::string, std::shared_ptr<const RunDetails>> details;  // by run id; of some runs
+  std::vector<SealedRun> sealed;                                     // newest first
+  // The documents of /api/v1/runs and /api/v1/workers.
+  std::shared_ptr<const std::string> runs_text = std::make_shared<const std::string>();
+  std::shared_ptr<const std::string> workers_text = std::make_shared<const std::string>();
+  // Each grows when that part has changed.
+  uint64_t runs_version = 0;
+  uint64_t workers_version = 0;
+  uint64_t sealed_version = 0;
+};
+
+// Seconds since 1970.
+double UnixSeconds(const google::protobuf::Timestamp& time);
+
+// The run on the board with this id, else the newest one of that name; null when there is none.
+const v1::Run* FindRun(const Board& board, const std::string& reference);
+
+}  // namespace gp::gateway

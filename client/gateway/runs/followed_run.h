@@ -1,0 +1,91 @@
+// FollowedRun: one run that somebody looks at: its points, events and samples, kept up to date
+// through streams. Tend and Close belong to the thread that follows runs; streams add to it on
+// gRPC's threads, anybody reads.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "client/api/run_client.h"
+#include "client/api/run_streams.h"
+#include "client/gateway/runs/board.h"
+#include "client/gateway/runs/point_series.h"
+
+namespace gp::gateway {
+
+class FollowedRun {
+ public:
+  enum class News { kPoint, kEvent };
+
+  // `on_news` is called on gRPC's threads, after a change.
+  FollowedRun(client::RunClient& client, client::RunStreams& streams,
+              std::function<void(News)> on_news);
+  ~FollowedRun() { Close(); }
+
+  // Opens what is to be open and asks for what is not streamed. `run` is its newest state.
+  void Tend(const v1::Run& run);
+  // Ends the streams; what is known stays.
+  void Close();
+
+  // Null until its past is known; the same object until something has changed.
+  std::shared_ptr<const RunDetails> Details() const;
+
+  struct Points {
+    size_t total = 0;       // of the series
+    uint32_t appended = 0;  // pass it to PointsAfter next time
+    std::vector<Point> points;
+  };
+  Points Select(const PointRange& range) const;
+  Points PointsAfter(uint32_t appended, size_t count_max) const;
+
+ private:
+  // A stream first tells the past and ends, so that it is known when that is complete; then another
+  // one follows.
+  struct Stream {
+    std::unique_ptr<client::OpenStream> open;
+    bool told = false;      // the past
+    bool finished = false;  // nothing more comes
+    std::chrono::steady_clock::time_point next_open;
+  };
+
+  void TendStream(Stream& stream, bool terminal,
+                  const std::function<std::unique_ptr<client::OpenStream>(bool follow)>& open);
+  std::unique_ptr<client::OpenStream> OpenPoints(const v1::Run& run, bool follow);
+  std::unique_ptr<client::OpenStream> OpenEvents(const v1::Run& run, bool follow);
+  std::unique_ptr<client::OpenStream> OpenLog(const v1::Run& run, bool follow);
+  void TendSamples(const v1::Run& run);
+  void TendDetails(const v1::Run& run);
+  void Apply(const v1::MetricPoint& point);
+  void Apply(const v1::RunEvent& event);
+  void Apply(const v1::LogLine& line);
+
+  client::RunClient& client_;
+  client::RunStreams& streams_;
+  const std::function<void(News)> on_news_;
+
+  // Of the thread that tends.
+  Stream points_stream_;
+  Stream events_stream_;
+  Stream log_stream_;
+  uint64_t samples_size_ = 0;
+  std::string asked_;  // what Get and Checkpoints were asked for last
+  std::chrono::steady_clock::time_point asked_at_;
+
+  mutable Mutex mutex_;
+  RunDetails details_ GUARDED_BY(mutex_);
+  std::string described_ GUARDED_BY(mutex_);  // what Get and Checkpoints told; empty at first
+  bool complete_ GUARDED_BY(mutex_) = false;  // the past of the streams is known
+  bool stale_ GUARDED_BY(mutex_) = false;     // a checkpoint event came
+  PointSeries points_ GUARDED_BY(mutex_);
+  uint64_t points_epoch_ GUARDED_BY(mutex_) = 0;
+  uint64_t last_event_ GUARDED_BY(mutex_) = 0;
+  uint64_t last_line_ GUARDED_BY(mutex_) = 0;
+  mutable std::shared_ptr<const RunDetails> published_ GUARDED_BY(mutex_);
+};
+
+}  // namespace gp::gateway

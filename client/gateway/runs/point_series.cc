@@ -1,0 +1,101 @@
+#include "client/gateway/runs/point_series.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gp::gateway {
+namespace {
+
+using Marks = std::vector<bool>;  // by index: whether the point is kept
+
+// Marks the least and the greatest value of each of `buckets` equal stretches of steps. `value` is
+// NaN for points that are passed over.
+template <typename Value>
+void MarkExtremes(std::span<const Point> points, size_t buckets, const Value& value, Marks& marks) {
+  if (buckets == 0) return;
+  const double first = static_cast<double>(points.front().step);
+  const double width = static_cast<double>(points.back().step) - first + 1;
+  const auto bucket_of = [&](const Point& point) {
+    return static_cast<size_t>((static_cast<double>(point.step) - first) / width *
+                               static_cast<double>(buckets));
+  };
+  for (size_t begin = 0, end = 0; begin < points.size(); begin = end) {
+    const size_t bucket = bucket_of(points[begin]);
+    size_t least = points.size();
+    size_t greatest = points.size();
+    for (end = begin; end < points.size() && bucket_of(points[end]) == bucket; ++end) {
+      const float at = value(points[end]);
+      if (std::isnan(at)) continue;
+      if (least == points.size() || at < value(points[least])) least = end;
+      if (greatest == points.size() || at > value(points[greatest])) greatest = end;
+    }
+    if (least == points.size()) continue;
+    marks[least] = true;
+    marks[greatest] = true;
+  }
+}
+
+// Marks evaluated points, at most `count_max` of them; how many there are.
+size_t MarkEvaluated(std::span<const Point> points, size_t count_max, Marks& marks) {
+  const auto count = static_cast<size_t>(
+      std::count_if(points.begin(), points.end(), [](const Point& p) { return p.evaluated(); }));
+  if (count > count_max) {
+    MarkExtremes(
+        points, count_max / 2, [](const Point& p) { return p.validation_loss; }, marks);
+    return count_max;
+  }
+  for (size_t i = 0; i < points.size(); ++i) marks[i] = points[i].evaluated();
+  return count;
+}
+
+std::vector<Point> Marked(std::span<const Point> points, const Marks& marks) {
+  std::vector<Point> kept;
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (marks[i]) kept.push_back(points[i]);
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::vector<Point> Decimate(std::span<const Point> points, size_t count_max) {
+  if (points.size() <= count_max) return {points.begin(), points.end()};
+  Marks marks(points.size(), false);
+  // Two places belong to the first and the last point; what evaluations leave, to the losses.
+  const size_t evaluated = MarkEvaluated(points, count_max - 1, marks);
+  size_t left = count_max - evaluated;
+  for (const size_t end : {points.size() - 1, size_t{0}}) {
+    if (marks[end] || left == 0) continue;
+    marks[end] = true;
+    --left;
+  }
+  MarkExtremes(
+      points, left / 2, [](const Point& p) { return p.loss; }, marks);
+  return Marked(points, marks);
+}
+
+void PointSeries::Append(Point point) {
+  while (!points_.empty() && points_.back().step >= point.step) points_.pop_back();
+  point.order = ++appended_;
+  points_.push_back(point);
+  if (points_.size() > capacity_) points_ = Decimate(points_, capacity_ / 2);
+}
+
+std::vector<Point> PointSeries::Select(const PointRange& range) const {
+  const auto before = [](const Point& point, int64_t step) { return point.step < step; };
+  const auto begin = std::lower_bound(points_.begin(), points_.end(), range.from, before);
+  const auto end = range.to == std::numeric_limits<int64_t>::max()
+                       ? points_.end()
+                       : std::lower_bound(begin, points_.end(), range.to + 1, before);
+  if (begin >= end) return {};
+  return Decimate({begin, end}, range.count_max);
+}
+
+std::vector<Point> PointSeries::After(uint32_t appended, size_t count_max) const {
+  const auto begin =
+      std::partition_point(points_.begin(), points_.end(),
+                           [appended](const Point& point) { return point.order <= appended; });
+  return Decimate({begin, points_.end()}, count_max);
+}
+
+}  // namespace gp::gateway

@@ -1,0 +1,71 @@
+// PointSeries: the reported steps of one run, kept compactly for charts. It appends, forgets steps
+// that a restarted run takes again, and answers with at most as many points as a chart has columns,
+// keeping the extremes. A value; whoever owns it guards it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace gp::gateway {
+
+inline constexpr float kAbsent = std::numeric_limits<float>::quiet_NaN();
+
+// One committed step. Absent numbers are NaN.
+struct Point {
+  int64_t step = 0;
+  double at = 0;  // seconds since 1970
+  float loss = kAbsent;
+  float validation_loss = kAbsent;  // of evaluated steps
+  float tokens_per_second = kAbsent;
+  float mfu = kAbsent;  // 0..1
+  float learning_rate = kAbsent;
+  float gradient_norm = kAbsent;
+  float step_seconds = kAbsent;
+  uint32_t order = 0;  // set by PointSeries: the count of appended points, this one included
+
+  bool evaluated() const { return validation_loss == validation_loss; }
+};
+
+// At most `count_max` (at least 2) of `points`, in their order: the first and the last one, every
+// evaluated one while fewer than `count_max` are, and those with the least and the greatest loss of
+// each of equal stretches of steps. All of them when they are no more than that.
+std::vector<Point> Decimate(std::span<const Point> points, size_t count_max);
+
+// Steps from..to, both included, as at most `count_max` points.
+struct PointRange {
+  int64_t from = std::numeric_limits<int64_t>::min();
+  int64_t to = std::numeric_limits<int64_t>::max();
+  size_t count_max = 1000;
+};
+
+class PointSeries {
+ public:
+  // A longer run is kept at half of this resolution, and half again: 3 MiB is enough for a chart.
+  static constexpr size_t kCapacity = 65536;
+
+  explicit PointSeries(size_t capacity = kCapacity) : capacity_(capacity) {}
+
+  // Steps from this one on were lost to a restart and are forgotten.
+  void Append(Point point);
+  void Clear() { points_.clear(); }
+
+  size_t size() const { return points_.size(); }
+  // How many were ever appended: what a reader remembers to ask for the ones After it.
+  uint32_t appended() const { return appended_; }
+  // -1 when there is none.
+  int64_t last_step() const { return points_.empty() ? -1 : points_.back().step; }
+
+  std::vector<Point> Select(const PointRange& range) const;
+  // What was appended after the first `appended`, as at most `count_max` points.
+  std::vector<Point> After(uint32_t appended, size_t count_max) const;
+
+ private:
+  const size_t capacity_;
+  std::vector<Point> points_;  // steps grow, and so does their order
+  uint32_t appended_ = 0;
+};
+
+}  // namespace gp::gateway

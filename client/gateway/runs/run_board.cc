@@ -1,0 +1,259 @@
+#include "client/gateway/runs/run_board.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/gateway/runs/runs_json.h"
+
+namespace gp::gateway {
+namespace {
+
+using std::chrono::steady_clock;
+
+// Who looks at a run says so more often than this.
+constexpr std::chrono::seconds kLookLasts{60};
+// While somebody waits for the past of a run.
+constexpr std::chrono::milliseconds kLoadingPause{25};
+// Events come in bursts.
+constexpr std::chrono::milliseconds kSurveyPauseMin{200};
+
+client::RunClientOptions ClientOptions(const RunBoardOptions& options) {
+  return {.address = options.address.empty() ? "127.0.0.1:1" : options.address,
+          .timeout = options.timeout};
+}
+
+bool IsLive(const v1::Run& run) { return !client::IsTerminal(run.state()); }
+
+std::string WhyNotConnected(const std::string& address, const Status& status) {
+  if (status.code() != StatusCode::kUnavailable) return Message(status);
+  return fmt::format("the coordinator at {} cannot be reached", address);
+}
+
+// Equal while nothing happens: a worker that is connected is heard all the time.
+std::string WorkersKey(Board board) {
+  for (v1::Node& node : board.nodes) {
+    if (node.connected()) node.clear_last_heard_at();
+  }
+  return Text(WorkersDocument(board));
+}
+
+}  // namespace
+
+RunBoard::RunBoard(RunBoardOptions options, std::function<void()> on_change)
+    : options_(std::move(options)),
+      on_change_(std::move(on_change)),
+      client_(ClientOptions(options_), interruption_),
+      streams_(client_.address()) {
+  Board first{.address = options_.address};
+  first.message = options_.address.empty()
+                      ? "there is no coordinator: the gateway was started without one"
+                      : fmt::format("the coordinator at {} was not reached yet", options_.address);
+  first.runs_text = std::make_shared<const std::string>(Text(RunsDocument(first)));
+  first.workers_text = std::make_shared<const std::string>(Text(WorkersDocument(first)));
+  board_ = std::make_shared<const Board>(std::move(first));
+  if (options_.address.empty()) return;
+  threads_.emplace_back([this] { KeepSurveying(); });
+  threads_.emplace_back([this] { KeepFollowing(); });
+}
+
+RunBoard::~RunBoard() {
+  interruption_.Request();
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    changed_.NotifyAll();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+std::shared_ptr<const Board> RunBoard::board() const {
+  MutexLock lock(mutex_);
+  return board_;
+}
+
+void RunBoard::LookAt(const std::string& run_id) {
+  MutexLock lock(mutex_);
+  looked_at_[run_id] = steady_clock::now();
+  if (followed_.contains(run_id)) return;
+  follow_now_ = true;
+  changed_.NotifyAll();
+}
+
+std::shared_ptr<FollowedRun> RunBoard::Followed(const std::string& run_id) const {
+  MutexLock lock(mutex_);
+  const auto found = followed_.find(run_id);
+  return found == followed_.end() ? nullptr : found->second;
+}
+
+std::optional<FollowedRun::Points> RunBoard::Points(const std::string& run_id,
+                                                    const PointRange& range) const {
+  const auto run = Followed(run_id);
+  if (run == nullptr || run->Details() == nullptr) return std::nullopt;
+  return run->Select(range);
+}
+
+std::optional<FollowedRun::Points> RunBoard::PointsAfter(const std::string& run_id,
+                                                         uint32_t appended,
+                                                         size_t count_max) const {
+  const auto run = Followed(run_id);
+  if (run == nullptr || run->Details() == nullptr) return std::nullopt;
+  return run->PointsAfter(appended, count_max);
+}
+
+void RunBoard::KeepSurveying() {
+  RunSurvey survey(client_);
+  do {
+    Publish(survey.Take());
+  } while (AwaitSurvey());
+}
+
+bool RunBoard::AwaitSurvey() {
+  const auto begin = steady_clock::now();
+  MutexLock lock(mutex_);
+  while (!stopping_) {
+    const auto now = steady_clock::now();
+    const auto pause = survey_now_       ? kSurveyPauseMin
+                       : SomebodyLooks() ? options_.survey_pause
+                                         : options_.idle_pause;
+    if (now >= begin + pause) break;
+    changed_.WaitUntil(mutex_, begin + pause);
+  }
+  survey_now_ = false;
+  return !stopping_;
+}
+
+bool RunBoard::SomebodyLooks() const {
+  return !board_->connected || std::any_of(board_->runs.begin(), board_->runs.end(), IsLive) ||
+         std::any_of(looked_at_.begin(), looked_at_.end(), [](const auto& look) {
+           return steady_clock::now() - look.second < kLookLasts;
+         });
+}
+
+void RunBoard::Publish(StatusOr<RunSurvey::Finding> finding) {
+  {
+    MutexLock lock(mutex_);
+    Board next = *board_;
+    next.connected = finding.ok();
+    next.message = finding.ok() ? "" : WhyNotConnected(options_.address, finding.status());
+    if (finding.ok()) {
+      next.surveyed = true;
+      next.runs = std::move(finding->runs);
+      next.nodes = std::move(finding->nodes);
+      if (next.sealed != finding->sealed) {
+        next.sealed = std::move(finding->sealed);
+        ++next.sealed_version;
+      }
+    }
+    next.runs_text = std::make_shared<const std::string>(Text(RunsDocument(next)));
+    if (*next.runs_text != *board_->runs_text) ++next.runs_version;
+    if (WorkersKey(next) != WorkersKey(*board_)) ++next.workers_version;
+    next.workers_text = std::make_shared<const std::string>(Text(WorkersDocument(next)));
+    board_ = std::make_shared<const Board>(std::move(next));
+  }
+  on_change_();
+}
+
+void RunBoard::KeepFollowing() {
+  while (AwaitFollow()) {
+    if (board()->connected) Follow(Wanted());
+    PublishDetails();
+  }
+  FollowedRuns left;
+  {
+    MutexLock lock(mutex_);
+    left = followed_;
+  }
+  for (const auto& [id, run] : left) run->Close();
+}
+
+// New points and events wait for the next turn, so that many of them cost one.
+bool RunBoard::AwaitFollow() {
+  const auto begin = steady_clock::now();
+  MutexLock lock(mutex_);
+  while (!stopping_ && !follow_now_) {
+    const auto end = begin + (IsLoading() ? kLoadingPause : options_.follow_pause);
+    if (steady_clock::now() >= end) break;
+    changed_.WaitUntil(mutex_, end);
+  }
+  follow_now_ = false;
+  return !stopping_;
+}
+
+bool RunBoard::IsLoading() const {
+  return board_->connected && std::any_of(followed_.begin(), followed_.end(), [](const auto& run) {
+           return run.second->Details() == nullptr;
+         });
+}
+
+std::map<std::string, v1::Run> RunBoard::Wanted() const {
+  const auto now = steady_clock::now();
+  MutexLock lock(mutex_);
+  std::vector<std::pair<steady_clock::time_point, const v1::Run*>> ranked;
+  size_t live = 0;
+  for (const v1::Run& run : board_->runs) {
+    const auto looked = looked_at_.find(run.run_id());
+    // Newest looks first, then live runs, then what was followed already.
+    if (looked != looked_at_.end()) {
+      ranked.emplace_back(looked->second, &run);
+    } else if (IsLive(run) && live++ < options_.live_followed_max) {
+      ranked.emplace_back(now - kLookLasts, &run);
+    } else if (followed_.contains(run.run_id())) {
+      ranked.emplace_back(steady_clock::time_point(), &run);
+    }
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (ranked.size() > options_.followed_max) ranked.resize(options_.followed_max);
+  std::map<std::string, v1::Run> wanted;
+  for (const auto& [at, run] : ranked) wanted.emplace(run->run_id(), *run);
+  return wanted;
+}
+
+void RunBoard::Follow(const std::map<std::string, v1::Run>& wanted) {
+  FollowedRuns left;
+  FollowedRuns kept;
+  {
+    MutexLock lock(mutex_);
+    std::erase_if(looked_at_, [&](const auto& look) {
+      return !wanted.contains(look.first) && steady_clock::now() - look.second > kLookLasts;
+    });
+    for (const auto& [id, run] : followed_) (wanted.contains(id) ? kept : left)[id] = run;
+    for (const auto& [id, run] : wanted) {
+      if (kept.contains(id)) continue;
+      kept[id] = std::make_shared<FollowedRun>(client_, streams_,
+                                               [this](FollowedRun::News news) { TakeNews(news); });
+    }
+    followed_ = kept;
+  }
+  for (const auto& [id, run] : left) run->Close();
+  for (const auto& [id, run] : kept) run->Tend(wanted.at(id));
+}
+
+void RunBoard::TakeNews(FollowedRun::News news) {
+  MutexLock lock(mutex_);
+  news_ = true;
+  if (news != FollowedRun::News::kEvent || survey_now_) return;
+  survey_now_ = true;
+  changed_.NotifyAll();
+}
+
+void RunBoard::PublishDetails() {
+  {
+    MutexLock lock(mutex_);
+    std::map<std::string, std::shared_ptr<const RunDetails>> details;
+    for (const auto& [id, run] : followed_) {
+      if (auto one = run->Details()) details.emplace(id, std::move(one));
+    }
+    const bool changed = details != board_->details;
+    if (!changed && !news_) return;
+    news_ = false;
+    if (changed) {
+      Board next = *board_;
+      next.details = std::move(details);
+      board_ = std::make_shared<const Board>(std::move(next));
+    }
+  }
+  on_change_();
+}
+
+}  // namespace gp::gateway

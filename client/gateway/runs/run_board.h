@@ -1,0 +1,102 @@
+// RunBoard: what the coordinator tells about runs, for the pages and for the catalogue of models.
+// It keeps asking on two threads of its own, whatever the number of runs, follows the runs that
+// somebody looks at, and publishes what it knows as immutable Boards. When the coordinator is gone
+// the last Board stays, with `connected` false. Callers never wait for the coordinator.
+//
+//   RunBoard board({.address = settings.coordinator}, [&io] { post(io, ...look at board()...); });
+//   board.board()->sealed    what the catalogue of models takes (changes: sealed_version)
+//   board.LookAt(id)         before details and points of a run are asked for, and now and then
+//
+// Owned by the daemon; thread-safe.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "client/api/interruption.h"
+#include "client/api/run_client.h"
+#include "client/api/run_streams.h"
+#include "client/gateway/runs/board.h"
+#include "client/gateway/runs/followed_run.h"
+#include "client/gateway/runs/run_survey.h"
+
+namespace gp::gateway {
+
+struct RunBoardOptions {
+  std::string address;  // of the coordinator, HOST:PORT or unix:PATH; empty: there is none
+  // Between two surveys while a run is live or somebody looks; and otherwise.
+  std::chrono::milliseconds survey_pause = std::chrono::seconds(1);
+  std::chrono::milliseconds idle_pause = std::chrono::seconds(3);
+  // Between two looks at the streams; a page shows two changes a second.
+  std::chrono::milliseconds follow_pause{250};
+  // Of an answer; then the coordinator is gone until the next survey.
+  std::chrono::milliseconds timeout = std::chrono::seconds(3);
+  // Runs whose points and events are kept: 3 MiB each at most.
+  size_t followed_max = 16;
+  // Of these, live runs that nobody has looked at yet, so that their pages open at once.
+  size_t live_followed_max = 4;
+};
+
+class RunBoard {
+ public:
+  // `on_change` is called on threads of this object after a new Board or new points; it must be
+  // short: it posts.
+  RunBoard(RunBoardOptions options, std::function<void()> on_change);
+  ~RunBoard();
+
+  // Never null.
+  std::shared_ptr<const Board> board() const;
+
+  // Somebody wants details and points of this run of the board now and for the next minute.
+  void LookAt(const std::string& run_id);
+
+  // Nothing when the run is not followed, or its past is not known yet.
+  std::optional<FollowedRun::Points> Points(const std::string& run_id,
+                                            const PointRange& range) const;
+  std::optional<FollowedRun::Points> PointsAfter(const std::string& run_id, uint32_t appended,
+                                                 size_t count_max) const;
+
+ private:
+  using FollowedRuns = std::map<std::string, std::shared_ptr<FollowedRun>>;
+
+  void KeepSurveying();
+  void KeepFollowing();
+  void Publish(StatusOr<RunSurvey::Finding> finding);
+  void PublishDetails();
+  // The runs of the board that are to be followed, by id.
+  std::map<std::string, v1::Run> Wanted() const;
+  void Follow(const std::map<std::string, v1::Run>& wanted);
+  void TakeNews(FollowedRun::News news);
+  std::shared_ptr<FollowedRun> Followed(const std::string& run_id) const;
+  // These wait for their turn. False when it is time to stop.
+  bool AwaitSurvey();
+  bool AwaitFollow();
+  bool SomebodyLooks() const REQUIRES(mutex_);
+  bool IsLoading() const REQUIRES(mutex_);
+
+  const RunBoardOptions options_;
+  const std::function<void()> on_change_;
+  client::Interruption interruption_;
+  client::RunClient client_;
+  client::RunStreams streams_;
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  bool survey_now_ GUARDED_BY(mutex_) = false;
+  bool follow_now_ GUARDED_BY(mutex_) = false;
+  bool news_ GUARDED_BY(mutex_) = false;
+  std::shared_ptr<const Board> board_ GUARDED_BY(mutex_);
+  FollowedRuns followed_ GUARDED_BY(mutex_);
+  std::map<std::string, std::chrono::steady_clock::time_point> looked_at_ GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace gp::gateway

@@ -1,0 +1,48 @@
+// RunSurvey: asks the coordinator for its runs, its workers and the sealed checkpoints of every
+// run, the latter only where something has changed. Owned and used by one thread, which may wait.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/api/run_client.h"
+#include "client/gateway/runs/board.h"
+
+namespace gp::gateway {
+
+class RunSurvey {
+ public:
+  static constexpr int kBoardRuns = 100;
+
+  explicit RunSurvey(client::RunClient& client) : client_(client) {}
+
+  struct Finding {
+    std::vector<v1::Run> runs;  // newest first, kBoardRuns at most
+    std::vector<v1::Node> nodes;
+    std::vector<SealedRun> sealed;  // newest first
+  };
+  StatusOr<Finding> Take();
+
+ private:
+  struct Known {
+    v1::Run run;
+    std::string asked;   // the state of its checkpoints when they were asked for
+    SealedRun sealed;    // without checkpoints: it has none
+    uint64_t round = 0;  // when they were asked for
+  };
+
+  StatusOr<std::vector<v1::Run>> Page(std::string& page_token);
+  Status ReadOlderRuns(std::string page_token);
+  void Note(const v1::Run& run);
+  Status AskForCheckpoints();
+  Status AskFor(Known& known);
+
+  client::RunClient& client_;
+  uint64_t round_ = 0;
+  std::map<std::string, Known> known_;  // by run id
+};
+
+}  // namespace gp::gateway

@@ -1,0 +1,91 @@
+// RunsApi: /api/v1 of the pages: runs, workers, points, and the event stream that keeps a page up
+// to date. It owns the RunBoard. How the daemon uses it:
+//
+//   RunsApi runs(loop, {.address = settings.coordinator});    // empty: no coordinator
+//   runs.AddTo(router);                                       // before the server starts
+//   runs.OnSealed([&](const std::vector<SealedRun>& runs) { … });  // for the catalogue of models
+//
+// OnSealed's callback is called in the loop, at once and whenever a checkpoint was sealed, pruned
+// or quarantined; when the coordinator is gone it simply is not called. Made and used in the loop's
+// thread or before it runs; destroyed after the loop has ended or in it, and before the loop.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/gateway/http/event_loop.h"
+#include "client/gateway/http/exchange.h"
+#include "client/gateway/http/router.h"
+#include "client/gateway/runs/run_board.h"
+
+namespace gp::gateway {
+
+struct RunsApiOptions {
+  RunBoardOptions board;
+  // Of the messages of a stream: what happens in between is told once.
+  std::chrono::milliseconds stream_period{500};
+  // How long a request waits for the past of a run that nobody had looked at.
+  std::chrono::milliseconds patience = std::chrono::seconds(10);
+  size_t streams_max = 200;
+};
+
+class RunsApi {
+ public:
+  RunsApi(EventLoop& loop, RunsApiOptions options);
+  ~RunsApi();
+
+  void AddTo(Router& router);
+  void OnSealed(std::function<void(const std::vector<SealedRun>&)> call);
+  const RunBoard& board() const { return board_; }
+
+ private:
+  using Exchanged = std::shared_ptr<Exchange>;
+  using Answerer = std::function<void(const Exchanged&, const std::string& run_id)>;
+  // A page that is kept up to date, and what it was told last.
+  struct Page {
+    std::shared_ptr<EventStream> stream;
+    std::string run_id;  // empty: none
+    std::optional<uint64_t> runs_version;
+    std::optional<uint64_t> workers_version;
+    std::shared_ptr<const RunDetails> details;
+    std::optional<uint32_t> points;  // how many were appended
+  };
+  // A request that waits for the past of its run.
+  struct Waiting {
+    Exchanged exchange;
+    std::string run_id;
+    std::chrono::steady_clock::time_point deadline;
+    Answerer answer;
+  };
+
+  void Answer(const Exchanged& exchange, const std::shared_ptr<const std::string>& text);
+  // Calls `answer` when the details of the run that the path names are known.
+  void WhenKnown(const Exchanged& exchange, Answerer answer);
+  void AnswerRun(const Exchanged& exchange, const std::string& run_id);
+  void AnswerPoints(const Exchanged& exchange, const std::string& run_id);
+  void BeginStream(const Exchanged& exchange);
+  void TakeChange();
+  void AnswerWaiting();
+  void Tick();
+  void Tell(Page& page);
+  void TellPoints(Page& page);
+  void StartPoints();
+
+  EventLoop& loop_;
+  const RunsApiOptions options_;
+  std::function<void(const std::vector<SealedRun>&)> on_sealed_;
+  uint64_t sealed_version_ = 0;
+  std::list<Page> pages_;
+  std::vector<Waiting> waiting_;
+  std::unique_ptr<Timer> ticks_;
+  // Posted calls do nothing once this object is gone.
+  const std::shared_ptr<RunsApi*> self_;
+  RunBoard board_;  // the last: its threads call the others
+};
+
+}  // namespace gp::gateway

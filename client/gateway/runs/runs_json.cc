@@ -1,0 +1,251 @@
+#include "client/gateway/runs/runs_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "client/api/run_client.h"
+
+namespace gp::gateway {
+namespace {
+
+Json Number(bool present, double value) {
+  return present && std::isfinite(value) ? Json(value) : Json();
+}
+
+Json Time(bool present, const google::protobuf::Timestamp& time) {
+  return Number(present, UnixSeconds(time));
+}
+
+Json StepOrNull(int64_t step) { return step >= 0 ? Json(step) : Json(); }
+
+Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+// "running" of RUN_STATE_RUNNING.
+std::string StateWord(v1::RunState state) {
+  constexpr size_t kPrefix = sizeof("RUN_STATE_") - 1;
+  std::string name = v1::RunState_Name(state);
+  if (name.size() <= kPrefix) return "unknown";
+  name.erase(0, kPrefix);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+bool Waits(const v1::Run& run) {
+  return run.state() == v1::RUN_STATE_QUEUED || run.state() == v1::RUN_STATE_SUBMITTED;
+}
+
+// Counted from 1: who is tried first, as the scheduler orders them.
+Json QueuePosition(const Board& board, const v1::Run& run) {
+  if (!Waits(run)) return {};
+  const auto key = [](const v1::Run& of) {
+    return std::make_tuple(-of.priority(), of.submitted_at().seconds(), of.submitted_at().nanos());
+  };
+  return 1 + std::count_if(board.runs.begin(), board.runs.end(), [&](const v1::Run& other) {
+           return Waits(other) && key(other) < key(run);
+         });
+}
+
+Json PlacementOf(const v1::Run& run) {
+  Json ranks = Json::array();
+  for (const v1::RankPlacement& rank : run.placement()) {
+    ranks.push_back({{"rank", rank.rank()}, {"node", rank.node_name()}, {"slot", rank.slot_id()}});
+  }
+  return ranks;
+}
+
+void PutProgress(const v1::Progress& progress, Json& json) {
+  const bool stepped = progress.step() > 0;
+  json["step"] = progress.step();
+  json["target_steps"] = progress.target_steps();
+  json["tokens"] = progress.tokens();
+  json["loss"] = Number(stepped, progress.loss());
+  json["validation_loss"] = Number(progress.validation_step() > 0, progress.validation_loss());
+  json["tokens_per_second"] = Number(stepped, progress.tokens_per_second());
+  json["mfu"] = Number(progress.mfu() > 0, progress.mfu());
+  json["step_seconds"] = Number(stepped, progress.step_seconds());
+  json["learning_rate"] = Number(stepped, progress.learning_rate());
+  json["gradient_norm"] = Number(stepped, progress.gradient_norm());
+}
+
+Json RunFields(const Board& board, const v1::Run& run) {
+  Json json = {{"id", run.run_id()},
+               {"name", run.name()},
+               {"state", StateWord(run.state())},
+               {"reason", run.reason()},
+               {"terminal", client::IsTerminal(run.state())},
+               {"submitted_at", Time(run.has_submitted_at(), run.submitted_at())},
+               {"started_at", Time(run.has_started_at(), run.started_at())},
+               {"finished_at", Time(run.has_finished_at(), run.finished_at())}};
+  PutProgress(run.progress(), json);
+  json["workers"] = run.workers();
+  json["placement"] = PlacementOf(run);
+  json["latest_checkpoint"] = StepOrNull(run.latest_checkpoint_step());
+  json["best_checkpoint"] = StepOrNull(run.best_checkpoint_step());
+  json["failures"] = run.failures();
+  json["epoch"] = run.epoch();
+  json["warning"] = TextOrNull(run.progress().warning());
+  json["queue_position"] = QueuePosition(board, run);
+  return json;
+}
+
+Json SlotFields(const Board& board, const v1::Slot& slot) {
+  const v1::Run* run = slot.run_id().empty() ? nullptr : FindRun(board, slot.run_id());
+  return {{"id", slot.slot_id()},
+          {"device", slot.device()},
+          {"device_name", slot.device_name()},
+          {"cores", slot.cores_size()},
+          {"memory_bytes", slot.memory_bytes()},
+          {"run", run == nullptr ? TextOrNull(slot.run_id()) : Json(run->name())},
+          {"run_id", TextOrNull(slot.run_id())},
+          {"problem", TextOrNull(slot.problem())}};
+}
+
+// What models of the run are called: its name, unless a newer run has the same.
+const std::string& ModelName(const Board& board, const v1::Run& run) {
+  const v1::Run* named = FindRun(board, run.name());
+  return named == nullptr || named->run_id() == run.run_id() ? run.name() : run.run_id();
+}
+
+Json CheckpointFields(const std::string& model, const v1::Checkpoint& checkpoint) {
+  return {
+      {"step", checkpoint.step()},
+      {"epoch", checkpoint.epoch()},
+      {"size_bytes", checkpoint.size_bytes()},
+      {"validation_loss", Number(checkpoint.has_validation_loss(), checkpoint.validation_loss())},
+      {"sealed_at", Time(checkpoint.has_sealed_at(), checkpoint.sealed_at())},
+      {"latest", checkpoint.latest()},
+      {"best", checkpoint.best()},
+      {"model", fmt::format("{}@{}", model, checkpoint.step())},
+      {"quarantined", TextOrNull(checkpoint.quarantine_reason())}};
+}
+
+Json EventFields(const v1::RunEvent& event) {
+  return {{"sequence", event.sequence()},
+          {"at", Time(event.has_at(), event.at())},
+          {"state", StateWord(event.state())},
+          {"kind", event.kind()},
+          {"actor", event.actor()},
+          {"reason", event.reason()},
+          {"epoch", event.epoch()}};
+}
+
+// The shortest digits that name the number.
+void AppendNumber(double value, std::string& out) {
+  std::isfinite(value) ? fmt::format_to(std::back_inserter(out), "{}", value)
+                       : fmt::format_to(std::back_inserter(out), "null");
+}
+
+void AppendNumber(float value, std::string& out) {
+  std::isfinite(value) ? fmt::format_to(std::back_inserter(out), "{}", value)
+                       : fmt::format_to(std::back_inserter(out), "null");
+}
+
+void AppendNumber(int64_t value, std::string& out) {
+  fmt::format_to(std::back_inserter(out), "{}", value);
+}
+
+template <typename Number>
+void AppendColumn(const char* name, std::span<const Point> points, Number Point::*column,
+                  std::string& out) {
+  fmt::format_to(std::back_inserter(out), "\"{}\":[", name);
+  for (const Point& point : points) {
+    if (&point != points.data()) out += ',';
+    AppendNumber(point.*column, out);
+  }
+  out += ']';
+}
+
+void AppendColumns(std::span<const Point> points, std::string& out) {
+  AppendColumn("step", points, &Point::step, out);
+  AppendColumn("at", points, &Point::at, out += ',');
+  const std::pair<const char*, float Point::*> columns[] = {
+      {"loss", &Point::loss},
+      {"validation_loss", &Point::validation_loss},
+      {"tokens_per_second", &Point::tokens_per_second},
+      {"mfu", &Point::mfu},
+      {"learning_rate", &Point::learning_rate},
+      {"gradient_norm", &Point::gradient_norm},
+      {"step_seconds", &Point::step_seconds}};
+  for (const auto& [name, column] : columns) AppendColumn(name, points, column, out += ',');
+}
+
+}  // namespace
+
+Json RunsDocument(const Board& board) {
+  Json runs = Json::array();
+  for (const v1::Run& run : board.runs) runs.push_back(RunFields(board, run));
+  return {{"coordinator",
+           {{"connected", board.connected},
+            {"address", board.address},
+            {"message", TextOrNull(board.message)}}},
+          {"runs", std::move(runs)}};
+}
+
+Json WorkersDocument(const Board& board) {
+  Json workers = Json::array();
+  for (const v1::Node& node : board.nodes) {
+    Json slots = Json::array();
+    for (const v1::Slot& slot : node.slots()) slots.push_back(SlotFields(board, slot));
+    const std::string& problem =
+        node.storage_problem().empty() ? node.gpu_problem() : node.storage_problem();
+    workers.push_back({{"id", node.node_id()},
+                       {"name", node.name()},
+                       {"connected", node.connected()},
+                       {"version", node.version()},
+                       {"last_heard_at", Time(node.has_last_heard_at(), node.last_heard_at())},
+                       {"gpu_driver", TextOrNull(node.gpu_driver())},
+                       {"problem", TextOrNull(problem)},
+                       {"slots", std::move(slots)}});
+  }
+  return {{"workers", std::move(workers)}};
+}
+
+Json RunDocument(const Board& board, const RunDetails& details) {
+  // The board is asked more often.
+  const v1::Run* newer = FindRun(board, details.run.run_id());
+  Json run = RunFields(board, newer == nullptr ? details.run : *newer);
+  run["namespace"] = details.run.namespace_();
+  run["resolved"] = details.run.resolved();
+  Json checkpoints = Json::array();
+  for (const v1::Checkpoint& checkpoint : details.checkpoints) {
+    checkpoints.push_back(CheckpointFields(ModelName(board, details.run), checkpoint));
+  }
+  Json events = Json::array();
+  for (const v1::RunEvent& event : details.events) events.push_back(EventFields(event));
+  Json samples = Json::array();
+  for (const Sample& sample : details.samples) {
+    samples.push_back({{"step", sample.step}, {"text", sample.text}});
+  }
+  return {{"run", std::move(run)},
+          {"checkpoints", std::move(checkpoints)},
+          {"events", std::move(events)},
+          {"samples", std::move(samples)}};
+}
+
+std::string PointsText(const std::string& run_id, size_t total, std::span<const Point> points) {
+  std::string out = fmt::format("{{\"run\":{},\"total\":{},", Text(Json(run_id)), total);
+  AppendColumns(points, out);
+  return out + "}";
+}
+
+std::string MessageText(const std::string& type, Json document) {
+  Json message = {{"type", type}};
+  message.update(document);
+  return Text(message);
+}
+
+std::string PointsMessageText(const std::string& run_id, std::span<const Point> points) {
+  std::string out =
+      fmt::format("{{\"type\":\"points\",\"run\":{},\"points\":{{", Text(Json(run_id)));
+  AppendColumns(points, out);
+  return out + "}}";
+}
+
+std::string Text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace gp::gateway

@@ -1,0 +1,32 @@
+// The documents of /api/v1 about runs and workers, and what the event stream repeats of them. Times
+// are seconds since 1970; absent numbers are null. Pure functions; thread-safe.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+
+#include "client/gateway/runs/board.h"
+#include "client/gateway/runs/point_series.h"
+
+namespace gp::gateway {
+
+using Json = nlohmann::ordered_json;
+
+Json RunsDocument(const Board& board);     // GET /api/v1/runs
+Json WorkersDocument(const Board& board);  // GET /api/v1/workers
+// GET /api/v1/runs/ID.
+Json RunDocument(const Board& board, const RunDetails& details);
+
+// GET /api/v1/runs/ID/points, as text: thousands of numbers need no tree. `total`: of the points
+// that these were chosen from.
+std::string PointsText(const std::string& run_id, size_t total, std::span<const Point> points);
+
+// Messages of /api/v1/events: the document with its "type".
+std::string MessageText(const std::string& type, Json document);
+std::string PointsMessageText(const std::string& run_id, std::span<const Point> points);
+
+// One line. Bytes that are not UTF-8 are replaced.
+std::string Text(const Json& json);
+
+}  // namespace gp::gateway

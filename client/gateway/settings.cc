@@ -1,0 +1,198 @@
+#include "client/gateway/settings.h"
+
+#include <utility>
+
+#include "client/gateway/models/directory_scan.h"
+#include "rpc/listen_address.h"
+
+namespace gp::gateway {
+namespace {
+
+// Where the gateway is reached, and by whom.
+daemon::Settings Access(GatewaySettings& settings) {
+  return {
+      {.field = {.path = "server.listen",
+                 .doc = "HOST:PORT for clients and browsers. Port 0: any free one."},
+       .slot = &settings.listen,
+       .flag = "--listen",
+       .value_name = "ADDRESS",
+       .check = daemon::CheckListenAddress},
+      {.field = {.path = "server.connections_max",
+                 .doc = "Clients that may be connected at once. More are refused with 503.",
+                 .min = 1,
+                 .max = 100000},
+       .slot = &settings.connections_max},
+      {.field = {.path = "server.stop_grace",
+                 .doc = "How long a stop waits for texts that are being written.",
+                 .min = 0},
+       .slot = &settings.stop_grace},
+      daemon::MetricsListen(settings.metrics_listen),
+      {.field = {.path = "network.insecure",
+                 .doc = "Listen where other machines can reach it though there are no API keys or "
+                        "no TLS: whoever reaches it may use it, or listen in."},
+       .slot = &settings.insecure,
+       .flag = "--insecure"},
+      {.field = {.path = "tls.certificate",
+                 .doc = "PEM file of the certificate and its chain. With tls.key: HTTPS.",
+                 .is_path = true},
+       .slot = &settings.tls_certificate,
+       .flag = "--tls-certificate",
+       .value_name = "FILE"},
+      {.field = {.path = "tls.key", .doc = "PEM file of the certificate's key.", .is_path = true},
+       .slot = &settings.tls_key,
+       .flag = "--tls-key",
+       .value_name = "FILE"},
+      {.field = {.path = "auth.keys_file",
+                 .doc = "File of API keys, one a line: the SHA-256 of the key in hexadecimal "
+                        "digits, then a name. It is read again when it changes. Empty: no keys.",
+                 .is_path = true},
+       .slot = &settings.keys_file,
+       .flag = "--api-key-file",
+       .value_name = "FILE"},
+      {.field = {.path = "cors.origins",
+                 .doc = "Origins of other sites whose pages may use the gateway, or \"*\"."},
+       .slot = &settings.cors_origins,
+       .flag = "--cors-origin",
+       .value_name = "ORIGIN"},
+  };
+}
+
+daemon::Settings Models(GatewaySettings& settings) {
+  return {
+      {.field = {.path = "coordinator.address",
+                 .doc = "HOST:PORT, or unix:PATH, of the coordinator whose runs are served. Empty: "
+                        "none."},
+       .slot = &settings.coordinator,
+       .flag = "--coordinator",
+       .value_name = "ADDRESS"},
+      {.field = {.path = "models.directories",
+                 .doc = "NAME=DIR of checkpoints, or of directories of runs, to serve besides."},
+       .slot = &settings.directories,
+       .flag = "--model",
+       .value_name = "NAME=DIR"},
+      {.field = {.path = "models.scan_period",
+                 .doc = "How often those directories are looked at for new checkpoints.",
+                 .min = 0.05},
+       .slot = &settings.scan_period},
+  };
+}
+
+daemon::Settings Sampler(GatewaySettings& settings) {
+  return {
+      {.field = {.path = "sampler.program",
+                 .doc = "The program that samples. Empty: gp-sampler beside gp-gateway, or "
+                        "gp-sampler-cuda where there is a GPU."},
+       .slot = &settings.sampler_program,
+       .flag = "--sampler",
+       .value_name = "FILE"},
+      {.field = {.path = "sampler.threads",
+                 .doc = "Cores of each sampler. 0: all that the gateway may use.",
+                 .min = 0,
+                 .max = 4096},
+       .slot = &settings.sampler_threads,
+       .flag = "--threads",
+       .value_name = "COUNT"},
+      {.field = {.path = "sampler.streams",
+                 .doc = "Texts that one sampler writes at a time. Fewer when they do not fit.",
+                 .min = 1,
+                 .max = 4096},
+       .slot = &settings.sampler_streams,
+       .flag = "--streams",
+       .value_name = "COUNT"},
+      {.field = {.path = "sampler.precision",
+                 .doc = "What samplers compute with. auto: as the checkpoint's run did.",
+                 .choices = {"auto", "fp32", "bf16"}},
+       .slot = &settings.sampler_precision,
+       .flag = "--precision",
+       .value_name = "NAME"},
+      {.field = {.path = "sampler.memory_limit",
+                 .doc = "What all samplers together may take. 0: half of what is free at the "
+                        "start.",
+                 .unit = "bytes",
+                 .min = 0},
+       .slot = &settings.sampler_memory_limit,
+       .flag = "--memory-limit",
+       .value_name = "BYTES"},
+      {.field = {.path = "sampler.start_timeout",
+                 .doc = "From its start until a sampler is ready.",
+                 .min = 0.05},
+       .slot = &settings.sampler_start_timeout},
+      {.field = {.path = "sampler.stall_timeout",
+                 .doc = "A sampler that writes texts and says nothing for so long is ended.",
+                 .min = 0.05},
+       .slot = &settings.sampler_stall_timeout},
+  };
+}
+
+daemon::Settings Limits(GatewaySettings& settings) {
+  return {
+      {.field = {.path = "requests.waiting_max",
+                 .doc = "Requests that may wait for one model. More are refused with 429.",
+                 .min = 1,
+                 .max = 1e6},
+       .slot = &settings.requests_waiting_max},
+      {.field = {.path = "requests.timeout",
+                 .doc = "From a request until its last token; then it ends with an error.",
+                 .min = 0.05},
+       .slot = &settings.request_timeout},
+      {.field = {.path = "requests.body_bytes_max",
+                 .doc = "Of the body of a request. Larger ones are refused with 413.",
+                 .unit = "bytes",
+                 .min = 1024,
+                 .max = 1 << 30},
+       .slot = &settings.body_bytes_max},
+      {.field = {.path = "requests.header_timeout",
+                 .doc = "For the header of a request to arrive.",
+                 .min = 0.05},
+       .slot = &settings.header_timeout},
+      {.field = {.path = "requests.body_timeout",
+                 .doc = "For the body of a request to arrive.",
+                 .min = 0.05},
+       .slot = &settings.body_timeout},
+      {.field = {.path = "requests.idle_timeout",
+                 .doc = "How long a connection is kept between two requests.",
+                 .min = 0.05},
+       .slot = &settings.idle_timeout},
+      {.field = {.path = "requests.ping_period",
+                 .doc = "An event stream that is silent for so long gets a comment.",
+                 .min = 0.05},
+       .slot = &settings.ping_period},
+      {.field = {.path = "log.requests", .doc = "One line in the log for each request."},
+       .slot = &settings.log_requests},
+  };
+}
+
+bool IsPrivate(const GatewaySettings& settings) {
+  return !settings.keys_file.empty() && !settings.tls_certificate.empty();
+}
+
+}  // namespace
+
+daemon::Settings SettingsTable(GatewaySettings& settings) {
+  daemon::Settings all = Access(settings);
+  for (auto part : {Models(settings), Sampler(settings), Limits(settings)}) {
+    for (daemon::Setting& setting : part) all.push_back(std::move(setting));
+  }
+  return all;
+}
+
+Status CheckSettings(const GatewaySettings& settings) {
+  if (settings.tls_certificate.empty() != settings.tls_key.empty()) {
+    return InvalidArgument("tls.certificate and tls.key go together");
+  }
+  for (const std::string& directory : settings.directories) {
+    const auto named = ParseNamedDirectory(directory);
+    if (!named.ok()) return WithContext(named.status(), "models.directories");
+  }
+  ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(settings.listen));
+  if (address.is_socket()) return InvalidArgument("server.listen: expected HOST:PORT");
+  if (!IsPrivate(settings) && !settings.insecure && !address.IsLocal()) {
+    return InvalidArgument(
+        "server.listen: other machines can reach {}; give it API keys and a certificate "
+        "(--api-key-file, --tls-certificate, --tls-key), or say --insecure",
+        settings.listen);
+  }
+  return daemon::CheckExposure("metrics.listen", settings.metrics_listen, settings.insecure);
+}
+
+}  // namespace gp::gateway

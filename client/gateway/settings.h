@@ -1,0 +1,53 @@
+// GatewaySettings: what can be decided about gp-gateway, with the defaults; configs/gateway.yaml
+// shows every key. Values and pure functions; thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "daemon/setting.h"
+
+namespace gp::gateway {
+
+struct GatewaySettings {
+  std::string listen = "127.0.0.1:7080";
+  int connections_max = 2000;
+  std::chrono::nanoseconds stop_grace = std::chrono::seconds(5);
+  std::string metrics_listen = "127.0.0.1:7073";
+  bool insecure = false;
+  std::string tls_certificate;
+  std::string tls_key;
+  std::string keys_file;
+  std::vector<std::string> cors_origins;
+  std::string coordinator;               // empty: none
+  std::vector<std::string> directories;  // NAME=DIR
+  std::chrono::nanoseconds scan_period = std::chrono::seconds(2);
+  std::string sampler_program;  // empty: beside this program
+  int sampler_threads = 0;      // 0: all cores
+  int sampler_streams = 32;
+  std::string sampler_precision = "auto";
+  int64_t sampler_memory_limit = 0;  // 0: half of what is free
+  std::chrono::nanoseconds sampler_start_timeout = std::chrono::minutes(2);
+  std::chrono::nanoseconds sampler_stall_timeout = std::chrono::minutes(1);
+  int requests_waiting_max = 256;
+  std::chrono::nanoseconds request_timeout = std::chrono::minutes(10);
+  int64_t body_bytes_max = 10 << 20;
+  std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);
+  std::chrono::nanoseconds body_timeout = std::chrono::seconds(60);
+  std::chrono::nanoseconds idle_timeout = std::chrono::seconds(75);
+  std::chrono::nanoseconds ping_period = std::chrono::seconds(15);
+  bool log_requests = true;
+
+  bool operator==(const GatewaySettings&) const = default;
+};
+
+// The table of its keys, in the order of the file, with slots in `settings`.
+daemon::Settings SettingsTable(GatewaySettings& settings);
+
+// Whether they fit together.
+Status CheckSettings(const GatewaySettings& settings);
+
+}  // namespace gp::gateway

@@ -1,0 +1,83 @@
+#include "client/gateway/status_routes.h"
+
+#include <memory>
+#include <utility>
+
+#include "client/gateway/http/exchange.h"
+#include "client/gateway/http/json_text.h"
+#include "client/gateway/openapi.h"
+
+namespace gp::gateway {
+namespace {
+
+using SharedExchange = std::shared_ptr<Exchange>;
+
+constexpr const char* kOk = R"({"status":"ok"})";
+
+ApiError NotNow(std::string message) {
+  return {.status = 503, .message = std::move(message), .code = "unavailable", .retry_after = 1};
+}
+
+// llama.cpp's clients wait for it.
+void Health(const GatewayFacts& facts, ModelService& models, const SharedExchange& exchange) {
+  const PoolCounts counts = models.pool().Counts();
+  if (facts.stopping()) return exchange->Respond(NotNow("the gateway is stopping"));
+  if (counts.loaded == 0 && counts.loading > 0) return exchange->Respond(NotNow("Loading model"));
+  exchange->Respond({.body = kOk});
+}
+
+void Ready(const GatewayFacts& facts, ModelService& models, const SharedExchange& exchange) {
+  if (facts.stopping()) return exchange->Respond(NotNow("the gateway is stopping"));
+  if (!models.scanned()) return exchange->Respond(NotNow("the models are being looked for"));
+  exchange->Respond({.body = kOk});
+}
+
+void Props(const GatewayFacts& facts, ModelService& models, const SharedExchange& exchange) {
+  const auto newest = models.catalogue().Find("");
+  std::string out =
+      R"({"default_generation_settings":{"temperature":1,"top_k":50,"top_p":1,"min_p":0,)"
+      R"("presence_penalty":0,"frequency_penalty":0,"max_tokens":16,"n":1},"build_info":)";
+  AppendJsonString("gp " + facts.version, out);
+  out += R"(,"chat_template":null,"default_model":)";
+  if (newest.ok()) {
+    AppendJsonString(newest->resolved, out);
+  } else {
+    out += "null";
+  }
+  const PoolCounts counts = models.pool().Counts();
+  out += fmt::format(R"(,"models_loaded":{},"texts_running":{},"requests_waiting":{}}})",
+                     counts.loaded, counts.texts_running, counts.requests_waiting);
+  exchange->Respond({.body = std::move(out)});
+}
+
+}  // namespace
+
+void AddStatusRoutes(GatewayFacts facts, ModelService& models, GatewayMetrics& metrics,
+                     Router& router) {
+  const auto shared = std::make_shared<const GatewayFacts>(std::move(facts));
+  for (const char* path : {"/health", "/v1/health"}) {
+    router.Add({"GET", path,
+                [shared, &models](const auto& exchange) { Health(*shared, models, exchange); },
+                /*open=*/true});
+  }
+  router.Add({"GET", "/livez", [](const auto& exchange) { exchange->Respond({.body = kOk}); },
+              /*open=*/true});
+  router.Add({"GET", "/readyz",
+              [shared, &models](const auto& exchange) { Ready(*shared, models, exchange); },
+              /*open=*/true});
+  router.Add({"GET", "/version", [shared](const auto& exchange) {
+                exchange->Respond({.body = R"({"version":)" + JsonString(shared->version) + "}"});
+              }});
+  router.Add({"GET", "/props",
+              [shared, &models](const auto& exchange) { Props(*shared, models, exchange); }});
+  router.Add({"GET", "/metrics", [shared, &metrics](const auto& exchange) {
+                shared->observe();
+                exchange->Respond({.body = metrics.Text(),
+                                   .content_type = "text/plain; version=0.0.4; charset=utf-8"});
+              }});
+  router.Add({"GET", "/openapi.json",
+              [](const auto& exchange) { exchange->Respond({.body = std::string(OpenApiText())}); },
+              /*open=*/true});
+}
+
+}  // namespace gp::gateway

@@ -1,0 +1,24 @@
+// The endpoints that tell about the gateway itself: /health, /version, /metrics, /openapi.json and
+// those beside them. Registered once; used in the loop.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "client/gateway/http/router.h"
+#include "client/gateway/metrics.h"
+#include "client/gateway/models/model_service.h"
+
+namespace gp::gateway {
+
+struct GatewayFacts {
+  std::string version;
+  std::function<bool()> stopping;
+  std::function<void()> observe;  // brings the metrics up to date
+};
+
+// All of these outlive the router.
+void AddStatusRoutes(GatewayFacts facts, ModelService& models, GatewayMetrics& metrics,
+                     Router& router);
+
+}  // namespace gp::gateway

@@ -1,0 +1,60 @@
+// PrivateGateway: a gp-gateway that this gpctl runs for one checkpoint and ends when it leaves. No
+// coordinator is needed. Owned and used by gpctl's main thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "client/api/interruption.h"
+
+namespace gp::gpctl {
+
+struct PrivateGatewayOptions {
+  std::string program;                 // path of gp-gateway
+  std::string model;                   // what the checkpoint is called
+  std::string directory;               // of the checkpoint, or of a run: its newest one
+  std::string listen = "127.0.0.1:0";  // HOST:PORT
+  bool insecure = false;               // `listen` may be reached from other machines
+  std::string precision;               // "" leaves it to the gateway, as the next one
+  int threads = 0;
+  bool quiet = false;  // what it logs is dropped, unless it does not start
+  std::chrono::milliseconds start_timeout = std::chrono::seconds(30);
+  std::chrono::milliseconds stop_grace = std::chrono::seconds(10);
+};
+
+class PrivateGateway {
+ public:
+  // It serves. NotFound when the program is missing; Internal with its last words when it ended.
+  static StatusOr<std::unique_ptr<PrivateGateway>> Start(const PrivateGatewayOptions& options,
+                                                         client::Interruption& interruption);
+  // Ends it.
+  ~PrivateGateway();
+  PrivateGateway(const PrivateGateway&) = delete;
+  PrivateGateway& operator=(const PrivateGateway&) = delete;
+
+  const std::string& address() const { return address_; }  // HOST:PORT
+  const std::string& model() const { return options_.model; }
+  pid_t pid() const { return pid_; }
+
+  // Until the interruption: OK; Internal when it ended by itself.
+  Status Await(client::Interruption& interruption);
+
+ private:
+  explicit PrivateGateway(PrivateGatewayOptions options) : options_(std::move(options)) {}
+  Status Spawn();
+  Status AwaitAddress(client::Interruption& interruption);
+  bool HasEnded();
+  void Stop();
+  std::string LastWords() const;
+
+  const PrivateGatewayOptions options_;
+  std::string scratch_;  // directory with its address file and log
+  std::string address_;
+  pid_t pid_ = 0;
+};
+
+}  // namespace gp::gpctl

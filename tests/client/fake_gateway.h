@@ -1,0 +1,57 @@
+// FakeGateway: the gateway's HTTP in this process, on port 0, that answers from what a test put into
+// it. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "client/gateway/running_server.h"
+
+namespace gp::testing {
+
+class FakeGateway {
+ public:
+  FakeGateway();
+  ~FakeGateway();
+
+  // HOST:PORT.
+  std::string address() const;
+
+  // Models that it knows; others are not found. Their context is 64 tokens, each byte is one.
+  void SetModels(std::vector<std::string> models);
+  // What each text is written as, piece by piece.
+  void SetPieces(std::vector<std::string> pieces);
+  // Answers completions with this error.
+  void SetError(int status, const std::string& message);
+  // Writes the pieces and then neither goes on nor ends.
+  void HangAfterPieces();
+  // Ends streams without "[DONE]".
+  void BreakStreams();
+
+  std::vector<nlohmann::json> completions() const;  // what was asked
+  int left() const;                                 // clients that left a stream
+
+ private:
+  void AnswerModels(const std::shared_ptr<gateway::Exchange>& exchange);
+  void Tokenize(const std::shared_ptr<gateway::Exchange>& exchange);
+  void Complete(const std::shared_ptr<gateway::Exchange>& exchange);
+
+  gateway::Router router_;
+  mutable Mutex mutex_;
+  std::vector<std::string> models_ GUARDED_BY(mutex_) = {"demo"};
+  std::vector<std::string> pieces_ GUARDED_BY(mutex_) = {" one", " two"};
+  std::optional<gateway::ApiError> error_ GUARDED_BY(mutex_);
+  bool hangs_ GUARDED_BY(mutex_) = false;
+  bool breaks_ GUARDED_BY(mutex_) = false;
+  std::vector<nlohmann::json> completions_ GUARDED_BY(mutex_);
+  int left_ GUARDED_BY(mutex_) = 0;
+  std::vector<std::shared_ptr<gateway::EventStream>> hanging_;  // of the loop
+  std::unique_ptr<gateway::RunningServer> server_;
+};
+
+}  // namespace gp::testing

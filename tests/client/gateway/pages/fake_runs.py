@@ -1,0 +1,219 @@
+"""Runs, workers, checkpoints and points as the gateway would report them: one trains live, one waits, one has failed."""
+
+import bisect
+import functools
+import math
+import random
+import threading
+import time
+
+CHECKPOINT_EVERY = 250
+COLUMNS = ("step", "at", "loss", "validation_loss", "tokens_per_second", "mfu", "learning_rate", "gradient_norm",
+           "step_seconds")
+
+
+@functools.lru_cache(maxsize=None)
+def noise_of(*key):
+    return random.Random("/".join(map(str, key))).gauss(0, 1)
+
+
+class FakeRun:
+    """A training run whose numbers are a function of the step."""
+
+    def __init__(self, name, seed, target, state="succeeded", step=None, began=None, step_seconds=0.5, reason="", **more):
+        self.id = f"r-{seed:04x}{name[:2]}"
+        self.name, self.seed, self.target, self.state, self.reason = name, seed, target, state, reason
+        self.step_seconds = step_seconds
+        self.began = began if began is not None else time.time() - 86400
+        self.step = target if step is None else step
+        self.failures = more.get("failures", [])   # steps
+        self.position = more.get("position")
+        self.scale = more.get("scale", 1.0)
+        self.checkpoint_every = more.get("checkpoint_every", CHECKPOINT_EVERY)
+        self.evaluate_every = more.get("evaluate_every", 100)
+
+    @property
+    def terminal(self):
+        return self.state in ("succeeded", "failed", "cancelled")
+
+    def noise(self, step, salt):
+        return noise_of(self.seed, step, salt)
+
+    def loss(self, step):
+        level = 2.3 + 8.4 * math.exp(-step / (0.035 * self.target)) + 1.1 * math.exp(-step / (0.5 * self.target))
+        return round(max(0.5, level * self.scale + 0.07 * self.noise(step, "loss")), 4)
+
+    def validation_loss(self, step):
+        if step % self.evaluate_every or step == 0:
+            return None
+        return round((2.36 + 8.4 * math.exp(-step / (0.035 * self.target))
+                     + 1.15 * math.exp(-step / (0.5 * self.target))) * self.scale + 0.01 * self.noise(step, "val"), 4)
+
+    def at(self, step):
+        return self.began + step * self.step_seconds + 45 * bisect.bisect_right(self.failures, step)
+
+    def point(self, step):
+        speed = (9200 / self.scale) * (1 + 0.02 * self.noise(step, "speed"))
+        if step % 500 < 3:
+            speed *= 0.7
+        warm = min(1.0, step / (0.05 * self.target))
+        rate = 6e-4 * warm * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * step / self.target)))
+        norm = 0.35 + 2.2 * math.exp(-step / (0.04 * self.target)) + abs(0.08 * self.noise(step, "norm"))
+        return (step, round(self.at(step), 3), self.loss(step), self.validation_loss(step), round(speed, 1),
+                round(speed / 9200 * 0.41 * self.scale, 4), rate, round(norm, 4), self.step_seconds)
+
+    def columns(self, steps):
+        rows = [self.point(step) for step in steps]
+        return {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
+
+    def points(self, limit, first, last):
+        """At most `limit` steps between `first` and `last`; of each bucket the lowest and the highest loss, and both ends."""
+        first, last = max(1, first), min(self.step, last)
+        steps = list(range(first, last + 1))
+        total = len(steps)
+        if total > limit:
+            size = math.ceil(total / (limit / 2))
+            kept = []
+            for begin in range(0, total, size):
+                bucket = steps[begin:begin + size]
+                evaluated = {step for step in bucket if step % self.evaluate_every == 0}
+                kept += sorted((evaluated if total / self.evaluate_every < limit else set()) | {min(bucket, key=self.loss), max(bucket, key=self.loss)})
+            steps = sorted({first, last, *kept})
+        return {"run": self.id, "total": total, **self.columns(steps)}
+
+    def checkpoint_steps(self):
+        return list(range(self.checkpoint_every, self.step + 1, self.checkpoint_every)) if self.step else []
+
+    def checkpoints(self):
+        steps = self.checkpoint_steps()
+        losses = {step: (2.36 + 8.4 * math.exp(-step / (0.035 * self.target))) * self.scale for step in steps}
+        best = min(losses, key=losses.get) if steps else None
+        return [{"step": step, "epoch": 1 + bisect.bisect_right(self.failures, step), "size_bytes": 1493172224 // 12,
+                 "validation_loss": round(losses[step], 4), "sealed_at": self.at(step), "latest": step == steps[-1],
+                 "best": step == best, "model": f"{self.name}@{step}",
+                 "quarantined": "digest of shard 1 differs" if step == 500 and self.failures else None} for step in steps]
+
+    def best_step(self):
+        return next((one["step"] for one in self.checkpoints() if one["best"]), None)
+
+    def events(self):
+        entries = [(self.began - 6, "submitted", "queued", "user", "")]
+        if self.state == "queued":
+            entries.append((self.began - 5, "queued", "queued", "scheduler", self.reason))
+        else:
+            entries += [(self.began - 5, "placed", "starting", "scheduler", "2 ranks on node alpha"),
+                        (self.began - 1, "started", "running", "node alpha", "")]
+            entries += [(one["sealed_at"], "checkpoint_sealed", "running", "node alpha",
+                         f"step {one['step']}, {one['size_bytes'] >> 20} MiB") for one in self.checkpoints()]
+            for step in self.failures:
+                when = self.at(step) - 40
+                entries += [(when, "rank_failed", "backoff", "node alpha",
+                             "rank 1 was killed by signal 9; goes on from the newest checkpoint"),
+                            (when + 30, "requeued", "queued", "scheduler", "after 30 s"),
+                            (when + 38, "started", "running", "node alpha", "")]
+            if self.terminal:
+                entries.append((self.at(self.step) + 2, "ended", self.state, "scheduler", self.reason))
+        return [{"sequence": i + 1, "at": at, "state": state, "kind": kind, "actor": actor, "reason": reason, "epoch": 1}
+                for i, (at, kind, state, actor, reason) in enumerate(sorted(entries))][-500:]
+
+    def samples(self):
+        texts = ["eeh te nath  oor, an s\nwie thhe lo", "The wad of the sarn was an the lible, and he waster",
+                 "The hacker looked at the machine and the machine was not",
+                 "The hacker looked at the machine for a long time. “It works,” she said, <b>“but nobody knows why.”</b>"]
+        steps = self.checkpoint_steps()
+        return [{"step": step, "text": texts[min(3, i * 4 // max(1, len(steps)))]} for i, step in enumerate(steps)][-50:]
+
+    def summary(self):
+        point = self.point(self.step) if self.step else (0,) + (None,) * 8
+        evaluated = self.step - self.step % self.evaluate_every
+        steps = self.checkpoint_steps()
+        return {"id": self.id, "name": self.name, "state": self.state, "reason": self.reason, "terminal": self.terminal,
+                "submitted_at": self.began - 6, "started_at": self.began if self.step else None,
+                "finished_at": self.at(self.step) if self.terminal else None, "step": self.step,
+                "target_steps": self.target, "tokens": self.step * 8192, "loss": point[2],
+                "validation_loss": self.validation_loss(evaluated) if evaluated else None, "tokens_per_second": point[4],
+                "mfu": point[5], "step_seconds": self.step_seconds if self.step else None, "learning_rate": point[6],
+                "gradient_norm": point[7], "workers": 2,
+                "placement": [{"rank": rank, "node": "alpha", "slot": f"cpu{rank}"} for rank in range(2)]
+                if self.state == "running" else [],
+                "latest_checkpoint": steps[-1] if steps else None, "best_checkpoint": self.best_step(),
+                "failures": len(self.failures), "epoch": 1 + len(self.failures),
+                "warning": "", "queue_position": self.position}
+
+    def details(self):
+        resolved = f"apiVersion: gp/v1\nname: {self.name}\nmodel:\n  preset: tiny\nbudget:\n  steps: {self.target}\n"
+        return {"run": {**self.summary(), "namespace": "default", "resolved": resolved},
+                "checkpoints": self.checkpoints(), "events": self.events(), "samples": self.samples()}
+
+
+class FakeCluster:
+    """All runs and workers; `advance` lets the live run make steps. Safe to use from several threads."""
+
+    def __init__(self, empty=False, clock=time.time):
+        now = clock()
+        self.clock, self.lock = clock, threading.Lock()
+        self.connected, self.message = True, None
+        self.live = FakeRun("demo", 1, 6000, "running", 2600, now - 2600 * 0.25, 0.25)
+        self.began, self.base = now, self.live.step
+        self.runs = [] if empty else [
+            self.live,
+            FakeRun("gpt2-124m", 2, 19073, "queued", 0, now - 90, 1.2, position=1, scale=0.95,
+                    reason="waits for 8 free slots with a GPU; 2 of 4 nodes are connected, 3 slots are free"),
+            FakeRun("muon-test", 3, 4000, "failed", 2730, now - 7200, 0.5, failures=[900, 1800, 2400], scale=1.08,
+                    reason="rank 1 failed 3 times in a row without a new checkpoint: killed by signal 9"),
+            FakeRun("jargon-small", 4, 20000, "succeeded", None, now - 50000, 0.6, scale=1.0, checkpoint_every=2500),
+            FakeRun("jargon-wide", 5, 20000, "succeeded", None, now - 90000, 0.8, scale=0.93, checkpoint_every=2500,
+                    failures=[8000]),
+            FakeRun("overfit", 6, 200, "cancelled", 120, now - 190000, 0.1, scale=0.8, reason="cancelled by user",
+                    checkpoint_every=50),
+        ]
+
+    def advance(self):
+        with self.lock:
+            if self.live.state == "running":
+                steps = int((self.clock() - self.began) / self.live.step_seconds)
+                self.live.step = min(self.live.target, self.base + steps)
+
+    def run_with(self, name):
+        return next((run for run in self.runs if name in (run.id, run.name)), None)
+
+    def runs_body(self):
+        self.advance()
+        return {"coordinator": {"connected": self.connected, "address": "127.0.0.1:50051", "message": self.message},
+                "runs": [run.summary() for run in self.runs]}
+
+    def workers_body(self):
+        if not self.runs:
+            return {"workers": []}
+        live = {"run": "demo", "run_id": self.live.id}
+        def slot(number, device, name, cores, memory, **more):
+            return {"id": f"{device}{number}", "device": device, "device_name": name, "cores": cores,
+                    "memory_bytes": memory, "run": None, "run_id": None, "problem": None, **more}
+        return {"workers": [
+            {"id": "w-1", "name": "alpha", "connected": True, "version": "1.4.0", "last_heard_at": self.clock() - 2,
+             "gpu_driver": "", "problem": None,
+             "slots": [slot(0, "cpu", "AMD EPYC 7B13", 2, 8 << 30, **live), slot(1, "cpu", "AMD EPYC 7B13", 2, 8 << 30, **live)]},
+            {"id": "w-2", "name": "beta", "connected": True, "version": "1.4.0", "last_heard_at": self.clock() - 4,
+             "gpu_driver": "570.86", "problem": None,
+             "slots": [slot(0, "gpu", "NVIDIA H100 80GB HBM3", 16, 80 << 30),
+                       slot(1, "gpu", "NVIDIA H100 80GB HBM3", 16, 80 << 30, problem="ECC errors: 3 pages retired")]},
+            {"id": "w-3", "name": "gamma", "connected": False, "version": "1.3.2", "last_heard_at": self.clock() - 4000,
+             "gpu_driver": "", "problem": "not heard from since 1 h; its runs were placed elsewhere", "slots": []},
+        ]}
+
+    def models(self):
+        """The list of /v1/models: alias, best, then steps with the newest first."""
+        self.advance()
+        entries = []
+        for run in self.runs:
+            checkpoints = run.checkpoints()
+            if not checkpoints:
+                continue
+            newest, best = checkpoints[-1], next(one for one in checkpoints if one["best"])
+            named = [("alias", run.name, newest), ("best", f"{run.name}@best", best)]
+            named += [("step", one["model"], one) for one in reversed(checkpoints)]
+            entries += [{"id": name, "object": "model", "created": int(one["sealed_at"]), "owned_by": "gp", "root": run.name,
+                         "step": one["step"], "validation_loss": one["validation_loss"], "max_model_len": 1024,
+                         "parameters": 124439808, "tokenizer": "gpt2", "state": "ready" if kind == "alias" else "idle",
+                         "kind": kind} for kind, name, one in named]
+        return entries

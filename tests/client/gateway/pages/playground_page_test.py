@@ -1,0 +1,362 @@
+#!/usr/bin/env python3
+"""The playground in headless Chromium: typing, clicking, waiting for text. See page_case.py for the command line."""
+
+import json
+import subprocess
+import sys
+import types
+
+import page_case
+from browser import By
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+SETTINGS = "return JSON.stringify(settings)"
+
+
+class Playground(page_case.PageCase):
+
+    def open(self, fragment=""):
+        self.browser.open("/" + fragment)
+        self.browser.wait_shown("#generate")
+
+    def fresh(self, fragment=""):
+        """Opens the page as a tab that knows nothing."""
+        self.open(fragment)
+        self.browser.js("sessionStorage.clear(); localStorage.clear()")
+        self.open(fragment)
+
+    def type(self, selector, text):
+        element = self.browser.wait_shown(selector)
+        element.clear()
+        element.send_keys(text)
+
+    def set_number(self, name, value):
+        element = self.browser.one(f"#set-{name}")
+        element.send_keys(Keys.CONTROL, "a")
+        element.send_keys(str(value), Keys.TAB)
+
+    def finished(self, count=1):
+        ended = ("Length reached", "Ended by itself")
+        badges = lambda: [one.text for one in self.browser.all(".answer .badge")]
+        self.browser.wait(lambda: sum(text in ended for text in badges()) == count, f"{count} finished texts")
+
+    def write(self, prompt="Once upon", tokens=24):
+        self.type("#prompt", prompt)
+        self.set_number("max_tokens", tokens)
+        self.browser.click("#generate")
+        self.finished()
+
+    # Writing and stopping
+
+    def test_streams_a_text(self):
+        self.fresh()
+        self.write("The machine", 24)
+        self.assertTrue(self.browser.text(".prompt-text") == "The machine")
+        self.assertGreaterEqual(len(self.browser.all(".token")), 20 if self.url is None else 1)
+        self.assertRegex(self.browser.text(".status"), r"^\d+ tokens · [\d.]+ tokens/s · first after \d")
+        self.browser.check_clean()
+
+    def test_text_appears_while_it_is_written_and_stops_within_a_token(self):
+        gateway = self.fake(token_seconds=0.1)
+        self.fresh()
+        self.set_number("max_tokens", 900)
+        self.browser.click("#generate")
+        self.browser.wait(lambda: len(self.browser.all(".token")) >= 3, "the first tokens")
+        self.assertTrue(self.browser.one("#stop").is_displayed())
+        self.assertEqual(self.browser.one("#output").get_attribute("aria-busy"), "true")
+        self.browser.click("#stop")
+        self.browser.wait_text(".answer .badge", "Stopped")
+        self.browser.wait(lambda: gateway.left_early == 1, "the gateway to notice")
+        self.assertTrue(self.browser.one("#generate").is_displayed())
+        self.browser.check_clean()
+
+    def test_keyboard_runs_and_stops(self):
+        self.fake(token_seconds=0.1)
+        self.fresh()
+        self.set_number("max_tokens", 900)
+        self.browser.one("#prompt").send_keys(" there was", Keys.CONTROL + Keys.ENTER)
+        self.browser.wait(lambda: len(self.browser.all(".token")) >= 2, "the first tokens")
+        self.browser.one("body").send_keys(Keys.ESCAPE)
+        self.browser.wait_text(".answer .badge", "Stopped")
+        self.assertNotIn("\n", self.browser.one("#prompt").get_attribute("value"))
+
+    def test_screen_reader_hears_the_beginning_and_the_end_only(self):
+        self.fresh()
+        self.browser.js("""window.heard = [];
+            const region = document.querySelector("#announcements");
+            new MutationObserver(() => heard.push(region.textContent)).observe(region, {childList: true, subtree: true})""")
+        self.write(tokens=40)
+        self.browser.wait_text("#announcements", "first after")
+        heard = self.browser.js("return heard")
+        self.assertEqual(len(heard), 2, heard)
+        self.assertIn("Writing with", heard[0])
+
+    def test_characters_of_several_tokens_stay_whole(self):
+        self.fake()
+        self.fresh("#seed=3&temperature=0")
+        self.write(tokens=120)
+        text = self.browser.text(".tokens")
+        self.assertIn("“It is not magic,”", text)
+        self.assertNotIn("�", text)
+        self.assertNotIn("bytes:", text)
+
+    # Tokens
+
+    def test_colours_and_alternatives(self):
+        self.fresh()
+        self.write()
+        self.assertTrue(self.browser.all(".coloured .token[class*='p']"))
+        back = lambda: self.browser.js("return getComputedStyle(document.querySelector('.token')).backgroundColor")
+        coloured = back()
+        token = self.browser.all(".token")[3]
+        ActionChains(self.browser.driver).move_to_element(token).perform()
+        card = self.browser.wait_shown("#token-card")
+        self.assertRegex(card.text, r"\d%")
+        self.assertGreaterEqual(len(self.browser.all("#token-card .alternative")), 2)
+        self.assertNotIn("null", card.text)
+        self.browser.check_accessible()
+        self.browser.click("#colours")
+        self.assertNotEqual(back(), coloured)
+
+    def test_an_alternative_writes_on_from_there(self):
+        self.fake()
+        self.fresh()
+        self.write("Start", 12)
+        before = "Start" + "".join(one.get_attribute("textContent") for one in self.browser.all(".token")[:4])
+        self.browser.all(".token")[4].click()
+        button = self.browser.wait_shown("#token-card button.alternative")
+        chosen = button.find_element(By.CSS_SELECTOR, "code").text.replace("␣", " ").replace("↵", "\n")
+        button.click()
+        self.browser.wait(lambda: len(self.asked("/v1/completions")) == 2, "a second request")
+        self.assertEqual(self.asked("/v1/completions")[-1]["prompt"], before + chosen)
+        self.finished()
+
+    def test_arrow_keys_walk_through_tokens(self):
+        self.fresh()
+        self.write()
+        text = self.browser.one(".text")
+        self.browser.js("arguments[0].focus()", text)
+        text.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+        self.assertEqual(self.browser.one(".token.current").get_attribute("data-token"), "1")
+        self.assertRegex(self.browser.text("#announcements"), r"%; else ")
+        text.send_keys(Keys.ENTER)
+        inside = lambda: self.browser.js("return document.activeElement.closest('#token-card') !== null")
+        self.browser.wait(inside, "focus on an alternative")
+        self.browser.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+        self.assertFalse(self.browser.one("#token-card").is_displayed())
+
+    # Several texts
+
+    def test_watch_it_learn(self):
+        if self.url is None:
+            self.fake(token_seconds=0.05)
+        self.fresh()
+        self.set_number("max_tokens", 30)
+        self.browser.click("#mode-learn")
+        count = len(self.browser.all(".columns .answer"))
+        if count < 2:
+            self.skipTest("the gateway's newest run has fewer than two checkpoints")
+        self.browser.click("#generate")
+        columns = lambda: self.browser.all(".columns .answer")
+        begun = lambda: all(column.find_elements(By.CSS_SELECTOR, ".token") for column in columns())
+        self.browser.wait(lambda: begun() and "Writing" in self.browser.text("#output"), "all columns at once")
+        self.finished(count)
+        self.browser.check_clean()
+        if self.url is not None:
+            return
+        bodies = self.asked("/v1/completions")
+        self.assertEqual((count, len({body["model"] for body in bodies})), (4, 4))
+        self.assertEqual(len({(body["seed"], body["prompt"]) for body in bodies}), 1)
+        self.assertEqual(bodies[0]["model"], "demo@250")
+        self.browser.click("[aria-label='6 columns']")
+        self.assertEqual(len(self.browser.all(".columns .answer")), 6)
+        self.browser.check_clean()
+        self.browser.click("#generate")
+        self.finished(6)
+        self.look("playground-learn")
+
+    def test_several_samples(self):
+        self.fresh()
+        self.set_number("n", 3)
+        self.write(tokens=8)
+        texts = [one.get_attribute("textContent") for one in self.browser.all(".tokens")]
+        self.assertEqual(len(texts), 3)
+        if self.url is None:
+            self.assertEqual(len(set(texts)), 3)
+
+    def test_step_slider_chooses_a_checkpoint(self):
+        self.fake()
+        self.fresh()
+        slider = self.browser.one("#step-slider")
+        self.browser.js("arguments[0].focus()", slider)
+        slider.send_keys(Keys.HOME)
+        self.browser.wait_text("#step-text", "step 250")
+        self.write(tokens=4)
+        self.assertEqual(self.asked("/v1/completions")[-1]["model"], "demo@250")
+        self.browser.click("#pick-best")
+        self.assertEqual(json.loads(self.browser.js(SETTINGS))["model"], "demo@best")
+
+    # Links and code
+
+    def test_a_link_restores_every_setting(self):
+        self.fresh()
+        for name, value in {"temperature": 1.25, "top_k": 7, "top_p": 0.9, "min_p": 0.05, "presence_penalty": -0.5,
+                            "frequency_penalty": 0.7, "max_tokens": 33, "n": 2}.items():
+            self.set_number(name, value)
+        self.type("#prompt", "It's \"5 < 6\" & so on, 100 % sure: ä€")
+        self.type("#stop-strings", "\\n\\n\nEND")
+        self.type("#seed", "4711" + Keys.TAB)
+        self.browser.click("#colours")
+        self.browser.click("#mode-learn")
+        self.browser.click("[aria-label='3 columns']")
+        self.browser.click("#link-button")
+        link = self.browser.wait(self.browser.copied, "the link")
+        settings = json.loads(self.browser.js(SETTINGS))
+        self.assertEqual([settings[name] for name in ("seed", "top_p", "columns", "stop")], [4711, 0.9, 3, "\\n\\n\nEND"])
+        self.fresh(link.removeprefix(self.browser.url + "/"))
+        self.assertEqual(json.loads(self.browser.js(SETTINGS)), settings)
+        self.assertEqual(self.browser.one("#prompt").get_attribute("value"), settings["prompt"])
+        self.assertEqual(self.browser.one("#set-temperature").get_attribute("value"), "1.25")
+        self.assertEqual(self.browser.one("#mode-learn").get_attribute("aria-pressed"), "true")
+
+    def copy_code(self, language):
+        self.browser.click("#code-button")
+        self.browser.click(f"#tab-{language}")
+        self.browser.click("#code-copy")
+        code = self.browser.wait(self.browser.copied, "the code")
+        self.browser.check_accessible()
+        return code
+
+    def test_curl_works_as_typed(self):
+        self.fresh("#seed=5&max_tokens=6")
+        prompt = "It's \"five\" $HOME `date` \\n"
+        self.type("#prompt", prompt)
+        answer = subprocess.run(["bash", "-c", self.copy_code("curl")], check=True, capture_output=True, text=True)
+        choices = json.loads(answer.stdout)["choices"]
+        self.assertEqual(len(choices), 1)
+        self.assertTrue(choices[0]["text"])
+        if self.url is None:
+            self.assertEqual(self.asked("/v1/completions")[-1]["prompt"], prompt)
+
+    def test_python_asks_the_same(self):
+        self.fresh("#seed=5&max_tokens=6&stop=END")
+        self.type("#prompt", "It's \"five\"")
+        got = {}
+        def create(**arguments):
+            got.update(arguments)
+            return types.SimpleNamespace(choices=[])
+        def client(**arguments):
+            self.assertEqual(arguments["base_url"], self.browser.url + "/v1")
+            return types.SimpleNamespace(completions=types.SimpleNamespace(create=create))
+        sys.modules["openai"] = types.SimpleNamespace(OpenAI=client)
+        self.addCleanup(sys.modules.pop, "openai")
+        exec(self.copy_code("python"), {})
+        body = json.loads(self.browser.js("return JSON.stringify(requestBody(settings.model))"))
+        extra = got.pop("extra_body")
+        self.assertEqual({**got, **extra}, body)
+        self.assertEqual(body["stop"], ["END"])
+
+    def test_history_brings_a_text_back(self):
+        self.fresh()
+        self.write("First prompt", 8)
+        self.write("Second prompt", 8)
+        self.browser.wait(lambda: len(self.browser.all(".past")) == 2, "two earlier texts")
+        self.browser.js("document.querySelectorAll('.past')[1].click()")
+        self.assertEqual(self.browser.one("#prompt").get_attribute("value"), "First prompt")
+        self.browser.wait_text(".answer .badge", "From before")
+
+    # Trouble
+
+    def test_asks_for_the_key(self):
+        self.fake(key="secret")
+        self.browser.open("/")
+        self.type("#key-field", "wrong" + Keys.ENTER)
+        self.browser.wait_shown("#key-problem")
+        self.browser.check_accessible()
+        self.type("#key-field", "secret" + Keys.ENTER)
+        self.browser.wait_shown("#generate")
+        self.write(tokens=4)
+        self.assertIn('"Authorization: Bearer $GP_API_KEY"', self.copy_code("curl"))
+        self.assertNotIn("secret", self.browser.driver.current_url)
+        self.browser.check_clean(network_errors=True)
+        self.browser.js("sessionStorage.clear()")
+
+    def test_says_when_the_gateway_is_busy_or_loads(self):
+        gateway = self.fake()
+        self.fresh()
+        gateway.failures = [(429, "32 texts are waiting already", 2), (503, "loading demo@2500", 2)]
+        self.browser.click("#generate")
+        self.browser.wait_text(".answer .badge", "The gateway is busy; asks again in")
+        self.browser.wait_text(".answer .badge", "The model is being loaded; asks again in")
+        self.finished()
+        self.browser.check_clean(network_errors=True)
+
+    def test_says_what_a_refusal_was(self):
+        gateway = self.fake()
+        self.fresh()
+        gateway.failures = [(400, "5 tokens of prompt and 1020 to write are more than 1024 <b>tokens</b>", 0)]
+        self.browser.click("#generate")
+        self.browser.wait_text(".answer [role=alert]", "are more than 1024 <b>tokens</b>")
+        self.browser.click(".answer [role=alert] button")
+        self.finished()
+
+    def test_keeps_the_text_when_the_connection_breaks(self):
+        gateway = self.fake()
+        self.fresh()
+        gateway.break_after = 5
+        self.browser.click("#generate")
+        self.browser.wait_text(".answer [role=alert]", "The connection ended before the text was complete.")
+        self.assertIn("What was written so far is kept.", self.browser.text(".answer [role=alert]"))
+        self.assertGreaterEqual(len(self.browser.all(".token")), 3)
+
+    def test_says_when_the_gateway_is_gone(self):
+        gateway = self.fake()
+        self.fresh()
+        gateway.stop()
+        self.browser.click("#generate")
+        self.browser.wait_text(".answer [role=alert]", "No connection to the gateway at http://127.0.0.1")
+        self.browser.check_accessible()
+
+    def test_without_a_model_it_says_how_to_train_one(self):
+        gateway = self.fake(empty=True)
+        self.browser.open("/")
+        self.browser.wait_shown("#no-model")
+        self.assertIn("make demo", self.browser.text("#no-model"))
+        self.assertIn("gpctl up", self.browser.text("#no-model"))
+        self.browser.check_clean()
+        self.look("playground-empty")
+        gateway.cluster.__init__()
+        self.browser.wait_shown("#generate")
+
+    # Looks
+
+    def test_looks(self):
+        self.fresh("#seed=7&fresh=0" if self.url is None else "")
+        self.browser.check_accessible()
+        self.write("Once upon a time", 90)
+        self.look("playground")
+        self.browser.resize("desktop")
+        self.browser.theme(False)
+        self.browser.all(".token")[14].click()
+        self.browser.wait_shown("#token-card")
+        self.browser.screenshot("playground-token", whole=False)
+        self.browser.theme(True)
+        self.browser.screenshot("playground-token-dark", whole=False)
+        self.browser.check_clean()
+
+    def test_theme_button_is_remembered(self):
+        self.fresh()
+        colour = lambda: self.browser.js("return getComputedStyle(document.body).backgroundColor")
+        light = colour()
+        self.browser.click("#theme-button")
+        self.browser.click("#theme-button")
+        dark = colour()
+        self.assertNotEqual(light, dark)
+        self.open()
+        self.assertEqual(colour(), dark)
+        self.browser.js("localStorage.clear()")
+
+
+if __name__ == "__main__":
+    page_case.main()

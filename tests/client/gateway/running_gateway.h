@@ -1,0 +1,90 @@
+// A gateway of models, without its daemon, in a thread of its own, with the fake sampler.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/temporary_directory.h"
+#include "client/gateway/completions/completion_routes.h"
+#include "client/gateway/http_client.h"
+#include "client/gateway/running_server.h"
+#include "client/gateway/served_checkpoint_files.h"
+
+namespace gp::gateway {
+
+class RunningGateway {
+ public:
+  static ModelPoolOptions FakePool() {
+    ModelPoolOptions options;
+    options.command = {.program = GP_FAKE_SAMPLER, .version = "test"};
+    options.streams = 4;
+    options.memory_bytes_max = 100;
+    options.tick = std::chrono::milliseconds(10);
+    options.memory_bytes = [](const CheckpointFacts&) { return 10; };
+    return options;
+  }
+
+  // Calls it in the loop and waits for it.
+  template <typename Call>
+  auto InLoop(Call call) {
+    std::promise<decltype(call())> result;
+    loop_.Post([&] {
+      if constexpr (std::is_void_v<decltype(call())>) {
+        call();
+        result.set_value();
+      } else {
+        result.set_value(call());
+      }
+    });
+    return result.get_future().get();
+  }
+
+  RunningGateway(ModelPoolOptions options, std::vector<NamedDirectory> directories)
+      : thread_([this] { loop_.Run(); }) {
+    InLoop([&] {
+      models_ = std::make_unique<ModelService>(
+          loop_, work_, std::move(options), std::move(directories), std::chrono::milliseconds(20));
+      AddCompletionRoutes(*models_, work_, router_);
+      AddTokenizerRoutes(*models_, work_, router_);
+      AddModelRoutes(*models_, router_);
+      router_.Add(
+          {"GET", "/livez", [](const auto& exchange) { exchange->Respond({.body = "ok"}); }});
+      auto server = Server::Start(loop_, {}, {.router = router_}, nullptr);
+      EXPECT_TRUE(server.ok()) << server.status();
+      server_ = *std::move(server);
+    });
+  }
+
+  ~RunningGateway() {
+    InLoop([this] {
+      server_.reset();
+      models_.reset();
+    });
+    loop_.Stop();
+    thread_.join();
+  }
+
+  int port() const { return server_->port(); }
+  ModelService& models() { return *models_; }
+
+  Answer Post(const std::string& target, const std::string& body) {
+    return Ask(port(), "POST", target, body);
+  }
+  PoolCounts Counts() {
+    return InLoop([this] { return models_->pool().Counts(); });
+  }
+
+ private:
+  EventLoop loop_;
+  WorkPool work_{loop_, {}};
+  std::unique_ptr<ModelService> models_;
+  Router router_;
+  std::unique_ptr<Server> server_;
+  std::thread thread_;
+};
+
+}  // namespace gp::gateway

@@ -1,0 +1,167 @@
+// The routes over HTTP, against a fake coordinator.
+#include "client/gateway/runs/runs_api.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/eventually.h"
+#include "client/fake_run_service.h"
+#include "client/gateway/runs/runs_server.h"
+
+namespace gp::gateway {
+namespace {
+
+using nlohmann::json;
+using testing::FakeRunService;
+using testing::MakeRun;
+
+constexpr char kId[] = "aaaaaaaa01";
+
+v1::MetricPoint MakeStep(int64_t step) {
+  v1::MetricPoint point;
+  point.set_step(step);
+  point.set_epoch(1);
+  point.set_loss(step == 40 ? 9 : 2);
+  return point;
+}
+
+class RunsApiTest : public ::testing::Test {
+ protected:
+  RunsApiTest() {
+    service_.AddRun(MakeRun("demo", kId, v1::RUN_STATE_RUNNING));
+    service_.AddNode({});
+    for (int step = 1; step <= 200; ++step) service_.AddPoint(MakeStep(step));
+    service_.AddEvent(v1::RUN_STATE_RUNNING, "run_started", "all ranks are ready");
+  }
+
+  void AwaitBoard(RunsServer& server) {
+    ASSERT_TRUE(Eventually([&] { return server.api().board().board()->connected; }));
+  }
+  // The next message of this type; the test fails when the stream ends before.
+  json Next(HttpClient& client, const std::string& type) {
+    while (const auto event = client.NextEvent()) {
+      const json message = json::parse(*event);
+      if (message["type"] == type) return message;
+    }
+    ADD_FAILURE() << "no message of type " << type;
+    return {};
+  }
+
+  FakeRunService service_;
+};
+
+TEST_F(RunsApiTest, RunsAndWorkersAreAnsweredFromTheBoard) {
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  const Answer runs = server.Get("/api/v1/runs");
+  EXPECT_EQ(runs.status, 200);
+  EXPECT_EQ(runs.Header("cache-control"), "no-store");
+  EXPECT_EQ(json::parse(runs.body)["runs"][0]["name"], "demo");
+  EXPECT_EQ(json::parse(server.Get("/api/v1/workers").body)["workers"].size(), 1u);
+}
+
+TEST_F(RunsApiTest, ARunAndItsPointsAreAnsweredOnceItsPastIsKnown) {
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  const json run = json::parse(server.Get("/api/v1/runs/demo").body);
+  EXPECT_EQ(run["run"]["id"], kId);
+  EXPECT_EQ(run["events"][0]["kind"], "run_started");
+  const json points = json::parse(server.Get("/api/v1/runs/" + std::string(kId) + "/points").body);
+  EXPECT_EQ(points["total"], 200);
+  EXPECT_EQ(points["step"].size(), 200u);
+  const json few = json::parse(server.Get("/api/v1/runs/demo/points?points=50&from=11").body);
+  EXPECT_LE(few["step"].size(), 50u);
+  EXPECT_EQ(few["step"][0], 11);
+  EXPECT_EQ(*std::max_element(few["loss"].begin(), few["loss"].end()), 9);
+}
+
+TEST_F(RunsApiTest, ProblemsHaveTheirStatus) {
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  const Answer unknown = server.Get("/api/v1/runs/nothing");
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_EQ(json::parse(unknown.body)["error"]["code"], "run_not_found");
+  EXPECT_EQ(server.Get("/api/v1/runs/nothing/points").status, 404);
+  EXPECT_EQ(server.Get("/api/v1/events?run=nothing").status, 404);
+  for (const char* query : {"points=many", "from=1x", "to="}) {
+    EXPECT_EQ(server.Get("/api/v1/runs/demo/points?" + std::string(query)).status, 400) << query;
+  }
+  EXPECT_EQ(server.Get("/api/v1/runs/demo/points?points=99999999&from=-5").status, 200);
+}
+
+TEST_F(RunsApiTest, WithoutACoordinatorPagesSayWhy) {
+  RunsServer server("");
+  EXPECT_EQ(json::parse(server.Get("/api/v1/runs").body)["coordinator"]["connected"], false);
+  const Answer run = server.Get("/api/v1/runs/demo");
+  EXPECT_EQ(run.status, 503);
+  EXPECT_EQ(run.Header("retry-after"), "2");
+}
+
+TEST_F(RunsApiTest, AStreamBeginsWithEverythingAndTellsChanges) {
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  HttpClient client(server.port());
+  client.Request("GET", "/api/v1/events?run=demo");
+  EXPECT_EQ(client.ReceiveHead().status, 200);
+  EXPECT_EQ(Next(client, "runs")["runs"][0]["state"], "running");
+  EXPECT_EQ(Next(client, "workers")["workers"].size(), 1u);
+  EXPECT_EQ(Next(client, "run")["events"].size(), 1u);
+  // A page asks for the past now; what comes after that is told.
+  EXPECT_EQ(server.Get("/api/v1/runs/demo/points").status, 200);
+  for (int step = 201; step <= 203; ++step) service_.AddPoint(MakeStep(step));
+  std::vector<int64_t> steps;
+  while (steps.empty() || steps.back() != 203) {
+    const json points = Next(client, "points");
+    ASSERT_EQ(points["run"], kId);
+    for (const json& step : points["points"]["step"]) steps.push_back(step);
+  }
+  EXPECT_THAT(steps, ::testing::ElementsAre(201, 202, 203));
+  service_.AddEvent(v1::RUN_STATE_RUNNING, "checkpoint_sealed", "step 200");
+  EXPECT_EQ(Next(client, "run")["events"].size(), 2u);
+  v1::Run ended = MakeRun("demo", kId, v1::RUN_STATE_SUCCEEDED);
+  service_.AddRun(ended);
+  EXPECT_EQ(Next(client, "runs")["runs"][0]["state"], "succeeded");
+}
+
+TEST_F(RunsApiTest, ManyPagesThatLeaveAreForgotten) {
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  for (int i = 0; i < 250; ++i) {
+    HttpClient client(server.port());
+    client.Request("GET", "/api/v1/events");
+    EXPECT_EQ(client.ReceiveHead().status, 200);
+    ASSERT_TRUE(client.NextEvent().has_value());
+    client.Close();
+    // Places of those who left are given to others.
+    if (i % 50 == 49) {
+      ASSERT_TRUE(Eventually([&] {
+        return server.server().InLoop([&] { return server.server().server().connections(); }) <= 1;
+      }));
+    }
+  }
+}
+
+TEST_F(RunsApiTest, TheCatalogueIsToldOfSealedCheckpoints) {
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  std::vector<SealedRun> told;
+  const auto now = [&] { return server.server().InLoop([&] { return told; }); };
+  server.server().InLoop(
+      [&] { server.api().OnSealed([&](const std::vector<SealedRun>& runs) { told = runs; }); });
+  EXPECT_TRUE(now().empty());
+  v1::Checkpoint checkpoint;
+  checkpoint.set_step(100);
+  checkpoint.set_directory("/c/100");
+  service_.AddCheckpoint(checkpoint);
+  v1::Run run = MakeRun("demo", kId, v1::RUN_STATE_RUNNING);
+  run.set_latest_checkpoint_step(100);
+  service_.AddRun(run);
+  ASSERT_TRUE(Eventually([&] { return !now().empty(); }));
+  EXPECT_EQ(now()[0].checkpoints[0].directory, "/c/100");
+  server.server().InLoop([&] { server.api().OnSealed([](const auto&) {}); });
+}
+
+}  // namespace
+}  // namespace gp::gateway

@@ -1,0 +1,150 @@
+#include "client/gateway/runs/runs_json.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "client/fake_run_service.h"
+#include "client/gpctl/golden.h"
+
+namespace gp::gateway {
+namespace {
+
+using testing::MakeRun;
+
+void ExpectJson(const std::string& name, const Json& json) {
+  testing::ExpectGoldenFile("tests/client/gateway/runs/golden/" + name, json.dump(1) + "\n");
+}
+
+Board MakeBoard() {
+  Board board{.address = "unix:/srv/gp/coordinator.sock", .connected = true};
+  v1::Run running = MakeRun("demo", "aaaaaaaa03", v1::RUN_STATE_RUNNING);
+  running.set_latest_checkpoint_step(500);
+  running.set_best_checkpoint_step(250);
+  running.mutable_progress()->set_validation_loss(2.1);
+  running.mutable_progress()->set_warning("the loss rose");
+  v1::RankPlacement& rank = *running.add_placement();
+  rank.set_node_name("laptop");
+  rank.set_slot_id("cpu0");
+  v1::Run late = MakeRun("late", "aaaaaaaa02", v1::RUN_STATE_QUEUED);
+  late.mutable_submitted_at()->set_seconds(1763716500);
+  late.clear_started_at();
+  const v1::Run early = MakeRun("early", "aaaaaaaa01", v1::RUN_STATE_QUEUED);
+  v1::Run ended = MakeRun("old", "aaaaaaaa00", v1::RUN_STATE_FAILED);
+  ended.mutable_progress()->set_loss(NAN);
+  board.runs = {running, late, early, ended};
+  return board;
+}
+
+v1::Node MakeNode() {
+  v1::Node node;
+  node.set_node_id("n1");
+  node.set_name("laptop");
+  node.set_connected(true);
+  node.set_version("0.1.0");
+  node.mutable_last_heard_at()->set_seconds(1763716441);
+  node.mutable_last_heard_at()->set_nanos(500'000'000);
+  node.set_gpu_problem("the driver does not match its library");
+  v1::Slot& busy = *node.add_slots();
+  busy.set_slot_id("cpu0");
+  busy.set_device("cpu");
+  for (int core = 0; core < 4; ++core) busy.add_cores(core);
+  busy.set_memory_bytes(8ull << 30);
+  busy.set_run_id("aaaaaaaa03");
+  v1::Slot& gone = *node.add_slots();
+  gone.set_slot_id("gpu0");
+  gone.set_device("GPU-1");
+  gone.set_device_name("NVIDIA H100");
+  gone.set_problem("it left the bus");
+  gone.set_run_id("zzzzzzzz99");
+  return node;
+}
+
+RunDetails MakeDetails(const v1::Run& run) {
+  RunDetails details{.run = run};
+  details.run.set_resolved("model:\n  preset: tiny\n");
+  v1::Checkpoint best;
+  best.set_step(250);
+  best.set_epoch(1);
+  best.set_size_bytes(123456);
+  best.set_validation_loss(2.25);
+  best.mutable_sealed_at()->set_seconds(1763716450);
+  best.set_best(true);
+  v1::Checkpoint held = best;
+  held.set_step(100);
+  held.set_best(false);
+  held.clear_validation_loss();
+  held.set_quarantine_reason("a digest differs");
+  details.checkpoints = {best, held};
+  v1::RunEvent event;
+  event.set_sequence(7);
+  event.mutable_at()->set_seconds(1763716440);
+  event.set_state(v1::RUN_STATE_RUNNING);
+  event.set_kind("checkpoint_sealed");
+  event.set_actor("node laptop");
+  event.set_reason("step 250");
+  event.set_epoch(1);
+  details.events = {event};
+  details.samples = {{250, "Once \"upon\"\na time \xff"}};
+  return details;
+}
+
+TEST(RunsJson, RunsCarryProgressQueuePositionsAndNullForWhatIsAbsent) {
+  ExpectJson("runs.json", RunsDocument(MakeBoard()));
+}
+
+TEST(RunsJson, ACoordinatorThatIsGoneIsSaid) {
+  const Board board{.address = "node-1:7070", .message = "it cannot be reached"};
+  EXPECT_EQ(Text(RunsDocument(board)),
+            R"({"coordinator":{"connected":false,"address":"node-1:7070",)"
+            R"("message":"it cannot be reached"},"runs":[]})");
+}
+
+TEST(RunsJson, WorkersNameTheRunsInTheirSlotsAndTheirProblems) {
+  Board board = MakeBoard();
+  board.nodes = {MakeNode()};
+  ExpectJson("workers.json", WorkersDocument(board));
+}
+
+TEST(RunsJson, ARunHasItsCheckpointsEventsAndSamples) {
+  const Board board = MakeBoard();
+  const Json json = Json::parse(Text(RunDocument(board, MakeDetails(board.runs[0]))));
+  ExpectJson("run.json", json);
+}
+
+TEST(RunsJson, AModelOfARunWhoseNameIsTakenGoesByItsId) {
+  Board board = MakeBoard();
+  const RunDetails details = MakeDetails(board.runs[0]);
+  board.runs.insert(board.runs.begin(), MakeRun("demo", "aaaaaaaa04", v1::RUN_STATE_QUEUED));
+  EXPECT_EQ(RunDocument(board, details)["checkpoints"][0]["model"], "aaaaaaaa03@250");
+}
+
+TEST(RunsJson, PointsAreColumnsOfShortNumbers) {
+  std::vector<Point> points(2);
+  points[0] = {.step = 1, .at = 1763716440.25, .loss = 4.1f, .learning_rate = 1e-5f};
+  points[1] = {.step = 2, .at = 1763716441, .loss = 3, .validation_loss = 3.5f, .mfu = 0.31f};
+  const std::string columns =
+      R"("step":[1,2],"at":[1763716440.25,1763716441],"loss":[4.1,3],"validation_loss":[null,3.5],)"
+      R"("tokens_per_second":[null,null],"mfu":[null,0.31],"learning_rate":[1e-05,null],)"
+      R"("gradient_norm":[null,null],"step_seconds":[null,null])";
+  EXPECT_EQ(PointsText("r\"1", 9, points), R"({"run":"r\"1","total":9,)" + columns + "}");
+  EXPECT_EQ(PointsMessageText("r1", points),
+            R"({"type":"points","run":"r1","points":{)" + columns + "}}");
+  EXPECT_TRUE(Json::accept(PointsText("r1", 0, {})));
+}
+
+TEST(RunsJson, AMessageIsItsDocumentWithAType) {
+  EXPECT_EQ(MessageText("workers", WorkersDocument(Board())), R"({"type":"workers","workers":[]})");
+}
+
+TEST(RunsJson, ARunIsFoundByIdAndElseTheNewestOfItsName) {
+  Board board;
+  board.runs = {MakeRun("a", "2", v1::RUN_STATE_RUNNING), MakeRun("a", "1", v1::RUN_STATE_FAILED),
+                MakeRun("1", "0", v1::RUN_STATE_FAILED)};
+  EXPECT_EQ(FindRun(board, "a"), &board.runs[0]);
+  EXPECT_EQ(FindRun(board, "1"), &board.runs[1]);
+  EXPECT_EQ(FindRun(board, "b"), nullptr);
+}
+
+}  // namespace
+}  // namespace gp::gateway

@@ -1,0 +1,70 @@
+#include "client/gateway/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "client/gateway/metrics.h"
+#include "daemon/settings_reader.h"
+#include "daemon/shipped_settings.h"
+
+namespace gp::gateway {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<ConfigProblem> Read(const std::string& text, GatewaySettings& settings) {
+  return daemon::ReadSettingsFile(text, "gateway.yaml", SettingsTable(settings));
+}
+
+TEST(GatewaySettings, TheFileShowsEveryKeyAtItsDefault) {
+  const auto text = ReadFile(daemon::ShippedPath("gateway.yaml"));
+  ASSERT_TRUE(text.ok()) << text.status();
+  GatewaySettings settings{.listen = "?", .connections_max = 1};
+  settings.stop_grace = settings.scan_period = settings.request_timeout = std::chrono::hours(9);
+  settings.sampler_start_timeout = settings.sampler_stall_timeout = std::chrono::hours(9);
+  settings.header_timeout = settings.body_timeout = settings.idle_timeout = std::chrono::hours(9);
+  settings.ping_period = std::chrono::hours(9);
+  settings.metrics_listen = settings.tls_certificate = settings.tls_key = settings.keys_file = "?";
+  settings.coordinator = settings.sampler_program = settings.sampler_precision = "?";
+  settings.cors_origins = settings.directories = {"?"};
+  settings.sampler_threads = settings.sampler_streams = settings.requests_waiting_max = 77;
+  settings.sampler_memory_limit = settings.body_bytes_max = 77;
+  settings.insecure = true;
+  settings.log_requests = false;
+  EXPECT_EQ(RenderProblems(Read(*text, settings)), "");
+  EXPECT_EQ(settings, GatewaySettings());
+  daemon::ExpectShowsEverySetting("gateway.yaml", SettingsTable(settings));
+}
+
+TEST(GatewaySettings, OtherMachinesNeedKeysAndTlsOrAWord) {
+  GatewaySettings settings{.listen = "0.0.0.0:1"};
+  EXPECT_THAT(Message(CheckSettings(settings)), HasSubstr("--insecure"));
+  settings.keys_file = "keys";
+  EXPECT_FALSE(CheckSettings(settings).ok());
+  settings.tls_certificate = settings.tls_key = "pem";
+  EXPECT_TRUE(CheckSettings(settings).ok());
+  EXPECT_TRUE(CheckSettings({.listen = "0.0.0.0:1", .insecure = true}).ok());
+  EXPECT_TRUE(CheckSettings({}).ok());
+}
+
+TEST(GatewaySettings, WhatDoesNotFitTogetherIsRefused) {
+  EXPECT_FALSE(CheckSettings({.tls_certificate = "pem"}).ok());
+  EXPECT_FALSE(CheckSettings({.directories = {"no-directory"}}).ok());
+  EXPECT_FALSE(CheckSettings({.listen = "unix:/tmp/x"}).ok());
+}
+
+TEST(GatewayMetrics, ListsWhatItExports) {
+  const std::string list = GatewayMetrics::List("1.2.3", "abc");
+  for (const char* name :
+       {"gp_build_info{component=\"gateway\"", "gp_gateway_requests_total",
+        "gp_gateway_request_duration_seconds", "gp_gateway_time_to_first_token_seconds",
+        "gp_gateway_inter_token_latency_seconds", "gp_gateway_tokens_total",
+        "gp_gateway_requests_in_progress", "gp_gateway_models_loaded",
+        "gp_gateway_sampler_restarts_total", "gp_gateway_requests_cancelled_total"}) {
+    EXPECT_THAT(list, HasSubstr(name));
+  }
+}
+
+}  // namespace
+}  // namespace gp::gateway

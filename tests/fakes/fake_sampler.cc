@@ -1,0 +1,228 @@
+// gp-fake-sampler: speaks the link as gp-sampler does and writes texts that everybody can foretell,
+// so that the gateway can be tested without the engine. The checkpoint's manifest.json may say, in
+// its record, how it misbehaves; so may a prompt, by the character that it begins with. No claim
+// about probabilities is ever made with it.
+//
+// A text says the ids of its prompt again, each plus the number of the sample, round and round. The
+// logprob of token t is -t/100, and its alternatives are t+1, t+2, ….
+//
+// record["fake"]: "fail" (says so and leaves), "damaged", "hang" (never ready), "slow" (200 ms for
+// each token), "mute" (ready, writes nothing). A prompt that begins with 'C' ends the process, with
+// 'H' makes it hang, with 'E' is answered with an error, with 'S' is slow, with 'N' never ends by
+// itself: it stops at each token for 5 ms.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/file.h"
+#include "base/utf8.h"
+#include "formats/checkpoint_directory.h"
+#include "link/channel.h"
+#include "tokenizer/tokenizer.h"
+
+namespace gp::fakes {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Text {
+  link::Generate request;
+  int64_t written = 0;
+  std::string bytes;  // that are no whole character yet
+};
+
+class FakeSampler {
+ public:
+  FakeSampler() : channel_(FileDescriptor(link::kEngineDescriptor), "gateway") {}
+
+  [[noreturn]] void Run() {
+    const auto hello = Await<link::Hello>();
+    Say(link::Hello{.version = "fake", .incarnation = hello.incarnation});
+    Open(Await<link::OpenModel>());
+    while (true) {
+      Listen(texts_.empty() ? milliseconds(60000) : milliseconds(0));
+      if (!texts_.empty()) WriteOnce();
+    }
+  }
+
+ private:
+  void Open(const link::OpenModel& model) {
+    auto manifest = formats::ReadManifest(model.directory);
+    if (!manifest.ok()) Fail(link::ExitCause::kDamagedCheckpoint, Message(manifest.status()));
+    manifest_ = *std::move(manifest);
+    how_ = manifest_.record["fake"];
+    if (how_ == "fail") Fail(link::ExitCause::kError, "failed as asked");
+    if (how_ == "damaged")
+      Fail(link::ExitCause::kDamagedCheckpoint, "model.safetensors is damaged");
+    if (how_ == "hang") Hang();
+    const auto text = ReadFile(JoinPath(model.directory, formats::kTokenizerName));
+    if (!text.ok()) Fail(link::ExitCause::kDamagedCheckpoint, Message(text.status()));
+    auto tokenizer = ParseTokenizer(*text);
+    if (!tokenizer.ok()) Fail(link::ExitCause::kDamagedCheckpoint, Message(tokenizer.status()));
+    tokenizer_ = *std::move(tokenizer);
+    streams_ = model.streams;
+    Say(link::ModelReady{.step = manifest_.step,
+                         .precision = "fp32",
+                         .device = "fake",
+                         .streams = streams_,
+                         .context = manifest_.shape.context,
+                         .vocabulary = manifest_.shape.vocabulary,
+                         .memory_bytes = model.memory_bytes});
+  }
+
+  // One token of every stream.
+  void WriteOnce() {
+    if (how_ == "mute") return Listen(milliseconds(50));
+    if (how_ == "slow") std::this_thread::sleep_for(milliseconds(200));
+    link::Generated generated;
+    size_t stream = 0;
+    for (auto text = texts_.begin(); text != texts_.end() && stream < static_cast<size_t>(streams_);
+         ++stream) {
+      generated.pieces.push_back(Next(*text));
+      const link::TextPiece& piece = generated.pieces.back();
+      text = piece.finish || piece.error ? texts_.erase(text) : text + 1;
+    }
+    Say(generated);
+  }
+
+  link::TextPiece Next(Text& text) {
+    const link::Generate& request = text.request;
+    link::TextPiece piece{.request = request.request};
+    Misbehave(request, piece);
+    if (piece.error) return piece;
+    if (request.score_prompt && text.written == 0) {
+      for (size_t i = 1; i < request.prompt.size(); ++i) {
+        piece.prompt_scores.push_back(ScoreOf(request.prompt[i], *request.logprobs));
+      }
+    }
+    if (text.written < request.max_tokens) {
+      const auto length = static_cast<int64_t>(request.prompt.size());
+      const int32_t said = request.prompt[static_cast<size_t>(text.written % length)];
+      const int64_t sum = said + static_cast<int64_t>(request.sample);
+      const auto token = static_cast<int32_t>(sum % tokenizer_->vocabulary_size());
+      ++text.written;
+      piece.tokens.push_back(token);
+      if (request.logprobs) piece.scores.push_back(ScoreOf(token, *request.logprobs));
+      text.bytes += tokenizer_->Decode({&token, 1});
+    }
+    if (text.written == request.max_tokens) piece.finish = "length";
+    piece.text = TakeWholeCharacters(text.bytes, piece.finish.has_value());
+    CutAtStop(request, piece);
+    return piece;
+  }
+
+  void Misbehave(const link::Generate& request, link::TextPiece& piece) {
+    const std::string prompt = tokenizer_->Decode(request.prompt);
+    switch (prompt.empty() ? ' ' : prompt.front()) {
+      case 'C':
+        _exit(7);
+      case 'H':
+        Hang();
+      case 'E':
+        piece.error = "an error as asked";
+        return;
+      case 'S':
+        std::this_thread::sleep_for(milliseconds(200));
+        return;
+      case 'N':
+        std::this_thread::sleep_for(milliseconds(5));
+        return;
+      default:
+        return;
+    }
+  }
+
+  static std::string TakeWholeCharacters(std::string& bytes, bool all) {
+    std::string whole;
+    std::string_view rest = bytes;
+    while (const auto point = TakeCodePoint(rest)) AppendCodePoint(*point, whole);
+    if (all && !rest.empty()) {
+      whole += "\xef\xbf\xbd";
+      rest = {};
+    }
+    bytes = std::string(rest);
+    return whole;
+  }
+
+  // A stop string of one character is enough for what is tested.
+  static void CutAtStop(const link::Generate& request, link::TextPiece& piece) {
+    for (const std::string& stop : request.stop) {
+      const size_t at = piece.text.find(stop);
+      if (at == std::string::npos) continue;
+      piece.text.resize(at);
+      piece.finish = "stop";
+    }
+  }
+
+  static link::TokenScore ScoreOf(int32_t token, int64_t alternatives) {
+    link::TokenScore score{.logprob = -0.01 * token};
+    for (int32_t i = 1; i <= alternatives; ++i) {
+      score.top.push_back(token + i);
+      score.top_logprobs.push_back(-0.01 * token - 0.1 * i);
+    }
+    return score;
+  }
+
+  void Take(const link::Message& message) {
+    if (const auto* generate = std::get_if<link::Generate>(&message)) {
+      texts_.push_back({*generate});
+    } else if (const auto* withdraw = std::get_if<link::Withdraw>(&message)) {
+      std::erase_if(texts_,
+                    [&](const Text& text) { return text.request.request == withdraw->request; });
+    } else if (std::holds_alternative<link::Stop>(message)) {
+      _exit(0);
+    }
+  }
+
+  // Takes what is there, waiting `patience` for the first.
+  void Listen(milliseconds patience) {
+    while (true) {
+      auto message = channel_.Receive(patience);
+      if (!message.ok()) _exit(0);
+      if (!*message) return;
+      Take(**message);
+      patience = milliseconds(0);
+    }
+  }
+
+  template <typename T>
+  T Await() {
+    while (true) {
+      auto message = channel_.Receive(std::chrono::seconds(60));
+      if (!message.ok()) _exit(0);
+      if (*message && std::holds_alternative<T>(**message)) return std::get<T>(**message);
+    }
+  }
+
+  void Say(const link::Message& message) {
+    if (!channel_.Send(message).ok()) _exit(0);
+  }
+
+  [[noreturn]] void Fail(link::ExitCause cause, const std::string& message) {
+    Say(link::Failed{cause, message});
+    _exit(1);
+  }
+
+  [[noreturn]] static void Hang() {
+    while (true) pause();
+  }
+
+  link::Channel channel_;
+  formats::CheckpointManifest manifest_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::string how_;
+  int64_t streams_ = 1;
+  std::deque<Text> texts_;
+};
+
+}  // namespace
+}  // namespace gp::fakes
+
+int main() { gp::fakes::FakeSampler().Run(); }
