@@ -24,12 +24,13 @@ END_OF_TEXT = 50256
 
 
 def config_of(model):
+    end_of_text = END_OF_TEXT if model["vocab"] > END_OF_TEXT else None
     return {
         "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2",
         "activation_function": "gelu_new" if model["gelu"] == "tanh" else "gelu",
         "n_layer": model["n_layer"], "n_head": model["n_head"], "n_embd": model["n_embd"],
         "n_ctx": model["n_ctx"], "n_positions": model["n_ctx"], "vocab_size": model["vocab"],
-        "layer_norm_epsilon": 1e-5, "bos_token_id": END_OF_TEXT, "eos_token_id": END_OF_TEXT,
+        "layer_norm_epsilon": 1e-5, "bos_token_id": end_of_text, "eos_token_id": end_of_text,
         "tie_word_embeddings": model["tie_embeddings"], "torch_dtype": "float32",
         "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
 

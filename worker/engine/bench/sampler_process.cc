@@ -24,7 +24,7 @@ StatusOr<std::unique_ptr<SamplerProcess>> SamplerProcess::Start(const std::strin
                                                                 const link::OpenModel& model) {
   ASSIGN_OR_RETURN(auto ends, link::Channel::MakePair());
   ASSIGN_OR_RETURN(const pid_t pid, daemon::StartChild({.program = program,
-                                                        .arguments = {"--serve"},
+                                                        .arguments = {"--link"},
                                                         .descriptors = {ends.second.get()},
                                                         .confined = true}));
   ends.second.Close();

@@ -122,13 +122,16 @@ Status ConvertForLlama(const ServedModel& model, const std::string& python,
 StatusOr<std::unique_ptr<TextServer>> StartGateway(const ServedModel& model) {
   ASSIGN_OR_RETURN(const std::string program, OwnProgram("gp-gateway"));
   const std::string address = JoinPath(model.scratch, "gateway.json");
-  ASSIGN_OR_RETURN(ServerProcess process,
-                   ServerProcess::Start(
-                       program,
-                       {"--model", "bench=" + model.checkpoint, "--listen", "127.0.0.1:0",
-                        "--address-file", address, "--threads", fmt::format("{}", model.threads),
-                        "--streams", fmt::format("{}", model.streams)},
-                       JoinPath(model.scratch, "gateway.log")));
+  const std::vector<std::string> arguments = {"--model",          "bench=" + model.checkpoint,
+                                              "--listen",         "127.0.0.1:0",
+                                              "--metrics-listen", "127.0.0.1:0",
+                                              "--address-file",   address,
+                                              "--precision",      model.precision,
+                                              "--threads",        fmt::format("{}", model.threads),
+                                              "--streams",        fmt::format("{}", model.streams)};
+  ASSIGN_OR_RETURN(
+      ServerProcess process,
+      ServerProcess::Start(program, arguments, JoinPath(model.scratch, "gateway.log")));
   ASSIGN_OR_RETURN(const uint16_t port, process.AwaitAddressFile(address, kServerStartMax));
   RETURN_IF_ERROR(process.AwaitHealthy(port, "/health", kServerStartMax));
   return std::make_unique<HttpServer>(std::move(process), port, "gp-gateway",
@@ -145,14 +148,17 @@ StatusOr<std::unique_ptr<TextServer>> StartLlamaServer(const ServedModel& model,
   const int64_t text_context =
       (model.text_tokens + kLlamaContextStep - 1) / kLlamaContextStep * kLlamaContextStep;
   const std::string threads = fmt::format("{}", model.threads);
-  ASSIGN_OR_RETURN(
-      ServerProcess process,
-      ServerProcess::Start(*program,
-                           {"--model", weights, "--host", "127.0.0.1", "--port",
-                            fmt::format("{}", port), "--threads", threads, "--threads-batch",
-                            threads, "--parallel", fmt::format("{}", model.streams), "--ctx-size",
-                            fmt::format("{}", text_context * model.streams), "--offline"},
-                           JoinPath(model.scratch, "llama.log")));
+  const std::vector<std::string> arguments = {
+      "--model",         weights,
+      "--host",          "127.0.0.1",
+      "--port",          fmt::format("{}", port),
+      "--threads",       threads,
+      "--threads-batch", threads,
+      "--parallel",      fmt::format("{}", model.streams),
+      "--ctx-size",      fmt::format("{}", text_context * model.streams),
+      "--offline"};
+  ASSIGN_OR_RETURN(ServerProcess process,
+                   ServerProcess::Start(*program, arguments, JoinPath(model.scratch, "llama.log")));
   RETURN_IF_ERROR(process.AwaitHealthy(port, "/health", kServerStartMax));
   // Its cache of prompts would answer the second round of equal prompts without reading them.
   return std::make_unique<HttpServer>(std::move(process), port,
