@@ -72,6 +72,8 @@ LAYERS = {
     "worker/engine/collectives/": (CORE, ["torch", "cuda"]),
     "worker/engine/": (SHARED + ["link/", "worker/engine/"],
                        ["torch", "cuda", "absl", "fmt", "json", "openssl"]),
+    "worker/engine/bench/": (SHARED + ["link/", "daemon/child_process.h", "worker/engine/"],
+                             ["torch", "cuda", "absl", "fmt", "json", "openssl", "boost"]),
     "client/": (SHARED + ["rpc/", "daemon/", "link/", "client/"],
                 ["absl", "fmt", "grpc", "protobuf", "cli", "yaml", "json"]),
     "client/gateway/": (SHARED + ["rpc/", "daemon/", "link/", "client/api/", "client/gateway/"],

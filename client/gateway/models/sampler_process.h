@@ -16,7 +16,7 @@ namespace gp::gateway {
 
 struct SamplerCommand {
   std::string program;
-  std::vector<std::string> arguments = {"--serve"};
+  std::vector<std::string> arguments = {"--link"};
   std::string version;  // of the gateway, for Hello
 };
 

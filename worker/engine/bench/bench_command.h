@@ -27,6 +27,7 @@ BenchRun AddTokenizerCommand(const Command& app);
 BenchRun AddAllReduceCommand(const Command& app);
 BenchRun AddLoaderCommand(const Command& app);
 BenchRun AddSampleCommand(const Command& app);
+BenchRun AddServeCommand(const Command& app);
 BenchRun AddLadderCommand(const Command& app);
 BenchRun AddPlanCommand(const Command& app);
 

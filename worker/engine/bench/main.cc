@@ -18,6 +18,7 @@ constexpr BenchCommand kCommands[] = {
     {"tokenizer", "time the encoding of a text, alone or beside tiktoken", AddTokenizerCommand},
     {"allreduce", "time the gradient all-reduce between processes", AddAllReduceCommand},
     {"sample", "time the writing of text, alone or beside Hugging Face", AddSampleCommand},
+    {"serve", "time texts through the gateway, alone or beside llama.cpp", AddServeCommand},
     {"loader", "time the reading of batches from token shards", AddLoaderCommand},
     {"ladder", "climb from a plain model to the engine at its best", AddLadderCommand},
     {"tune", "choose the fastest matrix products and remember them for runs", AddTuneCommand},

@@ -1,0 +1,165 @@
+"""kill -9 of a sampler and of the gateway under load: their own requests fail with a proper error, no other one does,
+and what was killed serves again."""
+
+import http.client
+import json
+import os
+import signal
+import tempfile
+import threading
+import unittest
+
+import serving
+
+LOAD_THREADS = 6
+
+
+class Load(threading.Thread):
+    """Asks one model again and again and remembers every answer: a status, or how the connection ended."""
+
+    def __init__(self, gateway, model):
+        super().__init__()
+        self.gateway, self.model = gateway, model
+        self.done = threading.Event()
+        self.answers = []
+
+    def run(self):
+        seed = 0
+        while not self.done.is_set():
+            seed += 1
+            body = {"model": self.model, "prompt": "The run", "max_tokens": 60, "temperature": 0.8, "seed": seed % 3}
+            try:
+                status, headers, answer = self.gateway.request("POST", "/v1/completions", body)
+                self.answers.append((status, headers, answer))
+            except (OSError, http.client.HTTPException) as error:
+                self.answers.append((None, {}, repr(error)))
+
+    def count(self):
+        return len(self.answers)
+
+
+class Crashes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="gp-crash-"))
+        cls.models = {name: serving.train(cls.scratch, name, "bytes", steps=20) for name in ("first", "second")}
+
+    def start_load(self, gateway):
+        loads = [Load(gateway, ("first", "second")[i % 2]) for i in range(LOAD_THREADS)]
+        for load in loads:
+            load.start()
+            self.addCleanup(load.join)
+            self.addCleanup(load.done.set)
+        self.await_more(loads, 2)
+        return loads
+
+    def await_more(self, loads, more, ok=True):
+        """Each of them has so many further answers."""
+        before = [load.count() for load in loads]
+
+        def enough():
+            return all(sum(1 for answer in load.answers[begin:] if not ok or answer[0] == 200) >= more
+                       for load, begin in zip(loads, before))
+        serving.wait_for("answers", enough, 120)
+
+    def sampler_of(self, gateway, model):
+        """The process that has the model's checkpoint open or, where nothing tells, the one that loading it added."""
+        before = set(gateway.samplers())
+        gateway.complete(model=model, prompt="a", max_tokens=1)
+        added = set(gateway.samplers()) - before
+        self.assertEqual(len(added), 1, "one sampler for each model")
+        return added.pop()
+
+    def assert_same_text_for_same_seed(self, loads):
+        texts = {}
+        for load in loads:
+            for status, _, answer in load.answers:
+                if status == 200:
+                    choice = answer["choices"][0]["text"]
+                    texts.setdefault(load.model, set()).add(choice)
+        for model, found in texts.items():
+            self.assertLessEqual(len(found), 3, f"{model}: three seeds, three texts")
+
+    def test_a_killed_sampler_fails_its_own_requests_and_is_started_again(self):
+        with serving.Gateway(self.models) as gateway:
+            victim = self.sampler_of(gateway, "first")
+            gateway.complete(model="second", prompt="a", max_tokens=1)
+            loads = self.start_load(gateway)
+            os.kill(victim, signal.SIGKILL)
+            self.await_more(loads, 3)
+            for load in loads:
+                load.done.set()
+            for load in loads:
+                load.join()
+            self.assertNotIn(victim, gateway.samplers())
+            for load in loads:
+                failed = [answer for answer in load.answers if answer[0] != 200]
+                if load.model == "second":
+                    self.assertEqual(failed, [], "nobody else's request was hurt")
+                for status, headers, answer in failed:
+                    self.assertIn(status, (500, 502, 503), answer)
+                    self.assertTrue(answer["error"]["message"])
+                    if status == 503:
+                        self.assertIn("Retry-After", headers)
+            self.assertTrue(any(answer[0] != 200 for load in loads for answer in load.answers),
+                            "some request was in the killed sampler")
+            self.assert_same_text_for_same_seed(loads)
+
+    def test_a_stream_whose_sampler_is_killed_ends_with_an_error(self):
+        with serving.Gateway(self.models) as gateway:
+            victim = self.sampler_of(gateway, "first")
+            connection = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=60)
+            self.addCleanup(connection.close)
+            # Stopped before it can end the text; killed while the client reads.
+            os.kill(victim, signal.SIGSTOP)
+            connection.request("POST", "/v1/completions",
+                               json.dumps({"model": "first", "prompt": "The", "max_tokens": 100, "stream": True}),
+                               {"Content-Type": "application/json"})
+            serving.wait_for("the request in the sampler", lambda: in_progress(gateway) >= 1)
+            os.kill(victim, signal.SIGKILL)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            if answer.status == 200:
+                events = [line[6:] for line in text.splitlines() if line.startswith("data: ")]
+                self.assertEqual(events[-1], "[DONE]")
+                self.assertIn("error", json.loads(events[-2]))
+            else:
+                self.assertIn(answer.status, (500, 502, 503))
+                self.assertIn("error", json.loads(text))
+
+    def test_a_killed_gateway_leaves_no_sampler_and_serves_again(self):
+        gateway = serving.Gateway(self.models)
+        self.addCleanup(gateway.__exit__)
+        samplers = [self.sampler_of(gateway, model) for model in self.models]
+        loads = self.start_load(gateway)
+        os.kill(gateway.process.pid, signal.SIGKILL)
+        gateway.process.wait()
+        for load in loads:
+            load.done.set()
+            load.join()
+        serving.wait_for("the samplers' end", lambda: not any(map(is_running, samplers)))
+        with serving.Gateway(self.models) as again:
+            texts = {load.model: {answer[2]["choices"][0]["text"] for answer in load.answers if answer[0] == 200}
+                     for load in loads}
+            for model, before in texts.items():
+                answer = again.complete(model=model, prompt="The run", max_tokens=60, temperature=0.8, seed=1)
+                self.assertIn(answer["choices"][0]["text"], before)
+
+
+def in_progress(gateway):
+    """Requests that are running, as /metrics counts them."""
+    text = gateway.request("GET", "/metrics")[2]
+    return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
+               if line.startswith("gp_gateway_requests_in_progress{"))
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+if __name__ == "__main__":
+    unittest.main()

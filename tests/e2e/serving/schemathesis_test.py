@@ -1,0 +1,37 @@
+"""schemathesis draws requests from /openapi.json, wrong ones too; no answer is a 5xx, and every answer is as described."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import serving
+
+serving.use_clients_python()
+
+SCHEMATHESIS = pathlib.Path(sys.executable).with_name("schemathesis")
+CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+SECONDS = 60
+
+
+class Schemathesis(unittest.TestCase):
+    def test_no_request_is_answered_with_a_server_error(self):
+        scratch = self.enterContext(tempfile.TemporaryDirectory(prefix="gp-schemathesis-"))
+        run = serving.train(scratch, "bytes", "bytes", steps=20)
+        gateway = self.enterContext(serving.Gateway({"bytes": run}))
+        done = subprocess.run(
+            [SCHEMATHESIS, "run", gateway.url + "/openapi.json", "--checks", CHECKS, "--continue-on-failure",
+             "--phases", "examples,coverage,fuzzing", "--max-time", str(SECONDS), "--seed", "1",
+             "--request-timeout", "60", "--suppress-health-check", "all", "--warnings", "off",
+             # An event stream never ends by itself.
+             "--exclude-path", "/api/v1/events"],
+            cwd=scratch, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=280)
+        self.assertEqual(done.returncode, 0, done.stdout[-8000:])
+        print(done.stdout[-3000:])
+        self.assertEqual(gateway.request("GET", "/livez")[0], 200)
+        gateway.complete(model="bytes", prompt="still here", max_tokens=3)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,31 @@
+// Many event streams that a server holds open although little happens on them. One thread calls.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/status.h"
+
+namespace gp::engine {
+
+struct IdleStreams {
+  uint16_t port = 0;  // of 127.0.0.1
+  std::string path;   // what answers GET with an event stream
+  int64_t count = 500;
+  std::chrono::seconds held{10};
+};
+
+struct IdleOutcome {
+  int64_t open_at_end = 0;
+  int64_t bytes_before = 0;  // of the server's memory: before the first stream was there,
+  int64_t bytes_begin = 0;   // when all were open,
+  int64_t bytes_end = 0;     // and after they were held so long
+};
+
+// `server_bytes` says what the server has resident.
+StatusOr<IdleOutcome> HoldIdleStreams(const IdleStreams& streams,
+                                      const std::function<int64_t()>& server_bytes);
+
+}  // namespace gp::engine
