@@ -16,6 +16,7 @@
 #include "client/gateway/models/model_service.h"
 #include "client/gateway/models/sampler_memory.h"
 #include "client/gateway/page_store.h"
+#include "client/gateway/runs/runs_api.h"
 #include "client/gateway/sampler_choice.h"
 #include "client/gateway/status_routes.h"
 #include "daemon/address_file.h"
@@ -108,6 +109,24 @@ void LogExchange(const ExchangeRecord& record) {
                       {"gone", notes.gone}});
 }
 
+std::vector<ServedRun> ServedRuns(const std::vector<SealedRun>& sealed) {
+  std::vector<ServedRun> served;
+  for (const SealedRun& run : sealed) {
+    ServedRun& entry = served.emplace_back();
+    entry.id = run.run_id;
+    entry.name = run.name;
+    entry.submitted_at = static_cast<int64_t>(run.submitted_at);
+    for (const SealedCheckpoint& checkpoint : run.checkpoints) {
+      entry.checkpoints.push_back({.step = checkpoint.step,
+                                   .directory = checkpoint.directory,
+                                   .validation_loss = checkpoint.validation_loss,
+                                   .sealed_at = static_cast<int64_t>(checkpoint.sealed_at),
+                                   .best = checkpoint.best});
+    }
+  }
+  return served;
+}
+
 // What lives in the loop. The members are torn down from the last to the first.
 class Gateway {
  public:
@@ -115,7 +134,8 @@ class Gateway {
       : settings_(settings),
         loop_(loop),
         metrics_(metrics),
-        models_(loop, work_, PoolOptions(settings), Directories(settings), settings.scan_period) {
+        models_(loop, work_, PoolOptions(settings), Directories(settings), settings.scan_period),
+        runs_(loop, {.board = {.address = settings.coordinator}}) {
     AddStatusRoutes({.version = GP_VERSION,
                      .stopping = [this] { return stopping_; },
                      .observe = [this] { Observe(); }},
@@ -124,6 +144,9 @@ class Gateway {
     AddTokenizerRoutes(models_, work_, router_);
     AddModelRoutes(models_, router_);
     AddPageRoutes(BuiltInPages(), router_);
+    runs_.AddTo(router_);
+    runs_.OnSealed(
+        [this](const std::vector<SealedRun>& sealed) { models_.UpdateRuns(ServedRuns(sealed)); });
   }
 
   Status Start() {
@@ -192,6 +215,7 @@ class Gateway {
   bool stopping_ = false;
   WorkPool work_{loop_, {}};
   ModelService models_;
+  RunsApi runs_;
   Router router_;
   std::unique_ptr<KeyFile> keys_;
   std::unique_ptr<TlsContext> tls_;

@@ -1,24 +1,32 @@
 #include "client/gateway/models/sampler_memory.h"
 
-#include "runspec/decoder_plan.h"
-#include "runspec/model_shape.h"
+#include "runspec/run_spec.h"
+#include "runspec/sampler_plan.h"
 
 namespace gp::gateway {
+namespace {
+
+// As the sampler decides it: what the run computed with, or the nearest that sampling has.
+runspec::Precision PrecisionOf(const formats::CheckpointManifest& manifest,
+                               const std::string& asked) {
+  std::string name = asked;
+  const auto recorded = manifest.record.find("precision");
+  if (asked == "auto" && recorded != manifest.record.end()) name = recorded->second;
+  const bool half = name == "bf16" || name == "fp8";
+  return half ? runspec::Precision::kBf16 : runspec::Precision::kFp32;
+}
+
+}  // namespace
 
 StatusOr<uint64_t> SamplerMemory(const formats::CheckpointManifest& manifest,
                                  const SamplerMemoryOptions& options) {
-  const auto parameters =
-      static_cast<uint64_t>(runspec::MakeParameterLayout(manifest.shape).total_count);
-  // The weights as they are read, and packed for the products.
-  const uint64_t weights = parameters * 2 * sizeof(float);
-  for (int64_t streams = options.streams; streams > 0; streams /= 2) {
-    const runspec::ArenaPlan plan = runspec::MakeDecoderPlan(
-        manifest.shape,
-        {.slots = streams, .length = manifest.shape.context, .threads = options.threads});
-    const uint64_t total = weights + static_cast<uint64_t>(plan.total_bytes);
-    if (total <= options.memory_bytes_max || streams == 1) return total;
-  }
-  return ResourceExhausted("no stream fits");
+  ASSIGN_OR_RETURN(const runspec::SamplerPlan plan,
+                   runspec::MakeSamplerPlan(manifest.shape,
+                                            {.precision = PrecisionOf(manifest, options.precision),
+                                             .threads = options.threads,
+                                             .streams_max = options.streams,
+                                             .memory_bytes = options.memory_bytes_max}));
+  return plan.total_bytes;
 }
 
 }  // namespace gp::gateway
