@@ -92,9 +92,9 @@ std::string ErrorMessage(const Json& json) {
 
 Status ErrorOfAnswer(int64_t http_status, const std::string& body) {
   const std::string message = ErrorMessage(Json::parse(body, nullptr, false));
-  return MakeStatus(CodeOf(http_status), "{}",
-                    message.empty() ? fmt::format("the gateway answered {}", http_status)
-                                    : message);
+  return MakeStatus(
+      CodeOf(http_status), "{}",
+      message.empty() ? fmt::format("the gateway answered {}", http_status) : message);
 }
 
 std::string BodyOf(const CompletionRequest& request) {
@@ -131,9 +131,7 @@ Status TakeChunk(const std::string& event, const GatewayClient::OnText& on_text)
 // `body` is not copied.
 void SetOptions(CURL* easy, const GatewayClientOptions& options, const std::string& body,
                 Receiver& receiver) {
-  const auto set = [easy](CURLoption option, auto value) {
-    curl_easy_setopt(easy, option, value);
-  };
+  const auto set = [easy](CURLoption option, auto value) { curl_easy_setopt(easy, option, value); };
   set(CURLOPT_NOPROXY, "*");
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_PROTOCOLS_STR, "http");

@@ -1,5 +1,5 @@
-// FakeGateway: the gateway's HTTP in this process, on port 0, that answers from what a test put into
-// it. Thread-safe.
+// FakeGateway: the gateway's HTTP in this process, on port 0, that answers from what a test put
+// into it. Thread-safe.
 #pragma once
 
 #include <cstdint>

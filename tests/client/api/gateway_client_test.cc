@@ -14,11 +14,12 @@ namespace gp::client {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::FakeGateway;
+using ::testing::HasSubstr;
 
 constexpr char kStream[] =
-    ": ping\n\ndata: {\"a\": 1}\n\ndata:two\r\ndata: lines\r\n\r\nevent: x\nid: 3\n\ndata: [DONE]\n\n";
+    ": ping\n\ndata: {\"a\": 1}\n\ndata:two\r\ndata: lines\r\n\r\nevent: x\nid: 3\n\ndata: "
+    "[DONE]\n\n";
 
 TEST(EventReader, ReadsEventsHoweverTheyAreCut) {
   const std::string stream = kStream;
@@ -49,7 +50,8 @@ class GatewayClientTest : public ::testing::Test {
 
   StatusOr<std::string> Text(const CompletionRequest& request) {
     std::string text;
-    RETURN_IF_ERROR(client_.Complete(request, [&](int, const std::string& piece) { text += piece; }));
+    RETURN_IF_ERROR(
+        client_.Complete(request, [&](int, const std::string& piece) { text += piece; }));
     return text;
   }
 
@@ -77,11 +79,12 @@ TEST_F(GatewayClientTest, TextsComeInPiecesByTheirIndex) {
   gateway_.SetPieces({"\xc3\xa9", " \"x\"\n"});
   std::vector<std::string> texts(2);
   CompletionRequest request{.model = "demo", .prompt = "p", .stop = {"end"}, .count = 2};
-  ASSERT_TRUE(client_
-                  .Complete(request, [&](int index,
-                                         const std::string& piece) { texts[index] += piece; })
-                  .ok());
-  EXPECT_THAT(texts, ElementsAre("\xc3\xa9 \"x\"\n", "\xc3\xa9" "1 \"x\"\n1"));
+  ASSERT_TRUE(
+      client_.Complete(request, [&](int index, const std::string& piece) { texts[index] += piece; })
+          .ok());
+  EXPECT_THAT(texts, ElementsAre("\xc3\xa9 \"x\"\n",
+                                 "\xc3\xa9"
+                                 "1 \"x\"\n1"));
   const auto asked = gateway_.completions().at(0);
   EXPECT_EQ(asked["stream"], true);
   EXPECT_EQ(asked["stop"], nlohmann::json({"end"}));
