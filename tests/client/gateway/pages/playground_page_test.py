@@ -266,6 +266,15 @@ class Playground(page_case.PageCase):
         self.assertEqual(self.browser.one("#prompt").get_attribute("value"), "First prompt")
         self.browser.wait_text(".answer .badge", "From before")
 
+    def test_a_text_fits_into_the_context(self):
+        self.fake()
+        self.fresh("#max_tokens=1023&prompt=one+two+three")
+        self.browser.wait_text("#prompt-count", "3 tokens; the context of 1,024 leaves 1,021 to write")
+        self.browser.click("#generate")
+        self.browser.wait(lambda: self.asked("/v1/completions"), "the request")
+        self.assertEqual(self.asked("/v1/completions")[-1]["max_tokens"], 1021)
+        self.browser.click("#stop")
+
     # Trouble
 
     def test_asks_for_the_key(self):
