@@ -8,12 +8,12 @@ namespace gp::gpctl {
 namespace {
 
 struct RealSetting {
-  double SampleOptions::* value;
+  double SampleOptions::*value;
   double least;
   double most;
 };
 struct WholeSetting {
-  int64_t SampleOptions::* value;
+  int64_t SampleOptions::*value;
   int64_t least;
 };
 struct SeedSetting {};

@@ -22,7 +22,8 @@ void ReadLines(std::istream& in, const std::shared_ptr<Mailbox<std::string>>& li
 
 }  // namespace
 
-LineReader::LineReader(std::istream& in) : lines_(std::make_shared<Mailbox<std::string>>(kLinesMax)) {
+LineReader::LineReader(std::istream& in)
+    : lines_(std::make_shared<Mailbox<std::string>>(kLinesMax)) {
   std::promise<void> finished;
   finished_ = finished.get_future();
   std::thread([&in, lines = lines_, done = std::move(finished)]() mutable {

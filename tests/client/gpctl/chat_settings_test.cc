@@ -25,8 +25,9 @@ TEST(ChatSettings, EachIsSetWithinItsLimits) {
   EXPECT_EQ(options.temperature, 0.7);
   EXPECT_EQ(options.top_k, 0);
   EXPECT_EQ(options.seed, 18446744073709551615u);
-  for (const char* line : {"/temperature", "/temperature hot", "/temperature -1", "/temperature nan",
-                           "/top-p 1.5", "/max-tokens 0", "/seed -1", "/seed 1x", "/top-k 1e99"}) {
+  for (const char* line :
+       {"/temperature", "/temperature hot", "/temperature -1", "/temperature nan", "/top-p 1.5",
+        "/max-tokens 0", "/seed -1", "/seed 1x", "/top-k 1e99"}) {
     EXPECT_EQ(Set(line, options).code(), StatusCode::kInvalidArgument) << line;
   }
   EXPECT_EQ(options.temperature, 0.7) << "what is refused changes nothing";

@@ -18,9 +18,9 @@ namespace gp::gpctl {
 namespace {
 
 using nlohmann::json;
+using testing::FakeGateway;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::FakeGateway;
 using testing::Outcome;
 
 // A service whose gateway is the fake one.
@@ -41,8 +41,8 @@ class GatewayCommandTest : public ::testing::Test {
                            .gateway_address = gateway_.address(),
                            .ready = true})
                     .ok());
-    EXPECT_TRUE(SaveStateContext(directory_.root(), {.server = service_.address(),
-                                                     .state_dir = directory_.root()})
+    EXPECT_TRUE(SaveStateContext(directory_.root(),
+                                 {.server = service_.address(), .state_dir = directory_.root()})
                     .ok());
     gpctl_.environment["GPCTL_STATE_DIR"] = directory_.root();
     WriteProgram("gp-sampler", "printf 'the sampler: %s\\n' \"$*\"\n");
@@ -95,10 +95,9 @@ class GatewayCommandTest : public ::testing::Test {
 };
 
 TEST_F(GatewayCommandTest, SampleAsksTheGatewayThatHasTheCheckpoint) {
-  const Outcome outcome =
-      gpctl_.Run({"sample", "demo", "-p", "zero", "--top-p", "0.9", "--min-p", "0.05", "--stop",
-                  "END", "--stop", "\n\n", "--presence-penalty", "0.5", "--frequency-penalty",
-                  "0.25"});
+  const Outcome outcome = gpctl_.Run({"sample", "demo", "-p", "zero", "--top-p", "0.9", "--min-p",
+                                      "0.05", "--stop", "END", "--stop", "\n\n",
+                                      "--presence-penalty", "0.5", "--frequency-penalty", "0.25"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "zero one two\n");
   const json asked = gateway_.completions().at(0);
