@@ -23,6 +23,7 @@ namespace gp::engine {
 namespace {
 
 constexpr int64_t kLineFloats = 16;       // threads cut arrays at cache lines
+constexpr int64_t kCopyGrain = 64 << 10;  // bytes
 constexpr int64_t kFlatGrain = 4096;      // smallest piece of a flat loop worth a thread
 constexpr int64_t kNormBlocksMax = 4096;  // partial sums of a norm
 constexpr int64_t kNormBlockMin = 16384;
@@ -60,7 +61,10 @@ class CpuBackend final : public Backend {
     std::memcpy(to, from, static_cast<size_t>(bytes));
   }
   void Download(void* to, const void* from, int64_t bytes) override {
-    std::memcpy(to, from, static_cast<size_t>(bytes));
+    pool_.For(bytes, kCopyGrain, [&](int64_t first, int64_t last) {
+      std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first,
+                  static_cast<size_t>(last - first));
+    });
   }
   void BeginDownload(void* to, const void* from, int64_t bytes) override {
     Download(to, from, bytes);
