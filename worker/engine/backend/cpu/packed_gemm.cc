@@ -1,6 +1,7 @@
 #include "worker/engine/backend/cpu/packed_gemm.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "runspec/arena_plan.h"
 #include "runspec/packed_weight.h"
@@ -30,6 +31,29 @@ int64_t UnitsOf(DataType type, int64_t k) {
   return type == DataType::kBfloat16 ? DivideUp(k, 2) : k;
 }
 
+// Gives out panels to whichever thread asks: half of each thread's even part of what is left, so
+// that all end together although one core is slower, or late. Who computes a panel does not change
+// its bits.
+class PanelShares {
+ public:
+  PanelShares(int64_t panels, int threads) : panels_(panels), threads_(threads) {}
+
+  // Empty when none are left.
+  Range Take() {
+    int64_t first = next_.load(std::memory_order_relaxed);
+    int64_t last = 0;
+    do {
+      last = first + DivideUp(panels_ - first, 2 * int64_t{threads_});
+    } while (!next_.compare_exchange_weak(first, last, std::memory_order_relaxed));
+    return {first, last};
+  }
+
+ private:
+  const int64_t panels_;
+  const int threads_;
+  std::atomic<int64_t> next_{0};
+};
+
 class PackedPiece {
  public:
   PackedPiece(const KernelSet& kernels, const GemmArgs& args, std::byte* workspace)
@@ -42,11 +66,14 @@ class PackedPiece {
         sums_(reinterpret_cast<float*>(workspace)),
         paired_rows_(reinterpret_cast<uint32_t*>(workspace + kSumsBytes)) {}
 
-  void Compute(Range panels) {
+  // Of every panel that `shares` gives out, all rows.
+  void Compute(PanelShares& shares) {
     const int64_t rows_max = RowsAtOnce();
-    for (int64_t row = 0; row < args_.m; row += rows_max) {
-      TakeRows(row, std::min(rows_max, args_.m - row));
-      for (int64_t panel = panels.first; panel < panels.last; ++panel) ComputePanel(panel);
+    for (Range panels = shares.Take(); panels.size() > 0; panels = shares.Take()) {
+      for (int64_t row = 0; row < args_.m; row += rows_max) {
+        TakeRows(row, std::min(rows_max, args_.m - row));
+        for (int64_t panel = panels.first; panel < panels.last; ++panel) ComputePanel(panel);
+      }
     }
   }
 
@@ -59,6 +86,7 @@ class PackedPiece {
   }
 
   void TakeRows(int64_t first, int64_t count) {
+    if (first == first_row_ && count == rows_) return;  // of the share before
     first_row_ = first;
     rows_ = count;
     a_ = static_cast<const uint32_t*>(args_.a.data.data) + first * args_.a.ld;
@@ -134,10 +162,9 @@ void PackWeight(const KernelSet& kernels, ThreadPool& pool, const WeightRows& ar
 
 void RunPackedGemm(const KernelSet& kernels, ThreadPool& pool, std::byte* workspace,
                    int64_t stride_bytes, const GemmArgs& args) {
-  const int64_t panels = DivideUp(args.n, PanelOf(kernels));
+  PanelShares shares(DivideUp(args.n, PanelOf(kernels)), pool.threads());
   pool.Run([&](int thread) {
-    PackedPiece(kernels, args, workspace + thread * stride_bytes)
-        .Compute(Cut(panels, 1, thread, pool.threads()));
+    PackedPiece(kernels, args, workspace + thread * stride_bytes).Compute(shares);
   });
 }
 
