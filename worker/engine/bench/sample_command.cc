@@ -13,6 +13,8 @@
 #include "worker/engine/bench/model_flags.h"
 #include "worker/engine/bench/paired_samples.h"
 #include "worker/engine/bench/peer_program.h"
+#include "worker/engine/bench/step_profile.h"
+#include "worker/engine/bench/timed_backend.h"
 #include "worker/engine/model/gpt2_decoder.h"
 #include "worker/engine/sampler/token_generator.h"
 
@@ -25,6 +27,7 @@ struct SampleFlags {
   int64_t tokens = 64;
   PairedOptions paired;
   std::string weights = "packed";
+  bool profile = false;
   std::string peer;
   std::string python;
 };
@@ -58,13 +61,13 @@ class TimedDecoder final : public Decoder {
 // A model with random weights that writes one text a slot.
 class SampleBench {
  public:
-  SampleBench(const SampleFlags& flags, const ModelOptions& options)
-      : flags_(flags), slots_(flags.model.batch) {
+  // `backend` computes with packed weights.
+  SampleBench(const SampleFlags& flags, const ModelOptions& options,
+              std::unique_ptr<Backend> backend)
+      : flags_(flags), slots_(flags.model.batch), backend_(std::move(backend)) {
     const DecoderOptions sizes{options.shape, slots_,
                                std::min(options.sequence, options.shape.context)};
-    packed_ = flags.weights == "packed";
-    if (packed_) {
-      backend_ = MakeBackend(options).backend;
+    if (backend_ != nullptr) {
       decoder_ = std::make_unique<Gpt2Decoder>(sizes, ComputeTypeOf(options), *backend_);
       SetParameters(*MakeModel(options));
     } else {
@@ -99,7 +102,14 @@ class SampleBench {
     return std::chrono::duration<double, std::milli>(elapsed).count();
   }
 
-  const char* kernels() { return packed_ ? backend_->name() : model_->backend().name(); }
+  // One token more in every slot, the same for all; after AppendPrompts.
+  void AppendTokens() { Append(std::span(prompt_).first(1)); }
+  void AppendPrompts() {
+    for (int64_t i = 0; i < slots_; ++i) decoder_->Clear(i);
+    Append(prompt_);
+  }
+
+  const char* kernels() { return backend_ ? backend_->name() : model_->backend().name(); }
   const TimedDecoder& times() const { return *timed_; }
 
  private:
@@ -122,15 +132,38 @@ class SampleBench {
     }
   }
 
+  void Append(std::span<const int32_t> tokens) {
+    std::vector<SlotTokens> added;
+    for (int64_t i = 0; i < slots_; ++i) added.push_back({i, tokens});
+    logits_.resize(static_cast<size_t>(slots_ * decoder_->vocabulary()));
+    decoder_->Append(added, logits_);
+  }
+
   const SampleFlags flags_;
   const int64_t slots_;
-  bool packed_ = true;
   std::unique_ptr<Backend> backend_;      // of packed weights
   std::unique_ptr<LanguageModel> model_;  // with live ones
   std::unique_ptr<Gpt2Decoder> decoder_;
   std::optional<TimedDecoder> timed_;
   std::vector<int32_t> prompt_;
+  std::vector<float> logits_;
 };
+
+// One step's operations, each between two marks of the backend.
+Json ProfileTokens(const SampleFlags& flags, const ModelOptions& options) {
+  if (flags.weights != "packed") {
+    throw std::invalid_argument("--profile times a decoder with weights of its own: packed");
+  }
+  auto timed = std::make_unique<TimedBackend>(MakeBackend(options).backend);
+  TimedBackend& backend = *timed;
+  SampleBench bench(flags, options, std::move(timed));
+  bench.AppendPrompts();
+  const auto count = static_cast<int>(std::min(flags.tokens, options.sequence - flags.prompt) - 1);
+  bench.AppendTokens();
+  backend.TakeTimes();
+  for (int i = 0; i < count; ++i) bench.AppendTokens();
+  return OperationsJson(backend.TakeTimes(), count);
+}
 
 // What a step can reach at best: all matrices are read once, at the measured bandwidth, and
 // multiplied with a row for each text, at the measured peak.
@@ -195,6 +228,7 @@ void PrintSample(const Json& r) {
       roofline["read_ms"].get<double>(), 1e-9 * roofline["bytes_per_second"].get<double>(),
       roofline["multiply_ms"].get<double>(), 1e-9 * roofline["flops_per_second"].get<double>());
   if (r.contains("peer")) PrintPeer(r["peer"]);
+  if (r.contains("operations")) PrintProfile(r["operations"]);
 }
 
 Status RunSample(const SampleFlags& flags) {
@@ -213,12 +247,15 @@ Status RunSample(const SampleFlags& flags) {
     ASSIGN_OR_RETURN(PeerProcess started, StartPeer(program));
     peer.emplace(std::move(started));
   }
-  SampleBench bench(flags, options);
+  const Json operations = flags.profile ? ProfileTokens(flags, options) : Json();
+  SampleBench bench(flags, options,
+                    flags.weights == "packed" ? MakeBackend(options).backend : nullptr);
   ASSIGN_OR_RETURN(const PairedSamples samples,
                    MeasurePaired(
                        flags.paired, [&] { return bench.Once(); }, peer ? &*peer : nullptr));
   Json report = MakeReport(flags, options, bench, samples);
   if (peer) report["peer"] = PeerJson(flags.peer, *peer, samples);
+  if (flags.profile) report["operations"] = operations;
   flags.model.json() ? PrintJson(report) : PrintSample(report);
   return OkStatus();
 }
@@ -240,6 +277,7 @@ BenchRun AddSampleCommand(const Command& app) {
   AddPairedFlags(app, flags->paired);
   app.Option("--peer", flags->peer, "also run this peer, in alternating blocks").OneOf({"hf"});
   app.Option("--python", flags->python, "Python with the peer's packages");
+  app.Switch("--profile", flags->profile, "also time each operation of a step by itself");
   return [flags] { return RunSample(*flags); };
 }
 

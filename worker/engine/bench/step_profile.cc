@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "worker/engine/bench/step_bench.h"
-#include "worker/engine/bench/timed_backend.h"
 #include "worker/engine/model/gpt2.h"
 
 namespace gp::engine {
@@ -31,10 +30,14 @@ Json ProfileStep(const ModelOptions& options) {
   bench.Run(kWarmup);
   backend.TakeTimes();
   bench.Run(kSteps);
+  return OperationsJson(backend.TakeTimes(), kSteps);
+}
+
+Json OperationsJson(const std::vector<OperationTime>& times, int count) {
   Json operations = Json::array();
-  for (const OperationTime& time : backend.TakeTimes()) {
+  for (const OperationTime& time : times) {
     operations.push_back(
-        {{"name", time.name}, {"calls", time.calls / kSteps}, {"ms", time.ms / kSteps}});
+        {{"name", time.name}, {"calls", time.calls / count}, {"ms", time.ms / count}});
   }
   return operations;
 }

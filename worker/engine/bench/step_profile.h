@@ -1,7 +1,10 @@
 // Where a step's time goes, operation by operation. One thread calls.
 #pragma once
 
+#include <vector>
+
 #include "worker/engine/bench/report.h"
+#include "worker/engine/bench/timed_backend.h"
 #include "worker/engine/model/make_language_model.h"
 
 namespace gp::engine {
@@ -10,6 +13,9 @@ namespace gp::engine {
 // step's operations, the longest first: [{"name", "calls", "ms"}]. Marks and missing graphs add a
 // little to each.
 Json ProfileStep(const ModelOptions& options);
+
+// The same of `count` steps that were timed elsewhere.
+Json OperationsJson(const std::vector<OperationTime>& times, int count);
 
 // Such a list, as text.
 void PrintProfile(const Json& operations);

@@ -23,6 +23,8 @@ namespace gp::engine {
 namespace {
 
 constexpr int64_t kLineFloats = 16;       // threads cut arrays at cache lines
+constexpr int64_t kCopyGrain = 64 << 10;  // bytes
+constexpr int64_t kRowsGrain = 8192;      // elements of rows worth a thread
 constexpr int64_t kFlatGrain = 4096;      // smallest piece of a flat loop worth a thread
 constexpr int64_t kNormBlocksMax = 4096;  // partial sums of a norm
 constexpr int64_t kNormBlockMin = 16384;
@@ -60,7 +62,10 @@ class CpuBackend final : public Backend {
     std::memcpy(to, from, static_cast<size_t>(bytes));
   }
   void Download(void* to, const void* from, int64_t bytes) override {
-    std::memcpy(to, from, static_cast<size_t>(bytes));
+    pool_.For(bytes, kCopyGrain, [&](int64_t first, int64_t last) {
+      std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first,
+                  static_cast<size_t>(last - first));
+    });
   }
   void BeginDownload(void* to, const void* from, int64_t bytes) override {
     Download(to, from, bytes);
@@ -159,8 +164,8 @@ class CpuBackend final : public Backend {
   }
 
   void Forward(const LayerNorm& args) override {
-    pool_.For(args.rows, 1,
-              [&](int64_t first, int64_t last) { kernels_.layer_norm(args, first, last); });
+    ForRows(args.rows, args.channels,
+            [&](int64_t first, int64_t last) { kernels_.layer_norm(args, first, last); });
   }
 
   void Backward(const LayerNormBackward& args) override {
@@ -182,7 +187,7 @@ class CpuBackend final : public Backend {
   void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
                          const LayerNorm& args) override {
     const ResidualAddition addition{args.channels, residual, in, branch, dropout};
-    pool_.For(args.rows, 1, [&](int64_t first, int64_t last) {
+    ForRows(args.rows, args.channels, [&](int64_t first, int64_t last) {
       kernels_.residual_layer_norm(addition, args, first, last);
     });
   }
@@ -302,6 +307,12 @@ class CpuBackend final : public Backend {
     pool_.For(columns, 4 * kLineFloats, [&](int64_t first, int64_t last) {
       kernels_.column_sums(in, rows, columns, sums, accumulate, first, last);
     });
+  }
+
+  // Few rows are the caller's alone: the other threads would take longer to come.
+  template <typename Body>
+  void ForRows(int64_t rows, int64_t channels, const Body& body) {
+    pool_.For(rows, rows * channels < kRowsGrain ? std::max(rows, int64_t{1}) : 1, body);
   }
 
   static double Element(Buffer buffer, int64_t index) {

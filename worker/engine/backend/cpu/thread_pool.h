@@ -1,5 +1,5 @@
 // ThreadPool: the threads of one CPU backend. Run gives every thread one call of the same function;
-// work is cut statically, so who computes what never depends on timing. Waiting threads spin
+// For cuts work statically, so who computes what never depends on timing. Waiting threads spin
 // briefly, for a training step has hundreds of short regions, and then sleep, for another process
 // may need the core. One thread (the owner) calls Run.
 #pragma once

@@ -16,7 +16,7 @@ struct PanelFp32 {
   using Unit = float;
   using Factor = Vec;
   static constexpr int64_t kSteps = 1;
-  static Factor Read(const uint32_t* from, int64_t) {
+  static Factor Read(const uint32_t* from, uint64_t) {
     return Load(reinterpret_cast<const float*>(from));
   }
   static Vec Add(Vec sum, float a, Factor b) { return sum + Splat(a) * b; }
@@ -27,7 +27,7 @@ struct PanelPairs {
   using Unit = uint32_t;
   using Factor = VecU;
   static constexpr int64_t kSteps = 1;
-  static Factor Read(const uint32_t* from, int64_t) { return Bf16Product::LoadB(from); }
+  static Factor Read(const uint32_t* from, uint64_t) { return Bf16Product::LoadB(from); }
   static Vec Add(Vec sum, uint32_t a, Factor b) { return Bf16Product::Add(sum, a, b); }
 };
 #else
@@ -37,7 +37,7 @@ struct PanelPairs {
   using Unit = float;
   using Factor = Vec;
   static constexpr int64_t kSteps = 2;
-  static Factor Read(const uint32_t* from, int64_t step) {
+  static Factor Read(const uint32_t* from, uint64_t step) {
     const VecU pairs = *reinterpret_cast<const UnalignedVecU*>(from);
 #if GP_ISA_WIDTH == 16
     const auto* order = reinterpret_cast<const __m512i*>(kOrders.bytes[step]);
@@ -84,8 +84,8 @@ void PanelRows(const PanelBlock& block) {
   const auto* ahead = static_cast<const char*>(block.ahead);
   const int64_t stride = block.a_stride;
   const int64_t ahead_step = block.ahead_step;
-  const int64_t steps = block.units * Product::kSteps;
-  for (int64_t i = 0; i < steps; ++i) {
+  const auto steps = static_cast<uint64_t>(block.units * Product::kSteps);
+  for (uint64_t i = 0; i < steps; ++i) {
     __builtin_prefetch(ahead, 0, 2);
     ahead += ahead_step;
     const uint32_t* from = b + i / Product::kSteps * kPanel;
@@ -96,7 +96,7 @@ void PanelRows(const PanelBlock& block) {
     }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const auto value = a[r * stride + i];
+      const auto value = a[r * stride + static_cast<int64_t>(i)];
 #pragma GCC unroll 3
       for (int v = 0; v < kTileVectors; ++v) sums[r][v] = Product::Add(sums[r][v], value, row[v]);
     }
