@@ -23,6 +23,19 @@ bool Interruption::Signal() {
   return true;
 }
 
+void Interruption::Leave() {
+  {
+    MutexLock lock(mutex_);
+    leaving_ = true;
+  }
+  Request();
+}
+
+bool Interruption::leaving() const {
+  MutexLock lock(mutex_);
+  return leaving_;
+}
+
 void Interruption::Reset() {
   MutexLock lock(mutex_);
   requested_ = insisted_ = false;

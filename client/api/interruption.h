@@ -31,6 +31,10 @@ class Interruption {
 
   // A signal came: the first one requests, later ones insist. False when nobody minds that.
   bool Signal();
+  // The program is to end, not only what it does now. Requests it, too.
+  void Leave();
+  bool leaving() const;
+
   // What was requested is done and may be requested again; callbacks that are still registered run
   // again then.
   void Reset();
@@ -56,6 +60,7 @@ class Interruption {
   bool requested_ GUARDED_BY(mutex_) = false;
   bool insisted_ GUARDED_BY(mutex_) = false;
   bool minded_ GUARDED_BY(mutex_) = false;
+  bool leaving_ GUARDED_BY(mutex_) = false;
   int next_key_ GUARDED_BY(mutex_) = 0;
   std::map<int, std::function<void()>> callbacks_ GUARDED_BY(mutex_);
 };

@@ -71,6 +71,7 @@ void AddAllCommands(CommandSet& commands) {
   AddWorkersCommand(commands);
   AddCheckpointCommands(commands);
   AddSampleCommand(commands);
+  AddChatCommand(commands);
   AddServeCommand(commands);
   AddBenchCommand(commands);
   AddVersionCommand(commands);

@@ -16,10 +16,11 @@ const std::vector<int> kSignals = {SIGINT, SIGTERM, SIGHUP};
 // The first signal asks; the second one ends the process, unless it stops something that should
 // hear of it.
 void TakeSignals(gp::client::Interruption& interruption) {
-  do {
-    gp::AwaitStopSignal(kSignals);
-  } while (interruption.Signal());
-  _exit(130);
+  while (true) {
+    const std::string name = gp::AwaitStopSignal(kSignals);
+    if (!interruption.Signal()) _exit(130);
+    if (name != "SIGINT") interruption.Leave();
+  }
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ void AddSubmitCommand(CommandSet& commands);       // submit
 void AddWatchCommand(CommandSet& commands);        // watch
 void AddSampleCommand(CommandSet& commands);       // sample
 void AddServeCommand(CommandSet& commands);        // serve
+void AddChatCommand(CommandSet& commands);         // chat
 void AddDemoCommand(CommandSet& commands);         // demo
 void AddDoctorCommand(CommandSet& commands);       // doctor
 void AddStreamCommands(CommandSet& commands);      // logs, events, metrics

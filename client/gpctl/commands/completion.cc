@@ -9,7 +9,8 @@ namespace gp::gpctl {
 namespace {
 
 // Commands whose first argument is a run.
-constexpr char kRunCommands[] = "status|watch|logs|events|wait|why|metrics|cancel|sample|serve";
+constexpr char kRunCommands[] =
+    "status|watch|logs|events|wait|why|metrics|cancel|sample|chat|serve";
 
 std::vector<std::string> LongFlags(Command command) {
   std::vector<std::string> flags;

@@ -50,6 +50,7 @@ Outcome GpctlRunner::Run(const std::vector<std::string>& arguments) {
                          .environment = environment,
                          .program_directory = home_,
                          .working_directory = home_,
+                         .in_is_terminal = typing,
                          .out_is_terminal = terminal};
   const int code = gpctl::RunGpctl(arguments, console);
   return {code, buffer.str(), err.str()};

@@ -25,6 +25,7 @@ class GpctlRunner {
   std::map<std::string, std::string> environment;
   std::string input;
   bool terminal = false;
+  bool typing = false;  // the input is a terminal, too
   // Presses Ctrl-C once this appears in the output.
   std::string interrupt_when_out_contains;
 

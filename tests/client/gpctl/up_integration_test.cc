@@ -156,6 +156,8 @@ TEST_F(UpTest, NobodyElseReachesAnythingButTheMetrics) {
               std::set<int>{PortOf(service[name + "_metrics"])})
         << name;
   }
+  EXPECT_EQ(ListeningPorts(service["gateway_pid"]),
+            (std::set<int>{PortOf(service["gateway"]), PortOf(service["gateway_metrics"])}));
   ASSERT_EQ(Gpctl({"init", State("run.yaml"), "--state-dir", State("a")}).code, 0);
   ASSERT_EQ(Gpctl({"submit", State("run.yaml"), "--wait", "--state-dir", State("a")}).code, 0);
   int files = 0;
@@ -203,7 +205,8 @@ TEST_F(UpTest, TwoServicesRunSideBySideAndStop) {
   EXPECT_EQ(Gpctl({"list"}).code, 0);  // the context leads to the one that came up last
   const ServiceRecord record = *ServiceDirectory(State("a")).Load();
   EXPECT_EQ(Gpctl({"down", "--state-dir", State("a")}).code, 0);
-  for (const ProcessIdentity& process : {record.supervisor, record.coordinator, record.worker}) {
+  for (const ProcessIdentity& process :
+       {record.supervisor, record.coordinator, record.worker, record.gateway}) {
     EXPECT_FALSE(IsAlive(process)) << process.program;
   }
   EXPECT_TRUE(IsAlive(ServiceDirectory(State("b")).Load()->coordinator));
@@ -217,6 +220,7 @@ TEST_F(UpTest, UpIsIdempotentAndComesBackOnTheSameAddress) {
   const Result again = Up("a");
   ASSERT_EQ(again.code, 0);
   EXPECT_EQ(json::parse(again.out)["address"], json::parse(first.out)["address"]);
+  EXPECT_EQ(json::parse(again.out)["gateway"], json::parse(first.out)["gateway"]);
 }
 
 TEST_F(UpTest, DownSavesTheLastStepAndTheRunGoesOnFromItWithoutAFailure) {

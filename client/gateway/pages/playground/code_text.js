@@ -5,6 +5,7 @@
 function requestBody(model) {
   const body = {model, prompt: settings.prompt};
   for (const {name} of SLIDERS) body[name] = settings[name];
+  body.max_tokens = tokensThatFit();
   body.seed = settings.seed;
   const stop = stopStrings();
   if (stop.length > 0) body.stop = stop;

@@ -141,14 +141,18 @@ class Generation {
   speedText() {
     if (!this.first) return "";
     const tokens = this.usage ? this.usage.completion_tokens : this.tokens;
-    const seconds = (this.latest - this.first) / 1000;
-    const parts = [`${grouped(tokens)} tokens`];
-    if (seconds > 0.05 && tokens > this.firstTokens) {
-      const speed = (tokens - this.firstTokens) / seconds;
-      parts.push(`${speed < 10 ? speed.toFixed(1) : grouped(speed)} tokens/s`);
-    }
+    const speed = this.speed(tokens);
+    const parts = [`${grouped(tokens)} token${tokens === 1 ? "" : "s"}`];
+    if (speed > 0) parts.push(`${speed < 10 ? speed.toFixed(1) : grouped(speed)} tokens/s`);
     parts.push(`first after ${durationShort((this.first - this.began) / 1000)}`);
     return parts.join(" · ");
+  }
+
+  // Tokens a second after the first one; of a text that came all at once, over the whole request.
+  speed(tokens) {
+    const seconds = (this.latest - this.first) / 1000;
+    if (seconds > 0.05 && tokens > this.firstTokens) return (tokens - this.firstTokens) / seconds;
+    return tokens / ((this.latest - this.began) / 1000);
   }
 
   showSpeed() {

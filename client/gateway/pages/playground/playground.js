@@ -75,6 +75,7 @@ function showAll() {
   showMode();
   showColours();
   showRunning();
+  showPromptLength();
 }
 
 // ---- cards ----
@@ -130,6 +131,7 @@ async function generate() {
   buildCards();
   running = true;
   showRunning();
+  await Promise.race([countPromptNow(), wait(2000)]);
   const asked = generations;
   announce(`Writing with ${asked.map((generation) => generation.model).join(", ")}`);
   await Promise.all(asked.map((generation) => generation.run(apiBody(generation.model))));
@@ -199,32 +201,6 @@ function changed() {
 function change(name, value) {
   settings[name] = value;
   changed();
-}
-
-// ---- prompt length ----
-
-let countTimer = 0;
-let countNumber = 0;
-function countPrompt() {
-  clearTimeout(countTimer);
-  countTimer = setTimeout(showPromptCount, 350);
-}
-
-async function showPromptCount() {
-  const number = ++countNumber;
-  const entry = modelList.byId.get(settings.model);
-  let count = null;
-  try {
-    const body = JSON.stringify({model: settings.model, prompt: settings.prompt});
-    count = (await askJson("/tokenize", {method: "POST", headers: {"Content-Type": "application/json"}, body})).count;
-  } catch {
-    // A count is nice to have; what is wrong is said when a text is asked for.
-  }
-  if (number !== countNumber) return;
-  const tooLong = entry && isNumber(count) && count + settings.max_tokens > entry.max_model_len;
-  $("#prompt-count").textContent = !isNumber(count) ? "" : `${grouped(count)} token${count === 1 ? "" : "s"}` +
-    (tooLong ? ` + ${settings.max_tokens} to write: more than the context of ${grouped(entry.max_model_len)}` : "");
-  $("#prompt-count").classList.toggle("over", Boolean(tooLong));
 }
 
 // ---- models ----

@@ -160,7 +160,8 @@ class Playground(page_case.PageCase):
         self.browser.click("#generate")
         columns = lambda: self.browser.all(".columns .answer")
         begun = lambda: all(column.find_elements(By.CSS_SELECTOR, ".token") for column in columns())
-        self.browser.wait(lambda: begun() and "Writing" in self.browser.text("#output"), "all columns at once")
+        writing = lambda: self.url is not None or "Writing" in self.browser.text("#output")
+        self.browser.wait(lambda: begun() and writing(), "all columns at once")
         self.finished(count)
         self.browser.check_clean()
         if self.url is not None:
@@ -265,6 +266,15 @@ class Playground(page_case.PageCase):
         self.browser.js("document.querySelectorAll('.past')[1].click()")
         self.assertEqual(self.browser.one("#prompt").get_attribute("value"), "First prompt")
         self.browser.wait_text(".answer .badge", "From before")
+
+    def test_a_text_fits_into_the_context(self):
+        self.fake()
+        self.fresh("#max_tokens=1023&prompt=one+two+three")
+        self.browser.wait_text("#prompt-count", "3 tokens; the context of 1,024 leaves 1,021 to write")
+        self.browser.click("#generate")
+        self.browser.wait(lambda: self.asked("/v1/completions"), "the request")
+        self.assertEqual(self.asked("/v1/completions")[-1]["max_tokens"], 1021)
+        self.browser.click("#stop")
 
     # Trouble
 

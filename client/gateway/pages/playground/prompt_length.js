@@ -1,0 +1,62 @@
+"use strict";
+// How many tokens the prompt has, and so how many the model's context leaves for the text.
+
+const promptLength = {key: "", count: null, asked: 0, timer: 0};
+
+const promptKey = () => `${settings.model}\n${settings.prompt}`;
+const contextLength = () => modelList.byId.get(settings.model)?.max_model_len ?? groupContext();
+
+// A checkpoint that is gone had the same context as the others of its run.
+function groupContext() {
+  const group = groupOf(settings.model);
+  return group ? modelList.byId.get(newestOf(group))?.max_model_len : undefined;
+}
+
+// The length that was asked for, or what is left of the context. A prompt that fills it is left to the gateway to refuse.
+function tokensThatFit() {
+  const known = promptLength.key === promptKey() && isNumber(promptLength.count) && isNumber(contextLength());
+  const left = known ? contextLength() - promptLength.count : Infinity;
+  return left >= 1 ? Math.min(settings.max_tokens, left) : settings.max_tokens;
+}
+
+function showPromptLength() {
+  const {count, key} = promptLength;
+  const known = isNumber(count) && key === promptKey();
+  const left = contextLength() - count;
+  const short = known && left < settings.max_tokens;
+  let words = known ? `${grouped(count)} token${count === 1 ? "" : "s"}` : "";
+  if (short && left >= 1) words += `; the context of ${grouped(contextLength())} leaves ${grouped(left)} to write`;
+  if (short && left < 1) words += `; the context has room for ${grouped(contextLength())}`;
+  setPromptWords(words, short && left < 1);
+}
+
+function setPromptWords(words, over) {
+  const element = $("#prompt-count");
+  if (element.textContent !== words) element.textContent = words;
+  element.classList.toggle("over", over);
+}
+
+// Asks for the count of the prompt as it is now, unless it is known.
+async function countPromptNow() {
+  clearTimeout(promptLength.timer);
+  const key = promptKey();
+  if (promptLength.key === key) return;
+  const number = ++promptLength.asked;
+  let count = null;
+  try {
+    const body = JSON.stringify({model: settings.model, prompt: settings.prompt});
+    count = (await askJson("/tokenize", {method: "POST", headers: {"Content-Type": "application/json"}, body})).count;
+  } catch {
+    // A count is nice to have; what is wrong is said when a text is asked for.
+  }
+  if (number !== promptLength.asked) return;
+  Object.assign(promptLength, {key: isNumber(count) ? key : "", count});
+  showPromptLength();
+}
+
+// A moment after the last key.
+function countPrompt() {
+  clearTimeout(promptLength.timer);
+  showPromptLength();
+  promptLength.timer = setTimeout(countPromptNow, 350);
+}

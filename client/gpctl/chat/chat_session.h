@@ -1,0 +1,60 @@
+// ChatSession: a text that a model and a person write in turns, in the terminal. A line that is
+// typed is added to the text and the model goes on from there; an empty one lets it go on; lines
+// that begin with '/' are commands. Owned by one command; used by its thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "client/api/gateway_client.h"
+#include "client/gpctl/chat/chat_settings.h"
+#include "client/gpctl/chat/line_reader.h"
+#include "client/gpctl/served_checkpoint.h"
+#include "client/gpctl/service/private_gateway.h"
+#include "client/gpctl/session.h"
+
+namespace gp::gpctl {
+
+class ChatSession {
+ public:
+  ChatSession(SampleOptions options, Session& session);
+
+  // Takes the model that RUN, RUN@STEP, RUN@best or a directory means: from the gateway of the
+  // service when it has it, else from one that is started here.
+  Status Open(const std::string& reference);
+
+  // Until /quit, the end of the input, or Ctrl-C at the prompt.
+  StatusOr<ExitCode> Run();
+
+ private:
+  enum class Turn { kNext, kLeave };
+
+  // A line, with those that its ends in '\' join to it. Nothing at the end.
+  std::optional<std::string> ReadTyped();
+  std::optional<std::string> AwaitLine();
+  StatusOr<Turn> Take(const std::string& line);
+  StatusOr<Turn> Obey(const ChatCommand& command);
+  void Add(const std::string& typed);
+  Status Continue();
+  StatusOr<client::CompletionRequest> NextRequest();
+  StatusOr<bool> UseServiceGateway(const ServedCheckpoint& served);
+  Status UsePrivateGateway(const ServedCheckpoint& served);
+  void Say(const std::string& line);
+  void Print(const std::string& text);
+
+  Session& session_;
+  SampleOptions options_;
+  const bool interactive_;  // a person types; else only the text is printed
+  LineReader lines_;
+  std::unique_ptr<PrivateGateway> private_;
+  std::unique_ptr<client::GatewayClient> gateway_;
+  std::string model_;
+  std::string label_;
+  std::string text_;
+  bool at_line_start_ = true;
+  bool leaving_ = false;  // Ctrl-C at the prompt, a second time
+};
+
+}  // namespace gp::gpctl
