@@ -14,7 +14,7 @@ add_custom_target(threads_tests)
 add_custom_target(gpu_tests)
 file(WRITE "${CMAKE_BINARY_DIR}/gpu_tests.txt" "")
 set(GP_THREADED_FOLDERS base tokenizer link coordinator worker/agent
-  worker/engine/backend/cuda/emulation worker/engine/collectives worker/engine/checkpoint worker/engine/trainer)
+  client/gateway worker/engine/backend/cuda/emulation worker/engine/collectives worker/engine/checkpoint worker/engine/trainer)
 
 function(gp_processors label result)
   if(label STREQUAL "unit")

@@ -1,0 +1,31 @@
+// Each fuzz target over its corpus.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace gp {
+namespace {
+
+TEST(Fuzz, EveryRequestOfTheCorpusIsSurvived) {
+  const char* source = std::getenv("GP_SOURCE");
+  const std::string folder =
+      JoinPath(source == nullptr ? "." : source, "tests/fuzz/corpus/request");
+  const auto names = ListDirectory(folder);
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_GE(names->size(), 10u);
+  for (const std::string& name : *names) {
+    const std::string text = ReadFile(JoinPath(folder, name)).value();
+    // Whole, and cut at every byte.
+    for (size_t size = 0; size <= text.size(); ++size) {
+      LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(text.data()), size);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gp

@@ -1,0 +1,43 @@
+// What a stranger sends, into the parsers of the gateway: a body of /v1/completions, a target, a
+// file of keys. Run by libFuzzer (the target gateway_request_fuzz of a build with clang), and over
+// the corpus by a unit test.
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/check.h"
+#include "client/gateway/completions/completion_request.h"
+#include "client/gateway/http/api_error.h"
+#include "client/gateway/http/api_keys.h"
+#include "client/gateway/http/json_text.h"
+#include "client/gateway/http/message.h"
+
+namespace {
+
+using namespace gp::gateway;
+
+void TryCompletion(std::string_view text) {
+  const auto parsed = ParseCompletionRequest(text);
+  if (const auto* error = std::get_if<ApiError>(&parsed)) {
+    GP_CHECK(error->status == 400 && !error->message.empty());
+    GP_CHECK(nlohmann::json::accept(ErrorBody(*error)));
+    return;
+  }
+  const auto& request = std::get<CompletionRequest>(parsed);
+  GP_CHECK(!request.prompts.empty() && request.texts() <= kTextsMax && request.n >= 1);
+  GP_CHECK(request.max_tokens >= 0 && request.temperature >= 0 && request.top_k >= 0);
+  GP_CHECK(request.top_p >= 0 && request.top_p <= 1 && request.stop.size() <= kStopsMax);
+  for (const std::string& stop : request.stop) GP_CHECK(!stop.empty());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  TryCompletion(text);
+  const auto target = ParseTarget(text);
+  GP_CHECK(!target.ok() || !target->path.empty());
+  (void)ApiKeys::Parse(text, "keys");
+  GP_CHECK(nlohmann::json::accept(JsonString(text)));
+  return 0;
+}
