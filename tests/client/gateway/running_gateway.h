@@ -31,16 +31,17 @@ class RunningGateway {
   // Calls it in the loop and waits for it.
   template <typename Call>
   auto InLoop(Call call) {
-    std::promise<decltype(call())> result;
-    loop_.Post([&] {
+    // Shared: the loop may still be inside set_value when the waiter has gone on.
+    const auto result = std::make_shared<std::promise<decltype(call())>>();
+    loop_.Post([result, &call] {
       if constexpr (std::is_void_v<decltype(call())>) {
         call();
-        result.set_value();
+        result->set_value();
       } else {
-        result.set_value(call());
+        result->set_value(call());
       }
     });
-    return result.get_future().get();
+    return result->get_future().get();
   }
 
   RunningGateway(ModelPoolOptions options, std::vector<NamedDirectory> directories)
@@ -59,13 +60,13 @@ class RunningGateway {
     });
   }
 
+  // As the program ends: the loop first, so that nothing which is still on its way finds less than
+  // there was.
   ~RunningGateway() {
-    InLoop([this] {
-      server_.reset();
-      models_.reset();
-    });
     loop_.Stop();
     thread_.join();
+    server_.reset();
+    models_.reset();
   }
 
   int port() const { return server_->port(); }

@@ -17,16 +17,17 @@ class RunningServer {
   // Calls it in the loop and waits for it.
   template <typename Call>
   auto InLoop(Call call) {
-    std::promise<decltype(call())> result;
-    loop_.Post([&] {
+    // Shared: the loop may still be inside set_value when the waiter has gone on.
+    const auto result = std::make_shared<std::promise<decltype(call())>>();
+    loop_.Post([result, &call] {
       if constexpr (std::is_void_v<decltype(call())>) {
         call();
-        result.set_value();
+        result->set_value();
       } else {
-        result.set_value(call());
+        result->set_value(call());
       }
     });
-    return result.get_future().get();
+    return result->get_future().get();
   }
 
   explicit RunningServer(ServerContext context, TlsContext* tls = nullptr) {
@@ -36,9 +37,9 @@ class RunningServer {
     thread_ = std::thread([this] { loop_.Run(); });
   }
   ~RunningServer() {
-    InLoop([this] { server_.reset(); });
     loop_.Stop();
     thread_.join();
+    server_.reset();
   }
 
   int port() const { return server_->port(); }
