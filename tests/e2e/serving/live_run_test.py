@@ -19,7 +19,7 @@ model: {{n_layer: 4, n_head: 4, n_embd: 128, n_ctx: 128}}
 data: {{text: ["{text}"], tokenizer: bytes}}
 batch: {{micro_batch: 16, sequence: 128}}
 optimizer: {{lr: 2e-3}}
-budget: {{steps: 700}}
+budget: {{steps: 500}}
 eval: {{every: 100, batches: 2}}
 checkpoint: {{every: 100, keep_last: 10}}
 seed: 7
@@ -96,7 +96,7 @@ class LiveRun(unittest.TestCase):
             self.addCleanup(reader.join)
             self.addCleanup(reader.done.set)
         training.join()
-        last = "live@700"
+        last = "live@500"
         serving.wait_for("the last checkpoint to answer", lambda: all(last in reader.texts for reader in readers))
         for reader in readers:
             reader.done.set()
