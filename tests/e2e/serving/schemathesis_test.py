@@ -20,6 +20,7 @@ class Schemathesis(unittest.TestCase):
         scratch = self.enterContext(tempfile.TemporaryDirectory(prefix="gp-schemathesis-"))
         run = serving.train(scratch, "bytes", "bytes", steps=20)
         gateway = self.enterContext(serving.Gateway({"bytes": run}))
+        gateway.complete(model="bytes", prompt="there is a model", max_tokens=3)
         done = subprocess.run(
             [SCHEMATHESIS, "run", gateway.url + "/openapi.json", "--checks", CHECKS, "--continue-on-failure",
              "--phases", "examples,coverage,fuzzing", "--max-time", str(SECONDS), "--seed", "1",
