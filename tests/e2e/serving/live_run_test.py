@@ -17,11 +17,11 @@ apiVersion: gp/v1
 name: live
 model: {{n_layer: 4, n_head: 4, n_embd: 128, n_ctx: 128}}
 data: {{text: ["{text}"], tokenizer: bytes}}
-batch: {{micro_batch: 16, sequence: 128}}
+batch: {{micro_batch: 8, sequence: 128}}
 optimizer: {{lr: 2e-3}}
-budget: {{steps: 700}}
-eval: {{every: 100, batches: 2}}
-checkpoint: {{every: 100, keep_last: 10}}
+budget: {{steps: 360}}
+eval: {{every: 60, batches: 2}}
+checkpoint: {{every: 60, keep_last: 10}}
 seed: 7
 """
 REQUEST = {"prompt": "The ", "max_tokens": 40, "temperature": 0.8, "seed": 11}
@@ -96,7 +96,7 @@ class LiveRun(unittest.TestCase):
             self.addCleanup(reader.join)
             self.addCleanup(reader.done.set)
         training.join()
-        last = "live@700"
+        last = "live@360"
         serving.wait_for("the last checkpoint to answer", lambda: all(last in reader.texts for reader in readers))
         for reader in readers:
             reader.done.set()

@@ -109,7 +109,8 @@ class Gateway:
         self.address_file = pathlib.Path(self.scratch.name, "address.json")
         command = [str(PROGRAMS / "gp-gateway"), "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
                    "--address-file", str(self.address_file)]
-        command += ["--model", "[" + ", ".join(f"{name}={directory}" for name, directory in models.items()) + "]"]
+        for name, directory in models.items():
+            command += ["--model", f"{name}={directory}"]
         self.process = subprocess.Popen(command + list(flags), stdout=self.log, stderr=self.log,
                                         stdin=subprocess.DEVNULL)
         self.port = self._await_port()
