@@ -31,7 +31,7 @@ struct RunsApiOptions {
   std::chrono::milliseconds stream_period{500};
   // How long a request waits for the past of a run that nobody had looked at.
   std::chrono::milliseconds patience = std::chrono::seconds(10);
-  size_t streams_max = 200;
+  size_t streams_max = 1000;
 };
 
 class RunsApi {
