@@ -38,10 +38,10 @@ TEST(KeyFile, IsReadAgainWhenItChangesAndKeptWhenItIsBroken) {
   TemporaryDirectory files;
   const std::string path = files.File("keys");
   ASSERT_TRUE(WriteFileAtomically(path, formats::Sha256Hex("old") + " a\n").ok());
-  auto file = KeyFile::Open(path);
-  ASSERT_TRUE(file.ok());
   EventLoop loop;
   WorkPool pool(loop, {});
+  auto file = KeyFile::Open(path);
+  ASSERT_TRUE(file.ok());
   (*file)->Watch(loop, pool, std::chrono::milliseconds(5));
   const auto wait = [&](const std::function<bool()>& condition) {
     const auto asks = loop.Every(std::chrono::milliseconds(5), [&] {
