@@ -289,8 +289,9 @@ int Fail(SupervisorLink& link, const link::Failed& failed) {
 int RunLinked(FileDescriptor socket, const Clock& clock) {
   link::Channel channel(std::move(socket), "supervisor");
   SupervisorLink link(channel);
-  const StopSignals signals(
-      [&link](const std::string& signal) { link.RequestStop(signal, kSignalPatience); });
+  const StopSignals signals([&link](const std::string& signal) {
+    link.RequestStop(StopAsker::kSignal, signal, kSignalPatience);
+  });
   LinkedTraining training(link, clock);
   try {
     training.Run();

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -65,21 +66,29 @@ void SupervisorLink::Send(const link::Message& message) {
   if (!status.ok()) LogWarning("link message lost", {{"reason", Message(status)}});
 }
 
-void SupervisorLink::RequestStop(const std::string& reason,
+void SupervisorLink::RequestStop(StopAsker asker, const std::string& reason,
                                  std::optional<milliseconds> save_within) {
   MutexLock lock(mutex_);
   const auto now = steady_clock::now();
+  const bool first = askers_.insert(asker).second;
   if (stop_reason_.empty()) stop_reason_ = reason;
-  if (save_within && takes_steps_ && leaving_ == Leaving::kNo) {
+  if (save_within && first && takes_steps_ && leaving_ != Leaving::kAtOnce) {
+    const bool alone = leaving_ == Leaving::kNo;
     leaving_ = Leaving::kSaving;
-    break_off_at_ = now + *save_within / 2;
-    leave_at_ = now + *save_within;
-  } else if (leaving_ != Leaving::kAtOnce) {
-    leaving_ = Leaving::kAtOnce;
-    leave_at_ = now + kStopGrace;
-    BreakOff();
+    break_off_at_ =
+        alone ? now + *save_within / 2 : std::min(break_off_at_, now + *save_within / 2);
+    leave_at_ = alone ? now + *save_within : std::min(leave_at_, now + *save_within);
+  } else {
+    LeaveAtOnce();
   }
   changed_.NotifyAll();
+}
+
+void SupervisorLink::LeaveAtOnce() {
+  if (leaving_ == Leaving::kAtOnce) return;
+  leaving_ = Leaving::kAtOnce;
+  leave_at_ = steady_clock::now() + kStopGrace;
+  BreakOff();
 }
 
 void SupervisorLink::BreakOff() {
@@ -125,7 +134,9 @@ void SupervisorLink::WatchTime() {
   }
   if (way == Leaving::kSaving) {
     LogWarning("the time to save is over");
-    return RequestStop(stop_reason());
+    MutexLock lock(mutex_);
+    LeaveAtOnce();
+    return changed_.NotifyAll();
   }
   LogWarning("stopping took too long, exiting");
   Send(link::Stopped{.step = committed_step_, .reason = stop_reason()});
@@ -149,7 +160,7 @@ void SupervisorLink::Handle(link::Message message) {
   if (const auto* stop = std::get_if<link::Stop>(&message)) {
     LogInfo("stop requested",
             {{"reason", stop->reason}, {"save_within_ms", stop->save_within_ms.value_or(0)}});
-    RequestStop(stop->reason, Milliseconds(stop->save_within_ms));
+    RequestStop(StopAsker::kSupervisor, stop->reason, Milliseconds(stop->save_within_ms));
   } else if (const auto* fence = std::get_if<link::Fence>(&message)) {
     ExitFenced(fence->epoch);
   } else if (const auto* seal = std::get_if<link::SealResult>(&message)) {

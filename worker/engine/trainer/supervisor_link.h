@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -25,6 +26,8 @@
 namespace gp::engine {
 
 enum class Leaving { kNo, kSaving, kAtOnce };
+// Who asks a process to stop.
+enum class StopAsker { kSupervisor, kSignal };
 
 class SupervisorLink {
  public:
@@ -50,8 +53,10 @@ class SupervisorLink {
   // From here on there may be steps to save; before, this process always leaves at once.
   void BeginSteps() { takes_steps_ = true; }
 
-  // As Stop does: the first time with `save_within` to save, the second time at once.
-  void RequestStop(const std::string& reason,
+  // Each asker is heard as Stop is: the first time with `save_within` to save, the second time at
+  // once. Both asking once is no haste: who stops a whole service signals the supervisor and its
+  // engine processes. The shorter time counts then.
+  void RequestStop(StopAsker asker, const std::string& reason,
                    std::optional<std::chrono::milliseconds> save_within = {}) EXCLUDES(mutex_);
 
   Leaving leaving() const { return leaving_; }
@@ -73,6 +78,7 @@ class SupervisorLink {
   void NoteSeal(const link::SealResult& result) EXCLUDES(mutex_);
   [[noreturn]] void ExitFenced(uint64_t epoch);
   void BreakOff() REQUIRES(mutex_);
+  void LeaveAtOnce() REQUIRES(mutex_);
   void WatchTime() EXCLUDES(mutex_);
 
   link::Channel& channel_;
@@ -89,6 +95,7 @@ class SupervisorLink {
   std::optional<link::SealResult> last_seal_ GUARDED_BY(mutex_);
   Communicator* group_ GUARDED_BY(mutex_) = nullptr;
   std::string stop_reason_ GUARDED_BY(mutex_);
+  std::set<StopAsker> askers_ GUARDED_BY(mutex_);
   std::jthread reader_;
 };
 

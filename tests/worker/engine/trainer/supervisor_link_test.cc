@@ -50,6 +50,25 @@ TEST_F(SupervisorLinkTest, AStopWithTimeToSaveBreaksNothingOffUntilHalfOfItIsOve
   EXPECT_TRUE(link_->stop_token().stop_requested());
 }
 
+// systemd signals the agent and its trainers alike: the agent's Stop comes on top of the signal.
+TEST_F(SupervisorLinkTest, ASignalAndAStopAreNoSecondStop) {
+  link_->BeginSteps();
+  link_->RequestStop(StopAsker::kSignal, "SIGTERM", milliseconds(1'000'000'000));
+  Stop(1'000'000'000);
+  EXPECT_FALSE(link_->LeavesWithin(milliseconds(100), Leaving::kAtOnce));
+  EXPECT_TRUE(link_->LeavesWithin(milliseconds(0), Leaving::kSaving));
+  EXPECT_EQ(link_->stop_reason(), "SIGTERM");
+  Stop(1'000'000'000);
+  EXPECT_TRUE(link_->LeavesWithin(minutes(1), Leaving::kAtOnce));
+}
+
+TEST_F(SupervisorLinkTest, TheShorterTimeOfASignalAndAStopCounts) {
+  link_->BeginSteps();
+  link_->RequestStop(StopAsker::kSignal, "SIGTERM", milliseconds(1'000'000'000));
+  Stop(1);
+  EXPECT_TRUE(link_->LeavesWithin(minutes(1), Leaving::kAtOnce));
+}
+
 TEST_F(SupervisorLinkTest, WhenTheTimeToSaveIsOverItLeavesAtOnce) {
   link_->BeginSteps();
   Stop(1);
