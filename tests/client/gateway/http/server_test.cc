@@ -294,6 +294,7 @@ TEST_F(AnyServer, AQuietStreamIsKeptAliveByComments) {
   });
   EXPECT_EQ(client.NextEvent(), "end");
   EXPECT_GE(client.comments(), 2);
+  server_->InLoop([&] { later.reset(); });
 }
 
 TEST_F(AnyServer, AStreamThatNobodyReadsIsLetGo) {
