@@ -38,7 +38,7 @@ void InitCurlOnce() {
   (void)initialized;
 }
 
-// What arrives of an answer: its body goes on when it is one, and is kept when it is an error.
+// Receives an answer: passes the body on when the status is good, keeps it when it is an error.
 struct Receiver {
   CURL* easy = nullptr;
   const std::function<Status(std::string_view)>* on_body = nullptr;

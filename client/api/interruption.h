@@ -35,8 +35,8 @@ class Interruption {
   void Leave();
   bool leaving() const;
 
-  // What was requested is done and may be requested again; callbacks that are still registered run
-  // again then.
+  // Ends the interruption, so that it may be requested again; callbacks that are still registered
+  // run again then.
   void Reset();
 
   // A second request: what is being stopped is to end at once. False when nobody minds it.

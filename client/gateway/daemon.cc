@@ -127,7 +127,7 @@ std::vector<ServedRun> ServedRuns(const std::vector<SealedRun>& sealed) {
   return served;
 }
 
-// What lives in the loop. The members are torn down from the last to the first.
+// Everything that the loop owns. Members are destroyed from the last to the first.
 class Gateway {
  public:
   Gateway(const GatewaySettings& settings, EventLoop& loop, GatewayMetrics& metrics)

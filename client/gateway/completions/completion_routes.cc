@@ -8,7 +8,7 @@
 namespace gp::gateway {
 namespace {
 
-// What takes a millisecond or more is done beside the loop.
+// Work of a millisecond or more runs on the pool, not in the loop.
 constexpr size_t kBodyInLoop = 64 << 10;
 constexpr size_t kTextInLoop = 16 << 10;
 

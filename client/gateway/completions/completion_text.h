@@ -18,7 +18,7 @@ class LogprobsText {
  public:
   // `score` is absent for the first token of a prompt, which nothing comes before.
   void Add(const Tokenizer& tokenizer, int32_t token, const link::TokenScore* score);
-  // As JSON; what comes next goes on where this ended.
+  // Writes JSON; the next call continues behind it.
   std::string Take();
 
  private:
@@ -29,7 +29,7 @@ class LogprobsText {
   int64_t offset_ = 0;  // in code points of the text
 };
 
-// What is the same in all answers to a request.
+// The fields that all answers to one request share.
 struct CompletionHead {
   std::string id;  // "cmpl-…"
   int64_t created = 0;

@@ -1,4 +1,4 @@
-// What tokens are called in logprobs. Pure functions; thread-safe.
+// The names of tokens in logprobs. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>

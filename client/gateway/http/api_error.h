@@ -24,10 +24,10 @@ std::string_view TypeOf(const ApiError& error);
 
 // The body, in one line.
 std::string ErrorBody(const ApiError& error);
-// With Retry-After, or with x-should-retry: false for a server's error that would come again.
+// Sets Retry-After; a server error that a retry would repeat gets x-should-retry: false.
 Response ErrorResponse(const ApiError& error);
 
-// What a Status means to a client: its code decides the number.
+// The HTTP status and error type of a Status, by its code.
 ApiError ErrorOf(const Status& status);
 
 }  // namespace gp::gateway

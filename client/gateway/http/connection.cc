@@ -10,7 +10,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// What a client may send ahead while a request of its is being answered.
+// Bytes that a client may send ahead while its request is being answered.
 constexpr size_t kAheadBytesMax = 64 << 10;
 constexpr size_t kTargetShown = 200;
 constexpr size_t kRequestIdMax = 128;

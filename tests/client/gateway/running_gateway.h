@@ -11,6 +11,7 @@
 #include "base/temporary_directory.h"
 #include "client/gateway/completions/completion_routes.h"
 #include "client/gateway/http_client.h"
+#include "client/gateway/in_loop.h"
 #include "client/gateway/running_server.h"
 #include "client/gateway/served_checkpoint_files.h"
 
@@ -31,17 +32,7 @@ class RunningGateway {
   // Calls it in the loop and waits for it.
   template <typename Call>
   auto InLoop(Call call) {
-    // Shared: the loop may still be inside set_value when the waiter has gone on.
-    const auto result = std::make_shared<std::promise<decltype(call())>>();
-    loop_.Post([result, &call] {
-      if constexpr (std::is_void_v<decltype(call())>) {
-        call();
-        result->set_value();
-      } else {
-        result->set_value(call());
-      }
-    });
-    return result->get_future().get();
+    return gateway::InLoop(loop_, std::move(call));
   }
 
   RunningGateway(ModelPoolOptions options, std::vector<NamedDirectory> directories)

@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <future>
 #include <memory>
 #include <thread>
 #include <utility>
 
 #include "client/gateway/http/server.h"
+#include "client/gateway/in_loop.h"
 
 namespace gp::gateway {
 
@@ -17,17 +17,7 @@ class RunningServer {
   // Calls it in the loop and waits for it.
   template <typename Call>
   auto InLoop(Call call) {
-    // Shared: the loop may still be inside set_value when the waiter has gone on.
-    const auto result = std::make_shared<std::promise<decltype(call())>>();
-    loop_.Post([result, &call] {
-      if constexpr (std::is_void_v<decltype(call())>) {
-        call();
-        result->set_value();
-      } else {
-        result->set_value(call());
-      }
-    });
-    return result->get_future().get();
+    return gateway::InLoop(loop_, std::move(call));
   }
 
   explicit RunningServer(ServerContext context, TlsContext* tls = nullptr) {
