@@ -81,7 +81,8 @@ StatusOr<int64_t> CountTokens(const Tokenizer& tokenizer, const TextBeginning& b
                               uint64_t encoded_bytes_max, bool& estimated) {
   std::string_view text = beginning.text;
   // Bytes and characters are counted as fast as they are read.
-  if (tokenizer.kind() == "gpt2" && text.size() > encoded_bytes_max) {
+  const bool slow = tokenizer.kind() == "gpt2" || tokenizer.kind() == "bpe";
+  if (slow && text.size() > encoded_bytes_max) {
     text = text.substr(0, tokenizer.CutAfter(text, encoded_bytes_max));
   }
   ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, tokenizer.Encode(text));

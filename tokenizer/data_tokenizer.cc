@@ -1,9 +1,9 @@
 #include "tokenizer/data_tokenizer.h"
 
 #include "base/file.h"
+#include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/byte_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
-#include "tokenizer/gpt2_tokenizer.h"
 #include "tokenizer/nanogpt_meta.h"
 
 namespace gp {
@@ -11,7 +11,7 @@ namespace gp {
 StatusOr<std::unique_ptr<Tokenizer>> MakeTextTokenizer(const std::string& kind,
                                                        std::string_view text) {
   if (kind == "chars") return CharTokenizer::FromText(text);
-  if (kind == "gpt2") return Gpt2Tokenizer::Installed();
+  if (kind == "gpt2") return BytePairTokenizer::InstalledGpt2();
   return std::make_unique<ByteTokenizer>();
 }
 

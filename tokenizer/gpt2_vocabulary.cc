@@ -9,6 +9,8 @@
 
 #include "base/file.h"
 #include "formats/sha256.h"
+#include "tokenizer/byte_alphabet.h"
+#include "tokenizer/merges_text.h"
 
 namespace gp {
 namespace {
@@ -32,6 +34,23 @@ std::vector<std::string> Patterns() {
     patterns.push_back(JoinPath(directory.string(), kBootstrapped));
   }
   return patterns;
+}
+
+constexpr int32_t kBytes = 256;
+constexpr int32_t kMerges = 50000;
+
+// Bytes in the order of the alphabet, then the merges in order, then <|endoftext|>.
+bool IsNumberedAsGpt2(const BytePairVocabulary& vocabulary) {
+  if (vocabulary.special != std::vector<int32_t>{kBytes + kMerges}) return false;
+  if (vocabulary.EndOfText() != kBytes + kMerges) return false;
+  const std::vector<int32_t> byte_ids = vocabulary.ByteIds();
+  for (int32_t id = 0; id < kBytes; ++id) {
+    if (byte_ids[AlphabetOrder()[static_cast<size_t>(id)]] != id) return false;
+  }
+  for (int32_t i = 0; i < kMerges; ++i) {
+    if (vocabulary.merges[static_cast<size_t>(i)].joined != kBytes + i) return false;
+  }
+  return true;
 }
 
 std::string FirstMatch(const std::vector<std::string>& patterns) {
@@ -60,6 +79,11 @@ StatusOr<std::string> ReadGpt2Vocabulary() {
   if (formats::Sha256Hex(text) == kDigest) return text;
   return DataLoss("{} is not GPT-2's vocab.bpe: sha256 {}, expected {}", path,
                   formats::Sha256Hex(text), kDigest);
+}
+
+bool IsGpt2Vocabulary(const BytePairVocabulary& vocabulary) {
+  return vocabulary.merges.size() == kMerges && IsNumberedAsGpt2(vocabulary) &&
+         formats::Sha256Hex(kMergesVersion + MergeLines(vocabulary)) == kDigest;
 }
 
 }  // namespace gp

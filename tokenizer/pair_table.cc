@@ -7,14 +7,16 @@ namespace gp {
 
 PairTable::PairTable() : entries_(1024), mask_(entries_.size() - 1), shift_(64 - 10) {}
 
-void PairTable::Add(int32_t left, int32_t right, int32_t joined) {
+bool PairTable::Add(int32_t left, int32_t right, Join join) {
+  if (Find(left, right) != kNoJoin) return false;
   if (2 * ++count_ > entries_.size()) Grow();
-  Put({KeyOf(left, right), joined});
+  Put({KeyOf(left, right), join});
+  return true;
 }
 
 void PairTable::Put(const Entry& entry) {
   size_t i = SlotOf(entry.key);
-  while (entries_[i & mask_].joined != kNone) ++i;
+  while (entries_[i & mask_].join != kNoJoin) ++i;
   entries_[i & mask_] = entry;
 }
 
@@ -23,7 +25,7 @@ void PairTable::Grow() {
   mask_ = entries_.size() - 1;
   shift_ = 64 - std::countr_zero(entries_.size());
   for (const Entry& entry : old) {
-    if (entry.joined != kNone) Put(entry);
+    if (entry.join != kNoJoin) Put(entry);
   }
 }
 

@@ -1,5 +1,5 @@
-// Which two neighbouring tokens join into which: a hash table from pairs of ids to the id of the
-// token whose bytes are theirs. Filled once, then constant; any thread may read.
+// Which two neighbouring tokens join into which, and which join goes first: a hash table from pairs
+// of ids to joins. Filled once, then constant; any thread may read.
 #pragma once
 
 #include <cstddef>
@@ -8,30 +8,38 @@
 
 namespace gp {
 
+// The rank of a join, which a smaller one goes before, and below it the id of the joined token.
+using Join = uint64_t;
+
+// No join; larger than every other.
+inline constexpr Join kNoJoin = UINT64_MAX;
+
+inline Join MakeJoin(int32_t rank, int32_t joined) {
+  return uint64_t{static_cast<uint32_t>(rank)} << 32 | static_cast<uint32_t>(joined);
+}
+
+inline int32_t JoinedToken(Join join) { return static_cast<int32_t>(static_cast<uint32_t>(join)); }
+
 class PairTable {
  public:
-  // Larger than every token's id.
-  static constexpr int32_t kNone = INT32_MAX;
-
   PairTable();
 
-  // REQUIRES: the pair is not there yet.
-  void Add(int32_t left, int32_t right, int32_t joined);
+  // False, and nothing changes, when the pair is there already.
+  bool Add(int32_t left, int32_t right, Join join);
 
-  // The id of left + right, or kNone.
-  int32_t Find(int32_t left, int32_t right) const {
+  // How left and right join, or kNoJoin.
+  Join Find(int32_t left, int32_t right) const {
     const uint64_t key = KeyOf(left, right);
     for (size_t i = SlotOf(key);; ++i) {
       const Entry& entry = entries_[i & mask_];
-      if (entry.key == key) return entry.joined;
-      if (entry.joined == kNone) return kNone;
+      if (entry.key == key || entry.join == kNoJoin) return entry.join;
     }
   }
 
  private:
   struct Entry {
-    uint64_t key = 0;
-    int32_t joined = kNone;  // kNone: free
+    uint64_t key = UINT64_MAX;  // two ids are never negative
+    Join join = kNoJoin;        // kNoJoin: free
   };
 
   static uint64_t KeyOf(int32_t left, int32_t right) {

@@ -1,5 +1,6 @@
-// Byte-pair merging of one piece of text: the neighbours whose token has the smallest id are joined
-// until no neighbours make a token. Keeps its working memory between pieces. One thread calls.
+// Byte-pair merging of one piece of text: the neighbours whose join has the smallest rank, of
+// equals the leftmost, are joined until no neighbours join. Keeps its working memory between
+// pieces. One thread calls.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +27,13 @@ class PieceMerger {
     size_t previous = 0;
     size_t next = 0;
   };
-  struct Join {
-    int32_t joined = 0;
+  struct Proposal {
+    Join join = kNoJoin;
     size_t left = 0;
     int32_t left_token = 0;  // as proposed; a stale entry's parts have changed since
     int32_t right_token = 0;
-    bool operator>(const Join& other) const {
-      return joined != other.joined ? joined > other.joined : left > other.left;
+    bool operator>(const Proposal& other) const {
+      return join != other.join ? join > other.join : left > other.left;
     }
   };
 
@@ -41,12 +42,12 @@ class PieceMerger {
   // With a heap: a long piece (a line of dashes) must not take quadratic time.
   void MergeLong(std::vector<int32_t>& parts);
   void Propose(size_t left);
-  void Apply(const Join& join);
+  void Apply(const Proposal& proposal);
 
   const PairTable& pairs_;
-  std::vector<int32_t> joined_;  // by part: what it and its right neighbour join into
+  std::vector<Join> joins_;  // by part: how it and its right neighbour join
   std::vector<Part> list_;
-  std::vector<Join> heap_;
+  std::vector<Proposal> heap_;
 };
 
 }  // namespace gp

@@ -4,9 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/sha256.h"
+#include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/byte_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
-#include "tokenizer/gpt2_tokenizer.h"
+#include "tokenizer/strict_json.h"
+#include "tokenizer/tokenizer_json.h"
 
 namespace gp {
 namespace {
@@ -35,7 +37,7 @@ StatusOr<std::unique_ptr<Tokenizer>> ParseGpt2(const Json& json) {
   if (merges == json.end() || !merges->is_string()) {
     return InvalidArgument("the gpt2 tokenizer has no merges");
   }
-  return Gpt2Tokenizer::FromMerges(merges->get<std::string>());
+  return BytePairTokenizer::FromMerges(merges->get_ref<const std::string&>());
 }
 
 }  // namespace
@@ -43,11 +45,15 @@ StatusOr<std::unique_ptr<Tokenizer>> ParseGpt2(const Json& json) {
 std::string Tokenizer::Fingerprint() const { return formats::Sha256Hex(Serialized()); }
 
 StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized) {
-  const Json json = Json::parse(serialized, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return InvalidArgument("a tokenizer is a JSON object");
+  ASSIGN_OR_RETURN(const Json json, ParseJsonObject(serialized));
+  if (json.contains("model")) {
+    ASSIGN_OR_RETURN(BytePairVocabulary vocabulary, ReadTokenizerJson(json));
+    return MakeBytePairTokenizer(std::move(vocabulary));
+  }
   const auto kind = json.find("kind");
   if (kind == json.end() || !kind->is_string()) {
-    return InvalidArgument("the tokenizer does not say its kind");
+    return InvalidArgument(
+        "this is no tokenizer: it has neither Hugging Face's 'model' nor gp's 'kind'");
   }
   if (*kind == "bytes") return std::make_unique<ByteTokenizer>();
   if (*kind == "chars") return ParseChars(json);

@@ -20,8 +20,8 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  virtual std::string_view kind()
-      const = 0;  // "bytes", "chars", "gpt2": data.tokenizer in the run file
+  // "bytes", "chars", "gpt2", or "bpe" for byte-level BPE with another vocabulary.
+  virtual std::string_view kind() const = 0;
   virtual int64_t vocabulary_size() const = 0;
   // The token that separates documents; nothing where the vocabulary has none.
   virtual std::optional<int32_t> end_of_text() const { return std::nullopt; }
@@ -44,7 +44,8 @@ class Tokenizer {
   std::string Fingerprint() const;
 };
 
-// The tokenizer that Serialized() wrote. InvalidArgument names what is wrong.
+// The tokenizer that Serialized() wrote, or Hugging Face in a tokenizer.json. InvalidArgument names
+// what is wrong.
 StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized);
 
 }  // namespace gp

@@ -11,10 +11,10 @@
 #include <thread>
 
 #include "base/file.h"
+#include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/byte_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
 #include "tokenizer/gpt2_splitter.h"
-#include "tokenizer/gpt2_tokenizer.h"
 #include "tokenizer/parallel_encode.h"
 
 namespace gp {
@@ -40,11 +40,11 @@ class Gpt2EncodingTest : public testing::Test {
  protected:
   std::vector<int32_t> Encode(std::string_view text) { return *tokenizer_->Encode(text); }
 
-  const std::unique_ptr<Gpt2Tokenizer> tokenizer_ = *Gpt2Tokenizer::FromMerges(kMerges);
+  const std::unique_ptr<BytePairTokenizer> tokenizer_ = *BytePairTokenizer::FromMerges(kMerges);
 };
 
 // By the rule, one join at a time, without tables.
-std::vector<std::string> JoinByTheRule(const Gpt2Tokenizer& tokenizer, std::string_view piece) {
+std::vector<std::string> JoinByTheRule(const BytePairTokenizer& tokenizer, std::string_view piece) {
   std::map<std::string, int32_t> ids;
   for (int32_t id = 0; id < *tokenizer.end_of_text(); ++id) {
     ids[tokenizer.Decode(std::vector<int32_t>{id})] = id;
@@ -188,7 +188,7 @@ TEST(ParallelEncode, ThreadsThatCannotBeStartedAreDoneWithout) {
 }
 
 TEST(Gpt2Golden, EqualsTiktoken) {
-  const auto tokenizer = Gpt2Tokenizer::Installed();
+  const auto tokenizer = BytePairTokenizer::InstalledGpt2();
   if (!tokenizer.ok()) GTEST_SKIP() << tokenizer.status();
   const auto golden = nlohmann::json::parse(ReadFile(GP_TOKENIZER_GOLDEN, 1 << 20).value());
   EXPECT_GT(golden.at("cases").size(), 150u);

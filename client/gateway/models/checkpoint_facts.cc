@@ -8,7 +8,6 @@
 #include "formats/checkpoint_directory.h"
 #include "formats/sha256.h"
 #include "runspec/model_shape.h"
-#include "tokenizer/gpt2_tokenizer.h"
 
 namespace gp::gateway {
 namespace {
@@ -59,9 +58,7 @@ StatusOr<SharedFacts> ReadCheckpointFacts(const std::string& directory,
   ASSIGN_OR_RETURN(facts->manifest, formats::ReadManifest(directory));
   const std::string path = JoinPath(directory, formats::kTokenizerName);
   ASSIGN_OR_RETURN(facts->tokenizer, tokenizers.Get(path, facts->manifest.tokenizer_fingerprint));
-  if (const auto* gpt2 = dynamic_cast<const Gpt2Tokenizer*>(facts->tokenizer.get())) {
-    facts->end_of_text = gpt2->end_of_text();
-  }
+  facts->end_of_text = facts->tokenizer->end_of_text();
   facts->fingerprint = FingerprintOf(facts->manifest);
   facts->parameters = runspec::ParameterCount(facts->manifest.shape);
   return SharedFacts(facts);

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
-#include "tokenizer/gpt2_tokenizer.h"
 #include "worker/engine/checkpoint/checkpoint_writer.h"
 #include "worker/engine/checkpoint/local_storage.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
@@ -17,7 +17,7 @@ constexpr uint64_t kRandomWeightsSeed = 1337;
 constexpr std::chrono::minutes kSaveMax(5);
 
 StatusOr<std::unique_ptr<Tokenizer>> TokenizerFor(int64_t vocabulary) {
-  if (vocabulary > 256) return Gpt2Tokenizer::Installed();
+  if (vocabulary > 256) return BytePairTokenizer::InstalledGpt2();
   std::vector<char32_t> characters;
   for (int64_t i = 0; i < vocabulary; ++i) characters.push_back(static_cast<char32_t>('!' + i));
   return std::make_unique<CharTokenizer>(characters);

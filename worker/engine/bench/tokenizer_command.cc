@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "tokenizer/gpt2_tokenizer.h"
+#include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/parallel_encode.h"
 #include "worker/engine/bench/bench_command.h"
 #include "worker/engine/bench/core_set.h"
@@ -62,7 +62,7 @@ void PrintTokenizer(const Json& report) {
 
 Status RunTokenizer(const TokenizerFlags& flags) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(flags.text));
-  ASSIGN_OR_RETURN(const auto tokenizer, Gpt2Tokenizer::Installed());
+  ASSIGN_OR_RETURN(const auto tokenizer, BytePairTokenizer::InstalledGpt2());
   UseCores(flags.threads);
   ASSIGN_OR_RETURN(std::optional<PeerProcess> peer, StartTokenizerPeer(flags));
   StatusOr<std::vector<int32_t>> tokens;

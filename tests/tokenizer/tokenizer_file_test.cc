@@ -1,0 +1,316 @@
+#include "tokenizer/tokenizer_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/temporary_directory.h"
+#include "tokenizer/byte_alphabet.h"
+#include "tokenizer/byte_pair_tokenizer.h"
+#include "tokenizer/gpt2_vocabulary.h"
+#include "tokenizer/hugging_face_tokenizer.h"
+
+namespace gp {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+constexpr char kMerges[] = "#version: 0.2\nh e\nl l\nhe ll\nĠ w\nhell o\n";
+
+// The vocab.json of kMerges; ids from `first` on belong to bytes, then merges, then <|endoftext|>.
+Json Vocab(int64_t first = 0) {
+  Json vocab = Json::object();
+  for (const unsigned char byte : AlphabetOrder()) {
+    const char character = static_cast<char>(byte);
+    vocab[InByteAlphabet({&character, 1})] = first++;
+  }
+  for (const char* token : {"he", "ll", "hell", "Ġw", "hello", "<|endoftext|>"}) {
+    vocab[token] = first++;
+  }
+  return vocab;
+}
+
+// As Hugging Face writes it.
+Json Document() {
+  return {{"version", "1.0"},
+          {"truncation", nullptr},
+          {"padding", nullptr},
+          {"added_tokens",
+           Json::array({{{"id", 261}, {"content", "<|endoftext|>"}, {"special", true}}})},
+          {"normalizer", nullptr},
+          {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
+          {"post_processor", {{"type", "ByteLevel"}}},
+          {"decoder", {{"type", "ByteLevel"}}},
+          {"model",
+           {{"type", "BPE"},
+            {"unk_token", nullptr},
+            {"vocab", Vocab()},
+            {"merges", {"h e", "l l", "he ll", "Ġ w", "hell o"}}}}};
+}
+
+class TokenizerFileTest : public testing::Test {
+ protected:
+  std::string Write(const std::string& name, const std::string& text) {
+    const std::string path = JoinPath(directory_.path(), name);
+    EXPECT_TRUE(WriteFileAtomically(path, text).ok());
+    return path;
+  }
+
+  std::unique_ptr<Tokenizer> Read(const std::string& path) {
+    auto tokenizer = ReadTokenizer(path);
+    EXPECT_TRUE(tokenizer.ok()) << tokenizer.status();
+    return tokenizer.ok() ? std::move(*tokenizer) : nullptr;
+  }
+
+  std::string Error(const std::string& path) { return Message(ReadTokenizer(path).status()); }
+
+  // What is said of the tokenizer.json after a change.
+  std::string ErrorAfter(const std::function<void(Json&)>& change) {
+    Json document = Document();
+    change(document);
+    return Error(Write("tokenizer.json", document.dump()));
+  }
+
+  const std::unique_ptr<BytePairTokenizer> expected_ = *BytePairTokenizer::FromMerges(kMerges);
+  TemporaryDirectory directory_;
+};
+
+TEST_F(TokenizerFileTest, EveryFormGivesTheSameTokenizer) {
+  const std::string digest = expected_->Fingerprint();
+  const std::string document = Write("tokenizer.json", Document().dump());
+  const std::string vocab = Write("vocab.json", Vocab().dump());
+  const std::string merges = Write("merges.txt", kMerges);
+  const std::string bpe = Write("vocab.bpe", kMerges);
+  EXPECT_EQ(Read(bpe)->Fingerprint(), digest);  // alone
+  const std::string encoder = Write("encoder.json", Vocab().dump());
+  for (const std::string& path : {document, vocab, merges, bpe, encoder}) {
+    EXPECT_EQ(Read(path)->Fingerprint(), digest) << path;
+    EXPECT_EQ(Read(path)->kind(), "bpe");
+    EXPECT_EQ(Read(path)->end_of_text(), 261);
+  }
+}
+
+TEST_F(TokenizerFileTest, APrefixMayStandBeforeTheNames) {
+  Write("small-vocab.json", Vocab().dump());
+  EXPECT_EQ(Read(Write("small-merges.txt", kMerges))->Fingerprint(), expected_->Fingerprint());
+}
+
+TEST_F(TokenizerFileTest, ADirectoryIsReadByItsBestForm) {
+  EXPECT_THAT(Error(directory_.path()),
+              AllOf(HasSubstr("has no tokenizer"), HasSubstr("merges.txt")));
+  Write("vocab.bpe", "h e\n");
+  EXPECT_EQ(Read(directory_.path())->vocabulary_size(), 258);
+  Write("vocab.json", Vocab().dump());
+  EXPECT_THAT(Error(directory_.path()),
+              HasSubstr("merges.txt does not exist; it belongs to vocab.json"));
+  Write("merges.txt", kMerges);
+  EXPECT_EQ(Read(directory_.path())->vocabulary_size(), 262);
+  Json document = Document();
+  document["model"]["vocab"]["<pad>"] = 262;
+  Write("tokenizer.json", document.dump());
+  EXPECT_EQ(Read(directory_.path())->vocabulary_size(), 263);
+}
+
+TEST_F(TokenizerFileTest, CheckpointsFormIsRead) {
+  EXPECT_EQ(Read(Write("a.json", R"({"kind":"bytes"})"))->kind(), "bytes");
+  EXPECT_EQ(Read(Write("b.json", expected_->Serialized()))->Fingerprint(),
+            expected_->Fingerprint());
+}
+
+TEST_F(TokenizerFileTest, IdsAreTheFilesOwn) {
+  Json document = Document();
+  Json& vocab = document["model"]["vocab"];
+  vocab = Vocab(1);
+  vocab["<|endoftext|>"] = 0;
+  document["added_tokens"][0]["id"] = 0;
+  const auto tokenizer = Read(Write("tokenizer.json", document.dump()));
+  EXPECT_EQ(tokenizer->end_of_text(), 0);
+  EXPECT_THAT(*tokenizer->Encode("hello w!"), ElementsAre(261, 260, 1));
+  EXPECT_EQ(tokenizer->Decode(std::vector<int32_t>{0, 261}), "<|endoftext|>hello");
+  EXPECT_EQ((*ParseTokenizer(tokenizer->Serialized()))->Fingerprint(), tokenizer->Fingerprint());
+}
+
+TEST_F(TokenizerFileTest, MergesArePairsOrText) {
+  Json document = Document();
+  document["model"]["merges"] =
+      Json::array({{"h", "e"}, {"l", "l"}, {"he", "ll"}, {"Ġ", "w"}, {"hell", "o"}});
+  document["model"].erase("type");  // old files have none
+  EXPECT_EQ(Read(Write("tokenizer.json", document.dump()))->Fingerprint(),
+            expected_->Fingerprint());
+}
+
+// Two merges may make one token; a token that its own merges miss is found whole only where the
+// file says so.
+TEST_F(TokenizerFileTest, TheOrderOfTheMergesDecides) {
+  Json document = Document();
+  document["model"]["merges"] = {"l l", "Ġ w", "e ll", "h e", "he ll", "h ell", "hell o"};
+  document["model"]["vocab"]["ell"] = 262;
+  const auto tokenizer = Read(Write("tokenizer.json", document.dump()));
+  EXPECT_THAT(*tokenizer->Encode("hello"), ElementsAre(260));
+  document["model"]["merges"] = {"l l", "Ġ w", "e ll", "h e", "he ll", "hell o"};
+  EXPECT_THAT(*Read(Write("tokenizer.json", document.dump()))->Encode("hello"),
+              ElementsAre('h' - '!', 262, 'o' - '!'));
+  document["model"]["ignore_merges"] = true;
+  EXPECT_THAT(*Read(Write("tokenizer.json", document.dump()))->Encode("hello"), ElementsAre(260));
+}
+
+TEST_F(TokenizerFileTest, WhatGpWouldDoOtherwiseIsRefusedByItsKey) {
+  const auto set = [this](const char* pointer, const Json& value) {
+    return ErrorAfter([&](Json& document) { document[Json::json_pointer(pointer)] = value; });
+  };
+  EXPECT_THAT(set("/normalizer", {{"type", "NFC"}}), HasSubstr("normalizer is {\"type\":\"NFC\"}"));
+  EXPECT_THAT(set("/pre_tokenizer", {{"type", "Whitespace"}}), HasSubstr("pre_tokenizer is"));
+  EXPECT_THAT(set("/pre_tokenizer", nullptr), HasSubstr("pre_tokenizer is null"));
+  EXPECT_THAT(set("/pre_tokenizer/add_prefix_space", true),
+              HasSubstr("pre_tokenizer.add_prefix_space is true"));
+  EXPECT_THAT(set("/pre_tokenizer/use_regex", false),
+              HasSubstr("pre_tokenizer.use_regex is false"));
+  EXPECT_THAT(set("/post_processor", {{"type", "TemplateProcessing"}}),
+              HasSubstr("post_processor is"));
+  EXPECT_THAT(set("/decoder", {{"type", "WordPiece"}}), HasSubstr("decoder is"));
+  EXPECT_THAT(set("/truncation", {{"max_length", 8}}), HasSubstr("truncation is"));
+  EXPECT_THAT(set("/padding", Json::object()), HasSubstr("padding is"));
+  EXPECT_THAT(set("/model/type", "WordPiece"), HasSubstr("model.type is \"WordPiece\""));
+  EXPECT_THAT(set("/model/byte_fallback", true), HasSubstr("model.byte_fallback is true"));
+  EXPECT_THAT(set("/model/dropout", 0.1), HasSubstr("model.dropout is 0.1"));
+  EXPECT_THAT(set("/model/end_of_word_suffix", "</w>"), HasSubstr("model.end_of_word_suffix is"));
+  EXPECT_THAT(set("/added_tokens/0/special", false),
+              HasSubstr("added_tokens[0]: '<|endoftext|>' is not special"));
+}
+
+TEST_F(TokenizerFileTest, DamageIsNamedWithItsFileAndPlace) {
+  const auto set = [this](const char* pointer, const Json& value) {
+    return ErrorAfter([&](Json& document) { document[Json::json_pointer(pointer)] = value; });
+  };
+  EXPECT_THAT(set("/model/vocab/he", 255), AllOf(HasSubstr("tokenizer.json: model.vocab: "),
+                                                 HasSubstr("the id 255 is given twice")));
+  EXPECT_THAT(set("/model/vocab/he", 600), HasSubstr("the id 600 of 'he' is beyond"));
+  EXPECT_THAT(set("/model/vocab/he", -1), HasSubstr("the id of 'he' is -1"));
+  EXPECT_THAT(set("/model/vocab/he", "x"), HasSubstr("the id of 'he' is \"x\""));
+  EXPECT_THAT(
+      set("/model/merges", {"h e", "l l", "hell o", "he ll", "Ġ w"}),
+      HasSubstr("model.merges[2]: the merge \"hell o\" joins 'hell' before a merge has made it"));
+  EXPECT_THAT(set("/model/merges/1", "h e"),
+              HasSubstr("model.merges[1]: the merge \"h e\" is there twice"));
+  EXPECT_THAT(set("/model/merges/1", "x y"), HasSubstr("makes 'xy', which has no id"));
+  EXPECT_THAT(set("/model/merges/1", "x"), HasSubstr("is not two tokens"));
+  EXPECT_THAT(set("/model/merges/1", 7), HasSubstr("the merge 7 is not two tokens"));
+  EXPECT_THAT(set("/model/merges", {"h e", "l l"}), HasSubstr("no merge makes the token"));
+  EXPECT_THAT(set("/model/vocab", 7), HasSubstr("model.vocab is missing"));
+  EXPECT_THAT(set("/added_tokens/0/id", 7),
+              HasSubstr("'<|endoftext|>' has the id 7, expected 261"));
+  EXPECT_THAT(ErrorAfter([](Json& document) { document["model"]["vocab"].erase("a"); }),
+              HasSubstr("no token has the id"));
+  EXPECT_THAT(ErrorAfter([](Json& document) {
+                document["model"]["vocab"].erase("ł");
+                document["model"]["vocab"]["<x>"] = Vocab()["ł"];
+              }),
+              HasSubstr("has no token: a byte-level BPE knows all 256"));
+}
+
+TEST_F(TokenizerFileTest, JsonIsReadStrictly) {
+  EXPECT_THAT(Error(Write("a.json", "\xef\xbb\xbf{}")),
+              HasSubstr("a.json: offset 0: begins with a byte order mark"));
+  EXPECT_THAT(Error(Write("a.json", R"({"model":{"vocab":{"a":0,"a":1}}})")),
+              HasSubstr("the key 'a' is there twice"));
+  EXPECT_THAT(Error(Write("a.json", "{\"model\": \"\xff\"}")),
+              HasSubstr("offset 12: this is no JSON"));
+  EXPECT_THAT(Error(Write("a.json", "{" + std::string(100'000, '['))),
+              HasSubstr("this is no JSON"));
+  EXPECT_THAT(Error(Write("a.json", "{\"a\":" + std::string(100'000, '['))),
+              HasSubstr("cut short"));
+  EXPECT_THAT(Error(Write("a.json", "")), HasSubstr("the file is empty"));
+  EXPECT_THAT(Error(Write("a.json", "hello")), HasSubstr("this is no tokenizer: expected"));
+  EXPECT_THAT(Error(Write("a.json", "{}")),
+              HasSubstr("neither Hugging Face's 'model' nor gp's 'kind'"));
+  EXPECT_THAT(Error(JoinPath(directory_.path(), "none.json")), HasSubstr("none.json"));
+}
+
+TEST_F(TokenizerFileTest, AFileCutShortAnywhereIsAnError) {
+  const std::string document = Document().dump();
+  for (size_t size = 0; size < document.size(); size += 29) {
+    EXPECT_FALSE(ReadTokenizer(Write("a.json", document.substr(0, size))).ok()) << size;
+  }
+  const std::string merges = kMerges;
+  Write("vocab.json", Vocab().dump());
+  for (size_t size = 0; size + 1 < merges.size(); ++size) {
+    EXPECT_FALSE(ReadTokenizer(Write("merges.txt", merges.substr(0, size))).ok()) << size;
+  }
+}
+
+// A token in base64 and its rank: the bytes by value, then the tokens of kMerges.
+std::string TiktokenText() {
+  static constexpr char kDigits[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  int rank = 0;
+  const auto add = [&](std::string_view bytes) {
+    std::string digits;
+    for (size_t i = 0; i < bytes.size(); i += 3) {
+      uint32_t bits = 0;
+      for (size_t k = 0; k < 3; ++k) {
+        bits = bits << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0);
+      }
+      for (size_t k = 0; k < 4; ++k) {
+        digits += i + k <= bytes.size() ? kDigits[bits >> (18 - 6 * k) & 63] : '=';
+      }
+    }
+    text += digits + " " + std::to_string(rank++) + "\n";
+  };
+  for (int byte = 0; byte < 256; ++byte) {
+    const char character = static_cast<char>(byte);
+    add({&character, 1});
+  }
+  for (const char* token : {"he", "ll", "hell", " w", "hello"}) add(token);
+  return text;
+}
+
+TEST_F(TokenizerFileTest, TiktokensRanksAreIds) {
+  const auto tokenizer = Read(Write("mine.tiktoken", TiktokenText()));
+  EXPECT_THAT(*tokenizer->Encode("hello whe"), ElementsAre(260, 259, 256));
+  EXPECT_EQ(tokenizer->end_of_text(), 261);
+  EXPECT_EQ(Read(directory_.path())->Fingerprint(), tokenizer->Fingerprint());
+  Write("other.tiktoken", TiktokenText());
+  EXPECT_THAT(Error(directory_.path()), HasSubstr("has several .tiktoken files"));
+}
+
+TEST_F(TokenizerFileTest, ADamagedTiktokenFileIsNamedWithItsLine) {
+  const std::string good = TiktokenText();
+  const auto error = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    return Error(Write("a.tiktoken", text));
+  };
+  EXPECT_THAT(error("aGU= 256", "aGU= 255"),
+              HasSubstr("a.tiktoken: line 257 ('aGU= 255'): the rank is 255, expected 256"));
+  EXPECT_THAT(error("aGU= 256", "a!U= 256"), HasSubstr("expected a token in base64"));
+  EXPECT_THAT(error("aGU= 256", "aGU="), HasSubstr("expected a token in base64"));
+  EXPECT_THAT(error("aGU= 256", "eHl6 256"), HasSubstr("is not two tokens of smaller ranks"));
+  EXPECT_THAT(error("aGU= 256", "bGw= 256"), HasSubstr("the token 'll' is there twice"));
+  EXPECT_THAT(error("aA== 104", "aGVo 104"), HasSubstr("the byte 0x68 ('h') has no token"));
+}
+
+TEST_F(TokenizerFileTest, Gpt2sVocabularyIsRecognisedInEveryForm) {
+  const auto gpt2 = BytePairTokenizer::InstalledGpt2();
+  if (!gpt2.ok()) GTEST_SKIP() << gpt2.status();
+  const std::string digest = (*gpt2)->Fingerprint();
+  for (const auto& [name, text] : HuggingFaceTokenizerFiles(**gpt2)) Write(name, text);
+  EXPECT_EQ(Read(directory_.path())->kind(), "gpt2");
+  for (const char* name : {"tokenizer.json", "vocab.json", "merges.txt"}) {
+    EXPECT_EQ(Read(JoinPath(directory_.path(), name))->Fingerprint(), digest) << name;
+  }
+  std::string text = *ReadGpt2Vocabulary();
+  EXPECT_EQ(Read(Write("vocab.bpe", text))->Fingerprint(), digest);
+  // One merge is another: no longer GPT-2's.
+  text.replace(text.find("Ġ t\n"), 5, "Ġ q\n");
+  EXPECT_NE(ReadTokenizer(Write("vocab.bpe", text)).status().ok(), true);
+}
+
+}  // namespace
+}  // namespace gp

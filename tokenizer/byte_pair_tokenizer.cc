@@ -1,0 +1,145 @@
+#include "tokenizer/byte_pair_tokenizer.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tokenizer/byte_tokenizer.h"
+#include "tokenizer/gpt2_splitter.h"
+#include "tokenizer/gpt2_vocabulary.h"
+#include "tokenizer/merges_text.h"
+#include "tokenizer/piece_cache.h"
+#include "tokenizer/piece_merger.h"
+#include "tokenizer/tokenizer_json.h"
+
+namespace gp {
+namespace {
+
+bool IsBytesAlone(const BytePairVocabulary& vocabulary) {
+  if (vocabulary.tokens.size() != 256) return false;
+  const std::vector<int32_t> ids = vocabulary.ByteIds();
+  return std::is_sorted(ids.begin(), ids.end());
+}
+
+}  // namespace
+
+// One text under encoding.
+class BytePairTokenizer::Encoding {
+ public:
+  Encoding(const BytePairTokenizer& tokenizer, std::string_view text)
+      : tokenizer_(tokenizer), rest_(text), cache_(text.size()), merger_(tokenizer.pairs_) {
+    tokens_.reserve(text.size() / 4 + 16);
+  }
+
+  std::vector<int32_t> Run() {
+    while (!rest_.empty()) {
+      const size_t readable = rest_.size();
+      const std::string_view piece = TakePiece(rest_);
+      if (piece.size() <= PieceKey::kBytesMax) {
+        AddShort(piece, KeyOf(piece, readable));
+      } else {
+        AddNew(piece, tokenizer_.whole_.Find(piece));
+      }
+    }
+    return std::move(tokens_);
+  }
+
+ private:
+  void AddShort(std::string_view piece, const PieceKey& key) {
+    const std::span<const int32_t> known = cache_.Find(key);
+    if (!known.empty()) {
+      tokens_.insert(tokens_.end(), known.begin(), known.end());
+      return;
+    }
+    const size_t before = tokens_.size();
+    AddNew(piece, tokenizer_.whole_.Find(key));
+    cache_.Put(key, std::span<const int32_t>(tokens_).subspan(before));
+  }
+
+  // `whole` is the token of the whole piece, if there is one.
+  void AddNew(std::string_view piece, int32_t whole) {
+    if (whole != TokenTable::kNone) {
+      tokens_.push_back(whole);
+      return;
+    }
+    parts_.clear();
+    for (const char byte : piece) {
+      parts_.push_back(tokenizer_.byte_ids_[static_cast<unsigned char>(byte)]);
+    }
+    merger_.Merge(parts_);
+    tokens_.insert(tokens_.end(), parts_.begin(), parts_.end());
+  }
+
+  const BytePairTokenizer& tokenizer_;
+  std::string_view rest_;
+  PieceCache cache_;
+  PieceMerger merger_;
+  std::vector<int32_t> parts_;
+  std::vector<int32_t> tokens_;
+};
+
+BytePairTokenizer::BytePairTokenizer(BytePairVocabulary vocabulary)
+    : vocabulary_(std::move(vocabulary)), gpt2_(IsGpt2Vocabulary(vocabulary_)) {
+  const std::vector<int32_t> byte_ids = vocabulary_.ByteIds();
+  std::copy(byte_ids.begin(), byte_ids.end(), byte_ids_.begin());
+  int32_t rank = 0;
+  for (const BytePairMerge& merge : vocabulary_.merges) {
+    pairs_.Add(merge.left, merge.right, MakeJoin(rank++, merge.joined));
+  }
+  AddWholePieces();
+}
+
+// Looking a piece up is faster than merging it. Where merging would not make the token, only a
+// vocabulary of whole pieces has it.
+void BytePairTokenizer::AddWholePieces() {
+  PieceMerger merger(pairs_);
+  std::vector<int32_t> parts;
+  for (int32_t id = 0; id < vocabulary_size(); ++id) {
+    if (vocabulary_.IsSpecial(id)) continue;
+    const std::string& bytes = vocabulary_.tokens[static_cast<size_t>(id)];
+    parts.clear();
+    for (const char byte : bytes) parts.push_back(byte_ids_[static_cast<unsigned char>(byte)]);
+    merger.Merge(parts);
+    if (vocabulary_.whole_pieces || parts == std::vector<int32_t>{id}) whole_.Add(bytes, id);
+  }
+}
+
+StatusOr<std::unique_ptr<BytePairTokenizer>> BytePairTokenizer::FromMerges(
+    std::string_view vocab_bpe) {
+  ASSIGN_OR_RETURN(BytePairVocabulary vocabulary, ParseNumberedMerges(vocab_bpe));
+  return std::make_unique<BytePairTokenizer>(std::move(vocabulary));
+}
+
+StatusOr<std::unique_ptr<BytePairTokenizer>> BytePairTokenizer::InstalledGpt2() {
+  ASSIGN_OR_RETURN(const std::string text, ReadGpt2Vocabulary());
+  return FromMerges(text);
+}
+
+StatusOr<std::vector<int32_t>> BytePairTokenizer::Encode(std::string_view text) const {
+  return Encoding(*this, text).Run();
+}
+
+size_t BytePairTokenizer::CutAfter(std::string_view text, size_t begin) const {
+  return FindPieceStart(text, begin);
+}
+
+std::string BytePairTokenizer::Decode(std::span<const int32_t> tokens) const {
+  std::string text;
+  for (const int32_t token : tokens) {
+    const bool known = token >= 0 && token < vocabulary_size();
+    text += known ? vocabulary_.tokens[static_cast<size_t>(token)] : "\xef\xbf\xbd";
+  }
+  return text;
+}
+
+std::string BytePairTokenizer::Serialized() const {
+  if (!gpt2_) return FormatTokenizerJson(vocabulary_);
+  return nlohmann::ordered_json{{"kind", "gpt2"}, {"merges", MergeLines(vocabulary_)}}.dump();
+}
+
+std::unique_ptr<Tokenizer> MakeBytePairTokenizer(BytePairVocabulary vocabulary) {
+  if (IsBytesAlone(vocabulary)) return std::make_unique<ByteTokenizer>();
+  return std::make_unique<BytePairTokenizer>(std::move(vocabulary));
+}
+
+}  // namespace gp

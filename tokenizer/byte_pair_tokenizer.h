@@ -1,0 +1,60 @@
+// Byte-level BPE: text is cut by GPT-2's rule, and each piece becomes its bytes' tokens, joined by
+// the first merge that applies, leftmost first, until none does. Special tokens in text are encoded
+// as ordinary text. Equal to Hugging Face's tokenizers with the same merges, and with GPT-2's to
+// tiktoken. Any thread may call.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/byte_pair_vocabulary.h"
+#include "tokenizer/pair_table.h"
+#include "tokenizer/token_table.h"
+#include "tokenizer/tokenizer.h"
+
+namespace gp {
+
+class BytePairTokenizer : public Tokenizer {
+ public:
+  explicit BytePairTokenizer(BytePairVocabulary vocabulary);
+
+  // The text of a vocab.bpe, numbered as GPT-2's: bytes, merges, <|endoftext|>. InvalidArgument
+  // names the line.
+  static StatusOr<std::unique_ptr<BytePairTokenizer>> FromMerges(std::string_view vocab_bpe);
+
+  // GPT-2's own, from the vocab.bpe that scripts/bootstrap installs (looked for beside the
+  // program's tree, in share/gp/gpt2 of an installation, or where GP_GPT2_VOCAB points). NotFound
+  // lists the places.
+  static StatusOr<std::unique_ptr<BytePairTokenizer>> InstalledGpt2();
+
+  // "gpt2" with GPT-2's own vocabulary, "bpe" with any other.
+  std::string_view kind() const override { return gpt2_ ? "gpt2" : "bpe"; }
+  int64_t vocabulary_size() const override { return std::ssize(vocabulary_.tokens); }
+  std::optional<int32_t> end_of_text() const override { return vocabulary_.EndOfText(); }
+  StatusOr<std::vector<int32_t>> Encode(std::string_view text) const override;
+  size_t CutAfter(std::string_view text, size_t begin) const override;
+  std::string Decode(std::span<const int32_t> tokens) const override;
+  std::string Serialized() const override;
+
+  const BytePairVocabulary& vocabulary() const { return vocabulary_; }
+
+ private:
+  class Encoding;  // one text's
+
+  void AddWholePieces();
+
+  BytePairVocabulary vocabulary_;
+  bool gpt2_ = false;
+  std::array<int32_t, 256> byte_ids_{};
+  PairTable pairs_;
+  TokenTable whole_;  // pieces that are one token
+};
+
+// The tokenizer of a vocabulary: for one of the 256 bytes alone, in order, that is a ByteTokenizer.
+std::unique_ptr<Tokenizer> MakeBytePairTokenizer(BytePairVocabulary vocabulary);
+
+}  // namespace gp

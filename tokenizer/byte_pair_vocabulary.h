@@ -1,0 +1,83 @@
+// BytePairVocabulary: what a byte-level BPE consists of, whatever form its files have: tokens by
+// id, and merges in order, the first of which that applies goes first. Its builder checks what
+// files say. Values; any thread may read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "tokenizer/pair_table.h"
+#include "tokenizer/token_table.h"
+
+namespace gp {
+
+inline constexpr char kEndOfText[] = "<|endoftext|>";
+
+struct BytePairMerge {
+  int32_t left = 0;
+  int32_t right = 0;
+  int32_t joined = 0;
+  bool operator==(const BytePairMerge&) const = default;
+};
+
+struct BytePairVocabulary {
+  std::vector<std::string> tokens;    // by id: bytes; of a special token its text
+  std::vector<int32_t> special;       // ascending; no text becomes one of them
+  std::vector<BytePairMerge> merges;  // no pair twice
+  // A piece of text that is a token becomes it, even if the merges would not make it.
+  bool whole_pieces = false;
+
+  bool IsSpecial(int32_t id) const;
+  // The id of each byte.
+  std::vector<int32_t> ByteIds() const;
+  std::optional<int32_t> EndOfText() const;
+};
+
+// Its Add functions return what is wrong without the place, which the caller knows.
+class BytePairVocabularyBuilder {
+ public:
+  static constexpr int64_t kTokensMax = int64_t{1} << 24;  // as many as model.vocab may have
+
+  // For at most `tokens_max` tokens.
+  explicit BytePairVocabularyBuilder(int64_t tokens_max);
+
+  // A token of these bytes. Of special tokens `bytes` are their text, which is not looked up.
+  Status AddToken(std::string_view bytes, int64_t id);
+  Status AddSpecial(std::string_view text, int64_t id);
+  // Both in the byte alphabet; the tokens are there already.
+  Status AddMerge(std::string_view left, std::string_view right);
+  // In the byte alphabet; the joined token is added, with the next id.
+  Status AddMergeAndToken(std::string_view left, std::string_view right);
+  // For tokens whose ids are their ranks: the merge of each is the last join when the merges of
+  // smaller ids have joined its bytes.
+  Status DeriveMerges();
+  void SetWholePieces(bool whole_pieces) { vocabulary_.whole_pieces = whole_pieces; }
+
+  int64_t tokens() const { return count_; }
+
+  // Every id from 0 on has a token, every byte has one, and merges make all the others. A token
+  // that no merge makes and that is written <like this> or [so] is special.
+  StatusOr<BytePairVocabulary> Finish();
+
+ private:
+  Status Place(std::string_view text, int64_t id);
+  // The token of a part of a merge, which is a byte or was made by an earlier merge.
+  StatusOr<int32_t> FindPart(std::string_view text) const;
+  Status AddJoin(BytePairMerge merge);
+  Status CheckBytes() const;
+  Status CheckMade();
+
+  BytePairVocabulary vocabulary_;
+  std::vector<bool> placed_;  // by id
+  std::vector<bool> made_;    // by id: a single byte, or joined by a merge
+  int64_t count_ = 0;
+  TokenTable ids_;  // of the bytes of tokens that are not special
+  PairTable pairs_;
+};
+
+}  // namespace gp

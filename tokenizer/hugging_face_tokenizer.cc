@@ -1,0 +1,82 @@
+#include "tokenizer/hugging_face_tokenizer.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/check.h"
+#include "tokenizer/byte_pair_tokenizer.h"
+#include "tokenizer/char_tokenizer.h"
+#include "tokenizer/merges_text.h"
+#include "tokenizer/tokenizer_json.h"
+
+namespace gp {
+namespace {
+
+using Files = std::map<std::string, std::string>;
+using OrderedJson = nlohmann::ordered_json;
+
+// Of bytes: a token each, whose id is its value.
+BytePairVocabulary ByteVocabulary() {
+  BytePairVocabulary vocabulary;
+  for (int byte = 0; byte < 256; ++byte) {
+    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
+  }
+  return vocabulary;
+}
+
+// transformers' GPT2Tokenizer would add <|endoftext|> to a vocabulary without it.
+std::string Config(std::optional<std::string> end_of_text) {
+  const bool gpt2 = end_of_text == kEndOfText;
+  OrderedJson config = {
+      {"tokenizer_class", gpt2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast"},
+      {"add_prefix_space", false},
+      {"clean_up_tokenization_spaces", false},
+  };
+  if (end_of_text) {
+    for (const char* key : {"bos_token", "eos_token", "unk_token"}) config[key] = *end_of_text;
+  }
+  return config.dump(2) + "\n";
+}
+
+Files BytePairFiles(const BytePairVocabulary& vocabulary) {
+  const auto id = vocabulary.EndOfText();
+  const auto end_of_text =
+      id ? std::optional(vocabulary.tokens[static_cast<size_t>(*id)]) : std::nullopt;
+  return {{"tokenizer.json", FormatTokenizerJson(vocabulary) + "\n"},
+          {"tokenizer_config.json", Config(end_of_text)},
+          {"vocab.json", FormatVocabJson(vocabulary) + "\n"},
+          {"merges.txt", kMergesVersion + MergeLines(vocabulary)}};
+}
+
+// A BPE of characters without merges; the whole text is one piece.
+Files CharacterFiles(const CharTokenizer& tokenizer) {
+  std::string vocab;
+  for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
+    const std::string character = tokenizer.Decode({&id, 1});
+    vocab += fmt::format("{}{}:{}", id == 0 ? "" : ",", nlohmann::json(character).dump(), id);
+  }
+  std::string document =
+      fmt::format(R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],)"
+                  R"("normalizer":null,"pre_tokenizer":null,"post_processor":null,)"
+                  R"("decoder":{{"type":"Fuse"}},)"
+                  R"("model":{{"type":"BPE","dropout":null,"unk_token":null,)"
+                  R"("continuing_subword_prefix":null,"end_of_word_suffix":null,"fuse_unk":false,)"
+                  R"("byte_fallback":false,"ignore_merges":false,"vocab":{{{}}},"merges":[]}}}})",
+                  vocab);
+  return {{"tokenizer.json", document + "\n"}, {"tokenizer_config.json", Config(std::nullopt)}};
+}
+
+}  // namespace
+
+Files HuggingFaceTokenizerFiles(const Tokenizer& tokenizer) {
+  if (const auto* bpe = dynamic_cast<const BytePairTokenizer*>(&tokenizer)) {
+    return BytePairFiles(bpe->vocabulary());
+  }
+  if (const auto* chars = dynamic_cast<const CharTokenizer*>(&tokenizer)) {
+    return CharacterFiles(*chars);
+  }
+  GP_CHECK(tokenizer.kind() == "bytes", "a tokenizer of an unknown kind");
+  return BytePairFiles(ByteVocabulary());
+}
+
+}  // namespace gp

@@ -1,0 +1,18 @@
+// The tokenizer files of a Hugging Face directory: what transformers and tokenizers load, with the
+// same ids. Pure function; any thread may call.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/status.h"
+#include "tokenizer/tokenizer.h"
+
+namespace gp {
+
+// Contents by file name: tokenizer.json and tokenizer_config.json, and of byte-level BPE, bytes
+// among it, vocab.json and merges.txt. Characters that the vocabulary does not have are an error
+// here; there they are left out.
+std::map<std::string, std::string> HuggingFaceTokenizerFiles(const Tokenizer& tokenizer);
+
+}  // namespace gp

@@ -1,0 +1,15 @@
+// A JSON document of a file that a stranger wrote, read strictly: no key twice, no byte order mark,
+// no deep nesting. Pure function; any thread may call.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace gp {
+
+// InvalidArgument has the byte where the text stops being JSON, or the key.
+StatusOr<nlohmann::json> ParseJsonObject(std::string_view text);
+
+}  // namespace gp

@@ -1,0 +1,18 @@
+// The text of a .tiktoken file: on each line a token in base64, a space and its rank, which is its
+// id. Pure function; any thread may call. The format: docs/formats/tokenizers.md.
+#pragma once
+
+#include <string_view>
+
+#include "base/status.h"
+#include "tokenizer/byte_pair_vocabulary.h"
+
+namespace gp {
+
+// <|endoftext|>, which the file does not have, is the id after the last. tiktoken joins any two
+// neighbours whose bytes are a token, of the smallest rank first; that is one merge for each token:
+// the last join when its own bytes are merged. InvalidArgument names the line, or the token that
+// earlier ones do not make.
+StatusOr<BytePairVocabulary> ParseTiktoken(std::string_view text);
+
+}  // namespace gp

@@ -1,0 +1,143 @@
+#include "tokenizer/tokenizer_file.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "formats/sha256.h"
+#include "tokenizer/byte_pair_tokenizer.h"
+#include "tokenizer/merges_text.h"
+#include "tokenizer/strict_json.h"
+#include "tokenizer/tiktoken_text.h"
+#include "tokenizer/tokenizer_json.h"
+
+namespace gp {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr uint64_t kFileBytesMax = 32 << 20;
+constexpr char kForms[] =
+    "tokenizer.json, vocab.json with merges.txt, vocab.bpe with encoder.json, or NAME.tiktoken";
+
+// Which of tiktoken's own vocabularies cut text by another rule than GPT-2's.
+constexpr std::pair<std::string_view, std::string_view> kOtherRules[] = {
+    {"223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7", "cl100k_base"},
+    {"446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d", "o200k_base"},
+};
+
+struct FilePair {
+  std::string_view vocab;
+  std::string_view merges;
+};
+
+// A prefix may stand before the names: small-vocab.json.
+constexpr FilePair kPairs[] = {{"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"}};
+
+StatusOr<std::string> ReadTokenizerFile(const std::string& path) {
+  auto text = ReadFile(path, kFileBytesMax);
+  if (text.ok() && text->empty()) return InvalidArgument("{}: the file is empty", path);
+  return text;
+}
+
+// `path` with another name at its end.
+std::string Sibling(const std::string& path, std::string_view name, std::string_view other) {
+  return path.substr(0, path.size() - name.size()) + std::string(other);
+}
+
+StatusOr<Json> ReadJson(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadTokenizerFile(path));
+  auto json = ParseJsonObject(text);
+  if (!json.ok()) return WithContext(json.status(), path);
+  return json;
+}
+
+StatusOr<BytePairVocabulary> ReadPair(const std::string& vocab_path,
+                                      const std::string& merges_path) {
+  for (const std::string& path : {vocab_path, merges_path}) {
+    if (FileExists(path)) continue;
+    return NotFound("{} does not exist; it belongs to {}", path,
+                    BaseNameOf(path == vocab_path ? merges_path : vocab_path));
+  }
+  ASSIGN_OR_RETURN(const Json vocab, ReadJson(vocab_path));
+  ASSIGN_OR_RETURN(const std::string merges, ReadTokenizerFile(merges_path));
+  return ReadVocabularyPair(vocab, merges, vocab_path, merges_path);
+}
+
+StatusOr<BytePairVocabulary> ReadMergesAlone(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadTokenizerFile(path));
+  auto vocabulary = ParseNumberedMerges(text);
+  if (!vocabulary.ok()) return WithContext(vocabulary.status(), path);
+  return vocabulary;
+}
+
+StatusOr<BytePairVocabulary> ReadTiktoken(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadTokenizerFile(path));
+  const std::string digest = formats::Sha256Hex(text);
+  for (const auto& [known, name] : kOtherRules) {
+    if (digest != known) continue;
+    return InvalidArgument("{}: this is {}, which cuts text by another rule than GPT-2's", path,
+                           name);
+  }
+  auto vocabulary = ParseTiktoken(text);
+  if (!vocabulary.ok()) return WithContext(vocabulary.status(), path);
+  return vocabulary;
+}
+
+// The vocabulary of a file that its name tells; nothing when it does not.
+StatusOr<std::optional<BytePairVocabulary>> ReadByName(const std::string& path) {
+  const auto some =
+      [](StatusOr<BytePairVocabulary> vocabulary) -> StatusOr<std::optional<BytePairVocabulary>> {
+    RETURN_IF_ERROR(vocabulary.status());
+    return std::optional(*std::move(vocabulary));
+  };
+  if (path.ends_with(".tiktoken")) return some(ReadTiktoken(path));
+  for (const auto& [vocab, merges] : kPairs) {
+    if (path.ends_with(vocab)) return some(ReadPair(path, Sibling(path, vocab, merges)));
+    if (!path.ends_with(merges)) continue;
+    const std::string vocab_path = Sibling(path, merges, vocab);
+    // GPT-2's numbering needs no encoder.json.
+    if (merges == "vocab.bpe" && !FileExists(vocab_path)) return some(ReadMergesAlone(path));
+    return some(ReadPair(vocab_path, path));
+  }
+  return std::optional<BytePairVocabulary>();
+}
+
+StatusOr<std::string> FindInDirectory(const std::string& directory) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(directory));
+  for (const char* name : {"tokenizer.json", "vocab.json", "merges.txt", "vocab.bpe"}) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      return JoinPath(directory, name);
+    }
+  }
+  std::vector<std::string> others;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(others),
+               [](const std::string& name) { return name.ends_with(".tiktoken"); });
+  if (others.size() == 1) return JoinPath(directory, others[0]);
+  if (others.empty()) return NotFound("{} has no tokenizer: expected {}", directory, kForms);
+  return InvalidArgument("{} has several .tiktoken files: name one of them", directory);
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    ASSIGN_OR_RETURN(const std::string file, FindInDirectory(path));
+    return ReadTokenizer(file);
+  }
+  ASSIGN_OR_RETURN(auto vocabulary, ReadByName(path));
+  if (vocabulary) return MakeBytePairTokenizer(*std::move(vocabulary));
+  ASSIGN_OR_RETURN(const std::string text, ReadTokenizerFile(path));
+  if (!text.starts_with('{') && !text.starts_with("\xef\xbb\xbf")) {
+    return InvalidArgument("{}: this is no tokenizer: expected {}", path, kForms);
+  }
+  auto tokenizer = ParseTokenizer(text);
+  if (!tokenizer.ok()) return WithContext(tokenizer.status(), path);
+  return tokenizer;
+}
+
+}  // namespace gp

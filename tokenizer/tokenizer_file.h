@@ -1,0 +1,20 @@
+// Tokenizers that come as files: Hugging Face's tokenizer.json or vocab.json with merges.txt,
+// OpenAI's vocab.bpe with encoder.json, tiktoken's .tiktoken, and the tokenizer.json of gp's own
+// checkpoints. Reads the disk; any thread may call. The formats: docs/formats/tokenizers.md.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "tokenizer/tokenizer.h"
+
+namespace gp {
+
+// From one of those files, or a directory that holds one: tokenizer.json first, then vocab.json
+// with merges.txt, vocab.bpe with encoder.json, the only .tiktoken. GPT-2's own vocabulary is
+// recognised in every form. NotFound, PermissionDenied, or InvalidArgument with the file, the place
+// and what was expected.
+StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const std::string& path);
+
+}  // namespace gp

@@ -1,0 +1,32 @@
+// Hugging Face's tokenizer.json, as far as it describes a byte-level BPE that cuts text as GPT-2
+// does; also the form in which checkpoints keep such a tokenizer. Pure functions; any thread may
+// call. The format: docs/formats/tokenizers.md.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "base/status.h"
+#include "tokenizer/byte_pair_vocabulary.h"
+
+namespace gp {
+
+// The vocabulary and merges of a parsed file. InvalidArgument names the key that is damaged, or
+// that asks for what gp would do differently.
+StatusOr<BytePairVocabulary> ReadTokenizerJson(const nlohmann::json& document);
+
+// Those of a vocab.json or encoder.json, from tokens to ids, and of the merges beside it, the text
+// of merges.txt or vocab.bpe. Errors about the ids begin with `vocab_name`, the others with
+// `merges_name`.
+StatusOr<BytePairVocabulary> ReadVocabularyPair(const nlohmann::json& vocab,
+                                                std::string_view merges,
+                                                const std::string& vocab_name,
+                                                const std::string& merges_name);
+
+// Equal vocabularies give equal text.
+std::string FormatTokenizerJson(const BytePairVocabulary& vocabulary);
+
+// The file vocab.json: every token and its id.
+std::string FormatVocabJson(const BytePairVocabulary& vocabulary);
+
+}  // namespace gp
