@@ -173,6 +173,7 @@ class Gateway {
   void Stop(const std::string& signal) {
     if (std::exchange(stopping_, true)) return loop_.Stop();
     LogInfo("gateway stops", {{"signal", signal}});
+    runs_.EndStreams();
     server_->Drain();
     grace_timer_ = loop_.After(settings_.stop_grace, [this] { EndTexts(); });
     idle_timer_ = loop_.Every(std::chrono::milliseconds(20), [this] {

@@ -368,6 +368,7 @@ void Connection::BeginStream(Headers headers) {
 
 void Connection::SendPiece(std::string_view text) {
   if (phase_ != Phase::kStreaming || text.empty()) return;
+  if (unsent_bytes() > server_.context.limits.unsent_bytes_max) return Leave();
   record_.bytes += text.size();
   if (chunked_) {
     fmt::format_to(std::back_inserter(output_), "{:x}\r\n", text.size());
@@ -376,7 +377,6 @@ void Connection::SendPiece(std::string_view text) {
   } else {
     output_ += text;
   }
-  if (output_.size() + writing_.size() > server_.context.limits.unsent_bytes_max) return Leave();
   Flush();
 }
 

@@ -50,6 +50,7 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   void BeginStream(Headers headers) override;
   void SendPiece(std::string_view text) override;
   void EndStream(bool cut) override;
+  size_t unsent_bytes() const override { return output_.size() + writing_.size(); }
 
  private:
   // kGreeting -> kIdle -> kHeader -> kBody -> kHandling -> (kStreaming ->) kIdle

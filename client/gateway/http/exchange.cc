@@ -38,6 +38,11 @@ void EventStream::Send(std::string_view data) {
   sink->SendPiece(text);
 }
 
+size_t EventStream::unsent_bytes() const {
+  const auto sink = sink_.lock();
+  return sink ? sink->unsent_bytes() : 0;
+}
+
 void EventStream::End(std::string_view data) {
   Send(data);
   End();

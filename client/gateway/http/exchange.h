@@ -24,6 +24,8 @@ class AnswerSink {
   virtual void SendPiece(std::string_view text) = 0;
   // `cut`: without an end that the client would take for a whole answer.
   virtual void EndStream(bool cut) = 0;
+  // Of what was answered, what the client's machine has not taken yet.
+  virtual size_t unsent_bytes() const = 0;
 };
 
 // What the access log and the metrics tell about an exchange besides its status and time.
@@ -62,6 +64,9 @@ class EventStream {
   // The last event says `data`: "[DONE]". Nothing follows it.
   void End(std::string_view data);
   void End();
+
+  // Grows when the client reads slower than is sent; beyond a limit a stream is let go.
+  size_t unsent_bytes() const;
 
   // Called once, when the client left, half-closed or reads too slowly; at once when it has.
   void OnGone(std::function<void()> call) { gone_->Set(std::move(call)); }

@@ -17,7 +17,8 @@ struct ServerLimits {
   size_t body_bytes_max = 10 << 20;
   // Of all requests that are being received; beyond it a body is refused with 503.
   size_t bodies_bytes_max = 256 << 20;
-  size_t unsent_bytes_max = 1 << 20;  // of an event stream: a client that reads slower is let go
+  // Of an event stream: a client that has more to read is let go at the next event.
+  size_t unsent_bytes_max = 1 << 20;
   std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);
   std::chrono::nanoseconds body_timeout = std::chrono::seconds(60);
   std::chrono::nanoseconds idle_timeout = std::chrono::seconds(75);   // between two requests

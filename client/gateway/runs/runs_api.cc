@@ -17,6 +17,9 @@ constexpr int64_t kPointsMin = 50;
 constexpr int64_t kPointsMax = 5000;
 // New points in one message; more of them are decimated.
 constexpr size_t kNewPointsMax = 2000;
+// Of a page that reads slowly. What it has not been told by then it is told later, once, in its
+// newest state. One that takes nothing for the server's write_timeout is let go.
+constexpr size_t kBacklogBytesMax = 256 << 10;
 
 ApiError UnknownRun(const Board& board, std::string_view reference) {
   if (!board.surveyed) {
@@ -51,6 +54,8 @@ StatusOr<PointRange> RangeOf(const Request& request) {
 std::string Typed(const char* type, const std::string& document) {
   return fmt::format("{{\"type\":\"{}\",{}", type, std::string_view(document).substr(1));
 }
+
+bool KeepsUp(const EventStream& stream) { return stream.unsent_bytes() < kBacklogBytesMax; }
 
 std::shared_ptr<const RunDetails> DetailsOf(const Board& board, const std::string& run_id) {
   const auto found = board.details.find(run_id);
@@ -175,6 +180,11 @@ void RunsApi::BeginStream(const Exchanged& exchange) {
   pages_.push_back(std::move(page));
 }
 
+void RunsApi::EndStreams() {
+  for (const Page& page : pages_) page.stream->End();
+  pages_.clear();
+}
+
 void RunsApi::TakeChange() {
   AnswerWaiting();
   const auto board = board_.board();
@@ -184,7 +194,7 @@ void RunsApi::TakeChange() {
 }
 
 // Twice a second each page is told what has changed since: however much that was, it is one message
-// of a kind.
+// of a kind, and none while the page still has much to read.
 void RunsApi::Tick() {
   AnswerWaiting();
   pages_.remove_if([](const Page& page) { return page.stream->gone(); });
@@ -193,11 +203,11 @@ void RunsApi::Tick() {
 
 void RunsApi::Tell(Page& page) {
   const auto board = board_.board();
-  if (page.runs_version != board->runs_version) {
+  if (KeepsUp(*page.stream) && page.runs_version != board->runs_version) {
     page.runs_version = board->runs_version;
     page.stream->Send(Typed("runs", *board->runs_text));
   }
-  if (page.workers_version != board->workers_version) {
+  if (KeepsUp(*page.stream) && page.workers_version != board->workers_version) {
     page.workers_version = board->workers_version;
     page.stream->Send(Typed("workers", *board->workers_text));
   }
@@ -205,11 +215,11 @@ void RunsApi::Tell(Page& page) {
   board_.LookAt(page.run_id);
   const auto details = DetailsOf(*board, page.run_id);
   if (details == nullptr) return;
-  if (details != page.details) {
+  if (KeepsUp(*page.stream) && details != page.details) {
     page.details = details;
     page.stream->Send(MessageText("run", RunDocument(*board, *details)));
   }
-  TellPoints(page);
+  if (KeepsUp(*page.stream)) TellPoints(page);
 }
 
 // A page asks for the past itself, and is told what was appended since. So its count begins before

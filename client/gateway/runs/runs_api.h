@@ -41,6 +41,8 @@ class RunsApi {
 
   void AddTo(Router& router);
   void OnSealed(std::function<void(const std::vector<SealedRun>&)> call);
+  // Pages that are kept up to date would keep a server from coming to its end.
+  void EndStreams();
   const RunBoard& board() const { return board_; }
 
  private:

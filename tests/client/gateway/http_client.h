@@ -23,7 +23,8 @@ struct Answer {
 
 class HttpClient {
  public:
-  explicit HttpClient(int port);
+  // `receive_bytes`: what the kernel keeps for a client that does not read; 0: as much as it likes.
+  explicit HttpClient(int port, int receive_bytes = 0);
 
   void Send(std::string_view bytes);
   // A whole request with Content-Length.

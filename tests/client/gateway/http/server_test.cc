@@ -309,6 +309,18 @@ TEST_F(AnyServer, AStreamThatNobodyReadsIsLetGo) {
   }));
 }
 
+TEST_F(AnyServer, AnEventBeyondTheLimitReachesWhoKeepsUp) {
+  context_.limits.unsent_bytes_max = 1000;
+  Serve();
+  HttpClient client(port());
+  client.Request("GET", "/stream");
+  client.ReceiveHead();
+  const std::string text(5'000'000, 'x');
+  SendEvent(text);
+  EXPECT_EQ(client.NextEvent(), text);
+  EXPECT_EQ(gone_, 0);
+}
+
 TEST_F(AnyServer, AStreamThatIsLetGoOfIsCut) {
   Serve();
   HttpClient client(port());

@@ -49,6 +49,16 @@ class RunsApiTest : public ::testing::Test {
     return {};
   }
 
+  // Changes what every page is told: a megabyte.
+  void Change(int version) {
+    v1::Run run = MakeRun("demo", kId, v1::RUN_STATE_RUNNING);
+    run.set_reason(std::to_string(version) + std::string(1 << 20, 'x'));
+    service_.AddRun(run);
+  }
+  static int VersionIn(const json& runs) {
+    return std::atoi(runs["runs"][0].value("reason", "").c_str());
+  }
+
   FakeRunService service_;
 };
 
@@ -123,6 +133,54 @@ TEST_F(RunsApiTest, AStreamBeginsWithEverythingAndTellsChanges) {
   v1::Run ended = MakeRun("demo", kId, v1::RUN_STATE_SUCCEEDED);
   service_.AddRun(ended);
   EXPECT_EQ(Next(client, "runs")["runs"][0]["state"], "succeeded");
+}
+
+TEST_F(RunsApiTest, APageThatReadsSlowlyIsToldTheNewestStateOnly) {
+  constexpr int kChanges = 20;
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  HttpClient slow(server.port(), /*receive_bytes=*/4096);
+  slow.Request("GET", "/api/v1/events");
+  EXPECT_EQ(slow.ReceiveHead().status, 200);
+  HttpClient quick(server.port());
+  quick.Request("GET", "/api/v1/events");
+  EXPECT_EQ(quick.ReceiveHead().status, 200);
+  for (int i = 1; i <= kChanges; ++i) {
+    Change(i);
+    while (VersionIn(Next(quick, "runs")) < i) ASSERT_FALSE(HasFailure());
+  }
+  int told = 0;
+  for (int version = 0; version < kChanges; ++told) {
+    version = VersionIn(Next(slow, "runs"));
+    ASSERT_FALSE(HasFailure()) << "it was cut";
+  }
+  EXPECT_LT(told, kChanges);
+}
+
+TEST_F(RunsApiTest, APageThatReadsNothingIsLetGo) {
+  ServerLimits limits;
+  limits.write_timeout = std::chrono::milliseconds(50);
+  limits.tick = std::chrono::milliseconds(10);
+  RunsServer server(service_.address(), limits);
+  AwaitBoard(server);
+  HttpClient client(server.port(), /*receive_bytes=*/4096);
+  client.Request("GET", "/api/v1/events");
+  EXPECT_EQ(client.ReceiveHead().status, 200);
+  int version = 0;
+  EXPECT_TRUE(Eventually([&] {
+    Change(++version);
+    return server.server().InLoop([&] { return server.server().server().connections(); }) == 0;
+  }));
+}
+
+TEST_F(RunsApiTest, StreamsEndWithTheServer) {
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  HttpClient client(server.port());
+  client.Request("GET", "/api/v1/events");
+  EXPECT_EQ(client.ReceiveHead().status, 200);
+  server.server().InLoop([&] { server.api().EndStreams(); });
+  while (client.NextEvent()) continue;
 }
 
 TEST_F(RunsApiTest, ManyPagesThatLeaveAreForgotten) {

@@ -12,8 +12,8 @@ namespace gp::gateway {
 
 class RunsServer {
  public:
-  explicit RunsServer(const std::string& coordinator)
-      : server_(ServerContext{.router = router_, .limits = {}}) {
+  explicit RunsServer(const std::string& coordinator, const ServerLimits& limits = {})
+      : server_(ServerContext{.router = router_, .limits = limits}) {
     RunsApiOptions options;
     options.board = {.address = coordinator,
                      .survey_pause = std::chrono::milliseconds(20),
