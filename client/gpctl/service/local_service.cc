@@ -99,8 +99,7 @@ StatusOr<StoppedService> StopService(const ServiceDirectory& directory, StopWay 
   // The supervisor has stopped these, unless it was killed itself.
   const auto left = directory.Load();
   RETURN_IF_ERROR(left.status());
-  RETURN_IF_ERROR(StopProcess(left->gateway, grace, hurried));
-  RETURN_IF_ERROR(StopProcess(left->worker, grace, hurried));
+  RETURN_IF_ERROR(StopProcesses({left->gateway, left->worker}, grace, hurried));
   RETURN_IF_ERROR(StopProcess(left->coordinator, grace));
   ServiceRecord stopped = *left;
   stopped.supervisor = stopped.coordinator = stopped.worker = stopped.gateway = {};

@@ -53,19 +53,22 @@ StatusOr<FileDescriptor> OpenLog(const std::string& path) {
   return log;
 }
 
-bool GoneBy(const ProcessIdentity& identity, steady_clock::time_point deadline,
-            const std::function<bool()>& hurried) {
+using Processes = std::vector<ProcessIdentity>;
+
+// Those that are still there at the deadline.
+Processes AliveAt(steady_clock::time_point deadline, Processes processes,
+                  const std::function<bool()>& hurried) {
   bool told = false;
-  while (IsAlive(identity)) {
-    if (steady_clock::now() >= deadline) return false;
+  while (true) {
+    std::erase_if(processes, [](const ProcessIdentity& process) { return !IsAlive(process); });
+    if (processes.empty() || steady_clock::now() >= deadline) return processes;
     if (!told && hurried()) {
-      kill(identity.pid, SIGINT);
+      for (const ProcessIdentity& process : processes) kill(process.pid, SIGINT);
       told = true;
     }
     ReapChildren();
     std::this_thread::sleep_for(kEndPoll);
   }
-  return true;
 }
 
 }  // namespace
@@ -109,18 +112,28 @@ void ReapChildren() {
 
 Status StopProcess(const ProcessIdentity& identity, std::chrono::milliseconds grace,
                    const std::function<bool()>& hurried) {
-  if (!IsAlive(identity)) return OkStatus();
-  if (kill(identity.pid, SIGTERM) != 0 && errno == EPERM) {
-    return PermissionDenied("process {} ({}) belongs to another user", identity.pid,
-                            identity.program);
+  return StopProcesses({identity}, grace, hurried);
+}
+
+Status StopProcesses(const Processes& identities, std::chrono::milliseconds grace,
+                     const std::function<bool()>& hurried) {
+  Status status;
+  Processes told;
+  for (const ProcessIdentity& process : identities) {
+    if (!IsAlive(process)) continue;
+    if (kill(process.pid, SIGTERM) == 0 || errno != EPERM) {
+      told.push_back(process);
+    } else if (status.ok()) {
+      status =
+          PermissionDenied("process {} ({}) belongs to another user", process.pid, process.program);
+    }
   }
-  if (GoneBy(identity, steady_clock::now() + grace, hurried)) return OkStatus();
-  kill(identity.pid, SIGKILL);
-  if (GoneBy(identity, steady_clock::now() + kKillGrace, [] { return false; })) {
-    return OkStatus();
-  }
-  return DeadlineExceeded("process {} ({}) does not end, not even by SIGKILL", identity.pid,
-                          identity.program);
+  const Processes late = AliveAt(steady_clock::now() + grace, told, hurried);
+  for (const ProcessIdentity& process : late) kill(process.pid, SIGKILL);
+  const Processes left = AliveAt(steady_clock::now() + kKillGrace, late, [] { return false; });
+  if (left.empty() || !status.ok()) return status;
+  return DeadlineExceeded("process {} ({}) does not end, not even by SIGKILL", left[0].pid,
+                          left[0].program);
 }
 
 }  // namespace gp::gpctl

@@ -51,4 +51,9 @@ Status StopProcess(
     const ProcessIdentity& identity, std::chrono::milliseconds grace,
     const std::function<bool()>& hurried = [] { return false; });
 
+// The same for several, all at a time.
+Status StopProcesses(
+    const std::vector<ProcessIdentity>& identities, std::chrono::milliseconds grace,
+    const std::function<bool()>& hurried = [] { return false; });
+
 }  // namespace gp::gpctl

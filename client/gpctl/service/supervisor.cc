@@ -320,11 +320,12 @@ void Supervisor::Restart(Daemon& daemon) {
 
 // The agent before the coordinator: its trainers save, and the coordinator seals what they save.
 void Supervisor::Stop() {
-  for (Daemon* daemon : {&gateway_, &worker_, &coordinator_}) {
-    const Status status = StopProcess(daemon->process, options_.stop_grace,
-                                      [this] { return interruption_.insisted(); });
+  const auto hurried = [this] { return interruption_.insisted(); };
+  for (const auto& together : {std::vector{&gateway_, &worker_}, std::vector{&coordinator_}}) {
+    std::vector<ProcessIdentity> processes;
+    for (Daemon* daemon : together) processes.push_back(std::exchange(daemon->process, {}));
+    const Status status = StopProcesses(processes, options_.stop_grace, hurried);
     if (!status.ok()) tell_(Message(status));
-    daemon->process = {};
   }
   record_.supervisor = {};
   record_.ready = false;

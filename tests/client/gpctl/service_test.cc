@@ -59,15 +59,25 @@ class ServiceTest : public ::testing::Test {
   }
 
   // A daemon that serves at the fake coordinator's address and lives until it is told to end.
-  void WriteDaemon(const std::string& name, const std::string& before = "") {
+  void WriteDaemon(const std::string& name, const std::string& before = "",
+                   const std::string& on_term = "") {
     WriteScript(
         gpctl_.home() + "/" + name,
         before + "echo \"$@\" >\"$0.arguments\"\n" +
             "while [ $# -gt 0 ]; do [ \"$1\" = --address-file ] && file=$2; shift; done\n" +
             "echo '{\"address\": \"" + service_.address() +
             "\", \"metrics\": \"127.0.0.1:9\", \"pid\": '$$'}' >$file.new\nmv $file.new $file\n" +
-            "echo started >&2\ntrap 'exit 0' TERM\nwhile :; do sleep 0.02; done\n");
+            "echo started >&2\ntrap '" + on_term + "exit 0' TERM\nwhile :; do sleep 0.02; done\n");
   }
+
+  // One that ends once the other has been told to end as well, and says that it did.
+  void WriteDaemonThatAwaits(const std::string& name, const std::string& other) {
+    WriteDaemon(name, "",
+                fmt::format("touch $0.told; while [ ! -e {}/{}.told ]; do sleep 0.02; done; "
+                            "touch $0.ended; ",
+                            gpctl_.home(), other));
+  }
+  bool Exists(const std::string& name) const { return FileExists(gpctl_.home() + "/" + name); }
 
   SupervisorOptions Options() const {
     return {.program_directory = gpctl_.home(),
@@ -137,6 +147,37 @@ TEST_F(ServiceTest, RunProgramReadsOutputAndExitCode) {
   EXPECT_EQ(output, "a b c\n");
   EXPECT_EQ(RunProgram({.program = "/no/such"}, interruption, {}).status().code(),
             StatusCode::kNotFound);
+}
+
+TEST_F(ServiceTest, GatewayAndWorkerStopTogetherAndTheCoordinatorLast) {
+  WriteDaemonThatAwaits("gp-worker", "gp-gateway");
+  WriteDaemonThatAwaits("gp-gateway", "gp-worker");
+  WriteDaemon("gp-coordinator", "",
+              fmt::format("[ -e {0}/gp-worker.ended ] && [ -e {0}/gp-gateway.ended ] && "
+                          "touch $0.ended; ",
+                          gpctl_.home()));
+  ASSERT_TRUE(directory_.Create().ok());
+  RunOnce(Options());
+  EXPECT_TRUE(Exists("gp-worker.ended")) << "it was killed while it waited for the gateway's turn";
+  EXPECT_TRUE(Exists("gp-gateway.ended"));
+  EXPECT_TRUE(Exists("gp-coordinator.ended")) << "it was told before the others had ended";
+}
+
+TEST_F(ServiceTest, WhatADeadSupervisorLeftStopsInTheSameOrder) {
+  WriteDaemonThatAwaits("gp-worker", "gp-gateway");
+  WriteDaemonThatAwaits("gp-gateway", "gp-worker");
+  WriteDaemon("gp-coordinator");
+  ASSERT_TRUE(directory_.Create().ok());
+  client::Interruption interruption;
+  Supervisor supervisor(directory_, Options(), interruption, [](const std::string&) {});
+  ASSERT_TRUE(supervisor.Start().ok());
+  ServiceRecord record = supervisor.record();
+  record.supervisor = {};
+  ASSERT_TRUE(directory_.Save(record).ok());
+  ASSERT_TRUE(StopService(directory_).ok());
+  EXPECT_TRUE(Exists("gp-worker.ended"));
+  EXPECT_TRUE(Exists("gp-gateway.ended"));
+  EXPECT_FALSE(IsAlive(record.coordinator));
 }
 
 TEST_F(ServiceTest, TheSupervisorRevivesADaemonThatWasKilled) {
