@@ -151,15 +151,15 @@ bool ReadSettings(const Program& program, const Flags& flags, const Call& call) 
 }
 
 // Whether the daemon can run with these settings; what is wrong was told.
-bool CheckSettings(const Program& program, const Call& call) {
+ExitCode CheckSettings(const Program& program, const Call& call) {
   const std::vector<ConfigProblem> missing = FindMissingSettings(program.name, program.settings);
   if (!missing.empty()) {
     call.err << RenderProblems(missing);
-    return false;
+    return ExitCode::kUsage;
   }
   const Status status = program.check ? program.check() : OkStatus();
   if (!status.ok()) call.err << "error: " << Message(status) << "\n";
-  return status.ok();
+  return ExitCodeOf(status);
 }
 
 // Prints what was asked for.
@@ -175,6 +175,7 @@ ExitCode Print(const StatusOr<std::string>& text, ExitCode failure, const std::s
 
 ExitCode Run(const Program& program, const Flags& flags, const Call& call) {
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond the limit is an error of its write
   BlockStopSignals();
   InitLogging(program.name);
   const Status status = program.run({.address_file = flags.address_file});
@@ -201,7 +202,7 @@ ExitCode Follow(const Program& program, const Flags& flags, const Call& call) {
   if (const Report* report = AskedFor(flags)) {
     return Print(report->text(), ExitCode::kFailure, program.name, call);
   }
-  if (!CheckSettings(program, call)) return ExitCode::kUsage;
+  if (const ExitCode code = CheckSettings(program, call); code != ExitCode::kOk) return code;
   if (!flags.check_config) return Run(program, flags, call);
   call.out << "settings are good\n";
   return ExitCode::kOk;

@@ -177,4 +177,16 @@ StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& par
   return found.front().directory;
 }
 
+StatusOr<std::string> FindCheckpointIn(const std::string& directory) {
+  if (FileExists(JoinPath(directory, kManifestName))) return directory;
+  for (const std::string& parent : {JoinPath(directory, "checkpoints"), directory}) {
+    ASSIGN_OR_RETURN(const auto newest, FindNewestCheckpoint(parent));
+    if (newest) return *newest;
+  }
+  return NotFound("{}: {}; expected a checkpoint (a directory with a {}) or a run's directory",
+                  directory,
+                  FileExists(directory) ? "it holds no checkpoint" : "there is no such directory",
+                  kManifestName);
+}
+
 }  // namespace gp::formats

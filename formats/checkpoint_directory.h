@@ -57,4 +57,8 @@ Status BringBack(const std::string& directory);
 // because going on without it would silently lose steps.
 StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& parent);
 
+// The checkpoint that `directory` is, or the newest one that it holds: the directory of a run, or
+// the one of its checkpoints. NotFound says what was expected.
+StatusOr<std::string> FindCheckpointIn(const std::string& directory);
+
 }  // namespace gp::formats

@@ -12,7 +12,11 @@ int main(int argc, char** argv) {
        .summary = "serves checkpoints over HTTP, as OpenAI's clients expect it.",
        .version = GP_VERSION,
        .settings = SettingsTable(settings),
-       .check = [&] { return CheckSettings(settings); },
+       .check =
+           [&] {
+             const gp::Status status = CheckSettings(settings);
+             return status.ok() ? CheckModels(settings) : status;
+           },
        .metrics = [] { return GatewayMetrics::List(GP_VERSION, ""); },
        .run = [&](const auto& runtime) { return RunGateway(settings, runtime); }},
       argc, argv);

@@ -195,4 +195,12 @@ Status CheckSettings(const GatewaySettings& settings) {
   return daemon::CheckExposure("metrics.listen", settings.metrics_listen, settings.insecure);
 }
 
+Status CheckModels(const GatewaySettings& settings) {
+  for (const std::string& text : settings.directories) {
+    ASSIGN_OR_RETURN(const NamedDirectory named, ParseNamedDirectory(text));
+    RETURN_IF_ERROR(WithContext(CheckDirectory(named), "models.directories"));
+  }
+  return OkStatus();
+}
+
 }  // namespace gp::gateway

@@ -1,5 +1,5 @@
 // GatewaySettings: what can be decided about gp-gateway, with the defaults; configs/gateway.yaml
-// shows every key. Values and pure functions; thread-safe.
+// shows every key. Values and functions; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -49,5 +49,8 @@ daemon::Settings SettingsTable(GatewaySettings& settings);
 
 // Whether they fit together.
 Status CheckSettings(const GatewaySettings& settings);
+
+// Whether each of models.directories holds a checkpoint. Reads files.
+Status CheckModels(const GatewaySettings& settings);
 
 }  // namespace gp::gateway

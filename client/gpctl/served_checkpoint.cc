@@ -3,19 +3,39 @@
 #include "base/file.h"
 #include "client/gpctl/checkpoint_reference.h"
 #include "client/gpctl/service/service_directory.h"
+#include "formats/checkpoint_directory.h"
 #include "rpc/listen_address.h"
 
 namespace gp::gpctl {
+namespace {
+
+// A checkpoint that no run wrote, or one with an odd name, goes by its directory.
+std::string NameIn(const formats::CheckpointManifest& manifest, const std::string& directory) {
+  const std::string& name = manifest.run_name;
+  return name.empty() || name.find('=') != std::string::npos ? BaseNameOf(directory) : name;
+}
+
+// A checkpoint's directory, or that of a run.
+StatusOr<ServedCheckpoint> ServedDirectory(const std::string& directory) {
+  ASSIGN_OR_RETURN(const std::string checkpoint, formats::FindCheckpointIn(directory));
+  ASSIGN_OR_RETURN(const auto manifest, formats::ReadManifest(checkpoint));
+  const std::string name = NameIn(manifest, directory);
+  const bool moves = checkpoint != directory;
+  return ServedCheckpoint{.name = name,
+                          .model = moves ? name : fmt::format("{}@{}", name, manifest.step),
+                          .directory = directory};
+}
+
+}  // namespace
 
 StatusOr<ServedCheckpoint> FindServed(const std::string& reference, Session& session) {
   ASSIGN_OR_RETURN(const auto parsed,
                    ParseCheckpointReference(reference, session.console().working_directory));
-  if (!parsed.directory.empty()) {
-    return ServedCheckpoint{.model = BaseNameOf(parsed.directory), .directory = parsed.directory};
-  }
+  if (!parsed.directory.empty()) return ServedDirectory(parsed.directory);
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(parsed.run));
   ASSIGN_OR_RETURN(const v1::Checkpoint checkpoint, FindCheckpoint(parsed, session));
-  return ServedCheckpoint{.model = fmt::format("{}@{}", run.name(), checkpoint.step()),
+  return ServedCheckpoint{.name = run.name(),
+                          .model = fmt::format("{}@{}", run.name(), checkpoint.step()),
                           .id = fmt::format("{}@{}", run.run_id(), checkpoint.step()),
                           .directory = checkpoint.directory()};
 }

@@ -10,12 +10,14 @@
 namespace gp::gpctl {
 
 struct ServedCheckpoint {
-  std::string model;      // "demo@2000", or the last part of a directory
-  std::string id;         // the same by the run's id, which no other run has; empty for a directory
+  std::string name;       // of the run: "demo"
+  std::string model;      // "demo@2000"; of a run's directory, where newer ones appear, "demo"
+  std::string id;         // "RUN_ID@2000", which no other run has; empty for a directory
   std::string directory;  // absolute
 };
 
-// What RUN, RUN@STEP, RUN@best or a directory means.
+// What RUN, RUN@STEP, RUN@best or a directory means. NotFound when the directory is none or holds
+// no checkpoint; DataLoss when that is damaged.
 StatusOr<ServedCheckpoint> FindServed(const std::string& reference, Session& session);
 
 // HOST:PORT of the gateway that runs with the service of this invocation; nothing when there is

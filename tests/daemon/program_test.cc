@@ -37,7 +37,7 @@ class AnyDaemon : public ::testing::Test {
                               .flag = "--state-dir",
                               .value_name = "DIR",
                               .required = true}},
-                .check = [this] { return slots_ == 7 ? InvalidArgument("seven") : OkStatus(); },
+                .check = [this] { return slots_ == 7 ? verdict_ : OkStatus(); },
                 .metrics = [] { return "gp_example 1\n"; },
                 .reports = {{"--print-name", "Print the name and leave",
                              [this]() -> StatusOr<std::string> { return name_ + "\n"; }},
@@ -74,6 +74,7 @@ class AnyDaemon : public ::testing::Test {
   std::vector<std::string> labels_;
   std::string dir_;
   Status outcome_ = OkStatus();
+  Status verdict_ = InvalidArgument("seven");  // on seven slots
   int runs_ = 0;
   std::string address_file_;
   Program program_;
@@ -136,6 +137,13 @@ TEST_F(AnyDaemon, ARunThatFailsIsToldInOneLineAndExitsOne) {
   outcome_ = FailedPrecondition("the port is in use");
   EXPECT_EQ(Run({"--state-dir", "/s"}), 1);
   EXPECT_EQ(err_, "gp-example: the port is in use\n");
+}
+
+TEST_F(AnyDaemon, WhatItsSettingsNameAndIsMissingHasTheExitCodeOfThat) {
+  verdict_ = NotFound("there is no /model");
+  EXPECT_EQ(Run({"--state-dir", "/s", "--slots", "7"}), 3);
+  EXPECT_EQ(err_, "error: there is no /model\n");
+  EXPECT_EQ(runs_, 0);
 }
 
 TEST_F(AnyDaemon, CheckConfigReadsAllSourcesAndDoesNotRun) {

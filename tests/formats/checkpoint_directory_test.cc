@@ -57,6 +57,19 @@ TEST_F(CheckpointDirectoryTest, ReadingEndsWhenAskedTo) {
             StatusCode::kCancelled);
 }
 
+TEST_F(CheckpointDirectoryTest, IsFoundInARunsDirectoryAndSaysWhatWasExpected) {
+  for (const std::string& place : {directory_, parent_}) {
+    EXPECT_EQ(FindCheckpointIn(place).value_or(""), directory_) << place;
+  }
+  const std::string run = JoinPath(parent_, "run");
+  ASSERT_TRUE(MakeDirectories(run).ok());
+  EXPECT_EQ(FindCheckpointIn(run).status().code(), StatusCode::kNotFound);
+  const std::string inside = JoinPath(run, "checkpoints/step-00000030-e1-abc");
+  WriteSampleCheckpoint(inside, 30);
+  EXPECT_EQ(FindCheckpointIn(run).value_or(""), inside);
+  EXPECT_EQ(FindCheckpointIn(JoinPath(parent_, "nothing")).status().code(), StatusCode::kNotFound);
+}
+
 TEST_F(CheckpointDirectoryTest, WhatWasSetAsideKeepsItsFilesAndComesBack) {
   ASSERT_TRUE(SetAside(directory_).ok());
   EXPECT_FALSE(FileExists(directory_));

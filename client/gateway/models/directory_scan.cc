@@ -29,6 +29,15 @@ std::string Absolute(const std::string& path) {
   return getcwd(current, sizeof current) == nullptr ? path : AbsolutePath(path, current);
 }
 
+// Readable or not, the newest first: the directory itself, or what is below it.
+StatusOr<std::vector<formats::FoundCheckpoint>> FindAll(const std::string& directory) {
+  if (FileExists(JoinPath(directory, formats::kManifestName))) {
+    return std::vector<formats::FoundCheckpoint>{{directory, formats::ReadManifest(directory)}};
+  }
+  const std::string below = JoinPath(directory, "checkpoints");
+  return formats::FindCheckpoints(FileExists(below) ? below : directory);
+}
+
 }  // namespace
 
 StatusOr<NamedDirectory> ParseNamedDirectory(std::string_view text) {
@@ -40,15 +49,24 @@ StatusOr<NamedDirectory> ParseNamedDirectory(std::string_view text) {
   return NamedDirectory{std::string(text.substr(0, equals)), Absolute(directory)};
 }
 
+Status CheckDirectory(const NamedDirectory& named) {
+  const std::string where = fmt::format("{}={}", named.name, named.directory);
+  const auto found = FindAll(named.directory);
+  if (!found.ok()) return WithContext(found.status(), where);
+  for (const formats::FoundCheckpoint& checkpoint : *found) {
+    if (checkpoint.manifest.ok()) return OkStatus();
+  }
+  if (!found->empty()) return WithContext(found->front().manifest.status(), where);
+  return NotFound(
+      "{}: {}; expected a checkpoint (a directory with a {}) or the directory of a run that has "
+      "one. Runs that have none yet are served once they have, with --coordinator",
+      where, FileExists(named.directory) ? "it holds no checkpoint" : "there is no such directory",
+      formats::kManifestName);
+}
+
 ServedRun ScanDirectory(const NamedDirectory& named) {
   ServedRun run{.id = named.name, .name = named.name};
-  if (FileExists(JoinPath(named.directory, formats::kManifestName))) {
-    const auto manifest = formats::ReadManifest(named.directory);
-    if (manifest.ok()) run.checkpoints.push_back(Served(named.directory, *manifest));
-    return run;
-  }
-  const std::string below = JoinPath(named.directory, "checkpoints");
-  const auto found = formats::FindCheckpoints(FileExists(below) ? below : named.directory);
+  const auto found = FindAll(named.directory);
   if (!found.ok()) return run;
   for (const formats::FoundCheckpoint& checkpoint : *found) {
     if (!checkpoint.manifest.ok()) continue;

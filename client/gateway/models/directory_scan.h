@@ -18,6 +18,10 @@ struct NamedDirectory {
 // "NAME=DIR". InvalidArgument says what is missing.
 StatusOr<NamedDirectory> ParseNamedDirectory(std::string_view text);
 
+// OK when there is a checkpoint to serve now. NotFound, DataLoss or what kept it from being read
+// name the directory, what belongs there, and the way out.
+Status CheckDirectory(const NamedDirectory& named);
+
 // What is there now; no checkpoints when there are none.
 ServedRun ScanDirectory(const NamedDirectory& named);
 

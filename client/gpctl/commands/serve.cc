@@ -87,7 +87,7 @@ StatusOr<std::unique_ptr<PrivateGateway>> StartPrivateGateway(const ServedCheckp
                                                               Session& session) {
   if (!FileExists(served.directory)) return NotFound("{} does not exist", served.directory);
   options.program = JoinPath(session.console().program_directory, "gp-gateway");
-  options.model = served.model;
+  options.model = served.name;
   options.directory = served.directory;
   auto gateway = PrivateGateway::Start(options, session.console().interruption);
   if (gateway.status().code() != StatusCode::kNotFound) return gateway;

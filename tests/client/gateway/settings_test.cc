@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/file.h"
+#include "base/temporary_directory.h"
 #include "client/gateway/metrics.h"
+#include "client/gateway/served_checkpoint_files.h"
 #include "daemon/settings_reader.h"
 #include "daemon/shipped_settings.h"
 
@@ -52,6 +53,16 @@ TEST(GatewaySettings, WhatDoesNotFitTogetherIsRefused) {
   EXPECT_FALSE(CheckSettings({.tls_certificate = "pem"}).ok());
   EXPECT_FALSE(CheckSettings({.directories = {"no-directory"}}).ok());
   EXPECT_FALSE(CheckSettings({.listen = "unix:/tmp/x"}).ok());
+}
+
+TEST(GatewaySettings, EveryDirectoryOfModelsMustHoldACheckpoint) {
+  TemporaryDirectory files;
+  WriteCheckpoint(files.File("good"));
+  EXPECT_TRUE(CheckModels({.directories = {"good=" + files.File("good")}}).ok());
+  const Status missing =
+      CheckModels({.directories = {"good=" + files.File("good"), "bad=" + files.File("bad")}});
+  EXPECT_EQ(missing.code(), StatusCode::kNotFound);
+  EXPECT_THAT(Message(missing), HasSubstr("models.directories: bad=" + files.File("bad") + ": "));
 }
 
 TEST(GatewayMetrics, ListsWhatItExports) {

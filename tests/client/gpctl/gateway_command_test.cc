@@ -13,6 +13,7 @@
 #include "client/gpctl/context_file.h"
 #include "client/gpctl/gpctl_runner.h"
 #include "client/gpctl/service/service_directory.h"
+#include "formats/sample_checkpoint.h"
 
 namespace gp::gpctl {
 namespace {
@@ -129,7 +130,8 @@ TEST_F(GatewayCommandTest, TheSamplerWritesWhatNoGatewayCan) {
   };
   by_sampler({"demo", "--precision", "fp32"});
   by_sampler({"demo", "-n", "100"});
-  by_sampler({"./some/directory"});
+  formats::WriteSampleCheckpoint(gpctl_.home() + "/other", 10);
+  by_sampler({gpctl_.home() + "/other"});
   gateway_.SetModels({});
   EXPECT_THAT(by_sampler({"demo", "--top-p", "0.9", "--stop", "a", "--stop", "b"}),
               HasSubstr("--top-k 50 --seed 1337 --count 1 --precision auto --top-p 0.9 --stop a "
@@ -220,7 +222,7 @@ TEST_F(GatewayCommandTest, WithoutAGatewayChatStartsOneAndEndsIt) {
   EXPECT_EQ(outcome.out, "zero one two\n");
   const std::string program = gpctl_.home() + "/gp-gateway";
   EXPECT_THAT(*ReadFile(program + ".arguments"),
-              HasSubstr("--model demo@250=" + gpctl_.home() + "/step-250"));
+              HasSubstr("--model demo=" + gpctl_.home() + "/step-250"));
   EXPECT_EQ(ReadFile(program + ".stopped").value_or(""), "stopped\n");
 }
 

@@ -12,6 +12,7 @@
 #include "client/gpctl/demo/demo_text.h"
 #include "client/gpctl/doctor/machine_checks.h"
 #include "client/gpctl/gpctl_runner.h"
+#include "formats/sample_checkpoint.h"
 
 namespace gp::testing {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 class RunCommandTest : public ::testing::Test {
  protected:
@@ -330,7 +332,10 @@ TEST_F(RunCommandTest, SampleRunsTheSamplerOnTheCheckpoint) {
   EXPECT_EQ(Run({"sample", "a"}).code, 5);  // the program is missing
   WriteProgram("gp-sampler", "printf '%s\\n---------------\\nsecond\\n' \"$2\"\n");
   EXPECT_EQ(Run({"sample", "a"}).out, "/c/100\n---------------\nsecond\n");
-  EXPECT_EQ(Run({"sample", "/some/dir"}).out.substr(0, 9), "/some/dir");
+  EXPECT_EQ(Run({"sample", "/some/dir"}).code, 3);
+  const std::string directory = gpctl_.home() + "/some/dir";
+  formats::WriteSampleCheckpoint(directory, 100);
+  EXPECT_THAT(Run({"sample", directory}).out, StartsWith(directory + "\n"));
   const json document = json::parse(Run({"sample", "a@100", "-n", "2", "-o", "json"}).out);
   EXPECT_EQ(document["samples"], json({"/c/100", "second"}));
   for (const int code : {1, 2, 3, 9}) {

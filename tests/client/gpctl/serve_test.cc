@@ -12,6 +12,7 @@
 #include "client/fake_run_service.h"
 #include "client/gpctl/gpctl_runner.h"
 #include "client/gpctl/service/private_gateway.h"
+#include "formats/checkpoint_manifest.h"
 
 namespace gp::gpctl {
 namespace {
@@ -23,9 +24,14 @@ class ServeTest : public ::testing::Test {
  protected:
   ServeTest() {
     gpctl_.environment["GPCTL_SERVER"] = service_.address();
-    checkpoint_ = gpctl_.home() + "/step-00000250";
-    std::filesystem::create_directory(checkpoint_);
-    std::ofstream(checkpoint_ + "/manifest.json") << "{}";
+    checkpoint_ = gpctl_.home() + "/demo/checkpoints/step-00000250-e1-x";
+    WriteManifest(checkpoint_, "demo");
+  }
+
+  static void WriteManifest(const std::string& directory, const std::string& run) {
+    std::filesystem::create_directories(directory);
+    std::ofstream(directory + "/manifest.json")
+        << formats::FormatManifest({.run_name = run, .step = 250});
   }
 
   // Serves until it is told to end, and says when it was.
@@ -62,12 +68,47 @@ TEST_F(ServeTest, ADirectoryIsServedWithoutAClusterUntilCtrlC) {
   EXPECT_THAT(outcome.out,
               HasSubstr("curl http://127.0.0.1:4711/v1/completions -H 'Content-Type: "
                         "application/json' -d "
-                        "'{\"model\":\"step-00000250\",\"prompt\":\"The \",\"max_tokens\":40}'\n"));
+                        "'{\"model\":\"demo@250\",\"prompt\":\"The \",\"max_tokens\":40}'\n"));
   EXPECT_THAT(Written("arguments"), HasSubstr("--listen 127.0.0.1:0 "));
-  EXPECT_THAT(Written("arguments"), HasSubstr("--model step-00000250=" + checkpoint_ + " "));
+  EXPECT_THAT(Written("arguments"), HasSubstr("--model demo=" + checkpoint_ + " "));
   EXPECT_THAT(Written("arguments"), HasSubstr("--precision bf16 --threads 3"));
   EXPECT_EQ(Written("stopped"), "stopped\n") << "it could end in peace";
   EXPECT_EQ(outcome.err, "Stopped.\n");
+}
+
+TEST_F(ServeTest, ARunsDirectoryGoesByTheRunBecauseItsNewestCheckpointMoves) {
+  WriteGateway();
+  gpctl_.interrupt_when_out_contains = "Ctrl-C";
+  const std::string run = gpctl_.home() + "/demo";
+  EXPECT_THAT(gpctl_.Run({"serve", run}).out, HasSubstr("serving      demo   " + run + "\n"));
+  EXPECT_THAT(Written("arguments"), HasSubstr("--model demo=" + run + " "));
+}
+
+TEST_F(ServeTest, ACheckpointThatNoRunWroteGoesByItsDirectory) {
+  WriteGateway();
+  gpctl_.interrupt_when_out_contains = "Ctrl-C";
+  for (const char* run : {"", "a=b"}) {
+    WriteManifest(gpctl_.home() + "/imported", run);
+    EXPECT_THAT(gpctl_.Run({"serve", gpctl_.home() + "/imported"}).out,
+                HasSubstr("serving      imported@250 "));
+  }
+}
+
+TEST_F(ServeTest, ADirectoryWithoutACheckpointIsRefused) {
+  WriteGateway();
+  const std::string empty = gpctl_.home() + "/empty";
+  std::filesystem::create_directory(empty);
+  const Outcome outcome = gpctl_.Run({"serve", empty + "/"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_THAT(outcome.err, HasSubstr(empty));
+  EXPECT_THAT(outcome.err, HasSubstr("it holds no checkpoint; expected a checkpoint (a directory "
+                                     "with a manifest.json) or a run's directory"));
+  const Outcome missing = gpctl_.Run({"serve", empty + "/nothing"});
+  EXPECT_EQ(missing.code, 3);
+  EXPECT_THAT(missing.err, HasSubstr("there is no such directory"));
+  std::ofstream(empty + "/manifest.json") << "{";
+  EXPECT_EQ(gpctl_.Run({"serve", empty}).code, 9);
+  EXPECT_EQ(Written("arguments"), "") << "no gateway was started";
 }
 
 TEST_F(ServeTest, ACheckpointOfARunGoesByRunAndStep) {
@@ -85,6 +126,7 @@ TEST_F(ServeTest, ACheckpointOfARunGoesByRunAndStep) {
   EXPECT_EQ(document["model"], "demo@250");
   EXPECT_EQ(document["address"], "http://127.0.0.1:4711");
   EXPECT_EQ(document["checkpoint"], checkpoint_);
+  EXPECT_THAT(Written("arguments"), HasSubstr("--model demo=" + checkpoint_ + " "));
   EXPECT_EQ(gpctl_.Run({"serve", "demo@7"}).code, 3);
 }
 
