@@ -57,7 +57,11 @@ StatusOr<SharedFacts> ReadCheckpointFacts(const std::string& directory,
   facts->directory = directory;
   ASSIGN_OR_RETURN(facts->manifest, formats::ReadManifest(directory));
   const std::string path = JoinPath(directory, formats::kTokenizerName);
-  ASSIGN_OR_RETURN(facts->tokenizer, tokenizers.Get(path, facts->manifest.tokenizer_fingerprint));
+  auto tokenizer = tokenizers.Get(path, facts->manifest.tokenizer_fingerprint);
+  if (tokenizer.status().code() == StatusCode::kNotFound) {
+    return DataLoss("{}; the checkpoint is damaged", Message(tokenizer.status()));
+  }
+  ASSIGN_OR_RETURN(facts->tokenizer, std::move(tokenizer));
   facts->end_of_text = facts->tokenizer->end_of_text();
   facts->fingerprint = FingerprintOf(facts->manifest);
   facts->parameters = runspec::ParameterCount(facts->manifest.shape);

@@ -222,6 +222,14 @@ std::optional<std::string> ModelPool::Answering(const std::string& alias) const 
   return found->second.answering;
 }
 
+std::vector<std::string> ModelPool::Loaded() const {
+  std::vector<std::string> directories;
+  for (const auto& [directory, model] : models_) {
+    if (model->phase != Model::Phase::kNone) directories.push_back(directory);
+  }
+  return directories;
+}
+
 bool ModelPool::Prepare(const SharedFacts& facts, const std::string& name) {
   const auto memory_bytes = MemoryOf(*facts);
   if (!memory_bytes.ok()) return false;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/backoff.h"
 #include "client/gateway/http/api_error.h"
@@ -71,6 +72,8 @@ class ModelPool {
   std::string Route(const std::string& alias, const std::string& newest);
   // Loads it beside the others where there is room, because it will be asked for.
   bool Prepare(const SharedFacts& facts, const std::string& name);
+  // The checkpoints that samplers have, or are about to have.
+  std::vector<std::string> Loaded() const;
   // The checkpoint that `alias` is answered from, when a sampler has it.
   std::optional<std::string> Answering(const std::string& alias) const;
 

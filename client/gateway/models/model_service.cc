@@ -3,6 +3,24 @@
 #include <utility>
 
 namespace gp::gateway {
+namespace {
+
+ApiError UnreadableModel(const std::string& name, const Status& status) {
+  ApiError error{.status = 500,
+                 .message = fmt::format("{} cannot be read: {}", name, Message(status)),
+                 .code = "model_failed"};
+  if (status.code() == StatusCode::kNotFound) {  // deleted a moment ago
+    error.status = 404;
+    error.param = "model";
+    error.code = "model_not_found";
+  } else if (status.code() == StatusCode::kUnavailable) {
+    error.status = 503;
+    error.retry_after = 1;
+  }
+  return error;
+}
+
+}  // namespace
 
 ModelService::ModelService(EventLoop& loop, WorkPool& work, ModelPoolOptions options,
                            std::vector<NamedDirectory> directories,
@@ -32,15 +50,12 @@ void ModelService::Scan() {
   scanning_ = work_.Submit(work, done);
 }
 
-// What was read of checkpoints that are gone is forgotten; what will be asked for is loaded.
+// What was read of checkpoints that are gone is forgotten, unless a sampler still answers from
+// them; what will be asked for is loaded.
 void ModelService::OnChange() {
   const std::vector<NamedModel> all = catalogue_.List();
-  std::vector<std::string> directories;
-  for (const NamedModel& named : all) {
-    directories.push_back(named.checkpoint.directory);
-    const auto answering = named.moves ? pool_.Answering(named.id) : std::nullopt;
-    if (answering) directories.push_back(*answering);
-  }
+  std::vector<std::string> directories = pool_.Loaded();
+  for (const NamedModel& named : all) directories.push_back(named.checkpoint.directory);
   shelf_.Retain(directories);
   for (const NamedModel& named : all) {
     const std::string directory = named.checkpoint.directory;
@@ -66,14 +81,7 @@ void ModelService::Resolve(const std::string& id, Done done) {
   const std::string directory = found->moves ? pool_.Route(alias, newest) : newest;
   shelf_.Want(directory, [done = std::move(done), root = found->root,
                           name = found->resolved](const StatusOr<SharedFacts>& facts) {
-    if (!facts.ok()) {
-      const bool busy = facts.status().code() == StatusCode::kUnavailable;
-      return done(
-          ApiError{.status = busy ? 503 : 500,
-                   .message = fmt::format("{} cannot be read: {}", name, Message(facts.status())),
-                   .code = "model_failed",
-                   .retry_after = busy ? std::optional<int>(1) : std::nullopt});
-    }
+    if (!facts.ok()) return done(UnreadableModel(name, facts.status()));
     done(ResolvedModel{*facts, fmt::format("{}@{}", root, (*facts)->manifest.step)});
   });
 }

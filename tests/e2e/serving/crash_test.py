@@ -6,36 +6,11 @@ import json
 import os
 import signal
 import tempfile
-import threading
 import unittest
 
 import serving
 
 LOAD_THREADS = 6
-
-
-class Load(threading.Thread):
-    """Asks one model again and again and remembers every answer: a status, or how the connection ended."""
-
-    def __init__(self, gateway, model):
-        super().__init__()
-        self.gateway, self.model = gateway, model
-        self.done = threading.Event()
-        self.answers = []
-
-    def run(self):
-        seed = 0
-        while not self.done.is_set():
-            seed += 1
-            body = {"model": self.model, "prompt": "The run", "max_tokens": 60, "temperature": 0.8, "seed": seed % 3}
-            try:
-                status, headers, answer = self.gateway.request("POST", "/v1/completions", body)
-                self.answers.append((status, headers, answer))
-            except (OSError, http.client.HTTPException) as error:
-                self.answers.append((None, {}, repr(error)))
-
-    def count(self):
-        return len(self.answers)
 
 
 class Crashes(unittest.TestCase):
@@ -45,7 +20,7 @@ class Crashes(unittest.TestCase):
         cls.models = {name: serving.train(cls.scratch, name, "bytes", steps=20) for name in ("first", "second")}
 
     def start_load(self, gateway):
-        loads = [Load(gateway, ("first", "second")[i % 2]) for i in range(LOAD_THREADS)]
+        loads = [serving.Load(gateway, ("first", "second")[i % 2]) for i in range(LOAD_THREADS)]
         for load in loads:
             load.start()
             self.addCleanup(load.join)
@@ -62,14 +37,6 @@ class Crashes(unittest.TestCase):
                        for load, begin in zip(loads, before))
         serving.wait_for("answers", enough, 120)
 
-    def sampler_of(self, gateway, model):
-        """The process that has the model's checkpoint open or, where nothing tells, the one that loading it added."""
-        before = set(gateway.samplers())
-        gateway.complete(model=model, prompt="a", max_tokens=1)
-        added = set(gateway.samplers()) - before
-        self.assertEqual(len(added), 1, "one sampler for each model")
-        return added.pop()
-
     def assert_same_text_for_same_seed(self, loads):
         texts = {}
         for load in loads:
@@ -82,7 +49,7 @@ class Crashes(unittest.TestCase):
 
     def test_a_killed_sampler_fails_its_own_requests_and_is_started_again(self):
         with serving.Gateway(self.models) as gateway:
-            victim = self.sampler_of(gateway, "first")
+            victim = gateway.sampler_of("first")
             gateway.complete(model="second", prompt="a", max_tokens=1)
             loads = self.start_load(gateway)
             os.kill(victim, signal.SIGKILL)
@@ -107,7 +74,7 @@ class Crashes(unittest.TestCase):
 
     def test_a_stream_whose_sampler_is_killed_ends_with_an_error(self):
         with serving.Gateway(self.models) as gateway:
-            victim = self.sampler_of(gateway, "first")
+            victim = gateway.sampler_of("first")
             connection = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=60)
             self.addCleanup(connection.close)
             # Stopped before it can end the text; killed while the client reads.
@@ -115,7 +82,7 @@ class Crashes(unittest.TestCase):
             connection.request("POST", "/v1/completions",
                                json.dumps({"model": "first", "prompt": "The", "max_tokens": 100, "stream": True}),
                                {"Content-Type": "application/json"})
-            serving.wait_for("the request in the sampler", lambda: in_progress(gateway) >= 1)
+            serving.wait_for("the request in the sampler", lambda: serving.in_progress(gateway) >= 1)
             os.kill(victim, signal.SIGKILL)
             answer = connection.getresponse()
             text = answer.read().decode()
@@ -130,7 +97,7 @@ class Crashes(unittest.TestCase):
     def test_a_killed_gateway_leaves_no_sampler_and_serves_again(self):
         gateway = serving.Gateway(self.models)
         self.addCleanup(gateway.__exit__)
-        samplers = [self.sampler_of(gateway, model) for model in self.models]
+        samplers = [gateway.sampler_of(model) for model in self.models]
         loads = self.start_load(gateway)
         os.kill(gateway.process.pid, signal.SIGKILL)
         gateway.process.wait()
@@ -144,13 +111,6 @@ class Crashes(unittest.TestCase):
             for model, before in texts.items():
                 answer = again.complete(model=model, prompt="The run", max_tokens=60, temperature=0.8, seed=1)
                 self.assertIn(answer["choices"][0]["text"], before)
-
-
-def in_progress(gateway):
-    """Requests that are running, as /metrics counts them."""
-    text = gateway.request("GET", "/metrics")[2]
-    return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
-               if line.startswith("gp_gateway_requests_in_progress{"))
 
 
 def is_running(pid):

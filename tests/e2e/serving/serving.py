@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
@@ -103,9 +104,9 @@ def transformers_model(checkpoint):
 class Gateway:
     """gp-gateway on a port of its own, with models {name: directory}."""
 
-    def __init__(self, models, *flags):
+    def __init__(self, models, *flags, log_path=None):
         self.scratch = tempfile.TemporaryDirectory(prefix="gp-gateway-")
-        self.log = open(pathlib.Path(self.scratch.name, "log"), "w+b")
+        self.log = open(log_path or pathlib.Path(self.scratch.name, "log"), "w+b")
         self.address_file = pathlib.Path(self.scratch.name, "address.json")
         command = [str(PROGRAMS / "gp-gateway"), "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
                    "--address-file", str(self.address_file)]
@@ -187,6 +188,46 @@ class Gateway:
         for task in children.iterdir():
             found += [int(pid) for pid in (task / "children").read_text().split()]
         return found
+
+    def sampler_of(self, model):
+        """The process number of the sampler that the first request for this model starts."""
+        before = set(self.samplers())
+        self.complete(model=model, prompt="a", max_tokens=1)
+        added = set(self.samplers()) - before
+        if len(added) != 1:
+            raise AssertionError(f"one sampler for each model, not {added}")
+        return added.pop()
+
+
+class Load(threading.Thread):
+    """Asks one model again and again and remembers every answer: a status, or how the connection ended."""
+
+    def __init__(self, gateway, model):
+        super().__init__()
+        self.gateway, self.model = gateway, model
+        self.done = threading.Event()
+        self.answers = []
+
+    def run(self):
+        seed = 0
+        while not self.done.is_set():
+            seed += 1
+            body = {"model": self.model, "prompt": "The run", "max_tokens": 60, "temperature": 0.8, "seed": seed % 3}
+            try:
+                status, headers, answer = self.gateway.request("POST", "/v1/completions", body)
+                self.answers.append((status, headers, answer))
+            except (OSError, http.client.HTTPException) as error:
+                self.answers.append((None, {}, repr(error)))
+
+    def count(self):
+        return len(self.answers)
+
+
+def in_progress(gateway):
+    """Requests that are running, as /metrics counts them."""
+    text = gateway.request("GET", "/metrics")[2]
+    return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
+               if line.startswith("gp_gateway_requests_in_progress{"))
 
 
 def wait_for(what, condition, seconds=START_SECONDS_MAX):

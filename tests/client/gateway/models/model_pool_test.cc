@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/eventually.h"
@@ -113,6 +114,21 @@ TEST_F(Pool, AModelThatCannotBeLoadedSaysWhy) {
   EXPECT_EQ(damaged.status, 500);
   EXPECT_THAT(damaged.body, HasSubstr("model.safetensors is damaged"));
   EXPECT_EQ(Complete("good", "x").status, 200);
+}
+
+TEST_F(Pool, AfterADeletedCheckpointTheNextOneAnswers) {
+  AddRun("run", {1});
+  Serve();
+  EXPECT_EQ(ModelOf(Complete("run", "x")), "run@1");
+  std::filesystem::remove_all(files_.File("run/checkpoints"));
+  ASSERT_TRUE(Eventually([&] { return Complete("run", "x").status == 404; }));
+  AddStep("run", {.step = 2});
+  // Its sampler has the deleted one still, and may answer until the next one is loaded.
+  ASSERT_TRUE(Eventually([&] {
+    const Answer answer = Complete("run", "x");
+    EXPECT_TRUE(answer.status == 200 || answer.status == 404) << answer.body;
+    return answer.status == 200 && ModelOf(answer) == "run@2";
+  }));
 }
 
 TEST_F(Pool, AProgramThatIsMissingIsTold) {
