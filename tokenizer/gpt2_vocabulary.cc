@@ -36,19 +36,19 @@ std::vector<std::string> Patterns() {
   return patterns;
 }
 
-constexpr int32_t kBytes = 256;
-constexpr int32_t kMerges = 50000;
+constexpr int32_t kByteTokens = 256;
+constexpr int32_t kMergeTokens = 50000;
 
 // Bytes in the order of the alphabet, then the merges in order, then <|endoftext|>.
 bool IsNumberedAsGpt2(const BytePairVocabulary& vocabulary) {
-  if (vocabulary.special != std::vector<int32_t>{kBytes + kMerges}) return false;
-  if (vocabulary.EndOfText() != kBytes + kMerges) return false;
+  if (vocabulary.special != std::vector<int32_t>{kByteTokens + kMergeTokens}) return false;
+  if (vocabulary.EndOfText() != kByteTokens + kMergeTokens) return false;
   const std::vector<int32_t> byte_ids = vocabulary.ByteIds();
-  for (int32_t id = 0; id < kBytes; ++id) {
+  for (int32_t id = 0; id < kByteTokens; ++id) {
     if (byte_ids[AlphabetOrder()[static_cast<size_t>(id)]] != id) return false;
   }
-  for (int32_t i = 0; i < kMerges; ++i) {
-    if (vocabulary.merges[static_cast<size_t>(i)].joined != kBytes + i) return false;
+  for (int32_t i = 0; i < kMergeTokens; ++i) {
+    if (vocabulary.merges[static_cast<size_t>(i)].joined != kByteTokens + i) return false;
   }
   return true;
 }
@@ -82,7 +82,7 @@ StatusOr<std::string> ReadGpt2Vocabulary() {
 }
 
 bool IsGpt2Vocabulary(const BytePairVocabulary& vocabulary) {
-  return vocabulary.merges.size() == kMerges && IsNumberedAsGpt2(vocabulary) &&
+  return vocabulary.merges.size() == kMergeTokens && IsNumberedAsGpt2(vocabulary) &&
          formats::Sha256Hex(kMergesVersion + MergeLines(vocabulary)) == kDigest;
 }
 

@@ -62,6 +62,7 @@ void AddAllCommands(CommandSet& commands) {
   AddDoctorCommand(commands);
   AddInitCommand(commands);
   AddRunFileCommands(commands);
+  AddDataCommands(commands);
   AddSubmitCommand(commands);
   AddStatusCommands(commands);
   AddWatchCommand(commands);

@@ -1,6 +1,6 @@
 """Hugging Face's libraries load what gp writes and give the same ids; gp reads what they write and gives the same ids.
 
-    hugging_face_test.py DRIVER
+    hugging_face_test.py DRIVER GPCTL
 """
 
 import array
@@ -19,7 +19,7 @@ import tokenizers  # noqa: E402
 import transformers  # noqa: E402
 from tokenizers import decoders, models, pre_tokenizers, trainers  # noqa: E402
 
-DRIVER = sys.argv[1]
+DRIVER, GPCTL = sys.argv[1:3]
 SPECIAL = "<|endoftext|>"
 
 
@@ -75,12 +75,25 @@ class HuggingFace(unittest.TestCase):
         auto = self.expect_equal(self.export(name, "chars"), documents()[:20_000], name)
         self.assertIsNone(auto.eos_token_id)
 
+    def test_a_tokenizer_trained_here(self):
+        """It is what Hugging Face learns from the same text, and loads there with the same ids."""
+        directory = self.directory / "ours"
+        subprocess.run([GPCTL, "data", "train-tokenizer", self.documents, "--vocab-size=3000", f"--out={directory}"],
+                       check=True, capture_output=True)
+        auto = self.expect_equal(directory, texts())
+        self.assertEqual((len(auto), auto.eos_token_id), (3000, 2999))
+        theirs = json.loads(self.train_there(vocab_size=3000 + 1).to_str())
+        merges = [" ".join(pair) for pair in theirs["model"]["merges"]]
+        self.assertEqual(merges, json.loads((directory / "tokenizer.json").read_text())["model"]["merges"])
+
     def train_there(self, **settings):
         library = tokenizers.Tokenizer(models.BPE())
         library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         library.decoder = decoders.ByteLevel()
-        library.train([str(self.documents)], trainers.BpeTrainer(
-            special_tokens=[SPECIAL, "<pad>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False, **settings))
+        # From a file it would learn line by line.
+        library.train_from_iterator([documents()], trainers.BpeTrainer(
+            special_tokens=[SPECIAL, "<pad>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), min_frequency=2,
+            show_progress=False, **settings))
         return library
 
     def test_a_tokenizer_trained_there(self):

@@ -7,6 +7,7 @@
 namespace gp::gpctl {
 
 inline constexpr char kServiceGroup[] = "Local service";
+inline constexpr char kDataGroup[] = "Data";
 inline constexpr char kRunFileGroup[] = "Run files";
 inline constexpr char kRunGroup[] = "Runs";
 inline constexpr char kModelGroup[] = "Models";
@@ -28,6 +29,7 @@ void AddWaitCommand(CommandSet& commands);         // wait
 void AddCancelCommand(CommandSet& commands);       // cancel
 void AddWorkersCommand(CommandSet& commands);      // workers list
 void AddCheckpointCommands(CommandSet& commands);  // ckpt list, show, verify
+void AddDataCommands(CommandSet& commands);        // data train-tokenizer
 void AddBenchCommand(CommandSet& commands);        // bench
 void AddVersionCommand(CommandSet& commands);      // version
 void AddHelpCommand(CommandSet& commands);         // help

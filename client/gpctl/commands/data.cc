@@ -1,0 +1,13 @@
+// gpctl data.
+#include "client/gpctl/commands/data.h"
+
+#include "client/gpctl/commands/commands.h"
+
+namespace gp::gpctl {
+
+void AddDataCommands(CommandSet& commands) {
+  const Command data = commands.Add("data", kDataGroup, "Make what runs learn from");
+  AddTrainTokenizerVerb(commands, data);
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,193 @@
+// gpctl data train-tokenizer.
+#include <memory>
+#include <vector>
+
+#include "base/file.h"
+#include "base/usable_cores.h"
+#include "client/gpctl/commands/data.h"
+#include "client/gpctl/render/run_json.h"
+#include "client/gpctl/terminal/live_block.h"
+#include "client/gpctl/terminal/number_text.h"
+#include "formats/path_pattern.h"
+#include "formats/text_file.h"
+#include "tokenizer/byte_pair_tokenizer.h"
+#include "tokenizer/byte_pair_trainer.h"
+#include "tokenizer/hugging_face_tokenizer.h"
+
+namespace gp::gpctl {
+namespace {
+
+constexpr int64_t kVocabularyMin = 257;    // the bytes and <|endoftext|>
+constexpr int64_t kVocabularyMax = 65536;  // ids that shards hold in two bytes
+constexpr char kTokenizerFile[] = "tokenizer.json";
+constexpr double kSecondsBetweenDrawings = 0.25;
+
+struct TrainTokenizerOptions {
+  std::vector<std::string> sources;
+  std::string out;
+  int64_t vocabulary = 0;
+  int64_t count_min = BytePairTraining().count_min;
+  int threads = CountUsableCores();
+  bool force = false;
+};
+
+// What is going on, on a terminal alone.
+class ProgressLine {
+ public:
+  explicit ProgressLine(Session& session)
+      : session_(session), block_(session.console().out), started_(session.Now()) {}
+
+  // False when the user does not want to wait any longer.
+  bool Tell(const std::string& text) {
+    if (session_.console().interruption.requested()) return false;
+    const double now = session_.Now();
+    if (!session_.console().Animated() || now - drawn_ < kSecondsBetweenDrawings) return true;
+    drawn_ = now;
+    block_.Draw(text + "\n");
+    return true;
+  }
+
+  void Clear() {
+    if (drawn_ > 0) block_.Draw("");
+  }
+
+  double Seconds() const { return session_.Now() - started_; }
+
+ private:
+  Session& session_;
+  LiveBlock block_;
+  const double started_;
+  double drawn_ = 0;
+};
+
+struct TrainedTokenizer {
+  std::unique_ptr<BytePairTokenizer> tokenizer;
+  int64_t text_bytes = 0;
+  int64_t pieces = 0;
+};
+
+StatusOr<std::vector<std::string>> SourcePaths(const TrainTokenizerOptions& options,
+                                               const Session& session) {
+  std::vector<std::string> patterns;
+  for (const std::string& source : options.sources) {
+    patterns.push_back(AbsolutePath(source, session.console().working_directory));
+  }
+  return formats::ExpandPatterns(patterns, "SRC");
+}
+
+Status ReadSources(const std::vector<std::string>& paths, ProgressLine& progress,
+                   PieceCounter& counter, TrainedTokenizer& result) {
+  for (const std::string& path : paths) {
+    RETURN_IF_ERROR(formats::ReadTextFile(path, UINT64_MAX, [&](std::string_view text) {
+      counter.Add(text);
+      result.text_bytes += std::ssize(text);
+      const bool go_on =
+          progress.Tell(fmt::format("Reading {}: {} so far", BaseNameOf(path),
+                                    Bytes(static_cast<uint64_t>(result.text_bytes))));
+      return go_on ? OkStatus() : Cancelled("interrupted; nothing was written");
+    }));
+    counter.EndDocument();
+  }
+  return OkStatus();
+}
+
+StatusOr<TrainedTokenizer> Train(const TrainTokenizerOptions& options, ProgressLine& progress,
+                                 const std::vector<std::string>& paths) {
+  TrainedTokenizer result;
+  PieceCounter counter(options.threads);
+  RETURN_IF_ERROR(ReadSources(paths, progress, counter, result));
+  ASSIGN_OR_RETURN(const std::vector<CountedPiece> pieces, counter.Take());
+  result.pieces = std::ssize(pieces);
+  const auto tell = [&](int64_t tokens) {
+    return progress.Tell(fmt::format("Learning: {} of {} tokens", WithThousands(tokens),
+                                     WithThousands(options.vocabulary)));
+  };
+  ASSIGN_OR_RETURN(BytePairVocabulary vocabulary,
+                   TrainBytePairs(pieces, {.vocabulary = options.vocabulary,
+                                           .count_min = options.count_min,
+                                           .progress = tell}));
+  result.tokenizer = std::make_unique<BytePairTokenizer>(std::move(vocabulary));
+  return result;
+}
+
+// tokenizer.json comes last: a directory that has it is complete.
+Status WriteFiles(const Tokenizer& tokenizer, const std::string& directory) {
+  RETURN_IF_ERROR(MakeDirectories(directory));
+  auto files = HuggingFaceTokenizerFiles(tokenizer);
+  const auto last = files.extract(kTokenizerFile);
+  for (const auto& [name, text] : files) {
+    RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, name), text));
+  }
+  return WriteFileAtomically(JoinPath(directory, kTokenizerFile), last.mapped());
+}
+
+std::string ReportJson(const TrainedTokenizer& trained, const std::string& directory,
+                       double seconds) {
+  Json document = Document("TrainedTokenizer");
+  document["directory"] = directory;
+  document["ids"] = trained.tokenizer->vocabulary_size();
+  document["merges"] = trained.tokenizer->vocabulary().merges.size();
+  document["text_bytes"] = trained.text_bytes;
+  document["words"] = trained.pieces;
+  document["seconds"] = seconds;
+  document["fingerprint"] = trained.tokenizer->Fingerprint();
+  return Pretty(document);
+}
+
+std::string ReportText(const TrainedTokenizer& trained, const std::string& directory,
+                       double seconds) {
+  return fmt::format(
+      "{} ids learned from {} of text with {} different words in {:.1f} s\nwritten: {}\n",
+      WithThousands(trained.tokenizer->vocabulary_size()),
+      Bytes(static_cast<uint64_t>(trained.text_bytes)), WithThousands(trained.pieces), seconds,
+      JoinPath(directory, kTokenizerFile));
+}
+
+StatusOr<ExitCode> TrainTokenizer(const TrainTokenizerOptions& options, Session& session) {
+  Console& console = session.console();
+  const std::string directory = AbsolutePath(options.out, console.working_directory);
+  if (FileExists(JoinPath(directory, kTokenizerFile)) && !options.force) {
+    return AlreadyExists("{} exists already; --force replaces it",
+                         JoinPath(options.out, kTokenizerFile));
+  }
+  ASSIGN_OR_RETURN(const auto paths, SourcePaths(options, session));
+  ProgressLine progress(session);
+  const auto trained = Train(options, progress, paths);
+  progress.Clear();
+  RETURN_IF_ERROR(trained.status());
+  const double seconds = progress.Seconds();
+  RETURN_IF_ERROR(WriteFiles(*trained->tokenizer, directory));
+  const int64_t ids = trained->tokenizer->vocabulary_size();
+  if (ids < options.vocabulary) {
+    console.err << fmt::format(
+        "note: {} ids instead of {}: no other pair of tokens occurs {} times in this text\n", ids,
+        options.vocabulary, options.count_min);
+  }
+  console.out << (session.json() ? ReportJson(*trained, directory, seconds)
+                                 : ReportText(*trained, options.out, seconds));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddTrainTokenizerVerb(CommandSet& commands, Command data) {
+  const Command command = commands.AddVerb(
+      data, "train-tokenizer", "Learn a byte-level BPE from text, for gp and Hugging Face");
+  auto options = std::make_shared<TrainTokenizerOptions>();
+  command.Option("SRC", options->sources, "text files, plain or .gz; globs are allowed").Required();
+  command
+      .Option("--vocab-size", options->vocabulary,
+              "ids in all: the 256 bytes, tokens that are learned, <|endoftext|>")
+      .Required()
+      .Between(kVocabularyMin, kVocabularyMax);
+  command.Option("--out", options->out, "directory for tokenizer.json and the files beside it")
+      .Required();
+  command.Option("--min-count", options->count_min, "join a pair that occurs at least so often")
+      .Between(int64_t{1}, int64_t{1} << 40)
+      .ShowDefault();
+  command.Option("--threads", options->threads, "(default: one for each core)").Between(1, 1024);
+  command.Switch("--force", options->force, "replace an existing tokenizer");
+  commands.Bind(command, [options](Session& session) { return TrainTokenizer(*options, session); });
+}
+
+}  // namespace gp::gpctl
