@@ -1,12 +1,14 @@
 #include "formats/checkpoint_manifest.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "formats/json_object.h"
+#include "formats/plain_name.h"
 
 namespace gp::formats {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonObject::Json;
 
 // Version 1 had the SHA-256 of every file.
 constexpr int kVersion = 2;
@@ -21,52 +23,10 @@ Json ShapeJson(const runspec::ModelShape& shape) {
           {"dropout", shape.dropout},  {"tie_embeddings", shape.tied_head}};
 }
 
-// Reads keys out of an object and remembers the first that is missing or wrong.
-class ObjectReader {
- public:
-  ObjectReader(const Json& json, std::string place) : json_(json), place_(std::move(place)) {
-    if (!json.is_object()) Fail("it is not an object");
-  }
-
-  template <typename T>
-  void Read(const char* key, T& target) {
-    const Json* value = Value(key);
-    if (value == nullptr) return;
-    if constexpr (std::is_same_v<T, std::string>) {
-      if (!value->is_string()) return Fail(fmt::format("'{}' is not text", key));
-    } else if constexpr (std::is_same_v<T, bool>) {
-      if (!value->is_boolean()) return Fail(fmt::format("'{}' is not true or false", key));
-    } else if constexpr (std::is_floating_point_v<T>) {
-      if (!value->is_number()) return Fail(fmt::format("'{}' is not a number", key));
-    } else {
-      const bool whole =
-          value->is_number_unsigned() && value->template get<uint64_t>() <= INT64_MAX;
-      if (!whole) return Fail(fmt::format("'{}' is not a whole number", key));
-    }
-    target = value->template get<T>();
-  }
-
-  const Json* Value(const char* key) {
-    if (!status_.ok()) return nullptr;
-    const auto found = json_.find(key);
-    if (found != json_.end()) return &*found;
-    Fail(fmt::format("'{}' is missing", key));
-    return nullptr;
-  }
-
-  void Fail(const std::string& what) {
-    if (status_.ok()) status_ = DataLoss("{}: {}; the checkpoint is damaged", place_, what);
-  }
-  const Status& status() const { return status_; }
-
- private:
-  const Json& json_;
-  std::string place_;
-  Status status_;
-};
+constexpr char kDamaged[] = "the checkpoint is damaged";
 
 Status ReadShape(const Json& json, const std::string& path, runspec::ModelShape& shape) {
-  ObjectReader reader(json, path + ": model");
+  JsonObject reader(json, path + ": model", kDamaged);
   std::string gelu;
   reader.Read("n_layer", shape.layers);
   reader.Read("n_head", shape.heads);
@@ -93,15 +53,11 @@ Status ReadShape(const Json& json, const std::string& path, runspec::ModelShape&
   return reader.status();
 }
 
-bool IsPlainName(const std::string& name) {
-  return !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
-}
-
 Status ReadFiles(const Json& json, const std::string& path, std::vector<CheckpointFile>& files) {
   if (!json.is_array()) return DataLoss("{}: 'files' is not a list", path);
   for (const Json& entry : json) {
     CheckpointFile file;
-    ObjectReader reader(entry, path + ": files");
+    JsonObject reader(entry, path + ": files", kDamaged);
     reader.Read("name", file.name);
     reader.Read("size_bytes", file.size_bytes);
     const bool fast = entry.is_object() && entry.contains(DigestName(DigestKind::kXxh3));
@@ -126,7 +82,7 @@ Status ReadRecord(const Json& json, const std::string& path,
   return OkStatus();
 }
 
-Status CheckVersion(ObjectReader& reader, const std::string& path) {
+Status CheckVersion(JsonObject& reader, const std::string& path) {
   std::string format;
   int64_t version = 0;
   reader.Read("format", format);
@@ -176,7 +132,7 @@ StatusOr<CheckpointManifest> ParseManifest(std::string_view text, const std::str
   if (!json.is_object())
     return DataLoss("{} is not a JSON object; the checkpoint is damaged", path);
   CheckpointManifest manifest;
-  ObjectReader reader(json, path);
+  JsonObject reader(json, path, kDamaged);
   RETURN_IF_ERROR(CheckVersion(reader, path));
   reader.Read("run_id", manifest.run_id);
   reader.Read("run_name", manifest.run_name);

@@ -1,6 +1,6 @@
-// Text files of a run's data, plain or packed by gzip, told apart by their content. Packed text is
-// unpacked piece by piece and counted on the way: a small file that promises a huge text costs no
-// more memory than the caller allows. Any thread may call.
+// Text files of a run's data, plain or packed by gzip or zstd (formats/text_stream.h). Packed text
+// is unpacked piece by piece and counted on the way: a small file that promises a huge text costs
+// no more memory than the caller allows. Any thread may call.
 #pragma once
 
 #include <cstdint>

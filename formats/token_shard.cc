@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/excerpt.h"
 #include "formats/sha256.h"
+#include "formats/shard_writer.h"
 
 namespace gp::formats {
 namespace {
@@ -289,9 +290,7 @@ void TokenShard::Expect(int64_t offset, int64_t count) const {
 }
 
 std::string FormatLlmCShard(std::span<const int32_t> tokens) {
-  std::string bytes(kLlmCHeaderBytes, '\0');
-  const int32_t header[3] = {kLlmCMagic16, 1, static_cast<int32_t>(tokens.size())};
-  std::memcpy(bytes.data(), header, sizeof header);
+  std::string bytes = ShardHeader({ShardFormat::kLlmC, 2}, static_cast<int64_t>(tokens.size()));
   for (const int32_t token : tokens) {
     GP_CHECK(token >= 0 && token < 65536);
     bytes.push_back(static_cast<char>(token & 0xff));

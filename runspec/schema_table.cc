@@ -97,8 +97,8 @@ std::vector<RunField> DataFields() {
   return {
       {{.path = "data.text",
         .doc =
-            "Text files to train on, plain or packed by gzip, as one text in this order; globs are "
-            "allowed. Exclusive with data.train. The last part is kept for validation.",
+            "Text files to train on, plain or packed by gzip or zstd, as one text in this order; "
+            "globs are allowed. Exclusive with data.train. The last part is kept for validation.",
         .also = {"file", "files", "dataset"},
         .is_path = true},
        GP_SLOT(data.text)},

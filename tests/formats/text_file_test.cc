@@ -1,31 +1,16 @@
 #include "formats/text_file.h"
 
 #include <gmock/gmock.h>
-#include <zlib.h>
 
 #include "base/file.h"
 #include "base/temporary_directory.h"
+#include "formats/packed_text.h"
+#include "formats/text_stream.h"
 
 namespace gp::formats {
 namespace {
 
 using ::testing::HasSubstr;
-
-// One member of a gzip file.
-std::string Gzip(const std::string& text) {
-  z_stream stream{};
-  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string packed(deflateBound(&stream, text.size()) + 64, '\0');
-  std::string input = text;
-  stream.next_in = reinterpret_cast<Bytef*>(input.data());
-  stream.avail_in = static_cast<uInt>(input.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  packed.resize(packed.size() - stream.avail_out);
-  deflateEnd(&stream);
-  return packed;
-}
 
 class TextFileTest : public ::testing::Test {
  protected:
@@ -46,6 +31,8 @@ TEST_F(TextFileTest, ReadsPlainAndPackedTextAlike) {
     EXPECT_EQ(Read(text).value(), text);
     EXPECT_EQ(Read(Gzip(text)).value(), text);
     EXPECT_EQ(Read(Gzip(text) + Gzip("more") + std::string(5, '\0')).value(), text + "more");
+    EXPECT_EQ(Read(Zstd(text)).value(), text);
+    EXPECT_EQ(Read(Zstd(text) + Zstd("more")).value(), text + "more");
   }
 }
 
@@ -53,6 +40,10 @@ TEST_F(TextFileTest, EveryTruncationOfAPackedTextIsRefused) {
   const std::string file = Gzip("a text that is packed, packed, packed");
   for (size_t size = 2; size < file.size(); ++size) {
     EXPECT_THAT(ErrorOf(file.substr(0, size)), HasSubstr("is cut short at byte")) << size;
+  }
+  const std::string zstd = Zstd("a text that is packed, packed, packed");
+  for (size_t size = 4; size < zstd.size(); ++size) {
+    EXPECT_THAT(ErrorOf(zstd.substr(0, size)), HasSubstr("is cut short at byte")) << size;
   }
 }
 
@@ -63,6 +54,10 @@ TEST_F(TextFileTest, NamesFileAndPlaceOfDamage) {
   EXPECT_THAT(ErrorOf(file), HasSubstr("incorrect data check"));
   EXPECT_THAT(ErrorOf("\x1f\x8b\x08 and more"), HasSubstr("is damaged near byte"));
   EXPECT_THAT(ErrorOf(Gzip("x") + "garbage"), HasSubstr("is damaged near byte"));
+  std::string zstd = Zstd(std::string(1000, 'x'));
+  zstd.back() ^= 1;  // of the checksum
+  EXPECT_THAT(ErrorOf(zstd), HasSubstr("zstd says"));
+  EXPECT_THAT(ErrorOf(Zstd("x") + "garbage"), HasSubstr("is damaged near byte"));
 }
 
 TEST_F(TextFileTest, ASmallFileCannotTakeMoreMemoryThanAllowed) {
@@ -80,12 +75,31 @@ TEST_F(TextFileTest, ASmallFileCannotTakeMoreMemoryThanAllowed) {
 }
 
 TEST_F(TextFileTest, RefusesOtherPackingsWithTheCommandThatUnpacks) {
-  EXPECT_THAT(ErrorOf("\x28\xb5\x2f\xfd more"), HasSubstr("'zstd -d " + path_ + "'"));
   EXPECT_THAT(ErrorOf("\xfd"
                       "7zXZ"),
               HasSubstr("xz -dk"));
   EXPECT_THAT(ErrorOf("BZh9"), HasSubstr("bzip2 -dk"));
   EXPECT_THAT(ErrorOf("PK\x03\x04 zip"), HasSubstr("unzip"));
+  EXPECT_THAT(ErrorOf("PAR1"), HasSubstr("'scripts/parquet_to_jsonl " + path_ + "'"));
+}
+
+TEST_F(TextFileTest, AStreamGoesOnAtAnyByteOfItsText) {
+  std::string text;
+  for (int i = 0; i < 400'000; ++i) text += std::to_string(i) + " ";
+  for (const std::string& file : {text, Gzip(text), Zstd(text)}) {
+    ASSERT_TRUE(WriteFileAtomically(path_, file).ok());
+    for (const size_t offset : {size_t{0}, size_t{1}, size_t{1} << 20, text.size()}) {
+      auto stream = TextStream::Open(path_);
+      ASSERT_TRUE(stream.ok()) << stream.status();
+      ASSERT_TRUE(stream->Skip(offset).ok());
+      std::string rest(text.size() - offset + 1, '\0');
+      EXPECT_EQ(stream->Read(rest).value(), text.size() - offset);
+      rest.pop_back();
+      EXPECT_EQ(rest, text.substr(offset));
+    }
+    auto stream = TextStream::Open(path_);
+    EXPECT_EQ(stream->Skip(text.size() + 1).code(), StatusCode::kDataLoss);
+  }
 }
 
 TEST_F(TextFileTest, StopsWhenItsReaderHasEnough) {

@@ -128,13 +128,13 @@ TEST_F(RunCommandTest, ValidateOpensTheData) {
 
 TEST_F(RunCommandTest, DataThatCannotTrainIsRefusedByValidateAndSubmitInTheSameWords) {
   WriteRunFile();
-  WriteFile("in.zst", "\x28\xb5\x2f\xfd packed");
+  WriteFile("in.bz2", "BZh packed");
   for (const char* command : {"validate", "submit"}) {
     const Outcome outcome =
-        Run({command, "run.yaml", "--set", "data.text=in.zst", "--set", "budget.steps=20"});
+        Run({command, "run.yaml", "--set", "data.text=in.bz2", "--set", "budget.steps=20"});
     EXPECT_EQ(outcome.code, 2) << command;
     EXPECT_THAT(outcome.err, HasSubstr("run.yaml: data.text: " + gpctl_.home() +
-                                       "/in.zst is compressed, and only gzip is unpacked here"));
+                                       "/in.bz2 is compressed by bzip2, and only gzip"));
   }
   EXPECT_EQ(service_.last_submit().source(), "");
 }

@@ -107,8 +107,11 @@ TEST_F(DatasetTest, NamesTheFileAndTheWayOut) {
   EXPECT_THAT(ErrorOf(TextSpec({Write("bad.txt", "ok \xff no")}, "chars")), HasSubstr("offset 3"));
   EXPECT_THAT(ErrorOf(TextSpec({Write("a.gz", "\x1f\x8b\x08 and more")}, "bytes")),
               HasSubstr("a.gz is damaged near byte"));
-  EXPECT_THAT(ErrorOf(TextSpec({Write("a.zst", "\x28\xb5\x2f\xfd more")}, "bytes")),
-              HasSubstr("a.zst is compressed, and only gzip is unpacked here; unpack it first"));
+  EXPECT_THAT(ErrorOf(TextSpec({Write("a.xz",
+                                      "\xfd"
+                                      "7zXZ more")},
+                               "bytes")),
+              HasSubstr("a.xz is compressed by xz, and only gzip and zstd are unpacked here"));
   EXPECT_THAT(ErrorOf(TextSpec({Write("short.txt", "ab")}, "chars")), HasSubstr("too few"));
 }
 

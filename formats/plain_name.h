@@ -1,0 +1,14 @@
+// The name of a file in the folder of the one that names it. Pure.
+#pragma once
+
+#include <string_view>
+
+namespace gp::formats {
+
+// False for a name that would lead anywhere else.
+inline bool IsPlainName(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == name.npos &&
+         name.find('\0') == name.npos;
+}
+
+}  // namespace gp::formats

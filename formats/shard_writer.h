@@ -1,0 +1,63 @@
+// ShardWriter: writes a file of token ids in one of the three published forms
+// (docs/formats/token_shards.md). Tokens go to `<path>.partial`; Finish gives the file its header
+// and its name. What was durable at a Sync is the beginning of the same shard after a crash.
+// Belongs to one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "formats/token_shard.h"
+
+namespace gp::formats {
+
+// How the tokens of a shard are written.
+struct ShardForm {
+  ShardFormat format = ShardFormat::kLlmC;
+  int token_bytes = 2;  // or 4; little endian
+};
+
+// The header that stands before `tokens` tokens. Its length depends on the format alone.
+std::string ShardHeader(ShardForm form, int64_t tokens);
+
+// The most that a header can promise.
+int64_t ShardTokensMax(ShardFormat format);
+
+class ShardWriter {
+ public:
+  // Begins `path`; an unfinished shard of that name is replaced.
+  static StatusOr<ShardWriter> Create(const std::string& path, ShardForm form);
+
+  // Goes on after the first `tokens` tokens of the shard that was begun or even finished; later
+  // ones are cut off. DataLoss when it has fewer.
+  static StatusOr<ShardWriter> Resume(const std::string& path, ShardForm form, int64_t tokens);
+
+  // `tokens` in the form's bytes, little endian.
+  Status Append(std::string_view tokens);
+
+  // What was appended survives a crash.
+  Status Sync();
+
+  // Header, sync, the name itself. Nothing can be appended after it.
+  Status Finish();
+
+  const std::string& path() const { return path_; }
+  int64_t size() const { return size_; }  // tokens
+
+ private:
+  ShardWriter(std::string path, ShardForm form, FileDescriptor file, int64_t size)
+      : path_(std::move(path)), form_(form), file_(std::move(file)), size_(size) {}
+
+  std::string path_;
+  ShardForm form_;
+  FileDescriptor file_;
+  int64_t size_ = 0;
+};
+
+// Where the tokens of a shard that is not finished stand.
+std::string PartialShardPath(const std::string& path);
+
+}  // namespace gp::formats

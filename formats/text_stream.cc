@@ -1,0 +1,251 @@
+#include "formats/text_stream.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+
+namespace gp::formats {
+namespace {
+
+constexpr size_t kPieceBytes = 1 << 20;
+constexpr std::string_view kGzipMagic = "\x1f\x8b";
+constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
+
+// Read as text they would train a model of noise.
+struct Packing {
+  std::string_view magic;
+  const char* what;
+  const char* program;
+};
+constexpr Packing kOtherPackings[] = {{"\xfd"
+                                       "7zXZ",
+                                       "compressed by xz", "xz -dk"},
+                                      {"BZh", "compressed by bzip2", "bzip2 -dk"},
+                                      {"PK\x03\x04", "a zip archive", "unzip"},
+                                      {"PAR1", "a Parquet file", "scripts/parquet_to_jsonl"}};
+
+Status RefuseOtherPackings(const std::string& path, std::string_view begin) {
+  for (const Packing& packing : kOtherPackings) {
+    if (!begin.starts_with(packing.magic)) continue;
+    return InvalidArgument(
+        "{} is {}, and only gzip and zstd are unpacked here; unpack it first, for example with "
+        "'{} {}'",
+        path, packing.what, packing.program, path);
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+// The bytes of the file, piece by piece.
+class TextStream::Source {
+ public:
+  Source(FileDescriptor file, std::string name)
+      : name_(std::move(name)), file_(std::move(file)), piece_(kPieceBytes, '\0') {}
+
+  // What was read and not taken yet; empty only at the end of the file.
+  StatusOr<std::string_view> Peek() {
+    if (begin_ == end_ && !ended_) RETURN_IF_ERROR(ReadPiece());
+    return std::string_view(piece_).substr(begin_, end_ - begin_);
+  }
+  void Take(size_t bytes) { begin_ += bytes; }
+
+  // True when the file is one that can be read from `offset` on; then it is.
+  bool Seek(uint64_t offset) {
+    struct stat info {};
+    if (fstat(file_.get(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+    if (static_cast<uint64_t>(info.st_size) < offset) return false;
+    if (lseek(file_.get(), static_cast<off_t>(offset), SEEK_SET) < 0) return false;
+    read_bytes_ = offset;
+    begin_ = end_ = 0;
+    ended_ = false;
+    return true;
+  }
+
+  const std::string& name() const { return name_; }
+  uint64_t offset() const { return read_bytes_ - (end_ - begin_); }
+
+ private:
+  Status ReadPiece() {
+    begin_ = end_ = 0;
+    while (end_ < piece_.size()) {
+      const ssize_t got = read(file_.get(), piece_.data() + end_, piece_.size() - end_);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return ErrnoStatus(errno, "read", name_);
+      ended_ = got == 0;
+      if (ended_) break;
+      end_ += static_cast<size_t>(got);
+    }
+    read_bytes_ += end_;
+    return OkStatus();
+  }
+
+  const std::string name_;
+  const FileDescriptor file_;
+  std::string piece_;
+  size_t begin_ = 0, end_ = 0;  // of what was not taken, in piece_
+  uint64_t read_bytes_ = 0;
+  bool ended_ = false;
+};
+
+class TextStream::Unpacker {
+ public:
+  virtual ~Unpacker() = default;
+  // Takes from the front of `packed` and fills `text` from its front; the numbers of bytes are
+  // returned. Both may be 0 only when `packed` is empty.
+  struct Progress {
+    size_t taken = 0, made = 0;
+    std::string error;  // the library's word for damage
+  };
+  virtual Progress Unpack(std::string_view packed, std::span<char> text) = 0;
+  // The file may end here.
+  virtual bool complete() const = 0;
+  virtual const char* name() const = 0;
+};
+
+// A gzip file is one or more members, and perhaps zeros after them (RFC 1952).
+class TextStream::GzipUnpacker : public TextStream::Unpacker {
+ public:
+  GzipUnpacker() { GP_CHECK(inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK); }
+  ~GzipUnpacker() override { inflateEnd(&stream_); }
+
+  Progress Unpack(std::string_view packed, std::span<char> text) override {
+    if (complete_ && packed.empty()) return {};
+    if (complete_) {
+      const size_t zeros = std::min(packed.find_first_not_of('\0'), packed.size());
+      if (zeros > 0) return {zeros, 0, ""};
+      inflateReset(&stream_);
+    }
+    // zlib reads it only, but its field is not const.
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+    stream_.avail_in = static_cast<uInt>(packed.size());
+    stream_.next_out = reinterpret_cast<Bytef*>(text.data());
+    stream_.avail_out = static_cast<uInt>(text.size());
+    const int result = inflate(&stream_, Z_NO_FLUSH);
+    complete_ = result == Z_STREAM_END;
+    Progress progress{packed.size() - stream_.avail_in, text.size() - stream_.avail_out, ""};
+    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
+      progress.error = stream_.msg == nullptr ? "error" : stream_.msg;
+    }
+    return progress;
+  }
+
+  bool complete() const override { return complete_; }
+  const char* name() const override { return "gzip"; }
+
+ private:
+  z_stream stream_{};
+  bool complete_ = false;
+};
+
+// A zstd file is one or more frames (RFC 8878). A frame that asks for a window above 128 MiB is
+// refused by the library.
+class TextStream::ZstdUnpacker : public TextStream::Unpacker {
+ public:
+  ZstdUnpacker() : stream_(ZSTD_createDStream()) { GP_CHECK(stream_ != nullptr); }
+  ~ZstdUnpacker() override { ZSTD_freeDStream(stream_); }
+
+  Progress Unpack(std::string_view packed, std::span<char> text) override {
+    ZSTD_inBuffer in{packed.data(), packed.size(), 0};
+    ZSTD_outBuffer out{text.data(), text.size(), 0};
+    const size_t result = ZSTD_decompressStream(stream_, &out, &in);
+    Progress progress{in.pos, out.pos, ""};
+    if (ZSTD_isError(result)) {
+      progress.error = ZSTD_getErrorName(result);
+    } else if (in.pos > 0 || out.pos > 0) {
+      complete_ = result == 0;
+    }
+    return progress;
+  }
+
+  bool complete() const override { return complete_; }
+  const char* name() const override { return "zstd"; }
+
+ private:
+  ZSTD_DStream* const stream_;
+  bool complete_ = false;
+};
+
+TextStream::TextStream(std::unique_ptr<Source> source) : source_(std::move(source)) {}
+TextStream::TextStream(TextStream&&) noexcept = default;
+TextStream& TextStream::operator=(TextStream&&) noexcept = default;
+TextStream::~TextStream() = default;
+
+StatusOr<TextStream> TextStream::Open(const std::string& path) {
+  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return ErrnoStatus(errno, "open", path);
+  return FromDescriptor(std::move(file), path);
+}
+
+StatusOr<TextStream> TextStream::FromDescriptor(FileDescriptor file, const std::string& name) {
+  struct stat info {};
+  if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "stat", name);
+  if (S_ISDIR(info.st_mode)) return InvalidArgument("{} is a directory", name);
+  TextStream stream(std::make_unique<Source>(std::move(file), name));
+  RETURN_IF_ERROR(stream.ChooseUnpacker());
+  return stream;
+}
+
+Status TextStream::ChooseUnpacker() {
+  ASSIGN_OR_RETURN(const std::string_view begin, source_->Peek());
+  RETURN_IF_ERROR(RefuseOtherPackings(source_->name(), begin));
+  if (begin.starts_with(kGzipMagic)) unpacker_ = std::make_unique<GzipUnpacker>();
+  if (begin.starts_with(kZstdMagic)) unpacker_ = std::make_unique<ZstdUnpacker>();
+  return OkStatus();
+}
+
+StatusOr<size_t> TextStream::Read(std::span<char> to) {
+  size_t filled = 0;
+  while (filled < to.size()) {
+    ASSIGN_OR_RETURN(const std::string_view piece, source_->Peek());
+    if (unpacker_ == nullptr) {
+      if (piece.empty()) break;
+      const size_t bytes = std::min(piece.size(), to.size() - filled);
+      std::memcpy(to.data() + filled, piece.data(), bytes);
+      source_->Take(bytes);
+      filled += bytes;
+      continue;
+    }
+    const Unpacker::Progress progress = unpacker_->Unpack(piece, to.subspan(filled));
+    source_->Take(progress.taken);
+    filled += progress.made;
+    if (!progress.error.empty()) {
+      return InvalidArgument("{} is damaged near byte {}: {} says '{}'; copy the file again",
+                             source_->name(), source_->offset(), unpacker_->name(), progress.error);
+    }
+    if (!piece.empty() || progress.made > 0) continue;
+    if (unpacker_->complete()) break;
+    return InvalidArgument("{} is cut short at byte {}: {}'s end is missing; copy the file again",
+                           source_->name(), source_->offset(), unpacker_->name());
+  }
+  return filled;
+}
+
+Status TextStream::Skip(uint64_t bytes) {
+  if (unpacker_ == nullptr && source_->Seek(bytes)) return OkStatus();
+  std::string ignored(kPieceBytes, '\0');
+  for (uint64_t left = bytes; left > 0;) {
+    const size_t part = static_cast<size_t>(std::min<uint64_t>(left, ignored.size()));
+    ASSIGN_OR_RETURN(const size_t got, Read({ignored.data(), part}));
+    if (got < part) {
+      return DataLoss("{} ends {} bytes of text before byte {}: it is not what it was",
+                      source_->name(), left - got, bytes);
+    }
+    left -= part;
+  }
+  return OkStatus();
+}
+
+uint64_t TextStream::file_offset() const { return source_->offset(); }
+
+}  // namespace gp::formats
