@@ -13,7 +13,7 @@ add_custom_target(threads_tests)
 # scripts/gpu_check reads their names from the build tree.
 add_custom_target(gpu_tests)
 file(WRITE "${CMAKE_BINARY_DIR}/gpu_tests.txt" "")
-set(GP_THREADED_FOLDERS base tokenizer link coordinator worker/agent
+set(GP_THREADED_FOLDERS base tokenizer corpus link coordinator worker/agent
   client/gateway worker/engine/backend/cuda/emulation worker/engine/collectives worker/engine/checkpoint worker/engine/trainer)
 
 function(gp_processors label result)

@@ -28,6 +28,7 @@ LIBRARIES = {
     "cli": r"CLI/",
     "openssl": r"openssl/",
     "compression": r"(zlib|zstd)\.h$",
+    "simdjson": r"simdjson\.h$",
     "hashing": r"xxhash\.h$",
     "boost": r"boost/",
     "gtest": r"g(test|mock)/",
@@ -41,7 +42,7 @@ STANDARD_ONLY = ("runspec/model_shape.h", "runspec/arena_plan.h", "runspec/decod
                  "runspec/gpu_workspace.h", "runspec/packed_weight.h", "runspec/align_up.h",
                  "runspec/run_spec.h", "runspec/training_plan.h", "base/mutex.h")
 
-SHARED = ["base/", "runspec/", "formats/", "tokenizer/"]
+SHARED = ["base/", "runspec/", "formats/", "tokenizer/", "corpus/"]
 CORE = ["worker/engine/backend/", "worker/engine/model/", "worker/engine/optim/",
         "worker/engine/collectives/", *STANDARD_ONLY]
 
@@ -51,6 +52,7 @@ LAYERS = {
     "runspec/": (SHARED, ["absl", "fmt", "yaml", "json"]),
     "formats/": (SHARED, ["absl", "fmt", "json", "openssl", "compression", "hashing"]),
     "tokenizer/": (SHARED, ["absl", "fmt", "json", "openssl"]),
+    "corpus/": (SHARED, ["absl", "fmt", "json", "simdjson"]),
     "link/": (["base/", "link/"], ["absl", "fmt", "json"]),
     "rpc/": (["base/", "rpc/"], ["absl", "fmt", "grpc", "protobuf"]),
     "daemon/": (["base/", "rpc/listen_address.h", "runspec/", "daemon/"],

@@ -1,0 +1,55 @@
+// BlockEncoder: a block of text to the bytes of its tokens, with the token between documents.
+// Constant after construction; any thread may call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "corpus/block.h"
+#include "corpus/source.h"
+#include "formats/dataset_file.h"
+#include "tokenizer/tokenizer.h"
+
+namespace gp::corpus {
+
+// A document of a block, or what the block holds of it.
+struct EncodedDocument {
+  int64_t tokens = 0;  // those of the document, end-of-text included
+  bool begins = true;
+};
+
+struct EncodedBlock {
+  std::string tokens;  // little endian, documents one after the other
+  std::vector<EncodedDocument> documents;
+  int64_t empty_documents = 0;  // left out
+};
+
+struct EncodingRules {
+  DocumentRules documents;
+  formats::EndOfTextPlacement placement = formats::EndOfTextPlacement::kNone;
+  int token_bytes = 2;
+};
+
+class BlockEncoder {
+ public:
+  // `tokenizer` outlives this. REQUIRES: it has an end-of-text token unless the placement is none,
+  // and token_bytes hold its largest id.
+  BlockEncoder(const Tokenizer& tokenizer, EncodingRules rules);
+
+  // InvalidArgument names source and place.
+  StatusOr<EncodedBlock> Encode(const Block& block, const Source& source) const;
+
+  const EncodingRules& rules() const { return rules_; }
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+
+ private:
+  Status AddText(std::string_view text, EncodedBlock& encoded) const;
+  void AddEndOfText(EncodedBlock& encoded) const;
+
+  const Tokenizer& tokenizer_;
+  const EncodingRules rules_;
+};
+
+}  // namespace gp::corpus

@@ -1,0 +1,146 @@
+#include "corpus/block_reader.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/file.h"
+#include "corpus/line.h"
+
+namespace gp::corpus {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+StatusOr<formats::TextStream> OpenStream(const Source& source) {
+  if (source.path != kStandardInput) return formats::TextStream::Open(source.path);
+  return formats::TextStream::FromDescriptor(FileDescriptor(dup(STDIN_FILENO)), SourceName(source));
+}
+
+// Behind the last blank line that `text` holds whole; 0 when there is none. `at_line_start`: the
+// text begins with a line.
+size_t LastBlankLineEnd(std::string_view text, bool at_line_start) {
+  for (size_t end = text.rfind('\n'); end != std::string_view::npos && end > 0;) {
+    const size_t before = text.rfind('\n', end - 1);
+    const bool whole_line = before != std::string_view::npos || at_line_start;
+    const size_t begin = before == std::string_view::npos ? 0 : before + 1;
+    if (whole_line && IsBlankLine(text.substr(begin, end - begin))) return end + 1;
+    end = before;
+  }
+  return 0;
+}
+
+}  // namespace
+
+BlockReader::BlockReader(const Source& source, const DocumentRules& rules, CutAfter cut,
+                         formats::TextStream stream, const BlockPosition& from)
+    : source_(source),
+      split_(source.form == TextForm::kJsonLines ? Split::kLine : rules.split),
+      cut_(std::move(cut)),
+      stream_(std::move(stream)),
+      position_(from) {}
+
+StatusOr<BlockReader> BlockReader::Open(const Source& source, const DocumentRules& rules,
+                                        CutAfter cut, const BlockPosition& from) {
+  ASSIGN_OR_RETURN(formats::TextStream stream, OpenStream(source));
+  BlockReader reader(source, rules, std::move(cut), std::move(stream), from);
+  if (from.offset > 0) {
+    RETURN_IF_ERROR(reader.stream_.Skip(from.offset));
+  } else {
+    RETURN_IF_ERROR(reader.PassByteOrderMark());
+  }
+  return reader;
+}
+
+Status BlockReader::PassByteOrderMark() {
+  RETURN_IF_ERROR(Fill(kByteOrderMark.size()));
+  if (text_.starts_with("\xff\xfe") || text_.starts_with("\xfe\xff")) {
+    return InvalidArgument(
+        "{} is UTF-16 (its first two bytes say so), expected UTF-8; convert it: iconv -f UTF-16 -t "
+        "UTF-8",
+        SourceName(source_));
+  }
+  if (!text_.starts_with(kByteOrderMark)) return OkStatus();
+  text_.erase(0, kByteOrderMark.size());
+  position_.offset = kByteOrderMark.size();
+  return OkStatus();
+}
+
+// Until `bytes` are there, or all of the text is.
+Status BlockReader::Fill(size_t bytes) {
+  const size_t had = text_.size();
+  if (ended_ || had >= bytes) return OkStatus();
+  text_.resize(bytes);
+  ASSIGN_OR_RETURN(const size_t got, stream_.Read(std::span<char>(text_).subspan(had)));
+  text_.resize(had + got);
+  ended_ = text_.size() < bytes;
+  return OkStatus();
+}
+
+size_t BlockReader::DocumentsEnd() const {
+  switch (split_) {
+    case Split::kFile:
+      return 0;
+    case Split::kLine:
+      return text_.rfind('\n') + 1;  // npos + 1 is 0
+    case Split::kBlankLine:
+      return LastBlankLineEnd(text_, !position_.inside_document);
+  }
+  return 0;
+}
+
+Status BlockReader::TooLong(const char* what) const {
+  return InvalidArgument(
+      "{}: the {} that begins in line {}, at or after byte {} of the text, has more than {} bytes, "
+      "more than is worked on at once; cut it",
+      SourceName(source_), what, position_.line, position_.offset, kBlockBytesMax);
+}
+
+// A document that is longer than a block.
+StatusOr<size_t> BlockReader::CutDocument() const {
+  if (source_.form == TextForm::kJsonLines) return TooLong("line");
+  const size_t cut = cut_(text_, kBlockBytes);
+  if (cut >= text_.size()) return TooLong("word");
+  return cut;
+}
+
+Block BlockReader::Take(size_t bytes, bool inside_document) {
+  Block block{.begin = position_};
+  if (bytes == text_.size()) {
+    block.text = std::exchange(text_, {});
+  } else {
+    block.text = text_.substr(0, bytes);
+    text_.erase(0, bytes);
+  }
+  position_.offset += bytes;
+  position_.line += std::count(block.text.begin(), block.text.end(), '\n');
+  position_.inside_document = inside_document;
+  block.end = position_;
+  return block;
+}
+
+// An empty file is a document, too, where each file is one.
+std::optional<Block> BlockReader::TakeLast() {
+  const bool empty_file = split_ == Split::kFile && position_.offset <= kByteOrderMark.size();
+  if (done_ || (text_.empty() && !empty_file)) return std::nullopt;
+  done_ = true;
+  Block block = Take(text_.size(), false);
+  block.last = true;
+  return block;
+}
+
+StatusOr<std::optional<Block>> BlockReader::Next() {
+  for (size_t wanted = kBlockBytes + 1; wanted <= kBlockBytesMax + 1; wanted = wanted * 2 - 1) {
+    RETURN_IF_ERROR(Fill(wanted));
+    if (ended_) return TakeLast();
+    if (const size_t end = DocumentsEnd(); end > 0) return Take(end, false);
+    if (split_ == Split::kFile) {
+      if (const size_t cut = cut_(text_, kBlockBytes); cut < text_.size()) return Take(cut, true);
+    }
+  }
+  ASSIGN_OR_RETURN(const size_t cut, CutDocument());
+  return Take(cut, true);
+}
+
+}  // namespace gp::corpus

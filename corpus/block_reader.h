@@ -1,0 +1,65 @@
+// BlockReader: a source's text from its front, in blocks that end between documents where they can.
+// The blocks are a function of the text alone, so that a block's position is enough to go on
+// there. Memory is bounded whatever the text holds. Belongs to one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "corpus/block.h"
+#include "corpus/source.h"
+#include "formats/text_stream.h"
+
+namespace gp::corpus {
+
+inline constexpr size_t kBlockBytes = 1 << 19;
+// A line of JSON has at most so many bytes, and so has a word.
+inline constexpr size_t kBlockBytesMax = 1 << 24;
+
+// The first place after 0, at or after `begin`, where a document may be cut into parts that are
+// worked on apart, as Tokenizer::CutAfter tells; text.size() when there is none.
+using CutAfter = std::function<size_t(std::string_view text, size_t begin)>;
+
+class BlockReader {
+ public:
+  // Goes on at `from`, which ended a block of the same source; packed text is unpacked again up to
+  // there. InvalidArgument: not text, damaged, in another encoding than UTF-8.
+  static StatusOr<BlockReader> Open(const Source& source, const DocumentRules& rules, CutAfter cut,
+                                    const BlockPosition& from = {});
+
+  // Nothing at the end. An empty file is one block without text where it would be a document.
+  // InvalidArgument names the place of a line or a word that is too long.
+  StatusOr<std::optional<Block>> Next();
+
+  // How far the file itself was read, in bytes.
+  uint64_t file_offset() const { return stream_.file_offset(); }
+
+ private:
+  BlockReader(const Source& source, const DocumentRules& rules, CutAfter cut,
+              formats::TextStream stream, const BlockPosition& from);
+
+  Status PassByteOrderMark();
+  Status Fill(size_t bytes);
+  // The length of a block of what was read that ends between documents; 0: there is none.
+  size_t DocumentsEnd() const;
+  StatusOr<size_t> CutDocument() const;
+  Block Take(size_t bytes, bool inside_document);
+  std::optional<Block> TakeLast();
+  Status TooLong(const char* what) const;
+
+  Source source_;
+  Split split_;  // kLine for JSON lines, too
+  CutAfter cut_;
+  formats::TextStream stream_;
+  std::string text_;    // read and not taken
+  bool ended_ = false;  // there is no more to read
+  bool done_ = false;   // nor to take
+  BlockPosition position_;
+};
+
+}  // namespace gp::corpus

@@ -1,0 +1,24 @@
+// DatasetCheck: whether prepared shards are what dataset.json beside them says. Reads the disk; any
+// thread may call.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+#include "base/status.h"
+#include "formats/dataset_file.h"
+
+namespace gp::corpus {
+
+// Every shard is there in the form, the size and the bytes of dataset.json, and every token is
+// below the vocabulary. DataLoss names the first file that is not so; NotFound: there is no
+// dataset.json, or a shard is missing. Cancelled after `stop`.
+StatusOr<formats::DatasetFile> VerifyDataset(const std::string& directory,
+                                             const std::stop_token& stop = {});
+
+// The largest id of a shard's tokens. InvalidArgument names one that is not below `vocabulary`.
+StatusOr<int64_t> LargestToken(const formats::TokenShard& shard, int64_t vocabulary,
+                               const std::stop_token& stop = {});
+
+}  // namespace gp::corpus

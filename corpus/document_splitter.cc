@@ -1,0 +1,97 @@
+#include "corpus/document_splitter.h"
+
+#include <cstdint>
+
+#include "corpus/json_line.h"
+#include "corpus/line.h"
+
+namespace gp::corpus {
+namespace {
+
+Status SplitJsonLines(const Block& block, const Source& source, const std::string& field,
+                      const TakeDocument& take) {
+  JsonLineReader reader(field);
+  const std::string padded = block.text + std::string(JsonLineReader::kPaddingBytes, '\0');
+  std::string_view rest = std::string_view(padded).substr(0, block.text.size());
+  for (int64_t number = block.begin.line; !rest.empty(); ++number) {
+    const uint64_t offset = block.end.offset - rest.size();
+    const std::string_view line = WithoutLineEnd(TakeLine(rest));
+    if (IsBlankLine(line)) continue;
+    const auto text = reader.Read(line);
+    if (!text.ok()) {
+      return InvalidArgument("{}:{}: {} (byte {} of the text)", SourceName(source), number,
+                             Message(text.status()), offset);
+    }
+    RETURN_IF_ERROR(take({.text = *text}));
+  }
+  return OkStatus();
+}
+
+Status SplitLines(const Block& block, const TakeDocument& take) {
+  std::string_view rest = block.text;
+  bool begins = !block.begin.inside_document;
+  while (!rest.empty()) {
+    const std::string_view line = TakeLine(rest);
+    const bool ends = !rest.empty() || !block.end.inside_document;
+    if (!begins || !ends || !IsBlankLine(line)) {
+      RETURN_IF_ERROR(take({ends ? WithoutLineEnd(line) : line, begins, ends}));
+    }
+    begins = true;
+  }
+  return OkStatus();
+}
+
+// The end of the paragraph that `text` begins with, before the blank line behind it.
+// `at_line_start`: what it begins with is a line.
+size_t ParagraphEnd(std::string_view text, bool at_line_start) {
+  std::string_view rest = text;
+  if (!at_line_start) TakeLine(rest);
+  while (!rest.empty()) {
+    const size_t begin = text.size() - rest.size();
+    if (IsBlankLine(TakeLine(rest))) return begin;
+  }
+  return text.size();
+}
+
+void PassBlankLines(std::string_view& text) {
+  while (!text.empty()) {
+    std::string_view rest = text;
+    if (!IsBlankLine(TakeLine(rest))) return;
+    text = rest;
+  }
+}
+
+Status SplitParagraphs(const Block& block, const TakeDocument& take) {
+  std::string_view rest = block.text;
+  bool begins = !block.begin.inside_document;
+  if (begins) PassBlankLines(rest);
+  while (!rest.empty()) {
+    const std::string_view paragraph = rest.substr(0, ParagraphEnd(rest, begins));
+    rest.remove_prefix(paragraph.size());
+    PassBlankLines(rest);
+    const bool ends = !rest.empty() || !block.end.inside_document;
+    RETURN_IF_ERROR(take({ends ? WithoutLineEnd(paragraph) : paragraph, begins, ends}));
+    begins = true;
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status SplitBlock(const Block& block, const Source& source, const DocumentRules& rules,
+                  const TakeDocument& take) {
+  if (source.form == TextForm::kJsonLines) {
+    return SplitJsonLines(block, source, rules.field, take);
+  }
+  switch (rules.split) {
+    case Split::kFile:
+      return take({block.text, !block.begin.inside_document, !block.end.inside_document});
+    case Split::kLine:
+      return SplitLines(block, take);
+    case Split::kBlankLine:
+      return SplitParagraphs(block, take);
+  }
+  return OkStatus();
+}
+
+}  // namespace gp::corpus

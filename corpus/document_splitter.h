@@ -1,0 +1,30 @@
+// DocumentSplitter: the documents of a block, one after the other. Belongs to one thread at a time.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "corpus/block.h"
+#include "corpus/source.h"
+
+namespace gp::corpus {
+
+// A document, or what a block holds of one.
+struct DocumentPart {
+  std::string_view text;
+  bool begins = true;  // false: it goes on from the block before
+  bool ends = true;    // false: it goes on in the next block
+};
+
+using TakeDocument = std::function<Status(const DocumentPart&)>;
+
+// Passes the documents of `block` to `take`, until it returns an error, which becomes the result.
+// Lines of JSON give their field; lines without anything are none. Documents of plain text are the
+// file's own bytes: line ends within them stay as they are, those at their end are left out where
+// lines or blank lines divide them. InvalidArgument names source and line.
+Status SplitBlock(const Block& block, const Source& source, const DocumentRules& rules,
+                  const TakeDocument& take);
+
+}  // namespace gp::corpus

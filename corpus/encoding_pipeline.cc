@@ -1,0 +1,170 @@
+#include "corpus/encoding_pipeline.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "corpus/block_reader.h"
+
+namespace gp::corpus {
+namespace {
+
+// Each holds a window of its packing (zstd: up to 128 MiB) and a line of up to kBlockBytesMax.
+constexpr size_t kReaders = 2;
+// Of text that waits or is worked on, half of it of the source whose turn it is. Its JSON index,
+// its strings and its tokens take up to nine times as much.
+constexpr uint64_t kBytesMax = uint64_t{64} << 20;
+// What a block costs besides its text: a million small files are bounded, too.
+constexpr uint64_t kSlotBytes = 1 << 12;
+
+uint64_t CostOf(const Block& block) { return block.text.size() + kSlotBytes; }
+
+}  // namespace
+
+EncodingPipeline::EncodingPipeline(const std::vector<Source>& sources, const BlockEncoder& encoder,
+                                   int threads, const CorpusPosition& from)
+    : sources_(sources),
+      encoder_(encoder),
+      from_(from),
+      next_source_(from.source),
+      front_(from.source) {
+  const size_t readers = std::min(kReaders, std::max<size_t>(sources.size(), 1));
+  for (size_t i = 0; i < readers; ++i) threads_.emplace_back([this] { Read(); });
+  for (int i = 0; i < std::max(threads, 1); ++i) threads_.emplace_back([this] { Encode(); });
+}
+
+EncodingPipeline::~EncodingPipeline() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  room_.NotifyAll();
+  untaken_.NotifyAll();
+}
+
+void EncodingPipeline::Read() {
+  while (true) {
+    size_t source = 0;
+    {
+      MutexLock lock(mutex_);
+      if (stopping_ || next_source_ >= sources_.size()) return;
+      source = next_source_++;
+      lanes_[source];
+    }
+    ReadSource(source);
+  }
+}
+
+void EncodingPipeline::ReadSource(size_t source) {
+  const auto cut = [this](std::string_view text, size_t begin) {
+    return encoder_.tokenizer().CutAfter(text, begin);
+  };
+  const BlockPosition from = source == from_.source ? from_.block : BlockPosition{};
+  auto reader = BlockReader::Open(sources_[source], encoder_.rules().documents, cut, from);
+  if (!reader.ok()) return EndLane(source, reader.status());
+  while (true) {
+    auto block = reader->Next();
+    if (!block.ok()) return EndLane(source, block.status());
+    if (!block->has_value()) return EndLane(source, OkStatus());
+    auto slot = std::make_shared<Slot>();
+    slot->block = std::move(**block);
+    slot->source_bytes = reader->file_offset();
+    if (!Post(source, std::move(slot))) return;
+  }
+}
+
+// The source whose turn it is has half of the room for itself, so that it always comes forward.
+bool EncodingPipeline::HasRoom(size_t source) const {
+  const uint64_t front_bytes = lanes_.count(front_) > 0 ? lanes_.at(front_).bytes : 0;
+  if (source == front_) return front_bytes < kBytesMax / 2;
+  return bytes_ - front_bytes < kBytesMax / 2;
+}
+
+// False when nobody wants it any more.
+bool EncodingPipeline::Post(size_t source, std::shared_ptr<Slot> slot) {
+  const uint64_t cost = CostOf(slot->block);
+  {
+    MutexLock lock(mutex_);
+    while (!stopping_ && !HasRoom(source)) room_.Wait(mutex_);
+    if (stopping_) return false;
+    Lane& lane = lanes_[source];
+    lane.slots.push_back(std::move(slot));
+    lane.bytes += cost;
+    bytes_ += cost;
+  }
+  untaken_.NotifyOne();
+  return true;
+}
+
+void EncodingPipeline::EndLane(size_t source, const Status& status) {
+  MutexLock lock(mutex_);
+  lanes_[source].ended = true;
+  lanes_[source].status = status;
+  progress_.NotifyAll();
+}
+
+// The first in order that nobody encodes. Null once the pipeline stops.
+std::shared_ptr<EncodingPipeline::Slot> EncodingPipeline::TakeSlot(size_t& source) {
+  MutexLock lock(mutex_);
+  while (!stopping_) {
+    for (auto& [index, lane] : lanes_) {
+      if (lane.untaken == lane.slots.size()) continue;
+      source = index;
+      return lane.slots[lane.untaken++];
+    }
+    untaken_.Wait(mutex_);
+  }
+  return nullptr;
+}
+
+void EncodingPipeline::Encode() {
+  size_t source = 0;
+  while (const std::shared_ptr<Slot> slot = TakeSlot(source)) {
+    auto encoded = encoder_.Encode(slot->block, sources_[source]);
+    MutexLock lock(mutex_);
+    slot->encoded.emplace(std::move(encoded));
+    progress_.NotifyAll();
+  }
+}
+
+// REQUIRES: the lane's first slot is encoded without an error.
+EncodingPipeline::Result EncodingPipeline::HandOut(Lane& lane) {
+  const std::shared_ptr<Slot> slot = std::move(lane.slots.front());
+  lane.slots.pop_front();
+  --lane.untaken;
+  const uint64_t cost = CostOf(slot->block);
+  lane.bytes -= cost;
+  bytes_ -= cost;
+  Result result{.encoded = **std::move(slot->encoded),
+                .end = {front_, slot->block.end},
+                .source = front_,
+                .text_bytes = static_cast<int64_t>(slot->block.text.size()),
+                .source_bytes = slot->source_bytes};
+  if (slot->block.last) result.end = {front_ + 1, {}};
+  return result;
+}
+
+StatusOr<std::optional<EncodingPipeline::Result>> EncodingPipeline::Next() {
+  MutexLock lock(mutex_);
+  while (front_ < sources_.size()) {
+    Lane& lane = lanes_[front_];
+    if (!lane.slots.empty()) {
+      const auto& encoded = lane.slots.front()->encoded;
+      if (encoded.has_value()) {
+        if (!encoded->ok()) return encoded->status();
+        Result result = HandOut(lane);
+        room_.NotifyAll();
+        return std::optional<Result>(std::move(result));
+      }
+    } else if (lane.ended) {
+      RETURN_IF_ERROR(lane.status);
+      lanes_.erase(front_++);
+      room_.NotifyAll();
+      continue;
+    }
+    progress_.Wait(mutex_);
+  }
+  return std::optional<Result>();
+}
+
+}  // namespace gp::corpus

@@ -1,0 +1,94 @@
+// EncodingPipeline: the text of many sources to tokens, on many threads, handed out in the order of
+// the sources and of their text. Two threads read, each a source of its own; the others encode
+// blocks of either. What is read ahead is bounded in bytes, so that memory stays below 1 GiB
+// whatever the sources hold. Owned and read by one thread; its end ends its threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/status.h"
+#include "corpus/block.h"
+#include "corpus/block_encoder.h"
+#include "corpus/source.h"
+
+namespace gp::corpus {
+
+// A place between two blocks of all the sources.
+struct CorpusPosition {
+  size_t source = 0;  // index
+  BlockPosition block;
+
+  bool operator==(const CorpusPosition&) const = default;
+};
+
+class EncodingPipeline {
+ public:
+  // A block's tokens. What comes after them begins at `end`.
+  struct Result {
+    EncodedBlock encoded;
+    CorpusPosition end;
+    size_t source = 0;  // of the block
+    int64_t text_bytes = 0;
+    uint64_t source_bytes = 0;  // how far the file of the block was read, for progress
+  };
+
+  // Begins at `from`. `sources` and `encoder` outlive this.
+  EncodingPipeline(const std::vector<Source>& sources, const BlockEncoder& encoder, int threads,
+                   const CorpusPosition& from = {});
+  ~EncodingPipeline();
+  EncodingPipeline(const EncodingPipeline&) = delete;
+  EncodingPipeline& operator=(const EncodingPipeline&) = delete;
+
+  // The next block's, in order; nothing behind the last one. Waits. After an error, which is that
+  // of the first bad place in the order of the text, nothing follows.
+  StatusOr<std::optional<Result>> Next() EXCLUDES(mutex_);
+
+ private:
+  struct Slot {
+    Block block;
+    uint64_t source_bytes = 0;
+    std::optional<StatusOr<EncodedBlock>> encoded;  // once its thread is done
+  };
+  // The blocks of a source that were read and not handed out.
+  struct Lane {
+    std::deque<std::shared_ptr<Slot>> slots;
+    size_t untaken = 0;  // index in slots of the first that no thread encodes yet
+    uint64_t bytes = 0;
+    bool ended = false;
+    Status status;  // why it ended
+  };
+
+  void Read() EXCLUDES(mutex_);
+  void ReadSource(size_t source) EXCLUDES(mutex_);
+  bool Post(size_t source, std::shared_ptr<Slot> slot) EXCLUDES(mutex_);
+  void EndLane(size_t source, const Status& status) EXCLUDES(mutex_);
+  bool HasRoom(size_t source) const REQUIRES(mutex_);
+  void Encode() EXCLUDES(mutex_);
+  std::shared_ptr<Slot> TakeSlot(size_t& source) EXCLUDES(mutex_);
+  Result HandOut(Lane& lane) REQUIRES(mutex_);
+
+  const std::vector<Source>& sources_;
+  const BlockEncoder& encoder_;
+  const CorpusPosition from_;
+
+  Mutex mutex_;
+  CondVar room_;      // for those who read
+  CondVar untaken_;   // for those who encode
+  CondVar progress_;  // for the owner
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  size_t next_source_ GUARDED_BY(mutex_) = 0;        // that nobody reads yet
+  size_t front_ GUARDED_BY(mutex_) = 0;              // that is handed out
+  uint64_t bytes_ GUARDED_BY(mutex_) = 0;            // of all lanes
+  std::map<size_t, Lane> lanes_ GUARDED_BY(mutex_);  // by source
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace gp::corpus

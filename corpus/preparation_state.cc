@@ -1,0 +1,134 @@
+#include "corpus/preparation_state.h"
+
+#include <algorithm>
+
+#include "base/excerpt.h"
+#include "formats/json_object.h"
+
+namespace gp::corpus {
+namespace {
+
+using formats::JsonObject;
+using Json = JsonObject::Json;
+
+constexpr int64_t kStateVersion = 1;
+
+// What an entry of a list holds.
+JsonObject Fields(const Json& json, const std::string& place) {
+  return JsonObject(json, place, "remove the folder and prepare the data again");
+}
+
+void AddShards(const PreparationState& state, Json& shards) {
+  for (const formats::DatasetShard& shard : state.finished) {
+    shards["finished"].push_back({{"name", shard.name},
+                                  {"split", shard.split},
+                                  {"tokens", shard.tokens},
+                                  {"xxh3_128", shard.xxh3}});
+  }
+  for (const OpenShard& shard : state.open) {
+    shards["open"].push_back(
+        {{"name", shard.name}, {"split", shard.split}, {"tokens", shard.tokens}});
+  }
+}
+
+void ReadChoices(JsonObject& object, PreparationState& state) {
+  for (const Json& json : object.List("choices")) {
+    PreparationChoice choice;
+    JsonObject fields = Fields(json, "choices");
+    fields.Read("name", choice.name);
+    fields.Read("value", choice.value);
+    if (!fields.status().ok()) object.Fail(Message(fields.status()));
+    state.choices.push_back(std::move(choice));
+  }
+}
+
+void ReadPosition(JsonObject fields, CorpusPosition& position, JsonObject& object) {
+  fields.Read("source", position.source);
+  fields.Read("byte", position.block.offset);
+  fields.Read("line", position.block.line);
+  fields.Read("inside_document", position.block.inside_document);
+  if (!fields.status().ok()) object.Fail(Message(fields.status()));
+}
+
+void ReadFinished(JsonObject& object, PreparationState& state) {
+  for (const Json& json : object.List("finished")) {
+    formats::DatasetShard shard;
+    JsonObject fields = Fields(json, "finished");
+    fields.Read("name", shard.name);
+    fields.Read("split", shard.split);
+    fields.Read("tokens", shard.tokens);
+    fields.Read("xxh3_128", shard.xxh3);
+    if (!fields.status().ok()) object.Fail(Message(fields.status()));
+    state.finished.push_back(std::move(shard));
+  }
+}
+
+void ReadOpen(JsonObject& object, PreparationState& state) {
+  for (const Json& json : object.List("open")) {
+    OpenShard shard;
+    JsonObject fields = Fields(json, "open");
+    fields.Read("name", shard.name);
+    fields.Read("split", shard.split);
+    fields.Read("tokens", shard.tokens);
+    if (!fields.status().ok()) object.Fail(Message(fields.status()));
+    state.open.push_back(std::move(shard));
+  }
+}
+
+}  // namespace
+
+std::string FormatPreparationState(const PreparationState& state) {
+  Json choices = Json::array();
+  for (const PreparationChoice& choice : state.choices) {
+    choices.push_back({{"name", choice.name}, {"value", choice.value}});
+  }
+  Json json = {{"version", kStateVersion},
+               {"choices", std::move(choices)},
+               {"position",
+                {{"source", state.position.source},
+                 {"byte", state.position.block.offset},
+                 {"line", state.position.block.line},
+                 {"inside_document", state.position.block.inside_document}}},
+               {"finished", Json::array()},
+               {"open", Json::array()},
+               {"documents", state.documents},
+               {"empty_documents", state.empty_documents},
+               {"text_bytes", state.text_bytes}};
+  AddShards(state, json);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+StatusOr<PreparationState> ParsePreparationState(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  JsonObject object = Fields(json, kPreparationFileName);
+  PreparationState state;
+  int64_t version = 0;
+  object.Read("version", version);
+  if (version != kStateVersion) object.Fail(fmt::format("version {} is unknown", version));
+  ReadChoices(object, state);
+  ReadPosition(object.Inner("position"), state.position, object);
+  ReadFinished(object, state);
+  ReadOpen(object, state);
+  object.Read("documents", state.documents);
+  object.Read("empty_documents", state.empty_documents);
+  object.Read("text_bytes", state.text_bytes);
+  RETURN_IF_ERROR(object.status());
+  return state;
+}
+
+Status CheckSamePreparation(const std::vector<PreparationChoice>& begun,
+                            const std::vector<PreparationChoice>& asked) {
+  for (const PreparationChoice& choice : asked) {
+    const auto same = [&](const PreparationChoice& other) { return other.name == choice.name; };
+    const auto found = std::find_if(begun.begin(), begun.end(), same);
+    const std::string before = found == begun.end() ? "nothing" : found->value;
+    if (before == choice.value) continue;
+    return FailedPrecondition(
+        "the preparation there was begun with another {}: {}, now {}; take another folder, or "
+        "remove this one to begin again",
+        choice.name, Excerpt(before, 200), Excerpt(choice.value, 200));
+  }
+  return OkStatus();
+}
+
+}  // namespace gp::corpus

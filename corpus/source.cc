@@ -1,0 +1,130 @@
+#include "corpus/source.h"
+
+#include <glob.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/file.h"
+
+namespace gp::corpus {
+namespace {
+
+constexpr std::string_view kPackings[] = {".gz", ".zst"};
+constexpr std::string_view kJsonNames[] = {".jsonl", ".ndjson", ".json"};
+constexpr std::string_view kTextName = ".txt";
+
+std::string_view WithoutPacking(std::string_view name) {
+  for (const std::string_view packing : kPackings) {
+    if (name.ends_with(packing)) return name.substr(0, name.size() - packing.size());
+  }
+  return name;
+}
+
+std::optional<TextForm> FormOfName(std::string_view path) {
+  const std::string_view name = WithoutPacking(path);
+  if (name.ends_with(kTextName)) return TextForm::kText;
+  for (const std::string_view json : kJsonNames) {
+    if (name.ends_with(json)) return TextForm::kJsonLines;
+  }
+  return std::nullopt;
+}
+
+// The regular files below `directory` whose names say that they hold text, by name.
+StatusOr<std::vector<std::string>> FilesBelow(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> paths;
+  std::error_code error;
+  fs::recursive_directory_iterator at(directory, error), end;
+  for (; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with('.')) {
+      at.disable_recursion_pending();
+    } else if (FormOfName(name) && at->is_regular_file(error)) {
+      paths.push_back(at->path().string());
+    }
+  }
+  if (error) return ErrnoStatus(error.value(), "read directory", directory);
+  if (paths.empty()) {
+    return NotFound(
+        "{} holds no file named .txt, .jsonl, .ndjson or .json (or packed, .gz or .zst); name the "
+        "files themselves",
+        directory);
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+// glob(3) sorts its matches.
+StatusOr<std::vector<std::string>> Matches(const std::string& pattern) {
+  glob_t found{};
+  const int result = glob(pattern.c_str(), GLOB_ERR, nullptr, &found);
+  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  if (result == 0) return paths;
+  if (result == GLOB_NOMATCH) return NotFound("no file matches '{}'", pattern);
+  return Internal("a directory of '{}' cannot be read", pattern);
+}
+
+StatusOr<std::vector<std::string>> PathsOf(const std::string& argument) {
+  if (argument == kStandardInput) return std::vector<std::string>{argument};
+  std::error_code error;
+  if (std::filesystem::is_directory(argument, error)) return FilesBelow(argument);
+  const bool pattern = argument.find_first_of("*?[") != std::string::npos;
+  if (pattern && !FileExists(argument)) return Matches(argument);
+  return std::vector<std::string>{argument};
+}
+
+StatusOr<Source> Look(const std::string& path, std::optional<TextForm> form) {
+  Source source{path, form.value_or(FormOfName(path).value_or(TextForm::kText)), 0, 0};
+  if (path == kStandardInput) return source;
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return NotFound("{} does not exist", path);
+    return ErrnoStatus(errno, "read", path);
+  }
+  if (S_ISDIR(info.st_mode)) {
+    return InvalidArgument("{} is a directory; name it without a pattern, or name its files", path);
+  }
+  // A pipe has no size and cannot be read again.
+  if (!S_ISREG(info.st_mode)) {
+    return InvalidArgument("{} is not a regular file; give what it holds on standard input: -",
+                           path);
+  }
+  source.size_bytes = static_cast<uint64_t>(info.st_size);
+  source.modified_ns = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  return source;
+}
+
+}  // namespace
+
+std::string SourceName(const Source& source) {
+  return source.path == kStandardInput ? "standard input" : source.path;
+}
+
+StatusOr<std::vector<Source>> ExpandSources(const std::vector<std::string>& arguments,
+                                            std::optional<TextForm> form) {
+  std::vector<Source> sources;
+  std::set<std::string> seen;
+  for (const std::string& argument : arguments) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> paths, PathsOf(argument));
+    for (const std::string& path : paths) {
+      ASSIGN_OR_RETURN(Source source, Look(path, form));
+      std::error_code error;
+      if (!seen.insert(std::filesystem::weakly_canonical(path, error).string()).second) {
+        return InvalidArgument("{} is named twice; its documents would be there twice",
+                               SourceName(source));
+      }
+      sources.push_back(std::move(source));
+    }
+  }
+  if (sources.empty()) return InvalidArgument("no text is named");
+  return sources;
+}
+
+}  // namespace gp::corpus

@@ -1,0 +1,30 @@
+// SyntheticText: text of made-up words, of any length, the same for the same seed: for tests, for
+// measurements and for first runs without data. Words follow Zipf's law and each has a few that
+// like to follow it, so that there is something to learn. Belongs to one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gp::corpus {
+
+class SyntheticText {
+ public:
+  explicit SyntheticText(uint64_t seed);
+
+  // The next document: sentences in paragraphs of one line each, some 1 to 8 KB together.
+  std::string NextDocument();
+
+ private:
+  uint64_t Draw();
+  size_t DrawBelow(size_t range);
+  size_t NextWord(size_t word);
+  std::string MakeWord();
+  void AddSentence(std::string& text);
+
+  uint64_t state_;
+  std::vector<std::string> words_;
+};
+
+}  // namespace gp::corpus
