@@ -12,6 +12,7 @@
 #include "runspec/batch_plan.h"
 #include "runspec/run_file.h"
 #include "tokenizer/data_tokenizer.h"
+#include "tokenizer/dataset_agreement.h"
 #include "tokenizer/text_split.h"
 
 namespace gp {
@@ -20,7 +21,7 @@ namespace {
 using runspec::RunSpec;
 
 constexpr int64_t kBlockTokens = 1 << 20;
-constexpr double kTextPerPackedByte = 3;  // typical of gzip
+constexpr double kTextPerPackedByte = 3;  // typical of gzip and zstd
 
 // The beginning of a run's text, and how long all of it is.
 struct TextBeginning {
@@ -60,7 +61,8 @@ Status AddFile(const std::string& path, uint64_t bytes_max, TextBeginning& begin
   }
   beginning.complete = false;
   ASSIGN_OR_RETURN(const uint64_t size, FileSize(path));
-  const double text_per_byte = path.ends_with(".gz") ? kTextPerPackedByte : 1;
+  const double text_per_byte =
+      path.ends_with(".gz") || path.ends_with(".zst") ? kTextPerPackedByte : 1;
   beginning.total_bytes += text_per_byte * static_cast<double>(size);
   return OkStatus();
 }
@@ -156,6 +158,8 @@ StatusOr<std::vector<int64_t>> InspectShards(const RunSpec& spec, const Inspecti
   report.train_files = static_cast<int64_t>(train.size());
   ASSIGN_OR_RETURN(const auto validation, formats::ExpandPatterns(spec.data.val, "data.val"));
   ASSIGN_OR_RETURN(const auto tokenizer, MakeShardTokenizer(spec.data.tokenizer, train[0]));
+  RETURN_IF_ERROR(CheckShardsAgree(train, "data.train", *tokenizer));
+  RETURN_IF_ERROR(CheckShardsAgree(validation, "data.val", *tokenizer));
   ASSIGN_OR_RETURN(const int64_t vocabulary, CheckVocabulary(*tokenizer, spec, report));
   const int64_t tokens_each =
       limits.tokens / static_cast<int64_t>(train.size() + validation.size());

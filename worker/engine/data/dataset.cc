@@ -9,6 +9,7 @@
 #include "formats/text_file.h"
 #include "runspec/count.h"
 #include "tokenizer/data_tokenizer.h"
+#include "tokenizer/dataset_agreement.h"
 #include "tokenizer/parallel_encode.h"
 #include "tokenizer/text_split.h"
 
@@ -102,12 +103,14 @@ StatusOr<Dataset> OpenTokens(const runspec::RunSpec& spec) {
   Dataset dataset;
   ASSIGN_OR_RETURN(const auto train_paths, formats::ExpandPatterns(spec.data.train, "data.train"));
   ASSIGN_OR_RETURN(dataset.tokenizer, MakeShardTokenizer(spec.data.tokenizer, train_paths[0]));
+  RETURN_IF_ERROR(CheckShardsAgree(train_paths, "data.train", *dataset.tokenizer));
   const int64_t vocabulary =
       spec.vocabulary_auto ? dataset.tokenizer->vocabulary_size() : spec.model.vocabulary;
   ASSIGN_OR_RETURN(OpenedShards train, OpenShards(train_paths, "data.train", vocabulary));
   OpenedShards validation;
   if (!spec.data.val.empty()) {
     ASSIGN_OR_RETURN(const auto paths, formats::ExpandPatterns(spec.data.val, "data.val"));
+    RETURN_IF_ERROR(CheckShardsAgree(paths, "data.val", *dataset.tokenizer));
     ASSIGN_OR_RETURN(validation, OpenShards(paths, "data.val", vocabulary));
   }
   dataset.train = std::move(train.tokens);
