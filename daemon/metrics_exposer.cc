@@ -1,14 +1,37 @@
 #include "daemon/metrics_exposer.h"
 
+#include <netdb.h>
 #include <prometheus/exposer.h>
 #include <prometheus/registry.h>
+#include <sys/socket.h>
 
+#include <chrono>
 #include <exception>
+#include <thread>
 #include <utility>
 
+#include "base/file.h"
 #include "rpc/listen_address.h"
 
 namespace gp::daemon {
+namespace {
+
+constexpr std::chrono::milliseconds kKnockPeriod{5};
+
+// The library's listener looks whether it is to end every two seconds, and whenever a client comes.
+void Knock(const rpc::ListenAddress& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const std::string port = std::to_string(address.port);
+  if (getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found) != 0) return;
+  const FileDescriptor client(
+      socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  (void)connect(client.get(), found->ai_addr, found->ai_addrlen);
+  freeaddrinfo(found);
+}
+
+}  // namespace
 
 StatusOr<std::unique_ptr<MetricsExposer>> MetricsExposer::Start(
     const std::string& listen, const std::shared_ptr<prometheus::Registry>& registry) {
@@ -31,6 +54,15 @@ MetricsExposer::MetricsExposer(std::unique_ptr<prometheus::Exposer> exposer,
                                std::shared_ptr<prometheus::Registry> registry, std::string address)
     : registry_(std::move(registry)), exposer_(std::move(exposer)), address_(std::move(address)) {}
 
-MetricsExposer::~MetricsExposer() = default;
+MetricsExposer::~MetricsExposer() {
+  const std::jthread knocking([this](const std::stop_token& stop) {
+    const auto address = rpc::ParseListenAddress(address_);
+    while (address.ok() && !stop.stop_requested()) {
+      Knock(*address);
+      std::this_thread::sleep_for(kKnockPeriod);
+    }
+  });
+  exposer_.reset();
+}
 
 }  // namespace gp::daemon

@@ -19,6 +19,7 @@ class MetricsExposer {
   // `listen` is HOST:PORT. An error names it and what to do.
   static StatusOr<std::unique_ptr<MetricsExposer>> Start(
       const std::string& listen, const std::shared_ptr<prometheus::Registry>& registry);
+  // Does not wait for the listener's next look around, which is up to two seconds away.
   ~MetricsExposer();
   MetricsExposer(const MetricsExposer&) = delete;
   MetricsExposer& operator=(const MetricsExposer&) = delete;
@@ -31,7 +32,7 @@ class MetricsExposer {
                  std::shared_ptr<prometheus::Registry> registry, std::string address);
 
   const std::shared_ptr<prometheus::Registry> registry_;  // the exposer does not keep it
-  const std::unique_ptr<prometheus::Exposer> exposer_;
+  std::unique_ptr<prometheus::Exposer> exposer_;
   const std::string address_;
 };
 
