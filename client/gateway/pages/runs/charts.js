@@ -7,7 +7,7 @@ function fineNumber(value) {
 }
 
 function rateText(value) {
-  const tiny = isNumber(value) && value !== 0 && Math.abs(value) < 1e-3;
+  const tiny = isNumber(value) && value !== 0 && Math.abs(value) < 1e-2;
   return tiny ? Number(value.toPrecision(3)).toExponential() : fineNumber(value);
 }
 
@@ -18,7 +18,7 @@ const CHARTS = [
     format: fineNumber},
   {metric: "tokens_per_second", title: "Throughput", note: "tokens/s", smooth: true, zero: true, format: shortNumber},
   {metric: "mfu", title: "MFU", note: "share of the peak", smooth: true, zero: true, format: shareText},
-  {metric: "learning_rate", title: "Learning rate", note: "", format: rateText},
+  {metric: "learning_rate", title: "Learning rate", note: "", zero: true, format: rateText},
   {metric: "gradient_norm", title: "Gradient norm", note: "", smooth: true, format: fineNumber},
 ];
 const CURVE_LOOKS = {

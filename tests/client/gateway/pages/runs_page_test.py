@@ -25,6 +25,11 @@ for (let i = 0; i < data.length; i += 4) {
 return count;"""
 
 
+# What a chart's vertical axis says.
+LABELS = """const labels = document.querySelectorAll(".chart")[arguments[0]].querySelectorAll(".dygraph-axis-label-y");
+return [...labels].map((one) => one.textContent.trim()).filter((text) => text)"""
+
+
 class Runs(page_case.PageCase):
 
     def open(self, fragment=""):
@@ -124,6 +129,19 @@ class Runs(page_case.PageCase):
         ActionChains(self.browser.driver).double_click(self.browser.one(".chart.loss .plot")).perform()
         self.browser.wait(lambda: self.chart()["window"][1] >= last, "the whole run")
         self.browser.check_clean()
+
+    def test_labels_of_an_axis_are_all_different(self):
+        self.open("" if self.url else f"#run={self.run_named('jargon-small').id}")
+        last = self.chart()["last"]
+        for zoomed in (False, True):
+            if zoomed:
+                self.drag(".chart.loss .plot", 0.06, 0.09)
+                self.browser.wait(lambda: self.chart()["window"][1] < 0.2 * last, "the window")
+                self.settle()
+            for number in range(5):
+                labels = self.browser.js(LABELS, number)
+                self.assertGreater(len(labels), 1)
+                self.assertEqual(len(labels), len(set(labels)), labels)
 
     def test_runs_are_laid_over_one_another(self):
         self.fake()
