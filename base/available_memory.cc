@@ -81,7 +81,7 @@ class Limits {
   struct GroupFiles {
     const char* limit;
     const char* usage;
-    const char* reclaimable;  // of memory.stat: files that the kernel drops when asked
+    const char* reclaimable;  // a key of memory.stat: file pages that the kernel can drop
   };
   static constexpr GroupFiles kVersion2{"memory.max", "memory.current", "inactive_file"};
   static constexpr GroupFiles kVersion1{"memory.limit_in_bytes", "memory.usage_in_bytes",

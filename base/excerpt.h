@@ -14,7 +14,7 @@ std::string Excerpt(std::string_view text, size_t characters_max = 60);
 
 struct LineExcerpt {
   std::string text;  // at most kLineCharactersMax characters of the line and a "…" at a cut end
-  size_t index = 0;  // of the character in `text` where the part that matters begins
+  size_t index = 0;  // where in `text` the part that matters begins, in characters
 };
 
 inline constexpr size_t kLineCharactersMax = 120;

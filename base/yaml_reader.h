@@ -27,9 +27,10 @@ struct YamlNode {
   Kind kind = Kind::kNull;
   YamlMark mark;
   std::string scalar;
-  bool quoted = false;             // "1" and '1' are text where 1 would be a number
-  std::vector<YamlNode> items;     // of a sequence
-  std::vector<YamlEntry> entries;  // of a map, in the order of the file, duplicates included
+  bool quoted = false;          // "1" and '1' are text where 1 would be a number
+  std::vector<YamlNode> items;  // the elements of a sequence
+  // The entries of a map, in the order of the file, duplicates included.
+  std::vector<YamlEntry> entries;
 
   // The value of the first entry with this key; nullptr when there is none or this is no map.
   const YamlNode* Find(std::string_view key) const;

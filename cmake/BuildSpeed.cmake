@@ -129,7 +129,8 @@ function(gp_unite target sources alone)
   set_property(TARGET ${target} PROPERTY SOURCES ${united} ${file} ${alone})
 endfunction()
 
-# Of the tests, the libraries that compute for them count as what they stand in for.
+# Whether a target is compiled with optimization. A static library of tests is treated like the folder that it
+# mirrors.
 function(gp_is_optimized target result)
   get_target_property(folder ${target} SOURCE_DIR)
   get_target_property(type ${target} TYPE)

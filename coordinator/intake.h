@@ -38,21 +38,22 @@ class Intake {
 
   explicit Intake(const Limits& limits) : limits_(limits) {}
 
-  // These three are false, and `message` untouched, when the lane is full or closed.
+  // These three return false, and leave `message` untouched, when the lane is full or closed.
   bool PostRequest(Message& message) EXCLUDES(mutex_);
   // NodeConnected, NodeReported or NodeDisconnected.
   bool PostNode(Event event) EXCLUDES(mutex_);
   bool PostFinding(Event event) EXCLUDES(mutex_);
 
-  // One message of each lane in turn, about `count_max` in all: of a node everything that waits, in
-  // order. Waits up to `timeout` for the first; empty when none came or all is closed and taken.
+  // Takes from each lane in turn, about `count_max` messages in all: one request, one finding, or
+  // everything that waits for one node, in order. Waits up to `timeout` for the first message.
+  // Empty when none came, or when the intake is closed and everything was taken.
   std::vector<Message> Take(size_t count_max, std::chrono::nanoseconds timeout) EXCLUDES(mutex_);
 
-  // Later posts fail; what waits can still be taken.
+  // Later posts fail; messages that wait can still be taken.
   void Close() EXCLUDES(mutex_);
 
  private:
-  // Of one stream, the newest that was heard of.
+  // The newest event of each kind from one agent stream (`session`) that still waits.
   struct NodeWords {
     uint64_t session = 0;
     std::optional<Event> connected;

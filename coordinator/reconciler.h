@@ -1,8 +1,8 @@
 // Reconciler: the one thread that owns the cluster. It takes up to 256 messages, applies them and
 // the plan that follows to a copy, checks the invariants, makes the durable events durable in one
-// transaction, publishes the copy and then answers the callers. A run that breaks an invariant is
-// set aside, and the turn is taken again. Built and stopped by the daemon; every other method may
-// be called from any thread.
+// transaction, publishes the copy and then answers the callers. If a run breaks an invariant, the
+// turn starts again without that run. Built and stopped by the daemon; every other method may be
+// called from any thread.
 #pragma once
 
 #include <functional>
@@ -24,12 +24,12 @@ namespace gp::coordinator {
 struct PublishedBatch {
   std::shared_ptr<const Cluster> cluster;  // as it is now
   std::vector<StoredEvent> events;         // the durable ones
-  std::set<RunId> runs;                    // about which something else is to be told than before
-  std::set<NodeId> nodes;  // whose agents may have to be told something else than before
+  std::set<RunId> runs;                    // runs whose visible state has changed
+  std::set<NodeId> nodes;                  // nodes whose agents may need a new assignment
 };
 
-// Told of every published batch, on the Reconciler's thread: quick, or hands over to a thread of
-// its own.
+// Called for every published batch on the Reconciler's thread. So OnBatch must return quickly; slow
+// work goes to another thread.
 class BatchObserver {
  public:
   virtual ~BatchObserver() = default;
@@ -41,13 +41,13 @@ struct ReconcilerOptions {
   std::chrono::nanoseconds tick = std::chrono::milliseconds(100);
   size_t batch_max = 256;
   Intake::Limits intake;
-  // For how long what the agents send may have waited to be read; empty: it never waits. Leases do
-  // not age while it is long.
+  // How long agents' messages may have waited to be read; empty: they never wait. While this is
+  // long, leases do not age, because the coordinator itself is late.
   std::function<std::chrono::nanoseconds()> unread;
   // Measures the durable writes, in seconds; may be empty.
   std::function<void(double)> on_store_write;
-  // The outcome of a write is unknown, or another coordinator took over: the process must end,
-  // acknowledging nothing.
+  // Called when the outcome of a write is unknown, or when another coordinator took over. The
+  // process must then end without acknowledging anything.
   std::function<void(const Status&)> on_fatal;
 };
 
@@ -55,7 +55,7 @@ class Reconciler {
  public:
   using Done = Intake::Done;
 
-  // `cluster` is what the store remembers.
+  // `cluster` is the state that was loaded from the store.
   Reconciler(Store& store, Clock& clock, BatchObserver& observer, Cluster cluster,
              ReconcilerOptions options);
   ~Reconciler();
@@ -66,8 +66,8 @@ class Reconciler {
 
   // A user's request. Refused with Unavailable when too many wait already.
   void Request(Event event, Done done);
-  // What an agent said: of its node, or a run's warning. Or what the coordinator read of a
-  // checkpoint. False when too much waits already.
+  // Takes an event from an agent (its node's state, or a run's warning), or what the coordinator
+  // found when it read a checkpoint. False when too many messages wait already.
   bool Post(Event event);
 
   // The newest published state; never null.
@@ -84,7 +84,7 @@ class Reconciler {
     StatusOr<Admission> admission;
   };
 
-  // What a turn would change, and what it would answer.
+  // The changes of one turn, and its answers to requests.
   struct Turn {
     Batch batch;
     std::vector<Answer> answers;
@@ -94,11 +94,11 @@ class Reconciler {
   // Takes the turn on copies until no run breaks an invariant.
   Turn Try(const std::vector<Message>& messages) const;
   Turn Try(const std::vector<Message>& messages, const Now& now, const Batch::Faults& faults) const;
-  // Makes the batch durable. An error: the store could not take it, nothing of it may become
+  // Makes the batch durable. On an error the store did not take it, so no part of it may become
   // visible.
   Status Commit(const Batch& batch);
   void Publish(Batch& batch);
-  // The disk is full: reports still count, requests are refused, plans wait.
+  // The turn when the disk is full: it applies reports, refuses requests and makes no plans.
   void CommitVolatile(const std::vector<Message>& messages, const Status& why);
   Now ReadClock() const;
 

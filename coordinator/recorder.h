@@ -42,7 +42,8 @@ struct RecorderOptions {
   size_t open_logs_max = 128;  // two files each
   // What may wait in memory. Agents are told how much they may send, so that it is not reached.
   size_t waiting_bytes_max = size_t{256} << 20;
-  std::chrono::nanoseconds retry_delay = std::chrono::seconds(1);  // of a disk that fails
+  // How long to wait before a failed write is tried again.
+  std::chrono::nanoseconds retry_delay = std::chrono::seconds(1);
 };
 
 class Recorder {

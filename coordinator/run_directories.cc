@@ -10,7 +10,7 @@
 namespace gp::coordinator {
 namespace {
 
-// Of a name like "step-00000250-e3-7f3k2q"; nothing for other names.
+// The epoch in a directory name such as "step-00000250-e3-7f3k2q"; nullopt for other names.
 std::optional<Epoch> EpochOf(const std::string& name) {
   if (!name.starts_with("step-")) return std::nullopt;
   const size_t mark = name.find("-e", 5);

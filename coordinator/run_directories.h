@@ -38,8 +38,9 @@ class RunDirectories {
 
   struct Task {
     std::shared_ptr<const Run> run;
-    bool fresh = false;                        // just submitted
-    std::optional<int64_t> damaged_step = {};  // of a checkpoint to rename
+    bool fresh = false;  // just submitted
+    // The step of a damaged checkpoint, whose directory is to be renamed.
+    std::optional<int64_t> damaged_step = {};
   };
 
   void Loop();

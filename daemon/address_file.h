@@ -9,7 +9,7 @@
 namespace gp::daemon {
 
 struct ServedAddresses {
-  std::string address;  // of the coordinator: where the daemon serves, or what it is connected to
+  std::string address;  // the coordinator's: the daemon's own, or the one it is connected to
   std::string metrics;  // HOST:PORT
 };
 

@@ -26,7 +26,7 @@ StatusOr<Pipe> MakePipe();
 inline constexpr int kFirstChildDescriptor = 3;
 
 enum class ChildGroup {
-  kSame,     // of this process: the terminal's Ctrl-C reaches both
+  kSame,     // this process' group: the terminal's Ctrl-C reaches both
   kGroup,    // a process group of its own, so that it can be ended with what it starts
   kSession,  // a session of its own: it outlives this process and its terminal
 };

@@ -29,8 +29,8 @@ constexpr size_t kConfigBytesMax = 1 << 20;
 struct SettingFlag {
   const Setting* setting;
   std::optional<std::string> text;
-  std::vector<std::string> list;  // of a list: one element for each time that it was given
-  bool is_set = false;            // of one without a value
+  std::vector<std::string> list;  // values of a list setting: one for each time the flag was given
+  bool is_set = false;            // whether a flag without a value was given
 };
 
 struct ReportFlag {

@@ -18,7 +18,7 @@ struct Setting {
   std::string flag;    // "--listen"; empty: file and environment only. Of a bool: sets it
   std::string value_name;  // what --help calls the flag's value: "HOST:PORT"
   bool required = false;   // text that has no default
-  Status (*check)(std::string_view text) = nullptr;  // of text: whether the value can be used
+  Status (*check)(std::string_view text) = nullptr;  // for text: whether the value can be used
 };
 
 using Settings = std::vector<Setting>;

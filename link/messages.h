@@ -26,8 +26,8 @@ struct Hello {
   int protocol = kProtocol;
   int protocol_min = kProtocolMin;
   std::string version;
-  std::string
-      incarnation;  // of the engine process; the supervisor makes it up and the engine repeats it
+  // Identifies the engine process; the supervisor chooses it and the engine repeats it.
+  std::string incarnation;
 };
 
 struct ResumePoint {
@@ -135,14 +135,14 @@ struct StepReport {
   double learning_rate = 0;
   double gradient_norm = 0;
   double step_seconds = 0;
-  double tokens_per_second = 0;  // of the whole run, all ranks
+  double tokens_per_second = 0;  // the whole run's, all ranks together
   double mfu = 0;
   Phases phases;
   std::optional<double> validation_loss;
   bool skipped = false;
   int64_t at_us = 0;                       // wall clock
   std::optional<int64_t> target_steps;     // the run's last step, once it is known
-  std::optional<double> peak_flops;        // of all ranks: what mfu is a fraction of
+  std::optional<double> peak_flops;        // all ranks' peak together; mfu is a fraction of it
   std::optional<std::string> peak_source;  // "measured" | "table"
   std::optional<std::string> warning;      // what a person should look at, in a sentence
 };
@@ -155,7 +155,7 @@ struct WrittenCheckpoint {
   uint64_t size_bytes = 0;
   std::optional<double> validation_loss;
   bool final = false;
-  std::optional<std::string> end_reason;  // of a final one: why the run ends before its budget
+  std::optional<std::string> end_reason;  // if `final`: why the run ends before its budget
 };
 
 // All steps are done and the final checkpoint is written. The engine waits for its SealResult, then

@@ -77,10 +77,10 @@ struct TokenScore {
 struct TextPiece {
   uint64_t request = 0;
   std::string text;  // whole characters; what may be the beginning of a stop string is held back
-  std::vector<int32_t> tokens;     // whose text ends in `text`
+  std::vector<int32_t> tokens;     // the tokens whose last character is in `text`
   std::vector<TokenScore> scores;  // by token, when logprobs were asked for
-  std::vector<TokenScore>
-      prompt_scores;  // of the prompt's tokens from the second on; in the first piece
+  // One for each token of the prompt from the second on; in the first piece only.
+  std::vector<TokenScore> prompt_scores;
   std::optional<std::string> finish;  // "stop" | "length": the last piece
   std::optional<std::string> error;   // the last piece: why the text cannot go on
 };

@@ -13,7 +13,7 @@ namespace gp::rpc {
 struct ListenAddress {
   std::string host;  // without brackets; empty for a socket
   int port = 0;      // 0: any free one
-  std::string path;  // of a socket, absolute; empty for TCP
+  std::string path;  // a Unix socket's absolute path; empty for TCP
 
   bool is_socket() const { return !path.empty(); }
   // Programs of other machines cannot reach it: a socket, 127.0.0.0/8, ::1 or "localhost".

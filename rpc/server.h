@@ -23,7 +23,7 @@ struct ServerOptions {
   int request_bytes_max = 4 << 20;
   int response_bytes_max = 16 << 20;
   int calls_per_connection_max = 256;  // later ones wait at the client
-  int threads_max = 64;  // of synchronous services; callback services need none of their own
+  int threads_max = 64;  // for synchronous services; callback services need no threads of their own
 };
 
 class RpcServer {

@@ -24,7 +24,7 @@ class SocketName {
       : text_(std::move(text)), directory_(std::move(directory)) {}
 
   std::string text_;
-  FileDescriptor directory_;  // of a long path
+  FileDescriptor directory_;  // open when the path is too long for a socket address
 };
 
 }  // namespace gp::rpc

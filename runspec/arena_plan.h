@@ -16,7 +16,7 @@ struct ArenaOptions {
   int64_t micro_batch = 8;  // B, sequences of one forward pass
   int64_t sequence = 128;   // T, tokens
   bool bf16 = false;        // compute type of activations and the working copy
-  int threads = 1;          // of this rank's CPU backend
+  int threads = 1;          // threads of this rank's CPU backend
   Attention attention = Attention::kFlash;
   Recompute recompute = Recompute::kNone;
   int64_t chunked_head = 0;  // rows of logits that exist at a time; 0: all
@@ -33,7 +33,8 @@ ArenaOptions WithPrecision(Precision precision, ArenaOptions options);
 // because bf16 products take rows of a weight gradient in pairs.
 int64_t HeadRows(const ArenaOptions& options);
 
-// Of the tensor "scalars": the loss of a pass, one that nobody reads, the key of its dropout.
+// Size of the tensor "scalars". It holds the loss of a pass, a loss that nobody reads, and the
+// dropout key of the pass.
 inline constexpr int64_t kArenaScalarBytes = 64;
 
 // One buffer. Offsets are multiples of 64 bytes.

@@ -31,7 +31,8 @@ void CheckName(const RunSpec& spec, Problems& problems) {
        "use 1 to 63 letters, digits, '-', '_' or '.', and begin with a letter or digit"});
 }
 
-// Of the other tokenizers the data or an installed file tells how many ids they have.
+// Checks the vocabulary of the tokenizer "bytes" only. For the other tokenizers, the data or an
+// installed file tells the number of ids.
 void CheckVocabulary(const RunSpec& spec, Problems& problems) {
   constexpr int64_t kByteIds = 256;
   if (spec.vocabulary_auto || spec.data.tokenizer != "bytes") return;

@@ -50,7 +50,7 @@ struct Field {
   std::string path;  // "optimizer.lr"
   std::string doc;   // a sentence or two
   std::string unit;
-  double min = -std::numeric_limits<double>::infinity();  // of a duration: in seconds
+  double min = -std::numeric_limits<double>::infinity();  // seconds for a duration
   double max = std::numeric_limits<double>::infinity();
   bool min_excluded = false;
   std::vector<std::string> choices;

@@ -11,8 +11,9 @@ namespace {
 
 constexpr int64_t kPieceAlignmentBytes = 256;
 constexpr int64_t kScalarBytes = 4096;
-constexpr int64_t kNormPartials = 1024;  // of a two-stage sum over a flat buffer
-// Row ranges of a two-stage sum over the rows of a matrix: of a bias' gradient, of LayerNorm's.
+constexpr int64_t kNormPartials = 1024;  // partial sums of a two-stage sum over a flat buffer
+// Row ranges of a two-stage sum over the rows of a matrix, for the gradients of a bias and of
+// LayerNorm's parameters.
 constexpr int64_t kRowParts = 1024;
 
 // What the operations need, each alone, in bytes. The CUDA backend takes these pieces of its

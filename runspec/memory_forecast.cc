@@ -54,7 +54,7 @@ int BusiestRank(int shards, int workers) {
   return busiest;
 }
 
-// Of the decoder that writes samples while training goes on.
+// Memory of the decoder that writes samples while training goes on.
 int64_t SamplingBytes(const RunSpec& spec, int threads) {
   const ArenaOptions arena = WithPrecision(spec.precision, {});
   return MakeDecoderPlan(spec.model, {.length = spec.batch.sequence,

@@ -12,14 +12,14 @@
 
 namespace gp::runspec {
 
-// The program itself beside its plan: code and libraries, the tokenizer, stacks, buffers of files
-// and sockets. Measured with room to spare.
+// Memory of the process beside its plan: code and libraries, the tokenizer, stacks, buffers of
+// files and sockets. Measured, and rounded up.
 inline constexpr int64_t kProcessBytes = int64_t{256} << 20;
-// Of a GPU's memory beside the plan, where the run is on one: the driver's context, kernels, plans
-// of the libraries. An allowance, not measured.
+// GPU memory that a run on a GPU needs beside its plan: the driver's context, kernels, the
+// libraries' plans. An allowance, not measured.
 inline constexpr int64_t kGpuProcessBytes = int64_t{512} << 20;
-// The same of a rank among several: what NCCL takes for its channels when ranks first sum, after
-// the plan was made. An allowance, not measured.
+// GPU memory that each of several ranks needs in addition: NCCL allocates its channels at the first
+// sum, after the plan was made. An allowance, not measured.
 inline constexpr int64_t kGpuGroupBytes = int64_t{1} << 30;
 
 // By purpose, of the rank that needs the most.

@@ -275,8 +275,9 @@ class Loader : private DocumentReader {
   RunFileResult& result_;
   RunSpec spec_;
   std::map<std::string, Place> places_;  // by path; where each written value stands
-  std::map<std::string, int> layers_;    // of the keys that can replace each other
-  int layer_ = 0;                        // preset, file, overrides
+  // The layer that set each of the keys that can replace each other.
+  std::map<std::string, int> layers_;
+  int layer_ = 0;  // preset, file, overrides
   std::string source_;
   std::string_view text_;
   std::string base_directory_;

@@ -27,7 +27,8 @@ void AddMuon(const ModelShape& shape, ArenaPlan& plan) {
   plan.Append("muon.polynomial", "fp32", {MuonSquareCount(shape)});
 }
 
-// Of the last rank, whose part is the largest: the others' end at whole cache lines.
+// Elements of the last rank's part. It is the largest part, because the boundaries between parts
+// are rounded down to whole cache lines.
 int64_t MomentCount(int64_t parameters, int parts) {
   constexpr int64_t kLine = 16;
   return parameters - parameters * (parts - 1) / parts / kLine * kLine;

@@ -14,7 +14,7 @@ namespace gp::runspec {
 
 struct TrainingOptions {
   ArenaOptions arena;
-  int first_shard = 0;  // of the logical shards that the rank owns
+  int first_shard = 0;  // the first logical shard that the rank owns
   int owned_shards = 1;
   OptimizerKind optimizer = OptimizerKind::kAdamW;
   int moment_parts = 1;        // ranks over which engine.zero1 cuts the optimizer's moments

@@ -17,13 +17,13 @@ namespace gp::client {
 
 struct RunClientOptions {
   std::string address;  // HOST:PORT or unix:PATH
-  // Of a unary call, all its retries together.
+  // The limit for a unary call, all its retries included.
   std::chrono::milliseconds timeout = std::chrono::seconds(15);
-  // A stream that could not be reopened for this long gives up.
+  // A stream ends with an error when it could not be reopened for this long.
   std::chrono::milliseconds outage_max = std::chrono::seconds(60);
   // Runs after each attempt that did not reach the coordinator. An error ends the call.
   std::function<Status()> check_service;
-  // Told once per outage, after a second of it.
+  // Runs once per outage, a second after it began.
   std::function<void(const std::string& message)> on_waiting;
 };
 

@@ -26,8 +26,8 @@ struct Console {
 
   bool in_is_terminal = false;
   bool out_is_terminal = false;
-  int width = 80;                       // of the terminal, columns
-  std::function<int()> measured_width;  // of a real terminal, which may be resized
+  int width = 80;                       // columns of the terminal
+  std::function<int()> measured_width;  // asks a real terminal, which may be resized
 
   // The value of an environment variable; "" when it is not set.
   std::string Variable(const std::string& name) const;

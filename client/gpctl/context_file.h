@@ -13,7 +13,7 @@ namespace gp::gpctl {
 
 struct Context {
   std::string server;     // HOST:PORT or unix:PATH
-  std::string state_dir;  // of the local service; empty for a server elsewhere
+  std::string state_dir;  // the local service's directory; empty for a server elsewhere
 };
 
 struct ContextFile {

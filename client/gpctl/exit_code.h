@@ -8,7 +8,7 @@
 namespace gp::gpctl {
 
 using gp::ExitCodeOf;
-// Of a command that waited for the end of a run.
+// The exit code of a command that waited for the end of a run.
 ExitCode ExitCodeOf(v1::RunState state);
 
 }  // namespace gp::gpctl

@@ -17,9 +17,9 @@ namespace gp::gpctl {
 
 struct FeedOptions {
   bool events = false;
-  bool samples = false;  // read out of rank 0's log
-  double time_budget_seconds =
-      0;  // of a run that is bounded by time; 0: what its resolved file says
+  bool samples = false;  // also deliver the samples in rank 0's log
+  // For a run that is bounded by time; 0: as its resolved file says.
+  double time_budget_seconds = 0;
 };
 
 class RunFeed {

@@ -10,7 +10,7 @@
 namespace gp::gpctl {
 
 struct ServedCheckpoint {
-  std::string name;       // of the run: "demo"
+  std::string name;       // the run's name: "demo"
   std::string model;      // "demo@2000"; of a run's directory, where newer ones appear, "demo"
   std::string id;         // "RUN_ID@2000", which no other run has; empty for a directory
   std::string directory;  // absolute

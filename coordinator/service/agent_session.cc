@@ -12,7 +12,7 @@
 namespace gp::coordinator {
 namespace {
 
-constexpr uint64_t kWindowsBytes = uint64_t{64} << 20;  // of all agents together
+constexpr uint64_t kWindowsBytes = uint64_t{64} << 20;  // the windows of all agents together
 constexpr uint64_t kWindowBytesMin = 64 << 10;
 constexpr uint64_t kWindowBytesMax = 1 << 20;
 // Agents that know no window send what they kept while the coordinator was away.
@@ -92,7 +92,7 @@ void AgentSession::Take(const v1::AgentMessage& message) {
     case v1::AgentMessage::kTelemetry:
       return TakeTelemetry(message.telemetry());
     case v1::AgentMessage::MESSAGE_NOT_SET:
-      break;  // of a newer agent
+      break;  // a kind of message that only a newer agent sends
   }
 }
 

@@ -76,8 +76,8 @@ class AgentSession final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::
 
   AgentServiceContext& context_;
   const uint64_t session_;
-  v1::AgentMessage incoming_;        // of the read in flight
-  v1::CoordinatorMessage outgoing_;  // of the write in flight
+  v1::AgentMessage incoming_;        // the message that is being read
+  v1::CoordinatorMessage outgoing_;  // the message that is being written
 
   Mutex mutex_;
   bool greeted_ GUARDED_BY(mutex_) = false;

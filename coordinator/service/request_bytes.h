@@ -1,5 +1,6 @@
-// Requests and responses as gRPC brings them: bytes. Whoever parses and fills them chooses the
-// thread, and refuses what is too long before it is parsed. Thread-safe.
+// Requests and responses as serialized bytes, as gRPC delivers them. The handler chooses the thread
+// that parses and serializes them, and refuses a request that is too long before it is parsed.
+// Thread-safe.
 #pragma once
 
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -13,8 +14,8 @@
 
 namespace gp::coordinator {
 
-// Whose work it is: of one connection, and of one channel where many share a connection's name, as
-// they do on a Unix socket.
+// Identifies the caller: the peer's address and the user agent, which differs for each channel. All
+// connections to a Unix socket have the same peer address.
 inline std::string CallerOf(const grpc::CallbackServerContext& context) {
   const auto agent = context.client_metadata().find("user-agent");
   if (agent == context.client_metadata().end()) return context.peer();

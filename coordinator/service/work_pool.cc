@@ -15,8 +15,8 @@ namespace {
 constexpr int kNiceness = 5;
 
 void YieldToOthers() {
-  // Of this thread alone: Linux counts niceness by thread. Where it is refused, nothing is lost but
-  // the order.
+  // Changes the niceness of this thread only: Linux keeps it per thread. If the call fails, the
+  // thread keeps its priority, and everything else works.
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
 }
 

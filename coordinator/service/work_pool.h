@@ -27,7 +27,7 @@ class Work {
 };
 
 struct WorkPoolOptions {
-  std::string name;  // of the work, for the messages
+  std::string name;  // names the work in messages
   int threads = 2;
   size_t waiting_max = 256;
   // One connection with more open questions than this does not wait for the answers.

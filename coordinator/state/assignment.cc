@@ -3,8 +3,8 @@
 namespace gp::coordinator {
 namespace {
 
-// Of what the rank still asks about, so that the answer does not grow with the run: the agent asks
-// until it is answered.
+// Answers only for the checkpoints that the rank's report still lists, so that the answer does not
+// grow with the run. The agent lists a checkpoint until it has its answer.
 void AddSealResults(const Run& run, const RankReport* report, Assignment& assignment) {
   if (report == nullptr) return;
   for (const WrittenCheckpoint& written : report->written) {

@@ -24,7 +24,7 @@ struct Assignment {
   int rank = 0;
   SlotId slot;
   std::optional<SealedCheckpoint> resume;
-  std::string nccl_id;  // of a group that sums on GPUs; empty while rank 0 has not told it
+  std::string nccl_id;  // for a group that sums on GPUs; empty until rank 0 reports it
   bool stop = false;
   bool stop_now = false;
   std::string stop_reason;

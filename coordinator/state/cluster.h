@@ -35,10 +35,10 @@ struct Cluster {
   // Runs that cannot go on because of a mistake of ours, and what is wrong; the next batch ends
   // them.
   std::map<RunId, std::string> faulty;
-  uint64_t last_sequence = 0;  // of the newest durable event
+  uint64_t last_sequence = 0;  // number of the newest durable event
   uint64_t version = 0;        // grows with every event applied by this process
 
-  Instant now{};          // of the newest tick
+  Instant now{};          // time of the newest tick
   Instant leases_from{};  // leases count from here at the earliest
 
   // Null when there is none.

@@ -53,9 +53,9 @@ struct RunStarted {
   Epoch epoch = 0;
 };
 
-// Who reads a checkpoint that a rank says is damaged, before that is believed.
+// Who reads a checkpoint a second time after a rank reported that it is damaged.
 enum class NextReader {
-  kNotRecorded = 0,  // of older records, in which one rank's word was enough
+  kNotRecorded = 0,  // in older records, when the report of one rank was enough
   kNobody = 1,       // this was the second reader, or the coordinator has read it already
   kAnotherNode = 2,
   kCoordinator = 3,
@@ -68,7 +68,7 @@ struct RankFailed {
   std::string message;
   bool retry = true;
   Timestamp retry_at{};
-  NextReader next_reader = NextReader::kNotRecorded;  // of a damaged checkpoint
+  NextReader next_reader = NextReader::kNotRecorded;  // for a damaged checkpoint
 };
 
 // A cancelled run's ranks save the step in progress and leave; `now`: they leave at once. May
@@ -155,7 +155,8 @@ struct NodeReported {
   uint64_t session = 0;
   uint64_t applied_revision = 0;
   std::vector<RankReport> ranks;
-  std::map<SlotId, std::string> slot_problems;  // of all its slots: what is absent is usable
+  // The node's unusable slots, with the reason; the others are usable.
+  std::map<SlotId, std::string> slot_problems;
 };
 
 // The coordinator has read the checkpoint that the run's suspicion is about.

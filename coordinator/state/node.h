@@ -28,7 +28,7 @@ struct Slot {
 struct Node {
   NodeId id;
   std::string name;
-  std::string incarnation;  // of the agent process
+  std::string incarnation;  // identifies the agent process
   std::string version;
   std::vector<Slot> slots;
   std::string data_address;
@@ -37,7 +37,7 @@ struct Node {
   std::string storage_problem;  // why nothing can be placed here; empty when the storage was proven
 
   bool connected = false;
-  uint64_t session = 0;  // of the stream that speaks for this node
+  uint64_t session = 0;  // the agent stream that speaks for this node
   Instant last_heard{};
   Timestamp last_heard_at{};
   std::vector<RankReport> ranks;  // the newest report, whole

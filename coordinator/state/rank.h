@@ -51,7 +51,7 @@ struct WrittenCheckpoint {
   uint64_t size_bytes = 0;
   std::optional<double> validation_loss;
   bool final = false;
-  std::string end_reason;  // of a final one: why the run ends before its budget
+  std::string end_reason;  // if `final`: why the run ends before its budget
 
   bool operator==(const WrittenCheckpoint&) const = default;
 };
@@ -66,7 +66,7 @@ struct RankReport {
   std::string address;
   std::vector<std::string> isa_levels;  // what it could compute with, the preferred one first
   std::map<std::string, std::string> kernels;  // tuned there, by level
-  std::string nccl_id;  // of rank 0 of several GPUs: what its group connects with
+  std::string nccl_id;  // from rank 0 of a group of GPUs: the id that the group connects with
   int64_t step = 0;
   ExitCause cause = ExitCause::kUnspecified;
   int exit_code = 0;

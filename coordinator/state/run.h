@@ -72,7 +72,7 @@ struct SealedCheckpoint {
   bool final = false;
   Timestamp sealed_at{};
   bool retired = false;
-  std::string end_reason;  // of a final one: why the run ends before its budget
+  std::string end_reason;  // of a final checkpoint: why the run ends before its budget
   bool restored = false;   // a person brought it back from quarantine: a person's to remove
 };
 
@@ -117,9 +117,10 @@ struct Run {
   Instant state_since{};  // volatile: when this process saw the state begin
 
   Epoch epoch = 0;
-  std::vector<Placement> placement;  // of the newest epoch; in force while holds_slots
+  std::vector<Placement> placement;  // the newest epoch's; it counts while holds_slots
   bool holds_slots = false;
-  uint64_t assigned_sequence = 0;  // of the newest event that changed what its nodes should run
+  // Number of the newest event that changed an assignment of the run.
+  uint64_t assigned_sequence = 0;
   std::optional<Group> group;
   bool go = false;
   int64_t resume_step = -1;
@@ -127,10 +128,11 @@ struct Run {
   Device device = Device::kCpu;  // kAuto until the first placement decides
   std::string isa;               // decided when the first group was ready
   std::map<std::string, std::string> kernels;
-  std::map<NodeId, std::string> unfit_nodes;  // that cannot compute with these, and why
-  std::set<NodeId> doubtful_nodes;  // whose storage failed a rank of it: placed there last
+  // Nodes that cannot compute with these kernels, and why.
+  std::map<NodeId, std::string> unfit_nodes;
+  std::set<NodeId> doubtful_nodes;  // a rank failed on this node's storage: placed there last
 
-  bool cancel_now = false;  // of a run that is being cancelled: without saving
+  bool cancel_now = false;  // the run is being cancelled, without saving
 
   int failures = 0;             // in all
   int failures_since_seal = 0;  // what retries_max counts

@@ -150,7 +150,7 @@ struct Range {
 // Where the whole records of a file are.
 struct Layout {
   std::vector<Range> damaged;  // between whole records, in order
-  uint64_t end = 0;            // of the last whole record
+  uint64_t end = 0;            // where the last whole record ends
 };
 
 StatusOr<Layout> Scan(int fd, const std::string& path, uint64_t from,
@@ -184,7 +184,7 @@ Status CopyRange(int from, const Range& range, int to, const std::string& path) 
 
 // Everything but the damage, in a new file, synced.
 StatusOr<FileDescriptor> CopySound(int from, const Layout& layout, const std::string& path) {
-  unlink(path.c_str());  // of an attempt that was cut short
+  unlink(path.c_str());  // an earlier attempt may have left this file
   FileDescriptor copy(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!copy.valid()) return ErrnoStatus(errno, "create", path);
   uint64_t begin = 0;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kSchemaVersion = 1;
 
-// Of the column `retired`.
+// Values of the column `retired`.
 constexpr int64_t kOffered = 0;
 constexpr int64_t kRetired = 1;
 constexpr int64_t kQuarantined = 2;

@@ -50,7 +50,7 @@ class FakeGateway {
   bool breaks_ GUARDED_BY(mutex_) = false;
   std::vector<nlohmann::json> completions_ GUARDED_BY(mutex_);
   int left_ GUARDED_BY(mutex_) = 0;
-  std::vector<std::shared_ptr<gateway::EventStream>> hanging_;  // of the loop
+  std::vector<std::shared_ptr<gateway::EventStream>> hanging_;  // used by the loop's thread only
   std::unique_ptr<gateway::RunningServer> server_;
 };
 

@@ -56,7 +56,7 @@ class SyncedDisk {
     FileDescriptor held;
     bool is_directory = false;
     std::shared_ptr<const std::string> content;  // null: never synced
-    std::map<std::string, Place> entries;        // of a directory, as synced
+    std::map<std::string, Place> entries;        // a directory's entries, as synced
   };
 
   bool FailsNow() EXCLUDES(mutex_);

@@ -20,8 +20,8 @@ constexpr int kFailpointSteps = 30;
 
 struct Place {
   std::string name;
-  std::string
-      folder;  // of the program that passes it: "coordinator", "worker/agent", "worker/engine"
+  // Sources of the program that passes it: "coordinator", "worker/agent", "worker/engine".
+  std::string folder;
 };
 
 void PrintTo(const Place& place, std::ostream* out) { *out << place.name; }

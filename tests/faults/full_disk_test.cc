@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kFullDiskSteps = 300;
 
-// Of every file that the process writes from now on.
+// Limits the size of every file that the process writes from now on.
 void LimitFiles(int pid, rlim_t bytes) {
   rlimit limit{};
   ASSERT_EQ(prlimit(pid, RLIMIT_FSIZE, nullptr, &limit), 0);

@@ -64,7 +64,7 @@ class VersionProbe {
   std::jthread thread_;
 };
 
-// Of /proc/<pid>/status, in MiB.
+// A field of /proc/<pid>/status, in MiB.
 int64_t Memory(int pid, const std::string& field) {
   std::ifstream file(fmt::format("/proc/{}/status", pid));
   std::string name;

@@ -49,7 +49,7 @@ TEST_F(TextFileTest, EveryTruncationOfAPackedTextIsRefused) {
 
 TEST_F(TextFileTest, NamesFileAndPlaceOfDamage) {
   std::string file = Gzip(std::string(1000, 'x'));
-  file[file.size() - 6] ^= 1;  // of the checksum
+  file[file.size() - 6] ^= 1;  // a byte of the checksum
   EXPECT_THAT(ErrorOf(file), HasSubstr(path_ + " is damaged near byte"));
   EXPECT_THAT(ErrorOf(file), HasSubstr("incorrect data check"));
   EXPECT_THAT(ErrorOf("\x1f\x8b\x08 and more"), HasSubstr("is damaged near byte"));

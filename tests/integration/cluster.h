@@ -49,10 +49,10 @@ class Cluster {
   // The same without waiting.
   void LaunchWorker(const std::string& name, const WorkerSetup& setup = {});
   Process& worker(const std::string& name) { return *workers_.at(name); }
-  // Where the worker's metrics are served, HOST:PORT.
+  // The address of the worker's metrics, HOST:PORT.
   std::string MetricsAddress(const std::string& name) const;
 
-  // Of the coordinator, HOST:PORT.
+  // The coordinator's address, HOST:PORT.
   const std::string& address() const { return address_; }
   v1::RunService::Stub& stub() { return *stub_; }
   // The id of the new run; the test fails when it is refused.

@@ -27,7 +27,7 @@ struct CoordinatorClientOptions {
   BackoffOptions backoff{.max = std::chrono::seconds(2)};
   // From connecting to the coordinator's first word.
   std::chrono::nanoseconds welcome_timeout = std::chrono::seconds(10);
-  // Telemetry waits this long for company.
+  // Telemetry waits this long, so that several items go out in one message.
   std::chrono::nanoseconds telemetry_interval = std::chrono::milliseconds(50);
   size_t telemetry_items_max = 65536;  // points, and as many lines
   v1::AgentHello hello;                // without probe, ranks and generation
@@ -47,7 +47,7 @@ class CoordinatorClient final : public CoordinatorPort {
   void Stop(std::chrono::nanoseconds flush_timeout) EXCLUDES(mutex_);
 
  private:
-  // Of coordinators that tell none.
+  // The window for a coordinator whose Welcome names none.
   static constexpr size_t kTelemetryWindowBytes = 1 << 20;
   using Stream = grpc::ClientReaderWriter<v1::AgentMessage, v1::CoordinatorMessage>;
   using SteadyTime = std::chrono::steady_clock::time_point;
@@ -80,7 +80,7 @@ class CoordinatorClient final : public CoordinatorPort {
   const CoordinatorClientOptions options_;
   Inbox& inbox_;
   AgentMetrics& metrics_;
-  std::string last_complaint_;  // these two: of the connecting thread
+  std::string last_complaint_;  // this and refusal_: used by the connecting thread only
   std::string refusal_;
 
   mutable Mutex mutex_;
@@ -98,8 +98,8 @@ class CoordinatorClient final : public CoordinatorPort {
   uint64_t reported_through_ GUARDED_BY(mutex_) = 0;
   bool report_urgent_ GUARDED_BY(mutex_) = false;
   SteadyTime report_due_ GUARDED_BY(mutex_);
-  // An exit is told after what the trainer printed and measured before it: one batch goes ahead of
-  // an urgent report.
+  // True when one batch of telemetry was sent ahead of the urgent report that waits. So the
+  // coordinator gets what a trainer printed and measured before it hears of the trainer's exit.
   bool telemetry_went_first_ GUARDED_BY(mutex_) = false;
   TelemetryQueue telemetry_ GUARDED_BY(mutex_);
   size_t window_bytes_ GUARDED_BY(mutex_) = kTelemetryWindowBytes;

@@ -18,7 +18,7 @@ namespace gp::agent {
 
 // One GPU, or one MIG device: what a slot stands for. Never changes.
 struct Gpu {
-  int index = 0;  // of the whole card, as nvidia-smi counts
+  int index = 0;  // the whole card's index, as nvidia-smi counts
   std::string uuid;
   std::string name;
   uint64_t memory_bytes = 0;

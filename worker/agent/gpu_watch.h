@@ -45,7 +45,7 @@ class GpuWatch {
   const std::chrono::nanoseconds interval_;
   Inbox& inbox_;
   AgentMetrics& metrics_;
-  SlotHealths told_;  // of the thread
+  SlotHealths told_;  // used by the thread only
 
   Mutex mutex_;
   CondVar changed_;

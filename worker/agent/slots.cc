@@ -45,7 +45,7 @@ bool SlotTable::SetHealth(const SlotHealths& healths) {
 
 std::vector<SlotInfo> MakeGpuSlots(const std::vector<Gpu>& gpus, const std::vector<int>& cores) {
   GP_CHECK(!cores.empty(), "GPU slots without a core");
-  std::map<int, int> devices;  // of each card
+  std::map<int, int> devices;  // by card
   for (const Gpu& gpu : gpus) ++devices[gpu.index];
   std::map<int, int> named;
   std::vector<SlotInfo> slots;

@@ -6,7 +6,7 @@
 namespace gp::gpctl {
 namespace {
 
-// Of lines that were typed or piped ahead.
+// The most lines that may wait when the input is ahead of the chat.
 constexpr size_t kLinesMax = 64;
 // An input that has an end is let go of in time for its owner to destroy it.
 constexpr std::chrono::milliseconds kLeaveGrace{100};

@@ -117,7 +117,7 @@ Check CheckGatewayProgram(Session& session) {
   return check;
 }
 
-// Of a service on this machine.
+// Checks the gateway of a service on this machine.
 void AddGatewayCheck(const Session& session, std::vector<Check>& checks) {
   const auto service = session.Service();
   if (!service.ok() || service->state_dir.empty()) return;

@@ -13,7 +13,7 @@
 namespace gp::gpctl {
 namespace {
 
-constexpr char kSeparator[] = "\n---------------\n";  // of gp-sampler, between samples
+constexpr char kSeparator[] = "\n---------------\n";  // what gp-sampler prints between samples
 
 // More texts than this are gp-sampler's work, which holds nobody else up.
 constexpr int kGatewayCountMax = 8;

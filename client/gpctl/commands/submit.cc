@@ -34,7 +34,8 @@ Status CheckPathsFor(const std::string& address, const RunFileText& file,
   return OkStatus();
 }
 
-// Of the workers, this machine is known only when the service runs on it.
+// Warns when the run may not fit into memory. gpctl can read this machine's memory only, so it
+// warns only when the service runs here.
 void WarnOfMemory(const std::string& address, const runspec::RunSpec& spec, Console& console) {
   if (!rpc::IsLocalAddress(address)) return;
   if (const auto warning = MemoryWarning(spec, ReadAvailableMemory())) {

@@ -23,7 +23,7 @@ StatusOr<std::string> ReadDemoText(const std::string& path);
 
 struct WordShare {
   size_t words = 0;
-  size_t known = 0;  // of them, in the text
+  size_t known = 0;  // how many of them also occur in the text
   double share() const {
     return words == 0 ? 0.0 : static_cast<double>(known) / static_cast<double>(words);
   }

@@ -24,11 +24,11 @@ class RunModel {
   void Apply(const v1::RunEvent& event);
   void Apply(const Sample& sample);
 
-  // Of a run that trains for a time instead of a number of steps; 0: none.
+  // The time budget of a run that trains for a time instead of a number of steps; 0: none.
   void SetTimeBudget(double seconds) { time_budget_seconds_ = seconds; }
   double time_budget_seconds() const { return time_budget_seconds_; }
 
-  // Why no news comes; the next news clears it.
+  // The reason why no updates arrive; the next update clears it.
   void SetNotice(const std::string& notice) { notice_ = notice; }
   const std::string& notice() const { return notice_; }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr int kUsualWidth = 80;
 constexpr int kSparkCells = 24;
 
-// Of the steps; of the time for a run that is bounded by it.
+// The part of the run that is done, 0 to 1: by steps, or by time for a run that is bounded by time.
 double Fraction(const RunModel& model, double now) {
   const v1::Progress& progress = model.run().progress();
   if (model.run().state() == v1::RUN_STATE_SUCCEEDED) return 1;

@@ -23,8 +23,9 @@ CoreRate StatedRate(const std::string& cpuinfo);
 
 struct TimeForecast {
   double step_seconds = 0;
-  int64_t steps = 0;  // of the budget: those of budget.wall_time, where nothing else bounds the run
-  int cores = 0;      // that the run uses here
+  // The run's budget; the steps that fit into budget.wall_time when no steps are set.
+  int64_t steps = 0;
+  int cores = 0;  // that the run uses here
   CoreRate rate;
 };
 

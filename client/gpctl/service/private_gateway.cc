@@ -92,7 +92,7 @@ Status PrivateGateway::AwaitAddress(client::Interruption& interruption) {
                           options_.start_timeout.count() / 1000, LastWords());
 }
 
-// Of one that is not quiet they are on stderr already.
+// The end of the gateway's log. Empty when the gateway writes to stderr instead (not `quiet`).
 std::string PrivateGateway::LastWords() const {
   constexpr size_t kBytes = 600;
   std::string words = ReadFile(JoinPath(scratch_, "log")).value_or("");

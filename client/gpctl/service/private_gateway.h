@@ -14,9 +14,10 @@
 namespace gp::gpctl {
 
 struct PrivateGatewayOptions {
-  std::string program;                 // path of gp-gateway
-  std::string model;                   // what the checkpoint is called
-  std::string directory;               // of the checkpoint, or of a run: its newest one
+  std::string program;  // path of gp-gateway
+  std::string model;    // what the checkpoint is called
+  // A checkpoint's directory, or a run's: then its newest checkpoint.
+  std::string directory;
   std::string listen = "127.0.0.1:0";  // HOST:PORT
   bool insecure = false;               // `listen` may be reached from other machines
   std::string precision;               // "" leaves it to the gateway, as the next one

@@ -62,8 +62,8 @@ ServiceRecord RecordOf(const Json& json) {
           .ready = json.at("ready").get<bool>()};
 }
 
-// Of `path`, or of what hides it: a directory that this user cannot enter. Nothing when `path` does
-// not exist.
+// The owner of `path`. When this user cannot enter a directory on the way to it, the owner of the
+// last directory that can be read. Nullopt when `path` does not exist.
 std::optional<uid_t> OwnerOf(std::string path) {
   struct stat status {};
   if (stat(path.c_str(), &status) == 0) return status.st_uid;

@@ -21,17 +21,18 @@ struct ServiceRecord {
   ProcessIdentity coordinator;
   ProcessIdentity worker;
   ProcessIdentity gateway;
-  std::string address;              // of the coordinator, unix:PATH or HOST:PORT
+  std::string address;              // the coordinator's, unix:PATH or HOST:PORT
   std::string coordinator_metrics;  // HOST:PORT
   std::string worker_metrics;
   std::string gateway_address;  // HOST:PORT of its pages and API
   std::string gateway_metrics;
   std::string gateway_problem;    // why no gateway runs; empty when one does
   int workers = 0;                // slots of CPU cores
-  int cores = 0;                  // of these slots together
+  int cores = 0;                  // cores of these slots together
   std::vector<std::string> gpus;  // "NVIDIA H100, 80.0 GiB, sm_90"; one slot each
-  std::string gpu_problem;        // why GPUs that are here are not used; empty when all is well
-  bool ready = false;             // the worker has registered
+  // Why this machine's GPUs are not used; empty when they are, or when there are none.
+  std::string gpu_problem;
+  bool ready = false;  // the worker has registered
 };
 
 class ServiceDirectory {

@@ -24,7 +24,8 @@ struct SupervisorOptions {
   int workers = 0;                // slots; 0: one slot of all cores
   std::string listen;  // HOST:PORT of the coordinator; empty: a socket that only this user reaches
   bool insecure = false;  // what is named to listen on may be reached from other machines
-  int port_base = 0;  // of the three ports for metrics. 0: those of the last time, else free ones
+  // First of the three ports for metrics. 0: the ports of the last start, else free ones.
+  int port_base = 0;
   bool gateway = true;
   std::string gateway_listen;  // HOST:PORT; empty: on loopback, the port of the last time
   std::string trainer;         // program; empty: the one beside gp-worker
@@ -65,7 +66,7 @@ class Supervisor {
     std::string name;     // "coordinator"
     std::string program;  // path
     ProcessIdentity process;
-    std::string address;  // of its address file
+    std::string address;  // as its address file says
     std::string metrics;
     int failures = 0;  // in a row
     std::chrono::steady_clock::time_point started;

@@ -17,7 +17,7 @@ PROGRAMS = ("gp-bench-cuda", "gp-trainer-cuda")
 SEARCH = b"$ORIGIN/../lib"  # bin/ and lib/ are neighbours
 FOLDERS = ("tests/bench/gpu_check", "tests/bench/peers")
 
-# Of every glibc machine, of its driver, or of torch's wheels.
+# Libraries that the GPU machine has: glibc's, the driver's, or those in torch's wheels.
 EXPECTED_THERE = re.compile(
     r"^(linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|util|resolv)\.so|libcuda\.so|libnvidia|libtorch|libc10|libgomp|"
     r"libcudart|libcublas|libcudnn|libnccl|libcupti|libnvrtc|libnvJitLink)")

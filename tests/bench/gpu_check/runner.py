@@ -10,7 +10,7 @@ import tempfile
 import time
 
 GRACE_S = 15  # that is left for writing when the time is up
-ATTEMPTS = 2  # of a row that was ended together with its call
+ATTEMPTS = 2  # starts of a row at most, when the call ends before the row does
 WATCH = "read -r _; kill -s KILL 0"  # waits for the end of its input, and ends its group
 SHORT_OF_MEMORY = re.compile(r"out of memory|OutOfMemory|ALLOC_FAILED", re.IGNORECASE)
 

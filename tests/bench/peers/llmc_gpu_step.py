@@ -26,7 +26,7 @@ import protocol
 
 DEPTHS = {768: 12, 1024: 24, 1280: 36, 1600: 48}  # what `-e dN` makes of a depth
 WARM_UP = 3  # steps of each start that are not counted
-MAGIC, VERSION, HEADER_INTS = 20240520, 1, 256  # of a token file
+MAGIC, VERSION, HEADER_INTS = 20240520, 1, 256  # the header of llm.c's token file
 SWAPS = "Fell back to cudaMallocManaged"  # its warning when its optimizer's state is kept in the host's memory
 NEVER = "1000000"  # it divides by the steps between two evaluations; the first and the last step are evaluated anyway
 PROGRAM = "train_gpt2cu"

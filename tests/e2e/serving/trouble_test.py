@@ -16,7 +16,7 @@ import unittest
 import serving
 
 STREAMS = 500
-# Of the gateway's memory: a connection with its buffers, generously.
+# What one stream may add to the gateway's memory: a connection and its buffers, with room to spare.
 STREAM_BYTES_MAX = 48 << 10
 # What 500 streams may add while they only get their comments.
 FLAT_BYTES_MAX = 2 << 20

@@ -195,7 +195,8 @@ struct CacheRows {
   int64_t row = 0;
   int64_t count = 0;
   int64_t slot = 0;
-  int64_t position = 0;  // of the first of them: how many the slot has already
+  // Position of the first of these rows: the number of rows the slot already holds.
+  int64_t position = 0;
 };
 
 // Causal attention of rows qkv (rows, 3*C) of several sequences, each against its own slot. Their
@@ -206,7 +207,7 @@ struct CachedAttention {
   Buffer out;  // (rows, C)
   Buffer qkv;
   KvCache cache;
-  std::span<const CacheRows> sequences;  // of the host; slots differ
+  std::span<const CacheRows> sequences;  // in host memory; each has another slot
   float* scratch = nullptr;              // (threads, ScratchFloats)
 
   static int64_t ScratchFloats(int64_t capacity, int64_t head_size) {
@@ -255,7 +256,7 @@ struct StochasticRounding {
 // no trace: its norm or one of its losses is not finite.
 struct GradientFactor {
   float* factor = nullptr;                 // the result; backend memory, like what it depends on
-  const double* sum_of_squares = nullptr;  // of the gradient, which the loss scale has multiplied
+  const double* sum_of_squares = nullptr;  // of the gradient, still multiplied by the loss scale
   const double* losses = nullptr;          // (loss_count)
   int64_t loss_count = 0;
   double norm_max = 0;  // 0: no limit
@@ -274,7 +275,7 @@ struct AdamWUpdate {
   const float* gradients = nullptr;
   uint16_t* working_copy = nullptr;
   DataType working_type = DataType::kBfloat16;
-  StochasticRounding rounding;  // of the working copy
+  StochasticRounding rounding;  // for the working copy
   double lr = 0;
   double beta1 = 0.9;
   double beta2 = 0.95;

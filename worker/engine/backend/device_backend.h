@@ -27,7 +27,7 @@ struct DeviceInfo {
   std::string name;          // "NVIDIA H200"; empty: there is none
   std::string why_none;      // "no CUDA device is visible"; then only
   std::string kernels;       // "cuda sm_90": what Backend::name() will say
-  int64_t memory_bytes = 0;  // of the device
+  int64_t memory_bytes = 0;  // the device's whole memory
   int64_t free_bytes = 0;    // now
   std::vector<DeviceLack> lacks;
   // What was tuned on this device before (DeviceBackendOptions::tuning); empty when nothing.

@@ -35,7 +35,8 @@ double BusGigabytes(const AllReduceFlags& flags, int ranks, double milliseconds)
   return moved / (milliseconds * 1e6);
 }
 
-// Of the same spread, so that its quartiles change places.
+// The same samples as bus bandwidth. The lower time quartile gives the higher rate, so `low` and
+// `high` are swapped.
 SampleSummary BusSummary(const AllReduceFlags& flags, int ranks, const SampleSummary& ms) {
   const auto rate = [&](double value) { return BusGigabytes(flags, ranks, value); };
   return {.median = rate(ms.median), .low = rate(ms.high), .high = rate(ms.low)};

@@ -41,7 +41,7 @@ class AllReduceRank {
   std::vector<float> own_memory_;
   std::vector<float> zeros_;
   std::span<float> values_;
-  std::span<float> nothing_;  // of the other subtrees, where the rank has several
+  std::span<float> nothing_;  // zeros, for the other subtrees of a rank that has several
 };
 
 class AllReduceRanks {

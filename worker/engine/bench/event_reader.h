@@ -18,7 +18,7 @@ class EventReader {
   void TakeLine(std::string_view line, std::vector<std::string>& events);
 
   std::string unfinished_;  // a line without its end
-  std::string data_;        // of the event that is being read
+  std::string data_;        // data of the event that is being read
   bool has_data_ = false;
 };
 

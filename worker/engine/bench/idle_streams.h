@@ -11,7 +11,7 @@
 namespace gp::engine {
 
 struct IdleStreams {
-  uint16_t port = 0;  // of 127.0.0.1
+  uint16_t port = 0;  // on 127.0.0.1
   std::string path;   // what answers GET with an event stream
   int64_t count = 500;
   std::chrono::seconds held{10};
@@ -19,7 +19,7 @@ struct IdleStreams {
 
 struct IdleOutcome {
   int64_t open_at_end = 0;
-  int64_t bytes_before = 0;  // of the server's memory: before the first stream was there,
+  int64_t bytes_before = 0;  // the server's memory before the first stream was open,
   int64_t bytes_begin = 0;   // when all were open,
   int64_t bytes_end = 0;     // and after they were held so long
 };

@@ -19,7 +19,7 @@ namespace {
 struct KernelsFlags {
   ModelFlags model;
   std::string filter;
-  double seconds = 0.1;  // of each operation
+  double seconds = 0.1;  // how long each operation is measured
 };
 
 struct MachineLimits {

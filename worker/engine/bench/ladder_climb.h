@@ -22,7 +22,7 @@ struct RungResult {
   std::string setting;
   std::string reason;  // not climbed, and why; the numbers are 0 then
   SampleSummary step_ms;
-  int64_t sequences = 0;  // of a step
+  int64_t sequences = 0;  // sequences in a step
   int64_t threads = 0;
   double tokens_per_second = 0;
   int64_t resident_bytes = 0;

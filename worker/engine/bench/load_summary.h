@@ -9,7 +9,7 @@
 
 namespace gp::engine {
 
-// Of one round.
+// Rates of one round.
 struct RoundRates {
   double tokens_per_second = 0;
   double requests_per_second = 0;

@@ -30,7 +30,7 @@ int Fail(const std::string& message, int code) {
   return code;
 }
 
-// Of the commands that have the flag.
+// Sets the default of --device for a command that has the flag.
 void SetDefaultDevice(Command command) {
   if (const auto device = command.Find("--device")) device->Default(GP_DEFAULT_DEVICE);
 }

@@ -22,12 +22,12 @@ struct ModelFlags {
   std::string engine = "fused";
   std::string device = "cpu";
   bool graph = true;
-  bool deterministic = false;  // of a GPU; a CPU always is
+  bool deterministic = false;  // for a GPU; a CPU is always deterministic
   std::string attention = "flash";
   std::string recompute = "none";
   int64_t chunked_head = 0;
   std::string residual = "fp32";
-  int64_t peak_side = kPeakSide;  // of the product that measures a device
+  int64_t peak_side = kPeakSide;  // side of the square product that measures a device's peak
   std::string output = "text";
 
   bool json() const { return output == "json"; }
@@ -48,10 +48,10 @@ void AddDeviceFlag(const Command& app, ModelFlags& flags);
 // With the choices of the tuning cache, as a run would begin. Throws std::invalid_argument for an
 // isa that does not exist and for a damaged cache.
 ModelOptions MakeModelOptions(const ModelFlags& flags);
-// The flags that say the same to a peer (tests/bench/peers/protocol.py).
+// The same options as flags for a peer program (tests/bench/peers/protocol.py).
 std::vector<std::string> PeerArguments(const ModelOptions& options);
 const char* PrecisionName(const ModelOptions& options);
-// Of activations.
+// The type of activations.
 DataType ComputeTypeOf(const ModelOptions& options);
 // "NVIDIA H200", or "cpu".
 std::string DeviceName(const ModelOptions& options);

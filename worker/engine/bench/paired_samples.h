@@ -14,7 +14,7 @@ namespace gp::engine {
 struct PairedOptions {
   int repeats = 20;  // measured, of each side, after warm-up
   int warmup = 3;
-  int block = 5;  // of one side before it is the other's turn
+  int block = 5;  // repeats of one side before the other side's turn
 };
 
 // --steps, --warmup and --block.

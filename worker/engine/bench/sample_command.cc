@@ -141,8 +141,8 @@ class SampleBench {
 
   const SampleFlags flags_;
   const int64_t slots_;
-  std::unique_ptr<Backend> backend_;      // of packed weights
-  std::unique_ptr<LanguageModel> model_;  // with live ones
+  std::unique_ptr<Backend> backend_;      // the decoder's when it packs the weights
+  std::unique_ptr<LanguageModel> model_;  // the model when the decoder reads its live weights
   std::unique_ptr<Gpt2Decoder> decoder_;
   std::optional<TimedDecoder> timed_;
   std::vector<int32_t> prompt_;

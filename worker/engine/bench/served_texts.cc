@@ -64,7 +64,7 @@ class HttpServer : public TextServer {
   ServerProcess process_;
   const uint16_t port_;
   const std::string description_;
-  const nlohmann::json extra_;  // of every request
+  const nlohmann::json extra_;  // fields added to every request
 };
 
 class LinkedSampler : public TextServer {

@@ -25,7 +25,7 @@ class TextServer {
   virtual ~TextServer() = default;
   virtual std::string description() const = 0;
   virtual StatusOr<LoadOutcome> Write(const TextRound& round) = 0;
-  // Of the process that speaks HTTP; 0 where there is none.
+  // Resident memory of the process that serves HTTP; 0 when there is no such process.
   virtual int64_t ResidentBytes() const { return 0; }
   virtual uint16_t port() const { return 0; }
 };

@@ -29,7 +29,7 @@ class ServerProcess {
   // Waits until GET `path` is answered 200. The error carries the end of the log.
   Status AwaitHealthy(uint16_t port, const std::string& path, std::chrono::seconds timeout);
 
-  // Of memory that is resident now, without that of its children.
+  // The process' resident memory now, without its children's.
   int64_t ResidentBytes() const;
 
  private:

@@ -51,7 +51,7 @@ class StepBench {
   AdamW optimizer_;
   std::span<float> gradients_;
   Scalars* scalars_;
-  Scalars* read_;  // of the host
+  Scalars* read_;  // in host memory
   std::vector<int32_t> tokens_;
   std::vector<int32_t> targets_;
   double loss_ = 0;

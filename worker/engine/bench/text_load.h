@@ -13,17 +13,17 @@
 namespace gp::engine {
 
 struct TextLoad {
-  uint16_t port = 0;  // of 127.0.0.1
+  uint16_t port = 0;  // on 127.0.0.1
   int64_t streams = 1;
   int64_t texts = 1;                         // written in the round
-  std::function<std::string(int64_t)> body;  // of the request for text i, JSON
+  std::function<std::string(int64_t)> body;  // JSON body of the request for text i
   std::string probe;                         // also GET this path every 20 ms; empty: do not
 };
 
 // Seconds since the round began.
 struct TextTiming {
   double sent = 0;
-  double first_byte = 0;  // of the first event
+  double first_byte = 0;  // when the first event arrived
   double finished = 0;
   int64_t tokens = 0;  // that the server says it wrote
 };

@@ -14,7 +14,7 @@ namespace gp::engine {
 struct OperationTime {
   std::string name;  // "linear forward 768 to 2304"
   int calls = 0;
-  double ms = 0;  // of all calls
+  double ms = 0;  // all calls together
 };
 
 class TimedBackend final : public Backend {

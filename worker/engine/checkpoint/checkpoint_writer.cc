@@ -31,7 +31,8 @@ using runspec::ParameterLayout;
 constexpr int kNiceness = 2;
 constexpr int kIoPriority = (2 << 13) | 7;  // best effort, the lowest
 
-// Of the calling thread. Without the right to it, everything works, a little slower.
+// Lowers the priority of the calling thread. If the system refuses, everything still works, a
+// little slower.
 void YieldToTraining() {
   const auto thread = static_cast<id_t>(syscall(SYS_gettid));
   setpriority(PRIO_PROCESS, thread, kNiceness);
@@ -77,7 +78,7 @@ class DigestingWriter {
 // Tensors of one flat buffer, under their layout's names with a prefix.
 struct TensorGroup {
   std::string prefix;
-  int buffer = 0;  // of the snapshot
+  int buffer = 0;  // index of a buffer in the snapshot
 };
 
 StatusOr<CheckpointFile> WriteTensors(Storage& storage, const std::string& directory,
@@ -319,7 +320,7 @@ class CheckpointWriter::Worker {
   CondVar changed_;
   std::optional<CheckpointState> job_ GUARDED_BY(mutex_);  // being written
   std::optional<StatusOr<SavedCheckpoint>> result_ GUARDED_BY(mutex_);
-  int64_t result_step_ GUARDED_BY(mutex_) = 0;  // of the job or the result
+  int64_t result_step_ GUARDED_BY(mutex_) = 0;  // the step of job_ or result_
   bool closing_ GUARDED_BY(mutex_) = false;
 };
 

@@ -26,7 +26,8 @@ namespace gp::engine {
 struct CheckpointIdentity {
   std::string run_id;
   std::string run_name;
-  std::string incarnation;  // of this process; part of the directory's name, so writers never meet
+  // Identifies this process; part of the directory's name, so two writers never use one directory.
+  std::string incarnation;
   uint64_t epoch = 0;
   runspec::ModelShape shape;
   std::string data_fingerprint;

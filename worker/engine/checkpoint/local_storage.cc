@@ -24,7 +24,7 @@ Status WriteError(const Status& status) {
 }
 
 constexpr size_t kPieceBytes = size_t{4} << 20;
-constexpr size_t kAlignment = 4096;  // of memory and offsets, for O_DIRECT
+constexpr size_t kAlignment = 4096;  // O_DIRECT needs it for memory and offsets
 
 struct FreeMemory {
   void operator()(char* memory) const { std::free(memory); }
@@ -90,7 +90,8 @@ class LocalWriter : public StorageWriter {
     return OkStatus();
   }
 
-  // Of the writes that follow. A file system without O_DIRECT refuses, and nothing changes.
+  // Selects O_DIRECT for the writes that follow. A file system without it refuses the flag; then
+  // writes stay as they were.
   void SetDirect(bool direct) const {
     const int flags = fcntl(file_.get(), F_GETFL);
     fcntl(file_.get(), F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT);

@@ -55,8 +55,8 @@ class TensorStream {
   std::string prefix_;  // until the header is complete
   bool header_complete_ = false;
   formats::SafetensorsHeader header_;
-  uint64_t data_position_ = 0;  // of the next byte in the data
-  size_t tensor_index_ = 0;     // that it belongs to
+  uint64_t data_position_ = 0;  // where the next byte belongs in the data
+  size_t tensor_index_ = 0;     // the tensor that this byte belongs to
 };
 
 }  // namespace gp::engine

@@ -131,7 +131,7 @@ class LocalCommunicator final : public Communicator {
   const std::shared_ptr<Meeting> meeting_;
   const int rank_;
   std::chrono::milliseconds timeout_;
-  const size_t leaf_count_;  // of this rank
+  const size_t leaf_count_;  // number of this rank's leaves
   const std::vector<Addition> order_;
 };
 

@@ -17,7 +17,7 @@ class NcclUnavailable : public std::runtime_error {
 };
 
 struct NcclApi {
-  std::string path;  // of the library, as the system found it
+  std::string path;  // where the dynamic linker found the library
   int version = 0;   // 22809: 2.28.9
 
   decltype(&ncclGetUniqueId) get_unique_id = nullptr;

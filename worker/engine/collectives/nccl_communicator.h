@@ -58,8 +58,8 @@ class NcclCommunicator final : public Communicator, private DeviceCollectives {
   const TreePlan plan_;
   // The connection, behind them, ends first: with it what still runs in the stream.
   const CudaStream stream_;
-  const CudaEvent issued_{CudaEvent::Timing::kOff};  // of the followed queue
-  const CudaEvent done_{CudaEvent::Timing::kOff};    // of my stream
+  const CudaEvent issued_{CudaEvent::Timing::kOff};  // recorded in the followed queue
+  const CudaEvent done_{CudaEvent::Timing::kOff};    // recorded in stream_
   const PinnedMemory pinned_;
   const DeviceMemory staging_;
   std::optional<NcclTree> tree_;  // when deterministic

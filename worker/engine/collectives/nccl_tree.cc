@@ -13,7 +13,8 @@ std::span<float> Part(std::span<float> whole, ElementRange range) {
   return whole.subspan(range.begin, range.size());
 }
 
-// Of one piece, at the boundaries that PartOf rounds to.
+// An upper bound for a participant's chunk of a piece of `elements`, in elements: PartOf rounds the
+// boundaries of chunks.
 size_t LongestChunk(size_t elements, size_t participants) { return elements / participants + 32; }
 
 int64_t ScratchBytes(const TreePlan& plan, size_t room) {

@@ -13,7 +13,7 @@ namespace gp::engine {
 // from 0 in the order of the shards; the sum ends in leaf 0.
 struct TreePlan {
   size_t own = 0;                           // my place among the participants
-  std::vector<std::vector<size_t>> leaves;  // of each participant, ascending
+  std::vector<std::vector<size_t>> leaves;  // the leaves of each participant, ascending
   std::vector<Addition> order;
 
   size_t participants() const { return leaves.size(); }

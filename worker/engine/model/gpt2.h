@@ -77,7 +77,8 @@ class Gpt2 final : public LanguageModel {
   void CheckIds(std::span<const int32_t> ids, int32_t lowest, const char* what) const;
 
   double DownloadLoss();
-  // Of the batch in the arena, target_ and loss_: all that a pass depends on.
+  // The key that a recorded pass is found by. It holds everything that the recording depends on:
+  // the batch's shape, the dropout probability, and the addresses and scale in target_ and loss_.
   ReplayKey KeyOf(Pass pass, uint64_t stage) const;
 
   void ForwardTrunk();

@@ -13,7 +13,7 @@
 
 namespace gp::engine {
 
-// Of its elements; kFloat32 for what has none.
+// The type of the tensor's elements; kFloat32 for a tensor of "int32" or "bytes".
 DataType DataTypeOf(const runspec::ArenaTensor& tensor);
 
 // Offsets of a module's weight and bias in the flat parameters.

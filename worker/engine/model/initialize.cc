@@ -16,7 +16,7 @@ namespace gp::engine {
 namespace {
 
 constexpr int64_t kPiece = int64_t{1} << 20;  // elements that the host draws at a time
-constexpr int64_t kGrain = int64_t{1} << 12;  // of them, at least what one thread draws
+constexpr int64_t kGrain = int64_t{1} << 12;  // elements that one thread draws at least
 
 bool EndsWith(const std::string& name, const std::string& suffix) {
   return name.size() >= suffix.size() && name.ends_with(suffix);

@@ -40,7 +40,7 @@ class LanguageModel {
   // The working copy in the compute type, same layout; empty in fp32. An optimizer that writes it
   // needs no ParametersChanged.
   virtual std::span<uint16_t> working_copy() = 0;
-  // Of activations and the working copy.
+  // The type of activations and of the working copy.
   virtual DataType compute_type() const { return DataType::kFloat32; }
 
   // Where the model computes; the optimizer runs on it too.

@@ -17,8 +17,8 @@
 
 namespace gp::engine {
 
-// Of the process' device (backend/device_backend.h) instead of its CPU. `isa`, `choices` and
-// `threads` then mean nothing.
+// How the model uses the process' device (backend/device_backend.h). With `on`, it computes on the
+// device instead of the CPU, and `isa`, `choices` and `threads` of ModelOptions are ignored.
 struct DeviceUse {
   bool on = false;
   bool graph = true;
@@ -38,7 +38,7 @@ struct ModelOptions {
   runspec::Attention attention = runspec::Attention::kFlash;
   runspec::Recompute recompute = runspec::Recompute::kNone;
   int64_t chunked_head = 0;       // rows of logits that exist at a time; 0: all
-  ReferenceStyle reference = {};  // of the reference engine
+  ReferenceStyle reference = {};  // for the reference engine only
   runspec::ResidualType residual = runspec::ResidualType::kFp32;  // bf16 needs bf16 compute
   DeviceUse device = {};
 };

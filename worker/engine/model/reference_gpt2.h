@@ -25,7 +25,7 @@ std::unique_ptr<LanguageModel> MakeReferenceGpt2(const runspec::ModelShape& shap
 
 struct ReferenceResult {
   double loss = 0;                // sum over the targets
-  std::vector<double> gradients;  // of the loss, in the parameters' layout
+  std::vector<double> gradients;  // the loss's, in the parameters' layout
 };
 
 // One forward and backward pass in fp64.

@@ -61,7 +61,7 @@ class TextBatch::Text {
   const uint64_t id_;
   const TextRequest request_;
   int64_t slot_ = -1;
-  std::vector<int32_t> tokens_;  // of the prompt, then those that were written
+  std::vector<int32_t> tokens_;  // the prompt's, then the written ones
   size_t read_ = 0;
 };
 

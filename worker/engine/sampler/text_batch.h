@@ -44,9 +44,9 @@ enum class TextEnd {
 struct TextProgress {
   uint64_t id = 0;
   std::optional<int32_t> token;  // the next one
-  TokenScore score;              // of it, where it was asked for
-  std::vector<TokenScore>
-      prompt_scores;  // of the prompt's tokens that were read: the second and on
+  TokenScore score;              // the token's score, when the request asked for it
+  // For the tokens of the prompt that were read, from the second on.
+  std::vector<TokenScore> prompt_scores;
   TextEnd end = TextEnd::kNone;
 };
 

@@ -72,10 +72,10 @@ class Checkpoints {
   PreparedRun& run_;
   const std::string directory_;
   const Events events_;
-  HostMoments moments_;  // of a trainer with shards: what the save in flight reads
+  HostMoments moments_;  // for a trainer with optimizer shards: the save in flight reads it
   CheckpointWriter writer_;
-  bool overdue_ = false;                 // a save was waited for in vain
-  std::optional<int64_t> written_step_;  // of the newest save that succeeded
+  bool overdue_ = false;                 // the last wait for a save ran out of time
+  std::optional<int64_t> written_step_;  // step of the newest save that succeeded
   std::optional<std::string> warning_;
 };
 

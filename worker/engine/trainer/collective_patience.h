@@ -30,7 +30,7 @@ class CollectivePatience {
   static constexpr size_t kKnownMin = 5;
   static constexpr size_t kKnownMax = 31;
 
-  std::vector<double> seconds_;  // of the last steps, the oldest at next_ when full
+  std::vector<double> seconds_;  // times of the last steps; when full, the oldest is at next_
   size_t next_ = 0;
   bool interrupted_ = false;
 };

@@ -266,8 +266,8 @@ class LinkedTraining final : public TrainingEvents {
   link::Start start_;
   EngineRecord decided_;                 // since Configure
   int64_t step_ = 0;                     // the last committed one
-  std::optional<int64_t> written_step_;  // of the newest checkpoint that this process wrote
-  bool waiting_ = false;                 // the supervisor was told what for
+  std::optional<int64_t> written_step_;  // step of the newest checkpoint that this process wrote
+  bool waiting_ = false;                 // the supervisor knows what this rank waits for
 };
 
 // Every failure after a wish to leave at once follows from it; a lost peer follows from any.

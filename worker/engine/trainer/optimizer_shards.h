@@ -48,7 +48,7 @@ class OptimizerShards {
   Communicator& communicator_;
   LanguageModel& model_;
   Optimizer& optimizer_;
-  std::vector<float> piece_;  // of one rank's slice, on its way
+  std::vector<float> piece_;  // a piece of one rank's slice, on its way to the others
 };
 
 }  // namespace gp::engine

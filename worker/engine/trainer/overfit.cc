@@ -112,7 +112,7 @@ class Overfitting {
   }
 
   PreparedRun run_;
-  const std::vector<std::unique_ptr<Communicator>> group_;  // of one
+  const std::vector<std::unique_ptr<Communicator>> group_;  // a group of one rank
   const Clock& clock_;
 };
 

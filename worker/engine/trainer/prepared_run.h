@@ -41,9 +41,9 @@ struct PreparedRun {
   std::unique_ptr<ValidationWindows> validation;  // nullptr without a validation split
   std::unique_ptr<LanguageModel> model;
   EngineRecord engine;    // what it computes with
-  double peak_flops = 0;  // of this rank, what MFU is a fraction of: fp32 on a CPU; 0: unknown
+  double peak_flops = 0;  // this rank's peak, the base of MFU; fp32 on a CPU; 0: unknown
   std::string peak_source = "measured";  // or "table"
-  std::string device_name;               // of the GPU; empty on a CPU
+  std::string device_name;               // the GPU's; empty on a CPU
 
   bool on_device() const { return spec.resources.device == "gpu"; }
 };

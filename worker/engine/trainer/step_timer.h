@@ -1,8 +1,8 @@
-// StepTimer: where the time of steps goes, in disjoint phases whose sum is the step. On a CPU the
-// clock says it (PhaseTimer). A device works later than it is asked: there time marks in its queue
-// say it, and are read when the host waits for it anyway. That is while the update runs, which is
-// therefore counted with the step that follows; what happens between two steps is counted with
-// none. Owned by the trainer; one thread.
+// StepTimer: measures where the time of a step goes, in disjoint phases whose sum is the step. On a
+// CPU the phases are read from the clock (PhaseTimer). A device runs its work later than the host
+// queues it, so there the phases come from time marks in the device's queue. The host reads the
+// marks when it waits for the device anyway. The update runs at that time, so its time counts with
+// the next step; time between two steps counts with no step. Owned by the trainer; one thread.
 #pragma once
 
 #include <optional>
@@ -26,15 +26,16 @@ class StepTimer {
   // What was done, or queued, since Begin or the last Lap belongs to `phase`.
   void Lap(double link::Phases::*phase);
 
-  // Of a device, what is queued from now on counts with the next step.
+  // Ends the step. On a device, work that is queued from now on counts with the next step.
   void Close();
 
-  // The device was waited for up to Close: those marks can be read.
+  // Call this when the host has waited for the device up to Close: the marks up to there can be
+  // read.
   void Settle();
 
-  // Of the step that Begin began last; of a device, since Settle.
+  // Times of the step that Begin began last; on a device, of the step that Settle read last.
   link::Phases phases() const { return on_clock_ ? on_clock_->phases() : phases_; }
-  // What the phases add up to.
+  // The sum of the phases.
   double seconds() const { return on_clock_ ? on_clock_->seconds() : seconds_; }
 
  private:
@@ -44,15 +45,15 @@ class StepTimer {
     double link::Phases::*phase = nullptr;
   };
 
-  // Marks between two Closes are a bank. An interval may begin in the one before, and is read when
-  // the one behind has begun.
+  // The marks between two calls of Close form a bank. An interval may begin in the previous bank,
+  // and is read after the next bank has begun: three banks are in use.
   static constexpr int kBanks = 3;
   int Mark();
 
   const Clock& clock_;
   Backend& backend_;
   std::optional<PhaseTimer> on_clock_;
-  std::vector<Interval> closed_;     // of the step that is settled next
+  std::vector<Interval> closed_;     // intervals of the step that Settle reads next
   std::vector<Interval> intervals_;  // since Close
   int bank_ = 0;
   int marks_ = 0;  // in the bank

@@ -73,7 +73,7 @@ inline Array Zeros(int64_t count, DataType type) {
   return Array(std::vector<float>(static_cast<size_t>(count)), type);
 }
 
-// Of a result in `type` whose true size is about `magnitude`: a few roundings.
+// A few roundings of a result in `type` whose true size is about `magnitude`.
 inline double ToleranceOf(DataType type, double magnitude) {
   return (type == DataType::kFloat32 ? 3e-6 : 8e-3) * (magnitude + 1);
 }

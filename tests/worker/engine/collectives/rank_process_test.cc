@@ -187,8 +187,8 @@ int MappingsOf(const std::string& text) {
 // Gradients shared with others.
 int SharedMappings() { return MappingsOf("gp-gradients"); }
 
-// Of memory with a name, which would outlive a killed process. Others on this machine make and
-// remove such memory as they please: what counts is that none of it is ours.
+// Mappings of named shared memory, which would outlive a killed process. Other programs on this
+// machine use such memory too, so the test counts this process' mappings only.
 int NamedMappings() { return MappingsOf(" /dev/shm/"); }
 
 TEST(RankProcess, AKilledRankLeavesNoMemoryBehind) {

@@ -55,7 +55,7 @@ class Gpt2DecoderTest : public testing::TestWithParam<Case> {
     return {model_->parameters().data(), copy.empty() ? nullptr : copy.data()};
   }
 
-  // Of the token after `tokens`, by a full pass.
+  // Logits of the token after `tokens`, computed with a full pass.
   std::vector<float> Expected(std::span<const int32_t> tokens) {
     std::vector<float> logits(31);
     model_->NextTokenLogits({tokens, {}, 1, std::ssize(tokens)}, logits);

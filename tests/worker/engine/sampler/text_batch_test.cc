@@ -29,7 +29,7 @@ struct Written {
   std::vector<TokenScore> scores;
   std::vector<TokenScore> prompt_scores;
   TextEnd end = TextEnd::kNone;
-  int64_t passes = 0;  // of the batch until it ended
+  int64_t passes = 0;  // passes of the batch until this text ended
 };
 
 // Advances until every text has ended, at most `most` times.

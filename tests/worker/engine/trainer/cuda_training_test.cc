@@ -45,7 +45,7 @@ class CudaTraining : public testing::Test {
     return newest.ok() && *newest ? **newest : "";
   }
 
-  // Of the steps, in order.
+  // The losses of the steps, in order.
   std::vector<double> Losses(const std::string& out) const {
     std::vector<double> losses;
     std::istringstream lines(ReadFile(Out(out) + "/metrics.jsonl").value_or(""));

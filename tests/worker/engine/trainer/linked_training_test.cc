@@ -15,7 +15,7 @@
 namespace gp::engine {
 namespace {
 
-// Of TinyRunFile and TinyText.
+// The shape of the model in TinyRunFile with the vocabulary of TinyText.
 runspec::ModelShape TinyShape() {
   return {.layers = 2,
           .heads = 2,

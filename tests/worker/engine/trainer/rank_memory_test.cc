@@ -74,7 +74,7 @@ TEST(RankMemory, RanksOfOneMachineMustFitTogether) {
   EXPECT_EQ(both(Memory(2 * need - 2, 2 * need - 2)), AllOf(2, ExitCause::kConfig));
 }
 
-// Of a group that shrank or grew, not of the run file's.
+// The check uses the group's present size, which may differ from the run file's.
 TEST(RankMemory, TheGroupAsItIsCounts) {
   EXPECT_LT(NeedOf(4), NeedOf(1));
   EXPECT_EQ(Causes(std::vector<MachineMemory>(4, Memory(4 * NeedOf(4), 4 * NeedOf(4)))),

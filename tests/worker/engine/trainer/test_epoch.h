@@ -116,7 +116,7 @@ class TestEpoch {
 
   std::vector<std::unique_ptr<TrainerProcess>> ranks;
   std::string isa;                              // decided in an earlier epoch
-  std::map<size_t, link::ResumePoint> resumes;  // of ranks that go on from elsewhere
+  std::map<size_t, link::ResumePoint> resumes;  // for ranks that resume from another checkpoint
   std::vector<link::Listening> offers;
   std::function<void(const std::vector<link::Listening>&, link::Configure&)> decide;
 

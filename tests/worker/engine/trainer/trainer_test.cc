@@ -88,7 +88,7 @@ TEST(Trainer, GoingOnFromACopyOfTheStateEqualsNotStopping) {
   EXPECT_TRUE(SameBits(whole.Parameters(), resumed.Parameters()));
 }
 
-// Whose micro-batches of a shard all have the same tokens.
+// Fills all micro-batches of a shard with the same tokens.
 void FillAlike(int64_t step, int shard, int64_t, std::span<int32_t> tokens,
                std::span<int32_t> targets) {
   FillTiny(step, shard, 0, tokens, targets);

@@ -199,7 +199,7 @@ class Piece {
   Range rows_;
   Range columns_;
   Range k_;
-  int64_t packed_row_ = 0;  // of the tile, within the packed rows
+  int64_t packed_row_ = 0;  // the tile's first row within the packed rows
 };
 
 }  // namespace

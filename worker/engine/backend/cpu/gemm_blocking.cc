@@ -7,8 +7,8 @@
 namespace gp::engine {
 namespace {
 
-constexpr int64_t kDepthDefault = 256;   // of bf16
-constexpr int64_t kWholeDepthMax = 768;  // of fp32 without a store in between
+constexpr int64_t kDepthDefault = 256;   // for bf16
+constexpr int64_t kWholeDepthMax = 768;  // for fp32, the largest k that is not cut into blocks
 constexpr int64_t kRowsOfThreadMin = 256;
 
 // All of k at once where that is not too long, for unfinished sums cost a trip to memory; else

@@ -12,7 +12,7 @@ namespace gp::engine {
 inline constexpr int64_t kGemmRowsMax = 256;                // that stream past one packed block
 inline constexpr int64_t kPackedColumnsFloats = 256 * 768;  // 768 KiB of the second-level cache
 inline constexpr int64_t kPackedRowsFloats = 256 * kGemmRowsMax;
-inline constexpr int64_t kScratchFloats = 1024 * 768;  // of unfinished sums
+inline constexpr int64_t kScratchFloats = 1024 * 768;  // room for unfinished sums
 inline constexpr int64_t kPackedColumnsBytes = kPackedColumnsFloats * 4;
 // A vector may be written behind the last panel.
 inline constexpr int64_t kPackedRowsBytes = kPackedRowsFloats * 4 + 64;
@@ -33,10 +33,10 @@ Range Cut(int64_t total, int64_t unit, int64_t index, int64_t count);
 // that is packed. Sizes of k are in 32-bit units.
 struct GemmBlocking {
   bool flipped = false;   // the first operand is packed, the rows of the second stream
-  int64_t depth = 0;      // of k between two stores of a tile
+  int64_t depth = 0;      // values of k between two stores of a tile
   int64_t columns = 0;    // packed at a time
   int64_t rows = 0;       // packed at a time
-  int64_t sums_rows = 0;  // whose unfinished sums fit
+  int64_t sums_rows = 0;  // rows whose unfinished sums fit into the scratch
 };
 // `panel`: columns of a tile.
 GemmBlocking BlockingFor(const GemmArgs& args, const GemmChoice& choice, int64_t panel);

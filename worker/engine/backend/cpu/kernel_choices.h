@@ -39,8 +39,8 @@ enum class PackedOperand { kAuto, kSecond, kFirst };
 // 0 and kAuto leave a decision to Gemm.
 struct GemmChoice {
   PackedOperand packed = PackedOperand::kAuto;
-  int depth = 0;    // of k, in 32-bit units, between two stores of a tile
-  int columns = 0;  // of the packed operand that stay in cache at a time
+  int depth = 0;    // 32-bit units of k between two stores of a tile
+  int columns = 0;  // columns of the packed operand that stay in cache at a time
   int pieces = 0;   // ranges of streaming rows that threads share out
 
   auto operator<=>(const GemmChoice&) const = default;

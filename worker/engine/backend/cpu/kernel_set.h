@@ -68,7 +68,7 @@ struct TileOutput {
 // Products of a few rows of A, packed whole in panels of tile_rows, with `count` <= width rows of B
 // that lie in place, k contiguous: sums (rows, width).
 struct SkinnyBlock {
-  int64_t rows = 0;         // of A, at most tile_rows
+  int64_t rows = 0;         // rows of A, at most tile_rows
   const void* a = nullptr;  // their panel
   GemmOperand b;
   int64_t first = 0;  // row of B
@@ -83,9 +83,9 @@ struct SkinnyBlock {
 struct PanelBlock {
   int64_t rows = 0;  // at most tile_rows
   const void* a = nullptr;
-  int64_t a_stride = 0;  // of a row, in 32-bit units
+  int64_t a_stride = 0;  // from one row of A to the next, in 32-bit units
   const void* b = nullptr;
-  int64_t units = 0;   // of B
+  int64_t units = 0;   // 32-bit units of B, in k
   bool pairs = false;  // B holds pairs of bf16
   float* sums = nullptr;
   bool accumulate = false;

@@ -12,8 +12,8 @@
 namespace gp::engine {
 namespace {
 
-constexpr int64_t kDepth =
-    128;  // of the product: A and B of a tile fill half of a first-level cache
+// k of the product: A and B of one tile fill half of a first-level cache.
+constexpr int64_t kDepth = 128;
 constexpr int kTilesPerBurst = 400;
 
 // One thread's operands, a tile's worth.
@@ -32,8 +32,8 @@ void Burst(const KernelSet& kernels, Operands& operands) {
   }
 }
 
-// Of this thread. Processor time, because another process may take the core in the middle of a
-// burst.
+// Processor time of this thread. Wall time would count the time in which another process has the
+// core.
 double ThreadSeconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -18,7 +18,8 @@ namespace gp::engine {
 
 struct AttentionChoice {
   std::vector<std::unique_ptr<AttentionKernels>> kernels;  // the first that takes a call does it
-  std::string name;                                        // of the first; empty for math attention
+  // Name of the first; empty for math attention.
+  std::string name;
   std::vector<std::string> notes;  // what was passed over or takes more than planned
 };
 

@@ -38,7 +38,7 @@ struct CudaSupport {
 
 std::vector<CudaSupport> SupportOf(const CudaDevice& device);
 
-// Of `feature` in SupportOf. Throws std::out_of_range for an unknown one.
+// The entry for `feature` in SupportOf(device). Throws std::out_of_range for an unknown feature.
 CudaSupport SupportOf(const CudaDevice& device, const std::string& feature);
 
 }  // namespace gp::engine

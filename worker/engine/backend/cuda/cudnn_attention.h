@@ -14,7 +14,8 @@ namespace gp::engine {
 struct CudnnAttentionOptions {
   AttentionShape shape;
   DataType type = DataType::kBfloat16;
-  // Of the backward pass; the other one adds up dq in the order in which blocks finish.
+  // True: use cuDNN's deterministic backward pass. The other backward pass adds up dq in the order
+  // in which blocks finish.
   bool deterministic = true;
 };
 

@@ -8,7 +8,7 @@ namespace gp::engine {
 
 class FlashAttention final : public AttentionKernels {
  public:
-  // Of the device: which units multiply.
+  // The device's major compute capability selects the units that multiply.
   explicit FlashAttention(int capability_major) : capability_major_(capability_major) {}
 
   const char* name() const override { return "flash"; }

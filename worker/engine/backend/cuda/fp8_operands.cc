@@ -5,7 +5,7 @@
 namespace gp::engine {
 namespace {
 
-constexpr int64_t kAlignment = 256;  // of ScratchMemory
+constexpr int64_t kAlignment = 256;  // alignment of ScratchMemory
 
 int64_t Padded(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 

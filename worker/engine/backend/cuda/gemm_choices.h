@@ -1,7 +1,7 @@
-// GemmChoices: which of cuBLASLt's algorithms computes which kind of product, and which products
-// with an epilogue are passed over for a plain one and a pass of its own, as found by timing
-// (gemm_tuning.h). A value that a run's record carries; another choice sums in another order.
-// Pure functions, standard library only.
+// GemmChoices: which cuBLASLt algorithm computes which kind of product, as found by timing
+// (gemm_tuning.h). It also says which products with an epilogue are slower than a plain product and
+// a separate pass, and so are not used. The run's record stores this value, because another choice
+// sums in another order. Pure functions, standard library only.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@ namespace gp::engine {
 
 class GemmChoices {
  public:
-  // In place of an algorithm: the product is not computed in this form.
+  // This text in place of an algorithm means: the product is not computed in this form.
   static constexpr const char* kPassedOver = "0";
 
-  // Of algorithms for one GPU, driver and cuBLASLt version, which `device` names.
+  // `device` names the GPU, the driver and the cuBLASLt version that the algorithms are for.
   GemmChoices() = default;
   explicit GemmChoices(std::string device) : device_(std::move(device)) {}
 
-  // Inverse of Encode. Of a text of another format only the device is taken: it was timed between
-  // other candidates. Throws std::invalid_argument for what no Encode writes.
+  // Inverse of Encode. From a text of another format version it takes the device only, because that
+  // version timed other candidates. Throws std::invalid_argument for what no Encode writes.
   static GemmChoices Parse(const std::string& text);
   // One line: "<device>|2|<kind>=<algorithm>;…", in the order of the kinds; 2 is the format.
   std::string Encode() const;
@@ -30,11 +30,11 @@ class GemmChoices {
   bool empty() const { return algorithms_.empty(); }
   // `kind` is ProductKind::Text, `algorithm` hexadecimal digits. Neither has ; = or |.
   void Set(const std::string& kind, const std::string& algorithm) { algorithms_[kind] = algorithm; }
-  // Takes over what the other says.
+  // Adds the other's entries; they replace entries for the same kind.
   void Add(const GemmChoices& other) {
     for (const auto& [kind, algorithm] : other.algorithms_) Set(kind, algorithm);
   }
-  // Whether I say something about everything that the other does.
+  // Whether these choices have an entry for every product that `other` has one for.
   bool Covers(const GemmChoices& other) const {
     return std::all_of(other.algorithms_.begin(), other.algorithms_.end(),
                        [&](const auto& choice) { return Find(choice.first) != nullptr; });

@@ -166,7 +166,7 @@ void LinearProducts::RunEither(const Product& fused, const Work& whole, const Wo
 // device has multiprocessors, as all of a block's have at 124M, and the others are idle for longer
 // than another pass over dy takes. One number for all devices, so that none of them changes bits.
 bool LinearProducts::IsBetterFused(const Product& fused) const {
-  constexpr int64_t kTile = 128 * 256;  // of the fastest kernels of sm_90
+  constexpr int64_t kTile = 128 * 256;  // elements of a tile of the fastest kernels for sm_90
   constexpr int64_t kMultiprocessors = 132;
   if (fused.epilogue == ProductEpilogue::kGeluGradientAndSums) return fused.d_type == CUDA_R_32F;
   return fused.epilogue != ProductEpilogue::kSumsOfA ||

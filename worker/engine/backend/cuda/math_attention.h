@@ -22,7 +22,7 @@ class CudaMathAttention {
   // A (T, D) or (T, T) matrix of every sequence and head.
   struct HeadMatrix {
     Buffer first;
-    int64_t stride = 0;    // of rows
+    int64_t stride = 0;    // elements from one row to the next
     int64_t sequence = 0;  // elements from one sequence to the next
     int64_t head = 0;      // and from one head to the next
     bool transposed = false;

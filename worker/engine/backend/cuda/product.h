@@ -60,7 +60,7 @@ struct ProductKind {
   bool a_transposed = false, b_transposed = false;
   bool accumulate = false, tf32 = false, has_bias = false;
   ProductEpilogue epilogue = ProductEpilogue::kNone;
-  // Of the addresses, in bytes, at most 16.
+  // Alignment of the operands' addresses, in bytes; 16 when it is larger.
   int a_alignment = 1, b_alignment = 1, d_alignment = 1;
 
   auto operator<=>(const ProductKind&) const = default;

@@ -23,7 +23,7 @@ namespace gp::engine {
 inline constexpr DataType kDataTypes[] = {DataType::kFloat32, DataType::kBfloat16,
                                           DataType::kFloat16};
 
-// Of the residual stream and of the compute type: those that occur together.
+// The types of the residual stream and of the computation that occur together.
 struct TypePair {
   DataType residual;
   DataType compute;
@@ -148,7 +148,7 @@ inline DeviceArray Unwritten(int64_t count, DataType type) {
   return DeviceArray(std::vector<float>(static_cast<size_t>(count), std::nanf("")), type);
 }
 
-// Of a result in `type` whose true size is about `magnitude` away from 0: a few roundings.
+// A few roundings of a result in `type` whose true size is about `magnitude`.
 inline double DeviceTolerance(DataType type, double magnitude) {
   double unit = 4e-6;
   if (type == DataType::kBfloat16) unit = 8e-3;

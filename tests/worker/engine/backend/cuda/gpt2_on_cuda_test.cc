@@ -115,7 +115,7 @@ double ToleranceOf(const ModelOptions& options) {
     case Precision::kFp16:
       return 3e-3;
     case Precision::kFp8:
-      return 0.15;  // of 3 and 2 bits behind the binary point
+      return 0.15;  // the fp8 types have 3 and 2 mantissa bits
     default:
       // Two more roundings a block with a bf16 residual stream.
       return options.residual == runspec::ResidualType::kBf16 ? 2e-2 : 1e-2;

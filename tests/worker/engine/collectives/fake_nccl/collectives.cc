@@ -89,7 +89,7 @@ ncclResult_t Admit(ncclComm_t comm, int peer = 0) {
 #define RETURN_IF_REFUSED(expression) \
   if (const ncclResult_t refused = (expression); refused != ncclSuccess) return refused
 
-// Of nothing, too: a rank's part may be empty, and its pointers null.
+// A rank's part may be empty. Then the pointers may be null, which memcpy does not allow.
 void CopyBytes(void* to, const void* from, size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }

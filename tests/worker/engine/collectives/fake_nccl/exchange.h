@@ -28,7 +28,7 @@ class ExchangeError : public std::runtime_error {
 // What a message belongs to.
 struct Label {
   uint64_t operation = 0;
-  uint64_t number = 0;  // of the collective in its communicator; 0 for sends and receives
+  uint64_t number = 0;  // number of the collective in its communicator; 0 for sends and receives
   uint64_t bytes = 0;
 
   bool operator==(const Label&) const = default;

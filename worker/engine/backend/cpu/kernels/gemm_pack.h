@@ -11,7 +11,7 @@ namespace gp::engine::GP_ISA_NAMESPACE {
 
 // What becomes of units on their way into a panel.
 struct KeepUnits {
-  static constexpr int kRows = 1;  // of the panel, for one unit of k
+  static constexpr int kRows = 1;  // rows of the panel for one unit of k
   template <typename V>
   static void Put(V units, uint32_t* to, int64_t) {
     __builtin_memcpy(to, &units, sizeof(units));

@@ -44,7 +44,8 @@ struct Bf16Product {
 inline constexpr bool kBf16Tiles = false;
 #endif
 
-// Of k: A's rows may lie far apart, where no prefetcher of the processor looks.
+// Distance, in rows of k, at which a transposed A is prefetched. Its rows may lie far apart in
+// memory, where the processor's own prefetchers do not help.
 inline constexpr int64_t kRowsAhead = 16;
 
 template <typename Product, int kRows, int kVectors, bool kTransposed>

@@ -52,7 +52,7 @@ __device__ __forceinline__ void UpdateOne(const Factors& f, float gradient, floa
 
 struct State {
   int64_t count;
-  const float* factor;  // of the gradient; null: 1
+  const float* factor;  // multiplies the gradient; null: 1
   float* p;
   float* m;
   float* v;

@@ -22,7 +22,7 @@ constexpr int kHeadSizeMax = 256;
 constexpr int kKeyLanes = 8;                          // threads that share the product of one key
 constexpr int kPassKeys = kThreads / kKeyLanes;       // keys at a time
 constexpr int kChunk = 256;                           // keys whose scores are kept
-constexpr int kVectorsMax = kHeadSizeMax / kThreads;  // of a thread, where D does not divide
+constexpr int kVectorsMax = kHeadSizeMax / kThreads;  // vectors of one thread, rounded up
 
 // The sequences travel as a kernel argument: nothing to upload, nothing to wait for. 2 KiB.
 constexpr int kBatch = 64;

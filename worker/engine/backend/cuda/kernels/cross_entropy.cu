@@ -103,7 +103,7 @@ struct ThreadColumns {
   // Vectors on their way at a time.
   static constexpr int kBatch = 4;
 
-  // Of a negative column, too, there is one owner.
+  // Exactly one thread owns a column, also a negative one (a target that is ignored).
   static __device__ __forceinline__ bool Owns(int column) {
     return static_cast<unsigned int>(column) / kLanes % kThreads == threadIdx.x;
   }

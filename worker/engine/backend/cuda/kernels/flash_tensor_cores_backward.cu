@@ -121,7 +121,7 @@ struct QueryWarp {
   Held<T, S> q;
   Held<T, S> dout;
   FragmentC dq[S::kD / 8];
-  QueryScalars scalars[2];  // of rows group and group + 8
+  QueryScalars scalars[2];  // for rows `group` and `group + 8`
 
   // Keys [key, key + kSteps).
   __device__ void Add(int key, const T* k, const T* v) {

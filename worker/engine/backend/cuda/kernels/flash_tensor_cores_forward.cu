@@ -31,8 +31,8 @@ struct Sizes {
 template <typename S>
 struct Rows {
   FragmentC out[S::kD / 8];
-  float maxima[2];  // of rows group and group + 8
-  float sums[2];    // of this thread's columns
+  float maxima[2];  // for rows `group` and `group + 8`
+  float sums[2];    // sums of this thread's columns
 
   __device__ void Begin() {
     Clear(out);

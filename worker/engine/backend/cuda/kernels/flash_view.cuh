@@ -44,7 +44,7 @@ struct FlashView {
   int length;
   int heads;
   int head_size;
-  float scale;  // of the scores
+  float scale;  // multiplies the scores
 };
 
 // A kernel's block works on one tile of one head. The grid is flat: the tiles of a head are

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int64_t kMaximumBlocks = 1056;  // eight for each multiprocessor of an H100 or H200
-constexpr int kSide = 64;                 // of a tile
+constexpr int kSide = 64;                 // rows and columns of a tile
 constexpr int kVector = 8;                // elements that a thread moves at a time
 constexpr int kColumnThreads = kSide / kVector;
 constexpr int kPassRows = kThreads / kColumnThreads;

@@ -33,7 +33,7 @@ struct Rows {
   float* rstd;
   const float* gamma;
   const float* beta;
-  // of the addition, if there is one
+  // Used when `branch` is added to the residual stream first.
   R* residual;
   const T* branch;
   DropoutMask mask;

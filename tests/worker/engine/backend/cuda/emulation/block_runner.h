@@ -60,8 +60,8 @@ class BlockRunner {
   int done_ = 0;
   int running_ = 0;  // index of the running thread
   int at_barrier_ = 0;
-  unsigned int predicates_ = 0;      // of the barrier that is being waited for
-  unsigned int barrier_result_ = 0;  // of the last one
+  unsigned int predicates_ = 0;      // counted at the barrier that threads wait for
+  unsigned int barrier_result_ = 0;  // the last barrier's
   std::exception_ptr failure_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;

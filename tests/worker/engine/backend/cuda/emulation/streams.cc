@@ -17,7 +17,7 @@ struct CUstream_st {
   bool is_blocking = true;  // waits for the legacy stream, and the other way round
 };
 struct CUevent_st {
-  std::shared_ptr<Mark> mark;  // of the last record, if that was not while capturing
+  std::shared_ptr<Mark> mark;  // set by the last cudaEventRecord, if that was not while capturing
   // Where it was recorded, if that was while capturing.
   std::shared_ptr<Capture> capture;
   cudaStream_t stream = nullptr;

@@ -62,7 +62,7 @@ struct BlockCopies {
   uint3 block{};
   std::map<int, ThreadCopies> threads;
 };
-BlockCopies copies;  // of the running block
+BlockCopies copies;  // the running block's
 
 bool IsSame(const uint3& a, const uint3& b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 

@@ -42,7 +42,7 @@ class Warp {
   uint64_t LanesThatMatch(int lane) const;
 
   unsigned int waiting_ = 0;
-  bool has_one_mask_ = true;  // of all lanes that wait
+  bool has_one_mask_ = true;  // all lanes that wait passed the same mask
   std::array<WarpCall, 32> calls_;
   std::array<uint64_t, 32> results_{};
 };

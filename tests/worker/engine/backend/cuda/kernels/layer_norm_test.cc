@@ -63,7 +63,7 @@ class Norm {
     }
   }
 
-  // Of an element.
+  // The index of an element.
   size_t At(int64_t row, int64_t c) const { return static_cast<size_t>(row * channels_ + c); }
   int64_t size() const { return rows_ * channels_; }
 
