@@ -1,6 +1,6 @@
-// Announcer: tells everybody who cares about what was decided and what was measured: the log,
-// metrics, the runs' directories, who reads suspected checkpoints, and the streams that a change
-// concerns. Built by the daemon; the Reconciler and the Recorder call it, each on its own thread.
+// Announcer: passes on what was decided and what was measured. It tells the log, the metrics,
+// RunDirectories, CheckpointVerifier, and the streams that a change concerns. Built by the daemon;
+// the Reconciler and the Recorder call it, each on its own thread.
 #pragma once
 
 #include "coordinator/change_hub.h"

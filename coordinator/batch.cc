@@ -8,12 +8,12 @@
 namespace gp::coordinator {
 namespace {
 
-// A run passes through a handful of states in one turn at most; more means that the planner repeats
-// itself.
+// A run passes through a few states in one turn. More rounds than this mean that the planner
+// repeats itself.
 constexpr int kPlanRoundsMax = 16;
 
-// What the living ranks 0 of a node connect their groups with: the other nodes of the group are
-// told it.
+// NCCL ids of a node's running ranks 0, by run. The coordinator sends each id to the other nodes of
+// the group.
 using NcclIds = std::set<std::pair<RunId, std::string>>;
 
 NcclIds NcclIdsOf(const Node* node) {
@@ -61,7 +61,7 @@ void Batch::Plan(const Policy& policy, const MakeSecret& make_secret) {
   }
   for (const Action& action : plan) {
     const Event event{.run = action.run, .body = action.event};
-    if (!IsDurable(event)) continue;  // a reason that changes to and fro does no harm
+    if (!IsDurable(event)) continue;  // a waiting reason that alternates does no harm
     SetAside({{action.run, fmt::format("the planner repeats '{}' without end", Kind(event))}});
   }
 }

@@ -1,9 +1,9 @@
-// Batch: what one turn of the Reconciler does, on a copy of the cluster: requests and reports are
-// applied in order, then the plan. Nothing of it is visible before its durable events are. Belongs
-// to one thread.
+// Batch: one turn of the Reconciler. It works on a copy of the cluster: it applies requests and
+// reports in order, then the plan. Nothing of it is visible before its durable events are stored.
+// Belongs to one thread.
 //
-// A mistake of ours about one run costs that run and nothing else: when what was planned for it is
-// impossible, or the cluster calls it faulty, it is set aside, which is to end as failed with the
+// A bug in the coordinator that concerns one run ends that run only. When the plan for a run is
+// impossible, or the cluster marks it as faulty, the run is set aside: it ends as failed, with the
 // reason.
 #pragma once
 
@@ -29,26 +29,26 @@ class Batch {
 
   Batch(const Cluster& before, const Now& now);
 
-  // Sets these runs aside before anything else happens to them; one that is submitted later in the
-  // batch right after that.
+  // Sets these runs aside before anything else happens to them. A run that is submitted later in
+  // this batch is set aside right after its submission.
   void SetAside(const Faults& faults);
 
-  // The answer to be given once the batch is durable, or the refusal. Events of nodes are always
-  // taken.
+  // Returns the answer to give when the batch is durable, or the refusal. Events of nodes are never
+  // refused.
   StatusOr<Admission> Take(const Event& event);
 
   // Plans until nothing is left to decide.
   void Plan(const Policy& policy, const MakeSecret& make_secret);
 
   const Cluster& after() const { return after_; }
-  // For the last time.
+  // The cluster after this batch. Call it once, as the last call.
   Cluster TakeAfter() { return std::move(after_); }
   const std::vector<Event>& durable() const { return durable_; }
-  // Runs about which something else is to be told than before.
+  // Runs whose visible state changed.
   const std::set<RunId>& touched() const { return touched_; }
-  // Nodes whose agents may have to be told something else than before.
+  // Nodes whose assignment may have changed.
   const std::set<NodeId>& touched_nodes() const { return touched_nodes_; }
-  // Something besides the time is new.
+  // Whether anything but the time changed.
   bool changed() const { return changed_; }
 
  private:

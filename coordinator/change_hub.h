@@ -1,6 +1,6 @@
-// ChangeHub: tells streams that something changed, on one thread of its own, so that whoever causes
-// a change never waits for whoever watches. A change wakes those who listen to its topic and nobody
-// else. Changes that come faster than the streams can follow are told once. Every method may be
+// ChangeHub: tells streams that something changed. It has a thread of its own, so the caller that
+// announces a change never waits for the listeners. A change wakes only the listeners of its topic.
+// Several changes of a topic before the hub wakes its listeners wake them once. Every method may be
 // called from any thread.
 #pragma once
 
@@ -18,7 +18,8 @@
 
 namespace gp::coordinator {
 
-// Looks for news. Called on the hub's thread, possibly once more after it lost interest.
+// Called on the hub's thread when there may be something new; possibly once more when the listener
+// no longer wants it.
 class ChangeListener {
  public:
   virtual ~ChangeListener() = default;
@@ -27,18 +28,18 @@ class ChangeListener {
 
 class ChangeHub {
  public:
-  // A run: what users are told about it. A node: what its agent is told to run.
+  // A run's topic: what users see of it changed. A node's topic: its assignment changed.
   using Topic = std::variant<RunId, NodeId>;
 
-  // Every `sweep` everybody looks again, however much is told in between: nobody waits for ever for
-  // what was not announced.
+  // Every `sweep` the hub wakes all listeners, whatever was announced in between. So a change that
+  // was not announced does not stay unseen.
   explicit ChangeHub(Clock& clock, std::chrono::nanoseconds sweep = std::chrono::seconds(1));
   ~ChangeHub();
 
   void Start();
   void Stop();
 
-  // Changes of `topic` are told to `listener` while it lives.
+  // `listener` hears of changes of `topic` as long as it exists.
   void Subscribe(const Topic& topic, const std::weak_ptr<ChangeListener>& listener);
   void Notify(const Topic& topic);
 

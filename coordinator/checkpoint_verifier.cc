@@ -19,7 +19,8 @@ std::pair<Verdict, std::string> Judge(const SealedCheckpoint& checkpoint,
   const Status read =
       formats::VerifyDigests(checkpoint.directory, checkpoint.manifest_digest, stop).status();
   if (read.ok()) return {Verdict::kWhole, "every digest matches"};
-  // What is not there is lost only where its siblings are seen.
+  // A directory that is absent is lost only if the directories beside it can be seen; otherwise the
+  // storage is not there.
   const bool missing =
       read.code() == StatusCode::kNotFound && FileExists(DirectoryOf(checkpoint.directory));
   const bool damaged = missing || read.code() == StatusCode::kDataLoss;

@@ -1,7 +1,7 @@
-// CheckpointVerifier: the coordinator as a reader of checkpoints. On a thread of its own it reads
-// what a rank says is damaged, where no other node can be asked, and what a person wants back from
-// quarantine: every byte, compared with the manifest's digests. Built by the daemon; every method
-// may be called from any thread.
+// CheckpointVerifier: reads checkpoints in the coordinator, on a thread of its own. It reads a
+// checkpoint that a rank reported as damaged when no other node can read it, and one that a person
+// wants back from quarantine. It compares every byte with the manifest's digests. Built by the
+// daemon; every method may be called from any thread.
 #pragma once
 
 #include <functional>
@@ -25,12 +25,13 @@ class CheckpointVerifier {
   CheckpointVerifier();
   ~CheckpointVerifier();
 
-  // Reads first what waited for it when the coordinator was stopped. `reconciler` outlives this.
+  // First reads the checkpoints that still waited for a verdict when the coordinator last stopped.
+  // `reconciler` outlives this.
   void Start(Reconciler& reconciler);
-  // Gives up what is being read; requests that wait are refused. Idempotent.
+  // Stops the read in progress and refuses the requests that wait. Idempotent.
   void Stop();
 
-  // Reads what the batch's runs wait for.
+  // Reads the checkpoints whose verdict the batch's runs wait for.
   void Published(const PublishedBatch& batch);
 
   // Brings the quarantined checkpoint of `step` back into the catalogue, when it is whole. DataLoss
@@ -46,7 +47,7 @@ class CheckpointVerifier {
     Done done;  // empty: a rank's report is to be checked
   };
 
-  // One restore of a checkpoint at a time.
+  // False when a restore of this checkpoint is in progress already.
   bool Begin(const RunId& run, int64_t step);
   void End(const RunId& run, int64_t step);
 
@@ -54,7 +55,7 @@ class CheckpointVerifier {
   void AskFor(const Run& run);
   void Check(const Task& task, Reconciler& reconciler);
   Status BringBack(const Task& task, Reconciler& reconciler);
-  // Durable, or why not.
+  // OK when the event is durable, else the reason why it is not.
   Status Append(const Event& event, Reconciler& reconciler);
 
   Mailbox<Task> mailbox_;

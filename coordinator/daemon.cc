@@ -27,7 +27,8 @@
 namespace gp::coordinator {
 namespace {
 
-// Streams never end by themselves; what is in flight otherwise takes milliseconds.
+// Streams do not end by themselves, so the server cancels them after this time. Other calls take
+// milliseconds.
 constexpr std::chrono::nanoseconds kShutdownGrace = std::chrono::milliseconds(500);
 // The whole stop may take this long. A write to an unloaded disk takes less.
 constexpr std::chrono::nanoseconds kStopMax = std::chrono::seconds(5);
@@ -65,7 +66,8 @@ RunLogLimits MakeLimits(const CoordinatorSettings& settings) {
   return limits;
 }
 
-// A file system hangs, and a thread in it that cannot be ended. What was acknowledged is durable.
+// Ends the process while a file system hangs and a thread waits in it. Everything acknowledged is
+// durable.
 [[noreturn]] void EndWithWorkInProgress() {
   LogWarning("work is still held up, probably by a file system that hangs; ending without it");
   std::_Exit(EXIT_SUCCESS);
@@ -131,7 +133,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   AgentService agent_service(agents);
   ASSIGN_OR_RETURN(const auto server, rpc::RpcServer::Start({.listen = settings.listen},
                                                             {&run_service, &agent_service}));
-  // Before the threads: what fails here leaves none of them behind.
+  // Before any thread starts, so that a failure here leaves none behind.
   RETURN_IF_ERROR(
       daemon::WriteAddressFile(runtime.address_file, {server->address(), exposer->address()}));
   hub.Start();

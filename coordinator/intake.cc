@@ -7,7 +7,7 @@
 namespace gp::coordinator {
 namespace {
 
-// Which stream of which node said it.
+// The node and the stream that an event came from.
 struct Speaker {
   NodeId node;
   uint64_t session = 0;

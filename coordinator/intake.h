@@ -1,4 +1,5 @@
-// Intake: what waits for the Reconciler, in lanes, so that no lane can fill or hold up another.
+// Intake: the messages that wait for the Reconciler. They wait in lanes, so that no lane can fill
+// or delay another.
 //
 //   requests  of users, answered one by one; refused when the lane is full
 //   nodes     what agents said, by node: newer words replace older ones that still wait, because a
@@ -70,7 +71,8 @@ class Intake {
   bool closed_ GUARDED_BY(mutex_) = false;
   std::deque<Message> requests_ GUARDED_BY(mutex_);
   std::map<NodeId, NodeWords> nodes_ GUARDED_BY(mutex_);
-  std::deque<NodeId> node_order_ GUARDED_BY(mutex_);  // by the first word that waits
+  // In the order of each node's oldest waiting event.
+  std::deque<NodeId> node_order_ GUARDED_BY(mutex_);
   std::deque<Event> findings_ GUARDED_BY(mutex_);
 };
 

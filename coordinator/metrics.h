@@ -25,7 +25,7 @@ class CoordinatorMetrics {
   CoordinatorMetrics(const CoordinatorMetrics&) = delete;
   CoordinatorMetrics& operator=(const CoordinatorMetrics&) = delete;
 
-  // The state that a start found; its live runs get their series.
+  // Called once with the state that the coordinator loaded at its start; its live runs get series.
   void Started(const Cluster& cluster);
   void Published(const Cluster& cluster, const std::vector<StoredEvent>& events);
   // Ignored for runs that have ended: their series are gone.

@@ -10,7 +10,8 @@
 namespace gp::coordinator {
 namespace {
 
-constexpr size_t kMailboxCapacity = size_t{1} << 20;  // the bytes are what is bounded
+// More than needed: waiting_bytes_max is the limit.
+constexpr size_t kMailboxCapacity = size_t{1} << 20;
 constexpr size_t kBatchesAtOnce = 64;
 constexpr uint64_t kUnsummarizedBytesMax = 256 << 10;
 constexpr int kPatienceMax = 64;
@@ -196,7 +197,7 @@ void Recorder::CloseOldest() {
   open_.erase(oldest);
 }
 
-// Without its summary the log takes longer to open, and that is all.
+// If the summary cannot be saved, the log only takes longer to open.
 void Recorder::Close(OpenLog& open) {
   if (open.log.bytes_since_summary() > 0) (void)open.log.SaveSummary();
 }

@@ -1,7 +1,8 @@
-// Recorder: keeps what runs measure and print. One thread appends what agents sent to the runs'
-// logs, syncs once for all that waited, and only then acknowledges. A full or broken disk makes
-// everything wait and loses nothing; a log that alone cannot be written loses what comes for its
-// run until it can, and holds up nobody else. Every method may be called from any thread.
+// Recorder: stores the points and lines of runs. One thread appends what agents sent to the runs'
+// logs, syncs once for everything that waited, and only then acknowledges it. With a full or broken
+// disk everything waits and nothing is lost. When one log alone cannot be written, what arrives for
+// its run is lost until the log can be written again, and other runs are not delayed. Every method
+// may be called from any thread.
 #pragma once
 
 #include <functional>
@@ -30,7 +31,7 @@ struct TelemetryBatch {
   std::function<void(const RunId&, const std::string&)> on_lost;
 };
 
-// Told of new points and lines, on the Recorder's thread.
+// Called for new points and lines, on the Recorder's thread.
 class RecordObserver {
  public:
   virtual ~RecordObserver() = default;
@@ -40,7 +41,8 @@ class RecordObserver {
 struct RecorderOptions {
   RunLogLimits limits;
   size_t open_logs_max = 128;  // two files each
-  // What may wait in memory. Agents are told how much they may send, so that it is not reached.
+  // Limit for what waits in memory. The coordinator gives each agent a window, so that the limit is
+  // not reached.
   size_t waiting_bytes_max = size_t{256} << 20;
   // How long to wait before a failed write is tried again.
   std::chrono::nanoseconds retry_delay = std::chrono::seconds(1);
@@ -48,19 +50,19 @@ struct RecorderOptions {
 
 class Recorder {
  public:
-  // Logs live in <directory>/<run id>/. Reads what the runs' summaries say.
+  // Logs live in <directory>/<run id>/. Reads the runs' summaries.
   Recorder(std::string directory, const RecorderOptions& options, RecordObserver& observer);
   ~Recorder();
 
   // False when too much waits already.
   bool Post(TelemetryBatch batch);
-  // Writes what waits, or gives it up at once when the disk fails: the agents send it again.
+  // Writes what waits. When the disk fails, drops it at once: the agents send it again.
   void Stop();
 
-  // Something of the run was posted and is not durable yet. Once it is, the observer is told.
+  // True while something posted for the run is not durable. The observer is called when it is.
   bool HasPending(const RunId& run) const;
 
-  // What the points of the run say; from memory.
+  // The progress that the run's points show; from memory.
   Progress ProgressOf(const RunId& run) const;
   std::string DirectoryOf(const RunId& run) const;
 
@@ -75,7 +77,7 @@ class Recorder {
     uint64_t points = 0;
     uint64_t lines = 0;
     int tries_skipped = 0;
-    int patience = 1;  // try again after so many
+    int patience = 1;  // skip so many batches before the next try
   };
 
   void ReadProgresses();
@@ -83,15 +85,15 @@ class Recorder {
   void Loop();
   // Retries until everything is written or lost.
   void Write(const Batches& batches);
-  // The runs whose turn has not come because the disk fails, and why.
+  // Returns the runs that could not be written because the disk fails, with the error.
   std::map<RunId, Status> WriteRuns(const std::set<RunId>& runs, const Batches& batches);
   Status WriteRun(const RunId& run, const Batches& batches);
   StatusOr<RunLog*> Open(const RunId& run);
   void CloseOldest();
   void Close(OpenLog& open);
-  // A log failed, and another file beside the logs can be written.
+  // After a log failed with `failure`: whether another file beside the logs can be written.
   bool DiskWorks(const Status& failure) const;
-  // A log that failed is not tried for every batch.
+  // True when this batch is lost without a try, because the log failed a short time ago.
   bool SkipsTry(const RunId& run);
   void Lose(const RunId& run, const Batches& batches);
   void TellLoss(const RunId& run, const Status& why, const Batches& batches);
@@ -105,7 +107,7 @@ class Recorder {
   const RecorderOptions options_;
   RecordObserver& observer_;
   Mailbox<TelemetryBatch> mailbox_;
-  std::map<RunId, OpenLog> open_;  // these three: of the Recorder's thread
+  std::map<RunId, OpenLog> open_;  // this and the next two: used by the Recorder's thread only
   std::map<RunId, Loss> losses_;
   uint64_t uses_ = 0;
 

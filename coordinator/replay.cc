@@ -11,7 +11,7 @@ bool SetsAside(const Event& event) {
   return ended != nullptr && ended->set_aside;
 }
 
-// What follows a record that does not fit is passed over, up to the run's end.
+// After a record that cannot be applied, the run's later records are skipped, up to its end.
 void Replay(const StoredEvent& stored, Cluster& cluster) {
   const RunId& run = stored.event.run;
   if (!cluster.faulty.contains(run) || SetsAside(stored.event)) {

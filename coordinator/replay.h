@@ -1,4 +1,4 @@
-// Replay: the cluster as the store remembers it. Run once, at start.
+// Replay: builds the cluster from the store's records. Called once, at start.
 #pragma once
 
 #include "base/status.h"
@@ -7,8 +7,8 @@
 
 namespace gp::coordinator {
 
-// DataLoss names the record that cannot be read. A run with a record that does not fit is faulty:
-// the first batch sets it aside. Nodes are unknown until their agents say hello.
+// DataLoss names the record that cannot be read. A run with a record that cannot be applied is
+// faulty: the first batch sets it aside. Nodes are unknown until their agents say hello.
 StatusOr<Cluster> ReplayStore(Store& store);
 
 }  // namespace gp::coordinator

@@ -22,7 +22,7 @@ std::optional<Epoch> EpochOf(const std::string& name) {
   return epoch;
 }
 
-// What is in quarantine, or is to go there, is a person's to remove.
+// True for a checkpoint that is in quarantine or will go there. Only a person removes it.
 bool IsQuarantined(const Run& run, const std::string& name) {
   for (const QuarantinedCheckpoint& held : run.quarantined) {
     const std::string& directory = held.checkpoint.directory;
@@ -97,10 +97,11 @@ void RunDirectories::Stop() {
 
 void RunDirectories::SweepAll(const Cluster& cluster) {
   cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>& run) {
-    // At once: a checkpoint that a person brings back later must not meet a rename that is late.
+    // Before anything is queued: a late rename could hit a checkpoint that a person has brought
+    // back.
     for (const QuarantinedCheckpoint& held : run->quarantined) Quarantine(*run, held);
     Task task{.run = run};
-    mailbox_.TryPost(task);  // what does not fit is swept after the next start
+    mailbox_.TryPost(task);  // a task that does not fit is done after the next start
   });
 }
 

@@ -1,7 +1,7 @@
-// RunDirectories: what the coordinator does to the runs' directories under the storage root, on one
-// thread of its own: keeps the run file beside the run, removes retired checkpoints, renames
-// damaged ones, sweeps checkpoints that nobody will ever seal. Every method may be called from any
-// thread.
+// RunDirectories: the coordinator's work in the runs' directories under the storage root, on one
+// thread of its own. It stores the run file in the run's directory, removes retired checkpoints,
+// renames damaged ones, and removes checkpoints that can no longer be sealed. Every method may be
+// called from any thread.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class RunDirectories {
   RunDirectories();
   ~RunDirectories();
 
-  // After a start: everything that a crash may have left.
+  // Called after a start: removes everything that a crash may have left.
   void SweepAll(const Cluster& cluster);
   void Published(const std::shared_ptr<const Cluster>& cluster,
                  const std::vector<StoredEvent>& events);

@@ -1,5 +1,5 @@
-// CoordinatorSettings: what can be decided about gp-coordinator, with the defaults;
-// configs/coordinator.yaml shows every key. Values and pure functions; thread-safe.
+// CoordinatorSettings: the settings of gp-coordinator with their defaults; configs/coordinator.yaml
+// shows every key. Values and pure functions; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace gp::coordinator {
 struct CoordinatorSettings {
   std::string listen = "127.0.0.1:7070";  // loopback: there is no authentication yet
   std::string metrics_listen = "127.0.0.1:7071";
-  bool insecure = false;     // these two may be reached from other machines
+  bool insecure = false;     // `listen` and `metrics_listen` may be reached from other machines
   std::string state_dir;     // required
   std::string storage_root;  // required; agents must see it under the same path
   std::chrono::nanoseconds lease = std::chrono::seconds(10);
@@ -27,10 +27,10 @@ struct CoordinatorSettings {
   bool operator==(const CoordinatorSettings&) const = default;
 };
 
-// The table of its keys, in the order of the file, with slots in `settings`.
+// The table of the keys, in the order of the file. Values go to the fields of `settings`.
 daemon::Settings SettingsTable(CoordinatorSettings& settings);
 
-// Whether they fit together.
+// Checks the settings against each other.
 Status CheckSettings(const CoordinatorSettings& settings);
 
 }  // namespace gp::coordinator

@@ -1,4 +1,4 @@
-// StorageRoot: the shared path that coordinator and agents see under one name, proven by a probe
+// StorageRoot: the shared path that coordinator and agents see under one name, checked with a probe
 // file. Immutable after Open; thread-safe.
 #pragma once
 
@@ -20,8 +20,8 @@ class StorageRoot {
   const std::string& probe() const { return probe_; }
   std::string RunDirectory(const RunId& run) const;
 
-  // FailedPrecondition or ResourceExhausted when a run could not write its checkpoints now. Takes
-  // as long as the file system does: a network's may hang.
+  // FailedPrecondition or ResourceExhausted when a run could not write its checkpoints now. May
+  // take long: a network file system may hang.
   virtual Status CheckWritable() const;
 
  protected:

@@ -1,4 +1,4 @@
-// Liveness: which nodes may still be running what they were told to. Pure; thread-safe.
+// Liveness: which nodes may still be running their assignment. Pure; thread-safe.
 #pragma once
 
 #include "coordinator/scheduler/policy.h"
@@ -6,13 +6,13 @@
 
 namespace gp::coordinator {
 
-// Silent for longer than the lease, counted from the start of leases at the earliest (after a start
-// or a stall of the coordinator every lease gets a full term). A node that never said hello has the
-// same term.
+// True when the node was silent for longer than the lease. Time counts from Cluster::leases_from at
+// the earliest, so after a start or a stall of the coordinator every node gets a full lease. A node
+// that never said hello gets the same.
 bool IsLost(const Cluster& cluster, const NodeId& node, const Policy& policy);
 
-// The trainer of `placement` in the run's epoch is known not to run: reaped, never started by an
-// agent that has seen that it should not, or its node is lost.
+// The trainer of `placement` in the run's epoch is known not to run: the agent has reaped it, or
+// the agent knows that it must not run and did not start it, or its node is lost.
 bool IsGone(const Cluster& cluster, const Run& run, const Placement& placement,
             const Policy& policy);
 

@@ -30,26 +30,27 @@ struct FreeSlots {
   int Total(bool gpu) const { return gpu ? gpu_total : cpu_total; }
 };
 
-// Usable slots of connected nodes with proven storage that no run holds, no trainer occupies, and
-// no agent still has to empty.
+// Usable slots of connected nodes with proven storage. No run holds them, no trainer is in them,
+// and no agent still has to stop a trainer there.
 FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy);
 
-// What of `free` the run may use: not the nodes that cannot compute what its record demands.
+// The part of `free` that the run may use: without nodes that cannot compute with the run's
+// kernels.
 FreeSlots UsableBy(const Run& run, FreeSlots free);
 
-// Whether the run takes GPUs: what its first placement decided, else what was asked for; where
-// either will do, GPUs when `all` has enough of them, free or not.
+// Whether the run takes GPUs. The first placement decides it, before that the run file. With
+// `device: auto` the run takes GPUs when `all` has enough of them, free or not.
 bool TakesGpus(const Run& run, const FreeSlots& all);
 
-// A node that holds the whole gang is preferred, the one with the fewest slots left over; otherwise
-// nodes are filled from the one with the most free slots. Nodes whose storage has failed the run
-// are used only when the others have no room. Takes the slots out of `free`. Nothing
-// when the gang does not fit.
+// Prefers one node that holds the whole gang, the one with the fewest slots left over. Otherwise
+// fills nodes in turn, beginning with the most free slots. Uses nodes whose storage failed this run
+// only when the others have no room. Takes the slots out of `free`. Nullopt when the gang does not
+// fit.
 std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free);
 
 // Why the gang cannot be placed and what would help: "placement: needs 2 slots, 1 free of 4".
 std::string WhyNotPlaced(const Run& run, const FreeSlots& all);
-// Even with every slot free the gang would not fit.
+// True when the gang would not fit even if every slot were free.
 bool IsTooLarge(const Run& run, const FreeSlots& all);
 
 // The smallest number of cores among the slots of a placement, at least 1.

@@ -1,5 +1,5 @@
-// Plan: what the scheduler decided and why. Actions are events to be appended in order; waiting is
-// one too. A value.
+// Plan: what the scheduler decided and why. Actions are events to append, in order; RunWaiting is
+// such an event too. A value.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace gp::coordinator {
 struct Action {
   RunId run;
   EventBody event;
-  std::string actor;   // "scheduler", or the node whose report led here
+  std::string actor;   // "scheduler", or the node whose report caused it
   std::string reason;  // in a sentence
 };
 

@@ -6,19 +6,20 @@
 namespace gp::coordinator {
 
 struct Policy {
-  // An agent that was silent for this long is lost, and with it the ranks there. Several report
-  // intervals, so that one slow moment of a loaded machine costs nobody a restart.
+  // An agent that is silent for this long counts as lost, with its ranks. Several report intervals
+  // long, so that a short stall of a loaded machine does not restart a run.
   std::chrono::nanoseconds lease = std::chrono::seconds(10);
-  // From placement to every rank being ready: reading and tokenizing data takes the most of it.
+  // Limit from placement until every rank is ready. Most of the time is reading and tokenizing
+  // data.
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
-  // From the sealed final checkpoint to the exit of every rank.
+  // Limit from the sealed final checkpoint to the exit of every rank.
   std::chrono::nanoseconds finish_timeout = std::chrono::seconds(30);
-  // From the first rank of a running group that was stopped to the last: they agree on their last
-  // step, and rank 0 saves it. Agents bound this for those that they told; a save that takes long
-  // is worth more than the time.
+  // Limit from the first rank of a running group that is stopped to the last one. In this time the
+  // ranks agree on their last step, and rank 0 saves it. Agents limit the time for the ranks that
+  // they stop themselves. The limit is long, because a slow save is worth waiting for.
   std::chrono::nanoseconds leave_timeout = std::chrono::minutes(5);
-  // When a rank only says that it lost a peer, how long to wait for the peer's own report before
-  // blaming the messenger.
+  // When a rank reports only that it lost a peer: how long to wait for the peer's own report before
+  // this rank is blamed.
   std::chrono::nanoseconds blame_delay = std::chrono::seconds(1);
 };
 

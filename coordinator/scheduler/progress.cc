@@ -41,7 +41,8 @@ class ProgressPlanner {
   }
 
   void AdvanceFinishing() {
-    // After a restart of the coordinator nobody remembers when the end began: it gets a full term.
+    // The coordinator does not store when the end began, so after its restart the run gets a full
+    // term.
     const Instant since = std::max(run_.state_since, cluster_.leases_from);
     if (AllGone() || cluster_.now - since > policy_.finish_timeout) {
       const SealedCheckpoint& last = run_.checkpoints.back();
@@ -65,7 +66,7 @@ class ProgressPlanner {
     }
   }
 
-  // What a rank cannot go on without, for as long as it says so.
+  // Shows what a rank waits for, as long as the rank reports it.
   void TellWaiting() {
     std::string reason = kEveryRankReady;
     for (const Placement& place : run_.placement) {
@@ -88,8 +89,9 @@ class ProgressPlanner {
     return !SumsOnGpus(run_) || !Report(run_.placement.front())->nccl_id.empty();
   }
 
-  // The first level of rank 0 that every rank has, and what was tuned for it where rank 0 is.
-  // Stays open when they have none in common, as trainers that offer nothing.
+  // Chooses rank 0's first instruction set level that every rank has, and the kernels that rank 0's
+  // node tuned for it. Leaves both empty when the ranks have no level in common, for example when
+  // trainers report none.
   void DecideEngine(RunGroupReady& ready) const {
     const RankReport& first = *Report(run_.placement.front());
     for (const std::string& level : first.isa_levels) {

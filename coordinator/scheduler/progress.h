@@ -1,5 +1,5 @@
-// Progress: the next step of one run through its life, from what its agents report: group ready,
-// started, sealed, finishing, failed, ended. Pure; thread-safe.
+// Progress: decides a run's next state change from its agents' reports: group ready, started,
+// sealed, finishing, failed, ended. Pure; thread-safe.
 #pragma once
 
 #include "coordinator/scheduler/plan.h"

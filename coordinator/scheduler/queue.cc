@@ -8,8 +8,8 @@
 namespace gp::coordinator {
 namespace {
 
-// Asked for in every turn: long queues are looked at without owning or sorting where that can be.
-// The cluster holds the runs.
+// Called in every turn, so it avoids copies of shared pointers, and sorting where it can. The
+// pointers are valid as long as the cluster.
 std::vector<const Run*> WaitingInOrder(const Cluster& cluster) {
   std::vector<const Run*> waiting;
   waiting.reserve(cluster.live.size());
@@ -26,8 +26,8 @@ std::vector<const Run*> WaitingInOrder(const Cluster& cluster) {
   return waiting;
 }
 
-// The wall clock may have been set back since the failure; then nobody should wait for it to catch
-// up.
+// The wall clock may have been set back since the failure. Then the run does not wait until the
+// clock catches up.
 bool IsPausing(const Run& run, const Now& now) {
   if (AwaitsVerdict(run)) return true;
   return run.state == RunState::kBackoff && now.wall < run.retry_at && now.wall >= run.failed_at;
@@ -50,15 +50,15 @@ class QueuePlanner {
   }
 
  private:
-  // Who waits for GPUs holds up nobody who waits for cores.
+  // A run that waits for GPUs does not block runs that wait for cores.
   struct Lane {
     bool ahead = false;
-    std::string behind;  // the reason of everybody behind the one ahead
+    std::string behind;  // the waiting reason of every run behind the first
   };
   Lane& LaneOf(bool gpu) { return gpu ? gpus_ : cores_; }
 
-  // A pause of seconds costs nobody its slots. The run's reason stays the failure, which says when
-  // it is tried again.
+  // Reserves the run's slots during its pause of some seconds. The run's reason stays the failure
+  // message, which tells when the next try is.
   void Reserve(const Run& run) {
     const bool gpu = TakesGpus(run, free_);
     if (!LaneOf(gpu).ahead && !Place(run, free_)) Block(run, gpu);
@@ -97,7 +97,8 @@ class QueuePlanner {
     plan_.push_back({run.id, std::move(event), "scheduler", reason});
   }
 
-  // Fixed by the first placement: a different number of threads later would change the bits.
+  // The first placement fixes the number: another number of threads later would change the results'
+  // bits.
   int Threads(const Run& run, const std::vector<Placement>& placement) const {
     if (run.threads_per_rank > 0) return run.threads_per_rank;
     if (run.submission->threads_per_rank > 0) return run.submission->threads_per_rank;

@@ -1,7 +1,7 @@
-// Queue: which waiting run is placed next. Higher priority first, then in order of submission; a
-// run that fails keeps its place, and its slots while it pauses before a retry. A run waits behind
-// one that is ahead of it, except behind one that is too large for all nodes together. Pure;
-// thread-safe.
+// Queue: which waiting run is placed next. Higher priority first, then in order of submission. A
+// run that fails keeps its place, and it keeps its slots during the pause before a retry. A run
+// does not overtake one that is ahead of it, except one that is too large for all nodes together.
+// Pure; thread-safe.
 #pragma once
 
 #include "coordinator/scheduler/plan.h"

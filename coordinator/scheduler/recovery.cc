@@ -16,7 +16,7 @@ struct Fault {
   Instant since{};
 };
 
-// How sure we are that this rank is the culprit rather than a victim: more is surer.
+// How likely this rank caused the failure and is not just a victim; higher is more likely.
 int Blame(const Fault& fault) {
   const bool certain = fault.cause == ExitCause::kConfig || fault.cause == ExitCause::kUnfit ||
                        fault.cause == ExitCause::kDamagedCheckpoint;
@@ -29,8 +29,8 @@ std::optional<Fault> FaultOfReport(const Cluster& cluster, const Run& run, const
                                    const Node& node) {
   const RankReport* report = node.FindRank(run.id, run.epoch, place.rank);
   if (report == nullptr) {
-    // Once every rank has told its address, a whole report without it means that the process is
-    // gone.
+    // When the group exists, every rank has reported once. If the node's next complete report does
+    // not list this rank, its process is gone.
     if (!run.group || !node.connected) return std::nullopt;
     return Fault{place.rank, ExitCause::kUnspecified,
                  fmt::format("node {} no longer runs it (its agent restarted)", node.name),
@@ -52,7 +52,7 @@ std::optional<Fault> FaultOfReport(const Cluster& cluster, const Run& run, const
   return std::nullopt;
 }
 
-// How a rank ended stays true when its node goes away later.
+// A reported exit stays valid when the node is lost later.
 std::optional<Fault> FaultOf(const Cluster& cluster, const Run& run, const Placement& place,
                              const Policy& policy) {
   const auto node = cluster.FindNode(place.node);
@@ -84,7 +84,8 @@ bool EveryRankExited(const Cluster& cluster, const Run& run, const Policy& polic
 
 std::optional<Fault> StartFault(const Cluster& cluster, const Run& run, const Policy& policy) {
   if (run.state != RunState::kStarting) return std::nullopt;
-  // After a restart of the coordinator nobody remembers when the start began: it gets a full term.
+  // The coordinator does not store when the start began, so after its restart the run gets a full
+  // term.
   const Instant since = std::max(run.state_since, cluster.leases_from);
   if (cluster.now - since <= policy.start_timeout) return std::nullopt;
   return Fault{0, ExitCause::kUnspecified,
@@ -102,13 +103,13 @@ std::chrono::microseconds RetryDelay(const Run& run) {
                   std::max(run.submission->retry_backoff, run.submission->retry_backoff_max));
 }
 
-// Starting again gives the same error until a person has mended something.
+// A retry would give the same error until a person fixes the cause.
 bool IsHopeless(ExitCause cause) {
   return cause == ExitCause::kConfig || cause == ExitCause::kSpawnFailed;
 }
 
-// A node that is unfit is not tried again, and a checkpoint is called damaged by few before it is
-// known, so these failures count against nothing.
+// Failures that cannot repeat for ever do not count towards retries_max: an unfit node is not used
+// again, and after a few reports of damage the verdict about a checkpoint is known.
 Action Report(const Cluster& cluster, const Run& run, const Fault& fault, const Policy& policy,
               const Now& now) {
   RankFailed failed{.epoch = run.epoch, .rank = fault.rank, .cause = fault.cause};
@@ -140,8 +141,8 @@ Action Report(const Cluster& cluster, const Run& run, const Fault& fault, const 
   return {run.id, std::move(failed), "scheduler", std::move(reason)};
 }
 
-// Once every rank is gone: rank 0 may still be saving. A group that takes no steps has nothing to
-// save.
+// Requeues the run when every rank has exited, or after leave_timeout: until then rank 0 may be
+// saving. A group that takes no steps has nothing to save, so it does not wait.
 std::optional<Action> Requeue(const Cluster& cluster, const Run& run, const Policy& policy,
                               const Fault& fault) {
   const bool may_save = run.state == RunState::kRunning &&

@@ -1,5 +1,5 @@
-// Recovery: has a rank of a run been lost, whose fault was it, and is it worth another try? Pure;
-// thread-safe.
+// Recovery: finds out whether a run lost a rank, which rank is to blame, and whether to retry.
+// Pure; thread-safe.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace gp::coordinator {
 
 // The failure that ends the present epoch: the rank to blame, why, and whether and when to retry.
-// Nothing while every rank is well, or while the rank to blame is not known yet. REQUIRES: the run
+// Nullopt while no rank has failed, or while the rank to blame is not known yet. REQUIRES: the run
 // holds slots.
 std::optional<Action> FindFailure(const Cluster& cluster, const Run& run, const Policy& policy,
                                   const Now& now);

@@ -5,7 +5,7 @@
 namespace gp::coordinator {
 
 void PlanRetention(const Run& run, Plan& plan) {
-  // One more than the newest stays in any case: a resume goes back to it from a damaged one.
+  // At least two checkpoints stay: if the newest is damaged, the run resumes from the one before.
   const int kept_count = std::max(2, run.submission->keep_last);
   const SealedCheckpoint* best = run.submission->keep_best ? run.BestCheckpoint() : nullptr;
   int newer = 0;

@@ -7,7 +7,7 @@
 namespace gp::coordinator {
 namespace {
 
-// The slots that are free, or the run's own, on nodes whose storage has not failed it.
+// Whether the run fits into slots that are free or its own, on nodes whose storage did not fail it.
 bool FitsElsewhere(const Cluster& cluster, const Run& run, const NodeId& node,
                    const Policy& policy) {
   FreeSlots free = UsableBy(run, FindFreeSlots(cluster, policy));
@@ -84,7 +84,7 @@ class SuspicionPlanner {
 DamageReport JudgeDamageReport(const Cluster& cluster, const Run& run, int rank,
                                const Policy& policy) {
   const SealedCheckpoint* newest = run.LatestCheckpoint();
-  // It did not read that one now.
+  // The run did not resume from its newest checkpoint.
   if (newest == nullptr || newest->step != run.resume_step) return {};
   const NodeId& node = run.placement.at(static_cast<size_t>(rank)).node;
   const bool suspected = run.suspicion && run.suspicion->step == run.resume_step;

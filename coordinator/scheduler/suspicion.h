@@ -1,5 +1,6 @@
-// Suspicion: is the checkpoint that a run resumes from damaged, or is it the node that read it? One
-// reader is never enough; the drawing is at the struct in state/run.h. Pure; thread-safe.
+// Suspicion: when a rank reports a damaged checkpoint, finds out whether the checkpoint or the
+// rank's node is at fault. Two readers must agree; see struct Suspicion in state/run.h. Pure;
+// thread-safe.
 #pragma once
 
 #include <string>
@@ -10,10 +11,10 @@
 
 namespace gp::coordinator {
 
-// What follows when a rank says that its checkpoint is damaged.
+// What to do after a rank reported that its checkpoint is damaged.
 struct DamageReport {
   NextReader next_reader = NextReader::kNobody;
-  bool excused = false;  // it is no failure of the run
+  bool excused = false;  // does not count as a failure of the run
   std::string what_next;
 };
 
@@ -21,7 +22,7 @@ struct DamageReport {
 DamageReport JudgeDamageReport(const Cluster& cluster, const Run& run, int rank,
                                const Policy& policy);
 
-// CheckpointVerified or CheckpointDamaged once a second reader has told.
+// Adds CheckpointVerified or CheckpointDamaged when the second reader has reported.
 void PlanSuspicion(const Cluster& cluster, const Run& run, Plan& plan);
 
 }  // namespace gp::coordinator

@@ -1,5 +1,5 @@
-// What an agent's messages mean: the checks of a hello, the answer to it, and telemetry sorted by
-// run. Pure functions; thread-safe.
+// Converts agents' messages: checks a hello, makes the answer to it, and sorts telemetry by run.
+// Pure functions; thread-safe.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// AgentService: the agents' door. One AgentSession a stream. Thread-safe.
+// AgentService: the gRPC service for agents. Each stream has an AgentSession. Thread-safe.
 #pragma once
 
 #include "coordinator/service/agent_session.h"

@@ -15,7 +15,8 @@ namespace {
 constexpr uint64_t kWindowsBytes = uint64_t{64} << 20;  // the windows of all agents together
 constexpr uint64_t kWindowBytesMin = 64 << 10;
 constexpr uint64_t kWindowBytesMax = 1 << 20;
-// Agents that know no window send what they kept while the coordinator was away.
+// Limit for older agents, which do not know the window. They send everything that they kept while
+// the coordinator was away.
 constexpr size_t kUnacknowledgedBytesMax = 64 << 20;
 
 }  // namespace
@@ -138,8 +139,8 @@ void AgentSession::TakeReport(const v1::AgentReport& report) {
 
 void AgentSession::TakeTelemetry(const v1::Telemetry& telemetry) {
   MutexLock lock(mutex_);
-  // Once a batch was refused no later one may be recorded: the refused one would then look like a
-  // repetition when it is sent again.
+  // After one refused batch no later batch may be recorded. Otherwise the refused batch would count
+  // as a repetition when the agent sends it again.
   if (ending_) return;
   if (node_.empty()) return End(FailedPrecondition("a stream begins with a hello"));
   const auto cluster = context_.reconciler.snapshot();
@@ -166,7 +167,8 @@ void AgentSession::TakeTelemetry(const v1::Telemetry& telemetry) {
   if (!context_.recorder.Post(std::move(batch))) End(ResourceExhausted("logs cannot be written"));
 }
 
-// The points say the same; an event stays when they have been thinned out. A full store refuses it.
+// The points contain the warnings too, but points are thinned out later and events are not. A full
+// store refuses the event.
 void AgentSession::PostWarnings(const TelemetryBatch& batch) {
   for (const auto& [run, points] : batch.points) {
     for (const Point& point : points) {
@@ -178,7 +180,7 @@ void AgentSession::PostWarnings(const TelemetryBatch& batch) {
   }
 }
 
-// Warnings are told once a step; this one takes the place after the newest of them.
+// A run has one warning per step. This warning is numbered right after the newest one.
 void AgentSession::WarnOfLoss(const RunId& id, const std::string& why) {
   const auto run = context_.reconciler.snapshot()->FindRun(id);
   if (run == nullptr) return;

@@ -1,5 +1,5 @@
-// AgentSession: one agent's stream. Turns what the agent says into events and telemetry, and tells
-// it what should run there whenever that changes. Owns itself until gRPC is done with it; takes no
+// AgentSession: one agent's stream. Converts the agent's messages into events and telemetry, and
+// sends the node's assignment whenever it changes. Owns itself until gRPC is done with it; takes no
 // thread.
 #pragma once
 
@@ -39,8 +39,8 @@ struct AgentServiceContext {
   std::atomic<uint64_t> sessions{0};
   std::atomic<uint64_t> open_sessions{0};
 
-  // How much unacknowledged telemetry each agent may have sent, so that all of them together do not
-  // fill the memory while the disk is slow.
+  // How many bytes of telemetry each agent may send ahead of the acknowledgements. The limit keeps
+  // all agents together from filling the memory while the disk is slow.
   uint64_t TelemetryWindowBytes() const;
 };
 
@@ -68,7 +68,7 @@ class AgentSession final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::
   void WarnOfLoss(const RunId& run, const std::string& why);
   void Acknowledge(uint64_t through_sequence, size_t size_bytes);
 
-  // Starts the next write or the end, when there is one to start.
+  // Starts the next write, or ends the stream, when one of them is due.
   void Advance();
   bool FillNext() REQUIRES(mutex_);
   bool FillDesired() REQUIRES(mutex_);

@@ -50,7 +50,7 @@ v1::Progress ToProto(const Submission& submission, const Progress& progress) {
   to.set_learning_rate(point.learning_rate);
   to.set_gradient_norm(point.gradient_norm);
   Fill(*to.mutable_phases(), point);
-  // What a wall time came to, or an early end, is known to the trainer alone.
+  // Only the trainer knows how many steps fit into a wall time, and whether training ends early.
   if (point.target_steps > 0) to.set_target_steps(point.target_steps);
   to.set_peak_flops(point.peak_flops);
   to.set_peak_source(point.peak_source);

@@ -1,4 +1,4 @@
-// The only file that knows both worlds: gp.v1 messages and the coordinator's own types. Pure
+// Converts between gp.v1 messages and the coordinator's own types; only this file knows both. Pure
 // functions; thread-safe.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace gp::coordinator {
 
-// Without source and resolved, which only Get answers with.
+// Leaves out source and resolved; only Get returns these.
 v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress);
 v1::Checkpoint ToProto(const Run& run, const SealedCheckpoint& checkpoint);
 v1::Checkpoint ToProto(const Run& run, const QuarantinedCheckpoint& held);
@@ -30,7 +30,7 @@ std::vector<RankReport> FromProto(
 Slot FromProto(const v1::Slot& slot);
 Point FromProto(const v1::MetricPoint& point);
 
-// What the event log says happened: the reason in a sentence.
+// The text of an event in the event log: its reason in a sentence.
 std::string Describe(const Event& event);
 
 }  // namespace gp::coordinator

@@ -8,7 +8,7 @@
 namespace gp::coordinator {
 namespace {
 
-// Often enough for the limit of a stall, too seldom to cost anything.
+// Short against kStallLimit, and long enough that the probe costs almost nothing.
 constexpr std::chrono::milliseconds kPause{200};
 
 double Seconds(std::chrono::nanoseconds duration) {

@@ -1,7 +1,7 @@
-// InputProbe: proves that the server reads what comes in. It asks the server for its version, again
-// and again, as a client would: while the answer is late, what the agents say waits to be read,
-// too, and says nothing about the agents. Owned by the daemon; Unread may be called from any
-// thread.
+// InputProbe: measures whether the server reads its input in time. It asks the server for its
+// version again and again, as a client. While the answer is late, agents' messages wait to be read
+// too, so an agent's silence does not mean that the agent is lost. Owned by the daemon; Unread may
+// be called from any thread.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -23,10 +23,10 @@ class InputProbe {
 
   // Called once. `channel` leads to the server.
   void Start(std::shared_ptr<grpc::Channel> channel);
-  // Before the server ends. Idempotent.
+  // Call it before the server ends. Idempotent.
   void Stop();
 
-  // What came in may have waited for so long: the time since the newest question that was answered.
+  // How long input may have waited: the time since the newest question that was answered.
   std::chrono::nanoseconds Unread() const;
 
  private:

@@ -1,5 +1,5 @@
-// PooledCall: a call with one answer that is worked out by the threads of a WorkPool. Work that the
-// client no longer waits for is not started; what is in progress then goes on for nobody. Owns
+// PooledCall: a unary call whose work runs on the threads of a WorkPool. When the client has gone,
+// work that has not begun is dropped; work in progress goes on, and its answer is not sent. Owns
 // itself until gRPC is done with it and the work has ended. Answer may be called from any thread.
 #pragma once
 
@@ -24,7 +24,7 @@ class PooledCall final : public grpc::ServerUnaryReactor,
  public:
   using Step = std::function<void(PooledCall&)>;
 
-  // Parses the request in `pool` and takes `first` there, which answers or goes on with Then.
+  // Parses the request on a thread of `pool` and runs `first` there. `first` calls Answer or Then.
   static grpc::ServerUnaryReactor* Start(grpc::CallbackServerContext* context,
                                          const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, size_t bytes_max,
@@ -44,7 +44,7 @@ class PooledCall final : public grpc::ServerUnaryReactor,
   // Filled before Answer.
   Response& response() { return response_; }
 
-  // Goes on in `pool`. The last thing that a step does.
+  // Runs `next` in `pool`. A step must call this last.
   void Then(WorkPool& pool, Step next) {
     {
       MutexLock lock(mutex_);
@@ -55,7 +55,7 @@ class PooledCall final : public grpc::ServerUnaryReactor,
     pool.Post(caller_, this->shared_from_this());
   }
 
-  // The first one counts: a client that left has been answered already.
+  // The first answer counts. A call whose client has gone is answered already.
   void Answer(const Status& status) {
     const auto keep = this->shared_from_this();
     {
@@ -78,7 +78,7 @@ class PooledCall final : public grpc::ServerUnaryReactor,
   }
   void Refuse(const Status& why) override { Answer(why); }
 
-  // Also at the call's deadline.
+  // gRPC also calls this at the call's deadline.
   void OnCancel() override {
     WorkPool* pool = nullptr;
     {

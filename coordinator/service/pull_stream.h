@@ -27,12 +27,12 @@ template <typename Response>
 class StreamSource {
  public:
   virtual ~StreamSource() = default;
-  // kMessage: `response` is filled. kMore: there is more to read, after others had their turn.
-  // kWait: nothing now. kEnd: nothing ever again.
+  // kMessage: `response` is filled. kMore: there is more to read, but other streams have their turn
+  // first. kWait: nothing now. kEnd: the stream is complete.
   virtual StatusOr<Pull> Next(Response& response) = 0;
 };
 
-// What a stream tells, and the changes that bring news to it.
+// A stream's source, and the topics whose changes mean that the source may have something new.
 template <typename Response>
 struct OpenedSource {
   std::unique_ptr<StreamSource<Response>> source;
@@ -140,7 +140,8 @@ class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     return source_->Next(response);
   }
 
-  // Until the next change, or the next turn: what came while the source was asked counts.
+  // Sleeps until the next change or, with `more`, waits for the next turn. A change that came while
+  // the source was being asked counts.
   void Rest(bool more) {
     {
       MutexLock lock(mutex_);
@@ -163,7 +164,7 @@ class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     this->StartWrite(&outgoing_);
   }
 
-  // Once. While a message is being written it does nothing: OnWriteDone ends the stream then.
+  // Ends the stream once. While a message is being written it leaves the end to OnWriteDone.
   void End(const Status& status) {
     const auto keep = this->shared_from_this();
     {
@@ -177,9 +178,9 @@ class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   const std::string caller_;  // the connection
   const StreamPlace place_;
   const StreamEnvironment environment_;
-  Open open_;  // these three: of the worker that pulls
+  Open open_;  // this and the next two: used by the worker that pulls
   std::unique_ptr<StreamSource<Response>> source_;
-  grpc::ByteBuffer outgoing_;  // then of the write in flight
+  grpc::ByteBuffer outgoing_;  // and then by the write in flight
 
   Mutex mutex_;
   Phase phase_ GUARDED_BY(mutex_) = Phase::kIdle;

@@ -1,5 +1,6 @@
-// RunFileResolver: a submitted run file made into what the coordinator keeps of it. An interface,
-// so that the control plane can be tested without the schema of run files. Thread-safe.
+// RunFileResolver: converts a submitted run file into the Submission that the coordinator stores.
+// An interface, so that tests of the control plane do not need the schema of run files.
+// Thread-safe.
 #pragma once
 
 #include <string>
@@ -29,7 +30,7 @@ class RunFileResolver {
   virtual StatusOr<ResolvedRun> Resolve(const SubmittedRunFile& submitted) const = 0;
 };
 
-// The one that reads run files by runspec.
+// The implementation that reads run files with runspec.
 class SpecResolver final : public RunFileResolver {
  public:
   StatusOr<ResolvedRun> Resolve(const SubmittedRunFile& submitted) const override;

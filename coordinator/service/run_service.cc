@@ -16,7 +16,7 @@ constexpr int kListDefault = 100;
 constexpr int kListMax = 1000;
 constexpr int kProtocol = 1;
 
-// Whoever asks gets the refusal at once, without a worker.
+// Answers the call at once, on gRPC's thread.
 grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const Status& status) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(rpc::ToGrpc(status));
@@ -108,7 +108,7 @@ void RunService::CheckStorage(SubmitCall& call, const Event& event) {
       });
 }
 
-// A repeated request gets its run, whatever became of its file or the storage since.
+// A repeated request gets its run, even if its run file or the storage has a problem now.
 bool RunService::AnswerRepeated(const v1::SubmitRequest& request,
                                 v1::SubmitResponse& response) const {
   const auto cluster = context_.reconciler.snapshot();
@@ -119,7 +119,7 @@ bool RunService::AnswerRepeated(const v1::SubmitRequest& request,
   return true;
 }
 
-// What would happen now, tried on a copy.
+// Tries the submit on a copy of the cluster and tells what would happen.
 Status RunService::PlanOnly(const Event& event, v1::SubmitResponse& response) const {
   const Now now{clock_.Now(), clock_.WallNow()};
   Batch batch(*context_.reconciler.snapshot(), now);
@@ -213,7 +213,7 @@ Status RunService::FillCheckpoints(const v1::CheckpointsRequest& request,
   return OkStatus();
 }
 
-// The verifier reads on a thread of its own.
+// Takes no thread of a lane while it waits: the verifier reads on its own thread.
 grpc::ServerUnaryReactor* RunService::RestoreCheckpoint(grpc::CallbackServerContext* context,
                                                         const grpc::ByteBuffer* request,
                                                         grpc::ByteBuffer* response) {

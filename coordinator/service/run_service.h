@@ -1,6 +1,7 @@
-// RunService: the users' door. Every method checks, converts, asks the core and converts back.
-// Thread-safe; takes no thread for a call that waits. gRPC's threads only bring requests as bytes;
-// the lanes' threads parse and answer them. Version alone is answered at once.
+// RunService: the gRPC service for users. Every method checks and converts the request, asks the
+// core, and converts the answer. Thread-safe. A call that waits takes no thread. gRPC's threads
+// only deliver requests as bytes; the lanes' threads parse and answer them. Only Version is
+// answered on gRPC's thread.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@
 
 namespace gp::coordinator {
 
-// Open at once, of all users together.
+// Streams that all users together may have open at a time.
 inline constexpr int kStreamsMax = 1024;
 
 struct RunServiceOptions {
@@ -93,7 +94,7 @@ class RunService final : public RunServiceOfBytes {
   StatusOr<std::shared_ptr<const Run>> Find(const std::string& reference) const;
   v1::Run Show(const RunId& run) const;
 
-  // The stages of a submit, each in its lane.
+  // The steps of a submit; each runs in its lane.
   void Prepare(SubmitCall& call);
   void CheckStorage(SubmitCall& call, const Event& event);
   bool AnswerRepeated(const v1::SubmitRequest& request, v1::SubmitResponse& response) const;

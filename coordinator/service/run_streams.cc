@@ -10,7 +10,8 @@
 namespace gp::coordinator {
 namespace {
 
-// A page: what a worker reads before others have their turn, and what a stream keeps in memory.
+// Records of a page. A worker reads one page before other streams have their turn, and a stream
+// keeps one page in memory.
 constexpr int kPageRecords = 64;
 
 // True once the run has ended and whatever its agents had sent by then is on disk.
@@ -18,8 +19,9 @@ class EndOfRun {
  public:
   EndOfRun(StreamContext context, RunId run) : context_(context), run_(std::move(run)) {}
 
-  // An agent sends what its ranks printed before it says that they ended, so all of it is posted by
-  // then. When the last of it is recorded the run's listeners are told, as of every record.
+  // An agent sends what its ranks printed before it reports their end. So everything was posted
+  // before the run ended. The run's listeners are woken when the last record is on disk, as for
+  // every record.
   bool Reached() const {
     const auto run = context_.reconciler.snapshot()->FindRun(run_);
     if (run == nullptr || !IsTerminal(run->state)) return false;
@@ -66,7 +68,7 @@ class BufferedSource : public StreamSource<Response> {
 
   StatusOr<Pull> Next(Response& response) final {
     if (buffer_.empty()) {
-      // Asked first: what comes between the two is read by ReadPage.
+      // Asked before ReadPage, so that records which arrive in between are not missed.
       const bool ended = !follow_ || end_.Reached();
       ASSIGN_OR_RETURN(const bool more, ReadPage());
       if (buffer_.empty() && more) return Pull::kMore;
@@ -78,7 +80,7 @@ class BufferedSource : public StreamSource<Response> {
   }
 
  protected:
-  // Appends to buffer_ what the stream is to tell of the next page. False when there was none.
+  // Appends the messages for the next page to buffer_. False when there is no next page.
   virtual StatusOr<bool> ReadPage() = 0;
 
   StreamContext context_;
@@ -119,7 +121,7 @@ class EventsSource final : public BufferedSource<v1::RunEvent> {
         after_(request.after_sequence()) {}
 
  private:
-  // Reads from the start: what state an event led to follows from those before it.
+  // Reads from the first event, because the state after an event follows from all events before it.
   StatusOr<bool> ReadPage() override {
     ASSIGN_OR_RETURN(const std::vector<StoredEvent> events,
                      context_.store.ReadRun(run_, read_, kPageRecords));
@@ -140,8 +142,8 @@ class EventsSource final : public BufferedSource<v1::RunEvent> {
   Epoch epoch_ = 0;
 };
 
-// With a tail, reads the log twice: first it remembers where the newest pages begin that hold so
-// many lines, then it tells from there.
+// With a tail, reads the log twice. The first pass finds where the last pages with that many lines
+// begin; the second pass sends the lines from there.
 class LogsSource final : public BufferedSource<v1::LogLine> {
  public:
   LogsSource(StreamContext context, RunId run, const v1::LogsRequest& request)
@@ -207,7 +209,7 @@ class LogsSource final : public BufferedSource<v1::LogLine> {
   uint64_t offset_ = 0;
 };
 
-// Which steps later epochs took again.
+// Finds the points of steps that a later epoch repeated.
 class TakenAgain {
  public:
   explicit TakenAgain(const std::vector<EpochStart>& epochs) {
@@ -224,11 +226,12 @@ class TakenAgain {
   }
 
  private:
-  std::map<Epoch, int64_t> from_;  // by epoch, the first of its steps that was taken again
+  std::map<Epoch, int64_t> from_;  // by epoch, its first step that a later epoch repeated
 };
 
-// The past is told once a step, as the newest epoch committed it: steps that were lost to a restart
-// are left out. From where the log ended when the stream first got there, every point is told.
+// For the past, sends each step once, as the newest epoch committed it: points of steps that a
+// restart repeated are left out. After the stream first reaches the end of the log, it sends every
+// new point.
 class MetricsSource final : public BufferedSource<v1::MetricPoint> {
  public:
   MetricsSource(StreamContext context, RunId run, const v1::MetricsRequest& request)

@@ -1,5 +1,5 @@
-// The sources of RunService's streams: Watch, Events, Logs, Metrics. Each resumes where the caller
-// left off, by durable numbers, and ends once the run has ended and everything it sent is told. A
+// The sources of RunService's streams: Watch, Events, Logs, Metrics. Each resumes after the durable
+// number that the caller names. It ends when the run has ended and everything recorded was sent. A
 // source belongs to one stream.
 #pragma once
 

@@ -1,5 +1,5 @@
-// StreamCount: how many streams users may have open at once; each keeps a page of what it tells in
-// memory. A StreamPlace is one of them, given back when it dies. Thread-safe.
+// StreamCount: limits how many streams users have open at a time, because each keeps a page in
+// memory. A StreamPlace is one place; its destructor gives it back. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kRequestIdBytesMax = 128;
 constexpr size_t kSourceBytesMax = 1 << 20;
-// More than anybody types; each costs time, a wrong one the search for a similar key.
+// More than a person types. Each override costs time; a wrong one costs a search for a similar key.
 constexpr int kOverridesMax = 256;
 constexpr size_t kOverrideBytesMax = 16 << 10;
 constexpr size_t kPathBytesMax = 4096;
@@ -72,9 +72,9 @@ Status CheckRoom(const Cluster& cluster) {
 std::string BodyDigest(const v1::SubmitRequest& request) {
   v1::SubmitRequest body = request;
   body.clear_request_id();
-  // The file's path only colours messages.
+  // The file's path appears in messages only.
   body.clear_source_name();
-  // No maps inside, so the bytes are the same for equal messages.
+  // The message has no maps, so equal messages have equal bytes.
   return formats::Sha256Hex(body.SerializeAsString());
 }
 

@@ -1,4 +1,4 @@
-// From a SubmitRequest to the event that makes a run. Thread-safe.
+// Converts a SubmitRequest into the event that makes a run. Thread-safe.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@
 
 namespace gp::coordinator {
 
-// A run file of the longest kind with its overrides; what is longer is refused before it is parsed.
+// Room for the longest run file with its overrides. A longer request is refused before it is
+// parsed.
 inline constexpr size_t kSubmitBytesMax = (1 << 20) + (256 << 10);
 
 struct PreparedSubmit {
@@ -24,10 +25,10 @@ struct PreparedSubmit {
 StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request,
                                        const RunFileResolver& resolver, const StorageRoot& storage);
 
-// ResourceExhausted when the runs that have not ended yet fill the memory that is meant for them.
+// ResourceExhausted when there are too many runs that have not ended: each is kept in memory.
 Status CheckRoom(const Cluster& cluster);
 
-// SHA-256 in hex of what a repeated request must repeat.
+// SHA-256, in hex, of the fields that must be equal in a repeated request.
 std::string BodyDigest(const v1::SubmitRequest& request);
 
 }  // namespace gp::coordinator

@@ -11,7 +11,7 @@
 namespace gp::coordinator {
 namespace {
 
-// gRPC's threads come first where the cores are scarce: they read what the agents report.
+// The pool's threads have a lower priority than gRPC's threads, which read the agents' reports.
 constexpr int kNiceness = 5;
 
 void YieldToOthers() {
@@ -58,7 +58,7 @@ std::vector<WorkPool::Refusal> WorkPool::MakeRoom(const std::string& caller) {
   const auto most = std::max_element(
       waiting_.begin(), waiting_.end(),
       [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  // Among equals whoever came last stays out.
+  // When several callers have the most, the caller that came last is refused.
   const bool alone = most->second.size() == waiting_.at(caller).size();
   return {DropNewest(alone ? caller : most->first,
                      Unavailable("the coordinator is busy: {} requests wait for {}; try again",

@@ -1,6 +1,7 @@
 // WorkPool: a few threads for one kind of slow work of a service, so that gRPC's own threads only
-// pass messages on. Callers take turns: however much one of them asks for, another waits for one
-// piece of its work and no more. Owned by the daemon; every method may be called from any thread.
+// pass messages on. Callers take turns, one piece of work each. So a caller with much work delays
+// another caller by one piece only. Owned by the daemon; every method may be called from any
+// thread.
 #pragma once
 
 #include <chrono>
@@ -22,7 +23,8 @@ class Work {
   virtual ~Work() = default;
   // On a thread of the pool.
   virtual void Run() = 0;
-  // There is no room, or the pool stops. Quick: it runs on the thread of whoever posted.
+  // Called when there is no room or the pool stops. Must be quick: it runs on the thread that
+  // called Post or Stop.
   virtual void Refuse(const Status& why) = 0;
 };
 
@@ -30,7 +32,7 @@ struct WorkPoolOptions {
   std::string name;  // names the work in messages
   int threads = 2;
   size_t waiting_max = 256;
-  // One connection with more open questions than this does not wait for the answers.
+  // A connection with more requests than this does not wait for their answers.
   size_t waiting_per_caller_max = 64;
 };
 
@@ -43,14 +45,15 @@ class WorkPool {
   // When the pool is full, the newest work of the caller who has the most of it makes room. That
   // may be `caller` itself.
   void Post(const std::string& caller, std::shared_ptr<Work> work);
-  // For whoever lost interest. True: the work was waiting and is forgotten, with no further call.
+  // Removes work that is no longer wanted. True: the work was waiting, and the pool will not call
+  // it.
   bool Withdraw(const std::string& caller, const Work& work);
 
   // Pieces of work that no thread has begun.
   size_t waiting() const;
 
-  // Refuses what waits and what comes. False when work is still in progress after `grace`: its file
-  // system hangs, and the destructor would wait for it.
+  // Refuses work that waits, and all later work. False when work is still in progress after
+  // `grace`: its file system hangs, and the destructor would wait for it.
   bool Stop(std::chrono::nanoseconds grace);
 
  private:
@@ -63,15 +66,16 @@ class WorkPool {
   void Loop();
   // Null once the pool has stopped.
   std::shared_ptr<Work> Next();
-  // What must go so that the newest work of `caller` may stay; empty when there is room.
+  // Drops the work that makes room for the newest work of `caller`, and returns it; empty when
+  // there is room.
   std::vector<Refusal> MakeRoom(const std::string& caller) REQUIRES(mutex_);
   Refusal DropNewest(const std::string& caller, Status why) REQUIRES(mutex_);
   std::vector<Refusal> DropAll() REQUIRES(mutex_);
 
   const WorkPoolOptions options_;
   mutable Mutex mutex_;
-  CondVar posted_;                                           // or stopped
-  CondVar finished_;                                         // some work
+  CondVar posted_;                                           // work was posted, or the pool stopped
+  CondVar finished_;                                         // a piece of work ended
   std::map<std::string, Queue> waiting_ GUARDED_BY(mutex_);  // by caller, never an empty queue
   std::deque<std::string> turns_ GUARDED_BY(mutex_);         // each caller in `waiting_` once
   size_t waiting_count_ GUARDED_BY(mutex_) = 0;

@@ -1,4 +1,4 @@
-// Admission: what becomes of a user's request in the present state, before it is made durable.
+// Admission: decides whether the present state allows a user's request, before it is made durable.
 // Pure; thread-safe.
 #pragma once
 
@@ -13,7 +13,7 @@ struct Admission {
   RunId run;
 };
 
-// For RunSubmitted, CancelRequested and CheckpointRestored; every other event is admitted as it is.
+// Checks RunSubmitted, CancelRequested and CheckpointRestored; every other event is admitted.
 //   AlreadyExists: the request id was used with another body.
 //   FailedPrecondition: a run that has succeeded or failed cannot be cancelled; a checkpoint cannot
 //   come back from quarantine now.

@@ -181,7 +181,7 @@ class Applier {
     SealedCheckpoint checkpoint = held->checkpoint;
     run.quarantined.erase(run.quarantined.begin() + (held - run.quarantined.data()));
     checkpoint.restored = true;
-    // The run goes on from here: nobody reads the one that is suspected any more.
+    // The run will resume from this newer checkpoint, so the suspected one is not read again.
     if (run.suspicion && checkpoint.step > run.suspicion->step) run.suspicion.reset();
     const auto place =
         std::find_if(run.checkpoints.begin(), run.checkpoints.end(),
@@ -213,7 +213,7 @@ class Applier {
     return OkStatus();
   }
 
-  // Telemetry comes again when its acknowledgement was lost.
+  // A warning may come twice: the agent sends telemetry again when the acknowledgement was lost.
   Status operator()(const RunWarned& warned) {
     ASSIGN_OR_RETURN(Run run, Existing());
     if (IsTerminal(run.state)) return Impossible("the run has ended");
@@ -235,7 +235,7 @@ class Applier {
 
   Status operator()(const NodeConnected& connected) {
     Node node = NodeOrNew(connected.node);
-    // An older stream's hello that was overtaken by the newer one's.
+    // The hello of an older stream that arrived after a newer stream's hello.
     if (connected.session < node.session) return OkStatus();
     if (node.incarnation != connected.incarnation) node.applied_revision = 0;
     node.name = connected.name;
@@ -276,7 +276,7 @@ class Applier {
     return OkStatus();
   }
 
-  // The run may have gone on, or have ended, while the coordinator was reading.
+  // Ignored when the run went on or ended while the coordinator was reading.
   Status operator()(const CheckpointRead& read) {
     const RunPointer known = cluster_.FindRun(event_.run);
     if (known == nullptr || !known->suspicion) return OkStatus();
@@ -344,7 +344,7 @@ class Applier {
     return OkStatus();
   }
 
-  // The way to this end leads past the rules that may be what is broken.
+  // Skips the usual rules, because one of them may be what is broken.
   Status SetAside(const RunEnded& ended, Run& run) const {
     if (IsTerminal(run.state)) return Impossible("the run has ended");
     run.state = ended.state;
@@ -367,7 +367,7 @@ class Applier {
     return node;
   }
 
-  // What should run on the run's nodes changes with this event.
+  // Records that this event changes the assignments on the run's nodes.
   void Touch(Run& run) {
     if (!run.holds_slots) return;
     run.assigned_sequence = sequence_;
@@ -388,7 +388,7 @@ class Applier {
     run.holds_slots = false;
   }
 
-  // The run, when it is being found out whether its checkpoint of `step` is damaged.
+  // The run, if its checkpoint of `step` is the suspected one.
   StatusOr<Run> Suspected(int64_t step) const {
     ASSIGN_OR_RETURN(Run run, Existing());
     if (IsTerminal(run.state)) return Impossible("the run has ended");
@@ -398,7 +398,8 @@ class Applier {
 
   void TakeDamageReport(const RankFailed& failed, Run& run) const {
     if (failed.next_reader == NextReader::kNotRecorded) {
-      // Also what is newer: steps were taken again, and their checkpoints must not meet these.
+      // Newer checkpoints too: the run will repeat their steps, and must be able to save these
+      // again.
       return Quarantine(run.resume_step, INT64_MAX, failed.message, run);
     }
     const SealedCheckpoint* newest = run.LatestCheckpoint();

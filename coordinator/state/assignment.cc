@@ -17,7 +17,7 @@ void AddSealResults(const Run& run, const RankReport* report, Assignment& assign
   }
 }
 
-// As rank 0's living process tells it, and nobody remembers it.
+// From the newest report of rank 0's running process; it is not stored.
 std::string NcclIdOf(const Cluster& cluster, const Run& run) {
   if (!run.group || !SumsOnGpus(run)) return "";
   const auto node = cluster.FindNode(run.placement.front().node);

@@ -1,5 +1,5 @@
-// Assignment: what should run on a node, derived from the cluster. The agent compares the whole
-// list with what is there; what is not listed must not run. Pure; thread-safe.
+// Assignment: a rank that should run on a node, derived from the cluster. The agent compares the
+// whole list with what runs there, and stops what is not listed. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Assignment {
   bool stop = false;
   bool stop_now = false;
   std::string stop_reason;
-  // Answers to what the rank reported as written.
+  // Answers to the checkpoints that the rank reported as written.
   std::vector<int64_t> sealed_steps;
   std::vector<RefusedSeal> refused_seals;
 };

@@ -32,8 +32,8 @@ struct Cluster {
   std::map<uint64_t, RunId>
       busy;  // the live ones that left the queue at least once; few when the queue is long
   std::map<NodeId, std::shared_ptr<const Node>> nodes;
-  // Runs that cannot go on because of a mistake of ours, and what is wrong; the next batch ends
-  // them.
+  // Runs that cannot go on because of a bug in the coordinator, and what is wrong. The next batch
+  // ends them.
   std::map<RunId, std::string> faulty;
   uint64_t last_sequence = 0;  // number of the newest durable event
   uint64_t version = 0;        // grows with every event applied by this process
@@ -47,13 +47,13 @@ struct Cluster {
   std::string NodeName(const NodeId& id) const;
 };
 
-// A gap between ticks longer than this means that the coordinator slept or was stopped; input that
-// waits for longer, that it was too busy to read: leases start again.
+// Leases start again when two ticks are further apart than this (the coordinator was suspended or
+// stopped), or when input waited for longer than this (the coordinator was too busy to read).
 constexpr std::chrono::nanoseconds kStallLimit = std::chrono::seconds(1);
 
 // Changes `cluster` by one event. A durable event takes the next sequence number.
-// FailedPrecondition, and no change, when the event is not possible in this state: a mistake of
-// ours, or a store that was tampered with.
+// FailedPrecondition, and no change, when the event is not possible in this state: the coordinator
+// has a bug, or somebody changed the store.
 Status Apply(const Event& event, Cluster& cluster);
 
 }  // namespace gp::coordinator

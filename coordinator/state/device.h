@@ -9,7 +9,7 @@ namespace gp::coordinator {
 // kAuto: GPUs when the fleet has enough of them, else CPU cores; decided by the first placement.
 enum class Device { kCpu, kGpu, kAuto };
 
-// "cpu" | "gpu" | "auto", as resources.device says it and the store keeps it.
+// "cpu" | "gpu" | "auto", as in resources.device and in the store.
 std::string_view Name(Device device);
 std::optional<Device> DeviceNamed(std::string_view name);
 

@@ -1,6 +1,6 @@
 // Event: everything that can change the cluster. Durable kinds equal gp.store.v1.Record's; they are
-// the audit log and what a restart replays. Volatile kinds tell what agents said and what time it
-// is. Values.
+// the audit log and what a restart replays. Volatile kinds are agents' messages, the time, and what
+// the coordinator observed. Values.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct RunPlaced {
 struct RunGroupReady {
   Epoch epoch = 0;
   std::vector<std::string> addresses;  // by rank
-  std::string secret;                  // drawn by whoever appends the event
-  // What every rank computes with; the first of these events decides for the whole run.
+  std::string secret;                  // the code that appends the event draws it
+  // The instruction set level and kernels of every rank; a run's first RunGroupReady decides them.
   std::string isa;
   std::map<std::string, std::string> kernels;
 };
@@ -71,8 +71,8 @@ struct RankFailed {
   NextReader next_reader = NextReader::kNotRecorded;  // for a damaged checkpoint
 };
 
-// A cancelled run's ranks save the step in progress and leave; `now`: they leave at once. May
-// follow one that said otherwise.
+// The ranks of a cancelled run save the step in progress and exit; with `now` they exit at once. A
+// second request may change `now`.
 struct CancelRequested {
   bool now = false;
 };
@@ -87,19 +87,19 @@ struct CheckpointRetired {
   std::string directory;
 };
 
-// Somebody else read whole what a rank had said is damaged.
+// A second reader found whole the checkpoint that a rank had reported as damaged.
 struct CheckpointVerified {
   int64_t step = 0;
   std::string text;
 };
 
-// Two readers agree: it leaves the catalogue, and its directory goes into quarantine.
+// Two readers found the checkpoint damaged: it leaves the catalogue and goes into quarantine.
 struct CheckpointDamaged {
   int64_t step = 0;
   std::string reason;
 };
 
-// Read whole by the coordinator, at a person's request: it is back in the catalogue.
+// A person asked for it, and the coordinator found it whole: it is back in the catalogue.
 struct CheckpointRestored {
   int64_t step = 0;
 };
@@ -111,18 +111,18 @@ struct RunFinishing {
 struct RunEnded {
   RunState state = RunState::kUnspecified;
   std::string reason;
-  bool set_aside = false;  // wherever it was: a mistake of ours keeps it from going on
+  bool set_aside = false;  // in any state: a bug in the coordinator keeps the run from going on
 };
 
-// A rank measured something that a person should look at.
+// A rank's measurement has a warning for a person.
 struct RunWarned {
   Epoch epoch = 0;
   int64_t step = 0;
   std::string text;
 };
 
-// Somebody stopped a rank: a node or a trainer is going away. Nothing failed; the run waits for
-// slots again and goes on from its newest checkpoint.
+// A rank was stopped from outside, because its node or trainer goes away. This is no failure: the
+// run waits for slots again and goes on from its newest checkpoint.
 struct RunRequeued {
   Epoch epoch = 0;
   std::string reason;
@@ -166,13 +166,13 @@ struct CheckpointRead {
   std::string text;
 };
 
-// Why a run still waits, or what it cannot go on without while it runs.
+// Why a run waits for slots, or what a running rank waits for.
 struct RunWaiting {
   std::string reason;
 };
 
-// The coordinator is awake. Leases age only between ticks that follow one another closely, and
-// while what the agents send is read soon.
+// The time now. Leases age only while ticks follow each other closely and agents' messages are read
+// soon.
 struct Tick {
   Instant now;
   std::chrono::nanoseconds unread{0};  // as in Now

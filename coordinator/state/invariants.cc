@@ -31,7 +31,7 @@ Rule CheckpointRule(const Run& run) {
     }
   }
   if (run.checkpoints.empty() || !run.checkpoints.back().retired) return "";
-  // Unless what was newer went into quarantine since.
+  // The newest sealed checkpoint may be retired only when a newer one is in quarantine.
   const int64_t newest = run.checkpoints.back().step;
   for (const QuarantinedCheckpoint& held : run.quarantined) {
     if (held.checkpoint.step > newest) return "";
@@ -78,7 +78,7 @@ Rule BrokenRule(const Cluster& before, const Cluster& after, const RunId& id) {
   return broken.empty() ? CheckpointRule(*run) : broken;
 }
 
-// Those who held their slots before come first.
+// The runs that hold slots; those that held them before this batch come first.
 std::vector<std::shared_ptr<const Run>> Holders(const Cluster& before, const Cluster& after) {
   std::vector<std::shared_ptr<const Run>> holders;
   for (const auto& [sequence, id] : after.busy) {
@@ -92,7 +92,7 @@ std::vector<std::shared_ptr<const Run>> Holders(const Cluster& before, const Clu
   return holders;
 }
 
-// Whoever takes a slot that is held breaks the rule.
+// The run that takes a slot which another run holds breaks the rule.
 void FindSharedSlots(const Cluster& before, const Cluster& after,
                      std::vector<Violation>& violations) {
   std::map<std::pair<NodeId, SlotId>, RunId> held;

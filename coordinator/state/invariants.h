@@ -1,5 +1,5 @@
-// Invariants: what must hold whatever happens, checked after every batch on what it touched, in
-// production too. Pure; thread-safe.
+// Invariants: rules that always hold. They are checked after every batch, on what the batch
+// touched, in production too. Pure; thread-safe.
 #pragma once
 
 #include <set>
@@ -16,8 +16,8 @@ struct Violation {
   std::string rule;  // "its gang is not complete"
 };
 
-// `touched` are the runs that events named between `before` and `after`. A run that was set aside
-// owes nothing but its end.
+// `touched` are the runs that events named between `before` and `after`. For a run that was set
+// aside, only its end is checked.
 //
 //   - a run never disappears, and its submission never changes
 //   - terminal is final

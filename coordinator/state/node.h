@@ -18,7 +18,7 @@ struct Slot {
   std::string device;  // "cpu" or a GPU's UUID
   std::vector<int> cores;
   uint64_t memory_bytes = 0;
-  std::string device_name = {};         // these two: empty for CPU cores
+  std::string device_name = {};         // this and compute_capability: empty for CPU cores
   std::string compute_capability = {};  // "9.0"
   std::string problem = {};             // why nothing new is placed here; empty when it is usable
 
@@ -42,12 +42,12 @@ struct Node {
   Timestamp last_heard_at{};
   std::vector<RankReport> ranks;  // the newest report, whole
 
-  // Sequence of the newest durable event that changed what should run here, and the newest the
-  // agent has applied.
+  // desired_revision: number of the newest durable event that changed this node's assignment.
+  // applied_revision: the newest that the agent has applied.
   uint64_t desired_revision = 0;
   uint64_t applied_revision = 0;
-  // Slots taken away from a run, with the sequence of the event that did: a trainer may still be
-  // there until the agent has applied that revision.
+  // Slots that were taken from a run, with the number of that event. A trainer may still be in the
+  // slot until the agent has applied that revision.
   std::map<SlotId, uint64_t> withdrawn;
 
   const RankReport* FindRank(const RunId& run, Epoch epoch, int rank) const {

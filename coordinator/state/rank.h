@@ -1,4 +1,4 @@
-// What an agent tells about one rank: the trainer process in one slot. Values.
+// An agent's report on one rank, the trainer process in one slot. Values.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ enum class ExitCause {
 // "out of memory", "lost a peer": for reasons.
 std::string_view Name(ExitCause cause);
 
-// All of its files are on disk; it is no checkpoint before it is sealed.
+// All files are on disk. It does not count as a checkpoint until it is sealed.
 struct WrittenCheckpoint {
   int64_t step = 0;
   std::string directory;
@@ -64,15 +64,16 @@ struct RankReport {
   std::string incarnation;
   RankPhase phase = RankPhase::kUnspecified;
   std::string address;
-  std::vector<std::string> isa_levels;  // what it could compute with, the preferred one first
-  std::map<std::string, std::string> kernels;  // tuned there, by level
+  // The levels that the rank can compute with, the preferred one first.
+  std::vector<std::string> isa_levels;
+  std::map<std::string, std::string> kernels;  // the kernels tuned on that node, by level
   std::string nccl_id;  // from rank 0 of a group of GPUs: the id that the group connects with
   int64_t step = 0;
   ExitCause cause = ExitCause::kUnspecified;
   int exit_code = 0;
   std::string message;
   std::vector<WrittenCheckpoint> written;
-  std::string waiting;  // what it cannot go on without, in a sentence; empty: it goes on
+  std::string waiting;  // what the rank waits for, in a sentence; empty: nothing
   // When the coordinator first heard that it exited; kept across reports.
   Instant exited_at{};
 

@@ -1,4 +1,4 @@
-// Run: everything durable about one run, plus why it is where it is. A value, shared as
+// Run: everything durable about one run, and the reason for its state. A value, shared as
 // shared_ptr<const Run>.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace gp::coordinator {
 
-// The reason of a run whose ranks lack nothing.
+// The reason of a run whose ranks wait for nothing.
 inline constexpr char kEveryRankReady[] = "every rank is ready";
 
 // What the user asked for; never changes.
@@ -41,7 +41,7 @@ struct Submission {
   std::string run_directory;
   int keep_last = 1;
   bool keep_best = true;
-  int threads_per_rank = 0;  // 0: what the slots of the first placement offer
+  int threads_per_rank = 0;  // 0: as many as the slots of the first placement have cores
   int logical_shards = 1;
   Device device = Device::kCpu;
 
@@ -88,8 +88,8 @@ struct QuarantinedCheckpoint {
 // which says nothing about the checkpoint.
 enum class Verdict { kWhole, kDamaged, kUnreadable };
 
-// The checkpoint to resume from was damaged, said a rank. One reader's word takes nothing out of
-// the catalogue: what it read may have been its node's fault.
+// A rank reported that the checkpoint to resume from is damaged. One report does not remove a
+// checkpoint from the catalogue, because the rank's node may be at fault.
 //
 //   one node says so ─┬─▶ another node reads it ──┬─▶ says so too: damaged
 //                     │                           └─▶ its group starts: whole
@@ -98,8 +98,9 @@ struct Suspicion {
   int64_t step = 0;
   std::set<NodeId> told_by;
   bool asks_coordinator = false;  // the run waits for its verdict
-  bool whole = false;             // the coordinator found it so; a further report is a failure
-  // Volatile: what the coordinator found, and in words.
+  // The coordinator found it whole; a further report of damage is a failure of the run.
+  bool whole = false;
+  // Volatile: the coordinator's verdict, and a message.
   std::optional<std::pair<Verdict, std::string>> verdict;
 };
 
@@ -135,9 +136,9 @@ struct Run {
   bool cancel_now = false;  // the run is being cancelled, without saving
 
   int failures = 0;             // in all
-  int failures_since_seal = 0;  // what retries_max counts
+  int failures_since_seal = 0;  // failures that retries_max limits
   bool gave_up = false;
-  bool set_aside = false;  // ended because of a mistake of ours
+  bool set_aside = false;  // ended because of a bug in the coordinator
   Timestamp failed_at{};
   Timestamp retry_at{};
 
@@ -154,18 +155,20 @@ struct Run {
   const SealedCheckpoint* FindCheckpoint(int64_t step) const;
   // The newest of that step; null when there is none.
   const QuarantinedCheckpoint* FindQuarantined(int64_t step) const;
-  // The newest one to resume from when that of `step` cannot be read; null when none is left.
+  // The newest checkpoint before `step`, to resume from when that of `step` cannot be read; null
+  // when there is none.
   const SealedCheckpoint* CheckpointBefore(int64_t step) const;
 };
 
-// It is being found out whether the checkpoint to resume from is damaged: nothing is placed.
+// True while the run waits for the verdict about the checkpoint to resume from. It is not placed
+// then.
 bool AwaitsVerdict(const Run& run);
 
 // Why the checkpoint of `step` cannot come back from quarantine; empty when it can.
 std::string RestoreRefusal(const Run& run, int64_t step);
 
-// Whether the ranks sum their gradients through NCCL: placement gives a GPU run nothing but GPUs,
-// and never one group both kinds.
+// Whether the ranks sum their gradients through NCCL: placement gives a GPU run GPUs only, so a
+// group never mixes GPUs and CPU cores.
 bool SumsOnGpus(const Run& run);
 
 }  // namespace gp::coordinator

@@ -1,4 +1,4 @@
-// RunState: where a run is in its life, and which steps are allowed. Pure; thread-safe.
+// RunState: the states of a run, and which transitions are allowed. Pure; thread-safe.
 #pragma once
 
 #include <string_view>
@@ -17,11 +17,11 @@ namespace gp::coordinator {
 //     any but terminal ─▶ CANCELLING ─▶ CANCELLED└─▶ FAILED (retries spent, or retrying cannot
 //     help)
 //
-// A run that a mistake of ours keeps from going on is set aside: FAILED from any state that is not
-// terminal (RunEnded::set_aside), past these rules.
+// A run that cannot go on because of a bug in the coordinator is set aside: it becomes FAILED from
+// any state that is not terminal (RunEnded::set_aside), outside these rules.
 //
-// FINISHING: the final checkpoint is sealed, the ranks are leaving. A rank that fails then costs
-// nothing, so FINISHING leads to SUCCEEDED only. ADMITTED, RECONFIGURING, HOLDING, PAUSED and
+// FINISHING: the final checkpoint is sealed, and the ranks exit. A rank that fails then does no
+// harm, so FINISHING leads to SUCCEEDED only. ADMITTED, RECONFIGURING, HOLDING, PAUSED and
 // PREEMPTED have their numbers on the wire and no transition yet.
 enum class RunState {
   kUnspecified = 0,
@@ -46,7 +46,7 @@ bool IsTerminal(RunState state);
 // Waiting for slots: SUBMITTED, QUEUED or BACKOFF.
 bool IsWaiting(RunState state);
 bool IsAllowed(RunState from, RunState to);
-// "running", as people and metrics read it.
+// "running": the name in texts and metrics.
 std::string_view Name(RunState state);
 
 }  // namespace gp::coordinator

@@ -1,7 +1,7 @@
-// ShardedMap: an ordered-by-shard map whose copies share everything that did not change since, so
-// that copying it costs a few dozen pointers however large it is. That is what makes a new snapshot
-// of 10,000 runs per batch cheap. A value; one object must not be written by two threads, nor
-// while another thread may be dropping the last copy that it was made of; else copies are
+// ShardedMap: a map, in shards, whose copies share every shard that has not changed. Copying it
+// copies a few dozen pointers, whatever its size, so a snapshot of 10,000 runs for every batch is
+// cheap. A value. Two threads must not write to one object, and no thread may write to an object
+// while another thread may drop the last copy that shares its shards. Otherwise copies are
 // independent.
 #pragma once
 
@@ -24,7 +24,8 @@ class ShardedMap {
     return it == shard->end() ? nullptr : &it->second;
   }
 
-  // Copies the key's shard when another map has it, too: once for all that one batch sets in it.
+  // Copies the key's shard first if another map shares it. Later changes in the same batch then
+  // find a shard of their own.
   void Set(const Key& key, Value value) {
     auto& shard = shards_[ShardOf(key)];
     if (shard == nullptr) {

@@ -1,5 +1,5 @@
-// Codec: durable events as the bytes that are kept (gp.store.v1.Record, docs/formats/store.md).
-// Pure; thread-safe.
+// Codec: converts durable events to and from the stored bytes (gp.store.v1.Record,
+// docs/formats/store.md). Pure; thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// MemoryStore: the Store of tests and simulations. What outlives a coordinator is a
-// MemoryStore::Disk, which can be told to be full, or to lose what was not synced. Append and Load
-// belong to one thread; ReadRun may be called from any.
+// MemoryStore: the Store of tests and simulations. A MemoryStore::Disk outlives the store of one
+// coordinator. A test can make it full, or make it lose what was not synced. Append and Load belong
+// to one thread; ReadRun may be called from any.
 #pragma once
 
 #include <memory>

@@ -16,8 +16,8 @@ namespace gp::coordinator {
 namespace {
 
 constexpr size_t kPieceBytes = 64 << 10;
-// Behind damage only records up to this size are looked for, so that the search stays cheap in
-// bytes that look like headers. Longer records are not written.
+// The search for the next record after damage finds records up to this size only, so that it stays
+// cheap when many bytes look like headers. Longer records are not written.
 constexpr uint32_t kFoundRecordBytesMax = 64 << 10;
 constexpr int kDamagedCopiesMax = 3;
 
@@ -64,9 +64,9 @@ StatusOr<uint64_t> SizeOf(int fd, const std::string& path) {
   return static_cast<uint64_t>(state.st_size);
 }
 
-// Reads the file in large pieces and hands out whole records. Nothing behind `end`, the size that
-// the file had at the beginning: while somebody appends, the last record may be cut there, and the
-// records behind it would make it look damaged.
+// Reads the file in large pieces and returns whole records. It reads up to `end`, the file's size
+// at the beginning. While another thread appends, the last record may be cut there. If the scanner
+// read further, the records after it would make it look damaged.
 class Scanner {
  public:
   Scanner(int fd, std::string path, uint64_t offset, uint64_t end)
@@ -182,7 +182,7 @@ Status CopyRange(int from, const Range& range, int to, const std::string& path) 
   return OkStatus();
 }
 
-// Everything but the damage, in a new file, synced.
+// Copies everything except the damage to a new file, and syncs it.
 StatusOr<FileDescriptor> CopySound(int from, const Layout& layout, const std::string& path) {
   unlink(path.c_str());  // an earlier attempt may have left this file
   FileDescriptor copy(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -326,7 +326,7 @@ StatusOr<uint64_t> ReadRecords(const std::string& path, uint64_t offset,
       if (!visit(*payload)) return scanner.offset();
       continue;
     }
-    // Nothing follows what is being written now; whole records may follow damage.
+    // A record that is being written now is the last one. Damage may have whole records after it.
     ASSIGN_OR_RETURN(const bool found, scanner.FindNext());
     if (!found) return scanner.offset();
   }

@@ -1,8 +1,8 @@
-// RecordFile: an append-only file of records with a CRC each (docs/formats/store.md). A torn tail,
-// as a crash leaves it, is cut off at open. Damage before a whole record costs what it touches and
-// nothing else: the file is replaced by one without it, and stays as <path>.damaged-1 (to -3).
-// Whoever reads meanwhile sees whole records only. A RecordFile belongs to one thread at a time;
-// ReadRecords may be called from any.
+// RecordFile: an append-only file of records with a CRC each (docs/formats/store.md). Open cuts off
+// a torn tail, as a crash leaves it. Damage before a whole record loses only the records that it
+// touches: Open writes a new file without them and keeps the old one as <path>.damaged-1 (to -3).
+// Readers see whole records only. A RecordFile belongs to one thread at a time; ReadRecords may be
+// called from any.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ constexpr uint32_t kRecordBytesMax = 1 << 20;
 class RecordFile {
  public:
   // Makes the file when absent; calls `visit` for every record and cuts off what follows the last
-  // whole one. With `from`, a size_bytes() of before, nothing before that byte is read or changed.
-  // DataLoss when the file is something else.
+  // whole one. With `from`, an earlier size_bytes(), it does not read or change anything before
+  // that byte. DataLoss when the file is not a record file.
   static StatusOr<RecordFile> Open(const std::string& path,
                                    const std::function<void(std::string_view)>& visit,
                                    uint64_t from = 0);
 
   // Appends whole records of 1 to kRecordBytesMax bytes; on an error none of them is visible.
-  // Durable after Sync; what a Sync failed for is gone.
+  // Durable after Sync. When Sync fails, the records since the last Sync are gone.
   Status Append(const std::vector<std::string>& payloads);
   Status Sync();
 
@@ -47,7 +47,7 @@ class RecordFile {
   std::string path_;
   uint64_t size_bytes_ = 0;
   uint64_t synced_bytes_ = 0;
-  bool unsynced_ = true;  // what a killed process wrote may still be in memory alone
+  bool unsynced_ = true;  // a killed process may have left records that are not on disk yet
 };
 
 // Makes `path` a file of one record. Not synced: after a power loss it may be absent, older or
@@ -55,8 +55,8 @@ class RecordFile {
 Status WriteRecord(const std::string& path, std::string_view payload);
 
 // Calls `visit` for the whole records from `offset` (0: the first) on until it answers false, and
-// returns the offset behind the last one visited. Damage is passed over. A file that does not exist
-// has no records.
+// returns the offset behind the last one visited. Skips damage. A file that does not exist has no
+// records.
 StatusOr<uint64_t> ReadRecords(const std::string& path, uint64_t offset,
                                const std::function<bool(std::string_view)>& visit);
 

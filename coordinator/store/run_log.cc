@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kReadAtOnce = 1024;
 constexpr const char* kCapNotice = "log full: later lines of this run are not kept";
 
-// Between characters: what is stored must stay UTF-8.
+// Cuts between characters, so that the stored text stays valid UTF-8.
 void CutLine(size_t bytes_max, std::string& text) {
   if (text.size() <= bytes_max) return;
   size_t end = bytes_max;
@@ -26,7 +26,7 @@ bool Fits(uint64_t bytes, const std::string& path) {
   return bytes == 0 || bytes <= FileSize(path).value_or(0);
 }
 
-// An empty one when there is none, or when the logs are shorter than it says.
+// An empty summary when there is none, or when the logs are shorter than its sizes.
 RunSummary ReadSummary(const std::string& directory) {
   std::optional<RunSummary> summary;
   const auto read = ReadRecords(SummaryPath(directory), 0, [&](std::string_view bytes) {
@@ -80,7 +80,7 @@ RunLog::RunLog(std::string directory, RecordFile points, RecordFile lines,
 StatusOr<RunLog> RunLog::Open(const std::string& directory, const RunLogLimits& limits) {
   RETURN_IF_ERROR(MakeDirectories(directory, 0700));
   RunSummary summary = ReadSummary(directory);
-  // One that does not fit now could seem to fit when the logs have grown.
+  // A summary that is longer than the logs now could seem right when the logs have grown.
   if (summary.points_bytes == 0) unlink(SummaryPath(directory).c_str());
   const auto add_point = [&](std::string_view bytes) {
     if (const auto point = DecodePoint(bytes)) summary.progress.Add(*point);

@@ -1,7 +1,7 @@
 // RunLog: the points and lines of one run on disk, <state dir>/runs/<run
-// id>/{points.log,lines.log}, and beside them a summary, so that whoever opens the log reads only
-// what came after it. Appending is idempotent: what an agent sends again is recognised. Belongs to
-// one thread; the readers below may be anywhere.
+// id>/{points.log,lines.log}, and a summary beside them, so that opening the log reads only the
+// records after the summary. Appending is idempotent: it recognises what an agent sends again.
+// Belongs to one thread; the readers below may be anywhere.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ struct EpochStart {
   bool operator==(const EpochStart&) const = default;
 };
 
-// What the points say together.
+// The progress that all points together show.
 struct Progress {
   std::optional<Point> newest;
   std::optional<double> validation_loss;
@@ -78,7 +78,7 @@ struct Progress {
   void Add(const Point& point);
 };
 
-// What both logs say up to certain sizes.
+// A summary of both logs up to certain sizes.
 struct RunSummary {
   uint64_t points_bytes = 0;
   uint64_t lines_bytes = 0;
@@ -91,8 +91,9 @@ class RunLog {
  public:
   static StatusOr<RunLog> Open(const std::string& directory, const RunLogLimits& limits);
 
-  // Drops points of older epochs and of steps that were kept, and lines that were kept. Beyond the
-  // limits one last line says so and the rest is dropped. On an error nothing of the call is kept.
+  // Drops points of older epochs and of steps that were kept, and lines that were kept. At the
+  // limit it writes one last line that says so, and drops the rest. On an error nothing of the call
+  // is kept.
   Status AppendPoints(const std::vector<Point>& points);
   Status AppendLines(std::vector<Line> lines);
   // After an error the log must be opened anew: what it had appended may be gone.
@@ -100,7 +101,7 @@ class RunLog {
 
   // REQUIRES: nothing was appended since Sync.
   Status SaveSummary();
-  // How much came after the saved summary.
+  // Bytes that were appended after the saved summary.
   uint64_t bytes_since_summary() const;
 
   const Progress& progress() const { return summary_.progress; }
@@ -115,7 +116,7 @@ class RunLog {
   RecordFile points_;
   RecordFile lines_;
   RunLogLimits limits_;
-  RunSummary summary_;  // but for the sizes, which are those of the saved one
+  RunSummary summary_;  // up to date, but its sizes are those of the saved summary
   bool capped_ = false;
 };
 

@@ -1,5 +1,4 @@
-// SQLite as values that close themselves. One connection and its statements belong to one thread at
-// a time.
+// RAII wrappers for SQLite. One connection and its statements belong to one thread at a time.
 #pragma once
 
 #include <sqlite3.h>

@@ -25,7 +25,7 @@ class SqliteStore final : public Store {
   Status Load(const std::function<void(const StoredEvent&)>& visit) override;
   StatusOr<std::vector<StoredEvent>> ReadRun(const RunId& run, uint64_t after, int limit) override;
 
-  // How large the file may grow, in pages of 4096 bytes: the disk of a test that runs full.
+  // Limits the file's size, in pages of 4096 bytes. Tests use it as a full disk.
   void LimitPages(int pages_max);
 
  private:
