@@ -1,6 +1,5 @@
-// AppendFile: a file that grows by whole records. A record that could not be written whole leaves
-// nothing behind, so that the next one stands where it would have stood. Belongs to one thread at a
-// time.
+// AppendFile: a file that grows by whole records. When a record cannot be written whole, the file
+// is left without it, and the next record is written in its place. Belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +14,10 @@ namespace gp {
 
 class AppendFile {
  public:
-  // Made when absent; the next record goes to its end.
+  // Makes the file when it is absent. The next record goes to its end.
   static StatusOr<AppendFile> Open(const std::string& path);
 
-  // `size_bytes` is where the next record goes; what stands there already is replaced.
+  // `size_bytes` is where the next record goes; it replaces what is there.
   AppendFile(std::string path, FileDescriptor file, uint64_t size_bytes)
       : path_(std::move(path)), file_(std::move(file)), size_bytes_(size_bytes) {}
 

@@ -42,7 +42,7 @@ std::optional<int64_t> FieldOf(const std::string& text, const std::string& name)
 
 class Limits {
  public:
-  // With what is in use now taken off, or without.
+  // kFree subtracts the memory that is in use now; kAll does not.
   enum class Count { kFree, kAll };
 
   Limits(std::string root, Count count) : root_(std::move(root)), count_(count) {}

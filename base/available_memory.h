@@ -1,5 +1,5 @@
-// How much memory this process may still take: the least of what the machine has to spare, what its
-// control groups allow and what its address space may grow by. Thread-safe.
+// How much memory this process may still take: the smallest of the machine's available memory, the
+// room in its control groups, and the room in its address space. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,15 @@ namespace gp {
 
 struct AvailableMemory {
   int64_t bytes = 0;
-  std::string limit;  // which one: "MemAvailable", "memory.max of /run.slice", "RLIMIT_AS"
+  // The limit that decides: "MemAvailable", "memory.max of /run.slice", "RLIMIT_AS".
+  std::string limit;
 };
 
-// Reads below `root` (proc/ and sys/fs/cgroup/), "/" unless a test says otherwise. What cannot be
-// read does not limit.
+// Reads below `root` (proc/ and sys/fs/cgroup/), which only tests change. A file that cannot be
+// read sets no limit.
 AvailableMemory ReadAvailableMemory(const std::string& root = "/");
 
-// The same with nobody else using anything: what this process could never exceed.
+// The same limits as if no memory were in use: this process can never have more.
 AvailableMemory ReadMemoryLimit(const std::string& root = "/");
 
 }  // namespace gp

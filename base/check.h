@@ -1,6 +1,6 @@
-// GP_CHECK(condition) and GP_CHECK(condition, "rank {} of {}", rank, size): for what can only be
-// our own mistake. On in every build; prints the place, the condition and the message to stderr and
-// aborts. Anything the world can cause is a Status instead (base/status.h).
+// GP_CHECK(condition) and GP_CHECK(condition, "rank {} of {}", rank, size): for conditions that
+// only a bug can break. Active in every build. Prints the place, the condition and the message to
+// stderr, and aborts. Errors with a cause outside the program are a Status instead (base/status.h).
 #pragma once
 
 #include <fmt/format.h>

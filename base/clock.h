@@ -1,12 +1,12 @@
-// Clock: the only door to time. Logic takes a Clock& or a time point; tests pass a FakeClock.
-// Thread-safe.
+// Clock: the only way to read the time. Logic takes a Clock& or a time point; tests pass a
+// FakeClock. Thread-safe.
 #pragma once
 
 #include <chrono>
 
 namespace gp {
 
-// Counts through suspend (CLOCK_BOOTTIME), so that a laptop that slept has expired leases.
+// Goes on during suspend (CLOCK_BOOTTIME), so leases expire while a laptop sleeps.
 using MonotonicTime = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
 // Microseconds since 1970, UTC. For records that people read, never for decisions.
 using WallTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
@@ -21,8 +21,8 @@ class Clock {
 // The machine's clock. Lives for the whole process.
 Clock& SystemClock();
 
-// When this process was started, as SystemClock counts, to a tick of the kernel's (10 ms); now
-// where /proc does not say.
+// When this process was started, as SystemClock counts, exact to a kernel tick (10 ms). The present
+// time when /proc cannot be read.
 MonotonicTime ProcessStart();
 
 }  // namespace gp

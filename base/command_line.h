@@ -1,6 +1,6 @@
-// CommandLine: what a program's command line may hold, and its parsing. CLI11 does the work in
-// command_line.cc alone: its header costs each source that includes it some ten seconds. Declared
-// and parsed by main's thread.
+// CommandLine: declares a program's command line and parses it. Only command_line.cc uses CLI11,
+// because every source that includes CLI11's header compiles about ten seconds longer. Declared and
+// parsed by main's thread.
 //
 //   CommandLine line("Copies a file.", "copy");
 //   line.root().Option("FROM", from, "file to read").Required();
@@ -81,9 +81,10 @@ class Command {
 
   Command AddCommand(const std::string& name, const std::string& summary) const;
   void RequireOneCommand() const;
-  // One or none: a word behind it that is another command's name, as in `help list`, is its own.
+  // At most one command. After it, a word that is another command's name is an argument of the
+  // first, as in `help list`.
   void AllowOneCommand() const;
-  // Everything behind the command's name belongs to another program; Remaining gives it.
+  // Takes everything after the command's name unparsed, for another program; see Remaining.
   void TakeTheRest() const;
   std::vector<std::string> Remaining() const;
 
@@ -98,7 +99,8 @@ class Command {
   std::vector<Flag> Flags() const;
   // The text of --help. The usage line shows `prefix` before the command's name.
   std::string Help(const std::string& prefix = "") const;
-  // The command that was given, and of that the verb, and so on; itself when none was.
+  // The innermost command that was given: of a command and its verb, the verb. This command when
+  // none was given.
   Command Chosen() const;
 
   // Handles of one command are equal. The order is arbitrary: it makes them keys of a map.
@@ -113,7 +115,7 @@ struct ParseOutcome {
   enum class Kind {
     kParsed,
     kHelpWanted,
-    kUnexpectedWords,  // that nothing took: `unexpected`
+    kUnexpectedWords,  // words that no flag or argument takes: `unexpected`
     kError,            // any other: `message`
   };
   Kind kind = Kind::kParsed;
@@ -129,12 +131,12 @@ class CommandLine {
 
   Command root() const { return Command(*app_); }
 
-  // Nothing when the program shall go on. Otherwise the exit code: 0 after --help and --version, 2
-  // for what cannot be parsed; the words for it are on `out` or `err` already.
+  // Nullopt when the program should go on. Otherwise the exit code: 0 after --help and --version, 2
+  // when the words cannot be parsed. The text is already on `out` or `err`.
   std::optional<int> Parse(int argc, const char* const* argv, std::ostream& out = std::cout,
                            std::ostream& err = std::cerr) const;
-  // Prints nothing. `words` come without the program's name. Chosen() says which command it was,
-  // after a failure too. REQUIRES: no Version().
+  // Prints nothing. `words` does not contain the program's name. Chosen() tells the command, also
+  // after a failure. REQUIRES: no Version().
   ParseOutcome TryParse(const std::vector<std::string>& words) const;
   // The command that was given; REQUIRES: RequireOneCommand and a successful Parse.
   std::string Given() const;

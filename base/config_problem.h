@@ -1,8 +1,7 @@
 // ConfigProblem: one thing wrong in a configuration, with its place, what was expected and the
 // nearest thing that would work. Readers of run files and of the programs' settings collect all of
-// them in ConfigProblems and print them at once. What a problem holds is short whatever the file
-// holds: long lines and long values are cut, and a long list ends in a count. Values and pure
-// functions; thread-safe.
+// them in ConfigProblems and print them at once. A problem's texts are always short: long lines and
+// long values are cut, and a long list ends in a count. Values and pure functions; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +18,11 @@ struct ConfigProblem {
   int width = 1;       // characters to underline
   std::string key;     // the path of the key, when there is one
   std::string message;
-  std::string hint;        // the way out: "did you mean 'optimizer.lr'?"; may be empty
+  std::string hint;        // how to solve it: "did you mean 'optimizer.lr'?"; may be empty
   std::string excerpt;     // the line; "…" stands for what was cut off a long one
   int excerpt_column = 0;  // 1-based; the character of `excerpt` that `column` is
-  size_t count = 1;        // the last of a long list stands for all that are not listed
+  // More than 1 in the last element of a long list, which stands for all that are not listed.
+  size_t count = 1;
 
   bool operator==(const ConfigProblem&) const = default;
 };
@@ -37,12 +37,12 @@ struct TextPlace {
 // Writes where `place` is in `text` into `problem`: line, column, width and the excerpt.
 void PointAt(std::string_view text, const TextPlace& place, ConfigProblem& problem);
 
-// Collects the problems of one configuration: the first ones whole, of the others the number.
+// Collects the problems of one configuration: keeps the first ones, and counts the others.
 class ConfigProblems {
  public:
   static constexpr size_t kListedMax = 100;
 
-  // Cuts long texts; counts, when the list is full.
+  // Cuts long texts. Only counts the problem when the list is full.
   void Add(ConfigProblem problem);
 
   bool empty() const { return listed_.empty(); }

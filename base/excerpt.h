@@ -1,4 +1,4 @@
-// Somebody else's text in a message of ours: short, valid UTF-8, without control characters. Pure
+// Makes text from outside fit for a message: short, valid UTF-8, without control characters. Pure
 // functions; thread-safe.
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace gp {
 
 // The first `characters_max` characters of `text`; "…" stands for the rest. Control characters
-// (tabs are none) and bytes that are no UTF-8 become '?'.
+// (except tabs) and bytes that are not valid UTF-8 become '?'.
 std::string Excerpt(std::string_view text, size_t characters_max = 60);
 
 struct LineExcerpt {

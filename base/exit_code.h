@@ -1,4 +1,4 @@
-// ExitCode: what every program of gp tells whoever started it; the table users see is 'gpctl help
+// ExitCode: the exit codes of every program of gp. Users read the table with 'gpctl help
 // exit-codes'. Pure; thread-safe.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Mailbox<T>: a bounded queue with many senders and one receiver; the way threads hand work to each
-// other. Every method may be called from any thread.
+// Mailbox<T>: a bounded queue with many senders and one receiver; threads use it to pass work to
+// each other. Every method may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -76,8 +76,9 @@ class Mailbox {
     return closed_;
   }
 
-  // Closed and empty: nothing will be received any more. What a receiver asks before it leaves;
-  // closed() after a receive that timed out may leave what was posted in between.
+  // Closed and empty: nothing more can be received. A receiver checks this before it leaves its
+  // loop. closed() is not enough: a message may be posted after a receive timed out and before
+  // Close.
   bool drained() const EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return closed_ && queue_.empty();

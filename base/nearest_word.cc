@@ -6,7 +6,7 @@
 namespace gp {
 namespace {
 
-// A longer word is no typing error, and the work grows with the product of both lengths.
+// A longer word is not a typing error, and the cost grows with the product of both lengths.
 constexpr size_t kWordBytesMax = 100;
 
 std::string Lower(std::string_view word) {

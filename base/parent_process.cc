@@ -6,7 +6,7 @@
 
 namespace gp {
 
-// A parent that ended before the call is noticed by comparing.
+// Compares the parent's number to notice a parent that ended before the call.
 bool DieWithParent() {
   const pid_t parent = getppid();
   return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;

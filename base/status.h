@@ -1,6 +1,6 @@
-// Status and StatusOr: how gp reports what can go wrong in the world. They are Abseil's types; the
-// constructors below format with fmt, so a message can name the thing, what was expected and the
-// way out:
+// Status and StatusOr: how gp reports errors whose cause is outside the program. They are Abseil's
+// types. The functions below format with fmt, so that a message can name the thing, what was
+// expected and how to go on:
 //
 //   return NotFound("run '{}' does not exist; list them with 'gpctl list'", name);
 //

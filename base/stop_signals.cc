@@ -34,14 +34,14 @@ std::string NameOf(uint32_t number) {
   return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
 }
 
-// Empty when somebody else took the signal.
+// The signal's name; empty when another waiter took the signal.
 std::string TakeSignal(int arrivals) {
   signalfd_siginfo signal{};
   const ssize_t got = read(arrivals, &signal, sizeof signal);
   return got == static_cast<ssize_t>(sizeof signal) ? NameOf(signal.ssi_signo) : "";
 }
 
-// Waits until one of the two is readable; whether that is `end`.
+// Waits until one of the two is readable. True when it is `end`.
 bool AwaitEnd(int arrivals, int end) {
   std::array<pollfd, 2> watched = {{{end, POLLIN, 0}, {arrivals, POLLIN, 0}}};
   while (poll(watched.data(), watched.size(), -1) < 0) {

@@ -1,7 +1,7 @@
-// The signals that ask a program to stop, taken by ordinary code instead of a signal handler, so
-// that what follows may lock and log. main blocks them before any other thread exists, because
-// threads inherit what is blocked; then either somebody waits for them, or a StopSignals calls
-// back. A signal is seen by one of those who wait.
+// The signals that ask a program to stop, handled by ordinary code instead of a signal handler, so
+// that this code may lock and log. main blocks them before any other thread exists, because threads
+// inherit the mask. Then a thread waits for them, or a StopSignals calls back. Only one waiter sees
+// a signal.
 #pragma once
 
 #include <csignal>

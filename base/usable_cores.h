@@ -10,7 +10,8 @@ namespace gp {
 // Their numbers, in order.
 StatusOr<std::vector<int>> UsableCores();
 
-// How many threads are worth starting: at least 1, also where the kernel does not tell.
+// The number of usable cores, for the number of threads: at least 1, also when the kernel does not
+// tell.
 int CountUsableCores();
 
 }  // namespace gp

@@ -8,8 +8,8 @@
 
 namespace gp {
 
-// Takes one code point off the front of `text`. Nothing, and `text` untouched, when it does not
-// begin with one.
+// Removes one code point from the front of `text` and returns it. Nullopt, and `text` unchanged,
+// when `text` does not begin with one.
 std::optional<char32_t> TakeCodePoint(std::string_view& text);
 
 void AppendCodePoint(char32_t code_point, std::string& text);

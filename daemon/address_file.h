@@ -1,5 +1,6 @@
-// The address file: what a daemon tells whoever started it, once it serves. JSON with the addresses
-// and the process number, written in one piece. May be called from any thread.
+// The address file tells the program that started a daemon where the daemon serves. The daemon
+// writes it when it serves, in one piece: JSON with the addresses and the process number. May be
+// called from any thread.
 #pragma once
 
 #include <string>

@@ -31,8 +31,9 @@ std::vector<char*> Pointers(std::vector<std::string>& words) {
 struct Launch {
   char* const* arguments;
   char* const* environment;
-  std::vector<int> descriptors;  // what becomes 0, 1, 2, 3, …; -1: stays as it is
-  int failure;                   // errno goes here when it cannot become the program
+  // These become descriptors 0, 1, 2, 3, …; -1: this one stays as it is.
+  std::vector<int> descriptors;
+  int failure;  // the child writes errno here when exec fails
   ChildGroup group;
   bool confined;
   bool pinned;
@@ -54,7 +55,8 @@ cpu_set_t CoreSet(const std::vector<int>& cores) {
   _exit(kNeverStarted);
 }
 
-// Who shares a terminal or a shell with this process keeps what was said to be ignored.
+// Unblocks all signals. A child in this process' group shares its terminal or shell, so it keeps
+// the stop signals that this process ignores; any other child gets the defaults.
 void ResetSignals(ChildGroup group) {
   sigset_t none;
   sigemptyset(&none);
@@ -75,13 +77,13 @@ bool Confine() {
          setrlimit(RLIMIT_CORE, &no_core) == 0;
 }
 
-// Out of the way of the numbers that the child's descriptors get.
+// Moves the descriptor to a number that none of the child's descriptors gets.
 bool MoveAway(int& descriptor) {
   descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 64);
   return descriptor >= 0;
 }
 
-// The sources may be any number, those of the targets too.
+// The sources may have any numbers, also numbers of the targets.
 bool ArrangeDescriptors(Launch& launch) {
   if (!MoveAway(launch.failure)) return false;
   for (int& source : launch.descriptors) {
@@ -108,7 +110,7 @@ bool ArrangeDescriptors(Launch& launch) {
   GiveUp(launch);
 }
 
-// What the child said before it gave up; 0 when it became the program.
+// The errno that the child wrote when it failed; 0 when the program started.
 int ReadFailure(int descriptor) {
   int error_number = 0;
   ssize_t got = 0;

@@ -1,6 +1,6 @@
-// Starting another program: the fork, what the child must do before it becomes that program, and
-// how it tells that it could not. Functions may be called from any thread; a child must be reaped
-// by the process that started it.
+// Starts another program: fork, the child's steps before exec, and the report of an exec that
+// failed. Functions may be called from any thread; a child must be reaped by the process that
+// started it.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,7 @@ struct Pipe {
   FileDescriptor write;
 };
 
-// Closed in programs that are started, unless it is named for them.
+// A pipe that is closed in started programs, unless ChildProgram names its ends.
 StatusOr<Pipe> MakePipe();
 
 // The first of ChildProgram::descriptors.
@@ -31,7 +31,8 @@ enum class ChildGroup {
   kSession,  // a session of its own: it outlives this process and its terminal
 };
 
-// Its standard input is empty. Signals are unblocked. No descriptor is open but those named here.
+// A program to start. Its standard input is empty, its signals are unblocked, and only the
+// descriptors that are named here are open.
 struct ChildProgram {
   std::string program;                                  // path; no search
   std::vector<std::string> arguments;                   // without the program's name
@@ -43,14 +44,15 @@ struct ChildProgram {
   // It cannot gain privileges, leaves no core dump, and the kernel kills it when the *thread* that
   // started it ends, so that kill -9 of this process leaves no orphan.
   bool confined = false;
-  std::vector<int> cores;  // that it may run on; empty: as here
+  std::vector<int> cores;  // cores that it may run on; empty: the same as this process
 };
 
-// Its process number, once it is that program. NotFound or PermissionDenied name the program; then
-// no process is left.
+// Returns the process number when the program has started. NotFound or PermissionDenied name the
+// program; then no process is left.
 StatusOr<pid_t> StartChild(const ChildProgram& child);
 
-// Waits for its end and reaps it; waitpid's status, 0 when somebody else reaped it.
+// Waits for the process to end and reaps it. Returns waitpid's status; 0 when it was reaped
+// elsewhere.
 int AwaitExit(pid_t pid);
 
 }  // namespace gp::daemon

@@ -37,7 +37,7 @@ StatusOr<std::unique_ptr<MetricsExposer>> MetricsExposer::Start(
     const std::string& listen, const std::shared_ptr<prometheus::Registry>& registry) {
   ASSIGN_OR_RETURN(const auto wanted, rpc::ParseListenAddress(listen));
   RETURN_IF_ERROR(WithContext(rpc::CheckBindable(wanted), "metrics.listen"));
-  // The library tells a bind that failed by an exception only.
+  // The library reports a failed bind with an exception only.
   try {
     auto exposer = std::make_unique<prometheus::Exposer>(wanted.Text(), 1);
     exposer->RegisterCollectable(registry);

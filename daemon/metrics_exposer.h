@@ -24,7 +24,7 @@ class MetricsExposer {
   MetricsExposer(const MetricsExposer&) = delete;
   MetricsExposer& operator=(const MetricsExposer&) = delete;
 
-  // HOST:PORT where a client of this machine reaches it, with the port that was taken.
+  // HOST:PORT for clients on this machine, with the real port.
   const std::string& address() const { return address_; }
 
  private:

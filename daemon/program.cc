@@ -98,7 +98,7 @@ void Declare(const Program& program, const Command& command, Flags& flags) {
                  ".\nFlags win over the environment, the environment over the file.");
 }
 
-// The exit code when there is nothing more to do.
+// Returns the exit code when there is nothing more to do.
 std::optional<int> Parse(const CommandLine& line, const Program& program, const Call& call) {
   std::vector<const char*> words = {program.name.c_str()};
   for (const std::string& argument : call.arguments) words.push_back(argument.c_str());
@@ -138,7 +138,7 @@ std::vector<ConfigProblem> ReadConfig(const std::string& path, const Settings& s
   return {unreadable};
 }
 
-// Reads all sources; false when there were problems, which were told.
+// Reads all sources. False when there were problems; it has printed them.
 bool ReadSettings(const Program& program, const Flags& flags, const Call& call) {
   std::vector<ConfigProblem> warnings;
   std::vector<ConfigProblem> problems = ReadConfig(flags.config, program.settings);
@@ -150,7 +150,7 @@ bool ReadSettings(const Program& program, const Flags& flags, const Call& call) 
   return problems.empty();
 }
 
-// Whether the daemon can run with these settings; what is wrong was told.
+// Checks whether the daemon can run with these settings, and prints what is wrong.
 ExitCode CheckSettings(const Program& program, const Call& call) {
   const std::vector<ConfigProblem> missing = FindMissingSettings(program.name, program.settings);
   if (!missing.empty()) {

@@ -1,6 +1,6 @@
-// Program: a daemon as its main describes it. Main gives every daemon the same command line,
-// settings from file, environment and flags, log, and exit codes; what is left to a daemon is what
-// it is: its settings, its metrics, what it runs. Called once, by main, before other threads exist.
+// Program: describes a daemon. Main gives every daemon the same command line, the same settings
+// from file, environment and flags, the same log and exit codes. A daemon adds its own settings,
+// metrics and work. Called once, by main, before other threads exist.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@
 
 namespace gp::daemon {
 
-// What a daemon runs in.
+// What Main passes to a daemon's `run`.
 struct Runtime {
   std::string address_file;  // to be written once it serves; empty: none
 };
 
-// A flag that prints something and leaves.
+// A flag that prints something and ends the program.
 struct Report {
   std::string flag;  // "--print-gpus"
   std::string doc;
@@ -30,15 +30,15 @@ struct Program {
   std::string summary;  // what it does, for --help
   std::string version;
   Settings settings;                     // the slots outlive the program's run
-  std::function<Status()> check;         // whether the settings fit together; may be absent
+  std::function<Status()> check;         // checks the settings against each other; may be absent
   std::function<std::string()> metrics;  // every metric it exports, for --print-metrics
   std::vector<Report> reports;           // what only this daemon has
-  // Serves until it is asked to stop: SIGTERM and SIGINT are blocked (base/stop_signals.h). An
-  // error: it could not start, in one line.
+  // Serves until SIGTERM or SIGINT, which are blocked (base/stop_signals.h). An error tells in one
+  // line why the daemon could not start.
   std::function<Status(const Runtime&)> run;
 };
 
-// How it was called.
+// How the program was called.
 struct Call {
   std::vector<std::string> arguments;    // without the program's name
   std::vector<std::string> environment;  // "NAME=value"

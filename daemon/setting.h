@@ -1,6 +1,6 @@
-// Setting: one thing that can be decided about a daemon: in its settings file by its key, in the
-// environment, for some by a flag. A daemon's settings are one table of them, in the order of its
-// file; all readers and texts walk that table. Values and pure functions; thread-safe.
+// Setting: one setting of a daemon. It is set by its key in the settings file, by an environment
+// variable, and for some settings by a flag. A daemon's settings are one table, in the order of its
+// file; all readers and texts use that table. Values and pure functions; thread-safe.
 #pragma once
 
 #include <string>
@@ -26,10 +26,11 @@ using Settings = std::vector<Setting>;
 // A check: an address that a server can be asked to listen on.
 Status CheckListenAddress(std::string_view text);
 
-// metrics.listen, which is the same for every daemon.
+// The setting metrics.listen, which every daemon has.
 Setting MetricsListen(std::string& address);
 
-// network.insecure, too: whether other machines may reach what has no authentication yet.
+// The setting network.insecure, which every daemon has: whether other machines may reach a server
+// that has no authentication yet.
 Setting Insecure(bool& insecure);
 
 // InvalidArgument, with `key`, when other machines can reach `address` and `insecure` does not

@@ -1,5 +1,5 @@
-// What a daemon tells people about its settings: for --explain, as 'gpctl explain' does for run
-// files. Pure functions; thread-safe.
+// The text of --explain: describes a daemon's settings, as 'gpctl explain' describes run files.
+// Pure functions; thread-safe.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // Reading a daemon's settings from its three sources. Each later source wins: the file, the
-// environment, the flags. Every problem is found at once, with its place and a way out. What is
-// absent, `null`, or an empty environment variable leaves a setting as it is. Functions over a
-// table; what they write are the slots of that table.
+// environment, the flags. Every problem is found at once, with its place and a way out. A key that
+// is absent or `null`, and an empty environment variable, leave a setting as it is. The functions
+// take the table of settings and write to its slots.
 #pragma once
 
 #include <string>
@@ -17,14 +17,15 @@ namespace gp::daemon {
 std::vector<ConfigProblem> ReadSettingsFile(std::string_view text, const std::string& source,
                                             const Settings& settings);
 
-// `environment` holds "NAME=value". A variable of this program that is no setting is left alone,
-// because orchestrators make such variables too; `warnings` gets those that are nearly one.
+// `environment` holds "NAME=value". A variable with this program's prefix that is not a setting is
+// ignored, because orchestrators set such variables too. `warnings` gets those that look like a
+// misspelt setting.
 std::vector<ConfigProblem> ReadSettingsEnvironment(const std::vector<std::string>& environment,
                                                    const std::string& program,
                                                    const Settings& settings,
                                                    std::vector<ConfigProblem>& warnings);
 
-// One value given alone, in the words of `source`: "--listen".
+// Reads one value; messages call it `source`: "--listen".
 std::vector<ConfigProblem> ReadSettingText(std::string_view text, const std::string& source,
                                            const Setting& setting);
 

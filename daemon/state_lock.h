@@ -1,6 +1,6 @@
-// StateLock: at most one process uses a state directory. A lock on a file in it, which the kernel
-// drops when its holder ends, however it ends. The file holds the holder's process number. Whoever
-// holds the lock may drop it from any thread.
+// StateLock: at most one process uses a state directory. It is a lock on a file in the directory;
+// the kernel releases it when the process ends, also by a crash. The file contains the holder's
+// process number. Any thread of the holder may release it.
 #pragma once
 
 #include <string>

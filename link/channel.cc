@@ -69,7 +69,7 @@ Status Channel::Send(const Message& message, std::chrono::nanoseconds timeout) {
       sent += static_cast<size_t>(count);
     } else if (WouldBlock(errno)) {
       if (WaitFor(socket_.get(), POLLOUT, deadline)) continue;
-      // Half a frame may be in the pipe: nothing sensible can follow it.
+      // Part of a frame may be in the socket, so no other frame can follow.
       if (sent > 0) Shutdown();
       return DeadlineExceeded("link to {}: the peer does not read", name_);
     } else if (errno != EINTR) {

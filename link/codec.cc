@@ -240,7 +240,7 @@ void Fields(Archive& archive, Generated& m) {
   archive("pieces", m.pieces);
 }
 
-// What is an object inside a message.
+// Structs that appear as an object inside a message.
 template <typename T>
 concept Nested = std::is_same_v<T, ResumePoint> || std::is_same_v<T, Phases> ||
     std::is_same_v<T, TokenScore> || std::is_same_v<T, TextPiece>;

@@ -11,7 +11,7 @@
 
 namespace gp::link {
 
-// What stands before each payload.
+// The header before each payload.
 inline constexpr size_t kHeaderBytes = 8;
 inline constexpr uint32_t kPayloadBytesMax = 16u << 20;
 

@@ -59,11 +59,11 @@ struct Configure {
   int rank = 0;
   std::vector<std::string> addresses;  // host:port by rank
   std::string secret;
-  // What every rank of the run computes with, once decided: the instruction-set level, and the
-  // kernel choices under its name.
+  // What every rank of the run computes with, when it is decided: the instruction-set level, and
+  // the kernel choices for that level.
   std::optional<std::string> isa;
   std::optional<std::map<std::string, std::string>> kernels;
-  std::optional<std::string> nccl_id;  // hex; of a group of several GPUs, which it connects
+  std::optional<std::string> nccl_id;  // hex; the id that a group of several GPUs connects with
 };
 
 // Every rank is ready: take steps.
@@ -71,20 +71,20 @@ struct Go {
   uint64_t epoch = 0;
 };
 
-// Stop issuing collectives and answer Fenced. Nothing of a lower epoch counts after it.
+// Stop issuing collectives and answer Fenced. After it, messages of a lower epoch are ignored.
 struct Fence {
   uint64_t epoch = 0;
 };
 
-// Leave, answer Stopped and exit 0. Without `save_within_ms` at once. With it the group finishes
-// the step in flight, all ranks leave after the same step, and rank 0 saves that step and waits for
-// its seal before it leaves. A second Stop means at once.
+// Answer Stopped and exit 0. Without `save_within_ms` the rank exits at once. With it, the group
+// finishes the step in flight, all ranks exit after the same step, and rank 0 saves that step and
+// waits for its seal first. A second Stop means: exit at once.
 struct Stop {
   std::string reason;
   std::optional<int64_t> save_within_ms;  // how long the supervisor waits for it
 };
 
-// The coordinator's word on a WrittenCheckpoint.
+// The coordinator's answer to a WrittenCheckpoint.
 struct SealResult {
   int64_t step = 0;
   bool sealed = false;
@@ -96,11 +96,11 @@ struct SealResult {
 
 struct Listening {
   std::string address;  // host:port
-  // What this process could compute with: instruction-set levels, the one it prefers first; and
-  // the kernel choices that were tuned here, by level.
+  // What this process can compute with: instruction-set levels, the preferred one first, and the
+  // kernel choices that it tuned, by level.
   std::optional<std::vector<std::string>> isa_levels;
   std::optional<std::map<std::string, std::string>> kernels;
-  // Hex; rank 0 of a group of several GPUs makes it, and every rank of the epoch is given it.
+  // Hex; rank 0 of a group of several GPUs makes it, and every rank of the epoch gets it.
   std::optional<std::string> nccl_id;
 };
 
@@ -178,23 +178,23 @@ enum class ExitCause {
   kError = 8,
   kSpawnFailed = 9,
   kUnfit = 10,              // this node cannot compute what the run's record demands
-  kDamagedCheckpoint = 11,  // so it looks from here; a second reader decides
+  kDamagedCheckpoint = 11,  // as this rank sees it; a second reader decides
 };
 
-// The last words of an engine that cannot go on.
+// The last message of an engine that cannot go on.
 struct Failed {
   ExitCause cause = ExitCause::kError;
   std::string message;
 };
 
-// The last words of an engine that leaves because it, or a peer, was asked to.
+// The last message of an engine that exits because it, or a peer, was asked to stop.
 struct Stopped {
   uint64_t epoch = 0;
   int64_t step = 0;    // the last committed one
   std::string reason;  // who asked
 };
 
-// What the engine cannot go on without, in a sentence: room for a checkpoint. It keeps its state
+// What the engine waits for, in a sentence, for example room for a checkpoint. It keeps its state
 // and tries again. Empty: it goes on.
 struct Waiting {
   uint64_t epoch = 0;

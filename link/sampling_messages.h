@@ -45,8 +45,8 @@ struct Generate {
   bool ignore_end_of_text = false;  // else the tokenizer's end-of-text token ends the text
 };
 
-// Nobody wants this text any more; its stream is free after the token in flight. Nothing more is
-// said about it. A request that is not known is ignored.
+// Stops this text; its stream is free after the token in flight. The sampler sends nothing more
+// about it. An unknown request is ignored.
 struct Withdraw {
   uint64_t request = 0;
 };
@@ -62,7 +62,8 @@ struct ModelReady {
   int64_t context = 0;     // tokens of prompt and text together, at most
   int64_t vocabulary = 0;  // ids that may be drawn
   uint64_t memory_bytes = 0;
-  bool reproducible = true;  // a text does not depend on what else is written meanwhile
+  // A text does not depend on the other texts that are written at the same time.
+  bool reproducible = true;
 };
 
 // Natural logarithms of the probabilities that the model gave, before temperature and the other
@@ -76,7 +77,7 @@ struct TokenScore {
 // What was written since the last piece of this request.
 struct TextPiece {
   uint64_t request = 0;
-  std::string text;  // whole characters; what may be the beginning of a stop string is held back
+  std::string text;  // whole characters; the possible beginning of a stop string is held back
   std::vector<int32_t> tokens;     // the tokens whose last character is in `text`
   std::vector<TokenScore> scores;  // by token, when logprobs were asked for
   // One for each token of the prompt from the second on; in the first piece only.

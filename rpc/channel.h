@@ -10,13 +10,13 @@
 namespace gp::rpc {
 
 struct ChannelOptions {
-  // A peer that vanished without a word is noticed after time + timeout; the server allows pings
-  // this often.
+  // A peer that vanished is noticed after keepalive_time + keepalive_timeout. The server allows
+  // pings this often.
   std::chrono::milliseconds keepalive_time = std::chrono::seconds(10);
   std::chrono::milliseconds keepalive_timeout = std::chrono::seconds(5);
-  // For one attempt to connect, greeting included. A busy machine takes its time for that.
+  // Limit for one attempt to connect, HTTP/2 settings included. A busy machine may need seconds.
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
-  // Between attempts to connect. Short: a coordinator restarts within seconds.
+  // The longest wait between attempts to connect. Short, because a coordinator restarts in seconds.
   std::chrono::milliseconds reconnect_max = std::chrono::seconds(2);
   int message_bytes_max = 16 << 20;
 };

@@ -16,7 +16,7 @@ struct ListenAddress {
   std::string path;  // a Unix socket's absolute path; empty for TCP
 
   bool is_socket() const { return !path.empty(); }
-  // Programs of other machines cannot reach it: a socket, 127.0.0.0/8, ::1 or "localhost".
+  // True when other machines cannot reach it: a Unix socket, 127.0.0.0/8, ::1 or "localhost".
   bool IsLocal() const;
   // "127.0.0.1:5000", "[::1]:5000", "unix:/run/gp/coordinator.sock".
   std::string Text() const;
@@ -27,16 +27,16 @@ struct ListenAddress {
 // InvalidArgument names the text and the expected form.
 StatusOr<ListenAddress> ParseListenAddress(std::string_view text);
 
-// Whether `text` is an address of this machine only; false for what is no address.
+// Whether `text` is an address that only this machine can reach; false when it is not an address.
 bool IsLocalAddress(std::string_view text);
 
-// Tries to bind and lets go again, because gRPC does not tell why it could not. AlreadyExists: the
-// port is in use, or another program listens at the socket. A socket that a killed program left is
-// no hindrance.
+// Tries to bind, then closes the socket again, because gRPC does not report why it cannot bind.
+// AlreadyExists: the port is in use, or another program listens at the socket. A socket that a
+// killed program left behind is not an error.
 Status CheckBindable(const ListenAddress& address);
 
-// There is no authentication yet. InvalidArgument unless the address is local or `insecure` says
-// that whoever reaches it may use it.
+// There is no authentication yet. InvalidArgument unless the address is local, or `insecure` allows
+// everybody who can reach the address to use it.
 Status CheckPrivate(const ListenAddress& address, bool insecure);
 
 }  // namespace gp::rpc

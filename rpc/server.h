@@ -1,6 +1,6 @@
-// RpcServer: a gRPC server with health and reflection that says plainly why it cannot listen. Built
-// by a daemon, owned by one thread; the services it serves are called from gRPC's threads and must
-// outlive it.
+// RpcServer: a gRPC server with health and reflection, and clear errors when it cannot listen.
+// Built by a daemon, owned by one thread; the services it serves are called from gRPC's threads and
+// must outlive it.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -19,7 +19,7 @@ namespace gp::rpc {
 
 struct ServerOptions {
   std::string listen = "127.0.0.1:0";  // HOST:PORT, port 0 takes a free one; or unix:PATH
-  // What is longer is refused before it is parsed. An agent sends about 1 MiB at once.
+  // A longer request is refused before it is parsed. An agent sends about 1 MiB at a time.
   int request_bytes_max = 4 << 20;
   int response_bytes_max = 16 << 20;
   int calls_per_connection_max = 256;  // later ones wait at the client
@@ -30,8 +30,8 @@ class RpcServer {
  public:
   // Listening on success. InvalidArgument for an address that cannot be read, AlreadyExists when
   // the port or the socket is in use, PermissionDenied for a privileged port; each names the
-  // address. A socket takes connections from the user of this process alone; files that other
-  // threads make in that moment are private, too.
+  // address. Only the user of this process can connect to a Unix socket. Files that other threads
+  // make during this call are private too, because the umask belongs to the process.
   static StatusOr<std::unique_ptr<RpcServer>> Start(const ServerOptions& options,
                                                     const std::vector<grpc::Service*>& services);
   ~RpcServer();
@@ -39,7 +39,8 @@ class RpcServer {
   // HOST:PORT that clients can use, with the real port; or unix:PATH.
   const std::string& address() const { return address_; }
 
-  // To itself, past the network: what is asked there waits for the same threads as what others ask.
+  // A channel to this server without the network. Its calls wait for the same threads as all
+  // others.
   std::shared_ptr<grpc::Channel> ChannelToItself() const;
 
   // Stops accepting, lets calls in flight finish until `grace` has passed, then cancels them.

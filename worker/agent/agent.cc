@@ -14,13 +14,12 @@
 namespace gp::agent {
 namespace {
 
-// Deadlines (grace periods) are looked at this often when nothing else happens.
+// How often deadlines are checked when nothing else happens.
 constexpr std::chrono::milliseconds kTick{100};
-// A trainer that does not take a message within this time is wedged; its peers must not wait for
-// it.
+// A trainer that does not read a message within this time hangs. Its peers must not wait for it.
 constexpr std::chrono::seconds kSendTimeout{1};
-// Messages of one trainer in a row, so that a chatty one does not starve the others; and of one
-// that has ended: more than its socket can hold.
+// Messages read from one trainer before the others have their turn. For a trainer that has ended it
+// is more than its socket can hold, so all of them are read.
 constexpr int kMessagesMax = 256;
 constexpr int kFinalMessagesMax = 1 << 20;
 constexpr size_t kIncarnationLength = 10;
@@ -106,7 +105,8 @@ void Agent::Run() {
   Publish();
 }
 
-// The coordinator lists a rank until it has taken note of its end.
+// True when the agent may exit: no trainer runs, and the coordinator has noted the end of every
+// rank (it lists a rank until then) or `farewell` has passed.
 bool Agent::HasLeft() const {
   if (wish_ != AgentWish::kLeave || !running_.empty()) return false;
   return ranks_.all().empty() || clock_.Now() - last_exit_ >= options_.farewell;
@@ -120,7 +120,7 @@ void Agent::WaitForEvents() {
     const bool link_open = !ranks_.Find(key)->link_lost_at.has_value();
     entries.push_back({link_open ? running.process->channel().descriptor() : -1, POLLIN, 0});
   }
-  // An interrupted or failed poll is no different from a tick: everything is looked at anyway.
+  // A poll that failed or was interrupted counts as a tick: the loop checks everything anyway.
   poll(entries.data(), entries.size(), static_cast<int>(kTick.count()));
 }
 
@@ -174,7 +174,7 @@ void Agent::ServeTrainers() {
 
 void Agent::Serve(const RankKey& key, Running& running) {
   Rank& rank = *ranks_.Find(key);
-  // Asked before its last words are read, so that all of them are.
+  // Asked before the last messages and lines are read, so that none is missed.
   const std::optional<int> wait_status = running.process->Reap();
   TakeLines(key, *running.process);
   TakeMessages(rank, *running.process, wait_status ? kFinalMessagesMax : kMessagesMax);
@@ -252,7 +252,7 @@ void Agent::Reconcile() {
   for (const Action& action : actions) std::visit(Executor{*this}, action);
 }
 
-// A trainer on a GPU sees that one only, whatever its number is elsewhere.
+// A trainer on a GPU sees only that GPU, as number 0.
 TrainerCommand Agent::CommandFor(const SlotInfo& slot) const {
   TrainerCommand command{.program = options_.trainer_program,
                          .arguments = {"--link"},
@@ -292,7 +292,7 @@ void Agent::StartTrainer(const v1::Assignment& assignment) {
   Send(rank.key, ToStart(assignment, options_.data_address, static_cast<int>(slot.cores.size())));
 }
 
-// A trainer that is gone or wedged shows by its exit or its deadline: nothing to do here.
+// An error needs no action here: the trainer's exit or its deadline follows.
 void Agent::Send(const RankKey& key, const link::Message& message) {
   const auto found = running_.find(key);
   if (found == running_.end()) return;

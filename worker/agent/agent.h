@@ -26,15 +26,15 @@ struct AgentOptions {
   std::string trainer_program;
   std::vector<std::string> trainer_environment;  // "NAME=value"
   std::string gpu_trainer_program;               // for GPU slots
-  std::vector<std::string> gpu_environment;      // what trainers on GPUs get beside that
+  std::vector<std::string> gpu_environment;      // what trainers on GPUs get in addition
   std::string data_address = "127.0.0.1";        // host that trainers listen on
   std::string version;                           // told to trainers
   ReconcileOptions reconcile;
-  // An agent that leaves waits so long, after its last trainer, for the coordinator to take note of
-  // how they ended.
+  // How long an agent that stops waits, after its last trainer, until the coordinator has noted how
+  // the trainers ended.
   std::chrono::nanoseconds farewell = std::chrono::seconds(5);
   std::function<void()> on_registered = [] {
-  };  // the first time that a coordinator accepts this agent
+  };  // called the first time that a coordinator accepts this agent
 };
 
 class Agent {
@@ -42,8 +42,8 @@ class Agent {
   Agent(AgentOptions options, SlotTable slots, const Clock& clock, Inbox& inbox,
         CoordinatorPort& coordinator, AgentMetrics& metrics);
 
-  // Until StopRequested arrives: then every trainer is stopped with time to save, and reaped, and
-  // the last report handed over. The second StopRequested kills them.
+  // Runs until StopRequested arrives. Then it stops every trainer with time to save, reaps it, and
+  // sends the last report. A second StopRequested kills the trainers.
   void Run();
 
  private:

@@ -1,5 +1,5 @@
-// Between the link's structs and the wire's messages: the one file of the agent that knows both
-// field by field. Pure functions, thread-safe.
+// Converts between the link's structs and the gRPC messages; only this file of the agent knows the
+// fields of both. Pure functions, thread-safe.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ v1::WrittenCheckpoint ToProto(const link::WrittenCheckpoint& written);
 v1::EngineOffer ToProto(const link::Listening& listening);
 v1::MetricPoint ToProto(const link::StepReport& report);
 
-// `cores` of the slot are the threads when the assignment does not say how many.
+// `cores`, the slot's number of cores, is the number of threads when the assignment has none.
 link::Start ToStart(const v1::Assignment& assignment, const std::string& data_address, int cores);
 link::Configure ToConfigure(const v1::Membership& membership, const v1::EngineChoices& choices,
                             uint64_t epoch, int rank);

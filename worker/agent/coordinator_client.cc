@@ -144,7 +144,7 @@ void CoordinatorClient::EndConnection() {
   changed_.NotifyAll();
 }
 
-// The same reason is told once.
+// Logs a reason once, not at every attempt.
 void CoordinatorClient::Complain(const std::string& reason) {
   if (reason == last_complaint_) return;
   LogWarning("coordinator is away; trainers go on",
@@ -203,7 +203,7 @@ bool CoordinatorClient::HearWelcome(const v1::Welcome& welcome) {
     telemetry_.Rewind();
     SetWindow(welcome.telemetry_window_bytes());
     welcomed_ = true;
-    // What changed since Hello was made goes out at once.
+    // The Hello may be out of date already: send the newest report at once.
     report_urgent_ = report_number_ > 0;
     report_due_ = std::chrono::steady_clock::now() + report_interval_;
     changed_.NotifyAll();

@@ -1,7 +1,7 @@
 // CoordinatorClient: the agent's stream to the coordinator. Connects, says Hello, reconnects with
-// backoff for ever, and posts what it hears to the Inbox. While the coordinator is away the newest
-// report and the telemetry wait here. Two threads of its own: one connects and reads, one writes.
-// Made and stopped by the daemon; other methods from any thread.
+// backoff for ever, and posts the coordinator's messages to the Inbox. While there is no
+// connection, the newest report and the telemetry wait here. Two threads of its own: one connects
+// and reads, one writes. Made and stopped by the daemon; other methods from any thread.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -25,7 +25,7 @@ namespace gp::agent {
 struct CoordinatorClientOptions {
   std::string address;  // HOST:PORT or unix:PATH
   BackoffOptions backoff{.max = std::chrono::seconds(2)};
-  // From connecting to the coordinator's first word.
+  // Limit from connecting to the coordinator's first message.
   std::chrono::nanoseconds welcome_timeout = std::chrono::seconds(10);
   // Telemetry waits this long, so that several items go out in one message.
   std::chrono::nanoseconds telemetry_interval = std::chrono::milliseconds(50);
@@ -56,7 +56,7 @@ class CoordinatorClient final : public CoordinatorPort {
   // One connection from Hello to its end. True when the coordinator welcomed us.
   bool Converse() EXCLUDES(mutex_);
   v1::AgentMessage MakeHello() EXCLUDES(mutex_);
-  // False: the conversation is over.
+  // Handles one message. False when the connection must end.
   bool Hear(const v1::CoordinatorMessage& message) EXCLUDES(mutex_);
   bool HearWelcome(const v1::Welcome& welcome) EXCLUDES(mutex_);
   void WriteLoop(Stream& stream) EXCLUDES(mutex_);
@@ -66,7 +66,7 @@ class CoordinatorClient final : public CoordinatorPort {
   void NoteReported(uint64_t report_number) EXCLUDES(mutex_);
   bool FillMessage(v1::AgentMessage& message, SteadyTime now) REQUIRES(mutex_);
   SteadyTime NextWake(SteadyTime now) const REQUIRES(mutex_);
-  // Something is unsent, and the coordinator takes it.
+  // True when telemetry is unsent and the coordinator's window has room.
   bool CanSendTelemetry() const REQUIRES(mutex_);
   // REQUIRES: CanSendTelemetry().
   v1::Telemetry TakeTelemetry() REQUIRES(mutex_);

@@ -1,5 +1,5 @@
-// CoordinatorPort: how the agent's loop speaks to the coordinator without waiting for it.
-// CoordinatorClient does it over gRPC, tests with a fake. Thread-safe.
+// CoordinatorPort: the interface with which the agent's loop sends to the coordinator without
+// waiting. CoordinatorClient implements it with gRPC; tests use a fake. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ class CoordinatorPort {
  public:
   virtual ~CoordinatorPort() = default;
 
-  // The whole state of the node, replacing what was not sent yet. `urgent`: send it now, else with
-  // the next interval. Returns its number, counted from 1.
+  // Queues a report with the node's whole state; it replaces a report that was not sent yet.
+  // `urgent`: send it now, else at the next interval. Returns the report's number, counted from 1.
   virtual uint64_t Report(v1::AgentReport report, bool urgent) = 0;
   // The number of the newest report that was put on the stream.
   virtual uint64_t ReportedThrough() const = 0;

@@ -30,7 +30,8 @@ constexpr int kProtocol = 1;
 constexpr int kProtocolMin = 1;
 constexpr std::chrono::seconds kFlushTimeout{2};
 
-// Handed on to trainers when they are set; everything else of the environment stays here.
+// Variables that trainers inherit when they are set. Trainers get no other variable of the
+// environment.
 constexpr std::array kEnvironment = {
     "PATH", "HOME",   "USER",           "LANG",       "LC_ALL",
     "TZ",   "TMPDIR", "XDG_CACHE_HOME", "GP_ISA_MAX", "GP_EARLY_LAUNCH"};
@@ -50,7 +51,7 @@ std::string HostName() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "node";
 }
 
-// Where gp-worker itself is, and by default the trainers.
+// The directory of gp-worker, and by default of the trainers.
 StatusOr<std::string> ProgramDirectory() {
   std::array<char, 4096> path{};
   if (readlink("/proc/self/exe", path.data(), path.size() - 1) < 0) {

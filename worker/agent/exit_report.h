@@ -1,4 +1,5 @@
-// ExitReport: why a trainer process ended, in the words of the wire. Pure functions, thread-safe.
+// ExitReport: why a trainer process ended, with the causes of the gRPC messages. Pure functions,
+// thread-safe.
 #pragma once
 
 #include <optional>
@@ -18,17 +19,17 @@ struct ExitReport {
 // What was known when the process was reaped.
 struct ExitEvidence {
   int wait_status = 0;                 // as waitpid gives it
-  bool finished = false;               // it said that all its steps are done
+  bool finished = false;               // it reported that all its steps are done
   bool told_stop = false;              // we asked it to stop
   std::string kill_reason;             // we killed it, and why; empty: we did not
   bool memory_killed = false;          // the kernel's out-of-memory killer struck while it ran
-  std::optional<link::Failed> failed;  // these two: its last words
+  std::optional<link::Failed> failed;  // this and stopped: its last message
   std::optional<link::Stopped> stopped;
   std::string last_line;  // the last line it printed
 };
 
-// The cause in order of authority: our own stop, its last words, the exit code or signal. The
-// message is never empty.
+// Finds the cause. The agent's own stop comes first, then the trainer's last message, then the exit
+// code or signal. The message is never empty.
 ExitReport Explain(const ExitEvidence& evidence);
 
 }  // namespace gp::agent

@@ -29,8 +29,7 @@ GpuDriver AskDriver(const NvmlFunctions& call) {
   return driver;
 }
 
-// A GPU that shares the processor's memory has none of its own to tell about; it is well all the
-// same.
+// A GPU that shares the processor's memory reports none of its own. That is not a problem.
 NvmlReturn AskMemory(const NvmlFunctions& call, NvmlDevice device, NvmlMemory& memory) {
   const NvmlReturn code = call.device_memory(device, &memory);
   return code == kNvmlNotSupported ? kNvmlSuccess : code;
@@ -66,7 +65,7 @@ bool IsCutIntoMig(const NvmlFunctions& call, NvmlDevice card) {
   return call.device_mig_mode(card, &current, &pending) == kNvmlSuccess && current == 1;
 }
 
-// The card, or the MIG devices that it is cut into.
+// The card, or its MIG devices when it has any.
 std::vector<NvmlDevice> DevicesOf(const NvmlFunctions& call, NvmlDevice card) {
   if (!IsCutIntoMig(call, card)) return {card};
   std::vector<NvmlDevice> devices;
@@ -75,13 +74,13 @@ std::vector<NvmlDevice> DevicesOf(const NvmlFunctions& call, NvmlDevice card) {
                              }).value_or(0);
   for (unsigned int i = 0; i < count; ++i) {
     NvmlDevice device = nullptr;
-    // Fewer than the most that are possible may have been made.
+    // The card may have fewer MIG devices than possible, so some indices have none.
     if (call.device_mig_by_index(card, i, &device) == kNvmlSuccess) devices.push_back(device);
   }
   return devices;
 }
 
-// The GPUs of one card. Unavailable: it does not answer.
+// Adds the GPUs of one card. Unavailable when the card does not answer.
 Status AddCard(const NvmlLibrary& nvml, unsigned int index, std::vector<Gpu>& gpus) {
   const NvmlFunctions& call = nvml.call();
   NvmlDevice card = nullptr;
@@ -108,7 +107,7 @@ std::vector<Gpu> Chosen(const VisibleDevices& visible, const std::vector<Gpu>& g
   return chosen;
 }
 
-// Empty when the setting names nothing but GPUs.
+// Names the first word of the setting that is not a GPU of this node; empty when there is none.
 std::string WhatIsMissing(const VisibleDevices& visible, const std::vector<Gpu>& gpus) {
   const auto missing = visible.FirstMissing(NamesOf(gpus));
   if (!missing) return "";
@@ -145,7 +144,7 @@ StatusOr<GpuInventory> GpuInventory::Open(const std::string& library,
   return inventory;
 }
 
-// A card that does not answer is left out and named: the others can still be used.
+// Leaves out a card that does not answer, and names it. The others can still be used.
 Status GpuInventory::FindGpus(const VisibleDevices& visible) {
   unsigned int count = 0;
   if (const NvmlReturn code = nvml_->call().device_count(&count); code != kNvmlSuccess) {

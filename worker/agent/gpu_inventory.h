@@ -1,6 +1,6 @@
-// GpuInventory: the GPUs of this node and how they feel, asked of the driver through NVML. Made
-// once at start; Read may be called from one other thread (worker/agent/gpu_watch.h). A call can
-// take long when a GPU has hung.
+// GpuInventory: the GPUs of this node and their health, read from the driver with NVML. Made once
+// at start; Read may be called from one other thread (worker/agent/gpu_watch.h). A call can take
+// long when a GPU has hung.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,12 @@ struct Gpu {
   bool operator==(const Gpu&) const = default;
 };
 
-// What a GPU answered just now. What it does not offer is absent (a MIG device has no utilisation).
+// The values that a GPU reports now. A value that it does not offer is absent (a MIG device has no
+// utilisation).
 struct GpuReading {
   std::string uuid;
   bool lost = false;    // it left the bus or must be reset: what computes there is lost
-  std::string problem;  // why nothing new should start there, with the way out; empty when well
+  std::string problem;  // why nothing new should start there, and what to do; empty when it is well
   std::optional<uint64_t> memory_used_bytes;
   std::optional<double> utilization_ratio;  // 0 to 1: time in which a kernel ran
   std::optional<double> temperature_celsius;
@@ -56,8 +57,8 @@ class GpuInventory {
 
   const GpuDriver& driver() const { return driver_; }
   const std::vector<Gpu>& gpus() const { return gpus_; }
-  // Which GPUs did not answer at the start and are left out, or which one `visible` names in vain;
-  // empty when all is well.
+  // Names GPUs that were left out because they did not answer at the start, or a GPU that `visible`
+  // names and that does not exist; empty when there is no problem.
   const std::string& problem() const { return problem_; }
 
   // One reading for each GPU, in the order of gpus().

@@ -70,7 +70,7 @@ void GpuWatch::Look() {
   SlotHealths healths = HealthOf(slots_, readings, WhyNotExecutable(trainer_program_));
   metrics_.SetGpus(slots_, readings, healths);
   if (healths == told_) return;
-  // An inbox that is full hears of it the next time.
+  // If the inbox is full, the next reading posts the change again.
   if (inbox_.Post(SlotsChanged{healths})) told_ = std::move(healths);
 }
 

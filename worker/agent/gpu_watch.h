@@ -1,6 +1,6 @@
-// GpuWatch: asks the GPUs how they feel, on a thread of its own because a GPU that has hung makes
-// the driver wait. Tells the metrics every time and the agent's loop when something has changed.
-// Made and ended by the daemon. Ending it waits for the answer that is under way.
+// GpuWatch: reads the GPUs' health on a thread of its own, because the driver may block when a GPU
+// hangs. It updates the metrics every time, and tells the agent's loop when something changed. Made
+// and destroyed by the daemon. The destructor waits for the reading in progress.
 #pragma once
 
 #include <chrono>
@@ -16,12 +16,12 @@
 
 namespace gp::agent {
 
-// What the readings and the trainer program for GPUs mean for the slots, whose devices the readings
-// name. `program_problem`: why no trainer could start on a GPU; empty when one could.
+// The health of GPU slots, from the readings and the trainer program for GPUs. `program_problem`:
+// why no trainer can start on a GPU; empty when one can.
 SlotHealths HealthOf(const std::vector<SlotInfo>& slots, const std::vector<GpuReading>& readings,
                      const std::string& program_problem);
 
-// Why `path` cannot be started, and the way out; empty when it can.
+// Why `path` cannot be started, and what to do; empty when it can.
 std::string WhyNotExecutable(const std::string& path);
 
 class GpuWatch {
@@ -36,7 +36,7 @@ class GpuWatch {
  private:
   void Loop() EXCLUDES(mutex_);
   void Look();
-  // False when it is time to end.
+  // Waits for the next reading. False when the thread must end.
   bool Rest() EXCLUDES(mutex_);
 
   const GpuInventory& inventory_;

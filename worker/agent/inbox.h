@@ -1,4 +1,4 @@
-// Inbox: what the loop of the agent is told by other threads. Many senders, one receiver that polls
+// Inbox: the messages of other threads to the agent's loop. Many senders, one receiver that polls
 // `descriptor()` beside its trainers' descriptors. Thread-safe.
 #pragma once
 
@@ -16,9 +16,9 @@ namespace gp::agent {
 struct Connected {
   v1::Welcome welcome;
 };
-// A report reached the stream, so what it said may be forgotten.
+// A report was written to the stream, so ranks that it reported as ended may be forgotten.
 struct ReportWritten {};
-// What the GPUs answered is other than before.
+// The health of GPU slots has changed.
 struct SlotsChanged {
   SlotHealths healths;
 };
@@ -31,7 +31,7 @@ class Inbox {
  public:
   Inbox();
 
-  // False when it stayed full for 5 s: the receiver hangs.
+  // False when the inbox stayed full for 5 s, because the receiver hangs.
   bool Post(InboxItem item);
 
   // Readable while there is something to drain.

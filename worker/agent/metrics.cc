@@ -29,7 +29,7 @@ constexpr int kCauseCount = v1::ExitCause_ARRAYSIZE;
 // "0" of "gpu-0", as nvidia-smi counts.
 std::string NumberOf(const SlotInfo& slot) { return slot.id.substr(slot.id.find('-') + 1); }
 
-// What cannot be read just now has no series, rather than an old value.
+// Removes the series of a value that cannot be read now, so that it does not show an old value.
 template <typename T>
 void Show(prometheus::Family<prometheus::Gauge>& family, const prometheus::Labels& labels,
           const std::optional<T>& value) {
@@ -41,7 +41,7 @@ void Show(prometheus::Family<prometheus::Gauge>& family, const prometheus::Label
   }
 }
 
-// A counter that follows the driver's, and never falls when the driver was loaded anew.
+// A counter that follows the driver's counter, and does not fall when the driver is loaded again.
 template <typename T>
 void Raise(prometheus::Family<prometheus::Counter>& family, const prometheus::Labels& labels,
            const std::optional<T>& value) {

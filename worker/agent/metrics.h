@@ -32,8 +32,8 @@ class AgentMetrics {
   void TrainerStarted();
   void TrainerExited(v1::ExitCause cause);
   void StepCommitted(const link::StepReport& report);
-  // What the GPUs answered just now; `slots` are theirs. A value that a GPU does not offer has no
-  // series.
+  // The newest readings of the GPUs, whose slots are `slots`. A value that a GPU does not offer has
+  // no series.
   void SetGpus(const std::vector<SlotInfo>& slots, const std::vector<GpuReading>& readings,
                const SlotHealths& healths);
 

@@ -13,9 +13,9 @@
 namespace gp::agent {
 
 struct NodeGpus {
-  std::optional<GpuInventory> inventory;  // absent without GPUs that can be asked
+  std::optional<GpuInventory> inventory;  // absent when no GPU can be read
   std::string driver;                     // "580.65.06, CUDA 13.0"; empty without a driver
-  std::string problem;                    // why GPUs that are here cannot be used
+  std::string problem;                    // why GPUs of this node cannot be used
   std::string trainer_program;
   std::vector<SlotInfo> slots;  // with their health
 };
@@ -25,11 +25,11 @@ struct NodeGpus {
 NodeGpus FindGpus(const WorkerSettings& settings, const char* environment,
                   const std::string& program_directory, const std::vector<int>& cores);
 
-// The findings as one JSON document, for `gp-worker --print-gpus` and those who run it.
+// The same as one JSON document, for `gp-worker --print-gpus` and the programs that run it.
 std::string GpusJson(const NodeGpus& gpus);
 
-// What trainers on GPUs see of `environment` (as in environ(7)) beside what every trainer sees:
-// where the dynamic linker and CUDA look, and everything for NCCL. The settings win.
+// The variables of `environment` (as in environ(7)) that only trainers on GPUs inherit: search
+// paths of the dynamic linker and of CUDA, and every variable of NCCL. The settings replace them.
 std::vector<std::string> GpuEnvironment(const char* const* environment,
                                         const WorkerSettings& settings);
 

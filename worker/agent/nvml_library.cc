@@ -5,8 +5,8 @@
 namespace gp::agent {
 namespace {
 
-// dlerror says which file was looked for; a library that is there and broken is another matter than
-// one that is absent.
+// dlerror names the file that is missing. This tells an absent library from one that is there but
+// cannot be loaded.
 Status WhyNotLoaded(const std::string& path) {
   const char* reason = dlerror();
   const std::string text = reason == nullptr ? "cannot be loaded" : reason;

@@ -61,15 +61,16 @@ struct NvmlFunctions {
 
 class NvmlLibrary {
  public:
-  // Loads and initialises `path` ("libnvidia-ml.so.1": searched as every library is). NotFound: no
-  // NVIDIA driver here. FailedPrecondition: there is one and it cannot be used; says the way out.
+  // Loads and initialises `path` ("libnvidia-ml.so.1": searched as every library is). NotFound:
+  // this machine has no NVIDIA driver. FailedPrecondition: it has one that cannot be used; the
+  // message tells what to do.
   static StatusOr<std::unique_ptr<NvmlLibrary>> Open(const std::string& path);
   ~NvmlLibrary();
   NvmlLibrary(const NvmlLibrary&) = delete;
   NvmlLibrary& operator=(const NvmlLibrary&) = delete;
 
   const NvmlFunctions& call() const { return functions_; }
-  // "the driver does not answer": what went wrong and, where there is one, the way out.
+  // "the driver does not answer": what went wrong and, if known, what to do.
   std::string Explain(NvmlReturn code) const;
 
  private:

@@ -55,11 +55,11 @@ struct Observer {
   }
   bool operator()(const link::Failed& failed) const {
     rank.failed = failed;
-    return false;  // told with the exit that follows
+    return false;  // the exit that follows reports it
   }
   bool operator()(const link::Stopped& stopped) const {
     rank.stopped = stopped;
-    return false;  // told with the exit that follows
+    return false;  // the exit that follows reports it
   }
   bool operator()(const link::Waiting& waiting) const {
     if (waiting.epoch != rank.key.epoch) return false;

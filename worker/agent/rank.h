@@ -1,6 +1,6 @@
 // Rank: what the agent knows about one trainer process, and RankTable: all of them. Values owned by
-// the agent's loop; not thread-safe. The table only records: what to do next is Reconcile's
-// business (worker/agent/reconcile.h).
+// the agent's loop; not thread-safe. The table only records; Reconcile decides what to do next
+// (worker/agent/reconcile.h).
 #pragma once
 
 #include <compare>
@@ -44,18 +44,18 @@ struct Rank {
   int64_t step = 0;
   std::vector<v1::WrittenCheckpoint> written;  // neither sealed nor refused yet
 
-  // What was told to it already.
+  // What the agent has sent to the trainer.
   bool configured = false;
   bool told_go = false;
   bool told_terminate = false;
   bool killed = false;
   std::optional<MonotonicTime> told_stop_at;
-  std::optional<MonotonicTime> told_stop_now_at;  // later, or without being told to save
-  std::string kill_reason;                        // ours, when we ended it
+  std::optional<MonotonicTime> told_stop_now_at;  // when it was told to exit without saving
+  std::string kill_reason;                        // why the agent ended it
 
   std::optional<MonotonicTime> link_lost_at;
-  std::string waiting;                 // what it cannot go on without
-  std::optional<link::Failed> failed;  // these two: its last words
+  std::string waiting;                 // what the trainer waits for
+  std::optional<link::Failed> failed;  // this and stopped: its last message
   std::optional<link::Stopped> stopped;
   ExitReport exit;
   bool exit_reported = false;
@@ -76,15 +76,15 @@ class RankTable {
   const std::map<RankKey, Rank>& all() const { return ranks_; }
   std::map<RankKey, Rank>& all() { return ranks_; }
 
-  // True while a process in that slot was not reaped.
+  // True while the slot has a process that was not reaped.
   bool SlotBusy(const std::string& slot_id) const;
 
  private:
   std::map<RankKey, Rank> ranks_;
 };
 
-// Records what the trainer of `rank` said. True when the coordinator should hear of it at once.
-// Messages that carry another epoch than the rank's are ignored: they are stale.
+// Records a message from the trainer of `rank`. True when the agent should report it at once.
+// Ignores messages of another epoch than the rank's.
 bool Observe(Rank& rank, const link::Message& message, MonotonicTime now);
 
 }  // namespace gp::agent

@@ -22,7 +22,7 @@ Assignments Index(const v1::DesiredState& desired) {
   return index;
 }
 
-// A newer epoch of the run is here: this one is stale, whoever lists it.
+// A newer epoch of the run is on this node, so this one is out of date even if it is listed.
 bool Superseded(const RankTable& ranks, const RankKey& key) {
   for (const auto& [other, rank] : ranks.all()) {
     if (other.run_id == key.run_id && other.epoch > key.epoch) return true;
@@ -30,8 +30,8 @@ bool Superseded(const RankTable& ranks, const RankKey& key) {
   return false;
 }
 
-// An older epoch's process may still write to the run's directory: its successor waits until it is
-// reaped.
+// A process of an older epoch may still write to the run's directory. The next epoch's process is
+// not started until the older one is reaped.
 bool PredecessorAlive(const RankTable& ranks, const RankKey& key) {
   for (const auto& [other, rank] : ranks.all()) {
     if (other.run_id == key.run_id && other.epoch < key.epoch && !rank.exited()) return true;
@@ -50,7 +50,7 @@ std::optional<Action> Begin(const v1::Assignment& assignment, const RankTable& r
     return Decline{assignment, {v1::EXIT_CAUSE_STOPPED, 0, kLeaving}};
   }
   if (assignment.has_membership()) {
-    // The group counts on a process that listened here: it died with the agent before this one.
+    // The group needs the process that listened here. It ended with the previous agent.
     return Decline{assignment,
                    {v1::EXIT_CAUSE_ERROR, 0, "its trainer ended when the agent was restarted"}};
   }
@@ -62,7 +62,7 @@ std::optional<Action> Begin(const v1::Assignment& assignment, const RankTable& r
   }
   const SlotHealth& health = slots.Find(assignment.slot_id())->health;
   if (!health.problem.empty()) {
-    // Told to the coordinator, too, which tries again elsewhere.
+    // The coordinator gets this report and tries another node.
     return Decline{assignment, {v1::EXIT_CAUSE_ERROR, 0, health.problem}};
   }
   if (ranks.SlotBusy(assignment.slot_id()) || PredecessorAlive(ranks, key)) return std::nullopt;
@@ -93,7 +93,7 @@ void AnswerSeals(const Rank& rank, const v1::Assignment& assignment, std::vector
   }
 }
 
-// Stop by the link with time to save, then without, then SIGTERM, then SIGKILL.
+// Stops a trainer in steps: Stop with time to save, Stop without, SIGTERM, SIGKILL.
 void Stop(const Rank& rank, const std::string& reason, bool at_once,
           const ReconcileOptions& options, MonotonicTime now, std::vector<Action>& actions) {
   const bool overdue = rank.told_stop_at && now - *rank.told_stop_at >= options.save_grace;
@@ -113,7 +113,8 @@ void Stop(const Rank& rank, const std::string& reason, bool at_once,
   }
 }
 
-// A coordinator that has just restarted may not have heard of rank 0 yet, whose id connects GPUs.
+// False while the NCCL id is missing: a coordinator that has just restarted may not have rank 0's
+// report yet.
 bool IsComplete(const v1::Membership& membership) {
   return !membership.needs_nccl_id() || !membership.nccl_id().empty();
 }

@@ -1,6 +1,6 @@
-// Reconcile: what to do so that what runs here becomes what the coordinator wants. A pure function
-// of values, called by the agent's loop after every change; doing its actions and calling it again
-// returns nothing new. Thread-safe.
+// Reconcile: compares the ranks on this node with the coordinator's desired state and returns the
+// actions that make them equal. A pure function of values; the agent's loop calls it after every
+// change. After its actions are done, another call returns nothing new. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -45,16 +45,16 @@ struct SendSealResult {
   bool sealed = false;
   std::string reason;
 };
-// SIGTERM, to a trainer that did not heed Stop.
+// Send SIGTERM to a trainer that did not react to Stop.
 struct Terminate {
   RankKey key;
 };
-// SIGKILL.
+// Send SIGKILL.
 struct Kill {
   RankKey key;
   std::string reason;
 };
-// The coordinator knows that it ended and wants no more of it.
+// Remove the rank from the table: the coordinator knows that it ended.
 struct Forget {
   RankKey key;
 };
@@ -62,31 +62,31 @@ using Action = std::variant<Spawn, Decline, SendConfigure, SendGo, SendStop, Sen
                             Terminate, Kill, Forget>;
 
 struct ReconcileOptions {
-  // From spawn to Listening: loading LibTorch from a cold disk and tokenizing a large text
-  // included.
+  // Limit from spawn to Listening. Includes loading libraries from a cold disk and tokenizing a
+  // large text.
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
-  // For the step in flight, saving it and its seal, after a Stop that leaves time to save.
+  // Limit after a Stop with time to save: for the step in flight, its save and its seal.
   std::chrono::nanoseconds save_grace = std::chrono::seconds(30);
-  // From a Stop that does not to SIGTERM, and from there to SIGKILL: a run that is cancelled "now"
-  // frees its slots within 5 s.
+  // From a Stop without time to save to SIGTERM, and from SIGTERM to SIGKILL. So a run that is
+  // cancelled "now" frees its slots within 5 s.
   std::chrono::nanoseconds stop_grace = std::chrono::seconds(2);
   std::chrono::nanoseconds kill_grace = std::chrono::seconds(1);
-  // From the loss of its link to its exit.
+  // Limit from the loss of a trainer's link to its exit.
   std::chrono::nanoseconds exit_grace = std::chrono::seconds(10);
-  // From its last step with every checkpoint answered to its exit.
+  // Limit from a trainer's last step, with every checkpoint answered, to its exit.
   std::chrono::nanoseconds finish_timeout = std::chrono::minutes(5);
 };
 
-// How much of the agent is to go on.
+// Whether the agent goes on or leaves.
 enum class AgentWish { kGoOn, kLeave };
 
-// `desired` is null until the coordinator has told its wish: then nothing is started or ended but
-// what overran a deadline. An agent that is to leave stops every rank and starts none.
+// `desired` is null until the coordinator has sent it. Until then nothing is started, and only
+// ranks that passed a deadline are ended. With kLeave, every rank is stopped and none is started.
 std::vector<Action> Reconcile(const v1::DesiredState* desired, const RankTable& ranks,
                               const SlotTable& slots, const ReconcileOptions& options,
                               MonotonicTime now, AgentWish wish = AgentWish::kGoOn);
 
-// The newest desired state. A repeated or older one (by generation, then revision) is declined.
+// The newest desired state. A repeated or older one (by generation, then revision) is ignored.
 class DesiredBook {
  public:
   bool Accept(const v1::DesiredState& desired);

@@ -1,5 +1,5 @@
-// WorkerSettings: what can be decided about gp-worker, with the defaults; configs/worker.yaml shows
-// every key. Values and pure functions; thread-safe.
+// WorkerSettings: the settings of gp-worker with their defaults; configs/worker.yaml shows every
+// key. Values and pure functions; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -16,11 +16,10 @@ struct WorkerSettings {
   int slots = 0;                               // 0: one for each core
   std::string coordinator = "127.0.0.1:7070";  // HOST:PORT
   std::chrono::nanoseconds reconnect_max = std::chrono::seconds(2);
-  std::string state_dir;        // required
-  std::string storage_root;     // required; the same path on every node
-  std::string trainer_program;  // empty: gp-trainer beside gp-worker
-  std::vector<std::string>
-      trainer_environment;  // names of variables handed on, beside the usual ones
+  std::string state_dir;                         // required
+  std::string storage_root;                      // required; the same path on every node
+  std::string trainer_program;                   // empty: gp-trainer beside gp-worker
+  std::vector<std::string> trainer_environment;  // names of more variables that trainers inherit
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
   std::chrono::nanoseconds stop_grace = std::chrono::seconds(30);
   std::string gpu_devices = "all";                // or none, or as in CUDA_VISIBLE_DEVICES
@@ -35,10 +34,10 @@ struct WorkerSettings {
   bool operator==(const WorkerSettings&) const = default;
 };
 
-// The table of its keys, in the order of the file, with slots in `settings`.
+// The table of the keys, in the order of the file. Values go to the fields of `settings`.
 daemon::Settings SettingsTable(WorkerSettings& settings);
 
-// Whether they fit together.
+// Checks the settings against each other.
 Status CheckSettings(const WorkerSettings& settings);
 
 }  // namespace gp::agent

@@ -11,21 +11,21 @@
 
 namespace gp::agent {
 
-// Both change with the time: a GPU may leave the bus, a program may be installed.
+// The health of a slot. It may change: a GPU may leave the bus, a program may be installed.
 struct SlotHealth {
-  bool lost = false;    // what runs there is lost
+  bool lost = false;    // the process that runs there is lost
   std::string problem;  // why nothing new may start there; empty when it may
 
   bool operator==(const SlotHealth&) const = default;
 };
-using SlotHealths = std::map<std::string, SlotHealth>;  // by slot; what is absent is well
+using SlotHealths = std::map<std::string, SlotHealth>;  // by slot; a slot that is absent is well
 
 struct SlotInfo {
   std::string id;              // "cpu-0", "gpu-0"
   std::string device = "cpu";  // "cpu" or a GPU's UUID
   std::vector<int> cores;
   uint64_t memory_bytes = 0;
-  std::string device_name = {};         // these two: of a GPU
+  std::string device_name = {};         // this and the next: for a GPU
   std::string compute_capability = {};  // "9.0"
   SlotHealth health = {};
 
@@ -38,7 +38,7 @@ class SlotTable {
 
   const std::vector<SlotInfo>& all() const { return slots_; }
   const SlotInfo* Find(const std::string& id) const;
-  // Every slot's health anew. True when it is another one than before.
+  // Sets every slot's health. True when something changed.
   bool SetHealth(const SlotHealths& healths);
   // "cpu-0, cpu-1", for messages.
   std::string Names() const;
@@ -53,7 +53,8 @@ class SlotTable {
 std::vector<SlotInfo> CutCpuSlots(int count, const std::vector<int>& cores, uint64_t memory_bytes);
 
 // One slot for each GPU, named by its number: "gpu-0"; "gpu-0.1" for the second MIG device of card
-// 0. The cores are cut among them as among CPU slots, which share them. REQUIRES: a core.
+// 0. The cores are divided among the GPUs as among CPU slots; both kinds of slots use the same
+// cores. REQUIRES: a core.
 std::vector<SlotInfo> MakeGpuSlots(const std::vector<Gpu>& gpus, const std::vector<int>& cores);
 
 // Physical memory of the machine.

@@ -1,7 +1,8 @@
 // TelemetryQueue: points and lines on their way to the coordinator, kept until they are
 // acknowledged as durable. They wait in two lanes with a budget each, so that a burst of lines
-// pushes out no point; in a full lane the oldest go, and a line in their run's log says how many.
-// What is sent for the first time gets the next number, from 1. Not thread-safe; its owner locks.
+// pushes out no point; a full lane drops its oldest items, and a line in the run's log tells how
+// many. An item gets its number, counted from 1, when it is first sent. Not thread-safe; its owner
+// locks.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +47,7 @@ class TelemetryQueue {
     uint64_t order = 0;  // in which it was added
     v1::TelemetryItem item;
   };
-  // Dropped since the run's log was told.
+  // Items of a run that were dropped and are not mentioned in its log yet.
   struct Gap {
     uint64_t count = 0;
     v1::TelemetryItem newest;
@@ -59,12 +60,12 @@ class TelemetryQueue {
   };
 
   static v1::TelemetryItem LineAbout(const Gap& gap, const Lane& lane);
-  // Nothing waits any more that a gap could be told before.
+  // True when a gap is untold and no item waits: then a line tells it without a following item.
   static bool HasLastGap(const Lane& lane) { return lane.items.empty() && !lane.untold.empty(); }
 
   size_t waiting() const { return points_.items.size() + lines_.items.size(); }
   Lane& NextLane();
-  // Numbers the next one that waits, or the line that says what is missing before it.
+  // Numbers the next item that waits, or the line that tells the gap before it.
   void SendNext();
 
   const size_t items_max_;
@@ -74,7 +75,7 @@ class TelemetryQueue {
   std::deque<v1::TelemetryItem> sent_;  // numbered
   uint64_t first_ = 1;                  // number of sent_.front()
   size_t resent_ = 0;                   // how many of sent_ were sent on this connection
-  size_t sent_bytes_ = 0;               // theirs
+  size_t sent_bytes_ = 0;               // bytes of these
 };
 
 }  // namespace gp::agent

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kLineBytesMax = 8192;
 constexpr size_t kReadBytesMax = 64 << 10;
-// More than a pipe holds; a bound in case that a stray grandchild goes on printing.
+// More than a pipe holds. It limits the output when a grandchild goes on printing.
 constexpr size_t kFinalBytesMax = 1 << 20;
 
 static_assert(link::kEngineDescriptor == daemon::kFirstChildDescriptor);
@@ -92,8 +92,8 @@ std::vector<std::string> TrainerProcess::ReadLines() {
 std::optional<int> TrainerProcess::Reap() {
   if (reaped_) return std::nullopt;
   siginfo_t info{};
-  // Its process group is ended while the zombie still holds the number, so that no stranger can
-  // have it.
+  // Kills the process group while the zombie still holds the number, so that another group cannot
+  // have this number.
   if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       info.si_pid == 0) {
     return std::nullopt;

@@ -20,7 +20,7 @@ struct TrainerCommand {
   std::string program;                   // path; no search
   std::vector<std::string> arguments;    // without the program's name
   std::vector<std::string> environment;  // "NAME=value"; nothing else is inherited
-  std::vector<int> cores;                // that it may run on; empty: all
+  std::vector<int> cores;                // cores that it may run on; empty: all
 };
 
 class TrainerProcess {
@@ -38,11 +38,11 @@ class TrainerProcess {
   int pid() const { return pid_; }
   // Becomes readable when the process has ended.
   int exit_descriptor() const { return exit_watch_.get(); }
-  // Standard output and error; -1 once they are closed.
+  // The trainer's standard output and error; -1 when they are closed.
   int output_descriptor() const { return output_.get(); }
   link::Channel& channel() { return *channel_; }
 
-  // To the whole process group. Harmless after the end.
+  // Sends `signal` to the whole process group. Does nothing after the end.
   void Signal(int signal);
 
   // The lines printed since the last call, at most 64 KiB of them; after Reap everything that is
@@ -51,8 +51,8 @@ class TrainerProcess {
   // The last line that it printed.
   const std::string& last_line() const { return last_line_; }
 
-  // waitpid's status once the process has ended. Does not block. What is left of its process group
-  // is killed.
+  // waitpid's status when the process has ended, else nullopt. Does not block. Kills the rest of
+  // its process group.
   std::optional<int> Reap();
 
  private:

@@ -1,4 +1,4 @@
-// VisibleDevices: which GPUs may be used, said as CUDA_VISIBLE_DEVICES says it: numbers (as
+// VisibleDevices: which GPUs may be used. The syntax is that of CUDA_VISIBLE_DEVICES: numbers (as
 // nvidia-smi counts) and UUIDs or their beginnings, in order, up to the first that does not exist.
 // A value; pure functions.
 #pragma once
@@ -27,8 +27,8 @@ class VisibleDevices {
   // CUDA_VISIBLE_DEVICES; null when that is not set.
   VisibleDevices(std::string_view setting, const char* environment);
 
-  // Indices into `gpus` of those that may be used. Each occurs once. A MIG device has the number of
-  // its card; a number stands for the first of them.
+  // Indices into `gpus` of the GPUs that may be used, each once. MIG devices have the number of
+  // their card; the number selects the first of them.
   std::vector<size_t> Choose(const std::vector<GpuNames>& gpus) const;
 
   // The first word of the setting that names none of `gpus`: it and what follows are not used.
