@@ -9,10 +9,10 @@
 // the same for other numbers of rows). Activations are fp32, or bf16 or fp16 where a Buffer carries
 // the compute type. Errors are exceptions. One thread calls.
 //
-// Every pointer and Buffer an operation takes is backend memory (Allocate), which the host may not
-// be able to reach, unless its comment says otherwise. Operations are queued: they run in the order
-// of the calls, and only Download, Synchronize and the forms that return a value wait for them. On
-// a CPU each is finished when it returns.
+// Every pointer and Buffer that an operation takes is backend memory (Allocate), unless its comment
+// says otherwise. The host may be unable to access backend memory. Operations are queued: they run
+// in the order of the calls, and only Download, Synchronize and the forms that return a value wait
+// for them. On a CPU each operation is finished when it returns.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ struct Buffer {
   float* f32() const { return static_cast<float*>(data); }
   uint16_t* bf16() const { return static_cast<uint16_t*>(data); }
   uint16_t* fp16() const { return static_cast<uint16_t*>(data); }
-  // What begins `elements` further on.
+  // The Buffer that begins `elements` after this one.
   Buffer From(int64_t elements) const {
     return {static_cast<std::byte*>(data) + elements * BytesOf(type), type};
   }
@@ -48,8 +48,9 @@ inline Buffer Fp32(float* data) { return {data, DataType::kFloat32}; }
 
 // Keyed dropout: element (row, column) of site s in step t of shard v is kept iff a hash of (seed,
 // t, v, micro_batch, s, row, column) says so, whatever the world size (dropout_key.h). probability
-// = 0 turns it off. With `key`, *key stands for DropoutBatchKey(seed, step, shard, micro_batch),
-// which is then not read: a recorded pass is replayed with another mask by changing *key alone.
+// = 0 turns it off. With `key`, *key replaces DropoutBatchKey(seed, step, shard, micro_batch), and
+// these four are not read. So a recorded pass can be replayed with another mask when only *key
+// changes.
 struct Dropout {
   double probability = 0;
   uint64_t seed = 0;
@@ -68,8 +69,8 @@ struct LinearShape {
 };
 
 // y = x w^T + bias; with `gelu`, also gelu = Gelu(y as stored). x, w and bias share the compute
-// type. `may_be_fp8`: one of a block's four products, which precision fp8 computes in fp8;
-// elsewhere it means nothing.
+// type. `may_be_fp8` is true for the four products of a block, which precision fp8 computes in fp8;
+// with other precisions it has no effect.
 struct LinearForward {
   LinearShape shape;
   Buffer y;
@@ -79,7 +80,7 @@ struct LinearForward {
   Buffer gelu;  // (rows, out) or absent
   runspec::Gelu kind = runspec::Gelu::kTanh;
   bool may_be_fp8 = false;
-  bool w_packed = false;  // w is what Pack made of it
+  bool w_packed = false;  // w was packed with Pack
 };
 
 // Rows [first, first + count) of a Linear layer's w (out, in), for its packed form: the order in
@@ -179,11 +180,11 @@ struct StoredAttention {
   Dropout dropout;
 };
 
-// Positions in which cached keys are grouped.
+// Positions in one group of cached keys.
 inline constexpr int64_t kKeyBlock = 16;
 
-// Keys and values of one layer for every slot, which holds one sequence. Their order is the
-// backend's own; each has slots * heads * capacity * head_size elements.
+// Keys and values of one layer for every slot, which holds one sequence. The backend chooses their
+// order; each has slots * heads * capacity * head_size elements.
 struct KvCache {
   Buffer keys;
   Buffer values;
@@ -243,17 +244,18 @@ struct CrossEntropyGradient {
   const float* loss_scale = nullptr;  // absent: 1
 };
 
-// Rounding to bf16 or fp16 up or down with the probability of what is cut off. The random bits of
-// element i are a hash of (key, first + i). Off: to nearest even.
+// Stochastic rounding to bf16 or fp16. The probability of rounding away from zero is the part of
+// the last place that is cut off. The random bits of element i are a hash of (key, first + i). Off:
+// to nearest even.
 struct StochasticRounding {
   bool on = false;
   uint64_t key = 0;
   int64_t first = 0;
 };
 
-// What the gradient of a step is multiplied by before an update (gradient_factor.h): one divided by
-// the loss scale, and less where the norm is above norm_max. Not a number where the step must leave
-// no trace: its norm or one of its losses is not finite.
+// The factor that multiplies the gradient of a step before the update (gradient_factor.h): 1 / loss
+// scale, and smaller when the norm is above norm_max. NaN when the norm or a loss is not finite;
+// then the step must not change anything.
 struct GradientFactor {
   float* factor = nullptr;                 // the result; backend memory, like what it depends on
   const double* sum_of_squares = nullptr;  // of the gradient, still multiplied by the loss scale
@@ -264,9 +266,9 @@ struct GradientFactor {
 };
 
 // One AdamW update of `count` values (PyTorch's formula: decoupled decay first, bias corrections
-// for update `step` >= 1). Gradients are multiplied by *factor as they are read; where it is not a
-// number nothing changes.
-// `working_copy`, if present, receives the new values rounded to working_type.
+// for update `step` >= 1). Gradients are multiplied by *factor when they are read; when *factor is
+// NaN, nothing changes. `working_copy`, if present, receives the new values rounded to
+// working_type.
 struct AdamWUpdate {
   int64_t count = 0;
   float* parameters = nullptr;
@@ -285,7 +287,7 @@ struct AdamWUpdate {
   const float* factor = nullptr;  // backend memory; absent: 1
 };
 
-// What tells recorded pieces of work apart: equal keys, equal operations on equal memory.
+// Identifies a recorded piece of work: equal keys mean the same operations on the same memory.
 using ReplayKey = std::array<uint64_t, 8>;
 
 class Backend {
@@ -296,56 +298,58 @@ class Backend {
   virtual const char* name() const = 0;
   virtual int threads() const = 0;
 
-  // Zeroed memory, aligned to 64 bytes, that lives as long as the backend. Not for use inside a
-  // step.
+  // Zeroed memory, aligned to 64 bytes, that lives as long as the backend. Must not be called
+  // inside a step.
   virtual void* Allocate(int64_t bytes) = 0;
-  // What Allocate gave out, and the backend's own workspace.
+  // Bytes that Allocate returned, and the backend's own workspace.
   virtual int64_t allocated_bytes() const = 0;
-  // Whether the host may read and write what Allocate gave out (after Synchronize).
+  // Whether the host may read and write memory from Allocate (after Synchronize).
   virtual bool host_reachable() const = 0;
-  // Zeroed memory of the host, aligned to 64 bytes, to and from which Upload and Download are
-  // fastest (page-locked for a device); lives as long as the backend. Not backend memory: no other
-  // operation takes it. Counted in allocated_bytes where the host's memory is the backend's, too.
-  // Not for use inside a step.
+  // Zeroed host memory, aligned to 64 bytes, that lives as long as the backend. Upload and Download
+  // are fastest with it (for a device it is page-locked). It is not backend memory, so no other
+  // operation takes it. allocated_bytes counts it when the backend's memory is host memory too.
+  // Must not be called inside a step.
   virtual void* AllocateHost(int64_t bytes) = 0;
 
-  // Backend memory := host memory, in the order of the queue; `from` is free again on return. Waits
-  // for the device only when the copy is larger than the staging memory (1 MiB at least).
+  // Backend memory := host memory, in the order of the queue; the caller may change `from` on
+  // return. Waits for the device only when the copy is larger than the staging memory (1 MiB at
+  // least).
   virtual void Upload(void* to, const void* from, int64_t bytes) = 0;
-  // Host memory := backend memory, after all that was queued before; waits for it.
+  // Host memory := backend memory. Waits for the copy and for everything that was queued before it.
   virtual void Download(void* to, const void* from, int64_t bytes) = 0;
-  // The same without the wait: `to`, of AllocateHost, holds the bytes once AwaitDownload returns,
-  // which waits for what was queued before BeginDownload and for nothing behind it. One at a time.
+  // The same without the wait: `to`, from AllocateHost, holds the bytes when AwaitDownload returns.
+  // AwaitDownload waits for the work queued before BeginDownload, not for later work. One download
+  // at a time.
   virtual void BeginDownload(void* to, const void* from, int64_t bytes) = 0;
   virtual void AwaitDownload() = 0;
-  // Host memory := backend memory, beside the queue: the caller knows that nothing that is queued
-  // or will be queued meanwhile writes there. Returns when the bytes have arrived. Any thread may
-  // call, also while another one uses the backend.
+  // Host memory := backend memory, outside the queue. No work that is queued now or during the call
+  // may write to `from`. Returns when the bytes have arrived. Any thread may call, also while
+  // another thread uses the backend.
   virtual void Fetch(void* to, const void* from, int64_t bytes) = 0;
   // Backend memory := backend memory; the ranges do not overlap.
   virtual void Copy(void* to, const void* from, int64_t bytes) = 0;
-  // What the device calls its queue of work, for communicators that join it: a cudaStream_t. Null
-  // on a CPU.
+  // The device's handle of the queue, a cudaStream_t, for communicators that use it. Null on a CPU.
   virtual void* queue() { return nullptr; }
-  // Returns when all that was queued is done. Errors of earlier operations may come out here.
+  // Returns when all queued work is done. May throw errors of earlier operations.
   virtual void Synchronize() = 0;
 
   // Runs `work`: a sequence of operations on fixed memory with fixed arguments, without Allocate,
   // Upload, downloads, Synchronize, Mark or a form that returns a value. A backend with graphs may
-  // record it and, when the key comes again, replay the record and not call `work`, which therefore
-  // must change nothing else. Others call it. How many records are kept is bounded.
+  // record it. When the key comes again, it replays the record and does not call `work`, so `work`
+  // must have no other effect. Other backends call `work`. The number of records is limited.
   virtual void Replay(const ReplayKey& key, const std::function<void()>& work) = 0;
 
-  // Time mark `slot` := the moment when all that was queued so far is done. Slots are dense from 0;
-  // a backend keeps as many as were used.
+  // Time mark `slot` := the time when all work queued so far is done. Slots are numbered from 0
+  // without gaps; a backend keeps as many as were used.
   virtual void Mark(int slot) = 0;
-  // From one mark to another, once both are reached (after Download or Synchronize).
+  // Time from one mark to another. Both must have been reached (after Download or Synchronize).
   virtual double MillisecondsBetween(int first, int second) = 0;
 
   virtual void Forward(const LinearForward& args) = 0;
-  // Puts rows into a packed weight, for products that set w_packed: the same bits, and faster where
-  // few rows make the weight's way from memory the whole cost. A weight that never changes is worth
-  // it. Unless a backend has an order of its own it is w's.
+  // Copies rows into a packed weight, for products that set w_packed. The results have the same
+  // bits. With few rows, when reading the weight from memory is the whole cost, packed products are
+  // faster. Useful for weights that never change. A backend without an order of its own keeps w's
+  // order.
   virtual void Pack(const WeightRows& args);
   virtual void BackwardInput(const LinearBackwardInput& args) = 0;
   virtual void BackwardWeight(const LinearBackwardWeight& args) = 0;
@@ -358,8 +362,8 @@ class Backend {
   // dqkv = the gradient; `dout` and `out` are (B*T, C).
   virtual void AttentionBackward(const AttentionShape& shape, Buffer dqkv, Buffer dout, Buffer out,
                                  const float* lse, Buffer qkv, const Dropout& dropout) = 0;
-  // The same values by way of stored probabilities: Forward writes them and `out`, Backward reads
-  // them and writes `dqkv`.
+  // The same values with stored probabilities: Forward writes these and `out`; Backward reads them
+  // and writes `dqkv`.
   virtual void Forward(const StoredAttention& args, Buffer out) = 0;
   virtual void Backward(const StoredAttention& args, Buffer dqkv, Buffer dout) = 0;
 
@@ -369,8 +373,9 @@ class Backend {
   // residual and in are of one type; they may be the same.
   virtual void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
                                  const LayerNorm& args) = 0;
-  // The gradient of ResidualLayerNorm: that of its norm into args.din, and from the new din that of
-  // the branch as ResidualBackward gives it. dbias is accumulated if the norm's parameters are.
+  // The gradient of ResidualLayerNorm. The gradient through the norm goes to args.din; from the new
+  // din follows the gradient of the branch, as in ResidualBackward. dbias is accumulated when the
+  // gradients of the norm's parameters are.
   virtual void ResidualLayerNormBackward(const LayerNormBackward& args,
                                          const BranchGradient& branch) = 0;
   // out = in + dropout(branch). out and in are of one type; they may be the same.
@@ -395,7 +400,7 @@ class Backend {
 
   virtual void Forward(const CrossEntropyLoss& args) = 0;
   virtual void Backward(const CrossEntropyGradient& args) = 0;
-  // Both, of the same rows: for a backend that has one pass over the logits for them.
+  // Both for the same rows; a backend may do them in one pass over the logits.
   virtual void ForwardAndBackward(const CrossEntropyLoss& forward,
                                   const CrossEntropyGradient& backward) {
     Forward(forward);

@@ -1,4 +1,4 @@
-// The device of this process, as the engine sees it: is there one, what can it compute in, and the
+// The device of this process: whether there is one, which precisions it computes in, and the
 // Backend on it. Which file implements it is chosen by CMake: no_device_backend.cc in the programs
 // for CPUs, the CUDA backend's in gp-trainer-cuda. A process has one device at most: device 0 of
 // those it may see (CUDA_VISIBLE_DEVICES). Functions may be called from any thread; errors are
@@ -25,35 +25,36 @@ struct DeviceLack {
 
 struct DeviceInfo {
   std::string name;          // "NVIDIA H200"; empty: there is none
-  std::string why_none;      // "no CUDA device is visible"; then only
+  std::string why_none;      // "no CUDA device is visible"; set only when there is none
   std::string kernels;       // "cuda sm_90": what Backend::name() will say
   int64_t memory_bytes = 0;  // the device's whole memory
   int64_t free_bytes = 0;    // now
   std::vector<DeviceLack> lacks;
-  // What was tuned on this device before (DeviceBackendOptions::tuning); empty when nothing.
+  // The result of earlier tuning on this device (DeviceBackendOptions::tuning); empty when there is
+  // none.
   std::string tuning;
-  // What every text begins with that was tuned here; empty: there is no telling.
+  // The beginning of every text that was tuned on this device; empty: not known.
   std::string tuning_prefix;
 
   bool exists() const { return !name.empty(); }
 };
 
 struct DeviceBackendOptions {
-  // The largest that will be asked for; sizes the workspace (runspec/gpu_workspace.h).
+  // The largest sizes that will be used; the workspace is made for them (runspec/gpu_workspace.h).
   runspec::ModelShape shape;
   runspec::ArenaOptions arena;
-  // kTf32 and kFp8 compute in them what arrives in fp32 and bf16 or fp16 buffers.
+  // kTf32 applies to products of fp32 buffers, kFp8 to products of bf16 or fp16 buffers.
   runspec::Precision precision = runspec::Precision::kFp32;
-  // Algorithms whose order of summation is fixed, nothing chosen by timing: equal inputs, equal
-  // bits.
+  // Use only algorithms with a fixed order of summation, and choose none by timing: equal inputs
+  // then give equal bits.
   bool deterministic = true;
   bool graph = true;  // Replay records
-  // Which algorithms a run computes with, encoded by the backend: from a record or from rank 0.
-  // Empty: the backend's own heuristics, or its cache of what was timed here.
+  // The algorithms that a run computes with, encoded by the backend; from a record or from rank 0.
+  // Empty: the backend uses its heuristics, or its cache of algorithms that were timed here.
   std::string tuning;
 };
 
-// With what a device's backend computes.
+// What a device's backend chose to compute with.
 struct DeviceChoices {
   std::string tuning;              // goes into the run's record. Empty: nothing was chosen
   std::string attention;           // "cudnn 91900", "flash"; empty for engine.attention: math
@@ -65,11 +66,11 @@ struct DeviceBackend {
   DeviceChoices choices;
 };
 
-// Looks once, then answers from memory but for free_bytes.
+// Queries the device once and keeps the answer, except for free_bytes.
 DeviceInfo FindDevice();
 
-// Throws std::invalid_argument, saying the way out, when there is no device or it lacks what the
-// options ask for; std::bad_alloc when its memory is full.
+// Throws std::invalid_argument, which tells what to do, when there is no device or it lacks what
+// the options ask for; std::bad_alloc when its memory is full.
 DeviceBackend MakeDeviceBackend(const DeviceBackendOptions& options);
 
 }  // namespace gp::engine

@@ -25,14 +25,14 @@ GP_ALWAYS_INLINE uint64_t MixBits(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// What all masks of a micro-batch have in common.
+// The part of the key that all masks of a micro-batch share.
 GP_ALWAYS_INLINE uint64_t DropoutBatchKey(const Dropout& dropout) {
   uint64_t key = MixBits(dropout.seed);
   key = MixBits(key ^ dropout.step);
   return MixBits(key ^ (uint64_t{dropout.shard} << 32 | dropout.micro_batch));
 }
 
-// Reads *dropout.key, if there is one: for whoever may read backend memory.
+// Reads *dropout.key, if there is one. Only for code that may read backend memory.
 GP_ALWAYS_INLINE uint64_t DropoutSiteKey(const Dropout& dropout) {
   return MixBits((dropout.key != nullptr ? *dropout.key : DropoutBatchKey(dropout)) ^ dropout.site);
 }
@@ -54,7 +54,7 @@ GP_ALWAYS_INLINE uint32_t DropoutHash(uint64_t row_key, uint32_t column) {
   return (x ^ (x >> 16)) ^ static_cast<uint32_t>(row_key >> 32);
 }
 
-// What kept elements are multiplied by.
+// The factor for elements that are kept.
 GP_ALWAYS_INLINE float DropoutScale(const Dropout& dropout) {
   return static_cast<float>(1.0 / (1.0 - dropout.probability));
 }

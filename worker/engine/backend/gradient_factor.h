@@ -1,6 +1,6 @@
-// What a step multiplies its gradient by, and whether it updates anything. Every backend computes
-// exactly this. Header only, standard library only; pure functions, thread-safe, for the host and
-// for a CUDA device.
+// The factor that a step multiplies its gradient by; NaN: the step updates nothing. Every backend
+// computes exactly this. Header only, standard library only; pure functions, thread-safe, for the
+// host and for a CUDA device.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@ GP_HOST_DEVICE inline float ClipCoefficient(double norm, double norm_max) {
   return norm_max <= 0 || ratio > 1 ? 1.0f : static_cast<float>(ratio);
 }
 
-// Reads what `args` points to: for whoever may read backend memory.
+// Reads what `args` points to. Only for code that may read backend memory.
 GP_HOST_DEVICE inline float FactorOf(const GradientFactor& args) {
   bool finite = std::isfinite(*args.sum_of_squares);
   for (int64_t i = 0; i < args.loss_count; ++i) finite = finite && std::isfinite(args.losses[i]);

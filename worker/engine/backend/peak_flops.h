@@ -1,6 +1,6 @@
 // The arithmetic peak of GPUs by name and precision, from NVIDIA's data sheets and architecture
-// whitepapers: dense matrix products, without sparsity, at boost clock. What MFU on a GPU is a
-// fraction of. Standard library only. A pure function; thread-safe.
+// whitepapers: dense matrix products, without sparsity, at boost clock. MFU on a GPU is a fraction
+// of it. Standard library only. A pure function; thread-safe.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// The directory of what programs measured on this machine, for later runs to begin with: one text
-// file for each thing measured, in $XDG_CACHE_HOME/gp, or else in $HOME/.cache/gp. Functions may be
-// called from any thread, and files by any process. Standard library only.
+// The directory of measurements on this machine, which later runs start with: one text file for
+// each measurement, in $XDG_CACHE_HOME/gp, or else in $HOME/.cache/gp. Functions may be called from
+// any thread, and files by any process. Standard library only.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace gp::engine {
 
-// What a file's name says of hardware: "Intel(R) Xeon(R) 6" is "intel-r-xeon-r-6".
+// The hardware's name in a file name: "Intel(R) Xeon(R) 6" is "intel-r-xeon-r-6".
 std::string TuningCacheName(const std::string& hardware);
 
 // `file` in the directory. Empty when neither variable is set.

@@ -1,6 +1,6 @@
-// AllReduceRanks: a group of real processes on this machine that all-reduce a buffer together when
-// asked: what `gp-bench allreduce` repeats. The caller is rank 0, the others are forks of it that
-// end with it. Make it before any thread; one thread calls. Errors are exceptions.
+// AllReduceRanks: a group of processes on this machine that all-reduce a buffer together, for
+// `gp-bench allreduce`. The caller is rank 0. The others are forks of it and end with it. Make it
+// before any thread exists; one thread calls. Errors are exceptions.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +14,8 @@
 
 namespace gp::engine {
 
-// Through memory that the ranks share, as those of one node do; through the loopback; between GPUs,
-// of which each rank takes the one with its number.
+// kSharedMemory: memory that the ranks share, as on one node. kTcp: the loopback interface. kNccl:
+// GPUs; each rank takes the GPU with its number.
 enum class Transport { kSharedMemory, kTcp, kNccl };
 
 // One rank: its place in the group, and the buffer that it sums.
@@ -24,10 +24,10 @@ class AllReduceRank {
   AllReduceRank(const GroupOptions& options, const TcpListener& listener, int64_t elements,
                 Transport transport);
 
-  // Rank 0 says what comes next; every rank answers with it.
+  // Rank 0 sends whether the ranks go on; every rank returns it.
   bool Tell(bool go_on);
 
-  // Milliseconds of the slowest rank for one all-reduce that all begin together.
+  // Milliseconds of one all-reduce that all ranks begin together, on the slowest rank.
   double Run();
 
  private:

@@ -1,5 +1,5 @@
-// How long a run's data source takes to put a micro-batch together, which a loader thread could
-// hide. One thread calls.
+// Measures how long a run's data source takes to make a micro-batch. A loader thread could hide
+// this time. One thread calls.
 #pragma once
 
 #include <cstdint>

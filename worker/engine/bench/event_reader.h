@@ -10,8 +10,8 @@ namespace gp::engine {
 
 class EventReader {
  public:
-  // The data of the events that `piece` completed, in order. Comments, and lines of fields other
-  // than data, are passed over.
+  // The data of the events that `piece` completed, in order. Skips comments, and lines of fields
+  // other than data.
   std::vector<std::string> Feed(std::string_view piece);
 
  private:

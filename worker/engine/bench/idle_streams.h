@@ -12,7 +12,7 @@ namespace gp::engine {
 
 struct IdleStreams {
   uint16_t port = 0;  // on 127.0.0.1
-  std::string path;   // what answers GET with an event stream
+  std::string path;   // path that answers GET with an event stream
   int64_t count = 500;
   std::chrono::seconds held{10};
 };
@@ -24,7 +24,7 @@ struct IdleOutcome {
   int64_t bytes_end = 0;     // and after they were held so long
 };
 
-// `server_bytes` says what the server has resident.
+// `server_bytes` returns the server's resident memory.
 StatusOr<IdleOutcome> HoldIdleStreams(const IdleStreams& streams,
                                       const std::function<int64_t()>& server_bytes);
 

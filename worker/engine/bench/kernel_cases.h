@@ -1,5 +1,6 @@
 // KernelCases: each operation of the Backend at a model's shapes, on buffers of plausible values,
-// with the work that it does. What `gp-bench kernels` times. Owned by the bench; one thread calls.
+// with its number of operations and bytes. `gp-bench kernels` times these. Owned by the bench; one
+// thread calls.
 #pragma once
 
 #include <functional>
@@ -16,8 +17,8 @@ namespace gp::engine {
 struct KernelCase {
   std::string name;   // "c_attn forward"
   std::string shape;  // "256 x 768 x 2304"
-  double flops = 0;   // 0: what bounds it is memory
-  double bytes = 0;   // that must be read and written at least
+  double flops = 0;   // 0: the operation is limited by memory
+  double bytes = 0;   // bytes that must be read and written at least
   int calls_per_step = 1;
   std::function<void()> run;
 };

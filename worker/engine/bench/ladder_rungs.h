@@ -1,6 +1,5 @@
-// The ladder: the steps that the optimisation guides made famous, from a model as one writes it
-// first to the engine at its best, each a change of the settings below it. Values and pure
-// functions.
+// The ladder: the steps of well-known optimisation guides, from a model without optimisation to the
+// fastest engine. Each rung changes one setting of the rung below. Values and pure functions.
 #pragma once
 
 #include <functional>
@@ -19,22 +18,22 @@ struct LadderSettings {
 
 struct LadderRung {
   std::string name;
-  std::string setting;                          // what it changes, as a run file would say it
+  std::string setting;                          // the setting that it changes, as in a run file
   std::function<void(LadderSettings&)> change;  // absent: nothing to climb here
   std::string reason;                           // why not
-  bool only_if_faster = false;  // a rung that the device may not reward: kept when it does
+  bool only_if_faster = false;  // the rung may be slower on this device; then it is not kept
 };
 
-// What is known of the machine before the first rung.
+// Properties of the machine that are known before the first rung.
 struct LadderMachine {
   int cores = 1;
-  int64_t memory_bytes = 0;         // that a model may take
+  int64_t memory_bytes = 0;         // memory for a model
   int64_t tokens_per_step_max = 0;  // so that a rung ends in a minute or so
-  double fill_ms = 0;               // to put a micro-batch together
+  double fill_ms = 0;               // time to make a micro-batch
 };
 
-// The first rung is where the climb starts: the reference engine on one core, or on a device our
-// own with nothing switched on. `model` gives shape, batch, kernels and the device.
+// The settings of the first rung: the reference engine on one core, or on a device our engine with
+// every optimisation off. `model` gives shape, batch, kernels and the device.
 LadderSettings LadderStart(const ModelOptions& model);
 std::vector<LadderRung> MakeLadder(const ModelOptions& model, const LadderMachine& machine);
 

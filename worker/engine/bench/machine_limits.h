@@ -1,5 +1,4 @@
-// What the machine of a bench was measured to reach: what its figures are fractions of. One thread
-// calls.
+// Measures the machine's peak rates, which a bench compares its figures with. One thread calls.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The bandwidth of this machine's memory, measured: what memory-bound kernels are a fraction of.
+// Measures the bandwidth of this machine's memory, to compare memory-bound kernels with.
 #pragma once
 
 namespace gp::engine {

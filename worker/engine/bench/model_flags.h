@@ -1,5 +1,5 @@
-// ModelFlags: the flags that say which model a bench runs, how, and how it reports. Values, used by
-// main's thread.
+// ModelFlags: the flags for the model that a bench runs, how it computes, and how it reports.
+// Values, used by main's thread.
 #pragma once
 
 #include <cstdint>

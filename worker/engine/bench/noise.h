@@ -1,6 +1,6 @@
-// NoiseSource: memory of a backend filled with plausible values, for operations whose time must not
-// profit from zeros (a GPU draws less power on them and clocks higher). Borrows the backend; one
-// thread calls.
+// NoiseSource: memory of a backend filled with plausible values, for timing: with zeros a GPU draws
+// less power and clocks higher, so operations would look faster. Borrows the backend; one thread
+// calls.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// PairedSamples: durations of ours and of a peer's, taken in alternating blocks so that both sides
-// meet the same weather on the machine, and the ratio of each pair of blocks. One thread calls.
+// PairedSamples: durations of our work and of a peer's, measured in alternating blocks so that both
+// sides have the same conditions on the machine, and the ratio of each pair of blocks. One thread
+// calls.
 #pragma once
 
 #include <functional>
@@ -26,8 +27,8 @@ struct PairedSamples {
   std::vector<double> ratios;  // peer's median over ours, block by block
 };
 
-// `ours` does the work as often as it is told and answers the milliseconds of each; warm-up is
-// dropped. `peer` may be null: then only we are measured.
+// `ours` does the work so many times and returns the milliseconds of each; warm-up is dropped. With
+// a null `peer`, only `ours` is measured.
 StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
                                       const std::function<std::vector<double>(int)>& ours,
                                       PeerProcess* peer);

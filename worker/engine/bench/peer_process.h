@@ -20,7 +20,8 @@ class PeerProcess {
 
   PeerProcess(PeerProcess&& other) noexcept;
   PeerProcess& operator=(PeerProcess&&) = delete;
-  // Closes the child's input, which ends it, and reaps it. A child that stays is ended after 5 s.
+  // Closes the child's input, which ends it, and reaps it. Kills a child that has not ended after 5
+  // s.
   ~PeerProcess();
 
   // "torch 2.11.0 eager, fused AdamW, 2 threads".

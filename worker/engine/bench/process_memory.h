@@ -1,11 +1,11 @@
-// What the kernel says about this process's memory. Any thread may call.
+// The kernel's figures about this process's memory. Any thread may call.
 #pragma once
 
 #include <cstdint>
 
 namespace gp::engine {
 
-// The most that was ever resident.
+// The largest resident size so far.
 int64_t PeakResidentBytes();
 
 }  // namespace gp::engine

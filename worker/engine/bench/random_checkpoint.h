@@ -1,5 +1,4 @@
-// A checkpoint of a model that learned nothing, for benches of what serves checkpoints. One thread
-// calls.
+// A checkpoint of a model with random weights, for benches of servers. One thread calls.
 #pragma once
 
 #include <string>
@@ -9,8 +8,8 @@
 
 namespace gp::engine {
 
-// Writes one below `directory` and answers its own directory. GPT-2's vocabulary needs vocab.bpe
-// (scripts/bootstrap); the small one has characters.
+// Writes a checkpoint below `directory` and returns its directory. GPT-2's vocabulary needs
+// vocab.bpe (scripts/bootstrap); the small one has characters.
 StatusOr<std::string> WriteRandomCheckpoint(const std::string& directory,
                                             const ModelOptions& options);
 

@@ -1,5 +1,5 @@
-// SamplerProcess: a gp-sampler that this process talks to over the link, as the gateway does, but
-// without HTTP: how fast texts are written before anybody serves them. One thread calls.
+// SamplerProcess: a gp-sampler that this process uses over the link, as the gateway does, but
+// without HTTP. It shows the speed of writing texts without a server. One thread calls.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@ class SamplerProcess {
 
   const link::ModelReady& ready() const { return ready_; }
 
-  // Writes the texts, so many at a time; their request numbers are set here.
+  // Writes the texts, `streams` at a time. It sets their request numbers.
   StatusOr<std::vector<TextTiming>> Write(std::vector<link::Generate> texts, int64_t streams);
 
  private:

@@ -1,5 +1,5 @@
-// The rounds of gp-bench serve: several servers of texts in turn, so that they meet the same
-// weather on the machine, and what is reported of them. One thread calls.
+// The rounds of gp-bench serve: runs several servers in turn, so that they have the same conditions
+// on the machine, and reports their results. One thread calls.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct RoundOptions {
   int64_t texts = 1;
   int64_t prompt = 16;
   int64_t tokens = 64;
-  int64_t vocabulary = 0;  // ids of prompts are below it
+  int64_t vocabulary = 0;  // prompts have ids below this
   int rounds = 5;          // measured
   int warmup = 1;
 };
@@ -28,8 +28,9 @@ struct ServedRounds {
   std::vector<double> first_byte_ms;        // by text
 };
 
-// By server. In every round each of them writes the same texts; who begins changes. Fails when a
-// server wrote fewer tokens than it was asked for: the rates would not compare.
+// Returns one element per server. In every round each server writes the same texts; the order of
+// the servers changes. Fails when a server wrote fewer tokens than it was asked for: the rates
+// would not compare.
 StatusOr<std::vector<ServedRounds>> MeasureInTurn(const RoundOptions& options,
                                                   const std::vector<TextServer*>& servers);
 

@@ -1,5 +1,6 @@
-// The three ways in which gp-bench serve has texts written, behind one interface, so that they can
-// take turns: our gateway, llama.cpp's server, and our sampler without HTTP. One thread calls.
+// The three ways in which gp-bench serve can have texts written, behind one interface, so that it
+// can alternate between them: our gateway, llama.cpp's server, and our sampler without HTTP. One
+// thread calls.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +41,8 @@ struct ServedModel {
 };
 
 StatusOr<std::unique_ptr<TextServer>> StartGateway(const ServedModel& model);
-// NotFound when scripts/bootstrap --peers did not build it. `python` converts the weights; empty:
-// the one of .deps/peers.
+// NotFound unless scripts/bootstrap --peers built it. `python` converts the weights; empty: the one
+// of .deps/peers.
 StatusOr<std::unique_ptr<TextServer>> StartLlamaServer(const ServedModel& model,
                                                        const std::string& python);
 StatusOr<std::unique_ptr<TextServer>> StartSampler(const ServedModel& model);

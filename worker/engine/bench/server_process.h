@@ -1,5 +1,5 @@
-// ServerProcess: a program that serves HTTP on this machine while a bench measures it. It ends with
-// the object, and with the bench, however that ends. One thread calls.
+// ServerProcess: a program that serves HTTP on this machine while a bench measures it. It ends when
+// the object is destroyed, and when the bench ends or is killed. One thread calls.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@ class ServerProcess {
   ServerProcess& operator=(ServerProcess&&) = delete;
   ~ServerProcess();
 
-  // Waits until the file `path`, which the server writes once it listens, says on which port.
+  // Waits for the file `path`, which the server writes when it listens, and returns the port in it.
   StatusOr<uint16_t> AwaitAddressFile(const std::string& path, std::chrono::seconds timeout);
   // Waits until GET `path` is answered 200. The error carries the end of the log.
   Status AwaitHealthy(uint16_t port, const std::string& path, std::chrono::seconds timeout);

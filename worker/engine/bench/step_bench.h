@@ -1,5 +1,5 @@
-// StepBench: one rank's training step on a fixed batch, timed by phase: what `gp-bench step`
-// repeats. Owned by main; one thread calls.
+// StepBench: one rank's training step on a fixed batch, timed by phase, for `gp-bench step`. Owned
+// by main; one thread calls.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct StepTimes {
 class StepBench {
  public:
   explicit StepBench(const ModelOptions& options, bool fused_optimizer = true);
-  // `model` is what the options describe.
+  // `model` was made with `options`.
   StepBench(const ModelOptions& options, std::unique_ptr<LanguageModel> model,
             bool fused_optimizer);
 
@@ -36,7 +36,7 @@ class StepBench {
   LanguageModel& model() { return *model_; }
 
  private:
-  // What is read back of a step, and what the update reads; in backend memory.
+  // The numbers of a step that the host or the update reads; in backend memory.
   struct Scalars {
     double loss = 0;
     double sum_of_squares = 0;

@@ -1,4 +1,4 @@
-// Where a step's time goes, operation by operation. One thread calls.
+// Measures a step's time by operation. One thread calls.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ namespace gp::engine {
 // little to each.
 Json ProfileStep(const ModelOptions& options);
 
-// The same of `count` steps that were timed elsewhere.
+// The same for `count` steps that the caller timed.
 Json OperationsJson(const std::vector<OperationTime>& times, int count);
 
 // Such a list, as text.

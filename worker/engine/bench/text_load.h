@@ -1,6 +1,6 @@
-// A round of load on a server of texts: so many streaming completions at a time until a number of
-// them is written, over connections that are kept. One thread does it all (Boost.Asio), so that a
-// client takes little of the cores that the server has.
+// One round of load on a server: streaming completions, a fixed number at a time, until `texts` of
+// them are written, over kept-alive connections. One thread does all of it (Boost.Asio), so that
+// the client takes little of the server's cores.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct TextTiming {
   double sent = 0;
   double first_byte = 0;  // when the first event arrived
   double finished = 0;
-  int64_t tokens = 0;  // that the server says it wrote
+  int64_t tokens = 0;  // tokens that the server reports
 };
 
 struct LoadOutcome {
@@ -33,7 +33,7 @@ struct LoadOutcome {
   std::vector<double> probe_ms;
 };
 
-// Ends with the first request that fails: Unavailable says which status or words the server gave.
+// Ends at the first request that fails, with Unavailable and the server's status or message.
 StatusOr<LoadOutcome> RunTextLoad(const TextLoad& load);
 
 }  // namespace gp::engine

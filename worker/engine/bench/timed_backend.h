@@ -1,5 +1,5 @@
-// TimedBackend: another backend whose operations are timed one by one, by its own marks. What is
-// replayed elsewhere is run here, so that each operation shows. Owned by a model; one thread calls.
+// TimedBackend: wraps a backend and times each operation with that backend's marks. Replay runs the
+// work instead of a record, so that each operation is timed. Owned by a model; one thread calls.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ class TimedBackend final : public Backend {
  public:
   explicit TimedBackend(std::unique_ptr<Backend> inner);
 
-  // What has run since the last call of this, the longest first. Waits.
+  // The operations since the last call of TakeTimes, the longest first. Waits for them.
   std::vector<OperationTime> TakeTimes();
 
   const char* name() const override { return inner_->name(); }
@@ -91,7 +91,7 @@ class TimedBackend final : public Backend {
  private:
   // Runs `work` between two marks.
   void Time(std::string name, const std::function<void()>& work);
-  // Adds up what the marks say, when they are many.
+  // Adds up the times of pending marks, when there are many.
   void Settle();
 
   std::unique_ptr<Backend> inner_;

@@ -1,6 +1,6 @@
-// Loads a checkpoint into the training state, and refuses one that is damaged, unsealed or of
-// another run's making. The caller must throw the buffers away when it fails. Functions may be
-// called from any thread.
+// Loads a checkpoint into the training state. Refuses a checkpoint that is damaged, unsealed, or
+// from another run. When it fails, the buffers hold no useful data. Functions may be called from
+// any thread.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace gp::engine {
 
-// What the checkpoint must be; empty text is not compared.
+// Properties that the checkpoint must have; an empty text is not compared.
 struct CheckpointExpectation {
   std::string manifest_digest;
   runspec::ModelShape shape;

@@ -1,9 +1,10 @@
 // CheckpointWriter: saves the training state while training goes on. Start returns at once; a
 // thread of the writer's own writes model.safetensors, optimizer.safetensors and tokenizer.json
-// from live memory, syncs them, and commits the manifest last (docs/formats/checkpoint.md). Who
-// overwrites the state says so before, piece by piece. One save at a time. One thread calls; the
-// destructor waits for a save in flight, but no longer than the options' patience: then the save is
-// given up, the state is not read any more, and a thread that hangs in the storage is left to it.
+// from live memory, syncs them, and commits the manifest last (docs/formats/checkpoint.md). Code
+// that overwrites the state calls BeforeOverwrite first, for each piece. One save at a time. One
+// thread calls. The destructor waits for a save in flight, but not longer than the options'
+// patience. Then it gives the save up: the state is not read any more, and a thread that hangs in
+// the storage is left behind.
 #pragma once
 
 #include <chrono>
@@ -22,7 +23,7 @@
 
 namespace gp::engine {
 
-// What does not change while a trainer process lives.
+// Values that do not change during a trainer process.
 struct CheckpointIdentity {
   std::string run_id;
   std::string run_name;
@@ -64,18 +65,18 @@ class CheckpointWriter {
                    CheckpointIdentity identity, const StreamedSnapshot::Options& options);
   ~CheckpointWriter();
 
-  // Begins to write the state, whose buffers live as long as I do. FailedPrecondition when a save
-  // is in flight or its result was not taken.
+  // Begins to write the state, whose buffers must outlive this object. FailedPrecondition when a
+  // save is in flight or its result was not taken.
   Status Start(const CheckpointState& state);
 
-  // Returns when values [first, last) of the three buffers may change: they were written, or copied
-  // within the options' limit, or nothing is being saved.
+  // Returns when values [first, last) of the three buffers may change: they were written or copied
+  // (within the options' limit), or no save is in flight.
   void BeforeOverwrite(int64_t first, int64_t last);
 
   bool in_flight() const;
 
-  // The result of the save that Start began, once: nothing while it is being written, or when none
-  // was begun. An error says why and the partial directory has been removed.
+  // The result of the save that Start began; returned once. Nullopt while the save is in flight, or
+  // when there is none. An error tells why the save failed; the partial directory has been removed.
   std::optional<StatusOr<SavedCheckpoint>> Take();
 
   // Waits for the result, at most `timeout`; DeadlineExceeded leaves the save in flight.

@@ -1,4 +1,4 @@
-// What every complaint about a checkpoint that cannot be loaded ends with. Pure function.
+// The error for a checkpoint that cannot be loaded; every message has the same end. Pure function.
 #pragma once
 
 #include <string>

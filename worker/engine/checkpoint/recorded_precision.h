@@ -1,5 +1,5 @@
-// In which precision a run computes, as its checkpoints' records carry it: whoever goes on with the
-// weights alone computes as training did. Pure functions; any thread may call.
+// The precision that a run computes in, stored in its checkpoints' records, so that sampling
+// computes as training did. Pure functions; any thread may call.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@ std::string PrecisionText(runspec::Precision precision);
 
 void AddTo(std::map<std::string, std::string>& record, runspec::Precision precision);
 
-// Nothing for a checkpoint that was written before the record had it. FailedPrecondition for a
-// precision that this program does not know.
+// Nullopt for a checkpoint whose record is too old to have it. FailedPrecondition for a precision
+// that this program does not know.
 StatusOr<std::optional<runspec::Precision>> RecordedPrecision(
     const formats::CheckpointManifest& manifest);
 

@@ -1,6 +1,6 @@
-// Storage: the one door to checkpoint bytes, so that an object store can follow the shared file
-// system. A checkpoint's files are written under a name that only its writer uses and become
-// visible to nobody until its manifest is committed. Thread-safe.
+// Storage: all access to checkpoint bytes goes through this interface, so that an object store can
+// replace the shared file system. A checkpoint's files are written under a name that only its
+// writer uses. Nobody reads them before the manifest is committed. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace gp::engine {
 class StorageWriter {
  public:
   virtual ~StorageWriter() = default;
-  // Appends, at once or with what follows. ResourceExhausted when the disk is full: the message
-  // names the path and the way out.
+  // Appends; the bytes may be written with later ones. ResourceExhausted when the disk is full; the
+  // message names the path and tells what to do.
   virtual Status Append(std::string_view data) = 0;
   // Writes what is left and makes the bytes durable; fails as Append does. Nothing can be appended
   // after it.
@@ -32,7 +32,7 @@ class Storage {
   // Creates `directory` (and parents), durable on return.
   virtual Status MakeDirectory(const std::string& directory) = 0;
   virtual StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) = 0;
-  // Replaces a small file atomically and durably; how a manifest is committed.
+  // Replaces a small file atomically and durably. It commits a manifest.
   virtual Status WriteAtomically(const std::string& path, std::string_view data) = 0;
   virtual StatusOr<std::string> Read(const std::string& path, uint64_t size_bytes_max) = 0;
   // Calls `consume` with consecutive pieces of the file.

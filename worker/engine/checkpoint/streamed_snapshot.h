@@ -1,10 +1,9 @@
 // StreamedSnapshot: the training state as it was when a save began, while training goes on. The
 // writing threads read it piece by piece, in order, from live memory; before the optimizer
-// overwrites a range that was not read yet, that range is copied, into memory with a cap, and when
-// the cap is reached the optimizer waits for the writers. A copy of everything is never made. Where
-// the live memory is not the host's, `fetch` brings what is read or copied. The
-// three buffers are cut into equal chunks. Every method may be called from any thread, Read of one
-// buffer from one at a time.
+// overwrites a range that was not read yet, this range is copied. The memory for copies has a
+// limit; at the limit the optimizer waits for the writers. There is never a copy of everything.
+// When the live memory is not host memory, `fetch` reads it. The three buffers are cut into equal
+// chunks. Every method may be called from any thread, Read of one buffer from one thread at a time.
 #pragma once
 
 #include <array>
@@ -32,8 +31,8 @@ class StreamedSnapshot {
 
   struct Options {
     uint64_t copy_bytes_max = 0;
-    // The longest that all overwrites together wait for the writer. Then the snapshot is given up,
-    // so that a storage that hangs stops no training.
+    // The longest time that all overwrites together wait for the writers. Then the snapshot is
+    // given up, so that a storage that hangs does not stop the training.
     std::chrono::nanoseconds patience = std::chrono::seconds(60);
     int64_t chunk_size = kChunkSize;  // values
     Fetch fetch;                      // absent: the host reads live memory
@@ -41,7 +40,8 @@ class StreamedSnapshot {
 
   explicit StreamedSnapshot(const Options& options) : options_(options) {}
 
-  // From here on the contents of `buffers`, equally long, are the snapshot. REQUIRES: not open.
+  // The present contents of `buffers`, which have equal lengths, become the snapshot. REQUIRES: not
+  // open.
   void Open(const Buffers& buffers) EXCLUDES(mutex_);
 
   // Passes values [first, last) of a buffer to `consume`, in pieces. Each call begins at or after
@@ -49,11 +49,11 @@ class StreamedSnapshot {
   // DeadlineExceeded when the snapshot was given up.
   Status Read(int buffer, int64_t first, int64_t last, const Consume& consume) EXCLUDES(mutex_);
 
-  // Nothing more of that buffer, or at all, will be read: nobody waits for it any longer.
+  // Nothing more of this buffer will be read, so overwrites do not wait for it any more.
   void Finish(int buffer) EXCLUDES(mutex_);
   void Close() EXCLUDES(mutex_);
 
-  // The buffers may go: nothing of them is read any more.
+  // Ends the snapshot: the buffers are not read any more and may be freed.
   void GiveUp() EXCLUDES(mutex_);
 
   // Returns when values [first, last) of every buffer may change.
@@ -62,12 +62,12 @@ class StreamedSnapshot {
   uint64_t copied_bytes_most() const EXCLUDES(mutex_);
 
  private:
-  // What is known of one buffer. Chunks are numbered from 0 in each.
+  // The state of one buffer. Chunks are numbered from 0 in each buffer.
   struct Stream {
     std::span<const float> live;
-    int64_t reading = 0;                           // chunks before it are done with
+    int64_t reading = 0;                           // chunks before this one are done
     std::vector<std::unique_ptr<float[]>> copies;  // by chunk
-    std::vector<float> staged;                     // what the reader has in hand
+    std::vector<float> staged;                     // values that the reader is passing on
   };
 
   void CopyLive(std::span<const float> live, float* to) const;

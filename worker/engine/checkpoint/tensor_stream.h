@@ -1,5 +1,5 @@
-// TensorStream: reads one safetensors file piece by piece straight into flat buffers, digesting on
-// the way, so that a file is read once and never held whole. One thread uses one object.
+// TensorStream: reads one safetensors file piece by piece into flat buffers and computes its digest
+// on the way. So a file is read once and is never in memory as a whole. One thread uses one object.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace gp::engine {
 
-// Copies bytes to where the state lies, which the host may be unable to write itself. `from` is
-// free again on return.
+// Copies bytes into the state's memory, which the host may be unable to write directly. The caller
+// may change `from` on return.
 using WriteInto = std::function<void(void* to, const void* from, int64_t bytes)>;
 // For memory of the host.
 void WriteIntoHost(void* to, const void* from, int64_t bytes);
@@ -38,7 +38,7 @@ class TensorStream {
   // The next piece of the file.
   Status Consume(std::string_view piece);
 
-  // After the last piece: size and digest are those of the manifest.
+  // Call after the last piece: checks size and digest against the manifest.
   Status Finish();
 
  private:

@@ -5,7 +5,7 @@
 //
 // Calls are made by one thread, in the same order on every rank. Abort may come from any thread at
 // any time: it severs the group's connections, and every call in flight or later throws
-// CollectiveError within milliseconds. A communicator that threw is of no further use.
+// CollectiveError within milliseconds. A communicator that has thrown cannot be used any more.
 #pragma once
 
 #include <chrono>
@@ -19,15 +19,15 @@
 
 namespace gp::engine {
 
-// A peer was lost, aborted, stalled past the deadline, or spoke another epoch. Names the peer and
-// the operation.
+// A peer was lost, aborted, stalled past the deadline, or belongs to another epoch. Names the peer
+// and the operation.
 class CollectiveError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Who forms the group. `addresses[rank]` is host:port of each rank's listener; `secret` fences
-// other epochs and strangers.
+// The members of the group. `addresses[rank]` is host:port of each rank's listener; `secret` keeps
+// out other epochs and other programs.
 struct GroupOptions {
   std::string run_id;
   uint64_t epoch = 0;
@@ -35,7 +35,7 @@ struct GroupOptions {
   int logical_shards = 1;  // V, a power of two >= the number of ranks
   std::vector<std::string> addresses;
   std::string secret;
-  // Ranks with equal names share memory (node_group.h); empty: with nobody.
+  // Ranks with equal names share memory (node_group.h); empty: this rank shares with no other.
   std::string machine;
   std::chrono::milliseconds connect_timeout{30000};
   // Longest wait for a peer inside one collective.
@@ -49,13 +49,13 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Zeroed memory for partial sums that AllReduceTree need not copy; lives as long as I do. Empty
-  // when any memory is as good.
+  // Zeroed memory for partial sums, which AllReduceTree then need not copy; lives as long as this
+  // object. Empty when this memory gives no advantage.
   virtual std::span<float> Allocate(size_t count) = 0;
 
-  // How many elements at a time are worth an AllReduceTree of their own, from another thread, while
-  // the caller computes; 0 when that gains nothing, because AllReduceTree needs the caller's cores
-  // rather than a network.
+  // The least number of elements for an AllReduceTree of their own, called from another thread
+  // while the caller computes. 0 when this gains nothing, because AllReduceTree needs the caller's
+  // cores and not a network.
   virtual size_t overlap_elements() const = 0;
 
   // values := the sum over V logical shards in one fixed binary tree, bit-equal on every rank and
@@ -69,12 +69,12 @@ class Communicator {
   // Element-wise exact maximum on every rank; for flags and counters.
   virtual void AllReduceMax(std::span<double> values) = 0;
 
-  // Every rank's `bytes` become rank `root`'s.
+  // Copies rank `root`'s `bytes` to every rank.
   virtual void Broadcast(std::span<std::byte> bytes, int root) = 0;
 
   virtual void Barrier() = 0;
 
-  // Longest wait for a peer inside each later collective, in place of GroupOptions::timeout.
+  // Sets the longest wait for a peer in later collectives; it replaces GroupOptions::timeout.
   virtual void SetTimeout(std::chrono::milliseconds timeout) = 0;
 
   virtual void Abort(const std::string& reason) = 0;

@@ -1,6 +1,6 @@
-// DeviceCollectives: what a communicator of GPUs offers beside Communicator: collectives on device
-// memory that are issued now and run later, in streams of their own, beside the work of the queue
-// that they follow. Nothing here waits for the device but Await. One per communicator, by
+// DeviceCollectives: the part of a communicator that exists for GPUs only. Its collectives work on
+// device memory. They are issued now and run later, in streams of their own, at the same time as
+// work of the queue that they follow. Only Await waits for the device. One per communicator, by
 // Communicator::device(); the same thread calls, in the same order on every rank. Errors are
 // CollectiveErrors.
 //
@@ -20,7 +20,7 @@ class DeviceCollectives {
  public:
   virtual ~DeviceCollectives() = default;
 
-  // The queue whose work the calls below follow: a cudaStream_t (Backend::queue()).
+  // Sets the queue whose work the calls below follow: a cudaStream_t (Backend::queue()).
   virtual void Follow(void* queue) = 0;
 
   // As Communicator::AllReduceTree, of device memory.
@@ -30,14 +30,14 @@ class DeviceCollectives {
   // Element-wise sum of device memory, in an order that NCCL chooses.
   virtual void BeginSum(std::span<double> values) = 0;
 
-  // Every rank's own part of `bytes` goes to all others: part r of n bytes is elements
-  // PartOf(n / size, r, W) of `size` bytes each (tree_plan.h).
+  // Copies every rank's own part of `bytes` to all others: part r of n bytes is elements PartOf(n /
+  // size, r, W) of `size` bytes each (tree_plan.h).
   virtual void BeginAllGather(std::span<std::byte> bytes, size_t element_size) = 0;
 
-  // What the queue gets from now on follows all that was begun.
+  // Work that the queue gets from now on runs after everything that was begun.
   virtual void Rejoin() = 0;
 
-  // Returns when all that was begun is complete. Longest wait: the communicator's timeout.
+  // Returns when everything that was begun is complete. Waits at most the communicator's timeout.
   virtual void Await() = 0;
 };
 

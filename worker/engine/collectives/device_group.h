@@ -1,6 +1,6 @@
-// The group of ranks that compute on GPUs, for programs that may have none: what NCCL does in a
-// program built with CUDA (nccl_device_group.cc), and a reason in any other (no_device_group.cc).
-// One thread calls; errors are exceptions.
+// The group of ranks that compute on GPUs. In a program built with CUDA, NCCL implements it
+// (nccl_device_group.cc). In any other program the functions throw an error with the reason
+// (no_device_group.cc). One thread calls; errors are exceptions.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace gp::engine {
 
-// What the ranks connect with; rank 0 makes it. std::runtime_error says what is missing here.
+// The id that the ranks connect with; rank 0 makes it. std::runtime_error tells what is missing.
 std::string MakeDeviceGroupId();
 
 // Connects the group (nccl_communicator.h).
@@ -20,8 +20,8 @@ std::unique_ptr<Communicator> ConnectDeviceGroup(const GroupOptions& options, co
                                                  bool deterministic,
                                                  const std::stop_token& stop = {});
 
-// For benches without a backend: makes the GPU with this number the calling thread's, and gives
-// zeroed memory of it that lives as long as the process.
+// For benches without a backend: selects this GPU for the calling thread, and returns zeroed memory
+// on it that lives as long as the process.
 std::span<float> TakeDeviceFloats(int device, size_t count);
 
 // "NCCL 2.28.9 (/usr/lib/libnccl.so.2)".

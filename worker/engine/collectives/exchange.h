@@ -1,6 +1,7 @@
 // Exchange: moves bytes between this rank and its peers, in both directions and with all of them at
-// once, until each lane has moved all its pieces. What may move already is up to the caller, who is
-// told of progress and opens more. One thread calls; a severed socket ends it from outside.
+// once, until each lane has moved all its pieces. The caller decides which pieces may move: it is
+// called after progress and opens more. One thread calls; severing a socket ends the exchange from
+// outside.
 #pragma once
 
 #include <chrono>
@@ -39,16 +40,16 @@ struct Lane {
   PieceQueue in;
 };
 
-// A peer that moves nothing here but that others in the exchange may be waiting for.
+// A peer that has no lane in this exchange, but that other peers may wait for.
 struct Bystander {
   int rank = 0;
   const Socket* socket = nullptr;
 };
 
 struct ExchangeLimits {
-  // Longest wait in which nothing moves.
+  // The longest wait without progress.
   std::chrono::milliseconds timeout{0};
-  // The same after a bystander has gone: it may have finished, or nothing will ever move again.
+  // The same after a bystander has disconnected: it has finished, or the exchange will never go on.
   std::chrono::milliseconds bystander_grace{500};
 };
 

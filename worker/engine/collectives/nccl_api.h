@@ -36,11 +36,11 @@ struct NcclApi {
   decltype(&ncclGroupStart) group_start = nullptr;
   decltype(&ncclGroupEnd) group_end = nullptr;
 
-  // Opens `library`, a path or a name that the system looks for. NcclUnavailable says what was
-  // tried and the way out.
+  // Opens `library`, a path or a name that the system looks for. NcclUnavailable tells what was
+  // tried and what to do.
   static NcclApi Open(const std::string& library);
 
-  // What $GP_NCCL_LIBRARY names, or else libnccl.so.2; opened by the first call.
+  // The library in $GP_NCCL_LIBRARY, or else libnccl.so.2; the first call opens it.
   static const NcclApi& Get();
 };
 

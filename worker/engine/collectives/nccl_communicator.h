@@ -1,8 +1,8 @@
 // NcclCommunicator: the Communicator between GPUs, one process and rank each, on this process's
-// current device. What the host gives travels through a small pinned buffer. Gradients are summed
-// in a stream of their own, beside what the device computes: along the fixed tree, with the bits of
-// every world size, or, where the run is not deterministic, by NCCL's own all-reduce. What NCCL
-// moves is unencrypted: it belongs into a network of its own.
+// current device. Host data go through a small pinned buffer. Gradients are summed in a stream of
+// their own while the device computes. A deterministic run sums along the fixed tree, with the same
+// bits for every world size; any other run uses NCCL's all-reduce. NCCL does not encrypt: use a
+// private network.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,15 @@
 
 namespace gp::engine {
 
-// What rank 0 makes and every rank connects with, in hex. NcclUnavailable without the library.
+// Makes the id that every rank connects with, in hex; rank 0 calls it. NcclUnavailable without the
+// library.
 std::string MakeNcclId();
 
 class NcclCommunicator final : public Communicator, private DeviceCollectives {
  public:
-  // Connects the group with `id`, of MakeNcclId; of the addresses only their number counts.
-  // CollectiveError when the others do not come, when the id is malformed, and when `stop` is
-  // requested.
+  // Connects the group with `id` from MakeNcclId; only the number of addresses matters.
+  // CollectiveError when the other ranks do not connect, when the id is malformed, and when `stop`
+  // is requested.
   NcclCommunicator(const GroupOptions& options, const std::string& id, bool deterministic,
                    const std::stop_token& stop = {});
 
@@ -56,7 +57,8 @@ class NcclCommunicator final : public Communicator, private DeviceCollectives {
   bool HasEqualParts(size_t count) const;
 
   const TreePlan plan_;
-  // The connection, behind them, ends first: with it what still runs in the stream.
+  // The connection is declared after these, so it is destroyed first; this ends the work that still
+  // runs in the stream.
   const CudaStream stream_;
   const CudaEvent issued_{CudaEvent::Timing::kOff};  // recorded in the followed queue
   const CudaEvent done_{CudaEvent::Timing::kOff};    // recorded in stream_

@@ -1,7 +1,7 @@
 // NcclConnection: one rank's ncclComm_t, non-blocking, with NCCL's states and errors as exceptions:
-// nothing waits for longer than the timeout, a fault that NCCL finds in the background is found by
-// whoever waits, and after a fault or Abort the communicator is gone and everything throws. One
-// thread issues and waits; Abort may come from any.
+// no call waits longer than the timeout; a call that waits throws a fault that NCCL finds in the
+// background; after a fault or Abort the communicator is destroyed and every call throws. One
+// thread issues and waits; Abort may be called from any.
 #pragma once
 
 #include <nccl.h>
@@ -21,11 +21,11 @@ namespace gp::engine {
 
 class NcclConnection {
  public:
-  // Connects the group; `id` is what rank 0 made. CollectiveError after options.connect_timeout,
-  // and when `stop` is requested.
+  // Connects the group; rank 0 made `id`. CollectiveError after options.connect_timeout, and when
+  // `stop` is requested.
   NcclConnection(const NcclApi& api, const GroupOptions& options, const ncclUniqueId& id,
                  const std::stop_token& stop);
-  // Lets the peers finish what was issued, for a moment.
+  // Waits a short time so that the peers can finish issued work.
   ~NcclConnection();
   NcclConnection(const NcclConnection&) = delete;
   NcclConnection& operator=(const NcclConnection&) = delete;
@@ -34,8 +34,8 @@ class NcclConnection {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // Calls NCCL and returns when it has put the work into the stream, which is soon: on a device it
-  // begins and ends later. Several calls of one group begin together.
+  // Calls NCCL and returns when the work is in the stream, which is soon; the device runs it later.
+  // The calls of one group begin together.
   using Call = std::function<ncclResult_t(ncclComm_t)>;
   void Issue(const char* operation, const Call& call);
   void IssueGroup(const char* operation, const std::vector<Call>& calls);

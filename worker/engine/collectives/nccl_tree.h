@@ -18,15 +18,15 @@ namespace gp::engine {
 
 class NcclTree {
  public:
-  // Both outlive me. Takes all the memory that it will need.
+  // Both must outlive this object. Allocates all the memory that it will need.
   NcclTree(const TreePlan& plan, NcclConnection& connection);
 
-  // Puts the whole of it into `stream`.
+  // Queues the whole all-reduce into `stream`.
   void Run(std::span<float> values, const std::vector<std::span<float>>& partials,
            cudaStream_t stream);
 
  private:
-  // Elements that are reduced together: what the peers' partial sums of one chunk need in memory.
+  // Elements that are reduced together. It limits the memory for the peers' partial sums.
   static constexpr size_t kPieceElements = size_t{1} << 22;
 
   using Spans = std::vector<std::span<float>>;

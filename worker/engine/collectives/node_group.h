@@ -1,6 +1,5 @@
-// How the ranks of a group find out which of them run on one machine, and how those pass each other
-// their memory: over a socket of that machine, to peers that know the secret of the epoch. One
-// thread calls.
+// Finds out which ranks of a group run on one machine, and passes memory between those ranks: over
+// a socket of that machine, to peers that know the secret of the epoch. One thread calls.
 #pragma once
 
 #include <optional>
@@ -13,8 +12,8 @@
 
 namespace gp::engine {
 
-// A name that processes share when they can pass each other memory: of the machine as it was booted
-// and of its network. Empty when the system does not tell.
+// A name that is equal for processes which can pass memory to each other; made of the machine's
+// boot id and its network namespace. Empty when the system does not tell.
 std::string MachineIdentity();
 
 struct NodeGroup {
@@ -22,9 +21,9 @@ struct NodeGroup {
   std::vector<std::optional<PeerMemory>> peers;  // by rank; those of the own node
 };
 
-// Every rank of the group calls it at once. Ranks whose options.machine are equal and not empty
-// become one node, if they can; one that cannot, or has no `memory`, stays alone and says so to the
-// others. Takes at most a few seconds. CollectiveError when a peer is lost.
+// Every rank of the group must call it at the same time. Ranks whose options.machine are equal and
+// not empty become one node if they can. A rank that cannot, or has no `memory`, stays alone and
+// tells the others. Takes at most a few seconds. CollectiveError when a peer is lost.
 NodeGroup FormNodes(const GroupOptions& options, Wire& wire, const NodeMemory* memory,
                     const std::stop_token& stop);
 

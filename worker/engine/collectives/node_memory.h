@@ -1,8 +1,8 @@
 // Memory that the ranks of one node share: a rank allocates from its NodeMemory and maps what its
-// peers allocated through PeerMemory. The memory has no name anywhere: it is reached by descriptors
-// that peers pass each other (node_group.h), so it is gone with the last process that holds one,
-// however that process ends, and the size of /dev/shm does not matter. Errors are CollectiveError.
-// One thread each.
+// peers allocated through PeerMemory. The memory has no name in the file system. Peers pass each
+// other descriptors of it (node_group.h). So the kernel frees it when the last process with a
+// descriptor ends, also by a crash, and the size of /dev/shm does not matter. Errors are
+// CollectiveError. One thread each.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class Mapping {
   std::span<std::byte> bytes_;
 };
 
-// What this rank shares. It only grows; others cannot shrink it either.
+// The memory that this rank shares. It only grows; other ranks cannot shrink it.
 class NodeMemory {
  public:
   NodeMemory();
@@ -41,7 +41,7 @@ class NodeMemory {
   // Zeroed; lives as long as I do.
   std::span<float> Allocate(size_t count);
 
-  // Where `values` begin in my file; nullopt when they are not in memory of mine.
+  // The offset of `values` in this rank's file; nullopt when they are elsewhere.
   std::optional<uint64_t> OffsetOf(std::span<const float> values) const;
 
  private:
@@ -55,14 +55,13 @@ class NodeMemory {
   std::vector<Chunk> chunks_;
 };
 
-// What another rank shares.
+// The memory that another rank shares.
 class PeerMemory {
  public:
-  // `file` is a descriptor that a peer sent; refused unless it is memory that nobody can shrink.
+  // `file` is a descriptor that a peer sent; refused unless its size is sealed against shrinking.
   PeerMemory(int rank, Socket file);
 
-  // `count` floats from `offset`, as the peer names them. The address may change with the next
-  // call.
+  // `count` floats from `offset` in the peer's file. The address may change with the next call.
   float* At(uint64_t offset, size_t count);
 
  private:

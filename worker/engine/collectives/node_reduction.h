@@ -1,8 +1,8 @@
-// NodeReduction: an all-reduce along the fixed tree in a group some of whose ranks share memory.
-// The ranks of a node add straight in each other's buffers, each its part of the elements, and
-// write the result to all of them; only what the nodes cannot add alone goes over the network.
-// Messages on the wire say when a part is complete: passing one orders memory between its ends, and
-// a peer that dies is noticed there. Owned by a communicator; one thread.
+// NodeReduction: an all-reduce along the fixed tree in a group in which some ranks share memory.
+// The ranks of a node add directly in each other's buffers, each its part of the elements, and
+// write the result to all of them. Only sums between nodes go over the network. Messages over the
+// sockets tell when a part is complete. A message also orders memory accesses between its two
+// ranks, and shows when a peer has died. Owned by a communicator; one thread.
 #pragma once
 
 #include <memory>
@@ -51,7 +51,7 @@ class NodeReduction {
   const std::unique_ptr<NodeMemory> memory_;
   std::vector<std::optional<PeerMemory>> peers_;
   std::vector<int> other_mates_;
-  std::vector<std::span<float>> staged_;  // by partial: where memory of others is copied to
+  std::vector<std::span<float>> staged_;  // by partial: copies of memory that is not from Allocate
   std::vector<float> ring_;
 };
 

@@ -1,6 +1,6 @@
 // Sockets between the processes of one machine that carry one message and one descriptor each way.
-// They have names of the kernel's choice that vanish with them. Errors are CollectiveError, except
-// that a visit that fails is nullopt. One thread calls.
+// The kernel chooses their names, which vanish with them. Errors are CollectiveError; a connection
+// that fails is nullopt. One thread calls.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,8 @@ class NodeListener {
   // For ConnectToNode, in this machine only.
   const std::string& name() const { return name_; }
 
-  // The next visitor of this process's own user; nullopt when there was none in time, or another's.
+  // The next connection, if it is from the same user; nullopt when none came in time, or when it is
+  // from another user.
   std::optional<Socket> Accept(SteadyTime deadline, const std::stop_token& stop) const;
 
  private:

@@ -15,10 +15,10 @@ struct TcpGroup {
   int strangers = 0;          // connections that were closed because they were not of this epoch
 };
 
-// Connects the full mesh. `listener` is the one behind options.addresses[options.rank]. Anything
-// but the greeting of a missing higher rank of this run and epoch, with the secret, is closed and
-// counted. CollectiveError after options.connect_timeout, names the rank that is missing; also when
-// `stop` is requested.
+// Connects the full mesh. `listener` is the one behind options.addresses[options.rank]. A
+// connection is closed and counted unless it begins with the greeting of a missing higher rank of
+// this run and epoch, with the secret. CollectiveError after options.connect_timeout, with the
+// missing rank, and when `stop` is requested.
 TcpGroup ConnectTcpGroup(const GroupOptions& options, const TcpListener& listener,
                          const std::stop_token& stop);
 

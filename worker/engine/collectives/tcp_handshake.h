@@ -38,12 +38,12 @@ std::optional<size_t> DecodeGreetingHeader(std::span<const std::byte, kGreetingH
 // nullopt unless `body` is exactly one greeting.
 std::optional<Greeting> DecodeGreetingBody(std::span<const std::byte> body);
 
-// What the rank of `options` says to `rank`.
+// The greeting from the rank of `options` to `rank`.
 Greeting GreetingTo(const GroupOptions& options, int rank);
-// Whether `greeting` is what a higher rank of that group says to the rank of `options`.
+// Whether `greeting` is from a higher rank of the group to the rank of `options`.
 bool IsGreetingFor(const GroupOptions& options, const Greeting& greeting);
 
-// Both secrets are compared in a time that does not depend on where they differ.
+// Compares the secrets in a time that does not depend on where they differ.
 bool SecretsEqual(const std::string& left, const std::string& right);
 
 std::array<std::byte, kAnswerBytes> EncodeAnswer(uint64_t epoch, uint32_t rank);

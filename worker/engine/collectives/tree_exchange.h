@@ -19,7 +19,8 @@ namespace gp::engine {
 class TreeExchange {
  public:
   static constexpr size_t kBlockElements = 32768;  // 128 KiB: a block of each leaf stays in L2
-  static constexpr size_t kWindowBlocks = 4;       // that a peer may be ahead of the slowest one
+  // Blocks that a peer may be ahead of the slowest one.
+  static constexpr size_t kWindowBlocks = 4;
 
   // `ring` keeps the window between calls. Lanes, one per other participant, have their places and
   // begin with their headers already added.
@@ -27,7 +28,7 @@ class TreeExchange {
                const std::vector<std::span<float>>& partials, std::vector<float>& ring,
                std::vector<Lane>& lanes);
 
-  // Sums the blocks that have arrived from all peers and opens what that allows to move.
+  // Sums the blocks that have arrived from all peers, and opens the pieces that may now move.
   void Advance();
 
  private:

@@ -1,5 +1,5 @@
-// Who adds what when the partial sums of a group become one sum along the fixed tree
-// (shard_plan.h). Pure functions and values.
+// Plans which participant adds which partial sums of a group, along the fixed tree (shard_plan.h).
+// Pure functions and values.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace gp::engine {
 // Participants that hold leaves of one tree, and the additions that finish it. Leaves are numbered
 // from 0 in the order of the shards; the sum ends in leaf 0.
 struct TreePlan {
-  size_t own = 0;                           // my place among the participants
+  size_t own = 0;                           // this participant's number
   std::vector<std::vector<size_t>> leaves;  // the leaves of each participant, ascending
   std::vector<Addition> order;
 

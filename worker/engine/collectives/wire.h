@@ -1,7 +1,6 @@
-// Wire: the connections of one rank to all its peers, and the form that every message on them has:
-// a header that says which collective it belongs to, then the collective's own bytes
-// (docs/formats/collectives.md). Owned by a communicator; one thread calls, Abort may come from
-// any.
+// Wire: the connections of one rank to all its peers, and the form of every message on them: a
+// header that names its collective, then the collective's own bytes (docs/formats/collectives.md).
+// Owned by a communicator; one thread calls, Abort may come from any.
 #pragma once
 
 #include <array>
@@ -16,7 +15,7 @@
 
 namespace gp::engine {
 
-// As it stands in a header.
+// The number in a header.
 enum class Operation : uint32_t {
   kTree = 1,
   kMaximum = 2,
@@ -36,7 +35,7 @@ class Wire {
   int size() const { return static_cast<int>(peers_.size()); }
   const std::vector<int>& others() const { return others_; }
 
-  // The next collective; its lanes may come in several rounds.
+  // Begins the next collective; it may call Run several times.
   void BeginCollective() { ++sequence_; }
 
   // One lane for each of `ranks`, in their order, with the header of `operation` in both

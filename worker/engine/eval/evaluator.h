@@ -1,6 +1,6 @@
-// Evaluation: the mean loss over batches of the validation split, for every engine with the same
-// code. The ranks of a group share the batches; the result is the same on each of them, to the bit,
-// and for every world size. One thread calls; errors are exceptions.
+// Evaluation: the mean loss over batches of the validation split, with the same code for every
+// engine. The ranks of a group divide the batches. The result has the same bits on every rank and
+// for every world size. One thread calls; errors are exceptions.
 #pragma once
 
 #include <cstdint>

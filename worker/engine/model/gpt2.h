@@ -63,10 +63,10 @@ class Gpt2 final : public LanguageModel {
     int64_t first = 0;
     int64_t count = 0;
   };
-  // What of the head's gradient the last forward pass has computed.
+  // Which part of the head's gradient the last forward pass has computed.
   enum class HeadGradient : uint64_t { kNone, kLogits, kAll };
   enum class Pass : uint64_t { kForward, kBackward, kStage, kLoss };
-  // The last three exist in every layer.
+  // Every layer has the last three.
   enum class DropoutSite : uint32_t { kEmbedding, kProbabilities, kAttentionBranch, kMlpBranch };
 
   // Copies the batch into the arena. Throws std::invalid_argument for sizes or ids that do not fit.
@@ -93,8 +93,8 @@ class Gpt2 final : public LanguageModel {
   void AddBranch(Buffer residual, Buffer in, const Dropout& dropout, const ParameterSlot& slot,
                  const NormBuffers& norm);
 
-  // The passes below, as many as there are final parts of the gradient: the head, the two halves of
-  // each block from the last on, the embedding.
+  // The stages of a backward pass. After each, another part of the gradient is final: the head, the
+  // two halves of each block from the last to the first, the embedding.
   int64_t stage_count() const { return 2 * shape_.layers + 2; }
   void BackwardStage(int64_t stage);
   const std::vector<GradientRange>& FinalAfter(int64_t stage) const;
@@ -118,8 +118,8 @@ class Gpt2 final : public LanguageModel {
   Buffer Weight(int64_t offset) const;  // compute type; absent for -1
   const float* Master(int64_t offset) const;
   float* Gradient(int64_t offset) const;
-  // The gradient of a layer's bias, where the pass that computes the layer's dy sums it, and where
-  // BackwardLinear does.
+  // The gradient of a layer's bias. FusedBias: for the pass that computes the layer's dy.
+  // EagerBias: for BackwardLinear. One of them is null, so the bias is summed once.
   float* FusedBias(const ParameterSlot& layer) const {
     return fused_ ? Gradient(layer.bias) : nullptr;
   }
@@ -150,10 +150,10 @@ class Gpt2 final : public LanguageModel {
   int64_t sequences_ = 0;
   int64_t length_ = 0;
   Dropout dropout_;
-  double* loss_ = nullptr;  // what the forward pass under way adds to
+  double* loss_ = nullptr;  // the present forward pass adds its loss to it
   const float* loss_scale_ = nullptr;
   BackwardTarget target_;
-  std::optional<BackwardTarget> expected_;  // from ExpectBackward to Forward
+  std::optional<BackwardTarget> expected_;  // set by ExpectBackward, used by the next Forward
   HeadGradient head_gradient_ = HeadGradient::kNone;
 };
 

@@ -50,7 +50,7 @@ struct NormBuffers {
 // Under recompute: gelu or block the blocks share buffers, each of which then holds the values of
 // the last block that wrote it.
 struct BlockBuffers {
-  Buffer residual;  // (N, C) what enters the block
+  Buffer residual;  // (N, C) the block's input
   NormBuffers ln_1;
   Buffer qkv;            // (N, 3C)
   Buffer attention;      // (N, C)
@@ -73,7 +73,7 @@ struct Gpt2Buffers {
   int32_t* tokens = nullptr;
   int32_t* targets = nullptr;
   std::vector<BlockBuffers> blocks;
-  Buffer residual;  // (N, C) what leaves the last block
+  Buffer residual;  // (N, C) the last block's output
   NormBuffers ln_f;
   Buffer logits;                 // (rows of the head at a time, Vp), or their gradient
   float* lse = nullptr;          // (N)

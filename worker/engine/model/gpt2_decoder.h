@@ -4,9 +4,9 @@
 // Every row's arithmetic is that of Gpt2's forward pass with the default switches and no dropout,
 // in the same order: logits are bit-equal to NextTokenLogits of the same tokens, whatever else is
 // in the batch and however the tokens were cut into calls. (The residual is fp32 here, also for a
-// model that was trained with a bf16 one.) A training model's weights are read where they lie; a
-// sampler's are its decoder's own, packed for products of few rows (packed_weights.h). Allocates at
-// construction, as runspec::MakeDecoderPlan says, and never later. One thread calls.
+// model that was trained with a bf16 one.) The weights of a training model are read in place. A
+// sampler's decoder owns its weights, packed for products of few rows (packed_weights.h). All
+// memory is allocated in the constructor, as runspec::MakeDecoderPlan plans it. One thread calls.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace gp::engine {
 
-// Another's flat parameters in the order of runspec::MakeParameterLayout, in the backend's memory.
+// The flat parameters of a model, in the order of runspec::MakeParameterLayout, in backend memory.
 // They may change between calls; sequences read before keep the keys and values of the old ones
 // until they are cleared.
 struct DecoderWeights {
@@ -46,12 +46,12 @@ class Gpt2Decoder final : public Decoder {
  public:
   // `backend` and the weights outlive me. Throws std::invalid_argument for sizes that do not fit.
   Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& weights, Backend& backend);
-  // With weights of its own, computed in `compute_type`. They are 0 until SetParameter was called
-  // for each tensor of the layout, before the first Append.
+  // A decoder that owns its weights and computes in `compute_type`. The weights are 0 at first:
+  // call SetParameter for each tensor of the layout before the first Append.
   Gpt2Decoder(const DecoderOptions& options, DataType compute_type, Backend& backend);
 
-  // `values` lie in the host's memory and are free again on return. Throws std::invalid_argument
-  // for a tensor that the model does not have. REQUIRES: the weights are my own.
+  // `values` are in host memory; the caller may change them on return. Throws std::invalid_argument
+  // for a tensor that the model does not have. REQUIRES: the decoder owns its weights.
   void SetParameter(const std::string& name, std::span<const float> values);
 
   int64_t slots() const override { return std::ssize(lengths_); }
@@ -89,10 +89,11 @@ class Gpt2Decoder final : public Decoder {
   static Buffers Lay(const runspec::ArenaPlan& plan, std::byte* arena);
   void Check(std::span<const SlotTokens> added, std::span<float> logits) const;
   void CheckEntry(const SlotTokens& entry) const;
-  // Takes as many of the tokens that are left as there are rows. False when none are left.
+  // Takes tokens that are left into the next round, as many as there are rows. False when none are
+  // left.
   bool TakeRound(std::span<const SlotTokens> added);
-  // The wanted ones among the `count` rows that come next, of an entry of which `taken` tokens are
-  // read and whose logits begin at row `to`.
+  // Notes which of the next `count` rows need logits. They belong to `entry`, of which `taken`
+  // tokens are read; its logits begin at row `to`.
   void WantRows(const SlotTokens& entry, int64_t taken, int64_t count, int64_t to);
   void RunRound();
   void EmbedRound();
@@ -109,7 +110,7 @@ class Gpt2Decoder final : public Decoder {
   KvCache CacheOf(int64_t layer) const;
   Buffer Matrix(int64_t offset) const;
   Buffer Bias(int64_t offset) const;  // absent for -1
-  Buffer Live(int64_t offset) const;  // another's weight, in the compute type
+  Buffer Live(int64_t offset) const;  // a weight of the model, in the compute type
   const float* Fp32Weight(int64_t offset) const;
 
   const DecoderOptions options_;

@@ -1,6 +1,6 @@
 // When the ranges of the flat gradient become final in a backward pass: the head first, then the
 // blocks from the last to the first, each in two halves, and the embedding, with a tied head, at
-// the end. The all-reduce of a range may begin once its stage is over. Pure functions.
+// the end. The all-reduce of a range may begin when its stage is done. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gp::engine {
 
-// Elements [first, last) of the flat gradient, the gaps behind its tensors included.
+// Elements [first, last) of the flat gradient, with the gaps after its tensors.
 struct GradientRange {
   int64_t first = 0;
   int64_t last = 0;

@@ -1,6 +1,6 @@
-// LanguageModel: what the trainer, evaluation and sampling need of a GPT-2, whichever engine
-// computes it: Gpt2 over a Backend (eager, fused) or the torch::nn reference. Owns its parameters
-// and activations. Standard library only; errors are exceptions. One thread calls.
+// LanguageModel: the interface of a GPT-2 for the trainer, evaluation and sampling.
+// Implementations: Gpt2 over a Backend (eager, fused), and the torch::nn reference. Owns its
+// parameters and activations. Standard library only; errors are exceptions. One thread calls.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct TokenBatch {
   int64_t length = 0;                // T <= context
 };
 
-// Told by Backward that elements [first, last) of the gradient are final while it goes on.
+// Backward calls it when elements [first, last) of the gradient are final, before it returns.
 using GradientReady = std::function<void(int64_t first, int64_t last)>;
 
 class LanguageModel {
@@ -32,9 +32,9 @@ class LanguageModel {
   virtual const runspec::ParameterLayout& layout() const = 0;
 
   // The flat fp32 master parameters, layout().total_count elements of backend memory, like the
-  // working copy and the gradients: the host reads and writes them through the backend, unless that
-  // says that it may reach them. After writing to them call
-  // ParametersChanged, which refreshes whatever is derived from them (the bf16 working copy).
+  // working copy and the gradients: the host reads and writes them through the backend, unless
+  // host_reachable() is true. After writing to them call ParametersChanged, which refreshes
+  // whatever is derived from them (the bf16 working copy).
   virtual std::span<float> parameters() = 0;
   virtual void ParametersChanged() = 0;
   // The working copy in the compute type, same layout; empty in fp32. An optimizer that writes it
@@ -69,8 +69,8 @@ class LanguageModel {
 
   // Gradients of gradient_scale * (the sum that the last Forward returned), overwriting `gradients`
   // or adding to it. Same layout as the parameters; alignment gaps are zero. REQUIRES: a Forward
-  // with targets came right before. `ready`, unless it is empty, hears of each element once, in an
-  // order that depends on the layout alone, and is called by this thread.
+  // with targets came right before. `ready`, unless it is empty, is called on this thread, once for
+  // each element, in an order that depends only on the layout.
   virtual void Backward(float gradient_scale, std::span<float> gradients, bool accumulate,
                         const GradientReady& ready) = 0;
 

@@ -1,4 +1,4 @@
-// How a LanguageModel comes to be: the choice of engine, and the two initialisations. Errors are
+// Makes a LanguageModel: chooses the engine, and has the two initialisations. Errors are
 // exceptions. One thread calls.
 #pragma once
 
@@ -43,11 +43,11 @@ struct ModelOptions {
   DeviceUse device = {};
 };
 
-// What a run file asks for, on `threads` threads of the best kernels; on the device where
-// resources.device says gpu.
+// The options for a run file: `threads` threads and the best kernels, or the device when
+// resources.device is gpu.
 ModelOptions ModelOptionsOf(const runspec::RunSpec& spec, int threads);
 
-// What the arena of such a model is made from.
+// The options of the arena of a model with `options`.
 runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options);
 
 // kFused and kEager compute with Gpt2 over the CPU backend or the device's (kEager with one pass
@@ -57,7 +57,7 @@ runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options);
 std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options,
                                                  DeviceChoices* choices = nullptr);
 
-// The backend that MakeLanguageModel takes, and what was chosen for it where that is a device.
+// The backend that MakeLanguageModel uses, and the choices when it is on a device.
 DeviceBackend MakeBackend(const ModelOptions& options);
 
 // Weights normal(0, 0.02), c_proj scaled by 1/sqrt(2L), biases 0, LayerNorm 1: each value a

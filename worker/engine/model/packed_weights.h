@@ -1,7 +1,6 @@
-// PackedWeights: the weights of a decoder that owns them and computes with them until it ends:
-// matrices in the compute type and packed for their products (Backend::Pack), what is read in fp32
-// in fp32, and no other copy. They lie where runspec::MakeDecoderPlan puts them for `own_weights`.
-// One thread calls.
+// PackedWeights: the weights of a decoder that owns them. Matrices are in the compute type and
+// packed for their products (Backend::Pack); weights that are read in fp32 are in fp32; there is no
+// other copy. runspec::MakeDecoderPlan, with `own_weights`, gives their place. One thread calls.
 #pragma once
 
 #include <cstddef>
@@ -34,10 +33,10 @@ class PackedWeights {
 
  private:
   void SetVector(int64_t offset, std::span<const float> values);
-  // Piece by piece through the staging memory.
+  // Packs a matrix piece by piece, through the staging memory.
   void SetMatrix(Buffer packed, int64_t in, std::span<const float> values);
   void Upload(float* to, std::span<const float> values);
-  // The fp32 values in the staging memory, in the compute type.
+  // Converts the fp32 values in the staging memory to the compute type.
   Buffer Staged(int64_t count);
 
   const runspec::ParameterLayout layout_;
@@ -48,7 +47,7 @@ class PackedWeights {
   float* vectors_fp32_ = nullptr;
   Buffer vectors_;
   float* staging_ = nullptr;
-  Buffer staging_compute_;  // staging_ itself in fp32
+  Buffer staging_compute_;  // equal to staging_ when the compute type is fp32
 };
 
 }  // namespace gp::engine

@@ -1,7 +1,7 @@
 // The reference engine: the same GPT-2 in a few lines of torch::nn::functional with autograd, in
-// fp32 as a LanguageModel and in fp64 for tests. It is the oracle that the kernels are compared
-// with, and slow. Keyed dropout is the backends' own, so that losses and gradients can be compared
-// with dropout on. One thread calls.
+// fp32 as a LanguageModel and in fp64 for tests. Tests compare the kernels with it. It is slow.
+// Keyed dropout is the backends' own, so that losses and gradients can be compared with dropout on.
+// One thread calls.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@
 
 namespace gp::engine {
 
-// How a model is written before anybody optimises it: what `gp-bench ladder` starts from. The
-// values are the same.
+// How a model is written before it is optimised; `gp-bench ladder` starts with this. The results
+// are the same.
 struct ReferenceStyle {
   bool library_operations = true;  // LayerNorm and GELU of the library, or made of elementary ones
   bool mask_on_the_fly = true;     // or (context, context), stored by every layer
 };
 
-// Parameters are zero. `threads` is LibTorch's for the whole process.
+// Parameters are zero. `threads` sets LibTorch's number of threads for the whole process.
 std::unique_ptr<LanguageModel> MakeReferenceGpt2(const runspec::ModelShape& shape, int threads,
                                                  const ReferenceStyle& style = {});
 

@@ -1,6 +1,6 @@
-// gp-sampler under a supervisor: opens the checkpoint that it is told, answers requests for texts
-// until the supervisor says Stop or is gone. A thread of its own reads the link; the calling thread
-// computes.
+// gp-sampler under a supervisor: opens the checkpoint that the supervisor names, and answers
+// requests for texts until the supervisor sends Stop or is gone. A thread of its own reads the
+// link; the calling thread computes.
 #pragma once
 
 #include <string>

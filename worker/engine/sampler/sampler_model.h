@@ -18,9 +18,9 @@ namespace gp::engine {
 struct SamplerOptions {
   int threads = 1;
   int64_t slots = 1;  // texts that are written at a time, at most
-  // For weights, cache and buffers: fewer slots where they do not fit.
+  // Memory for weights, cache and buffers; the model gets fewer slots when they do not fit.
   uint64_t memory_bytes = UINT64_MAX;
-  // kAuto: what the checkpoint's run computed with, fp32 where its manifest does not say.
+  // kAuto: as the checkpoint's run computed; fp32 when its manifest does not tell.
   runspec::Precision precision = runspec::Precision::kAuto;
 };
 
@@ -39,10 +39,11 @@ class SamplerModel {
   const Backend& backend() const { return *backend_; }
   Decoder& decoder() { return *decoder_; }
 
-  // A text does not depend on what else is written meanwhile. Devices do not promise it.
+  // True when a text does not depend on the other texts that are written at the same time. A device
+  // does not guarantee this.
   bool reproducible() const { return !on_device_; }
-  // Tokens of prompts that one pass should read at most: enough to use the arithmetic, few enough
-  // for texts under way not to stall.
+  // The most tokens of prompts for one pass: many, to use the arithmetic units, but so few that
+  // texts in progress do not stall.
   int64_t prompt_rows() const;
   uint64_t memory_bytes() const;
 

@@ -1,12 +1,13 @@
-// TextBatch: texts that a Decoder writes side by side, token by token (continuous batching). A text
-// joins when a slot is free and leaves when it ends or nobody wants it, at any pass; who has to
-// wait is served in the order of arrival. What a text becomes does not depend on the others.
-// Prompts are read in pieces of a few rows, so that texts under way go on meanwhile. One thread
-// calls; errors of the decoder are exceptions.
+// TextBatch: texts that a Decoder writes side by side, token by token (continuous batching). Before
+// any pass, a text joins when a slot is free, and leaves when it ends or is dropped. Texts that
+// wait are served in the order of arrival. A text does not depend on the others. Prompts are read
+// in pieces of a few rows, so that other texts go on at the same time. One thread calls; errors of
+// the decoder are exceptions.
 //
-// A sequence that has filled its slot goes on with the newest tokens alone, as many as the slot
-// holds, read anew for every token: positions are learned ones, so nothing of the cache can be
-// kept. The text is that of a full pass over the window; each such token costs one.
+// When a sequence has filled its slot, it goes on with its newest tokens, as many as the slot
+// holds. They are read again for every new token: position embeddings are learned, so nothing in
+// the cache can be reused. Each such token costs a full pass over the window, and the text is the
+// same.
 #pragma once
 
 #include <cstdint>
@@ -36,11 +37,11 @@ struct TextRequest {
 enum class TextEnd {
   kNone,
   kLength,    // max_tokens are written
-  kEndToken,  // it was drawn; it is no token of the text
+  kEndToken,  // the end token was drawn; it is not part of the text
   kNotFinite  // the model's logits are not numbers
 };
 
-// What one pass did for a text.
+// The result of one pass for a text.
 struct TextProgress {
   uint64_t id = 0;
   std::optional<int32_t> token;  // the next one
@@ -64,7 +65,7 @@ class TextBatch {
   // `id` is not in use. REQUIRES: a prompt that is not empty, of ids below the decoder's
   // vocabulary.
   void Add(uint64_t id, TextRequest request);
-  // Its slot is free for the next pass. An unknown id means nothing.
+  // Ends the text; its slot is free for the next pass. Ignores an unknown id.
   void Drop(uint64_t id);
 
   bool idle() const { return texts_.empty() && waiting_.empty(); }

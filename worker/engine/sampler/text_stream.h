@@ -1,5 +1,5 @@
-// TextStream: the text of tokens that come one by one, given out as early as it is certain. Held
-// back is what may still become part of a character (tokens split UTF-8 sequences) or of a stop
+// TextStream: converts tokens, one by one, to text, and returns text as soon as it is final. It
+// holds back bytes that may become part of a character (tokens split UTF-8 sequences) or of a stop
 // string. Bytes that are no UTF-8 become U+FFFD. One thread uses one object.
 #pragma once
 
@@ -17,17 +17,17 @@ class TextStream {
  public:
   struct Piece {
     std::string text;
-    int64_t tokens = 0;  // the next so many tokens: those whose last byte is in `text`
+    int64_t tokens = 0;  // number of tokens whose last byte is in `text`
   };
 
-  // `tokenizer` outlives me. The text ends before the one of `stops` that is complete first; empty
-  // ones mean nothing.
+  // `tokenizer` outlives me. The text ends before the first of `stops` that is complete; empty ones
+  // are ignored.
   TextStream(const Tokenizer& tokenizer, std::vector<std::string> stops);
 
-  // What became certain with `token`. When the text has stopped with it, that is all that is left
-  // of the text; tokens that begin behind its end are left out. REQUIRES: not stopped.
+  // The text that became final with `token`. When the text stops with it, this is the rest of the
+  // text; tokens that begin after its end are not counted. REQUIRES: not stopped.
   Piece Add(int32_t token);
-  // All that was held back: no token follows.
+  // Returns everything that was held back. Call it after the last token.
   Piece Finish();
 
   bool stopped() const { return stopped_; }

@@ -1,7 +1,7 @@
-// TextWriter: answers requests for texts, many at a time, in the words of the link: a Generate goes
-// in, pieces of its text come out after each pass through the model (docs/formats/link.md). It adds
-// to a TextBatch what is about text: characters, stop strings, the end-of-text token, and requests
-// that cannot be done. One thread calls; errors of the decoder are exceptions.
+// TextWriter: answers requests for texts, many at a time, with the link's messages: it takes a
+// Generate and returns pieces of its text after each pass through the model (docs/formats/link.md).
+// It extends a TextBatch with the handling of characters, stop strings, the end-of-text token, and
+// requests that are refused. One thread calls; errors of the decoder are exceptions.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class TextWriter {
   // Both outlive me.
   TextWriter(Decoder& decoder, const Tokenizer& tokenizer, int64_t prompt_rows = 64);
 
-  // What cannot be done is answered by a piece with an error.
+  // A request that cannot be done is answered with a piece that has an error.
   void Add(const link::Generate& request);
-  // Its stream is free for the next pass, and nothing more is said about it.
+  // Ends the text. Its stream is free for the next pass, and no more pieces of it follow.
   void Withdraw(uint64_t request);
 
   bool idle() const { return batch_.idle() && refused_.empty(); }
@@ -31,7 +31,7 @@ class TextWriter {
   // One pass through the model.
   link::Generated Advance();
 
-  // Ids below it may be drawn: the tokenizer's.
+  // Only ids below this may be drawn: the tokenizer's.
   int64_t drawable() const { return drawable_; }
 
  private:

@@ -1,5 +1,5 @@
-// How likely a model thought a token: natural logarithms of probabilities, from the logits as the
-// model gave them. Pure functions; thread-safe.
+// The probability that a model gave a token, as a natural logarithm, from the unchanged logits.
+// Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct TokenScore {
 };
 
 // The score of `token`, with `alternatives` of the first `drawable` ids beside it. All logits count
-// in the softmax. The logprob of the likeliest token is the same number here and among the top.
-// REQUIRES: 0 <= token < logits.size(), drawable <= logits.size().
+// in the softmax. If `token` is the likeliest, its logprob is the same number here and in
+// top_logprobs. REQUIRES: 0 <= token < logits.size(), drawable <= logits.size().
 TokenScore ScoreToken(std::span<const float> logits, int64_t drawable, int32_t token,
                       int64_t alternatives);
 

@@ -8,7 +8,7 @@
 
 namespace gp::engine {
 
-// The largest logit. Those that are not a number are passed over; -infinity when there is no other.
+// The largest logit. Ignores NaNs; -infinity when there is nothing else.
 float LargestLogit(std::span<const float> logits);
 
 // Ids of the `count` largest logits, falling; of equal ones the lower id is in and comes first. All

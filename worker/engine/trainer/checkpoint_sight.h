@@ -1,6 +1,6 @@
-// Whether all ranks of a group see the checkpoint that they resume from. A shared file system may
-// show a file to one node later than to another; and a node may have other storage there. Every
-// rank of the group calls; errors are TrainingErrors.
+// Checks that all ranks of a group see the checkpoint that they resume from. A shared file system
+// may show a file to one node later than to another, or a node may have other storage at this path.
+// Every rank of the group calls; errors are TrainingErrors.
 #pragma once
 
 #include <chrono>
@@ -14,18 +14,19 @@
 namespace gp::engine {
 
 struct SightPatience {
-  // Together longer than network file systems keep a name's absence in mind by default.
+  // All looks together take longer than network file systems cache the absence of a name by
+  // default.
   int looks = 6;
   std::chrono::milliseconds pause = std::chrono::seconds(1);
 };
 
-// What of the checkpoint is missing here, in words; nothing when every file that its manifest lists
-// is here with its size. Contents are not read.
+// Tells what is missing of the checkpoint on this node; nullopt when every file in its manifest is
+// here with its size. Does not read the contents.
 std::optional<std::string> MissingOfCheckpoint(const link::ResumePoint& resume);
 
-// Returns when `look` finds nothing missing on every rank, or on none: then it is damaged, as who
-// reads it will say. While some ranks see what others miss, all look again; when patience is over,
-// those that still miss something throw kStorage.
+// Returns when all ranks see the whole checkpoint, or when no rank does: then it is damaged, and
+// reading it will fail. While only some ranks see it, all look again. When patience is over, the
+// ranks that still miss something throw kStorage.
 void AgreeOnSight(const std::string& directory,
                   const std::function<std::optional<std::string>()>& look,
                   Communicator& communicator, const SightPatience& patience = {});

@@ -173,10 +173,10 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
   }
 }
 
-// The state stays in memory as long as there is no room for it elsewhere.
+// The state stays in memory until it can be stored.
 void Checkpoints::SaveLast(Trainer& trainer, const RunBudget& budget,
                            std::optional<double> validation_loss, bool final) {
-  overdue_ = false;  // worth waiting for once more
+  overdue_ = false;  // the last save may wait once more
   Drain();
   if (written_step_ == trainer.step()) return;
   CheckpointState state = StateOf(trainer, budget, validation_loss);
@@ -232,7 +232,7 @@ void Checkpoints::Poll() {
   if (const auto result = writer_.Take()) Conclude(*result);
 }
 
-// Once: a storage that hangs costs training this time and no more.
+// Waits only once for a save: a storage that hangs delays training by this time and no more.
 void Checkpoints::Drain() {
   if (writer_.in_flight() && !overdue_) {
     Conclude(writer_.Wait(kSaveTimeout));

@@ -1,7 +1,7 @@
-// Saving and restoring the training state. Checkpoints is rank 0's: it keeps the one save that may
-// be in flight and tells of those that ended. A save that the training ends with is tried again
-// until it succeeds: what it holds is nowhere else. RestoreState is every rank's. One thread calls;
-// errors are TrainingErrors.
+// Saves and restores the training state. Only rank 0 has a Checkpoints object: it keeps the one
+// save that may be in flight and reports saves that have ended. The last save of a training is
+// tried again until it succeeds, because its state is stored nowhere else. Every rank calls
+// RestoreState. One thread calls; errors are TrainingErrors.
 #pragma once
 
 #include <chrono>
@@ -22,40 +22,41 @@ namespace gp::engine {
 class Checkpoints {
  public:
   struct Events {
-    // A save is found to have ended.
+    // Called when a save has succeeded.
     std::function<void(const SavedCheckpoint& saved)> written;
-    // The save that the training ends with failed. Returns when `pause` has passed, to try it
-    // again; throws when there is no time for that.
+    // Called when the last save of the training failed. Returns after `pause`, then the save is
+    // tried again; throws when there is no time for that.
     std::function<void(const std::string& reason, std::chrono::nanoseconds pause)> await_retry;
   };
 
   // `run` outlives me. `events` are called from the calling thread.
   Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events);
 
-  // Begins to save the state; waits for the save in flight first, for less time than the peers
-  // wait. If it is still in flight then, the later ones are skipped with a warning; a failure is a
-  // warning, too. Without memory for copies (checkpoint.snapshot_memory: 0) the save ends before
-  // the call returns.
+  // Begins to save the state. First waits for a save in flight, shorter than the peers wait in a
+  // collective. If that save is still in flight, later saves are skipped with a warning until it
+  // ends. A failed save is a warning too. Without memory for copies (checkpoint.snapshot_memory: 0)
+  // the save ends before the call returns.
   void Save(Trainer& trainer, const RunBudget& budget, std::optional<double> validation_loss);
 
-  // Saves what the training ends with, if it is not saved yet, and tries again until that has
-  // succeeded. `final`: all steps are done.
+  // Saves the last state, if it is not saved yet, and tries again until it succeeds. `final`: all
+  // steps are done.
   void SaveLast(Trainer& trainer, const RunBudget& budget, std::optional<double> validation_loss,
                 bool final);
 
   // Returns when the optimizer may overwrite values [first, last) of the state.
   void BeforeOverwrite(int64_t first, int64_t last) { writer_.BeforeOverwrite(first, last); }
 
-  // Where all ranks' moments are to be gathered before the next Save, of a trainer with shards;
-  // nullptr when that Save will pass, which SaveLast does not. Waits for the save in flight.
+  // For a trainer with optimizer shards: where to gather all ranks' moments before the next Save.
+  // Nullptr when that Save will be skipped; with `last` (SaveLast) it never is. Waits for the save
+  // in flight.
   HostMoments* MomentsToFill(bool last);
 
   bool in_flight() const { return writer_.in_flight(); }
 
-  // Reports a save that has ended meanwhile.
+  // Reports a save that has ended since the last call.
   void Poll();
 
-  // Why the newest save that failed did, once; the log has it already.
+  // Why the newest failed save failed; returned once. The log has it already.
   std::optional<std::string> TakeWarning() { return std::exchange(warning_, std::nullopt); }
 
   // Waits for the save in flight, once.
@@ -79,13 +80,14 @@ class Checkpoints {
   std::optional<std::string> warning_;
 };
 
-// Why the checkpoint in `directory` could not be read: damaged, as it looks from here, or a failure
-// of the storage, which may pass. One that no rank of the group sees where its siblings are looks
-// damaged. Under the service a second reader decides.
+// The cause for a checkpoint in `directory` that could not be read: damaged as far as this rank can
+// tell, or a failure of the storage, which may pass. A checkpoint that no rank of the group sees,
+// while the directories beside it are there, counts as damaged. Under the service a second reader
+// decides.
 link::ExitCause CauseOfUnreadable(const Status& status, const std::string& directory);
 
-// Parameters, moments, step and what the budget knows, from the checkpoint that `place` resumes
-// from. The checkpoint's validation loss, if it was evaluated.
+// Loads parameters, moments, step and the budget from the checkpoint to resume from. Returns the
+// checkpoint's validation loss, if it was evaluated.
 std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun& run,
                                    Trainer& trainer, RunBudget& budget);
 

@@ -1,6 +1,6 @@
-// CollectivePatience: how long a rank waits for its peers inside a step before it takes one for
-// hung. Ranks do the same work at the same time, so a peer that is many steps late is stuck, except
-// right after work that only some of them do. Owned by the training; one thread.
+// CollectivePatience: how long a rank waits for its peers in a step before it treats one as hung.
+// Ranks do the same work at the same time, so a peer that is late by many step times is stuck,
+// except right after work that only some ranks do. Owned by the training; one thread.
 #pragma once
 
 #include <chrono>
@@ -11,19 +11,19 @@ namespace gp::engine {
 
 class CollectivePatience {
  public:
-  // For what takes as long as it takes: joining, evaluation, samples, checkpoints.
+  // For work without a known time: joining, evaluation, samples, checkpoints.
   static constexpr std::chrono::milliseconds kLong = std::chrono::minutes(10);
-  // A rank may stall for this long for reasons of its machine: storage, swapping, a debugger.
+  // The shortest limit. A machine may stall a rank for this long: storage, swapping, a debugger.
   static constexpr std::chrono::milliseconds kShortest = std::chrono::minutes(2);
   static constexpr double kSteps = 20;
 
   void StepTook(double seconds);
 
-  // The ranks did something else since the last step.
+  // Call it when the ranks did other work since the last step.
   void Interrupted() { interrupted_ = true; }
 
-  // For the step that begins now: kLong until some steps are known and after an interruption,
-  // otherwise kSteps times their median, and kShortest at least.
+  // The limit for the step that begins now: kLong after an interruption and until some step times
+  // are known, otherwise kSteps times their median, but at least kShortest.
   std::chrono::milliseconds ForStep();
 
  private:

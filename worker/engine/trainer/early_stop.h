@@ -1,6 +1,6 @@
 // EarlyStop: ends a run whose validation loss no longer improves (run file: eval.patience,
-// eval.min_delta). A function of the losses alone, so that every rank, and a run that was resumed
-// from its checkpoints, decides the same. One thread.
+// eval.min_delta). It depends only on the losses, so every rank decides the same, also after a
+// resume from a checkpoint. One thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gp::engine {
 
-// What has been seen; saved with every checkpoint.
+// The state; saved with every checkpoint.
 struct EarlyStopState {
   double best_loss = std::numeric_limits<double>::infinity();
   int64_t best_step = 0;  // 0: no evaluation yet
@@ -27,14 +27,14 @@ class EarlyStop {
 
   bool enabled() const { return patience_ > 0; }
 
-  // An evaluation after `step` committed steps gave `loss`, in nats. True when it is the best one
-  // so far by more than min_delta.
+  // Takes the `loss`, in nats, of an evaluation after `step` committed steps. True when it is the
+  // best so far by more than min_delta.
   bool Observe(int64_t step, double loss);
 
-  // Nothing more is to be expected.
+  // True when the run should end.
   bool stopped() const { return enabled() && state_.waited >= patience_; }
 
-  // Why, in a sentence. REQUIRES: stopped().
+  // The reason, in a sentence. REQUIRES: stopped().
   std::string Reason() const;
 
   const EarlyStopState& state() const { return state_; }

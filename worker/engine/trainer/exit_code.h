@@ -1,5 +1,5 @@
-// The exit code of gp-trainer for what ended it, which a supervisor reads when the last words got
-// lost. Pure function.
+// The exit code of gp-trainer for the cause of its end. The supervisor uses it when the last
+// message was lost. Pure function.
 #pragma once
 
 #include "base/exit_code.h"

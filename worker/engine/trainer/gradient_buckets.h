@@ -1,6 +1,6 @@
 // GradientBuckets: collects the ranges of a gradient, as backward finishes them, into pieces that
-// are worth an all-reduce of their own. What comes out depends on the ranges and their order alone,
-// so it is the same on every rank. A value; one thread.
+// are large enough for an all-reduce. The pieces depend only on the ranges and their order, so they
+// are the same on every rank. A value; one thread.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ class GradientBuckets {
  public:
   explicit GradientBuckets(int64_t elements_min) : elements_min_(elements_min) {}
 
-  // Adds a range that overlaps none before it. Answers the bucket that this completes: adjacent
-  // ranges as one, with at least elements_min elements.
+  // Adds a range that overlaps no earlier one. Returns the bucket that it completes, if any:
+  // adjacent ranges joined, with at least elements_min elements.
   std::optional<GradientRange> Add(GradientRange range);
 
-  // What no bucket has held, ascending.
+  // The ranges that are in no bucket yet, ascending.
   std::vector<GradientRange> TakeRest();
 
  private:

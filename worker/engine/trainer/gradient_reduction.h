@@ -1,10 +1,10 @@
-// GradientReduction: takes one step's gradient from this rank's shards to the sum over all shards.
-// Over a network it does so while the last backward pass still runs: a thread of its own sums the
-// ranges that are final, in the order of the pass. Elsewhere the ranks would compete with
-// themselves for the cores, and it waits for the whole gradient; a run of one rank has neither
-// thread nor copy. GPUs need no thread: their communicator begins each piece behind the work that
-// makes it, and nothing waits. The bits are the same. Lives for one step; the trainer's thread
-// calls.
+// GradientReduction: sums one step's gradients of this rank's shards over all shards of all ranks.
+// Over a network it does this while the last backward pass still runs: a thread of its own sums the
+// ranges that are final, in the order of the pass. On one machine this thread would compete with
+// the backward pass for the cores, so the reduction waits for the whole gradient. A run of one rank
+// needs no thread and no copy. GPUs need no thread: their communicator queues each piece after the
+// work that makes it, and nothing waits. The bits are the same in all cases. Lives for one step;
+// the trainer's thread calls.
 #pragma once
 
 #include <exception>
@@ -30,16 +30,16 @@ class GradientReduction {
   GradientReduction(const GradientReduction&) = delete;
   GradientReduction& operator=(const GradientReduction&) = delete;
 
-  // For the backward pass that completes the gradient of the last shard; empty when nothing is to
-  // be gained. The communicator is mine until Finish returns.
+  // Call it before the backward pass that completes the gradient of the last shard; empty when
+  // overlapping gains nothing. Until Finish returns, only this object may use the communicator.
   GradientReady BeginLastPass();
 
-  // The gradient of a shard is complete.
+  // Call it when the gradient of a shard is complete.
   void FinishShard();
 
-  // After the last shard: the sum over all shards of all ranks, for what the backend is asked from
-  // now on. CollectiveError when a peer is lost; of GPUs that may be noticed no sooner than by
-  // DeviceCollectives::Await.
+  // Call it after the last shard. Returns the sum over all shards of all ranks; operations that are
+  // queued from now on may read it. CollectiveError when a peer is lost; with GPUs only
+  // DeviceCollectives::Await may notice this.
   std::span<float> Finish();
 
  private:

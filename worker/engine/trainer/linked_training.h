@@ -7,8 +7,8 @@
 
 namespace gp::engine {
 
-// Trains as the supervisor on `socket` says and returns the process's exit code. Ends the process
-// itself when the link breaks or a Fence arrives.
+// Trains as the supervisor on `socket` requests, and returns the process's exit code. Ends the
+// process itself when the link breaks or a Fence arrives.
 int RunLinked(FileDescriptor socket, const Clock& clock);
 
 }  // namespace gp::engine

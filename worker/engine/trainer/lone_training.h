@@ -21,10 +21,10 @@ struct LoneOptions {
 // problem.
 runspec::RunSpec LoadSpecFile(const LoneOptions& options);
 
-// What the run file says, or the processors that this process may use.
+// The threads in the run file, or one for each processor that this process may use.
 int ThreadsOf(const runspec::RunSpec& spec);
 
-// Tells on standard error what ended a training; the process's exit code.
+// Prints on standard error what ended a training; returns the process's exit code.
 int TellFailure(const link::Failed& failed);
 
 // Trains to the end, from the newest checkpoint in the directory if there is one, and returns the

@@ -17,15 +17,15 @@ class LossScale {
   };
 
   static constexpr int64_t kGrowthInterval = 2000;
-  // Below this no scale is to blame for a gradient that is not finite.
+  // At this scale or below, the scale is not the reason for a gradient that is not finite.
   static constexpr double kLeast = 1;
 
   float value() const { return static_cast<float>(state_.scale); }
   const State& state() const { return state_; }
   void Restore(const State& state) { state_ = state; }
 
-  // After each step. True when the step overflowed because of the scale alone, as far as one can
-  // tell: it is to be skipped, and is nobody's mistake.
+  // Call it after each step. True when the step probably overflowed only because of the scale: then
+  // the step is skipped, and this is not an error.
   bool Observe(bool finite);
 
  private:

@@ -1,6 +1,6 @@
-// What batch.micro_batch: auto stands for in a run: decided once from the memory of its first
-// ranks, stored before it takes effect, and kept, because another cut of the batch rounds
-// differently. Any thread; errors are TrainingErrors.
+// The value of batch.micro_batch: auto in a run. It is decided once from the memory of the first
+// ranks and stored before it takes effect. It never changes, because another division of the batch
+// rounds differently. Any thread; errors are TrainingErrors.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace gp::engine {
 // The key of a checkpoint's record.
 inline constexpr char kMicroBatchRecord[] = "micro_batch";
 
-// What an earlier process of the run settled on: from the checkpoint to resume from, else from the
-// run's directory; 0 when nobody has.
+// The value that an earlier process of the run decided, from the checkpoint to resume from or from
+// the run's directory; 0 when it is not decided.
 int64_t SettledMicroBatch(const TrainingPlace& place);
 
-// Durable when it returns. DataLoss of the reader names the file.
+// Durable on return. The reader's DataLoss names the file.
 Status StoreMicroBatch(const std::string& run_directory, int64_t rows);
 
-// The micro-batch of all ranks of a group: the run's own number, or what `auto` stands for. The
+// The micro-batch of all ranks of a group: the number in the run file, or the value for `auto`. The
 // choice of a fresh run is the largest power of two that fits the rank with the least memory; it is
 // stored by rank 0 before any rank adopts it. A collective operation.
 int64_t AgreeOnMicroBatch(const PreparedRun& run, const TrainingPlace& place,

@@ -1,8 +1,9 @@
 // OptimizerShards: ZeRO stage 1 (Rajbhandari et al. 2020, arXiv:1910.02054): each rank of a group
-// of GPUs keeps the moments of its slice of the elements, updates that slice alone and gives it to
-// the others. The gradient is summed as without it, and every value's update is its own: no bit
-// changes. A checkpoint holds the whole state, so that a run goes on with any number of ranks.
-// Owned by the trainer; one thread calls, on every rank in the same order; errors are exceptions.
+// of GPUs keeps the moments of its slice of the elements, updates only that slice, and sends it to
+// the others. The gradient is summed as before, and each value's update depends on no other value,
+// so the bits do not change. A checkpoint holds the whole state, so a run can resume with any
+// number of ranks. Owned by the trainer; one thread calls, on every rank in the same order; errors
+// are exceptions.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ class OptimizerShards {
   OptimizerShards(Communicator& communicator, LanguageModel& model, Optimizer& optimizer)
       : communicator_(communicator), model_(model), optimizer_(optimizer) {}
 
-  // After an update: every rank has all parameters, in the order of the backend's queue.
+  // Call it after an update: gives every rank all parameters, in the order of the backend's queue.
   void GatherParameters();
 
   // `moments` := those of all ranks; the others pass nullptr. Waits.

@@ -1,6 +1,6 @@
-// Overfitting on purpose: a model that is whole learns one batch by heart, so a loss that does not
-// get near zero means that data, model or optimizer are broken. What `gpctl doctor --overfit` runs.
-// One call per process, from the main thread.
+// Overfits a model on one batch, as a test for `gpctl doctor --overfit`: a correct program reaches
+// a loss near zero. If it does not, the data, the model or the optimizer is broken. One call per
+// process, from the main thread.
 #pragma once
 
 #include "base/clock.h"
@@ -9,11 +9,11 @@
 
 namespace gp::engine {
 
-// Nats per token; below it the batch is known by heart.
+// Nats per token; below it the batch counts as learned.
 inline constexpr double kOverfitLoss = 0.01;
 inline constexpr int64_t kOverfitStepsMax = 1000;
 
-// `spec` without what stands in the way of learning one batch: dropout, weight decay, decay of the
+// `spec` without settings that prevent learning one batch: dropout, weight decay, decay of the
 // learning rate, a large batch, other ranks.
 runspec::RunSpec ForOverfitting(runspec::RunSpec spec);
 

@@ -19,7 +19,7 @@ class PhaseTimer {
   }
 
   const link::Phases& phases() const { return phases_; }
-  // From construction to the last Lap: what the phases add up to.
+  // The time from construction to the last Lap, which is the sum of the phases.
   double seconds() const { return Seconds(last_ - start_); }
 
  private:

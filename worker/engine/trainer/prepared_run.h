@@ -1,7 +1,7 @@
-// PreparedRun: what a training works with: the checked run file, the data and the model with its
-// fresh parameters. The data are opened before the group exists, so that a mistake is found early;
-// the model is made when the group has agreed on what its ranks must have in common. Every error is
-// a TrainingError that names what is wrong. Owned by the training; one thread.
+// PreparedRun: the checked run file, the data and the model with its initial parameters. The data
+// are opened before the group exists, so that errors are found early. The model is made when the
+// group has agreed on the settings that its ranks must share. Every error is a TrainingError that
+// names what is wrong. Owned by the training; one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace gp::engine {
 
-// Where and as what a training runs.
+// Where a training runs, and as which rank.
 struct TrainingPlace {
   std::string run_id;
   std::string run_name;
@@ -33,14 +33,15 @@ struct TrainingPlace {
 };
 
 struct PreparedRun {
-  runspec::RunSpec spec;  // with the vocabulary of the data, nothing automatic once completed
+  // With the vocabulary of the data; after CompleteRun without `auto` values.
+  runspec::RunSpec spec;
   runspec::BatchPlan plan;
   Dataset dataset;
-  // Since CompleteRun.
+  // Set by CompleteRun.
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<ValidationWindows> validation;  // nullptr without a validation split
   std::unique_ptr<LanguageModel> model;
-  EngineRecord engine;    // what it computes with
+  EngineRecord engine;    // the kernels that it computes with
   double peak_flops = 0;  // this rank's peak, the base of MFU; fp32 on a CPU; 0: unknown
   std::string peak_source = "measured";  // or "table"
   std::string device_name;               // the GPU's; empty on a CPU
@@ -51,13 +52,14 @@ struct PreparedRun {
 // Opens the data, on `threads`, and plans the batch.
 PreparedRun PrepareRun(runspec::RunSpec spec, int threads);
 
-// Cuts the data into micro-batches and makes the model, with what the run was decided to compute
-// with; while that is empty, with what the checkpoint was made with, or the best there is here.
-// Every rank of the group calls it. REQUIRES: the micro-batch is a number.
+// Divides the data into micro-batches and makes the model. It computes with `decided`; when that is
+// empty, with the kernels of the checkpoint, or with the best on this machine. Every rank of the
+// group calls it. REQUIRES: the micro-batch is a number.
 void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
                  Communicator& communicator, PreparedRun& run);
 
-// The run file as it travels, without overrides. TrainingError(kConfig) with every problem.
+// Reads a resolved run file, as the link carries it, without overrides. TrainingError(kConfig) with
+// every problem.
 runspec::RunSpec LoadResolved(const std::string& yaml);
 
 }  // namespace gp::engine

@@ -1,5 +1,5 @@
-// Progress: the lines about a training that people read in its log: how it began, one now and then
-// with the loss and the time that is left. Rank 0's. One thread.
+// Progress: writes the lines of a training's log for people: its beginning, and at intervals the
+// loss and the remaining time. Rank 0 only. One thread.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ class Progress {
   std::optional<MonotonicTime> last_line_;
 };
 
-// What is wrong with the first loss of a fresh model: it is near ln(vocabulary), or something is.
+// A warning when the first loss of a fresh model is not near ln(vocabulary), as it should be.
 std::optional<std::string> FirstLossWarning(double loss, int64_t vocabulary);
 
 }  // namespace gp::engine

@@ -1,5 +1,5 @@
-// What a rank of a group may take of its machine's memory, and whether its run fits into that. Any
-// thread, the one that speaks to the group; errors are TrainingErrors.
+// How much of its machine's memory a rank may take, and whether its run fits into that. Any thread,
+// the one that speaks to the group; errors are TrainingErrors.
 #pragma once
 
 #include "base/available_memory.h"
@@ -11,19 +11,19 @@ namespace gp::engine {
 struct MachineMemory {
   AvailableMemory free = ReadAvailableMemory();
   AvailableMemory limit = ReadMemoryLimit();
-  bool is_shared = true;  // with the other ranks of the machine; a device is one rank's
+  bool is_shared = true;  // with the other ranks on the machine; a device belongs to one rank
 };
 
-// What the run's plan is to fit into: the machine's memory, or the device's.
+// The memory that the run's plan must fit into: the machine's, or the device's.
 MachineMemory MemoryFor(const runspec::RunSpec& spec);
 
-// The share of one of `world_size` ranks, as many of which may be on this machine as its
-// processors hold. Careful rather than exact: for a choice, not for a refusal.
+// The memory for one of `world_size` ranks, if as many of them are on this machine as its
+// processors allow. A low estimate: use it to choose sizes, not to refuse a run.
 AvailableMemory MemoryOfARank(const AvailableMemory& machine, int world_size, int threads);
 
-// Ends a run that does not fit, with its ranks that are known to draw on the same memory: kConfig
-// where it could not fit even if nobody else used any, kOutOfMemory, which is tried again, where it
-// is others' use (such as a process of the last epoch) that is in the way. Every rank of the group
+// Ends a run that does not fit together with its ranks that use the same memory. kConfig when it
+// could not fit even if no other process used memory. kOutOfMemory, which is tried again, when the
+// memory of other processes (such as one of the last epoch) is the reason. Every rank of the group
 // calls it, none returns before all have looked, and all throw if one does. REQUIRES: micro_batch
 // is a number.
 void RefuseWhatDoesNotFit(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, int threads,

@@ -1,7 +1,7 @@
-// RunBudget: when a run ends, and what the learning rate's schedule takes for its length. Steps and
-// tokens are known from the start; a wall time becomes steps once, after calibration
-// (step_budget.h); an early stop comes when it comes, and no schedule knows of it. The same on
-// every rank. One thread.
+// RunBudget: decides when a run ends, and which length the learning rate's schedule uses. Steps and
+// tokens are known from the start. A wall time is converted to steps once, after calibration
+// (step_budget.h). An early stop is not known in advance, and no schedule depends on it. The same
+// on every rank. One thread.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +21,12 @@ class RunBudget {
         timed_(spec.budget.wall_time.count() > 0),
         early_stop_(spec.eval) {}
 
-  // What the wall time was turned into; 0 steps while that is unknown or there is none.
+  // The result of converting the wall time; 0 steps while it is unknown, or when there is no wall
+  // time.
   const StepBudget& timed() const { return timed_steps_; }
   void set_timed(const StepBudget& budget) { timed_steps_ = budget; }
 
-  // After `step` committed steps it may be time to turn the wall time into steps.
+  // Whether, after `step` committed steps, the wall time still has to be converted to steps.
   bool NeedsCalibration(int64_t step) const {
     return timed_ && timed_steps_.steps == 0 && step >= kCalibrationSteps;
   }
@@ -43,8 +44,8 @@ class RunBudget {
   EarlyStop& early_stop() { return early_stop_; }
   const EarlyStop& early_stop() const { return early_stop_; }
 
-  // For the update after `step` committed steps. Does not depend on whether the process that takes
-  // it measured the budget or was told.
+  // The schedule's length for the update after `step` committed steps. It is the same for the
+  // process that measured the budget and for one that read it.
   int64_t ScheduleSteps(int64_t step) const {
     const bool fixed = timed_steps_.steps > 0 && step >= timed_steps_.measured_steps;
     if (!timed_ || fixed) return target_steps();

@@ -1,7 +1,7 @@
-// RunRecords: what rank 0 leaves about a run in its directory while it trains: metrics.jsonl, a
-// TensorBoard event file, samples.jsonl, resolved.yaml, budget.json (docs/formats/records.md).
-// Records never stop a training: when one cannot be written, that is logged once and the rest goes
-// on. Owned by the training; one thread.
+// RunRecords: the files that rank 0 writes about a run into its directory while it trains:
+// metrics.jsonl, a TensorBoard event file, samples.jsonl, resolved.yaml, budget.json
+// (docs/formats/records.md). Records never stop a training: when one cannot be written, that is
+// logged once and the rest goes on. Owned by the training; one thread.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace gp::engine {
 
-// What metrics.jsonl keeps of a report.
+// The line of metrics.jsonl for a report.
 formats::MetricsLine LineOf(const link::StepReport& report);
 
 class RunRecords {
@@ -45,8 +45,8 @@ class RunRecords {
   bool warned_ = false;
 };
 
-// What a wall time was turned into, durable before it is used. 0 steps when there is nothing yet;
-// DataLoss names a file that is damaged.
+// The stored result of converting a wall time to steps; it is durable before it is used. 0 steps
+// when there is none yet; DataLoss names a damaged file.
 StatusOr<StepBudget> ReadStoredBudget(const std::string& run_directory);
 Status StoreBudget(const std::string& run_directory, const StepBudget& budget);
 

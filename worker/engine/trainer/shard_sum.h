@@ -1,6 +1,6 @@
 // ShardSum: adds up the gradients of the shards that a rank owns, along the fixed tree, while they
-// are computed one after the other: a finished subtree keeps one buffer. What remains are the
-// partial sums that Communicator::AllReduceTree takes. Owned by the trainer; one thread.
+// are computed one after the other: a finished subtree needs one buffer. The result is the partial
+// sums for Communicator::AllReduceTree. Owned by the trainer; one thread.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace gp::engine {
 
 class ShardSum {
  public:
-  // `allocate` gives the memory of one gradient, which outlives me; it is called a fixed number of
-  // times, at once.
+  // `allocate` gives the memory of one gradient, which outlives me; the constructor calls it a
+  // fixed number of times.
   ShardSum(ShardRange owned, const std::function<std::span<float>()>& allocate);
 
-  // Where the gradient of the next shard belongs; its old content is of no use.
+  // The buffer for the gradient of the next shard; its content is undefined.
   std::span<float> Next();
 
   // into += from, element by element.
@@ -27,8 +27,8 @@ class ShardSum {
     std::span<float> from;
   };
 
-  // The shard that Next began is complete: `add` is asked for each addition that its subtree needs,
-  // in order, and may do it later, before the next call of Next.
+  // Call it when the shard that Next began is complete. It calls `add` for each addition that the
+  // subtree needs, in order. `add` may do the addition later, but before the next call of Next.
   void Finish(const std::function<void(const Addition&)>& add);
 
   // One span per maximal aligned subtree, ascending. The next call of Next begins a new step.

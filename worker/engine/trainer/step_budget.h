@@ -1,23 +1,22 @@
-// The number of steps of a run whose budget is a wall time: measured over the first steps, then
-// fixed for good, so that the schedule and every later resume depend on the step alone. Pure
-// functions.
+// The number of steps of a run whose budget is a wall time: measured over the first steps and then
+// fixed, so that the schedule and every later resume depend only on the step. Pure functions.
 #pragma once
 
 #include <cstdint>
 
 namespace gp::engine {
 
-// What is measured before the budget is fixed: this many steps, and this part of the wall time.
-// Until then schedules see kUnknownSteps.
+// The budget is fixed after this many steps and this part of the wall time. Until then schedules
+// use kUnknownSteps.
 inline constexpr int64_t kCalibrationSteps = 12;
 inline constexpr double kCalibrationShare = 0.05;
 inline constexpr int64_t kUnknownSteps = int64_t{1} << 40;
 
-// A wall time turned into steps. Updates before `measured_steps` use the schedule of a run without
-// end, whether `steps` is known or not, so that a process that takes them again takes the same.
+// A wall time converted to steps. Updates before `measured_steps` use the schedule of a run without
+// end, even if `steps` is known, so that a process that repeats them computes the same.
 struct StepBudget {
   int64_t steps = 0;           // 0: not known yet
-  int64_t measured_steps = 0;  // after which it was fixed
+  int64_t measured_steps = 0;  // steps after which it was fixed
 
   bool operator==(const StepBudget&) const = default;
 };
@@ -29,15 +28,15 @@ struct WallTimeMeasurement {
   double step_seconds = 0;  // time of one step
   // One evaluation, and the steps between two; the last one comes after the last step.
   double evaluation_seconds = 0;
-  int64_t evaluation_every = 0;  // 0: only that one
+  int64_t evaluation_every = 0;  // 0: only the last one
   double sample_seconds = 0;
   int64_t sample_every = 0;  // 0: never
 };
 
-// Enough has been measured.
+// Whether enough was measured.
 bool CalibrationIsDue(const WallTimeMeasurement& measured);
 
-// The steps that fit, those done included: at least steps_done + 1.
+// The steps that fit into the wall time, with those already done: at least steps_done + 1.
 int64_t StepsWithin(const WallTimeMeasurement& measured);
 
 }  // namespace gp::engine

@@ -1,7 +1,6 @@
-// StepScalars: the few numbers of a step that live in backend memory until the host waits for them
-// once: the losses of the rank's shards and the norm of the gradient; and two that the device
-// reads: fp16's loss scale, and what the gradient is multiplied by. Owned by the trainer; one
-// thread.
+// StepScalars: the few numbers of a step in backend memory. The host reads the losses of the rank's
+// shards and the norm of the gradient, with one wait per step. The device reads fp16's loss scale
+// and the factor of the gradient. Owned by the trainer; one thread.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +24,13 @@ class StepScalars {
   const float* loss_scale() const { return loss_scale_; }
 
   void MeasureGradient(std::span<const float> gradient);
-  // Behind it: what an update multiplies the gradient by, or that there is none, from the norm and
-  // `losses` (backend memory), which all ranks have alike.
+  // Computes the gradient's factor (NaN: no update) on the device, from the norm and `losses`
+  // (backend memory), which are the same on all ranks.
   void DecideUpdate(std::span<const double> losses, double norm_max);
   const float* gradient_factor() const { return loss_scale_ + 1; }
 
-  // What has been measured until BeginDownload can be read after Await, which waits for nothing
-  // that is queued between them.
+  // BeginDownload copies the values so far; they can be read after Await. Await does not wait for
+  // work that is queued between the two calls.
   void BeginDownload() { backend_.BeginDownload(read_.data(), values_, bytes()); }
   void Await() { backend_.AwaitDownload(); }
   double shard_loss(int i) const { return read_[static_cast<size_t>(1 + i)]; }
@@ -44,7 +43,7 @@ class StepScalars {
   std::span<double> read_;  // the square of the norm, the losses; memory of the host
   double* values_;          // the same, in backend memory
   float* loss_scale_;       // and behind it the gradient's factor
-  float scale_ = 0;         // what *loss_scale_ is
+  float scale_ = 0;         // the present value of *loss_scale_
 };
 
 }  // namespace gp::engine

@@ -1,11 +1,11 @@
 // SupervisorLink: the engine's end of the link. A thread of its own reads, so that a supervisor
 // that is gone, or that says stop, is noticed while the main thread computes. The end of the link
-// ends the process at once. Stop makes this process leave: with time to save, the main thread ends
-// its step and saves it, and when half of the time is over the step is broken off; without, or when
-// the time is over, or at the second Stop, the step is broken off and the process ends soon, with
-// or without its main thread. To break a step off is to request the stop token and to abort the
-// group. Fence answers Fenced and exits. Everything else waits for the main thread, in order.
-// Methods may be called from any thread.
+// ends the process at once. Stop makes this process exit. With time to save, the main thread
+// finishes its step and saves it; after half of the time the step is broken off. Without time to
+// save, when the time is over, or at the second Stop, the step is broken off and the process ends
+// soon, even if its main thread hangs. To break off a step, the link requests the stop token and
+// aborts the group. Fence answers Fenced and exits. Everything else waits for the main thread, in
+// order. Methods may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -39,37 +39,37 @@ class SupervisorLink {
   // supervisor lives.
   std::optional<link::Message> Next();
 
-  // The coordinator's word on the checkpoint of `step`; nullopt when this process leaves at once.
+  // The coordinator's answer for the checkpoint of `step`; nullopt when this process exits at once.
   // Waits as long as the supervisor lives.
   std::optional<link::SealResult> WaitForSeal(int64_t step) EXCLUDES(mutex_);
 
-  // What can no longer be sent is lost: the reading thread ends the process when the supervisor is
-  // gone.
+  // A message that cannot be sent is lost: when the supervisor is gone, the reading thread ends the
+  // process.
   void Send(const link::Message& message);
 
-  // Requested when the step is to be broken off.
+  // Requested when the step must be broken off.
   std::stop_token stop_token() const { return stop_.get_token(); }
 
-  // From here on there may be steps to save; before, this process always leaves at once.
+  // From now on there may be steps to save. Before this call, Stop always means: exit at once.
   void BeginSteps() { takes_steps_ = true; }
 
-  // Each asker is heard as Stop is: the first time with `save_within` to save, the second time at
-  // once. Both asking once is no haste: who stops a whole service signals the supervisor and its
-  // engine processes. The shorter time counts then.
+  // A request works like Stop: the first request of each asker leaves `save_within` to save, its
+  // second means at once. One request from each asker does not mean at once, because stopping a
+  // whole service signals the supervisor and its engine processes. The shorter time counts then.
   void RequestStop(StopAsker asker, const std::string& reason,
                    std::optional<std::chrono::milliseconds> save_within = {}) EXCLUDES(mutex_);
 
   Leaving leaving() const { return leaving_; }
-  // Who asked; empty when nobody did.
+  // The reason of the request; empty when there was none.
   std::string stop_reason() const EXCLUDES(mutex_);
-  // Whether this process leaves in that way, or will within `patience`.
+  // Whether this process exits in that way, or will within `patience`.
   bool LeavesWithin(std::chrono::nanoseconds patience, Leaving way) EXCLUDES(mutex_);
 
-  // Breaking off aborts `communicator` until it is released again.
+  // Breaking off a step aborts `communicator`, until it is released.
   void AttachGroup(Communicator& communicator) EXCLUDES(mutex_);
   void ReleaseGroup() EXCLUDES(mutex_);
 
-  // For the answer to Fence.
+  // Sets the step for the answer to Fence.
   void SetCommittedStep(int64_t step) { committed_step_ = step; }
 
  private:

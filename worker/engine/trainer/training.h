@@ -1,7 +1,7 @@
 // Training: one rank's training from its first step to its last: steps, evaluations, samples,
-// checkpoints, records and reports, in the order in which they depend on each other. The same class
-// trains alone and under an agent. One thread calls; errors are exceptions (TrainingError,
-// CollectiveError), and TrainingStopped when a stop broke a step off.
+// checkpoints, records and reports, in the order of their dependencies. The same class is used with
+// and without an agent. One thread calls; errors are exceptions (TrainingError, CollectiveError),
+// and TrainingStopped when a stop broke a step off.
 #pragma once
 
 #include <chrono>
@@ -27,19 +27,20 @@
 
 namespace gp::engine {
 
-// Who wants to know. Called from the training's thread.
+// Receives the events of a training. Called from the training's thread.
 class TrainingEvents {
  public:
   virtual ~TrainingEvents() = default;
   virtual void StepCommitted(const link::StepReport& report) = 0;  // on every rank
-  // On rank 0. `end_reason` says of a final one why the run ends before its budget; else empty.
+  // On rank 0. `end_reason`: for a final checkpoint, why the run ends before its budget; else
+  // empty.
   virtual void CheckpointWritten(const SavedCheckpoint& saved, const std::string& end_reason) = 0;
-  // On rank 0. The save that the training ends with failed: waits for `pause` before it is tried
+  // On rank 0, when the last save of the training failed: waits for `pause`, then the save is tried
   // again. Throws when there is no time for that.
   virtual void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) = 0;
 };
 
-// How a training is told to end before its budget does.
+// Requests to end a training before its budget.
 struct StopWishes {
   std::stop_token at_once;                                  // between two micro-batches
   std::function<bool()> after_step = [] { return false; };  // asked in every step
@@ -55,18 +56,19 @@ class Training {
 
   const runspec::BatchPlan& plan() const { return run_.plan; }
 
-  // Makes the model, with what the run was decided to compute with when that is not empty; loads
-  // the state to resume from, and agrees with the group on where it stands. `communicator` outlives
+  // Makes the model, which computes with `decided` if that is not empty; loads the state to resume
+  // from; and checks with the group that all ranks are at the same step. `communicator` outlives
   // me. A collective operation.
   void Join(Communicator& communicator, const EngineRecord& decided = {});
 
-  // Trains to the end of the budget, or until a rank of the group wishes to leave after its step:
-  // all ranks return after the same one. Rank 0 has saved that step when it returns.
+  // Trains to the end of the budget, or until a rank of the group asks to leave after its step. All
+  // ranks return after the same step. Rank 0 has saved that step when it returns.
   TrainingEnd Run(const StopWishes& stop);
 
-  // Saves the last committed step. For a training that a stop broke off. Rank 0 only.
+  // Saves the last committed step of a training whose present step was broken off. Rank 0 only.
   void SaveNow();
-  // Whether SaveNow has something to save: a step of this process, whole, and all of it here.
+  // Whether SaveNow can save: this process has committed a step, and its whole state is on this
+  // rank.
   bool CanSave() const;
 
   int64_t step() const { return trainer_->step(); }
@@ -113,14 +115,14 @@ class Training {
   std::vector<int32_t> validation_tokens_;   // (micro_batch, sequence)
   std::vector<int32_t> validation_targets_;  // (micro_batch, sequence)
   CollectivePatience patience_;
-  // For calibration: the steps that this process took, without the first ones.
+  // For calibration: times of the steps of this process, without the first ones.
   MonotonicTime started_;
   int64_t steps_taken_ = 0;
   int64_t steps_measured_ = 0;
   double step_seconds_ = 0;
-  // The last step after which a wall time budget was calibrated, if it had to be.
+  // The last step after which calibration of a wall time budget is done, if it was due.
   int64_t settled_step_ = -1;
-  // The checkpoint that I resumed from has no validation loss.
+  // True when the checkpoint that this rank resumed from has no validation loss.
   bool evaluation_owed_ = false;
 };
 

@@ -1,5 +1,5 @@
-// TrainingError: what ends a training, with the cause that decides whether it is tried again and
-// the process's exit code. Plain values; no thread rules.
+// TrainingError: an error that ends a training. Its cause decides whether the run is tried again,
+// and the process's exit code. Plain values; no thread rules.
 #pragma once
 
 #include <stdexcept>
@@ -22,7 +22,7 @@ class TrainingError : public std::runtime_error {
   link::ExitCause cause_;
 };
 
-// Somebody asked the training to end. Not an error.
+// Thrown when a stop breaks a step off. Not an error.
 struct TrainingStopped {};
 
 // Throws a TrainingError of `cause` unless `status` is OK.

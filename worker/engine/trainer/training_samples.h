@@ -1,5 +1,5 @@
-// TrainingSamples: the text that a run's model writes while it trains: the same prompt, a new
-// random key at every step. Rank 0's. One thread.
+// TrainingSamples: writes text with a run's model while it trains: always the same prompt, and a
+// new random key at every step. Rank 0 only. One thread.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,11 @@ class TrainingSamples {
   // What follows the prompt.
   std::string Write(int64_t step, const std::stop_token& stop);
 
-  // Tokens of a sample behind the window: for each the whole window is computed again.
+  // Tokens of a sample that are beyond the window. For each of them the whole window is computed
+  // again.
   int64_t recomputed_tokens() const;
 
-  // Computes one token of either kind, for the time it takes.
+  // Computes one token of either kind, so that the caller can measure its time.
   void TryToken(bool recomputed);
 
  private:

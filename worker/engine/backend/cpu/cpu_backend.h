@@ -14,7 +14,7 @@ namespace gp::engine {
 struct CpuBackendOptions {
   int threads = 1;
   Isa isa = Isa::kAuto;
-  // Largest attention that will be asked for; sizes the workspace.
+  // The largest attention that will be computed; the workspace is made for it.
   int64_t sequence = 1;
   int64_t head_size = 1;
   KernelChoices choices = {};  // no choice changes a result's bits

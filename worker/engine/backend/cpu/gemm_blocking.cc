@@ -11,8 +11,9 @@ constexpr int64_t kDepthDefault = 256;   // for bf16
 constexpr int64_t kWholeDepthMax = 768;  // for fp32, the largest k that is not cut into blocks
 constexpr int64_t kRowsOfThreadMin = 256;
 
-// All of k at once where that is not too long, for unfinished sums cost a trip to memory; else
-// equal blocks. Rows that are widened are packed again for every few columns: a flat block then.
+// All of k in one block when it is not too long, because unfinished sums are written to memory and
+// read again; otherwise equal blocks. Operands that are widened are packed again for every few
+// columns, so their blocks are flat.
 int64_t DefaultDepth(const GemmArgs& args) {
   if (args.a.data.type == DataType::kBfloat16) return kDepthDefault;
   const int64_t longest =
@@ -20,14 +21,15 @@ int64_t DefaultDepth(const GemmArgs& args) {
   return DivideUp(DivideUp(args.k, DivideUp(args.k, longest)), 16) * 16;
 }
 
-// Whether threads share out an activation's rows as every other operation does, so that a thread
-// finds in its own cache what it wrote before. Each packs all columns then, which must not matter.
+// Whether threads divide an activation's rows as every other operation does, so that a thread finds
+// its rows in its own cache. Each thread then packs all columns, so this is right only with many
+// rows.
 bool KeepsRowsAtHome(const GemmArgs& args, int threads) {
   return args.a.k_contiguous && args.m >= kRowsOfThreadMin * threads;
 }
 
-// The smaller largest piece wins, then the fewer row ranges, because columns are packed once per
-// row range.
+// Prefers the grid whose largest piece is smallest, then fewer row ranges, because columns are
+// packed once per row range.
 GemmGrid MostEvenGrid(int64_t row_units, int64_t column_units, int threads) {
   GemmGrid best{1, threads};
   int64_t best_cost = INT64_MAX;

@@ -1,6 +1,6 @@
 // GemmBlocking: how one matrix product is cut: into ranges of rows and columns for threads, and
-// within those into blocks that fit the workspace and the caches. By the sizes and a GemmChoice
-// alone. Used by gemm.cc. Values and pure functions; thread-safe.
+// within those into blocks that fit the workspace and the caches. It depends only on the sizes and
+// a GemmChoice. Used by gemm.cc. Values and pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace gp::engine {
 
-inline constexpr int64_t kGemmRowsMax = 256;                // that stream past one packed block
+// Rows that are multiplied with one packed block.
+inline constexpr int64_t kGemmRowsMax = 256;
 inline constexpr int64_t kPackedColumnsFloats = 256 * 768;  // 768 KiB of the second-level cache
 inline constexpr int64_t kPackedRowsFloats = 256 * kGemmRowsMax;
 inline constexpr int64_t kScratchFloats = 1024 * 768;  // room for unfinished sums
 inline constexpr int64_t kPackedColumnsBytes = kPackedColumnsFloats * 4;
-// A vector may be written behind the last panel.
+// With room for one vector, which may be written after the last panel.
 inline constexpr int64_t kPackedRowsBytes = kPackedRowsFloats * 4 + 64;
 inline constexpr int64_t kScratchBytes = kScratchFloats * 4;
 
@@ -26,11 +27,11 @@ struct Range {
 
 inline int64_t DivideUp(int64_t value, int64_t by) { return (value + by - 1) / by; }
 
-// Range `index` of `count` that cut [0, total) at multiples of `unit`.
+// Range `index` of the `count` ranges that divide [0, total) at multiples of `unit`.
 Range Cut(int64_t total, int64_t unit, int64_t index, int64_t count);
 
-// A choice with every decision made. Rows belong to the operand that streams, columns to the one
-// that is packed. Sizes of k are in 32-bit units.
+// A GemmChoice with every default replaced. Rows belong to the operand that streams, columns to the
+// one that is packed. Sizes of k are in 32-bit units.
 struct GemmBlocking {
   bool flipped = false;   // the first operand is packed, the rows of the second stream
   int64_t depth = 0;      // values of k between two stores of a tile
@@ -41,7 +42,7 @@ struct GemmBlocking {
 // `panel`: columns of a tile.
 GemmBlocking BlockingFor(const GemmArgs& args, const GemmChoice& choice, int64_t panel);
 
-// How many row ranges times column ranges threads compute.
+// The grid of row ranges and column ranges that threads compute.
 struct GemmGrid {
   int64_t rows = 1;
   int64_t columns = 1;

@@ -1,8 +1,8 @@
 // KernelChoices: how the CPU backend computes each matrix product of a run: which operand streams,
 // how far k runs between two stores, how many columns are packed at a time, how threads share the
-// output. A choice changes the time alone: at one instruction-set level every element stays one sum
-// over ascending k, so its bits are the same for all choices. Part of a run's record all the same,
-// so that every rank computes in one way. Values; thread-safe. Standard library only.
+// output. A choice changes only the time: at one instruction-set level every element is one sum
+// over ascending k, so its bits are the same for all choices. A run's record stores the choices
+// anyway, so that all ranks compute in the same way. Values; thread-safe. Standard library only.
 #pragma once
 
 #include <cstdint>
@@ -33,22 +33,23 @@ struct GemmProblem {
 // The products of a layer of this size.
 std::vector<GemmProblem> ProblemsOf(const LinearShape& shape, DataType type);
 
-// Which operand is packed whole and read as vectors; the rows of the other one stream past it.
+// Which operand is packed and read as vectors. The rows of the other one are read one after
+// another.
 enum class PackedOperand { kAuto, kSecond, kFirst };
 
-// 0 and kAuto leave a decision to Gemm.
+// With 0 or kAuto, Gemm decides.
 struct GemmChoice {
   PackedOperand packed = PackedOperand::kAuto;
   int depth = 0;    // 32-bit units of k between two stores of a tile
   int columns = 0;  // columns of the packed operand that stay in cache at a time
-  int pieces = 0;   // ranges of streaming rows that threads share out
+  int pieces = 0;   // ranges of rows that are divided among the threads
 
   auto operator<=>(const GemmChoice&) const = default;
 };
 
 class KernelChoices {
  public:
-  // Nothing measured: every decision is Gemm's own, by the sizes alone.
+  // Without measurements: Gemm makes every decision from the sizes.
   static KernelChoices Default() { return {}; }
   // Reads what Encode wrote. Throws std::invalid_argument that names the entry.
   static KernelChoices Parse(const std::string& text);

@@ -1,7 +1,7 @@
 // KernelSet: the inner loops of the CPU backend at one instruction-set level. Each works on a range
 // of rows, columns or elements, so that the caller can give every thread its own. Tables are
-// constants; the kernels are thread-safe on disjoint ranges. What each operation means is written
-// at the Backend method of the same name.
+// constants; the kernels are thread-safe on disjoint ranges. The Backend method of the same name
+// tells what each operation means.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct PackBlock {
   int64_t k_count = 0;
   int64_t panel = 0;
   void* to = nullptr;
-  bool keep_pairs = false;  // also where the tile kernels want them widened
+  bool keep_pairs = false;  // keep pairs even if the tile kernels take widened values
 };
 
 // What happens to a finished tile before it is stored: y = tile + bias, gelu = Gelu(y), or y = tile
@@ -89,7 +89,8 @@ struct PanelBlock {
   bool pairs = false;  // B holds pairs of bf16
   float* sums = nullptr;
   bool accumulate = false;
-  // What to ask memory for meanwhile, this many bytes further for each unit of A.
+  // Memory to prefetch during the product; the address moves by ahead_step bytes for each unit of
+  // A.
   const void* ahead = nullptr;
   int64_t ahead_step = 0;
 };

@@ -1,6 +1,6 @@
-// MathAttention: attention as it is written on paper, with the (T, T) probabilities of every head
-// stored: three passes forward, six backward, each a matrix product or a loop over rows. What flash
-// attention is measured against. Owned by a CPU backend; one thread calls.
+// MathAttention: attention by its plain formula, with the (T, T) probabilities of every head
+// stored: three passes forward, six backward, each a matrix product or a loop over rows. Flash
+// attention is compared with it. Owned by a CPU backend; one thread calls.
 #pragma once
 
 #include <cstdint>

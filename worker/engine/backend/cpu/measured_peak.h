@@ -1,6 +1,6 @@
-// The arithmetic peak of this machine, measured: what MFU is a fraction of on CPUs, whose clock
-// under vector load no table knows. Runs for about `seconds`; call it before the work that is to be
-// measured, not beside it.
+// Measures this machine's arithmetic peak. MFU on a CPU is a fraction of it, because no table lists
+// a CPU's clock under vector load. Runs for about `seconds`; call it before the work that is
+// measured, not at the same time.
 #pragma once
 
 #include "worker/engine/backend/cpu/isa.h"

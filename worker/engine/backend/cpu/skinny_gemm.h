@@ -1,6 +1,6 @@
-// The matrix product for few rows: what a decoder asks for, one row per sequence. B streams through
-// once, unpacked (kernels/gemm_skinny.h); threads share out columns of C. Every element has the
-// bits that Gemm gives it. Stateless; one thread calls.
+// The matrix product for few rows, as a decoder needs it: one row per sequence. It reads B once,
+// unpacked (kernels/gemm_skinny.h), and divides C's columns among the threads. Every element has
+// the same bits as with Gemm. Stateless; one thread calls.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace gp::engine {
 
-// Whether RunSkinnyGemm can do the product and is the faster way.
+// Whether RunSkinnyGemm can compute the product and is faster.
 bool IsSkinny(const GemmArgs& args);
 
 // Thread t's workspace starts at workspace + t * stride_bytes and has at least

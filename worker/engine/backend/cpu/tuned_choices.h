@@ -1,5 +1,5 @@
-// The tuning cache: what `gp-bench tune` measured on this machine, for runs to begin with. One text
-// file for each processor model, instruction-set level and number of threads:
+// The tuning cache: the choices that `gp-bench tune` measured on this machine. Later runs start
+// with them. One text file for each processor model, instruction-set level and number of threads:
 // $XDG_CACHE_HOME/gp/kernels-<processor>-<level>-<threads>.txt, KernelChoices::Encode inside.
 // Functions may be called from any thread. Standard library only.
 #pragma once

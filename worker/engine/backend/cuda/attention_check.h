@@ -1,7 +1,7 @@
-// AttentionCheck: whether attention kernels compute on this device what math attention does, at the
-// size that training will use. cuDNN has shipped kernels that did not (pytorch#196678,
-// cudnn-frontend#160), so a run finds out before its first step. Belongs to whoever chooses. One
-// thread calls; memory is taken for the call alone.
+// AttentionCheck: compares attention kernels with math attention on this device, at the size that
+// training will use. Some cuDNN kernels were wrong (pytorch#196678, cudnn-frontend#160), so a run
+// checks before its first step. Owned by the code that chooses. One thread calls; memory is held
+// only during the call.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace gp::engine {
 
 class AttentionCheck {
  public:
-  // What math attention's scores and their gradients may take. Of longer sequences it computes the
-  // beginning.
+  // Limit for the memory of math attention's scores and their gradients. Of a sequence that needs
+  // more, only the beginning is compared.
   static constexpr int64_t kScoreBytesMax = int64_t{1} << 30;
 
   // `math` and `stream` outlive me.

@@ -1,6 +1,6 @@
-// Which kernels compute attention without stored scores on a device: cuDNN where it is there, may
-// be used and computes what math attention does; our own flash kernel for the rest. Called once,
-// before the first operation.
+// Which kernels compute attention without stored scores on a device: cuDNN when it is installed,
+// allowed, and agrees with math attention; otherwise our own flash kernel. Called once, before the
+// first operation.
 #pragma once
 
 #include <memory>
@@ -17,14 +17,16 @@
 namespace gp::engine {
 
 struct AttentionChoice {
-  std::vector<std::unique_ptr<AttentionKernels>> kernels;  // the first that takes a call does it
+  // The first that takes a call computes it.
+  std::vector<std::unique_ptr<AttentionKernels>> kernels;
   // Name of the first; empty for math attention.
   std::string name;
-  std::vector<std::string> notes;  // what was passed over or takes more than planned
+  // Kernels that are not used, or that need more memory than planned.
+  std::vector<std::string> notes;
 };
 
-// Throws std::invalid_argument when the options ask for cuDNN and nothing else and it cannot be
-// had, or when nothing computes what math attention does.
+// Throws std::invalid_argument when the options allow only cuDNN and it cannot be used, or when no
+// kernels agree with math attention.
 AttentionChoice ChooseAttention(const CudaBackendOptions& options, const CudaDevice& device,
                                 CudaMathAttention& math, const CudaStream& stream,
                                 ScratchMemory& scratch);

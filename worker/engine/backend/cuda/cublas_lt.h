@@ -1,7 +1,7 @@
-// CublasLt: matrix products through cuBLASLt, with descriptors and algorithm made once per kind of
-// product, and what follows a product in the same pass over its result (bias, GELU and its
-// gradient, sums for a bias gradient). Matrices are row-major, sums fp32. The owner of a stream has
-// one of its own: the workspace is in use by one product at a time. One thread calls.
+// CublasLt: matrix products with cuBLASLt. Descriptors and the algorithm are made once per kind of
+// product. An epilogue computes bias, GELU, its gradient, or the sums for a bias gradient in the
+// same pass. Matrices are row-major, sums fp32. Every stream needs its own object, because one
+// product at a time uses the workspace. One thread calls.
 #pragma once
 
 #include <cublasLt.h>
@@ -32,26 +32,27 @@ class CublasLt {
   CublasLt(const CublasLt&) = delete;
   CublasLt& operator=(const CublasLt&) = delete;
 
-  // Whether cuBLASLt computes such a product on this device, and none is passed over by choice.
+  // Whether cuBLASLt computes this kind of product on this device and the choices do not exclude
+  // it.
   bool Supports(const Product& product);
   // Queues it. Throws std::runtime_error when it is not supported.
   void Run(const Product& product, cudaStream_t stream);
 
-  // Asked once for each kind of product that no choice covers, with a product of it whose memory
-  // may be overwritten; what it returns is used from then on. Only for tuning.
+  // Called once for each kind of product without a choice, with a product whose memory may be
+  // overwritten. The algorithm that it returns is used from then on. Only for tuning.
   using Judge = std::function<cublasLtMatmulAlgo_t(
       const Product& product, const std::vector<cublasLtMatmulAlgo_t>& candidates)>;
   void set_judge(Judge judge) { judge_ = std::move(judge); }
 
-  // Whether a choice, or Settle before, says if such a product is computed or passed over for
-  // separate passes.
+  // Whether a choice, or an earlier Settle, decided if this kind of product is computed with its
+  // epilogue or in separate passes.
   bool IsSettled(const Product& product);
   void Settle(const Product& product, bool is_computed);
 
-  // What was chosen for every kind of product that came so far.
+  // The choices for every kind of product that was computed so far.
   GemmChoices InUse() const;
 
-  // The algorithms that cuBLASLt offers for the product, what it thinks is the fastest first.
+  // The algorithms that cuBLASLt offers for the product, in the order of the speed that it expects.
   std::vector<cublasLtMatmulAlgo_t> Candidates(const Product& product, int count_max);
   // Queues the product with one of these; false when it does not run.
   bool TryRun(const Product& product, const cublasLtMatmulAlgo_t& algorithm, cudaStream_t stream);
@@ -78,7 +79,7 @@ class CublasLt {
 // As GemmChoices carries it.
 std::string EncodeAlgorithm(const cublasLtMatmulAlgo_t& algorithm);
 
-// "cuBLASLt 13.1.0": algorithms mean something to one version only.
+// "cuBLASLt 13.1.0": an encoded algorithm is valid for one version only.
 std::string CublasLtVersion();
 
 }  // namespace gp::engine

@@ -1,6 +1,6 @@
 // CudaBackend: the Backend on one NVIDIA GPU: kernels/, cuBLASLt and cuDNN on one stream, memory of
-// the device, graphs. Its workspace is one allocation laid out by runspec/gpu_workspace.h. Errors
-// of queued work come out of later calls. One thread calls, but for Fetch.
+// the device, graphs. Its workspace is one allocation laid out by runspec/gpu_workspace.h. Later
+// calls throw the errors of queued work. One thread calls; only Fetch may be called from any.
 #pragma once
 
 #include <memory>
@@ -16,23 +16,23 @@
 namespace gp::engine {
 
 struct CudaBackendOptions {
-  // The largest that will be asked for; sizes the workspace.
+  // The largest sizes that will be used; the workspace is made for them.
   runspec::ModelShape shape;
   runspec::ArenaOptions arena;
   bool tf32 = false;          // fp32 products round their operands to TF32
-  bool fp8 = false;           // products that may be are computed in FP8
+  bool fp8 = false;           // products with may_be_fp8 are computed in FP8
   bool deterministic = true;  // algorithms whose sums have one order
   bool graphs = true;         // Replay records
   GemmChoices gemms = {};
 };
 
-// How such a backend computes the products of Linear layers.
+// The options of LinearProducts in a backend with `options`.
 LinearOptions LinearOptionsOf(const CudaBackendOptions& options);
 
 struct CudaBackendMade {
   std::unique_ptr<Backend> backend;
   std::string attention;           // "cudnn 9.19.0", "flash": what Attention::kFlash is here
-  std::vector<std::string> notes;  // what was passed over, and why; for the log
+  std::vector<std::string> notes;  // choices that were not used, and why; for the log
 };
 
 // On the current device. Throws std::invalid_argument when the device lacks what the options ask

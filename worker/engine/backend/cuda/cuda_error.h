@@ -9,7 +9,7 @@
 
 namespace gp::engine {
 
-// What a person can do about a failure.
+// What a person can do about the failure `code`.
 inline const char* WayOutOf(cudaError_t code) {
   switch (code) {
     case cudaErrorMemoryAllocation:
@@ -42,8 +42,8 @@ inline std::string CurrentDeviceName() {
   return number + " (" + properties.name + ")";
 }
 
-// Most are final for the process: after an illegal access or a failed launch the context gives the
-// same error for every later call.
+// Most CUDA errors are final for the process: after an illegal access or a failed launch, every
+// later call returns the same error.
 class CudaError : public std::runtime_error {
  public:
   // `call` is what failed, such as "cudaMalloc of 12 bytes".

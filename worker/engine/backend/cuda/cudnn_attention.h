@@ -25,7 +25,7 @@ struct CudnnAttentionMade {
 };
 
 // `scratch` outlives the kernels, which take their workspace from it (and memory of their own where
-// cuDNN wants more than it has). Any failure is a reason, not an exception.
+// cuDNN wants more than it has). Any failure becomes `why_not`, not an exception.
 CudnnAttentionMade MakeCudnnAttention(const CudnnAttentionOptions& options, ScratchMemory& scratch);
 
 }  // namespace gp::engine

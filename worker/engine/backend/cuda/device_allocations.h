@@ -1,5 +1,5 @@
-// What a CudaBackend takes of memory: what it gives out, and its workspace. Belongs to the backend.
-// One thread calls.
+// The memory of a CudaBackend: the memory that it returns to callers, and its workspace. Belongs to
+// the backend. One thread calls.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace gp::engine {
 
-// Memory that lives as long as I do.
+// Memory that lives as long as this object.
 class DeviceAllocations {
  public:
   // Zeroed memory of the device. Throws std::bad_alloc, with a message, when it is full.

@@ -1,8 +1,8 @@
-// GemmTuning: which of cuBLASLt's algorithms is the fastest for each product of a model, and
-// whether an epilogue is faster than a pass of its own, by timing them on this device; and the file
-// that remembers it, one per GPU, driver and cuBLASLt version:
-// $XDG_CACHE_HOME/gp/gemms-<device>.txt, GemmChoices::Encode inside. Called before the first
-// operation of a run that is not deterministic. Any thread, one at a time.
+// GemmTuning: finds the fastest cuBLASLt algorithm for each product of a model, and whether an
+// epilogue is faster than a separate pass, by timing them on this device. The results go to a file,
+// one per GPU, driver and cuBLASLt version: $XDG_CACHE_HOME/gp/gemms-<device>.txt,
+// GemmChoices::Encode inside. Called before the first operation of a run that is not deterministic.
+// Any thread, one at a time.
 #pragma once
 
 #include <string>
@@ -13,22 +13,23 @@
 
 namespace gp::engine {
 
-// "NVIDIA H200, driver 13.0, cuBLASLt 13.1.0": what choices are good for.
+// "NVIDIA H200, driver 13.0, cuBLASLt 13.1.0": the hardware and versions that choices are valid
+// for.
 std::string TuningDevice(const CudaDevice& device);
 
-// For every product of a training step of such a backend what `known` says or else, by timing, what
-// is the fastest here. Takes device memory for the largest product and its operands while it runs;
-// computes nothing when `known` says it all.
+// Choices for every product of a training step with this backend: those of `known`, and for the
+// rest the fastest by timing. During the call it holds device memory for the largest product and
+// its operands. It computes nothing when `known` covers everything.
 GemmChoices TuneGemms(const CudaBackendOptions& options, GemmChoices known);
 
 // Empty when neither XDG_CACHE_HOME nor HOME is set.
 std::string TunedGemmsPath(const std::string& tuning_device);
 
-// What the file says about the device; nothing where there is no file, or none that can be read.
+// The choices in the device's file; none when there is no file or it cannot be read.
 GemmChoices ReadTunedGemms(const std::string& tuning_device);
 
 // Replaces the file at once, so that a reader finds the old or the new one. False when it cannot be
-// written, which costs the next start the time of tuning.
+// written; then the next start has to tune again.
 bool WriteTunedGemms(const GemmChoices& choices);
 
 }  // namespace gp::engine

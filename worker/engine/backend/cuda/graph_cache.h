@@ -1,6 +1,6 @@
-// GraphCache: pieces of work that were recorded as CUDA graphs, by key. A piece runs as it is the
-// first time its key comes, which makes plans and loads kernels; is recorded the second time; and
-// from then on launches as one. Belongs to the owner of a stream. One thread calls.
+// GraphCache: pieces of work that were recorded as CUDA graphs, by key. The first call with a key
+// runs the work directly, which makes plans and loads kernels. The second call records it. Every
+// later call launches the recorded graph. Belongs to the owner of a stream. One thread calls.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,13 @@ namespace gp::engine {
 
 class GraphCache {
  public:
-  // A step has a few graphs for each micro-batch and, where several GPUs reduce beside the backward
-  // pass, two for each layer: 100 with 48 layers. Of more than these the one that was not used for
-  // the longest time goes, which steps that use more in turn would pay for with every graph.
+  // A step has a few graphs for each micro-batch. When several GPUs reduce during the backward
+  // pass, it also has two for each layer: about 100 with 48 layers. At the limit, the graph that
+  // was unused for the longest time is dropped. A step with more graphs than this would record
+  // every graph again.
   static constexpr size_t kGraphsMax = 512;
 
-  // Without `enabled` work always runs as it is.
+  // Without `enabled`, work is never recorded.
   GraphCache(const CudaStream& stream, bool enabled) : stream_(stream), enabled_(enabled) {}
 
   void Run(const ReplayKey& key, const std::function<void()>& work);

@@ -14,7 +14,7 @@
 
 namespace gp::engine {
 
-// What a block may have of shared memory without asking.
+// Shared memory that a block may have without an attribute of the kernel.
 inline constexpr size_t kDefaultSharedBytes = size_t{48} << 10;
 
 // Blocks of `size` that cover `count`.
@@ -39,8 +39,8 @@ inline bool LaunchesEarly(const void* kernel) {
 #endif
 
 // Starts kernel(args...), which begins with AwaitPrevious, on `stream`; `shared_bytes` is its
-// GP_DYNAMIC_SHARED. Throws CudaError when the device refuses the launch; a fault inside of the
-// kernel comes out of a later call.
+// GP_DYNAMIC_SHARED. Throws CudaError when the device refuses the launch; a later call throws a
+// fault inside the kernel.
 template <typename... Parameters>
 void Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
             cudaStream_t stream, std::type_identity_t<Parameters>... args) {

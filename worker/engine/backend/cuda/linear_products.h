@@ -1,6 +1,6 @@
-// LinearProducts: the three products of a Linear layer on the device: which epilogue of cuBLASLt
-// does what comes with them, and which kernel where none can or the kernel is the faster way.
-// Belongs to the backend. One thread calls.
+// LinearProducts: the three products of a Linear layer on the device. It chooses the epilogue of
+// cuBLASLt for the bias, GELU and sums, or a kernel when no epilogue can do it or the kernel is
+// faster. Belongs to the backend. One thread calls.
 #pragma once
 
 #include <functional>
@@ -15,22 +15,23 @@ namespace gp::engine {
 
 struct LinearOptions {
   bool tf32 = false;
-  bool fp8 = false;  // for products that may be
+  bool fp8 = false;  // for products with may_be_fp8
   // GELU is computed from the stored values, as the CPU does, and never inside a product.
   bool exact_gelu = false;
-  // Nothing is queued and no address is followed: `products` gets to know what would be.
+  // Queues nothing and reads no memory: only tells `products` which products would be computed.
   bool dry = false;
 };
 
 class LinearProducts {
  public:
-  // Both outlive me.
+  // Both must outlive this object.
   LinearProducts(CublasLt& products, ScratchMemory& scratch, cudaStream_t stream,
                  const LinearOptions& options);
 
-  // Asked once for each kind of product with an epilogue of which no choice says whether it is
-  // computed: is `whole`, which queues the product, faster than `apart`, which queues a plain one
-  // and the kernels that do the rest? It may call both any number of times. Only for tuning.
+  // Called once for each kind of product with an epilogue that has no choice. Answers whether
+  // `whole`, which queues the product with its epilogue, is faster than `apart`, which queues a
+  // plain product and the kernels for the rest. It may call both any number of times. Only for
+  // tuning.
   using Work = std::function<void()>;
   using Judge = std::function<bool(const Work& whole, const Work& apart)>;
   void set_judge(Judge judge) { judge_ = std::move(judge); }
@@ -49,7 +50,7 @@ class LinearProducts {
   };
 
   void Run(const Product& product);
-  // What follows a product.
+  // The work that follows a product.
   template <typename Launch>
   void Then(const Launch& launch) {
     if (!options_.dry) launch();

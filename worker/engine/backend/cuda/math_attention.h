@@ -1,6 +1,6 @@
 // CudaMathAttention: attention with stored probabilities, as batched matrix products around a
-// softmax. What every GPU can do, what the other kinds are checked against, and what `attention:
-// math` asks for. Belongs to the backend. One thread calls.
+// softmax. Every GPU can compute it. The other kinds are checked against it, and `attention: math`
+// selects it. Belongs to the backend. One thread calls.
 #pragma once
 
 #include "worker/engine/backend/backend.h"
@@ -10,7 +10,7 @@ namespace gp::engine {
 
 class CudaMathAttention {
  public:
-  // Both outlive me. `tf32` holds for fp32 tensors.
+  // `products` and `stream` must outlive this object. `tf32` applies to fp32 tensors.
   CudaMathAttention(CublasLt& products, cudaStream_t stream, bool tf32)
       : products_(products), stream_(stream), tf32_(tf32) {}
 
@@ -24,7 +24,7 @@ class CudaMathAttention {
     Buffer first;
     int64_t stride = 0;    // elements from one row to the next
     int64_t sequence = 0;  // elements from one sequence to the next
-    int64_t head = 0;      // and from one head to the next
+    int64_t head = 0;      // elements from one head to the next
     bool transposed = false;
   };
 

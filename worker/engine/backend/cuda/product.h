@@ -1,6 +1,6 @@
-// Product: one matrix product on a device with what is done to its result in the same pass, and its
-// kind: all that an algorithm for it depends on. Matrices are row-major, sums fp32. Values and pure
-// functions; any thread.
+// Product: one matrix product on a device, with the work on its result in the same pass.
+// ProductKind: everything that the choice of an algorithm depends on. Matrices are row-major, sums
+// fp32. Values and pure functions; any thread.
 #pragma once
 
 #include <cublasLt.h>
@@ -19,7 +19,7 @@ struct ProductOperand {
   int64_t stride = 0;
   bool transposed = false;
   int64_t batch_stride = 0;      // elements from one matrix of the batch to the next
-  const float* scale = nullptr;  // device memory; what the elements stand for is them times this
+  const float* scale = nullptr;  // device memory; the values are the elements times this
 };
 
 enum class ProductEpilogue {
@@ -51,7 +51,7 @@ struct Product {
   void* sums = nullptr;        // overwritten; of d's type, which for kSumsOfA is fp32
 };
 
-// What cuBLASLt chooses an algorithm by.
+// The properties that cuBLASLt chooses an algorithm by.
 struct ProductKind {
   int64_t m = 0, n = 0, k = 0, batch = 1;
   int64_t a_stride = 0, b_stride = 0, d_stride = 0;
@@ -65,7 +65,7 @@ struct ProductKind {
 
   auto operator<=>(const ProductKind&) const = default;
 
-  // As choices and messages name it, without blanks: "65536x768x768_bf16xbf16-fp32_tn_sums".
+  // The name in choices and messages, without blanks: "65536x768x768_bf16xbf16-fp32_tn_sums".
   std::string Text() const;
 };
 

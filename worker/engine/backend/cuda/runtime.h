@@ -1,6 +1,6 @@
-// The CUDA runtime as values that close themselves, and its errors as exceptions that say what to
-// do: CudaStream, CudaEvent, DeviceMemory, PinnedMemory, CudaGraph. Each belongs to the device that
-// was current when it was made, and has one owner; any thread may use it while the owner lives.
+// RAII wrappers for the CUDA runtime, with errors as exceptions that tell what to do: CudaStream,
+// CudaEvent, DeviceMemory, PinnedMemory, CudaGraph. Each belongs to the device that was current
+// when it was made, and has one owner; any thread may use it while the owner lives.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -48,7 +48,7 @@ class CudaEvent {
   cudaEvent_t event_ = nullptr;
 };
 
-// What passed on the device from `first` to `last`; waits for `last`. Both have timing on.
+// The time on the device from `first` to `last`; waits for `last`. Both have timing on.
 double MillisecondsBetween(const CudaEvent& first, const CudaEvent& last);
 
 // Zeroed memory of the current device, aligned to 256 bytes.
@@ -68,7 +68,7 @@ class DeviceMemory {
   int64_t bytes_ = 0;
 };
 
-// Host memory that the device copies from and to without a stop in between.
+// Page-locked host memory, which the device copies from and to directly.
 class PinnedMemory {
  public:
   explicit PinnedMemory(int64_t bytes);

@@ -1,5 +1,5 @@
-// ScratchMemory: device memory that one operation uses after the other. What an operation took is
-// the next one's again, which is safe because both are on one stream. One thread calls.
+// ScratchMemory: device memory that operations use one after another. The next operation reuses the
+// memory of the one before; that is safe because both are on one stream. One thread calls.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ class ScratchMemory {
 
   int64_t bytes() const { return bytes_; }
 
-  // Gives everything back; an operation begins with this.
+  // Frees everything; an operation calls this first.
   void Clear() { taken_ = 0; }
 
-  // Room for `count` values, aligned to 256 bytes. Throws std::length_error when that is more than
-  // the owner's sizes promised.
+  // Room for `count` values, aligned to 256 bytes. Throws std::length_error when the owner's sizes
+  // did not provide for it.
   template <typename T>
   T* Take(int64_t count) {
     return reinterpret_cast<T*>(TakeBytes(count * static_cast<int64_t>(sizeof(T))));

@@ -1,6 +1,6 @@
 // UploadStaging: page-locked memory through which small host arrays reach the device without a
-// wait. Segments are filled one after the other; one that comes around again is waited for, which
-// is after megabytes of later uploads. Belongs to the owner of a stream. One thread calls.
+// wait. Segments are filled in turn. Before a segment is used again, its copy is waited for;
+// megabytes of later uploads lie between. Belongs to the owner of a stream. One thread calls.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ class UploadStaging {
 
   explicit UploadStaging(const CudaStream& stream);
 
-  // Device memory := host memory, in the order of the stream; `from` is free again on return. More
-  // than kSegmentBytes are copied from where they are, and waited for.
+  // Device memory := host memory, in the order of the stream; `from` is free again on return. An
+  // array of more than kSegmentBytes is copied from its place, and waited for.
   void Upload(void* to, const void* from, int64_t bytes);
 
  private:

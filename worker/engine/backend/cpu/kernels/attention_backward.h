@@ -1,5 +1,5 @@
-// The gradient of causal attention of one head: blocks of 64 keys against blocks of 64 queries,
-// whose scores are computed again from q, k and the log of the softmax denominators. dk and dv of a
+// The gradient of causal attention of one head: blocks of 64 keys against blocks of 64 queries, and
+// their scores are computed again from q, k and the log of the softmax denominators. dk and dv of a
 // block of keys sum over ascending queries, dq over ascending keys.
 #pragma once
 

@@ -1,6 +1,6 @@
-// What the attention kernels share: products of small blocks, and one head's rows in and out of the
-// packed buffers, widened to fp32. Included by attention.h and attention_backward.h, once per
-// level.
+// Code that the attention kernels share: products of small blocks, and copies of one head's rows
+// from and to the packed buffers, widened to fp32. Included by attention.h and
+// attention_backward.h, once per level.
 #pragma once
 
 #include "worker/engine/backend/cpu/kernel_set.h"
@@ -41,8 +41,8 @@ inline void Multiply(int64_t rows, int64_t columns, int64_t k, Block a, Block b,
   }
 }
 
-// The three products of a block on the diagonal, where query r sees keys 0..r. Rows go in groups of
-// kTileRows; what a whole group cannot see is not computed.
+// The three products of a block on the diagonal, where query r sees keys 0..r. Rows are computed in
+// groups of kTileRows; keys that no row of a group can see are skipped.
 //
 // scores = q k^T: columns behind the group's last key stay as they were.
 inline void MultiplyScores(int64_t rows, int64_t k, Block q, Block kt, Block scores) {

@@ -7,7 +7,8 @@
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-// Values ahead of the loop that are asked for: the processor's own prefetchers do not fill the bus.
+// How many values ahead of the loop are prefetched: the processor's own prefetchers do not use the
+// whole memory bandwidth.
 inline constexpr int64_t kFlatAhead = 1024;
 
 // PyTorch's power of beta, by squaring, in double.
@@ -19,8 +20,8 @@ inline double Power(double base, int64_t exponent) {
   return result;
 }
 
-// A value that no multiplication before it may be fused with an addition behind it: separate passes
-// give the same bits.
+// Keeps the compiler from fusing the multiplication that made `value` with a later addition, so
+// that separate passes give the same bits.
 inline Vec Rounded(Vec value) {
 #if GP_ISA_WIDTH == 16
   asm("" : "+v"(value));
@@ -30,7 +31,7 @@ inline Vec Rounded(Vec value) {
   return value;
 }
 
-// Adds random bits below the ones that bf16 keeps, then cuts.
+// Adds random bits below the bits that bf16 keeps, then truncates.
 inline VecH ToBf16Stochastically(Vec value, const StochasticRounding& rounding, int64_t index) {
   VecU x = (reinterpret_cast<VecU>(LaneIndex()) + static_cast<uint32_t>(rounding.first + index)) ^
            static_cast<uint32_t>(rounding.key);

@@ -9,7 +9,7 @@
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-// What becomes of units on their way into a panel.
+// How units are stored in a panel.
 struct KeepUnits {
   static constexpr int kRows = 1;  // rows of the panel for one unit of k
   template <typename V>

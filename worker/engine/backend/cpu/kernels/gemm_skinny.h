@@ -11,7 +11,7 @@
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-// How 32-bit units of B meet the packed units of A; kUnits of A belong to one of B.
+// How 32-bit units of B are multiplied with the packed units of A; kUnits of A belong to one of B.
 struct SkinnyFp32 {
   static constexpr int64_t kUnits = 1;
   template <int kRows>

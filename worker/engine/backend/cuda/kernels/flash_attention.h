@@ -1,6 +1,6 @@
 // Causal attention on packed qkv without a T x T matrix, forwards and backwards, with keyed dropout
-// of the probabilities (FlashAttention-2: Dao 2023, arXiv:2307.08691). What a GPU without a usable
-// cuDNN runs, and what every GPU runs when there is dropout. Any thread; the work joins the stream.
+// of the probabilities (FlashAttention-2: Dao 2023, arXiv:2307.08691). Used on a GPU without a
+// usable cuDNN, and on every GPU when there is dropout. Any thread; the work joins the stream.
 //
 // qkv and dqkv are (B*T, 3*C), out and dout (B*T, C), lse (B, H, T); q, k, v and results are of one
 // type: fp32, bf16 or fp16. Sums are fp32 and in a fixed order: equal inputs give equal bits, and a
@@ -17,8 +17,8 @@ namespace gp::engine {
 
 inline constexpr int64_t kFlashHeadSizeMax = 256;
 
-// What multiplies. Tensor cores round the probabilities (and backwards the gradients of the scores)
-// to the compute type before the second product, as cuDNN and FlashAttention do.
+// The units that multiply. Tensor cores round the probabilities (and backwards the gradients of the
+// scores) to the compute type before the second product, as cuDNN and FlashAttention do.
 enum class FlashMath { kCudaCores, kTensorCores };
 
 // The fastest that works: tensor cores need bf16 or fp16, compute capability 8.0, head sizes that

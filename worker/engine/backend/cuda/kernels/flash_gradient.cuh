@@ -6,7 +6,7 @@
 
 namespace gp::engine {
 
-// What belongs to one query, as powers of two want it.
+// The values of one query, scaled for exponentials of base 2.
 struct QueryScalars {
   float lse2;  // +inf where there is no such query: probability 0
   float dots;

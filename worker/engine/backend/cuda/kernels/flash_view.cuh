@@ -1,5 +1,5 @@
-// Where the heads of packed attention buffers lie, and what the flash kernels' launchers share.
-// Included by flash_*.cu.
+// The addresses of heads in packed attention buffers, and code that the flash kernels' launchers
+// share. Included by flash_*.cu.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ struct HeadRows {
   __device__ T* Row(int64_t t) const { return first + t * stride; }
 };
 
-// Whether dropout leaves an element of the row with this key.
+// Whether dropout keeps the element in `column` of the row with this key.
 __device__ __forceinline__ bool Keeps(const DropoutMask& mask, uint64_t row_key, int column) {
   return DropoutHash(row_key, static_cast<uint32_t>(column)) >= mask.threshold;
 }

@@ -176,8 +176,8 @@ __device__ __forceinline__ void StoreFloatsWhole(T* to, const Floats<kLanes>& va
 #endif
 }
 
-// Asks for `count` elements, as a hint: from sm_90 on they are brought into the second-level cache.
-// REQUIRES: `from` and what is asked for are multiples of 16 bytes.
+// Prefetches `count` elements, as a hint: on sm_90 and later, into the second-level cache.
+// REQUIRES: the address `from` and the size are multiples of 16 bytes.
 template <typename T>
 __device__ __forceinline__ void PrefetchToCache([[maybe_unused]] const T* from,
                                                 [[maybe_unused]] int count) {
