@@ -54,7 +54,7 @@ class PlanBuilder {
   ArenaPlan plan_;
 };
 
-// The input of a block; all that recompute: block keeps of it.
+// The input of a block; recompute: block keeps only this.
 void AddResidual(const ModelShape& s, const ArenaOptions& o, int64_t layer, PlanBuilder& plan) {
   plan.Residual("h." + std::to_string(layer) + ".residual",
                 {o.micro_batch * o.sequence, s.channels});
@@ -82,7 +82,7 @@ void AddMlp(const ModelShape& s, const ArenaOptions& o, const std::string& prefi
   if (o.recompute != Recompute::kGelu) plan.Compute(prefix + "gelu", {rows, 4 * s.channels});
 }
 
-// What the blocks keep for their backward passes, and what they share.
+// The buffers that blocks keep for their backward passes, and the buffers that they share.
 void AddBlocks(const ModelShape& s, const ArenaOptions& o, PlanBuilder& plan) {
   const bool shared = o.recompute == Recompute::kBlock;
   for (int64_t layer = 0; layer < s.layers; ++layer) {

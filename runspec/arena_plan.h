@@ -1,6 +1,6 @@
-// ArenaPlan: every buffer of one rank's model, before anything is allocated: what `gp-bench plan`
-// prints, what the engine allocates and what the memory forecast of the validator adds up. Standard
-// library only. Values and pure functions; thread-safe.
+// ArenaPlan: every buffer of one rank's model, before anything is allocated. `gp-bench plan` prints
+// it, the engine allocates it, and the validator's memory forecast adds it up. Standard library
+// only. Values and pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct ArenaOptions {
   bool on_gpu = false;  // the workspace is the CUDA backend's
 };
 
-// With the compute type and what else a precision asks of the arena. REQUIRES: not kAuto.
+// `options` with the compute type, and what else `precision` needs in the arena. REQUIRES: not
+// kAuto.
 ArenaOptions WithPrecision(Precision precision, ArenaOptions options);
 
 // Rows of logits that the arena holds: at most all of them, and an even number unless it is all,
@@ -53,7 +54,7 @@ struct ArenaPlan {
   // Throws std::out_of_range for an unknown name.
   const ArenaTensor& at(const std::string& name) const;
   bool has(const std::string& name) const;
-  // Lays one more tensor behind the others, at a multiple of 64 bytes.
+  // Adds a tensor after the others, at a multiple of 64 bytes.
   void Append(const std::string& name, const std::string& type, std::vector<int64_t> shape);
 };
 

@@ -1,5 +1,5 @@
-// How a run's batch is cut into logical shards and micro-batches, and how many steps its budget
-// holds. Pure functions; thread-safe.
+// Divides a run's batch into logical shards and micro-batches, and computes the steps of its
+// budget. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace gp::runspec {
 // V: the smallest power of two that is at least the largest world size the run may have.
 int LogicalShards(const ResourceSpec& resources);
 
-// The least tokens a batch can grow by: V * micro_batch * sequence, or V * sequence while
-// micro_batch is auto; and the factors in words: "4 logical shards x 8 sequences x 128 tokens".
+// A batch has a multiple of this many tokens: V * micro_batch * sequence, or V * sequence while
+// micro_batch is auto. And the factors in words: "4 logical shards x 8 sequences x 128 tokens".
 int64_t BatchGranule(const RunSpec& spec);
 std::string DescribeGranule(const RunSpec& spec);
 
 // InvalidArgument when total_tokens or ramp_from_tokens is not a multiple of the granule: the
 // message shows the product and the nearest sizes that fit. While micro_batch is auto, the plan is
-// the one of a single sequence: its accumulation counts sequences.
+// for micro-batches of one sequence, so its accumulation counts sequences.
 StatusOr<BatchPlan> PlanBatch(const RunSpec& spec);
 
 // The two nearest totals that fit, smaller first; equal when the total fits already. The smaller
@@ -33,8 +33,8 @@ struct FittingTotals {
 FittingTotals NearestFittingTotals(const RunSpec& spec);
 
 // The step at which the budget of steps and tokens ends; 0 when only the wall time bounds the run.
-// REQUIRES: PlanBatch succeeds. Tokens that do not fill a step are left out, but one step is the
-// least.
+// REQUIRES: PlanBatch succeeds. Tokens that do not fill a step are left out, but there is at least
+// one step.
 int64_t TargetSteps(const RunSpec& spec);
 
 // InvalidArgument when training files of `file_tokens` tokens hold not even one sequence (random
@@ -42,7 +42,7 @@ int64_t TargetSteps(const RunSpec& spec);
 Status CheckFilesHoldABatch(const std::vector<int64_t>& file_tokens, const RunSpec& spec,
                             const BatchPlan& plan);
 
-// How many strides of a sequential order a file of `tokens` tokens gives. A stride is one
+// The number of strides of a sequential order in a file of `tokens` tokens. A stride is one
 // micro-batch on every logical shard.
 int64_t StridesIn(int64_t tokens, const RunSpec& spec, const BatchPlan& plan);
 

@@ -1,8 +1,8 @@
-// The batch over the run: with a ramp the first step sums plan.ramp_accumulation micro-batches per
-// shard, step plan.ramp_steps and all later ones plan.accumulation, the steps between them what a
-// line between the two gives, rounded down (Brown et al. 2020, arXiv:2005.14165, section 2.3). All
-// of it follows from the step alone, so that a resumed run sees the same data. Standard library
-// only. Pure functions; thread-safe.
+// The batch size over the run. With a ramp, the first step sums plan.ramp_accumulation
+// micro-batches per shard. Step plan.ramp_steps and all later steps sum plan.accumulation. The
+// steps between them follow a straight line, rounded down (Brown et al. 2020, arXiv:2005.14165,
+// section 2.3). The size depends only on the step, so a resumed run sees the same data. Standard
+// library only. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,13 @@ int64_t MicroBatchesBefore(const BatchPlan& plan, int64_t step);
 int64_t TokensAt(const BatchPlan& plan, int64_t step);
 int64_t TokensBefore(const BatchPlan& plan, int64_t step);
 
-// The most steps that fit into `tokens`, and the least that see at least as many.
+// StepsWithin: the most steps that fit into `tokens`. StepsUntil: the fewest steps that see at
+// least `tokens`.
 int64_t StepsWithin(const BatchPlan& plan, int64_t tokens);
 int64_t StepsUntil(const BatchPlan& plan, int64_t tokens);
 
-// The schedule with its lengths in steps: what is given in tokens becomes the first step after
-// which so many were learned from.
+// The schedule with its lengths in steps. A length in tokens becomes the first step after which
+// training has seen that many tokens.
 ScheduleSpec ScheduleInSteps(ScheduleSpec schedule, const BatchPlan& plan);
 
 }  // namespace gp::runspec

@@ -72,7 +72,7 @@ std::optional<int64_t> ParseCount(std::string_view text) {
   // 2^53: above it a double no longer holds every whole number.
   if (!(std::fabs(value) <= 9007199254740992.0)) return std::nullopt;
   const double whole = std::nearbyint(value);
-  // 0.3 * 1e6 is not exact; a millionth of a unit away still means the whole number.
+  // 0.3 * 1e6 is not exact; a value within a millionth counts as the whole number.
   if (std::fabs(value - whole) > 1e-6) return std::nullopt;
   return static_cast<int64_t>(whole);
 }

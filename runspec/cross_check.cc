@@ -99,7 +99,7 @@ void CheckWorkers(const RunSpec& spec, Problems& problems) {
   }
 }
 
-// Asking for GPUs is what resources.device is for; the number follows from the ranks.
+// resources.device asks for GPUs; their number follows from the ranks.
 void CheckGpus(const RunSpec& spec, Problems& problems) {
   const ResourceSpec& resources = spec.resources;
   if (resources.gpus == 0) return;

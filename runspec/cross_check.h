@@ -1,5 +1,5 @@
-// What no single key can tell: combinations that cannot work, and those that work but surprise.
-// Pure; thread-safe.
+// Checks of several keys together: combinations that cannot work, and those that work but are
+// surprising. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@ namespace gp::runspec {
 
 struct CrossProblem {
   std::vector<std::string>
-      keys;  // the most telling first; the first one that somebody wrote is pointed at
+      keys;  // the most important first; the message points at the first one that is in the file
   std::string message;
   std::string hint;
   std::string other;  // a second key whose place is named too; empty: none
 };
 
-// Nothing of these can train. REQUIRES: every value is in its own range.
+// The problems that keep the run from training. REQUIRES: every value is in its own range.
 std::vector<CrossProblem> CrossCheck(const RunSpec& spec);
 
 std::vector<CrossProblem> CrossWarnings(const RunSpec& spec);
 
-// What is said of a model.vocab below the number of the tokenizer's ids, and the ways out.
+// The message for a model.vocab below the number of the tokenizer's ids, and how to solve it.
 std::string DescribeSmallVocabulary(const RunSpec& spec, int64_t tokenizer_vocabulary);
 std::string SmallVocabularyHint(const RunSpec& spec);
 

@@ -10,10 +10,10 @@ namespace gp::runspec {
 namespace {
 
 constexpr int64_t kCapacityUnit = 64;
-// Enough for a matrix product to be worth packing its weights; few enough to be small beside the
-// cache of one slot.
+// Large enough that packing weights for a matrix product pays off; small against the cache of one
+// slot.
 constexpr int64_t kRowsMax = 256;
-// With fewer, scoring a prompt would read the head's weights more often.
+// With fewer rows, scoring a prompt would read the head's weights more often.
 constexpr int64_t kHeadRowsMin = 32;
 
 void AppendWeights(const ModelShape& shape, const std::string& compute, ArenaPlan& plan) {

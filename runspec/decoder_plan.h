@@ -1,6 +1,6 @@
 // The memory of a decoder (worker/engine/model/gpt2_decoder.h): the cache of keys and values, the
-// activations of the rows under way, and the weights where it owns them. Standard library only.
-// Pure functions; thread-safe.
+// activations of the rows in progress, and the weights if it owns them. Standard library only. Pure
+// functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@ struct DecoderPlanOptions {
   bool bf16 = false;   // compute type, of the cache too
   int threads = 1;
   bool fp16 = false;  // the compute type instead of bf16
-  // The weights, in the form that they are computed with: matrices packed, in the compute type;
-  // token and position embeddings and vectors in fp32. A head that is tied to the token embedding
-  // lies there in both forms. Otherwise they are another's.
+  // True: the plan has the weights in the form used for computing: matrices packed, in the compute
+  // type; token and position embeddings and vectors in fp32; a head tied to the token embedding in
+  // both forms. False: the weights are elsewhere.
   bool own_weights = false;
 };
 
-// Own weights: what the name of a matrix begins with in the plan, and the rows of a matrix that are
-// packed at a time.
+// With own_weights: the prefix of a matrix's name in the plan, and the number of rows of a matrix
+// that are packed at a time.
 inline constexpr const char* kPackedPrefix = "packed.";
 inline constexpr int64_t kPackedPieceRows = 16 * kPackedColumns;
 
 // Positions that a slot's cache has room for: `length` rounded up to whole blocks of keys.
 int64_t CacheCapacity(int64_t length);
 
-// Rows that pass through the model at a time: longer prompts go in pieces.
+// Rows that pass through the model at a time; longer prompts are read in pieces.
 int64_t DecoderRows(const DecoderPlanOptions& options);
 
 // Rows of logits that are computed at a time.

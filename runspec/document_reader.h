@@ -1,6 +1,6 @@
-// DocumentReader: goes through a configuration key by key, in its order: run files and the settings
-// of daemons alike. It finds what is wrong with the keys (unknown, given twice, a value where a
-// group belongs); what the values mean is the derived class's. Used by one thread.
+// DocumentReader: reads a configuration key by key, in its order, for run files and for the
+// settings of daemons. It finds problems of keys (unknown, given twice, a value in place of a
+// group). The derived class reads the values. Used by one thread.
 #pragma once
 
 #include <string>
@@ -15,19 +15,19 @@ class DocumentReader {
   virtual ~DocumentReader() = default;
 
  protected:
-  // `name` is what messages call the document: "a run file"; `key_list` tells how to list its keys.
-  // `fields` outlives this object.
+  // `name` is what messages call the document: "a run file"; `key_list` is a text that tells how to
+  // list its keys. `fields` outlives this object.
   DocumentReader(std::string name, std::string key_list, const Fields& fields)
       : name_(std::move(name)), key_list_(std::move(key_list)), fields_(fields) {}
 
   // Reads the keys below the group `path` ("": all). A null document has none.
   void ReadGroup(const std::string& path, const YamlNode& node);
 
-  // True when keys live below `path`.
+  // True when there are keys below `path`.
   bool IsGroup(const std::string& path) const;
 
-  // "did you mean 'optimizer.lr'?"; empty when nothing is near, or nobody would see it because the
-  // list of problems is full.
+  // "did you mean 'optimizer.lr'?"; empty when no key is near, or when the list of problems is
+  // full.
   std::string DidYouMean(const std::string& path) const;
 
   ConfigProblems& problems() { return problems_; }
@@ -36,7 +36,7 @@ class DocumentReader {
  private:
   // REQUIRES: `path` is one of the fields.
   virtual void ReadKey(const std::string& path, const YamlEntry& entry) = 0;
-  // Before the keys of a group are read.
+  // Called before the keys of a group are read.
   virtual void EnterGroup(const std::string& /*path*/, const YamlEntry& /*entry*/) {}
   // Adds to the problems.
   virtual void Report(const YamlMark& mark, int width, const std::string& key, std::string message,

@@ -10,7 +10,7 @@ namespace {
 
 using Problems = std::vector<CrossProblem>;
 
-// What only the engines of our own kernels can do.
+// Settings that the reference engine does not have; only the engines with our own kernels do.
 void CheckReferenceEngine(const RunSpec& spec, Problems& problems) {
   if (spec.engine.kind != EngineKind::kReference) return;
   const EngineSpec& engine = spec.engine;
@@ -43,7 +43,7 @@ void CheckGpuSettings(const RunSpec& spec, Problems& problems) {
   }
 }
 
-// Both cut the optimizer's work in a way that the other does not know.
+// With zero1 each rank updates a slice of the elements, but Muon's update needs whole matrices.
 void CheckZero1(const RunSpec& spec, Problems& problems) {
   if (!spec.engine.zero1 || spec.optimizer.kind != OptimizerKind::kMuon) return;
   problems.push_back({{"engine.zero1", "optimizer.kind"},
@@ -53,7 +53,7 @@ void CheckZero1(const RunSpec& spec, Problems& problems) {
                       "optimizer.kind"});
 }
 
-// What means something to bf16 only.
+// Settings that only bf16 uses.
 void CheckBf16Switches(const RunSpec& spec, Problems& problems) {
   if (spec.precision == Precision::kBf16 || spec.precision == Precision::kFp8) return;
   const auto refuse = [&](bool wanted, const char* key, const char* value, const char* why) {

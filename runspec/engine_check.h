@@ -8,7 +8,7 @@
 
 namespace gp::runspec {
 
-// Appends what engine.* and precision cannot do together.
+// Appends the problems of engine.* and precision.
 void CheckEngine(const RunSpec& spec, std::vector<CrossProblem>& problems);
 
 }  // namespace gp::runspec

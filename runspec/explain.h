@@ -1,4 +1,4 @@
-// What the schema tells people and editors. Pure functions; thread-safe.
+// Descriptions of the run file for people and editors. Pure functions; thread-safe.
 #pragma once
 
 #include <string>

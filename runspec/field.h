@@ -1,7 +1,7 @@
-// Field: what one key of a configuration is: its path, range, unit and meaning. Slot: where its
-// value lives, which is also its type. Run files (runspec/schema.h) and the settings of daemons
-// (daemon/setting.h) are tables of them, so both are read, explained and complained about alike.
-// Values and pure functions; thread-safe.
+// Field: describes one key of a configuration: its path, range, unit and meaning. Slot: a pointer
+// to the variable for its value, which also defines the type. Run files (runspec/schema.h) and the
+// settings of daemons (daemon/setting.h) are tables of fields, so the same code reads and explains
+// both, and the messages are alike. Values and pure functions; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ struct EnumSlot {
   void (*set)(void* member, int value);
 };
 
-// A count that may be left open: `auto`. (A flag that may be is a std::optional<bool>.)
+// A count that may be `auto`. (A flag that may be `auto` is a std::optional<bool>.)
 struct AutoCountSlot {
   int64_t* count;
   bool* automatic;
@@ -54,14 +54,14 @@ struct Field {
   double max = std::numeric_limits<double>::infinity();
   bool min_excluded = false;
   std::vector<std::string> choices;
-  std::vector<std::string> also;  // what other tools call it, for suggestions
-  bool is_path = false;           // a file name, relative to where the value was written
+  std::vector<std::string> also;  // names in other tools, for suggestions
+  bool is_path = false;           // a file name, relative to the file that has the value
 };
 
-// The fields of one table, for what looks at all of them.
+// The fields of one table, for code that looks at all of them.
 using Fields = std::vector<const Field*>;
 
-// What a value must be: "a whole number, 1 or more", "one of: cosine, linear".
+// The values that are allowed: "a whole number, 1 or more", "one of: cosine, linear".
 std::string Expectation(const Field& field, const Slot& slot);
 
 // The value as a file would write it: 0.001, true, [a, b], "two words", 90s, auto.

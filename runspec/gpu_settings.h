@@ -1,4 +1,4 @@
-// The settings of a run that only a GPU can carry out. Pure; thread-safe.
+// The settings of a run that need a GPU. Pure; thread-safe.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace gp::runspec {
 struct GpuSetting {
   std::string key;    // "precision"
   std::string value;  // "fp16"
-  std::string hint;   // what to write instead, on a CPU
+  std::string hint;   // what to write instead for a CPU
 };
 
 std::vector<GpuSetting> GpuSettingsOf(const RunSpec& spec);

@@ -16,9 +16,8 @@ constexpr int64_t kNormPartials = 1024;  // partial sums of a two-stage sum over
 // LayerNorm's parameters.
 constexpr int64_t kRowParts = 1024;
 
-// What the operations need, each alone, in bytes. The CUDA backend takes these pieces of its
-// scratch memory and refuses an operation that needs more, so a term too small is an error, not a
-// bug.
+// The largest scratch memory that one operation needs, in bytes. The CUDA backend refuses an
+// operation that needs more, so a term that is too small gives an error and no wrong memory access.
 int64_t ScratchBytes(const ModelShape& shape, const ArenaOptions& options) {
   const int64_t rows = options.micro_batch * options.sequence;
   const int64_t c = shape.channels;

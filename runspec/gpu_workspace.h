@@ -1,5 +1,5 @@
-// The workspace of the CUDA backend, by purpose: what the arena plan reserves, the memory forecast
-// counts and the backend allocates once. Standard library only. Pure functions; thread-safe.
+// The workspace of the CUDA backend, by purpose. The arena plan reserves it, the memory forecast
+// counts it, and the backend allocates it once. Standard library only. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct GpuWorkspacePiece {
   int64_t size_bytes = 0;
 };
 
-// For the largest batch of `options`: "matmul" for cuBLASLt, "scalars", and "scratch", which one
-// operation uses after the other. The pieces do not overlap.
+// For the largest batch of `options`: "matmul" for cuBLASLt, "scalars", and "scratch", which
+// operations use one after another. The pieces do not overlap.
 std::vector<GpuWorkspacePiece> GpuWorkspace(const ModelShape& shape, const ArenaOptions& options);
 
 // One of them. Throws std::out_of_range for an unknown name.

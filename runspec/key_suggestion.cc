@@ -11,7 +11,8 @@ namespace {
 
 std::string Leaf(std::string_view path) { return std::string(path.substr(path.rfind('.') + 1)); }
 
-// The first key in the group `parent` ("optimizer.", or "" for any) that other tools call `leaf`.
+// The first key in the group `parent` ("optimizer.", or "" for any) that has the name `leaf` in
+// other tools.
 std::string CalledElsewhere(const std::string& leaf, const std::string& parent,
                             const Fields& fields) {
   for (const Field* field : fields) {

@@ -1,4 +1,4 @@
-// The key that somebody probably meant. Pure function; thread-safe.
+// Suggests the key that a wrong path probably means. Pure function; thread-safe.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace gp::runspec {
 
-// For a `path` that is none of `fields`: a key that other tools call so, a sibling spelled nearly
-// so, the same last word in another group, or the nearest by spelling of all. Empty when nothing is
-// near.
+// For a `path` that is not in `fields`, in this order: a key that has this name in other tools, a
+// key of the same group with a similar spelling, the same last word in another group, the most
+// similar key of all. Empty when nothing is similar.
 std::string SuggestKey(const std::string& path, const Fields& fields);
 
 }  // namespace gp::runspec

@@ -9,7 +9,7 @@
 namespace gp::runspec {
 namespace {
 
-// Rows of a head in pieces that still keep the matrix products busy.
+// The suggested rows of a chunked head: enough for fast matrix products.
 constexpr int64_t kSuggestedHeadRows = 64;
 
 bool StartsWith(const std::string& text, const std::string& prefix) {
@@ -27,7 +27,7 @@ int64_t& PurposeOf(const std::string& tensor, MemoryForecast& forecast) {
   return forecast.activations_bytes;
 }
 
-// Each tensor takes what lies between its offset and the next one's.
+// A tensor's size is the distance from its offset to the next tensor's.
 MemoryForecast AddUp(const ArenaPlan& plan) {
   MemoryForecast forecast;
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
@@ -38,7 +38,7 @@ MemoryForecast AddUp(const ArenaPlan& plan) {
   return forecast;
 }
 
-// Shards [r*V/W, (r+1)*V/W) are rank r's; the one with the most gradients counts.
+// The rank with the most gradients; rank r owns shards [r*V/W, (r+1)*V/W).
 int BusiestRank(int shards, int workers) {
   int busiest = 0;
   int most = 0;
@@ -115,8 +115,8 @@ class Suggestions {
     };
     if (change.micro_batch != spec_.batch.micro_batch) {
       add("batch.micro_batch=" + std::to_string(change.micro_batch));
-      // Where the run file has no total, the batch itself would shrink. A loaded spec does not
-      // tell.
+      // Without a total in the run file, a smaller micro-batch would make the batch smaller. The
+      // spec does not tell if the file has one.
       add("batch.total_tokens=" + std::to_string(plan_.tokens_per_step));
     }
     if (change.recompute != spec_.engine.recompute) {

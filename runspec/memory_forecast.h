@@ -1,6 +1,6 @@
-// What a rank of a run will need, whether it fits, and which setting would make it fit: the same
-// numbers for `gpctl validate`, for the trainer's check before its first step and for micro_batch:
-// auto. Standard library only. Pure functions; thread-safe.
+// Computes the memory of a rank, whether it fits, and which setting would make it fit. `gpctl
+// validate`, the trainer's check before its first step, and micro_batch: auto use the same numbers.
+// Standard library only. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline constexpr int64_t kGpuProcessBytes = int64_t{512} << 20;
 // sum, after the plan was made. An allowance, not measured.
 inline constexpr int64_t kGpuGroupBytes = int64_t{1} << 30;
 
-// By purpose, of the rank that needs the most.
+// Memory by purpose, for the rank that needs the most.
 struct MemoryForecast {
   int64_t parameters_bytes = 0;  // with the bf16 working copy
   int64_t gradients_bytes = 0;
@@ -44,32 +44,33 @@ TrainingOptions TrainingOptionsOf(const RunSpec& spec, int threads, int first_sh
                                   int owned_shards);
 
 // For `workers` ranks (spec.resources.workers when 0). REQUIRES: the vocabulary and micro_batch are
-// numbers. Of the reference engine only the parameters and their gradients can be told in advance.
+// numbers. For the reference engine, only the parameters and their gradients are known in advance.
 MemoryForecast ForecastMemory(const RunSpec& spec, const BatchPlan& plan, int threads,
                               int workers = 0);
 
-// How many ranks of a run may come to share one machine's memory, as far as its processors tell.
+// The most ranks of a run that may share one machine's memory, judged by its number of processors.
 int64_t RanksBeside(int64_t processors, int threads_per_rank, int workers);
 
-// A change to the run file and what the rank would need then.
+// A change to the run file, and the memory that the rank would then need.
 struct Fit {
   std::string settings;  // "batch.micro_batch=2"
   int64_t bytes = 0;
 };
 
 // The first change that fits into `available_bytes`: smaller micro-batches with the same total,
-// recomputation, a chunked head, all together. Nothing when none does.
+// recomputation, a chunked head, all together. Nullopt when none fits.
 std::optional<Fit> SuggestFit(const RunSpec& spec, const BatchPlan& plan, int threads,
                               int64_t available_bytes, int workers = 0);
 
-// What batch.micro_batch: auto stands for: the largest power of two that divides the sequences of a
+// The value for batch.micro_batch: auto: the largest power of two that divides the sequences of a
 // shard and whose forecast fits; 0 when not even one sequence does. `plan` counts sequences, as
 // PlanBatch does while micro_batch is auto.
 int64_t LargestMicroBatch(const RunSpec& spec, const BatchPlan& plan, int threads,
                           int64_t available_bytes, int workers = 0);
 
-// Says that the run does not fit, in numbers, and what would: "a rank needs 3.1 GiB ..., 1.9 GiB
-// are available (<limit>); batch.micro_batch=2 would need 1.7 GiB". Nothing when it fits.
+// A message when the run does not fit, with the numbers and a change that would fit: "a rank needs
+// 3.1 GiB ..., 1.9 GiB are available (<limit>); batch.micro_batch=2 would need 1.7 GiB". Nullopt
+// when it fits.
 std::optional<std::string> MemoryProblem(const RunSpec& spec, const BatchPlan& plan, int threads,
                                          int64_t available_bytes, const std::string& limit,
                                          int workers = 0);

@@ -48,7 +48,7 @@ std::vector<NamedShape> NamedShapes(const ModelShape& s) {
   return tensors;
 }
 
-// Appends the tensors that are decayed (or not) behind what is in the layout.
+// Appends the tensors with this `decayed` to the layout.
 void AppendGroup(const std::vector<NamedShape>& tensors, bool decayed, ParameterLayout& layout) {
   for (const auto& [name, shape] : tensors) {
     if ((shape.size() >= 2) != decayed) continue;

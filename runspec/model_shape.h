@@ -1,6 +1,6 @@
-// The sizes of a GPT-2 model and what follows from them: parameter layout, counts, FLOPs. Standard
-// library only, because the engine core, the validator and the benches share it. Values and pure
-// functions; thread-safe.
+// The sizes of a GPT-2 model, and values computed from them: parameter layout, counts, FLOPs.
+// Standard library only, because the engine core, the validator and the benches share it. Values
+// and pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct ParameterInfo {
   bool decayed = false;  // has >= 2 dimensions: weight decay applies
 };
 
-// Elements of the flat parameter buffer that belong to no tensor.
+// Elements of the flat parameter buffer between tensors.
 struct ParameterGap {
   int64_t offset = 0;  // elements from the start of the buffer
   int64_t count = 0;   // elements, > 0
@@ -52,7 +52,7 @@ struct ParameterLayout {
   int64_t decayed_count = 0;  // elements [0, decayed_count) are decayed
   int64_t total_count = 0;
 
-  // GP-independent look-up; throws std::out_of_range for an unknown name.
+  // Throws std::out_of_range for an unknown name.
   const ParameterInfo& at(const std::string& name) const;
   // The alignment gaps that hold at least one element, in the order of the buffer.
   std::vector<ParameterGap> Gaps() const;

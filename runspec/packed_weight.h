@@ -1,6 +1,5 @@
 // The memory of a packed weight (Backend::Pack): a Linear layer's w (out, in) in the order in which
-// products read it, filled up to whole panels whatever the backend's panel is. Pure functions;
-// thread-safe.
+// products read it, padded to whole panels of every backend. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +8,11 @@
 
 namespace gp::runspec {
 
-// A multiple of the columns of every backend's panel. Pieces of a weight that are packed one by one
-// begin at multiples of it.
+// A multiple of every backend's panel width. A piece of a weight that is packed alone must begin at
+// a multiple of it.
 inline constexpr int64_t kPackedColumns = 48;
 
-// In elements of the type it is computed in; 16-bit ones lie in pairs.
+// In elements of the compute type; 16-bit elements are stored in pairs.
 constexpr int64_t PackedWeightElements(int64_t out, int64_t in) {
   return AlignUp(out, kPackedColumns) * AlignUp(in, 2);
 }

@@ -1,4 +1,4 @@
-// Presets: named starting points for a run file, written as run files themselves. Constant;
+// Presets: named starting points for a run file. A preset is a run file itself. Constant;
 // thread-safe.
 #pragma once
 
@@ -8,13 +8,13 @@
 
 namespace gp::runspec {
 
-// In the order they are listed to people.
+// In the order of lists for people.
 std::vector<std::string> PresetNames();
 
 // The preset's run file; empty for an unknown name.
 std::string_view PresetText(std::string_view name);
 
-// One line on what it is for; empty for an unknown name.
+// One line about its purpose; empty for an unknown name.
 std::string_view PresetSummary(std::string_view name);
 
 }  // namespace gp::runspec

@@ -32,7 +32,7 @@ std::string Presets() {
   return text;
 }
 
-// A cell must not end where a value has a bar.
+// Escapes bars, which would end the cell.
 std::string Cell(std::string text) {
   for (size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2)) {
     text.insert(at, "\\");

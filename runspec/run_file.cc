@@ -45,7 +45,7 @@ std::string Leaf(const std::string& path) { return path.substr(path.rfind('.') +
 
 std::string Group(const std::string& path) { return path.substr(0, path.find('.')); }
 
-// Two ways to say one thing: a later layer that uses the one means it instead of the other.
+// The key that `path` replaces: a later layer that sets one of such a pair replaces the other.
 std::string_view InsteadOf(std::string_view path) {
   static const std::map<std::string_view, std::string_view> kPairs = {
       {"schedule.warmup_steps", "schedule.warmup_tokens"},
@@ -108,12 +108,11 @@ class Loader : private DocumentReader {
     ReadGroup("", Parse(text_, source_));
     GP_CHECK(problems().listed().size() == problems_before, "preset {}: {}", name,
              problems().listed().back().message);
-    // Cross checks blame the `preset` key, not the preset's own lines.
+    // Cross checks point at the `preset` key, not at the preset's own lines.
     places_.clear();
   }
 
-  // A file that says how the run ends, or what it learns from, means that instead of the preset's
-  // way.
+  // A budget in the file replaces the preset's whole budget, not single keys of it.
   void DropWhatTheFileReplaces(const YamlNode& root) {
     const YamlNode* budget = root.Find("budget");
     if (budget != nullptr && !budget->entries.empty()) spec_.budget = {};
@@ -126,7 +125,7 @@ class Loader : private DocumentReader {
 
   void Report(const Place& place, const std::string& key, std::string message,
               std::string hint = "") {
-    // A place costs a look at the text.
+    // To find a place takes time, so it is skipped when the list is full.
     if (problems().full()) return problems().Add({});
     problems().Add(ProblemAt(place, key, std::move(message), std::move(hint)));
   }
@@ -206,7 +205,7 @@ class Loader : private DocumentReader {
            fmt::format("{} must be {}, not '{}'", field.path, Expectation(field), Excerpt(value)));
   }
 
-  // Groups with a value that could not be read: what they say together is not known.
+  // Groups with a value that could not be read; cross checks skip these.
   std::set<std::string> DoubtfulGroups() const {
     std::set<std::string> groups;
     for (const ConfigProblem& problem : problems().listed()) {
@@ -236,7 +235,7 @@ class Loader : private DocumentReader {
     result_.spec = spec_;
   }
 
-  // Where the other key of a pair stands, when the problem points at the first.
+  // The place of the other key of a pair, when the problem points at the first.
   std::string WhereElse(const CrossProblem& found, const std::string& key) const {
     const auto other = places_.find(found.other);
     if (other == places_.end() || found.other == key) return "";
@@ -245,7 +244,7 @@ class Loader : private DocumentReader {
                               : fmt::format("; {} is on line {}", found.other, place.mark.line);
   }
 
-  // Points at the first of the keys that somebody wrote, else at the top of the file.
+  // Points at the first of the keys that is written in a source, else at the top of the file.
   ConfigProblem Locate(const CrossProblem& found) const {
     for (const std::string& key : found.keys) {
       const auto place = places_.find(key);
@@ -274,7 +273,7 @@ class Loader : private DocumentReader {
   const LoadOptions& options_;
   RunFileResult& result_;
   RunSpec spec_;
-  std::map<std::string, Place> places_;  // by path; where each written value stands
+  std::map<std::string, Place> places_;  // by path: where each value was written
   // The layer that set each of the keys that can replace each other.
   std::map<std::string, int> layers_;
   int layer_ = 0;  // preset, file, overrides
@@ -297,7 +296,7 @@ std::string ResolvedYaml(const RunSpec& spec) {
   for (const RunField& field : Schema()) {
     const size_t dot = field.path.find('.');
     const std::string group = dot == std::string::npos ? "" : field.path.substr(0, dot);
-    // An empty preset is no preset; every other key has a value to show.
+    // An empty preset means none, so it is left out; every other key has a value.
     if (field.path == "preset" && spec.preset.empty()) continue;
     if (!group.empty() && group != open_group) text += group + ":\n";
     open_group = group;

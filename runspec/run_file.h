@@ -1,6 +1,6 @@
-// Reads run files: preset, then the file, then --set overrides, then cross checks. Finds every
-// problem at once, each with its place and a way out. Does no I/O: whether the data exists is known
-// where the run trains. Pure functions; thread-safe.
+// Reads run files: preset, then the file, then --set overrides, then cross checks. Finds all
+// problems at once, each with its place and a hint. Does no I/O: only the machine that trains knows
+// whether the data exists. Pure functions; thread-safe.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace gp::runspec {
 
-// A run file as somebody gave it.
+// A run file as the user gave it.
 struct RunFileText {
   std::string text;
   std::string name;       // for messages
@@ -22,8 +22,7 @@ struct RunFileText {
 };
 
 struct LoadOptions {
-  // Where relative data paths start: those written in the file, and those given by --set. Empty:
-  // they stay as they are.
+  // The base of relative data paths in the file and in --set. Empty: the paths stay relative.
   std::string base_directory;
   std::string override_directory;
 };
@@ -39,11 +38,11 @@ RunFileResult LoadRunFile(std::string_view text, const std::string& source_name,
                           const std::vector<std::string>& overrides = {},
                           const LoadOptions& options = {});
 
-// Every key with its value, as a run file. Loading it again gives an equal RunSpec; this is what
-// travels between the programs and what a run's directory keeps.
+// Every key with its value, as a run file. Loading it again gives an equal RunSpec; the programs
+// send this form to each other, and a run's directory stores it.
 std::string ResolvedYaml(const RunSpec& spec);
 
-// Puts the tokenizer's number of ids into a model whose vocab is auto, and sets the padded number.
+// Sets a model.vocab of auto to the tokenizer's number of ids, and sets the padded number.
 // InvalidArgument when the file fixed a vocab that is smaller.
 Status ApplyVocabulary(int64_t tokenizer_vocabulary, RunSpec& spec);
 

@@ -20,16 +20,16 @@ uint64_t DecoderBytes(const ModelShape& shape, const SamplerPlanOptions& options
   return static_cast<uint64_t>(plan.total_bytes);
 }
 
-// While texts are written.
+// Memory while texts are written.
 uint64_t WritingBytes(const ModelShape& shape, const SamplerPlanOptions& options, int64_t streams) {
   const int64_t logits = (streams + options.prompt_rows) * shape.vocabulary * kFp32Bytes;
-  // Attention over a cache needs none of the backend's workspace, which one position sizes then.
+  // Attention over a cache does not use the backend's workspace, so this is made for one position.
   const int64_t workspace = CpuWorkspaceBytes(1, 1, options.threads);
   return DecoderBytes(shape, options, streams, true) + static_cast<uint64_t>(logits + workspace);
 }
 
-// While the weights are read: the file's values and the decoder's own form of them. The rest of the
-// decoder's memory is not touched yet.
+// Memory while the weights are read: the file's values and the decoder's form of them. The rest of
+// the decoder's memory is not used yet.
 uint64_t LoadingBytes(const ModelShape& shape, const SamplerPlanOptions& options) {
   const uint64_t file = static_cast<uint64_t>(MakeParameterLayout(shape).total_count * kFp32Bytes);
   return file + DecoderBytes(shape, options, 1, true) - DecoderBytes(shape, options, 1, false);

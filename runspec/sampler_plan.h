@@ -1,5 +1,5 @@
-// The memory of a process that samples from one checkpoint (gp-sampler): computed before it starts,
-// by whoever has to find room for it and by the process itself. Pure functions; thread-safe.
+// Computes the memory of a process that samples from one checkpoint (gp-sampler). The program that
+// starts it uses this first, and then the process itself. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct SamplerPlanOptions {
   int threads = 1;
   int64_t streams_max = 1;    // texts at a time
   int64_t prompt_rows = 64;   // tokens of prompts that a pass reads at most
-  uint64_t memory_bytes = 0;  // that may be taken
+  uint64_t memory_bytes = 0;  // memory that it may take
 };
 
 struct SamplerPlan {
@@ -23,7 +23,7 @@ struct SamplerPlan {
   uint64_t total_bytes = 0;  // weights, cache of keys and values, buffers
 };
 
-// ResourceExhausted says how much one stream needs when not even that fits.
+// ResourceExhausted, with the memory for one stream, when not even one stream fits.
 StatusOr<SamplerPlan> MakeSamplerPlan(const ModelShape& shape, const SamplerPlanOptions& options);
 
 }  // namespace gp::runspec

@@ -1,6 +1,6 @@
 // The run file's schema: one table with every key's path, type, range, unit, default and meaning.
 // Loading, --set, `gpctl explain`, the JSON Schema for editors, the resolved file and completion
-// all walk it, so they cannot disagree. The table is built once and constant; thread-safe.
+// all use this table, so they always agree. The table is built once and constant; thread-safe.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ const RunField* FindField(std::string_view path);
 // True when keys live below `path` ("model").
 bool IsGroup(std::string_view path);
 
-// One sentence on what a group holds; empty for a path that is none.
+// One sentence about a group; empty when the path is not a group.
 std::string GroupDoc(std::string_view path);
 
 // As in runspec/field.h, for the value in a RunSpec.

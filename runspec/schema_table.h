@@ -1,4 +1,4 @@
-// The entries of the run file's schema (runspec/schema.h), written down once. Pure function.
+// The entries of the run file's schema (runspec/schema.h). Pure function.
 #pragma once
 
 #include <vector>

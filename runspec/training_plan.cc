@@ -66,7 +66,7 @@ ArenaPlan MakeTrainingPlan(const ModelShape& shape, const TrainingOptions& optio
   plan.Append("step_scalars.read", "bytes", {StepScalarBytes(options.owned_shards)});
   plan.Append("batch.tokens", "int32", {options.arena.micro_batch, options.arena.sequence});
   plan.Append("batch.targets", "int32", {options.arena.micro_batch, options.arena.sequence});
-  // Never more than the state itself.
+  // A snapshot never needs more than the state itself.
   const int64_t state_bytes = 3 * parameters * static_cast<int64_t>(sizeof(float));
   const int64_t snapshot_bytes = std::min(options.snapshot_bytes, state_bytes);
   if (snapshot_bytes > 0) plan.Append("snapshot", "bytes", {snapshot_bytes});

@@ -1,7 +1,7 @@
-// TrainingPlan: everything that one training rank holds, by name and to the byte: the model's
-// arena, the gradients of the reduction tree, the optimizer's state, a batch, a snapshot. `gp-bench
-// plan` prints it, the forecast adds it up and the trainer allocates it. Standard library only.
-// Pure functions; thread-safe.
+// TrainingPlan: every buffer of one training rank, with its name and exact size: the model's arena,
+// the gradients of the reduction tree, the optimizer's state, a batch, a snapshot. `gp-bench plan`
+// prints it, the forecast adds it up and the trainer allocates it. Standard library only. Pure
+// functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct TrainingOptions {
   int first_shard = 0;  // the first logical shard that the rank owns
   int owned_shards = 1;
   OptimizerKind optimizer = OptimizerKind::kAdamW;
-  int moment_parts = 1;        // ranks over which engine.zero1 cuts the optimizer's moments
-  int64_t snapshot_bytes = 0;  // what a checkpoint in flight may copy
+  int moment_parts = 1;        // ranks that share the optimizer's moments (engine.zero1)
+  int64_t snapshot_bytes = 0;  // memory for the copies of a checkpoint in flight
 };
 
 // The arena's tensors first, then "gradients.0"..., "first_moment", "second_moment", Muon's
@@ -29,8 +29,9 @@ ArenaPlan MakeTrainingPlan(const ModelShape& shape, const TrainingOptions& optio
 // The plan's bytes.
 int64_t TrainingBytes(const ModelShape& shape, const TrainingOptions& options);
 
-// The gradients that exist at once while a rank adds up its shards [first, first + count) along the
-// fixed tree: a finished subtree keeps one, and the shard in work needs one.
+// The number of gradient buffers that a rank needs at a time while it adds up its shards [first,
+// first + count) along the fixed tree: one for each finished subtree, and one for the present
+// shard.
 int GradientBuffers(int first, int count);
 
 // Losses of the rank's shards, the norm of the gradient, fp16's loss scale; a multiple of 64 bytes.

@@ -66,7 +66,7 @@ struct Reader {
   Problem operator()(int64_t* target) const { return ReadInteger(target); }
   Problem operator()(uint64_t* target) const {
     if (!IsPlainScalar()) return Wrong();
-    // A seed may use all 64 bits, more than a count has.
+    // A seed may use all 64 bits; a count has fewer.
     if (const auto whole = ParseNumber<uint64_t>(node.scalar)) {
       *target = *whole;
       return std::nullopt;

@@ -1,4 +1,4 @@
-// Turns a YAML node into the value of one key, with the schema's type and range. Pure; thread-safe.
+// Reads the value of one key from a YAML node, with the schema's type and range. Pure; thread-safe.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace gp::runspec {
 
-// What is wrong with a value, and where inside its node.
+// A problem of a value, and its place inside the node.
 struct ValueProblem {
   YamlMark mark;
   int width = 1;
@@ -18,11 +18,12 @@ struct ValueProblem {
   std::string hint;
 };
 
-// Writes the value into `slot`, which is untouched when a problem is returned.
+// Writes the value into `slot`. On a problem, `slot` is unchanged.
 std::optional<ValueProblem> ReadValue(const Field& field, const YamlNode& node, const Slot& slot);
 
-// The node that `text` stands for where a value is given alone: by --set, a flag, an environment
-// variable. Text is taken as it is, other types as YAML; nothing when it is no YAML.
+// The node for a value that is given alone: by --set, a flag, or an environment variable. A value
+// of type text is taken as it is; other types are parsed as YAML. Nullopt when it is not valid
+// YAML.
 std::optional<YamlNode> ParseValueText(std::string_view text, const Slot& slot);
 
 }  // namespace gp::runspec

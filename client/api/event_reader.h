@@ -1,5 +1,5 @@
-// EventReader: server-sent events out of the pieces in which they arrive. Owned by who reads a
-// stream.
+// EventReader: puts server-sent events together from the pieces in which they arrive. Owned by the
+// code that reads a stream.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ class EventReader {
   static constexpr size_t kEventBytesMax = 4 << 20;
 
   // Calls `on_event` with the data of each event that `piece` completes, its lines joined by '\n'.
-  // Comments and fields other than data are passed over. DataLoss when an event is too large.
+  // Skips comments and fields other than data. DataLoss when an event is too large.
   Status Feed(std::string_view piece, const std::function<void(const std::string&)>& on_event);
 
  private:
   void TakeLine(std::string_view line, const std::function<void(const std::string&)>& on_event);
 
-  std::string line_;  // the beginning of one
+  std::string line_;  // the beginning of a line
   std::string data_;
   bool has_data_ = false;
 };

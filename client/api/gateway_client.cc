@@ -19,7 +19,7 @@ constexpr size_t kAnswerBytesMax = 64 << 20;
 constexpr size_t kErrorBytesMax = 64 << 10;
 constexpr int kPollMilliseconds = 1000;
 
-// CURL and CURLM are one type.
+// CURL and CURLM are the same type, so each needs its own deleter.
 struct EndEasy {
   void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
 };
@@ -146,7 +146,7 @@ void SetOptions(CURL* easy, const GatewayClientOptions& options, const std::stri
   set(CURLOPT_POSTFIELDS, body.c_str());
 }
 
-// Until the transfer is over or interrupted.
+// Runs the transfer until it is done or interrupted.
 CURLcode Drive(CURLM* multi, Interruption& interruption) {
   const auto scope = interruption.OnRequest([multi] { curl_multi_wakeup(multi); });
   CURLcode result = CURLE_OK;

@@ -1,5 +1,5 @@
-// GatewayClient: a gateway's HTTP as a C++ object: models, tokens, and texts as they are written.
-// Owned by whoever calls; used by one thread. A call ends at once when it is interrupted.
+// GatewayClient: calls a gateway over HTTP: models, tokens, and texts as they are written. Owned by
+// the caller; used by one thread. A call ends at once when it is interrupted.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace gp::client {
 struct GatewayClientOptions {
   std::string address;  // HOST:PORT
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(3);
-  // A stream that is silent for longer is given up; the gateway sends a sign of life every 15 s.
+  // The call fails when a stream is silent for longer. The gateway sends a comment every 15 s.
   std::chrono::milliseconds silence_max = std::chrono::seconds(60);
 };
 
@@ -26,7 +26,7 @@ struct GatewayModel {
   std::string id;    // "demo@2000"
   std::string root;  // "demo"
   int64_t step = 0;
-  int64_t context = 0;  // tokens of prompt and text together; 0: not told
+  int64_t context = 0;  // tokens of prompt and text together; 0: unknown
 };
 
 struct CompletionRequest {
@@ -46,7 +46,7 @@ struct CompletionRequest {
 
 struct Tokens {
   std::vector<int32_t> ids;
-  int64_t context = 0;  // 0: not told
+  int64_t context = 0;  // 0: unknown
 };
 
 class GatewayClient {
@@ -58,8 +58,8 @@ class GatewayClient {
 
   StatusOr<std::vector<GatewayModel>> Models();
   StatusOr<Tokens> Tokenize(const std::string& model, const std::string& text);
-  // Calls `on_text` with each piece of each text, by its index, as it is written. The gateway's own
-  // message is the error's: NotFound for an unknown model, Unavailable when it is busy or gone.
+  // Calls `on_text` with each piece of each text, by its index, as it is written. An error has the
+  // gateway's own message: NotFound for an unknown model, Unavailable when it is busy or gone.
   using OnText = std::function<void(int index, const std::string& piece)>;
   Status Complete(const CompletionRequest& request, const OnText& on_text);
 

@@ -1,6 +1,6 @@
-// Interruption: one request to stop, seen by everything that waits. A signal handler's thread, or a
-// test, requests it; calls in flight are cancelled and sleeps end at once. A second request
-// may be made while things are being stopped; MindInsistence asks for it. Thread-safe.
+// Interruption: one request to stop, for everything that waits. A thread that waits for signals, or
+// a test, requests it. Then calls in flight are cancelled and sleeps end at once. A second request
+// can be made while things are being stopped, if MindInsistence was called. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace gp::client {
 
 class Interruption {
  public:
-  // Keeps a callback registered while it lives.
+  // The callback is registered until the Scope is destroyed.
   class Scope {
    public:
     Scope(Interruption& owner, int key) : owner_(owner), key_(key) {}
@@ -29,9 +29,11 @@ class Interruption {
   void Request();
   bool requested() const;
 
-  // A signal came: the first one requests, later ones insist. False when nobody minds that.
+  // Call it for each signal: the first one requests, later ones insist. False when insisting has no
+  // effect.
   bool Signal();
-  // The program is to end, not only what it does now. Requests it, too.
+  // Requests the interruption, and marks that the whole program must end, not only its present
+  // work.
   void Leave();
   bool leaving() const;
 
@@ -39,13 +41,14 @@ class Interruption {
   // run again then.
   void Reset();
 
-  // A second request: what is being stopped is to end at once. False when nobody minds it.
+  // A second request: the work that is being stopped must end at once. False when no code checks
+  // for it.
   bool Insist();
   bool insisted() const;
-  // From here on, somebody looks at insisted() while it stops things.
+  // Call it when code that stops things checks insisted() from now on.
   void MindInsistence();
 
-  // True when it was requested before `duration` had passed.
+  // Waits for the request, at most `duration`. True when it was requested.
   bool WaitFor(std::chrono::nanoseconds duration);
 
   // `callback` runs once, when it is requested (at once when it already was), under this object's

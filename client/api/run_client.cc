@@ -17,10 +17,10 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kFirstPause{50};
 constexpr std::chrono::milliseconds kLongestPause{500};
 constexpr std::chrono::seconds kQuietOutage{1};
-// The largest checkpoint from the slowest storage.
+// Limit for reading the largest checkpoint from the slowest storage.
 constexpr std::chrono::hours kLongestReading{12};
 
-// gRPC names each address and each layer; the reason stands at the end.
+// gRPC's message names each address and each layer; the reason is at its end.
 std::string Reason(const Status& status) {
   const std::string message = Message(status);
   const size_t at = message.rfind(": ");
@@ -45,7 +45,7 @@ class RunClient::Outage {
 
   steady_clock::time_point deadline() const { return deadline_; }
 
-  // Sleeps before the next attempt. Not OK: stop trying.
+  // Sleeps before the next attempt. An error means: stop trying.
   Status Pause(const Status& last) {
     if (options_.check_service) RETURN_IF_ERROR(options_.check_service());
     const auto now = steady_clock::now();

@@ -1,7 +1,7 @@
 // RunClient: the coordinator's RunService as a C++ object. Each call is retried while the
 // coordinator is unreachable, until the call's deadline, so that a restart in between goes
 // unnoticed: submits and cancels carry request ids and are safe to repeat. Streams resume after the
-// last message seen, without gap or duplicate. Owned by whoever calls; thread-safe.
+// last message seen, without gap or duplicate. Owned by the caller; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ struct RunClientOptions {
 
 class RunClient {
  public:
-  // A stream goes on while its consumer answers true.
+  // A stream goes on while its consumer returns true.
   template <typename Message>
   using Consumer = std::function<bool(const Message&)>;
 
@@ -46,12 +46,12 @@ class RunClient {
   // `now`: without saving the step in progress.
   StatusOr<v1::Run> Cancel(const std::string& run, bool now = false);
   StatusOr<v1::CheckpointsResponse> Checkpoints(const std::string& run);
-  // Waits for as long as the coordinator reads the checkpoint.
+  // Waits until the coordinator has read the checkpoint.
   StatusOr<v1::Checkpoint> RestoreCheckpoint(const std::string& run, int64_t step);
   StatusOr<v1::NodesResponse> Nodes();
   StatusOr<v1::VersionResponse> Version();
 
-  // Return OK when the server ended the stream or the consumer had enough.
+  // Return OK when the server ended the stream or the consumer returned false.
   Status Watch(const std::string& run, const Consumer<v1::Run>& consumer);
   Status Logs(v1::LogsRequest request, const Consumer<v1::LogLine>& consumer);
   Status Events(v1::EventsRequest request, const Consumer<v1::RunEvent>& consumer);
@@ -64,7 +64,8 @@ class RunClient {
   Status Retry(const std::string& method, const Call& call) {
     return Retry(method, call, options_.timeout);
   }
-  // `timeout`: of an answer; a coordinator that cannot be reached is tried for options' timeout.
+  // `timeout` limits one answer. A coordinator that cannot be reached is tried for the options'
+  // timeout.
   template <typename Call>
   Status Retry(const std::string& method, const Call& call, std::chrono::milliseconds timeout);
   template <typename Message, typename Open>

@@ -1,6 +1,6 @@
 // RunStreams: the coordinator's streams without a thread for each, for programs that follow many
-// runs at once. Consumers are called on threads of gRPC, one message of a stream at a time, and
-// must be short. A stream that breaks is over; whoever owns it opens another. Thread-safe.
+// runs at once. Consumers are called on gRPC's threads, one message of a stream at a time, and must
+// be short. A stream that breaks is not reopened; its owner opens another. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ namespace gp::client {
 class OpenStream {
  public:
   virtual ~OpenStream() = default;
-  // How it ended, once it has: OK when the coordinator had nothing more to tell.
+  // The status that the stream ended with, or nullopt before its end. OK: the coordinator has
+  // nothing more to send.
   virtual std::optional<Status> end() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// Samples that trainers write while they train, as they stand in a run's log. Pure functions;
+// Reads the samples that trainers write to a run's log while they train. Pure functions;
 // thread-safe.
 #pragma once
 
@@ -13,7 +13,8 @@ struct Sample {
   std::string text;
 };
 
-// The sample in a trainer's log line (`... sample step=500 text="..."`); nothing in any other line.
+// The sample in a trainer's log line (`... sample step=500 text="..."`); nullopt for any other
+// line.
 std::optional<Sample> ParseSampleLine(const std::string& line);
 
 }  // namespace gp::client

@@ -62,7 +62,7 @@ StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Se
   for (const v1::Checkpoint& checkpoint : response.checkpoints()) {
     if (Matches(checkpoint, reference)) return checkpoint;
   }
-  // The newest of a step, as the coordinator takes it.
+  // The newest one of the step, as the coordinator chooses it.
   for (int i = response.quarantined_size() - 1; i >= 0; --i) {
     const v1::Checkpoint& held = response.quarantined(i);
     if (!reference.step || held.step() != *reference.step) continue;

@@ -18,20 +18,21 @@ struct CheckpointReference {
 };
 
 // A text with a '/' in it, or one that names a directory holding a manifest, is a directory.
-// InvalidArgument tells the forms.
+// InvalidArgument lists the forms.
 StatusOr<CheckpointReference> ParseCheckpointReference(const std::string& text,
                                                        const std::string& working_directory);
 
-// Sealed checkpoints, and those that a step may name in quarantine.
+// Where a step is looked up: sealed checkpoints only, or also those in quarantine.
 enum class Among { kSealed, kSealedAndQuarantined };
 
-// The checkpoint that `reference` means. NotFound lists what there is. REQUIRES: it names a run.
+// The checkpoint that `reference` means. NotFound lists the existing checkpoints. REQUIRES: it
+// names a run.
 StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Session& session,
                                         Among among = Among::kSealed);
 
 bool IsQuarantined(const v1::Checkpoint& checkpoint);
 
-// The directory of either form.
+// The directory of a checkpoint, for either form of reference.
 StatusOr<std::string> FindCheckpointDirectory(const std::string& text, Session& session);
 
 }  // namespace gp::gpctl

@@ -1,5 +1,5 @@
-// Console: everything gpctl reads, writes and learns from its surroundings, handed in by main or by
-// a test. Owned by the caller of RunGpctl; used by its thread alone.
+// Console: gpctl's input, output and environment. main or a test provides it. Owned by the caller
+// of RunGpctl; used by its thread alone.
 #pragma once
 
 #include <functional>
@@ -31,10 +31,10 @@ struct Console {
 
   // The value of an environment variable; "" when it is not set.
   std::string Variable(const std::string& name) const;
-  // The locale in force can show block characters and accents.
+  // Whether the locale can show block characters and accents.
   bool Utf8() const;
   int Width() const { return measured_width ? measured_width() : width; }
-  // Screens may be redrawn in place.
+  // Whether screens may be redrawn in place.
   bool Animated() const;
 };
 

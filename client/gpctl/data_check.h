@@ -1,5 +1,5 @@
-// DataCheck: a run's data as this machine sees it. What is wrong with it refuses the run where the
-// run would train here, and warns where other machines may have other files. Reads the disk.
+// DataCheck: checks a run's data on this machine. A problem refuses the run when it would train
+// here. When other machines may have other files, it is only a warning. Reads the disk.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,16 @@ namespace gp::gpctl {
 
 struct DataCheck {
   std::optional<DataReport> report;  // absent when there is a problem
-  std::string problem;               // one sentence with the way out; empty: none
-  bool refused = false;              // because of it the run cannot train
+  std::string problem;               // one sentence that also tells what to do; empty: none
+  bool refused = false;              // the run cannot train because of the problem
 };
 
-// `server` is the service that would train: HOST:PORT, unix:PATH, or empty when none is known.
-// A service on TCP may have workers on other machines, with files that are not here. One on a Unix
-// socket, or one still to be started, has not.
+// `server` is the service that would train: HOST:PORT, unix:PATH, or empty when none is known. A
+// service on TCP may have workers on other machines, with other files. A service on a Unix socket,
+// or one that is not started yet, has its workers here.
 DataCheck CheckData(const runspec::RunSpec& spec, const std::string& server);
 
-// Puts what the data says into a spec whose model.vocab is auto, so that a plan has its number.
+// Sets a model.vocab of auto to the data's number of ids, so that a plan can be made.
 void SettleVocabulary(const DataReport& report, runspec::RunSpec& spec);
 
 }  // namespace gp::gpctl

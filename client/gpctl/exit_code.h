@@ -1,5 +1,5 @@
-// What a command says about the run it waited for; the table of all codes is base/exit_code.h.
-// Pure; thread-safe.
+// Exit codes for the end of a run; the table of all codes is in base/exit_code.h. Pure;
+// thread-safe.
 #pragma once
 
 #include "base/exit_code.h"

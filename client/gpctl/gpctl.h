@@ -1,5 +1,5 @@
-// gpctl as a function: parse, run, report. Called by main and, in process, by tests; one call at a
-// time per console.
+// gpctl as a function: parses the arguments, runs the command, reports its result. main calls it,
+// and tests call it in their process; one call at a time per console.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Hint: a command that a person may type next. It works when it is pasted into the shell that gpctl
-// was called from. Pure functions but for looking for programs; any thread.
+// was called from. Functions without side effects; some look for programs on the disk. Any thread.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace gp::gpctl {
 // `word` quoted so that a shell takes it for one word; unchanged when that is not needed.
 std::string ShellWord(const std::string& word);
 
-// What calls this very gpctl: "gpctl" when the search path leads to it, else its path.
+// The word that starts this gpctl: "gpctl" when the search path finds it, else its path.
 std::string ProgramWord(const Console& console);
 
-// "run.yaml", or the first of its kind that is not taken in the working directory.
+// "run.yaml", or the first name like it that does not exist in the working directory.
 std::string FreeRunFileName(const Console& console);
 
 // The lines that tell what to type next, one command each.

@@ -13,8 +13,8 @@ namespace {
 
 const std::vector<int> kSignals = {SIGINT, SIGTERM, SIGHUP};
 
-// The first signal asks; the second one ends the process, unless it stops something that should
-// hear of it.
+// The first signal requests the interruption. The second one ends the process, unless code that is
+// stopping something handles it.
 void TakeSignals(gp::client::Interruption& interruption) {
   while (true) {
     const std::string name = gp::AwaitStopSignal(kSignals);

@@ -32,7 +32,7 @@ class RunFeed {
   // when the coordinator was lost for good.
   StatusOr<bool> WaitForEnd(std::chrono::nanoseconds longest);
 
-  // Waits until every stream has told the rest of an ended run, at most `longest`.
+  // Waits until every stream has delivered the rest of an ended run, at most `longest`.
   void Drain(std::chrono::nanoseconds longest);
 
   RunModel Model() const;

@@ -12,7 +12,7 @@ namespace gp::gpctl {
 
 using runspec::RunFileText;
 
-// "-" reads standard input. InvalidArgument when the file cannot be read: nothing was submitted.
+// "-" reads standard input. InvalidArgument when the file cannot be read.
 StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console);
 
 // Checks the file here, with relative paths of --set taken from the working directory.
@@ -20,12 +20,12 @@ runspec::RunFileResult CheckRunFile(const RunFileText& file,
                                     const std::vector<std::string>& overrides,
                                     const Console& console);
 
-// The overrides with those of data paths replaced by the absolute paths in `spec`, each key once,
-// so that they mean the same to a server that runs elsewhere on this machine.
+// The overrides, with data paths replaced by the absolute paths in `spec` and each key once. So
+// they are valid for a server that runs in another directory of this machine.
 std::vector<std::string> AbsoluteOverrides(const std::vector<std::string>& overrides,
                                            runspec::RunSpec spec);
 
-// The problems as one text; each line says where. REQUIRES: there are some.
+// The problems as one text; each has its place. REQUIRES: there are problems.
 Status ProblemsStatus(const runspec::RunFileResult& result);
 
 }  // namespace gp::gpctl

@@ -9,7 +9,7 @@
 namespace gp::gpctl {
 namespace {
 
-// A checkpoint that no run wrote, or one with an odd name, goes by its directory.
+// A checkpoint that no run wrote, or that has an unusual name, is named after its directory.
 std::string NameIn(const formats::CheckpointManifest& manifest, const std::string& directory) {
   const std::string& name = manifest.run_name;
   return name.empty() || name.find('=') != std::string::npos ? BaseNameOf(directory) : name;

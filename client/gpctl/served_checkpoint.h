@@ -1,5 +1,5 @@
-// A checkpoint as gateways know it, and the gateway that a command can ask. Used by gpctl's main
-// thread.
+// The names of a checkpoint in gateways, and the gateway that a command can use. Used by gpctl's
+// main thread.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,11 @@ struct ServedCheckpoint {
   std::string directory;  // absolute
 };
 
-// What RUN, RUN@STEP, RUN@best or a directory means. NotFound when the directory is none or holds
-// no checkpoint; DataLoss when that is damaged.
+// The checkpoint of RUN, RUN@STEP, RUN@best or a directory. NotFound when the directory does not
+// exist or has no checkpoint; DataLoss when the checkpoint is damaged.
 StatusOr<ServedCheckpoint> FindServed(const std::string& reference, Session& session);
 
-// HOST:PORT of the gateway that runs with the service of this invocation; nothing when there is
+// HOST:PORT of the gateway that runs with the service of this invocation; nullopt when there is
 // none on this machine.
 std::optional<std::string> FindGateway(const Session& session);
 

@@ -109,7 +109,7 @@ std::string Session::HintFor(const std::string& state_dir, const std::string& co
   return hint + " --state-dir " + ShellWord(state_dir);
 }
 
-// A service of this machine that was stopped need not be waited for.
+// An error when the service of this machine was stopped, so that a call does not wait for it.
 Status Session::CheckServiceRuns(const std::string& state_dir) const {
   ASSIGN_OR_RETURN(const bool runs, ServiceRuns(ServiceDirectory(state_dir)));
   if (runs) return OkStatus();

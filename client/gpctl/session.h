@@ -42,8 +42,8 @@ class Session {
   // Where 'gpctl up' keeps the service: --state-dir, GPCTL_STATE_DIR or the default; absolute.
   std::string StateDirectory() const;
   // The service that commands talk to: --server, --state-dir, --context, then GPCTL_SERVER,
-  // GPCTL_STATE_DIR, GPCTL_CONTEXT, then the context file. Its server is empty when nothing was
-  // ever started in its state directory. Unavailable when nothing names one.
+  // GPCTL_STATE_DIR, GPCTL_CONTEXT, then the context file. Its server is empty when no service was
+  // ever started in its state directory. Unavailable when no service is named.
   StatusOr<Context> Service() const;
   // HOST:PORT or unix:PATH of that service.
   StatusOr<std::string> ServerAddress() const;
@@ -53,19 +53,19 @@ class Session {
 
   // `command` ("watch mine") as it can be typed next, for the service of this invocation.
   std::string Hint(const std::string& command) const;
-  // The same for the service in `state_dir`, from now on: it does not need the current context.
+  // The same for the service in `state_dir`; the command does not depend on the current context.
   std::string HintFor(const std::string& state_dir, const std::string& command) const;
 
-  // The coordinator; connected at the first call.
+  // The client of the coordinator; made at the first call.
   StatusOr<client::RunClient*> Client();
-  // Another client of the same coordinator, for threads that are stopped apart from the rest;
-  // `on_waiting` is called from them when the coordinator cannot be reached.
+  // Another client of the same coordinator, for threads that are stopped separately; they call
+  // `on_waiting` when the coordinator cannot be reached.
   StatusOr<std::unique_ptr<client::RunClient>> NewClient(
       client::Interruption& interruption,
       std::function<void(const std::string&)> on_waiting = nullptr) const;
 
-  // The run that a name, id, unique prefix or "@last" means. NotFound proposes the nearest name or
-  // says that the prefix is ambiguous: either way exit code 3.
+  // The run that a name, id, unique prefix or "@last" means. NotFound suggests the nearest name or
+  // tells that the prefix is ambiguous; both give exit code 3.
   StatusOr<v1::Run> FindRun(const std::string& reference);
 
  private:

@@ -81,7 +81,7 @@ StatusOr<ExitCode> ChatSession::Run() {
     const auto turn = Take(*line);
     if (turn.ok() && *turn == Turn::kLeave) return ExitCode::kOk;
     if (turn.ok()) continue;
-    // A script hears of the first problem; a person goes on.
+    // For a script, the first problem ends the chat; a person can go on.
     if (!interactive_) return turn.status();
     Say("error: " + Message(turn.status()));
   }
@@ -101,7 +101,8 @@ std::optional<std::string> ChatSession::ReadTyped() {
   return typed.empty() ? std::nullopt : std::optional(typed);
 }
 
-// Ctrl-C may have been meant for a text that ended the moment before: it takes two to leave.
+// At the prompt, only the second Ctrl-C ends the chat: the first one may be meant for a text that
+// ended just before.
 std::optional<std::string> ChatSession::AwaitLine() {
   client::Interruption& interruption = session_.console().interruption;
   for (bool warned = false; !lines_.AtEnd();) {
@@ -149,7 +150,7 @@ StatusOr<ChatSession::Turn> ChatSession::Obey(const ChatCommand& command) {
 void ChatSession::Add(const std::string& typed) {
   const std::string added = typed.empty() || EndsInSpace(text_) ? typed : " " + typed;
   text_ += added;
-  // A person sees what was typed; a file gets the whole text.
+  // A person already sees the typed line; without a terminal the output must contain it.
   if (!interactive_) Print(added);
 }
 
@@ -171,7 +172,7 @@ Status ChatSession::Continue() {
   return OkStatus();
 }
 
-// A model has a context of so many tokens: of a longer text it reads the end.
+// Of a text that is longer than the model's context, only the end is sent.
 StatusOr<client::CompletionRequest> ChatSession::NextRequest() {
   client::CompletionRequest request = ToCompletion(model_, options_);
   request.prompt = text_.empty() ? std::string("\n") : text_;

@@ -1,6 +1,6 @@
-// ChatSession: a text that a model and a person write in turns, in the terminal. A line that is
-// typed is added to the text and the model goes on from there; an empty one lets it go on; lines
-// that begin with '/' are commands. Owned by one command; used by its thread.
+// ChatSession: a text that a model and a person write in turns, in the terminal. A typed line is
+// added to the text, and the model continues it; after an empty line the model just continues;
+// lines that begin with '/' are commands. Owned by one command; used by its thread.
 #pragma once
 
 #include <memory>
@@ -21,17 +21,17 @@ class ChatSession {
  public:
   ChatSession(SampleOptions options, Session& session);
 
-  // Takes the model that RUN, RUN@STEP, RUN@best or a directory means: from the gateway of the
-  // service when it has it, else from one that is started here.
+  // Opens the model of RUN, RUN@STEP, RUN@best or a directory: in the service's gateway if that has
+  // it, else in a gateway that is started here.
   Status Open(const std::string& reference);
 
-  // Until /quit, the end of the input, or Ctrl-C at the prompt.
+  // Runs until /quit, the end of the input, or Ctrl-C at the prompt.
   StatusOr<ExitCode> Run();
 
  private:
   enum class Turn { kNext, kLeave };
 
-  // A line, with those that its ends in '\' join to it. Nothing at the end.
+  // Reads a line; a '\' at its end joins the next one to it. Nullopt at the end of the input.
   std::optional<std::string> ReadTyped();
   std::optional<std::string> AwaitLine();
   StatusOr<Turn> Take(const std::string& line);
@@ -46,7 +46,7 @@ class ChatSession {
 
   Session& session_;
   SampleOptions options_;
-  const bool interactive_;  // a person types; else only the text is printed
+  const bool interactive_;  // input is a terminal; otherwise only the text is printed
   LineReader lines_;
   std::unique_ptr<PrivateGateway> private_;
   std::unique_ptr<client::GatewayClient> gateway_;

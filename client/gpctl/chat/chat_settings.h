@@ -10,7 +10,7 @@
 
 namespace gp::gpctl {
 
-// A line that begins with one '/'; two of them stand for a text that begins with one.
+// A line that begins with one '/'. A line that begins with "//" is a text that begins with '/'.
 struct ChatCommand {
   std::string name;      // without the slash
   std::string argument;  // without spaces around it; may be empty
@@ -20,7 +20,7 @@ ChatCommand ParseChatCommand(const std::string& line);
 
 // The names that Set takes: "temperature", "seed", …
 std::vector<std::string> ChatSettingNames();
-// InvalidArgument says what the setting takes.
+// InvalidArgument tells which values the setting takes.
 Status SetChatSetting(const ChatCommand& command, SampleOptions& options);
 // "temperature 0.8   top-k 50   …"
 std::string ChatSettingsText(const SampleOptions& options);

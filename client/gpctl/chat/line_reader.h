@@ -1,5 +1,5 @@
-// LineReader: lines of an input that may wait forever, read on a thread of its own so that whoever
-// wants them can be interrupted. One thread takes them.
+// LineReader: reads lines of an input on a thread of its own, because reading may block for ever
+// and the caller must stay interruptible. One thread takes the lines.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@ namespace gp::gpctl {
 
 class LineReader {
  public:
-  // A thread that waits for a line outlives this object: `in` lives as long as the process, or has
-  // an end.
+  // The reading thread may outlive this object. So `in` must have an end, or exist as long as the
+  // process.
   explicit LineReader(std::istream& in);
   ~LineReader();
 
-  // The next line; nothing when none came in `longest`, or at the end.
+  // The next line; nullopt when none came within `longest`, or at the end.
   std::optional<std::string> Next(std::chrono::nanoseconds longest);
-  // Nothing more will come.
+  // True when no more lines will come.
   bool AtEnd() const { return lines_->drained(); }
 
  private:

@@ -1,4 +1,4 @@
-// gpctl bench: measures the engine on this machine, by the gp-bench that stands beside gpctl.
+// gpctl bench: measures the engine on this machine, with the gp-bench beside gpctl.
 #include "base/file.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/service/program_run.h"
@@ -6,7 +6,7 @@
 namespace gp::gpctl {
 namespace {
 
-// gp-bench's own exit codes: 1 failed, 2 usage. Its words are on stderr already.
+// gp-bench's own exit codes: 1 failed, 2 usage. Its messages are on stderr already.
 StatusOr<ExitCode> ResultOf(int code) {
   if (code == 0) return ExitCode::kOk;
   if (code == 2) return InvalidArgument("gp-bench refused its arguments (its words are above)");

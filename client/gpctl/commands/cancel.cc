@@ -19,7 +19,7 @@ StatusOr<v1::Run> CancelOne(const std::string& reference, bool now, Session& ses
   return client->Cancel(run.run_id(), now);
 }
 
-// All are tried; the first error decides the exit code.
+// Tries to cancel all runs; the first error decides the exit code.
 StatusOr<ExitCode> Cancel(const CancelOptions& options, Session& session) {
   Status first_error;
   for (const std::string& reference : options.runs) {

@@ -12,7 +12,7 @@
 namespace gp::gpctl {
 namespace {
 
-// By step, those in quarantine among them.
+// All checkpoints by step, with those in quarantine.
 std::vector<v1::Checkpoint> AllOf(const v1::CheckpointsResponse& response) {
   std::vector<v1::Checkpoint> all(response.checkpoints().begin(), response.checkpoints().end());
   all.insert(all.end(), response.quarantined().begin(), response.quarantined().end());
@@ -55,7 +55,8 @@ StatusOr<ExitCode> ShowCheckpoint(const std::string& text, Session& session) {
   return ExitCode::kOk;
 }
 
-// Whether two readers were wrong is for the coordinator to find out: it reads the files itself.
+// gpctl does not check the files first: the coordinator reads them to find out if two readers were
+// wrong.
 StatusOr<ExitCode> RestoreCheckpoint(const v1::Checkpoint& held, Session& session) {
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   const auto restored = client->RestoreCheckpoint(held.run_id(), held.step());

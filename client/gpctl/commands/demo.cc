@@ -1,4 +1,5 @@
-// gpctl demo: the whole service in one screen, from an empty machine to text out of a checkpoint.
+// gpctl demo: shows the whole service on one screen, from an empty machine to text from a
+// checkpoint.
 #include <filesystem>
 #include <memory>
 
@@ -34,7 +35,7 @@ struct DemoOptions {
   std::string text;
 };
 
-// What training is done on, and where it lies for the workers.
+// The text to train on, and its path for the workers.
 struct DemoText {
   std::string source;
   std::string path;
@@ -56,8 +57,7 @@ StatusOr<DemoText> PrepareText(const DemoOptions& options, Session& session) {
   return text;
 }
 
-// Finds the service of the state directory or starts one; stops it at the end if it was started
-// here.
+// Finds the service of the state directory, or starts one and stops it at the end.
 class DemoService {
  public:
   explicit DemoService(Session& session)
@@ -101,8 +101,8 @@ std::string Quoted(const Sample& sample, int width, bool utf8) {
                     width, utf8);
 }
 
-// Steps, evaluations and samples as they come: on a terminal above a live line, else as plain
-// lines.
+// Prints steps, evaluations and samples as they come: on a terminal above a live line, else as
+// plain lines.
 class DemoScreen {
  public:
   DemoScreen(double seconds, Session& session)
@@ -191,7 +191,7 @@ StatusOr<v1::Run> SubmitDemo(const DemoText& text, const DemoOptions& options, i
   return response.run();
 }
 
-// A demo that is left must not go on by itself at the next `gpctl up`.
+// Cancels the run of a demo that was interrupted, so that it does not go on at the next `gpctl up`.
 void CancelLeftRun(const v1::Run& run, Session& session) {
   client::Interruption fresh;
   const auto client = session.NewClient(fresh);

@@ -1,4 +1,4 @@
-// What a command says when Ctrl-C ends it while the run goes on. Used by gpctl's main thread.
+// The message of a command that Ctrl-C ends while the run goes on. Used by gpctl's main thread.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gp::gpctl {
 
-// Says on stderr that the run keeps going and how to come back. Answers kInterrupted.
+// Prints on stderr that the run goes on and how to follow it again. Returns kInterrupted.
 ExitCode SayDetached(const std::string& run_name, const std::string& comeback, Session& session);
 
 }  // namespace gp::gpctl

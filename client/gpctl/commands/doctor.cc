@@ -19,7 +19,7 @@
 namespace gp::gpctl {
 namespace {
 
-// What a program beside gpctl prints; nothing when it cannot be started or fails.
+// The output of a program beside gpctl; nullopt when it cannot be started or fails.
 std::optional<std::string> Ask(const std::string& name, const char* argument, Session& session) {
   std::string output;
   const auto code = RunProgram({.program = JoinPath(session.console().program_directory, name),
@@ -43,7 +43,7 @@ uint64_t LockedMemoryBytes() {
   return limit.rlim_cur == RLIM_INFINITY ? ~uint64_t{0} : limit.rlim_cur;
 }
 
-// Starting a program proves that its libraries load, LibTorch among them.
+// Starts the program, which shows that its libraries, such as LibTorch, can be loaded.
 Check CheckProgram(const std::string& name, Session& session) {
   const std::string program = JoinPath(session.console().program_directory, name);
   std::string output;
@@ -64,7 +64,7 @@ Check CheckProgram(const std::string& name, Session& session) {
   return {.subject = name, .finding = output.empty() ? program : output};
 }
 
-// What training on GPUs needs beside the GPUs; asked for only where there are any.
+// Checks what else training on GPUs needs, when the machine has GPUs.
 void AddGpuMachineChecks(int gpus, Session& session, std::vector<Check>& checks) {
   const Check program = CheckProgram("gp-trainer-cuda", session);
   checks.push_back(program);
@@ -83,7 +83,7 @@ void AddGpuMachineChecks(int gpus, Session& session, std::vector<Check>& checks)
 
 void AddGpuChecks(Session& session, std::vector<Check>& checks) {
   const auto document = Ask("gp-worker", "--print-gpus", session);
-  if (!document) return;  // the check of the program itself has said why
+  if (!document) return;  // the check of the program itself tells why
   const GpuFindings findings = CheckGpus(*document);
   checks.insert(checks.end(), findings.checks.begin(), findings.checks.end());
   if (findings.gpus > 0) AddGpuMachineChecks(findings.gpus, session, checks);
@@ -110,7 +110,7 @@ Check CheckServer(Session& session) {
   return {Grade::kWarning, "coordinator", Message(version.status()), session.Hint("up --detach")};
 }
 
-// Training needs no gateway.
+// A missing gateway is only a warning: training does not need it.
 Check CheckGatewayProgram(Session& session) {
   Check check = CheckProgram("gp-gateway", session);
   if (check.grade == Grade::kFail) check.grade = Grade::kWarning;

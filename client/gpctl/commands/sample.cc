@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kSeparator[] = "\n---------------\n";  // what gp-sampler prints between samples
 
-// More texts than this are gp-sampler's work, which holds nobody else up.
+// gp-sampler writes more texts than this, because in the gateway they would delay other users.
 constexpr int kGatewayCountMax = 8;
 
 std::vector<std::string> SamplerArguments(const std::string& directory,
@@ -41,7 +41,7 @@ std::vector<std::string> SamplerArguments(const std::string& directory,
   return arguments;
 }
 
-// The texts of a gateway in gp-sampler's form: the first as it comes, the others after it.
+// Prints a gateway's texts in gp-sampler's form: the first one as it comes, the others after it.
 Status SampleThroughGateway(client::GatewayClient& gateway,
                             const client::CompletionRequest& request, const std::string& prompt,
                             const std::function<void(const std::string&)>& on_text) {
@@ -59,7 +59,7 @@ Status SampleThroughGateway(client::GatewayClient& gateway,
   return OkStatus();
 }
 
-// False when nobody else has the checkpoint loaded; then nothing was printed.
+// False when no gateway has the checkpoint loaded; then nothing was printed.
 StatusOr<bool> TryGateway(const ServedCheckpoint& served, const SampleOptions& options,
                           Session& session,
                           const std::function<void(const std::string&)>& on_text) {
@@ -90,7 +90,7 @@ Json SplitSamples(std::string text) {
   return samples;
 }
 
-// Its own words are on stderr already.
+// Its own message is on stderr already.
 Status StatusOfSampler(int code, const std::string& directory) {
   switch (static_cast<ExitCode>(code)) {
     case ExitCode::kOk:

@@ -1,5 +1,5 @@
-// Text out of a checkpoint, by the gp-sampler that stands beside gpctl or by a gateway; both write
-// the same. Used by gpctl's main thread.
+// Writes text from a checkpoint, with the gp-sampler beside gpctl or with a gateway; both write the
+// same text. Used by gpctl's main thread.
 #pragma once
 
 #include <functional>
@@ -28,10 +28,10 @@ struct SampleOptions {
   std::string precision = "auto";
 };
 
-// The flags of how a text is written: --max-tokens, --temperature and so on.
+// Adds the flags for writing a text: --max-tokens, --temperature and so on.
 void AddTextFlags(Command command, SampleOptions& options);
 
-// The same as a request to a gateway.
+// The same options as a request to a gateway.
 client::CompletionRequest ToCompletion(const std::string& model, const SampleOptions& options);
 
 // Calls `on_text` as the text comes. The sampler's own error is on stderr; the status repeats its

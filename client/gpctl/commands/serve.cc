@@ -10,7 +10,7 @@
 namespace gp::gpctl {
 namespace {
 
-// Where people look first; another port when something listens there.
+// The usual address; another port is used when something listens there.
 constexpr char kUsualAddress[] = "127.0.0.1:8080";
 
 struct ServeOptions {
@@ -41,7 +41,7 @@ std::string CurlLine(const std::string& address, const std::string& model) {
                      address, ShellWord(request.dump()));
 }
 
-// Where a client of this machine reaches what listens on every address.
+// An address that a client on this machine can use, when the server listens on every address.
 std::string ReachableText(const std::string& address) {
   const auto parsed = rpc::ParseListenAddress(address);
   return parsed.ok() ? parsed->Reachable().Text() : address;

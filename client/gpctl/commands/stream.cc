@@ -18,7 +18,7 @@ struct StreamOptions {
   int64_t after_step = -1;
 };
 
-// What a stream's end means for the command: Ctrl-C while following only detaches.
+// The command's result at the end of a stream. Ctrl-C while following only detaches.
 StatusOr<ExitCode> Finish(const Status& status, const v1::Run& run, const StreamOptions& options,
                           const std::string& command, Session& session) {
   if (status.code() == StatusCode::kCancelled && session.console().interruption.requested() &&
@@ -47,7 +47,7 @@ StatusOr<int> RankNumber(const std::string& text) {
     const int rank = std::stoi(text, &used);
     if (used == text.size() && rank >= 0) return rank;
   } catch (const std::logic_error&) {
-    // Told below.
+    // The code below reports it.
   }
   return InvalidArgument("--rank {}: expected a rank such as 0, or all", text);
 }

@@ -15,7 +15,7 @@
 namespace gp::gpctl {
 namespace {
 
-// Paths of this machine mean nothing on another one.
+// Refuses local paths when the server is on another machine.
 Status CheckPathsFor(const std::string& address, const RunFileText& file,
                      const std::vector<std::string>& overrides) {
   if (rpc::IsLocalAddress(address)) return OkStatus();
@@ -43,7 +43,7 @@ void WarnOfMemory(const std::string& address, const runspec::RunSpec& spec, Cons
   }
 }
 
-// On one machine nobody else needs the slots that a run leaves idle.
+// Tells how many slots stay idle. With a service on one machine nobody else may need them.
 void TellIdleSlots(client::RunClient& client, const runspec::RunSpec& spec,
                    const std::string& run_id, Console& console) {
   if (!rpc::IsLocalAddress(client.address()) || spec.resources.device != "cpu") return;
@@ -57,7 +57,7 @@ void TellIdleSlots(client::RunClient& client, const runspec::RunSpec& spec,
       spec.resources.workers, free, free);
 }
 
-// The same words as 'gpctl validate'.
+// Checks the data with the same messages as 'gpctl validate'.
 Status CheckDataFor(const std::string& address, const RunFileText& file,
                     const runspec::RunSpec& spec, Console& console) {
   const DataCheck data = CheckData(spec, address);
@@ -135,7 +135,8 @@ StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const Submit
   request.set_dry_run(options.dry_run);
   ASSIGN_OR_RETURN(v1::SubmitResponse response, client->Submit(request));
   TellIdleSlots(*client, *result.spec, response.run().run_id(), session.console());
-  // The server sees what this machine may not, so it can warn where the check here could not.
+  // The server may see files that this machine does not, so it may warn when the check here did
+  // not.
   if (result.warnings.empty()) {
     for (const std::string& warning : response.warnings())
       session.console().err << "warning: " << warning << "\n";

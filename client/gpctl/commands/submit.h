@@ -14,7 +14,7 @@ struct SubmitOptions {
   std::vector<std::string> overrides;
   std::string name;
   std::string request_id;
-  bool detach = false;  // the default, spelled out
+  bool detach = false;  // the flag for the default behaviour
   bool wait = false;
   bool dry_run = false;
 };

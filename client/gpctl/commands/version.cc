@@ -16,8 +16,8 @@ Json ServerFields(const std::string& address, const v1::VersionResponse& server)
           {"storage_root", server.storage_root()}};
 }
 
-// Without a server configured the client's own version is the whole answer; a configured one that
-// does not answer is told.
+// Prints the client's version, and the server's when one is configured. An error of a configured
+// server is reported.
 StatusOr<ExitCode> Version(bool client_only, Session& session) {
   Json document = Document("Version");
   document["client"] = {{"version", GP_VERSION}, {"grpc", grpc::Version()}};

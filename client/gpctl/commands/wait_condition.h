@@ -1,4 +1,4 @@
-// WaitCondition: what `gpctl wait RUN --for C` waits for. A value. Thread-safe.
+// WaitCondition: the condition C of `gpctl wait RUN --for C`. A value. Thread-safe.
 #pragma once
 
 #include <optional>

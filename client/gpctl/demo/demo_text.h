@@ -14,7 +14,7 @@ namespace gp::gpctl {
 // The places where the demo's text may be: its Debian package's folder, and beside the programs.
 std::vector<std::string> DemoTextPlaces(const std::string& program_directory);
 
-// The first of `candidates` that exists. NotFound says how to get one.
+// The first of `candidates` that exists. NotFound tells how to get a text.
 StatusOr<std::string> FindDemoText(const std::vector<std::string>& candidates);
 
 // The whole file, unpacked when it is gzip. InvalidArgument when it is too small to learn from, or

@@ -12,7 +12,7 @@ struct Check {
   Grade grade = Grade::kOk;
   std::string subject;  // "memory"
   std::string finding;
-  std::string fix;  // the way out; empty when ok
+  std::string fix;  // what to do; empty when ok
 };
 
 // "ok    memory       23.4 GiB, 18.0 GiB free"

@@ -1,5 +1,5 @@
-// What this machine offers to training on GPUs, from what gp-worker and gp-trainer-cuda say of it:
-// they look where training will. Pure functions; thread-safe.
+// Checks this machine for training on GPUs, from the output of gp-worker and gp-trainer-cuda,
+// because these programs will do the training. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct GpuFindings {
 GpuFindings CheckGpus(const std::string& document);
 
 // The libraries of gp-trainer-cuda with their versions, and what each device can compute in, from
-// the document that `gp-trainer-cuda --support` prints. `gpus` that this machine has decide what is
-// needed.
+// the document that `gp-trainer-cuda --support` prints. `gpus`, the machine's number of GPUs,
+// decides which libraries are needed.
 std::vector<Check> CheckSupport(const std::string& document, int gpus);
 
 // NCCL's processes on one machine meet in /dev/shm; containers get 64 MiB by default.

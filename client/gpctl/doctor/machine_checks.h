@@ -1,4 +1,4 @@
-// What this machine offers to gp. The parsers are pure; the checks read /proc and the file system.
+// Checks this machine for gp. The parsers are pure; the checks read /proc and the file system.
 // Thread-safe.
 #pragma once
 
@@ -19,9 +19,10 @@ Check CheckProcessor(const std::string& cpuinfo, int cores);
 // From the text of /proc/meminfo.
 Check CheckMemory(const std::string& meminfo);
 Check CheckDisk(const std::string& directory);
-// From seconds since 1970: files and certificates go wrong with a clock that was never set.
+// `now`: seconds since 1970. With a clock that was never set, files and certificates have wrong
+// times.
 Check CheckClock(double now);
-// A free port on loopback can be had.
+// Checks that a free port on loopback exists.
 Check CheckPorts();
 
 }  // namespace gp::gpctl

@@ -29,7 +29,7 @@ class OverfitLog {
     }
   }
 
-  // The last line; null before it.
+  // The last line of the output; null before it came.
   const Json& verdict() const { return verdict_; }
 
  private:

@@ -1,5 +1,5 @@
-// `gpctl doctor --overfit RUNFILE`: whether the model of a run file can learn one batch by heart.
-// Runs gp-trainer beside gpctl. Used by the thread of the session.
+// `gpctl doctor --overfit RUNFILE`: checks that the model of a run file can learn one batch. Runs
+// gp-trainer beside gpctl. Used by the thread of the session.
 #pragma once
 
 #include <string>

@@ -41,7 +41,7 @@ void AddCores(const v1::Node& node, Table& table) {
   table.AddRow({"", "cpu", Plural(slots, "slot"), fmt::format("{} busy", busy)});
 }
 
-// What a person should look at, in full: a table would cut it.
+// The problems of a node in full, for below the table, which would cut them.
 std::string Problems(const v1::Node& node) {
   std::string text;
   const auto add = [&](const std::string& what, const std::string& problem) {

@@ -10,8 +10,8 @@
 
 namespace gp::gpctl {
 
-// Each node, its cores in one row and each GPU in one of its own, with what runs there or why
-// nothing can.
+// A table of the nodes: a row for a node's cores and one for each GPU, with the run there or the
+// reason why nothing can run there.
 std::string NodeTable(const std::vector<v1::Node>& nodes, double now, const TextStyle& style);
 
 // "NVIDIA H100, 80.0 GiB, sm_90"
@@ -19,7 +19,7 @@ std::string GpuText(const v1::Slot& slot);
 
 bool IsGpu(const v1::Slot& slot);
 
-// How many slots of the node nothing uses, or `run_id` alone: of GPUs, or of CPU cores.
+// The number of the node's slots (GPUs or CPU cores) that are free, or that only `run_id` uses.
 int FreeSlots(const v1::Node& node, bool gpu, const std::string& run_id = "");
 
 }  // namespace gp::gpctl

@@ -33,21 +33,21 @@ int Threads(const RunSpec& spec) {
 
 bool OnGpu(const RunSpec& spec) { return spec.resources.device == "gpu"; }
 
-// Which GPU a worker will get, and so what it has, is not known here: nothing is too large. On a
-// CPU not every rank of the run need be on this machine.
+// Memory for one worker. The GPU that a worker will get is not known here, so a run on GPUs has no
+// limit. On a CPU, not all ranks of the run have to be on this machine.
 int64_t PerWorker(const RunSpec& spec, const AvailableMemory& memory) {
   if (OnGpu(spec)) return std::numeric_limits<int64_t>::max();
   return memory.bytes /
          runspec::RanksBeside(sysconf(_SC_NPROCESSORS_ONLN), Threads(spec), spec.resources.workers);
 }
 
-// A run file with everything in it a number, as it would be here.
+// A run file with every `auto` replaced, as it would be on this machine.
 struct SettledPlan {
   RunSpec spec;
   BatchPlan plan;
 };
 
-// Nothing when the batch cannot be cut. Where not even one sequence fits, the forecast is that of
+// Nullopt when the batch cannot be divided. When not even one sequence fits, the forecast is for
 // one.
 std::optional<SettledPlan> Settle(RunSpec spec, const AvailableMemory& memory) {
   auto plan = runspec::PlanBatch(spec);
@@ -82,7 +82,7 @@ std::string DataText(const RunSpec& spec) {
                             Percent(spec.data.val_fraction));
 }
 
-// What was found in the files.
+// A line about the data files.
 std::string FoundText(const RunSpec& spec, const DataReport& data) {
   const char* about = data.estimated ? "about " : "";
   std::string text = fmt::format(
@@ -150,7 +150,7 @@ std::string Every(int64_t steps) {
   return steps > 0 ? fmt::format("every {} steps", steps) : "at the end";
 }
 
-// On as many cores as this machine lends.
+// The forecast with the cores that this process may use.
 std::optional<TimeForecast> ForecastHere(const RunSpec& spec) {
   return ForecastTime(spec, StatedRate(ReadFile("/proc/cpuinfo").value_or("")), CountUsableCores());
 }
@@ -220,7 +220,7 @@ Json PlanFields(const RunSpec& spec, const AvailableMemory& memory) {
   if (const auto time = ForecastHere(spec)) json["time_forecast"] = TimeFields(*time);
   json["memory_bytes"] = forecast.total_bytes();
   json["memory"] = MemoryFields(forecast);
-  if (OnGpu(spec)) return json;  // what a GPU of the fleet has is not known here
+  if (OnGpu(spec)) return json;  // the memory of the service's GPUs is not known here
   json["memory_available_bytes"] = memory.bytes;
   const auto warning = MemoryWarning(spec, memory);
   json["fits"] = !warning.has_value();

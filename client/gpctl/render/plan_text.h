@@ -1,5 +1,5 @@
-// What a run will do and what it will need, before it is submitted: for people and as fields.
-// Memory and time are told for a machine like this one; reads /proc/cpuinfo. Thread-safe.
+// Describes a run before it is submitted: its work, memory and time, as text and as fields. Memory
+// and time are for a machine like this one; reads /proc/cpuinfo. Thread-safe.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace gp::gpctl {
 
-// `data` is what was found of it; nullptr when nobody looked.
+// `data` describes the data files; nullptr when they were not read.
 std::string PlanText(const runspec::RunSpec& spec, const AvailableMemory& memory,
                      const DataReport* data = nullptr);
 
@@ -24,8 +24,8 @@ Json DataFields(const DataReport& data);
 // How often `tokens` of a budget read the training data.
 double Epochs(int64_t tokens, const DataReport& data);
 
-// That the run would not fit here, with the setting that would make it fit; the machine that trains
-// it may be another.
+// A warning when the run would not fit on this machine, with the setting that would make it fit.
+// Another machine may train it.
 std::optional<std::string> MemoryWarning(const runspec::RunSpec& spec,
                                          const AvailableMemory& memory);
 

@@ -3,8 +3,7 @@
 namespace gp::gpctl {
 namespace {
 
-// A sparkline needs no more, and a run of a million steps must not fill the memory of who watches
-// it.
+// A sparkline needs no more points, and a run of a million steps must not fill gpctl's memory.
 constexpr size_t kPointsMax = 20000;
 constexpr size_t kEventsMax = 5;
 constexpr size_t kSamplesMax = 1000;

@@ -1,5 +1,5 @@
-// RunModel: what a live screen shows of a run. A value that streams are applied to, in the order
-// they arrive. Not thread-safe; RunFeed guards one.
+// RunModel: the data of a live screen. A value; messages of streams are applied to it in the order
+// in which they arrive. Not thread-safe; RunFeed guards one.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ using client::Sample;
 class RunModel {
  public:
   void Apply(const v1::Run& run);
-  // A step that is done again after a restart replaces what followed it.
+  // A step that is repeated after a restart replaces the old point and all later ones.
   void Apply(const v1::MetricPoint& point);
   void Apply(const v1::RunEvent& event);
   void Apply(const Sample& sample);

@@ -54,7 +54,7 @@ std::string Heading(const v1::Run& run, double now) {
   return text;
 }
 
-// What kept the run from going on; a running one needs no reason.
+// The reason why the run does not go on; empty for a running one.
 std::string ReasonLine(const v1::Run& run, bool utf8) {
   return run.state() == v1::RUN_STATE_RUNNING ? "" : "  " + OneSafeLine(run.reason(), utf8);
 }

@@ -197,7 +197,7 @@ std::string CheckpointTable(const std::vector<v1::Checkpoint>& checkpoints, doub
                   Bytes(checkpoint.size_bytes()), AgoText(now - Seconds(checkpoint.sealed_at())),
                   marks, checkpoint.directory()});
   }
-  std::string out = table.Render(0, style.utf8);  // a cut path would be of no use
+  std::string out = table.Render(0, style.utf8);  // no width limit: a cut path is useless
   for (const v1::Checkpoint& checkpoint : checkpoints) {
     if (!checkpoint.has_quarantined_at()) continue;
     out += fmt::format("step {}: {}\n", WithThousands(checkpoint.step()),

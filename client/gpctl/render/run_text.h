@@ -16,7 +16,8 @@ struct TextStyle {
 
 std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextStyle& style);
 
-// State, reason, progress, placement, newest numbers, newest events and `next`, what to type next.
+// State, reason, progress, placement, newest numbers, newest events, and `next`, the commands to
+// type next.
 std::string RunDetails(const v1::Run& run, const std::vector<v1::RunEvent>& newest_events,
                        const std::string& next, double now, const TextStyle& style);
 

@@ -11,14 +11,14 @@ namespace gp::gpctl {
 
 // "running" of RUN_STATE_RUNNING.
 std::string StateName(v1::RunState state);
-// RUN_STATE_UNSPECIFIED for a word that is none.
+// RUN_STATE_UNSPECIFIED when the word is not a state.
 v1::RunState StateNamed(const std::string& name);
 
 // Seconds since 1970; 0 for a time that was never set.
 double Seconds(const google::protobuf::Timestamp& time);
 
-// How long the run has been going, or was: from its start (its submission when it never started) to
-// its end or `now`.
+// The duration of the run so far: from its start (its submission when it never started) to its end
+// or `now`.
 double ElapsedSeconds(const v1::Run& run, double now);
 
 // Seconds until the last step at the present speed; negative when unknown.

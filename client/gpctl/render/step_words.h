@@ -1,4 +1,4 @@
-// Where a step's time went and what its speed is a fraction of, in words. Pure functions;
+// Texts about the parts of a step's time, and its speed as a fraction of the peak. Pure functions;
 // thread-safe.
 #pragma once
 

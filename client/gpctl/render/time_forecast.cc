@@ -12,7 +12,7 @@
 namespace gp::gpctl {
 namespace {
 
-// What the budget leaves when the steps take `step_seconds`.
+// The number of steps that the budget allows when a step takes `step_seconds`.
 int64_t StepsOf(const runspec::RunSpec& spec, double step_seconds) {
   const int64_t steps = runspec::TargetSteps(spec);
   const double wall_seconds = std::chrono::duration<double>(spec.budget.wall_time).count();

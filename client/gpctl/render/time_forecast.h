@@ -11,8 +11,8 @@
 
 namespace gp::gpctl {
 
-// What a core does in a training step, rounded down: AVX-512 from the steps that docs/benchmarks
-// measured, the others estimated.
+// The rate of a core in a training step, rounded down. AVX-512 is from the steps measured in
+// docs/benchmarks, the others are estimates.
 struct CoreRate {
   double flops_per_second = 0;
   std::string isa;  // "AVX2"
@@ -25,11 +25,11 @@ struct TimeForecast {
   double step_seconds = 0;
   // The run's budget; the steps that fit into budget.wall_time when no steps are set.
   int64_t steps = 0;
-  int cores = 0;  // that the run uses here
+  int cores = 0;  // cores that the run would use on this machine
   CoreRate rate;
 };
 
-// Nothing for a run on GPUs: which ones it gets is not known. REQUIRES: the vocabulary is a number.
+// Nullopt for a run on GPUs, because its GPUs are not known. REQUIRES: the vocabulary is a number.
 std::optional<TimeForecast> ForecastTime(const runspec::RunSpec& spec, const CoreRate& rate,
                                          int cores);
 

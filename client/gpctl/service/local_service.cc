@@ -26,7 +26,7 @@ std::vector<std::string> SupervisorArguments(const ServiceDirectory& directory,
   return arguments;
 }
 
-// What the supervisor process wrote last, without the word that the error gets again.
+// The last lines that the supervisor process wrote, without the "error:" that is printed again.
 std::string LastWordsSince(const std::string& path, size_t from) {
   const auto text = ReadFile(path);
   std::string words = text.ok() && text->size() > from ? text->substr(from) : "";
@@ -71,7 +71,7 @@ StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
                    SpawnDetached({.program = JoinPath(options.program_directory, "gpctl"),
                                   .arguments = SupervisorArguments(directory, options),
                                   .log_path = log}));
-  // It bounds its own start; this bound is for a supervisor that hangs.
+  // The supervisor limits its own start; this limit is for a supervisor that hangs.
   const auto deadline = steady_clock::now() + 4 * options.start_timeout;
   while (steady_clock::now() < deadline) {
     const auto record = directory.Load();
@@ -96,7 +96,7 @@ StatusOr<StoppedService> StopService(const ServiceDirectory& directory, StopWay 
   const StoppedService running{RunningPid(record->coordinator), RunningPid(record->worker),
                                RunningPid(record->gateway)};
   RETURN_IF_ERROR(StopProcess(record->supervisor, 3 * grace, hurried));
-  // The supervisor has stopped these, unless it was killed itself.
+  // Daemons are left only if the supervisor was killed; otherwise it has stopped them.
   const auto left = directory.Load();
   RETURN_IF_ERROR(left.status());
   RETURN_IF_ERROR(StopProcesses({left->gateway, left->worker}, grace, hurried));

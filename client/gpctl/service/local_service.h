@@ -1,5 +1,5 @@
-// The local service as commands see it: bring one up in the background, find the one that runs,
-// take it down. Functions over one state directory; used by gpctl's main thread.
+// Functions for commands to start a local service in the background, find a running one, and stop
+// it. Functions over one state directory; used by gpctl's main thread.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 namespace gp::gpctl {
 
 // The record of the service that is supervised in `directory` now; waits while it is still
-// starting. NotFound when none is.
+// starting. NotFound when there is none.
 StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
                                            client::Interruption& interruption);
 
@@ -22,24 +22,24 @@ StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
 // when it is another user's.
 StatusOr<bool> ServiceRuns(const ServiceDirectory& directory);
 
-// Leaves a supervisor process of gpctl itself in the background, with its daemons. AlreadyExists
-// when one runs there.
+// Starts a gpctl process in the background that supervises the daemons. AlreadyExists when one runs
+// there.
 StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
                                           const SupervisorOptions& options,
                                           client::Interruption& interruption);
 
-// What StopService found running; 0: did not run.
+// The processes that StopService found; 0: did not run.
 struct StoppedService {
   int coordinator_pid = 0;
   int worker_pid = 0;
   int gateway_pid = 0;
 };
 
-// What runs saves its last step before it ends, or not.
+// Whether running trainers save their last step before they end.
 enum class StopWay { kSave, kAtOnce };
 
-// Stops the supervisor and whatever it left, by recorded identity. OK when nothing runs.
-// PermissionDenied when it is another user's.
+// Stops the supervisor and any daemon that is left, by their recorded identity. OK when nothing
+// runs. PermissionDenied when it is another user's.
 StatusOr<StoppedService> StopService(const ServiceDirectory& directory,
                                      StopWay way = StopWay::kSave);
 

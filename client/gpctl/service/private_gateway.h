@@ -1,5 +1,5 @@
-// PrivateGateway: a gp-gateway that this gpctl runs for one checkpoint and ends when it leaves. No
-// coordinator is needed. Owned and used by gpctl's main thread.
+// PrivateGateway: a gp-gateway that this gpctl starts for one checkpoint and stops at its end. It
+// needs no coordinator. Owned and used by gpctl's main thread.
 #pragma once
 
 #include <sys/types.h>
@@ -20,19 +20,20 @@ struct PrivateGatewayOptions {
   std::string directory;
   std::string listen = "127.0.0.1:0";  // HOST:PORT
   bool insecure = false;               // `listen` may be reached from other machines
-  std::string precision;               // "" leaves it to the gateway, as the next one
+  std::string precision;               // "": the gateway decides, as for the next one
   int threads = 0;
-  bool quiet = false;  // what it logs is dropped, unless it does not start
+  bool quiet = false;  // its log is dropped, unless it does not start
   std::chrono::milliseconds start_timeout = std::chrono::seconds(30);
   std::chrono::milliseconds stop_grace = std::chrono::seconds(10);
 };
 
 class PrivateGateway {
  public:
-  // It serves. NotFound when the program is missing; Internal with its last words when it ended.
+  // Returns when the gateway serves. NotFound when the program is missing; Internal, with the end
+  // of its log, when it ended.
   static StatusOr<std::unique_ptr<PrivateGateway>> Start(const PrivateGatewayOptions& options,
                                                          client::Interruption& interruption);
-  // Ends it.
+  // Stops the gateway.
   ~PrivateGateway();
   PrivateGateway(const PrivateGateway&) = delete;
   PrivateGateway& operator=(const PrivateGateway&) = delete;
@@ -41,7 +42,7 @@ class PrivateGateway {
   const std::string& model() const { return options_.model; }
   pid_t pid() const { return pid_; }
 
-  // Until the interruption: OK; Internal when it ended by itself.
+  // Waits for the interruption and returns OK; Internal when the gateway ended by itself.
   Status Await(client::Interruption& interruption);
 
  private:

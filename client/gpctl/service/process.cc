@@ -55,7 +55,7 @@ StatusOr<FileDescriptor> OpenLog(const std::string& path) {
 
 using Processes = std::vector<ProcessIdentity>;
 
-// Those that are still there at the deadline.
+// The processes that still exist at the deadline.
 Processes AliveAt(steady_clock::time_point deadline, Processes processes,
                   const std::function<bool()>& hurried) {
   bool told = false;
@@ -93,14 +93,14 @@ bool IsAlive(const ProcessIdentity& identity) {
 
 StatusOr<ProcessIdentity> SpawnDetached(const SpawnOptions& options) {
   ASSIGN_OR_RETURN(const FileDescriptor log, OpenLog(options.log_path));
-  const ScopedUmask owner_only(077);  // what a service keeps is for its user alone
+  const ScopedUmask owner_only(077);  // only this user can read the service's files
   ASSIGN_OR_RETURN(const pid_t pid, daemon::StartChild({.program = options.program,
                                                         .arguments = options.arguments,
                                                         .output = log.get(),
                                                         .error = log.get(),
                                                         .group = daemon::ChildGroup::kSession}));
   StatusOr<ProcessIdentity> identity = IdentifyProcess(pid);
-  // It may have ended already: whoever watches it learns that next.
+  // The process may have ended already; the code that watches it will find out.
   if (!identity.ok()) return ProcessIdentity{pid, 0, options.program};
   return identity;
 }

@@ -1,5 +1,5 @@
-// Process: starting programs that outlive this one, and telling a process from another that got its
-// number later. Functions may be called from any thread; a child must be reaped by the process that
+// Starts programs that outlive this one, and distinguishes a process from a later one with the same
+// number. Functions may be called from any thread; a child must be reaped by the process that
 // started it.
 #pragma once
 
@@ -26,7 +26,7 @@ struct ProcessIdentity {
 // NotFound when there is no such process (a zombie counts as gone).
 StatusOr<ProcessIdentity> IdentifyProcess(int pid);
 
-// The very process of `identity` still runs.
+// Whether this process still runs, not another one with its number.
 bool IsAlive(const ProcessIdentity& identity);
 
 struct SpawnOptions {
@@ -36,22 +36,22 @@ struct SpawnOptions {
 };
 
 // Starts `program` in a session of its own, with default signals, /dev/null as its input and no
-// other descriptors; the files it makes are for its user alone. When exec fails the error says why
-// and no process is left.
+// other descriptors; its umask makes its files private to the user. When exec fails, the error
+// tells why, and no process is left.
 StatusOr<ProcessIdentity> SpawnDetached(const SpawnOptions& options);
 
-// Collects the ends of children, so that none stays a zombie.
+// Reaps children that have ended, so that none stays a zombie.
 void ReapChildren();
 
-// SIGTERM, and SIGKILL when it has not ended after `grace`. OK when it is gone; PermissionDenied
-// when it is another user's. A process that is not `identity` any more is not touched. Once
-// `hurried` is true, SIGINT follows: the second signal tells a daemon that saves what it has to end
-// at once. (Two equal signals may become one.)
+// Sends SIGTERM, and SIGKILL when the process has not ended after `grace`. OK when it is gone;
+// PermissionDenied when it belongs to another user. It sends nothing when the number now belongs to
+// another process. When `hurried` becomes true it sends SIGINT: a second signal tells a daemon that
+// is saving to end at once. (Two signals of one kind may arrive as one.)
 Status StopProcess(
     const ProcessIdentity& identity, std::chrono::milliseconds grace,
     const std::function<bool()>& hurried = [] { return false; });
 
-// The same for several, all at a time.
+// The same for several processes at the same time.
 Status StopProcesses(
     const std::vector<ProcessIdentity>& identities, std::chrono::milliseconds grace,
     const std::function<bool()>& hurried = [] { return false; });

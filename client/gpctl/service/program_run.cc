@@ -14,7 +14,7 @@
 namespace gp::gpctl {
 namespace {
 
-// Where its messages on stderr go: nowhere when it is to be quiet.
+// The file for the program's stderr: /dev/null when it must be quiet.
 StatusOr<FileDescriptor> OpenErrors(bool quiet) {
   if (!quiet) return FileDescriptor();
   FileDescriptor null(open("/dev/null", O_WRONLY | O_CLOEXEC));

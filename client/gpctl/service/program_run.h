@@ -1,4 +1,4 @@
-// Running another gp program to its end and reading what it prints. May be called from any thread.
+// Runs another gp program to its end and reads its output. May be called from any thread.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct ProgramRun {
   bool quiet = false;                  // its messages on stderr are dropped
 };
 
-// Calls `on_output` with each piece of its standard output; answers its exit code (128 + the
+// Calls `on_output` with each piece of its standard output; returns its exit code (128 + the
 // signal's number when one ended it). NotFound or PermissionDenied when it cannot be started;
 // Cancelled when interrupted, after the program was ended.
 StatusOr<int> RunProgram(const ProgramRun& run, client::Interruption& interruption,

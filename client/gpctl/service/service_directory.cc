@@ -47,7 +47,7 @@ ServiceRecord RecordOf(const Json& json) {
   return {.supervisor = ProcessOf(json.at("supervisor")),
           .coordinator = ProcessOf(json.at("coordinator")),
           .worker = ProcessOf(json.at("worker")),
-          // Without a gateway: a record of an older version.
+          // A record of an older version has no gateway.
           .gateway = json.contains("gateway") ? ProcessOf(json["gateway"]) : ProcessIdentity(),
           .address = json.at("address").get<std::string>(),
           .coordinator_metrics = json.at("coordinator_metrics").get<std::string>(),
@@ -56,7 +56,7 @@ ServiceRecord RecordOf(const Json& json) {
           .gateway_metrics = json.value("gateway_metrics", ""),
           .gateway_problem = json.value("gateway_problem", ""),
           .workers = json.at("workers").get<int>(),
-          .cores = json.value("cores", 0),  // these three: absent in older records
+          .cores = json.value("cores", 0),  // this and the next two: absent in older records
           .gpus = json.value("gpus", std::vector<std::string>()),
           .gpu_problem = json.value("gpu_problem", ""),
           .ready = json.at("ready").get<bool>()};

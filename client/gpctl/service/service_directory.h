@@ -1,6 +1,6 @@
 // ServiceDirectory: the state directory of 'gpctl up': its paths and the record of what runs there.
-// Described in docs/formats/local-service.md. A value over files; one supervisor at a time writes,
-// held apart by the lock.
+// Described in docs/formats/local-service.md. A value that reads and writes files. A lock makes
+// sure that only one supervisor writes.
 #pragma once
 
 #include <optional>
@@ -45,25 +45,25 @@ class ServiceDirectory {
   std::string WorkerState() const { return Path("worker"); }
   std::string Storage() const { return Path("storage"); }
   std::string Log(const std::string& program) const { return Path("logs/" + program + ".log"); }
-  // Where the coordinator listens unless it is told otherwise.
+  // Where the coordinator listens by default.
   std::string Socket() const { return Path("coordinator.sock"); }
   std::string AddressFile(const std::string& program) const { return Path(program + ".address"); }
 
-  // Makes the directories and closes them to other users. ResourceExhausted or PermissionDenied
-  // name the one that could not be made; FailedPrecondition when others can read what is here
-  // already and 'gpctl up' did not put it here.
+  // Makes the directories with access for this user only. ResourceExhausted or PermissionDenied
+  // name the one that could not be made. FailedPrecondition when the directory exists with files
+  // that others can read and that are not from 'gpctl up'.
   Status Create() const;
 
-  // PermissionDenied names the user whom the directory belongs to, when it is another one. root may
-  // do what it likes.
+  // PermissionDenied, with the owner's name, when the directory belongs to another user. Always OK
+  // for root.
   Status CheckOwner() const;
 
   // NotFound when nothing was ever started here; PermissionDenied as CheckOwner.
   StatusOr<ServiceRecord> Load() const;
   Status Save(const ServiceRecord& record) const;
 
-  // Held by the supervisor while it lives; the kernel lets go of it with the process.
-  // FailedPrecondition when another holds it.
+  // The supervisor holds this lock while it runs; the kernel releases it when the process ends.
+  // FailedPrecondition when another process holds it.
   StatusOr<daemon::StateLock> Lock() const;
 
   // Whether this is a directory that gpctl made, so that it may be removed.

@@ -32,7 +32,8 @@ StatusOr<AddressFile> ReadAddressFile(const std::string& path) {
   return AddressFile{json.value("address", ""), json.value("metrics", ""), json.value("pid", 0)};
 }
 
-// `wanted`; where it takes any free port, the port of `previous` when that is still free.
+// Returns `wanted`. If `wanted` takes any free port, uses the port of `previous` when it is still
+// free.
 std::string KeepingPort(const std::string& wanted, const std::string& previous) {
   auto address = rpc::ParseListenAddress(wanted);
   const auto before = rpc::ParseListenAddress(previous);
@@ -41,7 +42,7 @@ std::string KeepingPort(const std::string& wanted, const std::string& previous) 
   return rpc::CheckBindable(*address).ok() ? address->Text() : wanted;
 }
 
-// The last lines of a log: what a program said before it ended.
+// The last lines of a program's log.
 std::string LastWords(const std::string& path) {
   constexpr size_t kBytes = 600;
   const StatusOr<std::string> text = ReadFile(path);
@@ -122,8 +123,8 @@ Status Supervisor::Announce() {
   return Save();
 }
 
-// A supervisor that died right after it had started a daemon could not record it; the daemon's
-// address file tells its number.
+// If a supervisor was killed right after it had started a daemon, the record lacks that daemon.
+// Then the daemon's address file tells its process number.
 void Supervisor::Adopt(Daemon& daemon) {
   if (IsAlive(daemon.process)) return;
   const auto file = ReadAddressFile(directory_.AddressFile(daemon.name));
@@ -297,7 +298,7 @@ void Supervisor::Revive(Daemon& daemon) {
   if (now >= daemon.next_start) Restart(daemon);
 }
 
-// Nobody waited for the address of one that came late.
+// Takes the address of a gateway that began to serve late, which no code has waited for.
 void Supervisor::ReviveGateway() {
   Revive(gateway_);
   if (!gateway_.address.empty()) return;
@@ -318,7 +319,8 @@ void Supervisor::Restart(Daemon& daemon) {
   daemon.next_start = steady_clock::now() + BackoffCeiling(options_.restart, daemon.failures++);
 }
 
-// The agent before the coordinator: its trainers save, and the coordinator seals what they save.
+// Stops the agent before the coordinator, because the agent's trainers save and the coordinator
+// must seal their checkpoints.
 void Supervisor::Stop() {
   const auto hurried = [this] { return interruption_.insisted(); };
   for (const auto& together : {std::vector{&gateway_, &worker_}, std::vector{&coordinator_}}) {

@@ -1,7 +1,7 @@
 // Supervisor: keeps one coordinator, one agent and one gateway running on this machine, out of one
-// state directory. A daemon that dies is started again on the same ports, so that kill -9 of any
-// heals by itself. It adopts daemons that an earlier supervisor left running. Training does not
-// wait for the gateway: the service is up without one, and says why. Lives in the foreground of
+// state directory. A daemon that dies, for example by kill -9, is started again on the same ports.
+// It adopts daemons that an earlier supervisor left running. Training does not wait for the
+// gateway: without one the service is up, and its record tells why. Lives in the foreground of
 // 'gpctl up', or in the background process that 'gpctl up --detach' leaves; used by that process's
 // main thread.
 #pragma once
@@ -23,7 +23,7 @@ struct SupervisorOptions {
   std::string program_directory;  // holds gp-coordinator, gp-worker and gp-gateway
   int workers = 0;                // slots; 0: one slot of all cores
   std::string listen;  // HOST:PORT of the coordinator; empty: a socket that only this user reaches
-  bool insecure = false;  // what is named to listen on may be reached from other machines
+  bool insecure = false;  // the addresses to listen on may be reached from other machines
   // First of the three ports for metrics. 0: the ports of the last start, else free ones.
   int port_base = 0;
   bool gateway = true;
@@ -32,7 +32,8 @@ struct SupervisorOptions {
   std::string gpu_trainer;     // program; empty: the gp-trainer-cuda beside gp-worker
   std::string gpus;            // as gp-worker --gpus; empty: all
   std::chrono::milliseconds start_timeout = std::chrono::seconds(30);
-  // For each daemon. More than an agent takes whose trainers use all of their time to save.
+  // The limit for each daemon to stop. Longer than an agent needs when its trainers use all of
+  // their time to save.
   std::chrono::milliseconds stop_grace = std::chrono::seconds(60);
   BackoffOptions restart = {.initial = std::chrono::milliseconds(100),
                             .max = std::chrono::seconds(5)};
@@ -40,23 +41,23 @@ struct SupervisorOptions {
 
 class Supervisor {
  public:
-  // `tell` gets a line for each daemon that died or was started again. `directory` is locked by the
-  // caller.
+  // `tell` gets a line for each daemon that died or was started again. The caller holds the lock of
+  // `directory`.
   Supervisor(ServiceDirectory directory, SupervisorOptions options,
              client::Interruption& interruption, std::function<void(const std::string&)> tell);
 
-  // Coordinator and agent run and the agent has registered; the gateway runs, or the record says
-  // why it does not. On an error whatever was started has been stopped again, and the message holds
-  // the last words of the daemon's log.
+  // Returns OK when coordinator and agent run and the agent has registered. The gateway runs, or
+  // the record tells why it does not. On an error, everything that was started has been stopped
+  // again, and the message has the last lines of the daemon's log.
   Status Start();
 
-  // Tells everyone who waits for this service that it is ready. After Start, once its contexts are
-  // written.
+  // Marks the service as ready for commands that wait for it. Call it after Start, when its
+  // contexts are written.
   Status Announce();
 
-  // Until the interruption; then all are stopped, the agent before the coordinator: its trainers
-  // save their last step, which the coordinator seals. When the interruption insists, nothing is
-  // saved.
+  // Runs until the interruption. Then it stops all daemons, the agent before the coordinator,
+  // because the agent's trainers save their last step and the coordinator seals it. When the
+  // interruption insists, nothing is saved.
   void Run();
 
   const ServiceRecord& record() const { return record_; }

@@ -24,7 +24,7 @@ Character FirstCharacter(std::string_view text) {
 
 bool IsControl(uint32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
 
-// Marks that join the character before them, and the invisible directional ones.
+// True for combining marks and for invisible directional marks.
 bool IsZeroWidth(uint32_t code) {
   return (code >= 0x300 && code < 0x370) || (code >= 0x200B && code < 0x2010) ||
          (code >= 0x202A && code < 0x202F) || (code >= 0x20D0 && code < 0x2100) ||
@@ -45,7 +45,7 @@ int WidthOf(const Character& character) {
   return IsWide(character.code) ? 2 : 1;
 }
 
-// Bidirectional overrides could make a line read differently from what it says.
+// True for bidirectional overrides, which could show a line in another order than its text.
 bool IsUnsafe(const Character& character) {
   return !character.valid || IsControl(character.code) ||
          (character.code >= 0x202A && character.code < 0x202F) ||

@@ -1,5 +1,5 @@
-// Text as a terminal counts it: columns instead of bytes. Untrusted text (log lines, samples) is
-// cut and cleaned here before it reaches a screen. Pure functions; thread-safe.
+// The width of text on a terminal, in columns instead of bytes. Untrusted text (log lines, samples)
+// is cut and cleaned here before it reaches a screen. Pure functions; thread-safe.
 #pragma once
 
 #include <string>

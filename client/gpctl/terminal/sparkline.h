@@ -8,7 +8,7 @@
 namespace gp::gpctl {
 
 // `values` squeezed into at most `cells` characters, oldest first; each cell is the mean of its
-// share, the last one is the newest value alone. The scale runs from the smallest to the largest
+// values; the last cell is the newest value only. The scale runs from the smallest to the largest
 // cell. The full block is not used: it fuses with the row above. Values that are not finite become
 // "x". Empty for no values.
 std::string Sparkline(const std::vector<double>& values, int cells, bool utf8);
