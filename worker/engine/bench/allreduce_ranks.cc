@@ -58,8 +58,8 @@ AllReduceRank::AllReduceRank(const GroupOptions& options, const TcpListener& lis
   }
 }
 
-// Where the peers reach it, if they do. The rank's whole contribution, and nothing in its other
-// subtrees.
+// Allocates the buffer in memory that peers share, if there is such memory. Its values are the
+// rank's whole contribution; its other subtrees have zeros.
 void AllReduceRank::TakeBuffer(int64_t elements) {
   const auto count = static_cast<size_t>(elements);
   values_ = control_->Allocate(count);
@@ -134,7 +134,7 @@ AllReduceRanks::~AllReduceRanks() {
   try {
     if (own_) own_->Tell(false);
   } catch (const CollectiveError&) {
-    // Whoever is left ends when the connections close.
+    // Ranks that are left end when the connections close.
   }
   own_.reset();
   for (const pid_t child : children_) waitpid(child, nullptr, 0);

@@ -41,7 +41,7 @@ struct Round {
   const TextLoad& load;
   asio::io_context io;
   const LoadClock::time_point begin = LoadClock::now();
-  int64_t next = 0;  // text that nobody asked for yet
+  int64_t next = 0;  // the next text to request
   LoadOutcome outcome;
   Status status;
 };
@@ -65,7 +65,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
  protected:
-  // Asks for the next thing with Ask, or for nothing more.
+  // Sends the next request with Ask, or none.
   virtual void Next() = 0;
   // The headers have come and their status is 200.
   virtual void OnPiece(const std::string& piece) = 0;

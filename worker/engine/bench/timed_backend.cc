@@ -8,7 +8,7 @@
 namespace gp::engine {
 namespace {
 
-// Below are the slots of whoever uses the backend.
+// Lower slots belong to the code that uses the backend.
 constexpr int kFirstSlot = 256;
 constexpr int kPendingMax = 512;
 

@@ -26,7 +26,7 @@ std::string Describe(const runspec::ModelShape& shape) {
       shape.tied_head);
 }
 
-// Dropout is no part of the weights: a run may resume with another.
+// Dropout does not belong to the weights: a run may resume with another value.
 bool SameWeights(runspec::ModelShape a, const runspec::ModelShape& b) {
   a.dropout = b.dropout;
   return a == b;

@@ -26,8 +26,8 @@ using formats::DigestKind;
 using runspec::ParameterInfo;
 using runspec::ParameterLayout;
 
-// Training goes a little before the writer. Not more, because the optimizer may come to wait for
-// the writer, which must not wait for everybody else on the machine then.
+// Training has a slightly higher priority than the writer. Only slightly, because the optimizer may
+// have to wait for the writer, and then the writer must not wait for all other processes.
 constexpr int kNiceness = 2;
 constexpr int kIoPriority = (2 << 13) | 7;  // best effort, the lowest
 
@@ -117,7 +117,7 @@ StatusOr<CheckpointFile> WriteText(Storage& storage, const std::string& director
 
 }  // namespace
 
-// What the thread that writes works on, and the one job it may have. Thread and writer share it: a
+// The state of the writing thread, and its one job. The thread and the writer share it, because a
 // thread that hangs in the storage may outlive the writer.
 class CheckpointWriter::Worker {
  public:
@@ -135,8 +135,8 @@ class CheckpointWriter::Worker {
     return std::thread([worker] { worker->Run(); });
   }
 
-  // Lets the job in flight end, within patience. False when it hangs: the state may be freed all
-  // the same.
+  // Waits for the job in flight, within patience. False when it hangs; the training state may be
+  // freed even then.
   bool Close() EXCLUDES(mutex_) {
     const auto deadline = std::chrono::steady_clock::now() + patience_;
     {
@@ -206,7 +206,7 @@ class CheckpointWriter::Worker {
     }
   }
 
-  // Waits for a job; nullptr once the owner is gone. The job stays this thread's until it has a
+  // Waits for a job; nullptr when the owner is gone. The job belongs to this thread until it has a
   // result.
   const CheckpointState* NextJob() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
@@ -222,7 +222,7 @@ class CheckpointWriter::Worker {
     StatusOr<SavedCheckpoint> saved = WriteAll(state, directory);
     if (saved.ok()) return saved;
     failed_ = directory;
-    // If this fails, the coordinator sweeps the directory later: nobody announced it.
+    // If this fails, the coordinator removes the directory later, because it was never reported.
     storage_.RemoveTree(directory).IgnoreError();
     return WithContext(saved.status(), fmt::format("checkpoint of step {}", state.step));
   }
@@ -259,7 +259,7 @@ class CheckpointWriter::Worker {
                            .final = state.final};
   }
 
-  // Both files at once: training may wait for them, and then the processors are free.
+  // Writes both files at the same time: when training waits for them, the processors are free.
   StatusOr<std::vector<CheckpointFile>> WriteState(const CheckpointState& state,
                                                    const std::string& directory) {
     StatusOr<CheckpointFile> optimizer = Internal("it was not written");
@@ -288,7 +288,7 @@ class CheckpointWriter::Worker {
     return optimizer;
   }
 
-  // Weights and step alone: equal runs write equal files.
+  // Only values that depend on the weights and the step, so that equal runs write equal files.
   static std::map<std::string, std::string> MetadataOf(const CheckpointState& state) {
     return {{"gp.step", fmt::format("{}", state.step)}, {"gp.linear", "out_features, in_features"}};
   }
@@ -313,7 +313,7 @@ class CheckpointWriter::Worker {
   Storage& storage_;
   const std::string parent_;
   const CheckpointIdentity identity_;
-  std::string failed_;  // directory of the last save that failed; the worker thread's
+  std::string failed_;  // directory of the last save that failed; used by the worker thread only
   const ParameterLayout layout_;
   StreamedSnapshot snapshot_;
   Mutex mutex_;

@@ -17,7 +17,7 @@
 namespace gp::engine {
 namespace {
 
-// A full disk is the one failure with advice of its own.
+// Adds advice to the error of a full disk.
 Status WriteError(const Status& status) {
   if (status.code() != StatusCode::kResourceExhausted) return status;
   return ResourceExhausted("{}; make room, or lower checkpoint.keep_last", Message(status));
@@ -30,9 +30,9 @@ struct FreeMemory {
   void operator()(char* memory) const { std::free(memory); }
 };
 
-// Whole pieces go to the disk past the page cache, where the file system can: nobody reads a
-// checkpoint soon, and the kernel's copy into fresh pages takes more processor time than everything
-// else about it. The rest of a file, and a small file, go through the page cache.
+// Writes whole pieces to the disk without the page cache, if the file system can: a checkpoint is
+// seldom read soon, and the kernel's copy into new pages takes more processor time than all the
+// rest. The last part of a file, and small files, go through the page cache.
 class LocalWriter : public StorageWriter {
  public:
   LocalWriter(FileDescriptor file, std::string path)
@@ -78,7 +78,7 @@ class LocalWriter : public StorageWriter {
       const ssize_t written = write(file_.get(), data.data(), data.size());
       if (written < 0 && errno == EINTR) continue;
       if (written < 0 && errno == EINVAL && !refused_) {
-        // The file system takes none, or not what a short write left.
+        // The file system does not take direct writes, or not the rest after a short write.
         refused_ = true;
         SetDirect(false);
         continue;

@@ -32,8 +32,8 @@ Status StreamedSnapshot::Read(int buffer, int64_t first, int64_t last, const Con
   return OkStatus();
 }
 
-// Inside one chunk. What `consume` sees is nobody else's, so that an update need not wait for a
-// storage that hangs in it.
+// Reads inside one chunk. `consume` gets a private copy, so that an update does not wait for a
+// storage that hangs in `consume`.
 Status StreamedSnapshot::ReadPiece(int buffer, int64_t first, int64_t last,
                                    const Consume& consume) {
   std::span<const float> values;
@@ -48,7 +48,7 @@ Status StreamedSnapshot::ReadPiece(int buffer, int64_t first, int64_t last,
   return consume(values);
 }
 
-// The values out of the chunk's copy, or of live memory.
+// The values from the chunk's copy, or from live memory.
 std::span<const float> StreamedSnapshot::Stage(Stream& stream, int64_t first, int64_t last) {
   const int64_t chunk = first / options_.chunk_size;
   Advance(stream, chunk);
@@ -141,7 +141,7 @@ void StreamedSnapshot::Copy(Stream& stream, int64_t chunk) {
   stream.copies[static_cast<size_t>(chunk)] = std::move(copy);
 }
 
-// What lies before `chunk` is done with; its copies serve again.
+// Chunks before `chunk` are done; the memory of their copies is used again.
 void StreamedSnapshot::Advance(Stream& stream, int64_t chunk) {
   for (; stream.reading < chunk; ++stream.reading) {
     std::unique_ptr<float[]> copy = std::move(stream.copies[static_cast<size_t>(stream.reading)]);

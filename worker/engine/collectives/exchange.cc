@@ -78,7 +78,7 @@ bool AllDone(const std::vector<Lane>& lanes) {
 [[noreturn]] void TimedOut(const std::vector<Lane>& lanes, milliseconds timeout,
                            const std::string& operation) {
   const std::string time = std::to_string(timeout.count()) + " ms";
-  // Who said nothing at all keeps the others from going on; they are not to blame.
+  // Blames a peer that sent nothing at all first: the others wait for it.
   for (const Lane& lane : lanes) {
     if (lane.in.next == 0 && lane.in.movable()) {
       PeerLost(operation, lane.rank,
@@ -114,7 +114,7 @@ bool MoveReady(std::vector<Lane>& lanes, const std::vector<pollfd>& set,
   return moved;
 }
 
-// The exchange's own view of its bystanders: the first that has gone.
+// Watches the bystanders, and notes the first one that has disconnected.
 class Bystanders {
  public:
   explicit Bystanders(const std::vector<Bystander>& all) : all_(all) {}

@@ -11,8 +11,7 @@
 namespace gp::engine {
 namespace {
 
-// What the members of a group share: where they meet, and the buffers that they show each other
-// while they do.
+// The shared state of a group: a barrier, and the buffers that members share between two barriers.
 class Meeting {
  public:
   explicit Meeting(int world_size)

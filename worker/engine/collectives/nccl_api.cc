@@ -18,7 +18,7 @@ std::string NameOfLibrary() {
 }
 
 void* OpenLibrary(const std::string& name) {
-  // Its symbols stay its own: another copy may have come with LibTorch.
+  // RTLD_LOCAL, because LibTorch may have loaded another copy of NCCL.
   void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;
   throw NcclUnavailable(std::string("NCCL, through which several GPUs sum their gradients: ") +

@@ -9,9 +9,9 @@
 namespace gp::engine {
 namespace {
 
-// 25 MiB: pieces of this size cost NCCL no bandwidth, and the first leave early.
+// 25 MiB: with pieces of this size NCCL reaches its full bandwidth, and the first ones start early.
 constexpr size_t kDeviceOverlapElements = 6'553'600;
-// Flags, losses and settings pass through it, never gradients.
+// The buffer is for flags, losses and settings, never for gradients.
 constexpr int64_t kStagingBytes = 256 << 10;
 
 constexpr char kHexDigits[] = "0123456789abcdef";
@@ -184,7 +184,7 @@ ElementRange NcclCommunicator::PartOfRank(size_t count, int rank) const {
   return PartOf(count, static_cast<size_t>(rank), plan_.participants());
 }
 
-// NCCL's own calls for this need them.
+// NCCL's own calls need equal parts.
 bool NcclCommunicator::HasEqualParts(size_t count) const {
   for (int rank = 0; rank < size(); ++rank) {
     if (PartOfRank(count, rank).size() * plan_.participants() != count) return false;

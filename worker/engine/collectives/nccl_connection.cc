@@ -9,9 +9,11 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// For a rank that leaves: what its peers still read of it arrives in far less.
+// How long a rank that exits waits for its peers. Data that they still read arrive in far less
+// time.
 constexpr milliseconds kFarewell{2000};
-// A wait that is about to end must not cost a sleep; a long one must not cost a core.
+// A wait spins for this long, because a short wait must not sleep. Then it sleeps, because a long
+// wait must not use a core.
 constexpr microseconds kSpin{200};
 constexpr microseconds kNap{50};
 
@@ -62,13 +64,14 @@ NcclConnection::~NcclConnection() {
     std::this_thread::sleep_for(kNap);
   }
   std::lock_guard lock(mutex_);
-  // NCCL frees nothing of a communicator that is still at work, and its kernels would hold whoever
-  // frees device memory next.
+  // NCCL frees nothing of a communicator that is still working, and the next call that frees device
+  // memory would wait for its kernels.
   if (!finalized) Sever("a peer left it waiting when it ended");
   if (comm_ != nullptr) api_.destroy(comm_);
 }
 
-// Whether NCCL is at rest; a communicator that is not, or failed while it ended, is aborted.
+// Whether NCCL has finished. A communicator that has not, or that failed while it ended, is
+// aborted.
 bool NcclConnection::Finalized() {
   std::lock_guard lock(mutex_);
   ncclResult_t state = ncclSuccess;
@@ -107,14 +110,15 @@ void NcclConnection::IssueGroup(const char* operation, const std::vector<Call>& 
 void NcclConnection::Wait(const char* operation, const std::function<bool()>& done) {
   Poll(operation, timeout_, [&] {
     const bool complete = done();
-    TookEverything(operation);  // for its errors
+    TookEverything(operation);  // throws its errors
     return complete;
   });
 }
 
 void NcclConnection::Check(const char* operation) { TookEverything(operation); }
 
-// Whether NCCL has put all that was issued into the stream. Throws what it found in the background.
+// Whether NCCL has put all issued work into the stream. Throws errors that NCCL found in the
+// background.
 bool NcclConnection::TookEverything(const char* operation) {
   std::string why;
   {
@@ -153,7 +157,7 @@ void NcclConnection::Abort(const std::string& reason) {
   Sever("aborted: " + reason);
 }
 
-// REQUIRES: mutex_. Ends what runs on the device, too; whoever waits hears of it.
+// REQUIRES: mutex_. Also ends NCCL's work on the device; calls that wait then throw.
 void NcclConnection::Sever(const std::string& reason) {
   if (broken_.empty()) broken_ = reason;
   if (comm_ == nullptr) return;

@@ -56,8 +56,8 @@ void NcclTree::RunPiece(std::span<float> values, const Spans& partials, cudaStre
   Gather(values, stream);
 }
 
-// Where each leaf of the tree lies for the own chunk: in the caller's memory, or where it will
-// arrive.
+// The place of each leaf's own chunk: in the caller's memory, or in the scratch memory where it
+// will arrive.
 NcclTree::Spans NcclTree::LeavesOfOwnChunk(const Spans& partials, ElementRange own) {
   const std::vector<size_t>& mine = plan_.leaves[plan_.own];
   Spans leaves(plan_.leaf_count());

@@ -17,12 +17,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// For all ranks of a node to have called each other; a rank that cannot be reached costs this once.
+// Limit for all ranks of a node to call each other. A rank that cannot be reached costs this time
+// once.
 constexpr milliseconds kFormingTimeout{5000};
-// A visitor that says nothing holds the others up for this long.
+// A connection that sends nothing delays the others for this long.
 constexpr milliseconds kVisitTimeout{1000};
 
-// What every rank tells all others first. Texts end with a zero.
+// The first message of every rank to all others. Texts end with a zero.
 struct Presence {
   std::array<char, 128> machine{};
   std::array<char, 32> socket{};  // begins with a zero byte: its size counts
@@ -137,7 +138,7 @@ class Forming {
   int missing_ = 0;
 };
 
-// Row a: which ranks' memory rank a holds.
+// Row a tells whose memory rank a holds.
 std::vector<std::vector<bool>> GatherReaches(Wire& wire,
                                              const std::vector<std::optional<PeerMemory>>& peers) {
   const auto ranks = peers.size();

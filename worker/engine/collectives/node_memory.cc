@@ -14,7 +14,7 @@
 namespace gp::engine {
 namespace {
 
-// What the kernel can map with one entry of its tables.
+// The memory that the kernel can map with one entry of its page tables.
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr uint64_t kPage = 4096;
 
@@ -22,8 +22,8 @@ uint64_t AlignUp(uint64_t size, uint64_t alignment) {
   return (size + alignment - 1) / alignment * alignment;
 }
 
-// Whether `size` bytes hold `count` floats from `offset`, which a peer names: no product or sum of
-// what it says is formed, for it could wrap around.
+// Whether `size` bytes hold `count` floats from `offset`. A peer chooses these numbers, so the
+// check forms no product or sum of them that could overflow.
 bool Holds(uint64_t size, uint64_t offset, size_t count) {
   return offset % sizeof(float) == 0 && offset <= size && count <= (size - offset) / sizeof(float);
 }
@@ -44,7 +44,7 @@ Mapping::Mapping(int fd, uint64_t offset, size_t size) {
   void* address =
       mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
   if (address == MAP_FAILED) Refuse("cannot map " + std::to_string(size) + " bytes");
-  // Advice: where the kernel does not take it, small pages serve.
+  // Only advice: if the kernel refuses it, the memory has small pages.
   madvise(address, size, MADV_HUGEPAGE);
   bytes_ = {static_cast<std::byte*>(address), size};
 }

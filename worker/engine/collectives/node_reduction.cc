@@ -35,7 +35,8 @@ void NodeReduction::Run(Wire& wire, std::span<float> values,
   if (values.empty()) return Meet(wire, Operation::kNodeDone, 0);
   std::vector<std::span<float>> shared;
   for (size_t i = 0; i < partials.size(); ++i) shared.push_back(Shared(partials[i], i));
-  // What mates cannot reach gets its result through a partial sum, which is spent by then.
+  // If mates cannot reach `values`, they write the result into the memory of a partial sum, which
+  // is not needed any more.
   const std::span<float> result = IsShared(values) ? values : shared[0];
 
   const Views views = Publish(wire, values, shared, result);
@@ -49,12 +50,12 @@ bool NodeReduction::IsShared(std::span<const float> values) const {
   return is_alone() || memory_->OffsetOf(values).has_value();
 }
 
-// `values`, or their copy in my memory.
+// `values`, or a copy of them in shared memory.
 std::span<float> NodeReduction::Shared(std::span<float> values, size_t index) {
   if (IsShared(values)) return values;
   std::span<float>& staged = staged_[index];
   if (staged.size() < values.size()) {
-    // Twice as much as the last time at least, so that few sizes are left behind.
+    // At least twice the last size, so that few blocks of unused memory remain.
     staged = memory_->Allocate(std::max(values.size(), 2 * staged.size()));
   }
   const std::span<float> copy = staged.first(values.size());
@@ -66,7 +67,7 @@ std::span<float> NodeReduction::Allocate(size_t count) {
   return is_alone() ? std::span<float>{} : memory_->Allocate(count);
 }
 
-// Tells the mates where my partial sums and my result are, and waits until they have told me.
+// Sends the mates the places of this rank's partial sums and result, and receives theirs.
 NodeReduction::Views NodeReduction::Publish(Wire& wire, std::span<float> values,
                                             const std::vector<std::span<float>>& shared,
                                             std::span<float> result) {
@@ -94,7 +95,7 @@ NodeReduction::Views NodeReduction::Publish(Wire& wire, std::span<float> values,
     }
     std::memcpy(own.data(), theirs[other++].data(), own.size() * sizeof(uint64_t));
     PeerMemory& memory = *peers_[rank];
-    // All of them once first: a look may move what an earlier one returned.
+    // Maps all of them first: a call of At may move the address that an earlier call returned.
     for (size_t i = 0; i <= leaves.size(); ++i) memory.At(own[i], values.size());
     views.results.push_back(memory.At(own[0], values.size()));
     for (size_t i = 0; i < leaves.size(); ++i) {
@@ -104,7 +105,7 @@ NodeReduction::Views NodeReduction::Publish(Wire& wire, std::span<float> values,
   return views;
 }
 
-// Returns when every mate is here.
+// Returns when every mate has called it.
 void NodeReduction::Meet(Wire& wire, Operation operation, size_t count) {
   std::vector<Lane> lanes = wire.Lanes(operation, count, other_mates_);
   for (Lane& lane : lanes) {
@@ -114,7 +115,8 @@ void NodeReduction::Meet(Wire& wire, Operation operation, size_t count) {
   wire.Run(lanes, "all-reduce", /*watch_others=*/true, [] {});
 }
 
-// My part of the node's sums. A node that holds the whole tree has the result then.
+// Computes this rank's part of the node's sums. If the node holds the whole tree, this is the
+// result.
 void NodeReduction::SumWithin(const Views& views, size_t count) const {
   const ElementRange part = PartOf(count, plan_.place, plan_.mates.size());
   for (size_t begin = part.begin; begin < part.end; begin += kBlockElements) {

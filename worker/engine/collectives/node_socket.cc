@@ -53,7 +53,7 @@ Socket FileOf(msghdr& message) {
 NodeListener::NodeListener() : socket_(MakeNodeSocket()) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  // An address without a name makes the kernel choose one.
+  // With an empty address, the kernel chooses a name.
   if (bind(socket_.fd(), reinterpret_cast<sockaddr*>(&address), sizeof(sa_family_t)) != 0 ||
       listen(socket_.fd(), SOMAXCONN) != 0) {
     throw CollectiveError(std::string("cannot listen on a local socket: ") + std::strerror(errno));

@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long a wait may overlook a stop request.
+// How late a wait may notice a stop request.
 constexpr milliseconds kStopLatency{20};
 constexpr milliseconds kConnectRetry{20};
 

@@ -10,17 +10,17 @@
 namespace gp::engine {
 namespace {
 
-// 4 MiB: large enough that what a collective costs by itself does not count, small enough that the
-// first pieces leave early.
+// 4 MiB: large, so that the fixed cost of a collective does not matter; small, so that the first
+// pieces are sent early.
 constexpr size_t kOverlapElements = size_t{1} << 20;
 
-// Null when this rank shares none, or the system gives none.
+// Null when this rank shares no memory, or the system has no such memory.
 std::unique_ptr<NodeMemory> MakeNodeMemory(const std::string& machine) {
   if (machine.empty()) return nullptr;
   try {
     return std::make_unique<NodeMemory>();
   } catch (const CollectiveError&) {
-    return nullptr;  // TCP does everything that memory does
+    return nullptr;  // TCP works without it
   }
 }
 
@@ -91,7 +91,7 @@ void TcpCommunicator::AllReduceMax(std::span<double> values) {
 
 void TcpCommunicator::Broadcast(std::span<std::byte> bytes, int root) {
   wire_.BeginCollective();
-  // Headers pass both ways, so that the root notices a peer that is elsewhere.
+  // Headers go in both directions, so that the root notices a peer in another collective.
   const bool is_root = rank() == root;
   std::vector<Lane> lanes = wire_.Lanes(Operation::kBroadcast, bytes.size(),
                                         is_root ? wire_.others() : std::vector<int>{root});

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A stranger that connects and says nothing holds one of these places for this long.
+// A connection that sends nothing takes one of kGuestsMax places for this long.
 constexpr size_t kGuestsMax = 64;
 constexpr milliseconds kGreetingTimeout{5000};
 constexpr milliseconds kAcceptSlice{20};
@@ -29,8 +29,8 @@ struct Guest {
 
 enum class Arrival { kIncomplete, kComplete, kRefused };
 
-// Reads what has arrived of the greeting, never beyond its end: what follows belongs to the
-// collectives.
+// Reads the part of the greeting that has arrived. It never reads beyond the end, because the next
+// bytes belong to the collectives.
 Arrival ReadGreeting(Guest& guest) {
   while (guest.received.size() < guest.expected) {
     std::array<std::byte, kGreetingHeaderBytes + kGreetingBodyBytesMax> buffer;
@@ -86,7 +86,8 @@ class Mesh {
     group_.peers[static_cast<size_t>(rank)] = std::move(socket);
   }
 
-  // Until a caller waits, a guest has said more, or it is time to look at the clock.
+  // Waits until there is a new connection, a guest has sent more, or it is time to check the
+  // deadlines.
   void AwaitSomeone() const {
     std::vector<pollfd> set = {{listener_.fd(), POLLIN, 0}};
     for (const Guest& guest : guests_) set.push_back({guest.socket.fd(), POLLIN, 0});
@@ -102,7 +103,7 @@ class Mesh {
     }
   }
 
-  // True when the guest is no longer one: it became a peer or was closed.
+  // True when the guest became a peer or was closed.
   bool Settle(Guest& guest) {
     const Arrival arrival = ReadGreeting(guest);
     if (arrival == Arrival::kIncomplete && std::chrono::steady_clock::now() < guest.deadline) {

@@ -42,7 +42,7 @@ std::span<float> TreeExchange::Block(std::span<float> whole, ElementRange chunk,
   return whole.subspan(begin, std::min(kBlockElements, chunk.end - begin));
 }
 
-// A block of the own chunk: in the caller's partial sum, or where a peer's arrives.
+// A block of the own chunk: in the caller's partial sum, or in the memory where a peer's arrives.
 std::span<float> TreeExchange::LeafBlock(size_t leaf, size_t block) const {
   const std::vector<size_t>& mine = plan_.leaves[plan_.own];
   const auto found = std::find(mine.begin(), mine.end(), leaf);

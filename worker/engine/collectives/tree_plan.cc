@@ -55,7 +55,7 @@ SplitPlan SplitByGroup(const TreePlan& whole, const std::vector<size_t>& group_o
   split.within.resize(groups);
   split.across.own = group_of[whole.own];
   split.across.leaves.resize(groups);
-  // A leaf is shared once it holds, or feeds, a sum of more than one group.
+  // A leaf counts as shared when it holds, or was added to, a sum over more than one group.
   std::vector<bool> shared(group_of_leaf.size());
   std::vector<bool> absorbed(group_of_leaf.size());
   std::vector<Addition> rest;

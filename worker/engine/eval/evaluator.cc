@@ -10,7 +10,7 @@ namespace gp::engine {
 std::optional<double> Evaluate(LanguageModel& model, Communicator& communicator,
                                int64_t batch_count, const BatchAt& batch_at) {
   // Loss and tokens of each batch, 0 for those of other ranks: the maximum over the ranks completes
-  // both without rounding, and everybody adds them in the same order.
+  // both without rounding, and every rank adds them in the same order.
   std::vector<double> sums(static_cast<size_t>(2 * batch_count), 0.0);
   const std::span<double> losses = std::span(sums).first(static_cast<size_t>(batch_count));
   const std::span<double> tokens = std::span(sums).last(static_cast<size_t>(batch_count));

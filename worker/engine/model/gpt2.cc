@@ -11,7 +11,7 @@ namespace gp::engine {
 namespace {
 
 std::byte* AllocateArena(Backend& backend, const runspec::ArenaPlan& plan) {
-  // The workspace is the backend's own.
+  // The plan's workspace is left out: the backend has it.
   const int64_t bytes = plan.at("workspace").offset_bytes;
   return static_cast<std::byte*>(backend.Allocate(bytes));
 }
@@ -54,7 +54,7 @@ double Gpt2::Forward(const TokenBatch& batch, const Dropout& dropout) {
   return DownloadLoss();
 }
 
-// Told where the gradient belongs, the head computes what it can of it on the way.
+// If ExpectBackward was called, the head computes its part of the gradient in the forward pass.
 void Gpt2::ForwardInto(const TokenBatch& batch, const Dropout& dropout, double* loss) {
   TakeTargets(batch);
   TakeDropout(dropout);
@@ -92,7 +92,8 @@ double Gpt2::DownloadLoss() {
   return loss;
 }
 
-// The key of the masks is read when a pass runs, so that a record of it serves every micro-batch.
+// A pass reads the key of the masks when it runs, so one record of it is right for every
+// micro-batch.
 void Gpt2::TakeDropout(const Dropout& dropout) {
   dropout_ = dropout;
   if (dropout.probability <= 0) return;

@@ -39,8 +39,8 @@ const std::vector<GradientRange>& Gpt2::FinalAfter(int64_t stage) const {
   return stage % 2 == 0 ? block.attention : block.mlp;
 }
 
-// Brings back what the forward pass of the block did not keep, bit for bit. The last block's is
-// still there.
+// Computes again, with equal bits, the values that the forward pass of the block did not keep.
+// Those of the last block are still there.
 void Gpt2::RecomputeBlock(int64_t layer) {
   if (recompute_ == runspec::Recompute::kNone || layer + 1 == shape_.layers) return;
   const BlockBuffers& block = buffers_.blocks[static_cast<size_t>(layer)];
@@ -53,7 +53,7 @@ void Gpt2::RecomputeBlock(int64_t layer) {
   ForwardHidden(layer);
 }
 
-// d_residual holds the gradient behind the block and, on return, the one behind attention.
+// d_residual holds the gradient at the block's output and, on return, at the output of attention.
 void Gpt2::BackwardMlp(int64_t layer) {
   const BlockSlots& slots = slots_.blocks[static_cast<size_t>(layer)];
   const BlockBuffers& block = buffers_.blocks[static_cast<size_t>(layer)];
@@ -139,8 +139,9 @@ void Gpt2::BackwardLinear(const ParameterSlot& slot, float* dbias, Buffer dy, Bu
                             .accumulate = target_.accumulate});
 }
 
-// AddBranch backwards: the gradient of the stream in d_residual and, where one pass does both, that
-// of the branch in d_branch and of the bias of the layer `projection` that it ends with.
+// The backward pass of AddBranch. It writes the gradient of the stream to d_residual. When one pass
+// does both, it also writes the gradient of the branch to d_branch, and that of the bias of the
+// branch's last layer, `projection`.
 void Gpt2::BackwardAddition(const ParameterSlot& slot, const NormBuffers& norm, Buffer in,
                             bool accumulate_input, const ParameterSlot& projection,
                             const Dropout& dropout) {
@@ -153,7 +154,7 @@ void Gpt2::BackwardAddition(const ParameterSlot& slot, const NormBuffers& norm, 
   }
 }
 
-// d_branch, if BackwardAddition has not left it there.
+// Computes d_branch, unless BackwardAddition has computed it.
 void Gpt2::BackwardBranch(const Dropout& dropout) {
   if (fused_) return;
   backend_->ResidualBackward(rows(), shape_.channels, buffers_.d_branch, buffers_.d_residual,

@@ -7,8 +7,8 @@
 
 namespace gp::engine {
 
-// A head in pieces keeps no logits: told where the gradient belongs, it computes all of that on the
-// way; a head in one piece, the logits' part.
+// A head in pieces keeps no logits. If ExpectBackward was called, it computes its whole gradient
+// here; a head in one piece computes the gradient of the logits here.
 void Gpt2::ForwardHead() {
   for (int64_t first = 0; first < rows(); first += head_rows_max_) {
     const RowRange range{first, std::min(head_rows_max_, rows() - first)};
@@ -51,7 +51,7 @@ void Gpt2::BackwardHead() {
   const bool is_done = head_gradient_ == HeadGradient::kAll;
   for (int64_t first = 0; first < rows() && !is_done; first += head_rows_max_) {
     const RowRange range{first, std::min(head_rows_max_, rows() - first)};
-    // The pieces' logits were not kept; the loss is known.
+    // The pieces' logits were not kept, so they are computed again; this loss is not used.
     if (in_pieces) ForwardHeadRows(range, buffers_.discarded_loss);
     if (head_gradient_ == HeadGradient::kNone) backend_->Backward(LossGradientOf(range));
     BackwardHeadRows(range);
@@ -61,7 +61,7 @@ void Gpt2::BackwardHead() {
                    Site(DropoutSite::kMlpBranch, shape_.layers - 1));
 }
 
-// From the logits' gradient to the gradients of the weight and, in d_channels, of the last
+// Computes, from the logits' gradient, the gradient of the weight and, in d_channels, of the last
 // LayerNorm's output.
 void Gpt2::BackwardHeadRows(RowRange range) {
   const LinearShape head{range.count, shape_.channels, shape_.vocabulary_padded};

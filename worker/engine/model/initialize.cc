@@ -72,7 +72,7 @@ double KeyedNormal(uint64_t key, uint64_t index) {
   return std::sqrt(-2 * ExactLog(u)) * ExactCosineOfTurn(v);
 }
 
-// Writes the values that the elements of a tensor from `first` on begin with.
+// Writes the initial values of a tensor's elements from `first` on.
 using FillInitial = std::function<void(int64_t first, std::span<float> values)>;
 
 FillInitial InitialOf(const runspec::ParameterInfo& tensor, const runspec::ModelShape& shape,
@@ -95,8 +95,8 @@ FillInitial InitialOf(const runspec::ParameterInfo& tensor, const runspec::Model
 
 }  // namespace
 
-// A piece at a time, because the parameters may lie where the host does not reach. Each value
-// depends on its place alone, so it is all the same which thread draws it.
+// Works piece by piece, because the host may be unable to access the parameters. Each value depends
+// only on its place, so any thread may draw it.
 void InitializeNormal(uint64_t seed, LanguageModel& model, int threads) {
   ThreadPool pool(threads);
   std::vector<float> piece(kPiece);

@@ -22,11 +22,11 @@
 namespace gp::engine {
 namespace {
 
-// Requests that wait here; a supervisor that sends more waits itself.
+// The most requests that wait here. Beyond it, the supervisor has to wait when it sends.
 constexpr size_t kInboxCapacity = 1024;
 constexpr std::chrono::seconds kLong{3600};
 
-// What a supervisor is told of a checkpoint that cannot be opened.
+// The cause that is sent for a checkpoint that cannot be opened.
 link::ExitCause CauseOf(const Status& status) {
   switch (status.code()) {
     case StatusCode::kDataLoss:
@@ -136,7 +136,8 @@ class LinkedSampler {
             .reproducible = model.reproducible()};
   }
 
-  // Takes what has come; waits when there is nothing to write. False after Stop.
+  // Handles messages that have arrived; waits for one when there is no text to write. False after
+  // Stop.
   bool TakeMessages(TextWriter& writer) {
     while (true) {
       const auto wait =

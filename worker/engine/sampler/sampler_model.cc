@@ -34,7 +34,7 @@ StatusOr<std::string> FindCheckpoint(const std::string& directory) {
       directory, formats::kManifestName);
 }
 
-// What comes nearest to a precision that sampling does not have, without losing digits.
+// The nearest precision for sampling, without losing digits.
 runspec::Precision Nearest(runspec::Precision precision) {
   const bool half = precision == runspec::Precision::kFp8 || precision == runspec::Precision::kBf16;
   return half ? runspec::Precision::kBf16 : runspec::Precision::kFp32;

@@ -23,7 +23,7 @@ class TextBatch::Text {
   bool is_scored() const { return request_.scored.has_value(); }
   bool scores_prompt() const { return is_scored() && request_.score_prompt; }
   bool is_written() const { return std::ssize(written()) >= request_.max_tokens; }
-  // Nothing has to be read to know that it is at its end.
+  // True when the text is at its end before any token is read.
   bool asks_nothing() const { return request_.max_tokens <= 0 && !scores_prompt(); }
 
   void Enter(int64_t slot, Decoder& decoder) {
@@ -31,7 +31,7 @@ class TextBatch::Text {
     decoder.Clear(slot);
   }
 
-  // Tokens that the decoder has not read, as far back as it can see. Begins a new window where the
+  // The number of tokens in the window that the decoder has not read. Begins a new window when the
   // slot is full.
   int64_t CountUnread(Decoder& decoder) {
     const auto window = static_cast<size_t>(decoder.length_max());
@@ -53,7 +53,7 @@ class TextBatch::Text {
   }
 
   bool has_read_all() const { return read_ == tokens_.size(); }
-  // Where in the tokens the first of `read`, the newest that were read, is.
+  // The index in tokens_ of the first of `read`, the tokens that were read last.
   size_t PlaceOf(const SlotTokens& read) const { return read_ - read.tokens.size(); }
   void Append(int32_t token) { tokens_.push_back(token); }
 
@@ -94,7 +94,8 @@ void TextBatch::Admit() {
   }
 }
 
-// One token of each text under way; of prompts as much as there is room for, the oldest first.
+// Plans one token for each text in progress, and as many tokens of prompts as there is room for,
+// the oldest first.
 void TextBatch::PlanPass() {
   added_.clear();
   reading_.clear();
@@ -167,7 +168,7 @@ void TextBatch::AddToken(Text& text, std::span<float> logits, TextProgress& prog
     progress.end = TextEnd::kNotFinite;
     return;
   }
-  // Scores are of what the model gave.
+  // Scores use the logits before any adjustment.
   const std::vector<float> given =
       text.is_scored() ? std::vector<float>(logits.begin(), logits.end()) : std::vector<float>();
   AdjustLogits(request.sampling, text.written(), drawable);

@@ -17,7 +17,7 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Below it the likeliest token has all of the probability.
+// At a lower temperature the likeliest token has all of the probability.
 constexpr double kTemperatureLeast = 1e-6;
 
 // Tokens that may be chosen, in the order of their ids.

@@ -21,14 +21,15 @@ namespace {
 
 using link::ExitCause;
 
-// Longer than any disk takes for what fits into memory. Nobody waits for the last save.
+// Limit for the last save: longer than any disk takes for data that fit into memory. No other rank
+// waits for this save.
 constexpr std::chrono::minutes kLastTimeout{30};
-// Between attempts at it.
+// Pauses between attempts at the last save.
 constexpr BackoffOptions kRetry{.initial = std::chrono::milliseconds(500),
                                 .max = std::chrono::seconds(15)};
 // The parameter and its two moments.
 constexpr size_t kTensorsPerParameter = 3;
-// For a save that the peers wait for.
+// Limit for a save that the peers wait for.
 constexpr std::chrono::minutes kSaveTimeout{5};
 static_assert(kSaveTimeout < CollectivePatience::kLong);
 
@@ -88,8 +89,8 @@ std::string OptimizerText(runspec::OptimizerKind kind) {
   return kind == runspec::OptimizerKind::kMuon ? "muon" : "adamw";
 }
 
-// The moments of one optimizer mean nothing to another. Checkpoints from before the record had it
-// are taken at the run file's word.
+// Refuses moments of another optimizer. For old checkpoints, whose record does not name the
+// optimizer, the run file is trusted.
 void CheckOptimizer(const formats::CheckpointManifest& manifest, const std::string& directory,
                     runspec::OptimizerKind kind) {
   const auto found = manifest.record.find(kOptimizer);
@@ -110,7 +111,8 @@ void RecordBudget(const RunBudget& budget, Record& record) {
   }
   const EarlyStop& early_stop = budget.early_stop();
   if (!early_stop.enabled() || early_stop.state() == EarlyStopState()) return;
-  record[kBestLoss] = fmt::format("{}", early_stop.state().best_loss);  // reads back as it was
+  record[kBestLoss] =
+      fmt::format("{}", early_stop.state().best_loss);  // as text that reads back exactly
   record[kBestStep] = std::to_string(early_stop.state().best_step);
   record[kWaited] = std::to_string(early_stop.state().waited);
 }
@@ -127,11 +129,11 @@ void RestoreBudget(const formats::CheckpointManifest& manifest, RunBudget& budge
 
 void RecordLossScale(const std::optional<LossScale>& scale, Record& record) {
   if (!scale) return;
-  record[kLossScale] = fmt::format("{}", scale->state().scale);  // reads back as it was
+  record[kLossScale] = fmt::format("{}", scale->state().scale);  // as text that reads back exactly
   record[kFiniteSteps] = std::to_string(scale->state().finite_steps);
 }
 
-// A run that went on in fp16 from another precision begins with the first scale.
+// A run that goes on in fp16 after another precision begins with the initial scale.
 void RestoreLossScale(const formats::CheckpointManifest& manifest,
                       std::optional<LossScale>& scale) {
   if (!scale) return;
@@ -196,7 +198,7 @@ void Checkpoints::SaveLast(Trainer& trainer, const RunBudget& budget,
   }
 }
 
-// The result may be that of an earlier save: where the storage hung, that one is still in flight.
+// The result may belong to an earlier save: if the storage hung, that save is still in flight.
 StatusOr<SavedCheckpoint> Checkpoints::SaveNow(const CheckpointState& state) {
   if (!writer_.in_flight()) RETURN_IF_ERROR(writer_.Start(state));
   return writer_.Wait(kLastTimeout);
@@ -223,7 +225,7 @@ CheckpointState Checkpoints::StateOf(Trainer& trainer, const RunBudget& budget,
       gathered ? Values(moments_.first) : Values(trainer.optimizer().first_moment());
   state.second_moment =
       gathered ? Values(moments_.second) : Values(trainer.optimizer().second_moment());
-  // The writers read beside the queue: the update before this save is to be done.
+  // The writers read outside the queue, so the update before this save must be done first.
   run_.model->backend().Synchronize();
   return state;
 }
@@ -256,7 +258,7 @@ void Checkpoints::Announce(const SavedCheckpoint& saved) {
   events_.written(saved);
 }
 
-// With what is missing, when that is room.
+// The reason, with the missing bytes when the disk is full.
 std::string Checkpoints::WhyNot(const Status& status) const {
   const auto needed =
       static_cast<uint64_t>(kTensorsPerParameter * sizeof(float)) * run_.model->parameters().size();
@@ -286,7 +288,7 @@ std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun&
                manifest.status());
   CheckOptimizer(*manifest, resume.directory, run.spec.optimizer.kind);
   Optimizer& optimizer = trainer.optimizer();
-  // Each rank reads all and takes its part.
+  // Each rank reads all moments and takes its part.
   HostMoments all;
   std::span<float> first = optimizer.first_moment();
   std::span<float> second = optimizer.second_moment();

@@ -1,5 +1,5 @@
-// Libraries are looked for as the dynamic linker would find them, so that one that is missing is
-// named here and not by a program that does not start.
+// It looks for libraries as the dynamic linker does. So a missing library is reported here, not
+// only by a program that cannot start.
 #include <dlfcn.h>
 
 #include <nlohmann/json.hpp>

@@ -54,7 +54,7 @@ bool Lacks(const DeviceInfo& device, const std::string& what) {
                      [&](const DeviceLack& lack) { return lack.what == what; });
 }
 
-// precision: auto. A device without a name is none.
+// The value for precision: auto. A device without a name means: no device.
 Precision BestPrecision(const DeviceInfo& device) {
   if (!device.exists()) return Precision::kFp32;
   if (!Lacks(device, PrecisionText(Precision::kBf16))) return Precision::kBf16;
@@ -76,8 +76,9 @@ void RefuseWhatIsLacking(const runspec::RunSpec& spec, const DeviceInfo& device)
   }
 }
 
-// What was chosen by timing belongs to one card, driver and library. Other choices change no more
-// than bits: the ranks' copies stay alike, because the sum of their gradients is everybody's.
+// Choices by timing are valid for one card, driver and library. Other choices change only bits of
+// the result: the ranks' copies of the weights stay equal, because all ranks use the same gradient
+// sum.
 void ReproduceTuning(const std::string& tuning, const DeviceInfo& device, bool deterministic,
                      EngineChoice& choice) {
   if (tuning.starts_with(device.tuning_prefix)) {

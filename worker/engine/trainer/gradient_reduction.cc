@@ -27,7 +27,7 @@ GradientReduction::GradientReduction(Communicator& communicator, Backend& backen
       buckets_(static_cast<int64_t>(communicator.overlap_elements())),
       ready_(kBucketsMax) {
   if (communicator.device() == nullptr) return;
-  // Nothing would order the collectives behind the passes.
+  // Without a queue, nothing would make the collectives run after the passes.
   GP_CHECK(backend.queue() != nullptr || backend.host_reachable(), "a device without a queue");
   communicator.device()->Follow(backend.queue());
 }
@@ -58,7 +58,7 @@ GradientReady GradientReduction::BeginLastPass() {
 void GradientReduction::FinishShard() {
   if (thread_ || begun_on_device_) return;
   shard_sum_.Finish([this](const ShardSum::Addition& one) {
-    // Times one, each product is exact: this is AddInto, by all threads.
+    // A product with 1 is exact, so this equals AddInto, but uses all threads.
     backend_.Combine(std::ssize(one.into), one.into.data(), 1, one.into.data(), 1, one.from.data());
   });
 }
@@ -81,7 +81,7 @@ std::span<float> GradientReduction::Finish() {
   return partials_[0];
 }
 
-// In the backend's queue the additions of this rank's shards follow the pass that made them.
+// Queues the additions of this rank's shards after the pass that computes their gradients.
 void GradientReduction::BeginOnDevice(GradientRange range) {
   for (const ShardSum::Addition& one : additions_) {
     const std::span<float> into = Part(one.into, range);

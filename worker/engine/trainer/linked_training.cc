@@ -22,17 +22,17 @@ using link::ExitCause;
 
 constexpr std::chrono::seconds kProgressInterval{10};
 
-// How far apart the ranks of a group may hear the same Stop.
+// How far apart in time the ranks of a group may receive the same Stop.
 constexpr std::chrono::milliseconds kStopSpread{500};
 
-// For a stop by signal, whose sender does not say how long it waits.
+// The time to save after a signal, because its sender does not tell how long it waits.
 constexpr std::chrono::seconds kSignalPatience{30};
 
 std::optional<std::string> Given(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-// Stop may abort the group for as long as this lives.
+// While this object exists, Stop may abort the group.
 class AttachedGroup {
  public:
   AttachedGroup(SupervisorLink& link, Communicator& group) : link_(link) {
@@ -99,7 +99,7 @@ class LinkedTraining final : public TrainingEvents {
     if (link_.LeavesWithin(pause, Leaving::kAtOnce)) throw TrainingStopped{};
   }
 
-  // The last words of a process that was asked to leave, or whose peer was.
+  // Sends the last message of a process that was asked to stop, or whose peer was.
   void SayStopped() {
     const std::string reason = link_.stop_reason();
     LogInfo("training stopped", {{"step", step_}, {"reason", reason}});
@@ -122,8 +122,8 @@ class LinkedTraining final : public TrainingEvents {
     }
   }
 
-  // A step or an evaluation that took too long was broken off, here or by a peer: the last whole
-  // step is not lost.
+  // Whether the last whole step can be saved after a step or an evaluation was broken off, here or
+  // on a peer, because it took too long.
   bool MaySave(const Training& training) const {
     return link_.leaving() == Leaving::kSaving && training.CanSave();
   }
@@ -134,7 +134,8 @@ class LinkedTraining final : public TrainingEvents {
     LeaveSaved();
   }
 
-  // What is not in the catalogue does not exist. A refusal changes nothing: the log has it.
+  // Waits for the seal and exits, because a checkpoint that is not in the catalogue does not exist.
+  // A refusal is in the log and changes nothing here.
   [[noreturn]] void LeaveSaved() {
     if (written_step_) link_.WaitForSeal(*written_step_);
     throw TrainingStopped{};
@@ -187,8 +188,8 @@ class LinkedTraining final : public TrainingEvents {
                     start_.logical_shards, plan.logical_shards));
   }
 
-  // The listener, which also names this process to the coordinator, goes when the group is
-  // complete: later callers find the port closed.
+  // The listener's address identifies this process to the coordinator. It is closed when the group
+  // is complete, so that later connections are refused.
   std::unique_ptr<Communicator> FormGroup(bool on_device, bool deterministic) {
     const TcpListener listener(start_.data_address);
     const bool on_gpus = on_device && start_.world_size > 1;
@@ -204,7 +205,8 @@ class LinkedTraining final : public TrainingEvents {
     return group;
   }
 
-  // Every rank looks for the library before the others count on it.
+  // Loads the library on every rank, so that a missing one is found before the other ranks depend
+  // on it.
   std::optional<std::string> OfferId() const {
     try {
       LogInfo("gradients travel through", {{"library", DeviceGroupLibrary()}});
@@ -250,7 +252,8 @@ class LinkedTraining final : public TrainingEvents {
             .timeout = CollectivePatience::kLong};
   }
 
-  // A checkpoint that is not in the catalogue does not exist, so the run is not done without it.
+  // Waits for the seal: a checkpoint that is not in the catalogue does not exist, so the run is not
+  // done.
   void AwaitSeal(int64_t step) {
     const auto seal = link_.WaitForSeal(step);
     if (!seal) throw TrainingStopped{};
@@ -270,8 +273,8 @@ class LinkedTraining final : public TrainingEvents {
   bool waiting_ = false;                 // the supervisor knows what this rank waits for
 };
 
-// Every failure after a wish to leave at once follows from it; a lost peer follows from any.
-// Whoever is told to stop last may see its peers leave before.
+// Whether a failure is only a result of Stop. After a request to exit at once, every failure is;
+// after any Stop, a lost peer is. The rank that receives Stop last may see its peers exit before.
 bool FollowsFromStop(SupervisorLink& link, const link::Failed& failed) {
   return failed.cause == ExitCause::kCollective
              ? link.LeavesWithin(kStopSpread, Leaving::kSaving)

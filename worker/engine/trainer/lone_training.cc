@@ -50,8 +50,8 @@ std::string CheckpointsOf(const TrainingPlace& place) {
   return JoinPath(place.run_directory, "checkpoints");
 }
 
-// From the newest checkpoint of the run that is whole; from the first step when there is none.
-// What is damaged is set aside once an older one has taken its place, and not before.
+// Trains from the newest undamaged checkpoint of the run, or from the first step when there is no
+// checkpoint. Damaged checkpoints are renamed only after an older one was loaded in their place.
 class LoneTraining final : public TrainingEvents {
  public:
   explicit LoneTraining(const LoneOptions& options)
@@ -95,7 +95,7 @@ class LoneTraining final : public TrainingEvents {
     return {.step = found.manifest->step, .directory = found.directory, .manifest_digest = ""};
   }
 
-  // Never to the first step: that is for a person to decide.
+  // It never goes back to the first step: a person must decide that.
   void GoBack(const std::vector<formats::FoundCheckpoint>& found, size_t damaged,
               const std::string& reason) {
     if (damaged + 1 >= found.size()) {
@@ -161,7 +161,8 @@ int TellFailure(const link::Failed& failed) {
   const bool located = failed.message.starts_with("error: ");
   const std::string text = located ? failed.message : "gp-trainer: " + failed.message + "\n";
   std::fputs(text.c_str(), stderr);
-  // Alone there is no other node that has what this one lacks: the run file asks for too much.
+  // Without other nodes, a run that this machine cannot compute has a run file that asks for too
+  // much.
   if (failed.cause == ExitCause::kUnfit) return ProcessStatus(ExitCode::kUsage);
   return ProcessStatus(ExitCodeOf(failed.cause));
 }

@@ -53,7 +53,7 @@ int64_t BroadcastFromRankZero(int64_t number, Communicator& communicator) {
   return number;
 }
 
-// What fits the rank with the least memory.
+// The largest micro-batch that fits the rank with the least memory.
 int64_t LargestThatFits(const PreparedRun& run, const TrainingPlace& place,
                         Communicator& communicator) {
   const MachineMemory machine = MemoryFor(run.spec);
@@ -64,7 +64,7 @@ int64_t LargestThatFits(const PreparedRun& run, const TrainingPlace& place,
       run.spec, run.plan, place.threads, memory.bytes, communicator.size()))};
   communicator.AllReduceMax(least);
   if (least[0] < 0) return static_cast<int64_t>(-least[0]);
-  // Before the number is stored: memory may be free when the run is tried again.
+  // Checked before the number is stored: when the run is tried again, more memory may be free.
   runspec::RunSpec smallest = run.spec;
   smallest.batch.micro_batch = 1;
   smallest.batch.micro_batch_auto = false;
@@ -94,7 +94,7 @@ int64_t AgreeOnMicroBatch(const PreparedRun& run, const TrainingPlace& place,
   rows = LargestThatFits(run, place, communicator);
   if (leads) ThrowIfError(ExitCause::kStorage, StoreMicroBatch(place.run_directory, rows));
   LogInfo("micro-batch chosen", {{"rows", rows}});
-  // Rank 0 speaks when the number is durable.
+  // Rank 0 sends the number when it is durable.
   return BroadcastFromRankZero(rows, communicator);
 }
 

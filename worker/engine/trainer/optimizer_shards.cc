@@ -7,7 +7,7 @@
 namespace gp::engine {
 namespace {
 
-// 4 MiB at a time travel to rank 0.
+// Elements that are sent to rank 0 at a time: 4 MiB.
 constexpr int64_t kPiece = int64_t{1} << 20;
 
 bool Holds(const std::vector<float>& values, const void* memory) {

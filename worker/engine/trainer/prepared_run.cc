@@ -24,7 +24,8 @@ using link::ExitCause;
 
 constexpr double kPeakMeasurementSeconds = 0.05;
 
-// What the checkpoint was made with; empty when it does not say, or without a checkpoint.
+// The kernels that the checkpoint was computed with; empty when it does not tell, or without a
+// checkpoint.
 EngineRecord RecordedEngine(const TrainingPlace& place) {
   if (!place.resume) return {};
   const auto manifest =
@@ -39,14 +40,14 @@ EngineRecord SettleEngine(const TrainingPlace& place, const EngineRecord& decide
   return recorded.isa.empty() ? OwnEngine(place.threads, on_device) : recorded;
 }
 
-// What computes attention on a device, and what should have and does not.
+// Logs which kernels compute attention on a device, and which were not usable.
 void LogAttention(const DeviceChoices& choices) {
   if (choices.attention.empty()) return;
   LogInfo("attention chosen", {{"kernels", choices.attention}});
   for (const std::string& note : choices.notes) LogInfo("attention note", {{"note", note}});
 }
 
-// `engine` becomes what is in force: a device's backend may have chosen.
+// Sets `engine` to the actual choices, because a device's backend may choose itself.
 std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threads,
                                          EngineChoice& engine) {
   ModelOptions options = ModelOptionsOf(spec, threads);
@@ -65,7 +66,7 @@ std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threa
   return model;
 }
 
-// What MFU is a fraction of: a device's from a table, a CPU's measured.
+// Finds the peak for MFU: a device's from a table, a CPU's by measuring.
 void FindPeak(const EngineChoice& engine, int threads, PreparedRun& run) {
   if (!engine.on_device()) {
     run.peak_flops = MeasurePeakFlops(engine.isa, threads, kPeakMeasurementSeconds);

@@ -20,8 +20,8 @@ namespace {
 
 using link::ExitCause;
 
-// Equal numbers: the same limit of the same machine. Another machine's is another, short of a
-// chance of 2^-52.
+// A number for the limit and the machine. Equal numbers mean the same limit of the same machine,
+// except with a probability of 2^-52.
 double NumberOf(const AvailableMemory& memory) {
   std::error_code error;
   const auto groups = std::filesystem::read_symlink("/proc/self/ns/cgroup", error);
@@ -29,7 +29,7 @@ double NumberOf(const AvailableMemory& memory) {
   return static_cast<double>((std::hash<std::string>()(name) >> 12) + 1);
 }
 
-// How many ranks, with this one, draw on its memory.
+// The number of ranks, with this one, that use the same memory.
 int RanksThatShare(const AvailableMemory& memory, Communicator& communicator) {
   const double own = NumberOf(memory);
   std::vector<double> numbers(static_cast<size_t>(communicator.size()));

@@ -40,8 +40,8 @@ std::string EventsUpTo(std::string_view bytes, int64_t last) {
   return std::string(bytes.substr(0, kept));
 }
 
-// Replaces the file by what `keep` leaves of it, always: a predecessor that still runs somewhere
-// keeps writing to the old one. A file that does not exist stays so.
+// Replaces the file by the part that `keep` returns, even if nothing changes: an earlier process
+// that still runs then writes to the old file. Does not create a file.
 Status Shorten(const std::string& path,
                const std::function<std::string(std::string_view text)>& keep) {
   if (!FileExists(path)) return OkStatus();

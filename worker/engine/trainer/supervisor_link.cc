@@ -16,8 +16,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// A main thread whose step is broken off ends between two micro-batches; one that does not within
-// this time is ended.
+// When a step is broken off, the main thread stops between two micro-batches. After this time the
+// process ends without it.
 constexpr std::chrono::seconds kStopGrace{5};
 constexpr milliseconds kReadSlice{200};
 constexpr size_t kInboxCapacity = 64;
@@ -121,7 +121,8 @@ void SupervisorLink::ReleaseGroup() {
   group_ = nullptr;
 }
 
-// The step in flight has half of the time; what is not saved in the other half is not saved.
+// The step in flight gets half of the time, and saving it the other half. After that nothing is
+// saved.
 void SupervisorLink::WatchTime() {
   const auto now = steady_clock::now();
   Leaving way = Leaving::kNo;

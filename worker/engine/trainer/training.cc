@@ -16,7 +16,7 @@ namespace {
 
 using link::ExitCause;
 
-// The first steps fault memory in and fill caches.
+// The first steps are slower, because they touch memory for the first time and fill caches.
 constexpr int64_t kStepsBeforeMeasuring = 2;
 
 double Seconds(std::chrono::nanoseconds duration) {
@@ -27,12 +27,12 @@ Trainer::FillBatch FillFrom(const BatchSource& batches) {
   return [&batches](int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
                     std::span<int32_t> targets) {
     ThrowIfError(ExitCause::kConfig, batches.Fill(step, shard, micro_batch, tokens, targets));
-    // The disk works while this step computes.
+    // The disk reads the next batch while this step computes.
     batches.Expect(step + 1, shard, micro_batch);
   };
 }
 
-// Equal on ranks that compute alike.
+// A digest that is equal on ranks with the same choices.
 std::string DigestOfChoices(const EngineRecord& engine) {
   const auto choices = engine.kernels.find(engine.isa);
   return choices == engine.kernels.end() ? "default" : formats::Sha256Hex(choices->second);
@@ -97,8 +97,8 @@ TrainingEnd Training::Run(const StopWishes& stop) {
   return TrainingEnd::kFinished;
 }
 
-// What is due after a step is due after the last one, too: who goes on from there does not repeat
-// it.
+// Evaluation, sample and save that are due after a step are also done after the last step, because
+// a process that resumes there does not repeat them.
 TrainingEnd Training::AfterStep(const StepResult& result, const StopWishes& stop) {
   if (steps_taken_ == 0) LogFirstStep();
   Measure(result);
@@ -117,13 +117,15 @@ void Training::SaveNow() {
   checkpoints_->SaveLast(*trainer_, budget_, std::nullopt, /*final=*/false);
 }
 
-// Moments that are cut among the ranks take a group to gather.
+// With optimizer shards one rank alone cannot save, because gathering the moments takes the whole
+// group.
 bool Training::CanSave() const {
   return trainer_ != nullptr && checkpoints_ != nullptr && trainer_->intact() &&
          trainer_->shards() == nullptr && settled_step_ == trainer_->step();
 }
 
-// Within the step a late peer is a hung one. What follows it may be one rank's work alone.
+// In a step, a peer that is very late counts as hung. After the step the limit is longer, because
+// only one rank may have work.
 StepResult Training::TakeStep(const std::stop_token& stop) {
   communicator_->SetTimeout(patience_.ForStep());
   const StepResult result = trainer_->Step(stop);
@@ -136,7 +138,8 @@ StepResult Training::TakeStep(const std::stop_token& stop) {
   return result;
 }
 
-// With all that comes before it: data, kernels that are chosen by timing, peers.
+// Logs the time to the first step, with everything before it: data, kernels chosen by timing,
+// peers.
 void Training::LogFirstStep() const {
   LogInfo("first step",
           {{"after_s", fmt::format("{:.2f}", Seconds(SystemClock().Now() - ProcessStart()))}});
@@ -159,7 +162,8 @@ void Training::AgreeOnStep() {
                                   -extremes[1], extremes[0]));
 }
 
-// A budget that an earlier process measured holds, wherever it was stored.
+// A budget that an earlier process measured stays valid, whether the checkpoint or the directory
+// has it.
 void Training::AgreeOnBudget() {
   StepBudget budget = budget_.timed();
   if (leads() && budget.steps == 0 && run_.spec.budget.wall_time.count() > 0) {
@@ -168,7 +172,7 @@ void Training::AgreeOnBudget() {
   AdoptBudget(budget);
 }
 
-// Rank 0's word counts.
+// All ranks take rank 0's budget.
 void Training::AdoptBudget(StepBudget budget) {
   communicator_->Broadcast(std::as_writable_bytes(std::span(&budget, 1)), 0);
   budget_.set_timed(budget);
@@ -194,8 +198,8 @@ void Training::OpenRecords() {
   if (run_.spec.sample.every_steps > 0) samples_ = std::make_unique<TrainingSamples>(run_);
 }
 
-// A step of a ramp counts for what it would take with the full batch: a time budget must hold the
-// steps that come.
+// A step of a batch ramp counts with the time of a full batch, because the budget must be right for
+// the later steps.
 void Training::Measure(const StepResult& result) {
   if (steps_taken_++ < kStepsBeforeMeasuring) return;
   ++steps_measured_;
@@ -204,8 +208,8 @@ void Training::Measure(const StepResult& result) {
   step_seconds_ += result.seconds / part;
 }
 
-// Turns the wall time into steps, once: rank 0 measures until it knows enough, and stores the
-// number before anybody adopts it.
+// Converts the wall time to steps, once: rank 0 measures until it has enough steps, and stores the
+// number before any rank uses it.
 void Training::Calibrate() {
   StepBudget budget;
   if (leads()) {
@@ -273,7 +277,8 @@ std::optional<double> Training::EvaluateIfDue(const std::stop_token& stop) {
   });
 }
 
-// A stop may break the evaluation off. Its step is saved and reported without it.
+// A stop may break the evaluation off. Then its step is saved and reported without a validation
+// loss.
 std::optional<double> Training::EvaluateOrReport(const StepResult& result,
                                                  const std::stop_token& stop) {
   try {
@@ -284,8 +289,8 @@ std::optional<double> Training::EvaluateOrReport(const StepResult& result,
   }
 }
 
-// The checkpoint that the run resumes from was saved before its evaluation was done. An early stop
-// must be decided as if it had been.
+// Evaluates a checkpoint that was saved before its evaluation was done, so that early stopping
+// decides the same as without the interruption.
 void Training::CatchUpEvaluation(const std::stop_token& stop) {
   const std::optional<double> loss = EvaluateIfDue(stop);
   evaluation_owed_ = false;
@@ -357,14 +362,14 @@ void Training::SampleIfDue(const std::stop_token& stop) {
   records_->WriteSample(trainer_->step(), run_.spec.sample.prompt, text);
 }
 
-// A run that waits for improvements keeps each of them: the last one is what it was stopped for.
+// A run with early stopping saves every improvement, because the last improvement is its result.
 bool Training::SaveIsDue(bool best) const {
   const bool worth_keeping =
       best && budget_.early_stop().enabled() && run_.spec.checkpoint.keep_best;
   return worth_keeping || Due(run_.spec.checkpoint.every_steps);
 }
 
-// Where each rank keeps a part of the moments, every one gives its part to rank 0, which saves.
+// With optimizer shards, every rank sends its part of the moments to rank 0, which saves.
 void Training::Save(std::optional<double> validation_loss, bool due, bool last) {
   if ((due || last) && trainer_->shards() != nullptr) {
     trainer_->shards()->GatherMoments(leads() ? checkpoints_->MomentsToFill(last) : nullptr);

@@ -22,7 +22,7 @@
 namespace gp::engine {
 namespace {
 
-constexpr int64_t kLineFloats = 16;       // threads cut arrays at cache lines
+constexpr int64_t kLineFloats = 16;       // arrays are divided among threads at cache lines
 constexpr int64_t kCopyGrain = 64 << 10;  // bytes
 constexpr int64_t kRowsGrain = 8192;      // elements of rows worth a thread
 constexpr int64_t kFlatGrain = 4096;      // smallest piece of a flat loop worth a thread
@@ -309,7 +309,7 @@ class CpuBackend final : public Backend {
     });
   }
 
-  // Few rows are the caller's alone: the other threads would take longer to come.
+  // The calling thread computes few rows alone: waking the other threads would take longer.
   template <typename Body>
   void ForRows(int64_t rows, int64_t channels, const Body& body) {
     pool_.For(rows, rows * channels < kRowsGrain ? std::max(rows, int64_t{1}) : 1, body);

@@ -9,11 +9,12 @@
 namespace gp::engine {
 namespace {
 
-// Rows across k are read once per panel: for few panels that costs less than packing them.
+// Rows that are not contiguous in k are read again for each panel. With at most this many columns
+// that costs less than packing the rows.
 constexpr int64_t kInPlaceColumnsMax = 1024;
 
-// The rows and columns of one product that one thread computes: rows belong to the operand that
-// streams, columns to the one that is packed.
+// The part of a product that one thread computes. Its rows are rows of the operand that is read in
+// order, its columns belong to the packed operand.
 class Piece {
  public:
   Piece(const KernelSet& kernels, const GemmArgs& args, const GemmBlocking& blocking,
@@ -44,7 +45,7 @@ class Piece {
   }
 
  private:
-  // The tile kernels can read rows where they lie when their units lie as they want them.
+  // Whether the tile kernels can read the rows in place, because the units are in the right order.
   bool ReadsRowsInPlace() const {
     if (!streaming_.k_contiguous) return !bf16_ && ColumnCount() <= kInPlaceColumnsMax;
     if (!bf16_) return true;
@@ -53,7 +54,7 @@ class Piece {
 
   int64_t ColumnCount() const { return flipped_ ? args_.m : args_.n; }
   bool InPairs() const { return bf16_ && kernels_.bf16_tiles; }
-  // 32-bit units of the block of k under way.
+  // 32-bit units of the present block of k.
   int64_t BlockUnits() const {
     if (!bf16_) return k_.size();
     return InPairs() ? DivideUp(k_.size(), 2) : 2 * DivideUp(k_.size(), 2);
@@ -117,8 +118,8 @@ class Piece {
     }
   }
 
-  // Asks for the lines that the end of tile (row, column) will touch, while its products run.
-  // Inline always: g++ takes a function that only prefetches for one without effect.
+  // Prefetches, during the products, the cache lines that the end of tile (row, column) will use.
+  // Always inline, because g++ removes calls of a function that only prefetches.
   [[gnu::always_inline]] void Prefetch(int64_t row, int64_t column, int64_t rows,
                                        int64_t columns) const {
     const int64_t first_row = flipped_ ? column : row;
@@ -160,15 +161,15 @@ class Piece {
                                       panel_, c, ldc, adds);
   }
 
-  // Where the sums of tile (row, column) wait between two blocks of k: y itself when it is fp32 and
-  // lies the same way round.
+  // Where the sums of tile (row, column) are stored between two blocks of k. This is y itself when
+  // y is fp32 and not flipped.
   float* UnfinishedSums(int64_t row, int64_t column) const {
     if (sums_in_y_) return output_.y.f32() + row * output_.ldy + column;
     return scratch_ + (row - rows_.first) * blocking_.columns + (column - columns_.first);
   }
   int64_t SumsStride() const { return sums_in_y_ ? output_.ldy : blocking_.columns; }
 
-  // What y holds, for a flipped product that adds to it.
+  // Loads the values of y, for a flipped product that adds to them.
   void LoadFlipped(int64_t row, int64_t column, int64_t rows, int64_t columns, float* tile) const {
     for (int64_t c = 0; c < columns; ++c) {
       const float* from = output_.y.f32() + (column + c) * output_.ldy + row;
@@ -195,7 +196,7 @@ class Piece {
   std::byte* const packed_columns_;
   std::byte* const packed_rows_;
   float* const scratch_;
-  // The block under way.
+  // The present block.
   Range rows_;
   Range columns_;
   Range k_;

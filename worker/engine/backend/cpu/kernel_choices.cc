@@ -9,7 +9,7 @@
 namespace gp::engine {
 namespace {
 
-// As the enumerators are numbered.
+// In the order of the enumerators.
 constexpr std::array<const char*, 3> kPassNames = {"forward", "backward_input", "backward_weight"};
 constexpr std::array<const char*, 2> kTypeNames = {"fp32", "bf16"};
 constexpr std::array<const char*, 3> kPackedNames = {"auto", "second", "first"};

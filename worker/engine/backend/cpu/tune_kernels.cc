@@ -1,5 +1,5 @@
-// Which blocking of a matrix product is the fastest here: every candidate is timed through the
-// backend itself, in rounds, so that a disturbance of the machine meets all of them alike.
+// Finds the fastest blocking of a matrix product on this machine. Every candidate is timed with the
+// backend itself, in rounds, so that a disturbance of the machine affects all of them.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -14,7 +14,7 @@ namespace gp::engine {
 namespace {
 
 constexpr int kRounds = 5;
-// A candidate must beat the default by this much, or noise would decide between equals.
+// A candidate's time must be below this part of the default's; otherwise noise would decide.
 constexpr double kWorthwhile = 0.97;
 
 // The operands of one problem, in one backend's memory. Values do not matter: 0 multiplies as fast.

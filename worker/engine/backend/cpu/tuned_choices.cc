@@ -9,7 +9,7 @@
 namespace gp::engine {
 namespace {
 
-// As the kernel gives it; empty where it gives none.
+// The processor's name from the kernel; empty when there is none.
 std::string ProcessorName() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   std::string line;

@@ -11,7 +11,7 @@
 namespace gp::engine {
 namespace {
 
-// Math attention computes these many of the sequences; the rest are copies of them.
+// Math attention computes only this many sequences; the other sequences are copies of them.
 constexpr int64_t kDistinct = 2;
 
 // An array of the compute type on the device.
@@ -22,7 +22,7 @@ class CheckArray {
 
   Buffer buffer() const { return {memory_.data(), type_}; }
 
-  // Normally distributed; what is behind the first `distinct` values repeats them.
+  // Fills with normally distributed values; after the first `distinct` values they repeat.
   void Fill(unsigned seed, int64_t distinct) {
     std::mt19937 random(seed);
     std::normal_distribution<float> normal;
@@ -43,7 +43,7 @@ class CheckArray {
     stream_.Synchronize();
   }
 
-  // What is behind the first `count` values becomes zero.
+  // Sets the values after the first `count` to zero.
   void Cut(int64_t count) {
     CheckCuda(
         cudaMemsetAsync(buffer().From(count).data, 0,
@@ -82,7 +82,7 @@ double RelativeDifference(const std::vector<float>& a, const std::vector<float>&
 }
 
 // Math attention rounds its scores to the compute type, which flash kernels never do: with scores
-// of up to 4 that alone is 2e-2 of a probability in bf16. What is wrong is wrong by far more.
+// of up to 4, this alone changes a probability by 2e-2 in bf16. A wrong kernel differs by far more.
 double ToleranceOf(DataType type, bool tf32) {
   if (type == DataType::kBfloat16) return 5e-2;
   if (type == DataType::kFloat16) return 1e-2;
@@ -101,8 +101,8 @@ std::string Describe(const char* what, double difference, const AttentionShape& 
 
 }  // namespace
 
-// What math attention computes beside the kernels: some sequences, or the beginning of one, which
-// depends on nothing behind it as long as no gradient comes from there.
+// The part that math attention computes for comparison: some sequences, or the beginning of one.
+// The beginning does not depend on the rest of the sequence if no gradient comes from there.
 AttentionShape AttentionCheck::ComparedShape() const {
   AttentionShape few = shape_;
   few.sequences = std::min(shape_.sequences, kDistinct);

@@ -60,7 +60,7 @@ class Chooser {
     Try(std::move(made.kernels));
   }
 
-  // Keeps them if they compute what math attention does.
+  // Keeps the kernels if they agree with math attention.
   void Try(std::unique_ptr<AttentionKernels> kernels) {
     const std::string difference = check_.DifferenceOf(*kernels, scratch_);
     if (!difference.empty()) return Note(std::string(kernels->name()) + " attention " + difference);

@@ -11,8 +11,9 @@ namespace {
 // Plans are small, but a sampler meets as many row counts as there are prompts.
 constexpr size_t kPlansMax = 4096;
 
-// The parts of a sum that is split are added in fp32, not rounded to a result's 16 bits in between:
-// kept in the result's type only where that is fp32. Never in place, one part after the other.
+// When a sum is split, its parts must be added in fp32, without rounding to a 16-bit result in
+// between. So schemes that keep the parts in the result's type are allowed only for fp32 results.
+// The scheme that adds in place, in any order of the parts, is never allowed.
 uint32_t ReductionSchemes(int result_type) {
   constexpr uint32_t kInFp32 = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   return result_type == CUDA_R_32F ? kInFp32 | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE : kInFp32;
@@ -24,8 +25,8 @@ void Check(cublasStatus_t status, const char* call) {
                            "; is another process using the device's memory up?");
 }
 
-// cuBLASLt thinks in columns: it sees each row-major matrix transposed, and d^T = b^T a^T, so our
-// b is its A, our a its B, and the rows of our d are its columns.
+// cuBLASLt is column-major, so it sees each row-major matrix transposed: d^T = b^T a^T. Our b is
+// its A, our a is its B, and the rows of our d are its columns.
 cublasLtEpilogue_t LtEpilogue(ProductEpilogue epilogue, bool has_bias) {
   switch (epilogue) {
     case ProductEpilogue::kNone:
@@ -149,7 +150,7 @@ struct CublasLt::Plan {
   Owned<cublasLtMatrixLayout_t> a;
   Owned<cublasLtMatrixLayout_t> b;
   Owned<cublasLtMatrixLayout_t> d;
-  std::optional<cublasLtMatmulAlgo_t> algorithm;  // none: not supported, or passed over
+  std::optional<cublasLtMatmulAlgo_t> algorithm;  // nullopt: not supported, or excluded by a choice
   std::optional<bool> is_computed;                // none: not settled
 };
 
@@ -242,7 +243,7 @@ std::unique_ptr<CublasLt::Plan> CublasLt::MakePlan(const Product& product,
   plan->b =
       layout(kind.b_type, kind.k, kind.n, kind.b_transposed, kind.b_stride, kind.b_batch_stride);
   plan->d = layout(kind.d_type, kind.m, kind.n, false, kind.d_stride, kind.d_batch_stride);
-  // What is offered depends on how the bias and aux lie.
+  // The offered algorithms depend on the alignment of the bias and aux.
   Bind(product, plan->descriptor.get());
   const std::string* chosen = choices_.Find(kind.Text());
   if (chosen != nullptr) {

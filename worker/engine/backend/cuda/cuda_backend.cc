@@ -45,11 +45,11 @@ class CudaBackend final : public Backend {
         linear_(products_, workspace_.scratch(), stream_.get(), LinearOptionsOf(options)),
         math_attention_(products_, stream_.get(), options.tf32) {}
 
-  // Graphs and staging memory must not go while the device works with them.
+  // Graphs and staging memory must not be freed while the device uses them.
   ~CudaBackend() override { static_cast<void>(cudaStreamSynchronize(stream_.get())); }
 
-  // Which kernels compute attention without stored scores; a set-up step of its own because the
-  // check of them runs operations.
+  // Chooses the kernels for attention without stored scores. A separate step after construction,
+  // because checking them runs operations.
   AttentionChoice ChooseAttention(const CudaBackendOptions& options, const CudaDevice& device) {
     AttentionChoice choice = gp::engine::ChooseAttention(options, device, math_attention_, stream_,
                                                          workspace_.scratch());
@@ -294,7 +294,8 @@ void CheckSupport(const CudaDevice& device, const CudaBackendOptions& options) {
 }  // namespace
 
 LinearOptions LinearOptionsOf(const CudaBackendOptions& options) {
-  // What is computed again from the stored values must have been computed from them before.
+  // With recompute, GELU is computed a second time from the stored values, so the first time must
+  // use the stored values too.
   const bool recomputes = options.arena.recompute == runspec::Recompute::kGelu;
   return {.tf32 = options.tf32, .fp8 = options.fp8, .exact_gelu = recomputes};
 }

@@ -12,7 +12,7 @@
 namespace gp::engine {
 namespace {
 
-// In the words of a run file. What every supported card can do is not asked for.
+// A setting, named as in a run file. Settings that every supported card has are not listed.
 struct Switch {
   const char* word;
   const char* feature;
@@ -62,7 +62,8 @@ GemmChoices ParseRecord(const std::string& record, const std::string& here) {
                               "deterministic: true, which chooses none");
 }
 
-// What the record says, and where time may decide, what it does not say is timed here, or was.
+// The choices of the record. When timing may decide, missing ones come from this device's cache or
+// are timed now.
 GemmChoices ChoicesFor(const std::string& record, const CudaBackendOptions& options,
                        const CudaDevice& device) {
   const std::string here = TuningDevice(device);
@@ -73,7 +74,7 @@ GemmChoices ChoicesFor(const std::string& record, const CudaBackendOptions& opti
   known.Add(decided);
   GemmChoices tuned = TuneGemms(options, known);
   known.Add(tuned);
-  // A start that cannot leave them behind is only slower.
+  // If they cannot be written, only the next start is slower.
   if (known != remembered) static_cast<void>(WriteTunedGemms(known));
   return tuned;
 }

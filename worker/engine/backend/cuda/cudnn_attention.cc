@@ -18,8 +18,8 @@
 namespace gp::engine {
 namespace {
 
-// dlopen for cudnn-frontend, which gives up on a machine that has the CUDA runtime of two major
-// versions: it finds the one that this program is linked with alone.
+// dlopen for cudnn-frontend. cudnn-frontend fails on a machine with the CUDA runtimes of two major
+// versions; with this function it finds only the one that this program is linked with.
 void* OpenForCudnnFrontend(const char* name, int flags) {
   const std::string_view library = name;
   const std::string linked = "libcudart.so." + std::to_string(CUDART_VERSION / 1000);
@@ -160,7 +160,7 @@ class CudnnAttention final : public AttentionKernels {
     BuildForward();
     BuildBackward();
     const int64_t needed = std::max(WorkspaceOf(forward_), WorkspaceOf(backward_));
-    // `dots` of the flash kernel, which this one ignores, comes before it.
+    // `dots`, which the flash kernel uses and this one ignores, is before it in the scratch memory.
     const int64_t dots = options.shape.sequences * options.shape.heads * options.shape.length * 4;
     if (needed + dots + kPadding > scratch.bytes()) own_workspace_.emplace(needed);
     scratch_ = &scratch;

@@ -3,7 +3,7 @@
 namespace gp::engine {
 namespace {
 
-// Backwards a larger head takes more shared memory than these cards have.
+// On these cards the backward pass of a larger head needs more shared memory than they have.
 constexpr int kOldCardMajor = 7;
 constexpr int64_t kOldCardHeadSizeMax = 128;
 

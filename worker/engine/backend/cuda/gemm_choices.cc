@@ -7,7 +7,7 @@
 namespace gp::engine {
 namespace {
 
-// Format 1 had no mark. What it chose was timed with less workspace, and epilogues not at all.
+// Format 1 had no mark. Its choices were timed with less workspace, and without epilogues.
 constexpr std::string_view kFormat = "2|";
 
 bool IsHexadecimal(const std::string& text) {

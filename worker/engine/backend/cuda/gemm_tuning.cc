@@ -17,7 +17,8 @@ namespace gp::engine {
 namespace {
 
 constexpr int kRuns = 4;
-// A candidate must be faster than cuBLASLt's own first choice by this, or noise decides.
+// A candidate's time must be below this part of cuBLASLt's first choice's; otherwise noise would
+// decide.
 constexpr double kGainMin = 0.98;
 
 DataType ComputeTypeOf(const runspec::ArenaOptions& arena) {
@@ -37,7 +38,7 @@ struct StepOperands {
   Buffer dbias;  // the gradient of a bias, in fp32
 };
 
-// Doubles what stands at the beginning until `bytes` are full.
+// Copies the first `filled` bytes, doubling them each time, until `bytes` are full.
 void Repeat(std::byte* begin, int64_t filled, int64_t bytes, const CudaStream& stream) {
   for (; filled < bytes; filled *= 2) {
     CheckCuda(cudaMemcpyAsync(begin + filled, begin,
@@ -81,7 +82,7 @@ class Noise {
   DeviceMemory memory_;
 };
 
-// Gigabytes for a large batch: only where something is to be timed.
+// Gigabytes for a large batch, so it is allocated only when something has to be timed.
 class StepMemory {
  public:
   StepMemory(const runspec::ModelShape& shape, const runspec::ArenaOptions& arena,
@@ -118,7 +119,7 @@ class StepMemory {
   Noise x_, y_, z_, w_, dw_, bias_, dbias_;
 };
 
-// As aligned as memory of the device; nobody follows it.
+// An address with the alignment of device memory; it is never read or written.
 std::byte* Nowhere() {
   alignas(256) static std::byte nowhere[256];
   return nowhere;
@@ -130,7 +131,7 @@ StepOperands OperandsNowhere(const runspec::ArenaOptions& arena) {
   return {computed, computed, computed, computed, gradient, computed, gradient};
 }
 
-// Per run, after one that warms up.
+// Time per run, after one that warms up.
 double MillisecondsOf(const std::function<void()>& queue, const CudaStream& stream) {
   const CudaEvent first(CudaEvent::Timing::kOn), last(CudaEvent::Timing::kOn);
   queue();
@@ -231,8 +232,7 @@ class StepProducts {
   LinearProducts& linear_;
 };
 
-// What a step with these choices uses of them, and what it takes where they say nothing. Computes
-// nothing.
+// The choices that a step uses, with cuBLASLt's defaults for missing ones. Computes nothing.
 GemmChoices UsedBy(const CudaBackendOptions& options, const GemmChoices& known) {
   CublasLt products(Nowhere(), known);
   ScratchMemory scratch(
@@ -244,7 +244,7 @@ GemmChoices UsedBy(const CudaBackendOptions& options, const GemmChoices& known) 
   return products.InUse();
 }
 
-// The products of a step, those that were passed over among them, with the choices found by timing.
+// Choices found by timing for all products of a step, also for those whose epilogue is not used.
 GemmChoices Timed(const CudaBackendOptions& options, const GemmChoices& known) {
   const CudaStream stream;
   CudaWorkspace workspace(options.shape, options.arena);
@@ -253,7 +253,8 @@ GemmChoices Timed(const CudaBackendOptions& options, const GemmChoices& known) {
     return Fastest(products, product, candidates, stream);
   });
   LinearProducts linear(products, workspace.scratch(), stream.get(), LinearOptionsOf(options));
-  // One launch less decides where the clock does not.
+  // Prefers the product with its epilogue, which needs fewer launches, unless the separate passes
+  // are clearly faster.
   linear.set_judge([&](const auto& whole, const auto& apart) {
     return MillisecondsOf(whole, stream) * kGainMin <= MillisecondsOf(apart, stream);
   });

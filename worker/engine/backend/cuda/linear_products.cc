@@ -86,7 +86,7 @@ void LinearProducts::BackwardInput(const LinearBackwardInput& args) {
   RunEither(with_sums, whole, apart);
 }
 
-// dx alone.
+// Computes dx only.
 void LinearProducts::RunInput(const LinearBackwardInput& args, const Product& plain) {
   const LinearShape& s = args.shape;
   const auto apart = [&] {
@@ -107,7 +107,7 @@ Product LinearProducts::GeluGradientProduct(const LinearBackwardInput& args, con
   return product;
 }
 
-// Where an epilogue leaves its sums, which it overwrites in the type of its result.
+// The buffer for an epilogue's sums, which it overwrites, in the type of its result.
 Buffer LinearProducts::SumsFor(const BiasSums& bias, DataType type) {
   if (type == DataType::kFloat32 && !bias.accumulate) return Fp32(bias.dbias);
   return {scratch_.Take<std::byte>(bias.count * BytesOf(type)), type};
@@ -160,11 +160,12 @@ void LinearProducts::RunEither(const Product& fused, const Work& whole, const Wo
   products_.Supports(fused) ? whole() : apart();
 }
 
-// Without a clock. An epilogue saves a pass over the result, or over dy. But it rounds the sums of
-// dx to dx's type, which only a measured gain is worth. And with the sums of dy cuBLASLt does not
-// split the sum over the rows. A small gradient needs that split: it has fewer tiles than a large
-// device has multiprocessors, as all of a block's have at 124M, and the others are idle for longer
-// than another pass over dy takes. One number for all devices, so that none of them changes bits.
+// The decision without timing. An epilogue saves a pass over the result, or over dy. But it rounds
+// the sums of dx to dx's type, which is right only for a measured gain. And with the sums of dy,
+// cuBLASLt does not split the sum over the rows. A small gradient needs this split: it has fewer
+// tiles than a large device has multiprocessors (all gradients of a block at 124M), and the idle
+// multiprocessors cost more time than another pass over dy. The numbers are the same for all
+// devices, so that bits do not depend on the device.
 bool LinearProducts::IsBetterFused(const Product& fused) const {
   constexpr int64_t kTile = 128 * 256;  // elements of a tile of the fastest kernels for sm_90
   constexpr int64_t kMultiprocessors = 132;
@@ -226,7 +227,7 @@ Product LinearProducts::WeightProduct(const LinearBackwardWeight& args) const {
           .tf32 = options_.tf32 && args.x.type == DataType::kFloat32};
 }
 
-// Copies in scratch memory; without one, an operand of the same kind.
+// Copies the matrix into scratch memory. A dry run only returns an operand of the same kind.
 ProductOperand LinearProducts::Fp8Rows(Buffer matrix, int64_t rows, int64_t columns,
                                        Fp8Format format) {
   if (options_.dry) return {.type = Fp8Type(format), .stride = columns};

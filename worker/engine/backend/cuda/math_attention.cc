@@ -39,7 +39,7 @@ void CudaMathAttention::Backward(const StoredAttention& args, Buffer dqkv, Buffe
   const AttentionShape& s = args.shape;
   const bool drops = args.dropout.probability > 0;
   const HeadMatrix d_scores = Scores(s, args.scratch);
-  // The scratch is shared by the layers: the forward pass of a later one has overwritten it.
+  // All layers share the scratch memory, so the forward pass of a later layer has overwritten it.
   if (drops) {
     LaunchDropProbabilities(ScoreRows(s), s.length, args.scratch, args.probabilities, args.dropout,
                             stream_);
@@ -83,7 +83,8 @@ CudaMathAttention::HeadMatrix CudaMathAttention::Scores(const AttentionShape& sh
       .first = scores, .stride = shape.length, .sequence = shape.heads * square, .head = square};
 }
 
-// cuBLASLt's batches have one stride, ours two: the longer axis is the batch, the other a loop.
+// cuBLASLt's batches have one stride, but heads and sequences have two. So the longer axis is the
+// batch, and the other one is a loop.
 void CudaMathAttention::Multiply(const AttentionShape& shape, const HeadMatrix& d, int64_t columns,
                                  const HeadMatrix& a, const HeadMatrix& b, int64_t inner,
                                  float alpha) {

@@ -5,7 +5,7 @@
 namespace gp::engine {
 namespace {
 
-// No kernel asks for more than a vector of 16 bytes; finer steps would only make more plans.
+// No kernel loads more than 16 bytes at a time, so a larger alignment would only make more plans.
 constexpr int kAlignmentMax = 16;
 
 int AlignmentOf(const void* data) {

@@ -49,7 +49,7 @@ DeviceMemory::DeviceMemory(int64_t bytes) : bytes_(bytes) {
   const std::string call = "cudaMalloc of " + std::to_string(bytes) + " bytes";
   CheckCuda(cudaMalloc(&data, size), call.c_str());
   data_ = static_cast<std::byte*>(data);
-  // Streams of ours do not wait for the default one, and it does not wait for the host.
+  // Our streams do not wait for the default stream, and memset does not wait for the device.
   cudaError_t cleared = cudaMemset(data_, 0, size);
   if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(nullptr);
   if (cleared == cudaSuccess) return;

@@ -21,7 +21,7 @@ double Power(double base, int64_t exponent) {
   return result;
 }
 
-// What the update's scalars come to, in the type that the values have.
+// The update's scalars, in the type of the values.
 struct Factors {
   explicit Factors(const AdamWUpdate& args)
       : decay(static_cast<float>(1 - args.lr * args.weight_decay)),

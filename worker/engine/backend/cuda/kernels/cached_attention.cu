@@ -1,6 +1,6 @@
 // First the new keys and values go to the cache, then a block per row and head walks over the keys
-// of its sequence in chunks, with the online softmax between chunks. Who sums what depends on the
-// head size and the position alone.
+// of its sequence in chunks, with the online softmax between chunks. The order of the sums depends
+// only on the head size and the position.
 //
 // Bytes: a row reads the keys and values of its sequence once.
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr int kPassKeys = kThreads / kKeyLanes;       // keys at a time
 constexpr int kChunk = 256;                           // keys whose scores are kept
 constexpr int kVectorsMax = kHeadSizeMax / kThreads;  // vectors of one thread, rounded up
 
-// The sequences travel as a kernel argument: nothing to upload, nothing to wait for. 2 KiB.
+// The sequences are a kernel argument (2 KiB), so there is no upload and no wait.
 constexpr int kBatch = 64;
 struct Batch {
   int count = 0;
@@ -53,7 +53,7 @@ struct Cache {
   int heads;
   int head_size;
 
-  // Where a position of a head of a slot starts, in both.
+  // The offset of a head's position in a slot; the same in keys and values.
   __device__ int64_t At(int64_t slot, int head, int64_t position) const {
     return ((slot * heads + head) * capacity + position) * head_size;
   }

@@ -30,11 +30,11 @@ struct Rows {
   float* row_losses;
   float scale;
   const float* loss_scale;  // or absent
-  int rows_at_a_time;       // that the device works on, where the kernel prefetches
+  int rows_at_a_time;       // rows that the device works on at a time; used for prefetching
 };
 
-// exp(x - subtrahend). For a 16-bit T two instructions: what the power and the rounding of the
-// subtrahend times log2 e are wrong by is far below the rounding of the gradient.
+// exp(x - subtrahend). For a 16-bit T it takes two instructions: the error of the power and of the
+// rounded product subtrahend * log2 e is far below the rounding of the gradient.
 template <typename T>
 class ExpMinus {
  public:
@@ -57,7 +57,7 @@ struct OnlineSum {
   float sum = 0;
 };
 
-// What a sum takes on when the largest value becomes another; exactly 1 when it does not.
+// The factor of a sum when the largest value changes; exactly 1 when it does not change.
 template <typename T>
 __device__ __forceinline__ float Correction(float largest, float new_largest) {
   return ExpMinus<T>(0)(largest - new_largest);
@@ -100,7 +100,7 @@ __device__ __forceinline__ Floats<kLanes> MaskPadding(Floats<kLanes> values, int
 template <int kLanes>
 struct ThreadColumns {
   static constexpr int kStride = kThreads * kLanes;
-  // Vectors on their way at a time.
+  // Vectors that are loaded at a time.
   static constexpr int kBatch = 4;
 
   // Exactly one thread owns a column, also a negative one (a target that is ignored).
@@ -126,9 +126,9 @@ struct ThreadColumns {
   }
 };
 
-// Asks for the beginning of the row whose turn comes when this block ends, as much of it as its
-// threads read before the first of them waits: it arrives in the second-level cache while this
-// row's gradient is written. One thread calls.
+// Prefetches the beginning of the row that is computed after this block, as much as its threads
+// read before the first of them waits. It arrives in the second-level cache while this row's
+// gradient is written. One thread calls.
 template <int kLanes, typename T>
 __device__ __forceinline__ void PrefetchNextRow(const Rows<T>& rows) {
   const unsigned int row = blockIdx.x + static_cast<unsigned int>(rows.rows_at_a_time);
@@ -137,10 +137,10 @@ __device__ __forceinline__ void PrefetchNextRow(const Rows<T>& rows) {
   PrefetchToCache(rows.logits + int64_t{row} * rows.columns, min(kColumns, rows.columns));
 }
 
-// Where a row is read the second time.
+// Where the second pass over a row reads it.
 enum class Second { kNever, kFromMemory, kFromShared };
 
-// What this thread's columns of the row add up to.
+// The sum over this thread's columns of the row.
 template <int kLanes, Second kSecond, typename T>
 __device__ __forceinline__ OnlineSum SumOfColumns(const Rows<T>& rows, const T* logits,
                                                   T* shared_row) {
@@ -170,7 +170,7 @@ __device__ __forceinline__ void WriteZeros(const Rows<T>& rows, T* gradient, int
   }
 }
 
-// What the owner of a row's target needs of it; an ignored row has an owner, too.
+// The values that the owner of a row's target needs; an ignored row has an owner too.
 template <int kLanes>
 struct Target {
   template <typename T>
@@ -213,7 +213,8 @@ __device__ __forceinline__ void WriteGradient(const Rows<T>& rows, T* gradient, 
     c += Columns::kStride;
   }
   WriteZeros<kLanes>(rows, gradient, c);
-  // Over what the same thread has just written: no logit has to be compared with the target.
+  // Overwrites a value that this thread has just written, so the loop need not compare columns with
+  // the target.
   if (target.is_owner) {
     gradient[target.column] = FromFloat<T>(scale * (softmax(target.logit) - 1));
   }
@@ -227,7 +228,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   GP_DYNAMIC_SHARED(T, shared_row);
   const int64_t row = blockIdx.x;
   T* logits = rows.logits + row * rows.columns;
-  // Read before the pass, so that nobody waits for it afterwards.
+  // Read before the pass, so that no thread waits for it afterwards.
   const Target<kLanes> target(rows, logits);
   const OnlineSum online = SumOfColumns<kLanes, kSecond>(rows, logits, shared_row);
   if (kSecond == Second::kFromShared && threadIdx.x == 0) PrefetchNextRow<kLanes>(rows);
@@ -320,7 +321,7 @@ void LaunchCrossEntropyBackward(const CrossEntropyGradient& args, cudaStream_t s
 void LaunchCrossEntropy(const CrossEntropyLoss& forward, const CrossEntropyGradient& backward,
                         float* row_losses, cudaStream_t stream, int64_t shared_bytes) {
   if (forward.shape.rows == 0) return;
-  // What the kernel has besides the row.
+  // Shared memory of the kernel besides the row.
   constexpr int64_t kScratchBytes = kThreads / kWarpSize * static_cast<int64_t>(sizeof(float));
   const int64_t row_bytes = forward.shape.columns * BytesOf(forward.logits.type);
   WithElementType(forward.logits.type, [&](auto t) {

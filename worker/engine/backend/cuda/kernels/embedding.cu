@@ -18,7 +18,7 @@ constexpr int kForwardWarps = 8;
 constexpr int kColumnThreads = 256;
 // Sorted rows that one block adds up: 1024 blocks for 65536 tokens.
 constexpr int kPartRows = 64;
-// Rows of dout that a thread has on their way at a time.
+// Rows of dout that a thread loads at a time.
 constexpr int kAhead = 4;
 
 template <int kLanes, typename R>
@@ -101,9 +101,9 @@ __device__ __forceinline__ Part PartAt(int64_t index, int64_t rows, const int32_
           begin > 0 && sorted_tokens[begin] == sorted_tokens[begin - 1]};
 }
 
-// Each block adds up the rows of its part, token by token. The sum of a token that the part begins
-// goes into dwte: no other block of this kernel does so. What continues a token of the part before
-// goes into `continued` (parts, channels).
+// Each block adds up the rows of its part, token by token. When a token begins in this part, its
+// sum goes into dwte; no other block of this kernel writes there. Rows that continue a token of the
+// previous part are summed into `continued` (parts, channels).
 template <int kLanes, typename R>
 __global__ void __launch_bounds__(kColumnThreads)
     TokenGradientKernel(const Gradient<R> gradient, const int32_t* sorted_tokens,

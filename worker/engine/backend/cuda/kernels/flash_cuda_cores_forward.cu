@@ -13,8 +13,8 @@ constexpr int64_t SharedBytes() {
   return 4 * (S::kRowFloats + S::kStepFloats + S::kWeightFloats);
 }
 
-// What a thread keeps of its queries: all 16 threads of a row have the same maxima, sums are of
-// their own columns until the end.
+// A thread's state for its queries. All 16 threads of a row have the same maxima; each has the sums
+// of its own columns until the end.
 template <typename S>
 struct SoftmaxState {
   float maxima[S::kThreadRows];
@@ -37,8 +37,8 @@ __device__ __forceinline__ float SumOfRow(float value) {
   return value;
 }
 
-// Row i's scores become probabilities before their division by the sum; what came before is brought
-// to the new maximum. Every query has seen key 0 by then, so that a maximum is finite.
+// Row i's scores become probabilities before their division by the sum; earlier sums are rescaled
+// to the new maximum. Every query has seen key 0 by then, so its maximum is finite.
 template <typename S>
 __device__ __forceinline__ void SoftmaxRow(float (&scores)[S::kThreadSteps], float& maximum,
                                            float& sum, float (&result)[S::kVectors][S::kVector],

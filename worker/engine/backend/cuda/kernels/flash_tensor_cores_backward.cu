@@ -1,8 +1,8 @@
 // Two kernels, each of which computes the scores again: one with a block per tile of keys, which
 // walks over the queries that see them and sums dk and dv, one with a block per tile of queries,
-// which walks over their keys and sums dq. Seven products instead of five, for which nothing is
-// summed through memory and the order of every sum is fixed. Sums and score gradients stay in
-// registers; what is walked over is double-buffered in shared memory.
+// which walks over their keys and sums dq. This takes seven products instead of five, but no sum
+// goes through memory, and the order of every sum is fixed. Sums and score gradients stay in
+// registers; the tiles of the loop are double-buffered in shared memory.
 //
 // With p = softmax(scale q k^T), m the dropout factors and dots = sum(dout * out):
 //   dv = (m p)^T dout,  ds = p * (m (dout v^T) - dots),  dq = scale ds k,  dk = scale ds^T q
@@ -63,7 +63,7 @@ struct Held {
 template <bool kRowsAreKeys, int kTiles>
 __device__ __forceinline__ void HideKeysBehindQueries(FragmentC (&scores)[kTiles], int row,
                                                       int column) {
-  // How far an element's row is behind its column, less what is known at compile time.
+  // Row minus column of an element, without the part that is known at compile time.
   const int distance = row + Group() - column - Member() * 2;
 #pragma unroll
   for (int n = 0; n < kTiles; ++n) {
@@ -87,7 +87,7 @@ struct KeyWarp {
   FragmentC dk[S::kD / 8];
   FragmentC dv[S::kD / 8];
 
-  // Queries [query, query + kSteps), and what belongs to each of them.
+  // Adds queries [query, query + kSteps), with the scalars of each.
   __device__ void Add(int query, const T* q, const T* dout, const QueryScalars* scalars) {
     FragmentC p[S::kSteps / 8];  // (keys, queries)
     FragmentC ds[S::kSteps / 8];
@@ -272,7 +272,7 @@ __global__ void __launch_bounds__(S::kThreads)
 
 template <typename T, int kD>
 void LaunchSized(const FlashBackward& args, cudaStream_t stream) {
-  // 128 keys halve what is read of the queries; at D = 128 they do not fit.
+  // With 128 keys per block, queries are read half as often; at D = 128 they do not fit.
   using ByKeys = Sizes<kD, kD <= 64 ? 8 : 4>;
   using ByQueries = Sizes<kD, 4>;
   const bool drops = args.dropout.probability > 0;

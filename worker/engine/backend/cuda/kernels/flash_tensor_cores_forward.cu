@@ -1,5 +1,5 @@
 // A block of 4 warps has 16 * kRowTiles queries per warp and walks over tiles of keys in ascending
-// order, two in shared memory at a time: one is worked on while the next arrives. Scores,
+// order, two in shared memory at a time: one is used while the next one is loaded. Scores,
 // probabilities and results stay in registers. With kRowTiles = 2 each tile of keys that a warp
 // loads serves four products, which is what keeps shared memory ahead of a Hopper's tensor cores.
 #include "worker/engine/backend/cuda/kernels/await_previous.cuh"
@@ -27,7 +27,7 @@ struct Sizes {
 
 #if GP_TENSOR_CORES
 
-// What a warp keeps of 16 queries.
+// A warp's state for 16 queries.
 template <typename S>
 struct Rows {
   FragmentC out[S::kD / 8];

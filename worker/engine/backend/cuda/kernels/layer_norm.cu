@@ -64,7 +64,7 @@ __device__ __forceinline__ float ReadRow(const Rows<R, T>& args, int64_t row, in
   const int channels = static_cast<int>(args.channels);
   const int64_t offset = row * channels;
   const DropoutMaskRow mask = RowOf(args.mask, row);
-  // Two rows of fp32 would take more registers than there are.
+  // Two rows of fp32 would need more registers than there are.
   constexpr int kVectors = kAdds && sizeof(T) == 4 ? kHalfRowVectors<kLanes> : kRowVectors<kLanes>;
   float sum = 0;
   for (int column = first; column < channels;) {
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarpSize, kBlocksPerMultiprocesso
   }
 }
 
-// Warps of a block whose rows fit into what every device gives.
+// Warps of a block whose rows fit into the shared memory of every device.
 int WarpsFor(int64_t channels) {
   const int64_t fitting = static_cast<int64_t>(kDefaultSharedBytes) / (channels * 4);
   return static_cast<int>(std::clamp<int64_t>(fitting, 1, kMostWarps));

@@ -21,12 +21,13 @@ namespace gp::engine {
 namespace {
 
 constexpr int kMostWarps = 8;
-// Warps below which a block has too few rows on their way: the sums of dbranch are then taken in
-// another pass.
+// With fewer warps than this, a block has too few rows in flight. Then the sums of dbranch are
+// computed in a separate pass.
 constexpr int kFewestWarps = 4;
-// What every device has for one block.
+// Shared memory that every device has for one block.
 constexpr int64_t kSharedBytes = int64_t{64} << 10;
-// What a third of an sm_90 multiprocessor has. Registers allow three blocks, too.
+// Three blocks fit into an sm_90 multiprocessor: its registers allow three, and
+// kSharedBytesWithBranch is a third of its shared memory.
 constexpr int kBlocksPerMultiprocessor = 3;
 constexpr int64_t kSharedBytesWithBranch = int64_t{72} << 10;
 // Blocks that each leave a partial sum: one wave of an H100 (132 multiprocessors).
@@ -77,7 +78,7 @@ struct Rows {
   DropoutMask mask;
 };
 
-// What a warp keeps of its row.
+// A warp's copy of its row.
 template <typename T>
 struct RowCache {
   float* xhat;
@@ -85,8 +86,8 @@ struct RowCache {
   T* dbranch;
 };
 
-// din, which is asked for first, takes a whole row's registers while the means are computed; dout
-// and the input share what is left.
+// din is loaded first and takes the registers of a whole row while the means are computed. dout and
+// the input share the other registers.
 template <int kLanes, typename R>
 using DinBatch = RowBatch<kLanes, kRowVectors<kLanes>, R>;
 
@@ -216,7 +217,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarpSize, kBlocksPerMultiprocesso
   for (int64_t round = blockIdx.x; round * warps < args.rows; round += gridDim.x) {
     const int64_t row = round * warps + warp;
     if (row < args.rows) {
-      // On its way while the means are computed.
+      // Loaded while the means are computed.
       DinBatch<kLanes, R> dins;
       if (args.accumulate) dins.Load(args.din + row * channels, first, channels);
       const RowMeans means = ReadRow<kLanes>(args, row, first, cache);
@@ -324,7 +325,7 @@ void LaunchLayerNormBackward(const LayerNormBackwardArgs& args, cudaStream_t str
     sums_in_pass ? LaunchRows<true, R, T>(args, stream) : LaunchRows<false, R, T>(args, stream);
   });
   if (args.dbias == nullptr || sums_in_pass) return;
-  // The parts are added up: their memory is free again.
+  // The partial sums are added up, so their memory can be used again.
   LaunchColumnSums(args.dbranch, norm.rows, norm.channels, args.dbias, norm.accumulate_parameters,
                    args.scratch, stream);
 }

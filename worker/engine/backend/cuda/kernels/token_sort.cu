@@ -30,8 +30,8 @@ struct Pass {
   int64_t count;
   int shift;
   const int32_t* tokens;
-  const int32_t* rows;  // absent: a key stands where its row is
-  int32_t* counts;      // (kDigits, blocks): first how many, then where they go
+  const int32_t* rows;  // absent: key i is of row i
+  int32_t* counts;      // (kDigits, blocks): first the counts, then the places
   int32_t* to_tokens;
   int32_t* to_rows;
 };
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kThreads) MoveKernel(const Pass pass) {
     ranks[round] = RankInWarp(DigitOf(tokens[round], pass.shift), i < pass.count, counts[warp]);
   }
   __syncthreads();
-  // From how many a warp has of a digit to where its first goes.
+  // Converts each warp's count of a digit to the place of its first key.
   int to = pass.counts[int64_t{threadIdx.x} * gridDim.x + blockIdx.x];
 #pragma unroll
   for (int w = 0; w < kWarps; ++w) {
