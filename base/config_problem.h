@@ -19,7 +19,7 @@ struct ConfigProblem {
   std::string key;     // the path of the key, when there is one
   std::string message;
   std::string hint;        // how to solve it: "did you mean 'optimizer.lr'?"; may be empty
-  std::string excerpt;     // the line; "…" stands for what was cut off a long one
+  std::string excerpt;     // the line; a long one is cut, with "…" at the cut
   int excerpt_column = 0;  // 1-based; the character of `excerpt` that `column` is
   // More than 1 in the last element of a long list, which stands for all that are not listed.
   size_t count = 1;
@@ -58,7 +58,7 @@ class ConfigProblems {
   size_t unlisted_count_ = 0;
 };
 
-// How many problems a list stands for.
+// The number of all problems, with those that the list does not contain.
 size_t CountProblems(const std::vector<ConfigProblem>& problems);
 
 // For people, one block a problem:

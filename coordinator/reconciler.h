@@ -107,8 +107,8 @@ class Reconciler {
   BatchObserver& observer_;
   const ReconcilerOptions options_;
   Intake intake_;
-  std::shared_ptr<const Cluster> cluster_;  // of the Reconciler's thread
-  bool store_is_full_ = false;              // of the Reconciler's thread
+  std::shared_ptr<const Cluster> cluster_;  // used by the Reconciler's thread only
+  bool store_is_full_ = false;              // used by the Reconciler's thread only
 
   mutable Mutex mutex_;
   std::shared_ptr<const Cluster> snapshot_ GUARDED_BY(mutex_);

@@ -15,7 +15,8 @@ namespace gp::daemon {
 struct Setting {
   runspec::Field field;  // "server.listen", what it means, its range
   runspec::Slot slot;  // where the value goes; what it holds before anything is read is the default
-  std::string flag;    // "--listen"; empty: file and environment only. Of a bool: sets it
+  // "--listen"; empty: file and environment only. A bool's flag sets it to true.
+  std::string flag;
   std::string value_name;  // what --help calls the flag's value: "HOST:PORT"
   bool required = false;   // text that has no default
   Status (*check)(std::string_view text) = nullptr;  // for text: whether the value can be used

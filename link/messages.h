@@ -36,7 +36,7 @@ struct ResumePoint {
   std::string manifest_digest;  // hex; the reader refuses another manifest
 };
 
-// What to train. Sent once, after Hello. The engine answers with Listening or Failed.
+// The run to train. Sent once, after Hello. The engine answers with Listening or Failed.
 struct Start {
   std::string run_id;
   std::string run_name;

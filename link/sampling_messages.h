@@ -74,7 +74,7 @@ struct TokenScore {
   std::vector<double> top_logprobs;
 };
 
-// What was written since the last piece of this request.
+// The text written since the last piece of this request.
 struct TextPiece {
   uint64_t request = 0;
   std::string text;  // whole characters; the possible beginning of a stop string is held back

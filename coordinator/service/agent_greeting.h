@@ -12,7 +12,7 @@
 
 namespace gp::coordinator {
 
-// Why this agent cannot be served, in words that its log will show.
+// Why this agent cannot be served; the agent's log shows the message.
 Status CheckHello(const v1::AgentHello& hello, const AgentServiceOptions& options);
 
 v1::Welcome MakeWelcome(const AgentServiceOptions& options);

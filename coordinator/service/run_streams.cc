@@ -43,7 +43,7 @@ class WatchSource final : public StreamSource<v1::WatchResponse> {
     const auto cluster = context_.reconciler.snapshot();
     const auto run = cluster->FindRun(run_);
     GP_CHECK(run != nullptr);
-    // The end is told last, with the final numbers.
+    // The end is sent last, with the final numbers.
     if (IsTerminal(run->state) && !ended) return Pull::kWait;
     *response.mutable_run() = ToProto(*cluster, *run, context_.recorder.ProgressOf(run_));
     std::string bytes = response.run().SerializeAsString();
@@ -155,7 +155,7 @@ class LogsSource final : public BufferedSource<v1::LogLine> {
  private:
   struct Page {
     uint64_t offset;
-    size_t lines;  // that are to be told
+    size_t lines;  // lines to send from the end of the log
   };
 
   StatusOr<bool> ReadPage() override {

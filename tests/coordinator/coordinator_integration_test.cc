@@ -703,7 +703,7 @@ TEST_F(Coordinator, StopsCleanlyAlthoughAFileSystemHangs) {
   const v1::Run run = SubmitSmoke(*stub_, "r1");
   const std::string records = JoinPath(JoinPath(process_.state_dir(), "runs"), run.run_id());
   ASSERT_TRUE(MakeDirectories(records).ok());
-  // Whoever opens a FIFO waits for its writer.
+  // Opening a FIFO waits for its writer.
   ASSERT_EQ(mkfifo(JoinPath(records, "lines.log").c_str(), 0600), 0);
   grpc::ClientContext context;
   v1::LogsRequest logs;

@@ -66,7 +66,7 @@ TEST_P(Failpoints, AKillThereLosesNothing) {
     cluster.StartCoordinator(coordinator_environment);
   }
   cluster.LaunchWorker("node-a", setup);
-  // Whoever died is started again, as gpctl up and systemd do.
+  // A program that died is started again, as gpctl up and systemd do.
   v1::Run now;
   const bool ended = Eventually([&] {
     if (!cluster.coordinator().Running()) cluster.StartCoordinator(coordinator_environment);

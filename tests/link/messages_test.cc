@@ -1,5 +1,5 @@
 // Goal: every member of every message has its key in the payload, under the name that other
-// versions know, and whoever adds a member covers it here.
+// versions know, and a new member must be added here.
 #include "link/messages.h"
 
 #include <gtest/gtest.h>

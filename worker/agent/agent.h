@@ -28,7 +28,7 @@ struct AgentOptions {
   std::string gpu_trainer_program;               // for GPU slots
   std::vector<std::string> gpu_environment;      // what trainers on GPUs get in addition
   std::string data_address = "127.0.0.1";        // host that trainers listen on
-  std::string version;                           // told to trainers
+  std::string version;                           // sent to trainers
   ReconcileOptions reconcile;
   // How long an agent that stops waits, after its last trainer, until the coordinator has noted how
   // the trainers ended.
@@ -87,7 +87,7 @@ class Agent {
   DesiredBook desired_;
   RankTable ranks_;
   std::map<RankKey, Running> running_;
-  std::map<RankKey, uint64_t> exit_reports_;  // number of the first report that told the exit
+  std::map<RankKey, uint64_t> exit_reports_;  // number of the first report that has the exit
   bool registered_ = false;
   AgentWish wish_ = AgentWish::kGoOn;
   MonotonicTime last_exit_;  // or when the agent was told to leave, whichever is later

@@ -16,7 +16,7 @@ struct ExitReport {
   std::string message;
 };
 
-// What was known when the process was reaped.
+// The facts known when the process was reaped.
 struct ExitEvidence {
   int wait_status = 0;                 // as waitpid gives it
   bool finished = false;               // it reported that all its steps are done

@@ -16,7 +16,7 @@
 
 namespace gp::agent {
 
-// One GPU, or one MIG device: what a slot stands for. Never changes.
+// One GPU, or one MIG device; each is a slot. Never changes.
 struct Gpu {
   int index = 0;  // the whole card's index, as nvidia-smi counts
   std::string uuid;

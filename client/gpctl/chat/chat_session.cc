@@ -172,7 +172,7 @@ Status ChatSession::Continue() {
   return OkStatus();
 }
 
-// Of a text that is longer than the model's context, only the end is sent.
+// When the text is longer than the model's context, only its end is sent.
 StatusOr<client::CompletionRequest> ChatSession::NextRequest() {
   client::CompletionRequest request = ToCompletion(model_, options_);
   request.prompt = text_.empty() ? std::string("\n") : text_;

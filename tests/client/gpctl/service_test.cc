@@ -292,7 +292,7 @@ TEST_F(ServiceTest, AServiceThatWasStoppedAnswersAtOnceWhateverIsAsked) {
       {"metrics", "a"},   {"sample", "a"}, {"ckpt", "list", "a"}, {"submit", "run.yaml"},
       {"workers", "list"}};
   for (std::vector<std::string> command : commands) {
-    // Whoever would try again would try for an hour.
+    // A client that tries again would do so for an hour.
     command.insert(command.end(), {"--state-dir", directory_.root(), "--timeout", "1h"});
     const testing::Outcome outcome = gpctl_.Run(command);
     EXPECT_EQ(outcome.code, 6) << command[0];

@@ -1,5 +1,5 @@
-// Gate: holds up whoever passes through it, as a file system does that hangs, until a test opens
-// it. Thread-safe.
+// Gate: blocks every thread that passes through it, as a file system that hangs does, until a test
+// opens it. Thread-safe.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -199,7 +199,7 @@ TEST_F(RunServiceTest, AStorageThatHangsHoldsUpOnlySubmits) {
 TEST_F(RunServiceTest, RecordsThatCannotBeReadHoldUpOnlyStreams) {
   v1::SubmitResponse run;
   ASSERT_TRUE(Submit(*stub_, Request("r1", false), run).ok());
-  // Whoever opens a FIFO waits for its writer.
+  // Opening a FIFO waits for its writer.
   const std::string records = recorder_.DirectoryOf(RunId(run.run().run_id()));
   ASSERT_TRUE(MakeDirectories(records).ok());
   ASSERT_EQ(mkfifo(LinesPath(records).c_str(), 0600), 0);

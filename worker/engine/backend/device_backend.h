@@ -58,7 +58,7 @@ struct DeviceBackendOptions {
 struct DeviceChoices {
   std::string tuning;              // goes into the run's record. Empty: nothing was chosen
   std::string attention;           // "cudnn 91900", "flash"; empty for engine.attention: math
-  std::vector<std::string> notes;  // what was passed over, and why; for the log
+  std::vector<std::string> notes;  // choices that were not used, and why; for the log
 };
 
 struct DeviceBackend {

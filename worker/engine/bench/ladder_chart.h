@@ -1,5 +1,5 @@
-// The ladder as a chart: one SVG that needs nothing else and can be read on light and on dark. Pure
-// function.
+// The ladder as a chart: one SVG without other files, readable on a light and on a dark background.
+// Pure function.
 #pragma once
 
 #include <string>

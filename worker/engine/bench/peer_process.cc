@@ -19,7 +19,7 @@ namespace {
 // Long, because a peer may compile itself first.
 constexpr std::chrono::seconds kStartTimeout(600);
 constexpr std::chrono::seconds kStepTimeout(120);
-// For a peer to leave on its own when its input ends, and then when it is told to.
+// Limit for a peer to exit when its input ends, and again after SIGTERM.
 constexpr std::chrono::seconds kLeaveTimeout(5);
 
 struct Pipe {

@@ -87,7 +87,7 @@ class SampleBench {
     }
   }
 
-  // Continues a prompt in every slot; answers milliseconds.
+  // Continues a prompt in every slot; returns milliseconds.
   double Once() {
     std::vector<Generation> generations;
     for (int64_t i = 0; i < slots_; ++i) {

@@ -56,7 +56,7 @@ double MedianOf(const std::vector<StepTimes>& steps, Field field) {
   return Summarize(values).median;
 }
 
-// With what a device computes attention, and what was passed over for it.
+// Adds the kernels that a device uses for attention, and those that were not used.
 void AddChoices(const DeviceChoices& choices, Json& report) {
   report["attention"] = choices.attention.empty() ? "math" : choices.attention;
   report["notes"] = choices.notes;

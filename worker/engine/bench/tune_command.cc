@@ -43,7 +43,7 @@ std::string Line(const GemmProblem& problem, const GemmChoice& choice) {
   return line;
 }
 
-// Moves what was measured into `choices`; answers the lines that are new or different.
+// Adds the measured choices to `choices`; returns the lines that are new or different.
 std::vector<std::string> Merge(const std::vector<GemmProblem>& problems,
                                const KernelChoices& measured, KernelChoices& choices) {
   std::vector<std::string> changes;

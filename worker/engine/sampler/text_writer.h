@@ -35,7 +35,7 @@ class TextWriter {
   int64_t drawable() const { return drawable_; }
 
  private:
-  // What was written of one text and not given out.
+  // A text in progress: the parts that were written but not returned yet.
   struct Text {
     TextStream stream;
     bool is_scored = false;

@@ -15,7 +15,7 @@ using Floats = float __attribute__((vector_size(kLanes * sizeof(float))));
 using Integers = int32_t __attribute__((vector_size(kLanes * sizeof(int32_t))));
 
 // exp(x) = 2^n exp(r) with |r| <= ln(2)/2; ln(2) in two parts and the polynomial of r are those of
-// Cephes' expf. What is below kLeast becomes 0.
+// Cephes' expf. For x below kLeast the result is 0.
 inline Floats Exp(Floats x) {
   constexpr float kLeast = -87;
   constexpr float kRounder = 0x1.8p23f;  // adding it rounds to an integer in the low bits

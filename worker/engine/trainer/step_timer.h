@@ -23,7 +23,7 @@ class StepTimer {
   // A step begins.
   void Begin();
 
-  // What was done, or queued, since Begin or the last Lap belongs to `phase`.
+  // Work done or queued since Begin or the last Lap belongs to `phase`.
   void Lap(double link::Phases::*phase);
 
   // Ends the step. On a device, work that is queued from now on counts with the next step.

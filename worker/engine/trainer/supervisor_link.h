@@ -26,7 +26,7 @@
 namespace gp::engine {
 
 enum class Leaving { kNo, kSaving, kAtOnce };
-// Who asks a process to stop.
+// The sources of a request to stop.
 enum class StopAsker { kSupervisor, kSignal };
 
 class SupervisorLink {

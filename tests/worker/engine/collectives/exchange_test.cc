@@ -46,7 +46,7 @@ TEST(Exchange, EndsWhenPollFails) {
   EXPECT_THAT(error, testing::AllOf(testing::HasSubstr("broadcast"), testing::HasSubstr("poll")));
 }
 
-// Who waits for another has sent a part; who is silent holds everybody up.
+// A rank that waits for another one has sent a part. A rank that sent nothing blocks the others.
 TEST(Exchange, ATimeoutNamesTheRankThatSaidNothingAtAll) {
   std::array<std::array<std::byte, 8>, 2> received{};
   std::vector<Socket> own, others;

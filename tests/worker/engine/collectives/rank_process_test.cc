@@ -164,7 +164,7 @@ TEST(RankProcess, AKilledRankIsNoticedByAllAtOnce) {
   }
 }
 
-// Rank 0 alone is impatient: whoever gives up first names the one that does not come.
+// Only rank 0 has a short timeout: the rank that gives up first names the missing one.
 TEST(RankProcess, ARankThatIsStoppedIsGivenUpAfterTheTimeoutByName) {
   for (const auto& machines : kGroups) {
     ForkedRanks ranks(machines, &ExpectLoss);

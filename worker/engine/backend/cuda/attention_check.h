@@ -15,8 +15,8 @@ namespace gp::engine {
 
 class AttentionCheck {
  public:
-  // Limit for the memory of math attention's scores and their gradients. Of a sequence that needs
-  // more, only the beginning is compared.
+  // Limit for the memory of math attention's scores and their gradients. When a sequence needs
+  // more, only its beginning is compared.
   static constexpr int64_t kScoreBytesMax = int64_t{1} << 30;
 
   // `math` and `stream` outlive me.

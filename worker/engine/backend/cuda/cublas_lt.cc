@@ -13,7 +13,7 @@ constexpr size_t kPlansMax = 4096;
 
 // When a sum is split, its parts must be added in fp32, without rounding to a 16-bit result in
 // between. So schemes that keep the parts in the result's type are allowed only for fp32 results.
-// The scheme that adds in place, in any order of the parts, is never allowed.
+// The scheme that adds the parts one after another in the output buffer is never allowed.
 uint32_t ReductionSchemes(int result_type) {
   constexpr uint32_t kInFp32 = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   return result_type == CUDA_R_32F ? kInFp32 | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE : kInFp32;

@@ -10,7 +10,7 @@ namespace gp::engine::GP_ISA_NAMESPACE {
 
 inline constexpr int64_t kKeyStrip = 128;  // keys of one product with v: their v stays in cache
 
-// What is left of the softmax of one block of queries: out = sums of exp * v, times `inverses`.
+// The rest of the softmax of one block of queries: out = sums of exp * v, times `inverses`.
 struct SoftmaxRows {
   float maxima[kAttentionTile];
   float sums[kAttentionTile];

@@ -12,7 +12,7 @@ namespace gp::engine {
 
 // One site's dropout as a kernel argument.
 struct DropoutMask {
-  const uint64_t* key = nullptr;  // device memory: what stands for batch_key, or absent
+  const uint64_t* key = nullptr;  // device memory; replaces batch_key; or absent
   uint64_t batch_key = 0;
   uint32_t site = 0;
   uint32_t threshold = 0;

@@ -53,7 +53,8 @@ __device__ __forceinline__ void CopyTile(T* tile, const HeadRows<const T>& from,
   static_assert(kThreads % kChunks == 0 && kRows % kPassRows == 0);
   const int row = static_cast<int>(threadIdx.x) / kChunks;
   const int column = static_cast<int>(threadIdx.x) % kChunks * kChunk;
-  const int rows = column < view.head_size ? view.length - first - row : 0;  // that exist from here
+  // Rows that exist from `row` on; 0 beyond the head.
+  const int rows = column < view.head_size ? view.length - first - row : 0;
   const T* source = from.Row(first + row) + column;
   T* target = tile + row * kTileStride<kD> + column;
 #pragma unroll
