@@ -1,9 +1,12 @@
-// Goal: every thread gets each task once, ranges cover without overlap, and sleeping workers wake.
+// Goal: every part of a task is done once, ranges cover without overlap, sleeping workers wake, and
+// nobody waits for a thread that has not begun.
 #include "worker/engine/backend/cpu/thread_pool.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "worker/engine/backend/cpu/isa.h"
@@ -11,13 +14,29 @@
 namespace gp::engine {
 namespace {
 
-TEST(ThreadPool, RunsEveryThreadOncePerTask) {
-  ThreadPool pool(4);
-  std::vector<int> calls(4);
-  for (int task = 0; task < 1000; ++task) {
-    pool.Run([&](int thread) { ++calls[static_cast<size_t>(thread)]; });
+TEST(ThreadPool, RunsEveryPartOncePerTask) {
+  for (const int threads : {1, 2, 4, 32}) {
+    ThreadPool pool(threads);
+    std::vector<int> calls(static_cast<size_t>(threads));
+    for (int task = 0; task < 1000; ++task) {
+      pool.Run([&](int part) { ++calls[static_cast<size_t>(part)]; });
+    }
+    EXPECT_EQ(calls, std::vector<int>(static_cast<size_t>(threads), 1000));
   }
-  EXPECT_EQ(calls, std::vector<int>(4, 1000));
+}
+
+// With far more threads than cores most of them are late for so short a task.
+TEST(ThreadPool, TheCallerDoesThePartOfAThreadThatHasNotBegun) {
+  ThreadPool pool(64);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> taken_over = 0;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (taken_over == 0 && std::chrono::steady_clock::now() < deadline) {
+    pool.Run([&](int part) {
+      if (part > 0 && std::this_thread::get_id() == caller) ++taken_over;
+    });
+  }
+  EXPECT_GT(taken_over, 0);
 }
 
 TEST(ThreadPool, CutsRangesAtGrainsWithoutGapOrOverlap) {

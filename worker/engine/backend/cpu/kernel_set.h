@@ -124,6 +124,9 @@ struct KernelSet {
   void (*pack)(const PackBlock& block);
   void (*skinny)(const SkinnyBlock& block);
   void (*panel)(const PanelBlock& block);
+  // `units` units of a packed panel of bf16 pairs as fp32, for `panel`: each unit becomes two, its
+  // odd elements before its even ones. Asks memory for as many bytes at `ahead` meanwhile.
+  void (*widen_panel)(const uint32_t* from, int64_t units, const void* ahead, float* to);
   // bf16 rows of k elements as `panel` takes them: ceil(k / 2) pairs a row, or twice as many fp32
   // units, odd elements before even ones; an odd last element is paired with 0.
   void (*pair_rows)(const uint16_t* from, int64_t ld, int64_t rows, int64_t k, uint32_t* to);

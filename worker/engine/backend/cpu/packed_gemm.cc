@@ -10,18 +10,25 @@
 namespace gp::engine {
 namespace {
 
-// Rows for which a panel is read from memory once. Their A stays in the second-level cache.
+// A panel is read from memory once for this many rows. Their A stays in the second-level cache.
 constexpr int64_t kRowsAtOnceMax = 64;
 constexpr int64_t kPanelMax = int64_t{kTileVectorsMax} * 16;
 constexpr int64_t kRowsBytes = 512 << 10;
-// Of a panel between two tiles of rows, with room for the rows beside it in a first-level cache.
+// The tiles of rows take turns on this much of a panel. It fits a first-level cache beside the
+// rows.
 constexpr int64_t kBlockBytes = 24 << 10;
-constexpr int64_t kPairsBlockBytes = 12 << 10;  // whose rows take twice the room
-// How far ahead a panel is asked for that is read only once. In fp32 the processor's own prefetch
-// is faster undisturbed.
+constexpr int64_t kPairsBlockBytes = kBlockBytes / 2;  // as much, widened
+// With fewer tiles of rows, widening bf16 in registers again for each tile is faster than widening
+// a block once in memory.
+constexpr int64_t kWidenTilesMin = 4;
+// How far ahead a panel of bf16 is prefetched when one tile reads it. In fp32 the processor's own
+// prefetch alone is faster.
 constexpr int64_t kPairsAheadBytes = 2048;
 
+// A thread's workspace: unfinished sums, a widened block, rows of A.
 constexpr int64_t kSumsBytes = kRowsAtOnceMax * kPanelMax * 4;
+constexpr int64_t kWidenedOffset = kSumsBytes;
+constexpr int64_t kRowsOffset = kWidenedOffset + kBlockBytes;
 static_assert(runspec::kPackedColumns % kPanelMax == 0);
 
 int64_t PanelOf(const KernelSet& kernels) { return int64_t{kernels.width} * kernels.tile_vectors; }
@@ -64,9 +71,10 @@ class PackedPiece {
         units_(UnitsOf(args.a.data.type, args.k)),
         a_units_(pairs_ && !kernels.bf16_tiles ? 2 : 1),
         sums_(reinterpret_cast<float*>(workspace)),
-        paired_rows_(reinterpret_cast<uint32_t*>(workspace + kSumsBytes)) {}
+        widened_(reinterpret_cast<float*>(workspace + kWidenedOffset)),
+        paired_rows_(reinterpret_cast<uint32_t*>(workspace + kRowsOffset)) {}
 
-  // Of every panel that `shares` gives out, all rows.
+  // Computes all rows of every panel that `shares` gives out.
   void Compute(PanelShares& shares) {
     const int64_t rows_max = RowsAtOnce();
     for (Range panels = shares.Take(); panels.size() > 0; panels = shares.Take()) {
@@ -79,14 +87,14 @@ class PackedPiece {
 
  private:
   int64_t RowsAtOnce() const {
-    const int64_t room = runspec::kGemmThreadWorkspaceBytes - kSumsBytes;
+    const int64_t room = runspec::kGemmThreadWorkspaceBytes - kRowsOffset;
     const int64_t rows = std::min(kRowsBytes, room) / (units_ * a_units_ * 4);
     return std::clamp(rows / kernels_.tile_rows * kernels_.tile_rows, int64_t{kernels_.tile_rows},
                       kRowsAtOnceMax);
   }
 
   void TakeRows(int64_t first, int64_t count) {
-    if (first == first_row_ && count == rows_) return;  // of the share before
+    if (first == first_row_ && count == rows_) return;  // as for the share before
     first_row_ = first;
     rows_ = count;
     a_ = static_cast<const uint32_t*>(args_.a.data.data) + first * args_.a.ld;
@@ -98,43 +106,66 @@ class PackedPiece {
     a_stride_ = units_ * a_units_;
   }
 
-  // Every tile of rows takes its share of asking for the block that comes next, in the panel or
-  // behind it.
   void ComputePanel(int64_t panel) {
     const auto* b = static_cast<const std::byte*>(args_.b.data.data) + panel * units_ * panel_ * 4;
     const int64_t tiles = DivideUp(rows_, kernels_.tile_rows);
+    const bool widens = a_units_ == 2 && tiles >= kWidenTilesMin;
     const int64_t block_bytes = pairs_ ? kPairsBlockBytes : kBlockBytes;
     const int64_t depth = tiles == 1 ? units_ : block_bytes / (panel_ * 4);
     for (int64_t unit = 0; unit < units_; unit += depth) {
-      PanelBlock block{.b = b + unit * panel_ * 4,
-                       .units = std::min(depth, units_ - unit),
-                       .pairs = pairs_,
-                       .accumulate = unit > 0,
-                       .ahead_step = panel_ * 4 / a_units_ / tiles};
-      const int64_t ahead = tiles > 1 ? block.units * panel_ * 4 : pairs_ ? kPairsAheadBytes : 0;
-      for (int64_t tile = 0; tile < tiles; ++tile) {
-        const int64_t row = rows_ * tile / tiles;
-        block.rows = rows_ * (tile + 1) / tiles - row;
-        block.a = a_ + row * a_stride_ + unit * a_units_;
-        block.a_stride = a_stride_;
-        block.sums = sums_ + row * panel_;
-        block.ahead = static_cast<const std::byte*>(block.b) + ahead +
-                      tile * block.units * a_units_ * block.ahead_step;
-        kernels_.panel(block);
-      }
+      const int64_t units = std::min(depth, units_ - unit);
+      const std::byte* block = b + unit * panel_ * 4;
+      widens ? ComputeWidened(block, unit, units, tiles) : ComputeBlock(block, unit, units, tiles);
     }
     const int64_t column = panel * panel_;
     kernels_.store_tile(args_.output, sums_, panel_, first_row_, column, rows_,
                         std::min(panel_, args_.n - column));
   }
 
+  // Every tile of rows prefetches its share of the block that comes next, in the panel or behind
+  // it.
+  void ComputeBlock(const std::byte* b, int64_t unit, int64_t units, int64_t tiles) {
+    PanelBlock block{.a_stride = a_stride_,
+                     .b = b,
+                     .units = units,
+                     .pairs = pairs_,
+                     .accumulate = unit > 0,
+                     .ahead_step = panel_ * 4 / a_units_ / tiles};
+    const int64_t ahead = tiles > 1 ? units * panel_ * 4 : pairs_ ? kPairsAheadBytes : 0;
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      block.ahead = b + ahead + tile * units * a_units_ * block.ahead_step;
+      ComputeTile(block, unit, tile, tiles);
+    }
+  }
+
+  // The block's bf16 as fp32 for all tiles; the next block is prefetched meanwhile.
+  void ComputeWidened(const std::byte* b, int64_t unit, int64_t units, int64_t tiles) {
+    kernels_.widen_panel(reinterpret_cast<const uint32_t*>(b), units, b + units * panel_ * 4,
+                         widened_);
+    PanelBlock block{.a_stride = a_stride_,
+                     .b = widened_,
+                     .units = 2 * units,
+                     .accumulate = unit > 0,
+                     .ahead = widened_};
+    for (int64_t tile = 0; tile < tiles; ++tile) ComputeTile(block, unit, tile, tiles);
+  }
+
+  void ComputeTile(PanelBlock& block, int64_t unit, int64_t tile, int64_t tiles) {
+    const int64_t row = rows_ * tile / tiles;
+    block.rows = rows_ * (tile + 1) / tiles - row;
+    block.a = a_ + row * a_stride_ + unit * a_units_;
+    block.sums = sums_ + row * panel_;
+    kernels_.panel(block);
+  }
+
   const KernelSet& kernels_;
   const GemmArgs& args_;
   const bool pairs_;
   const int64_t panel_;
-  const int64_t units_;    // of k, of B
-  const int64_t a_units_;  // of A to one of B
+  const int64_t units_;    // of k, in B
+  const int64_t a_units_;  // units of A for one of B
   float* const sums_;
+  float* const widened_;
   uint32_t* const paired_rows_;
   // The rows under way.
   int64_t first_row_ = 0;

@@ -14,7 +14,8 @@ constexpr std::chrono::milliseconds kSleepMax(200);
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) : threads_(std::max(threads, 1)) {
+ThreadPool::ThreadPool(int threads)
+    : threads_(std::max(threads, 1)), begun_(static_cast<size_t>(threads_)) {
   workers_.reserve(static_cast<size_t>(threads_ - 1));
   for (int thread = 1; thread < threads_; ++thread) {
     workers_.emplace_back([this, thread] { WorkerLoop(thread); });
@@ -32,9 +33,10 @@ void ThreadPool::RunTask(Task task, const void* data) {
   task_ = task;
   data_ = data;
   running_.store(static_cast<uint32_t>(threads_ - 1));
-  generation_.fetch_add(1);
+  const uint32_t generation = generation_.fetch_add(1) + 1;
   Wake();
   task(data, 0);
+  for (int part = 1; part < threads_; ++part) TryPart(part, generation);
   for (uint32_t running = running_.load(); running != 0; running = running_.load()) {
     AwaitChange(running_, running);
   }
@@ -44,11 +46,19 @@ void ThreadPool::WorkerLoop(int thread) {
   uint32_t seen = 0;
   while (true) {
     AwaitChange(generation_, seen);
-    ++seen;
+    seen = generation_.load();
     if (stopping_) return;
-    task_(data_, thread);
-    if (running_.fetch_sub(1) == 1) Wake();
+    TryPart(thread, seen);
   }
+}
+
+// A late thread fails here: the part's generation is no longer the one before. So whoever succeeds
+// holds up the end of the region, and task_ is still this generation's.
+void ThreadPool::TryPart(int part, uint32_t generation) {
+  uint32_t before = generation - 1;
+  if (!begun_[static_cast<size_t>(part)].compare_exchange_strong(before, generation)) return;
+  task_(data_, part);
+  if (running_.fetch_sub(1) == 1) Wake();
 }
 
 void ThreadPool::AwaitChange(const std::atomic<uint32_t>& value, uint32_t old) {

@@ -1,7 +1,9 @@
-// ThreadPool: the threads of one CPU backend. Run gives every thread one call of the same function;
-// For cuts work statically, so who computes what never depends on timing. Waiting threads spin
-// briefly, for a training step has hundreds of short regions, and then sleep, for another process
-// may need the core. One thread (the owner) calls Run.
+// ThreadPool: the threads of one CPU backend. Run calls a function once for each part of the work;
+// there are as many parts as threads, and For cuts ranges into parts statically, so what a part is
+// never depends on timing. Thread i takes part i. The caller takes over the part of a thread that
+// has not begun it: on a busy machine a short region does not wait until the system gives that
+// thread a core. Waiting threads spin briefly, for a training step has hundreds of short regions,
+// and then sleep, for another process may need the core. One thread (the owner) calls Run.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +24,12 @@ class ThreadPool {
 
   int threads() const { return threads_; }
 
-  // Calls body(thread) on every thread, 0 on the caller's; returns when all have returned. `body`
-  // must not throw.
+  // Calls body(part) for every part in [0, threads), 0 on the caller's thread; returns when all
+  // have returned. Parts run side by side or one after another, so none may wait for another.
+  // `body` must not throw.
   template <typename Body>
   void Run(const Body& body) {
-    RunTask([](const void* data, int thread) { (*static_cast<const Body*>(data))(thread); }, &body);
+    RunTask([](const void* data, int part) { (*static_cast<const Body*>(data))(part); }, &body);
   }
 
   // Cuts [0, count) into one contiguous range a thread, at multiples of `grain`, and calls
@@ -38,18 +41,20 @@ class ThreadPool {
       if (count > 0) body(int64_t{0}, count);
       return;
     }
-    Run([&](int thread) {
-      const int64_t first = grains * thread / threads_ * grain;
-      const int64_t last = std::min(grains * (thread + 1) / threads_ * grain, count);
+    Run([&](int part) {
+      const int64_t first = grains * part / threads_ * grain;
+      const int64_t last = std::min(grains * (part + 1) / threads_ * grain, count);
       if (first < last) body(first, last);
     });
   }
 
  private:
-  using Task = void (*)(const void* data, int thread);
+  using Task = void (*)(const void* data, int part);
 
   void RunTask(Task task, const void* data);
   void WorkerLoop(int thread);
+  // Calls the task for the part unless somebody else has begun it.
+  void TryPart(int part, uint32_t generation);
   // Waits until `value` differs from `old`.
   void AwaitChange(const std::atomic<uint32_t>& value, uint32_t old);
   void Wake();
@@ -57,8 +62,9 @@ class ThreadPool {
   const int threads_;
   Task task_ = nullptr;
   const void* data_ = nullptr;
-  std::atomic<uint32_t> generation_{0};  // of the task; a new one starts the workers
-  std::atomic<uint32_t> running_{0};     // workers that have not finished it
+  std::atomic<uint32_t> generation_{0};       // of the task; a new one starts the workers
+  std::atomic<uint32_t> running_{0};          // parts, but the caller's own, that are not finished
+  std::vector<std::atomic<uint32_t>> begun_;  // by part: the generation in which it was begun last
   std::atomic<int> sleepers_{0};
   std::atomic<bool> stopping_{false};
   Mutex mutex_;

@@ -31,6 +31,7 @@ inline constexpr KernelSet kKernels = {
     .pack = &Pack,
     .skinny = &Skinny,
     .panel = &Panel,
+    .widen_panel = &WidenPanel,
     .pair_rows = &PairRows,
     .store_tile = &StoreTile,
     .store_tile_flipped = &StoreTileFlipped,
