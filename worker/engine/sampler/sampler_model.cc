@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
 #include "formats/checkpoint_directory.h"
 #include "runspec/sampler_plan.h"
 #include "worker/engine/backend/cpu/cpu_backend.h"
@@ -20,19 +19,6 @@ namespace {
 
 constexpr int64_t kPromptRowsOnCpu = 64;
 constexpr int64_t kPromptRowsOnDevice = 256;
-
-// The checkpoint that `directory` is or holds.
-StatusOr<std::string> FindCheckpoint(const std::string& directory) {
-  if (FileExists(JoinPath(directory, formats::kManifestName))) return directory;
-  for (const std::string& parent : {JoinPath(directory, "checkpoints"), directory}) {
-    ASSIGN_OR_RETURN(const auto newest, formats::FindNewestCheckpoint(parent));
-    if (newest) return *newest;
-  }
-  return NotFound(
-      "{} holds no complete checkpoint (a directory with a {}); name a checkpoint or a run's "
-      "directory",
-      directory, formats::kManifestName);
-}
 
 // The nearest precision for sampling, without losing digits.
 runspec::Precision Nearest(runspec::Precision precision) {
@@ -77,7 +63,7 @@ StatusOr<SamplerModel> SamplerModel::Open(const std::string& directory,
                                           const SamplerOptions& options) {
   LocalStorage storage;
   SamplerModel model;
-  ASSIGN_OR_RETURN(model.directory_, FindCheckpoint(directory));
+  ASSIGN_OR_RETURN(model.directory_, formats::FindCheckpointIn(directory));
   ASSIGN_OR_RETURN(model.manifest_, formats::ReadManifest(model.directory_));
   ASSIGN_OR_RETURN(const std::string tokenizer,
                    ReadTokenizer(storage, model.directory_, model.manifest_));
