@@ -25,8 +25,8 @@ namespace {
 // The most requests that wait here. Beyond it, the supervisor has to wait when it sends.
 constexpr size_t kInboxCapacity = 1024;
 constexpr std::chrono::seconds kLong{3600};
-// An idle sampler that gets a request waits this long for others that were sent with it, so that one
-// pass reads their prompts together.
+// An idle sampler that gets a request waits this long for others that were sent with it, so that
+// one pass reads their prompts together.
 constexpr std::chrono::milliseconds kGatherTime{1};
 
 // The cause that is sent for a checkpoint that cannot be opened.
@@ -144,8 +144,8 @@ class LinkedSampler {
   bool TakeMessages(TextWriter& writer) {
     while (true) {
       const bool idle = writer.idle();
-      auto message = inbox_.Receive(idle ? std::chrono::nanoseconds(kLong)
-                                         : std::chrono::nanoseconds(0));
+      auto message =
+          inbox_.Receive(idle ? std::chrono::nanoseconds(kLong) : std::chrono::nanoseconds(0));
       if (!message && !idle) return true;
       if (!message) continue;
       if (std::holds_alternative<link::Stop>(*message)) return false;

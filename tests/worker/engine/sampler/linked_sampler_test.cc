@@ -80,7 +80,11 @@ class LinkedSamplerTest : public testing::Test {
     return whole;
   }
 
+  // Reads what the sampler still sends: it waits for a supervisor that does not read.
   int AwaitExitCode() {
+    for (auto message = channel_->Receive(kPatience); message.ok() && *message;) {
+      message = channel_->Receive(kPatience);
+    }
     const int status = daemon::AwaitExit(pid_);
     pid_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
