@@ -116,6 +116,9 @@ template Flag Command::Option(const std::string&, double&, const std::string&) c
 template Flag Command::Option(const std::string&, std::optional<std::string>&,
                               const std::string&) const;
 template Flag Command::Option(const std::string&, std::optional<int>&, const std::string&) const;
+template Flag Command::Option(const std::string&, std::optional<int64_t>&,
+                              const std::string&) const;
+template Flag Command::Option(const std::string&, std::optional<double>&, const std::string&) const;
 template Flag Command::Option(const std::string&, std::vector<std::string>&,
                               const std::string&) const;
 template Flag Command::Option(const std::string&, std::vector<int>&, const std::string&) const;

@@ -7,7 +7,10 @@ namespace gp::gpctl {
 
 void AddDataCommands(CommandSet& commands) {
   const Command data = commands.Add("data", kDataGroup, "Make what runs learn from");
+  AddPrepareVerb(commands, data);
+  AddDatasetVerbs(commands, data);
   AddTrainTokenizerVerb(commands, data);
+  AddGenerateVerb(commands, data);
 }
 
 }  // namespace gp::gpctl

@@ -1,4 +1,4 @@
-// The verbs of `gpctl data`. Each function adds one with its flags. Called once, by
+// The verbs of `gpctl data`. Each function adds some with their flags. Called once, by
 // AddDataCommands.
 #pragma once
 
@@ -7,5 +7,8 @@
 namespace gp::gpctl {
 
 void AddTrainTokenizerVerb(CommandSet& commands, Command data);
+void AddPrepareVerb(CommandSet& commands, Command data);
+void AddDatasetVerbs(CommandSet& commands, Command data);  // inspect, verify
+void AddGenerateVerb(CommandSet& commands, Command data);
 
 }  // namespace gp::gpctl

@@ -1,0 +1,184 @@
+// gpctl data prepare.
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "base/file.h"
+#include "base/usable_cores.h"
+#include "client/gpctl/commands/data.h"
+#include "client/gpctl/data_tokenizer_choice.h"
+#include "client/gpctl/render/dataset_text.h"
+#include "client/gpctl/terminal/live_block.h"
+#include "client/gpctl/terminal/number_text.h"
+#include "corpus/preparation.h"
+
+namespace gp::gpctl {
+namespace {
+
+using corpus::PreparationProgress;
+using formats::ShardFormat;
+
+struct PrepareOptions {
+  std::vector<std::string> sources;
+  std::string out;
+  std::string tokenizer = "gpt2";
+  std::string format = "llmc";
+  std::string form;  // of the text; empty: as the names say
+  std::string split = "file";
+  int threads = CountUsableCores();
+  corpus::PreparationOptions preparation;
+};
+
+// What is going on: a line that is drawn again on a terminal, a line now and then anywhere else.
+class PreparationScreen {
+ public:
+  explicit PreparationScreen(Session& session)
+      : session_(session), block_(session.console().out), started_(session.Now()) {}
+
+  void Tell(const PreparationProgress& progress) {
+    const double now = session_.Now();
+    const bool animated = session_.console().Animated();
+    if (now - (told_ > 0 ? told_ : started_) < (animated ? 0.25 : 10)) return;
+    told_ = now;
+    const std::string line = Line(progress, now - started_) + "\n";
+    if (animated) {
+      block_.Draw(line);
+    } else {
+      session_.console().err << line << std::flush;
+    }
+  }
+
+  void Clear() {
+    if (told_ > 0 && session_.console().Animated()) block_.Draw("");
+  }
+
+  double Seconds() const { return session_.Now() - started_; }
+
+ private:
+  static std::string Line(const PreparationProgress& progress, double seconds) {
+    const auto done = static_cast<double>(progress.source_bytes - progress.source_bytes_begun);
+    std::string line =
+        fmt::format("{} documents, {} tokens, {}/s", WithThousands(progress.documents),
+                    CompactCount(static_cast<double>(progress.tokens)),
+                    Bytes(static_cast<uint64_t>(done / seconds)));
+    if (progress.source_bytes_total == 0) return line;
+    const auto total = static_cast<double>(progress.source_bytes_total);
+    const auto left = static_cast<double>(progress.source_bytes_total - progress.source_bytes);
+    line = Percent(static_cast<double>(progress.source_bytes) / total) + ", " + line;
+    return done > 0 ? line + fmt::format(", {} left", DurationText(left * seconds / done)) : line;
+  }
+
+  Session& session_;
+  LiveBlock block_;
+  const double started_;
+  double told_ = 0;
+};
+
+ShardFormat FormatOf(const std::string& word) {
+  if (word == "npy") return ShardFormat::kNpy;
+  return word == "nanogpt" ? ShardFormat::kRaw : ShardFormat::kLlmC;
+}
+
+corpus::Split SplitOf(const std::string& word) {
+  if (word == "line") return corpus::Split::kLine;
+  return word == "blank-line" ? corpus::Split::kBlankLine : corpus::Split::kFile;
+}
+
+StatusOr<std::vector<corpus::Source>> SourcesOf(const PrepareOptions& options,
+                                                const Session& session) {
+  std::vector<std::string> arguments;
+  for (const std::string& source : options.sources) {
+    const bool input = source == corpus::kStandardInput;
+    arguments.push_back(input ? source : AbsolutePath(source, session.console().working_directory));
+  }
+  std::optional<corpus::TextForm> form;
+  if (options.form == "txt") form = corpus::TextForm::kText;
+  if (options.form == "jsonl") form = corpus::TextForm::kJsonLines;
+  return corpus::ExpandSources(arguments, form);
+}
+
+StatusOr<ExitCode> Prepare(const PrepareOptions& options, Session& session) {
+  Console& console = session.console();
+  corpus::PreparationOptions preparation = options.preparation;
+  preparation.directory = AbsolutePath(options.out, console.working_directory);
+  preparation.format = FormatOf(options.format);
+  preparation.documents.split = SplitOf(options.split);
+  preparation.threads = options.threads;
+  preparation.created_by = "gp " GP_VERSION;
+  ASSIGN_OR_RETURN(preparation.sources, SourcesOf(options, session));
+  ASSIGN_OR_RETURN(const auto tokenizer,
+                   ChooseTokenizer(options.tokenizer, console.working_directory));
+  std::stop_source stop;
+  const auto interrupted = console.interruption.OnRequest([&stop] { stop.request_stop(); });
+  PreparationScreen screen(session);
+  const auto dataset = corpus::PrepareDataset(
+      *tokenizer, preparation,
+      [&screen](const PreparationProgress& progress) { screen.Tell(progress); }, stop.get_token());
+  screen.Clear();
+  RETURN_IF_ERROR(dataset.status());
+  if (session.json()) {
+    console.out << DatasetJson(*dataset, preparation.directory);
+    return ExitCode::kOk;
+  }
+  console.out << DatasetText(*dataset, preparation.directory)
+              << fmt::format("{} of text in {:.1f} s\n{}",
+                             Bytes(static_cast<uint64_t>(dataset->text_bytes)), screen.Seconds(),
+                             RunFileLines(*dataset, preparation.directory, options.tokenizer));
+  return ExitCode::kOk;
+}
+
+void AddTextFlags(Command command, PrepareOptions& options) {
+  command
+      .Option(
+          "SRC", options.sources,
+          "files, directories, patterns, or - for standard input; text or lines of JSON, plain, "
+          ".gz or .zst")
+      .Required();
+  command.Option("--as", options.form, "what the text is, whatever the names say")
+      .OneOf({"txt", "jsonl"});
+  command.Option("--split", options.split, "what a document of plain text is")
+      .OneOf({"file", "blank-line", "line"})
+      .ShowDefault();
+  command
+      .Option("--text-field", options.preparation.documents.field,
+              "field of a line of JSON that holds the text")
+      .ShowDefault();
+}
+
+void AddShardFlags(Command command, PrepareOptions& options) {
+  command.Option("--out", options.out, "new folder for the shards and dataset.json").Required();
+  command.Option("--tokenizer", options.tokenizer, "bytes, gpt2, or a tokenizer's file or folder")
+      .ShowDefault();
+  command
+      .Option("--format", options.format, "layout: llm.c's .bin, build-nanogpt's .npy, nanoGPT's")
+      .OneOf({"llmc", "npy", "nanogpt"})
+      .ShowDefault();
+  command
+      .Option("--shard-tokens", options.preparation.shard_tokens, "tokens in a shard (llmc, npy)")
+      .Positive()
+      .ShowDefault();
+  command
+      .Option(
+          "--val-tokens", options.preparation.val_tokens,
+          "tokens of the first shard, which is for validation (llmc, npy; default: as any other)")
+      .NonNegative();
+  command
+      .Option("--val-fraction", options.preparation.val_fraction,
+              "share of the documents for val.bin (nanogpt; default: 0.0005)")
+      .Between(0.0, 0.999);
+  command.Option("--threads", options.threads, "(default: one for each core)").Between(1, 1024);
+}
+
+}  // namespace
+
+void AddPrepareVerb(CommandSet& commands, Command data) {
+  const Command command =
+      commands.AddVerb(data, "prepare", "Make token shards from text; goes on where it was killed");
+  auto options = std::make_shared<PrepareOptions>();
+  AddTextFlags(command, *options);
+  AddShardFlags(command, *options);
+  commands.Bind(command, [options](Session& session) { return Prepare(*options, session); });
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,20 @@
+// Prepared data as users see it. Pure functions; thread-safe.
+#pragma once
+
+#include <string>
+
+#include "formats/dataset_file.h"
+
+namespace gp::gpctl {
+
+// Some lines: what is where, of what, made with what.
+std::string DatasetText(const formats::DatasetFile& dataset, const std::string& directory);
+
+// The data section of a run file that trains on it; `tokenizer` as the user named it.
+std::string RunFileLines(const formats::DatasetFile& dataset, const std::string& directory,
+                         const std::string& tokenizer);
+
+// A document of kind Dataset.
+std::string DatasetJson(const formats::DatasetFile& dataset, const std::string& directory);
+
+}  // namespace gp::gpctl
