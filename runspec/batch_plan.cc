@@ -86,6 +86,10 @@ int64_t StridesIn(int64_t tokens, const RunSpec& spec, const BatchPlan& plan) {
   return std::max<int64_t>(tokens - 1, 0) / stride;
 }
 
+int64_t WindowsIn(int64_t tokens, const RunSpec& spec) {
+  return std::max<int64_t>(tokens - 1, 0) / spec.batch.sequence;
+}
+
 Status CheckFilesHoldABatch(const std::vector<int64_t>& file_tokens, const RunSpec& spec,
                             const BatchPlan& plan) {
   const int64_t total = std::accumulate(file_tokens.begin(), file_tokens.end(), int64_t{0});
@@ -95,9 +99,18 @@ Status CheckFilesHoldABatch(const std::vector<int64_t>& file_tokens, const RunSp
         "data or lower batch.sequence",
         total, spec.batch.sequence + 1);
   }
-  const bool fits = std::any_of(file_tokens.begin(), file_tokens.end(),
-                                [&](int64_t tokens) { return StridesIn(tokens, spec, plan) > 0; });
-  if (fits || spec.data.order != BatchOrder::kSequential) return OkStatus();
+  if (spec.data.order == BatchOrder::kRandom) return OkStatus();
+  const bool shuffled = spec.data.order == BatchOrder::kShuffled;
+  const bool fits = std::any_of(file_tokens.begin(), file_tokens.end(), [&](int64_t tokens) {
+    return (shuffled ? WindowsIn(tokens, spec) : StridesIn(tokens, spec, plan)) > 0;
+  });
+  if (fits) return OkStatus();
+  if (shuffled) {
+    return InvalidArgument(
+        "no training file holds the {} tokens of one sequence, plus 1: give larger files, lower "
+        "batch.sequence, or use data.order: random",
+        spec.batch.sequence);
+  }
   return InvalidArgument(
       "no training file holds the {} tokens of one micro-batch on {} logical shards, plus 1: give "
       "larger files, lower batch.micro_batch, or use data.order: random",

@@ -38,12 +38,15 @@ FittingTotals NearestFittingTotals(const RunSpec& spec);
 int64_t TargetSteps(const RunSpec& spec);
 
 // InvalidArgument when training files of `file_tokens` tokens hold not even one sequence (random
-// order), or one micro-batch for every logical shard (sequential order).
+// order, shuffled order in one file), or one micro-batch for every logical shard (sequential).
 Status CheckFilesHoldABatch(const std::vector<int64_t>& file_tokens, const RunSpec& spec,
                             const BatchPlan& plan);
 
 // The number of strides of a sequential order in a file of `tokens` tokens. A stride is one
 // micro-batch on every logical shard.
 int64_t StridesIn(int64_t tokens, const RunSpec& spec, const BatchPlan& plan);
+
+// How many windows of a shuffled order it gives. A window is one sequence.
+int64_t WindowsIn(int64_t tokens, const RunSpec& spec);
 
 }  // namespace gp::runspec

@@ -27,8 +27,9 @@ enum class ResidualType { kFp32, kBf16 };
 enum class OptimizerKind { kAdamW, kMuon };
 enum class BatchOrder {
   kRandom,
-  kSequential
-};  // windows at keyed random offsets (nanoGPT) | consecutive (llm.c)
+  kSequential,
+  kShuffled
+};  // windows at keyed random offsets (nanoGPT) | consecutive (llm.c) | each once an epoch
 enum class ScheduleKind { kCosine, kLinear, kConstant, kWsd };
 enum class WarmupForm { kNanoGpt, kBuildNanoGpt };  // (it+1)/(warmup+1) | (it+1)/warmup
 enum class InitKind {

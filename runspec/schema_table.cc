@@ -126,9 +126,9 @@ std::vector<RunField> DataFields() {
        GP_SLOT(data.val_fraction)},
       {{.path = "data.order",
         .doc = "random: windows at offsets that follow from seed, step and row. sequential: "
-               "consecutive "
-               "windows, shard after shard.",
-        .choices = {"random", "sequential"},
+               "consecutive windows, shard after shard. shuffled: every window once an epoch, in "
+               "an order that follows from seed and epoch.",
+        .choices = {"random", "sequential", "shuffled"},
         .also = {"shuffle"}},
        GP_SLOT(data.order)},
   };

@@ -100,8 +100,8 @@ StatusOr<LoaderRates> MeasureRates(const std::vector<std::string>& paths,
   runspec::RunSpec spec;
   spec.batch.micro_batch = flags.batch;
   spec.batch.sequence = flags.sequence;
-  spec.data.order =
-      flags.order == "random" ? runspec::BatchOrder::kRandom : runspec::BatchOrder::kSequential;
+  if (flags.order == "sequential") spec.data.order = runspec::BatchOrder::kSequential;
+  if (flags.order == "shuffled") spec.data.order = runspec::BatchOrder::kShuffled;
   ASSIGN_OR_RETURN(const auto source, BatchSource::Make(*tokens, spec, runspec::BatchPlan{}));
   LoaderRates rates;
   ASSIGN_OR_RETURN(rates.cold, ReadBatches(source, flags));
@@ -146,7 +146,7 @@ Status RunLoader(const LoaderFlags& flags) {
 BenchRun AddLoaderCommand(const Command& app) {
   auto flags = std::make_shared<LoaderFlags>();
   app.Option("--shards", flags->shards, "token shards, globs allowed (default: one is made)");
-  app.Option("--order", flags->order).OneOf({"random", "sequential"}).ShowDefault();
+  app.Option("--order", flags->order).OneOf({"random", "sequential", "shuffled"}).ShowDefault();
   app.Option("--batch", flags->batch).Positive().ShowDefault();
   app.Option("--sequence", flags->sequence).Positive().ShowDefault();
   app.Option("--batches", flags->batches).Positive().ShowDefault();

@@ -5,20 +5,12 @@
 #include "base/check.h"
 #include "runspec/batch_plan.h"
 #include "runspec/batch_ramp.h"
+#include "worker/engine/data/shuffled_index.h"
 
 namespace gp::engine {
 namespace {
 
 using runspec::BatchOrder;
-
-// SplitMix64's finaliser (Steele, Lea, Flood 2014, doi:10.1145/2714064.2660195): a bijection whose
-// every output bit depends on every input bit.
-uint64_t Mix(uint64_t value) {
-  value += 0x9e3779b97f4a7c15u;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-  return value ^ (value >> 31);
-}
 
 // Uniform in [0, range): the high half of a 128-bit product has no noticeable bias at ranges below
 // 2^40.
@@ -37,14 +29,15 @@ BatchSource::BatchSource(const TokenSource& tokens, const runspec::RunSpec& spec
       rows_(spec.batch.micro_batch),
       sequence_(spec.batch.sequence),
       plan_(plan) {
-  int64_t offset = 0, strides = 0;
+  int64_t offset = 0, units = 0;
   for (const int64_t size : tokens.parts()) {
     file_offsets_.push_back(offset);
-    strides_before_.push_back(strides);
+    units_before_.push_back(units);
     offset += size;
-    strides += runspec::StridesIn(size, spec, plan);
+    units += order_ == BatchOrder::kShuffled ? runspec::WindowsIn(size, spec)
+                                             : runspec::StridesIn(size, spec, plan);
   }
-  strides_before_.push_back(strides);
+  units_before_.push_back(units);
 }
 
 StatusOr<BatchSource> BatchSource::Make(const TokenSource& tokens, const runspec::RunSpec& spec,
@@ -54,11 +47,18 @@ StatusOr<BatchSource> BatchSource::Make(const TokenSource& tokens, const runspec
 }
 
 int64_t BatchSource::RandomOffset(int64_t step, int shard, int64_t micro_batch, int64_t row) const {
-  uint64_t bits = Mix(seed_);
+  uint64_t bits = MixBits(seed_);
   for (const int64_t part : {step, static_cast<int64_t>(shard), micro_batch, row}) {
-    bits = Mix(bits ^ static_cast<uint64_t>(part));
+    bits = MixBits(bits ^ static_cast<uint64_t>(part));
   }
   return Below(bits, tokens_->size() - sequence_);
+}
+
+// The last file that begins at or before this stride or window; files without a whole one are never
+// found.
+size_t BatchSource::FileOf(int64_t unit) const {
+  const auto next = std::upper_bound(units_before_.begin(), units_before_.end(), unit);
+  return static_cast<size_t>(next - units_before_.begin()) - 1;
 }
 
 // Strides follow each other through the files, again and again; within one, shard after shard, row
@@ -66,19 +66,36 @@ int64_t BatchSource::RandomOffset(int64_t step, int shard, int64_t micro_batch, 
 int64_t BatchSource::SequentialOffset(int64_t step, int shard, int64_t micro_batch,
                                       int64_t row) const {
   const int64_t stride =
-      (runspec::MicroBatchesBefore(plan_, step) + micro_batch) % strides_before_.back();
-  // The last file that begins at or before this stride; files without a whole stride are never
-  // found.
-  const auto next = std::upper_bound(strides_before_.begin(), strides_before_.end(), stride);
-  const auto file = static_cast<size_t>(next - strides_before_.begin()) - 1;
+      (runspec::MicroBatchesBefore(plan_, step) + micro_batch) % units_before_.back();
+  const size_t file = FileOf(stride);
   const int64_t row_index =
-      ((stride - strides_before_[file]) * plan_.logical_shards + shard) * rows_ + row;
+      ((stride - units_before_[file]) * plan_.logical_shards + shard) * rows_ + row;
   return file_offsets_[file] + row_index * sequence_;
 }
 
+// The rows of a run in the order of step, micro-batch, shard and row take the windows of an epoch
+// in its shuffled order, then those of the next epoch.
+int64_t BatchSource::ShuffledOffset(int64_t step, int shard, int64_t micro_batch,
+                                    int64_t row) const {
+  const int64_t stride = runspec::MicroBatchesBefore(plan_, step) + micro_batch;
+  const int64_t row_index = (stride * plan_.logical_shards + shard) * rows_ + row;
+  const int64_t windows = units_before_.back(), epoch = row_index / windows;
+  const uint64_t key = MixBits(MixBits(seed_) ^ static_cast<uint64_t>(epoch));
+  const int64_t window = ShuffledIndex(key, row_index % windows, windows);
+  const size_t file = FileOf(window);
+  return file_offsets_[file] + (window - units_before_[file]) * sequence_;
+}
+
 int64_t BatchSource::RowOffset(int64_t step, int shard, int64_t micro_batch, int64_t row) const {
-  return order_ == BatchOrder::kRandom ? RandomOffset(step, shard, micro_batch, row)
-                                       : SequentialOffset(step, shard, micro_batch, row);
+  switch (order_) {
+    case BatchOrder::kRandom:
+      return RandomOffset(step, shard, micro_batch, row);
+    case BatchOrder::kSequential:
+      return SequentialOffset(step, shard, micro_batch, row);
+    case BatchOrder::kShuffled:
+      break;
+  }
+  return ShuffledOffset(step, shard, micro_batch, row);
 }
 
 void BatchSource::Expect(int64_t step, int shard, int64_t micro_batch) const {

@@ -15,8 +15,9 @@ namespace gp::engine {
 
 class BatchSource {
  public:
-  // `tokens` outlives this. InvalidArgument when the split is too short for one sequence (random)
-  // or for one micro-batch on every logical shard (sequential): the message names both numbers.
+  // `tokens` outlives this. InvalidArgument when the split is too short for one sequence (random),
+  // for one sequence in a file (shuffled) or for one micro-batch on every logical shard
+  // (sequential): the message names both numbers.
   // `spec` gives order, seed, micro_batch and sequence; `plan` comes from runspec::PlanBatch.
   static StatusOr<BatchSource> Make(const TokenSource& tokens, const runspec::RunSpec& spec,
                                     const runspec::BatchPlan& plan);
@@ -43,6 +44,8 @@ class BatchSource {
 
   int64_t RandomOffset(int64_t step, int shard, int64_t micro_batch, int64_t row) const;
   int64_t SequentialOffset(int64_t step, int shard, int64_t micro_batch, int64_t row) const;
+  int64_t ShuffledOffset(int64_t step, int shard, int64_t micro_batch, int64_t row) const;
+  size_t FileOf(int64_t unit) const;
 
   const TokenSource* tokens_;
   runspec::BatchOrder order_;
@@ -50,10 +53,10 @@ class BatchSource {
   int64_t rows_;      // sequences in a micro-batch
   int64_t sequence_;  // tokens in a row
   runspec::BatchPlan plan_;
-  // Sequential order: a stride is one micro-batch on every shard; a file gives as many as it holds
-  // whole.
+  // A file gives as many units as it holds whole: strides, each one micro-batch on every shard, in
+  // the sequential order, windows of one sequence in the shuffled one.
   std::vector<int64_t>
-      strides_before_;  // by file, of the files before it; one more entry for the total
+      units_before_;  // by file, of the files before it; one more entry for the total
   std::vector<int64_t> file_offsets_;
 };
 

@@ -188,5 +188,78 @@ TEST(BatchSource, RefusesASplitThatIsTooShort) {
   EXPECT_TRUE(BatchSource::Make(*Counting(17), sequential, *runspec::PlanBatch(sequential)).ok());
 }
 
+// The offsets of the rows of `steps` steps, in the order of step, micro-batch, shard and row.
+std::vector<int64_t> Offsets(const BatchSource& source, int64_t steps, int shards,
+                             int64_t accumulation) {
+  std::vector<int64_t> offsets;
+  for (int64_t step = 0; step < steps; ++step) {
+    for (int64_t micro_batch = 0; micro_batch < accumulation; ++micro_batch) {
+      for (int shard = 0; shard < shards; ++shard) {
+        for (int64_t row = 0; row < source.rows(); ++row) {
+          offsets.push_back(source.RowOffset(step, shard, micro_batch, row));
+        }
+      }
+    }
+  }
+  return offsets;
+}
+
+// 12 windows of 8, three steps of 4 rows an epoch.
+TEST(BatchSource, AShuffledEpochTakesEveryWindowOnceAndTheNextOneInAnotherOrder) {
+  const auto tokens = Counting(12 * 8 + 1);
+  const runspec::RunSpec spec = Spec(BatchOrder::kShuffled, 2, 1, 2, 8);
+  const auto source = *BatchSource::Make(*tokens, spec, *runspec::PlanBatch(spec));
+  const std::vector<int64_t> both = Offsets(source, 6, 2, 1);
+  const std::vector<int64_t> first(both.begin(), both.begin() + 12);
+  const std::vector<int64_t> second(both.begin() + 12, both.end());
+  EXPECT_NE(first, second);
+  for (const auto& epoch : {first, second}) {
+    const std::set<int64_t> windows(epoch.begin(), epoch.end());
+    EXPECT_EQ(windows.size(), 12u);
+    for (const int64_t offset : windows) EXPECT_EQ(offset % 8, 0);
+  }
+}
+
+TEST(BatchSource, AShuffledOrderDoesNotDependOnHowTheBatchIsCut) {
+  const auto tokens = Counting(1'000);
+  const runspec::RunSpec wide = Spec(BatchOrder::kShuffled, 1, 1, 8, 8);
+  const runspec::RunSpec cut = Spec(BatchOrder::kShuffled, 8, 1, 1, 8);
+  EXPECT_EQ(Offsets(*BatchSource::Make(*tokens, wide, *runspec::PlanBatch(wide)), 40, 1, 1),
+            Offsets(*BatchSource::Make(*tokens, cut, *runspec::PlanBatch(cut)), 40, 8, 1));
+}
+
+// Two files of three whole windows each and one of none: no window crosses from one to the next.
+TEST(BatchSource, AShuffledWindowStaysInItsFile) {
+  TemporaryDirectory directory;
+  std::vector<formats::TokenShard> shards;
+  for (const int count : {25, 8, 30}) {
+    const std::string path = directory.File("shard" + std::to_string(count));
+    const std::vector<int32_t> tokens(static_cast<size_t>(count), 1);
+    ASSERT_TRUE(WriteFileAtomically(path, formats::FormatLlmCShard(tokens)).ok());
+    shards.push_back(*formats::TokenShard::Open(path));
+  }
+  const auto tokens = MakeShardTokens(std::move(shards), 2);
+  const runspec::RunSpec spec = Spec(BatchOrder::kShuffled, 1, 1, 1, 8);
+  const auto source = *BatchSource::Make(*tokens, spec, *runspec::PlanBatch(spec));
+  const std::vector<int64_t> offsets = Offsets(source, 6, 1, 1);
+  EXPECT_EQ(std::set<int64_t>(offsets.begin(), offsets.end()),
+            (std::set<int64_t>{0, 8, 16, 33, 41, 49}));
+}
+
+TEST(BatchSource, AShuffledOrderNeedsAFileWithAWholeWindow) {
+  TemporaryDirectory directory;
+  std::vector<formats::TokenShard> shards;
+  for (int i = 0; i < 2; ++i) {
+    const std::string path = directory.File("shard" + std::to_string(i));
+    const std::vector<int32_t> tokens(10, 1);
+    ASSERT_TRUE(WriteFileAtomically(path, formats::FormatLlmCShard(tokens)).ok());
+    shards.push_back(*formats::TokenShard::Open(path));
+  }
+  const auto tokens = MakeShardTokens(std::move(shards), 2);
+  const runspec::RunSpec spec = Spec(BatchOrder::kShuffled, 1, 1, 1, 16);
+  EXPECT_THAT(Message(BatchSource::Make(*tokens, spec, *runspec::PlanBatch(spec)).status()),
+              HasSubstr("no training file holds the 16 tokens of one sequence, plus 1"));
+}
+
 }  // namespace
 }  // namespace gp::engine
