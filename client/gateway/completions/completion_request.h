@@ -34,7 +34,7 @@ struct CompletionRequest {
   std::optional<int64_t> logprobs;
   bool echo = false;
   bool stream = false;
-  bool include_usage = false;  // of a stream
+  bool include_usage = false;  // in a stream's last event
   bool ignore_eos = false;
   std::vector<std::string> ignored;  // fields that mean nothing here, in their order
 

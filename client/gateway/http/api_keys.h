@@ -54,8 +54,8 @@ class KeyFile {
 
   const std::string path_;
   std::shared_ptr<const ApiKeys> keys_;
-  std::string stamp_;    // of the file that was read: changes with its content
-  std::string problem_;  // of the last reading
+  std::string stamp_;    // identifies the content that was read
+  std::string problem_;  // that the last reading met
   bool reading_ = false;
   std::unique_ptr<Timer> timer_;
 };

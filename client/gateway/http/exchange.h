@@ -24,7 +24,7 @@ class AnswerSink {
   virtual void SendPiece(std::string_view text) = 0;
   // `cut`: without an end that the client would take for a whole answer.
   virtual void EndStream(bool cut) = 0;
-  // Of what was answered, what the client's machine has not taken yet.
+  // Bytes of the answer that the client's machine has not taken yet.
   virtual size_t unsent_bytes() const = 0;
 };
 

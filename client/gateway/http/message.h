@@ -19,12 +19,12 @@ struct Request {
   bool head = false;
   std::vector<std::string> path;  // by segment, decoded: "/v1/models/a%20b" is {v1, models, a b}
   std::vector<std::pair<std::string, std::string>> query;     // decoded
-  std::vector<std::pair<std::string, std::string>> captures;  // of the route's pattern
+  std::vector<std::pair<std::string, std::string>> captures;  // by the route's pattern
   Headers headers;                                            // names in lower case
   std::string body;
   std::string id;              // x-request-id
   std::string client_address;  // without the port
-  std::string key_name;        // of the API key; empty when the gateway has none
+  std::string key_name;        // the API key's; empty when the gateway has no keys
 
   // The first header or parameter of that name; nothing when there is none.
   std::optional<std::string_view> Header(std::string_view name) const;

@@ -15,9 +15,9 @@ struct ServerLimits {
   int connections_max = 2000;
   size_t header_bytes_max = 16 << 10;
   size_t body_bytes_max = 10 << 20;
-  // Of all requests that are being received; beyond it a body is refused with 503.
+  // Total of all bodies that are being received; a body beyond it is refused with 503.
   size_t bodies_bytes_max = 256 << 20;
-  // Of an event stream: a client that has more to read is let go at the next event.
+  // An event stream whose client has more than this left to read is cut at the next event.
   size_t unsent_bytes_max = 1 << 20;
   std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);
   std::chrono::nanoseconds body_timeout = std::chrono::seconds(60);
@@ -34,7 +34,7 @@ struct ExchangeRecord {
   std::string target;    // as it was sent, shortened
   std::string endpoint;  // the route's pattern, or "other"
   int status = 0;
-  uint64_t bytes = 0;  // of the answer, headers included
+  uint64_t bytes = 0;  // answered, headers included
   std::chrono::nanoseconds duration{0};
   std::string client_address;
   std::string key_name;
@@ -46,8 +46,8 @@ struct ExchangeRecord {
 struct ServerContext {
   const Router& router;
   ServerLimits limits;
-  // Whose pages may use the gateway from a browser: "https://host[:port]", or "*". Pages of the
-  // gateway's own need no entry.
+  // Origins of pages that may use the gateway from a browser: "https://host[:port]", or "*". The
+  // gateway's own pages need no entry.
   std::vector<std::string> cors_origins;
   // The name of the key that a request presents; empty when keys are needed and this is none.
   // Absent: no keys.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kFingerprintDigits = 12;
 
-// Of the weights, as the manifest tells it.
+// Identifies the weights, by the digest in the manifest.
 std::string FingerprintOf(const formats::CheckpointManifest& manifest) {
   for (const formats::CheckpointFile& file : manifest.files) {
     if (file.name == formats::kModelName && !file.digest.empty()) {

@@ -67,8 +67,8 @@ struct ModelPool::Model {
   Time waits_since;  // for room
   bool waits_for_room = false;
   int failures = 0;  // in a row
-  Time not_before;   // of the next start
-  Status problem;    // of the last one
+  Time not_before;   // the sampler is started again at this time
+  Status problem;    // why the last start failed
 
   bool wanted() const { return prepared || !queue.empty(); }
   bool idle() const { return phase == Phase::kReady && queue.empty() && running.empty(); }

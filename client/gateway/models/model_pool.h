@@ -24,10 +24,10 @@ namespace gp::gateway {
 struct ModelPoolOptions {
   SamplerCommand command;
   int threads = 1;
-  int64_t streams = 32;               // texts at a time, of each model
+  int64_t streams = 32;               // texts that each model writes at a time
   std::string precision = "auto";     // or fp32, bf16
-  uint64_t memory_bytes_max = 0;      // of all samplers together
-  size_t requests_waiting_max = 256;  // of each model
+  uint64_t memory_bytes_max = 0;      // for all samplers together
+  size_t requests_waiting_max = 256;  // for each model
   std::chrono::nanoseconds request_timeout = std::chrono::minutes(10);
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(2);
   // A sampler that is writing texts and says nothing for so long hangs.

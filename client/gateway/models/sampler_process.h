@@ -17,7 +17,7 @@ namespace gp::gateway {
 struct SamplerCommand {
   std::string program;
   std::vector<std::string> arguments = {"--link"};
-  std::string version;  // of the gateway, for Hello
+  std::string version;  // the gateway's, for Hello
 };
 
 // What a sampler tells. Not called any more once it ended, or its process object is destroyed.

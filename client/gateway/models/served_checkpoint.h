@@ -14,14 +14,14 @@ struct ServedCheckpoint {
   std::string directory;  // absolute
   std::optional<double> validation_loss;
   int64_t sealed_at = 0;  // unix seconds
-  bool best = false;      // of its run
+  bool best = false;      // the run's lowest validation loss
 };
 
 // A run, or a directory that was given a name. Its newest checkpoint is the one with the highest
 // step.
 struct ServedRun {
   std::string id;    // works in place of the name
-  std::string name;  // of several runs of one name the one that was submitted last has it
+  std::string name;  // means the newest run of that name
   int64_t submitted_at = 0;
   std::vector<ServedCheckpoint> checkpoints;
 };

@@ -33,7 +33,7 @@ class FairQueue {
  public:
   struct Waiting {
     std::shared_ptr<TextRequest> request;
-    size_t index = 0;  // of the text
+    size_t index = 0;  // the text's
   };
 
   void Push(const std::shared_ptr<TextRequest>& request);

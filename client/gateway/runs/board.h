@@ -42,14 +42,14 @@ struct SealedCheckpoint {
 struct SealedRun {
   std::string run_id;
   std::string name;
-  double submitted_at = 0;                    // of equal names the newest run is meant
+  double submitted_at = 0;                    // a name means its newest run
   std::vector<SealedCheckpoint> checkpoints;  // oldest first, at least one
 
   bool operator==(const SealedRun&) const = default;
 };
 
 struct Board {
-  std::string address;  // of the coordinator; empty: there is none
+  std::string address;  // the coordinator's; empty: there is none
   bool connected = false;
   std::string message;        // why it is not connected; empty when it is
   bool surveyed = false;      // it was connected once: what is not on the board does not exist

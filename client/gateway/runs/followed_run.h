@@ -36,7 +36,7 @@ class FollowedRun {
   std::shared_ptr<const RunDetails> Details() const;
 
   struct Points {
-    size_t total = 0;       // of the series
+    size_t total = 0;       // points in the series
     uint32_t appended = 0;  // pass it to PointsAfter next time
     std::vector<Point> points;
   };
@@ -68,7 +68,7 @@ class FollowedRun {
   client::RunStreams& streams_;
   const std::function<void(News)> on_news_;
 
-  // Of the thread that tends.
+  // Used by the tending thread alone.
   Stream points_stream_;
   Stream events_stream_;
   Stream log_stream_;

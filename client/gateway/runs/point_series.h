@@ -18,7 +18,7 @@ struct Point {
   int64_t step = 0;
   double at = 0;  // seconds since 1970
   float loss = kAbsent;
-  float validation_loss = kAbsent;  // of evaluated steps
+  float validation_loss = kAbsent;  // present for evaluated steps
   float tokens_per_second = kAbsent;
   float mfu = kAbsent;  // 0..1
   float learning_rate = kAbsent;

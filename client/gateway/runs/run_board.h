@@ -30,17 +30,17 @@
 namespace gp::gateway {
 
 struct RunBoardOptions {
-  std::string address;  // of the coordinator, HOST:PORT or unix:PATH; empty: there is none
-  // Between two surveys while a run is live or somebody looks; and otherwise.
+  std::string address;  // the coordinator's, HOST:PORT or unix:PATH; empty: there is none
+  // Time between two surveys while a run is live or a page is open, and otherwise.
   std::chrono::milliseconds survey_pause = std::chrono::seconds(1);
   std::chrono::milliseconds idle_pause = std::chrono::seconds(3);
-  // Between two looks at the streams; a page shows two changes a second.
+  // Time between two looks at the streams; a page shows two changes a second.
   std::chrono::milliseconds follow_pause{250};
-  // Of an answer; then the coordinator is gone until the next survey.
+  // A coordinator that does not answer in this time counts as gone until the next survey.
   std::chrono::milliseconds timeout = std::chrono::seconds(3);
   // Runs whose points and events are kept: 3 MiB each at most.
   size_t followed_max = 16;
-  // Of these, live runs that nobody has looked at yet, so that their pages open at once.
+  // Live runs among these that nobody has looked at yet, so that their pages open at once.
   size_t live_followed_max = 4;
 };
 

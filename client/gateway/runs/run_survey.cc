@@ -10,7 +10,7 @@ namespace {
 
 // Runs beyond these have to be named by their directories.
 constexpr size_t kRunsMax = 1000;
-// Of these, the older ones are listed this seldom: they change little.
+// Older runs are listed in one survey of this many: they change little.
 constexpr uint64_t kOlderEvery = 30;
 // More changes than this wait for the next round.
 constexpr int kAskedMax = 20;

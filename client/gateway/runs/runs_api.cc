@@ -17,8 +17,8 @@ constexpr int64_t kPointsMin = 50;
 constexpr int64_t kPointsMax = 5000;
 // New points in one message; more of them are decimated.
 constexpr size_t kNewPointsMax = 2000;
-// Of a page that reads slowly. What it has not been told by then it is told later, once, in its
-// newest state. One that takes nothing for the server's write_timeout is let go.
+// A page that has this much left to read is told nothing more until it has read some; then it gets
+// the newest state. A page that takes nothing for the server's write_timeout is cut.
 constexpr size_t kBacklogBytesMax = 256 << 10;
 
 ApiError UnknownRun(const Board& board, std::string_view reference) {
@@ -193,8 +193,8 @@ void RunsApi::TakeChange() {
   on_sealed_(board->sealed);
 }
 
-// Twice a second each page is told what has changed since: however much that was, it is one message
-// of a kind, and none while the page still has much to read.
+// Tells each page twice a second what has changed: at most one message of each kind, and none while
+// the page still has much to read.
 void RunsApi::Tick() {
   AnswerWaiting();
   pages_.remove_if([](const Page& page) { return page.stream->gone(); });

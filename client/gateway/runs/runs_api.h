@@ -27,7 +27,7 @@ namespace gp::gateway {
 
 struct RunsApiOptions {
   RunBoardOptions board;
-  // Of the messages of a stream: what happens in between is told once.
+  // Time between two messages of a stream; what happens in between is told once.
   std::chrono::milliseconds stream_period{500};
   // How long a request waits for the past of a run that nobody had looked at.
   std::chrono::milliseconds patience = std::chrono::seconds(10);
