@@ -13,7 +13,7 @@ set(GP_UNITY_BYTES 20000 CACHE STRING "Bytes of source compiled together; 0 comp
 
 # Optimized in full: the step and what it reads. The rest waits for sockets, disks and people, and compiles in two thirds of
 # the time without what -O2 adds.
-set(GP_OPTIMIZED_FOLDERS base formats tokenizer corpus worker/engine)
+set(GP_OPTIMIZED_FOLDERS base formats tokenizer corpus interop worker/engine)
 
 set(gp_standard
   <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <condition_variable> <cstdint> <cstring> <deque> <filesystem>

@@ -86,14 +86,21 @@ Status RenameDurably(const std::string& from, const std::string& to) {
   return SyncDirectory(DirectoryOf(to));
 }
 
-// A checkpoint without one of these resumes nothing.
+StatusOr<const CheckpointFile*> FindListed(const CheckpointManifest& manifest,
+                                           const std::string& directory, const std::string& name) {
+  for (const CheckpointFile& file : manifest.files) {
+    if (file.name == name) return &file;
+  }
+  return DataLoss("the manifest of {} does not list {}; the checkpoint is damaged", directory,
+                  name);
+}
+
+// A checkpoint without one of these resumes nothing. One that was imported is there to begin from.
 Status VerifyFileList(const CheckpointManifest& manifest, const std::string& directory) {
+  const bool imported = manifest.record.contains(kImportedFrom);
   for (const char* name : {kModelName, kOptimizerName, kTokenizerName}) {
-    const bool listed = std::any_of(manifest.files.begin(), manifest.files.end(),
-                                    [&](const CheckpointFile& file) { return file.name == name; });
-    if (listed) continue;
-    return DataLoss("the manifest of {} does not list {}; the checkpoint is damaged", directory,
-                    name);
+    if (imported && name == std::string_view(kOptimizerName)) continue;
+    RETURN_IF_ERROR(FindListed(manifest, directory, name).status());
   }
   return OkStatus();
 }
@@ -126,6 +133,16 @@ StatusOr<CheckpointManifest> VerifyDigests(const std::string& directory,
   RETURN_IF_ERROR(VerifyFileList(manifest, directory));
   for (const CheckpointFile& file : manifest.files) {
     RETURN_IF_ERROR(VerifyDigest(directory, file, stop));
+  }
+  return manifest;
+}
+
+StatusOr<CheckpointManifest> VerifyDigestsOf(const std::string& directory,
+                                             const std::vector<std::string>& names) {
+  ASSIGN_OR_RETURN(CheckpointManifest manifest, ReadManifest(directory));
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(const CheckpointFile* file, FindListed(manifest, directory, name));
+    RETURN_IF_ERROR(VerifyDigest(directory, *file, {}));
   }
   return manifest;
 }

@@ -28,6 +28,10 @@ StatusOr<CheckpointManifest> VerifyDigests(const std::string& directory,
                                            const std::string& expected_digest = "",
                                            const std::stop_token& stop = {});
 
+// The manifest, once those of its files are there with the size and digest that it tells.
+StatusOr<CheckpointManifest> VerifyDigestsOf(const std::string& directory,
+                                             const std::vector<std::string>& names);
+
 // Also checks that the tokenizer is one, and that the safetensors files are well formed and hold
 // finite numbers. DataLoss names the file.
 StatusOr<CheckpointManifest> VerifyCheckpoint(const std::string& directory,

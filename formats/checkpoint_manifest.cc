@@ -5,6 +5,8 @@
 #include "formats/json_object.h"
 #include "formats/plain_name.h"
 
+#include "runspec/model_shape_limits.h"
+
 namespace gp::formats {
 namespace {
 
@@ -42,14 +44,8 @@ Status ReadShape(const Json& json, const std::string& path, runspec::ModelShape&
     reader.Fail("'gelu' is neither erf nor tanh");
   }
   shape.gelu = gelu == "erf" ? runspec::Gelu::kErf : runspec::Gelu::kTanh;
-  // Bounds of the run file: sizes derived from a hostile shape must not overflow.
-  const bool sane = shape.layers >= 1 && shape.layers <= 1024 && shape.heads >= 1 &&
-                    shape.channels >= shape.heads && shape.channels <= 65536 &&
-                    shape.channels % shape.heads == 0 && shape.context >= 1 &&
-                    shape.context <= 1 << 20 && shape.vocabulary >= 1 &&
-                    shape.vocabulary_padded >= shape.vocabulary &&
-                    shape.vocabulary_padded <= 1 << 25;
-  if (reader.status().ok() && !sane) reader.Fail("the sizes are out of range");
+  const std::string problem = runspec::ProblemWithSizes(shape);
+  if (reader.status().ok() && !problem.empty()) reader.Fail(problem);
   return reader.status();
 }
 
@@ -100,6 +96,10 @@ uint64_t CheckpointManifest::SizeBytes() const {
   uint64_t total = 0;
   for (const CheckpointFile& file : files) total += file.size_bytes;
   return total;
+}
+
+std::map<std::string, std::string> WeightsMetadata(int64_t step) {
+  return {{"gp.step", fmt::format("{}", step)}, {"gp.linear", "out_features, in_features"}};
 }
 
 std::string FormatManifest(const CheckpointManifest& manifest) {

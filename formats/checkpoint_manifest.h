@@ -19,6 +19,8 @@ inline constexpr char kManifestName[] = "manifest.json";
 inline constexpr char kModelName[] = "model.safetensors";
 inline constexpr char kOptimizerName[] = "optimizer.safetensors";
 inline constexpr char kTokenizerName[] = "tokenizer.json";
+// In the record of a checkpoint that was imported: where from. It has no optimizer state.
+inline constexpr char kImportedFrom[] = "imported_from";
 
 struct CheckpointFile {
   std::string name;  // inside the checkpoint's directory
@@ -48,6 +50,10 @@ struct CheckpointManifest {
 
   uint64_t SizeBytes() const;  // of all files, without the manifest
 };
+
+// What model.safetensors tells about itself after `step` steps. Nothing else, so that equal runs
+// write equal files.
+std::map<std::string, std::string> WeightsMetadata(int64_t step);
 
 std::string FormatManifest(const CheckpointManifest& manifest);
 // DataLoss names `path` and the key that is missing or of the wrong type.

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
+
+#include "formats/strict_json.h"
 
 namespace gp::formats {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using HeaderJson = nlohmann::json;
 
 constexpr uint64_t kLengthBytes = 8;
 constexpr uint64_t kAlignment = 64;
@@ -19,28 +20,6 @@ uint64_t ReadLength(std::string_view bytes) {
     length = length << 8 | static_cast<unsigned char>(bytes[i]);
   }
   return length;
-}
-
-// Parses the header; a key that occurs twice in one object is an error, which plain parsing would
-// hide.
-StatusOr<Json> ParseObject(std::string_view text, const std::string& path) {
-  std::vector<std::set<std::string>> keys;
-  std::string duplicate;
-  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key &&
-        !keys.back().insert(parsed.get<std::string>()).second) {
-      duplicate = parsed.get<std::string>();
-    }
-    return true;
-  };
-  Json json = Json::parse(text, watch, /*allow_exceptions=*/false);
-  if (!duplicate.empty()) {
-    return InvalidArgument("{}: the header has '{}' twice", path, duplicate);
-  }
-  if (!json.is_object()) return InvalidArgument("{}: the header is not a JSON object", path);
-  return json;
 }
 
 StatusOr<uint64_t> ByteCount(const TensorEntry& tensor, const std::string& path) {
@@ -57,36 +36,37 @@ StatusOr<uint64_t> ByteCount(const TensorEntry& tensor, const std::string& path)
   return bytes;
 }
 
-bool IsCount(const Json& json) {
-  return json.is_number_unsigned() && json.get<uint64_t>() <= uint64_t{INT64_MAX};
+bool IsCount(const HeaderJson& value) {
+  return value.is_number_unsigned() && value.get<uint64_t>() <= uint64_t{INT64_MAX};
 }
 
-StatusOr<TensorEntry> ParseTensor(const std::string& name, const Json& json,
+StatusOr<TensorEntry> ParseTensor(const std::string& name, const HeaderJson& value,
                                   const std::string& path) {
   const auto bad = [&](std::string_view what) {
     return InvalidArgument("{}: tensor '{}': {}", path, name, what);
   };
-  if (!json.is_object() || json.size() != 3 || !json.contains("dtype") || !json.contains("shape") ||
-      !json.contains("data_offsets")) {
+  if (!value.is_object() || value.size() != 3 || !value.contains("dtype") ||
+      !value.contains("shape") || !value.contains("data_offsets")) {
     return bad("expected exactly dtype, shape and data_offsets");
   }
-  const Json &dtype = json["dtype"], &shape = json["shape"], &offsets = json["data_offsets"];
+  const HeaderJson &dtype = value["dtype"], &shape = value["shape"],
+                   &offsets = value["data_offsets"];
   if (!dtype.is_string()) return bad("dtype is not text");
   if (!shape.is_array() || shape.size() > 16) return bad("shape is not a short list");
   if (!offsets.is_array() || offsets.size() != 2) return bad("data_offsets is not a pair");
-  for (const Json& value : shape) {
-    if (!IsCount(value)) return bad("shape holds something that is no count");
+  for (const HeaderJson& extent : shape) {
+    if (!IsCount(extent)) return bad("shape holds something that is no count");
   }
-  for (const Json& value : offsets) {
-    if (!IsCount(value)) return bad("data_offsets holds something that is no count");
+  for (const HeaderJson& offset : offsets) {
+    if (!IsCount(offset)) return bad("data_offsets holds something that is no count");
   }
   return TensorEntry{name, dtype.get<std::string>(), shape.get<std::vector<int64_t>>(),
                      offsets[0].get<uint64_t>(), offsets[1].get<uint64_t>()};
 }
 
-Status ParseMetadata(const Json& json, const std::string& path, SafetensorsHeader& header) {
-  if (!json.is_object()) return InvalidArgument("{}: __metadata__ is not an object", path);
-  for (const auto& [key, value] : json.items()) {
+Status ParseMetadata(const HeaderJson& object, const std::string& path, SafetensorsHeader& header) {
+  if (!object.is_object()) return InvalidArgument("{}: __metadata__ is not an object", path);
+  for (const auto& [key, value] : object.items()) {
     if (!value.is_string()) {
       return InvalidArgument("{}: __metadata__ '{}' is not text", path, key);
     }
@@ -170,10 +150,11 @@ StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view prefix, uint
   const std::string_view text = prefix.substr(kLengthBytes, data_offset - kLengthBytes);
   if (!text.starts_with('{'))
     return InvalidArgument("{}: the header does not begin with '{{'", path);
-  ASSIGN_OR_RETURN(const Json json, ParseObject(text, path));
+  const auto object = ParseJsonObject(text);
+  RETURN_IF_ERROR(WithContext(object.status(), path + ": the header"));
   SafetensorsHeader header;
   header.data_offset = data_offset;
-  for (const auto& [name, value] : json.items()) {
+  for (const auto& [name, value] : object->items()) {
     if (name == "__metadata__") {
       RETURN_IF_ERROR(ParseMetadata(value, path, header));
       continue;
@@ -188,19 +169,19 @@ StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view prefix, uint
 
 std::string FormatSafetensorsHeader(std::vector<TensorEntry> tensors,
                                     const std::map<std::string, std::string>& metadata) {
-  Json json = Json::object();
-  json["__metadata__"] = metadata;
-  json["__metadata__"]["format"] = "pt";
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  object["__metadata__"] = metadata;
+  object["__metadata__"]["format"] = "pt";
   uint64_t offset = 0;
   for (const TensorEntry& tensor : tensors) {
     uint64_t bytes = ElementBytes(tensor.dtype);
     for (const int64_t extent : tensor.shape) bytes *= static_cast<uint64_t>(extent);
-    json[tensor.name] = {{"dtype", tensor.dtype},
-                         {"shape", tensor.shape},
-                         {"data_offsets", {offset, offset + bytes}}};
+    object[tensor.name] = {{"dtype", tensor.dtype},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
   }
-  std::string text = json.dump();
+  std::string text = object.dump();
   const uint64_t unpadded = kLengthBytes + text.size();
   text.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
   std::string header;

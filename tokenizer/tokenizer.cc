@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/sha256.h"
+#include "formats/strict_json.h"
 #include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/byte_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
-#include "tokenizer/strict_json.h"
 #include "tokenizer/tokenizer_json.h"
 
 namespace gp {
@@ -45,7 +45,7 @@ StatusOr<std::unique_ptr<Tokenizer>> ParseGpt2(const Json& json) {
 std::string Tokenizer::Fingerprint() const { return formats::Sha256Hex(Serialized()); }
 
 StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized) {
-  ASSIGN_OR_RETURN(const Json json, ParseJsonObject(serialized));
+  ASSIGN_OR_RETURN(const Json json, formats::ParseJsonObject(serialized));
   if (json.contains("model")) {
     ASSIGN_OR_RETURN(BytePairVocabulary vocabulary, ReadTokenizerJson(json));
     return MakeBytePairTokenizer(std::move(vocabulary));

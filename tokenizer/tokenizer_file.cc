@@ -8,9 +8,9 @@
 
 #include "base/file.h"
 #include "formats/sha256.h"
+#include "formats/strict_json.h"
 #include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/merges_text.h"
-#include "tokenizer/strict_json.h"
 #include "tokenizer/tiktoken_text.h"
 #include "tokenizer/tokenizer_json.h"
 
@@ -50,7 +50,7 @@ std::string Sibling(const std::string& path, std::string_view name, std::string_
 
 StatusOr<Json> ReadJson(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadTokenizerFile(path));
-  auto json = ParseJsonObject(text);
+  auto json = formats::ParseJsonObject(text);
   if (!json.ok()) return WithContext(json.status(), path);
   return json;
 }

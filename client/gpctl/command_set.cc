@@ -74,6 +74,8 @@ void AddAllCommands(CommandSet& commands) {
   AddSampleCommand(commands);
   AddChatCommand(commands);
   AddServeCommand(commands);
+  AddImportCommand(commands);
+  AddExportCommand(commands);
   AddBenchCommand(commands);
   AddVersionCommand(commands);
   AddHelpCommand(commands);

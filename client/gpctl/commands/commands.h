@@ -30,6 +30,8 @@ void AddCancelCommand(CommandSet& commands);       // cancel
 void AddWorkersCommand(CommandSet& commands);      // workers list
 void AddCheckpointCommands(CommandSet& commands);  // ckpt list, show, verify
 void AddDataCommands(CommandSet& commands);        // data train-tokenizer
+void AddImportCommand(CommandSet& commands);       // import
+void AddExportCommand(CommandSet& commands);       // export
 void AddBenchCommand(CommandSet& commands);        // bench
 void AddVersionCommand(CommandSet& commands);      // version
 void AddHelpCommand(CommandSet& commands);         // help

@@ -269,7 +269,7 @@ class CheckpointWriter::Worker {
     });
     StatusOr<CheckpointFile> model =
         WriteTensors(storage_, directory, formats::kModelName, layout_, {{"", 0}},
-                     DigestKind::kSha256, snapshot_, MetadataOf(state));
+                     DigestKind::kSha256, snapshot_, formats::WeightsMetadata(state.step));
     snapshot_.Finish(0);
     Failpoint("checkpoint.after_model");
     second.join();
@@ -280,17 +280,13 @@ class CheckpointWriter::Worker {
 
   StatusOr<CheckpointFile> WriteOptimizer(const CheckpointState& state,
                                           const std::string& directory) {
-    StatusOr<CheckpointFile> optimizer = WriteTensors(
-        storage_, directory, formats::kOptimizerName, layout_,
-        {{"exp_avg.", 1}, {"exp_avg_sq.", 2}}, DigestKind::kXxh3, snapshot_, MetadataOf(state));
+    StatusOr<CheckpointFile> optimizer =
+        WriteTensors(storage_, directory, formats::kOptimizerName, layout_,
+                     {{"exp_avg.", 1}, {"exp_avg_sq.", 2}}, DigestKind::kXxh3, snapshot_,
+                     formats::WeightsMetadata(state.step));
     snapshot_.Finish(1);
     snapshot_.Finish(2);
     return optimizer;
-  }
-
-  // Only values that depend on the weights and the step, so that equal runs write equal files.
-  static std::map<std::string, std::string> MetadataOf(const CheckpointState& state) {
-    return {{"gp.step", fmt::format("{}", state.step)}, {"gp.linear", "out_features, in_features"}};
   }
 
   formats::CheckpointManifest ManifestOf(const CheckpointState& state) const {

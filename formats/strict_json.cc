@@ -1,4 +1,4 @@
-#include "tokenizer/strict_json.h"
+#include "formats/strict_json.h"
 
 #include <set>
 #include <string>
@@ -6,18 +6,16 @@
 
 #include "base/excerpt.h"
 
-namespace gp {
+namespace gp::formats {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int kDepthMax = 16;
 
 // Watches the parsing for what it would hide.
-class Watch {
+class JsonWatch {
  public:
-  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
-    using Event = Json::parse_event_t;
+  bool operator()(int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    using Event = nlohmann::json::parse_event_t;
     if (event == Event::object_start) keys_.emplace_back();
     if (event == Event::object_end) keys_.pop_back();
     if (event == Event::key && !keys_.back().insert(parsed.get<std::string>()).second) {
@@ -39,33 +37,33 @@ class Watch {
   bool too_deep_ = false;
 };
 
-StatusOr<Json> Parse(std::string_view text) {
-  Watch watch;
+StatusOr<nlohmann::json> ParseDocument(std::string_view text) {
+  JsonWatch watch;
   try {
-    Json json = Json::parse(text, std::ref(watch));
+    nlohmann::json object = nlohmann::json::parse(text, std::ref(watch));
     RETURN_IF_ERROR(watch.status());
-    return json;
-  } catch (const Json::parse_error& error) {
+    return object;
+  } catch (const nlohmann::json::parse_error& error) {
     if (error.byte >= text.size()) {
       return InvalidArgument("offset {}: the file ends inside the JSON document: it is cut short",
                              text.size());
     }
     return InvalidArgument("offset {}: this is no JSON: {}", error.byte,
                            Excerpt(error.what(), 200));
-  } catch (const Json::exception& error) {
+  } catch (const nlohmann::json::exception& error) {
     return InvalidArgument("{}", Excerpt(error.what(), 200));
   }
 }
 
 }  // namespace
 
-StatusOr<Json> ParseJsonObject(std::string_view text) {
+StatusOr<nlohmann::json> ParseJsonObject(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) {
     return InvalidArgument("offset 0: begins with a byte order mark; save the file without it");
   }
-  ASSIGN_OR_RETURN(Json json, Parse(text));
-  if (!json.is_object()) return InvalidArgument("expected a JSON object");
-  return json;
+  ASSIGN_OR_RETURN(nlohmann::json object, ParseDocument(text));
+  if (!object.is_object()) return InvalidArgument("expected a JSON object");
+  return object;
 }
 
-}  // namespace gp
+}  // namespace gp::formats

@@ -7,9 +7,9 @@
 
 #include "base/status.h"
 
-namespace gp {
+namespace gp::formats {
 
 // InvalidArgument has the byte where the text stops being JSON, or the key.
 StatusOr<nlohmann::json> ParseJsonObject(std::string_view text);
 
-}  // namespace gp
+}  // namespace gp::formats

@@ -1,0 +1,101 @@
+// gpctl import.
+#include <memory>
+
+#include "base/file.h"
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/hint.h"
+#include "client/gpctl/model_copy.h"
+#include "client/gpctl/render/run_json.h"
+#include "interop/checkpoint_model.h"
+#include "interop/model_format.h"
+#include "interop/model_tokenizer.h"
+
+namespace gp::gpctl {
+namespace {
+
+using interop::ModelFormat;
+using interop::ModelSource;
+
+struct ImportOptions {
+  std::string source;
+  std::string format;
+  std::string name;
+  std::string directory;
+  std::string tokenizer;
+  bool allow_not_finite = false;
+};
+
+StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& source,
+                                                        const std::string& named) {
+  ASSIGN_OR_RETURN(auto tokenizer, interop::ChooseTokenizer(source, named));
+  if (tokenizer->vocabulary_size() <= source.shape().vocabulary) return tokenizer;
+  return InvalidArgument("the tokenizer has {} ids, the model of {} only {}",
+                         tokenizer->vocabulary_size(), source.path(), source.shape().vocabulary);
+}
+
+StatusOr<ModelFormat> FormatOf(const ImportOptions& options, const std::string& path) {
+  if (options.format == "auto") return interop::DetectModelFormat(path);
+  return *interop::ModelFormatOf(options.format);
+}
+
+void PrintImported(const ModelSource& source, ModelFormat format, const ImportOptions& options,
+                   const std::string& directory, Session& session) {
+  const runspec::ModelShape& shape = source.shape();
+  std::ostream& out = session.console().out;
+  if (session.json()) {
+    Json document = Document("ImportedModel");
+    document["name"] = options.name;
+    document["checkpoint"] = directory;
+    document["format"] = interop::ModelFormatName(format);
+    document["parameters"] = runspec::ParameterCount(shape);
+    out << Pretty(document);
+    return;
+  }
+  out << fmt::format(
+             "imported     {}   {} parameters, {} blocks, {} channels, context {}, {} ids\n",
+             options.name, runspec::ParameterCount(shape), shape.layers, shape.channels,
+             shape.context, shape.vocabulary)
+      << fmt::format("checkpoint   {}\n", directory)
+      << NextText({fmt::format("{} sample {} --prompt 'The '", ProgramWord(session.console()),
+                               ShellWord(directory))});
+}
+
+StatusOr<ExitCode> Import(const ImportOptions& options, Session& session) {
+  const std::string& here = session.console().working_directory;
+  const std::string path = AbsolutePath(options.source, here);
+  const std::string directory =
+      AbsolutePath(options.directory.empty() ? options.name : options.directory, here);
+  ASSIGN_OR_RETURN(const ModelFormat format, FormatOf(options, path));
+  ASSIGN_OR_RETURN(const auto source, interop::OpenModel(path, format));
+  ASSIGN_OR_RETURN(const auto tokenizer, TokenizerFor(*source, options.tokenizer));
+  RETURN_IF_ERROR(interop::WriteCheckpointModel(*source, *tokenizer, options.name, directory,
+                                                ModelCopy(options.allow_not_finite, session)));
+  PrintImported(*source, format, options, directory, session);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddImportCommand(CommandSet& commands) {
+  const Command command =
+      commands.Add("import", kModelGroup, "Make a checkpoint of another program's model");
+  auto options = std::make_shared<ImportOptions>();
+  options->format = "auto";
+  command
+      .Option(
+          "MODEL", options->source,
+          "a Hugging Face GPT-2 directory, a model file of llm.c, or a directory with nanoGPT's "
+          "names")
+      .Required();
+  command.Option("--name", options->name, "what to call it").Required();
+  command.Option("--to", options->directory, "directory to make (./NAME)");
+  command.Option("--format", options->format, "hf, llmc, nanogpt, or by what is there: auto (auto)")
+      .OneOf({"auto", "hf", "llmc", "nanogpt"});
+  command.Option("--tokenizer", options->tokenizer,
+                 "bytes, gpt2, or a file or directory of one (the model's own)");
+  command.Switch("--allow-nonfinite", options->allow_not_finite,
+                 "take weights that are NaN or infinite as they are");
+  commands.Bind(command, [options](Session& session) { return Import(*options, session); });
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,13 @@
+// What import and export have in common: how a model's weights are copied. Used by gpctl's main
+// thread.
+#pragma once
+
+#include "client/gpctl/session.h"
+#include "interop/model_file.h"
+
+namespace gp::gpctl {
+
+// Ends with Cancelled between two tensors when the person wants to stop. The session outlives it.
+interop::CopyOptions ModelCopy(bool allow_not_finite, Session& session);
+
+}  // namespace gp::gpctl

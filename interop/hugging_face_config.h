@@ -1,0 +1,28 @@
+// config.json and generation_config.json of a Hugging Face GPT-2 directory: what of it gp's model
+// can be, and what gp writes. Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "interop/float_type.h"
+#include "runspec/model_shape.h"
+
+namespace gp::interop {
+
+// The model that a config.json describes; its dropout is resid_pdrop. InvalidArgument names `path`
+// and the key that is missing, malformed, or asks for what gp does not compute.
+StatusOr<runspec::ModelShape> ParseHuggingFaceConfig(std::string_view text,
+                                                     const std::string& path);
+
+// With every field that transformers needs. The vocabulary is written without its padding; biases
+// are always there, since transformers' GPT-2 knows no model without them.
+std::string FormatHuggingFaceConfig(const runspec::ModelShape& shape, FloatType type,
+                                    std::optional<int32_t> end_of_text);
+
+std::string FormatGenerationConfig(std::optional<int32_t> end_of_text);
+
+}  // namespace gp::interop

@@ -1,0 +1,24 @@
+// A Hugging Face GPT-2 directory (docs/formats/hugging-face.md), both ways. Functions of one thread
+// each.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "interop/model_file.h"
+#include "interop/model_source.h"
+#include "interop/new_directory.h"
+
+namespace gp::interop {
+
+// The model in `directory`: config.json, and model.safetensors or its shards, with or without the
+// prefix "transformer."; the tokenizer where the directory has one that gp reads.
+StatusOr<std::unique_ptr<ModelSource>> OpenHuggingFace(const std::string& directory);
+
+// What save_pretrained of model and tokenizer writes: config.json, generation_config.json,
+// model.safetensors, and the tokenizer's files.
+Status WriteHuggingFace(const ModelSource& source, const CopyOptions& options,
+                        const NewDirectory& directory);
+
+}  // namespace gp::interop

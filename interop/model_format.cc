@@ -1,0 +1,113 @@
+#include "interop/model_format.h"
+
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/file.h"
+#include "interop/hugging_face_directory.h"
+#include "interop/llmc_model.h"
+#include "interop/model_card.h"
+#include "interop/nanogpt_directory.h"
+#include "interop/new_directory.h"
+#include "interop/random_access_file.h"
+
+namespace gp::interop {
+namespace {
+
+constexpr char kLlmcName[] = "model.bin";
+
+struct FormatName {
+  ModelFormat format;
+  std::string_view name;
+};
+constexpr FormatName kFormatNames[] = {{ModelFormat::kCheckpoint, "gp"},
+                                       {ModelFormat::kHuggingFace, "hf"},
+                                       {ModelFormat::kLlmc, "llmc"},
+                                       {ModelFormat::kNanoGpt, "nanogpt"}};
+
+bool IsDirectory(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// llm.c's file in a directory of ours, or the file itself.
+std::string LlmcFileOf(const std::string& path) {
+  return IsDirectory(path) ? JoinPath(path, kLlmcName) : path;
+}
+
+bool HoldsLlmc(const std::string& path) {
+  const auto file = RandomAccessFile::Open(LlmcFileOf(path));
+  std::array<char, sizeof(int32_t)> bytes{};
+  if (!file.ok() || file->size_bytes() < bytes.size() || !file->Read(0, bytes).ok()) return false;
+  return IsLlmc({bytes.data(), bytes.size()});
+}
+
+Status WriteFormat(const ModelSource& source, ExportFormat format, const CopyOptions& options,
+                   const NewDirectory& directory) {
+  if (format == ExportFormat::kLlmc) return WriteLlmc(source, options, directory.File(kLlmcName));
+  if (format == ExportFormat::kNanoGpt) return WriteNanoGpt(source, options, directory);
+  return WriteHuggingFace(source, options, directory);
+}
+
+}  // namespace
+
+std::string_view ModelFormatName(ModelFormat format) {
+  for (const FormatName& known : kFormatNames) {
+    if (known.format == format) return known.name;
+  }
+  return "";
+}
+
+std::optional<ModelFormat> ModelFormatOf(std::string_view name) {
+  for (const FormatName& known : kFormatNames) {
+    if (known.name == name) return known.format;
+  }
+  return std::nullopt;
+}
+
+std::optional<ExportFormat> ExportFormatOf(std::string_view name) {
+  if (name == "hf") return ExportFormat::kHuggingFace;
+  if (name == "llmc") return ExportFormat::kLlmc;
+  if (name == "nanogpt") return ExportFormat::kNanoGpt;
+  return std::nullopt;
+}
+
+StatusOr<ModelFormat> DetectModelFormat(const std::string& path) {
+  if (!FileExists(path)) return NotFound("{} does not exist", path);
+  if (FileExists(JoinPath(path, formats::kManifestName))) return ModelFormat::kCheckpoint;
+  if (IsNanoGpt(path)) return ModelFormat::kNanoGpt;
+  if (FileExists(JoinPath(path, "config.json"))) return ModelFormat::kHuggingFace;
+  if (HoldsLlmc(path)) return ModelFormat::kLlmc;
+  return NotFound(
+      "{} is no model that gp reads: expected a directory with config.json (Hugging Face), "
+      "model_args.json (nanoGPT) or manifest.json (gp), or a model file of llm.c",
+      path);
+}
+
+StatusOr<std::unique_ptr<ModelSource>> OpenModel(const std::string& path, ModelFormat format) {
+  switch (format) {
+    case ModelFormat::kHuggingFace:
+      return OpenHuggingFace(path);
+    case ModelFormat::kLlmc:
+      return OpenLlmc(LlmcFileOf(path));
+    case ModelFormat::kNanoGpt:
+      return OpenNanoGpt(path);
+    case ModelFormat::kCheckpoint:
+      break;
+  }
+  ASSIGN_OR_RETURN(CheckpointModel checkpoint, OpenCheckpointModel(path));
+  return std::move(checkpoint.model);
+}
+
+Status ExportModel(const CheckpointModel& checkpoint, ExportFormat format,
+                   const CopyOptions& options, const std::string& directory) {
+  ASSIGN_OR_RETURN(NewDirectory fresh, NewDirectory::Begin(directory));
+  RETURN_IF_ERROR(WriteFormat(*checkpoint.model, format, options, fresh));
+  RETURN_IF_ERROR(fresh.Write("README.md", ModelCard(checkpoint, format, options.type)));
+  return fresh.Commit();
+}
+
+}  // namespace gp::interop

@@ -1,0 +1,41 @@
+// The forms that models come and go in, told apart by what is there: what `gpctl import`, `gpctl
+// export` and a run's init_from accept. Functions of one thread each.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "interop/checkpoint_model.h"
+#include "interop/model_file.h"
+#include "interop/model_source.h"
+
+namespace gp::interop {
+
+enum class ModelFormat { kCheckpoint, kHuggingFace, kLlmc, kNanoGpt };
+
+// "gp", "hf", "llmc", "nanogpt".
+std::string_view ModelFormatName(ModelFormat format);
+std::optional<ModelFormat> ModelFormatOf(std::string_view name);
+
+// What `path` is: a directory with a manifest.json, a model_args.json or a config.json, or a file
+// of llm.c, or a directory whose model.bin is one. NotFound tells what was looked for.
+StatusOr<ModelFormat> DetectModelFormat(const std::string& path);
+
+StatusOr<std::unique_ptr<ModelSource>> OpenModel(const std::string& path, ModelFormat format);
+
+enum class ExportFormat { kHuggingFace, kLlmc, kNanoGpt };
+
+// "hf", "llmc", "nanogpt".
+std::optional<ExportFormat> ExportFormatOf(std::string_view name);
+
+// Writes the checkpoint's model as `directory`, which appears complete or not at all: the files of
+// the format, and a model card. AlreadyExists when it is there; FailedPrecondition when the format
+// cannot hold such a model.
+Status ExportModel(const CheckpointModel& checkpoint, ExportFormat format,
+                   const CopyOptions& options, const std::string& directory);
+
+}  // namespace gp::interop

@@ -1,0 +1,25 @@
+#include "interop/model_source.h"
+
+#include "base/check.h"
+#include "interop/float_type.h"
+
+namespace gp::interop {
+
+Status ModelSource::Read(const runspec::ParameterInfo& tensor, std::span<float> values,
+                         NotFinite not_finite) const {
+  GP_CHECK(values.size() == static_cast<size_t>(tensor.count));
+  RETURN_IF_ERROR(ReadValues(tensor, values));
+  if (not_finite == NotFinite::kTake) return OkStatus();
+  const auto at = FirstNotFinite(values);
+  if (!at) return OkStatus();
+  return DataLoss(
+      "{} holds {} as element {} of {}; a model with it computes nothing: repair it, or take it as "
+      "it is with --allow-nonfinite",
+      Describe(tensor), values[*at], *at, tensor.count);
+}
+
+std::optional<int32_t> EndOfText(const ModelSource& source) {
+  return source.tokenizer() == nullptr ? std::nullopt : source.tokenizer()->end_of_text();
+}
+
+}  // namespace gp::interop

@@ -1,0 +1,27 @@
+// nanoGPT's model as safetensors under its own names (docs/formats/nanogpt-model.md): the state
+// dict of a ckpt.pt, which is a pickle, in model.safetensors, and its model_args as
+// model_args.json. Functions of one thread each.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "interop/model_file.h"
+#include "interop/model_source.h"
+#include "interop/new_directory.h"
+
+namespace gp::interop {
+
+// True when `directory` holds a model_args.json.
+bool IsNanoGpt(const std::string& directory);
+
+// The tokenizer is that of a meta.pkl, where the directory has one.
+StatusOr<std::unique_ptr<ModelSource>> OpenNanoGpt(const std::string& directory);
+
+// vocab_size counts the rows that pad the vocabulary, too, as nanoGPT's 50304 does.
+// FailedPrecondition when nanoGPT does not compute such a model: its head is tied, its gelu exact.
+Status WriteNanoGpt(const ModelSource& source, const CopyOptions& options,
+                    const NewDirectory& directory);
+
+}  // namespace gp::interop

@@ -1,0 +1,34 @@
+// NewDirectory: a directory that appears under its name complete, or not at all. It is written
+// beside that name; Commit syncs and renames it, anything else removes it. One thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace gp::interop {
+
+class NewDirectory {
+ public:
+  // AlreadyExists when something is at `path` that is no empty directory.
+  static StatusOr<NewDirectory> Begin(const std::string& path);
+  NewDirectory(NewDirectory&& other) noexcept;
+  NewDirectory& operator=(NewDirectory&&) = delete;
+  ~NewDirectory();
+
+  // Where a file of that name is written until Commit.
+  std::string File(const std::string& name) const;
+  Status Write(const std::string& name, std::string_view text) const;
+
+  Status Commit();
+
+ private:
+  NewDirectory(std::string path, std::string draft)
+      : path_(std::move(path)), draft_(std::move(draft)) {}
+
+  std::string path_;
+  std::string draft_;  // empty once it is renamed
+};
+
+}  // namespace gp::interop

@@ -1,0 +1,56 @@
+// SafetensorsModel: a GPT-2 in safetensors, under gp's names, Hugging Face's or nanoGPT's. They
+// differ in a prefix, in the orientation of matrices, and in buffers that are no weights.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "interop/model_source.h"
+#include "interop/tensor_set.h"
+
+namespace gp::interop {
+
+struct TensorNames {
+  std::string prefix;  // of every name but lm_head.weight: "transformer."
+  // Hugging Face's Conv1D holds the matrices of the blocks as (in, out).
+  bool transposed = false;
+
+  std::string Of(const runspec::ParameterInfo& tensor) const;
+  bool IsTransposed(const runspec::ParameterInfo& tensor) const;
+  // As it lies in the file.
+  std::vector<int64_t> ShapeOf(const runspec::ParameterInfo& tensor) const;
+};
+
+class SafetensorsModel final : public ModelSource {
+ public:
+  // Every tensor of `shape` must be there, in its shape and as F32, F16 or BF16, and nothing else
+  // but the buffers attn.bias and attn.masked_bias. Of a tied head, an lm_head.weight that is there
+  // must equal the embedding. The message names file and tensor.
+  static StatusOr<std::unique_ptr<ModelSource>> Open(std::string path,
+                                                     const runspec::ModelShape& shape,
+                                                     TensorNames names, TensorSet tensors,
+                                                     std::shared_ptr<const Tokenizer> tokenizer);
+
+ private:
+  SafetensorsModel(std::string path, const runspec::ModelShape& shape, TensorNames names,
+                   TensorSet tensors, std::shared_ptr<const Tokenizer> tokenizer)
+      : ModelSource(std::move(path), shape, std::move(tokenizer)),
+        names_(std::move(names)),
+        tensors_(std::move(tensors)) {}
+
+  Status ReadValues(const runspec::ParameterInfo& tensor, std::span<float> values) const override;
+  std::string Describe(const runspec::ParameterInfo& tensor) const override;
+
+  Status ReadTransposed(const std::string& name, const runspec::ParameterInfo& tensor,
+                        std::span<float> values) const;
+  Status CheckTensors() const;
+  Status CheckTensor(const runspec::ParameterInfo& tensor) const;
+  Status CheckNothingElse() const;
+  Status CheckTiedHead() const;
+
+  const TensorNames names_;
+  const TensorSet tensors_;
+};
+
+}  // namespace gp::interop

@@ -1,0 +1,92 @@
+// gpctl import and export, without a service.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "client/gpctl/gpctl_runner.h"
+#include "interop/hugging_face_directory.h"
+#include "interop/new_directory.h"
+#include "interop/small_model.h"
+
+namespace gp::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ModelCommandTest : public ::testing::Test {
+ protected:
+  // A Hugging Face directory of that name.
+  void MakeHuggingFace(const std::string& name, const interop::ModelSource& model,
+                       interop::NotFinite not_finite = interop::NotFinite::kRefuse) {
+    auto fresh = interop::NewDirectory::Begin(Path(name));
+    ASSERT_TRUE(fresh.ok()) << fresh.status();
+    interop::CopyOptions options;
+    options.not_finite = not_finite;
+    ASSERT_TRUE(interop::WriteHuggingFace(model, options, *fresh).ok());
+    ASSERT_TRUE(fresh->Commit().ok());
+  }
+
+  std::string Path(const std::string& name) { return JoinPath(gpctl_.home(), name); }
+  Outcome Run(const std::vector<std::string>& arguments) { return gpctl_.Run(arguments); }
+  // With the paths of the test's home.
+  Outcome Import(const std::string& from, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"import", Path(from),   "--name",      "mine",
+                                          "--to",   Path("mine"), "--tokenizer", "bytes"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Run(arguments);
+  }
+
+  GpctlRunner gpctl_;
+};
+
+TEST_F(ModelCommandTest, AnImportedModelIsExportedAgain) {
+  MakeHuggingFace("hf", interop::SmallModel());
+  const Outcome imported = Import("hf");
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_THAT(imported.out, HasSubstr("2 blocks, 12 channels, context 10, 259 ids"));
+  EXPECT_THAT(imported.out, HasSubstr("sample " + Path("mine")));
+  EXPECT_EQ(Run({"ckpt", "verify", Path("mine")}).code, 0);
+  const Outcome exported = Run({"-o", "json", "export", Path("mine"), Path("out")});
+  EXPECT_EQ(exported.code, 0) << exported.err;
+  const auto document = nlohmann::json::parse(exported.out);
+  EXPECT_EQ(document["kind"], "ExportedModel");
+  EXPECT_EQ(document["directory"], Path("out"));
+  EXPECT_EQ(ReadFile(Path("hf/model.safetensors")).value(),
+            ReadFile(Path("out/model.safetensors")).value());
+}
+
+TEST_F(ModelCommandTest, ADirectoryThatIsThereIsNotOverwritten) {
+  MakeHuggingFace("hf", interop::SmallModel());
+  EXPECT_EQ(Import("hf").code, 0);
+  const Outcome again = Import("hf");
+  EXPECT_EQ(again.code, 5);
+  EXPECT_THAT(again.err, HasSubstr("exists already"));
+}
+
+TEST_F(ModelCommandTest, AWeightThatIsNotFiniteIsTakenOnlyWhenAskedFor) {
+  interop::SmallModel model;
+  model.Override("ln_f.weight", 2) = INFINITY;
+  MakeHuggingFace("hf", model, interop::NotFinite::kTake);
+  const Outcome refused = Import("hf");
+  EXPECT_EQ(refused.code, 9);
+  EXPECT_THAT(refused.err, HasSubstr("tensor 'transformer.ln_f.weight' holds inf"));
+  EXPECT_FALSE(FileExists(Path("mine")));
+  EXPECT_EQ(Import("hf", {"--allow-nonfinite"}).code, 0);
+}
+
+TEST_F(ModelCommandTest, WhatIsNoModelAndWhoHasNoTokenizerIsSaid) {
+  EXPECT_EQ(Import("gone").code, 3);
+  MakeHuggingFace("hf", interop::SmallModel());
+  for (const char* name : {"tokenizer.json", "vocab.json", "merges.txt"}) {
+    ASSERT_TRUE(RemoveTree(Path("hf") + "/" + name).ok());
+  }
+  const Outcome without = Run({"import", Path("hf"), "--name", "mine", "--to", Path("mine")});
+  EXPECT_EQ(without.code, 2);
+  EXPECT_THAT(without.err, HasSubstr("comes without a tokenizer"));
+}
+
+}  // namespace
+}  // namespace gp::testing

@@ -1,0 +1,188 @@
+#include "interop/hugging_face_directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/temporary_directory.h"
+#include "interop/safetensors_writer.h"
+#include "interop/small_model.h"
+
+namespace gp::interop {
+namespace {
+
+using ::testing::HasSubstr;
+
+class HuggingFaceDirectory : public ::testing::Test {
+ protected:
+  // A directory of that name with the model.
+  std::string Export(const ModelSource& source, const std::string& name,
+                     const CopyOptions& options = {}) {
+    auto fresh = NewDirectory::Begin(directory_.File(name));
+    EXPECT_TRUE(fresh.ok()) << fresh.status();
+    const Status written = WriteHuggingFace(source, options, *fresh);
+    EXPECT_TRUE(written.ok()) << written;
+    EXPECT_TRUE(fresh->Commit().ok());
+    return directory_.File(name);
+  }
+
+  // The small model's tensors under other names, with one more.
+  std::string ExportAs(const TensorNames& names, const std::string& extra_name,
+                       const std::vector<int64_t>& extra_shape) {
+    const std::string target = Export(SmallModel(Unpadded()), "as" + std::to_string(++count_));
+    const auto model = OpenHuggingFace(target);
+    EXPECT_TRUE(model.ok()) << model.status();
+    const std::string path = JoinPath(target, "model.safetensors");
+    EXPECT_TRUE(RemoveTree(path).ok());
+    EXPECT_TRUE(WriteSafetensors(**model, Unpadded(), names, {}, {}, path).ok());
+    if (!extra_name.empty()) AddTensor(path, extra_name, extra_shape);
+    return target;
+  }
+
+  // Appends a tensor of zeros to the file.
+  static void AddTensor(const std::string& path, const std::string& name,
+                        const std::vector<int64_t>& shape) {
+    const std::string bytes = ReadFile(path).value();
+    auto header = formats::ParseSafetensorsHeader(bytes, bytes.size(), path).value();
+    std::vector<formats::TensorEntry> tensors = header.tensors;
+    int64_t count = 1;
+    for (const int64_t extent : shape) count *= extent;
+    tensors.push_back({.name = name, .dtype = "F32", .shape = shape});
+    const std::string data = bytes.substr(header.data_offset);
+    ASSERT_TRUE(WriteFileAtomically(path, formats::FormatSafetensorsHeader(tensors, {}) + data +
+                                              std::string(static_cast<size_t>(count) * 4, '\0'))
+                    .ok());
+  }
+
+  static runspec::ModelShape Unpadded() {
+    runspec::ModelShape shape = SmallShape();
+    shape.vocabulary_padded = shape.vocabulary;
+    return shape;
+  }
+
+  std::string ErrorOf(const std::string& directory) {
+    return Message(OpenHuggingFace(directory).status());
+  }
+
+  TemporaryDirectory directory_;
+  int count_ = 0;
+};
+
+TEST_F(HuggingFaceDirectory, ARoundTripKeepsEveryBit) {
+  for (const bool tied : {true, false}) {
+    runspec::ModelShape shape = Unpadded();
+    shape.tied_head = tied;
+    const SmallModel model(shape);
+    for (const FloatType type : {FloatType::kF32, FloatType::kBf16}) {
+      CopyOptions options;
+      options.type = type;
+      const std::string name = fmt::format("{}-{}", FloatTypeName(type), tied);
+      const auto read = OpenHuggingFace(Export(model, name, options));
+      ASSERT_TRUE(read.ok()) << read.status();
+      EXPECT_EQ((*read)->shape(), shape);
+      EXPECT_EQ(ReadAll(**read), ReadAll(model)) << name;
+    }
+  }
+}
+
+TEST_F(HuggingFaceDirectory, MatricesLieTransposedAndPaddingIsCutOff) {
+  const std::string target = Export(SmallModel(), "hf");
+  const auto set = TensorSet::OpenDirectory(target);
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_EQ(set->Find("transformer.wte.weight")->shape, (std::vector<int64_t>{259, 12}));
+  EXPECT_EQ(set->Find("transformer.h.1.mlp.c_fc.weight")->shape, (std::vector<int64_t>{12, 48}));
+  EXPECT_EQ(set->Find("lm_head.weight"), nullptr);
+  // Square: nothing but its values tells that it is transposed.
+  std::vector<float> projection(144);
+  ASSERT_TRUE(set->Read("transformer.h.0.attn.c_proj.weight", 0, projection).ok());
+  EXPECT_EQ(projection[1 * 12 + 5], SmallModel::ValueAt("h.0.attn.c_proj.weight", 5 * 12 + 1));
+}
+
+TEST_F(HuggingFaceDirectory, AModelWithoutBiasesGetsZeros) {
+  runspec::ModelShape shape = Unpadded();
+  shape.bias = false;
+  const auto read = OpenHuggingFace(Export(SmallModel(shape), "hf"));
+  ASSERT_TRUE(read.ok()) << read.status();
+  const auto weights = ReadAll(**read);
+  EXPECT_EQ(weights.at("h.0.ln_1.bias"), std::vector<float>(12, 0.f));
+  EXPECT_EQ(weights.at("h.0.ln_1.weight")[3], SmallModel::ValueAt("h.0.ln_1.weight", 3));
+}
+
+TEST_F(HuggingFaceDirectory, BothPrefixesAndTheMasksAreAccepted) {
+  for (const char* prefix : {"", "transformer."}) {
+    for (const char* mask : {"h.0.attn.bias", "h.1.attn.masked_bias"}) {
+      const std::string target = ExportAs({.prefix = prefix, .transposed = true},
+                                          std::string(prefix) + mask, {1, 1, 3, 3});
+      const auto read = OpenHuggingFace(target);
+      ASSERT_TRUE(read.ok()) << read.status();
+      EXPECT_EQ(ReadAll(**read), ReadAll(SmallModel(Unpadded())));
+    }
+  }
+}
+
+TEST_F(HuggingFaceDirectory, ATiedHeadMustEqualTheEmbedding) {
+  const TensorNames names{.prefix = "transformer.", .transposed = true};
+  EXPECT_THAT(ErrorOf(ExportAs(names, "lm_head.weight", {259, 12})),
+              HasSubstr("'lm_head.weight' differs from 'transformer.wte.weight'"));
+  EXPECT_THAT(ErrorOf(ExportAs(names, "lm_head.weight", {12, 259})), HasSubstr("differs"));
+}
+
+TEST_F(HuggingFaceDirectory, WhatDoesNotFitTheConfigurationIsNamed) {
+  const TensorNames names{.prefix = "transformer.", .transposed = true};
+  EXPECT_THAT(ErrorOf(ExportAs(names, "transformer.h.2.ln_1.weight", {12})),
+              HasSubstr("tensor 'transformer.h.2.ln_1.weight' belongs to no part of a GPT-2 of 2"));
+  EXPECT_THAT(
+      ErrorOf(ExportAs({.prefix = "transformer."}, "", {})),
+      HasSubstr("tensor 'transformer.h.0.attn.c_attn.weight' is [36, 12], expected [12, 36]"));
+  EXPECT_THAT(ErrorOf(ExportAs({.prefix = "model.", .transposed = true}, "", {})),
+              HasSubstr("tensor 'wte.weight' is missing"));
+}
+
+TEST_F(HuggingFaceDirectory, AWeightThatIsNotFiniteIsNamedUnlessItIsAskedFor) {
+  SmallModel model(Unpadded());
+  model.Override("h.1.mlp.c_fc.weight", 7) = std::nanf("");
+  CopyOptions take;
+  take.not_finite = NotFinite::kTake;
+  const auto read = OpenHuggingFace(Export(model, "nan", take));
+  ASSERT_TRUE(read.ok()) << read.status();
+  const auto layout = runspec::MakeParameterLayout((*read)->shape());
+  const runspec::ParameterInfo& tensor = layout.at("h.1.mlp.c_fc.weight");
+  std::vector<float> values(static_cast<size_t>(tensor.count));
+  const Status status = (*read)->Read(tensor, values);
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(Message(status), HasSubstr("tensor 'transformer.h.1.mlp.c_fc.weight' holds nan"));
+  EXPECT_THAT(Message(status), HasSubstr("element 7 of 576"));
+  EXPECT_TRUE((*read)->Read(tensor, values, NotFinite::kTake).ok());
+}
+
+TEST_F(HuggingFaceDirectory, AFailedExportLeavesNothing) {
+  SmallModel model;
+  model.Override("ln_f.bias", 0) = INFINITY;
+  {
+    auto fresh = NewDirectory::Begin(directory_.File("bad"));
+    ASSERT_TRUE(fresh.ok()) << fresh.status();
+    EXPECT_EQ(WriteHuggingFace(model, {}, *fresh).code(), StatusCode::kDataLoss);
+  }
+  EXPECT_TRUE(ListDirectory(directory_.path())->empty());
+}
+
+TEST_F(HuggingFaceDirectory, EveryTruncationIsRefused) {
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    const std::string target = Export(SmallModel(), std::string("cut ") + name);
+    const std::string path = JoinPath(target, name);
+    const uint64_t size = FileSize(path).value();
+    // The last byte of the configuration is a newline.
+    for (uint64_t kept = name[0] == 'c' ? size - 1 : size; kept-- > 0;) {
+      ASSERT_EQ(truncate(path.c_str(), static_cast<off_t>(kept)), 0);
+      ASSERT_THAT(ErrorOf(target), HasSubstr(path)) << kept;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gp::interop

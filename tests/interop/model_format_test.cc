@@ -1,0 +1,63 @@
+#include "interop/model_format.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/temporary_directory.h"
+#include "interop/small_model.h"
+
+namespace gp::interop {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ModelFormatTest : public ::testing::Test {
+ protected:
+  // A checkpoint of the model, exported in a format.
+  std::string Export(const runspec::ModelShape& shape, ExportFormat format) {
+    const std::string checkpoint = directory_.File("checkpoint" + std::to_string(++count_));
+    EXPECT_TRUE(
+        WriteCheckpointModel(SmallModel(shape), ByteTokenizer(), "mine", checkpoint, {}).ok());
+    const auto opened = OpenCheckpointModel(checkpoint);
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    const std::string target = directory_.File("export" + std::to_string(count_));
+    const Status exported = ExportModel(*opened, format, {}, target);
+    EXPECT_TRUE(exported.ok()) << exported;
+    return target;
+  }
+
+  TemporaryDirectory directory_;
+  int count_ = 0;
+};
+
+TEST_F(ModelFormatTest, EveryExportIsRecognisedAndHasACard) {
+  runspec::ModelShape erf = SmallShape();
+  erf.gelu = runspec::Gelu::kErf;
+  const std::pair<std::string, ModelFormat> exports[] = {
+      {Export(SmallShape(), ExportFormat::kHuggingFace), ModelFormat::kHuggingFace},
+      {Export(SmallShape(), ExportFormat::kLlmc), ModelFormat::kLlmc},
+      {Export(erf, ExportFormat::kNanoGpt), ModelFormat::kNanoGpt}};
+  for (const auto& [target, format] : exports) {
+    const auto detected = DetectModelFormat(target);
+    ASSERT_TRUE(detected.ok()) << detected.status();
+    EXPECT_EQ(*detected, format);
+    const auto model = OpenModel(target, format);
+    ASSERT_TRUE(model.ok()) << model.status();
+    const std::string card = ReadFile(JoinPath(target, "README.md")).value();
+    EXPECT_THAT(card, HasSubstr("# mine"));
+    EXPECT_THAT(card, HasSubstr("| imported from | small |"));
+    EXPECT_THAT(card, HasSubstr("bytes, 256 ids"));
+  }
+  EXPECT_EQ(*DetectModelFormat(directory_.File("checkpoint1")), ModelFormat::kCheckpoint);
+  EXPECT_EQ(*DetectModelFormat(directory_.File("export2/model.bin")), ModelFormat::kLlmc);
+}
+
+TEST_F(ModelFormatTest, WhatIsNoModelIsSaidToBeNone) {
+  EXPECT_EQ(DetectModelFormat(directory_.File("gone")).status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(Message(DetectModelFormat(directory_.path()).status()),
+              HasSubstr("is no model that gp reads"));
+}
+
+}  // namespace
+}  // namespace gp::interop

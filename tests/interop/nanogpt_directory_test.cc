@@ -1,0 +1,55 @@
+#include "interop/nanogpt_directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/temporary_directory.h"
+#include "interop/small_model.h"
+#include "interop/tensor_set.h"
+
+namespace gp::interop {
+namespace {
+
+using ::testing::HasSubstr;
+
+runspec::ModelShape NanoGptShape() {
+  runspec::ModelShape shape = SmallShape();
+  shape.gelu = runspec::Gelu::kErf;
+  shape.bias = false;
+  shape.vocabulary = shape.vocabulary_padded;
+  return shape;
+}
+
+TEST(NanoGptDirectory, ARoundTripKeepsEveryBit) {
+  TemporaryDirectory directory;
+  const SmallModel model(NanoGptShape());
+  auto fresh = NewDirectory::Begin(directory.File("out"));
+  ASSERT_TRUE(fresh.ok()) << fresh.status();
+  ASSERT_TRUE(WriteNanoGpt(model, {}, *fresh).ok());
+  ASSERT_TRUE(fresh->Commit().ok());
+  EXPECT_TRUE(IsNanoGpt(directory.File("out")));
+  const auto read = OpenNanoGpt(directory.File("out"));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ((*read)->shape(), NanoGptShape());
+  EXPECT_EQ(ReadAll(**read), ReadAll(model));
+  // torch.nn.Linear's orientation.
+  const auto set = TensorSet::OpenDirectory(directory.File("out"));
+  EXPECT_EQ(set->Find("transformer.h.0.mlp.c_fc.weight")->shape, (std::vector<int64_t>{48, 12}));
+}
+
+TEST(NanoGptDirectory, WhatNanoGptDoesNotComputeIsRefused) {
+  TemporaryDirectory directory;
+  auto fresh = NewDirectory::Begin(directory.File("out"));
+  ASSERT_TRUE(fresh.ok()) << fresh.status();
+  EXPECT_THAT(Message(WriteNanoGpt(SmallModel(), {}, *fresh)), HasSubstr("exact gelu"));
+}
+
+TEST(NanoGptDirectory, ArgumentsThatAreMissingAreNamed) {
+  TemporaryDirectory directory;
+  ASSERT_TRUE(WriteFileAtomically(directory.File("model_args.json"), "{\"n_layer\": 2}").ok());
+  EXPECT_THAT(Message(OpenNanoGpt(directory.path()).status()), HasSubstr("'n_head' is missing"));
+}
+
+}  // namespace
+}  // namespace gp::interop
