@@ -4,7 +4,6 @@
 
 #include "formats/json_object.h"
 #include "formats/plain_name.h"
-
 #include "runspec/model_shape_limits.h"
 
 namespace gp::formats {

@@ -27,6 +27,8 @@ std::string_view UseOf(ExportFormat format) {
              "model = GPT(GPTConfig(**json.load(open(\"model_args.json\"))))\n"
              "safetensors.torch.load_model(model, \"model.safetensors\", strict=False)\n"
              "```\n";
+    case ExportFormat::kGguf:
+      return "`model.gguf` is for llama.cpp: `llama-server --model model.gguf`.\n";
   }
   return "";
 }

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/file.h"
+#include "formats/checkpoint_directory.h"
+#include "interop/gguf_model.h"
 #include "interop/hugging_face_directory.h"
 #include "interop/llmc_model.h"
 #include "interop/model_card.h"
@@ -45,11 +47,20 @@ bool HoldsLlmc(const std::string& path) {
   return IsLlmc({bytes.data(), bytes.size()});
 }
 
-Status WriteFormat(const ModelSource& source, ExportFormat format, const CopyOptions& options,
-                   const NewDirectory& directory) {
-  if (format == ExportFormat::kLlmc) return WriteLlmc(source, options, directory.File(kLlmcName));
-  if (format == ExportFormat::kNanoGpt) return WriteNanoGpt(source, options, directory);
-  return WriteHuggingFace(source, options, directory);
+Status WriteFormat(const CheckpointModel& checkpoint, ExportFormat format,
+                   const CopyOptions& options, const NewDirectory& directory) {
+  const ModelSource& source = *checkpoint.model;
+  switch (format) {
+    case ExportFormat::kHuggingFace:
+      return WriteHuggingFace(source, options, directory);
+    case ExportFormat::kLlmc:
+      return WriteLlmc(source, options, directory.File(kLlmcName));
+    case ExportFormat::kNanoGpt:
+      return WriteNanoGpt(source, options, directory);
+    case ExportFormat::kGguf:
+      break;
+  }
+  return WriteGguf(source, checkpoint.manifest.run_name, options, directory.File("model.gguf"));
 }
 
 }  // namespace
@@ -72,6 +83,7 @@ std::optional<ExportFormat> ExportFormatOf(std::string_view name) {
   if (name == "hf") return ExportFormat::kHuggingFace;
   if (name == "llmc") return ExportFormat::kLlmc;
   if (name == "nanogpt") return ExportFormat::kNanoGpt;
+  if (name == "gguf") return ExportFormat::kGguf;
   return std::nullopt;
 }
 
@@ -102,10 +114,26 @@ StatusOr<std::unique_ptr<ModelSource>> OpenModel(const std::string& path, ModelF
   return std::move(checkpoint.model);
 }
 
+StatusOr<std::unique_ptr<ModelSource>> OpenModelAt(const std::string& path) {
+  ASSIGN_OR_RETURN(const ModelFormat format, DetectModelFormat(path));
+  return OpenModel(path, format);
+}
+
+StatusOr<runspec::InitialModel> FindModelAt(const std::string& path) {
+  ASSIGN_OR_RETURN(const ModelFormat format, DetectModelFormat(path));
+  // Its weights need not be digested for that.
+  if (format == ModelFormat::kCheckpoint) {
+    ASSIGN_OR_RETURN(const auto manifest, formats::ReadManifest(path));
+    return runspec::InitialModel{.path = path, .shape = manifest.shape};
+  }
+  ASSIGN_OR_RETURN(const auto model, OpenModel(path, format));
+  return runspec::InitialModel{.path = path, .shape = model->shape()};
+}
+
 Status ExportModel(const CheckpointModel& checkpoint, ExportFormat format,
                    const CopyOptions& options, const std::string& directory) {
   ASSIGN_OR_RETURN(NewDirectory fresh, NewDirectory::Begin(directory));
-  RETURN_IF_ERROR(WriteFormat(*checkpoint.model, format, options, fresh));
+  RETURN_IF_ERROR(WriteFormat(checkpoint, format, options, fresh));
   RETURN_IF_ERROR(fresh.Write("README.md", ModelCard(checkpoint, format, options.type)));
   return fresh.Commit();
 }

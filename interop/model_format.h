@@ -12,6 +12,7 @@
 #include "interop/checkpoint_model.h"
 #include "interop/model_file.h"
 #include "interop/model_source.h"
+#include "runspec/initial_model.h"
 
 namespace gp::interop {
 
@@ -27,9 +28,13 @@ StatusOr<ModelFormat> DetectModelFormat(const std::string& path);
 
 StatusOr<std::unique_ptr<ModelSource>> OpenModel(const std::string& path, ModelFormat format);
 
-enum class ExportFormat { kHuggingFace, kLlmc, kNanoGpt };
+// The model at `path`, in whichever form, and its shape alone.
+StatusOr<std::unique_ptr<ModelSource>> OpenModelAt(const std::string& path);
+StatusOr<runspec::InitialModel> FindModelAt(const std::string& path);
 
-// "hf", "llmc", "nanogpt".
+enum class ExportFormat { kHuggingFace, kLlmc, kNanoGpt, kGguf };
+
+// "hf", "llmc", "nanogpt", "gguf".
 std::optional<ExportFormat> ExportFormatOf(std::string_view name);
 
 // Writes the checkpoint's model as `directory`, which appears complete or not at all: the files of

@@ -67,7 +67,8 @@ class Loader : private DocumentReader {
   void Load(std::string_view text, const std::string& source,
             const std::vector<std::string>& overrides) {
     const YamlNode root = Parse(text, source);
-    ApplyPreset(PresetOf(root, overrides));
+    ApplyPreset(ValueOf("preset", root, overrides));
+    TakeInitialModel(root, overrides);
     source_ = source;
     text_ = text;
     base_directory_ = options_.base_directory;
@@ -90,13 +91,40 @@ class Loader : private DocumentReader {
     return std::get<YamlNode>(std::move(parsed));
   }
 
-  static std::string PresetOf(const YamlNode& root, const std::vector<std::string>& overrides) {
-    std::string name;
-    if (const YamlNode* preset = root.Find("preset")) name = preset->scalar;
+  // Of a key that others depend on, before all are read.
+  static std::string ValueOf(const std::string& key, const YamlNode& root,
+                             const std::vector<std::string>& overrides) {
+    std::string value;
+    if (const YamlNode* node = root.Find(key)) value = node->scalar;
     for (const std::string& entry : overrides) {
-      if (entry.starts_with("preset=")) name = entry.substr(7);
+      if (entry.starts_with(key + "=")) value = entry.substr(key.size() + 1);
     }
-    return name;
+    return value;
+  }
+
+  // The model's shape stands above the preset's, and below what the file says.
+  void TakeInitialModel(const YamlNode& root, const std::vector<std::string>& overrides) {
+    const std::string reference = ValueOf("init_from", root, overrides);
+    if (!options_.find_initial_model || reference.empty() || reference == kFromScratch) return;
+    const bool overridden =
+        std::any_of(overrides.begin(), overrides.end(),
+                    [](const std::string& entry) { return entry.starts_with("init_from="); });
+    initial_model_ = options_.find_initial_model(
+        reference, overridden ? options_.override_directory : options_.base_directory);
+    if (initial_model_->ok()) TakeShape((*initial_model_)->shape, spec_);
+  }
+
+  // In the words of who looked for it.
+  void SettleInitialModel() {
+    if (!initial_model_) return;
+    if (!initial_model_->ok()) {
+      problems().Add(Locate({{"init_from"}, Message(initial_model_->status()), "", ""}));
+      return;
+    }
+    spec_.init_from = (*initial_model_)->path;
+    for (const CrossProblem& found : CheckAgainst((*initial_model_)->shape, spec_.model)) {
+      problems().Add(Locate(found));
+    }
   }
 
   // An unknown name is reported where the file's `preset` key is read.
@@ -220,6 +248,7 @@ class Loader : private DocumentReader {
         std::none_of(problems().listed().begin(), problems().listed().end(),
                      [](const ConfigProblem& problem) { return problem.key.empty(); });
     if (!readable || problems().full()) return;
+    SettleInitialModel();
     const std::set<std::string> doubtful = DoubtfulGroups();
     for (const CrossProblem& found : CrossCheck(spec_)) {
       const bool certain = std::none_of(found.keys.begin(), found.keys.end(), [&](const auto& key) {
@@ -277,6 +306,7 @@ class Loader : private DocumentReader {
   // The layer that set each of the keys that can replace each other.
   std::map<std::string, int> layers_;
   int layer_ = 0;  // preset, file, overrides
+  std::optional<StatusOr<InitialModel>> initial_model_;
   std::string source_;
   std::string_view text_;
   std::string base_directory_;

@@ -10,6 +10,7 @@
 
 #include "base/config_problem.h"
 #include "base/status.h"
+#include "runspec/initial_model.h"
 #include "runspec/run_spec.h"
 
 namespace gp::runspec {
@@ -25,6 +26,8 @@ struct LoadOptions {
   // The base of relative data paths in the file and in --set. Empty: the paths stay relative.
   std::string base_directory;
   std::string override_directory;
+  // Absent: init_from stays as it is written, and its model is not looked at.
+  FindInitialModel find_initial_model;
 };
 
 struct RunFileResult {

@@ -168,6 +168,7 @@ struct RunSpec {
   std::string name = "run";
   std::string kind = "train";
   std::string preset;
+  std::string init_from = "scratch";  // or the path of a model
   ModelShape model;
   bool vocabulary_auto = true;  // model.vocab: auto, taken from the tokenizer when the data is read
   int64_t pad_vocab_to = 1;

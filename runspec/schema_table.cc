@@ -23,6 +23,14 @@ std::vector<RunField> RunFields() {
         .doc = "Values to start from; this file and --set override them.",
         .choices = PresetNames()},
        GP_SLOT(preset)},
+      {{.path = "init_from",
+        .doc = "The weights that training begins with: scratch, another run's checkpoint "
+               "(RUN, RUN@STEP, RUN@best), or a checkpoint's directory, a Hugging Face GPT-2 "
+               "directory or a model file of llm.c. The model's shape is taken from it; "
+               "model.n_ctx may be less, and model.vocab more: new rows begin as fresh ones do. "
+               "The optimizer starts fresh, at step 0.",
+        .also = {"from_pretrained", "pretrained", "resume_from", "checkpoint"}},
+       GP_SLOT(init_from)},
   };
 }
 

@@ -3,7 +3,9 @@
 #include <set>
 
 #include "base/file.h"
+#include "client/gpctl/checkpoint_reference.h"
 #include "client/gpctl/render/run_json.h"
+#include "interop/model_format.h"
 #include "runspec/schema.h"
 
 namespace gp::gpctl {
@@ -14,6 +16,26 @@ constexpr uint64_t kRunFileBytesMax = 1 << 20;
 // A YAML flow list; JSON's quoting is YAML's.
 std::string PathList(const runspec::RunField& field, runspec::RunSpec& spec) {
   return field.path + "=" + Json(*std::get<std::vector<std::string>*>(field.slot(spec))).dump();
+}
+
+// A path, or a run's checkpoint.
+StatusOr<runspec::InitialModel> FindReferencedModel(const std::string& reference,
+                                                    const std::string& base, Session& session) {
+  const std::string path = AbsolutePath(reference, base);
+  const bool is_path = reference.find('/') != std::string::npos || FileExists(path);
+  if (is_path) return interop::FindModelAt(path);
+  ASSIGN_OR_RETURN(const std::string directory, FindCheckpointDirectory(reference, session));
+  return interop::FindModelAt(directory);
+}
+
+// What a server that cannot look for the model takes at our word.
+void AddInitialModel(runspec::RunSpec& spec, std::vector<std::string>& overrides) {
+  if (spec.init_from == runspec::kFromScratch) return;
+  overrides.push_back("init_from=" + runspec::FormatValue(*runspec::FindField("init_from"), spec));
+  for (const runspec::RunField& field : runspec::Schema()) {
+    if (!field.path.starts_with("model.")) continue;
+    overrides.push_back(field.path + "=" + runspec::FormatValue(field, spec));
+  }
 }
 
 }  // namespace
@@ -39,11 +61,14 @@ StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console) {
 }
 
 runspec::RunFileResult CheckRunFile(const RunFileText& file,
-                                    const std::vector<std::string>& overrides,
-                                    const Console& console) {
+                                    const std::vector<std::string>& overrides, Session& session) {
   return runspec::LoadRunFile(
       file.text, file.name, overrides,
-      {.base_directory = file.directory, .override_directory = console.working_directory});
+      {.base_directory = file.directory,
+       .override_directory = session.console().working_directory,
+       .find_initial_model = [&session](const std::string& reference, const std::string& base) {
+         return FindReferencedModel(reference, base, session);
+       }});
 }
 
 std::vector<std::string> AbsoluteOverrides(const std::vector<std::string>& overrides,
@@ -61,6 +86,7 @@ std::vector<std::string> AbsoluteOverrides(const std::vector<std::string>& overr
   std::vector<std::string> absolute;
   for (const runspec::RunField* field : path_fields) absolute.push_back(PathList(*field, spec));
   absolute.insert(absolute.end(), others.begin(), others.end());
+  AddInitialModel(spec, absolute);
   return absolute;
 }
 

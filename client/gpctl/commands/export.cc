@@ -65,8 +65,9 @@ void AddExportCommand(CommandSet& commands) {
   command.Option("DIR", options->directory, "directory to make").Required();
   command
       .Option("--format", options->format,
-              "hf: Hugging Face; llmc: llm.c's model file; nanogpt: its state dict (hf)")
-      .OneOf({"hf", "llmc", "nanogpt"});
+              "hf: Hugging Face; llmc: llm.c's model file; nanogpt: its state dict; gguf: "
+              "llama.cpp (hf)")
+      .OneOf({"hf", "llmc", "nanogpt", "gguf"});
   command.Option("--dtype", options->type, "f32 or bf16 (f32)").OneOf({"f32", "bf16"});
   command.Switch("--allow-nonfinite", options->allow_not_finite,
                  "write weights that are NaN or infinite as they are");

@@ -38,7 +38,7 @@ struct Validation {
 };
 
 Validation ValidationOf(const RunFileText& file, const ValidateOptions& options, Session& session) {
-  Validation validation{.run_file = CheckRunFile(file, options.overrides, session.console())};
+  Validation validation{.run_file = CheckRunFile(file, options.overrides, session)};
   if (!validation.run_file.spec) return validation;
   runspec::RunSpec& spec = *validation.run_file.spec;
   validation.data = CheckData(spec, session.ServerAddress().value_or(""));

@@ -85,7 +85,7 @@ void PrintSubmitted(const v1::SubmitResponse& response, Session& session) {
 }
 
 StatusOr<ExitCode> DryRun(const RunFileText& file, const SubmitOptions& options, Session& session) {
-  const auto result = CheckRunFile(file, options.overrides, session.console());
+  const auto result = CheckRunFile(file, options.overrides, session);
   if (!result.spec) return ProblemsStatus(result);
   RETURN_IF_ERROR(SubmitRunFile(file, options, session).status());
   Json document = Document("Plan");
@@ -117,7 +117,7 @@ StatusOr<ExitCode> Submit(const SubmitOptions& options, Session& session) {
 
 StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const SubmitOptions& options,
                                            Session& session) {
-  const auto result = CheckRunFile(file, options.overrides, session.console());
+  const auto result = CheckRunFile(file, options.overrides, session);
   if (!result.spec) return ProblemsStatus(result);
   if (!result.warnings.empty()) session.console().err << RenderProblems(result.warnings, "warning");
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "runspec/batch_ramp.h"
+#include "runspec/initial_model.h"
 #include "worker/engine/checkpoint/checkpoint_reader.h"
 #include "worker/engine/checkpoint/local_storage.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
@@ -38,6 +39,7 @@ constexpr char kDevice[] = "device";
 constexpr char kLossScale[] = "loss_scale";
 constexpr char kFiniteSteps[] = "finite_steps";
 constexpr char kOptimizer[] = "optimizer";
+constexpr char kInitFrom[] = "init_from";
 constexpr char kStepBudget[] = "step_budget";
 constexpr char kMeasuredSteps[] = "measured_steps";
 constexpr char kBestLoss[] = "best_loss";
@@ -212,6 +214,9 @@ CheckpointState Checkpoints::StateOf(Trainer& trainer, const RunBudget& budget,
   state.validation_loss = validation_loss;
   state.record = {{kUpdates, std::to_string(trainer.optimizer().updates())},
                   {kOptimizer, OptimizerText(run_.spec.optimizer.kind)}};
+  if (run_.spec.init_from != runspec::kFromScratch) {
+    state.record[kInitFrom] = run_.spec.init_from;
+  }
   AddTo(state.record, run_.engine);
   if (run_.on_device()) state.record[kDevice] = run_.device_name;
   AddTo(state.record, run_.spec.precision);

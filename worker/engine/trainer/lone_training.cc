@@ -15,6 +15,7 @@
 #include "base/stop_signals.h"
 #include "base/usable_cores.h"
 #include "formats/checkpoint_directory.h"
+#include "interop/model_format.h"
 #include "runspec/run_file.h"
 #include "worker/engine/collectives/local_communicator.h"
 #include "worker/engine/trainer/checkpoint_retention.h"
@@ -146,7 +147,11 @@ runspec::RunSpec LoadSpecFile(const LoneOptions& options) {
   const std::string path = AbsolutePath(options.spec_path, CurrentDirectory());
   const auto loaded = runspec::LoadRunFile(
       text, options.spec_path, options.overrides,
-      {.base_directory = DirectoryOf(path), .override_directory = CurrentDirectory()});
+      {.base_directory = DirectoryOf(path),
+       .override_directory = CurrentDirectory(),
+       .find_initial_model = [](const std::string& reference, const std::string& base) {
+         return interop::FindModelAt(AbsolutePath(reference, base));
+       }});
   std::fputs(RenderProblems(loaded.warnings, "warning").c_str(), stderr);
   if (loaded.spec) return *loaded.spec;
   throw TrainingError(ExitCause::kConfig, RenderProblems(loaded.problems));

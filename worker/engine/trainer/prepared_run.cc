@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "formats/checkpoint_directory.h"
 #include "runspec/batch_plan.h"
+#include "runspec/initial_model.h"
 #include "runspec/run_file.h"
 #include "worker/engine/backend/cpu/isa.h"
 #include "worker/engine/backend/cpu/measured_peak.h"
@@ -14,6 +15,7 @@
 #include "worker/engine/backend/peak_flops.h"
 #include "worker/engine/model/make_language_model.h"
 #include "worker/engine/trainer/checkpoints.h"
+#include "worker/engine/trainer/initial_weights.h"
 #include "worker/engine/trainer/rank_memory.h"
 #include "worker/engine/trainer/training_error.h"
 
@@ -116,6 +118,9 @@ void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
                   communicator.size(), run.on_device());
     FindPeak(engine, place.threads, run);
     run.model = MakeModel(run.spec, place.threads, engine);
+    if (!place.resume && run.spec.init_from != runspec::kFromScratch) {
+      LoadInitialWeights(run.spec.init_from, communicator, *run.model);
+    }
     run.engine = RecordOf(engine);
   } catch (const std::bad_alloc&) {
     throw TrainingError(

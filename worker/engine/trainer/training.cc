@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "formats/sha256.h"
 #include "runspec/batch_ramp.h"
+#include "runspec/initial_model.h"
 #include "runspec/model_shape.h"
 #include "runspec/run_file.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
@@ -329,7 +330,7 @@ link::StepReport Training::MakeReport(const StepResult& result,
   report.validation_loss = validation_loss;
   report.skipped = result.skipped;
   report.at_us = clock_.WallNow().time_since_epoch().count();
-  if (result.step == 1) {
+  if (result.step == 1 && run_.spec.init_from == runspec::kFromScratch) {
     report.warning = FirstLossWarning(result.loss, run_.spec.model.vocabulary);
   }
   return report;

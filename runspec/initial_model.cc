@@ -1,0 +1,57 @@
+#include "runspec/initial_model.h"
+
+#include <fmt/format.h>
+
+namespace gp::runspec {
+namespace {
+
+using SourceProblems = std::vector<CrossProblem>;
+
+std::string_view GeluText(Gelu gelu) { return gelu == Gelu::kErf ? "erf" : "tanh"; }
+
+template <typename T>
+void RequireEqual(const std::string& key, const T& has, const T& needs, SourceProblems& problems) {
+  if (has == needs) return;
+  problems.push_back({{key, "init_from"},
+                      fmt::format("{} is {}, but the model of init_from has {}", key, has, needs),
+                      fmt::format("leave {} out, or set it to {}", key, needs),
+                      "init_from"});
+}
+
+}  // namespace
+
+void TakeShape(const ModelShape& source, RunSpec& spec) {
+  const double dropout = spec.model.dropout;
+  spec.model = source;
+  spec.model.dropout = dropout;
+  spec.vocabulary_auto = false;
+}
+
+SourceProblems CheckAgainst(const ModelShape& source, const ModelShape& model) {
+  SourceProblems problems;
+  RequireEqual("model.n_layer", model.layers, source.layers, problems);
+  RequireEqual("model.n_head", model.heads, source.heads, problems);
+  RequireEqual("model.n_embd", model.channels, source.channels, problems);
+  RequireEqual("model.bias", model.bias, source.bias, problems);
+  RequireEqual("model.gelu", GeluText(model.gelu), GeluText(source.gelu), problems);
+  RequireEqual("model.tie_embeddings", model.tied_head, source.tied_head, problems);
+  if (model.context > source.context) {
+    problems.push_back({{"model.n_ctx", "init_from"},
+                        fmt::format("model.n_ctx is {}, but the model of init_from knows only {} "
+                                    "positions",
+                                    model.context, source.context),
+                        fmt::format("set it to {} or less", source.context),
+                        "init_from"});
+  }
+  if (model.vocabulary < source.vocabulary) {
+    problems.push_back(
+        {{"model.vocab", "init_from"},
+         fmt::format("model.vocab is {}, but the model of init_from has {} ids", model.vocabulary,
+                     source.vocabulary),
+         "leave model.vocab out, or set it to that or more: the new rows begin as fresh ones do",
+         "init_from"});
+  }
+  return problems;
+}
+
+}  // namespace gp::runspec

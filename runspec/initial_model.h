@@ -1,0 +1,34 @@
+// InitialModel: the model that a run's init_from names, as far as the run file depends on it: its
+// shape. Pure functions; thread-safe.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "runspec/cross_check.h"
+#include "runspec/model_shape.h"
+#include "runspec/run_spec.h"
+
+namespace gp::runspec {
+
+inline constexpr char kFromScratch[] = "scratch";  // init_from that names no model
+
+struct InitialModel {
+  std::string path;  // absolute: of a checkpoint's directory, a Hugging Face directory, ...
+  ModelShape shape;
+};
+
+// Finds the model that a run file calls `reference`; relative paths start at `base_directory`.
+using FindInitialModel = std::function<StatusOr<InitialModel>(const std::string& reference,
+                                                              const std::string& base_directory)>;
+
+// `spec` begins as the model is, but for dropout; what the run file says itself comes after.
+void TakeShape(const ModelShape& source, RunSpec& spec);
+
+// Where `model` cannot begin with the weights of `source`: all but n_ctx, which may be less, and
+// the vocabulary, which may be more, has to be equal.
+std::vector<CrossProblem> CheckAgainst(const ModelShape& source, const ModelShape& model);
+
+}  // namespace gp::runspec

@@ -1,0 +1,48 @@
+"""The tutorial of fine-tuning, command by command, with a small random model in the place of GPT-2: transformers computes
+the loss that the run reported."""
+
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+import exchange
+import serving
+
+sys.path.insert(0, str(serving.SOURCE / "tests/e2e"))
+
+import readme_test
+
+TOLERANCE = 1e-3
+
+
+def run_tutorial(home):
+    text = (serving.SOURCE / "docs/tutorials/finetune.md").read_text(encoding="utf-8")
+    steps = [step for block in readme_test.executed_blocks(text) for step in readme_test.steps_of(block)]
+    try:
+        results = readme_test.outputs_of(steps, home)
+    finally:
+        readme_test.stop_what_was_started(home)
+    problems = [problem for problem in map(readme_test.problem_of, steps, results) if problem]
+    if problems:
+        sys.exit("\n\n".join(problems))
+    return {command: output for (command, _), (_, output) in zip(steps, results)}
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="gp-tune-") as home:
+        exchange.random_model(vocab_size=50257, n_positions=128).save_pretrained(pathlib.Path(home, "gpt2"))
+        serving.training_text(home)
+        os.environ["PATH"] = f"{serving.CLIENTS.parent}:{os.environ['PATH']}"
+        outputs = run_tutorial(home)
+    print("\n".join(f"$ {command}\n{output}" for command, output in outputs.items()))
+    here = json.loads(next(output for command, output in outputs.items() if "metrics" in command))["val_loss"]
+    there = float(re.search(r"loss ([\d.]+)", outputs["python3 loss.py"]).group(1))
+    print(f"{len(outputs)} commands; the run reported {here:.4f}, transformers computes {there:.4f}")
+    return 0 if len(outputs) <= 10 and abs(here - there) < TOLERANCE else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+#include "runspec/initial_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runspec/run_file.h"
+
+namespace gp::runspec {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kFineTune[] = R"(apiVersion: gp/v1
+name: tune
+init_from: ../gpt2
+data: {text: [a.txt], tokenizer: gpt2}
+budget: {steps: 100}
+)";
+
+ModelShape Source() {
+  return {.layers = 3,
+          .heads = 2,
+          .channels = 64,
+          .context = 256,
+          .vocabulary = 50257,
+          .vocabulary_padded = 50257,
+          .dropout = 0.1};
+}
+
+RunFileResult LoadTuned(const std::string& more, const std::vector<std::string>& overrides = {}) {
+  LoadOptions options{.base_directory = "/runs/files", .override_directory = "/here"};
+  options.find_initial_model = [](const std::string& reference,
+                                  const std::string& base) -> StatusOr<InitialModel> {
+    if (reference == "gone") return NotFound("run gone does not exist");
+    return InitialModel{.path = base + "+" + reference, .shape = Source()};
+  };
+  return LoadRunFile(std::string(kFineTune) + more, "run.yaml", overrides, options);
+}
+
+RunSpec Tuned(const std::string& more, const std::vector<std::string>& overrides = {}) {
+  const RunFileResult result = LoadTuned(more, overrides);
+  EXPECT_TRUE(result.spec.has_value()) << RenderProblems(result.problems);
+  return result.spec.value_or(RunSpec{});
+}
+
+std::string ProblemOf(const std::string& more, const std::vector<std::string>& overrides = {}) {
+  const RunFileResult result = LoadTuned(more, overrides);
+  EXPECT_FALSE(result.spec.has_value());
+  return RenderProblems(result.problems);
+}
+
+TEST(InitialModel, GivesItsShapeToARunFileThatSaysNone) {
+  const RunSpec spec = Tuned("model: {pad_vocab_to: 64, dropout: 0.2}\n");
+  EXPECT_EQ(spec.init_from, "/runs/files+../gpt2");
+  EXPECT_EQ(spec.model.layers, 3);
+  EXPECT_EQ(spec.model.vocabulary, 50257);
+  EXPECT_EQ(spec.model.vocabulary_padded, 50304);
+  EXPECT_EQ(spec.model.dropout, 0.2);
+  EXPECT_FALSE(spec.vocabulary_auto);
+}
+
+TEST(InitialModel, StandsAboveThePresetAndBelowTheFile) {
+  EXPECT_EQ(Tuned("preset: tiny\n").model.layers, 3);
+  EXPECT_EQ(Tuned("model: {n_ctx: 128}\n").model.context, 128);
+  EXPECT_EQ(Tuned("model: {vocab: 50300}\n").model.vocabulary, 50300);
+}
+
+TEST(InitialModel, WhatCannotBeginWithItIsNamedWhereItStands) {
+  EXPECT_THAT(ProblemOf("model: {n_layer: 4}\n"),
+              HasSubstr("run.yaml:6:18: model.n_layer is 4, but the model of init_from has 3"));
+  EXPECT_THAT(ProblemOf("model: {gelu: erf}\n"), HasSubstr("model.gelu is erf"));
+  EXPECT_THAT(ProblemOf("model: {n_ctx: 512}\n"), HasSubstr("knows only 256 positions"));
+  EXPECT_THAT(ProblemOf("model: {vocab: 300}\n"), HasSubstr("has 50257 ids"));
+  EXPECT_THAT(ProblemOf("", {"model.n_embd=32"}), HasSubstr("model.n_embd is 32"));
+}
+
+TEST(InitialModel, OneThatIsNotFoundIsSaidAtItsKey) {
+  EXPECT_THAT(ProblemOf("", {"init_from=gone"}), HasSubstr("run gone does not exist"));
+}
+
+TEST(InitialModel, PathsOfOverridesStartWhereTheyWereTyped) {
+  EXPECT_EQ(Tuned("", {"init_from=./other"}).init_from, "/here+./other");
+}
+
+TEST(InitialModel, IsWhatTheResolvedFileSays) {
+  const RunSpec spec = Tuned("");
+  const RunFileResult again = LoadRunFile(ResolvedYaml(spec), "resolved.yaml");
+  ASSERT_TRUE(again.spec.has_value()) << RenderProblems(again.problems);
+  EXPECT_EQ(*again.spec, spec);
+}
+
+}  // namespace
+}  // namespace gp::runspec
