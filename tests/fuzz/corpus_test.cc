@@ -1,4 +1,4 @@
-// Each fuzz target over its corpus.
+// A fuzz target over its corpus.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -11,10 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 namespace gp {
 namespace {
 
-TEST(Fuzz, EveryRequestOfTheCorpusIsSurvived) {
+TEST(Fuzz, EveryInputOfTheCorpusIsSurvived) {
   const char* source = std::getenv("GP_SOURCE");
-  const std::string folder =
-      JoinPath(source == nullptr ? "." : source, "tests/fuzz/corpus/request");
+  const std::string folder = JoinPath(source == nullptr ? "." : source, GP_FUZZ_CORPUS);
   const auto names = ListDirectory(folder);
   ASSERT_TRUE(names.ok()) << names.status();
   EXPECT_GE(names->size(), 10u);
