@@ -52,7 +52,12 @@ struct JsonType {
   }
   Json Text() const {
     Json json = {{"type", "string"}};
-    if (!field.choices.empty()) json["enum"] = field.choices;
+    if (field.choices.empty()) return json;
+    if (field.is_path) {
+      json["anyOf"] = Json::array({{{"enum", field.choices}}, {{"pattern", "[/.]"}}});
+    } else {
+      json["enum"] = field.choices;
+    }
     return json;
   }
   Json operator()(std::string*) const { return Text(); }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace gp::runspec {
 namespace {
 
@@ -55,7 +57,8 @@ struct ExpectationOf {
 
   std::string Choices() const {
     if (field.choices.size() == 1) return field.choices[0];
-    return fmt::format("one of: {}", fmt::join(field.choices, ", "));
+    return fmt::format("one of: {}{}", fmt::join(field.choices, ", "),
+                       field.is_path ? ", or a path with a '/' or a '.' in it" : "");
   }
 };
 
@@ -106,6 +109,13 @@ bool IsPlain(std::string_view text) {
 }
 
 }  // namespace
+
+bool NamesFile(const Field& field, std::string_view value) {
+  if (!field.is_path || std::count(field.choices.begin(), field.choices.end(), value) > 0) {
+    return false;
+  }
+  return field.choices.empty() || value.find_first_of("/.") != std::string_view::npos;
+}
 
 std::string Expectation(const Field& field, const Slot& slot) {
   return std::visit(ExpectationOf{field}, slot);

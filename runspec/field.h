@@ -55,8 +55,13 @@ struct Field {
   bool min_excluded = false;
   std::vector<std::string> choices;
   std::vector<std::string> also;  // names in other tools, for suggestions
-  bool is_path = false;           // a file name, relative to the file that has the value
+  // A file name, relative to the file that has the value. With choices: one of them, or a file name
+  // with a '/' or a '.' in it.
+  bool is_path = false;
 };
+
+// Whether `value` of a path field is the name of a file, and none of the field's choices.
+bool NamesFile(const Field& field, std::string_view value);
 
 // The fields of one table, for code that looks at all of them.
 using Fields = std::vector<const Field*>;

@@ -197,7 +197,12 @@ class Loader : private DocumentReader {
 
   void ResolvePaths(const RunField& field) {
     if (!field.is_path || base_directory_.empty()) return;
-    auto* paths = std::get<std::vector<std::string>*>(field.slot(spec_));
+    const Slot slot = field.slot(spec_);
+    if (auto* const* path = std::get_if<std::string*>(&slot)) {
+      if (NamesFile(field, **path)) **path = AbsolutePath(**path, base_directory_);
+      return;
+    }
+    auto* paths = std::get<std::vector<std::string>*>(slot);
     for (std::string& path : *paths) path = AbsolutePath(path, base_directory_);
   }
 
@@ -293,8 +298,9 @@ class Loader : private DocumentReader {
     }
     if (resources.device != "auto") spec_.deterministic = spec_.IsDeterministic();
     spec_.batch.total_tokens = PlanBatch(spec_)->tokens_per_step;
-    if (spec_.vocabulary_auto)
-      spec_.model.vocabulary = spec_.data.tokenizer == "gpt2" ? 50257 : 256;
+    // A file's number of ids is known when the data is looked at; GPT-2's stands for it till then.
+    const bool small = spec_.data.tokenizer == "bytes" || spec_.data.tokenizer == "chars";
+    if (spec_.vocabulary_auto) spec_.model.vocabulary = small ? 256 : 50257;
     const int64_t multiple = spec_.pad_vocab_to;
     spec_.model.vocabulary_padded = (spec_.model.vocabulary + multiple - 1) / multiple * multiple;
   }

@@ -41,7 +41,7 @@ struct DataSpec {
   std::vector<std::string> text;   // text files; exclusive with train
   std::vector<std::string> train;  // token shards, globs allowed
   std::vector<std::string> val;
-  std::string tokenizer = "bytes";  // bytes | chars | gpt2
+  std::string tokenizer = "bytes";  // bytes | chars | gpt2, or a path
   double val_fraction = 0.1;        // of the text, from its end
   BatchOrder order = BatchOrder::kRandom;
 

@@ -122,10 +122,14 @@ std::vector<RunField> DataFields() {
         .is_path = true},
        GP_SLOT(data.val)},
       {{.path = "data.tokenizer",
-        .doc = "How text becomes token ids: bytes (256 ids), chars (the text's distinct "
-               "characters; of "
-               "data.train those in nanoGPT's meta.pkl beside the first shard), gpt2 (50,257 ids).",
-        .choices = {"bytes", "chars", "gpt2"}},
+        .doc =
+            "How text becomes token ids: bytes (256 ids), chars (the text's distinct "
+            "characters; of data.train those in nanoGPT's meta.pkl beside the first shard), gpt2 "
+            "(50,257 ids), or the byte-level BPE of a file or directory: tokenizer.json, "
+            "vocab.json with merges.txt, vocab.bpe with encoder.json, or a .tiktoken. It travels "
+            "in checkpoints.",
+        .choices = {"bytes", "chars", "gpt2"},
+        .is_path = true},
        GP_SLOT(data.tokenizer)},
       {{.path = "data.val_fraction",
         .doc = "Share of data.text, from its end, that is kept for validation.",

@@ -91,7 +91,8 @@ struct Reader {
   }
   Problem operator()(std::string* target) const {
     if (node.kind != YamlNode::Kind::kScalar) return Wrong();
-    if (!field.choices.empty() && !ChoiceIndex()) return Wrong(Suggestion());
+    const bool known = field.choices.empty() || ChoiceIndex() || NamesFile(field, node.scalar);
+    if (!known) return Wrong(Suggestion());
     *target = node.scalar;
     return std::nullopt;
   }

@@ -109,7 +109,10 @@ StatusOr<std::vector<int64_t>> InspectText(const RunSpec& spec, const Inspection
   report.train_files = static_cast<int64_t>(paths.size());
   ASSIGN_OR_RETURN(const TextBeginning beginning, ReadBeginning(paths, limits.text_bytes));
   const auto tokenizer = MakeTextTokenizer(spec.data.tokenizer, beginning.text);
-  if (!tokenizer.ok()) return WithContext(tokenizer.status(), "data.text " + paths[0]);
+  if (!tokenizer.ok() && spec.data.tokenizer == "chars") {
+    return WithContext(tokenizer.status(), "data.text " + paths[0]);
+  }
+  RETURN_IF_ERROR(tokenizer.status());
   RETURN_IF_ERROR(CheckVocabulary(**tokenizer, spec, report).status());
   ASSIGN_OR_RETURN(const int64_t tokens,
                    CountTokens(**tokenizer, beginning, limits.encoded_bytes, report.estimated));

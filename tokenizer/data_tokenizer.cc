@@ -5,6 +5,7 @@
 #include "tokenizer/byte_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
 #include "tokenizer/nanogpt_meta.h"
+#include "tokenizer/tokenizer_file.h"
 
 namespace gp {
 
@@ -12,7 +13,10 @@ StatusOr<std::unique_ptr<Tokenizer>> MakeTextTokenizer(const std::string& kind,
                                                        std::string_view text) {
   if (kind == "chars") return CharTokenizer::FromText(text);
   if (kind == "gpt2") return BytePairTokenizer::InstalledGpt2();
-  return std::make_unique<ByteTokenizer>();
+  if (kind == "bytes") return std::make_unique<ByteTokenizer>();
+  auto tokenizer = ReadTokenizer(kind);
+  if (!tokenizer.ok()) return WithContext(tokenizer.status(), "data.tokenizer");
+  return tokenizer;
 }
 
 StatusOr<std::unique_ptr<Tokenizer>> MakeShardTokenizer(const std::string& kind,

@@ -11,7 +11,8 @@
 
 namespace gp {
 
-// `kind` is data.tokenizer; a chars tokenizer learns the characters of `text`.
+// `kind` is data.tokenizer: bytes, chars, gpt2 or a path; a chars tokenizer learns the characters
+// of `text`. Errors about a path name the key.
 StatusOr<std::unique_ptr<Tokenizer>> MakeTextTokenizer(const std::string& kind,
                                                        std::string_view text);
 

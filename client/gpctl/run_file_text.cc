@@ -13,9 +13,11 @@ namespace {
 
 constexpr uint64_t kRunFileBytesMax = 1 << 20;
 
-// A YAML flow list; JSON's quoting is YAML's.
-std::string PathList(const runspec::RunField& field, runspec::RunSpec& spec) {
-  return field.path + "=" + Json(*std::get<std::vector<std::string>*>(field.slot(spec))).dump();
+// Of several paths a YAML flow list; JSON's quoting is YAML's.
+std::string PathOverride(const runspec::RunField& field, runspec::RunSpec& spec) {
+  const runspec::Slot slot = field.slot(spec);
+  if (auto* const* path = std::get_if<std::string*>(&slot)) return field.path + "=" + **path;
+  return field.path + "=" + Json(*std::get<std::vector<std::string>*>(slot)).dump();
 }
 
 // A path, or a run's checkpoint.
@@ -84,7 +86,7 @@ std::vector<std::string> AbsoluteOverrides(const std::vector<std::string>& overr
     }
   }
   std::vector<std::string> absolute;
-  for (const runspec::RunField* field : path_fields) absolute.push_back(PathList(*field, spec));
+  for (const runspec::RunField* field : path_fields) absolute.push_back(PathOverride(*field, spec));
   absolute.insert(absolute.end(), others.begin(), others.end());
   AddInitialModel(spec, absolute);
   return absolute;

@@ -84,6 +84,21 @@ TEST(RunFile, ResolvesPathsAgainstWhereTheyWereWritten) {
   EXPECT_EQ(Load(kGood).data.text, std::vector<std::string>{"a.txt"});
 }
 
+TEST(RunFile, ATokenizerIsAWordOrAPath) {
+  const LoadOptions options{.base_directory = "/runs", .override_directory = "/home/me"};
+  const auto tokenizer = [&](const std::string& value) {
+    return Load(kGood, {"data.tokenizer=" + value}, options).data.tokenizer;
+  };
+  EXPECT_EQ(tokenizer("gpt2"), "gpt2");
+  EXPECT_EQ(tokenizer("tokenizer.json"), "/home/me/tokenizer.json");
+  EXPECT_EQ(tokenizer("../mine"), "/home/mine");
+  EXPECT_EQ(tokenizer("/abs/mine"), "/abs/mine");
+  const auto problems = Problems(kGood, {"data.tokenizer=gpt3"});
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_THAT(problems[0].message, HasSubstr("bytes, chars, gpt2, or a path with a '/'"));
+  EXPECT_THAT(problems[0].hint, HasSubstr("did you mean 'gpt2'?"));
+}
+
 TEST(RunFile, FillsWhatFollows) {
   const RunSpec spec =
       Load(std::string(kGood) + "resources: {workers: 3}\nmodel: {pad_vocab_to: 100}\n");

@@ -56,6 +56,16 @@ TEST_F(DataReportTest, CountsATextsTokensAndCharacters) {
   EXPECT_EQ(Inspect().train_tokens, 10);
 }
 
+TEST_F(DataReportTest, ATokenizerOfAFileCountsItsTokens) {
+  spec_.data.text = {Write("a.txt", "hello hello hello hello")};
+  spec_.data.tokenizer = Write("vocab.bpe", "l l\nĠ h\n");
+  const DataReport report = Inspect();
+  EXPECT_EQ(report.vocabulary, 259);
+  EXPECT_EQ(report.train_tokens + report.validation_tokens, 16);
+  spec_.data.tokenizer = JoinPath(directory_.path(), "none.json");
+  EXPECT_THAT(Error(), HasSubstr("data.tokenizer: "));
+}
+
 TEST_F(DataReportTest, EstimatesALongTextFromItsBeginning) {
   std::string text;
   while (text.size() < 3 << 20) text += "aé";

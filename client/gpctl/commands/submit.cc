@@ -11,6 +11,7 @@
 #include "client/gpctl/render/plan_text.h"
 #include "client/gpctl/render/run_words.h"
 #include "rpc/listen_address.h"
+#include "runspec/schema.h"
 
 namespace gp::gpctl {
 namespace {
@@ -22,14 +23,19 @@ Status CheckPathsFor(const std::string& address, const RunFileText& file,
   const auto result = runspec::LoadRunFile(file.text, file.name, overrides);
   if (!result.spec) return OkStatus();
   const runspec::DataSpec& data = result.spec->data;
-  for (const auto* paths : {&data.text, &data.train, &data.val}) {
-    for (const std::string& path : *paths) {
-      if (path.starts_with('/')) continue;
-      return InvalidArgument(
-          "{}: '{}' is relative to this machine, but the coordinator is at {}; give the absolute "
-          "path that the workers see",
-          file.name, path, address);
-    }
+  std::vector<std::string> paths;
+  for (const auto* list : {&data.text, &data.train, &data.val}) {
+    paths.insert(paths.end(), list->begin(), list->end());
+  }
+  if (runspec::NamesFile(*runspec::FindField("data.tokenizer"), data.tokenizer)) {
+    paths.push_back(data.tokenizer);
+  }
+  for (const std::string& path : paths) {
+    if (path.starts_with('/')) continue;
+    return InvalidArgument(
+        "{}: '{}' is relative to this machine, but the coordinator is at {}; give the absolute "
+        "path that the workers see",
+        file.name, path, address);
   }
   return OkStatus();
 }

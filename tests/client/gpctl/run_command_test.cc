@@ -18,6 +18,7 @@ namespace gp::testing {
 namespace {
 
 using nlohmann::json;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -71,6 +72,18 @@ TEST_F(RunCommandTest, SubmitSendsTheFileWithAbsoluteOverrides) {
   EXPECT_EQ(request.base_directory(), gpctl_.home());
   EXPECT_EQ(request.overrides(0), "data.text=[\"" + gpctl_.home() + "/in.txt\"]");
   EXPECT_EQ(request.overrides(1), "budget.steps=20");
+}
+
+TEST_F(RunCommandTest, SubmitSendsTheAbsolutePathOfATokenizer) {
+  WriteRunFile();
+  WriteFile("mine.json", R"({"kind":"bytes"})");
+  const Outcome outcome = Run(Submit({"--set", "data.tokenizer=mine.json"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const v1::SubmitRequest request = service_.last_submit();
+  EXPECT_THAT(request.overrides(), Contains("data.tokenizer=" + gpctl_.home() + "/mine.json"));
+  const Outcome damaged = Run(Submit({"--set", "data.tokenizer=in.txt"}));
+  EXPECT_EQ(damaged.code, 2);
+  EXPECT_THAT(damaged.err, HasSubstr("data.tokenizer: " + gpctl_.home() + "/in.txt: this is no"));
 }
 
 TEST_F(RunCommandTest, SubmitMakesUpARequestId) {

@@ -55,7 +55,10 @@ StatusOr<Dataset> OpenText(const runspec::DataSpec& spec, int threads) {
   ASSIGN_OR_RETURN(const auto paths, formats::ExpandPatterns(spec.text, "data.text"));
   ASSIGN_OR_RETURN(const std::string text, ReadTexts(paths));
   auto tokenizer = MakeTextTokenizer(spec.tokenizer, text);
-  if (!tokenizer.ok()) return WithContext(tokenizer.status(), "data.text " + paths[0]);
+  if (!tokenizer.ok() && spec.tokenizer == "chars") {
+    return WithContext(tokenizer.status(), "data.text " + paths[0]);
+  }
+  RETURN_IF_ERROR(tokenizer.status());
   dataset.tokenizer = std::move(*tokenizer);
   ASSIGN_OR_RETURN(const std::vector<int32_t> tokens,
                    EncodeInParallel(*dataset.tokenizer, text, threads));

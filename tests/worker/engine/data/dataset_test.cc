@@ -56,6 +56,17 @@ TEST_F(DatasetTest, SplitsTextFromItsEndAsNanoGptDoes) {
   EXPECT_THAT(dataset->description, HasSubstr("1,003,854"));
 }
 
+TEST_F(DatasetTest, ATokenizerComesFromAFile) {
+  const std::string path = Write("a.txt", "hello hello hello hello");
+  const auto dataset = OpenDataset(TextSpec({path}, Write("vocab.bpe", "l l\nh e\n")));
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ(dataset->tokenizer->kind(), "bpe");
+  EXPECT_EQ(dataset->tokenizer->vocabulary_size(), 259);
+  // The same text in other tokens is other data.
+  const auto other = OpenDataset(TextSpec({path}, Write("vocab.bpe", "l l\n")));
+  EXPECT_NE(other->fingerprint, dataset->fingerprint);
+}
+
 TEST_F(DatasetTest, JoinsTextsInOrderAndSortsGlobs) {
   Write("b.txt", "bbb");
   Write("a.txt", "aaa");
