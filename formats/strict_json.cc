@@ -66,4 +66,10 @@ StatusOr<nlohmann::json> ParseJsonObject(std::string_view text) {
   return object;
 }
 
+const nlohmann::json& ValueOrNull(const nlohmann::json& object, const char* key) {
+  static const nlohmann::json kNull;
+  const auto found = object.find(key);
+  return found == object.end() ? kNull : *found;
+}
+
 }  // namespace gp::formats

@@ -1,5 +1,5 @@
 // A JSON document of a file that a stranger wrote, read strictly: no key twice, no byte order mark,
-// no deep nesting. Pure function; any thread may call.
+// no deep nesting. Pure functions; any thread may call.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,5 +11,8 @@ namespace gp::formats {
 
 // InvalidArgument has the byte where the text stops being JSON, or the key.
 StatusOr<nlohmann::json> ParseJsonObject(std::string_view text);
+
+// The value of a key; null when there is none. REQUIRES: an object.
+const nlohmann::json& ValueOrNull(const nlohmann::json& object, const char* key);
 
 }  // namespace gp::formats

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
+#include "tokenizer/character_json.h"
 #include "tokenizer/merges_text.h"
 #include "tokenizer/tokenizer_json.h"
 
@@ -48,24 +49,6 @@ Files BytePairFiles(const BytePairVocabulary& vocabulary) {
           {"merges.txt", kMergesVersion + MergeLines(vocabulary)}};
 }
 
-// A BPE of characters without merges; the whole text is one piece.
-Files CharacterFiles(const CharTokenizer& tokenizer) {
-  std::string vocab;
-  for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
-    const std::string character = tokenizer.Decode({&id, 1});
-    vocab += fmt::format("{}{}:{}", id == 0 ? "" : ",", nlohmann::json(character).dump(), id);
-  }
-  std::string document =
-      fmt::format(R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],)"
-                  R"("normalizer":null,"pre_tokenizer":null,"post_processor":null,)"
-                  R"("decoder":{{"type":"Fuse"}},)"
-                  R"("model":{{"type":"BPE","dropout":null,"unk_token":null,)"
-                  R"("continuing_subword_prefix":null,"end_of_word_suffix":null,"fuse_unk":false,)"
-                  R"("byte_fallback":false,"ignore_merges":false,"vocab":{{{}}},"merges":[]}}}})",
-                  vocab);
-  return {{"tokenizer.json", document + "\n"}, {"tokenizer_config.json", Config(std::nullopt)}};
-}
-
 }  // namespace
 
 Files HuggingFaceTokenizerFiles(const Tokenizer& tokenizer) {
@@ -73,7 +56,8 @@ Files HuggingFaceTokenizerFiles(const Tokenizer& tokenizer) {
     return BytePairFiles(bpe->vocabulary());
   }
   if (const auto* chars = dynamic_cast<const CharTokenizer*>(&tokenizer)) {
-    return CharacterFiles(*chars);
+    return {{"tokenizer.json", FormatCharacterJson(*chars) + "\n"},
+            {"tokenizer_config.json", Config(std::nullopt)}};
   }
   GP_CHECK(tokenizer.kind() == "bytes", "a tokenizer of an unknown kind");
   return BytePairFiles(ByteVocabulary());

@@ -8,6 +8,7 @@
 #include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/byte_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
+#include "tokenizer/character_json.h"
 #include "tokenizer/tokenizer_json.h"
 
 namespace gp {
@@ -46,6 +47,7 @@ std::string Tokenizer::Fingerprint() const { return formats::Sha256Hex(Serialize
 
 StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized) {
   ASSIGN_OR_RETURN(const Json json, formats::ParseJsonObject(serialized));
+  if (IsCharacterJson(json)) return ReadCharacterJson(json);
   if (json.contains("model")) {
     ASSIGN_OR_RETURN(BytePairVocabulary vocabulary, ReadTokenizerJson(json));
     return MakeBytePairTokenizer(std::move(vocabulary));

@@ -5,23 +5,18 @@
 #include <nlohmann/json.hpp>
 
 #include "base/excerpt.h"
+#include "formats/strict_json.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/merges_text.h"
 
 namespace gp {
 namespace {
 
+using formats::ValueOrNull;
 using Json = nlohmann::json;
 
 std::string Show(const Json& value) {
   return Excerpt(value.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
-
-// The value of a key; null when it is absent, which Hugging Face takes for the same.
-const Json& Get(const Json& object, const char* key) {
-  static const Json kNull;
-  const auto found = object.find(key);
-  return found == object.end() ? kNull : *found;
 }
 
 Status Refuse(const std::string& key, const Json& value, std::string_view expected) {
@@ -31,45 +26,48 @@ Status Refuse(const std::string& key, const Json& value, std::string_view expect
 // The parts of a pipeline: {"type": "Sequence", KEY: [...]} has several.
 std::vector<Json> PartsOf(const Json& step, const char* list_key) {
   if (step.is_null()) return {};
-  const bool sequence = step.is_object() && Get(step, "type") == "Sequence";
-  const Json& list = sequence ? Get(step, list_key) : step;
+  const bool sequence = step.is_object() && ValueOrNull(step, "type") == "Sequence";
+  const Json& list = sequence ? ValueOrNull(step, list_key) : step;
   if (sequence && list.is_array()) return {list.begin(), list.end()};
   return {step};
 }
 
-bool IsByteLevel(const Json& step) { return step.is_object() && Get(step, "type") == "ByteLevel"; }
+bool IsByteLevel(const Json& step) {
+  return step.is_object() && ValueOrNull(step, "type") == "ByteLevel";
+}
 
 // What Hugging Face does to text before the model sees it must be what gp does.
 Status CheckPreTokenizer(const Json& document) {
   constexpr char kExpected[] =
       "ByteLevel with add_prefix_space false and use_regex true, GPT-2's way to cut text";
-  const auto parts = PartsOf(Get(document, "pre_tokenizer"), "pretokenizers");
+  const auto parts = PartsOf(ValueOrNull(document, "pre_tokenizer"), "pretokenizers");
   if (parts.size() != 1 || !IsByteLevel(parts[0])) {
-    return Refuse("pre_tokenizer", Get(document, "pre_tokenizer"), kExpected);
+    return Refuse("pre_tokenizer", ValueOrNull(document, "pre_tokenizer"), kExpected);
   }
-  if (Get(parts[0], "add_prefix_space") != false) {
-    return Refuse("pre_tokenizer.add_prefix_space", Get(parts[0], "add_prefix_space"), kExpected);
+  if (ValueOrNull(parts[0], "add_prefix_space") != false) {
+    return Refuse("pre_tokenizer.add_prefix_space", ValueOrNull(parts[0], "add_prefix_space"),
+                  kExpected);
   }
-  const Json& use_regex = Get(parts[0], "use_regex");
+  const Json& use_regex = ValueOrNull(parts[0], "use_regex");
   if (use_regex.is_null() || use_regex == true) return OkStatus();
   return Refuse("pre_tokenizer.use_regex", use_regex, kExpected);
 }
 
 Status CheckAfterwards(const Json& document) {
-  for (const Json& part : PartsOf(Get(document, "post_processor"), "processors")) {
+  for (const Json& part : PartsOf(ValueOrNull(document, "post_processor"), "processors")) {
     if (!IsByteLevel(part)) {
       return Refuse("post_processor", part, "ByteLevel or null: it adds no tokens of its own");
     }
   }
-  const auto decoders = PartsOf(Get(document, "decoder"), "decoders");
+  const auto decoders = PartsOf(ValueOrNull(document, "decoder"), "decoders");
   if (decoders.size() == 1 && IsByteLevel(decoders[0])) return OkStatus();
-  return Refuse("decoder", Get(document, "decoder"), "ByteLevel");
+  return Refuse("decoder", ValueOrNull(document, "decoder"), "ByteLevel");
 }
 
 Status CheckPipeline(const Json& document) {
   for (const char* key : {"normalizer", "truncation", "padding"}) {
-    if (!Get(document, key).is_null()) {
-      return Refuse(key, Get(document, key), "null: it would change the ids of a text");
+    if (!ValueOrNull(document, key).is_null()) {
+      return Refuse(key, ValueOrNull(document, key), "null: it would change the ids of a text");
     }
   }
   RETURN_IF_ERROR(CheckPreTokenizer(document));
@@ -78,16 +76,16 @@ Status CheckPipeline(const Json& document) {
 
 Status CheckModel(const Json& model) {
   if (!model.is_object()) return InvalidArgument("model is missing, or is no object");
-  const Json& type = Get(model, "type");
+  const Json& type = ValueOrNull(model, "type");
   if (!type.is_null() && type != "BPE") return Refuse("model.type", type, "BPE");
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    if (!Get(model, key).is_null() && Get(model, key) != "") {
-      return Refuse(std::string("model.") + key, Get(model, key), "null");
+    if (!ValueOrNull(model, key).is_null() && ValueOrNull(model, key) != "") {
+      return Refuse(std::string("model.") + key, ValueOrNull(model, key), "null");
     }
   }
-  const Json& dropout = Get(model, "dropout");
+  const Json& dropout = ValueOrNull(model, "dropout");
   if (!dropout.is_null() && dropout != 0) return Refuse("model.dropout", dropout, "null");
-  const Json& fallback = Get(model, "byte_fallback");
+  const Json& fallback = ValueOrNull(model, "byte_fallback");
   if (!fallback.is_null() && fallback != false) {
     return Refuse("model.byte_fallback", fallback, "false");
   }
@@ -108,17 +106,17 @@ using SpecialTokens = std::map<std::string, int64_t>;
 
 Status ReadSpecialToken(const Json& token, SpecialTokens& special) {
   if (!token.is_object()) return InvalidArgument("is no object");
-  const Json& content = Get(token, "content");
+  const Json& content = ValueOrNull(token, "content");
   if (!content.is_string() || content.get_ref<const std::string&>().empty()) {
     return InvalidArgument("content is {}, expected the token's text", Show(content));
   }
   const auto& text = content.get_ref<const std::string&>();
-  if (Get(token, "special") != true) {
+  if (ValueOrNull(token, "special") != true) {
     return InvalidArgument(
         "'{}' is not special: Hugging Face would find it in any text, and gp would not",
         Excerpt(text));
   }
-  ASSIGN_OR_RETURN(const int64_t id, IdOf(Get(token, "id"), text));
+  ASSIGN_OR_RETURN(const int64_t id, IdOf(ValueOrNull(token, "id"), text));
   if (special.emplace(text, id).second) return OkStatus();
   return InvalidArgument("'{}' is there twice", Excerpt(text));
 }
@@ -140,7 +138,7 @@ Status CheckNumbering(const Json& list, const Json& vocab) {
 
 StatusOr<SpecialTokens> ReadSpecialTokens(const Json& document, const Json& vocab) {
   SpecialTokens special;
-  const Json& list = Get(document, "added_tokens");
+  const Json& list = ValueOrNull(document, "added_tokens");
   if (list.is_null()) return special;
   if (!list.is_array()) return InvalidArgument("added_tokens is no list");
   for (size_t i = 0; i < list.size(); ++i) {
@@ -223,18 +221,18 @@ std::string Merges(const BytePairVocabulary& vocabulary) {
 }  // namespace
 
 StatusOr<BytePairVocabulary> ReadTokenizerJson(const Json& document) {
-  const Json& model = Get(document, "model");
+  const Json& model = ValueOrNull(document, "model");
   RETURN_IF_ERROR(CheckModel(model));
   RETURN_IF_ERROR(CheckPipeline(document));
-  const Json& vocab = Get(model, "vocab");
+  const Json& vocab = ValueOrNull(model, "vocab");
   if (!vocab.is_object()) return InvalidArgument("model.vocab is missing, or is no object");
   ASSIGN_OR_RETURN(const SpecialTokens special, ReadSpecialTokens(document, vocab));
   BytePairVocabularyBuilder builder(static_cast<int64_t>(vocab.size() + special.size()));
-  builder.SetWholePieces(Get(model, "ignore_merges") == true);
+  builder.SetWholePieces(ValueOrNull(model, "ignore_merges") == true);
   if (const Status status = AddVocabulary(vocab, special, builder); !status.ok()) {
     return WithContext(status, "model.vocab");
   }
-  RETURN_IF_ERROR(AddMerges(Get(model, "merges"), builder));
+  RETURN_IF_ERROR(AddMerges(ValueOrNull(model, "merges"), builder));
   return builder.Finish();
 }
 

@@ -17,6 +17,7 @@ namespace gp {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::Key;
 using Json = nlohmann::json;
 
@@ -53,9 +54,19 @@ TEST(HuggingFaceTokenizer, CharactersAreABpeWithoutMerges) {
   const auto tokenizer = CharTokenizer::FromText("zebra €\n\"");
   const auto files = HuggingFaceTokenizerFiles(**tokenizer);
   EXPECT_THAT(files, ElementsAre(Key("tokenizer.json"), Key("tokenizer_config.json")));
+  const auto back = ParseTokenizer(files.at("tokenizer.json"));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ((*back)->Fingerprint(), (*tokenizer)->Fingerprint());
   const Json vocab = Json::parse(files.at("tokenizer.json"))["model"]["vocab"];
   EXPECT_EQ(vocab["\n"], 0);
   EXPECT_EQ(vocab["€"], (*tokenizer)->vocabulary_size() - 1);
+}
+
+TEST(HuggingFaceTokenizer, CharactersOfAnotherOrderAreRefused) {
+  std::string text =
+      HuggingFaceTokenizerFiles(**CharTokenizer::FromText("ab")).at("tokenizer.json");
+  text.replace(text.find(R"("a":0,"b":1)"), 11, R"("a":1,"b":0)");
+  EXPECT_THAT(Message(ParseTokenizer(text).status()), HasSubstr("found 'a' with the id 1, not 0"));
 }
 
 TEST(HuggingFaceTokenizer, TheConfigNamesTheEndOfText) {
