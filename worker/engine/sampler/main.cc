@@ -100,6 +100,13 @@ int Fail(const Status& status) {
   return ProcessStatus(ExitCodeOf(status));
 }
 
+// The text may hold any byte, also NUL.
+void Print(const char* separator, const std::string& text) {
+  std::fputs(separator, stdout);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fputc('\n', stdout);
+}
+
 int Run(const Options& options) {
   auto sampler = CheckpointSampler::Open(options.checkpoint, SamplerOptionsOf(options));
   if (!sampler.ok()) return Fail(sampler.status());
@@ -116,7 +123,7 @@ int Run(const Options& options) {
     const auto texts = sampler->Sample(requests);
     if (!texts.ok()) return Fail(texts.status());
     for (size_t i = 0; i < texts->size(); ++i) {
-      std::printf("%s%s\n", first == 0 && i == 0 ? "" : "---------------\n", (*texts)[i].c_str());
+      Print(first == 0 && i == 0 ? "" : "---------------\n", (*texts)[i]);
     }
   }
   return 0;
