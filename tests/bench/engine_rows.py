@@ -59,6 +59,12 @@ def tokenizer(options, threads):
     return paired(run_gp_bench(arguments, timeout=600), "ms")
 
 
+def learn(options, threads):
+    arguments = ["tokenizer", "--text", options.text, "--threads", threads, "--learn", 8192, "--peer", "tokenizers",
+                 "--steps", 4 if options.quick else 10, "--block", 2, "--warmup", 1]
+    return paired(run_gp_bench(arguments, timeout=600), "ms")
+
+
 def allreduce(options, ranks):
     arguments = ["allreduce", "--size", "50MB" if options.quick else "500MB", "--ranks", ranks, "--peer", "gloo"]
     return paired(run_gp_bench(arguments, timeout=600)["results"][0], "ms")

@@ -69,6 +69,8 @@ ROWS = [
      lambda o: engine_rows.sample(o, 8, "bf16")),
     ("bpe-1", "GPT-2 encoding of English, 1 thread", "tiktoken", 2.0, lambda o: engine_rows.tokenizer(o, 1)),
     ("bpe-2", "GPT-2 encoding of English, 2 threads", "tiktoken", 2.0, lambda o: engine_rows.tokenizer(o, 2)),
+    ("bpe-learn", "learning 8,192 tokens from English, 2 threads", "Hugging Face tokenizers", 2.0,
+     lambda o: engine_rows.learn(o, 2)),
     ("allreduce-2", "all-reduce of 500 MB, 2 processes", "Gloo", 1.5, lambda o: engine_rows.allreduce(o, 2)),
     ("allreduce-4", "all-reduce of 500 MB, 4 processes", "Gloo", 1.5, lambda o: engine_rows.allreduce(o, 4)),
     ("memory-fp32", "memory of the 124M trainer, B=4 T=64, fp32", None, 2.6, memory_rows.trainer),

@@ -167,6 +167,17 @@ TEST(GpBench, EncodesAText) {
   EXPECT_EQ(nlohmann::json::parse(cut.output).at("tokens"), 4) << cut.output;
 }
 
+TEST(GpBench, LearnsAVocabulary) {
+  const TemporaryDirectory directory;
+  const std::string text = directory.File("text.txt");
+  std::ofstream(text) << "the cat, the dog and the end of the matter\n";
+  const std::string learn = "tokenizer --learn 259 --threads 2 --steps 2 -o json --text " + text;
+  const Outcome outcome = RunBench(learn);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_EQ(nlohmann::json::parse(outcome.output).at("tokens"), 259);
+  EXPECT_NE(RunBench(learn + " --peer tiktoken").exit_code, 0);
+}
+
 TEST(GpBench, RemembersWhatItTuned) {
   const TemporaryDirectory cache;
   setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
