@@ -148,7 +148,7 @@ class Trouble(unittest.TestCase):
             serving.wait_for("the samplers' end", lambda: not gateway.samplers())
             status, headers, answer = gateway.request("POST", "/v1/completions", {"model": "run", "prompt": "a"})
             self.assertEqual(status, 503, answer)
-            self.assertIn("it holds no checkpoint", answer["error"]["message"])
+            self.assertIn("there is no such directory", answer["error"]["message"])
             self.assertIn("Retry-After", headers)
             gateway.complete(model="other", prompt="a", max_tokens=4)
 
