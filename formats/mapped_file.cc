@@ -12,7 +12,8 @@
 namespace gp::formats {
 
 StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
-  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK, open waits for the writer of a pipe.
+  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) return ErrnoStatus(errno, "open", path);
   struct stat info {};
   if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "stat", path);

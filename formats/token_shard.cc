@@ -1,11 +1,6 @@
 #include "formats/token_shard.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 
@@ -186,34 +181,18 @@ StatusOr<Layout> Parse(const std::string& path, std::string_view bytes, uint64_t
   return ParseRaw(path, file_size);
 }
 
-// Reads all of `size` bytes from `offset` on.
-Status ReadAt(int file, uint64_t offset, char* to, size_t size, const std::string& path) {
-  for (size_t done = 0; done < size;) {
-    const ssize_t got = pread(file, to + done, size - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ErrnoStatus(errno, "read", path);
-    if (got == 0) {
-      return DataLoss(
-          "{} ends at byte {}: it was cut short while it was in use; put the whole file back, and "
-          "replace such files, never rewrite them",
-          path, offset + done);
-    }
-    done += static_cast<size_t>(got);
-  }
-  return OkStatus();
-}
-
-StatusOr<std::string> ReadPart(int file, uint64_t offset, uint64_t size, const std::string& path) {
+StatusOr<std::string> ReadPart(const RandomAccessFile& file, uint64_t offset, uint64_t size) {
   std::string bytes(size, '\0');
-  RETURN_IF_ERROR(ReadAt(file, offset, bytes.data(), size, path));
+  RETURN_IF_ERROR(file.Read(offset, bytes));
   return bytes;
 }
 
 // A digest of the size, the first and the last bytes.
-StatusOr<std::string> FingerprintOf(int file, uint64_t size, const std::string& path) {
+StatusOr<std::string> FingerprintOf(const RandomAccessFile& file) {
+  const uint64_t size = file.size_bytes();
   const uint64_t edge = std::min(size, kEdgeBytes);
-  ASSIGN_OR_RETURN(const std::string first, ReadPart(file, 0, edge, path));
-  ASSIGN_OR_RETURN(const std::string last, ReadPart(file, size - edge, edge, path));
+  ASSIGN_OR_RETURN(const std::string first, ReadPart(file, 0, edge));
+  ASSIGN_OR_RETURN(const std::string last, ReadPart(file, size - edge, edge));
   Sha256 sha;
   sha.Update(fmt::format("{}:", size));
   sha.Update(first);
@@ -246,18 +225,12 @@ std::string_view ShardFormatName(ShardFormat format) {
 }
 
 StatusOr<TokenShard> TokenShard::Open(const std::string& path) {
-  TokenShard shard;
-  shard.path_ = path;
-  shard.file_ = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const int file = shard.file_.get();
-  if (!shard.file_.valid()) return ErrnoStatus(errno, "open", path);
-  struct stat info {};
-  if (fstat(file, &info) != 0) return ErrnoStatus(errno, "stat", path);
-  if (!S_ISREG(info.st_mode)) return InvalidArgument("{} is not a regular file", path);
-  const auto size = static_cast<uint64_t>(info.st_size);
-  ASSIGN_OR_RETURN(const std::string header, ReadPart(file, 0, std::min(size, kHeaderMax), path));
+  ASSIGN_OR_RETURN(RandomAccessFile file, RandomAccessFile::Open(path));
+  const uint64_t size = file.size_bytes();
+  ASSIGN_OR_RETURN(const std::string header, ReadPart(file, 0, std::min(size, kHeaderMax)));
   ASSIGN_OR_RETURN(const Layout layout, Parse(path, header, size));
-  ASSIGN_OR_RETURN(shard.fingerprint_, FingerprintOf(file, size, path));
+  TokenShard shard(std::move(file));
+  ASSIGN_OR_RETURN(shard.fingerprint_, FingerprintOf(shard.file_));
   shard.format_ = layout.format;
   shard.data_offset_ = layout.data_offset;
   shard.element_bytes_ = layout.element_bytes;
@@ -271,8 +244,8 @@ Status TokenShard::Read(int64_t offset, int64_t vocabulary, std::span<int32_t> t
   const auto element_bytes = static_cast<uint64_t>(element_bytes_);
   const size_t read_bytes = tokens.size() * element_bytes;
   char* to = reinterpret_cast<char*>(tokens.data()) + tokens.size_bytes() - read_bytes;
-  RETURN_IF_ERROR(ReadAt(file_.get(), data_offset_ + static_cast<uint64_t>(offset) * element_bytes,
-                         to, read_bytes, path_));
+  RETURN_IF_ERROR(
+      file_.Read(data_offset_ + static_cast<uint64_t>(offset) * element_bytes, {to, read_bytes}));
   if (element_bytes_ == 2) Widen(tokens);
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] >= 0 && tokens[i] < vocabulary) continue;
@@ -285,8 +258,9 @@ Status TokenShard::Read(int64_t offset, int64_t vocabulary, std::span<int32_t> t
 }
 
 void TokenShard::Expect(int64_t offset, int64_t count) const {
-  const auto begin = static_cast<off_t>(data_offset_) + offset * element_bytes_;
-  posix_fadvise(file_.get(), begin, count * element_bytes_, POSIX_FADV_WILLNEED);
+  const auto element_bytes = static_cast<uint64_t>(element_bytes_);
+  file_.Expect(data_offset_ + static_cast<uint64_t>(offset) * element_bytes,
+               static_cast<uint64_t>(count) * element_bytes);
 }
 
 std::string FormatLlmCShard(std::span<const int32_t> tokens) {

@@ -8,9 +8,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "base/file.h"
 #include "base/status.h"
+#include "formats/random_access_file.h"
 
 namespace gp::formats {
 
@@ -26,7 +27,7 @@ class TokenShard {
 
   ShardFormat format() const { return format_; }
   int64_t size() const { return size_; }  // tokens
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path(); }
 
   // Copies tokens [offset, offset + tokens.size()). InvalidArgument when one of them is not below
   // `vocabulary`: the message names it and its place. DataLoss when the file has become shorter.
@@ -42,8 +43,9 @@ class TokenShard {
   const std::string& Fingerprint() const { return fingerprint_; }
 
  private:
-  FileDescriptor file_;
-  std::string path_;
+  explicit TokenShard(RandomAccessFile file) : file_(std::move(file)) {}
+
+  RandomAccessFile file_;
   std::string fingerprint_;
   ShardFormat format_ = ShardFormat::kRaw;
   uint64_t data_offset_ = 0;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "interop/random_access_file.h"
+#include "formats/random_access_file.h"
 #include "runspec/align_up.h"
 #include "runspec/model_shape_limits.h"
 
@@ -62,7 +62,7 @@ ModelShape ShapeOf(const LlmcHeader& header) {
   return shape;
 }
 
-StatusOr<LlmcHeader> ReadHeader(const RandomAccessFile& file) {
+StatusOr<LlmcHeader> ReadHeader(const formats::RandomAccessFile& file) {
   if (file.size_bytes() < kHeaderBytes) {
     return InvalidArgument("{}: {} bytes are too few for the header of {}", file.path(),
                            file.size_bytes(), kHeaderBytes);
@@ -78,7 +78,7 @@ StatusOr<LlmcHeader> ReadHeader(const RandomAccessFile& file) {
 
 class LlmcModel final : public ModelSource {
  public:
-  LlmcModel(RandomAccessFile file, const ModelShape& shape, FloatType type)
+  LlmcModel(formats::RandomAccessFile file, const ModelShape& shape, FloatType type)
       : ModelSource(file.path(), shape, nullptr), file_(std::move(file)), type_(type) {
     std::map<std::string, int64_t> counts;
     for (const ParameterInfo& tensor : runspec::MakeParameterLayout(shape).tensors) {
@@ -118,7 +118,7 @@ class LlmcModel final : public ModelSource {
     return fmt::format("{}: {}, at byte {},", path(), tensor.name, offsets_.at(tensor.name));
   }
 
-  const RandomAccessFile file_;
+  const formats::RandomAccessFile file_;
   const FloatType type_;
   std::map<std::string, uint64_t> offsets_;
   uint64_t end_ = 0;
@@ -158,7 +158,7 @@ bool IsLlmc(std::string_view first_bytes) {
 }
 
 StatusOr<std::unique_ptr<ModelSource>> OpenLlmc(const std::string& path) {
-  ASSIGN_OR_RETURN(RandomAccessFile file, RandomAccessFile::Open(path));
+  ASSIGN_OR_RETURN(formats::RandomAccessFile file, formats::RandomAccessFile::Open(path));
   ASSIGN_OR_RETURN(const LlmcHeader header, ReadHeader(file));
   ASSIGN_OR_RETURN(const FloatType type, TypeOfVersion(header[1], path));
   const ModelShape shape = ShapeOf(header);

@@ -8,13 +8,13 @@
 
 #include "base/file.h"
 #include "formats/checkpoint_directory.h"
+#include "formats/random_access_file.h"
 #include "interop/gguf_model.h"
 #include "interop/hugging_face_directory.h"
 #include "interop/llmc_model.h"
 #include "interop/model_card.h"
 #include "interop/nanogpt_directory.h"
 #include "interop/new_directory.h"
-#include "interop/random_access_file.h"
 
 namespace gp::interop {
 namespace {
@@ -41,7 +41,7 @@ std::string LlmcFileOf(const std::string& path) {
 }
 
 bool HoldsLlmc(const std::string& path) {
-  const auto file = RandomAccessFile::Open(LlmcFileOf(path));
+  const auto file = formats::RandomAccessFile::Open(LlmcFileOf(path));
   std::array<char, sizeof(int32_t)> bytes{};
   if (!file.ok() || file->size_bytes() < bytes.size() || !file->Read(0, bytes).ok()) return false;
   return IsLlmc({bytes.data(), bytes.size()});

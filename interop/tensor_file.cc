@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kPieceElements = size_t{1} << 18;
 constexpr uint64_t kLengthBytes = 8;
 
-StatusOr<std::string> ReadHeaderText(const RandomAccessFile& file) {
+StatusOr<std::string> ReadHeaderText(const formats::RandomAccessFile& file) {
   std::string prefix(std::min<uint64_t>(kLengthBytes, file.size_bytes()), '\0');
   RETURN_IF_ERROR(file.Read(0, prefix));
   ASSIGN_OR_RETURN(const uint64_t needed,
@@ -25,7 +25,7 @@ StatusOr<std::string> ReadHeaderText(const RandomAccessFile& file) {
 
 StatusOr<TensorFile> TensorFile::Open(const std::string& path) {
   TensorFile tensors;
-  ASSIGN_OR_RETURN(tensors.file_, RandomAccessFile::Open(path));
+  ASSIGN_OR_RETURN(tensors.file_, formats::RandomAccessFile::Open(path));
   ASSIGN_OR_RETURN(const std::string text, ReadHeaderText(tensors.file_));
   ASSIGN_OR_RETURN(tensors.header_,
                    formats::ParseSafetensorsHeader(text, tensors.file_.size_bytes(), path));

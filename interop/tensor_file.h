@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/status.h"
+#include "formats/random_access_file.h"
 #include "formats/safetensors.h"
-#include "interop/random_access_file.h"
 
 namespace gp::interop {
 
@@ -26,7 +26,7 @@ class TensorFile {
   Status Read(const formats::TensorEntry& tensor, int64_t first, std::span<float> values) const;
 
  private:
-  RandomAccessFile file_;
+  formats::RandomAccessFile file_;
   formats::SafetensorsHeader header_;
 };
 

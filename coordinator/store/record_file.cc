@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/read_at.h"
 
 namespace gp::coordinator {
 namespace {
@@ -42,20 +43,6 @@ Status AppendRecord(std::string_view payload, std::string& bytes) {
   AppendWord(Crc32c(payload), bytes);
   bytes += payload;
   return OkStatus();
-}
-
-StatusOr<size_t> ReadAt(int fd, uint64_t offset, char* buffer, size_t size,
-                        const std::string& path) {
-  size_t filled = 0;
-  while (filled < size) {
-    const ssize_t got =
-        pread(fd, buffer + filled, size - filled, static_cast<off_t>(offset + filled));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ErrnoStatus(errno, "read", path);
-    if (got == 0) break;
-    filled += static_cast<size_t>(got);
-  }
-  return filled;
 }
 
 StatusOr<uint64_t> SizeOf(int fd, const std::string& path) {
@@ -129,7 +116,7 @@ class Scanner {
     const uint64_t left = from < end_ ? end_ - from : 0;
     const auto wanted = std::min<uint64_t>(std::max(size - have, kPieceBytes), left);
     buffer_.resize(have + wanted);
-    ASSIGN_OR_RETURN(const size_t got, ReadAt(fd_, from, buffer_.data() + have, wanted, path_));
+    ASSIGN_OR_RETURN(const size_t got, ReadAt(fd_, from, {buffer_.data() + have, wanted}, path_));
     buffer_.resize(have + got);
     return buffer_.size() >= size;
   }
@@ -175,7 +162,7 @@ Status CopyRange(int from, const Range& range, int to, const std::string& path) 
   std::string piece;
   for (uint64_t offset = range.begin; offset < range.end; offset += piece.size()) {
     piece.resize(std::min<uint64_t>(kPieceBytes, range.end - offset));
-    ASSIGN_OR_RETURN(const size_t got, ReadAt(from, offset, piece.data(), piece.size(), path));
+    ASSIGN_OR_RETURN(const size_t got, ReadAt(from, offset, piece, path));
     if (got < piece.size()) return DataLoss("{} became shorter while it was copied", path);
     RETURN_IF_ERROR(WriteAll(to, piece, path));
   }
@@ -228,7 +215,7 @@ StatusOr<FileDescriptor> Replace(int damaged, const Layout& layout, const std::s
 
 Status CheckMagic(int fd, const std::string& path) {
   char magic[8] = {};
-  ASSIGN_OR_RETURN(const size_t got, ReadAt(fd, 0, magic, sizeof magic, path));
+  ASSIGN_OR_RETURN(const size_t got, ReadAt(fd, 0, magic, path));
   const std::string_view found(magic, got);
   // A crash may have cut the magic short; then nothing was ever written behind it.
   if (found.size() < sizeof magic && kRecordFileMagic.starts_with(found)) return OkStatus();

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <random>
 
@@ -73,6 +74,10 @@ TEST(Safetensors, MapsTensorsFromAFile) {
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->Data(*file->header().Find("b")), std::string(10, '\x02'));
   EXPECT_EQ(SafetensorsFile::Open(directory.path()).status().code(), StatusCode::kInvalidArgument);
+  // A pipe is refused, too, and not waited for.
+  ASSERT_EQ(mkfifo(directory.File("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(SafetensorsFile::Open(directory.File("pipe")).status().code(),
+            StatusCode::kInvalidArgument);
 }
 
 TEST(Safetensors, EveryTruncationIsRefused) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -162,6 +163,12 @@ TEST_F(TokenShardTest, RefusesWhatHoldsNoTokens) {
   EXPECT_THAT(ErrorOf(""), HasSubstr("is empty"));
   EXPECT_THAT(ErrorOf("abc"), HasSubstr("no whole number of uint16 tokens"));
   EXPECT_EQ(TokenShard::Open(directory_.File("missing")).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(TokenShardTest, APipeIsRefusedAndNotWaitedFor) {
+  ASSERT_EQ(mkfifo(directory_.File("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(Message(TokenShard::Open(directory_.File("pipe")).status()),
+              HasSubstr("is not a regular file"));
 }
 
 TEST_F(TokenShardTest, NamesATokenBeyondTheVocabulary) {

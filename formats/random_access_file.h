@@ -1,5 +1,6 @@
-// RandomAccessFile: an open file that is read at offsets. What it was when it was opened is what is
-// expected of it. Moves; any thread may read.
+// RandomAccessFile: a regular file that is read at offsets. Its size is taken once, when it is
+// opened; a file that another program cuts short meanwhile gives an error. Moves; any thread may
+// read.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,11 @@
 #include "base/file.h"
 #include "base/status.h"
 
-namespace gp::interop {
+namespace gp::formats {
 
 class RandomAccessFile {
  public:
-  // InvalidArgument when it is no regular file.
+  // InvalidArgument when it is no regular file; opening never waits for the writer of a pipe.
   static StatusOr<RandomAccessFile> Open(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -22,10 +23,13 @@ class RandomAccessFile {
   // Fills `bytes` from `offset`. DataLoss names the offset where the file ends before that.
   Status Read(uint64_t offset, std::span<char> bytes) const;
 
+  // Asks the system to have bytes [offset, offset + count) in memory soon; returns at once.
+  void Expect(uint64_t offset, uint64_t count) const;
+
  private:
   std::string path_;
   FileDescriptor file_;
   uint64_t size_bytes_ = 0;
 };
 
-}  // namespace gp::interop
+}  // namespace gp::formats
