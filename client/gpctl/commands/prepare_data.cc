@@ -1,4 +1,5 @@
 // gpctl data prepare.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -8,8 +9,8 @@
 #include "base/usable_cores.h"
 #include "client/gpctl/commands/data.h"
 #include "client/gpctl/data_tokenizer_choice.h"
+#include "client/gpctl/progress_line.h"
 #include "client/gpctl/render/dataset_text.h"
-#include "client/gpctl/terminal/live_block.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "corpus/preparation.h"
 
@@ -30,50 +31,19 @@ struct PrepareOptions {
   corpus::PreparationOptions preparation;
 };
 
-// What is going on: a line that is drawn again on a terminal, a line now and then anywhere else.
-class PreparationScreen {
- public:
-  explicit PreparationScreen(Session& session)
-      : session_(session), block_(session.console().out), started_(session.Now()) {}
-
-  void Tell(const PreparationProgress& progress) {
-    const double now = session_.Now();
-    const bool animated = session_.console().Animated();
-    if (now - (told_ > 0 ? told_ : started_) < (animated ? 0.25 : 10)) return;
-    told_ = now;
-    const std::string line = Line(progress, now - started_) + "\n";
-    if (animated) {
-      block_.Draw(line);
-    } else {
-      session_.console().err << line << std::flush;
-    }
-  }
-
-  void Clear() {
-    if (told_ > 0 && session_.console().Animated()) block_.Draw("");
-  }
-
-  double Seconds() const { return session_.Now() - started_; }
-
- private:
-  static std::string Line(const PreparationProgress& progress, double seconds) {
-    const auto done = static_cast<double>(progress.source_bytes - progress.source_bytes_begun);
-    std::string line =
-        fmt::format("{} documents, {} tokens, {}/s", WithThousands(progress.documents),
-                    CompactCount(static_cast<double>(progress.tokens)),
-                    Bytes(static_cast<uint64_t>(done / seconds)));
-    if (progress.source_bytes_total == 0) return line;
-    const auto total = static_cast<double>(progress.source_bytes_total);
-    const auto left = static_cast<double>(progress.source_bytes_total - progress.source_bytes);
-    line = Percent(static_cast<double>(progress.source_bytes) / total) + ", " + line;
-    return done > 0 ? line + fmt::format(", {} left", DurationText(left * seconds / done)) : line;
-  }
-
-  Session& session_;
-  LiveBlock block_;
-  const double started_;
-  double told_ = 0;
-};
+// Percent done, counts, rate and the time left; `seconds` since the command began.
+std::string ProgressText(const PreparationProgress& progress, double seconds) {
+  seconds = std::max(seconds, 1e-3);
+  const auto done = static_cast<double>(progress.source_bytes - progress.source_bytes_begun);
+  std::string line = fmt::format("{} documents, {} tokens, {}/s", WithThousands(progress.documents),
+                                 CompactCount(static_cast<double>(progress.tokens)),
+                                 Bytes(static_cast<uint64_t>(done / seconds)));
+  if (progress.source_bytes_total == 0) return line;
+  const auto total = static_cast<double>(progress.source_bytes_total);
+  const auto left = static_cast<double>(progress.source_bytes_total - progress.source_bytes);
+  line = Percent(static_cast<double>(progress.source_bytes) / total) + ", " + line;
+  return done > 0 ? line + fmt::format(", {} left", DurationText(left * seconds / done)) : line;
+}
 
 ShardFormat FormatOf(const std::string& word) {
   if (word == "npy") return ShardFormat::kNpy;
@@ -111,11 +81,14 @@ StatusOr<ExitCode> Prepare(const PrepareOptions& options, Session& session) {
                    ChooseTokenizer(options.tokenizer, console.working_directory));
   std::stop_source stop;
   const auto interrupted = console.interruption.OnRequest([&stop] { stop.request_stop(); });
-  PreparationScreen screen(session);
+  ProgressLine line(console);
   const auto dataset = corpus::PrepareDataset(
       *tokenizer, preparation,
-      [&screen](const PreparationProgress& progress) { screen.Tell(progress); }, stop.get_token());
-  screen.Clear();
+      [&line](const PreparationProgress& progress) {
+        line.Tell(ProgressText(progress, line.Seconds()));
+      },
+      stop.get_token());
+  line.Clear();
   RETURN_IF_ERROR(dataset.status());
   if (session.json()) {
     console.out << DatasetJson(*dataset, preparation.directory);
@@ -123,7 +96,7 @@ StatusOr<ExitCode> Prepare(const PrepareOptions& options, Session& session) {
   }
   console.out << DatasetText(*dataset, preparation.directory)
               << fmt::format("{} of text in {:.1f} s\n{}",
-                             Bytes(static_cast<uint64_t>(dataset->text_bytes)), screen.Seconds(),
+                             Bytes(static_cast<uint64_t>(dataset->text_bytes)), line.Seconds(),
                              RunFileLines(*dataset, preparation.directory, options.tokenizer));
   return ExitCode::kOk;
 }

@@ -1,12 +1,13 @@
 // gpctl data train-tokenizer.
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "base/file.h"
 #include "base/usable_cores.h"
 #include "client/gpctl/commands/data.h"
+#include "client/gpctl/progress_line.h"
 #include "client/gpctl/render/run_json.h"
-#include "client/gpctl/terminal/live_block.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "formats/path_pattern.h"
 #include "formats/text_file.h"
@@ -20,7 +21,6 @@ namespace {
 constexpr int64_t kVocabularyMin = 257;    // the bytes and <|endoftext|>
 constexpr int64_t kVocabularyMax = 65536;  // ids that shards hold in two bytes
 constexpr char kTokenizerFile[] = "tokenizer.json";
-constexpr double kSecondsBetweenDrawings = 0.25;
 
 struct TrainTokenizerOptions {
   std::vector<std::string> sources;
@@ -29,35 +29,6 @@ struct TrainTokenizerOptions {
   int64_t count_min = BytePairTraining().count_min;
   int threads = CountUsableCores();
   bool force = false;
-};
-
-// What is going on, on a terminal alone.
-class ProgressLine {
- public:
-  explicit ProgressLine(Session& session)
-      : session_(session), block_(session.console().out), started_(session.Now()) {}
-
-  // False when the user does not want to wait any longer.
-  bool Tell(const std::string& text) {
-    if (session_.console().interruption.requested()) return false;
-    const double now = session_.Now();
-    if (!session_.console().Animated() || now - drawn_ < kSecondsBetweenDrawings) return true;
-    drawn_ = now;
-    block_.Draw(text + "\n");
-    return true;
-  }
-
-  void Clear() {
-    if (drawn_ > 0) block_.Draw("");
-  }
-
-  double Seconds() const { return session_.Now() - started_; }
-
- private:
-  Session& session_;
-  LiveBlock block_;
-  const double started_;
-  double drawn_ = 0;
 };
 
 struct TrainedTokenizer {
@@ -75,15 +46,17 @@ StatusOr<std::vector<std::string>> SourcePaths(const TrainTokenizerOptions& opti
   return formats::ExpandPatterns(patterns, "SRC");
 }
 
-Status ReadSources(const std::vector<std::string>& paths, ProgressLine& progress,
+// False when the user does not want to wait any longer.
+using TellProgress = std::function<bool(const std::string& line)>;
+
+Status ReadSources(const std::vector<std::string>& paths, const TellProgress& tell,
                    PieceCounter& counter, TrainedTokenizer& result) {
   for (const std::string& path : paths) {
     RETURN_IF_ERROR(formats::ReadTextFile(path, UINT64_MAX, [&](std::string_view text) {
       counter.Add(text);
       result.text_bytes += std::ssize(text);
-      const bool go_on =
-          progress.Tell(fmt::format("Reading {}: {} so far", BaseNameOf(path),
-                                    Bytes(static_cast<uint64_t>(result.text_bytes))));
+      const bool go_on = tell(fmt::format("Reading {}: {} so far", BaseNameOf(path),
+                                          Bytes(static_cast<uint64_t>(result.text_bytes))));
       return go_on ? OkStatus() : Cancelled("interrupted; nothing was written");
     }));
     counter.EndDocument();
@@ -91,21 +64,21 @@ Status ReadSources(const std::vector<std::string>& paths, ProgressLine& progress
   return OkStatus();
 }
 
-StatusOr<TrainedTokenizer> Train(const TrainTokenizerOptions& options, ProgressLine& progress,
+StatusOr<TrainedTokenizer> Train(const TrainTokenizerOptions& options, const TellProgress& tell,
                                  const std::vector<std::string>& paths) {
   TrainedTokenizer result;
   PieceCounter counter(options.threads);
-  RETURN_IF_ERROR(ReadSources(paths, progress, counter, result));
+  RETURN_IF_ERROR(ReadSources(paths, tell, counter, result));
   ASSIGN_OR_RETURN(const std::vector<CountedPiece> pieces, counter.Take());
   result.pieces = std::ssize(pieces);
-  const auto tell = [&](int64_t tokens) {
-    return progress.Tell(fmt::format("Learning: {} of {} tokens", WithThousands(tokens),
-                                     WithThousands(options.vocabulary)));
+  const auto tell_tokens = [&](int64_t tokens) {
+    return tell(fmt::format("Learning: {} of {} tokens", WithThousands(tokens),
+                            WithThousands(options.vocabulary)));
   };
   ASSIGN_OR_RETURN(BytePairVocabulary vocabulary,
                    TrainBytePairs(pieces, {.vocabulary = options.vocabulary,
                                            .count_min = options.count_min,
-                                           .progress = tell}));
+                                           .progress = tell_tokens}));
   result.tokenizer = std::make_unique<BytePairTokenizer>(std::move(vocabulary));
   return result;
 }
@@ -151,8 +124,12 @@ StatusOr<ExitCode> TrainTokenizer(const TrainTokenizerOptions& options, Session&
                          JoinPath(options.out, kTokenizerFile));
   }
   ASSIGN_OR_RETURN(const auto paths, SourcePaths(options, session));
-  ProgressLine progress(session);
-  const auto trained = Train(options, progress, paths);
+  ProgressLine progress(console);
+  const auto tell = [&](const std::string& line) {
+    progress.Tell(line);
+    return !console.interruption.requested();
+  };
+  const auto trained = Train(options, tell, paths);
   progress.Clear();
   RETURN_IF_ERROR(trained.status());
   const double seconds = progress.Seconds();
