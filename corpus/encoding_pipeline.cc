@@ -11,10 +11,10 @@ namespace {
 
 // Each holds a window of its packing (zstd: up to 128 MiB) and a line of up to kBlockBytesMax.
 constexpr size_t kReaders = 2;
-// Of text that waits or is worked on, half of it of the source whose turn it is. Its JSON index,
-// its strings and its tokens take up to nine times as much.
+// Limit of the text that waits or is being encoded; half of it is kept for the source whose turn it
+// is. Its JSON index, strings and tokens take up to nine times as much.
 constexpr uint64_t kBytesMax = uint64_t{64} << 20;
-// What a block costs besides its text: a million small files are bounded, too.
+// Counted for each block besides its text, so that a million small files are bounded, too.
 constexpr uint64_t kSlotBytes = 1 << 12;
 
 uint64_t CostOf(const Block& block) { return block.text.size() + kSlotBytes; }

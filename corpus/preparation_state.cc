@@ -13,7 +13,7 @@ using Json = JsonObject::Json;
 
 constexpr int64_t kStateVersion = 1;
 
-// What an entry of a list holds.
+// Reads the keys of an object at `place` of the state's file.
 JsonObject Fields(const Json& json, const std::string& place) {
   return JsonObject(json, place, "remove the folder and prepare the data again");
 }
@@ -31,15 +31,35 @@ void AddShards(const PreparationState& state, Json& shards) {
   }
 }
 
-void ReadChoices(JsonObject& object, PreparationState& state) {
-  for (const Json& json : object.List("choices")) {
-    PreparationChoice choice;
-    JsonObject fields = Fields(json, "choices");
-    fields.Read("name", choice.name);
-    fields.Read("value", choice.value);
+// Appends what `read` takes out of each entry of the list `key`. A problem becomes `object`'s.
+template <typename T>
+void ReadList(JsonObject& object, const char* key, std::vector<T>& list,
+              void (*read)(JsonObject& fields, T& entry)) {
+  for (const Json& json : object.List(key)) {
+    T entry;
+    JsonObject fields = Fields(json, key);
+    read(fields, entry);
     if (!fields.status().ok()) object.Fail(Message(fields.status()));
-    state.choices.push_back(std::move(choice));
+    list.push_back(std::move(entry));
   }
+}
+
+void ReadChoice(JsonObject& fields, PreparationChoice& choice) {
+  fields.Read("name", choice.name);
+  fields.Read("value", choice.value);
+}
+
+void ReadFinished(JsonObject& fields, formats::DatasetShard& shard) {
+  fields.Read("name", shard.name);
+  fields.Read("split", shard.split);
+  fields.Read("tokens", shard.tokens);
+  fields.Read("xxh3_128", shard.xxh3);
+}
+
+void ReadOpen(JsonObject& fields, OpenShard& shard) {
+  fields.Read("name", shard.name);
+  fields.Read("split", shard.split);
+  fields.Read("tokens", shard.tokens);
 }
 
 void ReadPosition(JsonObject fields, CorpusPosition& position, JsonObject& object) {
@@ -48,31 +68,6 @@ void ReadPosition(JsonObject fields, CorpusPosition& position, JsonObject& objec
   fields.Read("line", position.block.line);
   fields.Read("inside_document", position.block.inside_document);
   if (!fields.status().ok()) object.Fail(Message(fields.status()));
-}
-
-void ReadFinished(JsonObject& object, PreparationState& state) {
-  for (const Json& json : object.List("finished")) {
-    formats::DatasetShard shard;
-    JsonObject fields = Fields(json, "finished");
-    fields.Read("name", shard.name);
-    fields.Read("split", shard.split);
-    fields.Read("tokens", shard.tokens);
-    fields.Read("xxh3_128", shard.xxh3);
-    if (!fields.status().ok()) object.Fail(Message(fields.status()));
-    state.finished.push_back(std::move(shard));
-  }
-}
-
-void ReadOpen(JsonObject& object, PreparationState& state) {
-  for (const Json& json : object.List("open")) {
-    OpenShard shard;
-    JsonObject fields = Fields(json, "open");
-    fields.Read("name", shard.name);
-    fields.Read("split", shard.split);
-    fields.Read("tokens", shard.tokens);
-    if (!fields.status().ok()) object.Fail(Message(fields.status()));
-    state.open.push_back(std::move(shard));
-  }
 }
 
 }  // namespace
@@ -105,10 +100,10 @@ StatusOr<PreparationState> ParsePreparationState(std::string_view text) {
   int64_t version = 0;
   object.Read("version", version);
   if (version != kStateVersion) object.Fail(fmt::format("version {} is unknown", version));
-  ReadChoices(object, state);
+  ReadList(object, "choices", state.choices, &ReadChoice);
   ReadPosition(object.Inner("position"), state.position, object);
-  ReadFinished(object, state);
-  ReadOpen(object, state);
+  ReadList(object, "finished", state.finished, &ReadFinished);
+  ReadList(object, "open", state.open, &ReadOpen);
   object.Read("documents", state.documents);
   object.Read("empty_documents", state.empty_documents);
   object.Read("text_bytes", state.text_bytes);

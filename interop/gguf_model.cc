@@ -20,7 +20,7 @@ using runspec::ModelShape;
 constexpr uint32_t kGgufVersion = 3;
 constexpr uint64_t kGgufAlignment = 32;
 
-// Of values of the header.
+// Types of the header's values.
 enum class GgufValue : uint32_t {
   kUint32 = 4,
   kInt32 = 5,
@@ -29,9 +29,9 @@ enum class GgufValue : uint32_t {
   kString = 8,
   kArray = 9,
 };
-// Of tokens.
+// Types of tokens.
 enum class GgufToken : int32_t { kNormal = 1, kControl = 3, kUnused = 5 };
-// Of tensors, and of a file whose matrices are of that type.
+// Types of tensors, and of a file by the type of its matrices.
 constexpr uint32_t kTensorF32 = 0, kTensorBf16 = 30;
 constexpr uint32_t kFileF32 = 0, kFileBf16 = 32;
 

@@ -52,7 +52,7 @@ struct CopyOptions {
 // One tensor of a file: a tensor of the source, some of its rows, perhaps transposed.
 struct CopiedTensor {
   std::string name;  // in the file
-  // Of the source; nullptr for zeros.
+  // The source's tensor; nullptr for zeros.
   const runspec::ParameterInfo* from = nullptr;
   std::vector<int64_t> shape;  // (rows, columns) before transposing; fewer or more rows than `from`
   bool transposed = false;

@@ -22,7 +22,7 @@ class ModelSource {
   virtual ~ModelSource() = default;
 
   const runspec::ModelShape& shape() const { return shape_; }
-  // Of what was opened, for messages and records.
+  // The file or directory that was opened, for messages and records.
   const std::string& path() const { return path_; }
   // Null when the source has none.
   const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }
@@ -49,7 +49,7 @@ class ModelSource {
   const std::shared_ptr<const Tokenizer> tokenizer_;
 };
 
-// Of its tokenizer; nothing when it has none.
+// The end-of-text token of the source's tokenizer; nothing when it has none.
 std::optional<int32_t> EndOfText(const ModelSource& source);
 
 }  // namespace gp::interop

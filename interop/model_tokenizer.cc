@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "tokenizer/byte_pair_tokenizer.h"
-#include "tokenizer/byte_tokenizer.h"
 #include "tokenizer/tokenizer_file.h"
 
 namespace gp::interop {
@@ -16,12 +15,6 @@ StatusOr<std::shared_ptr<const Tokenizer>> Shared(StatusOr<std::unique_ptr<Token
   return std::shared_ptr<const Tokenizer>(*std::move(tokenizer));
 }
 
-StatusOr<std::shared_ptr<const Tokenizer>> NamedTokenizer(const std::string& name) {
-  if (name == "bytes") return std::make_shared<ByteTokenizer>();
-  if (name == "gpt2") return Shared(BytePairTokenizer::InstalledGpt2());
-  return Shared(ReadTokenizer(name));
-}
-
 }  // namespace
 
 StatusOr<std::shared_ptr<const Tokenizer>> TokenizerIn(const std::string& directory) {
@@ -32,11 +25,9 @@ StatusOr<std::shared_ptr<const Tokenizer>> TokenizerIn(const std::string& direct
   return tokenizer;
 }
 
-StatusOr<std::shared_ptr<const Tokenizer>> ChooseTokenizer(const ModelSource& source,
-                                                           const std::string& named) {
-  if (!named.empty()) return NamedTokenizer(named);
+StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& source) {
   if (source.tokenizer() != nullptr) return source.tokenizer();
-  if (source.shape().vocabulary == kGpt2Ids) return NamedTokenizer("gpt2");
+  if (source.shape().vocabulary == kGpt2Ids) return Shared(BytePairTokenizer::InstalledGpt2());
   return InvalidArgument(
       "{} comes without a tokenizer, and {} ids are not GPT-2's: name one with "
       "--tokenizer",

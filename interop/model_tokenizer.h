@@ -13,10 +13,8 @@ namespace gp::interop {
 // Null when `directory` has no file of a tokenizer; an error names one that cannot be read.
 StatusOr<std::shared_ptr<const Tokenizer>> TokenizerIn(const std::string& directory);
 
-// The tokenizer that a model is used with: `named` (bytes, gpt2, or a file or directory of one), or
-// when that is empty its own, or GPT-2's where the vocabulary is that. InvalidArgument asks for a
-// name.
-StatusOr<std::shared_ptr<const Tokenizer>> ChooseTokenizer(const ModelSource& source,
-                                                           const std::string& named);
+// The tokenizer that a model is used with when nobody names one: its own, or GPT-2's where the
+// vocabulary has as many ids. InvalidArgument asks for a name.
+StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& source);
 
 }  // namespace gp::interop

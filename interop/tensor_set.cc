@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/excerpt.h"
+#include "formats/plain_name.h"
 #include "formats/strict_json.h"
 
 namespace gp::interop {
@@ -20,11 +21,6 @@ constexpr size_t kShardsMax = 1000;
 // tensor -> file
 using WeightMap = std::map<std::string, std::string>;
 
-bool IsPlainFileName(const std::string& name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
-         name.find('\0') == std::string::npos;
-}
-
 StatusOr<WeightMap> ReadWeightMap(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kIndexBytesMax));
   const auto index = formats::ParseJsonObject(text);
@@ -35,7 +31,7 @@ StatusOr<WeightMap> ReadWeightMap(const std::string& path) {
   }
   WeightMap listed;
   for (const auto& [tensor, file] : found->items()) {
-    if (!file.is_string() || !IsPlainFileName(file.get<std::string>())) {
+    if (!file.is_string() || !formats::IsPlainName(file.get<std::string>())) {
       return InvalidArgument(
           "{}: tensor '{}' lies in {}, expected the name of a file in the same directory", path,
           Excerpt(tensor), Excerpt(file.dump()));

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "client/gpctl/commands/commands.h"
+#include "client/gpctl/data_tokenizer_choice.h"
 #include "client/gpctl/hint.h"
 #include "client/gpctl/model_copy.h"
 #include "client/gpctl/render/run_json.h"
@@ -25,9 +26,15 @@ struct ImportOptions {
   bool allow_not_finite = false;
 };
 
-StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& source,
-                                                        const std::string& named) {
-  ASSIGN_OR_RETURN(auto tokenizer, interop::ChooseTokenizer(source, named));
+StatusOr<std::shared_ptr<const Tokenizer>> TokenizerOf(const ModelSource& source,
+                                                       const std::string& named,
+                                                       const std::string& here) {
+  std::shared_ptr<const Tokenizer> tokenizer;
+  if (named.empty()) {
+    ASSIGN_OR_RETURN(tokenizer, interop::TokenizerFor(source));
+  } else {
+    ASSIGN_OR_RETURN(tokenizer, ChooseTokenizer(named, here));
+  }
   if (tokenizer->vocabulary_size() <= source.shape().vocabulary) return tokenizer;
   return InvalidArgument("the tokenizer has {} ids, the model of {} only {}",
                          tokenizer->vocabulary_size(), source.path(), source.shape().vocabulary);
@@ -67,7 +74,7 @@ StatusOr<ExitCode> Import(const ImportOptions& options, Session& session) {
       AbsolutePath(options.directory.empty() ? options.name : options.directory, here);
   ASSIGN_OR_RETURN(const ModelFormat format, FormatOf(options, path));
   ASSIGN_OR_RETURN(const auto source, interop::OpenModel(path, format));
-  ASSIGN_OR_RETURN(const auto tokenizer, TokenizerFor(*source, options.tokenizer));
+  ASSIGN_OR_RETURN(const auto tokenizer, TokenizerOf(*source, options.tokenizer, here));
   RETURN_IF_ERROR(interop::WriteCheckpointModel(*source, *tokenizer, options.name, directory,
                                                 ModelCopy(options.allow_not_finite, session)));
   PrintImported(*source, format, options, directory, session);
