@@ -16,7 +16,7 @@ namespace gp::formats {
 namespace {
 
 constexpr size_t kLlmCHeaderBytes = 1024;
-// Of any count: NumPy, too, leaves room for 21 digits.
+// The same for any count: like NumPy, it leaves room for 21 digits.
 constexpr size_t kNpyHeaderBytes = 128;
 
 std::string LlmCHeader(int token_bytes, int64_t tokens) {

@@ -91,7 +91,7 @@ class Loader : private DocumentReader {
     return std::get<YamlNode>(std::move(parsed));
   }
 
-  // Of a key that others depend on, before all are read.
+  // The text of a top-level key, for keys that decide how the others are read.
   static std::string ValueOf(const std::string& key, const YamlNode& root,
                              const std::vector<std::string>& overrides) {
     std::string value;

@@ -16,7 +16,7 @@ namespace {
 using Files = std::map<std::string, std::string>;
 using OrderedJson = nlohmann::ordered_json;
 
-// Of bytes: a token each, whose id is its value.
+// The bytes kind: each byte is a token, and its value is the id.
 BytePairVocabulary ByteVocabulary() {
   BytePairVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {

@@ -31,7 +31,7 @@ inline PieceKey KeyOf(std::string_view piece, size_t readable) {
     std::memcpy(words, piece.data(), size);
   } else {
     std::memcpy(words, piece.data(), sizeof words);
-    // Of the word in which the piece ends.
+    // Mask of the piece's bytes in the word where the piece ends.
     const uint64_t kept = (uint64_t{1} << 8 * (size % 8)) - 1;
     words[0] &= size < 8 ? kept : ~uint64_t{0};
     words[1] &= size < 8 ? 0 : kept;

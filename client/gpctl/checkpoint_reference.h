@@ -22,7 +22,7 @@ struct CheckpointReference {
 StatusOr<CheckpointReference> ParseCheckpointReference(const std::string& text,
                                                        const std::string& working_directory);
 
-// Where a step is looked up: sealed checkpoints only, or also those in quarantine.
+// The checkpoints among which a step is looked up.
 enum class Among { kSealed, kSealedAndQuarantined };
 
 // The checkpoint that `reference` means. NotFound lists the existing checkpoints. REQUIRES: it

@@ -1,5 +1,4 @@
-// What import and export have in common: how a model's weights are copied. Used by gpctl's main
-// thread.
+// How import and export copy a model's weights. Used by gpctl's main thread.
 #pragma once
 
 #include "client/gpctl/session.h"

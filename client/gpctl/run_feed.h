@@ -18,7 +18,7 @@ namespace gp::gpctl {
 struct FeedOptions {
   bool events = false;
   bool samples = false;  // also deliver the samples in rank 0's log
-  // For a run that is bounded by time; 0: as its resolved file says.
+  // The time that the run may take; 0: what its resolved file says.
   double time_budget_seconds = 0;
 };
 

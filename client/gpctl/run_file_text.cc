@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kRunFileBytesMax = 1 << 20;
 
-// Of several paths a YAML flow list; JSON's quoting is YAML's.
+// The override "KEY=VALUE". Several paths become a JSON list, which YAML reads as its own.
 std::string PathOverride(const runspec::RunField& field, runspec::RunSpec& spec) {
   const runspec::Slot slot = field.slot(spec);
   if (auto* const* path = std::get_if<std::string*>(&slot)) return field.path + "=" + **path;
@@ -30,7 +30,7 @@ StatusOr<runspec::InitialModel> FindReferencedModel(const std::string& reference
   return interop::FindModelAt(directory);
 }
 
-// What a server that cannot look for the model takes at our word.
+// The server may not see the model's files, so the client sends the sizes that it read there.
 void AddInitialModel(runspec::RunSpec& spec, std::vector<std::string>& overrides) {
   if (spec.init_from == runspec::kFromScratch) return;
   overrides.push_back("init_from=" + runspec::FormatValue(*runspec::FindField("init_from"), spec));

@@ -58,7 +58,8 @@ TEST_F(LlmcModelTest, ARoundTripKeepsEveryBit) {
   }
 }
 
-// Of train_gpt2.py's write_model: 256 numbers, then tensors of the same name of all blocks.
+// The layout of train_gpt2.py's write_model: 256 numbers, then tensor by tensor, each for all
+// blocks.
 TEST_F(LlmcModelTest, TheLayoutIsThePublishedOne) {
   const std::string bytes = ReadFile(Export(SmallModel(Padded()))).value();
   const int32_t expected[8] = {20240326, 3, 10, 259, 2, 3, 12, 384};

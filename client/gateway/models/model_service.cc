@@ -50,8 +50,8 @@ void ModelService::Scan() {
   scanning_ = work_.Submit(work, done);
 }
 
-// What was read of checkpoints that are gone is forgotten, unless a sampler still answers from
-// them; what will be asked for is loaded.
+// Forgets the facts of checkpoints that are gone, unless a sampler still answers from them, and
+// loads what will be asked for.
 void ModelService::OnChange() {
   const std::vector<NamedModel> all = catalogue_.List();
   std::vector<std::string> directories = pool_.Loaded();

@@ -81,7 +81,7 @@ StatusOr<ExitCode> ChatSession::Run() {
     const auto turn = Take(*line);
     if (turn.ok() && *turn == Turn::kLeave) return ExitCode::kOk;
     if (turn.ok()) continue;
-    // For a script, the first problem ends the chat; a person can go on.
+    // The first problem ends the chat of a script; a person can go on.
     if (!interactive_) return turn.status();
     Say("error: " + Message(turn.status()));
   }

@@ -45,7 +45,7 @@ class ServiceDirectory {
   std::string WorkerState() const { return Path("worker"); }
   std::string Storage() const { return Path("storage"); }
   std::string Log(const std::string& program) const { return Path("logs/" + program + ".log"); }
-  // Where the coordinator listens by default.
+  // The address that the coordinator listens on by default.
   std::string Socket() const { return Path("coordinator.sock"); }
   std::string AddressFile(const std::string& program) const { return Path(program + ".address"); }
 

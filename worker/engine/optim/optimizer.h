@@ -27,7 +27,7 @@ struct OptimizerOptions {
   // Clipping, decay, update and rounding in one pass over memory instead of one pass each; the same
   // bits either way.
   bool fused = true;
-  // Of the bf16 working copy, keyed by the seed, the update and the element.
+  // Rounds the bf16 working copy stochastically, keyed by the seed, the update and the element.
   bool stochastic_rounding = false;
   uint64_t seed = 0;
   // What this rank keeps the moments of and updates (trainer/optimizer_shards.h); absent: all.
@@ -65,7 +65,7 @@ class Optimizer {
     save_in_flight_ = std::move(in_flight);
   }
 
-  // Of the slice.
+  // The moments of options.slice.
   std::span<float> first_moment() { return first_moment_; }
   std::span<float> second_moment() { return second_moment_; }
   int64_t updates() const { return updates_; }

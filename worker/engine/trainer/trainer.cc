@@ -201,7 +201,7 @@ bool Trainer::AnyWish() const {
   return scalars_.shard_loss(plan_.logical_shards) > 0;
 }
 
-// Of the step, equal on every rank.
+// Nats per target token of this step; equal on every rank.
 double Trainer::MeanLoss() const {
   const bool on_host = !shared_losses_.empty();
   double sum = 0;

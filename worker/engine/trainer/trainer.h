@@ -60,7 +60,7 @@ class Trainer {
   Optimizer& optimizer() { return *optimizer_; }
   // Where each rank keeps a part of the optimizer's state (engine.zero1), else nullptr.
   OptimizerShards* shards() { return shards_ ? &*shards_ : nullptr; }
-  // Of fp16, else absent.
+  // Absent unless the run computes in fp16.
   std::optional<LossScale>& loss_scale() { return loss_scale_; }
 
   // False after a step that broke off while the update was on its way: nobody knows what the
@@ -99,7 +99,8 @@ class Trainer {
   const std::span<int32_t> tokens_;   // (micro_batch, sequence), of the host
   const std::span<int32_t> targets_;  // (micro_batch, sequence), of the host
   StepScalars scalars_;
-  // Of all shards, where ranks share them on the host; behind them, whether one wishes to leave.
+  // The losses of all shards, where ranks share them on the host. The last element is above 0 when
+  // a rank wishes to leave.
   std::vector<double> shared_losses_;
   std::function<bool()> wishes_to_leave_ = [] { return false; };
   bool updating_ = false;  // the optimizer's state is on its way to the next step
