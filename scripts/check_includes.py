@@ -42,7 +42,7 @@ STANDARD_ONLY = ("runspec/model_shape.h", "runspec/arena_plan.h", "runspec/decod
                  "runspec/gpu_workspace.h", "runspec/packed_weight.h", "runspec/align_up.h",
                  "runspec/run_spec.h", "runspec/training_plan.h", "base/mutex.h")
 
-SHARED = ["base/", "runspec/", "formats/", "tokenizer/", "corpus/", "interop/"]
+SHARED = ["base/", "runspec/", "formats/", "tokenizer/", "corpus/", "interop/", "tasks/"]
 CORE = ["worker/engine/backend/", "worker/engine/model/", "worker/engine/optim/",
         "worker/engine/collectives/", *STANDARD_ONLY]
 
@@ -54,6 +54,7 @@ LAYERS = {
     "tokenizer/": (SHARED, ["absl", "fmt", "json", "openssl"]),
     "corpus/": (SHARED, ["absl", "fmt", "json", "simdjson"]),
     "interop/": (SHARED, ["absl", "fmt", "json"]),
+    "tasks/": (SHARED, ["absl", "fmt", "json"]),
     "link/": (["base/", "link/"], ["absl", "fmt", "json"]),
     "rpc/": (["base/", "rpc/"], ["absl", "fmt", "grpc", "protobuf"]),
     "daemon/": (["base/", "rpc/listen_address.h", "runspec/", "daemon/"],

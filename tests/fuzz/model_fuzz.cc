@@ -61,11 +61,11 @@ class ModelDirectory {
 };
 
 struct Case {
-  const char* changed;      // name of the file whose content is the input
-  const char* config;       // name of the good description of the model; nullptr: none
+  const char* changed;  // name of the file whose content is the input
+  const char* config;   // name of the good description of the model; nullptr: none
   const char* config_text;
-  const char* prefix;       // of the tensors' names in the good weights
-  const char* weights;      // name of the good weights; nullptr: none
+  const char* prefix;   // of the tensors' names in the good weights
+  const char* weights;  // name of the good weights; nullptr: none
 };
 
 constexpr Case kCases[] = {

@@ -1,0 +1,59 @@
+// ChoiceFile: questions with endings to choose from, one JSON object a line, as HellaSwag publishes
+// them or in a form of one's own (docs/formats/choices.md). The file is a stranger's: every size is
+// limited and every error names file, line and expectation. Pure functions; any thread may call.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace gp::tasks {
+
+enum class ChoiceForm {
+  kHellaSwag,  // ctx, endings, label; activity_label, ctx_a and ctx_b for the harness style
+  kOwn,        // question or context; choices, label
+};
+
+// What HellaSwag's `ctx` was put together from.
+struct HellaSwagParts {
+  std::string activity_label;
+  std::string ctx_a;
+  std::string ctx_b;
+};
+
+struct ChoiceItem {
+  int64_t line = 0;  // in the file, from 1
+  std::string context;
+  std::vector<std::string> endings;     // 2 to kEndingsMax, none empty
+  int64_t label = 0;                    // the index of the right one
+  std::optional<HellaSwagParts> parts;  // of a line of HellaSwag that has all three
+};
+
+struct ChoiceFile {
+  std::string path;
+  ChoiceForm form = ChoiceForm::kHellaSwag;
+  std::vector<ChoiceItem> items;  // at least one
+
+  int64_t row_count() const;  // endings of all items
+};
+
+inline constexpr size_t kEndingsMax = 64;
+inline constexpr size_t kLineBytesMax = size_t{1} << 20;
+inline constexpr size_t kItemsMax = 1'000'000;
+inline constexpr uint64_t kTextBytesMax = uint64_t{1} << 30;
+
+// Reads a file, plain or packed by gzip or zstd. Its first line tells the form unless `form` does;
+// the others must have the same. Lines may end in "\r\n", a byte order mark is passed over, and so
+// are blank lines. NotFound, InvalidArgument, or ResourceExhausted for what is larger than above.
+StatusOr<ChoiceFile> ReadChoiceFile(const std::string& path,
+                                    std::optional<ChoiceForm> form = std::nullopt);
+
+// The name that a file's results go by: its own, without directory and ending, plain characters
+// only. "hellaswag_val" of "/data/hellaswag_val.jsonl.gz".
+std::string TaskName(const std::string& path);
+
+}  // namespace gp::tasks
