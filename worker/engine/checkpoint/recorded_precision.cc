@@ -7,6 +7,11 @@ using runspec::Precision;
 
 constexpr char kPrecisionKey[] = "precision";
 
+Precision Nearest(Precision precision) {
+  const bool half = precision == Precision::kFp8 || precision == Precision::kBf16;
+  return half ? Precision::kBf16 : Precision::kFp32;
+}
+
 }  // namespace
 
 std::string PrecisionText(Precision precision) {
@@ -43,6 +48,13 @@ StatusOr<std::optional<Precision>> RecordedPrecision(const formats::CheckpointMa
       "and fp8; choose "
       "one with --precision",
       manifest.step, found->second);
+}
+
+StatusOr<Precision> InferencePrecision(Precision wanted,
+                                       const formats::CheckpointManifest& manifest) {
+  if (wanted != Precision::kAuto) return Nearest(wanted);
+  ASSIGN_OR_RETURN(const auto recorded, RecordedPrecision(manifest));
+  return Nearest(recorded.value_or(Precision::kFp32));
 }
 
 }  // namespace gp::engine

@@ -22,4 +22,9 @@ void AddTo(std::map<std::string, std::string>& record, runspec::Precision precis
 StatusOr<std::optional<runspec::Precision>> RecordedPrecision(
     const formats::CheckpointManifest& manifest);
 
+// What to compute in without training: `wanted`, or for kAuto the recorded precision; fp32 where
+// there is none. The nearest of kFp32 and kBf16, without losing digits.
+StatusOr<runspec::Precision> InferencePrecision(runspec::Precision wanted,
+                                                const formats::CheckpointManifest& manifest);
+
 }  // namespace gp::engine

@@ -3,34 +3,51 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <vector>
 
 namespace gp::engine {
+namespace {
 
-std::optional<double> Evaluate(LanguageModel& model, Communicator& communicator,
-                               int64_t batch_count, const BatchAt& batch_at) {
-  // Loss and tokens of each batch, 0 for those of other ranks: the maximum over the ranks completes
-  // both without rounding, and every rank adds them in the same order.
-  std::vector<double> sums(static_cast<size_t>(2 * batch_count), 0.0);
-  const std::span<double> losses = std::span(sums).first(static_cast<size_t>(batch_count));
-  const std::span<double> tokens = std::span(sums).last(static_cast<size_t>(batch_count));
-  for (int64_t i = communicator.rank(); i < batch_count; i += communicator.size()) {
-    const TokenBatch batch = batch_at(i);
-    const double loss = model.Loss(batch);
-    losses[static_cast<size_t>(i)] =
-        std::isfinite(loss) ? loss : std::numeric_limits<double>::infinity();
-    tokens[static_cast<size_t>(i)] = static_cast<double>(std::count_if(
-        batch.targets.begin(), batch.targets.end(), [](int32_t t) { return t >= 0; }));
-  }
-  communicator.AllReduceMax(sums);
-  double loss = 0;
-  double count = 0;
-  for (size_t i = 0; i < losses.size(); ++i) {
-    loss += losses[i];
-    count += tokens[i];
-  }
-  if (count == 0) return std::nullopt;
-  return loss / count;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// What a batch adds.
+enum Sum : size_t { kLoss, kTokens, kBytes, kSums };
+
+void Sums(LanguageModel& model, const TokenBatch& batch, const TokenBytes& token_bytes,
+          std::span<double> sums) {
+  const double loss = model.Loss(batch);
+  sums[kLoss] = std::isfinite(loss) ? loss : kInfinity;
+  sums[kTokens] = static_cast<double>(std::count_if(batch.targets.begin(), batch.targets.end(),
+                                                    [](int32_t target) { return target >= 0; }));
+  const auto bytes = token_bytes.Sum(batch.targets);
+  sums[kBytes] = bytes ? static_cast<double>(*bytes) : kInfinity;
+}
+
+}  // namespace
+
+std::optional<double> Evaluation::bits_per_byte() const {
+  if (!bytes || *bytes == 0) return std::nullopt;
+  const double bits = loss * static_cast<double>(tokens) / std::numbers::ln2;
+  return bits / static_cast<double>(*bytes);
+}
+
+std::optional<Evaluation> Evaluate(LanguageModel& model, Communicator& communicator,
+                                   int64_t batch_count, const BatchAt& batch_at,
+                                   const TokenBytes& token_bytes, const BatchesDone& done) {
+  std::vector<double> results(static_cast<size_t>(batch_count) * kSums);
+  const auto compute = [&](int64_t index, std::span<double> sums) {
+    Sums(model, batch_at(index), token_bytes, sums);
+  };
+  ComputeShared(communicator, kSums, results, compute, done);
+  // Every rank adds in the same order.
+  double total[kSums] = {};
+  for (size_t i = 0; i < results.size(); ++i) total[i % kSums] += results[i];
+  if (total[kTokens] == 0) return std::nullopt;
+  Evaluation evaluation{.loss = total[kLoss] / total[kTokens],
+                        .tokens = static_cast<int64_t>(total[kTokens])};
+  if (std::isfinite(total[kBytes])) evaluation.bytes = static_cast<int64_t>(total[kBytes]);
+  return evaluation;
 }
 
 }  // namespace gp::engine

@@ -1,5 +1,6 @@
 #include "worker/engine/model/gpt2.h"
 
+#include <algorithm>
 #include <bit>
 #include <stdexcept>
 #include <string>
@@ -9,6 +10,9 @@
 
 namespace gp::engine {
 namespace {
+
+// Rows that the head leaves out are a multiple of this: few shapes for a device's products.
+constexpr int64_t kHeadRowsStep = 16;
 
 std::byte* AllocateArena(Backend& backend, const runspec::ArenaPlan& plan) {
   // The plan's workspace is left out: the backend has it.
@@ -83,6 +87,32 @@ double Gpt2::Loss(const TokenBatch& batch) {
   // Batches of other sizes are too rare to be recorded.
   const bool is_full = sequences_ == sequences_max_ && length_ == length_max_;
   is_full ? backend_->Replay(KeyOf(Pass::kLoss, 0), pass) : pass();
+  return DownloadLoss();
+}
+
+// The head computes no row before the first target of a sequence: texts that are scored behind a
+// context have most of their rows there.
+void Gpt2::SequenceLosses(const TokenBatch& batch, std::span<double> losses) {
+  TakeTargets(batch);
+  TakeDropout({});
+  head_gradient_ = HeadGradient::kNone;
+  ForwardTrunk();
+  for (int64_t b = 0; b < sequences_; ++b) {
+    const auto targets =
+        batch.targets.subspan(static_cast<size_t>(b * length_), static_cast<size_t>(length_));
+    const auto first =
+        std::find_if(targets.begin(), targets.end(), [](int32_t t) { return t >= 0; });
+    const int64_t skipped = (first - targets.begin()) / kHeadRowsStep * kHeadRowsStep;
+    losses[static_cast<size_t>(b)] = LossOfRows({b * length_ + skipped, length_ - skipped});
+  }
+}
+
+double Gpt2::LossOfRows(RowRange range) {
+  backend_->Zero(buffers_.loss, sizeof(double));
+  const int64_t end = range.first + range.count;
+  for (int64_t first = range.first; first < end; first += head_rows_max_) {
+    ForwardHeadRows({first, std::min(head_rows_max_, end - first)}, buffers_.loss);
+  }
   return DownloadLoss();
 }
 

@@ -51,6 +51,7 @@ class Gpt2 final : public LanguageModel {
   void Backward(float gradient_scale, std::span<float> gradients, bool accumulate,
                 const GradientReady& ready) override;
   double Loss(const TokenBatch& batch) override;
+  void SequenceLosses(const TokenBatch& batch, std::span<double> losses) override;
   void NextTokenLogits(const TokenBatch& batch, std::span<float> logits) override;
 
  private:
@@ -77,6 +78,7 @@ class Gpt2 final : public LanguageModel {
   void CheckIds(std::span<const int32_t> ids, int32_t lowest, const char* what) const;
 
   double DownloadLoss();
+  double LossOfRows(RowRange range);
   // The key that a recorded pass is found by. It holds everything that the recording depends on:
   // the batch's shape, the dropout probability, and the addresses and scale in target_ and loss_.
   ReplayKey KeyOf(Pass pass, uint64_t stage) const;

@@ -77,6 +77,16 @@ class LanguageModel {
   // The sum of token losses without dropout; keeps nothing for Backward.
   virtual double Loss(const TokenBatch& batch) = 0;
 
+  // The same for each sequence: losses[b] is the sum over sequence b. REQUIRES: as many losses as
+  // sequences.
+  virtual void SequenceLosses(const TokenBatch& batch, std::span<double> losses) {
+    const auto length = static_cast<size_t>(batch.length);
+    for (size_t b = 0; b < losses.size(); ++b) {
+      losses[b] = Loss({batch.tokens.subspan(b * length, length),
+                        batch.targets.subspan(b * length, length), 1, batch.length});
+    }
+  }
+
   // Logits of the token after the last one of each sequence: (sequences, vocabulary) fp32, padding
   // columns left out.
   virtual void NextTokenLogits(const TokenBatch& batch, std::span<float> logits) = 0;

@@ -20,19 +20,6 @@ namespace {
 constexpr int64_t kPromptRowsOnCpu = 64;
 constexpr int64_t kPromptRowsOnDevice = 256;
 
-// The nearest precision for sampling, without losing digits.
-runspec::Precision Nearest(runspec::Precision precision) {
-  const bool half = precision == runspec::Precision::kFp8 || precision == runspec::Precision::kBf16;
-  return half ? runspec::Precision::kBf16 : runspec::Precision::kFp32;
-}
-
-StatusOr<runspec::Precision> Settle(runspec::Precision precision,
-                                    const formats::CheckpointManifest& manifest) {
-  if (precision != runspec::Precision::kAuto) return Nearest(precision);
-  ASSIGN_OR_RETURN(const auto recorded, RecordedPrecision(manifest));
-  return Nearest(recorded.value_or(runspec::Precision::kFp32));
-}
-
 std::unique_ptr<Backend> MakeSamplerBackend(const runspec::ModelShape& shape,
                                             runspec::Precision precision, int threads,
                                             bool on_device) {
@@ -72,7 +59,7 @@ StatusOr<SamplerModel> SamplerModel::Open(const std::string& directory,
     return DataLoss("{}: the tokenizer has {} ids, the model {}", model.directory_,
                     model.tokenizer_->vocabulary_size(), model.manifest_.shape.vocabulary);
   }
-  ASSIGN_OR_RETURN(model.precision_, Settle(options.precision, model.manifest_));
+  ASSIGN_OR_RETURN(model.precision_, InferencePrecision(options.precision, model.manifest_));
   RETURN_IF_ERROR(model.MakeDecoder(options));
   return model;
 }

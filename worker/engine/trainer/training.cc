@@ -48,7 +48,8 @@ Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& e
       clock_(clock),
       run_(PrepareRun(std::move(spec), place_.threads)),
       budget_(run_.spec),
-      progress_(clock, progress_interval) {
+      progress_(clock, progress_interval),
+      token_bytes_(*run_.dataset.tokenizer) {
   LogInfo("data opened", {{"data", run_.dataset.description},
                           {"logical_shards", run_.plan.logical_shards},
                           {"tokens_per_step", run_.plan.tokens_per_step}});
@@ -272,10 +273,14 @@ TokenBatch Training::ValidationBatch(int64_t index) {
 
 std::optional<double> Training::EvaluateIfDue(const std::stop_token& stop) {
   if (run_.validation == nullptr || !Due(run_.spec.eval.every_steps)) return std::nullopt;
-  return Evaluate(*run_.model, *communicator_, run_.validation->batch_count(), [&](int64_t index) {
-    if (stop.stop_requested()) throw TrainingStopped{};
-    return ValidationBatch(index);
-  });
+  const auto evaluation = Evaluate(
+      *run_.model, *communicator_, run_.validation->batch_count(),
+      [&](int64_t index) {
+        if (stop.stop_requested()) throw TrainingStopped{};
+        return ValidationBatch(index);
+      },
+      token_bytes_);
+  return evaluation ? std::optional(evaluation->loss) : std::nullopt;
 }
 
 // A stop may break the evaluation off. Then its step is saved and reported without a validation

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "link/messages.h"
+#include "tokenizer/token_bytes.h"
 #include "worker/engine/checkpoint/checkpoint_writer.h"
 #include "worker/engine/collectives/communicator.h"
 #include "worker/engine/trainer/checkpoints.h"
@@ -112,6 +113,7 @@ class Training {
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<RunRecords> records_;
   std::unique_ptr<TrainingSamples> samples_;
+  const TokenBytes token_bytes_;
   std::vector<int32_t> validation_tokens_;   // (micro_batch, sequence)
   std::vector<int32_t> validation_targets_;  // (micro_batch, sequence)
   CollectivePatience patience_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tokenizer/byte_tokenizer.h"
+#include "tokenizer/char_tokenizer.h"
 #include "worker/engine/collectives/local_communicator.h"
 #include "worker/engine/collectives/rank_threads.h"
 #include "worker/engine/fakes/bigram_model.h"
@@ -44,8 +46,10 @@ std::vector<std::optional<double>> EvaluateOn(int world_size, int64_t batch_coun
   OnEachRank(group, [&](size_t rank) {
     BigramModel model = UnevenModel();
     Batches batches;
-    results[rank] = Evaluate(model, *group[rank], batch_count,
-                             [&](int64_t index) { return batches.At(index); });
+    const auto evaluation = Evaluate(
+        model, *group[rank], batch_count, [&](int64_t index) { return batches.At(index); },
+        TokenBytes(ByteTokenizer()));
+    if (evaluation) results[rank] = evaluation->loss;
   });
   return results;
 }
@@ -54,11 +58,37 @@ TEST(Evaluator, AModelThatKnowsNothingScoresTheLogarithmOfTheVocabulary) {
   BigramModel model(kVocabulary);
   Batches batches;
   auto group = MakeLocalGroup(1, 1);
-  const auto loss =
-      Evaluate(model, *group[0], kBatches, [&](int64_t index) { return batches.At(index); });
-  ASSERT_TRUE(loss.has_value());
+  const auto evaluation = Evaluate(
+      model, *group[0], kBatches, [&](int64_t index) { return batches.At(index); },
+      TokenBytes(ByteTokenizer()));
+  ASSERT_TRUE(evaluation.has_value());
   // Tolerance: rounding of exp and log in double.
-  EXPECT_NEAR(*loss, std::log(5.0), 1e-12);
+  EXPECT_NEAR(evaluation->loss, std::log(5.0), 1e-12);
+  EXPECT_EQ(evaluation->tokens, 3 * kBatches - 1);
+  EXPECT_EQ(evaluation->bytes, 3 * kBatches - 1) << "a token is a byte";
+  ASSERT_TRUE(evaluation->bits_per_byte().has_value());
+  EXPECT_NEAR(*evaluation->bits_per_byte(), std::log2(5.0), 1e-12);
+}
+
+TEST(Evaluator, BytesAreThoseOfTheTargets) {
+  // Of "a", "é" and "€": 1, 2 and 3 bytes; the fourth and fifth id no tokenizer names.
+  const auto tokenizer = CharTokenizer::FromText("a\u00e9\u20ac");
+  ASSERT_TRUE(tokenizer.ok());
+  const std::vector<int32_t> tokens = {0, 1, 2}, targets = {1, 2, -1}, unnamed = {1, 4, -1};
+  BigramModel model(kVocabulary);
+  auto group = MakeLocalGroup(1, 1);
+  const auto evaluate = [&](const std::vector<int32_t>& of) {
+    return Evaluate(
+        model, *group[0], 1,
+        [&](int64_t) {
+          return TokenBatch{tokens, of, 1, 3};
+        },
+        TokenBytes(**tokenizer));
+  };
+  EXPECT_EQ(evaluate(targets)->bytes, 5);
+  EXPECT_NEAR(*evaluate(targets)->bits_per_byte(), 2 * std::log2(5.0) / 5, 1e-12);
+  EXPECT_EQ(evaluate(unnamed)->bytes, std::nullopt);
+  EXPECT_EQ(evaluate(unnamed)->bits_per_byte(), std::nullopt);
 }
 
 TEST(Evaluator, EveryRankOfEveryWorldSizeFindsTheSameBits) {
@@ -76,9 +106,10 @@ TEST(Evaluator, ALossThatIsNotANumberIsNotLost) {
   BigramModel model(kVocabulary);
   model.SetLogit(0, 0, std::nanf(""));
   Batches batches;
-  const auto loss =
-      Evaluate(model, *group[0], kBatches, [&](int64_t index) { return batches.At(index); });
-  EXPECT_TRUE(loss.has_value() && std::isinf(*loss));
+  const auto evaluation = Evaluate(
+      model, *group[0], kBatches, [&](int64_t index) { return batches.At(index); },
+      TokenBytes(ByteTokenizer()));
+  EXPECT_TRUE(evaluation.has_value() && std::isinf(evaluation->loss));
 }
 
 }  // namespace

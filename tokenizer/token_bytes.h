@@ -1,0 +1,27 @@
+// TokenBytes: how many bytes of text each token stands for, which turns nats per token into bits
+// per byte. Constant after construction; any thread may call.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tokenizer/tokenizer.h"
+
+namespace gp {
+
+class TokenBytes {
+ public:
+  // The token between documents stands for none.
+  explicit TokenBytes(const Tokenizer& tokenizer);
+
+  // Of all tokens together; -1 stands for none. Nullopt when the tokenizer does not name one of
+  // them.
+  std::optional<int64_t> Sum(std::span<const int32_t> tokens) const;
+
+ private:
+  std::vector<int64_t> bytes_;  // by id
+};
+
+}  // namespace gp
