@@ -1,6 +1,6 @@
 # `cmake --install` gives a tree that can be moved anywhere: programs in bin/, LibTorch's libraries in lib/gp/ found
 # through $ORIGIN, settings and run files in share/gp/.
-set(GP_ENGINE_PROGRAMS gp-trainer gp-sampler gp-bench)
+set(GP_ENGINE_PROGRAMS gp-trainer gp-sampler gp-evaluator gp-bench)
 
 foreach(program IN LISTS GP_PROGRAMS)
   if(TARGET ${program})

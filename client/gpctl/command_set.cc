@@ -72,6 +72,7 @@ void AddAllCommands(CommandSet& commands) {
   AddWorkersCommand(commands);
   AddCheckpointCommands(commands);
   AddSampleCommand(commands);
+  AddEvalCommand(commands);
   AddChatCommand(commands);
   AddServeCommand(commands);
   AddImportCommand(commands);

@@ -1,6 +1,6 @@
 // ProgressLine: how far a long command is. A terminal shows one line, which is redrawn in place.
-// Elsewhere a line goes to the messages every ten seconds, so that results stay clean. Owned and used by one
-// thread; nothing else may write to the terminal until Clear.
+// Elsewhere a line goes to the messages every ten seconds, so that results stay clean. Owned and
+// used by one thread; nothing else may write to the terminal until Clear.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-ENGINE_PROGRAMS = ("gp-trainer", "gp-sampler")
+ENGINE_PROGRAMS = ("gp-trainer", "gp-sampler", "gp-evaluator")
 
 
 def output_of(*command):

@@ -12,7 +12,7 @@ import sys
 TORCH = re.compile(r"libtorch|libc10|libcudart|libcupti")
 RPC = re.compile(r"libgrpc|libprotobuf|libgpr")
 FORBIDDEN = {"gp-coordinator": TORCH, "gp-worker": TORCH, "gpctl": TORCH, "gp-gateway": TORCH,
-             "gp-trainer": RPC, "gp-sampler": RPC, "gp-trainer-cuda": RPC,
+             "gp-trainer": RPC, "gp-sampler": RPC, "gp-evaluator": RPC, "gp-trainer-cuda": RPC,
              "gp-sampler-cuda": RPC}
 
 

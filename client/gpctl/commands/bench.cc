@@ -13,21 +13,14 @@ StatusOr<ExitCode> ResultOf(int code) {
   return Internal("gp-bench failed with exit code {} (its words are above)", code);
 }
 
-StatusOr<ExitCode> Bench(const std::vector<std::string>& arguments, Session& session) {
-  const std::string program = JoinPath(session.console().program_directory, "gp-bench");
-  ProgramRun run{.program = program, .arguments = arguments};
-  if (arguments.empty()) run.arguments = {"--help"};
-  if (session.json()) run.arguments.insert(run.arguments.end(), {"-o", "json"});
+StatusOr<ExitCode> Bench(std::vector<std::string> arguments, Session& session) {
+  if (arguments.empty()) arguments = {"--help"};
+  if (session.json()) arguments.insert(arguments.end(), {"-o", "json"});
   std::ostream& out = session.console().out;
-  const StatusOr<int> code =
-      RunProgram(run, session.console().interruption,
-                 [&out](const std::string& piece) { out << piece << std::flush; });
-  if (code.status().code() == StatusCode::kNotFound) {
-    return FailedPrecondition(
-        "{} is missing: it belongs beside gpctl; build it with 'make programs'", program);
-  }
-  RETURN_IF_ERROR(code.status());
-  return ResultOf(*code);
+  ASSIGN_OR_RETURN(const int code,
+                   RunOwnProgram(session.console(), "gp-bench", arguments,
+                                 [&out](const std::string& piece) { out << piece << std::flush; }));
+  return ResultOf(code);
 }
 
 }  // namespace

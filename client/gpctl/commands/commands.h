@@ -20,6 +20,7 @@ void AddRunFileCommands(CommandSet& commands);     // validate, explain
 void AddSubmitCommand(CommandSet& commands);       // submit
 void AddWatchCommand(CommandSet& commands);        // watch
 void AddSampleCommand(CommandSet& commands);       // sample
+void AddEvalCommand(CommandSet& commands);         // eval
 void AddServeCommand(CommandSet& commands);        // serve
 void AddChatCommand(CommandSet& commands);         // chat
 void AddDemoCommand(CommandSet& commands);         // demo

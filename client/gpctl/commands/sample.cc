@@ -135,15 +135,9 @@ StatusOr<ExitCode> Sample(const SampleOptions& options, Session& session) {
 
 Status SampleCheckpoint(const std::string& directory, const SampleOptions& options,
                         Session& session, const std::function<void(const std::string&)>& on_text) {
-  const std::string program = JoinPath(session.console().program_directory, "gp-sampler");
-  const ProgramRun run{.program = program, .arguments = SamplerArguments(directory, options)};
-  const StatusOr<int> code = RunProgram(run, session.console().interruption, on_text);
-  if (code.status().code() == StatusCode::kNotFound) {
-    return FailedPrecondition(
-        "{} is missing: it belongs beside gpctl; build it with 'make programs'", program);
-  }
-  RETURN_IF_ERROR(code.status());
-  return StatusOfSampler(*code, directory);
+  ASSIGN_OR_RETURN(const int code, RunOwnProgram(session.console(), "gp-sampler",
+                                                 SamplerArguments(directory, options), on_text));
+  return StatusOfSampler(code, directory);
 }
 
 void AddTextFlags(Command command, SampleOptions& options) {

@@ -56,4 +56,15 @@ StatusOr<int> RunProgram(const ProgramRun& run, client::Interruption& interrupti
   return code;
 }
 
+StatusOr<int> RunOwnProgram(const Console& console, const std::string& name,
+                            const std::vector<std::string>& arguments,
+                            const std::function<void(const std::string&)>& on_output) {
+  const std::string program = JoinPath(console.program_directory, name);
+  const StatusOr<int> code =
+      RunProgram({.program = program, .arguments = arguments}, console.interruption, on_output);
+  if (code.status().code() != StatusCode::kNotFound) return code;
+  return FailedPrecondition("{} is missing: it belongs beside gpctl; build it with 'make programs'",
+                            program);
+}
+
 }  // namespace gp::gpctl

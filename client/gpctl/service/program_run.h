@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "client/api/interruption.h"
+#include "client/gpctl/console.h"
 
 namespace gp::gpctl {
 
@@ -21,5 +22,11 @@ struct ProgramRun {
 // Cancelled when interrupted, after the program was ended.
 StatusOr<int> RunProgram(const ProgramRun& run, client::Interruption& interruption,
                          const std::function<void(const std::string&)>& on_output);
+
+// The same for the program `name` beside gpctl. FailedPrecondition when it is not there, with what
+// builds it.
+StatusOr<int> RunOwnProgram(const Console& console, const std::string& name,
+                            const std::vector<std::string>& arguments,
+                            const std::function<void(const std::string&)>& on_output);
 
 }  // namespace gp::gpctl

@@ -17,9 +17,13 @@ import transformers
 TOLERANCE = 1e-4
 
 
+def run_gpctl(*arguments):
+    return subprocess.run([serving.PROGRAMS / "gpctl", *map(str, arguments)], check=False, capture_output=True, text=True)
+
+
 def gpctl(*arguments):
     """Its standard output; the test ends with its words when it fails."""
-    done = subprocess.run([serving.PROGRAMS / "gpctl", *map(str, arguments)], check=False, capture_output=True, text=True)
+    done = run_gpctl(*arguments)
     if done.returncode != 0:
         raise AssertionError(f"gpctl {arguments}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout

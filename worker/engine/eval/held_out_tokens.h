@@ -1,0 +1,33 @@
+// HeldOutTokens: what a checkpoint is evaluated on: files that somebody names, or the validation
+// split of the run that wrote the checkpoint. Constant after construction; one thread opens it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "runspec/model_shape.h"
+#include "tokenizer/tokenizer.h"
+#include "worker/engine/data/validation_windows.h"
+
+namespace gp::engine {
+
+class HeldOutTokens {
+ public:
+  // `files` are token shards (*.bin, *.npy) or text; none: the validation split that resolved.yaml
+  // above `checkpoint` names. Errors name file and way out.
+  static StatusOr<HeldOutTokens> Open(const std::vector<std::string>& files,
+                                      const std::string& checkpoint, const Tokenizer& tokenizer,
+                                      const runspec::ModelShape& shape, int threads);
+
+  const TokenSource& tokens() const { return *tokens_; }
+  // The length that the run trained with; the model's context where no run file tells.
+  int64_t sequence() const { return sequence_; }
+
+ private:
+  std::unique_ptr<TokenSource> tokens_;
+  int64_t sequence_ = 1;
+};
+
+}  // namespace gp::engine
