@@ -28,11 +28,15 @@ uint64_t WritingBytes(const ModelShape& shape, const SamplerPlanOptions& options
   return DecoderBytes(shape, options, streams, true) + static_cast<uint64_t>(logits + workspace);
 }
 
-// Memory while the weights are read: the file's values and the decoder's form of them. The rest of
-// the decoder's memory is not used yet.
+// Memory while the weights are read: the largest tensor as it is in the file, and the decoder's
+// form of all of them. The rest of the decoder's memory is not used yet.
 uint64_t LoadingBytes(const ModelShape& shape, const SamplerPlanOptions& options) {
-  const uint64_t file = static_cast<uint64_t>(MakeParameterLayout(shape).total_count * kFp32Bytes);
-  return file + DecoderBytes(shape, options, 1, true) - DecoderBytes(shape, options, 1, false);
+  int64_t largest = 0;
+  for (const ParameterInfo& tensor : MakeParameterLayout(shape).tensors) {
+    largest = std::max(largest, tensor.count);
+  }
+  return static_cast<uint64_t>(largest * kFp32Bytes) + DecoderBytes(shape, options, 1, true) -
+         DecoderBytes(shape, options, 1, false);
 }
 
 }  // namespace

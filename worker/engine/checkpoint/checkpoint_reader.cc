@@ -1,5 +1,7 @@
 #include "worker/engine/checkpoint/checkpoint_reader.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -86,10 +88,11 @@ void ClearGaps(const runspec::ParameterLayout& layout, std::span<float> buffer,
 
 Status ReadTensors(Storage& storage, const std::string& directory,
                    const CheckpointManifest& manifest, const std::string& name,
-                   std::map<std::string, TensorTarget> targets, const WriteInto& write) {
+                   std::map<std::string, TensorTarget> targets, const WriteInto& write,
+                   const TensorComplete& complete = IgnoreComplete) {
   ASSIGN_OR_RETURN(CheckpointFile file, FindFile(manifest, directory, name));
   const std::string path = JoinPath(directory, name);
-  TensorStream stream(path, std::move(file), std::move(targets), write);
+  TensorStream stream(path, std::move(file), std::move(targets), write, complete);
   RETURN_IF_ERROR(
       storage.Stream(path, [&](std::string_view piece) { return stream.Consume(piece); }));
   return stream.Finish();
@@ -119,6 +122,28 @@ Status ReadWeights(Storage& storage, const std::string& directory,
   AddTargets(layout, "", parameters, targets);
   ClearGaps(layout, parameters, write);
   return ReadTensors(storage, directory, manifest, formats::kModelName, std::move(targets), write);
+}
+
+Status ReadWeightsByTensor(Storage& storage, const std::string& directory,
+                           const CheckpointManifest& manifest, const TakeWeights& take) {
+  const auto layout = runspec::MakeParameterLayout(manifest.shape);
+  std::map<std::string, const runspec::ParameterInfo*> tensors;
+  int64_t largest = 0;
+  for (const runspec::ParameterInfo& tensor : layout.tensors) {
+    tensors[tensor.name] = &tensor;
+    largest = std::max(largest, tensor.count);
+  }
+  std::vector<float> buffer(static_cast<size_t>(largest));
+  const auto values = [&](const runspec::ParameterInfo& tensor) {
+    return std::span(buffer).first(static_cast<size_t>(tensor.count));
+  };
+  std::map<std::string, TensorTarget> targets;
+  for (const auto& [name, tensor] : tensors) targets[name] = {tensor->shape, values(*tensor)};
+  return ReadTensors(storage, directory, manifest, formats::kModelName, std::move(targets),
+                     WriteIntoHost, [&](const std::string& name) {
+                       const runspec::ParameterInfo& tensor = *tensors.at(name);
+                       take(tensor, values(tensor));
+                     });
 }
 
 Status ReadTrainingState(Storage& storage, const std::string& directory,

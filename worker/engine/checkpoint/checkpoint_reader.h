@@ -3,6 +3,7 @@
 // any thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,6 +35,14 @@ StatusOr<formats::CheckpointManifest> ReadCheckpointManifest(Storage& storage,
 Status ReadWeights(Storage& storage, const std::string& directory,
                    const formats::CheckpointManifest& manifest, std::span<float> parameters,
                    const WriteInto& write = WriteIntoHost);
+
+// The same weights one tensor at a time, in memory of the largest tensor's size. `take` may use the
+// values until it returns. When the file turns out to be damaged, the weights that were given
+// before are of no use.
+using TakeWeights =
+    std::function<void(const runspec::ParameterInfo& tensor, std::span<const float> values)>;
+Status ReadWeightsByTensor(Storage& storage, const std::string& directory,
+                           const formats::CheckpointManifest& manifest, const TakeWeights& take);
 
 // Weights and the optimizer's state, for resuming. Also verifies tokenizer.json.
 Status ReadTrainingState(Storage& storage, const std::string& directory,

@@ -15,11 +15,13 @@ void WriteIntoHost(void* to, const void* from, int64_t bytes) {
 }
 
 TensorStream::TensorStream(std::string path, formats::CheckpointFile expected,
-                           std::map<std::string, TensorTarget> targets, WriteInto write)
+                           std::map<std::string, TensorTarget> targets, WriteInto write,
+                           TensorComplete complete)
     : path_(std::move(path)),
       expected_(std::move(expected)),
       targets_(std::move(targets)),
       write_(std::move(write)),
+      complete_(std::move(complete)),
       digest_(expected_.digest_kind) {}
 
 Status TensorStream::Consume(std::string_view piece) {
@@ -75,7 +77,9 @@ void TensorStream::CopyData(std::string_view piece) {
     write_(values + (data_position_ - tensor.begin), piece.data(), static_cast<int64_t>(count));
     piece.remove_prefix(count);
     data_position_ += count;
-    if (data_position_ == tensor.end) ++tensor_index_;
+    if (data_position_ < tensor.end) continue;
+    complete_(tensor.name);
+    ++tensor_index_;
   }
 }
 

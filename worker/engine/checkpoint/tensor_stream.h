@@ -23,7 +23,12 @@ using WriteInto = std::function<void(void* to, const void* from, int64_t bytes)>
 // For memory of the host.
 void WriteIntoHost(void* to, const void* from, int64_t bytes);
 
-// Where a tensor's values belong and the shape it must have.
+// A tensor's values are complete. The file's digest is not checked yet.
+using TensorComplete = std::function<void(const std::string& name)>;
+inline void IgnoreComplete(const std::string&) {}
+
+// Where a tensor's values belong and the shape it must have. Tensors are written one after another,
+// so they may share memory when each is used once it is complete.
 struct TensorTarget {
   std::vector<int64_t> shape;
   std::span<float> values;
@@ -33,7 +38,8 @@ class TensorStream {
  public:
   // `path` is for messages. The file must hold exactly the tensors of `targets`, as F32.
   TensorStream(std::string path, formats::CheckpointFile expected,
-               std::map<std::string, TensorTarget> targets, WriteInto write);
+               std::map<std::string, TensorTarget> targets, WriteInto write,
+               TensorComplete complete = IgnoreComplete);
 
   // The next piece of the file.
   Status Consume(std::string_view piece);
@@ -50,6 +56,7 @@ class TensorStream {
   const formats::CheckpointFile expected_;
   const std::map<std::string, TensorTarget> targets_;
   const WriteInto write_;
+  const TensorComplete complete_;
   formats::FileDigest digest_;
   uint64_t received_bytes_ = 0;
   std::string prefix_;  // until the header is complete

@@ -3,7 +3,6 @@
 #include <exception>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "formats/checkpoint_directory.h"
 #include "runspec/sampler_plan.h"
@@ -29,19 +28,15 @@ std::unique_ptr<Backend> MakeSamplerBackend(const runspec::ModelShape& shape,
   return MakeDeviceBackend({.shape = shape, .arena = arena, .precision = precision}).backend;
 }
 
-// Reads the weights and gives them to the decoder, which keeps its own form of them.
+// Gives the decoder one tensor at a time; it keeps its own form of them.
 Status LoadWeights(const std::string& directory, const formats::CheckpointManifest& manifest,
                    Gpt2Decoder& decoder) {
-  const runspec::ParameterLayout layout = runspec::MakeParameterLayout(manifest.shape);
-  std::vector<float> parameters(static_cast<size_t>(layout.total_count));
   LocalStorage storage;
-  RETURN_IF_ERROR(ReadWeights(storage, directory, manifest, parameters));
-  for (const runspec::ParameterInfo& tensor : layout.tensors) {
-    decoder.SetParameter(tensor.name, std::span(parameters)
-                                          .subspan(static_cast<size_t>(tensor.offset),
-                                                   static_cast<size_t>(tensor.count)));
-  }
-  return OkStatus();
+  return ReadWeightsByTensor(
+      storage, directory, manifest,
+      [&decoder](const runspec::ParameterInfo& tensor, std::span<const float> values) {
+        decoder.SetParameter(tensor.name, values);
+      });
 }
 
 }  // namespace

@@ -480,6 +480,38 @@ TEST_F(CheckpointTest, RefusesTensorsOfAnotherShape) {
   EXPECT_THAT(Message(status), HasSubstr("expected F32 [8, 15]"));
 }
 
+TEST_F(CheckpointTest, WeightsByTensorAreTheSameWeights) {
+  const SavedCheckpoint saved = Save(9);
+  const auto manifest = *formats::ReadManifest(saved.directory);
+  const auto layout = runspec::MakeParameterLayout(manifest.shape);
+  std::vector<float> whole(static_cast<size_t>(layout.total_count));
+  ASSERT_TRUE(ReadWeights(storage_, saved.directory, manifest, whole).ok());
+  std::vector<float> pieces(whole.size());
+  size_t taken = 0;
+  const Status status =
+      ReadWeightsByTensor(storage_, saved.directory, manifest,
+                          [&](const runspec::ParameterInfo& tensor, std::span<const float> values) {
+                            ASSERT_EQ(std::ssize(values), tensor.count) << tensor.name;
+                            std::copy(values.begin(), values.end(), pieces.begin() + tensor.offset);
+                            ++taken;
+                          });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(taken, layout.tensors.size());
+  EXPECT_EQ(pieces, whole);
+}
+
+TEST_F(CheckpointTest, WeightsByTensorOfADamagedFileAreRefused) {
+  const SavedCheckpoint saved = Save(9);
+  const auto manifest = *formats::ReadManifest(saved.directory);
+  const std::string path = JoinPath(saved.directory, formats::kModelName);
+  std::string bytes = *ReadFile(path);
+  bytes.back() ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(path, bytes).ok());
+  const Status status =
+      ReadWeightsByTensor(storage_, saved.directory, manifest, [](const auto&, auto) {});
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+}
+
 TEST_F(CheckpointTest, TheNewestCompleteCheckpointIsFound) {
   EXPECT_EQ(*formats::FindNewestCheckpoint(Parent()), std::nullopt);
   Save(9);
