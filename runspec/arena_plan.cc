@@ -55,9 +55,9 @@ class PlanBuilder {
 };
 
 // The input of a block; recompute: block keeps only this.
-void AddResidual(const ModelShape& s, const ArenaOptions& o, int64_t layer, PlanBuilder& plan) {
-  plan.Residual("h." + std::to_string(layer) + ".residual",
-                {o.micro_batch * o.sequence, s.channels});
+void AddResidual(const ModelShape& s, const ArenaOptions& o, const std::string& prefix,
+                 PlanBuilder& plan) {
+  plan.Residual(prefix + "residual", {o.micro_batch * o.sequence, s.channels});
 }
 
 void AddAttention(const ModelShape& s, const ArenaOptions& o, const std::string& prefix,
@@ -83,22 +83,24 @@ void AddMlp(const ModelShape& s, const ArenaOptions& o, const std::string& prefi
 }
 
 // The buffers that blocks keep for their backward passes, and the buffers that they share.
+// Forward-only blocks keep nothing.
 void AddBlocks(const ModelShape& s, const ArenaOptions& o, PlanBuilder& plan) {
-  const bool shared = o.recompute == Recompute::kBlock;
-  for (int64_t layer = 0; layer < s.layers; ++layer) {
-    AddResidual(s, o, layer, plan);
-    if (shared) continue;
+  const std::string shared = "shared.";
+  const bool recomputed = o.recompute == Recompute::kBlock;
+  for (int64_t layer = o.forward_only_blocks; layer < s.layers; ++layer) {
     const std::string prefix = "h." + std::to_string(layer) + ".";
+    AddResidual(s, o, prefix, plan);
+    if (recomputed) continue;
     AddAttention(s, o, prefix, plan);
     AddMlp(s, o, prefix, plan);
   }
-  const std::string prefix = "shared.";
-  if (shared) {
-    AddAttention(s, o, prefix, plan);
-    AddMlp(s, o, prefix, plan);
+  if (o.forward_only_blocks > 0) AddResidual(s, o, shared, plan);
+  if (o.forward_only_blocks > 0 || recomputed) {
+    AddAttention(s, o, shared, plan);
+    AddMlp(s, o, shared, plan);
   }
   if (o.recompute == Recompute::kGelu) {
-    plan.Compute(prefix + "gelu", {o.micro_batch * o.sequence, 4 * s.channels});
+    plan.Compute(shared + "gelu", {o.micro_batch * o.sequence, 4 * s.channels});
   }
 }
 

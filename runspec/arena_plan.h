@@ -21,9 +21,10 @@ struct ArenaOptions {
   Recompute recompute = Recompute::kNone;
   int64_t chunked_head = 0;  // rows of logits that exist at a time; 0: all
   ResidualType residual = ResidualType::kFp32;
-  bool fp16 = false;    // the compute type instead of bf16
-  bool fp8 = false;     // room for fp8 copies of operands
-  bool on_gpu = false;  // the workspace is the CUDA backend's
+  bool fp16 = false;                // the compute type instead of bf16
+  bool fp8 = false;                 // room for fp8 copies of operands
+  int64_t forward_only_blocks = 0;  // the lowest blocks, whose backward pass never runs
+  bool on_gpu = false;              // the workspace is the CUDA backend's
 };
 
 // `options` with the compute type, and what else `precision` needs in the arena. REQUIRES: not

@@ -9,6 +9,8 @@
 #include "runspec/count.h"
 #include "runspec/engine_check.h"
 #include "runspec/gpu_settings.h"
+#include "runspec/initial_model.h"
+#include "runspec/model_part_check.h"
 
 namespace gp::runspec {
 namespace {
@@ -252,6 +254,7 @@ Problems CrossCheck(const RunSpec& spec) {
   CheckBatch(spec, problems);
   CheckSchedule(spec, problems);
   CheckEngine(spec, problems);
+  CheckModelParts(spec, problems);
   CheckEarlyStop(spec, problems);
   CheckBudget(spec, problems);
   CheckRetries(spec, problems);
@@ -285,6 +288,11 @@ Problems CrossWarnings(const RunSpec& spec) {
                                       setting.key, setting.value),
                           setting.hint + ", and CPUs will do"});
     }
+  }
+  if (!spec.train.empty() && spec.init_from == kFromScratch) {
+    warnings.push_back({{"train", "init_from"},
+                        "train freezes parts of a model that begins from scratch: they stay random",
+                        "set init_from, or leave train out"});
   }
   if (!spec.data.train.empty() && spec.data.val.empty()) {
     warnings.push_back(

@@ -80,6 +80,9 @@ struct JsonType {
   Json operator()(std::map<std::string, std::string>*) const {
     return {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}};
   }
+  Json operator()(std::map<std::string, double>*) const {
+    return {{"type", "object"}, {"additionalProperties", Number("number")}};
+  }
   Json operator()(AutoCountSlot) const {
     Json json = Count();
     json["anyOf"].push_back({{"const", "auto"}});

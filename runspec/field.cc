@@ -52,6 +52,9 @@ struct ExpectationOf {
   std::string operator()(std::map<std::string, std::string>*) const {
     return "a map of text to text, like {team: blue}";
   }
+  std::string operator()(std::map<std::string, double>*) const {
+    return "a map of text to numbers" + Range(field);
+  }
   std::string operator()(EnumSlot) const { return Choices(); }
   std::string operator()(AutoCountSlot) const { return "auto or a whole number" + Range(field); }
 
@@ -85,6 +88,13 @@ struct ValueText {
     std::vector<std::string> parts;
     for (const auto& [key, value] : *pairs) {
       parts.push_back(YamlScalar(key) + ": " + YamlScalar(value));
+    }
+    return fmt::format("{{{}}}", fmt::join(parts, ", "));
+  }
+  std::string operator()(const std::map<std::string, double>* numbers) const {
+    std::vector<std::string> parts;
+    for (const auto& [key, value] : *numbers) {
+      parts.push_back(fmt::format("{}: {}", YamlScalar(key), value));
     }
     return fmt::format("{{{}}}", fmt::join(parts, ", "));
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runspec/decoder_plan.h"
+#include "runspec/model_part.h"
 
 namespace gp::runspec {
 namespace {
@@ -152,6 +153,8 @@ TrainingOptions TrainingOptionsOf(const RunSpec& spec, int threads, int first_sh
                                                   .recompute = spec.engine.recompute,
                                                   .chunked_head = spec.engine.chunked_head,
                                                   .residual = spec.engine.residual,
+                                                  .forward_only_blocks = ForwardOnlyBlocks(
+                                                      spec.model, TrainedPartsOf(spec)),
                                                   .on_gpu = spec.resources.device == "gpu"}),
           .first_shard = first_shard,
           .owned_shards = owned_shards,

@@ -92,12 +92,4 @@ int64_t ParameterCount(const ModelShape& shape) {
   return count;
 }
 
-double TrainingFlopsPerToken(const ModelShape& shape, int64_t sequence) {
-  const double c = static_cast<double>(shape.channels);
-  const double layers = static_cast<double>(shape.layers);
-  const double weights =
-      layers * 12 * c * c + static_cast<double>(shape.vocabulary_padded) * c;  // blocks + head
-  return 6 * weights + 7 * layers * c * static_cast<double>(sequence + 1);
-}
-
 }  // namespace gp::runspec

@@ -1,4 +1,4 @@
-// The sizes of a GPT-2 model, and values computed from them: parameter layout, counts, FLOPs.
+// The sizes of a GPT-2 model, and values computed from them: parameter layout, counts.
 // Standard library only, because the engine core, the validator and the benches share it. Values
 // and pure functions; thread-safe.
 #pragma once
@@ -36,6 +36,8 @@ struct ParameterInfo {
   int64_t offset = 0;    // elements from the start of the buffer
   int64_t count = 0;     // elements
   bool decayed = false;  // has >= 2 dimensions: weight decay applies
+  bool trained = true;   // else frozen: it has no gradient and never changes
+  double lr_ratio = 1;   // its learning rate, as a share of optimizer.lr
 };
 
 // Elements of the flat parameter buffer between tensors.
@@ -63,12 +65,6 @@ ParameterLayout MakeParameterLayout(const ModelShape& shape);
 // Parameters without alignment gaps; tied weights count once. 124,439,808 for GPT-2 with V = Vp =
 // 50257.
 int64_t ParameterCount(const ModelShape& shape);
-
-// Causal-exact FLOPs of one token, forward and backward, at sequence length T: 6 per matrix weight
-// and token (head included), and attention 7*L*C*(T+1): each query sees (T+1)/2 keys on average;
-// two products forward, five backward (every flash attention recomputes QK^T there). 807.5 MFLOP
-// for padded 124M at T = 1024.
-double TrainingFlopsPerToken(const ModelShape& shape, int64_t sequence);
 
 // The sizes that have a name, and their shapes with the vocabulary padded to a multiple of 64.
 std::vector<std::string> ModelNames();

@@ -180,9 +180,21 @@ class Loader : private DocumentReader {
     }
     ResolvePaths(field);
     DropWhatItReplaces(field);
-    const int width =
-        value.kind == YamlNode::Kind::kScalar ? static_cast<int>(value.scalar.size()) : 1;
-    places_[field.path] = key_place.text.empty() ? key_place : PlaceOf(value.mark, width);
+    places_[field.path] = key_place.text.empty() ? key_place : PlaceOf(value.mark, WidthOf(value));
+    if (!key_place.text.empty()) RememberInside(field.path, value);
+  }
+
+  static int WidthOf(const YamlNode& value) {
+    return value.kind == YamlNode::Kind::kScalar ? static_cast<int>(value.scalar.size()) : 1;
+  }
+
+  // The places of what a list or a map has in it: "train[0]", "learning_rates.wte".
+  void RememberInside(const std::string& path, const YamlNode& value) {
+    for (size_t i = 0; i < value.items.size(); ++i) {
+      const YamlNode& item = value.items[i];
+      places_[fmt::format("{}[{}]", path, i)] = PlaceOf(item.mark, WidthOf(item));
+    }
+    for (const YamlEntry& entry : value.entries) places_[path + "." + entry.key] = KeyPlace(entry);
   }
 
   void DropWhatItReplaces(const RunField& field) {

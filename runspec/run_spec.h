@@ -169,6 +169,10 @@ struct RunSpec {
   std::string kind = "train";
   std::string preset;
   std::string init_from = "scratch";  // or the path of a model
+  // Parts of the model by name (runspec/model_part.h): those that are trained, empty: all; and
+  // learning rates that stand for optimizer.lr.
+  std::vector<std::string> train;
+  std::map<std::string, double> learning_rates;
   ModelShape model;
   bool vocabulary_auto = true;  // model.vocab: auto, taken from the tokenizer when the data is read
   int64_t pad_vocab_to = 1;

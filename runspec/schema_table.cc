@@ -31,6 +31,22 @@ std::vector<RunField> RunFields() {
                "The optimizer starts fresh, at step 0.",
         .also = {"from_pretrained", "pretrained", "resume_from", "checkpoint"}},
        GP_SLOT(init_from)},
+      {{.path = "train",
+        .doc = "The parts of the model that are trained; [] trains all. Parts: wte, wpe, blocks, "
+               "block N (from 0), first N blocks, last N blocks, ln_f, and lm_head where it is not "
+               "tied to wte. The others are frozen: their weights never change, their gradients "
+               "are not computed and do not count in optimizer.grad_clip, and the backward pass "
+               "ends above them where it can.",
+        .also = {"trainable", "unfreeze", "requires_grad", "freeze"}},
+       GP_SLOT(train)},
+      {{.path = "learning_rates",
+        .doc = "Learning rates of parts of the model that stand for optimizer.lr, like {wte: 1e-5, "
+               "last 2 blocks: 1e-4}; parts as in train. The schedule changes all of them alike.",
+        .min = 0,
+        .max = 10,
+        .min_excluded = true,
+        .also = {"param_groups", "lr_groups", "layer_lrs"}},
+       GP_SLOT(learning_rates)},
   };
 }
 

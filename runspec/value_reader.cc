@@ -137,13 +137,29 @@ struct Reader {
     return std::nullopt;
   }
   Problem operator()(std::map<std::string, std::string>* target) const {
+    return ReadMap(target, [](const YamlNode& value) { return value.scalar; });
+  }
+  Problem operator()(std::map<std::string, double>* target) const {
+    return ReadMap(target, [this](const YamlNode& value) -> std::optional<double> {
+      const auto number = value.quoted ? std::nullopt : ParseNumber<double>(value.scalar);
+      return number && std::isfinite(*number) && InRange(*number) ? number : std::nullopt;
+    });
+  }
+
+  // `read` turns a scalar into a value, or into nullopt.
+  template <typename T, typename Read>
+  Problem ReadMap(std::map<std::string, T>* target, const Read& read) const {
     if (node.kind != YamlNode::Kind::kMap) return Wrong();
-    std::map<std::string, std::string> pairs;
+    std::map<std::string, T> pairs;
     for (const YamlEntry& entry : node.entries) {
       if (entry.value.kind != YamlNode::Kind::kScalar) {
         return Wrong(entry.value, fmt::format("{} inside it", Describe(entry.value.kind)));
       }
-      if (!pairs.emplace(entry.key, entry.value.scalar).second) {
+      const std::optional<T> value = read(entry.value);
+      if (!value) {
+        return Wrong(entry.value, fmt::format("'{}' inside it", Excerpt(entry.value.scalar)));
+      }
+      if (!pairs.emplace(entry.key, *value).second) {
         return ValueProblem{entry.key_mark, static_cast<int>(entry.key.size()),
                             fmt::format("{} has '{}' twice", field.path, Excerpt(entry.key)), ""};
       }

@@ -38,7 +38,7 @@ LIBRARIES = {
 MACHINE = r"(sys/|netinet/|arpa/|unistd\.h|fcntl\.h|thread|mutex|shared_mutex|condition_variable|atomic|future|fstream|iostream|filesystem|random)"
 
 # Headers that the engine core may use because they need nothing else.
-STANDARD_ONLY = ("runspec/model_shape.h", "runspec/arena_plan.h", "runspec/decoder_plan.h",
+STANDARD_ONLY = ("runspec/model_shape.h", "runspec/model_part.h", "runspec/arena_plan.h", "runspec/decoder_plan.h",
                  "runspec/gpu_workspace.h", "runspec/packed_weight.h", "runspec/align_up.h",
                  "runspec/run_spec.h", "runspec/training_plan.h", "base/mutex.h")
 

@@ -1,10 +1,12 @@
 #include "client/gpctl/render/plan_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/duration.h"
 #include "base/file.h"
@@ -14,6 +16,7 @@
 #include "runspec/batch_plan.h"
 #include "runspec/batch_ramp.h"
 #include "runspec/memory_forecast.h"
+#include "runspec/model_part.h"
 
 namespace gp::gpctl {
 namespace {
@@ -71,6 +74,24 @@ std::string ModelText(const RunSpec& spec) {
   return fmt::format("{} layers, {} heads, {} wide, context {}, vocabulary {}; {} parameters",
                      shape.layers, shape.heads, shape.channels, shape.context, vocabulary,
                      CompactCount(runspec::ParameterCount(shape)));
+}
+
+int64_t TrainedCount(const RunSpec& spec) {
+  return runspec::TrainedParameterCount(
+      runspec::MakeParameterLayout(spec.model, runspec::TrainedPartsOf(spec)));
+}
+
+// "last 2 blocks, ln_f: 14.2M parameters; lr of wte 1e-05".
+std::string TrainedText(const RunSpec& spec) {
+  std::string text =
+      fmt::format("{}: {} parameters",
+                  spec.train.empty() ? "all" : fmt::format("{}", fmt::join(spec.train, ", ")),
+                  CompactCount(static_cast<double>(TrainedCount(spec))));
+  const char* separator = "; lr of ";
+  for (const auto& [part, rate] : spec.learning_rates) {
+    text += fmt::format("{}{} {:g}", std::exchange(separator, ", "), part, rate);
+  }
+  return text;
 }
 
 std::string DataText(const RunSpec& spec) {
@@ -192,8 +213,11 @@ Json DataFields(const DataReport& data) {
 }
 
 std::string PlanText(const RunSpec& spec, const AvailableMemory& memory, const DataReport* data) {
-  std::string out = fmt::format("Plan for {}\n", spec.name) + Line("model", ModelText(spec)) +
-                    Line("data", DataText(spec));
+  std::string out =
+      fmt::format("Plan for {}\n", spec.name) + Line("model", ModelText(spec)) +
+      (spec.train.empty() && spec.learning_rates.empty() ? ""
+                                                         : Line("trained", TrainedText(spec))) +
+      Line("data", DataText(spec));
   if (data != nullptr) out += Line("found", FoundText(spec, *data));
   const auto settled = Settle(spec, memory);
   if (!settled) return out;
@@ -209,6 +233,7 @@ std::string PlanText(const RunSpec& spec, const AvailableMemory& memory, const D
 Json PlanFields(const RunSpec& spec, const AvailableMemory& memory) {
   Json json = {{"name", spec.name}, {"workers", spec.resources.workers}};
   if (!spec.vocabulary_auto) json["parameters"] = runspec::ParameterCount(spec.model);
+  if (!spec.vocabulary_auto && !spec.train.empty()) json["trained_parameters"] = TrainedCount(spec);
   const auto settled = Settle(spec, memory);
   if (!settled) return json;
   const runspec::MemoryForecast forecast = Forecast(*settled);

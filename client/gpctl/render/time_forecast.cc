@@ -8,6 +8,7 @@
 #include "client/gpctl/doctor/machine_checks.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "runspec/batch_plan.h"
+#include "runspec/model_part.h"
 
 namespace gp::gpctl {
 namespace {
@@ -41,7 +42,8 @@ std::optional<TimeForecast> ForecastTime(const runspec::RunSpec& spec, const Cor
   const int64_t wanted = int64_t{spec.resources.workers} * spec.resources.threads;
   TimeForecast forecast{.cores = cores, .rate = rate};
   if (wanted > 0) forecast.cores = static_cast<int>(std::min<int64_t>(wanted, cores));
-  const double flops = runspec::TrainingFlopsPerToken(spec.model, spec.batch.sequence) *
+  const double flops = runspec::TrainingFlopsPerToken(spec.model, spec.batch.sequence,
+                                                      runspec::TrainedPartsOf(spec)) *
                        static_cast<double>(plan->tokens_per_step);
   forecast.step_seconds = flops / (rate.flops_per_second * forecast.cores);
   forecast.steps = StepsOf(spec, forecast.step_seconds);

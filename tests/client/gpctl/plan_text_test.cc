@@ -38,6 +38,19 @@ TEST(PlanText, TellsTheMemoryByPurpose) {
   EXPECT_EQ(MemoryWarning(spec, kPlenty), std::nullopt);
 }
 
+TEST(PlanText, TellsWhatIsTrained) {
+  EXPECT_THAT(PlanText(Spec({}), kPlenty), ::testing::Not(HasSubstr("trained ")));
+  EXPECT_FALSE(PlanFields(Spec({}), kPlenty).contains("trained_parameters"));
+  const std::string fixed = "model.vocab=50257";
+  const runspec::RunSpec some = Spec(
+      {fixed, "train=[last 2 blocks, ln_f]", "init_from=/base", "learning_rates={ln_f: 2e-5}"});
+  const std::string text = PlanText(some, kPlenty);
+  EXPECT_THAT(text, HasSubstr("last 2 blocks, ln_f: 14.2M parameters; lr of ln_f 2e-05"));
+  EXPECT_EQ(PlanFields(some, kPlenty)["trained_parameters"], 2 * 7087872 + 1536);
+  EXPECT_LT(PlanFields(some, kPlenty)["memory_bytes"],
+            PlanFields(Spec({fixed}), kPlenty)["memory_bytes"]);
+}
+
 TEST(PlanText, WarnsOfWhatDoesNotFitAndNamesWhatWould) {
   const runspec::RunSpec spec =
       Spec({"batch.micro_batch=32", "batch.sequence=1024", "batch.total_tokens=32768"});

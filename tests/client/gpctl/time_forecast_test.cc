@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "runspec/model_part.h"
+
 namespace gp::gpctl {
 namespace {
 

@@ -133,13 +133,13 @@ struct LayerNorm {
 };
 
 // din (+)= the gradient through LayerNorm; dgamma and dbeta likewise, each with its own switch. in
-// and din have the residual stream's type.
+// and din have the residual stream's type. Without dgamma there is no dbeta.
 struct LayerNormBackward {
   int64_t rows = 0;
   int64_t channels = 0;
   Buffer din;
-  float* dgamma = nullptr;
-  float* dbeta = nullptr;  // or absent
+  float* dgamma = nullptr;  // or absent
+  float* dbeta = nullptr;   // or absent
   Buffer dout;
   Buffer in;
   const float* mean = nullptr;
@@ -393,7 +393,7 @@ class Backend {
   virtual void EmbeddingForward(int64_t sequences, int64_t length, int64_t channels, Buffer out,
                                 const int32_t* tokens, const float* wte, const float* wpe,
                                 const Dropout& dropout) = 0;
-  // dwte += and dwpe += from dout.
+  // dwte += and dwpe += from dout; either may be absent.
   virtual void EmbeddingBackward(int64_t sequences, int64_t length, int64_t channels, float* dwte,
                                  float* dwpe, Buffer dout, const int32_t* tokens,
                                  const Dropout& dropout) = 0;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "runspec/model_part.h"
 #include "worker/engine/bench/core_set.h"
 #include "worker/engine/bench/process_memory.h"
 #include "worker/engine/bench/step_bench.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <stdexcept>
 
 #include "base/usable_cores.h"
 #include "worker/engine/backend/cpu/tuned_choices.h"
@@ -47,6 +48,18 @@ void AddMemoryFlags(const Command& app, ModelFlags& flags) {
   app.Option("--residual", flags.residual, "type of the residual stream")
       .OneOf({"fp32", "bf16"})
       .ShowDefault();
+  app.Option("--train", flags.train,
+             "a part that is trained, like 'last 2 blocks'; may be repeated");
+}
+
+runspec::TrainedParts TrainedPartsOf(const ModelFlags& flags, const runspec::ModelShape& shape) {
+  runspec::TrainedParts parts;
+  for (const std::string& text : flags.train) {
+    const auto part = runspec::ParseModelPart(text, shape);
+    if (!part) throw std::invalid_argument("--train: '" + text + "' is no part of the model");
+    parts.trained.push_back(*part);
+  }
+  return parts;
 }
 
 const std::map<std::string, runspec::Recompute>& Recomputations() {
@@ -118,6 +131,7 @@ ModelOptions MakeModelOptions(const ModelFlags& flags) {
   options.attention = Attentions().at(flags.attention);
   options.recompute = Recomputations().at(flags.recompute);
   options.chunked_head = flags.chunked_head;
+  options.trained = TrainedPartsOf(flags, options.shape);
   if (flags.residual == "bf16") options.residual = runspec::ResidualType::kBf16;
   options.device = {
       .on = flags.device == "gpu", .graph = flags.graph, .deterministic = flags.deterministic};

@@ -27,7 +27,8 @@ struct ModelFlags {
   std::string recompute = "none";
   int64_t chunked_head = 0;
   std::string residual = "fp32";
-  int64_t peak_side = kPeakSide;  // side of the square product that measures a device's peak
+  std::vector<std::string> train;  // parts of the model; empty: all
+  int64_t peak_side = kPeakSide;   // side of the square product that measures a device's peak
   std::string output = "text";
 
   bool json() const { return output == "json"; }
@@ -36,7 +37,7 @@ struct ModelFlags {
 // --model, --batch, --sequence, --threads and --output.
 void AddShapeFlags(const Command& app, ModelFlags& flags);
 // These, --device, --precision, and the switches that change what is kept in memory: --attention,
-// --recompute, --chunked-head, --residual.
+// --recompute, --chunked-head, --residual, --train.
 void AddModelFlags(const Command& app, ModelFlags& flags);
 // --isa, --engine, --no-graph, --deterministic and --peak-side, for commands that compute.
 void AddEngineFlags(const Command& app, ModelFlags& flags);
@@ -46,7 +47,7 @@ void AddOutputFlag(const Command& app, std::string& output);
 void AddDeviceFlag(const Command& app, ModelFlags& flags);
 
 // With the choices of the tuning cache, as a run would begin. Throws std::invalid_argument for an
-// isa that does not exist and for a damaged cache.
+// isa or a part that does not exist and for a damaged cache.
 ModelOptions MakeModelOptions(const ModelFlags& flags);
 // The same options as flags for a peer program (tests/bench/peers/protocol.py).
 std::vector<std::string> PeerArguments(const ModelOptions& options);

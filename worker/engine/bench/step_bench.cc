@@ -4,6 +4,8 @@
 #include <random>
 #include <utility>
 
+#include "worker/engine/model/gradient_stages.h"
+
 namespace gp::engine {
 namespace {
 
@@ -55,8 +57,9 @@ void StepBench::QueueStep(int mark) {
   backend.Mark(mark + 1);
   model_->Backward(scale, gradients_, /*accumulate=*/false, {});
   backend.Mark(mark + 2);
-  backend.SumOfSquares(&scalars_->sum_of_squares, gradients_.data(),
-                       static_cast<int64_t>(gradients_.size()));
+  const GradientRange trained = TrainedRange(model_->layout());
+  backend.SumOfSquares(&scalars_->sum_of_squares, gradients_.data() + trained.first,
+                       trained.last - trained.first);
   backend.Decide({.factor = &scalars_->factor,
                   .sum_of_squares = &scalars_->sum_of_squares,
                   .losses = &scalars_->loss,

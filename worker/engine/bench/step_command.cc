@@ -67,7 +67,8 @@ Json MakeReport(const StepFlags& flags, const ModelOptions& options, StepBench& 
                 double peak_flops) {
   const SampleSummary step = Summarize(samples.ours_ms);
   const double tokens_per_second = 1e3 * static_cast<double>(bench.tokens()) / step.median;
-  const double flops = runspec::TrainingFlopsPerToken(options.shape, options.sequence);
+  const double flops =
+      runspec::TrainingFlopsPerToken(options.shape, options.sequence, options.trained);
   Json report = MakeDocument("StepBench");
   report.update({{"model", flags.model.model},
                  {"batch", options.micro_batch},

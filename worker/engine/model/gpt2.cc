@@ -24,7 +24,7 @@ std::byte* AllocateArena(Backend& backend, const runspec::ArenaPlan& plan) {
 
 Gpt2::Gpt2(const Gpt2Options& options, std::unique_ptr<Backend> backend)
     : shape_(options.shape),
-      layout_(runspec::MakeParameterLayout(shape_)),
+      layout_(runspec::MakeParameterLayout(shape_, options.trained)),
       stages_(MakeGradientStages(layout_, shape_.layers)),
       plan_(runspec::MakeArenaPlan(shape_, options.arena)),
       sequences_max_(options.arena.micro_batch),
@@ -33,6 +33,7 @@ Gpt2::Gpt2(const Gpt2Options& options, std::unique_ptr<Backend> backend)
       attention_(options.arena.attention),
       recompute_(options.arena.recompute),
       head_rows_max_(runspec::HeadRows(options.arena)),
+      lowest_block_(options.arena.forward_only_blocks),
       backend_(std::move(backend)),
       slots_(shape_, layout_),
       buffers_(shape_, plan_, AllocateArena(*backend_, plan_)) {}

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runspec/arena_plan.h"
+#include "runspec/model_part.h"
 #include "worker/engine/backend/backend.h"
 #include "worker/engine/model/gpt2_buffers.h"
 #include "worker/engine/model/gradient_stages.h"
@@ -26,10 +27,11 @@ namespace gp::engine {
 
 struct Gpt2Options {
   runspec::ModelShape shape;
-  runspec::ArenaOptions arena;
+  runspec::ArenaOptions arena;  // with the forward-only blocks of `trained`
   // GELU inside the matrix products, LayerNorm inside the residual addition; the same bits either
   // way.
   bool fused = true;
+  runspec::TrainedParts trained = {};
 };
 
 class Gpt2 final : public LanguageModel {
@@ -96,8 +98,12 @@ class Gpt2 final : public LanguageModel {
                  const NormBuffers& norm);
 
   // The stages of a backward pass. After each, another part of the gradient is final: the head, the
-  // two halves of each block from the last to the first, the embedding.
+  // two halves of each block from the last to the first, the embedding. The pass ends with the
+  // lowest stage that something trained needs.
   int64_t stage_count() const { return 2 * shape_.layers + 2; }
+  int64_t stage_end() const {
+    return stages_.embedding.empty() ? 1 + 2 * (shape_.layers - lowest_block_) : stage_count();
+  }
   void BackwardStage(int64_t stage);
   const std::vector<GradientRange>& FinalAfter(int64_t stage) const;
   void BackwardHead();
@@ -120,13 +126,20 @@ class Gpt2 final : public LanguageModel {
   Buffer Weight(int64_t offset) const;  // compute type; absent for -1
   const float* Master(int64_t offset) const;
   float* Gradient(int64_t offset) const;
+  // Absent when the module is frozen.
+  float* WeightGradient(const ParameterSlot& slot) const {
+    return slot.trained ? Gradient(slot.weight) : nullptr;
+  }
+  float* BiasGradient(const ParameterSlot& slot) const {
+    return slot.trained ? Gradient(slot.bias) : nullptr;
+  }
   // The gradient of a layer's bias. FusedBias: for the pass that computes the layer's dy.
   // EagerBias: for BackwardLinear. One of them is null, so the bias is summed once.
   float* FusedBias(const ParameterSlot& layer) const {
-    return fused_ ? Gradient(layer.bias) : nullptr;
+    return fused_ ? BiasGradient(layer) : nullptr;
   }
   float* EagerBias(const ParameterSlot& layer) const {
-    return fused_ ? nullptr : Gradient(layer.bias);
+    return fused_ ? nullptr : BiasGradient(layer);
   }
   LayerNorm NormArgs(const ParameterSlot& slot, const NormBuffers& norm, Buffer in) const;
   LayerNormBackward NormGradientArgs(const ParameterSlot& slot, const NormBuffers& norm, Buffer in,
@@ -144,6 +157,7 @@ class Gpt2 final : public LanguageModel {
   const runspec::Attention attention_;
   const runspec::Recompute recompute_;
   const int64_t head_rows_max_;
+  const int64_t lowest_block_;  // of those whose backward pass runs
   std::unique_ptr<Backend> backend_;
   const Gpt2Slots slots_;
   const Gpt2Buffers buffers_;

@@ -9,11 +9,11 @@ void Gpt2::Backward(float gradient_scale, std::span<float> gradients, bool accum
   target_ = {gradients, gradient_scale, accumulate};
   if (!ready) {
     backend_->Replay(KeyOf(Pass::kBackward, 0), [this] {
-      for (int64_t stage = 0; stage < stage_count(); ++stage) BackwardStage(stage);
+      for (int64_t stage = 0; stage < stage_end(); ++stage) BackwardStage(stage);
     });
     return;
   }
-  for (int64_t stage = 0; stage < stage_count(); ++stage) {
+  for (int64_t stage = 0; stage < stage_end(); ++stage) {
     backend_->Replay(KeyOf(Pass::kStage, static_cast<uint64_t>(stage)),
                      [this, stage] { BackwardStage(stage); });
     for (const GradientRange& range : FinalAfter(stage)) ready(range.first, range.last);
@@ -100,14 +100,14 @@ void Gpt2::BackwardAttention(int64_t layer) {
                                 block.attention, block.lse, block.qkv,
                                 Site(DropoutSite::kProbabilities, layer));
   }
-  BackwardLinear(slots.c_attn, Gradient(slots.c_attn.bias), buffers_.d_qkv, block.ln_1.out, c,
+  BackwardLinear(slots.c_attn, BiasGradient(slots.c_attn), buffers_.d_qkv, block.ln_1.out, c,
                  3 * c);
   backend_->BackwardInput({.shape = linear(c, 3 * c),
                            .dx = buffers_.d_channels,
                            .dy = buffers_.d_qkv,
                            .w = Weight(slots.c_attn.weight),
                            .may_be_fp8 = true});
-  if (layer == 0) {
+  if (layer == lowest_block_) {
     backend_->Backward(NormGradientArgs(slots.ln_1, block.ln_1, block.residual, true));
     return;
   }
@@ -119,18 +119,20 @@ void Gpt2::BackwardAttention(int64_t layer) {
 void Gpt2::BackwardEmbedding() {
   const auto clear = [&](const char* name) {
     const runspec::ParameterInfo& tensor = layout_.at(name);
+    if (!tensor.trained) return;
     backend_->Zero(Gradient(tensor.offset), tensor.count * static_cast<int64_t>(sizeof(float)));
   };
   // A tied wte already holds the head's gradient.
   if (!target_.accumulate && !shape_.tied_head) clear("wte.weight");
   if (!target_.accumulate) clear("wpe.weight");
-  backend_->EmbeddingBackward(sequences_, length_, shape_.channels, Gradient(slots_.wte.weight),
-                              Gradient(slots_.wpe.weight), buffers_.d_residual, buffers_.tokens,
+  backend_->EmbeddingBackward(sequences_, length_, shape_.channels, WeightGradient(slots_.wte),
+                              WeightGradient(slots_.wpe), buffers_.d_residual, buffers_.tokens,
                               Site(DropoutSite::kEmbedding, 0));
 }
 
 void Gpt2::BackwardLinear(const ParameterSlot& slot, float* dbias, Buffer dy, Buffer x, int64_t in,
                           int64_t out) {
+  if (!slot.trained) return;
   backend_->BackwardWeight({.shape = linear(in, out),
                             .dw = Gradient(slot.weight),
                             .dbias = dbias,
@@ -166,8 +168,8 @@ LayerNormBackward Gpt2::NormGradientArgs(const ParameterSlot& slot, const NormBu
   return {.rows = rows(),
           .channels = shape_.channels,
           .din = buffers_.d_residual,
-          .dgamma = Gradient(slot.weight),
-          .dbeta = Gradient(slot.bias),
+          .dgamma = WeightGradient(slot),
+          .dbeta = BiasGradient(slot),
           .dout = buffers_.d_channels,
           .in = in,
           .mean = norm.mean,

@@ -63,8 +63,9 @@ DataType DataTypeOf(const runspec::ArenaTensor& tensor) {
 
 Gpt2Slots::Gpt2Slots(const runspec::ModelShape& shape, const runspec::ParameterLayout& layout) {
   const auto slot = [&](const std::string& module, bool has_bias) {
-    return ParameterSlot{layout.at(module + ".weight").offset,
-                         has_bias ? layout.at(module + ".bias").offset : -1};
+    const runspec::ParameterInfo& weight = layout.at(module + ".weight");
+    return ParameterSlot{weight.offset, has_bias ? layout.at(module + ".bias").offset : -1,
+                         weight.trained};
   };
   wte = slot("wte", false);
   wpe = slot("wpe", false);

@@ -16,10 +16,11 @@ namespace gp::engine {
 // The type of the tensor's elements; kFloat32 for a tensor of "int32" or "bytes".
 DataType DataTypeOf(const runspec::ArenaTensor& tensor);
 
-// Offsets of a module's weight and bias in the flat parameters.
+// Offsets of a module's weight and bias in the flat parameters. Both are trained, or neither is.
 struct ParameterSlot {
   int64_t weight = 0;
   int64_t bias = -1;  // -1: the model has none
+  bool trained = true;
 };
 
 struct BlockSlots {

@@ -56,6 +56,10 @@ void Gpt2::BackwardHead() {
     if (head_gradient_ == HeadGradient::kNone) backend_->Backward(LossGradientOf(range));
     BackwardHeadRows(range);
   }
+  if (lowest_block_ == shape_.layers) {
+    backend_->Backward(NormGradientArgs(slots_.ln_f, buffers_.ln_f, buffers_.residual, false));
+    return;
+  }
   BackwardAddition(slots_.ln_f, buffers_.ln_f, buffers_.residual, false,
                    slots_.blocks.back().mlp_c_proj,
                    Site(DropoutSite::kMlpBranch, shape_.layers - 1));
@@ -65,11 +69,13 @@ void Gpt2::BackwardHead() {
 // LayerNorm's output.
 void Gpt2::BackwardHeadRows(RowRange range) {
   const LinearShape head{range.count, shape_.channels, shape_.vocabulary_padded};
-  backend_->BackwardWeight({.shape = head,
-                            .dw = Gradient(slots_.lm_head.weight),
-                            .dy = buffers_.logits,
-                            .x = buffers_.ln_f.out.From(range.first * shape_.channels),
-                            .accumulate = target_.accumulate || range.first > 0});
+  if (slots_.lm_head.trained) {
+    backend_->BackwardWeight({.shape = head,
+                              .dw = Gradient(slots_.lm_head.weight),
+                              .dy = buffers_.logits,
+                              .x = buffers_.ln_f.out.From(range.first * shape_.channels),
+                              .accumulate = target_.accumulate || range.first > 0});
+  }
   backend_->BackwardInput({.shape = head,
                            .dx = buffers_.d_channels.From(range.first * shape_.channels),
                            .dy = buffers_.logits,

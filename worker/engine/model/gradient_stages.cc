@@ -1,5 +1,6 @@
 #include "worker/engine/model/gradient_stages.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -35,11 +36,20 @@ GradientStages MakeGradientStages(const runspec::ParameterLayout& layout, int64_
   GradientStages stages;
   stages.blocks.resize(static_cast<size_t>(layers));
   for (size_t i = 0; i < layout.tensors.size(); ++i) {
+    if (!layout.tensors[i].trained) continue;
     const bool is_last = i + 1 == layout.tensors.size();
     const int64_t end = is_last ? layout.total_count : layout.tensors[i + 1].offset;
     Append({layout.tensors[i].offset, end}, StageOf(layout.tensors[i].name, stages));
   }
   return stages;
+}
+
+GradientRange TrainedRange(const runspec::ParameterLayout& layout) {
+  const auto trained = [](const runspec::ParameterInfo& tensor) { return tensor.trained; };
+  const auto first = std::find_if(layout.tensors.begin(), layout.tensors.end(), trained);
+  const auto behind = std::find_if(layout.tensors.rbegin(), layout.tensors.rend(), trained).base();
+  if (first == layout.tensors.end()) return {};
+  return {first->offset, behind == layout.tensors.end() ? layout.total_count : behind->offset};
 }
 
 }  // namespace gp::engine

@@ -27,8 +27,11 @@ struct GradientStages {
   std::vector<GradientRange> embedding;
 };
 
-// Each element of [0, total_count) is in exactly one range; the ranges of a stage are ascending and
-// not adjacent.
+// Each element of a trained tensor is in exactly one range, and none of a frozen one; the ranges of
+// a stage are ascending and not adjacent.
 GradientStages MakeGradientStages(const runspec::ParameterLayout& layout, int64_t layers);
+
+// From the first trained tensor to the end of the last one; frozen ones may lie between them.
+GradientRange TrainedRange(const runspec::ParameterLayout& layout);
 
 }  // namespace gp::engine

@@ -68,9 +68,10 @@ class LanguageModel {
   }
 
   // Gradients of gradient_scale * (the sum that the last Forward returned), overwriting `gradients`
-  // or adding to it. Same layout as the parameters; alignment gaps are zero. REQUIRES: a Forward
-  // with targets came right before. `ready`, unless it is empty, is called on this thread, once for
-  // each element, in an order that depends only on the layout.
+  // or adding to it. Same layout as the parameters; alignment gaps are zero, and those of frozen
+  // tensors are not touched. REQUIRES: a Forward with targets came right before. `ready`, unless it
+  // is empty, is called on this thread, for each element of a trained tensor once and for no
+  // element twice, in an order that depends only on the layout.
   virtual void Backward(float gradient_scale, std::span<float> gradients, bool accumulate,
                         const GradientReady& ready) = 0;
 

@@ -70,18 +70,22 @@ ModelOptions ModelOptionsOf(const runspec::RunSpec& spec, int threads) {
           .residual = spec.engine.residual,
           .device = {.on = spec.resources.device == "gpu",
                      .graph = spec.engine.graph,
-                     .deterministic = spec.IsDeterministic()}};
+                     .deterministic = spec.IsDeterministic()},
+          .trained = runspec::TrainedPartsOf(spec)};
 }
 
 runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options) {
-  return runspec::WithPrecision(options.precision, {.micro_batch = options.micro_batch,
-                                                    .sequence = options.sequence,
-                                                    .threads = options.threads,
-                                                    .attention = options.attention,
-                                                    .recompute = options.recompute,
-                                                    .chunked_head = options.chunked_head,
-                                                    .residual = options.residual,
-                                                    .on_gpu = options.device.on});
+  return runspec::WithPrecision(
+      options.precision,
+      {.micro_batch = options.micro_batch,
+       .sequence = options.sequence,
+       .threads = options.threads,
+       .attention = options.attention,
+       .recompute = options.recompute,
+       .chunked_head = options.chunked_head,
+       .residual = options.residual,
+       .forward_only_blocks = runspec::ForwardOnlyBlocks(options.shape, options.trained),
+       .on_gpu = options.device.on});
 }
 
 DeviceBackend MakeBackend(const ModelOptions& options) {
@@ -106,13 +110,14 @@ std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options,
   CheckSizes(options);
   if (options.kind == runspec::EngineKind::kReference) {
     CheckReference(options);
-    return MakeReferenceGpt2(options.shape, options.threads, options.reference);
+    return MakeReferenceGpt2(options.shape, options.threads, options.reference, options.trained);
   }
   DeviceBackend made = MakeBackend(options);
   if (choices != nullptr) *choices = made.choices;
-  return std::make_unique<Gpt2>(Gpt2Options{options.shape, ArenaOptionsOf(options),
-                                            options.kind == runspec::EngineKind::kFused},
-                                std::move(made.backend));
+  return std::make_unique<Gpt2>(
+      Gpt2Options{options.shape, ArenaOptionsOf(options),
+                  options.kind == runspec::EngineKind::kFused, options.trained},
+      std::move(made.backend));
 }
 
 }  // namespace gp::engine

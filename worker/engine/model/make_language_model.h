@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runspec/arena_plan.h"
+#include "runspec/model_part.h"
 #include "runspec/model_shape.h"
 #include "runspec/run_spec.h"
 #include "worker/engine/backend/cpu/isa.h"
@@ -41,6 +42,7 @@ struct ModelOptions {
   ReferenceStyle reference = {};  // for the reference engine only
   runspec::ResidualType residual = runspec::ResidualType::kFp32;  // bf16 needs bf16 compute
   DeviceUse device = {};
+  runspec::TrainedParts trained = {};
 };
 
 // The options for a run file: `threads` threads and the best kernels, or the device when

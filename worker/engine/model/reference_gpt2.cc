@@ -26,6 +26,7 @@
 
 #include "worker/engine/backend/cpu/cpu_backend.h"
 #include "worker/engine/backend/dropout_key.h"
+#include "worker/engine/model/gradient_stages.h"
 
 namespace gp::engine {
 namespace {
@@ -76,14 +77,14 @@ class Network {
     }
   }
 
-  // Copies the flat values into leaves that require gradients.
+  // Copies the flat values into leaves; trained ones require gradients.
   template <typename T>
   void SetLeaves(const T* values) {
     for (const runspec::ParameterInfo& tensor : layout_.tensors) {
       leaves_[tensor.name] = at::from_blob(const_cast<T*>(values) + tensor.offset, tensor.shape,
                                            c10::CppTypeToScalarType<T>::value)
                                  .clone()
-                                 .requires_grad_(true);
+                                 .requires_grad_(tensor.trained);
     }
   }
 
@@ -113,17 +114,24 @@ class Network {
   // Writes or adds the leaves' gradients, times `scale`, into the flat layout.
   template <typename T>
   void ReadGradients(double scale, T* gradients, bool accumulate) const {
-    if (!accumulate) std::fill_n(gradients, layout_.total_count, T{0});
+    if (!accumulate) ClearGaps(gradients);
     for (const runspec::ParameterInfo& tensor : layout_.tensors) {
+      if (!tensor.trained) continue;
+      T* const into = gradients + tensor.offset;
+      if (!accumulate) std::fill_n(into, tensor.count, T{0});
       const Tensor gradient = leaves_.at(tensor.name).grad();
       if (!gradient.defined()) continue;
-      Tensor flat = at::from_blob(gradients + tensor.offset, tensor.shape,
-                                  c10::CppTypeToScalarType<T>::value);
-      flat.add_(gradient, scale);
+      at::from_blob(into, tensor.shape, c10::CppTypeToScalarType<T>::value).add_(gradient, scale);
     }
   }
 
  private:
+  template <typename T>
+  void ClearGaps(T* gradients) const {
+    for (const runspec::ParameterGap& gap : layout_.Gaps()) {
+      std::fill_n(gradients + gap.offset, gap.count, T{0});
+    }
+  }
   const Tensor& Leaf(const std::string& name) const { return leaves_.at(name); }
   Tensor Bias(const std::string& module) const {
     return shape_.bias ? Leaf(module + ".bias") : Tensor();
@@ -187,9 +195,10 @@ class Network {
 
 class ReferenceGpt2 final : public LanguageModel {
  public:
-  ReferenceGpt2(const runspec::ModelShape& shape, int threads, const ReferenceStyle& style)
+  ReferenceGpt2(const runspec::ModelShape& shape, int threads, const ReferenceStyle& style,
+                const runspec::TrainedParts& trained)
       : shape_(shape),
-        layout_(runspec::MakeParameterLayout(shape_)),
+        layout_(runspec::MakeParameterLayout(shape_, trained)),
         backend_(MakeCpuBackend({.threads = threads})),
         parameters_(static_cast<size_t>(layout_.total_count)),
         network_(shape_, layout_, style) {
@@ -213,7 +222,8 @@ class ReferenceGpt2 final : public LanguageModel {
                 const GradientReady& ready) override {
     loss_.backward();
     network_.ReadGradients(gradient_scale, gradients.data(), accumulate);
-    if (ready) ready(0, layout_.total_count);
+    const GradientRange trained = TrainedRange(layout_);
+    if (ready) ready(trained.first, trained.last);
   }
 
   double Loss(const TokenBatch& batch) override {
@@ -241,8 +251,9 @@ class ReferenceGpt2 final : public LanguageModel {
 }  // namespace
 
 std::unique_ptr<LanguageModel> MakeReferenceGpt2(const runspec::ModelShape& shape, int threads,
-                                                 const ReferenceStyle& style) {
-  return std::make_unique<ReferenceGpt2>(shape, threads, style);
+                                                 const ReferenceStyle& style,
+                                                 const runspec::TrainedParts& trained) {
+  return std::make_unique<ReferenceGpt2>(shape, threads, style, trained);
 }
 
 ReferenceResult ComputeReference(const runspec::ModelShape& shape,

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "runspec/model_part.h"
 #include "worker/engine/model/language_model.h"
 
 namespace gp::engine {
@@ -21,7 +22,8 @@ struct ReferenceStyle {
 
 // Parameters are zero. `threads` sets LibTorch's number of threads for the whole process.
 std::unique_ptr<LanguageModel> MakeReferenceGpt2(const runspec::ModelShape& shape, int threads,
-                                                 const ReferenceStyle& style = {});
+                                                 const ReferenceStyle& style = {},
+                                                 const runspec::TrainedParts& trained = {});
 
 struct ReferenceResult {
   double loss = 0;                // sum over the targets

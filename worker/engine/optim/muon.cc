@@ -29,35 +29,19 @@ float* AllocateFloats(Backend& backend, int64_t count) {
 Muon::Muon(Backend& backend, const runspec::ModelShape& shape,
            const runspec::ParameterLayout& layout, const OptimizerOptions& options)
     : Optimizer(backend, layout, options),
+      ranges_(RangesOf(layout, [](const auto& tensor) { return !IsMatrixOfBlock(tensor); })),
       update_(AllocateFloats(backend, runspec::MuonMatrixCount(shape))),
       product_(AllocateFloats(backend, runspec::MuonMatrixCount(shape))),
       square_(AllocateFloats(backend, runspec::MuonSquareCount(shape))),
       polynomial_(AllocateFloats(backend, runspec::MuonSquareCount(shape))) {
-  for (size_t i = 0; i < layout.tensors.size(); ++i) {
-    const runspec::ParameterInfo& tensor = layout.tensors[i];
-    const bool is_last = i + 1 == layout.tensors.size();
-    const int64_t end = is_last ? layout.total_count : layout.tensors[i + 1].offset;
-    if (IsMatrixOfBlock(tensor)) {
-      matrices_.push_back({tensor.offset, tensor.shape[0], tensor.shape[1]});
-    } else {
-      AddRange({tensor.offset, end, tensor.decayed});
-    }
-  }
-}
-
-void Muon::AddRange(const Range& range) {
-  if (!ranges_.empty() && ranges_.back().last == range.first &&
-      ranges_.back().decayed == range.decayed) {
-    ranges_.back().last = range.last;
-  } else {
-    ranges_.push_back(range);
+  for (const runspec::ParameterInfo& tensor : layout.tensors) {
+    if (!tensor.trained || !IsMatrixOfBlock(tensor)) continue;
+    matrices_.push_back({tensor.offset, tensor.shape[0], tensor.shape[1]});
   }
 }
 
 void Muon::Apply(const Step& step) {
-  for (const Range& range : ranges_) {
-    UpdateRange(step, range.first, range.last, range.decayed ? spec().weight_decay : 0);
-  }
+  for (const Range& range : ranges_) UpdateRange(step, range);
   for (const Matrix& matrix : matrices_) UpdateMatrix(step, matrix);
 }
 

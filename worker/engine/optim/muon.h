@@ -27,25 +27,17 @@ class Muon final : public Optimizer {
     int64_t columns = 0;
     int64_t count() const { return rows * columns; }
   };
-  // Elements for AdamW.
-  struct Range {
-    int64_t first = 0;
-    int64_t last = 0;
-    bool decayed = false;
-  };
-
   void Apply(const Step& step) override;
   void UpdateMatrix(const Step& step, const Matrix& matrix);
   void Orthogonalize(const Matrix& matrix);
   void Iterate(const Matrix& matrix);
-  void AddRange(const Range& range);
 
   std::vector<Matrix> matrices_;
-  std::vector<Range> ranges_;
-  float* update_;      // X
-  float* product_;     // X times a polynomial of A
-  float* square_;      // A
-  float* polynomial_;  // of A
+  const std::vector<Range> ranges_;  // for AdamW
+  float* update_;                    // X
+  float* product_;                   // X times a polynomial of A
+  float* square_;                    // A
+  float* polynomial_;                // of A
 };
 
 }  // namespace gp::engine

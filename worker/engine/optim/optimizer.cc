@@ -27,8 +27,27 @@ Optimizer::Optimizer(Backend& backend, const runspec::ParameterLayout& layout,
       options_(options),
       total_count_(layout.total_count),
       slice_(options.slice.value_or(OptimizerSlice{0, layout.total_count})),
+      trained_(RangesOf(layout, [](const runspec::ParameterInfo&) { return true; })),
       first_moment_(AllocateMoment(backend, slice_.last - slice_.first)),
       second_moment_(AllocateMoment(backend, slice_.last - slice_.first)) {}
+
+std::vector<Optimizer::Range> Optimizer::RangesOf(
+    const runspec::ParameterLayout& layout,
+    const std::function<bool(const runspec::ParameterInfo&)>& takes) {
+  std::vector<Range> ranges;
+  for (size_t i = 0; i < layout.tensors.size(); ++i) {
+    const runspec::ParameterInfo& tensor = layout.tensors[i];
+    if (!tensor.trained || !takes(tensor)) continue;
+    const bool is_last = i + 1 == layout.tensors.size();
+    const int64_t end = is_last ? layout.total_count : layout.tensors[i + 1].offset;
+    const bool continues = !ranges.empty() && ranges.back().last == tensor.offset &&
+                           ranges.back().decayed == tensor.decayed &&
+                           ranges.back().lr_ratio == tensor.lr_ratio;
+    if (!continues) ranges.push_back({tensor.offset, end, tensor.decayed, tensor.lr_ratio});
+    ranges.back().last = end;
+  }
+  return ranges;
+}
 
 void Optimizer::Update(LanguageModel& model, std::span<float> gradients, double lr,
                        const float* factor) {
@@ -47,18 +66,18 @@ float Optimizer::ReadFactor(const float* factor) {
 }
 
 void Optimizer::RefreshWorkingCopy(LanguageModel& model) const {
-  RoundRange(model, 0, total_count_);
+  for (const Range& range : trained_) RoundRange(model, range.first, range.last);
 }
 
-void Optimizer::UpdateRange(const Step& step, int64_t first, int64_t last, double weight_decay) {
-  first = std::max(first, slice_.first);
-  last = std::min(last, slice_.last);
+void Optimizer::UpdateRange(const Step& step, const Range& range) {
+  int64_t first = std::max(range.first, slice_.first);
+  const int64_t last = std::min(range.last, slice_.last);
   // Without a save, one launch for all.
   const int64_t piece = saving() ? kPiece : std::max(last - first, int64_t{1});
   for (; first < last; first += piece) {
     const int64_t end = std::min(first + piece, last);
     AboutToOverwrite(first, end);
-    UpdatePiece(step, first, end, weight_decay);
+    UpdatePiece(step, first, end, range);
   }
 }
 
@@ -68,7 +87,7 @@ void Optimizer::AboutToOverwrite(int64_t first, int64_t last) const {
   }
 }
 
-void Optimizer::UpdatePiece(const Step& step, int64_t first, int64_t last, double weight_decay) {
+void Optimizer::UpdatePiece(const Step& step, int64_t first, int64_t last, const Range& range) {
   const std::span<uint16_t> working_copy = step.model.working_copy();
   const AdamWUpdate update{
       .count = last - first,
@@ -79,11 +98,11 @@ void Optimizer::UpdatePiece(const Step& step, int64_t first, int64_t last, doubl
       .working_copy = working_copy.empty() ? nullptr : working_copy.data() + first,
       .working_type = step.model.compute_type(),
       .rounding = RoundingAt(first),
-      .lr = step.lr,
+      .lr = step.lr * range.lr_ratio,
       .beta1 = options_.spec.beta1,
       .beta2 = options_.spec.beta2,
       .eps = options_.spec.eps,
-      .weight_decay = weight_decay,
+      .weight_decay = range.decayed ? options_.spec.weight_decay : 0,
       .step = updates_,
       .factor = step.factor};
   if (options_.fused) {

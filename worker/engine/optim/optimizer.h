@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "runspec/run_spec.h"
 #include "worker/engine/backend/backend.h"
@@ -53,7 +54,7 @@ class Optimizer {
   // Whether Update takes the factor by value, for which it waits.
   virtual bool TakesFactorByValue() const { return !options_.fused; }
 
-  // Rounds the parameters into the working copy as the last update did. After a restore.
+  // Rounds the trained parameters into the working copy as the last update did.
   void RefreshWorkingCopy(LanguageModel& model) const;
 
   // Called before elements [first, last) of the parameters and of both moments change; a save in
@@ -80,10 +81,22 @@ class Optimizer {
     float factor_value = 0;  // if it is taken by value, and a number then
   };
 
+  // Elements that are updated alike: tensors that lie side by side, with the gaps behind them.
+  struct Range {
+    int64_t first = 0;
+    int64_t last = 0;
+    bool decayed = false;
+    double lr_ratio = 1;
+  };
+
   virtual void Apply(const Step& step) = 0;
 
-  // AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101) on elements [first, last).
-  void UpdateRange(const Step& step, int64_t first, int64_t last, double weight_decay);
+  // The trained tensors for which `takes` is true, in as few ranges as there can be.
+  static std::vector<Range> RangesOf(
+      const runspec::ParameterLayout& layout,
+      const std::function<bool(const runspec::ParameterInfo&)>& takes);
+  // AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101).
+  void UpdateRange(const Step& step, const Range& range);
   // For what does not go through UpdateRange.
   void AboutToOverwrite(int64_t first, int64_t last) const;
   // The working copy of elements [first, last), if there is one.
@@ -91,9 +104,10 @@ class Optimizer {
 
   Backend& backend() { return backend_; }
   const runspec::OptimizerSpec& spec() const { return options_.spec; }
+  const std::vector<Range>& trained() const { return trained_; }  // all that is
 
  private:
-  void UpdatePiece(const Step& step, int64_t first, int64_t last, double weight_decay);
+  void UpdatePiece(const Step& step, int64_t first, int64_t last, const Range& range);
   float ReadFactor(const float* factor);
   void UpdateInPasses(const AdamWUpdate& update);
   StochasticRounding RoundingAt(int64_t first) const;
@@ -103,6 +117,7 @@ class Optimizer {
   const OptimizerOptions options_;
   const int64_t total_count_;
   const OptimizerSlice slice_;
+  const std::vector<Range> trained_;
   std::span<float> first_moment_;
   std::span<float> second_moment_;
   int64_t updates_ = 0;

@@ -315,6 +315,7 @@ std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun&
   ThrowIfError(CauseOfUnreadable(read, resume.directory), read);
   if (trainer.shards() != nullptr) trainer.shards()->TakeMoments(all);
   optimizer.set_updates(RecordedNumber<int64_t>(*manifest, kUpdates, manifest->step));
+  run.model->ParametersChanged();
   optimizer.RefreshWorkingCopy(*run.model);
   RestoreLossScale(*manifest, trainer.loss_scale());
   trainer.ResumeAfter(manifest->step);

@@ -20,10 +20,11 @@ std::span<float> Part(std::span<float> whole, GradientRange range) {
 }  // namespace
 
 GradientReduction::GradientReduction(Communicator& communicator, Backend& backend,
-                                     ShardSum& shard_sum)
+                                     ShardSum& shard_sum, GradientRange trained)
     : communicator_(communicator),
       backend_(backend),
       shard_sum_(shard_sum),
+      trained_(trained),
       buckets_(static_cast<int64_t>(communicator.overlap_elements())),
       ready_(kBucketsMax) {
   if (communicator.device() == nullptr) return;
@@ -59,7 +60,9 @@ void GradientReduction::FinishShard() {
   if (thread_ || begun_on_device_) return;
   shard_sum_.Finish([this](const ShardSum::Addition& one) {
     // A product with 1 is exact, so this equals AddInto, but uses all threads.
-    backend_.Combine(std::ssize(one.into), one.into.data(), 1, one.into.data(), 1, one.from.data());
+    const std::span<float> into = Part(one.into, trained_);
+    backend_.Combine(std::ssize(into), into.data(), 1, into.data(), 1,
+                     Part(one.from, trained_).data());
   });
 }
 
@@ -70,7 +73,8 @@ std::span<float> GradientReduction::Finish() {
   }
   if (!thread_) {
     partials_ = shard_sum_.TakePartials();
-    communicator_.AllReduceTree(partials_[0], partials_);
+    const auto parts = PartialsIn(trained_);
+    communicator_.AllReduceTree(parts[0], parts);
     return partials_[0];
   }
   for (const GradientRange& range : buckets_.TakeRest()) Post(range);
@@ -88,8 +92,7 @@ void GradientReduction::BeginOnDevice(GradientRange range) {
     backend_.Combine(std::ssize(into), into.data(), 1, into.data(), 1,
                      Part(one.from, range).data());
   }
-  std::vector<std::span<float>> parts;
-  for (const std::span<float> partial : partials_) parts.push_back(Part(partial, range));
+  const auto parts = PartialsIn(range);
   communicator_.device()->BeginAllReduceTree(parts[0], parts);
 }
 
@@ -98,7 +101,8 @@ void GradientReduction::FinishOnDevice(DeviceCollectives& device) {
     for (const GradientRange& range : buckets_.TakeRest()) BeginOnDevice(range);
   } else {
     partials_ = shard_sum_.TakePartials();
-    device.BeginAllReduceTree(partials_[0], partials_);
+    const auto parts = PartialsIn(trained_);
+    device.BeginAllReduceTree(parts[0], parts);
   }
   device.Rejoin();
   begun_on_device_ = false;
@@ -125,9 +129,14 @@ void GradientReduction::Reduce(GradientRange range) {
     const std::span<float> into = Part(one.into, range);
     AddInto(into.data(), Part(one.from, range).data(), into.size());
   }
+  const auto parts = PartialsIn(range);
+  communicator_.AllReduceTree(parts[0], parts);
+}
+
+std::vector<std::span<float>> GradientReduction::PartialsIn(GradientRange range) const {
   std::vector<std::span<float>> parts;
   for (const std::span<float> partial : partials_) parts.push_back(Part(partial, range));
-  communicator_.AllReduceTree(parts[0], parts);
+  return parts;
 }
 
 }  // namespace gp::engine

@@ -23,8 +23,10 @@ namespace gp::engine {
 
 class GradientReduction {
  public:
-  // All outlive me. `backend` adds up shards while it computes nothing else.
-  GradientReduction(Communicator& communicator, Backend& backend, ShardSum& shard_sum);
+  // All outlive me. `backend` adds up shards while it computes nothing else. Nothing outside
+  // `trained` is summed.
+  GradientReduction(Communicator& communicator, Backend& backend, ShardSum& shard_sum,
+                    GradientRange trained);
   // Aborts the group when the reduction began and was not finished: its peers wait for the rest.
   ~GradientReduction();
   GradientReduction(const GradientReduction&) = delete;
@@ -46,12 +48,14 @@ class GradientReduction {
   void Post(GradientRange range);
   void ReduceWhatComes();
   void Reduce(GradientRange range);
+  std::vector<std::span<float>> PartialsIn(GradientRange range) const;
   void BeginOnDevice(GradientRange range);
   void FinishOnDevice(DeviceCollectives& device);
 
   Communicator& communicator_;
   Backend& backend_;
   ShardSum& shard_sum_;
+  const GradientRange trained_;
   std::vector<ShardSum::Addition> additions_;
   std::vector<std::span<float>> partials_;
   GradientBuckets buckets_;

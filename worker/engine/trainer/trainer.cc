@@ -56,6 +56,7 @@ Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, L
       schedule_(runspec::ScheduleInSteps(spec.schedule, plan)),
       owned_(OwnedShards(plan.logical_shards, communicator.rank(), communicator.size())),
       shard_sum_(owned_, [&] { return AllocateGradient(model, communicator); }),
+      trained_(TrainedRange(model.layout())),
       optimizer_(MakeOptimizer(model.backend(), model.shape(), model.layout(),
                                {.spec = spec.optimizer,
                                 .fused = spec.engine.fused_optimizer,
@@ -81,7 +82,7 @@ StepResult Trainer::Step(const std::stop_token& stop) {
 
   // Each shard alone and with equal shapes, so that its gradient does not depend on who computes
   // it.
-  GradientReduction reduction(communicator_, model_.backend(), shard_sum_);
+  GradientReduction reduction(communicator_, model_.backend(), shard_sum_, trained_);
   for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
     AccumulateShard(shard, reduction, stop);
   }
@@ -95,7 +96,8 @@ StepResult Trainer::Step(const std::stop_token& stop) {
 
   // Losses of other ranks come after the norm: a rank that has them knows that every rank has
   // finished its gradients.
-  scalars_.MeasureGradient(gradients);
+  scalars_.MeasureGradient(gradients.subspan(static_cast<size_t>(trained_.first),
+                                             static_cast<size_t>(trained_.last - trained_.first)));
   timer_.Lap(&link::Phases::optimizer);
   const std::span<const double> losses = ShareLosses();
   timer_.Lap(&link::Phases::allreduce_exposed);

@@ -94,6 +94,7 @@ class Trainer {
   const runspec::ScheduleSpec schedule_;  // in steps
   const ShardRange owned_;
   ShardSum shard_sum_;
+  const GradientRange trained_;  // gradients outside it are never computed; frozen ones in it are 0
   const std::unique_ptr<Optimizer> optimizer_;
   std::optional<OptimizerShards> shards_;
   const std::span<int32_t> tokens_;   // (micro_batch, sequence), of the host

@@ -4,6 +4,7 @@
 #include "formats/sha256.h"
 #include "runspec/batch_ramp.h"
 #include "runspec/initial_model.h"
+#include "runspec/model_part.h"
 #include "runspec/model_shape.h"
 #include "runspec/run_file.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
@@ -66,6 +67,7 @@ void Training::Join(Communicator& communicator, const EngineRecord& decided) {
   run_.spec.batch.micro_batch_auto = false;
   CompleteRun(place_, decided, communicator, run_);
   LogInfo("model made", {{"parameters", runspec::ParameterCount(run_.spec.model)},
+                         {"trained", runspec::TrainedParameterCount(run_.model->layout())},
                          {"kernels", run_.engine.isa},
                          {"device", run_.on_device() ? run_.device_name : "cpu"},
                          {"precision", PrecisionText(run_.spec.precision)},
@@ -327,7 +329,8 @@ link::StepReport Training::MakeReport(const StepResult& result,
   report.peak_source = run_.peak_source;
   if (run_.peak_flops > 0) {
     report.mfu = report.tokens_per_second *
-                 runspec::TrainingFlopsPerToken(run_.spec.model, run_.spec.batch.sequence) /
+                 runspec::TrainingFlopsPerToken(run_.spec.model, run_.spec.batch.sequence,
+                                                runspec::TrainedPartsOf(run_.spec)) /
                  *report.peak_flops;
   }
   report.target_steps = budget_.Done(result.step) ? result.step : budget_.target_steps();

@@ -47,6 +47,19 @@ TEST(GpBench, TimesAStep) {
   EXPECT_GT(report.at("mfu").get<double>(), 0);
 }
 
+TEST(GpBench, TimesAStepThatTrainsPartsOfTheModel) {
+  const std::string step = "step --model tiny --batch 2 --steps 3 --threads 1 ";
+  const Outcome some = RunBench(step + "--train 'last 1 block' --train ln_f -o json");
+  ASSERT_EQ(some.exit_code, 0) << some.output;
+  const auto bytes = [](const Outcome& outcome) {
+    return nlohmann::json::parse(outcome.output).at("engine_bytes").get<int64_t>();
+  };
+  EXPECT_LT(bytes(some), bytes(RunBench(step + "-o json")));
+  const Outcome none = RunBench(step + "--train 'block 99'");
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.output, testing::HasSubstr("--train: 'block 99' is no part of the model"));
+}
+
 TEST(GpBench, TimesEachOperationOfAStep) {
   const Outcome answer =
       RunBench("step --model tiny --batch 2 --threads 1 --steps 2 --warmup 1 --profile -o json");

@@ -146,6 +146,10 @@ TEST(Gpt2Switches, SaveTheMemoryThatTheyPromise) {
   // A block keeps ln_1, qkv, attention, residual_mid, ln_2, fc and gelu (15 C), four numbers of the
   // norms and lse a row; eleven of twelve sets go.
   EXPECT_EQ(plain - ArenaBytes(block), 11 * rows * (15 * 768 + 4 + 12) * 4);
+  ModelOptions frozen = options;
+  frozen.trained.trained = {{"h", 10, 12}, {"ln_f"}};
+  // Ten blocks keep nothing, and share one set of buffers, their input among them.
+  EXPECT_EQ(plain - ArenaBytes(frozen), 9 * rows * (16 * 768 + 4 + 12) * 4);
 }
 
 }  // namespace

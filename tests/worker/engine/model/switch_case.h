@@ -23,6 +23,27 @@ struct Switch {
   std::function<void(int setting, ModelOptions& options, Dropout& dropout)> apply;
 };
 
+// What is trained: all; the last block; the first one, so that the pass goes back through frozen
+// ones; the head and the embedding, the positions, nothing below the head.
+inline runspec::TrainedParts SomeParts(int i, bool tied) {
+  const runspec::ModelPart wte{"wte"}, wpe{"wpe"}, ln_f{"ln_f"};
+  const runspec::ModelPart head{tied ? "ln_f" : "lm_head"};
+  switch (i) {
+    case 1:
+      return {.trained = {{"h", 1, 2}, ln_f}};
+    case 2:
+      return {.trained = {{"h", 0, 1}}};
+    case 3:
+      return {.trained = {wte, head}};
+    case 4:
+      return {.trained = {wpe, {"h", 1, 2}}};
+    case 5:
+      return {.trained = {ln_f, head}};
+    default:
+      return {};
+  }
+}
+
 inline const std::vector<Switch>& Switches() {
   using runspec::EngineKind;
   using runspec::Precision;
@@ -50,6 +71,8 @@ inline const std::vector<Switch>& Switches() {
       {"recompute", 3,
        [](int i, ModelOptions& o, Dropout&) { o.recompute = static_cast<runspec::Recompute>(i); }},
       {"chunked_head", 3, [](int i, ModelOptions& o, Dropout&) { o.chunked_head = 7 * i; }},
+      {"trained", 6,
+       [](int i, ModelOptions& o, Dropout&) { o.trained = SomeParts(i, o.shape.tied_head); }},
       {"threads", 2, [](int i, ModelOptions& o, Dropout&) { o.threads = 1 + i; }},
       {"sizes", 3,
        [](int i, ModelOptions& o, Dropout&) {
@@ -77,8 +100,30 @@ inline std::string Description(const SwitchCase& settings) {
   return text.str();
 }
 
-// Compares one model with the fp64 reference. `tolerance` is relative, by norm, of the whole
-// gradient; a single tensor, whose rounding errors average less, may be off by three times that.
+// The gradients that a test begins with.
+inline constexpr float kUntouched = 99.0f;
+
+// `tolerance` is relative, by norm, of the whole gradient; a single tensor, whose rounding errors
+// average less, may be off by three times that. Those of frozen tensors are as they were.
+inline void ExpectGradients(const runspec::ParameterLayout& layout, std::vector<float> gradients,
+                            std::vector<double> expected, double tolerance) {
+  for (const runspec::ParameterInfo& tensor : layout.tensors) {
+    if (tensor.trained) {
+      EXPECT_LT(RelativeDifference(tensor, gradients, expected), 3 * tolerance) << tensor.name;
+      continue;
+    }
+    const auto first = gradients.begin() + tensor.offset;
+    const bool untouched =
+        std::all_of(first, first + tensor.count, [](float value) { return value == kUntouched; });
+    EXPECT_TRUE(untouched) << tensor.name;
+    std::fill_n(first, tensor.count, 0.0f);
+    std::fill_n(expected.begin() + tensor.offset, tensor.count, 0.0);
+  }
+  const runspec::ParameterInfo all{.name = "all", .count = layout.total_count};
+  EXPECT_LT(RelativeDifference(all, gradients, expected), tolerance);
+}
+
+// Compares one model with the fp64 reference.
 inline void ExpectMatchesReference(const ModelOptions& options, const Dropout& dropout,
                                    double tolerance) {
   const auto model = MakeLanguageModel(options);
@@ -89,13 +134,8 @@ inline void ExpectMatchesReference(const ModelOptions& options, const Dropout& d
       ComputeReference(options.shape, Widened(model->parameters()), batch.view(), dropout);
   const double loss = model->Forward(batch.view(), dropout);
   EXPECT_NEAR(loss / expected.loss, 1, tolerance);
-  const std::vector<float> gradients = Gradients(*model, batch.view(), dropout);
-  for (const runspec::ParameterInfo& tensor : model->layout().tensors) {
-    EXPECT_LT(RelativeDifference(tensor, gradients, expected.gradients), 3 * tolerance)
-        << tensor.name;
-  }
-  const runspec::ParameterInfo all{.name = "all", .count = model->layout().total_count};
-  EXPECT_LT(RelativeDifference(all, gradients, expected.gradients), tolerance);
+  ExpectGradients(model->layout(), Gradients(*model, batch.view(), dropout), expected.gradients,
+                  tolerance);
 }
 
 inline void ExpectMatchesReference(const SwitchCase& settings) {

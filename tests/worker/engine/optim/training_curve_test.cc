@@ -27,7 +27,8 @@ std::vector<int32_t> MakeTokens(std::mt19937& random) {
   return tokens;
 }
 
-std::vector<double> LossCurve(runspec::EngineKind kind, runspec::Precision precision) {
+std::vector<double> LossCurve(runspec::EngineKind kind, runspec::Precision precision,
+                              const runspec::TrainedParts& trained = {}) {
   runspec::ModelShape shape{.layers = 2, .heads = 2, .channels = 32, .context = 24};
   shape.vocabulary = 41;
   shape.vocabulary_padded = 41;
@@ -37,7 +38,8 @@ std::vector<double> LossCurve(runspec::EngineKind kind, runspec::Precision preci
                                         .kind = kind,
                                         .precision = precision,
                                         .micro_batch = kSequences,
-                                        .sequence = kLength});
+                                        .sequence = kLength,
+                                        .trained = trained});
   InitializeTorch(1337, *model);
   const runspec::OptimizerSpec spec{.lr = 1e-3, .beta2 = 0.99};
   const runspec::ScheduleSpec schedule{.warmup_steps = 10};
@@ -71,6 +73,25 @@ TEST(TrainingCurve, OfTheFusedEngineIsTheReferences) {
   for (size_t step = 0; step < reference.size(); ++step) {
     EXPECT_NEAR(fused[step] / reference[step], 1, 1e-4) << "step " << step;
     EXPECT_NEAR(bf16[step] / reference[step], 1, 1e-2) << "step " << step;
+  }
+}
+
+TEST(TrainingCurve, OfSomeTrainedPartsWithRatesOfTheirOwnIsTheReferences) {
+  const runspec::ModelPart wte{"wte"}, last{"h", 1, 2}, ln_f{"ln_f"};
+  const runspec::TrainedParts tops = {.trained = {last, ln_f}, .rates = {{last, 3}}};
+  const runspec::TrainedParts ends = {.trained = {wte, ln_f}, .rates = {{wte, 0.5}}};
+  const std::vector<double> all =
+      LossCurve(runspec::EngineKind::kReference, runspec::Precision::kFp32);
+  for (const runspec::TrainedParts& parts : {tops, ends}) {
+    const std::vector<double> reference =
+        LossCurve(runspec::EngineKind::kReference, runspec::Precision::kFp32, parts);
+    EXPECT_LT(reference.back(), 0.98 * reference.front());
+    EXPECT_GT(reference.back(), all.back());
+    const std::vector<double> fused =
+        LossCurve(runspec::EngineKind::kFused, runspec::Precision::kFp32, parts);
+    for (size_t step = 0; step < reference.size(); ++step) {
+      EXPECT_NEAR(fused[step] / reference[step], 1, 1e-4) << "step " << step;
+    }
   }
 }
 

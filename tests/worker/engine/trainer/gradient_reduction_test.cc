@@ -64,7 +64,7 @@ TEST(GradientReduction, APassThatDoesNotReachItsEndAbortsTheGroup) {
   std::vector<float> memory(8);
   ShardSum shard_sum({0, 1}, [&] { return std::span<float>(memory); });
   {
-    GradientReduction reduction(overlapping, *backend, shard_sum);
+    GradientReduction reduction(overlapping, *backend, shard_sum, {0, 8});
     shard_sum.Next();
     reduction.BeginLastPass()(0, 4);
   }

@@ -6,6 +6,7 @@
 
 #include "base/exit_code.h"
 #include "formats/checkpoint_directory.h"
+#include "runspec/model_part.h"
 #include "runspec/model_shape.h"
 #include "runspec/run_file.h"
 #include "worker/engine/backend/cpu/tuned_choices.h"

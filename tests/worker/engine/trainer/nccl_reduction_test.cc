@@ -42,11 +42,12 @@ void OnEveryRank(int world_size, bool deterministic, const Body& body) {
 }
 
 // The parameters of each rank; gradients travel in pieces of `elements`.
-std::vector<std::vector<float>> Train(int world_size, size_t elements, bool deterministic) {
+std::vector<std::vector<float>> Train(int world_size, size_t elements, bool deterministic,
+                                      const runspec::RunSpec& spec = TinySpec()) {
   std::vector<std::vector<float>> parameters(static_cast<size_t>(world_size));
   OnEveryRank(world_size, deterministic, [&](Communicator& group) {
     OverlappingCommunicator overlapping(group, elements);
-    TinyRank member(overlapping);
+    TinyRank member(overlapping, spec);
     member.Take(kSteps);
     parameters[static_cast<size_t>(group.rank())] = member.Parameters();
   });
@@ -61,6 +62,17 @@ TEST(NcclReduction, ThePiecesAndTheNumberOfRanksChangeNoBit) {
         EXPECT_TRUE(SameBits(parameters, expected))
             << "world size " << world_size << ", pieces of " << elements;
       }
+    }
+  }
+}
+
+TEST(NcclReduction, NorDoTheyWhenPartsOfTheModelAreFrozen) {
+  runspec::RunSpec spec = TinySpec();
+  spec.train = {"wpe", "block 1"};
+  const std::vector<float> expected = TrainTinyGroup(1, kSteps, spec)[0];
+  for (const size_t elements : {size_t{0}, size_t{700}}) {
+    for (const auto& parameters : Train(3, elements, /*deterministic=*/true, spec)) {
+      EXPECT_TRUE(SameBits(parameters, expected)) << "pieces of " << elements;
     }
   }
 }
@@ -90,11 +102,12 @@ struct Sharded {
 };
 
 // From `start` on, unless it is empty.
-Sharded TrainSharded(int world_size, int64_t steps, const Sharded& start, int64_t start_step) {
+Sharded TrainSharded(int world_size, int64_t steps, const Sharded& start, int64_t start_step,
+                     const runspec::RunSpec& spec = ShardedSpec()) {
   Sharded result;
   std::mutex mutex;
   OnEveryRank(world_size, /*deterministic=*/true, [&](Communicator& group) {
-    TinyRank member(group, ShardedSpec());
+    TinyRank member(group, spec);
     OptimizerShards* const shards = member.trainer().shards();
     ASSERT_EQ(shards != nullptr, world_size > 1);
     if (!start.parameters.empty()) {
@@ -144,6 +157,16 @@ TEST(OptimizerShards, APartOnEachRankTrainsToTheSameBits) {
   }
 }
 
+TEST(OptimizerShards, TrainSomePartsOfTheModelToTheSameBits) {
+  runspec::RunSpec spec = ShardedSpec();
+  spec.train = {"wpe", "block 1"};
+  const std::vector<float> expected = TrainTinyGroup(1, kSteps, spec)[0];
+  for (const int world_size : {2, 3}) {
+    const Sharded sharded = TrainSharded(world_size, kSteps, {}, 0, spec);
+    EXPECT_TRUE(SameBits(sharded.parameters, expected)) << world_size;
+  }
+}
+
 TEST(OptimizerShards, AnotherNumberOfRanksGoesOnWithTheGatheredState) {
   const std::vector<float> expected = TrainTinyGroup(1, kSteps)[0];
   const Sharded half = TrainSharded(3, 2, {}, 0);
@@ -164,7 +187,7 @@ TEST(NcclReduction, ARankThatFailsInTheMiddleOfAPassIsNotWaitedFor) {
       halves.pop_front();
       return half;
     });
-    GradientReduction reduction(overlapping, *backend, shard_sum);
+    GradientReduction reduction(overlapping, *backend, shard_sum, {0, 8});
     shard_sum.Next();
     reduction.FinishShard();
     shard_sum.Next();

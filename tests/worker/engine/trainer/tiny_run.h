@@ -69,7 +69,8 @@ class TinyRank {
                                                                        : runspec::Precision::kFp32,
              .micro_batch = spec_.batch.micro_batch,
              .sequence = spec_.batch.sequence,
-             .device = {.on = spec_.resources.device == "gpu", .graph = spec_.engine.graph}})),
+             .device = {.on = spec_.resources.device == "gpu", .graph = spec_.engine.graph},
+             .trained = runspec::TrainedPartsOf(spec_)})),
         trainer_(spec_, plan_, *model_, fill, communicator, SystemClock()) {
     InitializeNormal(spec_.seed, *model_);
     trainer_.set_schedule_steps(100);

@@ -169,9 +169,11 @@ class CpuBackend final : public Backend {
   }
 
   void Backward(const LayerNormBackward& args) override {
-    pool_.For(args.channels, kLineFloats, [&](int64_t first, int64_t last) {
-      kernels_.layer_norm_backward_parameters(args, first, last);
-    });
+    if (args.dgamma != nullptr) {
+      pool_.For(args.channels, kLineFloats, [&](int64_t first, int64_t last) {
+        kernels_.layer_norm_backward_parameters(args, first, last);
+      });
+    }
     pool_.For(args.rows, 1, [&](int64_t first, int64_t last) {
       kernels_.layer_norm_backward_input(args, first, last);
     });

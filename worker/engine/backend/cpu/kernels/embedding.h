@@ -35,16 +35,19 @@ template <typename R>
 inline void EmbeddingBackwardColumnsAs(const EmbeddingArgs& args, float* dwte, float* dwpe,
                                        const R* dout, int64_t first, int64_t last) {
   const DropoutSite site(args.dropout);
+  const auto row_of = [&](float* weight, int64_t row) {
+    return weight == nullptr ? nullptr : weight + row * args.channels;
+  };
   for (int64_t row = 0; row < args.rows; ++row) {
-    float* token = dwte + args.tokens[row] * args.channels;
-    float* position = dwpe + row % args.length * args.channels;
+    float* token = row_of(dwte, args.tokens[row]);
+    float* position = row_of(dwpe, row % args.length);
     const R* from = dout + row * args.channels;
     const DropoutRow mask = site.Row(row);
     ForVectors(first, last, [&](int64_t i, int64_t lanes) {
       Vec gradient = Load(from + i, lanes);
       if (site.active()) gradient = gradient * mask.Mask(i);
-      Store(token + i, Load(token + i, lanes) + gradient, lanes);
-      Store(position + i, Load(position + i, lanes) + gradient, lanes);
+      if (token != nullptr) Store(token + i, Load(token + i, lanes) + gradient, lanes);
+      if (position != nullptr) Store(position + i, Load(position + i, lanes) + gradient, lanes);
     });
   }
 }

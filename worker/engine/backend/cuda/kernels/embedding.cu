@@ -182,8 +182,11 @@ void LaunchGradients(const EmbeddingBackwardArgs& args, const Gradient<R>& gradi
                      const TokenSort& sort, float* continued, cudaStream_t stream) {
   const unsigned int threads = ThreadsFor(args.channels, kLanes);
   const int64_t parts = PartsOf(gradient.rows);
-  Launch(&PositionGradientKernel<kLanes, R>, static_cast<unsigned int>(args.length), threads, 0,
-         stream, gradient, args.length, args.dwpe);
+  if (args.dwpe != nullptr) {
+    Launch(&PositionGradientKernel<kLanes, R>, static_cast<unsigned int>(args.length), threads, 0,
+           stream, gradient, args.length, args.dwpe);
+  }
+  if (args.dwte == nullptr) return;
   Launch(&TokenGradientKernel<kLanes, R>, static_cast<unsigned int>(parts), threads, 0, stream,
          gradient, sort.sorted_tokens, sort.sorted_rows, args.dwte, continued);
   Launch(&ContinuedTokensKernel<kLanes>, static_cast<unsigned int>(parts), threads, 0, stream,
@@ -222,7 +225,7 @@ void LaunchEmbeddingBackward(const EmbeddingBackwardArgs& args, std::byte* scrat
                        .sorted_tokens = sorted,
                        .sorted_rows = sorted + rows,
                        .scratch = sorted + 2 * rows};
-  LaunchTokenSort(sort, stream);
+  if (args.dwte != nullptr) LaunchTokenSort(sort, stream);
   WithElementType(args.dout.type, [&](auto r) {
     using R = decltype(r);
     const Gradient<R> gradient{rows, args.channels, static_cast<const R*>(args.dout.data),

@@ -24,9 +24,9 @@ struct EmbeddingForwardArgs {
 };
 void LaunchEmbeddingForward(const EmbeddingForwardArgs& args, cudaStream_t stream);
 
-// dwte += and dwpe += from dout (B*T, C). Rows are sorted by token and added up in the order of the
-// rows, in parts of 64: no atomics, equal inputs give equal bits. A row of dwte whose token does
-// not occur is not touched.
+// dwte += and dwpe += from dout (B*T, C); either may be absent. Rows are sorted by token and added
+// up in the order of the rows, in parts of 64: no atomics, equal inputs give equal bits. A row of
+// dwte whose token does not occur is not touched.
 struct EmbeddingBackwardArgs {
   int64_t sequences = 0;
   int64_t length = 0;
