@@ -13,6 +13,7 @@
 #include "interop/hugging_face_directory.h"
 #include "interop/llmc_model.h"
 #include "interop/model_card.h"
+#include "interop/model_tokenizer.h"
 #include "interop/nanogpt_directory.h"
 #include "interop/new_directory.h"
 
@@ -61,6 +62,17 @@ Status WriteFormat(const CheckpointModel& checkpoint, ExportFormat format,
       break;
   }
   return WriteGguf(source, checkpoint.manifest.run_name, options, directory.File("model.gguf"));
+}
+
+runspec::InitialModel InitialModelOf(const std::string& path, const runspec::ModelShape& shape,
+                                     const std::shared_ptr<const Tokenizer>& tokenizer) {
+  runspec::InitialModel model{.path = path, .shape = shape};
+  model.tokenizer = TokenizerName(path, shape, tokenizer.get());
+  if (tokenizer == nullptr) return model;
+  model.has_tokens_of = [tokenizer](const std::string& name) {
+    return GivesTokensOf(*tokenizer, name);
+  };
+  return model;
 }
 
 }  // namespace
@@ -124,10 +136,11 @@ StatusOr<runspec::InitialModel> FindModelAt(const std::string& path) {
   // Its weights need not be digested for that.
   if (format == ModelFormat::kCheckpoint) {
     ASSIGN_OR_RETURN(const auto manifest, formats::ReadManifest(path));
-    return runspec::InitialModel{.path = path, .shape = manifest.shape};
+    ASSIGN_OR_RETURN(const auto tokenizer, TokenizerIn(path));
+    return InitialModelOf(path, manifest.shape, tokenizer);
   }
   ASSIGN_OR_RETURN(const auto model, OpenModel(path, format));
-  return runspec::InitialModel{.path = path, .shape = model->shape()};
+  return InitialModelOf(path, model->shape(), model->tokenizer());
 }
 
 Status ExportModel(const CheckpointModel& checkpoint, ExportFormat format,

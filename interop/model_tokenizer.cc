@@ -34,4 +34,21 @@ StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& sourc
       source.path(), source.shape().vocabulary);
 }
 
+std::string TokenizerName(const std::string& path, const runspec::ModelShape& shape,
+                          const Tokenizer* tokenizer) {
+  if (tokenizer == nullptr) return shape.vocabulary == kGpt2Ids ? "gpt2" : "";
+  if (tokenizer->kind() == "bytes") return "bytes";
+  const auto read = ReadTokenizer(path);
+  if (read.ok() && (*read)->Fingerprint() == tokenizer->Fingerprint()) return path;
+  return tokenizer->kind() == "gpt2" ? "gpt2" : "";
+}
+
+bool GivesTokensOf(const Tokenizer& tokenizer, const std::string& name) {
+  // The characters of the run's text may be others.
+  if (name == "chars") return false;
+  if (name == "bytes" || name == "gpt2") return tokenizer.kind() == name;
+  const auto read = ReadTokenizer(name);
+  return !read.ok() || (*read)->Fingerprint() == tokenizer.Fingerprint();
+}
+
 }  // namespace gp::interop

@@ -17,4 +17,14 @@ StatusOr<std::shared_ptr<const Tokenizer>> TokenizerIn(const std::string& direct
 // vocabulary has as many ids. InvalidArgument asks for a name.
 StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& source);
 
+// The data.tokenizer of a run that goes on from the model at `path`: bytes, gpt2, or where the
+// model's own `tokenizer` can be read from. Empty when there is none: it has no tokenizer (null)
+// and not GPT-2's vocabulary, or keeps it in a form of its own.
+std::string TokenizerName(const std::string& path, const runspec::ModelShape& shape,
+                          const Tokenizer* tokenizer);
+
+// Whether a run with this data.tokenizer has the tokens of `tokenizer`. True for a file that cannot
+// be read, of which the run's own check tells more.
+bool GivesTokensOf(const Tokenizer& tokenizer, const std::string& name);
+
 }  // namespace gp::interop

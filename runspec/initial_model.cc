@@ -20,9 +20,10 @@ void RequireEqual(const std::string& key, const T& has, const T& needs, SourcePr
 
 }  // namespace
 
-void TakeShape(const ModelShape& source, RunSpec& spec) {
+void TakeModel(const InitialModel& source, RunSpec& spec) {
   const double dropout = spec.model.dropout;
-  spec.model = source;
+  spec.model = source.shape;
+  if (!source.tokenizer.empty()) spec.data.tokenizer = source.tokenizer;
   spec.model.dropout = dropout;
   spec.vocabulary_auto = false;
 }
@@ -52,6 +53,24 @@ SourceProblems CheckAgainst(const ModelShape& source, const ModelShape& model) {
          "init_from"});
   }
   return problems;
+}
+
+SourceProblems TokenizerWarnings(const InitialModel& source, const RunSpec& spec, bool given) {
+  const std::string& tokenizer = spec.data.tokenizer;
+  if (!given && source.tokenizer.empty()) {
+    return {{{"init_from"},
+             fmt::format("the model of init_from comes without a tokenizer: data.tokenizer is {}, "
+                         "whose ids may mean other tokens than the model learned",
+                         tokenizer),
+             "set data.tokenizer to the model's"}};
+  }
+  if (!given || !source.has_tokens_of || source.has_tokens_of(tokenizer)) return {};
+  return {{{"data.tokenizer", "init_from"},
+           fmt::format("data.tokenizer is {}, but the model of init_from learned the tokens of "
+                       "another: the same ids mean other tokens",
+                       tokenizer),
+           "leave data.tokenizer out to take the model's",
+           "init_from"}};
 }
 
 }  // namespace gp::runspec

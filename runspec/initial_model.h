@@ -1,5 +1,5 @@
 // InitialModel: the model that a run's init_from names, as far as the run file depends on it: its
-// shape. Pure functions; thread-safe.
+// shape and its tokenizer. Pure functions; thread-safe.
 #pragma once
 
 #include <functional>
@@ -18,17 +18,28 @@ inline constexpr char kFromScratch[] = "scratch";  // init_from that names no mo
 struct InitialModel {
   std::string path;  // absolute: of a checkpoint's directory, a Hugging Face directory, ...
   ModelShape shape;
+  // What data.tokenizer says to get the model's: bytes, gpt2 or a path. Empty when it has none.
+  std::string tokenizer;
+  // Whether that gives the model's tokens, for another value of data.tokenizer; what cannot be read
+  // is let pass. Absent when the model has no tokenizer.
+  std::function<bool(const std::string& tokenizer)> has_tokens_of;
 };
 
 // Finds the model that a run file calls `reference`; relative paths start at `base_directory`.
 using FindInitialModel = std::function<StatusOr<InitialModel>(const std::string& reference,
                                                               const std::string& base_directory)>;
 
-// `spec` begins as the model is, but for dropout; what the run file says itself comes after.
-void TakeShape(const ModelShape& source, RunSpec& spec);
+// `spec` begins as the model is, but for dropout, and with its tokenizer; what the run file says
+// itself comes after.
+void TakeModel(const InitialModel& source, RunSpec& spec);
 
 // Where `model` cannot begin with the weights of `source`: all but n_ctx, which may be less, and
 // the vocabulary, which may be more, has to be equal.
 std::vector<CrossProblem> CheckAgainst(const ModelShape& source, const ModelShape& model);
+
+// Where the run's ids mean other tokens than those that the model knows. `given`: the run file has
+// a data.tokenizer of its own.
+std::vector<CrossProblem> TokenizerWarnings(const InitialModel& source, const RunSpec& spec,
+                                            bool given);
 
 }  // namespace gp::runspec

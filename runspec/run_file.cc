@@ -111,7 +111,7 @@ class Loader : private DocumentReader {
                     [](const std::string& entry) { return entry.starts_with("init_from="); });
     initial_model_ = options_.find_initial_model(
         reference, overridden ? options_.override_directory : options_.base_directory);
-    if (initial_model_->ok()) TakeShape((*initial_model_)->shape, spec_);
+    if (initial_model_->ok()) TakeModel(**initial_model_, spec_);
   }
 
   // In the words of who looked for it.
@@ -181,11 +181,18 @@ class Loader : private DocumentReader {
     ResolvePaths(field);
     DropWhatItReplaces(field);
     places_[field.path] = key_place.text.empty() ? key_place : PlaceOf(value.mark, WidthOf(value));
+    ForgetInside(field.path);
     if (!key_place.text.empty()) RememberInside(field.path, value);
   }
 
   static int WidthOf(const YamlNode& value) {
     return value.kind == YamlNode::Kind::kScalar ? static_cast<int>(value.scalar.size()) : 1;
+  }
+
+  void ForgetInside(const std::string& path) {
+    std::erase_if(places_, [&](const auto& place) {
+      return place.first.starts_with(path + "[") || place.first.starts_with(path + ".");
+    });
   }
 
   // The places of what a list or a map has in it: "train[0]", "learning_rates.wte".
@@ -275,10 +282,20 @@ class Loader : private DocumentReader {
     }
     if (!problems().empty()) return;
     ConfigProblems warnings;
-    for (const CrossProblem& found : CrossWarnings(spec_)) warnings.Add(Locate(found));
+    for (const CrossProblem& found : Warnings()) warnings.Add(Locate(found));
     result_.warnings = warnings.Take();
     FillDerived();
     result_.spec = spec_;
+  }
+
+  std::vector<CrossProblem> Warnings() const {
+    std::vector<CrossProblem> warnings = CrossWarnings(spec_);
+    if (!initial_model_ || !initial_model_->ok()) return warnings;
+    const bool given = places_.contains("data.tokenizer");
+    for (CrossProblem& found : TokenizerWarnings(**initial_model_, spec_, given)) {
+      warnings.push_back(std::move(found));
+    }
+    return warnings;
   }
 
   // The place of the other key of a pair, when the problem points at the first.

@@ -143,7 +143,7 @@ std::vector<RunField> DataFields() {
             "characters; of data.train those in nanoGPT's meta.pkl beside the first shard), gpt2 "
             "(50,257 ids), or the byte-level BPE of a file or directory: tokenizer.json, "
             "vocab.json with merges.txt, vocab.bpe with encoder.json, or a .tiktoken. It travels "
-            "in checkpoints.",
+            "in checkpoints. With init_from, the model's is taken unless it is given.",
         .choices = {"bytes", "chars", "gpt2"},
         .is_path = true},
        GP_SLOT(data.tokenizer)},

@@ -33,7 +33,8 @@ StatusOr<runspec::InitialModel> FindReferencedModel(const std::string& reference
 // The server may not see the model's files, so the client sends the sizes that it read there.
 void AddInitialModel(runspec::RunSpec& spec, std::vector<std::string>& overrides) {
   if (spec.init_from == runspec::kFromScratch) return;
-  overrides.push_back("init_from=" + runspec::FormatValue(*runspec::FindField("init_from"), spec));
+  overrides.push_back("init_from=" + spec.init_from);
+  overrides.push_back("data.tokenizer=" + spec.data.tokenizer);
   for (const runspec::RunField& field : runspec::Schema()) {
     if (!field.path.starts_with("model.")) continue;
     overrides.push_back(field.path + "=" + runspec::FormatValue(field, spec));

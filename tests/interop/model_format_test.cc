@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/temporary_directory.h"
 #include "interop/small_model.h"
+#include "tokenizer/char_tokenizer.h"
 
 namespace gp::interop {
 namespace {
@@ -51,6 +52,25 @@ TEST_F(ModelFormatTest, EveryExportIsRecognisedAndHasACard) {
   }
   EXPECT_EQ(*DetectModelFormat(directory_.File("checkpoint1")), ModelFormat::kCheckpoint);
   EXPECT_EQ(*DetectModelFormat(directory_.File("export2/model.bin")), ModelFormat::kLlmc);
+}
+
+TEST_F(ModelFormatTest, ARunThatBeginsWithAModelLearnsOfItsTokenizer) {
+  const std::string checkpoint = directory_.File("characters");
+  const auto characters = CharTokenizer::FromText("abcdefgh");
+  ASSERT_TRUE(
+      WriteCheckpointModel(SmallModel(SmallShape()), **characters, "mine", checkpoint, {}).ok());
+  const auto model = FindModelAt(checkpoint);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->tokenizer, checkpoint) << "a run reads it there";
+  EXPECT_TRUE(model->has_tokens_of(checkpoint));
+  EXPECT_TRUE(model->has_tokens_of(JoinPath(checkpoint, "tokenizer.json")));
+  EXPECT_TRUE(model->has_tokens_of("/gone")) << "what reads it will tell";
+  EXPECT_FALSE(model->has_tokens_of("chars")) << "the run's text may have other characters";
+  EXPECT_FALSE(model->has_tokens_of("bytes"));
+  const auto bare = FindModelAt(Export(SmallShape(), ExportFormat::kLlmc));
+  ASSERT_TRUE(bare.ok()) << bare.status();
+  EXPECT_EQ(bare->tokenizer, "") << "llm.c's file has none, and 259 ids are not GPT-2's";
+  EXPECT_EQ(FindModelAt(directory_.File("checkpoint1"))->tokenizer, "bytes");
 }
 
 TEST_F(ModelFormatTest, WhatIsNoModelIsSaidToBeNone) {

@@ -27,13 +27,20 @@ ModelShape Source() {
           .dropout = 0.1};
 }
 
+StatusOr<InitialModel> FindSource(const std::string& reference, const std::string& base) {
+  if (reference == "gone") return NotFound("run gone does not exist");
+  InitialModel model{.path = base + "+" + reference, .shape = Source()};
+  if (reference == "bare") return model;
+  model.tokenizer = "/models/gpt2";
+  model.has_tokens_of = [](const std::string& name) {
+    return name == "gpt2" || name == "/models/gpt2";
+  };
+  return model;
+}
+
 RunFileResult LoadTuned(const std::string& more, const std::vector<std::string>& overrides = {}) {
   LoadOptions options{.base_directory = "/runs/files", .override_directory = "/here"};
-  options.find_initial_model = [](const std::string& reference,
-                                  const std::string& base) -> StatusOr<InitialModel> {
-    if (reference == "gone") return NotFound("run gone does not exist");
-    return InitialModel{.path = base + "+" + reference, .shape = Source()};
-  };
+  options.find_initial_model = FindSource;
   return LoadRunFile(std::string(kFineTune) + more, "run.yaml", overrides, options);
 }
 
@@ -72,6 +79,38 @@ TEST(InitialModel, WhatCannotBeginWithItIsNamedWhereItStands) {
   EXPECT_THAT(ProblemOf("model: {n_ctx: 512}\n"), HasSubstr("knows only 256 positions"));
   EXPECT_THAT(ProblemOf("model: {vocab: 300}\n"), HasSubstr("has 50257 ids"));
   EXPECT_THAT(ProblemOf("", {"model.n_embd=32"}), HasSubstr("model.n_embd is 32"));
+}
+
+// The run file without the key `tokenizer`.
+RunFileResult LoadWithoutTokenizer(const std::vector<std::string>& overrides) {
+  std::vector<std::string> all = {"name=tune", "init_from=../gpt2", "data.text=[a.txt]",
+                                  "budget.steps=100"};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  LoadOptions options;
+  options.find_initial_model = FindSource;
+  return LoadRunFile("apiVersion: gp/v1\n", "run.yaml", all, options);
+}
+
+TEST(InitialModel, GivesItsTokenizerToARunFileThatSaysNone) {
+  const RunFileResult plain = LoadWithoutTokenizer({});
+  ASSERT_TRUE(plain.spec.has_value()) << RenderProblems(plain.problems);
+  EXPECT_EQ(plain.spec->data.tokenizer, "/models/gpt2");
+  EXPECT_TRUE(plain.warnings.empty());
+  EXPECT_EQ(LoadWithoutTokenizer({"preset=shakespeare-char"}).spec->data.tokenizer, "/models/gpt2");
+  EXPECT_EQ(Tuned("").data.tokenizer, "gpt2") << "as the file says";
+}
+
+TEST(InitialModel, WarnsOfIdsThatMeanOtherTokens) {
+  EXPECT_TRUE(LoadTuned("").warnings.empty());
+  const auto words = [](const std::vector<std::string>& overrides) {
+    return RenderProblems(LoadWithoutTokenizer(overrides).warnings, "warning");
+  };
+  EXPECT_THAT(words({"data.tokenizer=bytes"}),
+              HasSubstr("data.tokenizer is bytes, but the model of init_from learned the tokens of "
+                        "another"));
+  EXPECT_THAT(words({"init_from=bare"}),
+              HasSubstr("comes without a tokenizer: data.tokenizer is bytes"));
+  EXPECT_THAT(words({"init_from=bare", "data.tokenizer=gpt2"}), ::testing::IsEmpty());
 }
 
 TEST(InitialModel, OneThatIsNotFoundIsSaidAtItsKey) {

@@ -47,7 +47,8 @@ TEST(ModelPartCheck, NamesTheEntryItsPlaceAndWhatIsPossible) {
                                "blocks, ln_f"));
   EXPECT_THAT(Problems("train: [block 4]\n"), HasSubstr("block 0 to block 3"));
   EXPECT_THAT(Problems("train: [lm_head]\n"), HasSubstr("the head shares the weights of wte"));
-  EXPECT_THAT(Problems("", {"train=[wt]"}), HasSubstr("did you mean 'wte'?"));
+  EXPECT_THAT(Problems("train: [ln_f]\n", {"train=[wt]"}),
+              HasSubstr("error: --set train: train names 'wt'"));
 }
 
 TEST(ModelPartCheck, RefusesRatesThatCannotBe) {

@@ -4,11 +4,13 @@
 #include <stdexcept>
 
 #include "base/config_problem.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "formats/checkpoint_directory.h"
 #include "runspec/batch_plan.h"
 #include "runspec/initial_model.h"
 #include "runspec/run_file.h"
+#include "runspec/schema.h"
 #include "worker/engine/backend/cpu/isa.h"
 #include "worker/engine/backend/cpu/measured_peak.h"
 #include "worker/engine/backend/device_backend.h"
@@ -94,11 +96,21 @@ void CutData(PreparedRun& run) {
                                            run.spec.batch.sequence, run.spec.eval.batches)));
 }
 
+// A file of a tokenizer may be gone, with the checkpoint that the run began with: the run's own
+// checkpoints have it too.
+void TakeTokenizerOf(const std::string& checkpoint, runspec::RunSpec& spec) {
+  const bool is_file =
+      runspec::NamesFile(*runspec::FindField("data.tokenizer"), spec.data.tokenizer);
+  if (checkpoint.empty() || !is_file || FileExists(spec.data.tokenizer)) return;
+  spec.data.tokenizer = JoinPath(checkpoint, formats::kTokenizerName);
+}
+
 }  // namespace
 
-PreparedRun PrepareRun(runspec::RunSpec spec, int threads) {
+PreparedRun PrepareRun(runspec::RunSpec spec, int threads, const std::string& resumed_from) {
   PreparedRun run;
   run.spec = std::move(spec);
+  TakeTokenizerOf(resumed_from, run.spec);
   SettleDevice(run.spec);
   if (run.on_device()) run.device_name = FindDevice().name;
   run.dataset = ValueOrThrow(ExitCause::kConfig, OpenDataset(run.spec, threads));

@@ -49,8 +49,9 @@ struct PreparedRun {
   bool on_device() const { return spec.resources.device == "gpu"; }
 };
 
-// Opens the data, on `threads`, and plans the batch.
-PreparedRun PrepareRun(runspec::RunSpec spec, int threads);
+// Opens the data, on `threads`, and plans the batch. `resumed_from`: the checkpoint that the run
+// goes on from, or empty.
+PreparedRun PrepareRun(runspec::RunSpec spec, int threads, const std::string& resumed_from = "");
 
 // Divides the data into micro-batches and makes the model. It computes with `decided`; when that is
 // empty, with the kernels of the checkpoint, or with the best on this machine. Every rank of the

@@ -47,7 +47,8 @@ Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& e
     : place_(std::move(place)),
       events_(events),
       clock_(clock),
-      run_(PrepareRun(std::move(spec), place_.threads)),
+      run_(PrepareRun(std::move(spec), place_.threads,
+                      place_.resume ? place_.resume->directory : "")),
       budget_(run_.spec),
       progress_(clock, progress_interval),
       token_bytes_(*run_.dataset.tokenizer) {
