@@ -73,7 +73,7 @@ LAYERS = {
     "worker/engine/backend/": (CORE, ["torch", "cuda"]),
     "worker/engine/model/": (CORE, ["torch", "cuda"]),
     "worker/engine/optim/": (CORE, ["torch", "cuda"]),
-    "worker/engine/collectives/": (CORE, ["torch", "cuda"]),
+    "worker/engine/collectives/": (CORE, ["torch", "cuda", "openssl"]),
     "worker/engine/": (SHARED + ["link/", "worker/engine/"],
                        ["torch", "cuda", "absl", "fmt", "json", "openssl"]),
     "worker/engine/bench/": (SHARED + ["link/", "daemon/child_process.h", "worker/engine/"],

@@ -26,8 +26,8 @@ class CollectiveError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The members of the group. `addresses[rank]` is host:port of each rank's listener; `secret` keeps
-// out other epochs and other programs.
+// The members of the group. `addresses[rank]` is host:port of each rank's listener; all of them
+// know `secret`, which keeps out other epochs and other programs.
 struct GroupOptions {
   std::string run_id;
   uint64_t epoch = 0;

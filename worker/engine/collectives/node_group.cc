@@ -95,28 +95,51 @@ class Forming {
   void Call(int rank, const std::string& name) {
     const auto socket = ConnectToNode(name, deadline_, stop_);
     if (!socket) return;
-    if (!SendNodeMessage(*socket, EncodeGreeting(GreetingTo(options_, rank)), memory_->fd()))
-      return;
+    const auto greeting = EncodeGreeting(GreetingTo(options_, rank));
+    if (!SendNodeMessage(*socket, greeting)) return;
+    const auto challenge = NonceIn(ReceiveNodeMessage(*socket, deadline_, stop_));
+    if (!challenge) return;
+    const Proof proof = Prove(Side::kCaller, greeting, *challenge);
+    if (!SendNodeMessage(*socket, proof, memory_->fd())) return;
     auto answer = ReceiveNodeMessage(*socket, deadline_, stop_);
-    if (!answer || answer->bytes.size() != kAnswerBytes) return;
-    const std::span<const std::byte, kAnswerBytes> bytes(answer->bytes.data(), kAnswerBytes);
-    if (!AnswerIs(bytes, options_.epoch, static_cast<uint32_t>(rank))) return;
-    peers_[Place(rank)].emplace(rank, std::move(answer->file));
+    if (!answer || !IsProof(answer->bytes, Prove(Side::kCalled, greeting, *challenge))) return;
+    Take(rank, std::move(answer->file));
   }
 
   void Receive(const NodeListener& listener) {
     const auto visitor = listener.Accept(deadline_, stop_);
     if (!visitor) return;
-    const SteadyTime patience = std::chrono::steady_clock::now() + kVisitTimeout;
-    auto message = ReceiveNodeMessage(*visitor, std::min(patience, deadline_), stop_);
+    const SteadyTime patience =
+        std::min(std::chrono::steady_clock::now() + kVisitTimeout, deadline_);
+    const auto message = ReceiveNodeMessage(*visitor, patience, stop_);
     if (!message) return;
     const auto greeting = GreetingIn(message->bytes);
     if (!greeting || !IsMissingPeer(*greeting)) return;
-    const auto answer = EncodeAnswer(options_.epoch, static_cast<uint32_t>(options_.rank));
+    const Nonce challenge = RandomNonce();
+    if (!SendNodeMessage(*visitor, challenge)) return;
+    auto proof = ReceiveNodeMessage(*visitor, patience, stop_);
+    if (!proof || !IsProof(proof->bytes, Prove(Side::kCaller, message->bytes, challenge))) return;
+    const Proof answer = Prove(Side::kCalled, message->bytes, challenge);
     if (!SendNodeMessage(*visitor, answer, memory_->fd())) return;
-    const int rank = static_cast<int>(greeting->from_rank);
-    peers_[Place(rank)].emplace(rank, std::move(message->file));
-    --missing_;
+    if (Take(static_cast<int>(greeting->from_rank), std::move(proof->file))) --missing_;
+  }
+
+  // False when the peer sent no memory.
+  bool Take(int rank, Socket file) {
+    if (!file.valid()) return false;
+    peers_[Place(rank)].emplace(rank, std::move(file));
+    return true;
+  }
+
+  Proof Prove(Side side, std::span<const std::byte> greeting, const Nonce& challenge) const {
+    return ProofOf(side, options_.secret, greeting, challenge);
+  }
+
+  static std::optional<Nonce> NonceIn(const std::optional<NodeMessage>& message) {
+    Nonce nonce;
+    if (!message || message->bytes.size() != nonce.size()) return std::nullopt;
+    std::copy(message->bytes.begin(), message->bytes.end(), nonce.begin());
+    return nonce;
   }
 
   static std::optional<Greeting> GreetingIn(std::span<const std::byte> bytes) {

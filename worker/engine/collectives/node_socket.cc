@@ -36,6 +36,17 @@ bool IsOwnUser(const Socket& socket) {
          peer.uid == geteuid();
 }
 
+// Adds `file` to what `message` carries.
+void Attach(int file, FileControl& control, msghdr& message) {
+  message.msg_control = control.bytes.data();
+  message.msg_controllen = control.bytes.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof file);
+  std::memcpy(CMSG_DATA(header), &file, sizeof file);
+}
+
 // The descriptor that came with `message`; not valid when none did.
 Socket FileOf(msghdr& message) {
   const cmsghdr* control = CMSG_FIRSTHDR(&message);
@@ -94,13 +105,7 @@ bool SendNodeMessage(const Socket& socket, std::span<const std::byte> bytes, int
   msghdr message{};
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
-  message.msg_control = control.bytes.data();
-  message.msg_controllen = control.bytes.size();
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof file);
-  std::memcpy(CMSG_DATA(header), &file, sizeof file);
+  if (file >= 0) Attach(file, control, message);
   return sendmsg(socket.fd(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
 }
 
@@ -120,7 +125,6 @@ std::optional<NodeMessage> ReceiveNodeMessage(const Socket& socket, SteadyTime d
   if (count <= 0) return std::nullopt;
   received.bytes.resize(static_cast<size_t>(count));
   received.file = FileOf(message);
-  if (!received.file.valid()) return std::nullopt;
   return received;
 }
 

@@ -1,4 +1,4 @@
-// Sockets between the processes of one machine that carry one message and one descriptor each way.
+// Sockets between the processes of one machine that carry messages, each with a descriptor or none.
 // The kernel chooses their names, which vanish with them. Errors are CollectiveError; a connection
 // that fails is nullopt. One thread calls.
 #pragma once
@@ -16,7 +16,7 @@ namespace gp::engine {
 
 struct NodeMessage {
   std::vector<std::byte> bytes;
-  Socket file;  // an owned descriptor
+  Socket file;  // an owned descriptor; not valid when none came with the message
 };
 
 class NodeListener {
@@ -38,10 +38,10 @@ class NodeListener {
 std::optional<Socket> ConnectToNode(const std::string& name, SteadyTime deadline,
                                     const std::stop_token& stop);
 
-// Sends `bytes` with a copy of `file`; false when the peer is gone.
-bool SendNodeMessage(const Socket& socket, std::span<const std::byte> bytes, int file);
+// Sends `bytes`, with a copy of `file` unless that is negative; false when the peer is gone.
+bool SendNodeMessage(const Socket& socket, std::span<const std::byte> bytes, int file = -1);
 
-// nullopt when nothing came in time, or something without a descriptor.
+// nullopt when nothing came in time.
 std::optional<NodeMessage> ReceiveNodeMessage(const Socket& socket, SteadyTime deadline,
                                               const std::stop_token& stop);
 

@@ -16,22 +16,28 @@ using std::chrono::milliseconds;
 
 // A connection that sends nothing takes one of kGuestsMax places for this long.
 constexpr size_t kGuestsMax = 64;
-constexpr milliseconds kGreetingTimeout{5000};
+constexpr milliseconds kMeetingTimeout{5000};
 constexpr milliseconds kAcceptSlice{20};
 
-// An accepted connection whose greeting is still arriving.
+// An accepted connection that has not proved yet that it is a peer.
 struct Guest {
   Socket socket;
   SteadyTime deadline;
-  std::vector<std::byte> received;
+  std::vector<std::byte> received;  // the greeting, then the proof
   size_t expected = kGreetingHeaderBytes;
+  // Once the greeting is complete.
+  size_t greeting_bytes = 0;
+  size_t rank = 0;
+  Nonce challenge{};
+
+  bool challenged() const { return greeting_bytes > 0; }
 };
 
 enum class Arrival { kIncomplete, kComplete, kRefused };
 
-// Reads the part of the greeting that has arrived. It never reads beyond the end, because the next
-// bytes belong to the collectives.
-Arrival ReadGreeting(Guest& guest) {
+// Reads what has arrived of the greeting or the proof. It never reads beyond the end, because the
+// next bytes belong to the collectives.
+Arrival ReadFrom(Guest& guest) {
   while (guest.received.size() < guest.expected) {
     std::array<std::byte, kGreetingHeaderBytes + kGreetingBodyBytesMax> buffer;
     const size_t wanted = guest.expected - guest.received.size();
@@ -75,15 +81,25 @@ class Mesh {
   void CallLowerRank(int rank) {
     const std::string& address = options_.addresses[static_cast<size_t>(rank)];
     Socket socket = ConnectTo(address, deadline_, stop_);
-    std::array<std::byte, kAnswerBytes> answer{};
-    if (!SendAll(socket, EncodeGreeting(GreetingTo(options_, rank)), deadline_, stop_) ||
-        !ReceiveAll(socket, answer, deadline_, stop_) ||
-        !AnswerIs(answer, options_.epoch, static_cast<uint32_t>(rank))) {
-      throw CollectiveError("rank " + std::to_string(rank) + " at " + address +
-                            " did not accept this rank into epoch " +
-                            std::to_string(options_.epoch));
+    const auto greeting = EncodeGreeting(GreetingTo(options_, rank));
+    Nonce challenge{};
+    Proof answer{};
+    const bool admitted =
+        SendAll(socket, greeting, deadline_, stop_) &&
+        ReceiveAll(socket, challenge, deadline_, stop_) &&
+        SendAll(socket, Prove(Side::kCaller, greeting, challenge), deadline_, stop_) &&
+        ReceiveAll(socket, answer, deadline_, stop_);
+    const std::string who = "rank " + std::to_string(rank) + " at " + address;
+    const std::string epoch = std::to_string(options_.epoch);
+    if (!admitted) throw CollectiveError(who + " did not accept this rank into epoch " + epoch);
+    if (!IsProof(answer, Prove(Side::kCalled, greeting, challenge))) {
+      throw CollectiveError(who + " does not know the secret of epoch " + epoch);
     }
     group_.peers[static_cast<size_t>(rank)] = std::move(socket);
+  }
+
+  Proof Prove(Side side, std::span<const std::byte> greeting, const Nonce& challenge) const {
+    return ProofOf(side, options_.secret, greeting, challenge);
   }
 
   // Waits until there is a new connection, a guest has sent more, or it is time to check the
@@ -99,27 +115,42 @@ class Mesh {
       auto socket = listener_.Accept();
       if (!socket) return;
       guests_.push_back(
-          {std::move(*socket), std::chrono::steady_clock::now() + kGreetingTimeout, {}});
+          {std::move(*socket), std::chrono::steady_clock::now() + kMeetingTimeout, {}});
     }
   }
 
   // True when the guest became a peer or was closed.
   bool Settle(Guest& guest) {
-    const Arrival arrival = ReadGreeting(guest);
+    const Arrival arrival = ReadFrom(guest);
     if (arrival == Arrival::kIncomplete && std::chrono::steady_clock::now() < guest.deadline) {
       return false;
     }
-    if (arrival != Arrival::kComplete || !Seat(guest)) ++group_.strangers;
+    if (arrival == Arrival::kComplete && !guest.challenged() && Challenge(guest)) return false;
+    if (arrival != Arrival::kComplete || !guest.challenged() || !Seat(guest)) ++group_.strangers;
+    return true;
+  }
+
+  // Asks who sent a fitting greeting for a proof; false for any other greeting.
+  bool Challenge(Guest& guest) {
+    const auto greeting =
+        DecodeGreetingBody(std::span(guest.received).subspan(kGreetingHeaderBytes));
+    if (!greeting || !IsMissingPeer(*greeting)) return false;
+    guest.challenge = RandomNonce();
+    if (!SendAll(guest.socket, guest.challenge, deadline_, stop_)) return false;
+    guest.rank = greeting->from_rank;
+    guest.greeting_bytes = guest.received.size();
+    guest.expected += sizeof(Proof);
     return true;
   }
 
   bool Seat(Guest& guest) {
-    const auto greeting =
-        DecodeGreetingBody(std::span(guest.received).subspan(kGreetingHeaderBytes));
-    if (!greeting || !IsMissingPeer(*greeting)) return false;
-    const auto answer = EncodeAnswer(options_.epoch, static_cast<uint32_t>(options_.rank));
+    const auto greeting = std::span(guest.received).first(guest.greeting_bytes);
+    const auto proof = std::span(guest.received).subspan(guest.greeting_bytes);
+    if (!IsProof(proof, Prove(Side::kCaller, greeting, guest.challenge))) return false;
+    if (group_.peers[guest.rank].valid()) return false;
+    const Proof answer = Prove(Side::kCalled, greeting, guest.challenge);
     if (!SendAll(guest.socket, answer, deadline_, stop_)) return false;
-    group_.peers[greeting->from_rank] = std::move(guest.socket);
+    group_.peers[guest.rank] = std::move(guest.socket);
     --missing_;
     return true;
   }

@@ -1,12 +1,19 @@
 #include "worker/engine/collectives/tcp_handshake.h"
 
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
 #include <algorithm>
+#include <string_view>
 
 namespace gp::engine {
 namespace {
 
-constexpr uint32_t kGreetingMagic = 0x32637067;  // "gpc2"
-constexpr uint32_t kAnswerMagic = 0x6b6f7067;    // "gpok"
+constexpr uint32_t kGreetingMagic = 0x33637067;  // "gpc3"
+constexpr std::string_view kCallerLabel = "gp-collectives-caller";
+constexpr std::string_view kCalledLabel = "gp-collectives-called";
 constexpr size_t kTextBytesMax = 256;
 
 template <typename T>
@@ -45,6 +52,12 @@ class Body {
     bytes_ = bytes_.subspan(size);
   }
 
+  void Take(Nonce& nonce) {
+    if (!Has(nonce.size())) return;
+    std::copy_n(bytes_.begin(), nonce.size(), nonce.begin());
+    bytes_ = bytes_.subspan(nonce.size());
+  }
+
   bool ok() const { return ok_; }
   bool empty() const { return bytes_.empty(); }
 
@@ -57,6 +70,14 @@ class Body {
 
 }  // namespace
 
+Nonce RandomNonce() {
+  Nonce nonce;
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(nonce.data()), nonce.size()) != 1) {
+    throw CollectiveError("the system gives no random bytes");
+  }
+  return nonce;
+}
+
 std::vector<std::byte> EncodeGreeting(const Greeting& greeting) {
   std::vector<std::byte> body;
   Put(body, greeting.epoch);
@@ -65,7 +86,7 @@ std::vector<std::byte> EncodeGreeting(const Greeting& greeting) {
   Put(body, greeting.world_size);
   Put(body, greeting.logical_shards);
   PutText(body, greeting.run_id);
-  PutText(body, greeting.secret);
+  body.insert(body.end(), greeting.nonce.begin(), greeting.nonce.end());
   std::vector<std::byte> bytes;
   Put(bytes, kGreetingMagic);
   Put(bytes, static_cast<uint32_t>(body.size()));
@@ -93,7 +114,7 @@ std::optional<Greeting> DecodeGreetingBody(std::span<const std::byte> body) {
   fields.Take(greeting.world_size);
   fields.Take(greeting.logical_shards);
   fields.Take(greeting.run_id);
-  fields.Take(greeting.secret);
+  fields.Take(greeting.nonce);
   if (!fields.ok() || !fields.empty()) return std::nullopt;
   return greeting;
 }
@@ -105,38 +126,35 @@ Greeting GreetingTo(const GroupOptions& options, int rank) {
           static_cast<uint32_t>(options.addresses.size()),
           static_cast<uint32_t>(options.logical_shards),
           options.run_id,
-          options.secret};
+          RandomNonce()};
 }
 
 bool IsGreetingFor(const GroupOptions& options, const Greeting& greeting) {
-  const Greeting own = GreetingTo(options, 0);
-  return SecretsEqual(greeting.secret, own.secret) && greeting.run_id == own.run_id &&
-         greeting.epoch == own.epoch && greeting.world_size == own.world_size &&
-         greeting.logical_shards == own.logical_shards && greeting.to_rank == own.from_rank &&
+  return greeting.run_id == options.run_id && greeting.epoch == options.epoch &&
+         greeting.world_size == options.addresses.size() &&
+         greeting.logical_shards == static_cast<uint32_t>(options.logical_shards) &&
+         greeting.to_rank == static_cast<uint32_t>(options.rank) &&
          greeting.from_rank > greeting.to_rank && greeting.from_rank < greeting.world_size;
 }
 
-bool SecretsEqual(const std::string& left, const std::string& right) {
-  if (left.size() != right.size()) return false;
-  unsigned difference = 0;
-  for (size_t i = 0; i < left.size(); ++i) {
-    difference |= static_cast<unsigned>(left[i] ^ right[i]);
-  }
-  return difference == 0;
+Proof ProofOf(Side side, const std::string& secret, std::span<const std::byte> greeting,
+              const Nonce& challenge) {
+  std::string message(side == Side::kCaller ? kCallerLabel : kCalledLabel);
+  message.append(reinterpret_cast<const char*>(greeting.data()), greeting.size());
+  message.append(reinterpret_cast<const char*>(challenge.data()), challenge.size());
+  Proof proof;
+  unsigned size = 0;
+  const unsigned char* made =
+      HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+           reinterpret_cast<const unsigned char*>(message.data()), message.size(),
+           reinterpret_cast<unsigned char*>(proof.data()), &size);
+  if (made == nullptr || size != proof.size()) throw CollectiveError("HMAC-SHA256 failed");
+  return proof;
 }
 
-std::array<std::byte, kAnswerBytes> EncodeAnswer(uint64_t epoch, uint32_t rank) {
-  std::vector<std::byte> bytes;
-  Put(bytes, kAnswerMagic);
-  Put(bytes, rank);
-  Put(bytes, epoch);
-  std::array<std::byte, kAnswerBytes> answer{};
-  std::copy(bytes.begin(), bytes.end(), answer.begin());
-  return answer;
-}
-
-bool AnswerIs(std::span<const std::byte, kAnswerBytes> answer, uint64_t epoch, uint32_t rank) {
-  return std::ranges::equal(answer, EncodeAnswer(epoch, rank));
+bool IsProof(std::span<const std::byte> bytes, const Proof& proof) {
+  return bytes.size() == proof.size() &&
+         CRYPTO_memcmp(bytes.data(), proof.data(), proof.size()) == 0;
 }
 
 }  // namespace gp::engine

@@ -1,5 +1,6 @@
-// The greeting with which a rank opens its connection to a peer, and the answer; the same over TCP
-// and inside a node. Bytes: docs/formats/collectives.md. Pure functions.
+// How two ranks meet: the same over TCP and inside a node. The caller greets, the called rank sends
+// a challenge, and each proves to the other, the caller first, that it knows the secret of the
+// epoch. The secret itself is never sent. Bytes: docs/formats/collectives.md. Any thread may call.
 #pragma once
 
 #include <array>
@@ -14,6 +15,11 @@
 
 namespace gp::engine {
 
+// Random bytes, used once, so that no recorded proof is good a second time.
+using Nonce = std::array<std::byte, 32>;
+// Throws CollectiveError when the system gives no random bytes.
+Nonce RandomNonce();
+
 struct Greeting {
   uint64_t epoch = 0;
   uint32_t from_rank = 0;
@@ -21,15 +27,14 @@ struct Greeting {
   uint32_t world_size = 0;
   uint32_t logical_shards = 0;
   std::string run_id;
-  std::string secret;
+  Nonce nonce{};
 };
 
 // Magic and body size; the body follows.
 inline constexpr size_t kGreetingHeaderBytes = 8;
 inline constexpr size_t kGreetingBodyBytesMax = 1024;
-inline constexpr size_t kAnswerBytes = 16;
 
-// REQUIRES: run_id and secret of at most 256 bytes each.
+// REQUIRES: run_id of at most 256 bytes.
 std::vector<std::byte> EncodeGreeting(const Greeting& greeting);
 
 // The size of the body that follows; nullopt when the bytes are no greeting's header.
@@ -38,15 +43,19 @@ std::optional<size_t> DecodeGreetingHeader(std::span<const std::byte, kGreetingH
 // nullopt unless `body` is exactly one greeting.
 std::optional<Greeting> DecodeGreetingBody(std::span<const std::byte> body);
 
-// The greeting from the rank of `options` to `rank`.
+// The greeting from the rank of `options` to `rank`, with a new nonce.
 Greeting GreetingTo(const GroupOptions& options, int rank);
-// Whether `greeting` is from a higher rank of the group to the rank of `options`.
+// Whether `greeting` claims to be from a higher rank of the group to the rank of `options`. It
+// proves nothing yet.
 bool IsGreetingFor(const GroupOptions& options, const Greeting& greeting);
 
-// Compares the secrets in a time that does not depend on where they differ.
-bool SecretsEqual(const std::string& left, const std::string& right);
+enum class Side { kCaller, kCalled };
+using Proof = std::array<std::byte, 32>;
 
-std::array<std::byte, kAnswerBytes> EncodeAnswer(uint64_t epoch, uint32_t rank);
-bool AnswerIs(std::span<const std::byte, kAnswerBytes> answer, uint64_t epoch, uint32_t rank);
+// HMAC-SHA256 (RFC 2104) with the secret, over the side, the greeting's bytes and the challenge.
+Proof ProofOf(Side side, const std::string& secret, std::span<const std::byte> greeting,
+              const Nonce& challenge);
+// Whether `bytes` are that proof; the time does not depend on where they differ.
+bool IsProof(std::span<const std::byte> bytes, const Proof& proof);
 
 }  // namespace gp::engine

@@ -1,5 +1,6 @@
 #include "worker/engine/collectives/tcp_communicator.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <stdexcept>
@@ -121,22 +122,89 @@ void ExpectRefused(const std::string& address, std::span<const std::byte> bytes)
   EXPECT_FALSE(ReceiveAll(socket, {&answer, 1}, Later(), {}));
 }
 
-const Greeting kRight = {3, 1, 0, 2, kLogicalShards, "run", "secret"};
+const Greeting kRight = {3, 1, 0, 2, kLogicalShards, "run", {}};
 
 TEST(TcpCommunicator, ClosesAndCountsStrangers) {
-  std::vector<Greeting> wrong(7, kRight);
-  wrong[0].secret = "Secret";
-  wrong[1].epoch = 2;
-  wrong[2].run_id = "another";
-  wrong[3].from_rank = 2;
-  wrong[4].to_rank = 1;
-  wrong[5].world_size = 3;
-  wrong[6].logical_shards = 4;
+  std::vector<Greeting> wrong(6, kRight);
+  wrong[0].epoch = 2;
+  wrong[1].run_id = "another";
+  wrong[2].from_rank = 2;
+  wrong[3].to_rank = 1;
+  wrong[4].world_size = 3;
+  wrong[5].logical_shards = 4;
   const int strangers = StrangersAfter([&](const std::string& address) {
     for (const Greeting& greeting : wrong) ExpectRefused(address, EncodeGreeting(greeting));
     ExpectRefused(address, std::as_bytes(std::span("GET / HTTP/1.1\r\n\r\n")));
   });
-  EXPECT_EQ(strangers, 8);
+  EXPECT_EQ(strangers, 7);
+}
+
+// Greets as rank 1 and answers the challenge with `proof`; expects to be turned away.
+void ExpectProofRefused(const std::string& address,
+                        const std::function<Proof(const Nonce& challenge)>& proof) {
+  const Socket socket = ConnectTo(address, Later(), {});
+  Nonce challenge{};
+  ASSERT_TRUE(SendAll(socket, EncodeGreeting(kRight), Later(), {}));
+  ASSERT_TRUE(ReceiveAll(socket, challenge, Later(), {}));
+  ASSERT_TRUE(SendAll(socket, proof(challenge), Later(), {}));
+  std::byte answer{};
+  EXPECT_FALSE(ReceiveAll(socket, {&answer, 1}, Later(), {}));
+}
+
+TEST(TcpCommunicator, AStrangerProvesNothing) {
+  const auto greeting = EncodeGreeting(kRight);
+  const int strangers = StrangersAfter([&](const std::string& address) {
+    ExpectProofRefused(address, [&](const Nonce& challenge) {
+      return ProofOf(Side::kCaller, "Secret", greeting, challenge);
+    });
+    // The other side's proof, as a mirror would give it back.
+    ExpectProofRefused(address, [&](const Nonce& challenge) {
+      return ProofOf(Side::kCalled, "secret", greeting, challenge);
+    });
+  });
+  EXPECT_EQ(strangers, 2);
+}
+
+// The proof was right for another challenge, as one that was recorded is.
+TEST(TcpCommunicator, ARecordedProofIsGoodOnce) {
+  const Proof recorded = ProofOf(Side::kCaller, "secret", EncodeGreeting(kRight), Nonce{});
+  const int strangers = StrangersAfter([&](const std::string& address) {
+    ExpectProofRefused(address, [&](const Nonce&) { return recorded; });
+  });
+  EXPECT_EQ(strangers, 1);
+}
+
+TEST(TcpCommunicator, TheSecretIsNotSent) {
+  const TcpListener listener("127.0.0.1");
+  std::string seen;
+  std::jthread impostor([&] {
+    ASSERT_TRUE(WaitReady(listener.fd(), POLLIN, Later(), {}));
+    const auto caller = listener.Accept();
+    ASSERT_TRUE(caller.has_value());
+    std::byte byte{};
+    std::vector<std::byte> greeting(EncodeGreeting(kRight).size());
+    ASSERT_TRUE(ReceiveAll(*caller, greeting, Later(), {}));
+    ASSERT_TRUE(SendAll(*caller, Nonce{}, Later(), {}));
+    Proof proof{};
+    ASSERT_TRUE(ReceiveAll(*caller, proof, Later(), {}));
+    for (const std::byte b : greeting) seen += static_cast<char>(b);
+    for (const std::byte b : proof) seen += static_cast<char>(b);
+    ASSERT_TRUE(SendAll(*caller, proof, Later(), {}));
+    EXPECT_FALSE(ReceiveAll(*caller, {&byte, 1}, Later(), {}));
+  });
+  const Places places(2);
+  GroupOptions options = places.Options(1);
+  options.addresses[0] = listener.address();
+  try {
+    TcpCommunicator::Connect(options, places.listener(1));
+    ADD_FAILURE() << "the rank took an impostor for its peer";
+  } catch (const CollectiveError& error) {
+    EXPECT_NE(std::string(error.what()).find("does not know the secret of epoch 3"),
+              std::string::npos)
+        << error.what();
+  }
+  impostor.join();
+  EXPECT_EQ(seen.find("secret"), std::string::npos);
 }
 
 TEST(TcpCommunicator, AGreetingCutAtAnyByteIsAStranger) {

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <iomanip>
+#include <sstream>
+
 namespace gp::engine {
 namespace {
 
-const Greeting kGreeting = {7, 1, 0, 2, 8, "7f3k2q9a0c", "secret"};
+const Greeting kGreeting = {7, 1, 0, 2, 8, "7f3k2q9a0c", {std::byte{1}, std::byte{2}}};
 
 std::span<const std::byte> BodyOf(const std::vector<std::byte>& bytes) {
   return std::span(bytes).subspan(kGreetingHeaderBytes);
@@ -22,7 +25,7 @@ TEST(TcpHandshake, AGreetingComesBack) {
   const auto greeting = DecodeGreetingBody(BodyOf(bytes));
   ASSERT_TRUE(greeting.has_value());
   EXPECT_EQ(EncodeGreeting(*greeting), bytes);
-  EXPECT_EQ(greeting->secret, "secret");
+  EXPECT_EQ(greeting->nonce, kGreeting.nonce);
 }
 
 TEST(TcpHandshake, ABodyCutAtAnyByteIsRefused) {
@@ -48,17 +51,34 @@ TEST(TcpHandshake, AnotherMagicOrAHugeBodyIsRefused) {
   EXPECT_FALSE(HeaderOf(huge).has_value());
 }
 
-TEST(TcpHandshake, AnAnswerIsOfOneEpochAndRank) {
-  const auto answer = EncodeAnswer(7, 1);
-  EXPECT_TRUE(AnswerIs(answer, 7, 1));
-  EXPECT_FALSE(AnswerIs(answer, 8, 1));
-  EXPECT_FALSE(AnswerIs(answer, 7, 0));
+TEST(TcpHandshake, NoTwoGreetingsAreEqual) {
+  const GroupOptions options = {.run_id = "run", .rank = 1, .addresses = {"a", "b"}};
+  EXPECT_NE(EncodeGreeting(GreetingTo(options, 0)), EncodeGreeting(GreetingTo(options, 0)));
 }
 
-TEST(TcpHandshake, SecretsAreComparedWhole) {
-  EXPECT_TRUE(SecretsEqual("abc", "abc"));
-  EXPECT_FALSE(SecretsEqual("abc", "abd"));
-  EXPECT_FALSE(SecretsEqual("abc", "ab"));
+TEST(TcpHandshake, AProofHangsOnSideSecretGreetingAndChallenge) {
+  const auto greeting = EncodeGreeting(kGreeting);
+  auto other_greeting = greeting;
+  other_greeting.back() ^= std::byte{1};
+  const Nonce challenge = {std::byte{3}};
+  const Proof proof = ProofOf(Side::kCaller, "secret", greeting, challenge);
+  EXPECT_TRUE(IsProof(ProofOf(Side::kCaller, "secret", greeting, challenge), proof));
+  EXPECT_FALSE(IsProof(ProofOf(Side::kCalled, "secret", greeting, challenge), proof));
+  EXPECT_FALSE(IsProof(ProofOf(Side::kCaller, "Secret", greeting, challenge), proof));
+  EXPECT_FALSE(IsProof(ProofOf(Side::kCaller, "secret", other_greeting, challenge), proof));
+  EXPECT_FALSE(IsProof(ProofOf(Side::kCaller, "secret", greeting, {std::byte{4}}), proof));
+  EXPECT_FALSE(IsProof(std::span(proof).first(31), proof));
+}
+
+// Computed by Python's hmac module.
+TEST(TcpHandshake, AProofIsHmacSha256) {
+  const std::array<std::byte, 2> greeting = {std::byte{'h'}, std::byte{'i'}};
+  const Proof proof = ProofOf(Side::kCaller, "secret", greeting, Nonce{});
+  std::ostringstream hex;
+  for (const std::byte b : proof) {
+    hex << std::hex << std::setw(2) << std::setfill('0') << static_cast<int>(b);
+  }
+  EXPECT_EQ(hex.str(), "0b1a8c4753d5386270cf80741863490f0d49b6590dac021bf4c223ba13fefe26");
 }
 
 }  // namespace
