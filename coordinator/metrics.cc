@@ -138,6 +138,11 @@ struct CoordinatorMetrics::Families {
       "gp_train_gradient_norm", "Gradient norm of the last step, before clipping", *registry);
   Family<Gauge>& eval_loss =
       MakeGauge("gp_eval_loss", "Loss of the last evaluation, nats per token", *registry);
+  Family<Gauge>& eval_score = MakeGauge(
+      "gp_eval_score",
+      "What the last evaluation found beside the loss: val_bpb, bits per byte; of questions "
+      "TASK/STYLE/acc and acc_norm, 0 to 1",
+      *registry);
   Family<Gauge>& checkpoint_time = MakeGauge("gp_checkpoint_last_success_timestamp_seconds",
                                              "When the newest checkpoint was sealed", *registry);
 };
@@ -310,6 +315,9 @@ void CoordinatorMetrics::Recorded(const RunId& run, const Progress& progress) {
   if (progress.validation_loss) {
     series.Set(families_->eval_loss, *progress.validation_loss, {{"split", "val"}});
   }
+  for (const auto& [name, score] : progress.scores) {
+    series.Set(families_->eval_score, score.value, {{"score", name}});
+  }
 }
 
 void CoordinatorMetrics::StoreWritten(double seconds) { families_->store_write.Observe(seconds); }
@@ -328,7 +336,10 @@ std::string CoordinatorMetrics::List(const std::string& version, const std::stri
   example.id = RunId("example");
   example.submission = std::make_shared<const Submission>();
   Progress progress;
-  progress.Add({.validation_loss = 0, .peak_flops = 1, .peak_source = "measured"});
+  progress.Add({.validation_loss = 0,
+                .peak_flops = 1,
+                .peak_source = "measured",
+                .scores = {{"val_bpb", 0}}});
   {
     MutexLock lock(metrics.mutex_);
     metrics.AddRun(example);

@@ -60,10 +60,19 @@ StatusOr<MetricsPhases> ReadPhases(const Json& json) {
   return phases;
 }
 
+// The names of questions' scores have a '/', which no other key has.
+bool IsScore(const std::string& key) {
+  return key == kBitsPerByte || key.find('/') != std::string::npos;
+}
+
 // What lines from before these keys lack.
 Status ReadOptional(const Json& json, MetricsLine& line) {
   if (json.contains("val_loss")) {
     ASSIGN_OR_RETURN(line.validation_loss, ReadNumber(json, "val_loss"));
+  }
+  for (const auto& [key, value] : json.items()) {
+    if (!IsScore(key)) continue;
+    ASSIGN_OR_RETURN(line.scores[key], ReadNumber(json, key.c_str()));
   }
   if (const auto phases = json.find("phases"); phases != json.end() && phases->is_object()) {
     ASSIGN_OR_RETURN(line.phases, ReadPhases(*phases));
@@ -83,6 +92,7 @@ std::string FormatMetricsLine(const MetricsLine& line) {
   Json json = {{"step", line.step}, {"tokens", line.tokens}};
   for (const NumberKey& key : kNumbers) json[key.name] = Number(line.*key.member);
   if (line.validation_loss) json["val_loss"] = Number(*line.validation_loss);
+  for (const auto& [name, value] : line.scores) json[name] = Number(value);
   if (line.skipped) json["skipped"] = true;
   if (line.phases) json["phases"] = FormatPhases(*line.phases);
   if (line.peak_flops > 0) {

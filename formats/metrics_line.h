@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,9 @@
 #include "base/status.h"
 
 namespace gp::formats {
+
+// The name of a score: the validation loss in bits, for each byte of text.
+inline constexpr char kBitsPerByte[] = "val_bpb";
 
 // Where the time of a step went, in seconds: disjoint, their sum is the step's.
 struct MetricsPhases {
@@ -37,6 +41,8 @@ struct MetricsLine {
   std::optional<MetricsPhases> phases;
   double peak_flops = 0;    // what mfu is a fraction of; 0 when it is unknown
   std::string peak_source;  // "measured", "table"
+  // What else an evaluation found, by name: kBitsPerByte, or TASK/STYLE/acc and acc_norm.
+  std::map<std::string, double> scores;
 
   bool operator==(const MetricsLine&) const = default;
 };

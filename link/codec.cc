@@ -132,6 +132,7 @@ void Fields(Archive& archive, StepReport& m) {
   archive("peak_flops", m.peak_flops);
   archive("peak_source", m.peak_source);
   archive("warning", m.warning);
+  archive("scores", m.scores);
 }
 
 template <typename Archive>
@@ -388,7 +389,8 @@ class Reader {
     }
     return true;
   }
-  static bool Assign(const Json& json, std::map<std::string, std::string>& value) {
+  template <typename T>
+  static bool Assign(const Json& json, std::map<std::string, T>& value) {
     if (!json.is_object()) return false;
     for (const auto& [key, element] : json.items()) {
       if (!Assign(element, value[key])) return false;

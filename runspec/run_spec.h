@@ -125,6 +125,9 @@ struct EvalSpec {
   int64_t batches = 0;      // 0: the whole validation split, once, non-overlapping windows
   int64_t patience = 0;     // evaluations in a row without an improvement that end the run; 0: off
   double min_delta = 0;     // nats; a smaller gain is none
+  std::vector<std::string> tasks;         // files of multiple-choice questions
+  std::string task_style = "completion";  // how they are asked (tasks/choice_style.h)
+  int64_t task_every = 0;                 // steps; 0: only at the end
 
   bool operator==(const EvalSpec&) const = default;
 };

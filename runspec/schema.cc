@@ -43,7 +43,7 @@ std::string GroupDoc(std::string_view path) {
       {"schedule", "The learning rate over the run."},
       {"budget", "When the run is done. At least one of them."},
       {"engine", "How the step is computed."},
-      {"eval", "Loss on the validation split."},
+      {"eval", "Loss on the validation split, and questions to the model."},
       {"sample", "Text written by the model while it learns."},
       {"checkpoint", "When the run is saved and what is kept."},
       {"stability", "What happens when numbers blow up."},

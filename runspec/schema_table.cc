@@ -488,6 +488,25 @@ std::vector<RunField> EvalFields() {
         .min = 0,
         .max = 1000},
        GP_SLOT(eval.min_delta)},
+      {{.path = "eval.tasks",
+        .doc = "Files of multiple-choice questions, HellaSwag's lines or your own "
+               "(docs/formats/choices.md), that the model is asked while it trains; globs are "
+               "allowed.",
+        .also = {"hellaswag"},
+        .is_path = true},
+       GP_SLOT(eval.tasks)},
+      {{.path = "eval.task_style",
+        .doc = "How questions are asked: completion as llm.c and build-nanogpt, harness as "
+               "lm-evaluation-harness. Their scores differ, and results name the style.",
+        .choices = {"completion", "harness"}},
+       GP_SLOT(eval.task_style)},
+      {{.path = "eval.task_every",
+        .doc = "Steps between two times that the questions are asked; 0 asks at the end only.",
+        .unit = "steps",
+        .min = 0,
+        .max = 1e12,
+        .also = {"task_interval"}},
+       GP_SLOT(eval.task_every)},
   };
 }
 

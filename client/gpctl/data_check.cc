@@ -5,11 +5,14 @@
 #include "base/check.h"
 #include "rpc/listen_address.h"
 #include "runspec/run_file.h"
+#include "tasks/run_tasks.h"
 
 namespace gp::gpctl {
 
 DataCheck CheckData(const runspec::RunSpec& spec, const std::string& server) {
   StatusOr<DataReport> report = InspectData(spec);
+  const Status tasks = tasks::ReadRunTasks(spec.eval).status();
+  if (report.ok() && !tasks.ok()) report = tasks;
   if (report.ok()) return {.report = *std::move(report)};
   const bool only_here = server.empty() || server.starts_with("unix:");
   const bool unsuitable = report.status().code() == StatusCode::kInvalidArgument;

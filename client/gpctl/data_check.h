@@ -1,5 +1,6 @@
-// DataCheck: checks a run's data on this machine. A problem refuses the run when it would train
-// here. When other machines may have other files, it is only a warning. Reads the disk.
+// DataCheck: checks a run's data, and the files of eval.tasks, on this machine. A problem refuses
+// the run when it would train here. When other machines may have other files, it is only a warning.
+// Reads the disk.
 #pragma once
 
 #include <optional>

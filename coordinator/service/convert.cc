@@ -39,6 +39,12 @@ v1::Progress ToProto(const Submission& submission, const Progress& progress) {
     to.set_validation_loss(*progress.validation_loss);
     to.set_validation_step(progress.validation_step);
   }
+  for (const auto& [name, score] : progress.scores) {
+    v1::NewestScore& added = *to.add_scores();
+    added.set_name(name);
+    added.set_value(score.value);
+    added.set_step(score.step);
+  }
   if (!progress.newest) return to;
   const Point& point = *progress.newest;
   to.set_step(point.step);
@@ -196,6 +202,11 @@ v1::MetricPoint ToProto(const Point& point) {
   to.set_peak_flops(point.peak_flops);
   to.set_peak_source(point.peak_source);
   to.set_warning(point.warning);
+  for (const auto& [name, value] : point.scores) {
+    v1::Score& added = *to.add_scores();
+    added.set_name(name);
+    added.set_value(value);
+  }
   return to;
 }
 
@@ -223,6 +234,7 @@ Point FromProto(const v1::MetricPoint& from) {
   to.peak_flops = from.peak_flops();
   to.peak_source = from.peak_source();
   to.warning = from.warning();
+  for (const v1::Score& score : from.scores()) to.scores[score.name()] = score.value();
   return to;
 }
 

@@ -44,10 +44,15 @@ void AddLine(const Line& line, RunSummary& summary) {
   newest = std::max(newest, line.source_sequence);
 }
 
+constexpr size_t kScoreNameBytesMax = 256;
+
 // A run may print and warn at any length; a record has a limit.
 Point Bounded(Point point, size_t text_bytes_max) {
   CutLine(text_bytes_max, point.warning);
   CutLine(text_bytes_max, point.peak_source);
+  while (point.scores.size() > kScoresMax) point.scores.erase(std::prev(point.scores.end()));
+  std::erase_if(point.scores,
+                [&](const auto& score) { return score.first.size() > kScoreNameBytesMax; });
   return point;
 }
 
@@ -60,6 +65,9 @@ void Progress::Add(const Point& point) {
   }
   if (!point.warning.empty()) warning = point.warning;
   if (point.skipped) ++skipped_steps;
+  for (const auto& [name, value] : point.scores) {
+    if (scores.size() < kScoresMax || scores.contains(name)) scores[name] = {value, point.step};
+  }
   if (!point.validation_loss) return;
   validation_loss = point.validation_loss;
   validation_step = point.step;

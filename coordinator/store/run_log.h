@@ -41,6 +41,16 @@ struct Point {
   double peak_flops = 0;
   std::string peak_source;
   std::string warning;
+  std::map<std::string, double> scores;  // by name: gp.v1.Score
+};
+
+inline constexpr size_t kScoresMax = 64;  // names of a run; more are dropped
+
+struct Score {
+  double value = 0;
+  int64_t step = 0;
+
+  bool operator==(const Score&) const = default;
 };
 
 struct Line {
@@ -73,7 +83,8 @@ struct Progress {
   int64_t validation_step = 0;
   std::string warning;  // the newest one
   int64_t skipped_steps = 0;
-  std::vector<EpochStart> epochs;  // by epoch, as far as they committed a step
+  std::map<std::string, Score> scores;  // the newest of each name
+  std::vector<EpochStart> epochs;       // by epoch, as far as they committed a step
 
   void Add(const Point& point);
 };

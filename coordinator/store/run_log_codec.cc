@@ -14,6 +14,14 @@ bool Parse(std::string_view bytes, Message& message) {
   return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
+pb::StoredScore ToStored(const std::string& name, const Score& score) {
+  pb::StoredScore stored;
+  stored.set_name(name);
+  stored.set_value(score.value);
+  stored.set_step(score.step);
+  return stored;
+}
+
 pb::StoredPoint ToStored(const Point& point) {
   pb::StoredPoint stored;
   stored.set_step(point.step);
@@ -38,6 +46,9 @@ pb::StoredPoint ToStored(const Point& point) {
   stored.set_peak_flops(point.peak_flops);
   stored.set_peak_source(point.peak_source);
   stored.set_warning(point.warning);
+  for (const auto& [name, value] : point.scores) {
+    *stored.add_scores() = ToStored(name, {value, point.step});
+  }
   return stored;
 }
 
@@ -65,6 +76,7 @@ Point FromStored(const pb::StoredPoint& stored) {
   point.peak_flops = stored.peak_flops();
   point.peak_source = stored.peak_source();
   point.warning = stored.warning();
+  for (const pb::StoredScore& score : stored.scores()) point.scores[score.name()] = score.value();
   return point;
 }
 
@@ -113,6 +125,7 @@ std::string EncodeSummary(const RunSummary& summary) {
     to.set_epoch(start.epoch);
     to.set_first_step(start.first_step);
   }
+  for (const auto& [name, score] : progress.scores) *stored.add_scores() = ToStored(name, score);
   stored.set_last_line(summary.last_line);
   for (const auto& [source, sequence] : summary.sources) {
     (*stored.mutable_source_sequences())[source] = sequence;
@@ -134,6 +147,9 @@ std::optional<RunSummary> DecodeSummary(std::string_view bytes) {
   progress.skipped_steps = stored.skipped_steps();
   for (const pb::EpochStart& start : stored.epochs()) {
     progress.epochs.push_back({start.epoch(), start.first_step()});
+  }
+  for (const pb::StoredScore& score : stored.scores()) {
+    progress.scores[score.name()] = {score.value(), score.step()};
   }
   summary.last_line = stored.last_line();
   for (const auto& [source, sequence] : stored.source_sequences()) {

@@ -144,6 +144,7 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   point.peak_source = "measured";
   point.backward_seconds = 0.25;
   point.skipped = true;
+  point.scores = {{"val_bpb", 2.5}};
   progress.Add(point);
   metrics.Recorded(RunId("r"), progress);
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_runs{state=\"finishing\"}"), "1");
@@ -156,6 +157,7 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   EXPECT_EQ(ValueOf(metrics, "gp_run_step_phase_seconds{phase=\"forward\",run=\"r\"}"), "0");
   EXPECT_EQ(ValueOf(metrics, "gp_train_skipped_steps_total{reason=\"nonfinite\",run=\"r\"}"), "1");
   EXPECT_EQ(ValueOf(metrics, "gp_eval_loss{run=\"r\",split=\"val\"}"), "3.5");
+  EXPECT_EQ(ValueOf(metrics, "gp_eval_score{run=\"r\",score=\"val_bpb\"}"), "2.5");
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_run_restarts_total{reason=\"signal\"}"), "1");
 
   const Event end{RunId("r"), At(9), "scheduler", "", RunEnded{RunState::kSucceeded, "done"}};
@@ -168,9 +170,9 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
 
 TEST(CoordinatorMetrics, TheListNamesThoseOfRunsToo) {
   const std::string list = CoordinatorMetrics::List("1", "r");
-  for (const char* name :
-       {"gp_build_info", "gp_coordinator_runs", "gp_run_mfu", "gp_train_loss", "gp_eval_loss",
-        "gp_coordinator_run_restarts_total", "gp_checkpoint_last_success_timestamp_seconds"}) {
+  for (const char* name : {"gp_build_info", "gp_coordinator_runs", "gp_run_mfu", "gp_train_loss",
+                           "gp_eval_loss", "gp_eval_score", "gp_coordinator_run_restarts_total",
+                           "gp_checkpoint_last_success_timestamp_seconds"}) {
     EXPECT_NE(list.find(std::string("# TYPE ") + name + " "), std::string::npos) << name;
   }
 }

@@ -26,6 +26,7 @@ MetricsLine WithPhases() {
   line.phases = {.data_wait = 0.5, .forward = 1, .backward = 2, .optimizer = 0.25, .other = 0.125};
   line.peak_flops = 4.5e11;
   line.peak_source = "measured";
+  line.scores = {{kBitsPerByte, 2.5}, {"quiz/completion/acc", 0.25}};
   return line;
 }
 
@@ -42,6 +43,9 @@ TEST(MetricsLine, HasTheDocumentedKeysOnOneLine) {
   EXPECT_EQ(FormatMetricsLine(ExampleLine()),
             R"({"step":7,"tokens":5376,"loss":3.2714,"lr":0.000493,"grad_norm":0.31,)"
             R"("tokens_per_second":21000.5,"mfu":0.556,"step_seconds":0.0366,"val_loss":3.2958})");
+  EXPECT_THAT(
+      FormatMetricsLine(WithPhases()),
+      testing::HasSubstr(R"("val_loss":3.2958,"quiz/completion/acc":0.25,"val_bpb":2.5,"phases")"));
   EXPECT_THAT(FormatMetricsLine(WithPhases()),
               testing::EndsWith(R"("phases":{"data_wait":0.5,"forward":1.0,"backward":2.0,)"
                                 R"("allreduce_exposed":0.0,"optimizer":0.25,"other":0.125},)"

@@ -70,9 +70,9 @@ size_t MemberCount(const Phases& m) {
 }
 size_t MemberCount(const StepReport& m) {
   const auto& [epoch, step, tokens, loss, rate, norm, seconds, speed, mfu, phases, validation,
-               skipped, at, target, peak, source, warning] = m;
+               skipped, at, target, peak, source, warning, scores] = m;
   return Count(epoch, step, tokens, loss, rate, norm, seconds, speed, mfu, phases, validation,
-               skipped, at, target, peak, source, warning);
+               skipped, at, target, peak, source, warning, scores);
 }
 size_t MemberCount(const WrittenCheckpoint& m) {
   const auto& [epoch, step, directory, digest, size, validation, final, end_reason] = m;
@@ -163,6 +163,7 @@ StepReport FullReport() {
   m.peak_flops = 8.5;
   m.peak_source = "measured";
   m.warning = "look here";
+  m.scores = {{"quiz/completion/acc", 0.25}, {"val_bpb", 2.5}};
   return m;
 }
 
@@ -227,7 +228,7 @@ const std::vector<Case>& Cases() {
                       "allreduce_exposed": 4.25, "optimizer": 5.25, "other": 6.25},
            "validation_loss": 7.5, "skipped": true, "at_us": 1790000000000000,
            "target_steps": 2000, "peak_flops": 8.5, "peak_source": "measured",
-           "warning": "look here"})"},
+           "warning": "look here", "scores": {"quiz/completion/acc": 0.25, "val_bpb": 2.5}})"},
       {WrittenCheckpoint{3, 250, "directory", "digest", 1048576, 1.5, true, "stopped early"},
        R"({"epoch": 3, "step": 250, "directory": "directory", "manifest_digest": "digest",
            "size_bytes": 1048576, "validation_loss": 1.5, "final": true,

@@ -58,6 +58,11 @@ v1::MetricPoint ToProto(const link::StepReport& report) {
   point.set_peak_flops(report.peak_flops.value_or(0));
   point.set_peak_source(report.peak_source.value_or(""));
   point.set_warning(report.warning.value_or(""));
+  for (const auto& [name, value] : report.scores.value_or(std::map<std::string, double>())) {
+    v1::Score& score = *point.add_scores();
+    score.set_name(name);
+    score.set_value(value);
+  }
   return point;
 }
 

@@ -32,6 +32,10 @@ Point ToPoint(const v1::MetricPoint& from) {
   point.learning_rate = static_cast<float>(from.learning_rate());
   point.gradient_norm = static_cast<float>(from.gradient_norm());
   point.step_seconds = static_cast<float>(from.step_seconds());
+  if (from.scores().empty()) return point;
+  std::map<std::string, double> scores;
+  for (const v1::Score& score : from.scores()) scores[score.name()] = score.value();
+  point.scores = std::make_shared<const std::map<std::string, double>>(std::move(scores));
   return point;
 }
 

@@ -6,7 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace gp::gateway {
@@ -24,9 +27,10 @@ struct Point {
   float learning_rate = kAbsent;
   float gradient_norm = kAbsent;
   float step_seconds = kAbsent;
+  std::shared_ptr<const std::map<std::string, double>> scores;  // null for most steps
   uint32_t order = 0;  // set by PointSeries: the count of appended points, this one included
 
-  bool evaluated() const { return validation_loss == validation_loss; }
+  bool evaluated() const { return validation_loss == validation_loss || scores != nullptr; }
 };
 
 // At most `count_max` (at least 2) of `points`, in their order: the first and the last one, every

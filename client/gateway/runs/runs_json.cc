@@ -63,6 +63,9 @@ void PutProgress(const v1::Progress& progress, Json& json) {
   json["tokens"] = progress.tokens();
   json["loss"] = Number(stepped, progress.loss());
   json["validation_loss"] = Number(progress.validation_step() > 0, progress.validation_loss());
+  json["scores"] = Json::object();
+  for (const v1::NewestScore& score : progress.scores())
+    json["scores"][score.name()] = score.value();
   json["tokens_per_second"] = Number(stepped, progress.tokens_per_second());
   json["mfu"] = Number(progress.mfu() > 0, progress.mfu());
   json["step_seconds"] = Number(stepped, progress.step_seconds());
@@ -158,6 +161,20 @@ void AppendColumn(const char* name, std::span<const Point> points, Number Point:
   out += ']';
 }
 
+// An object for the steps that have scores.
+void AppendScores(std::span<const Point> points, std::string& out) {
+  out += "\"scores\":[";
+  for (const Point& point : points) {
+    if (&point != points.data()) out += ',';
+    Json scores;
+    if (point.scores != nullptr) {
+      for (const auto& [name, value] : *point.scores) scores[name] = value;
+    }
+    out += scores.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  out += ']';
+}
+
 void AppendColumns(std::span<const Point> points, std::string& out) {
   AppendColumn("step", points, &Point::step, out);
   AppendColumn("at", points, &Point::at, out += ',');
@@ -170,6 +187,7 @@ void AppendColumns(std::span<const Point> points, std::string& out) {
       {"gradient_norm", &Point::gradient_norm},
       {"step_seconds", &Point::step_seconds}};
   for (const auto& [name, column] : columns) AppendColumn(name, points, column, out += ',');
+  AppendScores(points, out += ',');
 }
 
 }  // namespace

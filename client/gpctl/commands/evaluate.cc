@@ -4,10 +4,10 @@
 
 #include "base/file.h"
 #include "client/gpctl/commands/commands.h"
+#include "client/gpctl/progress_line.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/served_checkpoint.h"
 #include "client/gpctl/service/program_run.h"
-#include "client/gpctl/terminal/live_block.h"
 #include "client/gpctl/terminal/number_text.h"
 
 namespace gp::gpctl {
@@ -22,37 +22,10 @@ struct EvalOptions {
   std::string precision = "auto";
 };
 
-// How far an evaluation is: a line that is drawn again on a terminal, nothing anywhere else.
-class EvaluationScreen {
- public:
-  explicit EvaluationScreen(Session& session)
-      : session_(session), block_(session.console().out), started_(session.Now()) {}
-
-  void Tell(double done, double of) {
-    if (!session_.console().Animated() || done <= 0) return;
-    const double seconds = session_.Now() - started_;
-    block_.Draw(fmt::format("{}, {} of {} batches, {:.1f} a second, {} left\n", Percent(done / of),
-                            WithThousands(static_cast<int64_t>(done)),
-                            WithThousands(static_cast<int64_t>(of)), done / seconds,
-                            DurationText((of - done) * seconds / done)));
-    drawn_ = true;
-  }
-
-  void Clear() {
-    if (drawn_) block_.Draw("");
-  }
-
- private:
-  Session& session_;
-  LiveBlock block_;
-  const double started_;
-  bool drawn_ = false;
-};
-
 // Takes gp-evaluator's lines out of the pieces of its output.
 class EvaluatorLines {
  public:
-  explicit EvaluatorLines(EvaluationScreen& screen) : screen_(screen) {}
+  explicit EvaluatorLines(ProgressLine& progress) : progress_(progress) {}
 
   void Take(const std::string& piece) {
     text_ += piece;
@@ -68,13 +41,22 @@ class EvaluatorLines {
   void TakeLine(const Json& line) {
     if (!line.is_object()) return;
     if (line.contains("done") && line.contains("of")) {
-      screen_.Tell(line["done"].get<double>(), line["of"].get<double>());
+      Tell(line["done"].get<double>(), line["of"].get<double>());
     } else {
       result_ = line;
     }
   }
 
-  EvaluationScreen& screen_;
+  void Tell(double done, double of) {
+    if (done <= 0) return;
+    const double seconds = progress_.Seconds();
+    progress_.Tell(fmt::format("{}, {} of {} batches, {:.1f} a second, {} left", Percent(done / of),
+                               WithThousands(static_cast<int64_t>(done)),
+                               WithThousands(static_cast<int64_t>(of)), done / seconds,
+                               DurationText((of - done) * seconds / done)));
+  }
+
+  ProgressLine& progress_;
   std::string text_;
   std::optional<Json> result_;
 };
@@ -132,14 +114,14 @@ Status Check(const EvalOptions& options) {
 StatusOr<ExitCode> Evaluate(const EvalOptions& options, Session& session) {
   RETURN_IF_ERROR(Check(options));
   ASSIGN_OR_RETURN(const ServedCheckpoint checkpoint, FindServed(options.reference, session));
-  EvaluationScreen screen(session);
-  EvaluatorLines lines(screen);
-  const Console& console = session.console();
+  Console& console = session.console();
+  ProgressLine progress(console);
+  EvaluatorLines lines(progress);
   const auto code =
       RunOwnProgram(console, "gp-evaluator",
                     EvaluatorArguments(checkpoint.directory, options, console.working_directory),
                     [&lines](const std::string& piece) { lines.Take(piece); });
-  screen.Clear();
+  progress.Clear();
   RETURN_IF_ERROR(code.status());
   // Its words are on stderr already, and its exit codes are gpctl's.
   if (*code > 0 && *code < 128) return static_cast<ExitCode>(*code);

@@ -39,6 +39,11 @@ void PutPeak(Json& json, double peak_flops, const std::string& source) {
   json["peak_source"] = source;
 }
 
+template <typename Scores>
+void PutScores(Json& json, const Scores& scores) {
+  for (const auto& score : scores) json[score.name()] = score.value();
+}
+
 Json ProgressFields(const v1::Progress& progress) {
   Json json = {{"step", progress.step()},
                {"target_steps", progress.target_steps()},
@@ -60,6 +65,7 @@ Json ProgressFields(const v1::Progress& progress) {
     json["val_loss"] = progress.validation_loss();
     json["val_step"] = progress.validation_step();
   }
+  PutScores(json, progress.scores());
   return json;
 }
 
@@ -157,6 +163,7 @@ Json MetricFields(const v1::MetricPoint& point) {
                {"mfu", point.mfu()},
                {"step_seconds", point.step_seconds()}};
   if (point.has_validation_loss()) json["val_loss"] = point.validation_loss();
+  PutScores(json, point.scores());
   json["epoch"] = point.epoch();
   if (point.skipped()) json["skipped"] = true;
   if (point.has_phases()) json["phases"] = PhaseFields(point.phases());

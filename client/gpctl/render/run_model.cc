@@ -18,6 +18,7 @@ void PushBounded(std::deque<T>& queue, const T& value, size_t size_max) {
 
 void RunModel::Apply(const v1::Run& run) {
   run_ = run;
+  for (const v1::NewestScore& score : run.progress().scores()) scores_[score.name()] = score;
   notice_.clear();
 }
 
@@ -27,6 +28,12 @@ void RunModel::Apply(const v1::MetricPoint& point) {
   PushBounded(points_, point, kPointsMax);
   if (validation_ && validation_->step() > point.step()) validation_.reset();
   if (point.has_validation_loss()) validation_ = point;
+  for (const v1::Score& score : point.scores()) {
+    v1::NewestScore& newest = scores_[score.name()];
+    newest.set_name(score.name());
+    newest.set_value(score.value());
+    newest.set_step(point.step());
+  }
 }
 
 void RunModel::Apply(const v1::RunEvent& event) { PushBounded(events_, event, kEventsMax); }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,8 @@ class RunModel {
   const std::deque<Sample>& samples() const { return samples_; }         // oldest first
   // The newest evaluated step; null before the first.
   const v1::MetricPoint* validation() const { return validation_ ? &*validation_ : nullptr; }
+  // The newest score of each name.
+  const std::map<std::string, v1::NewestScore>& scores() const { return scores_; }
 
  private:
   v1::Run run_;
@@ -47,6 +50,7 @@ class RunModel {
   std::deque<v1::RunEvent> events_;
   std::deque<Sample> samples_;
   std::optional<v1::MetricPoint> validation_;
+  std::map<std::string, v1::NewestScore> scores_;
 };
 
 }  // namespace gp::gpctl

@@ -99,6 +99,16 @@ std::string LossLine(const RunModel& model, bool utf8) {
   return text;
 }
 
+// The newest bits per byte and answers; nothing before the first.
+std::string ScoresLine(const RunModel& model, bool utf8) {
+  std::string text;
+  for (const auto& [name, score] : model.scores()) {
+    text += fmt::format("{}{} {:.4f} @{}", text.empty() ? "  scores      " : "   ",
+                        OneSafeLine(name, utf8), score.value(), WithThousands(score.step()));
+  }
+  return text;
+}
+
 std::string NormLine(const RunModel& model, bool utf8) {
   const v1::MetricPoint& point = model.points().back();
   std::string text =
@@ -151,6 +161,8 @@ std::string RunScreen(const RunModel& model, double now, const TextStyle& style)
                                     BarLine(model, now, width, style.utf8)};
   if (!model.points().empty()) {
     lines.push_back(LossLine(model, style.utf8));
+    const std::string scores = ScoresLine(model, style.utf8);
+    if (!scores.empty()) lines.push_back(scores);
     lines.push_back(NormLine(model, style.utf8));
     lines.push_back(SpeedLine(model.points().back()));
     lines.push_back(PhaseLine(model.points().back()));

@@ -71,6 +71,16 @@ std::string LossText(const v1::Progress& progress) {
   return text;
 }
 
+std::string ScoresText(const v1::Progress& progress) {
+  std::string text;
+  for (const v1::NewestScore& score : progress.scores()) {
+    text +=
+        fmt::format("{}{} {:.4f} at step {}", text.empty() ? "" : ", ",
+                    OneSafeLine(score.name(), false), score.value(), WithThousands(score.step()));
+  }
+  return text;
+}
+
 std::string SpeedText(const v1::Progress& progress) {
   if (progress.step() == 0) return "";
   std::string text =
@@ -138,6 +148,7 @@ std::string RunDetails(const v1::Run& run, const std::vector<v1::RunEvent>& newe
   out += Field("reason", OneSafeLine(run.reason(), style.utf8));
   out += Field("progress", ProgressText(run));
   out += Field("loss", LossText(run.progress()));
+  out += Field("scores", ScoresText(run.progress()));
   out += Field("speed", SpeedText(run.progress()));
   out += Field("phases", PhasesText(run.progress()));
   out += Field("skipped", SkippedText(run.progress()));
@@ -231,6 +242,9 @@ std::string StepLine(const v1::MetricPoint& point, int64_t target_steps) {
                                      : fmt::format("step {}", point.step());
   out += fmt::format(" | loss {}", Loss(point.loss()));
   if (point.has_validation_loss()) out += fmt::format(" | val {}", Loss(point.validation_loss()));
+  for (const v1::Score& score : point.scores()) {
+    out += fmt::format(" | {} {:.4f}", OneSafeLine(score.name(), false), score.value());
+  }
   out += fmt::format(" | norm {:.2f} | lr {} | {:.0f} ms", point.gradient_norm(),
                      LearningRate(point.learning_rate()), 1000 * point.step_seconds());
   if (point.mfu() > 0) out += fmt::format(" | {} mfu", Percent(point.mfu()));

@@ -1,4 +1,5 @@
 // Screens and tables against recorded text.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,6 +15,7 @@ namespace gp::gpctl {
 namespace {
 
 using testing::ExpectGolden;
+using ::testing::HasSubstr;
 using testing::MakeRun;
 
 constexpr double kNow = 1763716440 + 90;  // a minute and a half after MakeRun's start
@@ -77,6 +79,25 @@ void ExpectNoLineWiderThan(int width, const std::string& text) {
 TEST(RunScreen, ShowsALiveRun) {
   ExpectGolden("screen_running_100.txt", RunScreen(RunningModel(), kNow, {100, true}));
   ExpectGolden("screen_running_80_ascii.txt", RunScreen(RunningModel(), kNow, {80, false}));
+}
+
+TEST(RunScreen, ShowsTheNewestScoreOfEachName) {
+  RunModel model = RunningModel();
+  v1::Run run = model.run();
+  v1::NewestScore& older = *run.mutable_progress()->add_scores();
+  older.set_name("quiz/completion/acc");
+  older.set_value(0.25);
+  older.set_step(100);
+  model.Apply(run);
+  v1::MetricPoint point = Point(1500);
+  v1::Score& score = *point.add_scores();
+  score.set_name("val_bpb");
+  score.set_value(2.5);
+  model.Apply(point);
+  EXPECT_THAT(RunScreen(model, kNow, {100, true}),
+              HasSubstr("  scores      quiz/completion/acc 0.2500 @100   val_bpb 2.5000 @1,500"));
+  EXPECT_THAT(RunDetails(run, {}, "", kNow, {0, true}),
+              HasSubstr("quiz/completion/acc 0.2500 at step 100"));
 }
 
 TEST(RunScreen, ShowsWhyARunWaits) {
@@ -168,8 +189,12 @@ TEST(RunText, StepLineReadsLikeLlmC) {
   v1::MetricPoint evaluated = Point(250);
   evaluated.set_validation_loss(2.75);
   evaluated.set_mfu(0);
+  v1::Score& score = *evaluated.add_scores();
+  score.set_name("val_bpb");
+  score.set_value(1.5);
   EXPECT_EQ(StepLine(evaluated, 0),
-            "step 250 | loss 2.7000 | val 2.7500 | norm 0.11 | lr 9.50e-04 | 50 ms | 15.2k tok/s");
+            "step 250 | loss 2.7000 | val 2.7500 | val_bpb 1.5000 | norm 0.11 | lr 9.50e-04 | 50 "
+            "ms | 15.2k tok/s");
 }
 
 TEST(RunWords, NamesEveryStateBothWays) {

@@ -41,7 +41,8 @@ TEST(RunJson, ARunHasAllItsFields) {
         validation_loss: 8.5 validation_step: 11 tokens_per_second: 1024.5 mfu: 0.5
         step_seconds: 0.75 learning_rate: 0.25 gradient_norm: 1.5 )" +
                                   std::string(kPhases) + R"(
-        peak_flops: 9.5 peak_source: "measured" warning: "warning" skipped_steps: 13 }
+        peak_flops: 9.5 peak_source: "measured" warning: "warning" skipped_steps: 13
+        scores { name: "val_bpb" value: 2.5 step: 11 } }
       latest_checkpoint_step: 20 best_checkpoint_step: 10 run_directory: "/runs/id"
       source: "source" resolved: "resolved" request_id: "request" workers: 5
       choices {
@@ -57,7 +58,7 @@ TEST(RunJson, ARunHasAllItsFields) {
         "step_seconds": 0.75, "skipped_steps": 13, "peak_flops": 9.5, "peak_source": "measured",
         )" + std::string(kPhasesJson) +
                                                      R"(,
-        "warning": "warning", "val_loss": 8.5, "val_step": 11},
+        "warning": "warning", "val_loss": 8.5, "val_step": 11, "val_bpb": 2.5},
       "placement": [{"rank": 1, "node_id": "node id", "node": "node", "slot": "slot"}],
       "submitted_at": "1970-01-01T00:01:00Z", "started_at": "1970-01-01T00:02:00Z",
       "finished_at": "1970-01-01T00:03:00Z", "latest_checkpoint_step": 20,
@@ -107,10 +108,10 @@ TEST(RunJson, APointHasAllItsFields) {
       step: 12 epoch: 3 tokens: 4096 loss: 4.5 learning_rate: 0.25 gradient_norm: 1.5
       tokens_per_second: 1024.5 mfu: 0.5 step_seconds: 0.75 validation_loss: 7.5
       at { seconds: 60 nanos: 1 } skipped: true target_steps: 2000 peak_flops: 9.5
-      peak_source: "measured" warning: "warning")");
+      peak_source: "measured" warning: "warning" scores { name: "val_bpb" value: 2.5 })");
   EXPECT_EQ(Json(gpctl::MetricFields(point)), Json::parse(R"({
       "step": 12, "tokens": 4096, "loss": 4.5, "lr": 0.25, "grad_norm": 1.5,
-      "tokens_per_second": 1024.5, "mfu": 0.5, "step_seconds": 0.75, "val_loss": 7.5, "epoch": 3,
+      "tokens_per_second": 1024.5, "mfu": 0.5, "step_seconds": 0.75, "val_loss": 7.5, "val_bpb": 2.5, "epoch": 3,
       "skipped": true, )" + std::string(kPhasesJson) +
                                                           R"(, "peak_flops": 9.5,
       "peak_source": "measured", "target_steps": 2000, "warning": "warning",

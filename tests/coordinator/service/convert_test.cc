@@ -63,6 +63,7 @@ Point FullPoint() {
   point.peak_flops = 9.5;
   point.peak_source = "measured";
   point.warning = "look here";
+  point.scores = {{"val_bpb", 2.5}};
   return point;
 }
 
@@ -129,7 +130,7 @@ TEST(Convert, APointIsToldUnderItsNames) {
       step: 12 epoch: 3 tokens: 4096 loss: 4.5 learning_rate: 0.25 gradient_norm: 1.5
       tokens_per_second: 1024.5 mfu: 0.5 step_seconds: 0.75 validation_loss: 7.5
       at { seconds: 8 nanos: 9000 } skipped: true target_steps: 2000 peak_flops: 9.5
-      peak_source: "measured" warning: "look here")");
+      peak_source: "measured" warning: "look here" scores { name: "val_bpb" value: 2.5 })");
   const v1::MetricPoint point = ToProto(FullPoint());
   EXPECT_EQ(DifferenceBetween(expected, point), "");
   EXPECT_THAT(UnsetFields(point), IsEmpty());
@@ -142,6 +143,7 @@ TEST(Convert, ARunIsToldFieldByField) {
   progress.validation_step = 11;
   progress.warning = "the newest warning";
   progress.skipped_steps = 13;
+  progress.scores = {{"val_bpb", {2.25, 11}}};
   const v1::Run run = ToProto(ClusterWithNode(), FullRun(), progress);
   const auto expected = Parse<v1::Run>(R"(
       run_id: "run-id" name: "tiny" kind: RUN_KIND_EVAL namespace: "team" priority: -3
@@ -155,7 +157,8 @@ TEST(Convert, ARunIsToldFieldByField) {
         validation_loss: 8.5 validation_step: 11 tokens_per_second: 1024.5 mfu: 0.5
         step_seconds: 0.75 learning_rate: 0.25 gradient_norm: 1.5)" +
                                        std::string(kPhases) + R"(
-        peak_flops: 9.5 peak_source: "measured" warning: "the newest warning" skipped_steps: 13 }
+        peak_flops: 9.5 peak_source: "measured" warning: "the newest warning" skipped_steps: 13
+        scores { name: "val_bpb" value: 2.25 step: 11 } }
       latest_checkpoint_step: 20 best_checkpoint_step: 10 run_directory: "/storage/runs/r"
       request_id: "request-1" workers: 2
       choices {

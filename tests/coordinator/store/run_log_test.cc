@@ -165,8 +165,31 @@ Progress SampleProgress() {
   progress.validation_step = 30;
   progress.warning = "look";
   progress.skipped_steps = 5;
+  progress.newest->scores = {{"val_bpb", 2.5}};
+  progress.scores = {{"val_bpb", {2.5, 40}}, {"quiz/harness/acc", {0.25, 30}}};
   progress.epochs = {{1, 1}, {3, 21}};
   return progress;
+}
+
+TEST(Progress, KeepsTheNewestScoreOfEachName) {
+  Progress progress;
+  Point point = MakePoint(1, 10);
+  point.scores = {{"val_bpb", 2.5}, {"quiz/harness/acc", 0.25}};
+  progress.Add(point);
+  point = MakePoint(1, 20);
+  point.scores = {{"val_bpb", 2.25}};
+  progress.Add(point);
+  const std::map<std::string, Score> expected = {{"val_bpb", {2.25, 20}},
+                                                 {"quiz/harness/acc", {0.25, 10}}};
+  EXPECT_EQ(progress.scores, expected);
+}
+
+TEST(Progress, HasALimitedNumberOfScores) {
+  Progress progress;
+  Point point = MakePoint(1, 10);
+  for (int i = 0; i < 1000; ++i) point.scores[std::to_string(i)] = i;
+  progress.Add(point);
+  EXPECT_EQ(progress.scores.size(), kScoresMax);
 }
 
 TEST(RunSummary, ComesBackAsItWas) {
@@ -183,6 +206,7 @@ TEST(RunSummary, ComesBackAsItWas) {
   EXPECT_EQ(progress.validation_step, 30);
   EXPECT_EQ(progress.warning, "look");
   EXPECT_EQ(progress.skipped_steps, 5);
+  EXPECT_EQ(progress.scores, summary.progress.scores);
   EXPECT_EQ(progress.epochs, summary.progress.epochs);
 }
 

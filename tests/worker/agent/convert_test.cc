@@ -66,6 +66,7 @@ TEST(Convert, AStepReportIsToldFieldByField) {
   report.peak_flops = 9.5;
   report.peak_source = "measured";
   report.warning = "look here";
+  report.scores = {{"val_bpb", 2.5}};
   const v1::MetricPoint point = ToProto(report);
   EXPECT_EQ(DifferenceBetween(Parse<v1::MetricPoint>(R"(
       step: 12 epoch: 3 tokens: 4096 loss: 4.5 learning_rate: 0.25 gradient_norm: 1.5
@@ -75,7 +76,7 @@ TEST(Convert, AStepReportIsToldFieldByField) {
         data_wait: 1.25 forward: 2.25 backward: 3.25 allreduce_exposed: 4.25 optimizer: 5.25
         other: 6.25 }
       skipped: true target_steps: 2000 peak_flops: 9.5 peak_source: "measured"
-      warning: "look here")"),
+      warning: "look here" scores { name: "val_bpb" value: 2.5 })"),
                               point),
             "");
   EXPECT_THAT(UnsetFields(point), IsEmpty());

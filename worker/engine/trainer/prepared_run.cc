@@ -11,6 +11,7 @@
 #include "runspec/initial_model.h"
 #include "runspec/run_file.h"
 #include "runspec/schema.h"
+#include "tasks/run_tasks.h"
 #include "worker/engine/backend/cpu/isa.h"
 #include "worker/engine/backend/cpu/measured_peak.h"
 #include "worker/engine/backend/device_backend.h"
@@ -105,6 +106,18 @@ void TakeTokenizerOf(const std::string& checkpoint, runspec::RunSpec& spec) {
   spec.data.tokenizer = JoinPath(checkpoint, formats::kTokenizerName);
 }
 
+// Questions are encoded as the data is.
+std::vector<PreparedTask> PrepareTasks(const runspec::RunSpec& spec, const Tokenizer& tokenizer) {
+  std::vector<PreparedTask> prepared;
+  for (tasks::RunTask& task : ValueOrThrow(ExitCause::kConfig, tasks::ReadRunTasks(spec.eval))) {
+    auto rows = ValueOrThrow(ExitCause::kConfig,
+                             tasks::EncodeChoices(task.file, tasks::StyleOf(spec.eval.task_style),
+                                                  tokenizer, spec.batch.sequence));
+    prepared.push_back({task.name, std::move(task.file), std::move(rows)});
+  }
+  return prepared;
+}
+
 }  // namespace
 
 PreparedRun PrepareRun(runspec::RunSpec spec, int threads, const std::string& resumed_from) {
@@ -117,6 +130,7 @@ PreparedRun PrepareRun(runspec::RunSpec spec, int threads, const std::string& re
   ThrowIfError(ExitCause::kConfig,
                runspec::ApplyVocabulary(run.dataset.tokenizer->vocabulary_size(), run.spec));
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
+  run.tasks = PrepareTasks(run.spec, *run.dataset.tokenizer);
   return run;
 }
 

@@ -12,6 +12,7 @@
 
 #include "link/messages.h"
 #include "runspec/run_spec.h"
+#include "tasks/choice_row.h"
 #include "worker/engine/collectives/communicator.h"
 #include "worker/engine/data/batch_source.h"
 #include "worker/engine/data/dataset.h"
@@ -32,11 +33,19 @@ struct TrainingPlace {
   std::optional<link::ResumePoint> resume;
 };
 
+// A file of multiple-choice questions as rows of tokens.
+struct PreparedTask {
+  std::string name;
+  tasks::ChoiceFile file;
+  std::vector<tasks::ChoiceRow> rows;
+};
+
 struct PreparedRun {
   // With the vocabulary of the data; after CompleteRun without `auto` values.
   runspec::RunSpec spec;
   runspec::BatchPlan plan;
   Dataset dataset;
+  std::vector<PreparedTask> tasks;
   // Set by CompleteRun.
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<ValidationWindows> validation;  // nullptr without a validation split
@@ -49,8 +58,8 @@ struct PreparedRun {
   bool on_device() const { return spec.resources.device == "gpu"; }
 };
 
-// Opens the data, on `threads`, and plans the batch. `resumed_from`: the checkpoint that the run
-// goes on from, or empty.
+// Opens the data, on `threads`, reads the tasks and plans the batch. `resumed_from`: the checkpoint
+// that the run goes on from, or empty.
 PreparedRun PrepareRun(runspec::RunSpec spec, int threads, const std::string& resumed_from = "");
 
 // Divides the data into micro-batches and makes the model. It computes with `decided`; when that is

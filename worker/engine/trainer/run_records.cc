@@ -84,6 +84,10 @@ std::vector<formats::Scalar> ScalarsOf(const formats::MetricsLine& line) {
   if (line.validation_loss) {
     scalars.push_back({"validation/loss", static_cast<float>(*line.validation_loss)});
   }
+  for (const auto& [name, value] : line.scores) {
+    const bool bits = name == formats::kBitsPerByte;
+    scalars.push_back({bits ? "validation/bits_per_byte" : name, static_cast<float>(value)});
+  }
   return scalars;
 }
 
@@ -108,7 +112,8 @@ formats::MetricsLine LineOf(const link::StepReport& report) {
                                            .optimizer = phases.optimizer,
                                            .other = phases.other},
           .peak_flops = report.peak_flops.value_or(0),
-          .peak_source = report.peak_source.value_or("")};
+          .peak_source = report.peak_source.value_or(""),
+          .scores = report.scores.value_or(std::map<std::string, double>())};
 }
 
 StatusOr<RunRecords> RunRecords::Open(const std::string& run_directory, int64_t step,

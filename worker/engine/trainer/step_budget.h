@@ -29,6 +29,8 @@ struct WallTimeMeasurement {
   // One evaluation, and the steps between two; the last one comes after the last step.
   double evaluation_seconds = 0;
   int64_t evaluation_every = 0;  // 0: only the last one
+  double task_seconds = 0;       // the same for the questions of eval.tasks
+  int64_t task_every = 0;
   double sample_seconds = 0;
   int64_t sample_every = 0;  // 0: never
 };

@@ -8,7 +8,6 @@
 #include "runspec/model_shape.h"
 #include "runspec/run_file.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
-#include "worker/engine/eval/evaluator.h"
 #include "worker/engine/trainer/checkpoint_sight.h"
 #include "worker/engine/trainer/micro_batch.h"
 #include "worker/engine/trainer/training_error.h"
@@ -50,8 +49,7 @@ Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& e
       run_(PrepareRun(std::move(spec), place_.threads,
                       place_.resume ? place_.resume->directory : "")),
       budget_(run_.spec),
-      progress_(clock, progress_interval),
-      token_bytes_(*run_.dataset.tokenizer) {
+      progress_(clock, progress_interval) {
   LogInfo("data opened", {{"data", run_.dataset.description},
                           {"logical_shards", run_.plan.logical_shards},
                           {"tokens_per_step", run_.plan.tokens_per_step}});
@@ -81,6 +79,7 @@ void Training::Join(Communicator& communicator, const EngineRecord& decided) {
   if (place_.resume) {
     evaluation_owed_ = !RestoreState(*place_.resume, run_, *trainer_, budget_).has_value();
   }
+  evaluation_.emplace(run_, communicator);
   AgreeOnStep();
   if (leads()) OpenRecords();
   AgreeOnBudget();
@@ -109,12 +108,12 @@ TrainingEnd Training::AfterStep(const StepResult& result, const StopWishes& stop
   Measure(result);
   if (budget_.NeedsCalibration(result.step)) Calibrate();
   settled_step_ = result.step;
-  const std::optional<double> validation_loss = EvaluateOrReport(result, stop.at_once);
-  const bool best = validation_loss && budget_.early_stop().Observe(result.step, *validation_loss);
-  Report(result, validation_loss);
+  const Evaluated evaluated = EvaluateOrReport(result, stop.at_once);
+  const bool best = evaluated.loss && budget_.early_stop().Observe(result.step, *evaluated.loss);
+  Report(result, evaluated);
   SampleIfDue(stop.at_once);
   const bool done = budget_.Done(result.step);
-  Save(validation_loss, SaveIsDue(best), result.last || done);
+  Save(evaluated.loss, SaveIsDue(best), result.last || done);
   return result.last && !done ? TrainingEnd::kStopped : TrainingEnd::kFinished;
 }
 
@@ -136,9 +135,9 @@ StepResult Training::TakeStep(const std::stop_token& stop) {
   const StepResult result = trainer_->Step(stop);
   communicator_->SetTimeout(CollectivePatience::kLong);
   patience_.StepTook(result.seconds);
-  const bool other_work = budget_.NeedsCalibration(result.step) ||
-                          Due(run_.spec.eval.every_steps) || Due(run_.spec.sample.every_steps) ||
-                          Due(run_.spec.checkpoint.every_steps);
+  const bool other_work =
+      budget_.NeedsCalibration(result.step) || Due(run_.spec.eval.every_steps) || TasksAreDue() ||
+      Due(run_.spec.sample.every_steps) || Due(run_.spec.checkpoint.every_steps);
   if (other_work) patience_.Interrupted();
   return result;
 }
@@ -236,11 +235,15 @@ WallTimeMeasurement Training::Measurement() {
   measured.step_seconds =
       step_seconds_ / static_cast<double>(std::max<int64_t>(steps_measured_, 1));
   if (!CalibrationIsDue(measured)) return measured;
-  if (run_.validation != nullptr) {
-    measured.evaluation_seconds = SecondsOf([this] { run_.model->Loss(ValidationBatch(0)); }) *
-                                  static_cast<double>(run_.validation->batch_count()) /
-                                  communicator_->size();
+  const double ranks = communicator_->size();
+  if (const auto batches = static_cast<double>(evaluation_->validation_batches()); batches > 0) {
+    measured.evaluation_seconds =
+        SecondsOf([this] { evaluation_->TryValidationBatch(); }) * batches / ranks;
     measured.evaluation_every = run_.spec.eval.every_steps;
+  }
+  if (const auto batches = static_cast<double>(evaluation_->task_batches()); batches > 0) {
+    measured.task_seconds = SecondsOf([this] { evaluation_->TryTaskBatch(); }) * batches / ranks;
+    measured.task_every = run_.spec.eval.task_every;
   }
   if (samples_ != nullptr) {
     measured.sample_seconds = SampleSeconds();
@@ -265,35 +268,18 @@ double Training::SecondsOf(const std::function<void()>& work) const {
   return Seconds(clock_.Now() - start);
 }
 
-TokenBatch Training::ValidationBatch(int64_t index) {
-  const runspec::BatchSpec& batch = run_.spec.batch;
-  validation_tokens_.resize(static_cast<size_t>(batch.micro_batch * batch.sequence));
-  validation_targets_.resize(validation_tokens_.size());
-  ThrowIfError(ExitCause::kConfig,
-               run_.validation->Fill(index, validation_tokens_, validation_targets_));
-  return {validation_tokens_, validation_targets_, batch.micro_batch, batch.sequence};
-}
+bool Training::TasksAreDue() const { return !run_.tasks.empty() && Due(run_.spec.eval.task_every); }
 
-std::optional<double> Training::EvaluateIfDue(const std::stop_token& stop) {
-  if (run_.validation == nullptr || !Due(run_.spec.eval.every_steps)) return std::nullopt;
-  const auto evaluation = Evaluate(
-      *run_.model, *communicator_, run_.validation->batch_count(),
-      [&](int64_t index) {
-        if (stop.stop_requested()) throw TrainingStopped{};
-        return ValidationBatch(index);
-      },
-      token_bytes_);
-  return evaluation ? std::optional(evaluation->loss) : std::nullopt;
-}
-
-// A stop may break the evaluation off. Then its step is saved and reported without a validation
-// loss.
-std::optional<double> Training::EvaluateOrReport(const StepResult& result,
-                                                 const std::stop_token& stop) {
+// A stop may break the evaluation off. Then its step is reported with what was found so far, and
+// saved without a validation loss.
+Evaluated Training::EvaluateOrReport(const StepResult& result, const std::stop_token& stop) {
+  Evaluated evaluated;
   try {
-    return EvaluateIfDue(stop);
+    if (Due(run_.spec.eval.every_steps)) evaluation_->Validate(stop, evaluated);
+    if (TasksAreDue()) evaluation_->AskTasks(stop, evaluated);
+    return evaluated;
   } catch (...) {
-    Report(result, std::nullopt);
+    Report(result, evaluated);
     throw;
   }
 }
@@ -301,12 +287,14 @@ std::optional<double> Training::EvaluateOrReport(const StepResult& result,
 // Evaluates a checkpoint that was saved before its evaluation was done, so that early stopping
 // decides the same as without the interruption.
 void Training::CatchUpEvaluation(const std::stop_token& stop) {
-  const std::optional<double> loss = EvaluateIfDue(stop);
+  Evaluated evaluated;
+  if (Due(run_.spec.eval.every_steps)) evaluation_->Validate(stop, evaluated);
   evaluation_owed_ = false;
-  if (!loss) return;
-  budget_.early_stop().Observe(trainer_->step(), *loss);
-  LogInfo("evaluation of the resumed step",
-          {{"step", trainer_->step()}, {"validation_loss", fmt::format("{:.4f}", *loss)}});
+  if (!evaluated.loss) return;
+  budget_.early_stop().Observe(trainer_->step(), *evaluated.loss);
+  LogInfo(
+      "evaluation of the resumed step",
+      {{"step", trainer_->step()}, {"validation_loss", fmt::format("{:.4f}", *evaluated.loss)}});
 }
 
 std::string Training::EndReason(const SavedCheckpoint& saved) const {
@@ -314,8 +302,7 @@ std::string Training::EndReason(const SavedCheckpoint& saved) const {
   return saved.final && early_stop.stopped() ? early_stop.Reason() : "";
 }
 
-link::StepReport Training::MakeReport(const StepResult& result,
-                                      std::optional<double> validation_loss) const {
+link::StepReport Training::MakeReport(const StepResult& result, const Evaluated& evaluated) const {
   const auto tokens = static_cast<double>(runspec::TokensAt(run_.plan, result.step - 1));
   link::StepReport report;
   report.epoch = place_.epoch;
@@ -336,7 +323,8 @@ link::StepReport Training::MakeReport(const StepResult& result,
   }
   report.target_steps = budget_.Done(result.step) ? result.step : budget_.target_steps();
   report.phases = result.phases;
-  report.validation_loss = validation_loss;
+  report.validation_loss = evaluated.loss;
+  if (!evaluated.scores.empty()) report.scores = evaluated.scores;
   report.skipped = result.skipped;
   report.at_us = clock_.WallNow().time_since_epoch().count();
   if (result.step == 1 && run_.spec.init_from == runspec::kFromScratch) {
@@ -345,8 +333,8 @@ link::StepReport Training::MakeReport(const StepResult& result,
   return report;
 }
 
-void Training::Report(const StepResult& result, std::optional<double> validation_loss) {
-  link::StepReport report = MakeReport(result, validation_loss);
+void Training::Report(const StepResult& result, const Evaluated& evaluated) {
+  link::StepReport report = MakeReport(result, evaluated);
   if (leads() && report.warning) LogWarning(*report.warning);
   if (checkpoints_ != nullptr && !report.warning) report.warning = checkpoints_->TakeWarning();
   events_.StepCommitted(report);

@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "link/messages.h"
-#include "tokenizer/token_bytes.h"
 #include "worker/engine/checkpoint/checkpoint_writer.h"
 #include "worker/engine/collectives/communicator.h"
 #include "worker/engine/trainer/checkpoints.h"
@@ -22,6 +21,7 @@
 #include "worker/engine/trainer/prepared_run.h"
 #include "worker/engine/trainer/progress.h"
 #include "worker/engine/trainer/run_budget.h"
+#include "worker/engine/trainer/run_evaluation.h"
 #include "worker/engine/trainer/run_records.h"
 #include "worker/engine/trainer/trainer.h"
 #include "worker/engine/trainer/training_samples.h"
@@ -89,14 +89,12 @@ class Training {
   WallTimeMeasurement Measurement();
   double SampleSeconds() const;
   double SecondsOf(const std::function<void()>& work) const;
-  TokenBatch ValidationBatch(int64_t index);
-  std::optional<double> EvaluateIfDue(const std::stop_token& stop);
-  std::optional<double> EvaluateOrReport(const StepResult& result, const std::stop_token& stop);
+  bool TasksAreDue() const;
+  Evaluated EvaluateOrReport(const StepResult& result, const std::stop_token& stop);
   void CatchUpEvaluation(const std::stop_token& stop);
   std::string EndReason(const SavedCheckpoint& saved) const;
-  link::StepReport MakeReport(const StepResult& result,
-                              std::optional<double> validation_loss) const;
-  void Report(const StepResult& result, std::optional<double> validation_loss);
+  link::StepReport MakeReport(const StepResult& result, const Evaluated& evaluated) const;
+  void Report(const StepResult& result, const Evaluated& evaluated);
   void SampleIfDue(const std::stop_token& stop);
   bool SaveIsDue(bool best) const;
   void Save(std::optional<double> validation_loss, bool due, bool last);
@@ -107,15 +105,13 @@ class Training {
   PreparedRun run_;
   RunBudget budget_;
   Progress progress_;
-  Communicator* communicator_ = nullptr;  // since Join
-  std::unique_ptr<Trainer> trainer_;      // since Join
+  Communicator* communicator_ = nullptr;     // since Join
+  std::unique_ptr<Trainer> trainer_;         // since Join
+  std::optional<RunEvaluation> evaluation_;  // since Join
   // Rank 0's, since Join.
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<RunRecords> records_;
   std::unique_ptr<TrainingSamples> samples_;
-  const TokenBytes token_bytes_;
-  std::vector<int32_t> validation_tokens_;   // (micro_batch, sequence)
-  std::vector<int32_t> validation_targets_;  // (micro_batch, sequence)
   CollectivePatience patience_;
   // For calibration: times of the steps of this process, without the first ones.
   MonotonicTime started_;

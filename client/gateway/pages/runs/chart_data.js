@@ -34,7 +34,8 @@ function smoothed(values, weight) {
 function curvesOf(chart, runs, smoothing) {
   const curves = [];
   for (const run of runs) {
-    const values = run.points[chart.metric];
+    const values = chart.score ? run.points.scores.map((scores) => scores?.[chart.metric] ?? null)
+      : run.points[chart.metric];
     if (smoothing > 0 && chart.smooth) {
       curves.push({run, kind: "raw", values});
       curves.push({run, kind: "main", values: smoothed(values, smoothing)});
@@ -44,6 +45,13 @@ function curvesOf(chart, runs, smoothing) {
     if (chart.second) curves.push({run, kind: "second", values: run.points[chart.second]});
   }
   return curves;
+}
+
+// The names of all scores of the runs: bits per byte, and what was asked of them.
+function scoreNames(runs) {
+  const names = new Set();
+  for (const run of runs) for (const scores of run.points.scores) for (const name in scores ?? {}) names.add(name);
+  return [...names].sort();
 }
 
 // Rows for the chart library: [x, curve 0, curve 1, …].

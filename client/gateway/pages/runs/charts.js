@@ -21,6 +21,7 @@ const CHARTS = [
   {metric: "learning_rate", title: "Learning rate", note: "", zero: true, format: rateText},
   {metric: "gradient_norm", title: "Gradient norm", note: "", smooth: true, format: fineNumber},
 ];
+const SCORE_TITLES = {val_bpb: "Bits per byte"};
 const CURVE_LOOKS = {
   raw: {strokeWidth: 1, highlightCircleSize: 0},
   main: {strokeWidth: 2, highlightCircleSize: 3.5},
@@ -57,7 +58,7 @@ class Chart {
     this.empty = node("p", {class: "muted nothing"}, "No points yet.");
     this.plot = node("div", {class: "plot", tabindex: 0, role: "group"},
       this.canvas, this.selection, this.crosshair, this.empty);
-    this.element = node("figure", {class: `card chart ${description.metric}`},
+    this.element = node("figure", {class: `card chart ${description.score ? "score" : description.metric}`},
       node("figcaption", {},
         node("h3", {}, description.title), node("span", {class: "muted small"}, description.note), this.readout),
       this.plot, description.second ? this.marks : null);
@@ -95,7 +96,8 @@ class Chart {
       labels: ["x", ...labels],
       colors: curves.map(({run, kind}) =>
         ({raw: faded(run.colour, 0.3), second: run.secondColour, main: run.colour})[kind]),
-      series: Object.fromEntries(labels.map((label, i) => [label, CURVE_LOOKS[curves[i].kind]])),
+      series: Object.fromEntries(labels.map((label, i) =>
+        [label, {...CURVE_LOOKS[curves[i].kind], ...(description.score ? {drawPoints: true, pointSize: 2} : {})}])),
       logscale: Boolean(description.log && group.log),
       includeZero: Boolean(description.zero),
       axes: {
@@ -246,12 +248,24 @@ class ChartGroup {
     this.drawnX = Array.from(this.shared, (x) => x / this.scale);
     this.marks = marks;
     const options = this.look();
+    this.addScoreCharts();
     for (const chart of this.charts) {
       const curves = curvesOf(chart.description, this.runs, this.smoothing);
       chart.draw(curves, chartRows(curves, this.shared, this.axis, this.scale), options);
     }
     if (this.row !== null) this.pointAt(this.shared.length > 0 ? Math.min(this.row, this.shared.length - 1) : null);
     this.placeMarks();
+  }
+
+  // A chart for each score that a run has, behind the others.
+  addScoreCharts() {
+    for (const name of scoreNames(this.runs)) {
+      if (this.charts.some((chart) => chart.description.metric === name)) continue;
+      const title = SCORE_TITLES[name] ?? name;
+      const chart = new Chart({metric: name, score: true, title, note: "", format: fineNumber}, this);
+      this.charts.at(-1).element.after(chart.element);
+      this.charts.push(chart);
+    }
   }
 
   look() {

@@ -3,7 +3,7 @@
 // are zoomed one for the window. New points of a live run are added at the end.
 
 const POINT_COLUMNS =
-  ["step", "at", "loss", "validation_loss", "tokens_per_second", "mfu", "learning_rate", "gradient_norm"];
+  ["step", "at", "loss", "validation_loss", "tokens_per_second", "mfu", "learning_rate", "gradient_norm", "scores"];
 
 class PointStore {
   constructor() {

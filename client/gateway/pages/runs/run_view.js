@@ -14,6 +14,7 @@ function tilesOf(run) {
     ["Step time", durationFine(run.step_seconds)],
     ["Tokens seen", shortNumber(run.tokens)],
     ["Restarts", grouped(run.failures || 0)],
+    ...Object.entries(run.scores ?? {}).map(([name, value]) => [SCORE_TITLES[name] ?? name, decimals(value, 4)]),
   ];
 }
 

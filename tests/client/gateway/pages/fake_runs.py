@@ -9,7 +9,7 @@ import time
 
 CHECKPOINT_EVERY = 250
 COLUMNS = ("step", "at", "loss", "validation_loss", "tokens_per_second", "mfu", "learning_rate", "gradient_norm",
-           "step_seconds")
+           "step_seconds", "scores")
 
 
 @functools.lru_cache(maxsize=None)
@@ -49,6 +49,10 @@ class FakeRun:
         return round((2.36 + 8.4 * math.exp(-step / (0.035 * self.target))
                      + 1.15 * math.exp(-step / (0.5 * self.target))) * self.scale + 0.01 * self.noise(step, "val"), 4)
 
+    def scores(self, step):
+        loss = self.validation_loss(step)
+        return None if loss is None else {"val_bpb": round(loss / 2.77, 4), "quiz/completion/acc_norm": round(1 / loss, 4)}
+
     def at(self, step):
         return self.began + step * self.step_seconds + 45 * bisect.bisect_right(self.failures, step)
 
@@ -60,7 +64,7 @@ class FakeRun:
         rate = 6e-4 * warm * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * step / self.target)))
         norm = 0.35 + 2.2 * math.exp(-step / (0.04 * self.target)) + abs(0.08 * self.noise(step, "norm"))
         return (step, round(self.at(step), 3), self.loss(step), self.validation_loss(step), round(speed, 1),
-                round(speed / 9200 * 0.41 * self.scale, 4), rate, round(norm, 4), self.step_seconds)
+                round(speed / 9200 * 0.41 * self.scale, 4), rate, round(norm, 4), self.step_seconds, self.scores(step))
 
     def columns(self, steps):
         rows = [self.point(step) for step in steps]
@@ -132,6 +136,7 @@ class FakeRun:
                 "finished_at": self.at(self.step) if self.terminal else None, "step": self.step,
                 "target_steps": self.target, "tokens": self.step * 8192, "loss": point[2],
                 "validation_loss": self.validation_loss(evaluated) if evaluated else None, "tokens_per_second": point[4],
+                "scores": self.scores(evaluated) or {},
                 "mfu": point[5], "step_seconds": self.step_seconds if self.step else None, "learning_rate": point[6],
                 "gradient_norm": point[7], "workers": 2,
                 "placement": [{"rank": rank, "node": "alpha", "slot": f"cpu{rank}"} for rank in range(2)]

@@ -97,6 +97,16 @@ class Runs(page_case.PageCase):
             self.assertRegex(self.browser.text(".chart.mfu .readout"), r"^\d+(\.\d)?%$")
         self.browser.check_clean()
 
+    def test_each_score_has_a_chart_and_a_tile(self):
+        self.fake()
+        self.open(f"#run={self.run_named('jargon-small').id}")
+        for number in (5, 6):
+            self.browser.wait(lambda: self.browser.js(INKED, number) > 50, f"chart {number} to be drawn")
+        titles = self.browser.js("return group.charts.map((chart) => chart.description.title)")
+        self.assertEqual(titles[5:], ["quiz/completion/acc_norm", "Bits per byte"])
+        self.assertIn("Bits per byte", self.browser.text("#run-tiles"))
+        self.browser.check_clean()
+
     def test_zoom_asks_for_the_window_and_goes_back(self):
         self.fake()
         self.open(f"#run={self.run_named('jargon-small').id}")

@@ -22,6 +22,9 @@ Board MakeBoard() {
   running.set_latest_checkpoint_step(500);
   running.set_best_checkpoint_step(250);
   running.mutable_progress()->set_validation_loss(2.1);
+  v1::NewestScore& score = *running.mutable_progress()->add_scores();
+  score.set_name("val_bpb");
+  score.set_value(2.5);
   running.mutable_progress()->set_warning("the loss rose");
   v1::RankPlacement& rank = *running.add_placement();
   rank.set_node_name("laptop");
@@ -123,10 +126,13 @@ TEST(RunsJson, PointsAreColumnsOfShortNumbers) {
   std::vector<Point> points(2);
   points[0] = {.step = 1, .at = 1763716440.25, .loss = 4.1f, .learning_rate = 1e-5f};
   points[1] = {.step = 2, .at = 1763716441, .loss = 3, .validation_loss = 3.5f, .mfu = 0.31f};
+  points[1].scores = std::make_shared<const std::map<std::string, double>>(
+      std::map<std::string, double>{{"val_bpb", 1.25}, {"quiz/completion/acc", 0.5}});
   const std::string columns =
       R"("step":[1,2],"at":[1763716440.25,1763716441],"loss":[4.1,3],"validation_loss":[null,3.5],)"
       R"("tokens_per_second":[null,null],"mfu":[null,0.31],"learning_rate":[1e-05,null],)"
-      R"("gradient_norm":[null,null],"step_seconds":[null,null])";
+      R"("gradient_norm":[null,null],"step_seconds":[null,null],)"
+      R"("scores":[null,{"quiz/completion/acc":0.5,"val_bpb":1.25}])";
   EXPECT_EQ(PointsText("r\"1", 9, points), R"({"run":"r\"1","total":9,)" + columns + "}");
   EXPECT_EQ(PointsMessageText("r1", points),
             R"({"type":"points","run":"r1","points":{)" + columns + "}}");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <regex>
 
 #include "base/exit_code.h"
@@ -64,6 +65,41 @@ TEST(LinkedTraining, TheFilesAreEqualForEveryNumberOfRanksAndAfterAResume) {
   ASSERT_TRUE(metrics.ok());
   EXPECT_EQ(std::count(metrics->begin(), metrics->end(), '\n'), kTinySteps)
       << "records of steps that are taken again must be dropped";
+}
+
+// What rank 0 reported beside losses, by step.
+using ScoresByStep = std::map<int64_t, std::map<std::string, double>>;
+
+ScoresByStep ScoresOn(int ranks, int questions) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  const std::string quiz = directory.Write("quiz.jsonl", TinyQuestions(questions));
+  TestEpoch epoch(directory, ranks, kTinyEpoch);
+  epoch.Form(Replaced(TinyRunFile(text, kTinySteps, 0), "eval: {every: 8, batches: 4}",
+                      "eval: {every: 8, batches: 4, task_every: 5, tasks: ['" + quiz + "']}"));
+  epoch.Go();
+  ScoresByStep scores;
+  epoch.Finish([&](size_t rank, const link::Message& message) {
+    const auto* report = std::get_if<link::StepReport>(&message);
+    if (rank == 0 && report != nullptr && report->scores) scores[report->step] = *report->scores;
+  });
+  return scores;
+}
+
+TEST(LinkedTraining, AsksItsTasksWithTheSameScoresOnOneTwoAndThreeRanks) {
+  const ScoresByStep alone = ScoresOn(1, 20);
+  ASSERT_EQ(alone.size(), 5u) << "steps 5, 10 and 15 ask, 8 evaluates, 16 is the last";
+  EXPECT_EQ(alone.at(5).size(), 2u);
+  EXPECT_TRUE(alone.at(5).contains("quiz/completion/acc"));
+  EXPECT_TRUE(alone.at(5).contains("quiz/completion/acc_norm"));
+  EXPECT_EQ(alone.at(8).size(), 1u);
+  EXPECT_GT(alone.at(8).at("val_bpb"), 0);
+  EXPECT_EQ(alone.at(16).size(), 3u);
+  for (const int ranks : {2, 3}) EXPECT_EQ(ScoresOn(ranks, 20), alone) << ranks << " ranks";
+}
+
+TEST(LinkedTraining, AsksFewerQuestionsThanThereAreRanks) {
+  EXPECT_EQ(ScoresOn(3, 1), ScoresOn(1, 1));
 }
 
 TEST(LinkedTraining, ReportsEveryStepWithPhasesThatAddUp) {

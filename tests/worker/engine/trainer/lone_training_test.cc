@@ -234,6 +234,36 @@ TEST(LoneTraining, ProblemsOfTheRunFileExitWithTwo) {
   EXPECT_EQ(TrainerProcess({}, false).Wait(), 2);
 }
 
+TEST(LoneTraining, RecordsBitsPerByteAndTheAnswersToItsTasks) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  const std::string quiz = directory.Write("quiz.jsonl", TinyQuestions(10));
+  ASSERT_EQ(Train(directory, {"--set", "eval.tasks=[" + quiz + "]", "--set",
+                              "eval.task_style=harness", "--set", "eval.task_every=8"}),
+            0);
+  const std::string metrics = Content(directory.Path("out/metrics.jsonl"));
+  for (const char* key : {"\"val_bpb\":", "\"quiz/harness/acc\":", "\"quiz/harness/acc_norm\":"}) {
+    size_t count = 0;
+    for (size_t at = 0; (at = metrics.find(key, at)) != std::string::npos; ++at) ++count;
+    EXPECT_EQ(count, 2u) << key;
+  }
+}
+
+TEST(LoneTraining, QuestionsThatCannotBeAskedAreAMistakeOfTheRunFile) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  const auto train = [&](const std::string& questions) {
+    return Train(directory,
+                 {"--set", "eval.tasks=[" + directory.Write("q.jsonl", questions) + "]"});
+  };
+  EXPECT_EQ(train("{}\n"), 2);
+  EXPECT_EQ(train(R"({"question": "line 1 of 7 says", "choices": ["1", "2"], "label": 0})"), 2)
+      << "longer than batch.sequence";
+  EXPECT_EQ(train(R"({"question": "#", "choices": ["1", "2"], "label": 0})"), 2)
+      << "no character of the data";
+  EXPECT_EQ(Train(directory, {"--set", "eval.tasks=[absent.jsonl]"}), 2);
+}
+
 TEST(LoneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
   const ScopedDirectory directory;
   WriteRun(directory);

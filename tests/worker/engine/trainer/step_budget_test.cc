@@ -25,6 +25,17 @@ TEST(StepBudget, LeavesRoomForEvaluationsAndSamples) {
             12 + 64);
 }
 
+TEST(StepBudget, LeavesRoomForQuestions) {
+  // 90 s less the last questions' 10 s, at 0.5 + 10/20 seconds a step.
+  EXPECT_EQ(StepsWithin({.wall_time_seconds = 100,
+                         .elapsed_seconds = 10,
+                         .steps_done = 12,
+                         .step_seconds = 0.5,
+                         .task_seconds = 10,
+                         .task_every = 20}),
+            12 + 80);
+}
+
 TEST(StepBudget, IsFixedAfterEnoughStepsAndEnoughTime) {
   WallTimeMeasurement measured{
       .wall_time_seconds = 100, .elapsed_seconds = 4.9, .steps_done = 50, .step_seconds = 0.1};

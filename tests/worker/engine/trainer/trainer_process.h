@@ -67,6 +67,18 @@ checkpoint: {{every: {}, keep_last: 9}}
                      text_path, steps, checkpoint_every);
 }
 
+// Multiple-choice questions in the characters of TinyText.
+inline std::string TinyQuestions(int count) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) {
+    lines += fmt::format(
+        R"({{"question": "line {}", "choices": ["of {}", "says {}.", "of"], "label": {}}})", i % 9,
+        i % 7, i, i % 3);
+    lines += '\n';
+  }
+  return lines;
+}
+
 inline std::string TinyText() {
   std::string text;
   for (int i = 0; i < 200; ++i) {
