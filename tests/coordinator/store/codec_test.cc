@@ -125,12 +125,12 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
 
 TEST(StoreCodec, APointAndALineHaveAFieldForEachMember) {
   const auto& [step, epoch, tokens, loss, rate, norm, speed, mfu, seconds, validation, at, wait,
-               forward, backward, exposed, optimizer, other, skipped, target, peak, source,
-               warning] = Point{};
-  EXPECT_EQ(
-      Count(step, epoch, tokens, loss, rate, norm, speed, mfu, seconds, validation, at, wait,
-            forward, backward, exposed, optimizer, other, skipped, target, peak, source, warning),
-      pb::StoredPoint::descriptor()->field_count());
+               forward, backward, exposed, optimizer, other, skipped, target, peak, source, warning,
+               scores] = Point{};
+  EXPECT_EQ(Count(step, epoch, tokens, loss, rate, norm, speed, mfu, seconds, validation, at, wait,
+                  forward, backward, exposed, optimizer, other, skipped, target, peak, source,
+                  warning, scores),
+            pb::StoredPoint::descriptor()->field_count());
   const auto& [sequence, line_at, rank, line_epoch, text, agent, agent_sequence] = Line{};
   EXPECT_EQ(Count(sequence, line_at, rank, line_epoch, text, agent, agent_sequence),
             pb::StoredLine::descriptor()->field_count());
@@ -138,10 +138,10 @@ TEST(StoreCodec, APointAndALineHaveAFieldForEachMember) {
 
 TEST(StoreCodec, ASummaryHasAFieldForEachMember) {
   const auto& [points_bytes, lines_bytes, progress, last_line, sources] = RunSummary{};
-  const auto& [newest, loss, step, warning, skipped, epochs] = progress;
+  const auto& [newest, loss, step, warning, skipped, epochs, scores] = progress;
   // The progress is not a message of its own.
   EXPECT_EQ(Count(points_bytes, lines_bytes, last_line, sources) +
-                Count(newest, loss, step, warning, skipped, epochs),
+                Count(newest, loss, step, warning, skipped, epochs, scores),
             pb::StoredSummary::descriptor()->field_count());
   const auto& [epoch, first_step] = EpochStart{};
   EXPECT_EQ(Count(epoch, first_step), pb::EpochStart::descriptor()->field_count());
