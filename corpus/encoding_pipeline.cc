@@ -11,9 +11,8 @@ namespace {
 
 // Each holds a window of its packing (zstd: up to 128 MiB) and a line of up to kBlockBytesMax.
 constexpr size_t kReaders = 2;
-// Limit of the text that waits or is being encoded; half of it is kept for the source whose turn it
-// is. Its JSON index, strings and tokens take up to nine times as much.
-constexpr uint64_t kBytesMax = uint64_t{64} << 20;
+// Sources that are read ahead: they may hold nothing that counts in bytes.
+constexpr size_t kLanesMax = 1024;
 // Counted for each block besides its text, so that a million small files are bounded, too.
 constexpr uint64_t kSlotBytes = 1 << 12;
 
@@ -22,15 +21,18 @@ uint64_t CostOf(const Block& block) { return block.text.size() + kSlotBytes; }
 }  // namespace
 
 EncodingPipeline::EncodingPipeline(const std::vector<Source>& sources, const BlockEncoder& encoder,
-                                   int threads, const CorpusPosition& from)
+                                   const PipelineOptions& options)
     : sources_(sources),
       encoder_(encoder),
-      from_(from),
-      next_source_(from.source),
-      front_(from.source) {
-  const size_t readers = std::min(kReaders, std::max<size_t>(sources.size(), 1));
+      options_(options),
+      next_source_(options.from.source),
+      front_(options.from.source),
+      text_in_this_pass_(options.from != CorpusPosition()) {
+  const size_t readers = options.endless ? kReaders : std::min(kReaders, sources.size());
   for (size_t i = 0; i < readers; ++i) threads_.emplace_back([this] { Read(); });
-  for (int i = 0; i < std::max(threads, 1); ++i) threads_.emplace_back([this] { Encode(); });
+  for (int i = 0; i < std::max(options.threads, 1); ++i) {
+    threads_.emplace_back([this] { Encode(); });
+  }
 }
 
 EncodingPipeline::~EncodingPipeline() {
@@ -47,7 +49,8 @@ void EncodingPipeline::Read() {
     size_t source = 0;
     {
       MutexLock lock(mutex_);
-      if (stopping_ || next_source_ >= sources_.size()) return;
+      while (!stopping_ && lanes_.size() >= kLanesMax) room_.Wait(mutex_);
+      if (stopping_ || !Exists(next_source_)) return;
       source = next_source_++;
       lanes_[source];
     }
@@ -59,13 +62,16 @@ void EncodingPipeline::ReadSource(size_t source) {
   const auto cut = [this](std::string_view text, size_t begin) {
     return encoder_.tokenizer().CutAfter(text, begin);
   };
-  const BlockPosition from = source == from_.source ? from_.block : BlockPosition{};
-  auto reader = BlockReader::Open(sources_[source], encoder_.rules().documents, cut, from);
+  const BlockPosition from = source == options_.from.source ? options_.from.block : BlockPosition{};
+  auto reader = BlockReader::Open(SourceAt(source), encoder_.rules().documents, cut, from);
   if (!reader.ok()) return EndLane(source, reader.status());
   while (true) {
     auto block = reader->Next();
     if (!block.ok()) return EndLane(source, block.status());
-    if (!block->has_value()) return EndLane(source, OkStatus());
+    if (!block->has_value() || (*block)->last) {
+      const Status unchanged = CheckUnchanged(SourceAt(source));
+      if (!unchanged.ok() || !block->has_value()) return EndLane(source, unchanged);
+    }
     auto slot = std::make_shared<Slot>();
     slot->block = std::move(**block);
     slot->source_bytes = reader->file_offset();
@@ -76,8 +82,8 @@ void EncodingPipeline::ReadSource(size_t source) {
 // The source whose turn it is has half of the room for itself, so that it always comes forward.
 bool EncodingPipeline::HasRoom(size_t source) const {
   const uint64_t front_bytes = lanes_.count(front_) > 0 ? lanes_.at(front_).bytes : 0;
-  if (source == front_) return front_bytes < kBytesMax / 2;
-  return bytes_ - front_bytes < kBytesMax / 2;
+  if (source == front_) return front_bytes < options_.bytes_max / 2;
+  return bytes_ - front_bytes < options_.bytes_max / 2;
 }
 
 // False when nobody wants it any more.
@@ -120,7 +126,7 @@ std::shared_ptr<EncodingPipeline::Slot> EncodingPipeline::TakeSlot(size_t& sourc
 void EncodingPipeline::Encode() {
   size_t source = 0;
   while (const std::shared_ptr<Slot> slot = TakeSlot(source)) {
-    auto encoded = encoder_.Encode(slot->block, sources_[source]);
+    auto encoded = encoder_.Encode(slot->block, SourceAt(source));
     MutexLock lock(mutex_);
     slot->encoded.emplace(std::move(encoded));
     progress_.NotifyAll();
@@ -141,12 +147,24 @@ EncodingPipeline::Result EncodingPipeline::HandOut(Lane& lane) {
                 .text_bytes = static_cast<int64_t>(slot->block.text.size()),
                 .source_bytes = slot->source_bytes};
   if (slot->block.last) result.end = {front_ + 1, {}};
+  if (!result.encoded.tokens.empty()) text_in_this_pass_ = true;
   return result;
+}
+
+// REQUIRES: the lane has ended, and everything of it is handed out.
+Status EncodingPipeline::EndFrontLane() {
+  RETURN_IF_ERROR(lanes_.at(front_).status);
+  lanes_.erase(front_++);
+  room_.NotifyAll();
+  if (!options_.endless || front_ % sources_.size() != 0) return OkStatus();
+  if (std::exchange(text_in_this_pass_, false)) return OkStatus();
+  return InvalidArgument("{}{} no text at all", SourceName(sources_.front()),
+                         sources_.size() == 1 ? " holds" : " and the others hold");
 }
 
 StatusOr<std::optional<EncodingPipeline::Result>> EncodingPipeline::Next() {
   MutexLock lock(mutex_);
-  while (front_ < sources_.size()) {
+  while (Exists(front_)) {
     Lane& lane = lanes_[front_];
     if (!lane.slots.empty()) {
       const auto& encoded = lane.slots.front()->encoded;
@@ -157,9 +175,7 @@ StatusOr<std::optional<EncodingPipeline::Result>> EncodingPipeline::Next() {
         return std::optional<Result>(std::move(result));
       }
     } else if (lane.ended) {
-      RETURN_IF_ERROR(lane.status);
-      lanes_.erase(front_++);
-      room_.NotifyAll();
+      RETURN_IF_ERROR(EndFrontLane());
       continue;
     }
     progress_.Wait(mutex_);

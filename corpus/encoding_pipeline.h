@@ -1,7 +1,8 @@
 // EncodingPipeline: the text of many sources to tokens, on many threads, handed out in the order of
 // the sources and of their text. Two threads read, each a source of its own; the others encode
 // blocks of either. What is read ahead is bounded in bytes, so that memory stays below 1 GiB
-// whatever the sources hold. Owned and read by one thread; its end ends its threads.
+// whatever the sources hold. A source that changes meanwhile is an error. Owned and read by one
+// thread at a time; its end ends its threads.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +18,18 @@
 #include "base/status.h"
 #include "corpus/block.h"
 #include "corpus/block_encoder.h"
+#include "corpus/corpus_position.h"
 #include "corpus/source.h"
 
 namespace gp::corpus {
 
-// A place between two blocks of all the sources.
-struct CorpusPosition {
-  size_t source = 0;  // index
-  BlockPosition block;
-
-  bool operator==(const CorpusPosition&) const = default;
+struct PipelineOptions {
+  int threads = 1;      // that encode
+  CorpusPosition from;  // where to begin
+  // Of text that waits or is worked on, half of it of the source whose turn it is. Its JSON index,
+  // its strings and its tokens take up to nine times as much.
+  uint64_t bytes_max = uint64_t{64} << 20;
+  bool endless = false;  // after the last source the first follows again
 };
 
 class EncodingPipeline {
@@ -40,15 +43,16 @@ class EncodingPipeline {
     uint64_t source_bytes = 0;  // how far the file of the block was read, for progress
   };
 
-  // Begins at `from`. `sources` and `encoder` outlive this.
-  EncodingPipeline(const std::vector<Source>& sources, const BlockEncoder& encoder, int threads,
-                   const CorpusPosition& from = {});
+  // `sources`, of which there is one at least, and `encoder` outlive this.
+  EncodingPipeline(const std::vector<Source>& sources, const BlockEncoder& encoder,
+                   const PipelineOptions& options);
   ~EncodingPipeline();
   EncodingPipeline(const EncodingPipeline&) = delete;
   EncodingPipeline& operator=(const EncodingPipeline&) = delete;
 
   // The next block's, in order; nothing behind the last one. Waits. After an error, which is that
-  // of the first bad place in the order of the text, nothing follows.
+  // of the first bad place in the order of the text, nothing follows. InvalidArgument where an
+  // endless pipeline finds no text in all of its sources.
   StatusOr<std::optional<Result>> Next() EXCLUDES(mutex_);
 
  private:
@@ -66,6 +70,8 @@ class EncodingPipeline {
     Status status;  // why it ended
   };
 
+  bool Exists(size_t source) const { return options_.endless || source < sources_.size(); }
+  const Source& SourceAt(size_t source) const { return sources_[source % sources_.size()]; }
   void Read() EXCLUDES(mutex_);
   void ReadSource(size_t source) EXCLUDES(mutex_);
   bool Post(size_t source, std::shared_ptr<Slot> slot) EXCLUDES(mutex_);
@@ -74,19 +80,22 @@ class EncodingPipeline {
   void Encode() EXCLUDES(mutex_);
   std::shared_ptr<Slot> TakeSlot(size_t& source) EXCLUDES(mutex_);
   Result HandOut(Lane& lane) REQUIRES(mutex_);
+  Status EndFrontLane() REQUIRES(mutex_);
 
   const std::vector<Source>& sources_;
   const BlockEncoder& encoder_;
-  const CorpusPosition from_;
+  const PipelineOptions options_;
 
   Mutex mutex_;
   CondVar room_;      // for those who read
   CondVar untaken_;   // for those who encode
   CondVar progress_;  // for the owner
   bool stopping_ GUARDED_BY(mutex_) = false;
-  size_t next_source_ GUARDED_BY(mutex_) = 0;        // that nobody reads yet
-  size_t front_ GUARDED_BY(mutex_) = 0;              // that is handed out
-  uint64_t bytes_ GUARDED_BY(mutex_) = 0;            // of all lanes
+  size_t next_source_ GUARDED_BY(mutex_) = 0;  // that nobody reads yet
+  size_t front_ GUARDED_BY(mutex_) = 0;        // that is handed out
+  uint64_t bytes_ GUARDED_BY(mutex_) = 0;      // of all lanes
+  // Since the first source, unless the beginning lay behind it.
+  bool text_in_this_pass_ GUARDED_BY(mutex_) = false;
   std::map<size_t, Lane> lanes_ GUARDED_BY(mutex_);  // by source
   std::vector<std::jthread> threads_;
 };

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -23,6 +24,7 @@ using formats::EndOfTextPlacement;
 using formats::ShardFormat;
 
 constexpr double kValFraction = 0.0005;
+constexpr uint64_t kSourceBytesPerValToken = 40;
 constexpr uint64_t kStateBytesMax = 64 << 20;
 
 bool IsNanoGpt(const PreparationOptions& options) { return options.format == ShardFormat::kRaw; }
@@ -59,12 +61,24 @@ EndOfTextPlacement PlacementFor(const Tokenizer& tokenizer, const PreparationOpt
   return IsNanoGpt(options) ? EndOfTextPlacement::kAfter : EndOfTextPlacement::kBefore;
 }
 
+int64_t DefaultValTokens(const PreparationOptions& options) {
+  uint64_t bytes = 0;
+  for (const Source& source : options.sources) {
+    if (source.path == kStandardInput) return options.shard_tokens;
+    bytes += source.size_bytes;
+  }
+  const auto tokens = static_cast<int64_t>(bytes / kSourceBytesPerValToken);
+  // One token is nothing to be evaluated on.
+  return tokens < 2 ? 0 : std::min(tokens, options.shard_tokens);
+}
+
 OutputRules OutputFor(const Tokenizer& tokenizer, const PreparationOptions& options) {
-  return {.form = {options.format, tokenizer.vocabulary_size() > 65536 ? 4 : 2},
-          .directory = options.directory,
-          .shard_tokens = options.shard_tokens,
-          .val_tokens = IsNanoGpt(options) ? 0 : options.val_tokens.value_or(options.shard_tokens),
-          .val_fraction = options.val_fraction.value_or(kValFraction)};
+  return {
+      .form = {options.format, tokenizer.vocabulary_size() > 65536 ? 4 : 2},
+      .directory = options.directory,
+      .shard_tokens = options.shard_tokens,
+      .val_tokens = IsNanoGpt(options) ? 0 : options.val_tokens.value_or(DefaultValTokens(options)),
+      .val_fraction = options.val_fraction.value_or(kValFraction)};
 }
 
 std::string DescribeSources(const std::vector<Source>& sources) {
@@ -158,7 +172,8 @@ class Preparation {
   Status Begin() { return Save(); }
 
   Status Run(const ReportProgress& report, const std::stop_token& stop) {
-    EncodingPipeline pipeline(options_.sources, encoder_, options_.threads, state_.position);
+    EncodingPipeline pipeline(options_.sources, encoder_,
+                              {.threads = options_.threads, .from = state_.position});
     auto saved = std::chrono::steady_clock::now();
     while (!stop.stop_requested()) {
       ASSIGN_OR_RETURN(const auto result, pipeline.Next());

@@ -63,10 +63,7 @@ void ReadOpen(JsonObject& fields, OpenShard& shard) {
 }
 
 void ReadPosition(JsonObject fields, CorpusPosition& position, JsonObject& object) {
-  fields.Read("source", position.source);
-  fields.Read("byte", position.block.offset);
-  fields.Read("line", position.block.line);
-  fields.Read("inside_document", position.block.inside_document);
+  position = ReadCorpusPosition(fields);
   if (!fields.status().ok()) object.Fail(Message(fields.status()));
 }
 
@@ -79,11 +76,7 @@ std::string FormatPreparationState(const PreparationState& state) {
   }
   Json json = {{"version", kStateVersion},
                {"choices", std::move(choices)},
-               {"position",
-                {{"source", state.position.source},
-                 {"byte", state.position.block.offset},
-                 {"line", state.position.block.line},
-                 {"inside_document", state.position.block.inside_document}}},
+               {"position", CorpusPositionJson(state.position)},
                {"finished", Json::array()},
                {"open", Json::array()},
                {"documents", state.documents},

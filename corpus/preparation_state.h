@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "corpus/encoding_pipeline.h"
+#include "corpus/corpus_position.h"
 #include "formats/dataset_file.h"
 
 namespace gp::corpus {

@@ -107,6 +107,18 @@ std::string SourceName(const Source& source) {
   return source.path == kStandardInput ? "standard input" : source.path;
 }
 
+Status CheckUnchanged(const Source& source) {
+  if (source.path == kStandardInput) return OkStatus();
+  ASSIGN_OR_RETURN(const Source now, Look(source.path, source.form));
+  if (now.size_bytes == source.size_bytes && now.modified_ns == source.modified_ns) {
+    return OkStatus();
+  }
+  return DataLoss(
+      "{} was changed while it was read ({} bytes before, {} now); put back what it was, or begin "
+      "again",
+      source.path, source.size_bytes, now.size_bytes);
+}
+
 StatusOr<std::vector<Source>> ExpandSources(const std::vector<std::string>& arguments,
                                             std::optional<TextForm> form) {
   std::vector<Source> sources;

@@ -26,6 +26,9 @@ struct Source {
 // What errors call it: its path, or "standard input".
 std::string SourceName(const Source& source);
 
+// OK while the file of `source` is as it was when it was looked at; DataLoss names it otherwise.
+Status CheckUnchanged(const Source& source);
+
 // The files that `arguments` name, in their order: a file itself, the matches of a pattern and the
 // files below a directory sorted. Of a directory those named .txt, .jsonl, .ndjson and .json are
 // taken, packed (.gz, .zst) or not; hidden ones and links to directories are passed by. `form`

@@ -16,14 +16,16 @@ constexpr size_t kPartBytes = 1 << 20;
 // Places in the pieces are 32-bit numbers.
 constexpr uint64_t kDistinctBytesMax = uint64_t{1} << 31;
 
-std::vector<std::string_view> CutIntoParts(std::string_view text) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const size_t cut = kPartBytes < text.size() ? FindPieceStart(text, kPartBytes) : text.size();
-    parts.push_back(text.substr(0, cut));
-    text.remove_prefix(cut);
+// Documents whose ends are remembered before they are counted.
+constexpr size_t kDocumentsMax = 1 << 20;
+
+void CutIntoParts(std::string_view document, std::vector<std::string_view>& parts) {
+  while (!document.empty()) {
+    const size_t cut =
+        kPartBytes < document.size() ? FindPieceStart(document, kPartBytes) : document.size();
+    parts.push_back(document.substr(0, cut));
+    document.remove_prefix(cut);
   }
-  return parts;
 }
 
 std::string TextOf(const PieceKey& key) {
@@ -89,25 +91,35 @@ void PieceCounter::Add(std::string_view text) {
     buffer_ += text.substr(0, taken);
     text.remove_prefix(taken);
     if (buffer_.size() < buffer_bytes_) return;
-    const size_t cut = FindPieceStart(buffer_, buffer_bytes_ / 2);
-    Count(std::string_view(buffer_).substr(0, cut));
-    buffer_.erase(0, cut);
+    Count(ends_.empty() ? FindPieceStart(buffer_, buffer_bytes_ / 2) : ends_.back());
   }
 }
 
 void PieceCounter::EndDocument() {
-  Count(buffer_);
-  buffer_.clear();
+  if (buffer_.size() > (ends_.empty() ? 0 : ends_.back())) ends_.push_back(buffer_.size());
+  if (ends_.size() == kDocumentsMax) Count(buffer_.size());
 }
 
-void PieceCounter::Count(std::string_view text) {
-  const auto parts = CutIntoParts(text);
+// The first `bytes` of the buffer, which hold all the documents that have ended; many short ones
+// at once, so that there is work for every thread.
+void PieceCounter::Count(size_t bytes) {
+  std::vector<std::string_view> parts;
+  std::string_view rest = std::string_view(buffer_).substr(0, bytes);
+  size_t begin = 0;
+  for (const size_t end : ends_) {
+    CutIntoParts(rest.substr(0, end - begin), parts);
+    rest.remove_prefix(end - begin);
+    begin = end;
+  }
+  CutIntoParts(rest, parts);
   WorkOnParts(parts.size(), static_cast<int>(counts_.size()),
               [&](size_t part, size_t worker) { counts_[worker]->Count(parts[part]); });
+  buffer_.erase(0, bytes);
+  ends_.clear();
 }
 
 StatusOr<std::vector<CountedPiece>> PieceCounter::Take() {
-  EndDocument();
+  Count(buffer_.size());
   for (size_t i = 1; i < counts_.size(); ++i) {
     counts_[0]->Add(*counts_[i]);
     counts_[i].reset();

@@ -37,10 +37,11 @@ class PieceCounter {
  private:
   class Counts;
 
-  void Count(std::string_view text);
+  void Count(size_t bytes);
 
   const size_t buffer_bytes_;
   std::string buffer_;
+  std::vector<size_t> ends_;                     // in the buffer, of the documents that have ended
   std::vector<std::unique_ptr<Counts>> counts_;  // one for each thread
 };
 

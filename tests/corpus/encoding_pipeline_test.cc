@@ -19,7 +19,7 @@ StatusOr<std::vector<Result>> Results(const std::vector<Source>& sources, int th
                                       const CorpusPosition& from = {}) {
   const ByteTokenizer tokenizer;
   const BlockEncoder encoder(tokenizer, {});
-  EncodingPipeline pipeline(sources, encoder, threads, from);
+  EncodingPipeline pipeline(sources, encoder, {.threads = threads, .from = from});
   std::vector<Result> results;
   while (true) {
     ASSIGN_OR_RETURN(std::optional<Result> result, pipeline.Next());
@@ -91,11 +91,38 @@ TEST_F(EncodingPipelineTest, TheFirstBadPlaceInTheOrderOfTheTextIsTheError) {
   }
 }
 
+TEST_F(EncodingPipelineTest, AnEndlessOneBeginsAgainAfterTheLastSource) {
+  Add("one ");
+  Add("");
+  Add("{\"text\": \"two \"}\n", TextForm::kJsonLines);
+  const ByteTokenizer tokenizer;
+  const BlockEncoder encoder(tokenizer, {});
+  EncodingPipeline pipeline(sources_, encoder, {.endless = true});
+  std::string text;
+  CorpusPosition end;
+  while (text.size() < 4 * 8) {
+    const auto result = pipeline.Next();
+    ASSERT_TRUE(result.ok()) << result.status();
+    for (size_t i = 0; i < (*result)->encoded.tokens.size(); i += 2) {
+      text += (*result)->encoded.tokens[i];
+    }
+    end = (*result)->end;
+  }
+  EXPECT_EQ(text, "one two one two one two one two ");
+  EXPECT_EQ(end, (CorpusPosition{12, {}})) << "sources are counted on and on";
+}
+
+TEST_F(EncodingPipelineTest, ASourceThatChangesBeforeItsEndIsAnError) {
+  Add("as it was");
+  sources_[0].modified_ns -= 1;
+  EXPECT_THAT(Message(Results(sources_, 1).status()), HasSubstr("was changed while it was read"));
+}
+
 TEST_F(EncodingPipelineTest, MayBeLeftBeforeItsEnd) {
   Add(std::string(8 * kBlockBytes, 'a'));
   const ByteTokenizer tokenizer;
   const BlockEncoder encoder(tokenizer, {});
-  EncodingPipeline pipeline(sources_, encoder, 3);
+  EncodingPipeline pipeline(sources_, encoder, {.threads = 3});
   EXPECT_TRUE(pipeline.Next()->has_value());
 }
 

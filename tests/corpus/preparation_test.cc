@@ -74,7 +74,7 @@ class PreparationTest : public ::testing::Test {
 TEST_F(PreparationTest, BuildNanoGptsLayoutHasTheEndBeforeEachDocumentAndCutsAcrossShards) {
   Text("ab\ncab\na\n");
   options_.format = ShardFormat::kNpy;
-  options_.shard_tokens = 4;
+  options_.shard_tokens = options_.val_tokens.emplace(4);
   const auto dataset = Prepare();
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_THAT(Tokens("data_val_000000.npy"), ElementsAre(kEnd, 0, 1, kEnd));
@@ -185,8 +185,24 @@ TEST_F(PreparationTest, TouchesNoFolderThatHoldsSomethingElse) {
   EXPECT_EQ(Prepare().status().code(), StatusCode::kFailedPrecondition);
 }
 
+TEST_F(PreparationTest, KeepsATokenOfFortyBytesForValidationUnlessToldOtherwise) {
+  struct Case {
+    size_t bytes;
+    int64_t val_tokens;
+  };
+  for (const Case& c : {Case{4000, 100}, Case{100'000, 1000}, Case{79, 0}}) {
+    Text(std::string(c.bytes - 1, 'a') + "\n");
+    options_.shard_tokens = 1000;
+    const auto dataset = Prepare();
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    EXPECT_EQ(dataset->Tokens("val"), c.val_tokens) << c.bytes;
+    ASSERT_TRUE(RemoveTree(options_.directory).ok());
+  }
+}
+
 TEST_F(PreparationTest, SaysWhenNothingIsLeftToTrainOn) {
   Text("ab\n");
+  options_.val_tokens = 100;
   EXPECT_THAT(Message(Prepare().status()), HasSubstr("all 3 tokens went to validation"));
   ASSERT_TRUE(RemoveTree(options_.directory).ok());
   Text("\n\n");

@@ -42,6 +42,22 @@ TEST(PieceCounter, NoPieceGoesBeyondADocument) {
   EXPECT_THAT(*counter.Take(), ElementsAre(CountedPiece{"one", 1}, CountedPiece{"two", 1}));
 }
 
+TEST(PieceCounter, ShortDocumentsAreCountedTogetherAndStayApart) {
+  for (const size_t buffer_bytes : {20, 1000, 1 << 20}) {
+    PieceCounter counter(3, buffer_bytes);
+    for (int i = 0; i < 500; ++i) {
+      counter.Add("on");
+      counter.Add("e");
+      counter.EndDocument();
+      counter.EndDocument();
+      counter.Add("two");
+      counter.EndDocument();
+    }
+    EXPECT_THAT(*counter.Take(), ElementsAre(CountedPiece{"one", 500}, CountedPiece{"two", 500}))
+        << buffer_bytes;
+  }
+}
+
 TEST(PieceCounter, ThreadsAndBuffersChangeNothing) {
   std::mt19937 random(3);
   std::string text;

@@ -1,7 +1,6 @@
 // gpctl data prepare.
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "client/gpctl/progress_line.h"
 #include "client/gpctl/render/dataset_text.h"
 #include "client/gpctl/terminal/number_text.h"
+#include "client/gpctl/text_sources.h"
 #include "corpus/preparation.h"
 
 namespace gp::gpctl {
@@ -21,11 +21,10 @@ using corpus::PreparationProgress;
 using formats::ShardFormat;
 
 struct PrepareOptions {
-  std::vector<std::string> sources;
+  TextSources text;
   std::string out;
   std::string tokenizer = "gpt2";
   std::string format = "llmc";
-  std::string form;  // of the text; empty: as the names say
   std::string split = "file";
   int threads = CountUsableCores();
   corpus::PreparationOptions preparation;
@@ -55,28 +54,16 @@ corpus::Split SplitOf(const std::string& word) {
   return word == "blank-line" ? corpus::Split::kBlankLine : corpus::Split::kFile;
 }
 
-StatusOr<std::vector<corpus::Source>> SourcesOf(const PrepareOptions& options,
-                                                const Session& session) {
-  std::vector<std::string> arguments;
-  for (const std::string& source : options.sources) {
-    const bool input = source == corpus::kStandardInput;
-    arguments.push_back(input ? source : AbsolutePath(source, session.console().working_directory));
-  }
-  std::optional<corpus::TextForm> form;
-  if (options.form == "txt") form = corpus::TextForm::kText;
-  if (options.form == "jsonl") form = corpus::TextForm::kJsonLines;
-  return corpus::ExpandSources(arguments, form);
-}
-
 StatusOr<ExitCode> Prepare(const PrepareOptions& options, Session& session) {
   Console& console = session.console();
   corpus::PreparationOptions preparation = options.preparation;
   preparation.directory = AbsolutePath(options.out, console.working_directory);
   preparation.format = FormatOf(options.format);
+  preparation.documents = options.text.documents;
   preparation.documents.split = SplitOf(options.split);
   preparation.threads = options.threads;
   preparation.created_by = "gp " GP_VERSION;
-  ASSIGN_OR_RETURN(preparation.sources, SourcesOf(options, session));
+  ASSIGN_OR_RETURN(preparation.sources, ExpandTextSources(options.text, console.working_directory));
   ASSIGN_OR_RETURN(const auto tokenizer,
                    ChooseTokenizer(options.tokenizer, console.working_directory));
   std::stop_source stop;
@@ -102,20 +89,9 @@ StatusOr<ExitCode> Prepare(const PrepareOptions& options, Session& session) {
 }
 
 void AddTextFlags(Command command, PrepareOptions& options) {
-  command
-      .Option(
-          "SRC", options.sources,
-          "files, directories, patterns, or - for standard input; text or lines of JSON, plain, "
-          ".gz or .zst")
-      .Required();
-  command.Option("--as", options.form, "what the text is, whatever the names say")
-      .OneOf({"txt", "jsonl"});
+  AddTextSourceFlags(command, options.text);
   command.Option("--split", options.split, "what a document of plain text is")
       .OneOf({"file", "blank-line", "line"})
-      .ShowDefault();
-  command
-      .Option("--text-field", options.preparation.documents.field,
-              "field of a line of JSON that holds the text")
       .ShowDefault();
 }
 
@@ -134,7 +110,9 @@ void AddShardFlags(Command command, PrepareOptions& options) {
   command
       .Option(
           "--val-tokens", options.preparation.val_tokens,
-          "tokens of the first shard, which is for validation (llmc, npy; default: as any other)")
+          "tokens of the first shard, which is for validation (llmc, npy; default: one for 40 "
+          "bytes "
+          "of SRC, about a tenth of plain text in GPT-2's tokens, and no more than in any other)")
       .NonNegative();
   command
       .Option("--val-fraction", options.preparation.val_fraction,

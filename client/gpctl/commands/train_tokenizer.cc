@@ -9,8 +9,9 @@
 #include "client/gpctl/progress_line.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/terminal/number_text.h"
-#include "formats/path_pattern.h"
-#include "formats/text_file.h"
+#include "client/gpctl/text_sources.h"
+#include "corpus/block_reader.h"
+#include "corpus/document_splitter.h"
 #include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/byte_pair_trainer.h"
 #include "tokenizer/hugging_face_tokenizer.h"
@@ -23,7 +24,7 @@ constexpr int64_t kVocabularyMax = 65536;  // ids that shards hold in two bytes
 constexpr char kTokenizerFile[] = "tokenizer.json";
 
 struct TrainTokenizerOptions {
-  std::vector<std::string> sources;
+  TextSources text;
   std::string out;
   int64_t vocabulary = 0;
   int64_t count_min = BytePairTraining().count_min;
@@ -37,38 +38,38 @@ struct TrainedTokenizer {
   int64_t pieces = 0;
 };
 
-StatusOr<std::vector<std::string>> SourcePaths(const TrainTokenizerOptions& options,
-                                               const Session& session) {
-  std::vector<std::string> patterns;
-  for (const std::string& source : options.sources) {
-    patterns.push_back(AbsolutePath(source, session.console().working_directory));
-  }
-  return formats::ExpandPatterns(patterns, "SRC");
-}
-
 // False when the user does not want to wait any longer.
 using TellProgress = std::function<bool(const std::string& line)>;
 
-Status ReadSources(const std::vector<std::string>& paths, const TellProgress& tell,
-                   PieceCounter& counter, TrainedTokenizer& result) {
-  for (const std::string& path : paths) {
-    RETURN_IF_ERROR(formats::ReadTextFile(path, UINT64_MAX, [&](std::string_view text) {
-      counter.Add(text);
-      result.text_bytes += std::ssize(text);
-      const bool go_on = tell(fmt::format("Reading {}: {} so far", BaseNameOf(path),
-                                          Bytes(static_cast<uint64_t>(result.text_bytes))));
-      return go_on ? OkStatus() : Cancelled("interrupted; nothing was written");
-    }));
-    counter.EndDocument();
+// The counter puts a document's parts together again, wherever blocks cut it.
+Status ReadSource(const corpus::Source& source, const corpus::DocumentRules& rules,
+                  const TellProgress& tell, PieceCounter& counter, TrainedTokenizer& result) {
+  const auto cut = [](std::string_view, size_t begin) { return begin; };
+  ASSIGN_OR_RETURN(auto reader, corpus::BlockReader::Open(source, rules, cut));
+  const auto take = [&](const corpus::DocumentPart& part) {
+    counter.Add(part.text);
+    result.text_bytes += std::ssize(part.text);
+    if (part.ends) counter.EndDocument();
+    return OkStatus();
+  };
+  while (true) {
+    ASSIGN_OR_RETURN(const auto block, reader.Next());
+    if (!block.has_value()) return OkStatus();
+    RETURN_IF_ERROR(corpus::SplitBlock(*block, source, rules, take));
+    const bool go_on =
+        tell(fmt::format("Reading {}: {} so far", BaseNameOf(corpus::SourceName(source)),
+                         Bytes(static_cast<uint64_t>(result.text_bytes))));
+    if (!go_on) return Cancelled("interrupted; nothing was written");
   }
-  return OkStatus();
 }
 
 StatusOr<TrainedTokenizer> Train(const TrainTokenizerOptions& options, const TellProgress& tell,
-                                 const std::vector<std::string>& paths) {
+                                 const std::vector<corpus::Source>& sources) {
   TrainedTokenizer result;
   PieceCounter counter(options.threads);
-  RETURN_IF_ERROR(ReadSources(paths, tell, counter, result));
+  for (const corpus::Source& source : sources) {
+    RETURN_IF_ERROR(ReadSource(source, options.text.documents, tell, counter, result));
+  }
   ASSIGN_OR_RETURN(const std::vector<CountedPiece> pieces, counter.Take());
   result.pieces = std::ssize(pieces);
   const auto tell_tokens = [&](int64_t tokens) {
@@ -123,13 +124,13 @@ StatusOr<ExitCode> TrainTokenizer(const TrainTokenizerOptions& options, Session&
     return AlreadyExists("{} exists already; --force replaces it",
                          JoinPath(options.out, kTokenizerFile));
   }
-  ASSIGN_OR_RETURN(const auto paths, SourcePaths(options, session));
+  ASSIGN_OR_RETURN(const auto sources, ExpandTextSources(options.text, console.working_directory));
   ProgressLine progress(console);
   const auto tell = [&](const std::string& line) {
     progress.Tell(line);
     return !console.interruption.requested();
   };
-  const auto trained = Train(options, tell, paths);
+  const auto trained = Train(options, tell, sources);
   progress.Clear();
   RETURN_IF_ERROR(trained.status());
   const double seconds = progress.Seconds();
@@ -151,7 +152,7 @@ void AddTrainTokenizerVerb(CommandSet& commands, Command data) {
   const Command command = commands.AddVerb(
       data, "train-tokenizer", "Learn a byte-level BPE from text, for gp and Hugging Face");
   auto options = std::make_shared<TrainTokenizerOptions>();
-  command.Option("SRC", options->sources, "text files, plain or .gz; globs are allowed").Required();
+  AddTextSourceFlags(command, options->text);
   command
       .Option("--vocab-size", options->vocabulary,
               "ids in all: the 256 bytes, tokens that are learned, <|endoftext|>")

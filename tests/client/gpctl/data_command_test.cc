@@ -56,6 +56,20 @@ TEST_F(DataCommandTest, TrainTokenizerGivesTheSameBytesWhateverTheThreads) {
   EXPECT_EQ(TokenizerText(out_ + "1"), TokenizerText(out_ + "3"));
 }
 
+TEST_F(DataCommandTest, TrainTokenizerReadsEveryFormOfText) {
+  ASSERT_EQ(Train({text_, "--vocab-size", "270", "--out", out_}).code, 0);
+  const std::string folder = JoinPath(gpctl_.home(), "folder");
+  ASSERT_TRUE(MakeDirectories(folder).ok());
+  Text("folder/lines.jsonl", "{\"words\": \"the cat, the dog and the end of the matter\\n\"}\n");
+  const Outcome outcome =
+      Train({folder, "--text-field", "words", "--vocab-size", "270", "--out", out_ + "2"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("learned from 43 B of text"));
+  EXPECT_EQ(TokenizerText(out_ + "2"), TokenizerText(out_));
+  EXPECT_THAT(Train({folder, "--vocab-size", "270", "--out", out_ + "3"}).err,
+              HasSubstr("lines.jsonl:1: "));
+}
+
 TEST_F(DataCommandTest, TrainTokenizerSaysThatATextIsTooShort) {
   const Outcome outcome = Train({text_, "--vocab-size", "5000", "--out", out_, "-o", "json"});
   EXPECT_EQ(outcome.code, 0);

@@ -1,0 +1,37 @@
+#include "client/gpctl/text_sources.h"
+
+#include <optional>
+
+#include "base/file.h"
+
+namespace gp::gpctl {
+
+void AddTextSourceFlags(Command command, TextSources& sources) {
+  command
+      .Option(
+          "SRC", sources.arguments,
+          "files, directories, patterns, or - for standard input; text or lines of JSON, plain, "
+          ".gz or .zst")
+      .Required();
+  command.Option("--as", sources.form, "what the text is, whatever the names say")
+      .OneOf({"txt", "jsonl"});
+  command
+      .Option("--text-field", sources.documents.field,
+              "field of a line of JSON that holds the text")
+      .ShowDefault();
+}
+
+StatusOr<std::vector<corpus::Source>> ExpandTextSources(const TextSources& sources,
+                                                        const std::string& working_directory) {
+  std::vector<std::string> paths;
+  for (const std::string& argument : sources.arguments) {
+    const bool input = argument == corpus::kStandardInput;
+    paths.push_back(input ? argument : AbsolutePath(argument, working_directory));
+  }
+  std::optional<corpus::TextForm> form;
+  if (sources.form == "txt") form = corpus::TextForm::kText;
+  if (sources.form == "jsonl") form = corpus::TextForm::kJsonLines;
+  return corpus::ExpandSources(paths, form);
+}
+
+}  // namespace gp::gpctl

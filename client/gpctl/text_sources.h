@@ -1,0 +1,29 @@
+// TextSources: the text that a command reads, as its arguments name it, with the flags that tell
+// what it is.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/command_line.h"
+#include "base/status.h"
+#include "corpus/block.h"
+#include "corpus/source.h"
+
+namespace gp::gpctl {
+
+struct TextSources {
+  std::vector<std::string> arguments;
+  std::string form;  // of the text; empty: as the names say
+  corpus::DocumentRules documents;
+};
+
+// SRC, --as and --text-field. `sources` outlives the command.
+void AddTextSourceFlags(Command command, TextSources& sources);
+
+// The files, in order; paths may be relative to `working_directory`. Errors as
+// corpus::ExpandSources.
+StatusOr<std::vector<corpus::Source>> ExpandTextSources(const TextSources& sources,
+                                                        const std::string& working_directory);
+
+}  // namespace gp::gpctl

@@ -1,0 +1,26 @@
+// CorpusPosition: a place between two blocks of all the sources of a text, and its form in JSON
+// files. A value.
+#pragma once
+
+#include <cstddef>
+
+#include "corpus/block.h"
+#include "formats/json_object.h"
+
+namespace gp::corpus {
+
+struct CorpusPosition {
+  // Index. Where the sources are read again and again it goes on counting: of 3 sources, 4 is the
+  // second one in the second pass.
+  size_t source = 0;
+  BlockPosition block;
+
+  bool operator==(const CorpusPosition&) const = default;
+};
+
+formats::JsonObject::Json CorpusPositionJson(const CorpusPosition& position);
+
+// Takes the position out of `fields`, whose status tells what is wrong.
+CorpusPosition ReadCorpusPosition(formats::JsonObject& fields);
+
+}  // namespace gp::corpus
