@@ -8,14 +8,14 @@
 namespace gp::formats {
 namespace {
 
-constexpr size_t kPieceBytes = 1 << 20;
+constexpr size_t kFilePieceBytes = 1 << 20;
 
 }  // namespace
 
 Status ReadTextFile(const std::string& path, uint64_t text_bytes_max,
                     const std::function<Status(std::string_view)>& take) {
   ASSIGN_OR_RETURN(TextStream stream, TextStream::Open(path));
-  std::string piece(kPieceBytes, '\0');
+  std::string piece(kFilePieceBytes, '\0');
   uint64_t left = text_bytes_max;
   while (true) {
     ASSIGN_OR_RETURN(const size_t size, stream.Read(piece));

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/excerpt.h"
-#include "formats/sha256.h"
+#include "formats/edge_fingerprint.h"
 #include "formats/shard_writer.h"
 
 namespace gp::formats {
@@ -14,7 +14,6 @@ namespace {
 
 constexpr uint64_t kLlmCHeaderBytes = 1024;
 constexpr uint64_t kHeaderMax = 1 << 20;
-constexpr uint64_t kEdgeBytes = 1 << 16;
 constexpr int32_t kLlmCMagic16 = 20240520;  // uint16 tokens, version 1
 constexpr int32_t kLlmCMagic32 = 20240801;  // uint32 tokens, version 7 (llama-3 vocabularies)
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
@@ -181,25 +180,6 @@ StatusOr<Layout> Parse(const std::string& path, std::string_view bytes, uint64_t
   return ParseRaw(path, file_size);
 }
 
-StatusOr<std::string> ReadPart(const RandomAccessFile& file, uint64_t offset, uint64_t size) {
-  std::string bytes(size, '\0');
-  RETURN_IF_ERROR(file.Read(offset, bytes));
-  return bytes;
-}
-
-// A digest of the size, the first and the last bytes.
-StatusOr<std::string> FingerprintOf(const RandomAccessFile& file) {
-  const uint64_t size = file.size_bytes();
-  const uint64_t edge = std::min(size, kEdgeBytes);
-  ASSIGN_OR_RETURN(const std::string first, ReadPart(file, 0, edge));
-  ASSIGN_OR_RETURN(const std::string last, ReadPart(file, size - edge, edge));
-  Sha256 sha;
-  sha.Update(fmt::format("{}:", size));
-  sha.Update(first);
-  sha.Update(last);
-  return sha.Finish();
-}
-
 // The upper half of `tokens` holds as many uint16 values; none is overwritten before it is read.
 void Widen(std::span<int32_t> tokens) {
   const char* from = reinterpret_cast<const char*>(tokens.data()) + tokens.size_bytes() / 2;
@@ -227,10 +207,11 @@ std::string_view ShardFormatName(ShardFormat format) {
 StatusOr<TokenShard> TokenShard::Open(const std::string& path) {
   ASSIGN_OR_RETURN(RandomAccessFile file, RandomAccessFile::Open(path));
   const uint64_t size = file.size_bytes();
-  ASSIGN_OR_RETURN(const std::string header, ReadPart(file, 0, std::min(size, kHeaderMax)));
+  std::string header(std::min(size, kHeaderMax), '\0');
+  RETURN_IF_ERROR(file.Read(0, header));
   ASSIGN_OR_RETURN(const Layout layout, Parse(path, header, size));
   TokenShard shard(std::move(file));
-  ASSIGN_OR_RETURN(shard.fingerprint_, FingerprintOf(shard.file_));
+  ASSIGN_OR_RETURN(shard.fingerprint_, EdgeFingerprint(shard.file_));
   shard.format_ = layout.format;
   shard.data_offset_ = layout.data_offset;
   shard.element_bytes_ = layout.element_bytes;

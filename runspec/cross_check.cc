@@ -68,20 +68,52 @@ void CheckModel(const RunSpec& spec, Problems& problems) {
 
 void CheckData(const RunSpec& spec, Problems& problems) {
   const DataSpec& data = spec.data;
-  if (data.text.empty() && data.train.empty()) {
+  if (data.text.empty() && data.train.empty() && data.stream.empty()) {
     problems.push_back({{"data", "data.val", "data.tokenizer"},
                         "there is nothing to train on",
-                        "name text files in data.text, or token shards in data.train"});
+                        "name text files in data.text, token shards in data.train, or text to read "
+                        "during the run in data.stream"});
   }
-  if (!data.text.empty() && !data.train.empty()) {
-    problems.push_back({{"data.train", "data.text"},
-                        "data.text and data.train exclude each other",
+  const auto exclusive = [&](const char* one, const char* other, bool both) {
+    if (!both) return;
+    problems.push_back({{other, one},
+                        fmt::format("{} and {} exclude each other", one, other),
                         "keep one of them"});
-  }
-  if (!data.text.empty() && !data.val.empty()) {
+  };
+  exclusive("data.text", "data.train", !data.text.empty() && !data.train.empty());
+  exclusive("data.text", "data.stream", !data.text.empty() && !data.stream.empty());
+  exclusive("data.train", "data.stream", !data.train.empty() && !data.stream.empty());
+  if (!data.text.empty() && data.stream.empty() && !data.val.empty()) {
     problems.push_back({{"data.val"},
-                        "data.val belongs to data.train; data.text is split by data.val_fraction",
+                        "data.val belongs to data.train and data.stream; data.text is split by "
+                        "data.val_fraction",
                         "leave data.val out"});
+  }
+}
+
+void CheckStream(const RunSpec& spec, Problems& problems) {
+  const DataSpec& data = spec.data;
+  if (data.stream.empty()) {
+    const DataSpec defaults;
+    if (data.split != defaults.split || data.text_field != defaults.text_field) {
+      problems.push_back({{"data.split", "data.text_field"},
+                          "data.split and data.text_field belong to data.stream",
+                          "leave them out"});
+    }
+    return;
+  }
+  if (data.order != BatchOrder::kSequential) {
+    problems.push_back({{"data.order", "data.stream"},
+                        "a stream is read in its order",
+                        "leave data.order out, or make shards with 'gpctl data prepare' for "
+                        "data.train"});
+  }
+  if (data.tokenizer == "chars") {
+    problems.push_back({{"data.tokenizer", "preset"},
+                        "data.tokenizer: chars learns from the whole text, which data.stream does "
+                        "not read before it trains",
+                        "use data.text, or another tokenizer: bytes, gpt2, or one from 'gpctl data "
+                        "train-tokenizer'"});
   }
 }
 
@@ -249,6 +281,7 @@ Problems CrossCheck(const RunSpec& spec) {
   CheckName(spec, problems);
   CheckModel(spec, problems);
   CheckData(spec, problems);
+  CheckStream(spec, problems);
   CheckWorkers(spec, problems);
   CheckGpus(spec, problems);
   CheckBatch(spec, problems);
@@ -294,9 +327,9 @@ Problems CrossWarnings(const RunSpec& spec) {
                         "train freezes parts of a model that begins from scratch: they stay random",
                         "set init_from, or leave train out"});
   }
-  if (!spec.data.train.empty() && spec.data.val.empty()) {
+  if (spec.data.text.empty() && spec.data.val.empty()) {
     warnings.push_back(
-        {{"data.train"},
+        {{"data.train", "data.stream"},
          "there is no data.val: the run has no validation loss and no best checkpoint",
          ""});
   }

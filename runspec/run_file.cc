@@ -273,6 +273,10 @@ class Loader : private DocumentReader {
                      [](const ConfigProblem& problem) { return problem.key.empty(); });
     if (!readable || problems().full()) return;
     SettleInitialModel();
+    // A preset's order is for data that is there as a whole.
+    if (!spec_.data.stream.empty() && !places_.contains("data.order")) {
+      spec_.data.order = BatchOrder::kSequential;
+    }
     const std::set<std::string> doubtful = DoubtfulGroups();
     for (const CrossProblem& found : CrossCheck(spec_)) {
       const bool certain = std::none_of(found.keys.begin(), found.keys.end(), [&](const auto& key) {

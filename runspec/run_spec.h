@@ -30,6 +30,9 @@ enum class BatchOrder {
   kSequential,
   kShuffled
 };  // windows at keyed random offsets (nanoGPT) | consecutive (llm.c) | each once an epoch
+// What a document of a stream's plain text is: the whole file | what stands between blank lines |
+// each line.
+enum class DocumentSplit { kFile, kBlankLine, kLine };
 enum class ScheduleKind { kCosine, kLinear, kConstant, kWsd };
 enum class WarmupForm { kNanoGpt, kBuildNanoGpt };  // (it+1)/(warmup+1) | (it+1)/warmup
 enum class InitKind {
@@ -38,12 +41,16 @@ enum class InitKind {
 };  // keyed normal(0, 0.02) | LibTorch's generator in nanoGPT's draw order
 
 struct DataSpec {
-  std::vector<std::string> text;   // text files; exclusive with train
-  std::vector<std::string> train;  // token shards, globs allowed
-  std::vector<std::string> val;
-  std::string tokenizer = "bytes";  // bytes | chars | gpt2, or a path
-  double val_fraction = 0.1;        // of the text, from its end
-  BatchOrder order = BatchOrder::kRandom;
+  // One of these three is given.
+  std::vector<std::string> text;           // text files, read whole
+  std::vector<std::string> train;          // token shards, globs allowed
+  std::vector<std::string> stream;         // text files, directories and globs, read during the run
+  std::vector<std::string> val;            // token shards; with stream: text
+  std::string tokenizer = "bytes";         // bytes | chars | gpt2, or a path
+  double val_fraction = 0.1;               // of the text, from its end
+  BatchOrder order = BatchOrder::kRandom;  // of a stream: kSequential
+  DocumentSplit split = DocumentSplit::kFile;
+  std::string text_field = "text";  // of a stream's JSON lines
 
   bool operator==(const DataSpec&) const = default;
 };

@@ -132,8 +132,17 @@ std::vector<RunField> DataFields() {
             "content); globs are allowed.",
         .is_path = true},
        GP_SLOT(data.train)},
+      {{.path = "data.stream",
+        .doc =
+            "Text to train on that is read and tokenized during the run, without preparation: "
+            "files, directories and globs of .txt and .jsonl, plain, .gz or .zst, in this order, "
+            "again and again. Exclusive with data.text and data.train.",
+        .also = {"streaming"},
+        .is_path = true},
+       GP_SLOT(data.stream)},
       {{.path = "data.val",
-        .doc = "Token shards for validation; globs are allowed.",
+        .doc = "Token shards for validation; with data.stream: text, in the same forms. Globs are "
+               "allowed.",
         .also = {"validation", "valid"},
         .is_path = true},
        GP_SLOT(data.val)},
@@ -155,10 +164,19 @@ std::vector<RunField> DataFields() {
       {{.path = "data.order",
         .doc = "random: windows at offsets that follow from seed, step and row. sequential: "
                "consecutive windows, shard after shard. shuffled: every window once an epoch, in "
-               "an order that follows from seed and epoch.",
+               "an order that follows from seed and epoch. A stream is read sequentially.",
         .choices = {"random", "sequential", "shuffled"},
         .also = {"shuffle"}},
        GP_SLOT(data.order)},
+      {{.path = "data.split",
+        .doc = "What a document of data.stream's plain text is. An end-of-text token stands before "
+               "each document.",
+        .choices = {"file", "blank-line", "line"}},
+       GP_SLOT(data.split)},
+      {{.path = "data.text_field",
+        .doc = "The field of data.stream's lines of JSON that holds the text.",
+        .also = {"text_column", "dataset_text_field"}},
+       GP_SLOT(data.text_field)},
   };
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "corpus/stream_report.h"
 #include "rpc/listen_address.h"
 #include "runspec/run_file.h"
 #include "tasks/run_tasks.h"
@@ -10,7 +11,8 @@
 namespace gp::gpctl {
 
 DataCheck CheckData(const runspec::RunSpec& spec, const std::string& server) {
-  StatusOr<DataReport> report = InspectData(spec);
+  StatusOr<DataReport> report =
+      spec.data.stream.empty() ? InspectData(spec) : corpus::InspectStream(spec);
   const Status tasks = tasks::ReadRunTasks(spec.eval).status();
   if (report.ok() && !tasks.ok()) report = tasks;
   if (report.ok()) return {.report = *std::move(report)};

@@ -22,6 +22,10 @@ RunSpec GoodSpec() {
   return spec;
 }
 
+DataSpec Streamed() {
+  return {.stream = {"a.jsonl"}, .val = {"b.txt"}, .order = BatchOrder::kSequential};
+}
+
 // The first key of each problem.
 std::vector<std::string> ProblemsAfter(const Change& change) {
   RunSpec spec = GoodSpec();
@@ -64,6 +68,32 @@ const Rule kRules[] = {
        s.data.train = {"a.bin"};
      },
      [](RunSpec& s) { s.data.train = {"a.bin"}; }},
+    {"data.stream", [](RunSpec& s) { s.data = Streamed(); },
+     [](RunSpec& s) {
+       s.data = Streamed();
+       s.data.text = {"a.txt"};
+     }},
+    {"data.stream", [](RunSpec& s) { s.data = Streamed(); },
+     [](RunSpec& s) {
+       s.data = Streamed();
+       s.data.train = {"a.bin"};
+     }},
+    {"data.order", [](RunSpec& s) { s.data = Streamed(); },
+     [](RunSpec& s) {
+       s.data = Streamed();
+       s.data.order = BatchOrder::kShuffled;
+     }},
+    {"data.tokenizer", [](RunSpec& s) { s.data = Streamed(); },
+     [](RunSpec& s) {
+       s.data = Streamed();
+       s.data.tokenizer = "chars";
+     }},
+    {"data.split",
+     [](RunSpec& s) {
+       s.data = Streamed();
+       s.data.split = DocumentSplit::kLine;
+     },
+     [](RunSpec& s) { s.data.text_field = "content"; }},
     {"data.val", [](RunSpec& s) { s.data = {.train = {"a.bin"}, .val = {"b.bin"}}; },
      [](RunSpec& s) { s.data.val = {"b.bin"}; }},
     {"resources.min_workers", [](RunSpec& s) { s.resources.min_workers = 2; },
@@ -167,6 +197,11 @@ TEST(CrossCheck, WarnsOfALongWarmUpAndOfACheckpointThatNeverComes) {
   EXPECT_THAT(WarningsAfter([](RunSpec& s) { s.checkpoint.every_steps = 101; }),
               ElementsAre("checkpoint.every"));
   EXPECT_THAT(WarningsAfter([](RunSpec& s) { s.data = {.train = {"a.bin"}}; }),
+              ElementsAre("data.train"));
+  EXPECT_THAT(WarningsAfter([](RunSpec& s) {
+                s.data = Streamed();
+                s.data.val.clear();
+              }),
               ElementsAre("data.train"));
 }
 

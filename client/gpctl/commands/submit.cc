@@ -24,7 +24,7 @@ Status CheckPathsFor(const std::string& address, const RunFileText& file,
   if (!result.spec) return OkStatus();
   const runspec::DataSpec& data = result.spec->data;
   std::vector<std::string> paths;
-  for (const auto* list : {&data.text, &data.train, &data.val}) {
+  for (const auto* list : {&data.text, &data.train, &data.stream, &data.val}) {
     paths.insert(paths.end(), list->begin(), list->end());
   }
   if (runspec::NamesFile(*runspec::FindField("data.tokenizer"), data.tokenizer)) {

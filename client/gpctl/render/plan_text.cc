@@ -95,12 +95,16 @@ std::string TrainedText(const RunSpec& spec) {
 }
 
 std::string DataText(const RunSpec& spec) {
-  const auto& sources = spec.data.text.empty() ? spec.data.train : spec.data.text;
+  const runspec::DataSpec& data = spec.data;
+  const auto& sources = !data.stream.empty() ? data.stream
+                        : data.text.empty()  ? data.train
+                                             : data.text;
   std::string text = sources.empty() ? "none" : sources.front();
   if (sources.size() > 1) text += fmt::format(" and {} more", sources.size() - 1);
-  if (spec.data.text.empty()) return text + " (token shards)";
-  return text + fmt::format(", tokenizer {}, last {} for validation", spec.data.tokenizer,
-                            Percent(spec.data.val_fraction));
+  if (!data.stream.empty()) return text + ", read during the run, tokenizer " + data.tokenizer;
+  if (data.text.empty()) return text + " (token shards)";
+  return text + fmt::format(", tokenizer {}, last {} for validation", data.tokenizer,
+                            Percent(data.val_fraction));
 }
 
 // A line about the data files.

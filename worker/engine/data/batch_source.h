@@ -24,7 +24,7 @@ class BatchSource {
 
   // Fills a micro-batch, row-major (micro_batch, sequence): targets are the tokens shifted by one.
   // Steps, shards and micro-batches count from 0. The step is the one being computed: committed
-  // steps so far.
+  // steps so far. Of a stream no step is filled before the one that was filled last.
   Status Fill(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
               std::span<int32_t> targets) const;
 

@@ -1,9 +1,12 @@
 #include "worker/engine/data/dataset.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/available_memory.h"
+#include "corpus/source.h"
+#include "formats/edge_fingerprint.h"
 #include "formats/path_pattern.h"
 #include "formats/sha256.h"
 #include "formats/text_file.h"
@@ -21,6 +24,7 @@ constexpr uint64_t kTextBytesMax = uint64_t{16} << 30;
 constexpr uint64_t kMemoryPerTextByte = 7;
 // Tokens of each shard that are checked against the vocabulary before the run starts.
 constexpr int64_t kProbedTokens = 1 << 20;
+constexpr int64_t kValidationTokensMax = 100'000'000;
 
 StatusOr<std::string> ReadTexts(const std::vector<std::string>& paths) {
   const auto available = static_cast<uint64_t>(ReadAvailableMemory().bytes);
@@ -128,9 +132,88 @@ StatusOr<Dataset> OpenTokens(const runspec::RunSpec& spec) {
   return dataset;
 }
 
+corpus::DocumentRules RulesOf(const runspec::DataSpec& spec) {
+  return {.split = static_cast<corpus::Split>(spec.split), .field = spec.text_field};
+}
+
+StatusOr<std::vector<corpus::Source>> SourcesOf(const std::vector<std::string>& paths,
+                                                const std::string& key) {
+  auto sources = corpus::ExpandSources(paths);
+  if (!sources.ok()) return WithContext(sources.status(), key);
+  return sources;
+}
+
+StatusOr<std::string> FingerprintOf(const std::vector<corpus::Source>& sources) {
+  std::string fingerprints;
+  for (const corpus::Source& source : sources) {
+    ASSIGN_OR_RETURN(const auto file, formats::RandomAccessFile::Open(source.path));
+    ASSIGN_OR_RETURN(const std::string fingerprint, formats::EdgeFingerprint(file));
+    fingerprints += fmt::format("{} {} ", static_cast<int>(source.form), fingerprint);
+  }
+  return fingerprints;
+}
+
+// The text for validation of a stream: read whole, as it is read again and again.
+StatusOr<std::unique_ptr<TokenSource>> ReadValidation(const std::vector<corpus::Source>& sources,
+                                                      const Tokenizer& tokenizer,
+                                                      const corpus::DocumentRules& rules,
+                                                      int threads) {
+  corpus::EncodingRules encoding = StreamRules(tokenizer, rules);
+  encoding.token_bytes = sizeof(int32_t);
+  const corpus::BlockEncoder encoder(tokenizer, encoding);
+  corpus::EncodingPipeline pipeline(sources, encoder, {.threads = threads});
+  std::vector<int32_t> tokens;
+  while (true) {
+    auto result = pipeline.Next();
+    if (!result.ok()) return WithContext(result.status(), "data.val");
+    if (!result->has_value()) break;
+    const std::string& bytes = (*result)->encoded.tokens;
+    const size_t before = tokens.size();
+    tokens.resize(before + bytes.size() / sizeof(int32_t));
+    std::memcpy(tokens.data() + before, bytes.data(), bytes.size());
+    if (std::ssize(tokens) <= kValidationTokensMax) continue;
+    return InvalidArgument(
+        "data.val: the text has more than {} tokens, and each evaluation would read them all; "
+        "name less text",
+        runspec::FormatCount(kValidationTokensMax));
+  }
+  if (tokens.size() < 2) {
+    return InvalidArgument("data.val: the text has {} tokens, too few to be evaluated on",
+                           tokens.size());
+  }
+  return MakeMemoryTokens(tokens);
+}
+
+StatusOr<Dataset> OpenStream(const runspec::DataSpec& spec, int threads) {
+  Dataset dataset;
+  const corpus::DocumentRules rules = RulesOf(spec);
+  ASSIGN_OR_RETURN(dataset.tokenizer, MakeTextTokenizer(spec.tokenizer, ""));
+  ASSIGN_OR_RETURN(auto sources, SourcesOf(spec.stream, "data.stream"));
+  ASSIGN_OR_RETURN(const std::string train, FingerprintOf(sources));
+  std::string validation;
+  if (!spec.val.empty()) {
+    ASSIGN_OR_RETURN(const auto val_sources, SourcesOf(spec.val, "data.val"));
+    ASSIGN_OR_RETURN(validation, FingerprintOf(val_sources));
+    ASSIGN_OR_RETURN(dataset.validation,
+                     ReadValidation(val_sources, *dataset.tokenizer, rules, threads));
+  }
+  dataset.fingerprint = formats::Sha256Hex(fmt::format("stream {} {} {} {} {}", train, validation,
+                                                       static_cast<int>(rules.split), rules.field,
+                                                       dataset.tokenizer->Fingerprint()));
+  dataset.description =
+      fmt::format("stream: text of {} files, {} validation tokens, {} ids ({})", sources.size(),
+                  runspec::FormatCount(SizeOf(dataset.validation)),
+                  dataset.tokenizer->vocabulary_size(), spec.tokenizer);
+  auto stream = std::make_unique<TokenStream>(std::move(sources), *dataset.tokenizer, rules);
+  dataset.stream = stream.get();
+  dataset.train = std::move(stream);
+  return dataset;
+}
+
 }  // namespace
 
 StatusOr<Dataset> OpenDataset(const runspec::RunSpec& spec, int threads) {
+  if (!spec.data.stream.empty()) return OpenStream(spec.data, threads);
   return spec.data.text.empty() ? OpenTokens(spec) : OpenText(spec.data, threads);
 }
 

@@ -1,5 +1,5 @@
-// TokenSource: a split's tokens as one long sequence, from memory (text) or from shards.
-// Constant after construction; any thread may read.
+// TokenSource: a split's tokens as one long sequence, from memory (text), from shards or from a
+// stream. The token at an offset is always the same one; any thread may read.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,9 @@ class TokenSource {
   // Tokens [offset, offset + count) will be read soon: what has to come from a disk begins to come.
   // Returns at once. REQUIRES: the range lies inside the source.
   virtual void Expect(int64_t /*offset*/, int64_t /*count*/) const {}
+
+  // Tokens before `offset` will not be read any more: memory for them may go.
+  virtual void Pass(int64_t /*offset*/) const {}
 
   // The sizes of the files it consists of, in order. Sequential batches do not cross from one into
   // the next.

@@ -44,6 +44,7 @@ constexpr char kStepBudget[] = "step_budget";
 constexpr char kMeasuredSteps[] = "measured_steps";
 constexpr char kBestLoss[] = "best_loss";
 constexpr char kBestStep[] = "best_step";
+constexpr char kStreamPosition[] = "stream_position";
 constexpr char kWaited[] = "evaluations_without_gain";
 
 std::string SizeText(uint64_t bytes) {
@@ -145,6 +146,27 @@ void RestoreLossScale(const formats::CheckpointManifest& manifest,
   scale->Restore(state);
 }
 
+// Where the stream stands before the step that follows.
+void RecordStream(const PreparedRun& run, int64_t step, Record& record) {
+  if (run.dataset.stream == nullptr) return;
+  const int64_t tokens = runspec::TokensBefore(run.plan, step);
+  record[kStreamPosition] = FormatStreamPosition(run.dataset.stream->PositionBefore(tokens));
+}
+
+// A position behind the step is that of a run with other batches: the stream then begins at its
+// front, and comes to the same tokens later.
+void RestoreStream(const formats::CheckpointManifest& manifest, const PreparedRun& run) {
+  const auto found = manifest.record.find(kStreamPosition);
+  if (run.dataset.stream == nullptr || found == manifest.record.end()) return;
+  const StreamPosition position =
+      ValueOrThrow(ExitCause::kStorage, ParseStreamPosition(found->second));
+  if (position.tokens > runspec::TokensBefore(run.plan, manifest.step)) return;
+  run.dataset.stream->ResumeAt(position);
+  LogInfo("stream goes on", {{"pass_source", position.place.source},
+                             {"byte", position.place.block.offset},
+                             {"tokens_before", position.tokens}});
+}
+
 }  // namespace
 
 Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events)
@@ -223,6 +245,7 @@ CheckpointState Checkpoints::StateOf(Trainer& trainer, const RunBudget& budget,
   RecordLossScale(trainer.loss_scale(), state.record);
   state.record[kMicroBatchRecord] = std::to_string(run_.spec.batch.micro_batch);
   RecordBudget(budget, state.record);
+  RecordStream(run_, trainer.step(), state.record);
   state.parameters = run_.model->parameters();
   const bool gathered = trainer.shards() != nullptr;
   using Values = std::span<const float>;
@@ -320,6 +343,7 @@ std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun&
   RestoreLossScale(*manifest, trainer.loss_scale());
   trainer.ResumeAfter(manifest->step);
   RestoreBudget(*manifest, budget);
+  RestoreStream(*manifest, run);
   return manifest->validation_loss;
 }
 

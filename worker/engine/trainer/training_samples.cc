@@ -14,6 +14,14 @@ DecoderWeights WeightsOf(LanguageModel& model) {
   return {model.parameters().data(), copy.empty() ? nullptr : copy.data(), model.compute_type()};
 }
 
+// Of a stream what was passed is gone, and a run that resumes has not read it.
+int32_t FirstTokenOf(const Dataset& dataset) {
+  if (dataset.stream != nullptr) return dataset.tokenizer->end_of_text().value_or(0);
+  int32_t token = 0;
+  ThrowIfError(link::ExitCause::kConfig, dataset.train->Read(0, {&token, 1}));
+  return token;
+}
+
 }  // namespace
 
 TrainingSamples::TrainingSamples(PreparedRun& run)
@@ -25,9 +33,10 @@ TrainingSamples::TrainingSamples(PreparedRun& run)
     prompt_ = *prompt;
     return;
   }
-  prompt_.resize(1);
-  ThrowIfError(link::ExitCause::kConfig, run.dataset.train->Read(0, prompt_));
-  LogWarning("sample.prompt cannot be used, samples begin with the text's first token",
+  prompt_ = {FirstTokenOf(run.dataset)};
+  LogWarning(run.dataset.stream == nullptr
+                 ? "sample.prompt cannot be used, samples begin with the text's first token"
+                 : "sample.prompt cannot be used, samples begin with the end-of-text token",
              {{"reason", prompt.ok() ? "it has no tokens" : Message(prompt.status())}});
 }
 

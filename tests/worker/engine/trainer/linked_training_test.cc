@@ -67,6 +67,30 @@ TEST(LinkedTraining, TheFilesAreEqualForEveryNumberOfRanksAndAfterAResume) {
       << "records of steps that are taken again must be dropped";
 }
 
+TEST(LinkedTraining, AStreamGivesEqualFilesForEveryNumberOfRanksAndAfterAResume) {
+  const ScopedDirectory directory;
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += TinyText();  // more than one block
+  const std::string run_file = Replaced(
+      TinyRunFile("", kTinySteps, 6), "text: [\"\"], tokenizer: chars",
+      fmt::format("stream: [\"{}\"], tokenizer: bytes", directory.Write("stream.txt", text)));
+  const auto train = [&](const ScopedDirectory& out, int ranks, uint64_t epoch,
+                         const std::optional<link::ResumePoint>& resume = {}) {
+    TestEpoch group(out, ranks, epoch, resume);
+    group.Form(run_file);
+    group.Go();
+    return group.Finish();
+  };
+  const ScopedDirectory one, three;
+  const auto alone = train(one, 1, kTinyEpoch);
+  ASSERT_FALSE(alone.empty());
+  const std::string expected = ModelBytes(alone.back().directory);
+  EXPECT_TRUE(ModelBytes(train(three, 3, kTinyEpoch).back().directory) == expected);
+  const auto resumed = train(one, 2, kTinyEpoch + 1, PointOf(alone[0]));
+  ASSERT_EQ(resumed.size(), 2u);
+  EXPECT_TRUE(ModelBytes(resumed.back().directory) == expected);
+}
+
 // What rank 0 reported beside losses, by step.
 using ScoresByStep = std::map<int64_t, std::map<std::string, double>>;
 

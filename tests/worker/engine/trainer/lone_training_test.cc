@@ -312,6 +312,75 @@ TEST(LoneTraining, ARampGoesOnInItsMiddleAsIfItHadNotStopped) {
   EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
 }
 
+// Kills the training whenever it has written a checkpoint more, then lets it end.
+void TrainWithKills(const ScopedDirectory& directory, int kills) {
+  const auto checkpoints = [&] {
+    const auto found = formats::FindCheckpoints(directory.Path("out/checkpoints"));
+    return found.ok() && !found->empty() && found->front().manifest.ok()
+               ? found->front().manifest->step
+               : 0;
+  };
+  for (int kill = 0; kill < kills; ++kill) {
+    const int64_t before = checkpoints();
+    TrainerProcess process({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out")},
+                           /*linked=*/false);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (checkpoints() == before && std::chrono::steady_clock::now() < deadline) usleep(1000);
+    process.Signal(SIGKILL);
+    EXPECT_EQ(process.Wait(), 128 + SIGKILL) << "it was over before kill " << kill;
+  }
+  EXPECT_EQ(Train(directory), 0);
+}
+
+// Each step's line without what depends on time.
+std::vector<std::string> Losses(const ScopedDirectory& directory) {
+  const std::string metrics = Content(directory.Path("out/metrics.jsonl"));
+  std::vector<std::string> losses;
+  for (size_t begin = 0; begin < metrics.size();) {
+    const size_t end = metrics.find('\n', begin);
+    const std::string line = metrics.substr(begin, end - begin);
+    const auto field = [&](const std::string& name) {
+      const size_t at = line.find("\"" + name + "\":");
+      return at == std::string::npos ? "" : line.substr(at, line.find(',', at) - at);
+    };
+    losses.push_back(field("step") + field("loss") + field("grad_norm") + field("val_loss"));
+    begin = end + 1;
+  }
+  return losses;
+}
+
+// Trains twice, once with kills between, and compares all that both have learned.
+void ExpectKillsChangeNothing(const std::string& run_file) {
+  const ScopedDirectory undisturbed, killed;
+  undisturbed.Write("run.yaml", run_file);
+  killed.Write("run.yaml", run_file);
+  ASSERT_EQ(Train(undisturbed), 0);
+  TrainWithKills(killed, 3);
+  for (const char* file : {"model.safetensors", "optimizer.safetensors"}) {
+    EXPECT_TRUE(Content(JoinPath(Newest(killed), file)) ==
+                Content(JoinPath(Newest(undisturbed), file)))
+        << file;
+  }
+  EXPECT_EQ(Losses(killed), Losses(undisturbed));
+}
+
+TEST(LoneTraining, AStreamThatIsKilledGoesOnWithTheBatchesOfAnUndisturbedRun) {
+  const ScopedDirectory texts;
+  for (int file = 0; file < 4; ++file) {
+    std::string text;
+    for (int i = 0; i < 4; ++i) text += std::to_string(file) + TinyText();
+    texts.Write("text" + std::to_string(file) + ".txt", text);
+  }
+  texts.Write("lines.jsonl", "{\"text\": \"a line\"}\n{\"text\": \"and another\"}\n");
+  const ScopedDirectory validation;
+  std::string run_file = TinyRunFile("", 600, 50);
+  run_file = Replaced(run_file, "text: [\"\"], tokenizer: chars",
+                      fmt::format("stream: [\"{}\"], val: [\"{}\"], tokenizer: bytes",
+                                  texts.Path(""), validation.Write("val.txt", TinyText())));
+  run_file = Replaced(run_file, "sample: {every: 10", "sample: {every: 0");
+  ExpectKillsChangeNothing(Replaced(run_file, "eval: {every: 8", "eval: {every: 50"));
+}
+
 TEST(LoneTraining, OverfitLearnsOneBatchAndLeavesNothingBehind) {
   const ScopedDirectory directory;
   WriteRun(directory);

@@ -1,0 +1,81 @@
+#include "corpus/stream_report.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "corpus/block_reader.h"
+#include "corpus/encoding_pipeline.h"
+#include "runspec/run_file.h"
+#include "tokenizer/data_tokenizer.h"
+
+namespace gp::corpus {
+namespace {
+
+struct TokenCount {
+  int64_t files = 0;
+  int64_t tokens = 0;
+  bool estimated = false;
+};
+
+// The size of all sources, packed as they are, for each byte that was read up to `last`.
+double ShareOf(const std::vector<Source>& sources, const EncodingPipeline::Result& last) {
+  // Of text that is not packed the reader has read more than the block.
+  const uint64_t here = last.end.source == last.source
+                            ? std::min(last.source_bytes, last.end.block.offset)
+                            : last.source_bytes;
+  double total = 0, read = static_cast<double>(here);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const auto size = static_cast<double>(sources[i].size_bytes);
+    total += size;
+    if (i < last.source) read += size;
+  }
+  return total / read;
+}
+
+// The documents' tokens; of more text than `bytes_max` the beginning tells.
+StatusOr<TokenCount> CountTokens(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
+                                 const runspec::DataSpec& data, uint64_t bytes_max) {
+  ASSIGN_OR_RETURN(const std::vector<Source> sources, ExpandSources(paths));
+  const BlockEncoder encoder(
+      tokenizer, {.documents = {.split = static_cast<Split>(data.split), .field = data.text_field},
+                  .token_bytes = sizeof(int32_t)});
+  EncodingPipeline pipeline(sources, encoder, {.bytes_max = kBlockBytes});
+  TokenCount count{.files = std::ssize(sources)};
+  for (uint64_t bytes = 0; true;) {
+    ASSIGN_OR_RETURN(const auto result, pipeline.Next());
+    if (!result.has_value()) break;
+    count.tokens += std::ssize(result->encoded.tokens) / static_cast<int64_t>(sizeof(int32_t));
+    bytes += static_cast<uint64_t>(result->text_bytes);
+    if (bytes < bytes_max || result->end.source == sources.size()) continue;
+    const double share = ShareOf(sources, *result);
+    return TokenCount{count.files, static_cast<int64_t>(static_cast<double>(count.tokens) * share),
+                      true};
+  }
+  if (count.tokens > 0) return count;
+  return InvalidArgument("{} holds no text", SourceName(sources.front()));
+}
+
+}  // namespace
+
+StatusOr<DataReport> InspectStream(const runspec::RunSpec& spec, const InspectionLimits& limits) {
+  ASSIGN_OR_RETURN(const auto tokenizer, MakeTextTokenizer(spec.data.tokenizer, ""));
+  DataReport report{.vocabulary = tokenizer->vocabulary_size(),
+                    .format = "text that is read during the run"};
+  runspec::RunSpec settled = spec;
+  RETURN_IF_ERROR(runspec::ApplyVocabulary(report.vocabulary, settled));
+  const auto train = CountTokens(spec.data.stream, *tokenizer, spec.data, limits.encoded_bytes);
+  if (!train.ok()) return WithContext(train.status(), "data.stream");
+  report.train_files = train->files;
+  report.train_tokens = train->tokens;
+  report.estimated = train->estimated;
+  if (spec.data.val.empty()) return report;
+  const auto validation = CountTokens(spec.data.val, *tokenizer, spec.data, limits.encoded_bytes);
+  if (!validation.ok()) return WithContext(validation.status(), "data.val");
+  report.validation_tokens = validation->tokens;
+  report.estimated = report.estimated || validation->estimated;
+  return report;
+}
+
+}  // namespace gp::corpus

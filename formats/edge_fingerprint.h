@@ -1,0 +1,14 @@
+// A fingerprint that tells large files of data apart without reading them: a digest of the size,
+// the first and the last 64 KiB. Reads the disk; any thread may call.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "formats/random_access_file.h"
+
+namespace gp::formats {
+
+StatusOr<std::string> EdgeFingerprint(const RandomAccessFile& file);
+
+}  // namespace gp::formats
