@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace gp::formats {
 namespace {
@@ -49,9 +50,9 @@ Status CheckFile(const std::string& path, const std::string& key) {
 
 }  // namespace
 
-StatusOr<std::vector<std::string>> ExpandPatterns(const std::vector<std::string>& patterns,
-                                                  const std::string& key) {
-  std::vector<std::string> paths;
+StatusOr<ExpandedPatterns> ExpandEachPattern(const std::vector<std::string>& patterns,
+                                             const std::string& key) {
+  ExpandedPatterns expanded;
   for (const std::string& pattern : patterns) {
     std::vector<std::string> matched = {pattern};
     if (IsGlob(pattern)) {
@@ -59,10 +60,17 @@ StatusOr<std::vector<std::string>> ExpandPatterns(const std::vector<std::string>
     }
     for (const std::string& path : matched) {
       RETURN_IF_ERROR(CheckFile(path, key));
-      paths.push_back(path);
+      expanded.paths.push_back(path);
     }
+    expanded.counts.push_back(std::ssize(matched));
   }
-  return paths;
+  return expanded;
+}
+
+StatusOr<std::vector<std::string>> ExpandPatterns(const std::vector<std::string>& patterns,
+                                                  const std::string& key) {
+  ASSIGN_OR_RETURN(ExpandedPatterns expanded, ExpandEachPattern(patterns, key));
+  return std::move(expanded.paths);
 }
 
 }  // namespace gp::formats

@@ -1,6 +1,7 @@
 // Expands the file names of a run file's data section. Reads directories; any thread may call.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,5 +14,13 @@ namespace gp::formats {
 // without a match, a directory, an empty file.
 StatusOr<std::vector<std::string>> ExpandPatterns(const std::vector<std::string>& patterns,
                                                   const std::string& key);
+
+// The same, and how many files each pattern names.
+struct ExpandedPatterns {
+  std::vector<std::string> paths;
+  std::vector<int64_t> counts;
+};
+StatusOr<ExpandedPatterns> ExpandEachPattern(const std::vector<std::string>& patterns,
+                                             const std::string& key);
 
 }  // namespace gp::formats

@@ -117,4 +117,20 @@ Status CheckFilesHoldABatch(const std::vector<int64_t>& file_tokens, const RunSp
       plan.logical_shards * spec.batch.micro_batch * spec.batch.sequence, plan.logical_shards);
 }
 
+Status CheckEntriesHoldABatch(const std::vector<int64_t>& file_tokens,
+                              const std::vector<int64_t>& entry_files, const RunSpec& spec,
+                              const BatchPlan& plan) {
+  auto file = file_tokens.begin();
+  for (size_t entry = 0; entry < entry_files.size(); ++entry) {
+    const auto end = file + entry_files[entry];
+    const Status status = CheckFilesHoldABatch({file, end}, spec, plan);
+    if (!status.ok() && !spec.data.weights.empty()) {
+      return WithContext(status, "data.train " + spec.data.train[entry]);
+    }
+    RETURN_IF_ERROR(status);
+    file = end;
+  }
+  return OkStatus();
+}
+
 }  // namespace gp::runspec

@@ -42,6 +42,12 @@ int64_t TargetSteps(const RunSpec& spec);
 Status CheckFilesHoldABatch(const std::vector<int64_t>& file_tokens, const RunSpec& spec,
                             const BatchPlan& plan);
 
+// The same for each entry of a mixture (data.weights): `entry_files` says how many of the files, in
+// their order, belong to each. The message names the entry of data.train.
+Status CheckEntriesHoldABatch(const std::vector<int64_t>& file_tokens,
+                              const std::vector<int64_t>& entry_files, const RunSpec& spec,
+                              const BatchPlan& plan);
+
 // The number of strides of a sequential order in a file of `tokens` tokens. A stride is one
 // micro-batch on every logical shard.
 int64_t StridesIn(int64_t tokens, const RunSpec& spec, const BatchPlan& plan);

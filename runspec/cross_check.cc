@@ -117,6 +117,30 @@ void CheckStream(const RunSpec& spec, Problems& problems) {
   }
 }
 
+void CheckMixture(const RunSpec& spec, Problems& problems) {
+  const DataSpec& data = spec.data;
+  if (data.weights.empty()) return;
+  if (data.weights.size() != data.train.size()) {
+    problems.push_back({{"data.weights", "data.train"},
+                        fmt::format("data.weights has {} entries and data.train has {}",
+                                    data.weights.size(), data.train.size()),
+                        "give one weight for each entry of data.train",
+                        "data.train"});
+  }
+  if (data.weights.size() > kMixedSourcesMax) {
+    problems.push_back({{"data.weights"},
+                        fmt::format("data.weights has {} entries, more than {}",
+                                    data.weights.size(), kMixedSourcesMax),
+                        "join files with patterns"});
+  }
+  if (data.order == BatchOrder::kSequential) {
+    problems.push_back({{"data.order", "data.weights", "preset"},
+                        "data.order: sequential reads the files one after the other, and "
+                        "data.weights mixes them",
+                        "use data.order: shuffled or random"});
+  }
+}
+
 void CheckWorkers(const RunSpec& spec, Problems& problems) {
   const ResourceSpec& resources = spec.resources;
   if (resources.min_workers > resources.workers) {
@@ -282,6 +306,7 @@ Problems CrossCheck(const RunSpec& spec) {
   CheckModel(spec, problems);
   CheckData(spec, problems);
   CheckStream(spec, problems);
+  CheckMixture(spec, problems);
   CheckWorkers(spec, problems);
   CheckGpus(spec, problems);
   CheckBatch(spec, problems);

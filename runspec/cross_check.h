@@ -10,6 +10,9 @@
 
 namespace gp::runspec {
 
+// Most entries of data.weights.
+inline constexpr size_t kMixedSourcesMax = 64;
+
 struct CrossProblem {
   std::vector<std::string>
       keys;  // the most important first; the message points at the first one that is in the file

@@ -77,6 +77,9 @@ struct JsonType {
     return {{"anyOf", Json::array({{{"type", "string"}},
                                    {{"type", "array"}, {"items", {{"type", "string"}}}}})}};
   }
+  Json operator()(std::vector<double>*) const {
+    return {{"type", "array"}, {"items", Number("number")}};
+  }
   Json operator()(std::map<std::string, std::string>*) const {
     return {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}};
   }

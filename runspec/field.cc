@@ -49,6 +49,9 @@ struct ExpectationOf {
   std::string operator()(std::vector<std::string>*) const {
     return field.is_path ? "a list of files, like [a.txt, b.txt]" : "a list of text";
   }
+  std::string operator()(std::vector<double>*) const {
+    return "a list of numbers" + Range(field) + ", like [0.7, 0.3]";
+  }
   std::string operator()(std::map<std::string, std::string>*) const {
     return "a map of text to text, like {team: blue}";
   }
@@ -83,6 +86,9 @@ struct ValueText {
     std::vector<std::string> parts;
     for (const std::string& item : *list) parts.push_back(YamlScalar(item));
     return fmt::format("[{}]", fmt::join(parts, ", "));
+  }
+  std::string operator()(const std::vector<double>* numbers) const {
+    return fmt::format("[{}]", fmt::join(*numbers, ", "));
   }
   std::string operator()(const std::map<std::string, std::string>* pairs) const {
     std::vector<std::string> parts;

@@ -33,8 +33,8 @@ struct AutoCountSlot {
 // The alternative is the key's type.
 using Slot = std::variant<std::string*, bool*, std::optional<bool>*, int*, int64_t*, uint64_t*,
                           double*, std::chrono::nanoseconds*, std::vector<std::string>*,
-                          std::map<std::string, std::string>*, std::map<std::string, double>*,
-                          EnumSlot, AutoCountSlot>;
+                          std::vector<double>*, std::map<std::string, std::string>*,
+                          std::map<std::string, double>*, EnumSlot, AutoCountSlot>;
 
 template <typename T>
 Slot SlotOf(T& member) {

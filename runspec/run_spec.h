@@ -51,6 +51,7 @@ struct DataSpec {
   BatchOrder order = BatchOrder::kRandom;  // of a stream: kSequential
   DocumentSplit split = DocumentSplit::kFile;
   std::string text_field = "text";  // of a stream's JSON lines
+  std::vector<double> weights;      // of the entries of train, of any scale; empty: no mixture
 
   bool operator==(const DataSpec&) const = default;
 };

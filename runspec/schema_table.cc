@@ -168,6 +168,15 @@ std::vector<RunField> DataFields() {
         .choices = {"random", "sequential", "shuffled"},
         .also = {"shuffle"}},
        GP_SLOT(data.order)},
+      {{.path = "data.weights",
+        .doc = "Mixes the entries of data.train: one weight for each entry, of any scale. Each row "
+               "of a batch is taken from an entry's files in this share, which holds exactly over "
+               "every 4096 rows, but for rounding. Each entry has epochs of its own.",
+        .min = 0,
+        .max = 1e9,
+        .min_excluded = true,
+        .also = {"probabilities", "mix", "mixture", "dataset_weights"}},
+       GP_SLOT(data.weights)},
       {{.path = "data.split",
         .doc = "What a document of data.stream's plain text is. An end-of-text token stands before "
                "each document.",

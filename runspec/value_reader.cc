@@ -136,6 +136,20 @@ struct Reader {
     *target = std::move(list);
     return std::nullopt;
   }
+  Problem operator()(std::vector<double>* target) const {
+    if (node.kind != YamlNode::Kind::kSequence) return Wrong();
+    std::vector<double> numbers;
+    for (const YamlNode& item : node.items) {
+      const bool plain = item.kind == YamlNode::Kind::kScalar && !item.quoted;
+      const auto number = plain ? ParseNumber<double>(item.scalar) : std::nullopt;
+      if (!number || !std::isfinite(*number) || !InRange(*number)) {
+        return Wrong(item, fmt::format("'{}' inside it", Excerpt(item.scalar)));
+      }
+      numbers.push_back(*number);
+    }
+    *target = std::move(numbers);
+    return std::nullopt;
+  }
   Problem operator()(std::map<std::string, std::string>* target) const {
     return ReadMap(target, [](const YamlNode& value) { return value.scalar; });
   }

@@ -101,9 +101,15 @@ StatusOr<int64_t> CheckVocabulary(const Tokenizer& tokenizer, RunSpec spec, Data
   return spec.model.vocabulary;
 }
 
-// The tokens to train on, in one piece.
-StatusOr<std::vector<int64_t>> InspectText(const RunSpec& spec, const InspectionLimits& limits,
-                                           DataReport& report) {
+// The tokens of each training file, and how many files each entry names.
+struct TrainingFiles {
+  std::vector<int64_t> tokens;
+  std::vector<int64_t> entries;
+};
+
+// The tokens to train on are in one piece.
+StatusOr<TrainingFiles> InspectText(const RunSpec& spec, const InspectionLimits& limits,
+                                    DataReport& report) {
   report.format = "text";
   ASSIGN_OR_RETURN(const auto paths, formats::ExpandPatterns(spec.data.text, "data.text"));
   report.train_files = static_cast<int64_t>(paths.size());
@@ -119,7 +125,7 @@ StatusOr<std::vector<int64_t>> InspectText(const RunSpec& spec, const Inspection
   ASSIGN_OR_RETURN(const TextSplit split, SplitText(tokens, spec.data.val_fraction));
   report.train_tokens = split.train_tokens;
   report.validation_tokens = split.validation_tokens;
-  return std::vector<int64_t>{split.train_tokens};
+  return TrainingFiles{{split.train_tokens}, {1}};
 }
 
 // Reads blocks of the shard, all of it when the budget allows.
@@ -154,10 +160,22 @@ StatusOr<std::vector<int64_t>> ScanShards(const std::vector<std::string>& paths,
   return sizes;
 }
 
-// The tokens of each training file.
-StatusOr<std::vector<int64_t>> InspectShards(const RunSpec& spec, const InspectionLimits& limits,
-                                             DataReport& report) {
-  ASSIGN_OR_RETURN(const auto train, formats::ExpandPatterns(spec.data.train, "data.train"));
+// Of files of `sizes`, of which each entry names `counts`.
+std::vector<int64_t> EntryTokens(const std::vector<int64_t>& sizes,
+                                 const std::vector<int64_t>& counts) {
+  std::vector<int64_t> tokens;
+  auto size = sizes.begin();
+  for (const int64_t count : counts) {
+    tokens.push_back(std::accumulate(size, size + count, int64_t{0}));
+    size += count;
+  }
+  return tokens;
+}
+
+StatusOr<TrainingFiles> InspectShards(const RunSpec& spec, const InspectionLimits& limits,
+                                      DataReport& report) {
+  ASSIGN_OR_RETURN(const auto expanded, formats::ExpandEachPattern(spec.data.train, "data.train"));
+  const std::vector<std::string>& train = expanded.paths;
   report.train_files = static_cast<int64_t>(train.size());
   ASSIGN_OR_RETURN(const auto validation, formats::ExpandPatterns(spec.data.val, "data.val"));
   ASSIGN_OR_RETURN(const auto tokenizer, MakeShardTokenizer(spec.data.tokenizer, train[0]));
@@ -173,7 +191,8 @@ StatusOr<std::vector<int64_t>> InspectShards(const RunSpec& spec, const Inspecti
   report.train_tokens = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
   report.validation_tokens =
       std::accumulate(validation_sizes.begin(), validation_sizes.end(), int64_t{0});
-  return sizes;
+  if (!spec.data.weights.empty()) report.entry_tokens = EntryTokens(sizes, expanded.counts);
+  return TrainingFiles{sizes, expanded.counts};
 }
 
 }  // namespace
@@ -181,12 +200,16 @@ StatusOr<std::vector<int64_t>> InspectShards(const RunSpec& spec, const Inspecti
 StatusOr<DataReport> InspectData(const RunSpec& spec, const InspectionLimits& limits) {
   DataReport report;
   const bool text = !spec.data.text.empty();
-  ASSIGN_OR_RETURN(const std::vector<int64_t> file_tokens,
+  ASSIGN_OR_RETURN(const TrainingFiles files,
                    text ? InspectText(spec, limits, report) : InspectShards(spec, limits, report));
   RunSpec least = spec;
   if (spec.batch.micro_batch_auto) least.batch.micro_batch = 1;
   ASSIGN_OR_RETURN(const runspec::BatchPlan plan, runspec::PlanBatch(spec));
-  RETURN_IF_ERROR(runspec::CheckFilesHoldABatch(file_tokens, least, plan));
+  if (spec.data.weights.empty()) {
+    RETURN_IF_ERROR(runspec::CheckFilesHoldABatch(files.tokens, least, plan));
+  } else {
+    RETURN_IF_ERROR(runspec::CheckEntriesHoldABatch(files.tokens, files.entries, least, plan));
+  }
   return report;
 }
 

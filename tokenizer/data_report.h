@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "runspec/run_spec.h"
@@ -15,11 +16,12 @@ struct DataReport {
   int64_t train_files = 0;
   int64_t train_tokens = 0;
   int64_t validation_tokens = 0;
-  bool estimated = false;   // the tokens were counted in a part of the text only
-  int64_t vocabulary = 0;   // ids of the tokenizer
-  int64_t largest_id = -1;  // in the shards; -1 of text
-  bool sampled = false;     // largest_id is that of a part of the tokens
-  std::string format;       // "text", or that of the first shard: "llm.c"
+  std::vector<int64_t> entry_tokens;  // of a mixture: of each entry of data.train
+  bool estimated = false;             // the tokens were counted in a part of the text only
+  int64_t vocabulary = 0;             // ids of the tokenizer
+  int64_t largest_id = -1;            // in the shards; -1 of text
+  bool sampled = false;               // largest_id is that of a part of the tokens
+  std::string format;                 // "text", or that of the first shard: "llm.c"
 };
 
 // What is read at most. More costs time, not certainty about the rest.

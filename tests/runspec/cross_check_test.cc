@@ -94,6 +94,31 @@ const Rule kRules[] = {
        s.data.split = DocumentSplit::kLine;
      },
      [](RunSpec& s) { s.data.text_field = "content"; }},
+    {"data.weights",
+     [](RunSpec& s) {
+       s.data = {.train = {"a.bin", "b.bin"}, .val = {"c.bin"}, .weights = {1, 2}};
+     },
+     [](RunSpec& s) {
+       s.data = {.train = {"a.bin", "b.bin"}, .val = {"c.bin"}, .weights = {1}};
+     }},
+    {"data.weights",
+     [](RunSpec& s) {
+       s.data.train = std::vector<std::string>(64, "a.bin");
+       s.data.weights = std::vector<double>(64, 1);
+       s.data.text.clear();
+     },
+     [](RunSpec& s) {
+       s.data.train = std::vector<std::string>(65, "a.bin");
+       s.data.weights = std::vector<double>(65, 1);
+       s.data.text.clear();
+     }},
+    {"data.order",
+     [](RunSpec& s) {
+       s.data = {.train = {"a.bin"}, .order = BatchOrder::kShuffled, .weights = {1}};
+     },
+     [](RunSpec& s) {
+       s.data = {.train = {"a.bin"}, .order = BatchOrder::kSequential, .weights = {1}};
+     }},
     {"data.val", [](RunSpec& s) { s.data = {.train = {"a.bin"}, .val = {"b.bin"}}; },
      [](RunSpec& s) { s.data.val = {"b.bin"}; }},
     {"resources.min_workers", [](RunSpec& s) { s.resources.min_workers = 2; },

@@ -87,6 +87,26 @@ TEST(ValueReader, EveryKeyWritesItsOwnMemberAndNoOther) {
   }
 }
 
+TEST(ValueReader, AListOfNumbersIsReadWholeOrNamesTheBadOne) {
+  const RunField& field = *FindField("data.weights");
+  const auto read = [&](const std::string& text, RunSpec& spec) {
+    const Slot slot = field.slot(spec);
+    return ReadValue(field, *ParseValueText(text, slot), slot);
+  };
+  RunSpec spec;
+  EXPECT_FALSE(read("[0.7, 3, 1e-3]", spec).has_value());
+  EXPECT_EQ(spec.data.weights, (std::vector<double>{0.7, 3, 1e-3}));
+  EXPECT_EQ(FormatValue(field, spec), "[0.7, 3, 0.001]");
+  for (const char* text : {"[1, 0]", "[1, -1]", "[a]", "[1, .inf]", "['1']", "1", "{a: 1}"}) {
+    const auto problem = read(text, spec);
+    ASSERT_TRUE(problem.has_value()) << text;
+    EXPECT_NE(problem->message.find("data.weights must be a list of numbers above 0"),
+              std::string::npos)
+        << problem->message;
+  }
+  EXPECT_EQ(spec.data.weights.size(), 3u) << "a bad list changes nothing";
+}
+
 TEST(ValueReader, EveryChoiceIsReadAsItself) {
   for (const RunField& field : Schema()) {
     for (const std::string& choice : field.choices) {

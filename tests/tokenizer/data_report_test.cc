@@ -91,6 +91,16 @@ TEST_F(DataReportTest, FindsTheLargestIdOfShards) {
   EXPECT_FALSE(report.sampled);
 }
 
+TEST_F(DataReportTest, AMixtureNeedsAWindowInEveryEntry) {
+  spec_.data.train = {WriteShard("a.bin", 100, 50, 7), WriteShard("b1.bin", 30, 50, 9)};
+  WriteShard("b2.bin", 40, 50, 9);
+  spec_.data.train[1] = directory_.File("b*.bin");
+  spec_.data.weights = {1, 2};
+  EXPECT_EQ(Inspect().entry_tokens, (std::vector<int64_t>{100, 70}));
+  spec_.data.train[0] = WriteShard("a.bin", 4, 50, 7);
+  EXPECT_THAT(Error(), HasSubstr("data.train " + spec_.data.train[0] + ": "));
+}
+
 TEST_F(DataReportTest, SamplesShardsThatAreLongerThanItsLimit) {
   spec_.data.train = {WriteShard("a.bin", 3 << 20, 200, 255)};
   EXPECT_EQ(Inspect().largest_id, 255);

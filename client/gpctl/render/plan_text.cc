@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "base/duration.h"
 #include "base/file.h"
@@ -119,6 +121,23 @@ std::string FoundText(const RunSpec& spec, const DataReport& data) {
                             WithThousands(data.largest_id));
 }
 
+// A line about data.weights: each entry's share, and its epochs where the run's end is known.
+std::string MixtureText(const RunSpec& spec, const DataReport* data, int64_t tokens) {
+  const runspec::DataSpec& mixed = spec.data;
+  const double sum = std::accumulate(mixed.weights.begin(), mixed.weights.end(), 0.0);
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < mixed.weights.size(); ++i) {
+    const double share = mixed.weights[i] / sum;
+    std::string part = fmt::format("{:.3g} % {}", 100 * share, mixed.train[i]);
+    if (data != nullptr && tokens > 0) {
+      part += fmt::format(" ({:.3g} epochs)", share * static_cast<double>(tokens) /
+                                                  static_cast<double>(data->entry_tokens.at(i)));
+    }
+    parts.push_back(std::move(part));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::string BatchText(const SettledPlan& settled, bool automatic) {
   const auto& [spec, plan] = settled;
   std::string text = fmt::format(
@@ -225,6 +244,10 @@ std::string PlanText(const RunSpec& spec, const AvailableMemory& memory, const D
   if (data != nullptr) out += Line("found", FoundText(spec, *data));
   const auto settled = Settle(spec, memory);
   if (!settled) return out;
+  if (!spec.data.weights.empty()) {
+    const int64_t steps = runspec::TargetSteps(settled->spec);
+    out += Line("mixture", MixtureText(spec, data, runspec::TokensBefore(settled->plan, steps)));
+  }
   out += Line("batch", BatchText(*settled, spec.batch.micro_batch_auto));
   out += Line("budget", BudgetText(spec, settled->plan, data));
   if (const auto forecast = ForecastHere(spec)) out += Line("time", TimeText(*forecast));

@@ -38,6 +38,16 @@ TEST(PlanText, TellsTheMemoryByPurpose) {
   EXPECT_EQ(MemoryWarning(spec, kPlenty), std::nullopt);
 }
 
+TEST(PlanText, TellsTheSharesAndEpochsOfAMixture) {
+  const runspec::RunSpec spec = Spec({"data.train=[a.bin, b.bin]", "data.weights=[3, 1]",
+                                      "data.order=random", "budget.tokens=0", "budget.steps=100"});
+  EXPECT_THAT(PlanText(spec, kPlenty), HasSubstr("mixture    75 % a.bin, 25 % b.bin\n"));
+  DataReport data;
+  data.entry_tokens = {76800, 102400};  // 100 steps learn from 204,800 tokens
+  EXPECT_THAT(PlanText(spec, kPlenty, &data),
+              HasSubstr("mixture    75 % a.bin (2 epochs), 25 % b.bin (0.5 epochs)\n"));
+}
+
 TEST(PlanText, TellsWhatIsTrained) {
   EXPECT_THAT(PlanText(Spec({}), kPlenty), ::testing::Not(HasSubstr("trained ")));
   EXPECT_FALSE(PlanFields(Spec({}), kPlenty).contains("trained_parameters"));

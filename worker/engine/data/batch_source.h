@@ -9,18 +9,21 @@
 
 #include "base/status.h"
 #include "runspec/run_spec.h"
+#include "worker/engine/data/mixture.h"
 #include "worker/engine/data/token_source.h"
 
 namespace gp::engine {
 
 class BatchSource {
  public:
-  // `tokens` outlives this. InvalidArgument when the split is too short for one sequence (random),
-  // for one sequence in a file (shuffled) or for one micro-batch on every logical shard
-  // (sequential): the message names both numbers.
-  // `spec` gives order, seed, micro_batch and sequence; `plan` comes from runspec::PlanBatch.
+  // `tokens` outlives this. InvalidArgument when the split, or a part of a mixture, is too short
+  // for one sequence (random), for one sequence in a file (shuffled) or for one micro-batch on
+  // every logical shard (sequential): the message names both numbers.
+  // `spec` gives order, seed, micro_batch, sequence and the weights of a mixture, of which
+  // `entry_files` are the files of each entry; `plan` comes from runspec::PlanBatch.
   static StatusOr<BatchSource> Make(const TokenSource& tokens, const runspec::RunSpec& spec,
-                                    const runspec::BatchPlan& plan);
+                                    const runspec::BatchPlan& plan,
+                                    const std::vector<int64_t>& entry_files = {});
 
   // Fills a micro-batch, row-major (micro_batch, sequence): targets are the tokens shifted by one.
   // Steps, shards and micro-batches count from 0. The step is the one being computed: committed
@@ -39,13 +42,26 @@ class BatchSource {
   int64_t sequence() const { return sequence_; }
 
  private:
-  BatchSource(const TokenSource& tokens, const runspec::RunSpec& spec,
-              const runspec::BatchPlan& plan);
+  // Files that rows are drawn from together: all of them, or those of an entry of a mixture. A file
+  // gives as many units as it holds whole: strides, each one micro-batch on every shard, in the
+  // sequential order, windows of one sequence in the shuffled one.
+  struct Entry {
+    int64_t offset = 0;  // in the split
+    int64_t tokens = 0;
+    // By file, of the files before it; one more entry for the total.
+    std::vector<int64_t> units_before = {0};
+    std::vector<int64_t> file_offsets;  // in the split
+  };
 
+  BatchSource(const TokenSource& tokens, const runspec::RunSpec& spec,
+              const runspec::BatchPlan& plan, const std::vector<int64_t>& entry_files);
+
+  void AddFile(int64_t tokens, const runspec::RunSpec& spec, Entry& entry) const;
+  int64_t RowIndex(int64_t step, int shard, int64_t micro_batch, int64_t row) const;
   int64_t RandomOffset(int64_t step, int shard, int64_t micro_batch, int64_t row) const;
   int64_t SequentialOffset(int64_t step, int shard, int64_t micro_batch, int64_t row) const;
-  int64_t ShuffledOffset(int64_t step, int shard, int64_t micro_batch, int64_t row) const;
-  size_t FileOf(int64_t unit) const;
+  int64_t ShuffledOffset(int64_t row_index) const;
+  static size_t FileOf(const Entry& entry, int64_t unit);
 
   const TokenSource* tokens_;
   runspec::BatchOrder order_;
@@ -53,11 +69,8 @@ class BatchSource {
   int64_t rows_;      // sequences in a micro-batch
   int64_t sequence_;  // tokens in a row
   runspec::BatchPlan plan_;
-  // A file gives as many units as it holds whole: strides, each one micro-batch on every shard, in
-  // the sequential order, windows of one sequence in the shuffled one.
-  std::vector<int64_t>
-      units_before_;  // by file, of the files before it; one more entry for the total
-  std::vector<int64_t> file_offsets_;
+  Mixture mixture_;  // of one entry, unless there are weights
+  std::vector<Entry> entries_;
 };
 
 }  // namespace gp::engine

@@ -106,9 +106,17 @@ StatusOr<OpenedShards> OpenShards(const std::vector<std::string>& paths, const s
                          opened.tokens->size());
 }
 
+// What a mixture adds to the fingerprint.
+std::string MixtureText(const runspec::DataSpec& spec, const std::vector<int64_t>& entry_files) {
+  if (spec.weights.empty()) return "";
+  return fmt::format(" mixed {} of {}", fmt::join(spec.weights, " "), fmt::join(entry_files, " "));
+}
+
 StatusOr<Dataset> OpenTokens(const runspec::RunSpec& spec) {
   Dataset dataset;
-  ASSIGN_OR_RETURN(const auto train_paths, formats::ExpandPatterns(spec.data.train, "data.train"));
+  ASSIGN_OR_RETURN(const auto expanded, formats::ExpandEachPattern(spec.data.train, "data.train"));
+  const std::vector<std::string>& train_paths = expanded.paths;
+  dataset.entry_files = expanded.counts;
   ASSIGN_OR_RETURN(dataset.tokenizer, MakeShardTokenizer(spec.data.tokenizer, train_paths[0]));
   RETURN_IF_ERROR(CheckShardsAgree(train_paths, "data.train", *dataset.tokenizer));
   const int64_t vocabulary =
@@ -124,7 +132,8 @@ StatusOr<Dataset> OpenTokens(const runspec::RunSpec& spec) {
   dataset.validation = std::move(validation.tokens);
   dataset.fingerprint =
       formats::Sha256Hex(fmt::format("shards {} {} {}", train.fingerprints, validation.fingerprints,
-                                     dataset.tokenizer->Fingerprint()));
+                                     dataset.tokenizer->Fingerprint()) +
+                         MixtureText(spec.data, dataset.entry_files));
   dataset.description = fmt::format(
       "shards: {} training tokens in {} files, {} validation tokens, vocabulary {} ({})",
       runspec::FormatCount(dataset.train->size()), dataset.train->parts().size(),

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "runspec/run_spec.h"
@@ -17,6 +18,7 @@ struct Dataset {
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<TokenSource> train;
   TokenStream* stream = nullptr;            // `train`, where it is one
+  std::vector<int64_t> entry_files;         // of shards: how many each entry of data.train names
   std::unique_ptr<TokenSource> validation;  // nullptr when the run has none
   std::string fingerprint;  // equal for equal data and tokenizer; checkpoints compare it
   std::string description;  // for the log: "text: 1,003,854 + 111,540 tokens, 65 chars"

@@ -88,8 +88,9 @@ void FindPeak(const EngineChoice& engine, int threads, PreparedRun& run) {
 
 void CutData(PreparedRun& run) {
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
-  run.batches = std::make_unique<BatchSource>(
-      ValueOrThrow(ExitCause::kConfig, BatchSource::Make(*run.dataset.train, run.spec, run.plan)));
+  run.batches = std::make_unique<BatchSource>(ValueOrThrow(
+      ExitCause::kConfig,
+      BatchSource::Make(*run.dataset.train, run.spec, run.plan, run.dataset.entry_files)));
   if (run.dataset.validation == nullptr) return;
   run.validation = std::make_unique<ValidationWindows>(
       ValueOrThrow(ExitCause::kConfig,

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -244,6 +246,76 @@ TEST(BatchSource, AShuffledWindowStaysInItsFile) {
   const std::vector<int64_t> offsets = Offsets(source, 6, 1, 1);
   EXPECT_EQ(std::set<int64_t>(offsets.begin(), offsets.end()),
             (std::set<int64_t>{0, 8, 16, 33, 41, 49}));
+}
+
+// Three files of 400 tokens, of which the first is an entry and the others another one.
+class MixedTokens : public TokenSource {
+ public:
+  int64_t size() const override { return 1200; }
+  std::vector<int64_t> parts() const override { return {400, 400, 400}; }
+  Status Read(int64_t offset, std::span<int32_t> tokens) const override {
+    std::iota(tokens.begin(), tokens.end(), static_cast<int32_t>(offset));
+    return OkStatus();
+  }
+};
+
+runspec::RunSpec MixedSpec(BatchOrder order, int shards = 1, int64_t rows = 4) {
+  runspec::RunSpec spec = Spec(order, shards, 1, rows, 8);
+  spec.data.train = {"a", "b"};
+  spec.data.weights = {1, 3};
+  return spec;
+}
+
+BatchSource MixedSource(const TokenSource& tokens, const runspec::RunSpec& spec) {
+  return *BatchSource::Make(tokens, spec, *runspec::PlanBatch(spec), {1, 2});
+}
+
+TEST(BatchSource, AMixtureTakesItsEntriesByTheirWeights) {
+  const MixedTokens tokens;
+  for (const BatchOrder order : {BatchOrder::kRandom, BatchOrder::kShuffled}) {
+    const BatchSource source = MixedSource(tokens, MixedSpec(order));
+    int64_t first = 0;
+    for (int64_t step = 0; step < 4096; ++step) {
+      for (int64_t row = 0; row < 4; ++row) {
+        const int64_t offset = source.RowOffset(step, 0, 0, row);
+        first += offset < 400;
+        EXPECT_TRUE(offset + 8 < 400 || (offset >= 400 && offset + 8 < 1200)) << offset;
+      }
+    }
+    EXPECT_EQ(first, 4096) << "a quarter of the rows";
+  }
+}
+
+TEST(BatchSource, EveryEntryOfAShuffledMixtureHasEpochsOfItsOwn) {
+  const MixedTokens tokens;
+  const BatchSource source = MixedSource(tokens, MixedSpec(BatchOrder::kShuffled));
+  std::map<int64_t, int> seen;  // by offset
+  for (int64_t step = 0; step < 1024; ++step) {
+    for (int64_t row = 0; row < 4; ++row) ++seen[source.RowOffset(step, 0, 0, row)];
+  }
+  // Windows of 8 tokens with a target behind them: 49 a file. 1024 and 3072 rows over 49 and 98.
+  ASSERT_EQ(seen.size(), 3 * 49u);
+  for (const auto& [offset, times] : seen) {
+    const double expected = offset < 400 ? 1024 / 49.0 : 3072 / 98.0;
+    EXPECT_LE(std::abs(times - expected), 1) << offset;
+  }
+}
+
+TEST(BatchSource, AMixtureDoesNotDependOnHowTheBatchIsCut) {
+  const MixedTokens tokens;
+  const auto wide = MixedSource(tokens, MixedSpec(BatchOrder::kShuffled, 1, 8));
+  const auto cut = MixedSource(tokens, MixedSpec(BatchOrder::kShuffled, 8, 1));
+  for (const int64_t step : {0, 1, 600, 5000}) {
+    EXPECT_EQ(StepTokens(wide, step, 1, 1), StepTokens(cut, step, 8, 1)) << step;
+  }
+}
+
+TEST(BatchSource, EveryEntryOfAMixtureMustHoldAWindow) {
+  const MixedTokens tokens;
+  runspec::RunSpec spec = MixedSpec(BatchOrder::kRandom);
+  spec.batch.sequence = 500;
+  const auto source = BatchSource::Make(tokens, spec, {}, {1, 2});
+  EXPECT_THAT(Message(source.status()), HasSubstr("data.train a: the training split has 400"));
 }
 
 TEST(BatchSource, AShuffledOrderNeedsAFileWithAWholeWindow) {
