@@ -164,6 +164,20 @@ TEST(GpBench, WritesTextAndReadsBatches) {
   const auto report = nlohmann::json::parse(loader.output);
   EXPECT_GT(report.at("cold_tokens_per_second").get<double>(), 0);
   EXPECT_GT(report.at("warm_tokens_per_second").get<double>(), 0);
+  EXPECT_GE(report.at("paced").at("wait_share").get<double>(), 0);
+}
+
+TEST(GpBench, ReadsBatchesFromAMixtureAndFromText) {
+  const std::string sizes = " --batch 4 --sequence 64 --batches 8 -o json";
+  const Outcome mixture = RunBench("loader --mixture --order shuffled --tokens 100000" + sizes);
+  ASSERT_EQ(mixture.exit_code, 0) << mixture.output;
+  EXPECT_TRUE(nlohmann::json::parse(mixture.output).at("mixture").get<bool>());
+  const TemporaryDirectory directory;
+  const std::string text = directory.File("text.txt");
+  std::ofstream(text) << "It was a bright cold day in April.\n";
+  const Outcome stream = RunBench("loader --tokenizer bytes --stream " + text + sizes);
+  ASSERT_EQ(stream.exit_code, 0) << stream.output;
+  EXPECT_GT(nlohmann::json::parse(stream.output).at("first_batch_ms").get<double>(), 0);
 }
 
 TEST(GpBench, EncodesAText) {
