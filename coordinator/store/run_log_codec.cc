@@ -46,9 +46,7 @@ pb::StoredPoint ToStored(const Point& point) {
   stored.set_peak_flops(point.peak_flops);
   stored.set_peak_source(point.peak_source);
   stored.set_warning(point.warning);
-  for (const auto& [name, value] : point.scores) {
-    *stored.add_scores() = ToStored(name, {value, point.step});
-  }
+  for (const auto& [name, value] : point.scores) (*stored.mutable_scores())[name] = value;
   return stored;
 }
 
@@ -76,7 +74,7 @@ Point FromStored(const pb::StoredPoint& stored) {
   point.peak_flops = stored.peak_flops();
   point.peak_source = stored.peak_source();
   point.warning = stored.warning();
-  for (const pb::StoredScore& score : stored.scores()) point.scores[score.name()] = score.value();
+  for (const auto& [name, value] : stored.scores()) point.scores[name] = value;
   return point;
 }
 
