@@ -42,7 +42,7 @@ def main():
         text = folder / "text.jsonl"
         run(gpctl, "data", "generate", text, "--bytes", "1500kB")
         text.write_bytes(ODD_LINES + text.read_bytes())
-        check(gpctl, folder, "build-nanogpt", 6, ["--format", "npy", "--shard-tokens", "100000"])
+        check(gpctl, folder, "build-nanogpt", 6, ["--format", "npy", "--shard-tokens", "100000", "--val-tokens", "100000"])
         check(gpctl, folder, "nanogpt", 1, ["--format", "nanogpt", "--val-fraction", "0"])
 
 
