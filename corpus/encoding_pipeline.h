@@ -26,8 +26,8 @@ namespace gp::corpus {
 struct PipelineOptions {
   int threads = 1;      // that encode
   CorpusPosition from;  // where to begin
-  // Of text that waits or is worked on, half of it of the source whose turn it is. Its JSON index,
-  // its strings and its tokens take up to nine times as much.
+  // Limit for the text that waits or is being encoded. Half of it is kept for the source that is
+  // handed out. The text's JSON index, strings and tokens take up to nine times as much memory.
   uint64_t bytes_max = uint64_t{64} << 20;
   bool endless = false;  // after the last source the first follows again
 };

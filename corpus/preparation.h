@@ -26,9 +26,9 @@ struct PreparationOptions {
   formats::ShardFormat format = formats::ShardFormat::kLlmC;
   std::string directory;               // empty, absent, or one that this began
   int64_t shard_tokens = 100'000'000;  // as llm.c and build-nanogpt cut; not of nanoGPT's form
-  // Of the first shard. Default: one for 40 bytes of the sources as they lie on the disk, which is
-  // a tenth of GPT-2's tokens in plain text, but no more than shard_tokens; shard_tokens with
-  // standard input, whose size nobody knows.
+  // Tokens of the first shard. Default: one for each 40 bytes of the sources' files, a tenth of
+  // GPT-2's tokens in plain text, and at most shard_tokens. With standard input, whose size is not
+  // known: shard_tokens.
   std::optional<int64_t> val_tokens;
   std::optional<double> val_fraction;         // of nanoGPT's form; default 0.0005, as OpenWebText's
   int threads = 1;                            // that encode

@@ -21,7 +21,7 @@ struct TokenCount {
 
 // The size of all sources, packed as they are, for each byte that was read up to `last`.
 double ShareOf(const std::vector<Source>& sources, const EncodingPipeline::Result& last) {
-  // Of text that is not packed the reader has read more than the block.
+  // The reader is ahead of the block; in unpacked text the block's end is the exact place.
   const uint64_t here = last.end.source == last.source
                             ? std::min(last.source_bytes, last.end.block.offset)
                             : last.source_bytes;

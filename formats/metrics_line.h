@@ -41,7 +41,7 @@ struct MetricsLine {
   std::optional<MetricsPhases> phases;
   double peak_flops = 0;    // what mfu is a fraction of; 0 when it is unknown
   std::string peak_source;  // "measured", "table"
-  // What else an evaluation found, by name: kBitsPerByte, or TASK/STYLE/acc and acc_norm.
+  // The evaluation's other results by name: kBitsPerByte, TASK/STYLE/acc, TASK/STYLE/acc_norm.
   std::map<std::string, double> scores;
 
   bool operator==(const MetricsLine&) const = default;

@@ -145,7 +145,7 @@ struct StepReport {
   std::optional<double> peak_flops;        // all ranks' peak together; mfu is a fraction of it
   std::optional<std::string> peak_source;  // "measured" | "table"
   std::optional<std::string> warning;      // what a person should look at, in a sentence
-  // What else an evaluation found, by name: formats::kBitsPerByte, or TASK/STYLE/acc.
+  // The evaluation's other results by name, as formats::MetricsLine has them.
   std::optional<std::map<std::string, double>> scores;
 };
 

@@ -18,10 +18,11 @@ inline constexpr char kFromScratch[] = "scratch";  // init_from that names no mo
 struct InitialModel {
   std::string path;  // absolute: of a checkpoint's directory, a Hugging Face directory, ...
   ModelShape shape;
-  // What data.tokenizer says to get the model's: bytes, gpt2 or a path. Empty when it has none.
+  // The value of data.tokenizer that gives the model's tokenizer: bytes, gpt2 or a path. Empty when
+  // the model has none.
   std::string tokenizer;
-  // Whether that gives the model's tokens, for another value of data.tokenizer; what cannot be read
-  // is let pass. Absent when the model has no tokenizer.
+  // Whether another value of data.tokenizer gives the same tokens as the model's; true for a file
+  // that cannot be read. Absent when the model has no tokenizer.
   std::function<bool(const std::string& tokenizer)> has_tokens_of;
 };
 
@@ -37,8 +38,8 @@ void TakeModel(const InitialModel& source, RunSpec& spec);
 // the vocabulary, which may be more, has to be equal.
 std::vector<CrossProblem> CheckAgainst(const ModelShape& source, const ModelShape& model);
 
-// Where the run's ids mean other tokens than those that the model knows. `given`: the run file has
-// a data.tokenizer of its own.
+// Warns when the run's tokenizer gives an id another meaning than the model's does. `given`: the
+// run file sets data.tokenizer itself.
 std::vector<CrossProblem> TokenizerWarnings(const InitialModel& source, const RunSpec& spec,
                                             bool given);
 

@@ -123,7 +123,7 @@ int64_t ForwardOnlyBlocks(const ModelShape& shape, const TrainedParts& parts) {
 
 double TrainingFlopsPerToken(const ModelShape& shape, int64_t sequence, const TrainedParts& parts) {
   const auto c = static_cast<double>(shape.channels);
-  // Of one product over the weights, and of one of attention.
+  // FLOPs of one pass over a block's weights, over the head's, and of one product of attention.
   const double block = 2 * 12 * c * c;
   const double head = 2 * static_cast<double>(shape.vocabulary_padded) * c;
   const double attention = c * static_cast<double>(sequence + 1);

@@ -16,7 +16,7 @@ namespace gp::runspec {
 
 struct ModelPart {
   std::string module;  // "wte", "wpe", "h", "ln_f" or "lm_head"
-  // Of "h": blocks [first_block, last_block).
+  // For module "h": the part is blocks [first_block, last_block).
   int64_t first_block = 0;
   int64_t last_block = 0;
 

@@ -14,7 +14,7 @@ namespace {
 
 using Problems = std::vector<CrossProblem>;
 
-// What the user may have meant: every form, with the number that is written.
+// Names of parts to compare a misspelt one with: every form, with the number of `text` in it.
 std::vector<std::string> Candidates(const std::string& text, const ModelShape& shape) {
   std::vector<std::string> candidates = {"wte", "wpe", "blocks", "ln_f"};
   if (!shape.tied_head) candidates.emplace_back("lm_head");

@@ -160,7 +160,7 @@ StatusOr<std::vector<int64_t>> ScanShards(const std::vector<std::string>& paths,
   return sizes;
 }
 
-// Of files of `sizes`, of which each entry names `counts`.
+// The tokens of each entry. `sizes` are those of all files; entry i names the next counts[i] files.
 std::vector<int64_t> EntryTokens(const std::vector<int64_t>& sizes,
                                  const std::vector<int64_t>& counts) {
   std::vector<int64_t> tokens;

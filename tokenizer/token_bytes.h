@@ -16,8 +16,8 @@ class TokenBytes {
   // The token between documents stands for none.
   explicit TokenBytes(const Tokenizer& tokenizer);
 
-  // Of all tokens together; -1 stands for none. Nullopt when the tokenizer does not name one of
-  // them.
+  // Bytes of all tokens together; a token of -1 has none. Nullopt when the tokenizer does not name
+  // one of them.
   std::optional<int64_t> Sum(std::span<const int32_t> tokens) const;
 
  private:

@@ -40,7 +40,7 @@ struct LoaderFlags {
 };
 
 constexpr int64_t kVocabulary = 65536;  // every uint16 is an id
-// Of the shards that are mixed.
+// Weights of the two shards that are mixed.
 constexpr double kFirstWeight = 0.7, kSecondWeight = 0.3;
 
 // A directory of this bench's own, with shards in it.

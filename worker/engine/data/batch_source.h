@@ -48,7 +48,7 @@ class BatchSource {
   struct Entry {
     int64_t offset = 0;  // in the split
     int64_t tokens = 0;
-    // By file, of the files before it; one more entry for the total.
+    // Entry i: units of the files before file i. The last entry is the total.
     std::vector<int64_t> units_before = {0};
     std::vector<int64_t> file_offsets;  // in the split
   };

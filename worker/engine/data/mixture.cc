@@ -29,7 +29,7 @@ Mixture::Mixture(uint64_t seed, const std::vector<double>& weights)
       static_cast<size_t>(std::max_element(shares_.begin(), shares_.end()) - shares_.begin());
 }
 
-// Of a source that is not the largest, before a block.
+// Rows before `block` that a source other than the largest has.
 int64_t Mixture::RowsBefore(size_t source, int64_t block) const {
   return static_cast<int64_t>(
       std::floor(shares_[source] * static_cast<double>(block * kBlockRows)));

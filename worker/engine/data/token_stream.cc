@@ -11,7 +11,7 @@ namespace {
 
 // Two make more tokens than any model on one device learns from.
 constexpr int kEncodingThreads = 2;
-// Of text that waits: some four million tokens.
+// Text that waits to be encoded: about four million tokens.
 constexpr uint64_t kWaitingBytes = uint64_t{16} << 20;
 
 }  // namespace
