@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks what no compiler sees: names, leftovers, clocks, header openings, links between documents, device
-code that no target compiles, kernels that do not wait for the one in front of them.
+code that no target compiles, folders that no build enters, kernels that do not wait for the one in front of them.
 
     scripts/check_files.py [--root DIR]
 
@@ -106,6 +106,17 @@ def check_device_sources(root, files):
             yield f"{path}:1: no CMake file of {folder}/ lists it; nothing would compile it"
 
 
+def check_build_folders(root, files):
+    """Every CMakeLists.txt is entered from one above it, or nobody would build and test its folder."""
+    lists = [pathlib.PurePosixPath(path) for path in files if pathlib.PurePosixPath(path).name == "CMakeLists.txt"]
+    for path in lists:
+        above = [other for other in lists if other.parent in path.parent.parents]
+        entered = (re.search(rf"[(/\s]{re.escape(str(path.parent.relative_to(other.parent)))}[)\"\s]",
+                             (root / other).read_text(encoding="utf-8")) for other in above)
+        if above and not any(entered):
+            yield f"{path}:1: no CMakeLists.txt above enters {path.parent}/; nothing would build it"
+
+
 def check_kernels(path, text):
     """A kernel may be placed while the one in front of it still writes what it reads."""
     if not path.endswith(".cu"):
@@ -142,6 +153,7 @@ def main():
     problems = [problem for path in files for problem in check_file(root, path)]
     problems += check_indexes(root, files)
     problems += check_device_sources(root, files)
+    problems += check_build_folders(root, files)
     print("\n".join(problems) if problems else f"{len(files)} files, nothing to complain about")
     return 1 if problems else 0
 

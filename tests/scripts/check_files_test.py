@@ -54,6 +54,13 @@ class CheckFiles(unittest.TestCase):
         self.expect_finding({"base/a.h": "#pragma once\n"}, "opens with a paragraph")
         self.expect_finding({"base/a.h": "// A: a thing.\n"}, "#pragma once is missing")
 
+    def test_folders_are_entered_by_the_build(self):
+        files = {"CMakeLists.txt": "add_subdirectory(tests)\n", "tests/CMakeLists.txt": "add_subdirectory(pages_of_old)\n",
+                 "tests/pages/CMakeLists.txt": "# tests\n"}
+        self.expect_finding(files, "tests/pages/CMakeLists.txt:1: no CMakeLists.txt above enters tests/pages/")
+        files["tests/CMakeLists.txt"] = "add_subdirectory(pages)\n"
+        self.assertEqual(check(files)[0], 0)
+
     def test_kernels_wait_for_the_one_in_front_of_them(self):
         kernel = "__global__ void __launch_bounds__(2)\n    SumKernel(int* a) {\n%s  *a = 1;\n}\n"
         files = {"cuda/kernels.cmake": "set(sources\n  a.cu)\n"}
