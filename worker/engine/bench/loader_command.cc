@@ -19,7 +19,7 @@
 #include "worker/engine/bench/bench_command.h"
 #include "worker/engine/bench/model_flags.h"
 #include "worker/engine/bench/report.h"
-#include "worker/engine/data/batch_source.h"
+#include "worker/engine/data/batch_reader.h"
 #include "worker/engine/data/dataset.h"
 
 namespace gp::engine {
@@ -104,16 +104,15 @@ runspec::RunSpec SpecOf(const LoaderFlags& flags, const std::vector<std::string>
 // Reads batches as a trainer of one shard does.
 class Loader {
  public:
-  Loader(const BatchSource& source, const LoaderFlags& flags)
-      : source_(source),
+  Loader(const BatchSource& source, const runspec::BatchPlan& plan, const LoaderFlags& flags)
+      : batches_(source, plan, 0, plan.logical_shards),
         tokens_(static_cast<size_t>(flags.batch * flags.sequence)),
         targets_(tokens_.size()) {}
 
   // Seconds until the next step has its batch.
   StatusOr<double> Next() {
     const auto start = std::chrono::steady_clock::now();
-    RETURN_IF_ERROR(source_.Fill(step_, 0, 0, tokens_, targets_));
-    source_.Expect(++step_, 0, 0);
+    RETURN_IF_ERROR(batches_.Take(step_++, 0, 0, tokens_, targets_));
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
@@ -142,7 +141,7 @@ class Loader {
   }
 
  private:
-  const BatchSource& source_;
+  BatchReader batches_;
   int64_t step_ = 0;
   std::vector<int32_t> tokens_;
   std::vector<int32_t> targets_;
@@ -162,10 +161,11 @@ Json WaitFields(std::vector<double> waits, const LoaderFlags& flags) {
 StatusOr<Json> Measure(const LoaderFlags& flags, const std::vector<std::string>& shards) {
   const runspec::RunSpec spec = SpecOf(flags, shards);
   ASSIGN_OR_RETURN(const Dataset dataset, OpenDataset(spec));
-  ASSIGN_OR_RETURN(const auto source, BatchSource::Make(*dataset.train, spec, runspec::BatchPlan{},
-                                                        dataset.entry_files));
+  const runspec::BatchPlan plan;
+  ASSIGN_OR_RETURN(const auto source,
+                   BatchSource::Make(*dataset.train, spec, plan, dataset.entry_files));
   for (const std::string& path : shards) Forget(path);
-  Loader loader(source, flags);
+  Loader loader(source, plan, flags);
   Json report = MakeDocument("LoaderBench");
   report.update({{"data", dataset.description},
                  {"order", dataset.stream != nullptr ? "stream" : flags.order},

@@ -135,12 +135,15 @@ void BatchSource::Expect(int64_t step, int shard, int64_t micro_batch) const {
   }
 }
 
+void BatchSource::Pass(int64_t step) const {
+  if (order_ == BatchOrder::kSequential) tokens_->Pass(SequentialOffset(step, 0, 0, 0));
+}
+
 Status BatchSource::Fill(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
                          std::span<int32_t> targets) const {
   const auto size = static_cast<size_t>(rows_ * sequence_), length = static_cast<size_t>(sequence_);
   GP_CHECK(tokens.size() == size && targets.size() == size, "{} and {} of {}", tokens.size(),
            targets.size(), size);
-  if (order_ == BatchOrder::kSequential) tokens_->Pass(SequentialOffset(step, 0, 0, 0));
   for (int64_t row = 0; row < rows_; ++row) {
     const int64_t offset = RowOffset(step, shard, micro_batch, row);
     const size_t begin = static_cast<size_t>(row) * length;

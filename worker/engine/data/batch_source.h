@@ -27,9 +27,12 @@ class BatchSource {
 
   // Fills a micro-batch, row-major (micro_batch, sequence): targets are the tokens shifted by one.
   // Steps, shards and micro-batches count from 0. The step is the one being computed: committed
-  // steps so far. Of a stream no step is filled before the one that was filled last.
+  // steps so far. Of a stream no step is filled that was passed.
   Status Fill(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
               std::span<int32_t> targets) const;
+
+  // Nothing of the steps before `step` will be filled any more: a stream lets their tokens go.
+  void Pass(int64_t step) const;
 
   // That micro-batch will be asked for soon: what has to come from a disk begins to come. Returns
   // at once.

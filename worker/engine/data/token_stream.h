@@ -12,7 +12,8 @@
 // from its front, to the same tokens.
 //
 // In memory are the text and tokens that wait (some 100 MB at most) and the tokens from Pass to
-// the furthest Read: those of one step. Any thread may call.
+// the furthest Read: those of one step and of the micro-batch that is read ahead. Any thread may
+// call.
 #pragma once
 
 #include <deque>

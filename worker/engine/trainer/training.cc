@@ -8,6 +8,7 @@
 #include "runspec/model_shape.h"
 #include "runspec/run_file.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
+#include "worker/engine/collectives/shard_plan.h"
 #include "worker/engine/trainer/checkpoint_sight.h"
 #include "worker/engine/trainer/micro_batch.h"
 #include "worker/engine/trainer/training_error.h"
@@ -24,12 +25,10 @@ double Seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-Trainer::FillBatch FillFrom(const BatchSource& batches) {
+Trainer::FillBatch FillFrom(BatchReader& batches) {
   return [&batches](int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
                     std::span<int32_t> targets) {
-    ThrowIfError(ExitCause::kConfig, batches.Fill(step, shard, micro_batch, tokens, targets));
-    // The disk reads the next batch while this step computes.
-    batches.Expect(step + 1, shard, micro_batch);
+    ThrowIfError(ExitCause::kConfig, batches.Take(step, shard, micro_batch, tokens, targets));
   };
 }
 
@@ -74,7 +73,10 @@ void Training::Join(Communicator& communicator, const EngineRecord& decided) {
                          {"threads", place_.threads},
                          {"micro_batch", run_.spec.batch.micro_batch},
                          {"accumulation", run_.plan.accumulation}});
-  trainer_ = std::make_unique<Trainer>(run_.spec, run_.plan, *run_.model, FillFrom(*run_.batches),
+  const ShardRange owned =
+      OwnedShards(run_.plan.logical_shards, communicator.rank(), communicator.size());
+  batches_ = std::make_unique<BatchReader>(*run_.batches, run_.plan, owned.first, owned.count);
+  trainer_ = std::make_unique<Trainer>(run_.spec, run_.plan, *run_.model, FillFrom(*batches_),
                                        communicator, clock_);
   if (place_.resume) {
     evaluation_owed_ = !RestoreState(*place_.resume, run_, *trainer_, budget_).has_value();

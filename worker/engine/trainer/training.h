@@ -16,6 +16,7 @@
 #include "link/messages.h"
 #include "worker/engine/checkpoint/checkpoint_writer.h"
 #include "worker/engine/collectives/communicator.h"
+#include "worker/engine/data/batch_reader.h"
 #include "worker/engine/trainer/checkpoints.h"
 #include "worker/engine/trainer/collective_patience.h"
 #include "worker/engine/trainer/prepared_run.h"
@@ -106,6 +107,7 @@ class Training {
   RunBudget budget_;
   Progress progress_;
   Communicator* communicator_ = nullptr;     // since Join
+  std::unique_ptr<BatchReader> batches_;     // since Join
   std::unique_ptr<Trainer> trainer_;         // since Join
   std::optional<RunEvaluation> evaluation_;  // since Join
   // Rank 0's, since Join.
