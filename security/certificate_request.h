@@ -1,0 +1,33 @@
+// CertificateRequest: a CSR (PKCS #10): the public key that somebody wants a certificate for,
+// signed with its private key. Names in it do not count: the authority decides what a certificate
+// says. Values; may be read from any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "security/openssl.h"
+#include "security/private_key.h"
+
+namespace gp::security {
+
+class CertificateRequest {
+ public:
+  static CertificateRequest For(const PrivateKey& key);
+  // InvalidArgument when `pem` cannot be read, its signature is wrong, or its key is too weak or of
+  // a kind that is not used: P-256, P-384, P-521, Ed25519, or RSA of 2048 to 8192 bits.
+  static StatusOr<CertificateRequest> FromPem(std::string_view pem);
+
+  std::string Pem() const;
+
+  X509_REQ* get() const { return request_.get(); }
+
+ private:
+  explicit CertificateRequest(RequestPointer request) : request_(std::move(request)) {}
+
+  std::shared_ptr<X509_REQ> request_;
+};
+
+}  // namespace gp::security

@@ -1,0 +1,34 @@
+#include "security/openssl.h"
+
+#include <openssl/err.h>
+
+#include "base/check.h"
+
+namespace gp::security {
+
+std::string TakeOpensslError() {
+  const unsigned long code = ERR_peek_last_error();
+  ERR_clear_error();
+  const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
+  return reason == nullptr ? "unknown reason" : reason;
+}
+
+BioPointer ReadingBio(std::string_view text) {
+  BioPointer bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+  GP_CHECK(bio != nullptr);
+  return bio;
+}
+
+BioPointer WritingBio() {
+  BioPointer bio(BIO_new(BIO_s_mem()));
+  GP_CHECK(bio != nullptr);
+  return bio;
+}
+
+std::string TextOf(BIO* bio) {
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio, &data);
+  return {data, static_cast<size_t>(size)};
+}
+
+}  // namespace gp::security
