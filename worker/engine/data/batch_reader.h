@@ -26,9 +26,9 @@ class BatchReader {
   BatchReader(const BatchReader&) = delete;
   BatchReader& operator=(const BatchReader&) = delete;
 
-  // Fills a micro-batch as BatchSource::Fill does, with its errors, and begins to read the one after
-  // it: the shard's next one, then the next shard's first one, then the next step's. Any other may
-  // be asked for; it is read while the caller waits. Tokens of earlier steps are passed.
+  // Fills a micro-batch as BatchSource::Fill does, with its errors, and begins to read the one
+  // after it: the shard's next one, then the next shard's first one, then the next step's. Any
+  // other may be asked for; it is read while the caller waits. Tokens of earlier steps are passed.
   Status Take(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
               std::span<int32_t> targets) EXCLUDES(mutex_);
 
@@ -52,10 +52,10 @@ class BatchReader {
 
   Mutex mutex_;
   CondVar changed_;
-  Place ahead_ GUARDED_BY(mutex_);             // the batch that is read ahead; none at first
-  bool asked_ GUARDED_BY(mutex_) = false;      // the thread reads it or is about to
+  Place ahead_ GUARDED_BY(mutex_);         // the batch that is read ahead; none at first
+  bool asked_ GUARDED_BY(mutex_) = false;  // the thread reads it or is about to
   bool ending_ GUARDED_BY(mutex_) = false;
-  Status status_ GUARDED_BY(mutex_);           // of reading it
+  Status status_ GUARDED_BY(mutex_);  // of reading it
   // Of the batch that is read ahead. The thread writes them while `asked_`, the caller reads them
   // while not.
   std::vector<int32_t> tokens_;
