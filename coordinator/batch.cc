@@ -52,12 +52,12 @@ StatusOr<Admission> Batch::Take(const Event& event) {
   return admission;
 }
 
-void Batch::Plan(const Policy& policy, const MakeSecret& make_secret) {
+void Batch::Plan(const Policy& policy, const MakeNonce& make_nonce) {
   gp::coordinator::Plan plan;
   for (int round = 0; round < kPlanRoundsMax; ++round) {
     plan = MakePlan(after_, policy, now_);
     if (plan.empty()) return;
-    for (const Action& action : plan) TakePlanned(action, make_secret);
+    for (const Action& action : plan) TakePlanned(action, make_nonce);
   }
   for (const Action& action : plan) {
     const Event event{.run = action.run, .body = action.event};
@@ -66,10 +66,10 @@ void Batch::Plan(const Policy& policy, const MakeSecret& make_secret) {
   }
 }
 
-void Batch::TakePlanned(const Action& action, const MakeSecret& make_secret) {
+void Batch::TakePlanned(const Action& action, const MakeNonce& make_nonce) {
   if (set_aside_.contains(action.run)) return;
   Event event{.run = action.run, .at = now_.wall, .actor = action.actor, .body = action.event};
-  if (auto* ready = std::get_if<RunGroupReady>(&event.body)) ready->secret = make_secret();
+  if (auto* ready = std::get_if<RunGroupReady>(&event.body)) ready->nonce = make_nonce();
   const Status status = ApplyEvent(event);
   if (!status.ok()) SetAside({{action.run, "the plan is impossible: " + Message(status)}});
 }

@@ -20,8 +20,8 @@
 
 namespace gp::coordinator {
 
-// Draws the secret of a group.
-using MakeSecret = std::function<std::string()>;
+// Draws the nonce of a group.
+using MakeNonce = std::function<std::string()>;
 
 class Batch {
  public:
@@ -38,7 +38,7 @@ class Batch {
   StatusOr<Admission> Take(const Event& event);
 
   // Plans until nothing is left to decide.
-  void Plan(const Policy& policy, const MakeSecret& make_secret);
+  void Plan(const Policy& policy, const MakeNonce& make_nonce);
 
   const Cluster& after() const { return after_; }
   // The cluster after this batch. Call it once, as the last call.
@@ -52,7 +52,7 @@ class Batch {
   bool changed() const { return changed_; }
 
  private:
-  void TakePlanned(const Action& action, const MakeSecret& make_secret);
+  void TakePlanned(const Action& action, const MakeNonce& make_nonce);
   void EndFaulty();
   Status ApplyEvent(const Event& event);
   // `before`: null for a node that is new.

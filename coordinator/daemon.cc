@@ -16,12 +16,14 @@
 #include "coordinator/replay.h"
 #include "coordinator/run_directories.h"
 #include "coordinator/service/agent_service.h"
+#include "coordinator/service/group_key.h"
 #include "coordinator/service/input_probe.h"
 #include "coordinator/service/run_service.h"
 #include "coordinator/storage_root.h"
 #include "coordinator/store/sqlite_store.h"
 #include "daemon/address_file.h"
 #include "daemon/metrics_exposer.h"
+#include "daemon/state_directory.h"
 #include "rpc/server.h"
 
 namespace gp::coordinator {
@@ -32,6 +34,9 @@ namespace {
 constexpr std::chrono::nanoseconds kShutdownGrace = std::chrono::milliseconds(500);
 // The whole stop may take this long. A write to an unloaded disk takes less.
 constexpr std::chrono::nanoseconds kStopMax = std::chrono::seconds(5);
+
+// What the state directory holds.
+const std::vector<std::string> kStateNames = {"gp.db", "coordinator.lock", "runs", "security"};
 
 ReconcilerOptions MakeReconcilerOptions(const CoordinatorSettings& settings,
                                         const InputProbe& probe, CoordinatorMetrics& metrics) {
@@ -50,8 +55,10 @@ ReconcilerOptions MakeReconcilerOptions(const CoordinatorSettings& settings,
 }
 
 AgentServiceOptions MakeAgentOptions(const CoordinatorSettings& settings,
-                                     const StorageRoot& storage, const Store& store) {
-  return {.version = GP_VERSION,
+                                     const StorageRoot& storage, const Store& store,
+                                     const GroupKey& group_key) {
+  return {.group_key = group_key,
+          .version = GP_VERSION,
           .storage_root = storage.path(),
           .storage_probe = storage.probe(),
           .generation = store.generation(),
@@ -104,7 +111,11 @@ class StopDeadline {
 
 Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime& runtime) {
   StopDeadline stop_deadline;
+  RETURN_IF_ERROR(daemon::PrepareStateDirectory(settings.state_dir, kStateNames));
   ASSIGN_OR_RETURN(const auto store, SqliteStore::Open(settings.state_dir));
+  // After the store, whose lock keeps two coordinators from making it.
+  ASSIGN_OR_RETURN(const GroupKey group_key,
+                   GroupKey::Open(JoinPath(settings.state_dir, "security/group.key")));
   ASSIGN_OR_RETURN(const StorageRoot storage, StorageRoot::Open(settings.storage_root));
   ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(*store));
 
@@ -129,7 +140,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   RunService run_service({reconciler, recorder, *store}, hub, lanes, verifier, resolver, storage,
                          SystemClock(), {GP_VERSION, "", reconciler_options.policy});
   AgentServiceContext agents{reconciler, recorder, hub,
-                             MakeAgentOptions(settings, storage, *store)};
+                             MakeAgentOptions(settings, storage, *store, group_key)};
   AgentService agent_service(agents);
   ASSIGN_OR_RETURN(const auto server, rpc::RpcServer::Start({.listen = settings.listen},
                                                             {&run_service, &agent_service}));

@@ -9,6 +9,9 @@
 namespace gp::coordinator {
 namespace {
 
+// Of the secret of an epoch's group.
+constexpr size_t kNonceBytes = 32;
+
 Status Refusal() {
   return Unavailable("the coordinator is stopping or too busy; try again with the same request id");
 }
@@ -100,7 +103,7 @@ Reconciler::Turn Reconciler::Try(const std::vector<Message>& messages, const Now
     StatusOr<Admission> admission = turn.batch.Take(message.event);
     if (message.done) turn.answers.push_back({message.done, std::move(admission)});
   }
-  turn.batch.Plan(options_.policy, [] { return RandomHex(32); });
+  turn.batch.Plan(options_.policy, [] { return RandomHex(kNonceBytes); });
   return turn;
 }
 

@@ -10,7 +10,7 @@ namespace gp::coordinator {
 
 // The next actions of every live run, oldest run first where order matters. An action is at most
 // one step ahead of what the cluster shows, so the caller applies them and asks again until the
-// plan is empty. RunGroupReady has no secret yet: the caller draws it.
+// plan is empty. RunGroupReady has no nonce yet: the caller draws it.
 Plan MakePlan(const Cluster& cluster, const Policy& policy, const Now& now);
 
 }  // namespace gp::coordinator

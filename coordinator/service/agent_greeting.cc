@@ -107,12 +107,13 @@ NodeReported ToReported(const v1::AgentReport& report, const NodeId& node, uint6
   return reported;
 }
 
-v1::DesiredState ToDesired(const Cluster& cluster, const Node& node, uint64_t generation) {
+v1::DesiredState ToDesired(const Cluster& cluster, const Node& node,
+                           const AgentServiceOptions& options) {
   v1::DesiredState desired;
-  desired.set_coordinator_generation(generation);
+  desired.set_coordinator_generation(options.generation);
   desired.set_revision(node.desired_revision);
   for (const Assignment& assignment : AssignmentsOf(cluster, node.id)) {
-    *desired.add_assignments() = ToProto(assignment);
+    *desired.add_assignments() = ToProto(assignment, options.group_key);
   }
   return desired;
 }

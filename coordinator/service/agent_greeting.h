@@ -23,7 +23,8 @@ NodeConnected ToConnected(const v1::AgentHello& hello, uint64_t session,
 
 NodeReported ToReported(const v1::AgentReport& report, const NodeId& node, uint64_t session);
 
-v1::DesiredState ToDesired(const Cluster& cluster, const Node& node, uint64_t generation);
+v1::DesiredState ToDesired(const Cluster& cluster, const Node& node,
+                           const AgentServiceOptions& options);
 
 // Items of runs that do not exist are dropped; `source` is the agent's incarnation.
 TelemetryBatch ToBatch(const v1::Telemetry& telemetry, const std::string& source,

@@ -250,7 +250,7 @@ bool AgentSession::FillDesired() {
     End(Aborted("this node opened a newer stream"));
     return false;
   }
-  v1::DesiredState desired = ToDesired(*cluster, *node, context_.options.generation);
+  v1::DesiredState desired = ToDesired(*cluster, *node, context_.options);
   std::string bytes = desired.SerializeAsString();
   if (desired_sent_ == bytes) return false;
   desired_sent_ = std::move(bytes);

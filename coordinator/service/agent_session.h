@@ -14,6 +14,7 @@
 #include "coordinator/change_hub.h"
 #include "coordinator/reconciler.h"
 #include "coordinator/recorder.h"
+#include "coordinator/service/group_key.h"
 #include "gp/v1/agent_service.pb.h"
 
 namespace gp::coordinator {
@@ -22,6 +23,7 @@ inline constexpr int kAgentProtocol = 1;
 inline constexpr int kAgentProtocolMin = 1;
 
 struct AgentServiceOptions {
+  GroupKey group_key;
   std::string version;
   std::string storage_root;
   std::string storage_probe;  // content of the probe file

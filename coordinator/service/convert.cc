@@ -278,7 +278,7 @@ v1::Node ToProto(const Cluster& cluster, const Node& node) {
   return to;
 }
 
-v1::Assignment ToProto(const Assignment& from) {
+v1::Assignment ToProto(const Assignment& from, const GroupKey& key) {
   const Run& run = *from.run;
   const Submission& submission = *run.submission;
   v1::Assignment to;
@@ -300,7 +300,7 @@ v1::Assignment ToProto(const Assignment& from) {
     for (const std::string& address : run.group->addresses) {
       to.mutable_membership()->add_addresses(address);
     }
-    to.mutable_membership()->set_secret(run.group->secret);
+    to.mutable_membership()->set_secret(key.SecretOf(run.id, run.epoch, run.group->nonce));
     to.mutable_membership()->set_needs_nccl_id(SumsOnGpus(run));
     to.mutable_membership()->set_nccl_id(from.nccl_id);
   }

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "coordinator/service/group_key.h"
 #include "coordinator/state/assignment.h"
 #include "coordinator/state/cluster.h"
 #include "coordinator/store/run_log.h"
@@ -20,7 +21,8 @@ v1::Checkpoint ToProto(const Run& run, const QuarantinedCheckpoint& held);
 v1::MetricPoint ToProto(const Point& point);
 v1::LogLine ToProto(const Line& line);
 v1::Node ToProto(const Cluster& cluster, const Node& node);
-v1::Assignment ToProto(const Assignment& assignment);
+// With the secret of the run's group, derived from the key.
+v1::Assignment ToProto(const Assignment& assignment, const GroupKey& key);
 // `state` is the run's state after the event.
 v1::RunEvent ToProto(const StoredEvent& stored, RunState state, Epoch epoch);
 

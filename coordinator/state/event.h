@@ -43,7 +43,7 @@ struct RunPlaced {
 struct RunGroupReady {
   Epoch epoch = 0;
   std::vector<std::string> addresses;  // by rank
-  std::string secret;                  // the code that appends the event draws it
+  std::string nonce;                   // the code that appends the event draws it
   // The instruction set level and kernels of every rank; a run's first RunGroupReady decides them.
   std::string isa;
   std::map<std::string, std::string> kernels;

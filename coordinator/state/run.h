@@ -58,7 +58,7 @@ struct Placement {
 
 struct Group {
   std::vector<std::string> addresses;  // by rank
-  std::string secret;
+  std::string nonce;  // with it the secret of the epoch is derived; it is no secret itself
 };
 
 // Complete, synced and recorded. Retired: no longer offered, its directory is being removed.

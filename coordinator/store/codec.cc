@@ -62,7 +62,7 @@ class Encoder {
   void operator()(const RunGroupReady& event) {
     pb::RunGroupReady& to = *record_.mutable_run_group_ready();
     to.set_epoch(event.epoch);
-    to.set_secret(event.secret);
+    to.set_nonce(event.nonce);
     for (const std::string& address : event.addresses) to.add_addresses(address);
     to.set_isa(event.isa);
     to.mutable_kernels()->insert(event.kernels.begin(), event.kernels.end());
@@ -181,7 +181,7 @@ RunPlaced Decode(const pb::RunPlaced& from) {
 RunGroupReady Decode(const pb::RunGroupReady& from) {
   return {from.epoch(),
           {from.addresses().begin(), from.addresses().end()},
-          from.secret(),
+          from.nonce(),
           from.isa(),
           {from.kernels().begin(), from.kernels().end()}};
 }

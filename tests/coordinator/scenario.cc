@@ -271,7 +271,7 @@ class World {
 
   void Tell(Batch& batch, size_t asked) {
     const Cluster before = cluster_;
-    batch.Plan(Policy(), [] { return std::string("secret"); });
+    batch.Plan(Policy(), [] { return std::string("nonce"); });
     for (const Violation& broken : FindViolations(before, batch.after(), batch.touched())) {
       ADD_FAILURE() << broken.run.value() << ": " << broken.rule;
     }

@@ -16,6 +16,7 @@
 #include "base/usable_cores.h"
 #include "daemon/address_file.h"
 #include "daemon/metrics_exposer.h"
+#include "daemon/state_directory.h"
 #include "daemon/state_lock.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/coordinator_client.h"
@@ -135,7 +136,7 @@ StatusOr<std::string> DescribeGpus(const WorkerSettings& settings) {
 Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime) {
   Inbox inbox;
   const StopSignals signals([&inbox](const std::string&) { inbox.Post(StopRequested{}); });
-  RETURN_IF_ERROR(MakeDirectories(settings.state_dir, 0700));
+  RETURN_IF_ERROR(daemon::PrepareStateDirectory(settings.state_dir, {"lock", "node_id"}));
   ASSIGN_OR_RETURN(const auto lock,
                    daemon::StateLock::Acquire(settings.state_dir, "lock", "gp-worker"));
   ASSIGN_OR_RETURN(const std::string node_id, LoadNodeId(settings.state_dir));

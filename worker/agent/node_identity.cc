@@ -24,7 +24,7 @@ StatusOr<std::string> LoadNodeId(const std::string& state_dir) {
   auto content = ReadFile(path, kFileBytesMax);
   if (content.status().code() == StatusCode::kNotFound) {
     const std::string id = RandomId(kIdLength);
-    RETURN_IF_ERROR(WriteFileAtomically(path, id + "\n"));
+    RETURN_IF_ERROR(WriteFileAtomically(path, id + "\n", 0600));
     return id;
   }
   if (!content.ok()) return content.status();

@@ -17,7 +17,8 @@ using testing::SetEveryField;
 using testing::UnsetFields;
 
 AgentServiceOptions Options() {
-  return {.version = "0.1.0",
+  return {.group_key = GroupKey(GroupKey::Bytes{1}),
+          .version = "0.1.0",
           .storage_root = "/storage",
           .storage_probe = "probe",
           .generation = 5,
@@ -137,7 +138,7 @@ TEST(AgentGreeting, ADesiredStateHasTheRevisionOfItsNode) {
   Cluster cluster;
   for (size_t i = 0; i < 3; ++i) ASSERT_TRUE(Apply(OneOfEachKind()[i], cluster).ok());
   const Node& node = *cluster.FindNode(NodeId("n"));
-  const v1::DesiredState desired = ToDesired(cluster, node, 5);
+  const v1::DesiredState desired = ToDesired(cluster, node, Options());
   EXPECT_EQ(desired.coordinator_generation(), 5u);
   EXPECT_EQ(desired.revision(), 3u) << "of the event that placed the run";
   ASSERT_EQ(desired.assignments_size(), 2);

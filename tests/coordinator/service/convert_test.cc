@@ -99,7 +99,7 @@ RunValue FullRun() {
   run.finished_at = At(5'000'006);
   run.epoch = 7;
   run.placement = {{0, NodeId("n"), SlotId("s0")}, {1, NodeId("n"), SlotId("s1")}};
-  run.group = Group{{"h:1", "h:2"}, "secret"};
+  run.group = Group{{"h:1", "h:2"}, "nonce"};
   run.go = true;
   run.threads_per_rank = 5;
   run.device = Device::kGpu;
@@ -265,13 +265,14 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
                         .stop_reason = "cancelled",
                         .sealed_steps = {10, 20},
                         .refused_seals = {{30, "too old"}}};
-  const v1::Assignment told = ToProto(assignment);
+  const v1::Assignment told = ToProto(assignment, GroupKey(GroupKey::Bytes{1}));
   EXPECT_EQ(DifferenceBetween(Parse<v1::Assignment>(R"(
       run_id: "run-id" run_name: "tiny" epoch: 7 rank: 1 world_size: 2 slot_id: "s1"
       kind: RUN_KIND_EVAL resolved: "name: tiny\nseed: 1\n" run_directory: "/storage/runs/r"
       resume { step: 10 directory: "/storage/10" manifest_digest: "digest-10" }
       membership {
-        addresses: "h:1" addresses: "h:2" secret: "secret" needs_nccl_id: true nccl_id: "00ff" }
+        addresses: "h:1" addresses: "h:2" needs_nccl_id: true nccl_id: "00ff"
+        secret: "ccb833ded4f048701168c5ddb2773670d575039c6203a76cf98c91c3af470efd" }
       go: true stop: true stop_now: true stop_reason: "cancelled" sealed_steps: 10 sealed_steps: 20
       refused_seals { step: 30 reason: "too old" }
       choices {

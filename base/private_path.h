@@ -1,0 +1,15 @@
+// Paths that only their owner may reach. Thread-safe.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+
+namespace gp {
+
+// Takes every permission of other users from `path` and, when it is a directory, from everything
+// below it. Symbolic links are neither followed nor changed. OK when `path` does not exist, and
+// when a file disappears meanwhile.
+Status CloseToOthers(const std::string& path);
+
+}  // namespace gp

@@ -1,0 +1,56 @@
+#include "base/secret_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/file.h"
+
+namespace gp {
+namespace {
+
+constexpr mode_t kReachedByOthers = S_IRWXG | S_IRWXO;
+
+Status CheckPrivate(const struct stat& info, const std::string& path) {
+  if (!S_ISREG(info.st_mode)) return InvalidArgument("{} is not a regular file", path);
+  if (info.st_uid != geteuid() && info.st_uid != 0) {
+    return PermissionDenied("{} belongs to user {}, who can read it; its owner must be user {}",
+                            path, info.st_uid, geteuid());
+  }
+  if ((info.st_mode & kReachedByOthers) != 0) {
+    return PermissionDenied(
+        "{} has mode {:04o}: other users may reach what must be secret; make a new one, or run "
+        "chmod 600 {} if nobody else has read it",
+        path, info.st_mode & 07777, path);
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<std::string> ReadSecretFile(const std::string& path, uint64_t size_bytes_max) {
+  // O_NONBLOCK: a FIFO is refused instead of waited for.
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid()) return ErrnoStatus(errno, "open", path);
+  struct stat info {};
+  if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "stat", path);
+  RETURN_IF_ERROR(CheckPrivate(info, path));
+  std::string data(size_bytes_max + 1, '\0');
+  size_t filled = 0;
+  while (filled < data.size()) {
+    const ssize_t got = read(file.get(), data.data() + filled, data.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ErrnoStatus(errno, "read", path);
+    if (got == 0) break;
+    filled += static_cast<size_t>(got);
+  }
+  if (filled > size_bytes_max) {
+    return InvalidArgument("{} has more than {} bytes; a secret is shorter", path, size_bytes_max);
+  }
+  data.resize(filled);
+  return data;
+}
+
+}  // namespace gp

@@ -1,0 +1,32 @@
+// GroupKey: the coordinator's key for the secrets of groups of ranks. The secret of an epoch is
+// derived from it whenever an agent must hear it, and is stored nowhere. A value; thread-safe.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "coordinator/state/ids.h"
+
+namespace gp::coordinator {
+
+class GroupKey {
+ public:
+  using Bytes = std::array<unsigned char, 32>;
+
+  explicit GroupKey(const Bytes& bytes) : bytes_(bytes) {}
+
+  // Reads `path`. When it is absent, makes it from random bytes, for its owner alone, and its
+  // directory. An error when other users may read it, or when it is not a key.
+  static StatusOr<GroupKey> Open(const std::string& path);
+
+  // The secret of the run's group in this epoch, in hexadecimal: HMAC-SHA256 (RFC 2104) with the
+  // key. `nonce` is random, drawn for the epoch, and may be known to anybody.
+  std::string SecretOf(const RunId& run, Epoch epoch, std::string_view nonce) const;
+
+ private:
+  Bytes bytes_;
+};
+
+}  // namespace gp::coordinator

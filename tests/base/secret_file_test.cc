@@ -1,0 +1,53 @@
+#include "base/secret_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/temporary_directory.h"
+
+namespace gp {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(SecretFile, IsReadWhenItIsForItsOwnerAlone) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("key");
+  const std::string content("a\0b\n", 4);
+  ASSERT_TRUE(WriteFileAtomically(path, content, 0600).ok());
+  EXPECT_EQ(ReadSecretFile(path).value(), content);
+  ASSERT_EQ(chmod(path.c_str(), 0400), 0);
+  EXPECT_EQ(ReadSecretFile(path).value(), content);
+}
+
+TEST(SecretFile, IsRefusedInWordsWhenAnotherUserMayReachIt) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("key");
+  ASSERT_TRUE(WriteFileAtomically(path, "hidden", 0600).ok());
+  for (const mode_t mode : {0640, 0604, 0620, 0602, 0610, 0601, 0644}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    const auto read = ReadSecretFile(path);
+    ASSERT_EQ(read.status().code(), StatusCode::kPermissionDenied) << std::oct << mode;
+    EXPECT_THAT(Message(read.status()), HasSubstr("chmod 600 " + path));
+    EXPECT_THAT(Message(read.status()), Not(HasSubstr("hidden")));
+  }
+}
+
+TEST(SecretFile, WhatIsNoFileOrTooLongOrAbsentIsRefused) {
+  const TemporaryDirectory directory;
+  EXPECT_EQ(ReadSecretFile(directory.File("none")).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(ReadSecretFile(directory.path()).status().code(), StatusCode::kInvalidArgument);
+  const std::string pipe = directory.File("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(ReadSecretFile(pipe).status().code(), StatusCode::kInvalidArgument);
+  const std::string path = directory.File("key");
+  ASSERT_TRUE(WriteFileAtomically(path, std::string(33, 'x'), 0600).ok());
+  EXPECT_EQ(ReadSecretFile(path, 32).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(ReadSecretFile(path, 33).ok());
+}
+
+}  // namespace
+}  // namespace gp
