@@ -5,7 +5,7 @@ TEXT ?= $(wildcard .deps/text/jargon.txt)
 JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
-.PHONY: demo gpu test test-all cuda-all build programs bench bench-gate format check install clean help
+.PHONY: demo gpu test test-all cuda-all fuzz build programs bench bench-gate format check install clean help
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p;s/^\(help\): *## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -35,6 +35,10 @@ cuda-all:        ## compile and link the CUDA build for every GPU (fetches the t
 	@cmake --preset cuda-all --log-level=WARNING >/dev/null
 	@cmake --build build/cuda-all -j $(JOBS) --target cuda_programs gpu_tests
 
+fuzz:            ## every fuzz target for MINUTES=10 each, or TARGETS='choices model'; findings in build/fuzz/failures
+fuzz: MINUTES := 10
+fuzz:
+	@scripts/fuzz --minutes $(MINUTES) $(TARGETS)
 
 bench: programs  ## every measured claim beside its peer, tens of minutes (fetches 5 GB the first time); LLMC=dir adds llm.c
 	@scripts/bootstrap --peers
