@@ -67,13 +67,8 @@ TEST(LinkedTraining, TheFilesAreEqualForEveryNumberOfRanksAndAfterAResume) {
       << "records of steps that are taken again must be dropped";
 }
 
-TEST(LinkedTraining, AStreamGivesEqualFilesForEveryNumberOfRanksAndAfterAResume) {
-  const ScopedDirectory directory;
-  std::string text;
-  for (int i = 0; i < 300; ++i) text += TinyText();  // more than one block
-  const std::string run_file = Replaced(
-      TinyRunFile("", kTinySteps, 6), "text: [\"\"], tokenizer: chars",
-      fmt::format("stream: [\"{}\"], tokenizer: bytes", directory.Write("stream.txt", text)));
+// Trains on one rank, on three, and on two that go on from the first one's checkpoint of step 6.
+void ExpectEqualFilesForEveryNumberOfRanks(const std::string& run_file) {
   const auto train = [&](const ScopedDirectory& out, int ranks, uint64_t epoch,
                          const std::optional<link::ResumePoint>& resume = {}) {
     TestEpoch group(out, ranks, epoch, resume);
@@ -89,6 +84,25 @@ TEST(LinkedTraining, AStreamGivesEqualFilesForEveryNumberOfRanksAndAfterAResume)
   const auto resumed = train(one, 2, kTinyEpoch + 1, PointOf(alone[0]));
   ASSERT_EQ(resumed.size(), 2u);
   EXPECT_TRUE(ModelBytes(resumed.back().directory) == expected);
+}
+
+TEST(LinkedTraining, AStreamGivesEqualFilesForEveryNumberOfRanksAndAfterAResume) {
+  const ScopedDirectory directory;
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += TinyText();  // more than one block
+  ExpectEqualFilesForEveryNumberOfRanks(Replaced(
+      TinyRunFile("", kTinySteps, 6), "text: [\"\"], tokenizer: chars",
+      fmt::format("stream: [\"{}\"], tokenizer: bytes", directory.Write("stream.txt", text))));
+}
+
+TEST(LinkedTraining, AMixtureGivesEqualFilesForEveryNumberOfRanksAndAfterAResume) {
+  const ScopedDirectory directory;
+  ExpectEqualFilesForEveryNumberOfRanks(Replaced(
+      TinyRunFile("", kTinySteps, 6), "text: [\"\"], tokenizer: chars",
+      fmt::format("train: [\"{}\", \"{}\"], weights: [1, 4], val: [\"{}\"], order: shuffled",
+                  directory.Write("a.bin", NanoGptShard(TinyText())),
+                  directory.Write("b.bin", NanoGptShard("another text " + TinyText())),
+                  directory.Write("val.bin", NanoGptShard(TinyText().substr(0, 500))))));
 }
 
 // What rank 0 reported beside losses, by step.

@@ -381,21 +381,14 @@ TEST(LoneTraining, AStreamThatIsKilledGoesOnWithTheBatchesOfAnUndisturbedRun) {
   ExpectKillsChangeNothing(Replaced(run_file, "eval: {every: 8", "eval: {every: 50"));
 }
 
-// Two bytes a token, as nanoGPT writes them.
-std::string ShardOf(const std::string& text) {
-  std::string shard;
-  for (const char byte : text) shard += {byte, '\0'};
-  return shard;
-}
-
 TEST(LoneTraining, AMixtureThatIsKilledGoesOnWithTheBatchesOfAnUndisturbedRun) {
   const ScopedDirectory data;
   const std::string run_file = Replaced(
       TinyRunFile("", 600, 50), "text: [\"\"], tokenizer: chars",
       fmt::format("train: [\"{}\", \"{}\"], weights: [1, 4], val: [\"{}\"], order: shuffled",
-                  data.Write("a.bin", ShardOf(TinyText())),
-                  data.Write("b.bin", ShardOf("another text " + TinyText())),
-                  data.Write("val.bin", ShardOf(TinyText().substr(0, 500)))));
+                  data.Write("a.bin", NanoGptShard(TinyText())),
+                  data.Write("b.bin", NanoGptShard("another text " + TinyText())),
+                  data.Write("val.bin", NanoGptShard(TinyText().substr(0, 500)))));
   ExpectKillsChangeNothing(Replaced(Replaced(run_file, "sample: {every: 10", "sample: {every: 0"),
                                     "eval: {every: 8", "eval: {every: 50"));
 }

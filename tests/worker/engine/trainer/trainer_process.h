@@ -87,6 +87,13 @@ inline std::string TinyText() {
   return text;
 }
 
+// The bytes of a text as ids of two bytes each: a shard as nanoGPT writes it.
+inline std::string NanoGptShard(const std::string& text) {
+  std::string shard;
+  for (const char byte : text) shard += {byte, '\0'};
+  return shard;
+}
+
 // The run file with `setting`, which it holds, replaced by `other`.
 inline std::string Replaced(std::string file, const std::string& setting,
                             const std::string& other) {
