@@ -8,7 +8,8 @@ namespace gp {
 
 // Goes on during suspend (CLOCK_BOOTTIME), so leases expire while a laptop sleeps.
 using MonotonicTime = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
-// Microseconds since 1970, UTC. For records that people read, never for decisions.
+// Microseconds since 1970, UTC. For records that people read, and for dates on which something
+// expires; never for other decisions.
 using WallTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
 
 class Clock {

@@ -41,6 +41,7 @@ Status MakeStatus(StatusCode code, fmt::format_string<Args...> format, Args&&...
 GP_STATUS_CONSTRUCTOR(InvalidArgument)
 GP_STATUS_CONSTRUCTOR(NotFound)
 GP_STATUS_CONSTRUCTOR(AlreadyExists)
+GP_STATUS_CONSTRUCTOR(Unauthenticated)
 GP_STATUS_CONSTRUCTOR(PermissionDenied)
 GP_STATUS_CONSTRUCTOR(FailedPrecondition)
 GP_STATUS_CONSTRUCTOR(ResourceExhausted)

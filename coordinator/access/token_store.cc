@@ -1,0 +1,391 @@
+#include "coordinator/access/token_store.h"
+
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <tuple>
+
+#include "base/failpoint.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "formats/sha256.h"
+
+namespace gp::coordinator {
+namespace {
+
+constexpr int kTokenSchemaVersion = 1;
+constexpr size_t kTokensMax = 10'000;
+constexpr size_t kTokenNameBytesMax = 64;
+constexpr std::chrono::minutes kFlushInterval{1};
+constexpr std::chrono::hours kKeptAfterEnd{24 * 30};
+
+constexpr char kTokenSchema[] = R"(
+  BEGIN IMMEDIATE;
+  CREATE TABLE tokens(
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    roles TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    created_by TEXT NOT NULL,
+    created_at_us INTEGER NOT NULL,
+    expires_at_us INTEGER NOT NULL,
+    last_used_at_us INTEGER NOT NULL,
+    revoked_at_us INTEGER NOT NULL,
+    redeemed_by TEXT NOT NULL) WITHOUT ROWID;
+  PRAGMA user_version = 1;
+  COMMIT)";
+
+constexpr char kSelectTokens[] =
+    "SELECT id, kind, name, roles, digest, created_by, created_at_us, expires_at_us, "
+    "last_used_at_us, revoked_at_us, redeemed_by FROM tokens";
+
+// In the file 0 stands for an absent time.
+int64_t Microseconds(const std::optional<WallTime>& time) {
+  return time ? time->time_since_epoch().count() : 0;
+}
+
+std::optional<WallTime> OptionalTime(int64_t microseconds) {
+  if (microseconds == 0) return std::nullopt;
+  return WallTime(std::chrono::microseconds(microseconds));
+}
+
+Status MakePrivateFile(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file.valid()) return ErrnoStatus(errno, "open", path);
+  if (fchmod(file.get(), 0600) != 0) return ErrnoStatus(errno, "close to other users", path);
+  return OkStatus();
+}
+
+Status PrepareTokenSchema(SqliteConnection& database, const std::string& path) {
+  const StatusOr<std::string> verdict = database.QueryText("PRAGMA quick_check(1)");
+  if (!verdict.ok() || *verdict != "ok") {
+    return DataLoss(
+        "the token store {} is damaged ({}); restore it from a backup, or remove it: "
+        "then every token is void, and the next start writes a new admin.token",
+        path, verdict.ok() ? *verdict : Message(verdict.status()));
+  }
+  RETURN_IF_ERROR(database.Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
+  ASSIGN_OR_RETURN(const std::string version, database.QueryText("PRAGMA user_version"));
+  if (version == "0") return WithContext(database.Execute(kTokenSchema), "make " + path);
+  if (version == std::to_string(kTokenSchemaVersion)) return OkStatus();
+  return FailedPrecondition(
+      "the token store {} has version {}, written by a newer gp; this one reads {}: upgrade it",
+      path, version, kTokenSchemaVersion);
+}
+
+Status CheckTokenName(const std::string& name) {
+  bool fits = !name.empty() && name.size() <= kTokenNameBytesMax;
+  for (const char c : name) fits = fits && c > ' ' && c < 127;
+  if (fits) return OkStatus();
+  return InvalidArgument(
+      "a token's name has 1 to {} printable ASCII characters without blanks, such as alice or "
+      "ci-nightly",
+      kTokenNameBytesMax);
+}
+
+Status CheckWanted(const NewToken& wanted, WallTime now) {
+  RETURN_IF_ERROR(CheckTokenName(wanted.name));
+  const bool joins = wanted.kind == rpc::TokenKind::kJoin;
+  if (joins && !wanted.roles.empty()) {
+    return InvalidArgument("a join token has no role: it lets one machine join as a node");
+  }
+  if (joins && !wanted.expires_at) {
+    return InvalidArgument("a join token has an end; say how long it is good with --ttl");
+  }
+  if (!joins && wanted.roles.empty()) {
+    return InvalidArgument("the token has no role; expected viewer, submitter, operator or admin");
+  }
+  for (const auto& [name, role] : wanted.roles.by_namespace()) {
+    if (name != kEveryNamespace) RETURN_IF_ERROR(CheckNamespaceName(name));
+  }
+  if (wanted.expires_at && *wanted.expires_at <= now) {
+    return InvalidArgument("the token would have expired already");
+  }
+  return OkStatus();
+}
+
+Status UnknownToken() {
+  return Unauthenticated(
+      "the token is not known here: it was made by another coordinator, or it is not whole");
+}
+
+StatusOr<TokenRecord> ReadTokenRow(const SqliteStatement& row) {
+  TokenRecord record;
+  record.id = row.Text(0);
+  record.kind =
+      row.Text(1) == Name(rpc::TokenKind::kJoin) ? rpc::TokenKind::kJoin : rpc::TokenKind::kUser;
+  record.name = row.Text(2);
+  ASSIGN_OR_RETURN(record.roles, ParseRoles(row.Text(3)));
+  record.created_by = row.Text(5);
+  record.created_at = WallTime(std::chrono::microseconds(row.Int(6)));
+  record.expires_at = OptionalTime(row.Int(7));
+  record.last_used_at = OptionalTime(row.Int(8));
+  record.revoked_at = OptionalTime(row.Int(9));
+  record.redeemed_by = row.Text(10);
+  return record;
+}
+
+}  // namespace
+
+TokenStore::TokenStore(SqliteConnection database, const Clock& clock)
+    : clock_(clock), database_(std::move(database)) {}
+
+StatusOr<std::unique_ptr<TokenStore>> TokenStore::Open(const std::string& security_dir,
+                                                       const Clock& clock) {
+  RETURN_IF_ERROR(WithContext(MakeDirectories(security_dir, 0700), "security directory"));
+  const std::string path = JoinPath(security_dir, "tokens.db");
+  RETURN_IF_ERROR(MakePrivateFile(path));
+  ASSIGN_OR_RETURN(SqliteConnection database,
+                   SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  RETURN_IF_ERROR(PrepareTokenSchema(database, path));
+  RETURN_IF_ERROR(SyncDirectory(security_dir));
+  std::unique_ptr<TokenStore> store(new TokenStore(std::move(database), clock));
+  RETURN_IF_ERROR(store->Prepare());
+  RETURN_IF_ERROR(WithContext(store->Load(), path));
+  store->flusher_ = std::jthread([raw = store.get()] { raw->FlushLoop(); });
+  return store;
+}
+
+TokenStore::~TokenStore() {
+  {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    stopping_.NotifyAll();
+  }
+  if (flusher_.joinable()) flusher_.join();
+}
+
+Status TokenStore::Prepare() {
+  MutexLock disk(disk_mutex_);
+  const std::pair<SqliteStatement*, const char*> statements[] = {
+      {&insert_, "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '')"},
+      {&redeem_,
+       "UPDATE tokens SET redeemed_by = ? WHERE id = ? AND redeemed_by = '' AND revoked_at_us = 0 "
+       "RETURNING id"},
+      {&revoke_, "UPDATE tokens SET revoked_at_us = ? WHERE id = ?"},
+      {&set_used_, "UPDATE tokens SET last_used_at_us = ? WHERE id = ?"}};
+  for (const auto& [statement, sql] : statements) {
+    ASSIGN_OR_RETURN(*statement, database_.Prepare(sql));
+  }
+  return OkStatus();
+}
+
+Status TokenStore::Load() {
+  MutexLock disk(disk_mutex_);
+  const int64_t forget_before = Microseconds(clock_.WallNow() - kKeptAfterEnd);
+  RETURN_IF_ERROR(database_.Execute(
+      fmt::format("DELETE FROM tokens WHERE (expires_at_us > 0 AND expires_at_us < {0}) OR "
+                  "(revoked_at_us > 0 AND revoked_at_us < {0})",
+                  forget_before)));
+  ASSIGN_OR_RETURN(SqliteStatement select, database_.Prepare(kSelectTokens));
+  MutexLock lock(mutex_);
+  while (true) {
+    ASSIGN_OR_RETURN(const bool row, select.Step());
+    if (!row) return OkStatus();
+    ASSIGN_OR_RETURN(TokenRecord record, ReadTokenRow(select));
+    Entry entry{.digest = select.Text(4), .used_at = record.last_used_at};
+    const std::string id = record.id;
+    entry.record = std::make_shared<const TokenRecord>(std::move(record));
+    entries_.insert_or_assign(id, std::move(entry));
+  }
+}
+
+Status TokenStore::Insert(const TokenRecord& record, const std::string& digest) {
+  insert_.Bind(1, record.id).Bind(2, Name(record.kind)).Bind(3, record.name);
+  insert_.Bind(4, record.roles.Text()).Bind(5, digest).Bind(6, record.created_by);
+  insert_.Bind(7, Microseconds(record.created_at)).Bind(8, Microseconds(record.expires_at));
+  return insert_.Run();
+}
+
+StatusOr<IssuedToken> TokenStore::Create(const NewToken& wanted) {
+  const WallTime now = clock_.WallNow();
+  RETURN_IF_ERROR(CheckWanted(wanted, now));
+  IssuedToken issued{rpc::MakeToken(wanted.kind, ca_digest_), {}};
+  issued.record = {.id = issued.token.id,
+                   .kind = wanted.kind,
+                   .name = wanted.name,
+                   .roles = wanted.roles,
+                   .created_by = wanted.created_by,
+                   .created_at = now,
+                   .expires_at = wanted.expires_at};
+  const std::string digest = formats::Sha256Hex(issued.token.secret);
+  MutexLock disk(disk_mutex_);
+  {
+    MutexLock lock(mutex_);
+    if (entries_.size() >= kTokensMax) {
+      return ResourceExhausted(
+          "there are {} tokens already; those that ended are forgotten 30 days later, at a start",
+          entries_.size());
+    }
+  }
+  RETURN_IF_ERROR(Insert(issued.record, digest));
+  MutexLock lock(mutex_);
+  entries_[issued.record.id] = {.record = std::make_shared<const TokenRecord>(issued.record),
+                                .digest = digest};
+  return issued;
+}
+
+// An unknown id costs the same comparison as a known one, and both answers are alike.
+StatusOr<TokenStore::Entry*> TokenStore::FindSecret(const rpc::Token& token) {
+  const auto found = entries_.find(token.id);
+  const std::string digest = formats::Sha256Hex(token.secret);
+  const std::string& stored = found == entries_.end() ? digest : found->second.digest;
+  const bool same = stored.size() == digest.size() &&
+                    CRYPTO_memcmp(stored.data(), digest.data(), digest.size()) == 0;
+  if (found == entries_.end() || !same) return UnknownToken();
+  return &found->second;
+}
+
+Status TokenStore::CheckUsable(const TokenRecord& record) const {
+  if (record.revoked_at) {
+    return Unauthenticated("the token {} ({}) was revoked; ask an admin for a new one", record.id,
+                           record.name);
+  }
+  if (record.expires_at && *record.expires_at <= clock_.WallNow()) {
+    return Unauthenticated("the token {} ({}) has expired; ask an admin for a new one", record.id,
+                           record.name);
+  }
+  return OkStatus();
+}
+
+StatusOr<std::shared_ptr<const TokenRecord>> TokenStore::Authenticate(const rpc::Token& token) {
+  MutexLock lock(mutex_);
+  ASSIGN_OR_RETURN(Entry * entry, FindSecret(token));
+  if (entry->record->kind != rpc::TokenKind::kUser || token.kind != rpc::TokenKind::kUser) {
+    return Unauthenticated(
+        "this is a join token: it lets a machine join as a node and nothing else");
+  }
+  RETURN_IF_ERROR(CheckUsable(*entry->record));
+  entry->used_at = clock_.WallNow();
+  entry->used_since_flush = true;
+  return entry->record;
+}
+
+Status TokenStore::Check(const std::string& id) const {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(id);
+  return found == entries_.end() ? UnknownToken() : CheckUsable(*found->second.record);
+}
+
+StatusOr<bool> TokenStore::WriteRedeemed(const std::string& id, const std::string& redeemer) {
+  RETURN_IF_ERROR(database_.Execute("BEGIN IMMEDIATE"));
+  redeem_.Bind(1, redeemer).Bind(2, id);
+  const StatusOr<bool> changed = redeem_.Step();
+  redeem_.Reset();
+  Failpoint("tokens.before_commit");
+  const Status committed = changed.ok() ? database_.Execute("COMMIT") : changed.status();
+  if (!committed.ok()) {
+    if (database_.InTransaction()) RETURN_IF_ERROR(database_.Execute("ROLLBACK"));
+    return committed;
+  }
+  Failpoint("tokens.after_commit");
+  return *changed;
+}
+
+StatusOr<TokenRecord> TokenStore::Redeem(const rpc::Token& token, const std::string& redeemer) {
+  MutexLock disk(disk_mutex_);
+  TokenRecord record;
+  {
+    MutexLock lock(mutex_);
+    ASSIGN_OR_RETURN(const Entry* entry, FindSecret(token));
+    record = RecordOf(*entry);
+  }
+  if (record.kind != rpc::TokenKind::kJoin || token.kind != rpc::TokenKind::kJoin) {
+    return Unauthenticated(
+        "this is a user's token; a machine joins with the token that 'gpctl token create --join' "
+        "makes");
+  }
+  RETURN_IF_ERROR(CheckUsable(record));
+  if (!redeemer.empty() && record.redeemed_by == redeemer) return record;
+  const Status used = Unauthenticated(
+      "the join token {} was used already; each is good for one machine, ask an admin for another",
+      record.id);
+  if (!record.redeemed_by.empty()) return used;
+  ASSIGN_OR_RETURN(const bool redeemed, WriteRedeemed(record.id, redeemer));
+  if (!redeemed) return used;
+  record.redeemed_by = redeemer;
+  Put(record);
+  return record;
+}
+
+StatusOr<TokenRecord> TokenStore::Revoke(const std::string& id) {
+  MutexLock disk(disk_mutex_);
+  ASSIGN_OR_RETURN(TokenRecord record, Find(id));
+  if (record.revoked_at) return record;
+  record.revoked_at = clock_.WallNow();
+  RETURN_IF_ERROR(revoke_.Bind(1, Microseconds(record.revoked_at)).Bind(2, id).Run());
+  Put(record);
+  return record;
+}
+
+void TokenStore::Put(TokenRecord record) {
+  MutexLock lock(mutex_);
+  Entry& entry = entries_[record.id];
+  entry.record = std::make_shared<const TokenRecord>(std::move(record));
+}
+
+TokenRecord TokenStore::RecordOf(const Entry& entry) const {
+  TokenRecord record = *entry.record;
+  record.last_used_at = entry.used_at;
+  return record;
+}
+
+StatusOr<TokenRecord> TokenStore::Find(const std::string& id) const {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) {
+    return NotFound("no token has the id '{}'; 'gpctl token list' shows them", id.substr(0, 32));
+  }
+  return RecordOf(found->second);
+}
+
+std::vector<TokenRecord> TokenStore::List() const {
+  std::vector<TokenRecord> records;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [id, entry] : entries_) records.push_back(RecordOf(entry));
+  }
+  std::sort(records.begin(), records.end(), [](const TokenRecord& a, const TokenRecord& b) {
+    return std::tie(a.created_at, a.id) < std::tie(b.created_at, b.id);
+  });
+  return records;
+}
+
+void TokenStore::FlushLoop() {
+  bool last = false;
+  while (!last) {
+    {
+      MutexLock lock(mutex_);
+      const auto deadline = std::chrono::steady_clock::now() + kFlushInterval;
+      while (!stopped_ && stopping_.WaitUntil(mutex_, deadline)) {
+      }
+      last = stopped_;
+    }
+    FlushUses();
+  }
+}
+
+void TokenStore::FlushUses() {
+  MutexLock disk(disk_mutex_);
+  std::vector<std::pair<std::string, WallTime>> uses;
+  {
+    MutexLock lock(mutex_);
+    for (auto& [id, entry] : entries_) {
+      if (entry.used_since_flush) uses.emplace_back(id, *entry.used_at);
+      entry.used_since_flush = false;
+    }
+  }
+  for (const auto& [id, at] : uses) {
+    const Status written = set_used_.Bind(1, Microseconds(at)).Bind(2, id).Run();
+    if (written.ok()) continue;
+    LogWarning("a token's time of last use is not recorded",
+               {{"token", id}, {"error", gp::Message(written)}});
+    return;
+  }
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,127 @@
+// TokenStore: the tokens that open this coordinator, in security/tokens.db of its state directory
+//. The file and the memory hold SHA-256 digests of the secrets, never a
+// secret. Create, Redeem and Revoke are durable when they return and may wait for the disk;
+// Authenticate, Check and List read memory only. Every method may be called from any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "coordinator/access/role.h"
+#include "coordinator/store/sqlite.h"
+#include "rpc/token.h"
+
+namespace gp::coordinator {
+
+// What is known of a token without its secret.
+struct TokenRecord {
+  std::string id;
+  rpc::TokenKind kind = rpc::TokenKind::kUser;
+  std::string name;  // whom or what it is for, as its maker wrote it
+  Roles roles;       // none for a join token
+  std::string created_by;
+  WallTime created_at;
+  std::optional<WallTime> expires_at;  // absent: never
+  std::optional<WallTime> last_used_at;
+  std::optional<WallTime> revoked_at;
+  std::string redeemed_by;  // of a join token that was used: who did; else empty
+};
+
+struct NewToken {
+  rpc::TokenKind kind = rpc::TokenKind::kUser;
+  std::string name;
+  Roles roles;
+  std::optional<WallTime> expires_at;
+  std::string created_by;
+};
+
+struct IssuedToken {
+  rpc::Token token;  // with the secret: shown once, kept by nobody here
+  TokenRecord record;
+};
+
+class TokenStore {
+ public:
+  // Makes the directory (0700) and the file (0600) when absent. `clock` outlives the store.
+  // DataLoss when the file is damaged, FailedPrecondition when a newer gp wrote it.
+  static StatusOr<std::unique_ptr<TokenStore>> Open(const std::string& security_dir,
+                                                    const Clock& clock);
+  ~TokenStore();
+
+  // The SHA-256 of the CA that new tokens carry; empty: none. Set before the store is used.
+  void SetCaDigest(std::string digest) { ca_digest_ = std::move(digest); }
+  const std::string& ca_digest() const { return ca_digest_; }
+
+  // InvalidArgument: a name that is too long or has other than printable ASCII characters, no role
+  // for a user token, a role for a join token, no expiry for a join token. ResourceExhausted: too
+  // many tokens.
+  StatusOr<IssuedToken> Create(const NewToken& wanted);
+
+  // The record of a user token. Unauthenticated: unknown, wrong, of the kind join, expired or
+  // revoked. Only one who knows the secret learns which of the last two it is.
+  StatusOr<std::shared_ptr<const TokenRecord>> Authenticate(const rpc::Token& token);
+  // Whether a token that was good is still good. Unauthenticated says why it is not.
+  Status Check(const std::string& id) const;
+
+  // Uses a join token up. `redeemer` names who does, such as the digest of the joining machine's
+  // public key: the same redeemer may repeat the call, because an answer may get lost.
+  // Unauthenticated as Authenticate, and when another redeemer used it.
+  StatusOr<TokenRecord> Redeem(const rpc::Token& token, const std::string& redeemer);
+
+  // Idempotent. NotFound: no token has this id.
+  StatusOr<TokenRecord> Revoke(const std::string& id);
+
+  StatusOr<TokenRecord> Find(const std::string& id) const;
+  // Oldest first. Tokens that can no longer be used are forgotten 30 days later, at a start.
+  std::vector<TokenRecord> List() const;
+
+ private:
+  struct Entry {
+    std::shared_ptr<const TokenRecord> record;
+    std::string digest;  // SHA-256 of the secret, in hexadecimal
+    std::optional<WallTime> used_at;
+    bool used_since_flush = false;
+  };
+
+  TokenStore(SqliteConnection database, const Clock& clock);
+
+  Status Prepare();
+  Status Load();
+  Status Insert(const TokenRecord& record, const std::string& digest) REQUIRES(disk_mutex_);
+  // False when the token was used up or revoked meanwhile.
+  StatusOr<bool> WriteRedeemed(const std::string& id, const std::string& redeemer)
+      REQUIRES(disk_mutex_);
+  // The entry whose secret this is; Unauthenticated otherwise.
+  StatusOr<Entry*> FindSecret(const rpc::Token& token) REQUIRES(mutex_);
+  Status CheckUsable(const TokenRecord& record) const;
+  TokenRecord RecordOf(const Entry& entry) const;
+  // Replaces what memory knows of a token after the disk has it.
+  void Put(TokenRecord record);
+  // Writes the times of last use, once a minute and at the end.
+  void FlushLoop();
+  void FlushUses();
+
+  const Clock& clock_;
+  std::string ca_digest_;
+
+  Mutex disk_mutex_;  // taken before mutex_
+  SqliteConnection database_ GUARDED_BY(disk_mutex_);
+  SqliteStatement insert_ GUARDED_BY(disk_mutex_);
+  SqliteStatement redeem_ GUARDED_BY(disk_mutex_);
+  SqliteStatement revoke_ GUARDED_BY(disk_mutex_);
+  SqliteStatement set_used_ GUARDED_BY(disk_mutex_);
+
+  mutable Mutex mutex_;
+  CondVar stopping_;
+  bool stopped_ GUARDED_BY(mutex_) = false;
+  std::map<std::string, Entry> entries_ GUARDED_BY(mutex_);  // by id
+  std::jthread flusher_;
+};
+
+}  // namespace gp::coordinator

@@ -1,0 +1,207 @@
+#include "coordinator/access/token_store.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "coordinator/temporary_directory.h"
+#include "fakes/fake_clock.h"
+
+namespace gp::coordinator {
+namespace {
+
+using rpc::TokenKind;
+
+class TokenStoreTest : public ::testing::Test {
+ protected:
+  TokenStoreTest() : directory_(JoinPath(temporary_.path(), "security")) { Reopen(); }
+
+  void Reopen() {
+    store_.reset();
+    auto opened = TokenStore::Open(directory_, clock_);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+  }
+
+  IssuedToken MakeUser(std::optional<std::chrono::hours> ttl = std::nullopt) {
+    NewToken wanted{
+        .name = "alice", .roles = {{"research", Role::kSubmitter}}, .created_by = "admin"};
+    if (ttl) wanted.expires_at = clock_.WallNow() + *ttl;
+    return store_->Create(wanted).value();
+  }
+
+  IssuedToken MakeJoin() {
+    return store_
+        ->Create({.kind = TokenKind::kJoin,
+                  .name = "node",
+                  .expires_at = clock_.WallNow() + std::chrono::minutes(10),
+                  .created_by = "admin"})
+        .value();
+  }
+
+  // Everything on disk that belongs to the store.
+  std::string BytesOnDisk() {
+    std::string bytes;
+    const std::vector<std::string> names = ListDirectory(directory_).value();
+    for (const std::string& name : names) {
+      bytes += ReadFile(JoinPath(directory_, name)).value();
+    }
+    return bytes;
+  }
+
+  TemporaryDirectory temporary_;
+  const std::string directory_;
+  FakeClock clock_;
+  std::unique_ptr<TokenStore> store_;
+};
+
+void ExpectUnauthenticated(const Status& status, const std::string& word) {
+  EXPECT_EQ(status.code(), StatusCode::kUnauthenticated) << status;
+  EXPECT_NE(gp::Message(status).find(word), std::string::npos) << status;
+}
+
+TEST_F(TokenStoreTest, KnowsItsTokensAlsoAfterAStart) {
+  const IssuedToken issued = MakeUser();
+  for (int start = 0; start < 2; ++start) {
+    const auto record = store_->Authenticate(issued.token);
+    ASSERT_TRUE(record.ok()) << record.status();
+    EXPECT_EQ((*record)->name, "alice");
+    EXPECT_EQ((*record)->roles.In("research"), Role::kSubmitter);
+    EXPECT_EQ((*record)->roles.In("default"), std::nullopt);
+    Reopen();
+  }
+}
+
+TEST_F(TokenStoreTest, KeepsNoSecretAndLetsNobodyElseRead) {
+  const IssuedToken issued = MakeUser();
+  EXPECT_EQ(BytesOnDisk().find(issued.token.secret), std::string::npos);
+  ExpectPrivate(directory_);
+}
+
+TEST_F(TokenStoreTest, RefusesAWrongSecretAsItRefusesAnUnknownId) {
+  rpc::Token wrong = MakeUser().token;
+  wrong.secret.back() = wrong.secret.back() == '0' ? '1' : '0';
+  const Status with_wrong_secret = store_->Authenticate(wrong).status();
+  ExpectUnauthenticated(with_wrong_secret, "not known");
+  EXPECT_EQ(with_wrong_secret, store_->Authenticate(rpc::MakeToken(TokenKind::kUser, "")).status());
+}
+
+TEST_F(TokenStoreTest, RefusesARevokedToken) {
+  const IssuedToken issued = MakeUser();
+  ASSERT_TRUE(store_->Revoke(issued.record.id).ok());
+  ASSERT_TRUE(store_->Revoke(issued.record.id).ok());
+  for (int start = 0; start < 2; ++start) {
+    ExpectUnauthenticated(store_->Authenticate(issued.token).status(), "revoked");
+    ExpectUnauthenticated(store_->Check(issued.record.id), "revoked");
+    Reopen();
+  }
+  EXPECT_EQ(store_->Revoke("0000000000").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(TokenStoreTest, RefusesAnExpiredToken) {
+  const IssuedToken issued = MakeUser(std::chrono::hours(1));
+  clock_.Advance(std::chrono::minutes(59));
+  EXPECT_TRUE(store_->Authenticate(issued.token).ok());
+  clock_.Advance(std::chrono::minutes(1));
+  ExpectUnauthenticated(store_->Authenticate(issued.token).status(), "expired");
+  ExpectUnauthenticated(store_->Check(issued.record.id), "expired");
+}
+
+TEST_F(TokenStoreTest, TellsTheTimeOfLastUseAlsoAfterAStart) {
+  const IssuedToken issued = MakeUser();
+  EXPECT_EQ(store_->Find(issued.record.id)->last_used_at, std::nullopt);
+  clock_.Advance(std::chrono::hours(2));
+  ASSERT_TRUE(store_->Authenticate(issued.token).ok());
+  const WallTime used = clock_.WallNow();
+  clock_.Advance(std::chrono::hours(2));
+  EXPECT_EQ(store_->Find(issued.record.id)->last_used_at, used);
+  Reopen();
+  EXPECT_EQ(store_->Find(issued.record.id)->last_used_at, used);
+}
+
+TEST_F(TokenStoreTest, AJoinTokenIsUsedUpByTheFirstMachine) {
+  const IssuedToken issued = MakeJoin();
+  EXPECT_TRUE(store_->Redeem(issued.token, "key-a").ok());
+  for (int start = 0; start < 2; ++start) {
+    ExpectUnauthenticated(store_->Redeem(issued.token, "key-b").status(), "used already");
+    // The answer to the first machine may have been lost.
+    EXPECT_TRUE(store_->Redeem(issued.token, "key-a").ok());
+    Reopen();
+  }
+  clock_.Advance(std::chrono::minutes(10));
+  ExpectUnauthenticated(store_->Redeem(issued.token, "key-a").status(), "expired");
+}
+
+TEST_F(TokenStoreTest, OfManyMachinesAtOnceOneGetsTheJoinToken) {
+  for (int round = 0; round < 5; ++round) {
+    const IssuedToken issued = MakeJoin();
+    std::atomic<int> redeemed{0};
+    {
+      std::vector<std::jthread> machines;
+      for (int machine = 0; machine < 8; ++machine) {
+        machines.emplace_back([&, machine] {
+          if (store_->Redeem(issued.token, "key-" + std::to_string(machine)).ok()) ++redeemed;
+        });
+      }
+    }
+    EXPECT_EQ(redeemed, 1);
+  }
+}
+
+TEST_F(TokenStoreTest, OneKindOfTokenIsNotTakenForTheOther) {
+  const IssuedToken join = MakeJoin();
+  const IssuedToken user = MakeUser();
+  ExpectUnauthenticated(store_->Authenticate(join.token).status(), "join token");
+  ExpectUnauthenticated(store_->Redeem(user.token, "key").status(), "user's token");
+  rpc::Token disguised = join.token;
+  disguised.kind = TokenKind::kUser;
+  EXPECT_FALSE(store_->Authenticate(disguised).ok());
+  disguised = user.token;
+  disguised.kind = TokenKind::kJoin;
+  EXPECT_FALSE(store_->Redeem(disguised, "key").ok());
+}
+
+TEST_F(TokenStoreTest, MakesNoTokenWithoutWhatItNeeds) {
+  const auto refuses = [this](const NewToken& wanted) {
+    return store_->Create(wanted).status().code() == StatusCode::kInvalidArgument;
+  };
+  const Roles viewer{{"*", Role::kViewer}};
+  const WallTime later = clock_.WallNow() + std::chrono::hours(1);
+  EXPECT_TRUE(refuses({.name = "", .roles = viewer}));
+  EXPECT_TRUE(refuses({.name = "a\x1b[2J", .roles = viewer}));
+  EXPECT_TRUE(refuses({.name = std::string(65, 'a'), .roles = viewer}));
+  EXPECT_TRUE(refuses({.name = "a"}));
+  EXPECT_TRUE(refuses({.name = "a", .roles = {{"Research", Role::kViewer}}}));
+  EXPECT_TRUE(refuses({.name = "a", .roles = viewer, .expires_at = clock_.WallNow()}));
+  EXPECT_TRUE(refuses({.kind = TokenKind::kJoin, .name = "a"}));
+  EXPECT_TRUE(
+      refuses({.kind = TokenKind::kJoin, .name = "a", .roles = viewer, .expires_at = later}));
+}
+
+TEST_F(TokenStoreTest, ForgetsWhatEndedAMonthAgo) {
+  const IssuedToken expires = MakeUser(std::chrono::hours(1));
+  const IssuedToken revoked = MakeUser();
+  const IssuedToken stays = MakeUser();
+  ASSERT_TRUE(store_->Revoke(revoked.record.id).ok());
+  clock_.Advance(std::chrono::hours(24 * 29));
+  Reopen();
+  EXPECT_EQ(store_->List().size(), 3u);
+  clock_.Advance(std::chrono::hours(24 * 2));
+  Reopen();
+  ASSERT_EQ(store_->List().size(), 1u);
+  EXPECT_EQ(store_->List()[0].id, stays.record.id);
+}
+
+TEST_F(TokenStoreTest, SaysThatItsFileIsDamaged) {
+  MakeUser();
+  store_.reset();
+  const std::string path = JoinPath(directory_, "tokens.db");
+  ASSERT_TRUE(WriteFileAtomically(path, std::string(8192, 'x'), 0600).ok());
+  const auto opened = TokenStore::Open(directory_, clock_);
+  EXPECT_FALSE(opened.ok());
+  EXPECT_NE(gp::Message(opened.status()).find(path), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gp::coordinator
