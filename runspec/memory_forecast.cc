@@ -39,6 +39,23 @@ MemoryForecast AddUp(const ArenaPlan& plan) {
   return forecast;
 }
 
+// A CPU's memory is taken when it is first written. The gradients and moments before the first
+// trained tensor and behind the last one never are.
+void LeaveOutFrozen(const ParameterLayout& layout, MemoryForecast& forecast) {
+  const auto trained = [](const ParameterInfo& tensor) { return tensor.trained; };
+  const auto first = std::find_if(layout.tensors.begin(), layout.tensors.end(), trained);
+  const auto last = std::find_if(layout.tensors.rbegin(), layout.tensors.rend(), trained);
+  if (first == layout.tensors.end()) return;
+  const int64_t used = last->offset + last->count - first->offset;
+  const auto share = [&](int64_t bytes) {
+    return static_cast<int64_t>(static_cast<double>(bytes) * static_cast<double>(used) /
+                                static_cast<double>(layout.total_count));
+  };
+  const int64_t moments_bytes = 2 * layout.total_count * static_cast<int64_t>(sizeof(float));
+  forecast.gradients_bytes = share(forecast.gradients_bytes);
+  forecast.optimizer_bytes -= moments_bytes - share(moments_bytes);
+}
+
 // The rank with the most gradients; rank r owns shards [r*V/W, (r+1)*V/W).
 int BusiestRank(int shards, int workers) {
   int busiest = 0;
@@ -173,6 +190,7 @@ MemoryForecast ForecastMemory(const RunSpec& spec, const BatchPlan& plan, int th
   const bool on_gpu = spec.resources.device == "gpu";
   if (on_gpu && spec.engine.zero1) options.moment_parts = ranks;
   MemoryForecast forecast = AddUp(MakeTrainingPlan(spec.model, options));
+  if (!on_gpu) LeaveOutFrozen(MakeParameterLayout(spec.model, TrainedPartsOf(spec)), forecast);
   if (on_gpu) forecast.process_bytes = kGpuProcessBytes + (ranks > 1 ? kGpuGroupBytes : 0);
   if (spec.sample.every_steps > 0) forecast.sampling_bytes = SamplingBytes(spec, threads);
   return forecast;

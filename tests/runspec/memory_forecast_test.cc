@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runspec/gpu_workspace.h"
+#include "runspec/model_part.h"
 
 namespace gp::runspec {
 namespace {
@@ -37,6 +38,25 @@ TEST(MemoryForecast, AddsUpToThePlan) {
   EXPECT_EQ(forecast.snapshot_bytes, 1024);  // aligned
   spec.sample.every_steps = 10;
   EXPECT_GT(ForecastMemory(spec, kPlan, 2).sampling_bytes, 0);
+}
+
+// What a CPU never writes takes no memory; a GPU's memory is taken at once.
+TEST(MemoryForecast, LeavesOutGradientsAndMomentsOfFrozenParts) {
+  RunSpec spec = Gpt2Spec();
+  const MemoryForecast whole = ForecastMemory(spec, kPlan, 2);
+  spec.train = {"last 2 blocks", "ln_f"};
+  const MemoryForecast part = ForecastMemory(spec, kPlan, 2);
+  const int64_t trained =
+      TrainedParameterCount(MakeParameterLayout(spec.model, TrainedPartsOf(spec)));
+  // Small frozen tensors lie between the trained ones.
+  for (const auto& [bytes, each] :
+       {std::pair(part.gradients_bytes, 4), std::pair(part.optimizer_bytes, 8)}) {
+    EXPECT_GE(bytes, each * trained);
+    EXPECT_LE(bytes, each * trained * 102 / 100);
+  }
+  EXPECT_EQ(part.parameters_bytes, whole.parameters_bytes);
+  spec.resources.device = "gpu";
+  EXPECT_EQ(ForecastMemory(spec, kPlan, 2).optimizer_bytes, whole.optimizer_bytes);
 }
 
 TEST(MemoryForecast, OnAGpuIsOfItsMemory) {

@@ -66,10 +66,15 @@ StatusOr<CheckpointFile> FindFile(const CheckpointManifest& manifest, const std:
   return DamagedCheckpoint(fmt::format("the manifest of {} does not list {}", directory, name));
 }
 
-void AddTargets(const runspec::ParameterLayout& layout, const std::string& prefix,
+bool IsAny(const runspec::ParameterInfo& /*tensor*/) { return true; }
+bool IsTrained(const runspec::ParameterInfo& tensor) { return tensor.trained; }
+
+void AddTargets(const runspec::ParameterLayout& layout,
+                bool (*takes)(const runspec::ParameterInfo& tensor), const std::string& prefix,
                 std::span<float> buffer, std::map<std::string, TensorTarget>& targets) {
   GP_CHECK(static_cast<int64_t>(buffer.size()) == layout.total_count);
   for (const runspec::ParameterInfo& tensor : layout.tensors) {
+    if (!takes(tensor)) continue;
     targets[prefix + tensor.name] = {
         tensor.shape,
         buffer.subspan(static_cast<size_t>(tensor.offset), static_cast<size_t>(tensor.count))};
@@ -119,7 +124,7 @@ Status ReadWeights(Storage& storage, const std::string& directory,
                    const WriteInto& write) {
   const auto layout = runspec::MakeParameterLayout(manifest.shape);
   std::map<std::string, TensorTarget> targets;
-  AddTargets(layout, "", parameters, targets);
+  AddTargets(layout, IsAny, "", parameters, targets);
   ClearGaps(layout, parameters, write);
   return ReadTensors(storage, directory, manifest, formats::kModelName, std::move(targets), write);
 }
@@ -147,15 +152,14 @@ Status ReadWeightsByTensor(Storage& storage, const std::string& directory,
 }
 
 Status ReadTrainingState(Storage& storage, const std::string& directory,
-                         const CheckpointManifest& manifest, std::span<float> parameters,
-                         std::span<float> first_moment, std::span<float> second_moment,
-                         const WriteInto& write) {
+                         const CheckpointManifest& manifest, const runspec::ParameterLayout& layout,
+                         std::span<float> parameters, std::span<float> first_moment,
+                         std::span<float> second_moment, const WriteInto& write) {
   RETURN_IF_ERROR(ReadWeights(storage, directory, manifest, parameters, write));
   RETURN_IF_ERROR(ReadTokenizer(storage, directory, manifest).status());
-  const auto layout = runspec::MakeParameterLayout(manifest.shape);
   std::map<std::string, TensorTarget> targets;
-  AddTargets(layout, "exp_avg.", first_moment, targets);
-  AddTargets(layout, "exp_avg_sq.", second_moment, targets);
+  AddTargets(layout, IsTrained, "exp_avg.", first_moment, targets);
+  AddTargets(layout, IsTrained, "exp_avg_sq.", second_moment, targets);
   ClearGaps(layout, first_moment, write);
   ClearGaps(layout, second_moment, write);
   return ReadTensors(storage, directory, manifest, formats::kOptimizerName, std::move(targets),

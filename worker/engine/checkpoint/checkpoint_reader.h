@@ -44,9 +44,12 @@ using TakeWeights =
 Status ReadWeightsByTensor(Storage& storage, const std::string& directory,
                            const formats::CheckpointManifest& manifest, const TakeWeights& take);
 
-// Weights and the optimizer's state, for resuming. Also verifies tokenizer.json.
+// Weights and the optimizer's state, for resuming. Also verifies tokenizer.json. `layout` is that
+// of the manifest's shape and says which parts the run trains: the moments of the others are not
+// touched.
 Status ReadTrainingState(Storage& storage, const std::string& directory,
-                         const formats::CheckpointManifest& manifest, std::span<float> parameters,
+                         const formats::CheckpointManifest& manifest,
+                         const runspec::ParameterLayout& layout, std::span<float> parameters,
                          std::span<float> first_moment, std::span<float> second_moment,
                          const WriteInto& write = WriteIntoHost);
 

@@ -81,14 +81,21 @@ struct TensorGroup {
   int buffer = 0;  // index of a buffer in the snapshot
 };
 
+std::vector<ParameterInfo> TrainedTensors(const ParameterLayout& layout) {
+  std::vector<ParameterInfo> trained = layout.tensors;
+  std::erase_if(trained, [](const ParameterInfo& tensor) { return !tensor.trained; });
+  return trained;
+}
+
 StatusOr<CheckpointFile> WriteTensors(Storage& storage, const std::string& directory,
-                                      const std::string& name, const ParameterLayout& layout,
+                                      const std::string& name,
+                                      const std::vector<ParameterInfo>& tensors,
                                       const std::vector<TensorGroup>& groups, DigestKind digest,
                                       StreamedSnapshot& snapshot,
                                       const std::map<std::string, std::string>& metadata) {
   std::vector<formats::TensorEntry> entries;
   for (const TensorGroup& group : groups) {
-    for (const ParameterInfo& tensor : layout.tensors) {
+    for (const ParameterInfo& tensor : tensors) {
       entries.push_back(
           {.name = group.prefix + tensor.name, .dtype = "F32", .shape = tensor.shape});
     }
@@ -97,7 +104,7 @@ StatusOr<CheckpointFile> WriteTensors(Storage& storage, const std::string& direc
                    DigestingWriter::Create(storage, directory, name, digest));
   RETURN_IF_ERROR(writer.Append(formats::FormatSafetensorsHeader(entries, metadata)));
   for (const TensorGroup& group : groups) {
-    for (const ParameterInfo& tensor : layout.tensors) {
+    for (const ParameterInfo& tensor : tensors) {
       RETURN_IF_ERROR(snapshot.Read(
           group.buffer, tensor.offset, tensor.offset + tensor.count,
           [&](std::span<const float> values) { return writer.Append(BytesOf(values)); }));
@@ -128,7 +135,7 @@ class CheckpointWriter::Worker {
         storage_(*owned_storage_),
         parent_(std::move(parent)),
         identity_(std::move(identity)),
-        layout_(runspec::MakeParameterLayout(identity_.shape)),
+        layout_(runspec::MakeParameterLayout(identity_.shape, identity_.trained)),
         snapshot_(options) {}
 
   static std::thread StartThread(const std::shared_ptr<Worker>& worker) {
@@ -268,7 +275,7 @@ class CheckpointWriter::Worker {
       optimizer = WriteOptimizer(state, directory);
     });
     StatusOr<CheckpointFile> model =
-        WriteTensors(storage_, directory, formats::kModelName, layout_, {{"", 0}},
+        WriteTensors(storage_, directory, formats::kModelName, layout_.tensors, {{"", 0}},
                      DigestKind::kSha256, snapshot_, formats::WeightsMetadata(state.step));
     snapshot_.Finish(0);
     Failpoint("checkpoint.after_model");
@@ -281,7 +288,7 @@ class CheckpointWriter::Worker {
   StatusOr<CheckpointFile> WriteOptimizer(const CheckpointState& state,
                                           const std::string& directory) {
     StatusOr<CheckpointFile> optimizer =
-        WriteTensors(storage_, directory, formats::kOptimizerName, layout_,
+        WriteTensors(storage_, directory, formats::kOptimizerName, TrainedTensors(layout_),
                      {{"exp_avg.", 1}, {"exp_avg_sq.", 2}}, DigestKind::kXxh3, snapshot_,
                      formats::WeightsMetadata(state.step));
     snapshot_.Finish(1);

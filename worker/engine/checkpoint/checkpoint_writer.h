@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/status.h"
+#include "runspec/model_part.h"
 #include "runspec/model_shape.h"
 #include "worker/engine/checkpoint/storage.h"
 #include "worker/engine/checkpoint/streamed_snapshot.h"
@@ -31,6 +32,7 @@ struct CheckpointIdentity {
   std::string incarnation;
   uint64_t epoch = 0;
   runspec::ModelShape shape;
+  runspec::TrainedParts trained;  // the optimizer's file holds moments of these alone
   std::string data_fingerprint;
   std::string tokenizer;  // Tokenizer::Serialized()
   std::string tokenizer_fingerprint;

@@ -59,6 +59,7 @@ CheckpointIdentity IdentityOf(const TrainingPlace& place, const PreparedRun& run
           .incarnation = place.incarnation,
           .epoch = place.epoch,
           .shape = run.spec.model,
+          .trained = runspec::TrainedPartsOf(run.spec),
           .data_fingerprint = run.dataset.fingerprint,
           .tokenizer = run.dataset.tokenizer->Serialized(),
           .tokenizer_fingerprint = run.dataset.tokenizer->Fingerprint()};
@@ -326,15 +327,15 @@ std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun&
     first = all.first;
     second = all.second;
   }
-  const Status read =
-      ReadTrainingState(storage, resume.directory, *manifest, run.model->parameters(), first,
-                        second, [&](void* to, const void* from, int64_t bytes) {
-                          if (all.Holds(to)) {
-                            std::memcpy(to, from, static_cast<size_t>(bytes));
-                          } else {
-                            run.model->backend().Upload(to, from, bytes);
-                          }
-                        });
+  const Status read = ReadTrainingState(storage, resume.directory, *manifest, run.model->layout(),
+                                        run.model->parameters(), first, second,
+                                        [&](void* to, const void* from, int64_t bytes) {
+                                          if (all.Holds(to)) {
+                                            std::memcpy(to, from, static_cast<size_t>(bytes));
+                                          } else {
+                                            run.model->backend().Upload(to, from, bytes);
+                                          }
+                                        });
   ThrowIfError(CauseOfUnreadable(read, resume.directory), read);
   if (trainer.shards() != nullptr) trainer.shards()->TakeMoments(all);
   optimizer.set_updates(RecordedNumber<int64_t>(*manifest, kUpdates, manifest->step));

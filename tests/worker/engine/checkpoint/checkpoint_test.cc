@@ -124,7 +124,9 @@ class CheckpointTest : public ::testing::Test {
     ASSIGN_OR_RETURN(const auto manifest,
                      ReadCheckpointManifest(storage_, directory, Expectation()));
     std::vector<float> parameters(parameters_.size(), 9), first = parameters, second = parameters;
-    RETURN_IF_ERROR(ReadTrainingState(storage_, directory, manifest, parameters, first, second));
+    RETURN_IF_ERROR(ReadTrainingState(storage_, directory, manifest,
+                                      runspec::MakeParameterLayout(identity_.shape), parameters,
+                                      first, second));
     EXPECT_EQ(parameters, parameters_);
     EXPECT_EQ(first, first_);
     EXPECT_EQ(second, second_);
@@ -137,6 +139,33 @@ class CheckpointTest : public ::testing::Test {
   std::vector<float> parameters_, first_, second_;
   float next_ = 0;
 };
+
+TEST_F(CheckpointTest, TheMomentsOfFrozenPartsAreNeitherSavedNorRead) {
+  identity_.trained = {.trained = {*runspec::ParseModelPart("last 1 blocks", identity_.shape),
+                                   *runspec::ParseModelPart("ln_f", identity_.shape)}};
+  const std::string directory = Save(250).directory;
+  const auto layout = runspec::MakeParameterLayout(identity_.shape, identity_.trained);
+  const auto manifest = ReadCheckpointManifest(storage_, directory, Expectation());
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  const auto file =
+      std::find_if(manifest->files.begin(), manifest->files.end(),
+                   [](const auto& candidate) { return candidate.name == formats::kOptimizerName; });
+  ASSERT_NE(file, manifest->files.end());
+  const auto moment_bytes = static_cast<uint64_t>(2 * 4 * runspec::TrainedParameterCount(layout));
+  EXPECT_GE(file->size_bytes, moment_bytes);
+  EXPECT_LE(file->size_bytes, moment_bytes + 4096) << "and a header";
+
+  std::vector<float> parameters(parameters_.size()), first(parameters_.size(), 9), second = first;
+  const Status read =
+      ReadTrainingState(storage_, directory, *manifest, layout, parameters, first, second);
+  ASSERT_TRUE(read.ok()) << read;
+  EXPECT_EQ(parameters, parameters_);
+  for (const auto& tensor : layout.tensors) {
+    const auto at = static_cast<size_t>(tensor.offset);
+    EXPECT_EQ(first[at], tensor.trained ? first_[at] : 9) << tensor.name;
+    EXPECT_EQ(second[at], tensor.trained ? second_[at] : 9) << tensor.name;
+  }
+}
 
 TEST_F(CheckpointTest, ComesBackBitForBit) {
   const SavedCheckpoint saved = Save(250);
