@@ -14,7 +14,8 @@ add_custom_target(threads_tests)
 add_custom_target(gpu_tests)
 file(WRITE "${CMAKE_BINARY_DIR}/gpu_tests.txt" "")
 set(GP_THREADED_FOLDERS base tokenizer corpus link coordinator worker/agent
-  client/gateway worker/engine/backend/cuda/emulation worker/engine/collectives worker/engine/checkpoint worker/engine/trainer)
+  client/gateway worker/engine/backend/cuda/emulation worker/engine/collectives worker/engine/checkpoint worker/engine/data
+  worker/engine/trainer)
 
 function(gp_processors label result)
   if(label STREQUAL "unit")
