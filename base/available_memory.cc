@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/control_group.h"
 #include "base/file.h"
 
 namespace gp {
@@ -63,18 +64,9 @@ class Limits {
     least_ = {std::max(bytes, int64_t{0}), limit};
   }
 
-  // Every group from the process's own up to the root, of cgroup v2 ("0::/path") and v1.
   void LimitByGroups() {
-    std::istringstream lines(TextOf(JoinPath(root_, "proc/self/cgroup")));
-    std::string line;
-    while (std::getline(lines, line)) {
-      const size_t first = line.find(':');
-      const size_t second = line.find(':', first + 1);
-      if (first == std::string::npos || second == std::string::npos) continue;
-      const std::string controllers = line.substr(first + 1, second - first - 1);
-      const std::string path = line.substr(second + 1);
-      if (controllers.empty()) LimitByGroup("sys/fs/cgroup", path, kVersion2);
-      if (controllers == "memory") LimitByGroup("sys/fs/cgroup/memory", path, kVersion1);
+    for (const ControlGroup& group : ControlGroups("memory", root_)) {
+      LimitByGroup(group, group.version == ControlGroup::Version::kV2 ? kVersion2 : kVersion1);
     }
   }
 
@@ -87,19 +79,12 @@ class Limits {
   static constexpr GroupFiles kVersion1{"memory.limit_in_bytes", "memory.usage_in_bytes",
                                         "total_inactive_file"};
 
-  void LimitByGroup(const std::string& mount, std::string path, const GroupFiles& files) {
-    while (true) {
-      const std::string directory = JoinPath(root_, mount + path);
-      const auto limit = ParseNumber(TextOf(JoinPath(directory, files.limit)));
-      const auto usage = ParseNumber(TextOf(JoinPath(directory, files.usage)));
-      if (limit && usage) {
-        const int64_t used = count_ == Count::kAll ? 0 : *usage - FilesHeld(directory, files);
-        Limit(*limit - used, std::string(files.limit) + " of " + path);
-      }
-      const size_t slash = path.rfind('/');
-      if (path.size() <= 1 || slash == std::string::npos) return;
-      path = slash == 0 ? "/" : path.substr(0, slash);
-    }
+  void LimitByGroup(const ControlGroup& group, const GroupFiles& files) {
+    const auto limit = ParseNumber(TextOf(JoinPath(group.directory, files.limit)));
+    const auto usage = ParseNumber(TextOf(JoinPath(group.directory, files.usage)));
+    if (!limit || !usage) return;
+    const int64_t used = count_ == Count::kAll ? 0 : *usage - FilesHeld(group.directory, files);
+    Limit(*limit - used, std::string(files.limit) + " of " + group.path);
   }
 
   int64_t FilesHeld(const std::string& directory, const GroupFiles& files) const {

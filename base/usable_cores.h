@@ -1,17 +1,23 @@
 // The processors that the calling thread may use, of all that the machine has. Thread-safe.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/status.h"
 
 namespace gp {
 
-// Their numbers, in order.
+// The numbers of those on which the kernel may run it, in order.
 StatusOr<std::vector<int>> UsableCores();
 
-// The number of usable cores, for the number of threads: at least 1, also when the kernel does not
-// tell.
+// How many of them may be busy at once: the tightest CPU limit of the process's control groups
+// (`limits.cpu` of a pod) in whole cores, at most `cores`, at least 1. Reads below `root`, which
+// only tests change.
+int CoresWithinLimit(int cores, const std::string& root = "/");
+
+// The number of usable cores within that limit, for the number of threads: at least 1, also when
+// the kernel does not tell.
 int CountUsableCores();
 
 }  // namespace gp

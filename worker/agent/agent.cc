@@ -257,7 +257,8 @@ TrainerCommand Agent::CommandFor(const SlotInfo& slot) const {
   TrainerCommand command{.program = options_.trainer_program,
                          .arguments = {"--link"},
                          .environment = options_.trainer_environment,
-                         .cores = slot.cores};
+                         .cores = {}};
+  if (options_.pin_trainers) command.cores = slot.cores;
   if (!slot.is_gpu()) return command;
   command.program = options_.gpu_trainer_program;
   command.environment.insert(command.environment.end(), options_.gpu_environment.begin(),

@@ -29,6 +29,7 @@ struct AgentOptions {
   std::vector<std::string> gpu_environment;      // what trainers on GPUs get in addition
   std::string data_address = "127.0.0.1";        // host that trainers listen on
   std::string version;                           // sent to trainers
+  bool pin_trainers = true;                      // to the cores of their slot
   ReconcileOptions reconcile;
   // How long an agent that stops waits, after its last trainer, until the coordinator has noted how
   // the trainers ended.

@@ -61,14 +61,18 @@ StatusOr<std::string> ProgramDirectory() {
   return DirectoryOf(path.data());
 }
 
-StatusOr<NodeGpus> FindGpus(const WorkerSettings& settings) {
-  ASSIGN_OR_RETURN(const auto cores, UsableCores());
+StatusOr<NodeCores> FindCores() {
+  ASSIGN_OR_RETURN(auto cores, UsableCores());
+  const int count = CoresWithinLimit(static_cast<int>(cores.size()));
+  return ChooseCores(std::move(cores), count);
+}
+
+StatusOr<NodeGpus> FindGpus(const WorkerSettings& settings, const std::vector<int>& cores) {
   ASSIGN_OR_RETURN(const std::string directory, ProgramDirectory());
   return FindGpus(settings, std::getenv("CUDA_VISIBLE_DEVICES"), directory, cores);
 }
 
-StatusOr<SlotTable> MakeSlots(int count, const NodeGpus& gpus) {
-  ASSIGN_OR_RETURN(const auto cores, UsableCores());
+SlotTable MakeSlots(int count, const std::vector<int>& cores, const NodeGpus& gpus) {
   const int cpu_count = count > 0 ? count : static_cast<int>(cores.size());
   auto slots = CutCpuSlots(cpu_count, cores, MemoryBytes());
   slots.insert(slots.end(), gpus.slots.begin(), gpus.slots.end());
@@ -129,7 +133,8 @@ StatusOr<AgentOptions> MakeAgentOptions(const WorkerSettings& settings) {
 }  // namespace
 
 StatusOr<std::string> DescribeGpus(const WorkerSettings& settings) {
-  ASSIGN_OR_RETURN(const NodeGpus gpus, FindGpus(settings));
+  ASSIGN_OR_RETURN(const NodeCores node, FindCores());
+  ASSIGN_OR_RETURN(const NodeGpus gpus, FindGpus(settings, node.cores));
   return GpusJson(gpus);
 }
 
@@ -140,10 +145,12 @@ Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime)
   ASSIGN_OR_RETURN(const auto lock,
                    daemon::StateLock::Acquire(settings.state_dir, "lock", "gp-worker"));
   ASSIGN_OR_RETURN(const std::string node_id, LoadNodeId(settings.state_dir));
-  ASSIGN_OR_RETURN(const NodeGpus gpus, FindGpus(settings));
-  ASSIGN_OR_RETURN(const SlotTable slots, MakeSlots(settings.slots, gpus));
+  ASSIGN_OR_RETURN(const NodeCores node, FindCores());
+  ASSIGN_OR_RETURN(const NodeGpus gpus, FindGpus(settings, node.cores));
+  const SlotTable slots = MakeSlots(settings.slots, node.cores, gpus);
   ASSIGN_OR_RETURN(AgentOptions agent_options, MakeAgentOptions(settings));
   agent_options.gpu_trainer_program = gpus.trainer_program;
+  agent_options.pin_trainers = node.pinned;
   LogGpus(gpus);
 
   AgentMetrics metrics(GP_VERSION);

@@ -28,7 +28,8 @@ Settings NodeSettings(WorkerSettings& settings) {
        .slot = &settings.data_address},
       {.field = {.path = "node.slots",
                  .doc = "How many trainers run at once; the cores are divided among them. 0: one "
-                        "for each core.",
+                        "for each core that this process may use, by its affinity and by the "
+                        "CPU limit of its control groups.",
                  .min = 0,
                  .max = 1024},
        .slot = &settings.slots,

@@ -1,8 +1,10 @@
 #include "worker/agent/slots.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <utility>
+
+#include "base/available_memory.h"
 #include "base/check.h"
 
 namespace gp::agent {
@@ -74,9 +76,12 @@ std::vector<SlotInfo> CutCpuSlots(int count, const std::vector<int>& cores, uint
   return slots;
 }
 
-uint64_t MemoryBytes() {
-  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+NodeCores ChooseCores(std::vector<int> allowed, int count) {
+  const bool pinned = std::cmp_greater_equal(count, allowed.size());
+  if (!pinned) allowed.resize(static_cast<size_t>(count));
+  return {std::move(allowed), pinned};
 }
+
+uint64_t MemoryBytes() { return static_cast<uint64_t>(ReadMemoryLimit().bytes); }
 
 }  // namespace gp::agent

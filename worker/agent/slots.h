@@ -57,7 +57,18 @@ std::vector<SlotInfo> CutCpuSlots(int count, const std::vector<int>& cores, uint
 // cores. REQUIRES: a core.
 std::vector<SlotInfo> MakeGpuSlots(const std::vector<Gpu>& gpus, const std::vector<int>& cores);
 
-// Physical memory of the machine.
+// The cores of this node's slots.
+struct NodeCores {
+  std::vector<int> cores;
+  // False where a limit of a control group lets fewer run at once than the process may run on, as
+  // in most pods. Nobody else knows then which of them this node uses, so trainers run on any.
+  bool pinned = true;
+};
+// `allowed`: those that this process may run on, of which `count` may be busy at once.
+NodeCores ChooseCores(std::vector<int> allowed, int count);
+
+// The memory that this node's trainers may have: that of the machine, or of a control group that
+// has less.
 uint64_t MemoryBytes();
 
 }  // namespace gp::agent

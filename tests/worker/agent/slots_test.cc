@@ -51,6 +51,15 @@ TEST(Slots, TheirHealthIsReplacedWhole) {
   EXPECT_EQ(slots.Find("cpu-1")->health.problem, "no program");
 }
 
+TEST(Slots, KeepToTheirCoresUnlessALimitLetsFewerRunAtOnce) {
+  const NodeCores whole = ChooseCores({4, 5, 6}, 3);
+  EXPECT_EQ(whole.cores, (std::vector<int>{4, 5, 6}));
+  EXPECT_TRUE(whole.pinned);
+  const NodeCores limited = ChooseCores({4, 5, 6}, 2);
+  EXPECT_EQ(limited.cores.size(), 2u);
+  EXPECT_FALSE(limited.pinned) << "another pod of the machine would choose the same two";
+}
+
 TEST(Slots, ThisMachineHasMemory) { EXPECT_GT(MemoryBytes(), uint64_t{1} << 20); }
 
 }  // namespace
