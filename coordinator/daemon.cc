@@ -142,7 +142,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   AgentServiceContext agents{reconciler, recorder, hub,
                              MakeAgentOptions(settings, storage, *store, group_key)};
   AgentService agent_service(agents);
-  ASSIGN_OR_RETURN(const auto server, rpc::RpcServer::Start({.listen = settings.listen},
+  ASSIGN_OR_RETURN(const auto server, rpc::RpcServer::Start({.endpoints = {{settings.listen}}},
                                                             {&run_service, &agent_service}));
   // Before any thread starts, so that a failure here leaves none behind.
   RETURN_IF_ERROR(

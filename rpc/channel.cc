@@ -19,14 +19,10 @@ struct SocketChannel {
   std::shared_ptr<grpc::Channel> channel;
 };
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& target,
-                                       const grpc::ChannelArguments& arguments) {
-  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
-}
-
 std::shared_ptr<grpc::Channel> ConnectSocket(SocketName name,
                                              const grpc::ChannelArguments& arguments) {
-  auto channel = Connect(name.Target(), arguments);
+  auto channel =
+      grpc::CreateCustomChannel(name.Target(), grpc::InsecureChannelCredentials(), arguments);
   const auto both = std::make_shared<SocketChannel>(SocketChannel{std::move(name), channel});
   return {both, both->channel.get()};
 }
@@ -59,7 +55,9 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
       return ConnectSocket(*std::move(name), arguments);
     }
   }
-  return Connect(address, arguments);
+  const auto credentials =
+      options.tls ? MakeChannelCredentials(*options.tls) : grpc::InsecureChannelCredentials();
+  return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
 }  // namespace gp::rpc

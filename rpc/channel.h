@@ -5,7 +5,10 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+
+#include "rpc/tls.h"
 
 namespace gp::rpc {
 
@@ -19,6 +22,8 @@ struct ChannelOptions {
   // The longest wait between attempts to connect. Short, because a coordinator restarts in seconds.
   std::chrono::milliseconds reconnect_max = std::chrono::seconds(2);
   int message_bytes_max = 16 << 20;
+  // For HOST:PORT; absent: no encryption. A Unix socket needs none.
+  std::optional<ChannelTls> tls;
 };
 
 // A lazy channel to HOST:PORT or unix:PATH; it connects at the first call and reconnects by itself.

@@ -6,9 +6,11 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/scoped_umask.h"
 #include "rpc/listen_address.h"
@@ -42,46 +44,76 @@ void Configure(const ServerOptions& options, grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
 }
 
-std::unique_ptr<grpc::Server> BuildAndStart(grpc::ServerBuilder& builder, bool is_socket) {
-  if (!is_socket) return builder.BuildAndStart();
+// One endpoint while the server is built: what was wanted, and the port that gRPC took.
+struct Binding {
+  ListenAddress wanted;
+  std::optional<SocketName> socket;
+  int port = 0;
+
+  std::string Target() const { return socket ? socket->Target() : wanted.Text(); }
+  std::string Address() const {
+    ListenAddress bound = wanted;
+    bound.port = port;
+    return bound.Reachable().Text();
+  }
+};
+
+StatusOr<Binding> CheckEndpoint(const Endpoint& endpoint) {
+  ASSIGN_OR_RETURN(ListenAddress wanted, ParseListenAddress(endpoint.address));
+  RETURN_IF_ERROR(CheckBindable(wanted));
+  if (endpoint.tls) RETURN_IF_ERROR(CheckTls(*endpoint.tls));
+  if (!wanted.is_socket()) return Binding{.wanted = std::move(wanted)};
+  ASSIGN_OR_RETURN(SocketName name, SocketName::Of(wanted.path));
+  return Binding{.wanted = std::move(wanted), .socket = std::move(name)};
+}
+
+std::unique_ptr<grpc::Server> BuildAndStart(grpc::ServerBuilder& builder,
+                                            const std::vector<Binding>& bindings) {
+  const bool has_socket = std::any_of(bindings.begin(), bindings.end(),
+                                      [](const Binding& one) { return one.socket.has_value(); });
+  if (!has_socket) return builder.BuildAndStart();
   const ScopedUmask owner_only(0177);
   return builder.BuildAndStart();
 }
 
-StatusOr<std::optional<SocketName>> NameOf(const ListenAddress& address) {
-  if (!address.is_socket()) return std::optional<SocketName>();
-  ASSIGN_OR_RETURN(SocketName name, SocketName::Of(address.path));
-  return std::optional<SocketName>(std::move(name));
-}
-
 }  // namespace
 
-RpcServer::RpcServer(std::optional<SocketName> socket, std::unique_ptr<grpc::Server> server,
-                     std::string address)
-    : socket_(std::move(socket)), server_(std::move(server)), address_(std::move(address)) {}
+RpcServer::RpcServer(std::vector<SocketName> sockets, std::unique_ptr<grpc::Server> server,
+                     std::vector<std::string> addresses)
+    : sockets_(std::move(sockets)), server_(std::move(server)), addresses_(std::move(addresses)) {}
 
 RpcServer::~RpcServer() { Shutdown(std::chrono::nanoseconds(0)); }
 
 StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions& options,
                                                       const std::vector<grpc::Service*>& services) {
-  ASSIGN_OR_RETURN(const ListenAddress wanted, ParseListenAddress(options.listen));
-  RETURN_IF_ERROR(CheckBindable(wanted));
-  ASSIGN_OR_RETURN(std::optional<SocketName> socket, NameOf(wanted));
+  GP_CHECK(!options.endpoints.empty(), "a server listens somewhere");
+  std::vector<Binding> bindings;
+  for (const Endpoint& endpoint : options.endpoints) {
+    ASSIGN_OR_RETURN(Binding binding, CheckEndpoint(endpoint));
+    bindings.push_back(std::move(binding));
+  }
   EnablePlugins();
   grpc::ServerBuilder builder;
   Configure(options, builder);
-  int port = 0;
-  builder.AddListeningPort(socket ? socket->Target() : wanted.Text(),
-                           grpc::InsecureServerCredentials(), &port);
-  for (grpc::Service* service : services) builder.RegisterService(service);
-  std::unique_ptr<grpc::Server> server = BuildAndStart(builder, wanted.is_socket());
-  if (server == nullptr || port == 0) {
-    return Unavailable("cannot listen on {}: it was taken meanwhile", wanted.Text());
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    const auto& tls = options.endpoints[i].tls;
+    builder.AddListeningPort(bindings[i].Target(),
+                             tls ? MakeServerCredentials(*tls) : grpc::InsecureServerCredentials(),
+                             &bindings[i].port);
   }
-  ListenAddress bound = wanted;
-  bound.port = port;
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  std::unique_ptr<grpc::Server> server = BuildAndStart(builder, bindings);
+  std::vector<SocketName> sockets;
+  std::vector<std::string> addresses;
+  for (Binding& binding : bindings) {
+    if (server == nullptr || binding.port == 0) {
+      return Unavailable("cannot listen on {}: it was taken meanwhile", binding.wanted.Text());
+    }
+    addresses.push_back(binding.Address());
+    if (binding.socket) sockets.push_back(*std::move(binding.socket));
+  }
   return std::unique_ptr<RpcServer>(
-      new RpcServer(std::move(socket), std::move(server), bound.Reachable().Text()));
+      new RpcServer(std::move(sockets), std::move(server), std::move(addresses)));
 }
 
 std::shared_ptr<grpc::Channel> RpcServer::ChannelToItself() const {

@@ -14,11 +14,18 @@
 
 #include "base/status.h"
 #include "rpc/socket_name.h"
+#include "rpc/tls.h"
 
 namespace gp::rpc {
 
+// One place where a server listens.
+struct Endpoint {
+  std::string address;           // HOST:PORT, port 0 takes a free one; or unix:PATH
+  std::optional<ServerTls> tls;  // for HOST:PORT; absent: no encryption
+};
+
 struct ServerOptions {
-  std::string listen = "127.0.0.1:0";  // HOST:PORT, port 0 takes a free one; or unix:PATH
+  std::vector<Endpoint> endpoints = {{.address = "127.0.0.1:0"}};  // at least one
   // A longer request is refused before it is parsed. An agent sends about 1 MiB at a time.
   int request_bytes_max = 4 << 20;
   int response_bytes_max = 16 << 20;
@@ -28,16 +35,20 @@ struct ServerOptions {
 
 class RpcServer {
  public:
-  // Listening on success. InvalidArgument for an address that cannot be read, AlreadyExists when
-  // the port or the socket is in use, PermissionDenied for a privileged port; each names the
-  // address. Only the user of this process can connect to a Unix socket. Files that other threads
-  // make during this call are private too, because the umask belongs to the process.
+  // Listening on every endpoint on success. InvalidArgument for an address that cannot be read,
+  // AlreadyExists when the port or the socket is in use, PermissionDenied for a privileged port;
+  // each names the address. Errors of CheckTls for certificates that cannot be used. Only the user
+  // of this process can connect to a Unix socket. Files that other threads make during this call
+  // are private too, because the umask belongs to the process.
   static StatusOr<std::unique_ptr<RpcServer>> Start(const ServerOptions& options,
                                                     const std::vector<grpc::Service*>& services);
   ~RpcServer();
 
-  // HOST:PORT that clients can use, with the real port; or unix:PATH.
-  const std::string& address() const { return address_; }
+  // HOST:PORT that clients can use, with the real port; or unix:PATH. In the order of the
+  // endpoints.
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  // The first of them.
+  const std::string& address() const { return addresses_.front(); }
 
   // A channel to this server without the network. Its calls wait for the same threads as all
   // others.
@@ -48,12 +59,12 @@ class RpcServer {
   void Shutdown(std::chrono::nanoseconds grace);
 
  private:
-  RpcServer(std::optional<SocketName> socket, std::unique_ptr<grpc::Server> server,
-            std::string address);
+  RpcServer(std::vector<SocketName> sockets, std::unique_ptr<grpc::Server> server,
+            std::vector<std::string> addresses);
 
-  const std::optional<SocketName> socket_;  // the name under which gRPC removes it at the end
+  const std::vector<SocketName> sockets_;  // the names under which gRPC removes them at the end
   std::unique_ptr<grpc::Server> server_;
-  std::string address_;
+  std::vector<std::string> addresses_;
 };
 
 }  // namespace gp::rpc

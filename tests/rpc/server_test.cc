@@ -51,7 +51,7 @@ TEST(RpcServer, APortInUseIsNamed) {
   auto first = RpcServer::Start({}, {&service});
   ASSERT_TRUE(first.ok());
   VersionOnly other;
-  const auto second = RpcServer::Start({.listen = (*first)->address()}, {&other});
+  const auto second = RpcServer::Start({.endpoints = {{(*first)->address()}}}, {&other});
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.status().code(), StatusCode::kAlreadyExists);
   EXPECT_NE(Message(second.status()).find((*first)->address()), std::string::npos);
@@ -64,7 +64,7 @@ TEST(RpcServer, ShutdownFreesThePort) {
   const std::string address = (*first)->address();
   (*first)->Shutdown(std::chrono::seconds(1));
   VersionOnly other;
-  EXPECT_TRUE(RpcServer::Start({.listen = address}, {&other}).ok());
+  EXPECT_TRUE(RpcServer::Start({.endpoints = {{address}}}, {&other}).ok());
 }
 
 // A directory below which paths are as long as a test needs them.
@@ -80,7 +80,7 @@ class SocketServerTest : public ::testing::Test {
 
   static StatusOr<std::unique_ptr<RpcServer>> Serve(const std::string& path) {
     static VersionOnly service;
-    return RpcServer::Start({.listen = "unix:" + path}, {&service});
+    return RpcServer::Start({.endpoints = {{"unix:" + path}}}, {&service});
   }
 
   // The server answers under its address, and is gone after its end.

@@ -75,7 +75,7 @@ class RunServiceTest : public ::testing::Test {
   void SetUp() override {
     hub_.Start();
     reconciler_.Start();
-    auto server = rpc::RpcServer::Start({.listen = listen()}, {&service_});
+    auto server = rpc::RpcServer::Start({.endpoints = {{listen()}}}, {&service_});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     stub_ = NewStub();

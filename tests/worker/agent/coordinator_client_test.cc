@@ -104,7 +104,7 @@ class CoordinatorClientTest : public testing::Test {
   }
 
   void StartServer() {
-    auto server = rpc::RpcServer::Start({.listen = address_}, {&service_});
+    auto server = rpc::RpcServer::Start({.endpoints = {{address_}}}, {&service_});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = std::move(server).value();
     address_ = server_->address();

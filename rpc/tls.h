@@ -1,0 +1,43 @@
+// TLS of servers and channels: 1.3 and nothing older, with certificates from PEM files that are
+// read again when they change, without a restart and without ending what is connected. Functions
+// may be called from any thread.
+#pragma once
+
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+
+namespace gp::rpc {
+
+struct ServerTls {
+  std::string certificate;  // file: the server's certificate, then those that signed it
+  std::string key;          // file; may be the same
+  // File of authorities. A client may present a certificate; one that none of them signed is
+  // refused. Empty: clients present none.
+  std::string client_ca;
+
+  bool operator==(const ServerTls&) const = default;
+};
+
+struct ChannelTls {
+  std::string ca;           // file of authorities, one of which must have signed the server's
+  std::string certificate;  // file of the client's own certificate; empty: it presents none
+  std::string key;          // file; may be the same
+
+  bool operator==(const ChannelTls&) const = default;
+};
+
+// Whether the files are there and fit together, because gRPC only logs what is wrong with them.
+// Errors name the file.
+Status CheckTls(const ServerTls& tls);
+Status CheckTls(const ChannelTls& tls);
+
+std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(const ServerTls& tls);
+// The server must have a certificate for the host in the channel's address.
+std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const ChannelTls& tls);
+
+}  // namespace gp::rpc
