@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "base/exit_code.h"
@@ -15,6 +16,7 @@
 #include "coordinator/recorder.h"
 #include "coordinator/replay.h"
 #include "coordinator/run_directories.h"
+#include "coordinator/server_certificates.h"
 #include "coordinator/service/agent_service.h"
 #include "coordinator/service/group_key.h"
 #include "coordinator/service/input_probe.h"
@@ -24,7 +26,9 @@
 #include "daemon/address_file.h"
 #include "daemon/metrics_exposer.h"
 #include "daemon/state_directory.h"
+#include "rpc/listen_address.h"
 #include "rpc/server.h"
+#include "security/server_hosts.h"
 
 namespace gp::coordinator {
 namespace {
@@ -73,6 +77,50 @@ RunLogLimits MakeLimits(const CoordinatorSettings& settings) {
   return limits;
 }
 
+// Where the coordinator serves. Without --listen there are no certificates.
+struct Doors {
+  std::vector<rpc::Endpoint> endpoints;  // the socket first
+  std::unique_ptr<ServerCertificates> certificates;
+};
+
+StatusOr<std::unique_ptr<ServerCertificates>> OpenCertificates(
+    const CoordinatorSettings& settings) {
+  ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(settings.listen));
+  std::vector<std::string> hosts = security::ServerHosts(address.host);
+  hosts.insert(hosts.end(), settings.advertise.begin(), settings.advertise.end());
+  return ServerCertificates::Open({.directory = JoinPath(settings.state_dir, "security"),
+                                   .hosts = std::move(hosts),
+                                   .certificate = settings.tls_certificate,
+                                   .key = settings.tls_key,
+                                   .client_ca = settings.tls_client_ca,
+                                   .lifetime = settings.tls_lifetime,
+                                   .period = std::min<std::chrono::nanoseconds>(
+                                       std::chrono::seconds(5), settings.tls_lifetime / 20)},
+                                  SystemClock());
+}
+
+StatusOr<Doors> MakeDoors(const CoordinatorSettings& settings) {
+  const std::string socket =
+      settings.socket.empty() ? JoinPath(settings.state_dir, "coordinator.sock") : settings.socket;
+  Doors doors;
+  doors.endpoints.push_back({.address = "unix:" + std::filesystem::absolute(socket).string()});
+  if (settings.listen.empty()) return doors;
+  rpc::Endpoint tcp{.address = settings.listen};
+  if (!settings.insecure) {
+    ASSIGN_OR_RETURN(doors.certificates, OpenCertificates(settings));
+    tcp.tls = doors.certificates->tls();
+  }
+  doors.endpoints.push_back(std::move(tcp));
+  return doors;
+}
+
+void LogPlaces(const rpc::RpcServer& server, const Doors& doors) {
+  for (const std::string& address : server.addresses()) LogInfo("listens", {{"address", address}});
+  if (doors.certificates != nullptr || server.addresses().size() == 1) return;
+  LogWarning("INSECURE: no encryption, and everybody who reaches this address may do everything",
+             {{"address", server.addresses().back()}, {"because", "--insecure"}});
+}
+
 // Ends the process while a file system hangs and a thread waits in it. Everything acknowledged is
 // durable.
 [[noreturn]] void EndWithWorkInProgress() {
@@ -116,6 +164,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   // After the store, whose lock keeps two coordinators from making it.
   ASSIGN_OR_RETURN(const GroupKey group_key,
                    GroupKey::Open(JoinPath(settings.state_dir, "security/group.key")));
+  ASSIGN_OR_RETURN(const Doors doors, MakeDoors(settings));
   ASSIGN_OR_RETURN(const StorageRoot storage, StorageRoot::Open(settings.storage_root));
   ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(*store));
 
@@ -142,11 +191,14 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   AgentServiceContext agents{reconciler, recorder, hub,
                              MakeAgentOptions(settings, storage, *store, group_key)};
   AgentService agent_service(agents);
-  ASSIGN_OR_RETURN(const auto server, rpc::RpcServer::Start({.endpoints = {{settings.listen}}},
+  ASSIGN_OR_RETURN(const auto server, rpc::RpcServer::Start({.endpoints = doors.endpoints},
                                                             {&run_service, &agent_service}));
   // Before any thread starts, so that a failure here leaves none behind.
-  RETURN_IF_ERROR(
-      daemon::WriteAddressFile(runtime.address_file, {server->address(), exposer->address()}));
+  RETURN_IF_ERROR(daemon::WriteAddressFile(
+      runtime.address_file, {.address = server->address(),
+                             .metrics = exposer->address(),
+                             .listen = settings.listen.empty() ? "" : server->addresses().back()}));
+  if (doors.certificates != nullptr) doors.certificates->Start();
   hub.Start();
   probe.Start(server->ChannelToItself());
   verifier.Start(reconciler);
@@ -158,6 +210,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
                                  {"generation", store->generation()},
                                  {"live_runs", live},
                                  {"version", GP_VERSION}});
+  LogPlaces(*server, doors);
   LogInfo("coordinator stops", {{"signal", AwaitStopSignal()}});
   stop_deadline.Begin();
   probe.Stop();

@@ -5,18 +5,41 @@
 namespace gp::coordinator {
 namespace {
 
+// An empty one means that the coordinator does not listen on TCP.
+Status CheckListen(std::string_view text) {
+  return text.empty() ? OkStatus() : daemon::CheckListenAddress(text);
+}
+
 // Where the coordinator is reached, and where it keeps what.
 daemon::Settings Places(CoordinatorSettings& settings) {
   return {
+      {.field = {.path = "server.socket",
+                 .doc = "Unix socket for gpctl and agents of this user on this machine. Empty: "
+                        "coordinator.sock in state.dir."},
+       .slot = &settings.socket,
+       .flag = "--socket",
+       .value_name = "PATH"},
       {.field = {.path = "server.listen",
-                 .doc = "HOST:PORT for gpctl and agents, or unix:PATH of a socket that only this "
-                        "user reaches. Port 0: any free one."},
+                 .doc = "HOST:PORT for gpctl and agents elsewhere, who need a token or a "
+                        "certificate; TLS 1.3. Port 0: any free one. Empty: the socket alone."},
        .slot = &settings.listen,
        .flag = "--listen",
-       .value_name = "ADDRESS",
-       .check = daemon::CheckListenAddress},
+       .value_name = "HOST:PORT",
+       .check = CheckListen},
+      {.field = {.path = "server.advertise",
+                 .doc = "More hosts (DNS names or IP addresses) under which others reach "
+                        "server.listen. A certificate that is made here names them, this "
+                        "machine's name and the host of server.listen."},
+       .slot = &settings.advertise,
+       .flag = "--advertise",
+       .value_name = "HOST"},
       daemon::MetricsListen(settings.metrics_listen),
-      daemon::Insecure(settings.insecure),
+      {.field = {.path = "network.insecure",
+                 .doc = "Serve server.listen without TLS, and let metrics.listen be reached from "
+                        "other machines: everybody who reaches server.listen may do everything, "
+                        "and others can listen in."},
+       .slot = &settings.insecure,
+       .flag = "--insecure"},
       {.field = {.path = "state.dir",
                  .doc = "Where the store (gp.db), points and logs are kept. One coordinator at a "
                         "time uses it."},
@@ -31,6 +54,33 @@ daemon::Settings Places(CoordinatorSettings& settings) {
        .flag = "--storage-root",
        .value_name = "DIR",
        .required = true},
+  };
+}
+
+daemon::Settings Certificates(CoordinatorSettings& settings) {
+  return {
+      {.field = {.path = "tls.certificate",
+                 .doc = "PEM file of the certificate for server.listen and those that signed it. "
+                        "It is read again when it changes. Empty: one of this coordinator's own "
+                        "authority, in the directory security of state.dir, which it renews.",
+                 .is_path = true},
+       .slot = &settings.tls_certificate,
+       .flag = "--tls-certificate",
+       .value_name = "FILE"},
+      {.field = {.path = "tls.key", .doc = "PEM file of the certificate's key.", .is_path = true},
+       .slot = &settings.tls_key,
+       .flag = "--tls-key",
+       .value_name = "FILE"},
+      {.field = {.path = "tls.client_ca",
+                 .doc = "PEM file of more authorities that may sign the certificates of nodes. "
+                        "Empty: this coordinator's own alone.",
+                 .is_path = true},
+       .slot = &settings.tls_client_ca},
+      {.field = {.path = "tls.lifetime",
+                 .doc = "How long a certificate that is made here is good. It is renewed when two "
+                        "thirds have passed.",
+                 .min = 1},
+       .slot = &settings.tls_lifetime},
   };
 }
 
@@ -74,7 +124,9 @@ daemon::Settings Limits(CoordinatorSettings& settings) {
 
 daemon::Settings SettingsTable(CoordinatorSettings& settings) {
   daemon::Settings all = Places(settings);
-  for (daemon::Setting& setting : Limits(settings)) all.push_back(std::move(setting));
+  for (auto part : {Certificates(settings), Limits(settings)}) {
+    for (daemon::Setting& setting : part) all.push_back(std::move(setting));
+  }
   return all;
 }
 
@@ -82,7 +134,12 @@ Status CheckSettings(const CoordinatorSettings& settings) {
   if (settings.lease < 2 * settings.report_interval) {
     return InvalidArgument("agents.lease must be at least twice agents.report_interval");
   }
-  RETURN_IF_ERROR(daemon::CheckExposure("server.listen", settings.listen, settings.insecure));
+  if (settings.tls_certificate.empty() != settings.tls_key.empty()) {
+    return InvalidArgument("tls.certificate and tls.key go together");
+  }
+  if (settings.insecure && !settings.tls_certificate.empty()) {
+    return InvalidArgument("network.insecure means no TLS; it excludes tls.certificate");
+  }
   return daemon::CheckExposure("metrics.listen", settings.metrics_listen, settings.insecure);
 }
 

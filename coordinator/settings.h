@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "daemon/setting.h"
@@ -12,9 +13,15 @@
 namespace gp::coordinator {
 
 struct CoordinatorSettings {
-  std::string listen = "127.0.0.1:7070";  // loopback: there is no authentication yet
+  std::string socket;  // path; empty: coordinator.sock in state_dir
+  std::string listen;  // HOST:PORT with TLS; empty: the socket alone
+  std::vector<std::string> advertise;
   std::string metrics_listen = "127.0.0.1:7071";
-  bool insecure = false;     // `listen` and `metrics_listen` may be reached from other machines
+  bool insecure = false;  // `listen` without TLS; `metrics_listen` may be reached from anywhere
+  std::string tls_certificate;  // these two: empty: made in state_dir
+  std::string tls_key;
+  std::string tls_client_ca;
+  std::chrono::nanoseconds tls_lifetime = std::chrono::hours(24 * 90);
   std::string state_dir;     // required
   std::string storage_root;  // required; agents must see it under the same path
   std::chrono::nanoseconds lease = std::chrono::seconds(10);

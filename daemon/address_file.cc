@@ -10,8 +10,9 @@ namespace gp::daemon {
 
 Status WriteAddressFile(const std::string& path, const ServedAddresses& addresses) {
   if (path.empty()) return OkStatus();
-  const nlohmann::json content = {
+  nlohmann::json content = {
       {"address", addresses.address}, {"metrics", addresses.metrics}, {"pid", getpid()}};
+  if (!addresses.listen.empty()) content["listen"] = addresses.listen;
   return WithContext(WriteFileAtomically(path, content.dump() + "\n"), "--address-file");
 }
 

@@ -12,6 +12,7 @@ namespace gp::daemon {
 struct ServedAddresses {
   std::string address;  // the coordinator's: the daemon's own, or the one it is connected to
   std::string metrics;  // HOST:PORT
+  std::string listen;   // HOST:PORT where a coordinator serves others; empty: nowhere
 };
 
 // Writes nothing when `path` is empty.

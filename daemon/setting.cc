@@ -16,15 +16,13 @@ std::string UpperWords(const std::string& text) {
   return upper;
 }
 
-Status CheckMetricsListen(std::string_view text) {
-  ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(text));
-  if (!address.is_socket()) return OkStatus();
-  return InvalidArgument("{}: metrics are served at HOST:PORT only", text);
-}
-
 }  // namespace
 
-Status CheckListenAddress(std::string_view text) { return rpc::ParseListenAddress(text).status(); }
+Status CheckListenAddress(std::string_view text) {
+  ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(text));
+  if (!address.is_socket()) return OkStatus();
+  return InvalidArgument("{} is a socket; expected HOST:PORT", text);
+}
 
 Setting MetricsListen(std::string& address) {
   return {.field = {.path = "metrics.listen",
@@ -32,13 +30,13 @@ Setting MetricsListen(std::string& address) {
           .slot = &address,
           .flag = "--metrics-listen",
           .value_name = "HOST:PORT",
-          .check = CheckMetricsListen};
+          .check = CheckListenAddress};
 }
 
 Setting Insecure(bool& insecure) {
   return {.field = {.path = "network.insecure",
-                    .doc = "Listen where other machines can reach it. There is no authentication "
-                           "and no encryption yet: whoever reaches it may use it."},
+                    .doc = "Let metrics.listen be reached from other machines, without asking who "
+                           "comes and without encryption."},
           .slot = &insecure,
           .flag = "--insecure"};
 }

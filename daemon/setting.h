@@ -24,14 +24,13 @@ struct Setting {
 
 using Settings = std::vector<Setting>;
 
-// A check: an address that a server can be asked to listen on.
+// A check: HOST:PORT that a server can be asked to listen on.
 Status CheckListenAddress(std::string_view text);
 
 // The setting metrics.listen, which every daemon has.
 Setting MetricsListen(std::string& address);
 
-// The setting network.insecure, which every daemon has: whether other machines may reach a server
-// that has no authentication yet.
+// The setting network.insecure of a daemon whose metrics are all that it serves.
 Setting Insecure(bool& insecure);
 
 // InvalidArgument, with `key`, when other machines can reach `address` and `insecure` does not

@@ -151,8 +151,9 @@ Status CheckBindable(const ListenAddress& address) {
 Status CheckPrivate(const ListenAddress& address, bool insecure) {
   if (insecure || address.IsLocal()) return OkStatus();
   return InvalidArgument(
-      "{} can be reached from other machines, and there is no authentication yet: whoever reaches "
-      "it may use it; listen on 127.0.0.1, or accept that with --insecure",
+      "{} can be reached from other machines, and it is served without encryption to whoever "
+      "comes; "
+      "listen on 127.0.0.1, or accept that with --insecure",
       address.Text());
 }
 

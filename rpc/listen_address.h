@@ -35,8 +35,8 @@ bool IsLocalAddress(std::string_view text);
 // killed program left behind is not an error.
 Status CheckBindable(const ListenAddress& address);
 
-// There is no authentication yet. InvalidArgument unless the address is local, or `insecure` allows
-// everybody who can reach the address to use it.
+// For a server without encryption that asks nobody who he is. InvalidArgument unless the address is
+// local, or `insecure` allows everybody who can reach the address to use it.
 Status CheckPrivate(const ListenAddress& address, bool insecure);
 
 }  // namespace gp::rpc

@@ -41,15 +41,13 @@ void AddInterfaces(std::set<std::string>& hosts) {
 
 }  // namespace
 
-std::vector<std::string> ServerHosts(const std::string& listen_host,
-                                     const std::string& advertise_host) {
+std::vector<std::string> ServerHosts(const std::string& listen_host) {
   std::set<std::string> hosts = {"localhost", "127.0.0.1", "::1"};
   if (listen_host == "0.0.0.0" || listen_host == "::") {
     AddInterfaces(hosts);
   } else if (!listen_host.empty()) {
     hosts.insert(listen_host);
   }
-  if (!advertise_host.empty()) hosts.insert(advertise_host);
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0') hosts.insert(name.data());
   return {hosts.begin(), hosts.end()};

@@ -6,11 +6,10 @@
 
 namespace gp::security {
 
-// Every name under which clients may reach a server that listens on `listen_host` and tells them to
-// use `advertise_host` (empty: none): both, this machine's name, "localhost" and the loopback
-// addresses. A host that stands for all addresses (0.0.0.0, ::) becomes the addresses of this
-// machine's interfaces. Sorted, each once.
-std::vector<std::string> ServerHosts(const std::string& listen_host,
-                                     const std::string& advertise_host);
+// The names under which clients of this machine and its networks may reach a server that listens on
+// `listen_host`: that host, this machine's name, "localhost" and the loopback addresses. A host
+// that stands for all addresses (0.0.0.0, ::) becomes the addresses of this machine's interfaces.
+// Sorted, each once.
+std::vector<std::string> ServerHosts(const std::string& listen_host);
 
 }  // namespace gp::security

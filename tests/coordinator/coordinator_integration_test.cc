@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/eventually.h"
 #include "base/file.h"
 #include "coordinator/coordinator_process.h"
 #include "coordinator/scripted_agent.h"
@@ -473,6 +474,8 @@ TEST_F(Coordinator, EveryAcknowledgedSubmitSurvivesAKill) {
 TEST_F(Coordinator, ARepeatedRequestGetsItsRunEvenWhenTheStorageIsGone) {
   const v1::Run run = SubmitSmoke(*stub_, "r1");
   const std::string moved = process_.storage_root() + ".moved";
+  const std::string directory = process_.storage_root() + "/runs/" + run.run_id();
+  ASSERT_TRUE(Eventually([&] { return FileExists(directory + "/resolved.yaml"); }));
   ASSERT_EQ(rename(process_.storage_root().c_str(), moved.c_str()), 0);
   v1::SubmitResponse replayed;
   EXPECT_TRUE(Submit(*stub_, MakeRequest("r1"), replayed).ok());
@@ -691,7 +694,7 @@ TEST_F(Coordinator, ASecondOneOnTheSameStateIsRefused) {
 TEST_F(Coordinator, APortInUseIsNamed) {
   TemporaryDirectory other;
   CoordinatorProcess second(other.path());
-  second.ListenOn(process_.address());
+  second.SetFlags({"--socket", process_.address().substr(std::string("unix:").size())});
   std::string error;
   EXPECT_EQ(second.RunToEnd(error), 1);
   EXPECT_NE(error.find(process_.address()), std::string::npos) << error;

@@ -51,17 +51,11 @@ pid_t CoordinatorProcess::Spawn(const std::string& error_path) const {
   const char* bin = std::getenv("GP_BIN");
   EXPECT_NE(bin, nullptr) << "GP_BIN names the directory of the programs";
   const std::string program = JoinPath(bin == nullptr ? "." : bin, "gp-coordinator");
-  std::vector<std::string> arguments = {program,
-                                        "--state-dir",
-                                        state_dir(),
-                                        "--storage-root",
-                                        storage_root(),
-                                        "--listen",
-                                        listen_,
-                                        "--metrics-listen",
-                                        "127.0.0.1:0",
-                                        "--address-file",
-                                        JoinPath(directory_, "address")};
+  std::vector<std::string> arguments = {
+      program,          "--state-dir",    state_dir(),
+      "--storage-root", storage_root(),   "--metrics-listen",
+      "127.0.0.1:0",    "--address-file", JoinPath(directory_, "address")};
+  arguments.insert(arguments.end(), flags_.begin(), flags_.end());
   std::vector<std::string> environment = environment_;
   for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
   posix_spawn_file_actions_t actions;

@@ -1,4 +1,4 @@
-// CoordinatorProcess: a real gp-coordinator on port 0, for tests. Belongs to one thread. The
+// CoordinatorProcess: a real gp-coordinator on its socket, for tests. Belongs to one thread. The
 // directories outlive the process, so that a test can kill it and start it again.
 #pragma once
 
@@ -18,8 +18,8 @@ class CoordinatorProcess {
   explicit CoordinatorProcess(std::string directory, std::vector<std::string> environment = {});
   ~CoordinatorProcess();
 
-  // Instead of on a free port.
-  void ListenOn(const std::string& address) { listen_ = address; }
+  // More flags, such as --listen; for the next start.
+  void SetFlags(std::vector<std::string> flags) { flags_ = std::move(flags); }
   // Starts it and waits until it serves, or fails the test.
   void Start();
   // kill -9, and waits until it is gone.
@@ -39,7 +39,7 @@ class CoordinatorProcess {
   pid_t Spawn(const std::string& error_path) const;
 
   std::string directory_;
-  std::string listen_ = "127.0.0.1:0";
+  std::vector<std::string> flags_;
   std::vector<std::string> environment_;
   std::string address_;
   pid_t pid_ = -1;

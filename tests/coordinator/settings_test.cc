@@ -25,6 +25,9 @@ TEST(CoordinatorSettings, TheFileShowsEveryKeyAtItsDefault) {
   settings.lease = settings.report_interval = settings.start_timeout = std::chrono::hours(9);
   settings.finish_timeout = std::chrono::hours(9);
   settings.listen = settings.metrics_listen = settings.state_dir = settings.storage_root = "?";
+  settings.socket = settings.tls_certificate = settings.tls_key = settings.tls_client_ca = "?";
+  settings.advertise = {"?"};
+  settings.tls_lifetime = std::chrono::hours(9);
   settings.points_bytes_max = settings.lines_bytes_max = 1;
   settings.insecure = true;
   EXPECT_EQ(RenderProblems(Read(*text, settings)), "");
@@ -35,17 +38,24 @@ TEST(CoordinatorSettings, TheFileShowsEveryKeyAtItsDefault) {
 TEST(CoordinatorSettings, EveryKeySetsItsOwnField) {
   CoordinatorSettings settings;
   const auto problems = Read(
-      "server: {listen: '10.0.0.1:1'}\nmetrics: {listen: '10.0.0.2:2'}\nnetwork: {insecure: "
-      "true}\nstate: {dir: /s}\n"
+      "server: {listen: '10.0.0.1:1', socket: /s/c, advertise: [a, b]}\n"
+      "metrics: {listen: '10.0.0.2:2'}\nnetwork: {insecure: true}\nstate: {dir: /s}\n"
+      "tls: {certificate: /c, key: /k, client_ca: /a, lifetime: 25s}\n"
       "storage: {root: /r}\nagents: {lease: 21s, report_interval: 22s}\n"
       "runs: {start_timeout: 23s, finish_timeout: 24s}\n"
       "logs: {points_bytes_max: 100001, lines_bytes_max: 100002}\n",
       settings);
   EXPECT_EQ(RenderProblems(problems), "");
   using std::chrono::seconds;
-  EXPECT_EQ(settings, (CoordinatorSettings{.listen = "10.0.0.1:1",
+  EXPECT_EQ(settings, (CoordinatorSettings{.socket = "/s/c",
+                                           .listen = "10.0.0.1:1",
+                                           .advertise = {"a", "b"},
                                            .metrics_listen = "10.0.0.2:2",
                                            .insecure = true,
+                                           .tls_certificate = "/c",
+                                           .tls_key = "/k",
+                                           .tls_client_ca = "/a",
+                                           .tls_lifetime = seconds(25),
                                            .state_dir = "/s",
                                            .storage_root = "/r",
                                            .lease = seconds(21),
@@ -80,18 +90,27 @@ TEST(CoordinatorSettings, LimitsAreWhatTheyWere) {
   }
 }
 
-TEST(CoordinatorSettings, OtherMachinesReachNothingUnlessItIsAskedFor) {
-  for (std::string CoordinatorSettings::*address :
-       {&CoordinatorSettings::listen, &CoordinatorSettings::metrics_listen}) {
-    CoordinatorSettings settings;
-    EXPECT_TRUE(CheckSettings(settings).ok());
-    settings.*address = "0.0.0.0:7070";
-    const Status refused = CheckSettings(settings);
-    EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
-    EXPECT_NE(Message(refused).find("--insecure"), std::string::npos) << refused;
-    settings.insecure = true;
-    EXPECT_TRUE(CheckSettings(settings).ok());
-  }
+TEST(CoordinatorSettings, OtherMachinesDoNotReachTheMetricsUnlessItIsAskedFor) {
+  CoordinatorSettings settings;
+  EXPECT_TRUE(CheckSettings(settings).ok());
+  settings.metrics_listen = "0.0.0.0:7070";
+  const Status refused = CheckSettings(settings);
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(Message(refused).find("--insecure"), std::string::npos) << refused;
+  settings.insecure = true;
+  EXPECT_TRUE(CheckSettings(settings).ok());
+}
+
+TEST(CoordinatorSettings, ACertificateHasItsKeyAndMeansTls) {
+  EXPECT_FALSE(CheckSettings({.tls_certificate = "/c"}).ok());
+  EXPECT_FALSE(CheckSettings({.tls_key = "/k"}).ok());
+  EXPECT_TRUE(CheckSettings({.tls_certificate = "/c", .tls_key = "/k"}).ok());
+  EXPECT_FALSE(CheckSettings({.insecure = true, .tls_certificate = "/c", .tls_key = "/k"}).ok());
+}
+
+TEST(CoordinatorSettings, TheSocketIsNotAmongTheAddressesToListenOn) {
+  CoordinatorSettings settings;
+  EXPECT_EQ(Read("server: {listen: 'unix:/s/c'}", settings).size(), 1u);
 }
 
 TEST(CoordinatorSettings, ALeaseOutlastsTwoReports) {
@@ -108,11 +127,15 @@ TEST(CoordinatorSettings, FlagsKeepTheirNames) {
   for (const daemon::Setting& setting : SettingsTable(settings)) {
     if (!setting.flag.empty()) flags[setting.flag] = setting.field.path;
   }
-  EXPECT_EQ(flags, (std::map<std::string, std::string>{{"--insecure", "network.insecure"},
+  EXPECT_EQ(flags, (std::map<std::string, std::string>{{"--advertise", "server.advertise"},
+                                                       {"--insecure", "network.insecure"},
                                                        {"--listen", "server.listen"},
                                                        {"--metrics-listen", "metrics.listen"},
+                                                       {"--socket", "server.socket"},
                                                        {"--state-dir", "state.dir"},
-                                                       {"--storage-root", "storage.root"}}));
+                                                       {"--storage-root", "storage.root"},
+                                                       {"--tls-certificate", "tls.certificate"},
+                                                       {"--tls-key", "tls.key"}}));
 }
 
 // The value of a series in the exposition text; empty when it is not there.

@@ -91,17 +91,9 @@ void Cluster::StartCoordinator(const std::vector<std::string>& environment) {
   const std::string state_dir = options_.coordinator_state.empty()
                                     ? JoinPath(directory_, "coordinator")
                                     : options_.coordinator_state;
-  std::vector<std::string> arguments = {Program("gp-coordinator"),
-                                        "--state-dir",
-                                        state_dir,
-                                        "--storage-root",
-                                        storage_root_,
-                                        "--listen",
-                                        address_,
-                                        "--metrics-listen",
-                                        "127.0.0.1:0",
-                                        "--address-file",
-                                        address_file};
+  std::vector<std::string> arguments = {
+      Program("gp-coordinator"), "--state-dir", state_dir,        "--storage-root", storage_root_,
+      "--metrics-listen",        "127.0.0.1:0", "--address-file", address_file};
   if (!options_.coordinator_config.empty()) {
     arguments.insert(arguments.end(),
                      {"--config", WriteConfig(JoinPath(directory_, "coordinator.yaml"),

@@ -41,7 +41,7 @@ class Cluster {
   const std::string& directory() const { return directory_; }
   const std::string& storage_root() const { return storage_root_; }
 
-  // Waits until it serves. The second start listens where the first did.
+  // Waits until it serves.
   void StartCoordinator(const std::vector<std::string>& environment = {});
   Process& coordinator() { return *coordinator_; }
   // Waits until the coordinator has accepted it.
@@ -52,7 +52,7 @@ class Cluster {
   // The address of the worker's metrics, HOST:PORT.
   std::string MetricsAddress(const std::string& name) const;
 
-  // The coordinator's address, HOST:PORT.
+  // The coordinator's address, unix:PATH.
   const std::string& address() const { return address_; }
   v1::RunService::Stub& stub() { return *stub_; }
   // The id of the new run; the test fails when it is refused.
@@ -82,7 +82,7 @@ class Cluster {
   const ClusterOptions options_;
   std::string directory_;
   std::string storage_root_;
-  std::string address_ = "127.0.0.1:0";
+  std::string address_;
   std::unique_ptr<Process> coordinator_;
   std::map<std::string, std::unique_ptr<Process>> workers_;
   std::unique_ptr<v1::RunService::Stub> stub_;

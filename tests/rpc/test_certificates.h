@@ -1,5 +1,5 @@
-// TestCertificates: an authority with a server's and a client's certificate, as files of a temporary
-// directory. One owner.
+// TestCertificates: an authority with a server's and a client's certificate, as files of a
+// temporary directory. One owner.
 #pragma once
 
 #include <gtest/gtest.h>

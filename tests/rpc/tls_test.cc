@@ -7,6 +7,7 @@
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 
+#include <csignal>
 #include <thread>
 
 #include "base/eventually.h"
@@ -44,6 +45,7 @@ class PeerTeller final : public v1::RunService::Service {
 class TlsTest : public ::testing::Test {
  protected:
   TlsTest() {
+    signal(SIGPIPE, SIG_IGN);
     auto server = RpcServer::Start(
         {.endpoints = {{.address = "127.0.0.1:0", .tls = certificates_.Server()}}}, {&service_});
     EXPECT_TRUE(server.ok()) << server.status();
@@ -151,17 +153,16 @@ TEST_F(TlsTest, OnlyTls13IsSpoken) {
 }
 
 TEST_F(TlsTest, ANewServerCertificateIsServedWhileAStreamGoesOn) {
-  const auto stub = v1::RunService::NewStub(
-      MakeChannel(At("127.0.0.1"), {.tls = certificates_.Anonymous()}));
+  const auto stub =
+      v1::RunService::NewStub(MakeChannel(At("127.0.0.1"), {.tls = certificates_.Anonymous()}));
   grpc::ClientContext context;
   const auto stream = stub->Watch(&context, {});
   v1::WatchResponse response;
   ASSERT_TRUE(stream->Read(&response));
   ASSERT_EQ(ServedSerial(), certificates_.server_serial());
   certificates_.RenewServer({"127.0.0.1"});
-  EXPECT_TRUE(Eventually([&] {
-    return stream->Read(&response) && ServedSerial() == certificates_.server_serial();
-  }));
+  EXPECT_TRUE(Eventually(
+      [&] { return stream->Read(&response) && ServedSerial() == certificates_.server_serial(); }));
   EXPECT_TRUE(stream->Read(&response));
   context.TryCancel();
   stream->Finish();
@@ -170,10 +171,10 @@ TEST_F(TlsTest, ANewServerCertificateIsServedWhileAStreamGoesOn) {
 TEST_F(TlsTest, OneServerServesASocketAndTcp) {
   PeerTeller service;
   const std::string socket = "unix:" + certificates_.Path("gp.sock");
-  const auto server = RpcServer::Start(
-      {.endpoints = {{.address = socket},
-                     {.address = "127.0.0.1:0", .tls = certificates_.Server()}}},
-      {&service});
+  const auto server =
+      RpcServer::Start({.endpoints = {{.address = socket},
+                                      {.address = "127.0.0.1:0", .tls = certificates_.Server()}}},
+                       {&service});
   ASSERT_TRUE(server.ok()) << server.status();
   ASSERT_EQ((*server)->addresses().size(), 2u);
   EXPECT_EQ((*server)->address(), socket);

@@ -47,6 +47,7 @@ std::string ContextName(const ServiceDirectory& directory, const Console& consol
 Json RecordFields(const ServiceDirectory& directory, const ServiceRecord& record) {
   return {{"state_dir", directory.root()},
           {"address", record.address},
+          {"listen", record.listen},
           {"coordinator_metrics", record.coordinator_metrics},
           {"worker_metrics", record.worker_metrics},
           {"gateway", record.gateway.pid == 0 ? "" : "http://" + record.gateway_address},
@@ -70,6 +71,11 @@ std::string GatewayLine(const ServiceRecord& record) {
   return fmt::format("gateway      http://{}   playground /, runs /runs\n", record.gateway_address);
 }
 
+std::string ListenLine(const ServiceRecord& record) {
+  if (record.listen.empty()) return "";
+  return fmt::format("listens      {}   for others: TLS and a token\n", record.listen);
+}
+
 void PrintService(const ServiceDirectory& directory, const ServiceRecord& record,
                   Session& session) {
   std::ostream& out = session.console().out;
@@ -78,7 +84,8 @@ void PrintService(const ServiceDirectory& directory, const ServiceRecord& record
     return;
   }
   out << fmt::format("coordinator  {}   metrics http://{}/metrics\n", record.address,
-                     record.coordinator_metrics);
+                     record.coordinator_metrics)
+      << ListenLine(record);
   out << fmt::format("worker       {} on {}   metrics http://{}/metrics\n",
                      Plural(record.workers, "slot"), Plural(record.cores, "core"),
                      record.worker_metrics);
@@ -119,7 +126,7 @@ Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
         directory.root(), now.empty() ? "nothing" : now, session.HintFor(directory.root(), "down"),
         wanted);
   };
-  RETURN_IF_ERROR(check("service", record.address, options.listen));
+  RETURN_IF_ERROR(check("service", record.listen, options.listen));
   return check("gateway", record.gateway_address, options.gateway_listen);
 }
 
@@ -149,26 +156,26 @@ std::string Absolute(const std::string& path, Session& session) {
   return path.empty() ? "" : AbsolutePath(path, session.console().working_directory);
 }
 
-Status CheckListen(const char* flag, const std::string& listen, bool insecure) {
+// A HOST:PORT.
+Status CheckListen(const char* flag, const std::string& listen) {
   if (listen.empty()) return OkStatus();
   const auto address = rpc::ParseListenAddress(listen);
-  return WithContext(address.ok() ? rpc::CheckPrivate(*address, insecure) : address.status(), flag);
+  if (!address.ok()) return WithContext(address.status(), flag);
+  if (!address->is_socket()) return OkStatus();
+  return InvalidArgument("{} {}: expected HOST:PORT, not a socket", flag, listen);
 }
 
 Status CheckGatewayFlags(const UpOptions& options) {
   if (options.gateway_listen.empty()) return OkStatus();
   if (options.no_gateway)
     return InvalidArgument("--gateway-listen and --no-gateway exclude each other");
+  RETURN_IF_ERROR(CheckListen("--gateway-listen", options.gateway_listen));
   const auto address = rpc::ParseListenAddress(options.gateway_listen);
-  if (address.ok() && address->is_socket()) {
-    return InvalidArgument("--gateway-listen {}: browsers need a HOST:PORT",
-                           options.gateway_listen);
-  }
-  return CheckListen("--gateway-listen", options.gateway_listen, options.insecure);
+  return WithContext(rpc::CheckPrivate(*address, options.insecure), "--gateway-listen");
 }
 
 StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
-  RETURN_IF_ERROR(CheckListen("--listen", options.listen, options.insecure));
+  RETURN_IF_ERROR(CheckListen("--listen", options.listen));
   RETURN_IF_ERROR(CheckGatewayFlags(options));
   const ServiceDirectory directory(session.StateDirectory());
   RETURN_IF_ERROR(directory.Create());
@@ -295,12 +302,14 @@ void AddUp(CommandSet& commands) {
               "slots among which the cores are divided; each holds one rank of a run, with a "
               "thread on each of its cores (default: one slot)")
       .Between(1, 4096);
-  command.Option("--listen", options->listen,
-                 "HOST:PORT to serve on, for every user who reaches it; port 0: a free one "
-                 "(default: a socket in the state directory, for you alone)");
-  command.Switch("--insecure", options->insecure,
-                 "let --listen and --gateway-listen be reached from other machines, though the "
-                 "coordinator has no authentication yet");
+  command.Option(
+      "--listen", options->listen,
+      "HOST:PORT to serve on for others, with TLS and tokens; port 0: a free one (default: "
+      "only a socket in the state directory, for you alone)");
+  command.Switch(
+      "--insecure", options->insecure,
+      "no TLS and no tokens on --listen: everybody who reaches it may do everything; and let "
+      "--gateway-listen be reached from other machines without API keys");
   command
       .Option("--port-base", options->port_base,
               "first of the three ports for metrics (default: free ones)")

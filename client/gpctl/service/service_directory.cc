@@ -31,6 +31,7 @@ Json ToJson(const ServiceRecord& record) {
           {"worker", ToJson(record.worker)},
           {"gateway", ToJson(record.gateway)},
           {"address", record.address},
+          {"listen", record.listen},
           {"coordinator_metrics", record.coordinator_metrics},
           {"worker_metrics", record.worker_metrics},
           {"gateway_address", record.gateway_address},
@@ -50,6 +51,7 @@ ServiceRecord RecordOf(const Json& json) {
           // A record of an older version has no gateway.
           .gateway = json.contains("gateway") ? ProcessOf(json["gateway"]) : ProcessIdentity(),
           .address = json.at("address").get<std::string>(),
+          .listen = json.value("listen", ""),  // absent in older records
           .coordinator_metrics = json.at("coordinator_metrics").get<std::string>(),
           .worker_metrics = json.at("worker_metrics").get<std::string>(),
           .gateway_address = json.value("gateway_address", ""),

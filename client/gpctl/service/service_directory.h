@@ -21,7 +21,8 @@ struct ServiceRecord {
   ProcessIdentity coordinator;
   ProcessIdentity worker;
   ProcessIdentity gateway;
-  std::string address;              // the coordinator's, unix:PATH or HOST:PORT
+  std::string address;              // the coordinator's socket, unix:PATH
+  std::string listen;               // HOST:PORT where it serves others; empty: nowhere
   std::string coordinator_metrics;  // HOST:PORT
   std::string worker_metrics;
   std::string gateway_address;  // HOST:PORT of its pages and API
@@ -45,7 +46,7 @@ class ServiceDirectory {
   std::string WorkerState() const { return Path("worker"); }
   std::string Storage() const { return Path("storage"); }
   std::string Log(const std::string& program) const { return Path("logs/" + program + ".log"); }
-  // The address that the coordinator listens on by default.
+  // The coordinator's.
   std::string Socket() const { return Path("coordinator.sock"); }
   std::string AddressFile(const std::string& program) const { return Path(program + ".address"); }
 

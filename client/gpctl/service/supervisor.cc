@@ -21,6 +21,7 @@ constexpr std::chrono::seconds kHealthy{10};
 struct AddressFile {
   std::string address;
   std::string metrics;
+  std::string listen;
   int pid = 0;
 };
 
@@ -29,7 +30,8 @@ StatusOr<AddressFile> ReadAddressFile(const std::string& path) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object())
     return DataLoss("{} is not the address file that a gp program writes", path);
-  return AddressFile{json.value("address", ""), json.value("metrics", ""), json.value("pid", 0)};
+  return AddressFile{json.value("address", ""), json.value("metrics", ""), json.value("listen", ""),
+                     json.value("pid", 0)};
 }
 
 // Returns `wanted`. If `wanted` takes any free port, uses the port of `previous` when it is still
@@ -133,11 +135,6 @@ void Supervisor::Adopt(Daemon& daemon) {
   if (process.ok() && process->program == daemon.program) daemon.process = *process;
 }
 
-std::string Supervisor::CoordinatorAddress() const {
-  if (options_.listen.empty()) return "unix:" + directory_.Socket();
-  return KeepingPort(options_.listen, record_.address);
-}
-
 std::string Supervisor::MetricsAddress(const std::string& previous, int offset) const {
   const int port = options_.port_base > 0 ? options_.port_base + offset : 0;
   return KeepingPort(fmt::format("127.0.0.1:{}", port), previous);
@@ -165,8 +162,11 @@ std::vector<std::string> Supervisor::Arguments(const Daemon& daemon) const {
   };
   if (&daemon == &coordinator_) {
     add("--state-dir", directory_.CoordinatorState());
-    add("--listen", CoordinatorAddress());
-    if (options_.insecure) arguments.push_back("--insecure");
+    add("--socket", directory_.Socket());
+    if (!options_.listen.empty()) {
+      add("--listen", KeepingPort(options_.listen, record_.listen));
+      if (options_.insecure) arguments.push_back("--insecure");
+    }
     add("--metrics-listen", MetricsAddress(record_.coordinator_metrics, 0));
     return arguments;
   }
@@ -209,6 +209,7 @@ Status Supervisor::AwaitAddress(Daemon& daemon) {
     if (file.ok() && file->pid == daemon.process.pid) {
       daemon.address = file->address;
       daemon.metrics = file->metrics;
+      daemon.listen = file->listen;
       return OkStatus();
     }
     ReapChildren();
@@ -256,6 +257,7 @@ void Supervisor::RememberSlots(const v1::Node& node) {
 
 void Supervisor::RememberPorts() {
   record_.address = coordinator_.address;
+  record_.listen = coordinator_.listen;
   record_.coordinator_metrics = coordinator_.metrics;
   if (!worker_.metrics.empty()) record_.worker_metrics = worker_.metrics;
   if (gateway_.address.empty()) return;

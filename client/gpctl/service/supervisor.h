@@ -22,8 +22,11 @@ namespace gp::gpctl {
 struct SupervisorOptions {
   std::string program_directory;  // holds gp-coordinator, gp-worker and gp-gateway
   int workers = 0;                // slots; 0: one slot of all cores
-  std::string listen;  // HOST:PORT of the coordinator; empty: a socket that only this user reaches
-  bool insecure = false;  // the addresses to listen on may be reached from other machines
+  // HOST:PORT where the coordinator serves others, beside the socket that only this user reaches;
+  // empty: nowhere.
+  std::string listen;
+  // `listen` without TLS or tokens, and the gateway to other machines without API keys.
+  bool insecure = false;
   // First of the three ports for metrics. 0: the ports of the last start, else free ones.
   int port_base = 0;
   bool gateway = true;
@@ -69,7 +72,8 @@ class Supervisor {
     ProcessIdentity process;
     std::string address;  // as its address file says
     std::string metrics;
-    int failures = 0;  // in a row
+    std::string listen;  // the coordinator's
+    int failures = 0;    // in a row
     std::chrono::steady_clock::time_point started;
     std::chrono::steady_clock::time_point next_start;
   };
@@ -91,7 +95,6 @@ class Supervisor {
   void RememberPorts();
   void RememberSlots(const v1::Node& node);
   std::vector<std::string> Arguments(const Daemon& daemon) const;
-  std::string CoordinatorAddress() const;
   std::string MetricsAddress(const std::string& previous, int offset) const;
   Status DiedAtStart(const Daemon& daemon) const;
 

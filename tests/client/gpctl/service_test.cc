@@ -238,22 +238,24 @@ TEST_F(ServiceTest, TheCoordinatorServesOnASocketUnlessToldOtherwise) {
   WriteDaemon("gp-worker");
   ASSERT_TRUE(directory_.Create().ok());
   RunOnce(Options());
-  const std::string socket = "--listen unix:" + directory_.root() + "/coordinator.sock ";
+  const std::string socket = "--socket " + directory_.root() + "/coordinator.sock ";
   EXPECT_THAT(ArgumentsOf("gp-coordinator"), HasSubstr(socket));
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), Not(HasSubstr("--listen ")));
   EXPECT_THAT(ArgumentsOf("gp-coordinator"), Not(HasSubstr("--insecure")));
   EXPECT_THAT(ArgumentsOf("gp-worker"), HasSubstr("--coordinator " + service_.address()));
   SupervisorOptions options = Options();
   options.listen = "0.0.0.0:7070";
   options.insecure = true;
   RunOnce(options);
-  EXPECT_THAT(ArgumentsOf("gp-coordinator"), HasSubstr("--listen 0.0.0.0:7070 --insecure"));
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"),
+              HasSubstr(socket + "--listen 0.0.0.0:7070 --insecure"));
   RunOnce(Options());
-  EXPECT_THAT(ArgumentsOf("gp-coordinator"), HasSubstr(socket)) << "it is private again";
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), Not(HasSubstr("--listen "))) << "it is private again";
 }
 
-TEST_F(ServiceTest, UpIsNotReachedFromOtherMachinesWithoutInsecure) {
+TEST_F(ServiceTest, TheGatewayIsNotReachedFromOtherMachinesWithoutInsecure) {
   const testing::Outcome outcome =
-      gpctl_.Run({"up", "--listen", "0.0.0.0:0", "--state-dir", directory_.root()});
+      gpctl_.Run({"up", "--gateway-listen", "0.0.0.0:0", "--state-dir", directory_.root()});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("--insecure"));
   EXPECT_FALSE(FileExists(directory_.root()));

@@ -172,15 +172,16 @@ TEST_F(UpTest, NobodyElseReachesAnythingButTheMetrics) {
 TEST_F(UpTest, ListensOnAPortWhenToldToAndKeepsIt) {
   const Result first = Up("a", {"--listen", "127.0.0.1:0"});
   ASSERT_EQ(first.code, 0) << first.out;
-  const std::string address = json::parse(first.out)["address"];
-  EXPECT_EQ(address.rfind("127.0.0.1:", 0), 0u) << address;
-  EXPECT_EQ(Gpctl({"list", "--server", address}).code, 0);
+  const std::string listen = json::parse(first.out)["listen"];
+  EXPECT_EQ(listen.rfind("127.0.0.1:", 0), 0u) << listen;
+  EXPECT_EQ(json::parse(first.out)["address"], "unix:" + State("a/coordinator.sock"));
+  EXPECT_EQ(Gpctl({"list", "--state-dir", State("a")}).code, 0);
   EXPECT_EQ(Up("a", {"--listen", "127.0.0.1:0"}).out, first.out);
   EXPECT_EQ(Up("a", {"--listen", "127.0.0.2:0"}).code, 5);
   ASSERT_EQ(Gpctl({"down", "--state-dir", State("a")}).code, 0);
   const Result again = Up("a", {"--listen", "127.0.0.1:0"});
   ASSERT_EQ(again.code, 0) << again.out;
-  EXPECT_EQ(json::parse(again.out)["address"], address);
+  EXPECT_EQ(json::parse(again.out)["listen"], listen);
 }
 
 TEST_F(UpTest, DownStopsTheServiceOfTheCurrentContext) {

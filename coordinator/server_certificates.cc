@@ -1,0 +1,176 @@
+#include "coordinator/server_certificates.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "security/node_name.h"
+#include "security/secret_file.h"
+
+namespace gp::coordinator {
+namespace {
+
+using security::Authority;
+using security::Certificate;
+using security::PrivateKey;
+
+constexpr size_t kPemBytesMax = 1 << 20;
+
+StatusOr<Authority> MakeAuthority(const std::string& certificate, const std::string& key,
+                                  WallTime now) {
+  Authority made = Authority::Create(now);
+  // The key first: an authority is there when its certificate is.
+  RETURN_IF_ERROR(security::WriteSecretFile(key, made.KeyPem()));
+  RETURN_IF_ERROR(security::WriteSecretFile(certificate, made.certificate().Pem()));
+  LogInfo("made an authority for certificates",
+          {{"file", certificate}, {"sha256", made.certificate().Digest()}});
+  return made;
+}
+
+StatusOr<Authority> LoadAuthority(const std::string& directory, WallTime now) {
+  const std::string certificate = JoinPath(directory, "ca.crt");
+  const std::string key = JoinPath(directory, "ca.key");
+  const auto certificate_pem = ReadFile(certificate, kPemBytesMax);
+  if (certificate_pem.status().code() == StatusCode::kNotFound) {
+    return MakeAuthority(certificate, key, now);
+  }
+  RETURN_IF_ERROR(certificate_pem.status());
+  const auto key_pem = security::ReadSecretFile(key, kPemBytesMax);
+  auto read = key_pem.ok() ? Authority::Read(*certificate_pem, *key_pem) : key_pem.status();
+  if (read.ok()) return read;
+  return WithContext(read.status(),
+                     fmt::format("the authority in {} cannot be used; restore {} and {} from a "
+                                 "backup, or remove both to begin with a new one, which every "
+                                 "agent and user must then join anew",
+                                 directory, certificate, key));
+}
+
+bool Covers(const Certificate& certificate, const std::vector<std::string>& hosts) {
+  std::set<std::string> named;
+  for (const auto& names : {certificate.DnsNames(), certificate.IpAddresses()}) {
+    named.insert(names.begin(), names.end());
+  }
+  return std::all_of(hosts.begin(), hosts.end(),
+                     [&](const std::string& host) { return named.contains(host); });
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<ServerCertificates>> ServerCertificates::Open(CertificateOptions options,
+                                                                       Clock& clock) {
+  RETURN_IF_ERROR(security::MakeSecretDirectory(options.directory));
+  ASSIGN_OR_RETURN(Authority authority, LoadAuthority(options.directory, clock.WallNow()));
+  std::unique_ptr<ServerCertificates> made(
+      new ServerCertificates(std::move(options), std::move(authority), clock));
+  RETURN_IF_ERROR(made->Refresh());
+  RETURN_IF_ERROR(rpc::CheckTls(made->tls()));
+  return made;
+}
+
+std::string ServerCertificates::Path(const std::string& name) const {
+  return JoinPath(options_.directory, name);
+}
+
+rpc::ServerTls ServerCertificates::tls() const {
+  const std::string own = Path("server.pem");
+  return {.certificate = IsOwn() ? own : options_.certificate,
+          .key = IsOwn() ? own : options_.key,
+          .client_ca = Path(options_.client_ca.empty() ? "ca.crt" : "clients.crt")};
+}
+
+Certificate ServerCertificates::anchor() const {
+  if (IsOwn()) return authority();
+  const auto pem = ReadFile(options_.certificate, kPemBytesMax);
+  const auto chain = pem.ok() ? Certificate::ChainFromPem(*pem) : pem.status();
+  return chain.ok() ? chain->back() : authority();
+}
+
+StatusOr<Certificate> ServerCertificates::IssueNode(const security::CertificateRequest& request,
+                                                    const std::string& node_id) const {
+  MutexLock lock(mutex_);
+  return authority_.IssueClient(request, security::NodeUri(node_id), clock_.WallNow(),
+                                options_.lifetime);
+}
+
+Status ServerCertificates::Refresh() {
+  MutexLock lock(mutex_);
+  RETURN_IF_ERROR(IsOwn() ? RefreshServer() : CheckForeign());
+  return options_.client_ca.empty() ? OkStatus() : RefreshClients();
+}
+
+bool ServerCertificates::ServerIsGood() const {
+  const auto pem = security::ReadSecretFile(Path("server.pem"), kPemBytesMax);
+  if (!pem.ok()) return false;
+  const auto certificate = Certificate::FromPem(*pem);
+  const auto key = PrivateKey::FromPem(*pem);
+  return certificate.ok() && key.ok() && certificate->CheckKey(*key).ok() &&
+         certificate->IsSignedBy(authority()) && Covers(*certificate, options_.hosts) &&
+         clock_.WallNow() < certificate->lifetime().RenewalTime();
+}
+
+// Key and certificate are one file, so that no reader finds one of them without the other.
+Status ServerCertificates::RefreshServer() {
+  if (ServerIsGood()) return OkStatus();
+  const PrivateKey key = PrivateKey::Generate();
+  ASSIGN_OR_RETURN(
+      const Certificate certificate,
+      authority_.IssueServer(key, options_.hosts, clock_.WallNow(), options_.lifetime));
+  const std::string path = Path("server.pem");
+  RETURN_IF_ERROR(
+      security::WriteSecretFile(path, key.Pem() + certificate.Pem() + authority().Pem()));
+  LogInfo("made a server certificate",
+          {{"file", path}, {"ends", security::TimeText(certificate.lifetime().end)}});
+  return OkStatus();
+}
+
+Status ServerCertificates::CheckForeign() const {
+  ASSIGN_OR_RETURN(const std::string pem, ReadFile(options_.certificate, kPemBytesMax));
+  const auto certificate = Certificate::FromPem(pem);
+  if (!certificate.ok()) return WithContext(certificate.status(), options_.certificate);
+  RETURN_IF_ERROR(WithContext(certificate->CheckLifetime(clock_.WallNow()), options_.certificate));
+  return rpc::CheckTls(rpc::ServerTls{.certificate = options_.certificate, .key = options_.key});
+}
+
+Status ServerCertificates::RefreshClients() {
+  ASSIGN_OR_RETURN(const std::string theirs, ReadFile(options_.client_ca, kPemBytesMax));
+  RETURN_IF_ERROR(WithContext(Certificate::ChainFromPem(theirs).status(), options_.client_ca));
+  const std::string wanted = authority().Pem() + theirs;
+  const std::string path = Path("clients.crt");
+  if (ReadFile(path, 2 * kPemBytesMax).value_or("") == wanted) return OkStatus();
+  return security::WriteSecretFile(path, wanted);
+}
+
+void ServerCertificates::Start() {
+  thread_ = std::jthread([this] { Loop(); });
+}
+
+void ServerCertificates::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    changed_.NotifyAll();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void ServerCertificates::Loop() {
+  std::string last_problem;
+  while (true) {
+    {
+      const auto next = std::chrono::steady_clock::now() + options_.period;
+      MutexLock lock(mutex_);
+      while (!stopping_ && changed_.WaitUntil(mutex_, next)) {
+      }
+      if (stopping_) return;
+    }
+    const std::string problem = gp::Message(Refresh());
+    if (!problem.empty() && problem != last_problem) {
+      LogError("the certificates need attention", {{"reason", problem}});
+    }
+    last_problem = problem;
+  }
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,86 @@
+// ServerCertificates: what the coordinator shows and checks over TLS, as files of its directory
+// <state.dir>/security (docs/security/tls.md):
+//
+//   ca.crt, ca.key  an authority of its own, made once
+//   server.pem      key and certificate that it signed, when the settings name none
+//   clients.crt     ca.crt and the authorities of tls.client_ca, when there are any
+//
+// A thread renews server.pem before it ends and follows the files that the settings name. Servers
+// read the files again by themselves (rpc/tls.h). Made and owned by the daemon; other methods from
+// any thread.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "rpc/tls.h"
+#include "security/authority.h"
+
+namespace gp::coordinator {
+
+struct CertificateOptions {
+  std::string directory;           // made when it is missing
+  std::vector<std::string> hosts;  // what a certificate made here must name
+  std::string certificate;         // these two: files of somebody else's making; empty: made here
+  std::string key;
+  std::string client_ca;  // file of more authorities that may sign clients' certificates, or empty
+  std::chrono::nanoseconds lifetime = std::chrono::hours(24 * 90);  // of what is made here
+  // How often the thread looks.
+  std::chrono::nanoseconds period = std::chrono::seconds(5);
+};
+
+class ServerCertificates {
+ public:
+  // Reads or makes the files. FailedPrecondition when they do not fit together, InvalidArgument or
+  // NotFound when one cannot be read; each names the file and the way out.
+  static StatusOr<std::unique_ptr<ServerCertificates>> Open(CertificateOptions options,
+                                                            Clock& clock);
+  ~ServerCertificates() { Stop(); }
+
+  rpc::ServerTls tls() const;
+  // The certificate by whose digest clients know this server: the last one of the chain that the
+  // server presents.
+  security::Certificate anchor() const;
+  // Signs for a node.
+  StatusOr<security::Certificate> IssueNode(const security::CertificateRequest& request,
+                                            const std::string& node_id) const EXCLUDES(mutex_);
+  // The authority of nodes' certificates.
+  const security::Certificate& authority() const { return authority_.certificate(); }
+
+  // Renews what is due. Called by the thread; errors leave the files as they were.
+  Status Refresh() EXCLUDES(mutex_);
+
+  // Begins to refresh every `period`.
+  void Start();
+  void Stop();
+
+ private:
+  ServerCertificates(CertificateOptions options, security::Authority authority, Clock& clock)
+      : options_(std::move(options)), authority_(std::move(authority)), clock_(clock) {}
+
+  std::string Path(const std::string& name) const;
+  bool IsOwn() const { return options_.certificate.empty(); }
+  Status RefreshServer() REQUIRES(mutex_);
+  // Whether server.pem can be served for now.
+  bool ServerIsGood() const REQUIRES(mutex_);
+  Status CheckForeign() const;
+  Status RefreshClients() REQUIRES(mutex_);
+  void Loop() EXCLUDES(mutex_);
+
+  const CertificateOptions options_;
+  const security::Authority authority_;
+  Clock& clock_;
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::jthread thread_;
+};
+
+}  // namespace gp::coordinator
