@@ -1,5 +1,7 @@
 #include "coordinator/run_directories.h"
 
+#include <fcntl.h>
+
 #include <charconv>
 #include <optional>
 
@@ -134,8 +136,11 @@ void RunDirectories::Tend(const Task& task) const {
   const QuarantinedCheckpoint* held =
       task.damaged_step ? run.FindQuarantined(*task.damaged_step) : nullptr;
   if (held != nullptr) Quarantine(run, *held);
-  const std::string directory = JoinPath(run.submission->run_directory, "checkpoints");
-  if (!FileExists(directory)) return;
+  // The ranks of the run may have put a link in its place: it is not followed, now or later.
+  const std::string path = JoinPath(run.submission->run_directory, "checkpoints");
+  const FileDescriptor opened(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!opened.valid()) return;
+  const std::string directory = fmt::format("/proc/self/fd/{}", opened.get());
   const auto names = ListDirectory(directory);
   if (!names.ok()) return;
   for (const std::string& name : FindOrphans(run, *names)) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "coordinator/service/agent_limits.h"
 #include "coordinator/service/convert.h"
 
 namespace gp::coordinator {
@@ -35,9 +36,17 @@ std::string StorageProblem(const v1::AgentHello& hello, const AgentServiceOption
   return "";
 }
 
+// What an agent kept while it was away may be of an older epoch, in which the run was elsewhere
+// too.
+bool MayTell(const Cluster& cluster, const NodeId& node, const RunId& id, Epoch epoch) {
+  const auto run = cluster.FindRun(id);
+  if (run == nullptr || epoch > run->epoch) return false;
+  return epoch == run->epoch ? IsPlacedOn(*run, node) : run->hosts.contains(node);
+}
+
 Line ToLine(const v1::LogLine& from, const std::string& source, uint64_t source_sequence) {
   Line to;
-  to.at = Timestamp(std::chrono::microseconds(TimeUtil::TimestampToMicroseconds(from.at())));
+  to.at = FromProto(from.at());
   to.rank = from.rank();
   to.epoch = from.epoch();
   to.text = from.text();
@@ -56,6 +65,7 @@ Status CheckHello(const v1::AgentHello& hello, const AgentServiceOptions& option
         kAgentProtocol);
   }
   if (hello.node_id().empty()) return InvalidArgument("the hello has no node id");
+  RETURN_IF_ERROR(CheckLimits(hello));
   if (hello.coordinator_generation_max() > options.generation) {
     return FailedPrecondition(
         "this coordinator is stale: its generation is {}, the node has seen {}; is its state "
@@ -119,13 +129,14 @@ v1::DesiredState ToDesired(const Cluster& cluster, const Node& node,
 }
 
 TelemetryBatch ToBatch(const v1::Telemetry& telemetry, const std::string& source,
-                       const Cluster& cluster) {
+                       const NodeId& node, const Cluster& cluster) {
   TelemetryBatch batch;
   uint64_t sequence = telemetry.first_sequence();
   for (const v1::TelemetryItem& item : telemetry.items()) {
     const uint64_t item_sequence = sequence++;
     const RunId run(item.run_id());
-    if (cluster.FindRun(run) == nullptr) continue;
+    const Epoch epoch = item.has_point() ? item.point().epoch() : item.line().epoch();
+    if (!MayTell(cluster, node, run, epoch)) continue;
     if (item.has_point()) batch.points[run].push_back(FromProto(item.point()));
     if (item.has_line()) batch.lines[run].push_back(ToLine(item.line(), source, item_sequence));
   }

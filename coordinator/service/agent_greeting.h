@@ -26,8 +26,10 @@ NodeReported ToReported(const v1::AgentReport& report, const NodeId& node, uint6
 v1::DesiredState ToDesired(const Cluster& cluster, const Node& node,
                            const AgentServiceOptions& options);
 
-// Items of runs that do not exist are dropped; `source` is the agent's incarnation.
+// The items of runs that the node has ranks of, or had. The others are dropped: of runs that do not
+// exist, and of epochs in which nothing of the run was on this node. `source` is the agent's
+// incarnation.
 TelemetryBatch ToBatch(const v1::Telemetry& telemetry, const std::string& source,
-                       const Cluster& cluster);
+                       const NodeId& node, const Cluster& cluster);
 
 }  // namespace gp::coordinator

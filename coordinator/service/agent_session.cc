@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "coordinator/service/agent_greeting.h"
+#include "coordinator/service/agent_limits.h"
 #include "coordinator/service/convert.h"
 #include "rpc/status.h"
 
@@ -133,6 +134,11 @@ void AgentSession::TakeReport(const v1::AgentReport& report) {
   MutexLock lock(mutex_);
   if (ending_) return;
   if (node_.empty()) return End(FailedPrecondition("a stream begins with a hello"));
+  const Status limits = CheckLimits(report);
+  if (!limits.ok()) {
+    LogWarning("agent's report refused", {{"node", node_name_}, {"reason", gp::Message(limits)}});
+    return End(limits);
+  }
   context_.reconciler.Post(
       {.actor = "node " + node_name_, .body = ToReported(report, node_, session_)});
 }
@@ -144,7 +150,7 @@ void AgentSession::TakeTelemetry(const v1::Telemetry& telemetry) {
   if (ending_) return;
   if (node_.empty()) return End(FailedPrecondition("a stream begins with a hello"));
   const auto cluster = context_.reconciler.snapshot();
-  TelemetryBatch batch = ToBatch(telemetry, incarnation_, *cluster);
+  TelemetryBatch batch = ToBatch(telemetry, incarnation_, node_, *cluster);
   const uint64_t through =
       telemetry.first_sequence() + static_cast<uint64_t>(telemetry.items_size()) - 1;
   const size_t size_bytes = telemetry.SpaceUsedLong();

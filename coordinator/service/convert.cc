@@ -2,6 +2,9 @@
 
 #include <google/protobuf/util/time_util.h>
 
+#include <algorithm>
+
+#include "coordinator/service/agent_limits.h"
 #include "formats/checkpoint_directory.h"
 
 namespace gp::coordinator {
@@ -16,10 +19,6 @@ static_assert(static_cast<int>(ExitCause::kDamagedCheckpoint) == v1::EXIT_CAUSE_
 
 google::protobuf::Timestamp ToProto(Timestamp time) {
   return TimeUtil::MicrosecondsToTimestamp(time.time_since_epoch().count());
-}
-
-Timestamp FromProto(const google::protobuf::Timestamp& time) {
-  return Timestamp(std::chrono::microseconds(TimeUtil::TimestampToMicroseconds(time)));
 }
 
 void Fill(v1::PhaseSeconds& to, const Point& point) {
@@ -88,7 +87,7 @@ WrittenCheckpoint FromProto(const v1::WrittenCheckpoint& from) {
   WrittenCheckpoint to{from.step(),       from.directory(), from.manifest_digest(),
                        from.size_bytes(), std::nullopt,     from.final()};
   if (from.has_validation_loss()) to.validation_loss = from.validation_loss();
-  to.end_reason = from.end_reason();
+  to.end_reason = CutText(from.end_reason());
   return to;
 }
 
@@ -232,10 +231,19 @@ Point FromProto(const v1::MetricPoint& from) {
   to.skipped = from.skipped();
   to.target_steps = from.target_steps();
   to.peak_flops = from.peak_flops();
-  to.peak_source = from.peak_source();
-  to.warning = from.warning();
-  for (const v1::Score& score : from.scores()) to.scores[score.name()] = score.value();
+  to.peak_source = CutText(from.peak_source());
+  to.warning = CutText(from.warning());
+  for (const v1::Score& score : from.scores()) {
+    if (to.scores.size() < kScoresMax) to.scores[CutText(score.name())] = score.value();
+  }
   return to;
+}
+
+Timestamp FromProto(const google::protobuf::Timestamp& time) {
+  const std::chrono::seconds seconds(
+      std::clamp<int64_t>(time.seconds(), 0, TimeUtil::kTimestampMaxSeconds));
+  return Timestamp(seconds +
+                   std::chrono::microseconds(std::clamp(time.nanos(), 0, 999'999'999) / 1000));
 }
 
 v1::LogLine ToProto(const Line& line) {
@@ -346,8 +354,8 @@ RankReport FromProto(const v1::RankStatus& from) {
   to.step = from.step();
   to.cause = static_cast<ExitCause>(from.exit_cause());
   to.exit_code = from.exit_code();
-  to.message = from.message();
-  to.waiting = from.waiting();
+  to.message = CutText(from.message());
+  to.waiting = CutText(from.waiting());
   for (const v1::WrittenCheckpoint& written : from.written()) {
     to.written.push_back(FromProto(written));
   }

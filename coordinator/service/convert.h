@@ -26,6 +26,8 @@ v1::Assignment ToProto(const Assignment& assignment, const GroupKey& key);
 // `state` is the run's state after the event.
 v1::RunEvent ToProto(const StoredEvent& stored, RunState state, Epoch epoch);
 
+// Times before 1970 and after 9999 become the nearest ones between.
+Timestamp FromProto(const google::protobuf::Timestamp& time);
 RankReport FromProto(const v1::RankStatus& status);
 std::vector<RankReport> FromProto(
     const google::protobuf::RepeatedPtrField<v1::RankStatus>& statuses);

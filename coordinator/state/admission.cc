@@ -39,6 +39,16 @@ StatusOr<Admission> AdmitRestore(const Cluster& cluster, const Event& event,
                             restored.step, event.run, refusal);
 }
 
+// Whether it fits the run is for Apply to say.
+StatusOr<Admission> AdmitWarning(const Cluster& cluster, const Event& event) {
+  const auto run = cluster.FindRun(event.run);
+  if (run == nullptr || run->warnings < kWarningsMax) {
+    return Admission{.append = true, .run = event.run};
+  }
+  return FailedPrecondition("run '{}' has {} warnings already; no more are kept", event.run,
+                            run->warnings);
+}
+
 }  // namespace
 
 StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
@@ -51,6 +61,7 @@ StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
   if (const auto* restored = std::get_if<CheckpointRestored>(&event.body)) {
     return AdmitRestore(cluster, event, *restored);
   }
+  if (std::holds_alternative<RunWarned>(event.body)) return AdmitWarning(cluster, event);
   return Admission{.append = true, .run = event.run};
 }
 

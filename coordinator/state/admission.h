@@ -13,10 +13,14 @@ struct Admission {
   RunId run;
 };
 
-// Checks RunSubmitted, CancelRequested and CheckpointRestored; every other event is admitted.
+// How many warnings of a run are kept. What is wrong with a run is known long before.
+inline constexpr int kWarningsMax = 1000;
+
+// Checks RunSubmitted, CancelRequested, CheckpointRestored and RunWarned; every other event is
+// admitted.
 //   AlreadyExists: the request id was used with another body.
 //   FailedPrecondition: a run that has succeeded or failed cannot be cancelled; a checkpoint cannot
-//   come back from quarantine now.
+//   come back from quarantine now; a run has kWarningsMax warnings.
 StatusOr<Admission> Admit(const Cluster& cluster, const Event& event);
 
 }  // namespace gp::coordinator

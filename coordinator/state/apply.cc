@@ -43,6 +43,7 @@ class Applier {
     if (placed.epoch != run.epoch + 1) return Impossible("its epoch is not the next one");
     run.epoch = placed.epoch;
     run.placement = placed.placement;
+    for (const Placement& placement : placed.placement) run.hosts.insert(placement.node);
     run.holds_slots = true;
     run.group.reset();
     run.go = false;
@@ -221,6 +222,7 @@ class Applier {
     const std::pair at(warned.epoch, warned.step);
     if (at <= run.warned_at) return Impossible("a warning of that step or a later one is known");
     run.warned_at = at;
+    ++run.warnings;
     Save(std::move(run));
     return OkStatus();
   }

@@ -1,7 +1,12 @@
 #include "coordinator/state/assignment.h"
 
+#include <algorithm>
+#include <string_view>
+
 namespace gp::coordinator {
 namespace {
+
+constexpr size_t kDirectoryNameBytesMax = 128;
 
 // Answers only for the checkpoints that the rank's report still lists, so that the answer does not
 // grow with the run. The agent lists a checkpoint until it has its answer.
@@ -42,6 +47,20 @@ Assignment Make(const Cluster& cluster, const std::shared_ptr<const Run>& run,
   return assignment;
 }
 
+// A plain name below the run's checkpoints, as trainers give it: nothing that leads out of there,
+// and nothing that a checkpoint in quarantine is called.
+bool IsInsideRun(const Run& run, const std::string& directory) {
+  const std::string parent = run.submission->run_directory + "/checkpoints/";
+  if (!directory.starts_with(parent)) return false;
+  const std::string_view name = std::string_view(directory).substr(parent.size());
+  const auto plain = [](const char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  };
+  return name.starts_with("step-") && name.size() <= kDirectoryNameBytesMax &&
+         std::all_of(name.begin(), name.end(), plain);
+}
+
 }  // namespace
 
 std::vector<Assignment> AssignmentsOf(const Cluster& cluster, const NodeId& id) {
@@ -67,8 +86,9 @@ std::string SealRefusal(const Run& run, const WrittenCheckpoint& written) {
     return fmt::format("step {} is older than the sealed step {}", written.step,
                        run.checkpoints.back().step);
   }
-  if (!written.directory.starts_with(run.submission->run_directory + "/")) {
-    return fmt::format("{} is not inside the run's directory", written.directory);
+  if (written.step < 0) return fmt::format("there is no step {}", written.step);
+  if (!IsInsideRun(run, written.directory)) {
+    return fmt::format("{} is not a directory of this run's checkpoints", written.directory);
   }
   return "";
 }

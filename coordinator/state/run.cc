@@ -64,6 +64,11 @@ std::string RestoreRefusal(const Run& run, int64_t step) {
   return "";
 }
 
+bool IsPlacedOn(const Run& run, const NodeId& node) {
+  return std::any_of(run.placement.begin(), run.placement.end(),
+                     [&](const Placement& placement) { return placement.node == node; });
+}
+
 bool SumsOnGpus(const Run& run) { return run.device == Device::kGpu && run.placement.size() > 1; }
 
 }  // namespace gp::coordinator

@@ -131,6 +131,7 @@ struct Run {
   std::map<std::string, std::string> kernels;
   // Nodes that cannot compute with these kernels, and why.
   std::map<NodeId, std::string> unfit_nodes;
+  std::set<NodeId> hosts;           // every node that it was ever placed on
   std::set<NodeId> doubtful_nodes;  // a rank failed on this node's storage: placed there last
 
   bool cancel_now = false;  // the run is being cancelled, without saving
@@ -142,6 +143,7 @@ struct Run {
   Timestamp failed_at{};
   Timestamp retry_at{};
 
+  int warnings = 0;
   std::pair<Epoch, int64_t> warned_at;  // epoch and step of the newest warning; a later one is new
 
   std::vector<SealedCheckpoint> checkpoints;  // by step, retired ones included
@@ -166,6 +168,9 @@ bool AwaitsVerdict(const Run& run);
 
 // Why the checkpoint of `step` cannot come back from quarantine; empty when it can.
 std::string RestoreRefusal(const Run& run, int64_t step);
+
+// Whether a rank of the newest epoch is, or was, on this node.
+bool IsPlacedOn(const Run& run, const NodeId& node);
 
 // Whether the ranks sum their gradients through NCCL: placement gives a GPU run GPUs only, so a
 // group never mixes GPUs and CPU cores.

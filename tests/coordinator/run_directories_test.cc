@@ -1,6 +1,7 @@
 #include "coordinator/run_directories.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "coordinator/store/sample_events.h"
 #include "coordinator/temporary_directory.h"
@@ -124,6 +125,20 @@ TEST(RunDirectories, KeepsTheRunFileAndSweepsAtTheEnd) {
   EXPECT_EQ(*ReadFile(JoinPath(directory.path(), "run.yaml")), SampleSubmission().source);
   EXPECT_EQ(*ReadFile(JoinPath(directory.path(), "resolved.yaml")), SampleSubmission().resolved);
   EXPECT_FALSE(FileExists(DirectoryOf(orphan)));
+}
+
+// A rank may write in its run's directory, and put a link to another run's checkpoints there.
+TEST_F(QuarantinedRun, ALinkInPlaceOfItsCheckpointsIsNotFollowed) {
+  const TemporaryDirectory other;
+  const std::string victim = JoinPath(other.path(), "step-00000005-e1-aaa/model.safetensors");
+  ASSERT_TRUE(MakeDirectories(DirectoryOf(victim)).ok());
+  ASSERT_TRUE(WriteFileAtomically(victim, "x").ok());
+  const std::string checkpoints = DirectoryOf(held_);
+  ASSERT_TRUE(RemoveTree(checkpoints).ok());
+  ASSERT_EQ(symlink(other.path().c_str(), checkpoints.c_str()), 0);
+  directories_.SweepAll(cluster_);
+  directories_.Stop();
+  EXPECT_TRUE(FileExists(victim));
 }
 
 }  // namespace

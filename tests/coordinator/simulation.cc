@@ -244,7 +244,7 @@ void Simulation::TakeStep(RankReport& rank, const Assignment& wish) {
     if (rank.rank != 0 || rank.step % kCheckpointSteps != 0) return;
     WrittenCheckpoint written;
     written.step = rank.step;
-    written.directory = wish.run->submission->run_directory + "/checkpoints/x";
+    written.directory = wish.run->submission->run_directory + "/checkpoints/step-x";
     written.manifest_digest = fmt::format("{}-{}-{}", rank.run, rank.epoch, rank.step);
     written.validation_loss = 3.0 - 0.01 * static_cast<double>(rank.step);
     written.final = rank.step == kTargetSteps;

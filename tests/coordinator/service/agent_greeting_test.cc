@@ -5,6 +5,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/service/agent_limits.h"
 #include "coordinator/store/sample_events.h"
 #include "proto/every_field.h"
 
@@ -148,7 +149,7 @@ TEST(AgentGreeting, ADesiredStateHasTheRevisionOfItsNode) {
 
 TEST(AgentGreeting, TelemetryIsSortedByRunAndNumberedInItsOrder) {
   Cluster cluster;
-  ASSERT_TRUE(Apply(SampleSubmit("r", "1"), cluster).ok());
+  for (size_t i = 0; i < 5; ++i) ASSERT_TRUE(Apply(OneOfEachKind()[i], cluster).ok());
   v1::Telemetry telemetry;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
       first_sequence: 7
@@ -157,7 +158,7 @@ TEST(AgentGreeting, TelemetryIsSortedByRunAndNumberedInItsOrder) {
       items { run_id: "r" point { step: 5 } }
       items { run_id: "r" line { rank: 1 epoch: 2 text: "two" } })",
                                                             &telemetry));
-  const TelemetryBatch batch = ToBatch(telemetry, "agent", cluster);
+  const TelemetryBatch batch = ToBatch(telemetry, "agent", NodeId("n"), cluster);
   ASSERT_EQ(batch.points.size(), 1u);
   ASSERT_EQ(batch.lines.size(), 1u);
   EXPECT_EQ(batch.points.at(RunId("r")).at(0).step, 5);
@@ -172,6 +173,35 @@ TEST(AgentGreeting, TelemetryIsSortedByRunAndNumberedInItsOrder) {
   EXPECT_EQ(source, "agent");
   EXPECT_EQ(source_sequence, 7u);
   EXPECT_EQ(lines[1].source_sequence, 10u) << "dropped items have a number too";
+}
+
+// A run of node n in epochs 1 and 2, and what another node says of it.
+TEST(AgentGreeting, TelemetryOfARunThatIsNotOnTheNodeIsDropped) {
+  Cluster cluster;
+  for (size_t i = 0; i < 5; ++i) ASSERT_TRUE(Apply(OneOfEachKind()[i], cluster).ok());
+  v1::Telemetry telemetry;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+      first_sequence: 1
+      items { run_id: "r" point { step: 5 epoch: 2 } }
+      items { run_id: "r" point { step: 5 epoch: 1 } }
+      items { run_id: "r" line { epoch: 2 text: "x" } })",
+                                                            &telemetry));
+  const TelemetryBatch foreign = ToBatch(telemetry, "agent", NodeId("m"), cluster);
+  EXPECT_TRUE(foreign.points.empty());
+  EXPECT_TRUE(foreign.lines.empty());
+  EXPECT_EQ(ToBatch(telemetry, "agent", NodeId("n"), cluster).points.at(kSampleRun).size(), 2u);
+  telemetry.mutable_items(0)->mutable_point()->set_epoch(3);
+  EXPECT_EQ(ToBatch(telemetry, "agent", NodeId("n"), cluster).points.at(kSampleRun).size(), 1u)
+      << "epoch 3 has not begun";
+}
+
+TEST(AgentGreeting, AHelloBeyondTheLimitsIsRefused) {
+  v1::AgentHello hello = FullHello();
+  hello.set_name("\033[2J");
+  EXPECT_THAT(Message(CheckHello(hello, Options())), HasSubstr("the node's name"));
+  hello = FullHello();
+  for (int i = 0; i <= kSlotsMax; ++i) hello.add_slots()->set_slot_id(std::to_string(i));
+  EXPECT_THAT(Message(CheckHello(hello, Options())), HasSubstr("slots are too many"));
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ model: {n_layer: 1, n_head: 2, n_embd: 32, n_ctx: 32}
 data: {text: [/data/text.txt], tokenizer: bytes}
 batch: {micro_batch: 4, sequence: 32}
 budget: {steps: 2000}
+retries: {backoff: 1ms, backoff_max: 1ms}
 )";
 
 Numbers Range(int64_t first, int64_t last) {
@@ -110,6 +111,22 @@ class RunServicePagingTest : public ::testing::Test {
     next_sequence_ += static_cast<uint64_t>(telemetry.items_size());
     agent.Send(telemetry);
     agent.AwaitAck(next_sequence_ - 1);
+  }
+
+  // Until the agent has the rank of this epoch; what it tells of others is dropped.
+  static v1::Assignment AwaitEpoch(ScriptedAgent& agent, uint64_t epoch) {
+    const auto is_placed = [epoch](const v1::DesiredState& desired) {
+      return desired.assignments_size() == 1 && desired.assignments(0).epoch() == epoch;
+    };
+    return agent.AwaitDesired(is_placed).assignments(0);
+  }
+
+  static void FailRank(ScriptedAgent& agent, const v1::Assignment& assignment) {
+    v1::RankStatus rank = ScriptedAgent::StatusOf(assignment, v1::RANK_PHASE_EXITED);
+    rank.set_exit_cause(v1::EXIT_CAUSE_SIGNAL);
+    agent.Report({rank});
+    agent.AwaitDesired([](const auto& desired) { return desired.assignments().empty(); });
+    agent.Report({});
   }
 
   void SendPoints(ScriptedAgent& agent, const std::string& run, uint64_t epoch, int64_t first,
@@ -228,7 +245,10 @@ TEST_F(RunServicePagingTest, MetricsLeaveOutTheStepsThatARestartLost) {
   const std::string run = Submit("r1");
   ScriptedAgent agent(process_.address(), process_.storage_root(), 1);
   agent.Connect();
+  const v1::Assignment first = AwaitEpoch(agent, 1);
   SendPoints(agent, run, 1, 1, 10);
+  FailRank(agent, first);
+  AwaitEpoch(agent, 2);
   SendPoints(agent, run, 2, 6, 8);
   const Numbers expected = {10001, 10002, 10003, 10004, 10005, 20006, 20007, 20008};
   EXPECT_EQ(Metrics(run, -1), expected) << "steps 9 and 10 of epoch 1 are lost";
@@ -241,6 +261,7 @@ TEST_F(RunServicePagingTest, StreamsGoOnAcrossTheirReads) {
   const std::string run = Submit("r1");
   ScriptedAgent agent(process_.address(), process_.storage_root(), 1);
   agent.Connect();
+  AwaitEpoch(agent, 1);
   SendPoints(agent, run, 1, 1, 600);
   SendLines(agent, run, 600);
   EXPECT_THAT(Metrics(run, -1), ElementsAreArray(Range(10001, 10600)));

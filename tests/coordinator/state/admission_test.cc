@@ -32,5 +32,19 @@ TEST(Admission, BodiesAreEqualWhenEveryCharacterOfTheirDigestsIs) {
   }
 }
 
+TEST(Admission, ARunHasSoManyWarningsAndNoMore) {
+  Cluster cluster;
+  ASSERT_TRUE(Apply(SampleSubmit("r", "1"), cluster).ok());
+  const auto warn = [&](int step) {
+    return Event{.run = RunId("r"), .body = RunWarned{.epoch = 0, .step = step, .text = "w"}};
+  };
+  for (int step = 1; step <= kWarningsMax; ++step) {
+    ASSERT_TRUE(Admit(cluster, warn(step)).ok());
+    ASSERT_TRUE(Apply(warn(step), cluster).ok());
+  }
+  EXPECT_EQ(Admit(cluster, warn(kWarningsMax + 1)).status().code(),
+            StatusCode::kFailedPrecondition);
+}
+
 }  // namespace
 }  // namespace gp::coordinator

@@ -193,12 +193,30 @@ TEST(SealRefusal, NamesWhyACheckpointCanNeverBeSealed) {
   const auto written = [](int64_t step, const std::string& digest, const std::string& directory) {
     return WrittenCheckpoint{step, directory, digest, 1, std::nullopt, false};
   };
-  EXPECT_EQ(SealRefusal(*run, written(20, "d", "/storage/runs/r/checkpoints/x")), "");
+  EXPECT_EQ(SealRefusal(*run, written(20, "d", "/storage/runs/r/checkpoints/step-20-x")), "");
   EXPECT_EQ(SealRefusal(*run, written(10, "digest", "/storage/runs/r/c")), "");
   EXPECT_NE(SealRefusal(*run, written(10, "other", "/storage/runs/r/c")), "");
   EXPECT_NE(SealRefusal(*run, written(5, "d", "/storage/runs/r/c")), "");
   EXPECT_NE(SealRefusal(*run, written(20, "d", "/etc")), "");
   EXPECT_NE(SealRefusal(*run, written(20, "d", "/storage/runs/rr/c")), "");
+  EXPECT_NE(SealRefusal(*run, written(-1, "d", "/storage/runs/r/checkpoints/step-20-x")), "");
+}
+
+// The coordinator renames and verifies what it sealed, and other runs begin with it.
+TEST(SealRefusal, ADirectoryThatLeadsOutOfTheRunIsRefused) {
+  Cluster cluster;
+  ASSERT_TRUE(Apply(SampleSubmit("r", "1"), cluster).ok());
+  const auto run = cluster.FindRun(RunId("r"));
+  const std::string checkpoints = "/storage/runs/r/checkpoints/";
+  for (const std::string& directory :
+       {checkpoints + "../../other/checkpoints/step-1-e1-a", checkpoints + "step-1/../../x",
+        checkpoints + "..", checkpoints + ".", checkpoints, checkpoints + "step-1/a",
+        checkpoints + "step-1.damaged", checkpoints + "step-1\n", checkpoints + "a",
+        checkpoints + "step-" + std::string(200, '1'), std::string("/storage/runs/r/step-1"),
+        std::string("/storage/runs/r/checkpoints"), std::string()}) {
+    EXPECT_NE(SealRefusal(*run, {.step = 1, .directory = directory}), "") << directory;
+  }
+  EXPECT_EQ(SealRefusal(*run, {.step = 1, .directory = checkpoints + "step-00000001-e1-7f3k"}), "");
 }
 
 TEST(Apply, AWarningThatComesAgainIsOneEvent) {

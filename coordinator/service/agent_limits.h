@@ -1,0 +1,27 @@
+// How much an agent may say. An agent within these limits cannot fill the coordinator's memory or
+// its store, whatever it claims; an honest one never comes near them. Pure functions; thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/status.h"
+#include "gp/v1/agent_service.pb.h"
+
+namespace gp::coordinator {
+
+inline constexpr int kSlotsMax = 1024;
+inline constexpr int kRanksMax = 4096;  // of one node, those that ended included
+inline constexpr int kWrittenMax = 64;  // checkpoints of a rank that wait for an answer
+inline constexpr size_t kNameBytesMax = 256;
+inline constexpr size_t kPathBytesMax = 4096;
+inline constexpr size_t kTextBytesMax = 4096;  // longer messages are cut
+
+// InvalidArgument names the field that no honest agent sends so. Names are printable ASCII.
+Status CheckLimits(const v1::AgentHello& hello);
+Status CheckLimits(const v1::AgentReport& report);
+
+// The first kTextBytesMax bytes of what a rank says, as valid UTF-8.
+std::string CutText(const std::string& text);
+
+}  // namespace gp::coordinator

@@ -1,0 +1,81 @@
+#include "coordinator/service/agent_limits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/utf8.h"
+#include "coordinator/service/convert.h"
+
+namespace gp::coordinator {
+namespace {
+
+using ::testing::HasSubstr;
+
+v1::AgentReport OneRank() {
+  v1::AgentReport report;
+  v1::RankStatus& rank = *report.add_ranks();
+  rank.set_run_id("7f3k2q9a0c");
+  rank.set_slot_id("cpu-0");
+  rank.set_address("10.0.0.1:4711");
+  return report;
+}
+
+std::string Refusal(const v1::AgentReport& report) { return Message(CheckLimits(report)); }
+
+TEST(AgentLimits, AnHonestReportIsTaken) {
+  v1::AgentReport report = OneRank();
+  for (int i = 1; i < kRanksMax; ++i) *report.add_ranks() = report.ranks(0);
+  for (int i = 0; i < kWrittenMax; ++i) {
+    report.mutable_ranks(0)->add_written()->set_directory(std::string(kPathBytesMax, 'd'));
+  }
+  report.mutable_ranks(0)->set_message(std::string(1 << 20, 'm'));  // is cut
+  EXPECT_TRUE(CheckLimits(report).ok());
+}
+
+TEST(AgentLimits, MoreThanAnHonestAgentSendsIsRefusedInWords) {
+  v1::AgentReport report = OneRank();
+  for (int i = 0; i < kRanksMax; ++i) *report.add_ranks() = report.ranks(0);
+  EXPECT_THAT(Refusal(report), HasSubstr("4097 ranks are too many"));
+  report = OneRank();
+  for (int i = 0; i <= kWrittenMax; ++i) report.mutable_ranks(0)->add_written();
+  EXPECT_THAT(Refusal(report), HasSubstr("65 written checkpoints of a rank are too many"));
+  report = OneRank();
+  report.mutable_ranks(0)->set_address("h:1\n");
+  EXPECT_THAT(Refusal(report), HasSubstr("a rank's address has 4 bytes; expected printable"));
+  report = OneRank();
+  report.mutable_ranks(0)->set_run_id(std::string(kNameBytesMax + 1, 'r'));
+  EXPECT_THAT(Refusal(report), HasSubstr("a rank's run has 257 bytes"));
+  report = OneRank();
+  report.mutable_ranks(0)->add_written()->set_directory(std::string(kPathBytesMax + 1, 'd'));
+  EXPECT_THAT(Refusal(report), HasSubstr("a checkpoint's directory has 4097 bytes"));
+  report = OneRank();
+  (*report.mutable_ranks(0)->mutable_offer()->mutable_kernels())["avx2"] =
+      std::string(1 << 17, 'k');
+  EXPECT_THAT(Refusal(report), HasSubstr("the kernel choices have"));
+}
+
+TEST(AgentLimits, LongTextsAreCutInOnePiece) {
+  std::string text = "a";
+  while (text.size() < 2 * kTextBytesMax) text += "é";
+  const std::string cut = CutText(text);
+  EXPECT_EQ(cut.size(), kTextBytesMax);
+  EXPECT_EQ(ValidUtf8(cut, '!'), cut);
+  EXPECT_EQ(CutText("two\nlines"), "two\nlines");
+  v1::RankStatus rank;
+  rank.set_message(text);
+  rank.set_waiting(text);
+  EXPECT_EQ(FromProto(rank).message.size(), kTextBytesMax);
+  EXPECT_EQ(FromProto(rank).waiting.size(), kTextBytesMax);
+}
+
+TEST(AgentLimits, ATimeThatIsNoneBecomesTheNearest) {
+  google::protobuf::Timestamp time;
+  time.set_seconds(INT64_MAX);
+  time.set_nanos(-5);
+  EXPECT_EQ(FromProto(time), Timestamp(std::chrono::seconds(253402300799)));
+  time.set_seconds(INT64_MIN);
+  EXPECT_EQ(FromProto(time), Timestamp());
+}
+
+}  // namespace
+}  // namespace gp::coordinator
