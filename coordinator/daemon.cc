@@ -168,10 +168,10 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   ASSIGN_OR_RETURN(const StorageRoot storage, StorageRoot::Open(settings.storage_root));
   ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(*store));
 
-  CoordinatorMetrics metrics(GP_VERSION, "");
-  metrics.Started(cluster);
+  CoordinatorMetrics metrics(GP_VERSION, SystemClock());
+  RETURN_IF_ERROR(metrics.Started(cluster, *store));
   ASSIGN_OR_RETURN(const auto exposer,
-                   daemon::MetricsExposer::Start(settings.metrics_listen, metrics.registry()));
+                   daemon::MetricsExposer::Start(settings.metrics_listen, metrics.page()));
   ChangeHub hub(SystemClock());
   RunDirectories directories;
   directories.SweepAll(cluster);
@@ -179,6 +179,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   Announcer announcer(hub, metrics, directories, verifier);
   Recorder recorder(JoinPath(settings.state_dir, "runs"), {.limits = MakeLimits(settings)},
                     announcer);
+  for (const auto& [sequence, run] : cluster.live) metrics.Recorded(run, recorder.ProgressOf(run));
   InputProbe probe(SystemClock());
   const size_t live = cluster.live.size();
   const ReconcilerOptions reconciler_options = MakeReconcilerOptions(settings, probe, metrics);
@@ -191,8 +192,12 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   AgentServiceContext agents{reconciler, recorder, hub,
                              MakeAgentOptions(settings, storage, *store, group_key)};
   AgentService agent_service(agents);
-  ASSIGN_OR_RETURN(const auto server, rpc::RpcServer::Start({.endpoints = doors.endpoints},
-                                                            {&run_service, &agent_service}));
+  ASSIGN_OR_RETURN(
+      const auto server,
+      rpc::RpcServer::Start(
+          {.endpoints = doors.endpoints,
+           .on_call_ended = [&metrics](const rpc::EndedCall& call) { metrics.CallEnded(call); }},
+          {&run_service, &agent_service}));
   // Before any thread starts, so that a failure here leaves none behind.
   RETURN_IF_ERROR(daemon::WriteAddressFile(
       runtime.address_file, {.address = server->address(),

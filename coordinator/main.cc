@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
        .version = GP_VERSION,
        .settings = SettingsTable(settings),
        .check = [&] { return CheckSettings(settings); },
-       .metrics = [] { return CoordinatorMetrics::List(GP_VERSION, ""); },
+       .metrics = [] { return CoordinatorMetrics::List(GP_VERSION); },
        .run = [&](const auto& runtime) { return RunCoordinator(settings, runtime); }},
       argc, argv);
 }

@@ -1,5 +1,6 @@
 #include "coordinator/metrics.h"
 
+#include <prometheus/collectable.h>
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 
+#include "coordinator/run_series.h"
 #include "coordinator/state/assignment.h"
 
 namespace gp::coordinator {
@@ -22,6 +24,8 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Registry;
 
+constexpr int kEventsAtOnce = 1000;
+
 constexpr RunState kLiveStates[] = {RunState::kSubmitted, RunState::kQueued,  RunState::kStarting,
                                     RunState::kRunning,   RunState::kBackoff, RunState::kFinishing,
                                     RunState::kCancelling};
@@ -29,6 +33,9 @@ constexpr RunState kLiveStates[] = {RunState::kSubmitted, RunState::kQueued,  Ru
 const Histogram::BucketBoundaries kWriteSeconds = {0.0005, 0.001, 0.0025, 0.005, 0.01,
                                                    0.025,  0.05,  0.1,    0.25,  1};
 const Histogram::BucketBoundaries kWaitSeconds = {0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200, 43200};
+
+const Histogram::BucketBoundaries kCallSeconds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+                                                  0.05,   0.1,   0.25,   0.5,   1,    5};
 
 Family<Gauge>& MakeGauge(const char* name, const char* help, Registry& registry) {
   return BuildGauge().Name(name).Help(help).Register(registry);
@@ -107,92 +114,42 @@ struct CoordinatorMetrics::Families {
                                .Register(*registry)
                                .Add({}, kWriteSeconds);
 
-  Family<Gauge>& run_info = MakeGauge("gp_run_info", "Live runs; always 1", *registry);
-  Family<Gauge>& run_step =
-      MakeGauge("gp_run_step", "Last committed step; may fall after a restart", *registry);
-  Family<Gauge>& run_target_steps =
-      MakeGauge("gp_run_target_steps", "Steps the run will take; 0 when unknown", *registry);
-  Family<Gauge>& run_tokens_per_second =
-      MakeGauge("gp_run_tokens_per_second", "Tokens trained per second, all ranks", *registry);
   Family<Gauge>& gpus =
       MakeGauge("gp_coordinator_gpus", "GPU slots of connected nodes, by state", *registry);
-  Family<Gauge>& run_mfu = MakeGauge(
-      "gp_run_mfu", "Model FLOPs utilisation, 0 to 1; 0 when the peak is unknown", *registry);
-  Family<Gauge>& run_peak_flops = MakeGauge(
-      "gp_run_peak_flops",
-      "FLOPs per second that gp_run_mfu is a fraction of, all ranks, and where the number "
-      "comes from",
-      *registry);
-  Family<Gauge>& run_step_phase = MakeGauge(
-      "gp_run_step_phase_seconds",
-      "Where the wall time of the last step went on rank 0; the phases are disjoint", *registry);
-  Family<Counter>& skipped = BuildCounter()
-                                 .Name("gp_train_skipped_steps_total")
-                                 .Help("Steps whose update was not applied, by reason")
-                                 .Register(*registry);
-  Family<Gauge>& loss =
-      MakeGauge("gp_train_loss", "Training loss of the last step, nats per token", *registry);
-  Family<Gauge>& learning_rate =
-      MakeGauge("gp_train_learning_rate", "Learning rate of the last step", *registry);
-  Family<Gauge>& gradient_norm = MakeGauge(
-      "gp_train_gradient_norm", "Gradient norm of the last step, before clipping", *registry);
-  Family<Gauge>& eval_loss =
-      MakeGauge("gp_eval_loss", "Loss of the last evaluation, nats per token", *registry);
-  Family<Gauge>& eval_score = MakeGauge(
-      "gp_eval_score",
-      "What the last evaluation found beside the loss: val_bpb, bits per byte; of questions "
-      "TASK/STYLE/acc and acc_norm, 0 to 1",
-      *registry);
-  Family<Gauge>& checkpoint_time = MakeGauge("gp_checkpoint_last_success_timestamp_seconds",
-                                             "When the newest checkpoint was sealed", *registry);
+  Histogram& recovery = BuildHistogram()
+                            .Name("gp_coordinator_run_recovery_seconds")
+                            .Help("From the failure that stopped a run to its next step")
+                            .Register(*registry)
+                            .Add({}, kWaitSeconds);
+  Family<Counter>& calls = BuildCounter()
+                               .Name("grpc_server_handled_total")
+                               .Help("RPCs that ended, by code")
+                               .Register(*registry);
+  Family<Histogram>& call_seconds =
+      BuildHistogram()
+          .Name("grpc_server_handling_seconds")
+          .Help("From the start of an RPC to its end; streams are not counted here")
+          .Register(*registry);
+  RunFamilies of_runs{*registry};
 };
 
-// Pointers into the families; null until the first value.
-struct CoordinatorMetrics::RunSeries {
-  using Labels = std::map<std::string, std::string>;
-  struct Series {
-    Family<Gauge>* family = nullptr;
-    Labels labels;  // without the run
-    Gauge* gauge = nullptr;
-  };
+// What Prometheus scrapes: the time of runs goes on between their events.
+class CoordinatorMetrics::Page final : public prometheus::Collectable {
+ public:
+  explicit Page(CoordinatorMetrics& metrics) : metrics_(metrics) {}
 
-  std::string run;
-  std::vector<Series> all;
-  Counter* skipped = nullptr;
-  int64_t skipped_steps = 0;  // counted so far
-
-  void Set(Family<Gauge>& family, double value, const Labels& labels = {}) {
-    const auto known = std::find_if(all.begin(), all.end(), [&](const Series& series) {
-      return series.family == &family && series.labels == labels;
-    });
-    if (known != all.end()) return known->gauge->Set(value);
-    Labels with_run = labels;
-    with_run["run"] = run;
-    Gauge& gauge = family.Add(with_run);
-    gauge.Set(value);
-    all.push_back({&family, labels, &gauge});
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    metrics_.Refresh();
+    return metrics_.families_->registry->Collect();
   }
 
-  void SetPhases(Family<Gauge>& family, const Point& point) {
-    Set(family, point.data_wait_seconds, {{"phase", "data_wait"}});
-    Set(family, point.forward_seconds, {{"phase", "forward"}});
-    Set(family, point.backward_seconds, {{"phase", "backward"}});
-    Set(family, point.allreduce_exposed_seconds, {{"phase", "allreduce_exposed"}});
-    Set(family, point.optimizer_seconds, {{"phase", "optimizer"}});
-    Set(family, point.other_seconds, {{"phase", "other"}});
-  }
-
-  void CountSkipped(int64_t steps) {
-    if (steps > skipped_steps) skipped->Increment(static_cast<double>(steps - skipped_steps));
-    skipped_steps = steps;
-  }
+ private:
+  CoordinatorMetrics& metrics_;
 };
 
-CoordinatorMetrics::CoordinatorMetrics(const std::string& version, const std::string& revision)
-    : families_(std::make_unique<Families>()) {
-  families_->build_info
-      .Add({{"component", "coordinator"}, {"version", version}, {"revision", revision}})
-      .Set(1);
+CoordinatorMetrics::CoordinatorMetrics(const std::string& version, const Clock& clock)
+    : clock_(clock), families_(std::make_unique<Families>()), page_(std::make_shared<Page>(*this)) {
+  families_->build_info.Add({{"component", "coordinator"}, {"version", version}}).Set(1);
   for (const char* outcome : {"succeeded", "failed", "cancelled"}) {
     families_->finished.Add({{"outcome", outcome}});
   }
@@ -202,10 +159,25 @@ CoordinatorMetrics::CoordinatorMetrics(const std::string& version, const std::st
 
 CoordinatorMetrics::~CoordinatorMetrics() = default;
 
-void CoordinatorMetrics::Started(const Cluster& cluster) {
+Status CoordinatorMetrics::Started(const Cluster& cluster, Store& store) {
   MutexLock lock(mutex_);
-  for (const auto& [sequence, id] : cluster.live) AddRun(*cluster.FindRun(id));
+  for (const auto& [sequence, id] : cluster.live) {
+    const std::shared_ptr<const Run> run = cluster.FindRun(id);
+    AddRun(*run);
+    RETURN_IF_ERROR(ReadPast(*run, store));
+  }
   SetGauges(cluster);
+  return OkStatus();
+}
+
+Status CoordinatorMetrics::ReadPast(const Run& run, Store& store) {
+  uint64_t after = 0;
+  while (true) {
+    ASSIGN_OR_RETURN(const auto events, store.ReadRun(run.id, after, kEventsAtOnce));
+    if (events.empty()) return OkStatus();
+    for (const StoredEvent& stored : events) runs_[run.id]->Take(stored.event, run);
+    after = events.back().sequence;
+  }
 }
 
 void CoordinatorMetrics::Published(const Cluster& cluster, const std::vector<StoredEvent>& events) {
@@ -224,33 +196,22 @@ void CoordinatorMetrics::Count(const Cluster& cluster, const StoredEvent& stored
   if (const auto* failed = std::get_if<RankFailed>(&body)) {
     families_->restarts.Add({{"reason", CauseLabel(failed->cause)}}).Increment();
   }
-  if (std::holds_alternative<CheckpointSealed>(body) && runs_.contains(run->id)) {
-    runs_[run->id]->Set(families_->checkpoint_time, Seconds(stored.event.at));
+  if (const auto series = runs_.find(run->id); series != runs_.end()) {
+    series->second->Take(stored.event, *run);
   }
   if (const auto* ended = std::get_if<RunEnded>(&body)) {
     families_->finished.Add({{"outcome", std::string(Name(ended->state))}}).Increment();
-    RemoveRun(run->id);
+    runs_.erase(run->id);
   }
 }
 
 void CoordinatorMetrics::AddRun(const Run& run) {
-  auto series = std::make_unique<RunSeries>();
-  series->run = run.id.value();
-  series->Set(
-      families_->run_info, 1,
-      {{"name", run.submission->name}, {"world_size", std::to_string(run.submission->workers)}});
-  series->Set(families_->run_target_steps, static_cast<double>(run.submission->target_steps));
-  series->Set(families_->run_step, 0);
-  series->skipped = &families_->skipped.Add({{"run", run.id.value()}, {"reason", "nonfinite"}});
-  runs_[run.id] = std::move(series);
+  runs_[run.id] = std::make_unique<RunSeries>(run, families_->of_runs);
 }
 
-void CoordinatorMetrics::RemoveRun(const RunId& run) {
-  const auto found = runs_.find(run);
-  if (found == runs_.end()) return;
-  for (const RunSeries::Series& series : found->second->all) series.family->Remove(series.gauge);
-  families_->skipped.Remove(found->second->skipped);
-  runs_.erase(found);
+void CoordinatorMetrics::Refresh() {
+  MutexLock lock(mutex_);
+  for (const auto& [id, series] : runs_) series->Refresh(clock_.WallNow());
 }
 
 void CoordinatorMetrics::SetGauges(const Cluster& cluster) {
@@ -295,46 +256,33 @@ void CoordinatorMetrics::SetGauges(const Cluster& cluster) {
 void CoordinatorMetrics::Recorded(const RunId& run, const Progress& progress) {
   MutexLock lock(mutex_);
   const auto found = runs_.find(run);
-  if (found == runs_.end() || !progress.newest) return;
-  RunSeries& series = *found->second;
-  const Point& point = *progress.newest;
-  series.Set(families_->run_step, static_cast<double>(point.step));
-  series.Set(families_->run_tokens_per_second, point.tokens_per_second);
-  series.Set(families_->run_mfu, point.mfu);
-  if (point.target_steps > 0) {
-    series.Set(families_->run_target_steps, static_cast<double>(point.target_steps));
-  }
-  if (point.peak_flops > 0) {
-    series.Set(families_->run_peak_flops, point.peak_flops, {{"source", point.peak_source}});
-  }
-  series.SetPhases(families_->run_step_phase, point);
-  series.CountSkipped(progress.skipped_steps);
-  series.Set(families_->loss, point.loss);
-  series.Set(families_->learning_rate, point.learning_rate);
-  series.Set(families_->gradient_norm, point.gradient_norm);
-  if (progress.validation_loss) {
-    series.Set(families_->eval_loss, *progress.validation_loss, {{"split", "val"}});
-  }
-  for (const auto& [name, score] : progress.scores) {
-    series.Set(families_->eval_score, score.value, {{"score", name}});
-  }
+  if (found == runs_.end()) return;
+  found->second->Take(progress);
+  if (const auto seconds = found->second->TakeRecovery()) families_->recovery.Observe(*seconds);
 }
 
 void CoordinatorMetrics::StoreWritten(double seconds) { families_->store_write.Observe(seconds); }
 
-std::shared_ptr<prometheus::Registry> CoordinatorMetrics::registry() const {
-  return families_->registry;
+void CoordinatorMetrics::CallEnded(const rpc::EndedCall& call) {
+  const prometheus::Labels method = {{"grpc_service", call.service}, {"grpc_method", call.method}};
+  prometheus::Labels with_code = method;
+  with_code["grpc_code"] = rpc::CodeLabel(call.code);
+  families_->calls.Add(with_code).Increment();
+  if (!call.streams) families_->call_seconds.Add(method, kCallSeconds).Observe(call.seconds);
 }
+
+std::shared_ptr<prometheus::Collectable> CoordinatorMetrics::page() const { return page_; }
 
 std::string CoordinatorMetrics::Text() const {
-  return prometheus::TextSerializer().Serialize(families_->registry->Collect());
+  return prometheus::TextSerializer().Serialize(page_->Collect());
 }
 
-std::string CoordinatorMetrics::List(const std::string& version, const std::string& revision) {
-  CoordinatorMetrics metrics(version, revision);
+std::string CoordinatorMetrics::List(const std::string& version) {
+  CoordinatorMetrics metrics(version, SystemClock());
   Run example;
   example.id = RunId("example");
   example.submission = std::make_shared<const Submission>();
+  example.checkpoints.push_back({.step = 1});
   Progress progress;
   progress.Add({.validation_loss = 0,
                 .peak_flops = 1,
@@ -343,11 +291,11 @@ std::string CoordinatorMetrics::List(const std::string& version, const std::stri
   {
     MutexLock lock(metrics.mutex_);
     metrics.AddRun(example);
-    metrics.runs_[example.id]->Set(metrics.families_->checkpoint_time, 0);
     metrics.families_->restarts.Add({{"reason", CauseLabel(ExitCause::kUnspecified)}});
     metrics.families_->heartbeat.Add({{"worker", "example"}});
   }
   metrics.Recorded(example.id, progress);
+  metrics.CallEnded({.service = "gp.v1.RunService", .method = "Submit"});
   return metrics.Text();
 }
 

@@ -7,48 +7,58 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "coordinator/state/cluster.h"
 #include "coordinator/store/run_log.h"
 #include "coordinator/store/store.h"
+#include "rpc/call_observer.h"
 
 namespace prometheus {
-class Registry;
+class Collectable;
 }
 
 namespace gp::coordinator {
 
+class RunSeries;
+
 class CoordinatorMetrics {
  public:
-  CoordinatorMetrics(const std::string& version, const std::string& revision);
+  CoordinatorMetrics(const std::string& version, const Clock& clock);
   ~CoordinatorMetrics();
   CoordinatorMetrics(const CoordinatorMetrics&) = delete;
   CoordinatorMetrics& operator=(const CoordinatorMetrics&) = delete;
 
-  // Called once with the state that the coordinator loaded at its start; its live runs get series.
-  void Started(const Cluster& cluster);
+  // Called once with the state that the coordinator loaded at its start, and the store that it came
+  // from: its live runs get series with their past. What they recorded follows through Recorded.
+  Status Started(const Cluster& cluster, Store& store);
   void Published(const Cluster& cluster, const std::vector<StoredEvent>& events);
   // Ignored for runs that have ended: their series are gone.
   void Recorded(const RunId& run, const Progress& progress);
   void StoreWritten(double seconds);
+  void CallEnded(const rpc::EndedCall& call);
 
-  std::shared_ptr<prometheus::Registry> registry() const;
+  // What Prometheus scrapes; it must not be used after this object is gone.
+  std::shared_ptr<prometheus::Collectable> page() const;
   // Everything in the text exposition format.
   std::string Text() const;
   // Every metric that the program can export, as it would look with one run and one worker called
   // "example".
-  static std::string List(const std::string& version, const std::string& revision);
+  static std::string List(const std::string& version);
 
  private:
   struct Families;
-  struct RunSeries;
+  class Page;
 
   void AddRun(const Run& run) REQUIRES(mutex_);
-  void RemoveRun(const RunId& run) REQUIRES(mutex_);
+  Status ReadPast(const Run& run, Store& store) REQUIRES(mutex_);
   void Count(const Cluster& cluster, const StoredEvent& stored) REQUIRES(mutex_);
   void SetGauges(const Cluster& cluster) REQUIRES(mutex_);
+  void Refresh();
 
+  const Clock& clock_;
   const std::unique_ptr<Families> families_;
+  const std::shared_ptr<Page> page_;
   Mutex mutex_;
   std::map<RunId, std::unique_ptr<RunSeries>> runs_ GUARDED_BY(mutex_);
 };

@@ -1,8 +1,8 @@
 #include "daemon/metrics_exposer.h"
 
 #include <netdb.h>
+#include <prometheus/collectable.h>
 #include <prometheus/exposer.h>
-#include <prometheus/registry.h>
 #include <sys/socket.h>
 
 #include <chrono>
@@ -34,25 +34,26 @@ void Knock(const rpc::ListenAddress& address) {
 }  // namespace
 
 StatusOr<std::unique_ptr<MetricsExposer>> MetricsExposer::Start(
-    const std::string& listen, const std::shared_ptr<prometheus::Registry>& registry) {
+    const std::string& listen, const std::shared_ptr<prometheus::Collectable>& metrics) {
   ASSIGN_OR_RETURN(const auto wanted, rpc::ParseListenAddress(listen));
   RETURN_IF_ERROR(WithContext(rpc::CheckBindable(wanted), "metrics.listen"));
   // The library reports a failed bind with an exception only.
   try {
     auto exposer = std::make_unique<prometheus::Exposer>(wanted.Text(), 1);
-    exposer->RegisterCollectable(registry);
+    exposer->RegisterCollectable(metrics);
     rpc::ListenAddress taken = wanted.Reachable();
     taken.port = exposer->GetListeningPorts().front();
     return std::unique_ptr<MetricsExposer>(
-        new MetricsExposer(std::move(exposer), registry, taken.Text()));
+        new MetricsExposer(std::move(exposer), metrics, taken.Text()));
   } catch (const std::exception& error) {
     return FailedPrecondition("metrics.listen {}: {}", listen, error.what());
   }
 }
 
 MetricsExposer::MetricsExposer(std::unique_ptr<prometheus::Exposer> exposer,
-                               std::shared_ptr<prometheus::Registry> registry, std::string address)
-    : registry_(std::move(registry)), exposer_(std::move(exposer)), address_(std::move(address)) {}
+                               std::shared_ptr<prometheus::Collectable> metrics,
+                               std::string address)
+    : metrics_(std::move(metrics)), exposer_(std::move(exposer)), address_(std::move(address)) {}
 
 MetricsExposer::~MetricsExposer() {
   const std::jthread knocking([this](const std::stop_token& stop) {

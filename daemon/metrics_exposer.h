@@ -9,16 +9,16 @@
 
 namespace prometheus {
 class Exposer;
-class Registry;
+class Collectable;
 }  // namespace prometheus
 
 namespace gp::daemon {
 
 class MetricsExposer {
  public:
-  // `listen` is HOST:PORT. An error names it and what to do.
+  // `listen` is HOST:PORT. Every scrape calls `metrics`. An error names it and what to do.
   static StatusOr<std::unique_ptr<MetricsExposer>> Start(
-      const std::string& listen, const std::shared_ptr<prometheus::Registry>& registry);
+      const std::string& listen, const std::shared_ptr<prometheus::Collectable>& metrics);
   // Does not wait for the listener's next look around, which is up to two seconds away.
   ~MetricsExposer();
   MetricsExposer(const MetricsExposer&) = delete;
@@ -29,9 +29,9 @@ class MetricsExposer {
 
  private:
   MetricsExposer(std::unique_ptr<prometheus::Exposer> exposer,
-                 std::shared_ptr<prometheus::Registry> registry, std::string address);
+                 std::shared_ptr<prometheus::Collectable> metrics, std::string address);
 
-  const std::shared_ptr<prometheus::Registry> registry_;  // the exposer does not keep it
+  const std::shared_ptr<prometheus::Collectable> metrics_;  // the exposer does not keep it
   std::unique_ptr<prometheus::Exposer> exposer_;
   const std::string address_;
 };

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "rpc/call_observer.h"
 #include "rpc/socket_name.h"
 #include "rpc/tls.h"
 
@@ -30,6 +31,7 @@ struct ServerOptions {
   int request_bytes_max = 4 << 20;
   int response_bytes_max = 16 << 20;
   int calls_per_connection_max = 256;  // later ones wait at the client
+  OnCallEnded on_call_ended;           // may be empty
   int threads_max = 64;  // for synchronous services; callback services need no threads of their own
 };
 

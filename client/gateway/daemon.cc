@@ -231,12 +231,12 @@ class Gateway {
 
 Status RunGateway(const GatewaySettings& settings, const daemon::Runtime& runtime) {
   AllowManyConnections();
-  GatewayMetrics metrics(GP_VERSION, "");
+  GatewayMetrics metrics(GP_VERSION);
   EventLoop loop;
   Gateway gateway(settings, loop, metrics);
   RETURN_IF_ERROR(gateway.Start());
   ASSIGN_OR_RETURN(const auto exposer,
-                   daemon::MetricsExposer::Start(settings.metrics_listen, metrics.registry()));
+                   daemon::MetricsExposer::Start(settings.metrics_listen, metrics.page()));
   RETURN_IF_ERROR(
       daemon::WriteAddressFile(runtime.address_file, {gateway.address(), exposer->address()}));
   LogInfo("gateway serves",

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
              const gp::Status status = CheckSettings(settings);
              return status.ok() ? CheckModels(settings) : status;
            },
-       .metrics = [] { return GatewayMetrics::List(GP_VERSION, ""); },
+       .metrics = [] { return GatewayMetrics::List(GP_VERSION); },
        .run = [&](const auto& runtime) { return RunGateway(settings, runtime); }},
       argc, argv);
 }

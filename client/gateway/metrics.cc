@@ -93,11 +93,9 @@ struct GatewayMetrics::Families {
                                   "Samplers that ended by themselves", *registry);
 };
 
-GatewayMetrics::GatewayMetrics(const std::string& version, const std::string& revision)
+GatewayMetrics::GatewayMetrics(const std::string& version)
     : families_(std::make_unique<Families>()) {
-  families_->build_info
-      .Add({{"component", "gateway"}, {"version", version}, {"revision", revision}})
-      .Set(1);
+  families_->build_info.Add({{"component", "gateway"}, {"version", version}}).Set(1);
   families_->requests.Add({{"endpoint", "/v1/completions"}, {"code", "200"}});
   families_->duration.Add({{"endpoint", "/v1/completions"}}, kRequestSeconds);
 }
@@ -133,7 +131,7 @@ void GatewayMetrics::Observe(const PoolCounts& counts, int connections, size_t m
   if (more > 0) families_->restarts.Increment(more);
 }
 
-std::shared_ptr<prometheus::Registry> GatewayMetrics::registry() const {
+std::shared_ptr<prometheus::Collectable> GatewayMetrics::page() const {
   return families_->registry;
 }
 
@@ -141,8 +139,8 @@ std::string GatewayMetrics::Text() const {
   return prometheus::TextSerializer().Serialize(families_->registry->Collect());
 }
 
-std::string GatewayMetrics::List(const std::string& version, const std::string& revision) {
-  return GatewayMetrics(version, revision).Text();
+std::string GatewayMetrics::List(const std::string& version) {
+  return GatewayMetrics(version).Text();
 }
 
 }  // namespace gp::gateway

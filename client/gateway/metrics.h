@@ -9,14 +9,14 @@
 #include "client/gateway/models/model_pool.h"
 
 namespace prometheus {
-class Registry;
+class Collectable;
 }
 
 namespace gp::gateway {
 
 class GatewayMetrics {
  public:
-  GatewayMetrics(const std::string& version, const std::string& revision);
+  explicit GatewayMetrics(const std::string& version);
   ~GatewayMetrics();
   GatewayMetrics(const GatewayMetrics&) = delete;
   GatewayMetrics& operator=(const GatewayMetrics&) = delete;
@@ -25,11 +25,11 @@ class GatewayMetrics {
   // What there is at the moment; called now and then by whoever owns the pool.
   void Observe(const PoolCounts& counts, int connections, size_t models);
 
-  std::shared_ptr<prometheus::Registry> registry() const;
+  std::shared_ptr<prometheus::Collectable> page() const;
   // Everything in the text exposition format.
   std::string Text() const;
   // Every metric that the program can export.
-  static std::string List(const std::string& version, const std::string& revision);
+  static std::string List(const std::string& version);
 
  private:
   struct Families;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "coordinator/store/run_log_codec.h"
 
@@ -60,9 +61,10 @@ Point Bounded(Point point, size_t text_bytes_max) {
 
 void Progress::Add(const Point& point) {
   newest = point;
-  if (epochs.empty() || point.epoch > epochs.back().epoch) {
-    epochs.push_back({point.epoch, point.step});
-  }
+  AddToEpoch(point);
+  ++steps_taken;
+  tokens_taken += std::llround(point.tokens_per_second * point.step_seconds);
+  flops_taken += point.mfu * point.peak_flops * point.step_seconds;
   if (!point.warning.empty()) warning = point.warning;
   if (point.skipped) ++skipped_steps;
   for (const auto& [name, value] : point.scores) {
@@ -71,6 +73,25 @@ void Progress::Add(const Point& point) {
   if (!point.validation_loss) return;
   validation_loss = point.validation_loss;
   validation_step = point.step;
+}
+
+int64_t LastStepBefore(Epoch epoch, const std::vector<EpochStart>& epochs) {
+  int64_t last = 0;
+  for (const EpochStart& start : epochs) {
+    if (start.epoch < epoch) last = std::max(last, start.last_step);
+  }
+  return last;
+}
+
+void Progress::AddToEpoch(const Point& point) {
+  if (epochs.empty() || point.epoch > epochs.back().epoch) {
+    epochs.push_back({.epoch = point.epoch, .first_step = point.step, .first_at = point.at});
+  }
+  EpochStart& epoch = epochs.back();
+  epoch.last_step = point.step;
+  if (!epoch.caught_up_at && point.step >= LastStepBefore(epoch.epoch, epochs)) {
+    epoch.caught_up_at = point.at;
+  }
 }
 
 std::string PointsPath(const std::string& directory) { return JoinPath(directory, "points.log"); }

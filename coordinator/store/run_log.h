@@ -69,9 +69,15 @@ struct RunLogLimits {
   size_t line_bytes_max = 8 << 10;  // longer lines are cut
 };
 
+// What one epoch committed.
 struct EpochStart {
   Epoch epoch = 0;
   int64_t first_step = 0;
+  int64_t last_step = 0;
+  Timestamp first_at{};  // when it committed its first step
+  // When it had taken again every step that earlier epochs had taken: unset before, and the time of
+  // its first step when there was nothing to take again.
+  std::optional<Timestamp> caught_up_at;
 
   bool operator==(const EpochStart&) const = default;
 };
@@ -85,9 +91,19 @@ struct Progress {
   int64_t skipped_steps = 0;
   std::map<std::string, Score> scores;  // the newest of each name
   std::vector<EpochStart> epochs;       // by epoch, as far as they committed a step
+  // Of all epochs together, so that steps that were taken again count again.
+  int64_t steps_taken = 0;
+  int64_t tokens_taken = 0;
+  double flops_taken = 0;  // of steps whose peak is known
 
   void Add(const Point& point);
+
+ private:
+  void AddToEpoch(const Point& point);
 };
+
+// The last step that an epoch before `epoch` committed; 0 when there is none.
+int64_t LastStepBefore(Epoch epoch, const std::vector<EpochStart>& epochs);
 
 // A summary of both logs up to certain sizes.
 struct RunSummary {

@@ -78,6 +78,16 @@ Point FromStored(const pb::StoredPoint& stored) {
   return point;
 }
 
+EpochStart FromStored(const pb::EpochStart& stored) {
+  EpochStart start;
+  start.epoch = stored.epoch();
+  start.first_step = stored.first_step();
+  start.last_step = stored.last_step();
+  start.first_at = FromMicros(stored.first_at_us());
+  if (stored.has_caught_up_at_us()) start.caught_up_at = FromMicros(stored.caught_up_at_us());
+  return start;
+}
+
 }  // namespace
 
 std::string EncodePoint(const Point& point) { return ToStored(point).SerializeAsString(); }
@@ -122,8 +132,14 @@ std::string EncodeSummary(const RunSummary& summary) {
     pb::EpochStart& to = *stored.add_epochs();
     to.set_epoch(start.epoch);
     to.set_first_step(start.first_step);
+    to.set_last_step(start.last_step);
+    to.set_first_at_us(start.first_at.time_since_epoch().count());
+    if (start.caught_up_at) to.set_caught_up_at_us(start.caught_up_at->time_since_epoch().count());
   }
   for (const auto& [name, score] : progress.scores) *stored.add_scores() = ToStored(name, score);
+  stored.set_steps_taken(progress.steps_taken);
+  stored.set_tokens_taken(progress.tokens_taken);
+  stored.set_flops_taken(progress.flops_taken);
   stored.set_last_line(summary.last_line);
   for (const auto& [source, sequence] : summary.sources) {
     (*stored.mutable_source_sequences())[source] = sequence;
@@ -144,11 +160,14 @@ std::optional<RunSummary> DecodeSummary(std::string_view bytes) {
   progress.warning = stored.warning();
   progress.skipped_steps = stored.skipped_steps();
   for (const pb::EpochStart& start : stored.epochs()) {
-    progress.epochs.push_back({start.epoch(), start.first_step()});
+    progress.epochs.push_back(FromStored(start));
   }
   for (const pb::StoredScore& score : stored.scores()) {
     progress.scores[score.name()] = {score.value(), score.step()};
   }
+  progress.steps_taken = stored.steps_taken();
+  progress.tokens_taken = stored.tokens_taken();
+  progress.flops_taken = stored.flops_taken();
   summary.last_line = stored.last_line();
   for (const auto& [source, sequence] : stored.source_sequences()) {
     summary.sources[source] = sequence;

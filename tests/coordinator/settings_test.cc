@@ -3,11 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <sstream>
 
 #include "base/file.h"
-#include "coordinator/metrics.h"
-#include "coordinator/store/sample_events.h"
 #include "daemon/settings_reader.h"
 #include "daemon/shipped_settings.h"
 
@@ -136,68 +133,6 @@ TEST(CoordinatorSettings, FlagsKeepTheirNames) {
                                                        {"--storage-root", "storage.root"},
                                                        {"--tls-certificate", "tls.certificate"},
                                                        {"--tls-key", "tls.key"}}));
-}
-
-// The value of a series in the exposition text; empty when it is not there.
-std::string ValueOf(const CoordinatorMetrics& metrics, const std::string& series) {
-  std::istringstream lines(metrics.Text());
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(series + " ")) return line.substr(series.size() + 1);
-  }
-  return "";
-}
-
-TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
-  CoordinatorMetrics metrics("1", "r");
-  Cluster cluster;
-  std::vector<StoredEvent> events;
-  for (const Event& event : OneOfEachKind()) {
-    if (std::holds_alternative<CancelRequested>(event.body)) break;
-    ASSERT_TRUE(Apply(event, cluster).ok());
-    events.push_back({cluster.last_sequence, event});
-  }
-  metrics.Published(cluster, events);
-  Progress progress;
-  Point point;
-  point.step = 12;
-  point.loss = 3.25;
-  point.validation_loss = 3.5;
-  point.target_steps = 40;
-  point.peak_flops = 4.6e11;
-  point.peak_source = "measured";
-  point.backward_seconds = 0.25;
-  point.skipped = true;
-  point.scores = {{"val_bpb", 2.5}};
-  progress.Add(point);
-  metrics.Recorded(RunId("r"), progress);
-  EXPECT_EQ(ValueOf(metrics, "gp_coordinator_runs{state=\"finishing\"}"), "1");
-  EXPECT_EQ(ValueOf(metrics, "gp_coordinator_runs{state=\"queued\"}"), "0");
-  EXPECT_EQ(ValueOf(metrics, "gp_run_step{run=\"r\"}"), "12");
-  EXPECT_EQ(ValueOf(metrics, "gp_train_loss{run=\"r\"}"), "3.25");
-  EXPECT_EQ(ValueOf(metrics, "gp_run_target_steps{run=\"r\"}"), "40");
-  EXPECT_EQ(ValueOf(metrics, "gp_run_peak_flops{run=\"r\",source=\"measured\"}"), "460000000000");
-  EXPECT_EQ(ValueOf(metrics, "gp_run_step_phase_seconds{phase=\"backward\",run=\"r\"}"), "0.25");
-  EXPECT_EQ(ValueOf(metrics, "gp_run_step_phase_seconds{phase=\"forward\",run=\"r\"}"), "0");
-  EXPECT_EQ(ValueOf(metrics, "gp_train_skipped_steps_total{reason=\"nonfinite\",run=\"r\"}"), "1");
-  EXPECT_EQ(ValueOf(metrics, "gp_eval_loss{run=\"r\",split=\"val\"}"), "3.5");
-  EXPECT_EQ(ValueOf(metrics, "gp_eval_score{run=\"r\",score=\"val_bpb\"}"), "2.5");
-  EXPECT_EQ(ValueOf(metrics, "gp_coordinator_run_restarts_total{reason=\"signal\"}"), "1");
-
-  const Event end{RunId("r"), At(9), "scheduler", "", RunEnded{RunState::kSucceeded, "done"}};
-  ASSERT_TRUE(Apply(end, cluster).ok());
-  metrics.Published(cluster, {{cluster.last_sequence, end}});
-  metrics.Recorded(RunId("r"), progress);
-  EXPECT_EQ(metrics.Text().find("run=\"r\""), std::string::npos);
-  EXPECT_EQ(ValueOf(metrics, "gp_coordinator_runs_finished_total{outcome=\"succeeded\"}"), "1");
-}
-
-TEST(CoordinatorMetrics, TheListNamesThoseOfRunsToo) {
-  const std::string list = CoordinatorMetrics::List("1", "r");
-  for (const char* name : {"gp_build_info", "gp_coordinator_runs", "gp_run_mfu", "gp_train_loss",
-                           "gp_eval_loss", "gp_eval_score", "gp_coordinator_run_restarts_total",
-                           "gp_checkpoint_last_success_timestamp_seconds"}) {
-    EXPECT_NE(list.find(std::string("# TYPE ") + name + " "), std::string::npos) << name;
-  }
 }
 
 }  // namespace

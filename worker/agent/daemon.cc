@@ -156,7 +156,7 @@ Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime)
   AgentMetrics metrics(GP_VERSION);
   metrics.SetSlots(slots.all().size(), 0);
   ASSIGN_OR_RETURN(const auto exposer,
-                   daemon::MetricsExposer::Start(settings.metrics_listen, metrics.registry()));
+                   daemon::MetricsExposer::Start(settings.metrics_listen, metrics.page()));
   agent_options.on_registered = [&] {
     const Status status =
         daemon::WriteAddressFile(runtime.address_file, {settings.coordinator, exposer->address()});

@@ -132,9 +132,9 @@ void AgentMetrics::Families::SetGpu(const SlotInfo& slot, const GpuReading& read
 void AgentMetrics::Families::AddNode(const std::string& version) {
   BuildGauge()
       .Name("gp_build_info")
-      .Help("Always 1; the labels say what runs.")
+      .Help("Version of the running program; always 1")
       .Register(*registry)
-      .Add({{"program", "gp-worker"}, {"version", version}})
+      .Add({{"component", "worker"}, {"version", version}})
       .Set(1);
   auto& slots =
       BuildGauge().Name("gp_worker_slots").Help("Slots of this node.").Register(*registry);
@@ -260,7 +260,7 @@ std::string AgentMetrics::List(const std::string& version) {
   return metrics.Text();
 }
 
-std::shared_ptr<prometheus::Registry> AgentMetrics::registry() const { return families_->registry; }
+std::shared_ptr<prometheus::Collectable> AgentMetrics::page() const { return families_->registry; }
 
 std::string AgentMetrics::Text() const {
   return prometheus::TextSerializer().Serialize(families_->registry->Collect());

@@ -14,7 +14,7 @@
 #include "worker/agent/slots.h"
 
 namespace prometheus {
-class Registry;
+class Collectable;
 }
 
 namespace gp::agent {
@@ -37,7 +37,7 @@ class AgentMetrics {
   void SetGpus(const std::vector<SlotInfo>& slots, const std::vector<GpuReading>& readings,
                const SlotHealths& healths);
 
-  std::shared_ptr<prometheus::Registry> registry() const;
+  std::shared_ptr<prometheus::Collectable> page() const;
   // Everything in the text exposition format.
   std::string Text() const;
   // Every metric that the program can export, as it would look with one GPU.

@@ -66,7 +66,7 @@ TEST(GatewaySettings, EveryDirectoryOfModelsMustHoldACheckpoint) {
 }
 
 TEST(GatewayMetrics, ListsWhatItExports) {
-  const std::string list = GatewayMetrics::List("1.2.3", "abc");
+  const std::string list = GatewayMetrics::List("1.2.3");
   for (const char* name :
        {"gp_build_info{component=\"gateway\"", "gp_gateway_requests_total",
         "gp_gateway_request_duration_seconds", "gp_gateway_time_to_first_token_seconds",

@@ -138,13 +138,15 @@ TEST(StoreCodec, APointAndALineHaveAFieldForEachMember) {
 
 TEST(StoreCodec, ASummaryHasAFieldForEachMember) {
   const auto& [points_bytes, lines_bytes, progress, last_line, sources] = RunSummary{};
-  const auto& [newest, loss, step, warning, skipped, epochs, scores] = progress;
+  const auto& [newest, loss, step, warning, skipped, epochs, scores, steps, tokens, flops] =
+      progress;
   // The progress is not a message of its own.
   EXPECT_EQ(Count(points_bytes, lines_bytes, last_line, sources) +
-                Count(newest, loss, step, warning, skipped, epochs, scores),
+                Count(newest, loss, step, warning, skipped, epochs, scores, steps, tokens, flops),
             pb::StoredSummary::descriptor()->field_count());
-  const auto& [epoch, first_step] = EpochStart{};
-  EXPECT_EQ(Count(epoch, first_step), pb::EpochStart::descriptor()->field_count());
+  const auto& [epoch, first_step, last_step, first_at, caught_up_at] = EpochStart{};
+  EXPECT_EQ(Count(epoch, first_step, last_step, first_at, caught_up_at),
+            pb::EpochStart::descriptor()->field_count());
 }
 
 // The state's members by the stored names, so that a name means the same in every version.

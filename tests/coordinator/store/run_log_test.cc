@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "coordinator/store/run_log_codec.h"
+#include "coordinator/store/sample_events.h"
 #include "coordinator/temporary_directory.h"
 
 namespace gp::coordinator {
@@ -167,7 +168,10 @@ Progress SampleProgress() {
   progress.skipped_steps = 5;
   progress.newest->scores = {{"val_bpb", 2.5}};
   progress.scores = {{"val_bpb", {2.5, 40}}, {"quiz/harness/acc", {0.25, 30}}};
-  progress.epochs = {{1, 1}, {3, 21}};
+  progress.epochs = {{1, 1, 30, At(5), At(5)}, {3, 21, 40, At(70), std::nullopt}};
+  progress.steps_taken = 50;
+  progress.tokens_taken = 5000;
+  progress.flops_taken = 1.5e18;
   return progress;
 }
 
@@ -192,6 +196,31 @@ TEST(Progress, HasALimitedNumberOfScores) {
   EXPECT_EQ(progress.scores.size(), kScoresMax);
 }
 
+TEST(Progress, CountsWhatEveryEpochTookAndKnowsWhenOneCaughtUp) {
+  Progress progress;
+  const auto take = [&](Epoch epoch, int64_t step, int second) {
+    Point point = MakePoint(epoch, step);
+    point.at = At(second);
+    point.tokens_per_second = 200;
+    point.step_seconds = 0.5;
+    point.mfu = 0.25;
+    point.peak_flops = 1e12;
+    progress.Add(point);
+  };
+  for (int i = 1; i <= 3; ++i) take(1, i, i);
+  take(2, 2, 10);
+  EXPECT_EQ(progress.epochs.back().caught_up_at, std::nullopt);
+  take(2, 3, 11);
+  take(2, 4, 12);
+  EXPECT_EQ(progress.epochs,
+            (std::vector<EpochStart>{{1, 1, 3, At(1), At(1)}, {2, 2, 4, At(10), At(11)}}));
+  EXPECT_EQ(LastStepBefore(2, progress.epochs), 3);
+  EXPECT_EQ(LastStepBefore(3, progress.epochs), 4);
+  EXPECT_EQ(progress.steps_taken, 6);
+  EXPECT_EQ(progress.tokens_taken, 600);
+  EXPECT_EQ(progress.flops_taken, 7.5e11);
+}
+
 TEST(RunSummary, ComesBackAsItWas) {
   const RunSummary summary{1000, 2000, SampleProgress(), 77, {{"a", 5}, {"b", 9}}};
   const auto found = DecodeSummary(EncodeSummary(summary));
@@ -208,6 +237,9 @@ TEST(RunSummary, ComesBackAsItWas) {
   EXPECT_EQ(progress.skipped_steps, 5);
   EXPECT_EQ(progress.scores, summary.progress.scores);
   EXPECT_EQ(progress.epochs, summary.progress.epochs);
+  EXPECT_EQ(progress.steps_taken, 50);
+  EXPECT_EQ(progress.tokens_taken, 5000);
+  EXPECT_EQ(progress.flops_taken, 1.5e18);
 }
 
 // Everything that an open log knows, for comparison.
@@ -260,7 +292,8 @@ TEST_F(SummaryTest, AndWhatCameAfterItSayTheSameAsTheWholeLogs) {
     EXPECT_EQ(progress->skipped_steps, 2);
     EXPECT_EQ(progress->validation_loss, 4.0);
     EXPECT_EQ(progress->warning, "of epoch 2");
-    EXPECT_EQ(progress->epochs, (std::vector<EpochStart>{{1, 10}, {2, 10}}));
+    EXPECT_EQ(progress->epochs,
+              (std::vector<EpochStart>{{1, 10, 14, At(0), At(0)}, {2, 10, 14, At(0), At(0)}}));
   }
 }
 

@@ -1,0 +1,32 @@
+// CallObserver: an interceptor of a server that tells one function about every RPC that ended.
+#pragma once
+
+#include <grpcpp/support/server_interceptor.h>
+#include <grpcpp/support/status.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace gp::rpc {
+
+// Service and method are "unknown" when no service has the method, because anybody can make up
+// names.
+struct EndedCall {
+  std::string service;  // "gp.v1.RunService"
+  std::string method;   // "Submit"
+  bool streams = false;
+  grpc::StatusCode code = grpc::StatusCode::OK;  // CANCELLED when the client left before
+  double seconds = 0;
+};
+
+// Called from gRPC's threads, at once for several calls; must not wait.
+using OnCallEnded = std::function<void(const EndedCall&)>;
+
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> MakeCallObserver(
+    OnCallEnded on_ended);
+
+// "OK", "NotFound", ...: the label that other gRPC servers' metrics have.
+std::string CodeLabel(grpc::StatusCode code);
+
+}  // namespace gp::rpc
