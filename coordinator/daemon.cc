@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/stop_signals.h"
+#include "coordinator/access/access_gate.h"
+#include "coordinator/access/admin_token.h"
 #include "coordinator/announcer.h"
 #include "coordinator/metrics.h"
 #include "coordinator/reconciler.h"
@@ -17,6 +19,7 @@
 #include "coordinator/replay.h"
 #include "coordinator/run_directories.h"
 #include "coordinator/server_certificates.h"
+#include "coordinator/service/access_service.h"
 #include "coordinator/service/agent_service.h"
 #include "coordinator/service/group_key.h"
 #include "coordinator/service/input_probe.h"
@@ -40,7 +43,8 @@ constexpr std::chrono::nanoseconds kShutdownGrace = std::chrono::milliseconds(50
 constexpr std::chrono::nanoseconds kStopMax = std::chrono::seconds(5);
 
 // What the state directory holds.
-const std::vector<std::string> kStateNames = {"gp.db", "coordinator.lock", "runs", "security"};
+const std::vector<std::string> kStateNames = {"gp.db", "coordinator.lock", "runs", "security",
+                                              "audit"};
 
 ReconcilerOptions MakeReconcilerOptions(const CoordinatorSettings& settings,
                                         const InputProbe& probe, CoordinatorMetrics& metrics) {
@@ -121,6 +125,39 @@ void LogPlaces(const rpc::RpcServer& server, const Doors& doors) {
              {{"address", server.addresses().back()}, {"because", "--insecure"}});
 }
 
+// Who may come in, and the log of what they did. Torn down after the services.
+struct Access {
+  std::unique_ptr<TokenStore> tokens;
+  std::unique_ptr<AuditLog> audit;
+  std::unique_ptr<AccessGate> gate;
+};
+
+// A coordinator that others reach has a first admin.
+Status PrepareTokens(const std::string& security_dir, const ServerCertificates& certificates,
+                     TokenStore& tokens) {
+  tokens.SetCaDigest(certificates.anchor().Digest());
+  ASSIGN_OR_RETURN(const std::string written, EnsureAdminToken(tokens, security_dir));
+  if (!written.empty()) LogInfo("wrote the admin's token", {{"path", written}});
+  return OkStatus();
+}
+
+StatusOr<Access> OpenAccess(const CoordinatorSettings& settings, const Doors& doors) {
+  const std::string security_dir = JoinPath(settings.state_dir, "security");
+  Access access;
+  ASSIGN_OR_RETURN(access.tokens, TokenStore::Open(security_dir, SystemClock()));
+  if (doors.certificates != nullptr) {
+    RETURN_IF_ERROR(PrepareTokens(security_dir, *doors.certificates, *access.tokens));
+  }
+  ASSIGN_OR_RETURN(
+      access.audit,
+      AuditLog::Open(JoinPath(settings.state_dir, "audit"), SystemClock(),
+                     {.keep_bytes = static_cast<uint64_t>(settings.audit_keep_bytes)}));
+  access.gate =
+      std::make_unique<AccessGate>(*access.tokens, *access.audit,
+                                   AccessGateOptions{.plain_network_is_admin = settings.insecure});
+  return access;
+}
+
 // Ends the process while a file system hangs and a thread waits in it. Everything acknowledged is
 // durable.
 [[noreturn]] void EndWithWorkInProgress() {
@@ -165,6 +202,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   ASSIGN_OR_RETURN(const GroupKey group_key,
                    GroupKey::Open(JoinPath(settings.state_dir, "security/group.key")));
   ASSIGN_OR_RETURN(const Doors doors, MakeDoors(settings));
+  ASSIGN_OR_RETURN(const Access access, OpenAccess(settings, doors));
   ASSIGN_OR_RETURN(const StorageRoot storage, StorageRoot::Open(settings.storage_root));
   ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(*store));
 
@@ -187,9 +225,12 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
 
   WorkLanes lanes;
   const SpecResolver resolver;
-  RunService run_service({reconciler, recorder, *store}, hub, lanes, verifier, resolver, storage,
-                         SystemClock(), {GP_VERSION, "", reconciler_options.policy});
-  AgentServiceContext agents{reconciler, recorder, hub,
+  RunService run_service(*access.gate, {reconciler, recorder, *store}, hub, lanes, verifier,
+                         resolver, storage, SystemClock(),
+                         {GP_VERSION, "", reconciler_options.policy});
+  AccessService access_service(*access.gate, *access.tokens, *access.audit, hub, lanes,
+                               SystemClock());
+  AgentServiceContext agents{*access.gate, reconciler, recorder, hub,
                              MakeAgentOptions(settings, storage, *store, group_key)};
   AgentService agent_service(agents);
   ASSIGN_OR_RETURN(
@@ -197,7 +238,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
       rpc::RpcServer::Start(
           {.endpoints = doors.endpoints,
            .on_call_ended = [&metrics](const rpc::EndedCall& call) { metrics.CallEnded(call); }},
-          {&run_service, &agent_service}));
+          {&run_service, &access_service, &agent_service}));
   // Before any thread starts, so that a failure here leaves none behind.
   RETURN_IF_ERROR(daemon::WriteAddressFile(
       runtime.address_file, {.address = server->address(),

@@ -86,6 +86,7 @@ daemon::Settings Certificates(CoordinatorSettings& settings) {
 
 daemon::Settings Limits(CoordinatorSettings& settings) {
   constexpr double kLogBytesLeast = 65536;
+  constexpr double kAuditBytesLeast = 1 << 26;
   return {
       {.field = {.path = "agents.lease",
                  .doc = "An agent that is silent for longer is lost, and its runs are restarted "
@@ -117,6 +118,11 @@ daemon::Settings Limits(CoordinatorSettings& settings) {
                  .unit = "bytes",
                  .min = kLogBytesLeast},
        .slot = &settings.lines_bytes_max},
+      {.field = {.path = "audit.keep_bytes",
+                 .doc = "What is kept of the audit log; the oldest files beyond it are removed.",
+                 .unit = "bytes",
+                 .min = kAuditBytesLeast},
+       .slot = &settings.audit_keep_bytes},
   };
 }
 

@@ -30,6 +30,7 @@ struct CoordinatorSettings {
   std::chrono::nanoseconds finish_timeout = std::chrono::seconds(30);
   int64_t points_bytes_max = int64_t{256} << 20;
   int64_t lines_bytes_max = int64_t{64} << 20;
+  int64_t audit_keep_bytes = int64_t{1} << 30;
 
   bool operator==(const CoordinatorSettings&) const = default;
 };

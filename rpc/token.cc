@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/file.h"
 #include "base/random_id.h"
+#include "base/secret_file.h"
 
 namespace gp::rpc {
 namespace {
@@ -85,7 +85,7 @@ StatusOr<Token> ParseToken(std::string_view text) {
 }
 
 StatusOr<Token> ReadTokenFile(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string content, ReadFile(path, kFileBytesMax));
+  ASSIGN_OR_RETURN(const std::string content, ReadSecretFile(path, kFileBytesMax));
   std::string_view text = content;
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
   StatusOr<Token> token = ParseToken(text);

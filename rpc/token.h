@@ -37,7 +37,8 @@ std::string TokenText(const Token& token);
 // InvalidArgument when the text has another form; the message does not repeat the text.
 StatusOr<Token> ParseToken(std::string_view text);
 
-// The token in a file of one line. Errors name the file, never what is in it.
+// The token in a file of one line that nobody else may read. Errors name the file, never what is in
+// it.
 StatusOr<Token> ReadTokenFile(const std::string& path);
 
 }  // namespace gp::rpc

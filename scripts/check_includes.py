@@ -67,7 +67,7 @@ LAYERS = {
     "coordinator/store/": (["base/", "daemon/state_lock.h", "coordinator/state/",
                             "coordinator/store/"],
                            ["absl", "fmt", "protobuf", "sqlite"]),
-    "coordinator/access/": (["base/", "rpc/", "formats/sha256.h", "coordinator/store/sqlite.h",
+    "coordinator/access/": (["base/", "rpc/", "formats/", "coordinator/store/sqlite.h",
                              "coordinator/access/"],
                             ["absl", "fmt", "grpc", "protobuf", "sqlite", "openssl", "json"]),
     "coordinator/": (["base/", "security/", "rpc/", "daemon/", "runspec/", "formats/",

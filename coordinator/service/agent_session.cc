@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/excerpt.h"
 #include "base/log.h"
 #include "coordinator/service/agent_greeting.h"
 #include "coordinator/service/agent_limits.h"
@@ -27,13 +28,14 @@ uint64_t AgentServiceContext::TelemetryWindowBytes() const {
   return std::clamp(share, kWindowBytesMin, kWindowBytesMax);
 }
 
-AgentSession::AgentSession(AgentServiceContext& context)
-    : context_(context), session_(++context.sessions) {
+AgentSession::AgentSession(AgentServiceContext& context, std::shared_ptr<AdmittedCall> access)
+    : context_(context), access_(std::move(access)), session_(++context.sessions) {
   ++context_.open_sessions;
 }
 
-AgentSession* AgentSession::Start(AgentServiceContext& context) {
-  auto session = std::shared_ptr<AgentSession>(new AgentSession(context));
+AgentSession* AgentSession::Start(AgentServiceContext& context,
+                                  std::shared_ptr<AdmittedCall> access) {
+  auto session = std::shared_ptr<AgentSession>(new AgentSession(context, std::move(access)));
   session->self_ = session;
   session->StartRead(&session->incoming_);
   return session.get();
@@ -98,11 +100,25 @@ void AgentSession::Take(const v1::AgentMessage& message) {
   }
 }
 
+Status AgentSession::CheckIdentity(const v1::AgentHello& hello) const {
+  access_->Describe("node " + hello.node_id());
+  const Principal& principal = access_->principal();
+  if (principal.kind != Principal::Kind::kNode || principal.name == hello.node_id()) {
+    return OkStatus();
+  }
+  return access_->Deny(fmt::format(
+      "the certificate is that of node {}, but the agent says that it is node {}; was its state "
+      "directory copied? Each node joins by itself",
+      principal.name, Excerpt(hello.node_id())));
+}
+
 void AgentSession::TakeHello(const v1::AgentHello& hello) {
   MutexLock lock(mutex_);
   if (ending_) return;
   if (greeted_) return End(InvalidArgument("a stream begins with one hello"));
   greeted_ = true;
+  const Status identity = CheckIdentity(hello);
+  if (!identity.ok()) return End(identity);
   const Status welcome = CheckHello(hello, context_.options);
   greeting_.emplace();
   if (!welcome.ok()) {
@@ -124,6 +140,7 @@ void AgentSession::TakeHello(const v1::AgentHello& hello) {
   node_ = NodeId(hello.node_id());
   node_name_ = hello.name();
   incarnation_ = hello.incarnation();
+  access_->Conclude(OkStatus(), [](const Status&) {});
   LogInfo("agent connected", {{"node", hello.name()},
                               {"slots", hello.slots_size()},
                               {"ranks", hello.ranks_size()},

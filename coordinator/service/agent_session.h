@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/mutex.h"
+#include "coordinator/access/access_gate.h"
 #include "coordinator/change_hub.h"
 #include "coordinator/reconciler.h"
 #include "coordinator/recorder.h"
@@ -34,6 +35,7 @@ struct AgentServiceOptions {
 
 // What every session needs; outlives them all.
 struct AgentServiceContext {
+  AccessGate& gate;
   Reconciler& reconciler;
   Recorder& recorder;
   ChangeHub& hub;
@@ -50,7 +52,7 @@ class AgentSession final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::
                            public ChangeListener,
                            public std::enable_shared_from_this<AgentSession> {
  public:
-  static AgentSession* Start(AgentServiceContext& context);
+  static AgentSession* Start(AgentServiceContext& context, std::shared_ptr<AdmittedCall> access);
 
   void OnChange() override { Advance(); }
   void OnReadDone(bool ok) override;
@@ -59,8 +61,10 @@ class AgentSession final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::
   void OnDone() override;
 
  private:
-  explicit AgentSession(AgentServiceContext& context);
+  AgentSession(AgentServiceContext& context, std::shared_ptr<AdmittedCall> access);
 
+  // A node's certificate is good for that node's messages only.
+  Status CheckIdentity(const v1::AgentHello& hello) const;
   void Take(const v1::AgentMessage& message);
   void TakeHello(const v1::AgentHello& hello);
   void TakeReport(const v1::AgentReport& report);
@@ -77,6 +81,7 @@ class AgentSession final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::
   void End(const Status& status) REQUIRES(mutex_);
 
   AgentServiceContext& context_;
+  const std::shared_ptr<AdmittedCall> access_;
   const uint64_t session_;
   v1::AgentMessage incoming_;        // the message that is being read
   v1::CoordinatorMessage outgoing_;  // the message that is being written

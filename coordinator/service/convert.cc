@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coordinator/service/agent_limits.h"
+#include "coordinator/state/run_reference.h"
 #include "formats/checkpoint_directory.h"
 
 namespace gp::coordinator {
@@ -136,7 +137,7 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
   to.set_run_id(run.id.value());
   to.set_name(submission.name);
   to.set_kind(static_cast<v1::RunKind>(submission.kind));
-  to.set_namespace_(submission.run_namespace);
+  to.set_namespace_(NamespaceOf(run));
   to.set_priority(submission.priority);
   to.mutable_labels()->insert(submission.labels.begin(), submission.labels.end());
   to.set_state(static_cast<v1::RunState>(run.state));

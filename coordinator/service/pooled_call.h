@@ -1,4 +1,5 @@
-// PooledCall: a unary call whose work runs on the threads of a WorkPool. When the client has gone,
+// PooledCall: a unary call whose work runs on the threads of a WorkPool, once the AccessGate has
+// admitted it. When the client has gone,
 // work that has not begun is dropped; work in progress goes on, and its answer is not sent. Owns
 // itself until gRPC is done with it and the work has ended. Answer may be called from any thread.
 #pragma once
@@ -11,11 +12,20 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "coordinator/access/access_gate.h"
 #include "coordinator/service/request_bytes.h"
 #include "coordinator/service/work_pool.h"
 #include "rpc/status.h"
 
 namespace gp::coordinator {
+
+// How a method is handled.
+struct Handling {
+  AccessGate& gate;
+  std::string_view method;  // as the AccessTable names it
+  WorkPool& pool;           // parses the request and takes the first step
+  size_t bytes_max;         // of a request
+};
 
 template <typename Request, typename Response>
 class PooledCall final : public grpc::ServerUnaryReactor,
@@ -24,21 +34,26 @@ class PooledCall final : public grpc::ServerUnaryReactor,
  public:
   using Step = std::function<void(PooledCall&)>;
 
-  // Parses the request on a thread of `pool` and runs `first` there. `first` calls Answer or Then.
-  static grpc::ServerUnaryReactor* Start(grpc::CallbackServerContext* context,
+  // When the caller may come in, parses the request on a thread of the pool and runs `first` there.
+  // `first` authorizes what the request is about, then calls Answer or Then.
+  static grpc::ServerUnaryReactor* Start(const Handling& handling,
+                                         grpc::CallbackServerContext* context,
                                          const grpc::ByteBuffer* request,
-                                         grpc::ByteBuffer* response, size_t bytes_max,
-                                         WorkPool& pool, Step first) {
+                                         grpc::ByteBuffer* response, Step first) {
     auto call = std::shared_ptr<PooledCall>(new PooledCall(CallerOf(*context), *request, response));
     call->self_ = call;
-    const Status length = CheckLength(*request, bytes_max);
-    if (!length.ok()) {
-      call->Answer(length);
-    } else {
-      call->Then(pool, [first = std::move(first)](PooledCall& self) { self.Begin(first); });
+    auto admitted = handling.gate.Admit(rpc::ReadCaller(*context), handling.method);
+    const Status length = CheckLength(*request, handling.bytes_max);
+    if (!admitted.ok() || !length.ok()) {
+      call->Finished(admitted.ok() ? length : admitted.status());
+      return call.get();
     }
+    call->access_ = *std::move(admitted);
+    call->Then(handling.pool, [first = std::move(first)](PooledCall& self) { self.Begin(first); });
     return call.get();
   }
+
+  AdmittedCall& access() { return *access_; }
 
   const Request& request() const { return request_; }
   // Filled before Answer.
@@ -55,17 +70,16 @@ class PooledCall final : public grpc::ServerUnaryReactor,
     pool.Post(caller_, this->shared_from_this());
   }
 
-  // The first answer counts. A call whose client has gone is answered already.
+  // Ends the work; called once by its last step. The outcome of a method that changes something is
+  // in the audit log before it is answered, also when the client has gone.
   void Answer(const Status& status) {
-    const auto keep = this->shared_from_this();
-    {
-      MutexLock lock(mutex_);
-      if (answered_) return;
-      answered_ = true;
-    }
-    if (status.ok()) *out_ = Serialize(response_);
-    this->Finish(rpc::ToGrpc(status));
+    if (!access_->rule().mutates) return Finished(status);
+    access_->Conclude(status, [keep = this->shared_from_this()](const Status& answer) {
+      keep->Finished(answer);
+    });
   }
+  // The same for a call that turned out to change nothing, such as a trial.
+  void AnswerUnchanged(const Status& status) { Finished(status); }
 
   void Run() override {
     Step next;
@@ -76,7 +90,7 @@ class PooledCall final : public grpc::ServerUnaryReactor,
     }
     next(*this);
   }
-  void Refuse(const Status& why) override { Answer(why); }
+  void Refuse(const Status& why) override { Finished(why); }
 
   // gRPC also calls this at the call's deadline.
   void OnCancel() override {
@@ -86,13 +100,25 @@ class PooledCall final : public grpc::ServerUnaryReactor,
       pool = pool_;
     }
     if (pool != nullptr) pool->Withdraw(caller_, *this);
-    Answer(Cancelled("the client left"));
+    Finished(Cancelled("the client left"));
   }
   void OnDone() override { const std::shared_ptr<PooledCall> last = std::move(self_); }
 
  private:
   PooledCall(std::string caller, grpc::ByteBuffer bytes, grpc::ByteBuffer* out)
       : caller_(std::move(caller)), bytes_(std::move(bytes)), out_(out) {}
+
+  // The first answer counts. A call whose client has gone is answered already.
+  void Finished(const Status& status) {
+    const auto keep = this->shared_from_this();
+    {
+      MutexLock lock(mutex_);
+      if (answered_) return;
+      answered_ = true;
+    }
+    if (status.ok()) *out_ = Serialize(response_);
+    this->Finish(rpc::ToGrpc(status));
+  }
 
   void Begin(const Step& first) {
     StatusOr<Request> request = Parse<Request>(bytes_);
@@ -102,9 +128,10 @@ class PooledCall final : public grpc::ServerUnaryReactor,
     first(*this);
   }
 
-  const std::string caller_;  // the connection
-  grpc::ByteBuffer bytes_;    // the request until it is parsed
-  grpc::ByteBuffer* out_;     // gRPC's, until the answer
+  const std::string caller_;              // the connection
+  std::shared_ptr<AdmittedCall> access_;  // null: it did not come in
+  grpc::ByteBuffer bytes_;                // the request until it is parsed
+  grpc::ByteBuffer* out_;                 // gRPC's, until the answer
   Request request_;
   Response response_;
 

@@ -1,6 +1,7 @@
 // PullStream: a server stream that takes no thread. A worker asks its source for the next message,
 // gRPC writes it, a worker asks again; when there is nothing the stream sleeps until the ChangeHub
-// wakes it. A client that reads slowly slows its own stream only. Owns itself until gRPC is done
+// wakes it. A client that reads slowly slows its own stream only. A stream ends when the token that
+// opened it is revoked or expires. Owns itself until gRPC is done
 // with it.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "coordinator/access/access_gate.h"
 #include "coordinator/change_hub.h"
 #include "coordinator/service/request_bytes.h"
 #include "coordinator/service/stream_count.h"
@@ -58,11 +60,12 @@ class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   // Called once, by a worker.
   using Open = std::function<StatusOr<OpenedSource<Response>>()>;
 
-  static grpc::ServerWriteReactor<grpc::ByteBuffer>* Start(std::string caller, Open open,
-                                                           StreamPlace place,
+  static grpc::ServerWriteReactor<grpc::ByteBuffer>* Start(std::string caller,
+                                                           std::shared_ptr<AdmittedCall> access,
+                                                           Open open, StreamPlace place,
                                                            StreamEnvironment environment) {
-    auto stream = std::shared_ptr<PullStream>(
-        new PullStream(std::move(caller), std::move(open), std::move(place), environment));
+    auto stream = std::shared_ptr<PullStream>(new PullStream(
+        std::move(caller), std::move(access), std::move(open), std::move(place), environment));
     stream->self_ = stream;
     stream->OnChange();
     return stream.get();
@@ -117,8 +120,10 @@ class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
  private:
   enum class Phase { kIdle, kWaiting, kPulling, kWriting, kFinished };
 
-  PullStream(std::string caller, Open open, StreamPlace place, StreamEnvironment environment)
+  PullStream(std::string caller, std::shared_ptr<AdmittedCall> access, Open open, StreamPlace place,
+             StreamEnvironment environment)
       : caller_(std::move(caller)),
+        access_(std::move(access)),
         place_(std::move(place)),
         environment_(environment),
         open_(std::move(open)) {}
@@ -131,6 +136,7 @@ class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void Post() { environment_.pool.Post(caller_, this->shared_from_this()); }
 
   StatusOr<Pull> Next(Response& response) {
+    RETURN_IF_ERROR(access_->Check());
     if (source_ == nullptr) {
       ASSIGN_OR_RETURN(OpenedSource<Response> opened, open_());
       source_ = std::move(opened.source);
@@ -176,6 +182,7 @@ class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   const std::string caller_;  // the connection
+  const std::shared_ptr<AdmittedCall> access_;
   const StreamPlace place_;
   const StreamEnvironment environment_;
   Open open_;  // this and the next two: used by the worker that pulls

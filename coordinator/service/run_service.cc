@@ -5,6 +5,7 @@
 
 #include "coordinator/batch.h"
 #include "coordinator/service/convert.h"
+#include "coordinator/service/refused_stream.h"
 #include "coordinator/service/submission.h"
 #include "coordinator/state/run_reference.h"
 #include "rpc/status.h"
@@ -23,23 +24,12 @@ grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const Sta
   return reactor;
 }
 
-// A stream that ends with an error at once.
-grpc::ServerWriteReactor<grpc::ByteBuffer>* Refuse(const Status& status) {
-  class Refusal final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
-   public:
-    explicit Refusal(const Status& why) { this->Finish(rpc::ToGrpc(why)); }
-    void OnDone() override { delete this; }
-  };
-  return new Refusal(status);
-}
-
-// Newest first, from below `before` on.
-std::vector<std::shared_ptr<const Run>> NewestRuns(const Cluster& cluster, bool include_finished,
-                                                   uint64_t before) {
+// Newest first.
+std::vector<std::shared_ptr<const Run>> NewestRuns(const Cluster& cluster,
+                                                   const RunFilter& wanted) {
   std::vector<std::shared_ptr<const Run>> runs;
   cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>& run) {
-    if (run->submitted_sequence >= before) return;
-    if (include_finished || !IsTerminal(run->state)) runs.push_back(run);
+    if (wanted(*run)) runs.push_back(run);
   });
   std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
     return a->submitted_sequence > b->submitted_sequence;
@@ -57,8 +47,16 @@ StatusOr<uint64_t> ParsePageToken(const std::string& token) {
 
 }  // namespace
 
-StatusOr<std::shared_ptr<const Run>> RunService::Find(const std::string& reference) const {
-  return ResolveRun(*context_.reconciler.snapshot(), reference);
+StatusOr<std::shared_ptr<const Run>> RunService::Find(AdmittedCall& access,
+                                                      const std::string& reference) const {
+  access.Describe(reference);
+  const auto sees = [&access](const Run& run) {
+    return access.RoleIn(NamespaceOf(run)).has_value();
+  };
+  ASSIGN_OR_RETURN(auto run, ResolveRun(*context_.reconciler.snapshot(), reference, sees));
+  access.Describe(NamespaceOf(*run) + "/" + run->id.value());
+  RETURN_IF_ERROR(access.Authorize(NamespaceOf(*run)));
+  return run;
 }
 
 v1::Run RunService::Show(const RunId& id) const {
@@ -67,28 +65,38 @@ v1::Run RunService::Show(const RunId& id) const {
 }
 
 template <typename Request, typename Response, typename Fill>
-grpc::ServerUnaryReactor* RunService::Query(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* RunService::Query(std::string_view method,
+                                            grpc::CallbackServerContext* context,
                                             const grpc::ByteBuffer* request,
                                             grpc::ByteBuffer* response, Fill fill) {
   using Call = PooledCall<Request, Response>;
-  return Call::Start(
-      context, request, response, kRequestBytesMax, lanes_.queries,
-      [fill = std::move(fill)](Call& call) { call.Answer(fill(call.request(), call.response())); });
+  return Call::Start(QueryHandling(method), context, request, response,
+                     [fill = std::move(fill)](Call& call) {
+                       call.Answer(fill(call.access(), call.request(), call.response()));
+                     });
 }
 
 grpc::ServerUnaryReactor* RunService::Submit(grpc::CallbackServerContext* context,
                                              const grpc::ByteBuffer* request,
                                              grpc::ByteBuffer* response) {
-  return SubmitCall::Start(context, request, response, kSubmitBytesMax, lanes_.submits,
-                           [this](SubmitCall& call) { Prepare(call); });
+  return SubmitCall::Start({gate_, "gp.v1.RunService/Submit", lanes_.submits, kSubmitBytesMax},
+                           context, request, response, [this](SubmitCall& call) { Prepare(call); });
 }
 
 void RunService::Prepare(SubmitCall& call) {
-  if (AnswerRepeated(call.request(), call.response())) return call.Answer(OkStatus());
-  const StatusOr<PreparedSubmit> prepared = PrepareSubmit(call.request(), resolver_, storage_);
+  call.access().Describe("", call.request().request_id());
+  if (const auto run = FindRepeated(call.request())) return AnswerRepeated(call, *run);
+  StatusOr<PreparedSubmit> prepared = PrepareSubmit(call.request(), resolver_, storage_);
   if (!prepared.ok()) return call.Answer(prepared.status());
+  const Submission& submission = std::get<RunSubmitted>(prepared->event.body).submission;
+  call.access().Describe(submission.run_namespace + "/" + submission.name);
+  const Status allowed = call.access().Authorize(submission.run_namespace);
+  if (!allowed.ok()) return call.Answer(allowed);
+  prepared->event.actor = call.access().principal().Text();
   for (const std::string& warning : prepared->warnings) call.response().add_warnings(warning);
-  if (call.request().dry_run()) return call.Answer(PlanOnly(prepared->event, call.response()));
+  if (call.request().dry_run()) {
+    return call.AnswerUnchanged(PlanOnly(prepared->event, call.response()));
+  }
   const Status room = CheckRoom(*context_.reconciler.snapshot());
   if (!room.ok()) return call.Answer(room);
   call.Then(lanes_.storage,
@@ -109,14 +117,21 @@ void RunService::CheckStorage(SubmitCall& call, const Event& event) {
 }
 
 // A repeated request gets its run, even if its run file or the storage has a problem now.
-bool RunService::AnswerRepeated(const v1::SubmitRequest& request,
-                                v1::SubmitResponse& response) const {
+std::shared_ptr<const Run> RunService::FindRepeated(const v1::SubmitRequest& request) const {
   const auto cluster = context_.reconciler.snapshot();
   const AnsweredRequest* answered = cluster->requests.Find(request.request_id());
-  if (answered == nullptr || answered->body_digest != BodyDigest(request)) return false;
-  *response.mutable_run() = Show(answered->run);
-  response.set_replayed(true);
-  return true;
+  if (answered == nullptr || answered->body_digest != BodyDigest(request)) return nullptr;
+  return cluster->FindRun(answered->run);
+}
+
+void RunService::AnswerRepeated(SubmitCall& call, const Run& run) const {
+  call.access().Describe(NamespaceOf(run) + "/" + run.id.value());
+  const Status allowed = call.access().Authorize(NamespaceOf(run));
+  if (allowed.ok()) {
+    *call.response().mutable_run() = Show(run.id);
+    call.response().set_replayed(true);
+  }
+  call.AnswerUnchanged(allowed);
 }
 
 // Tries the submit on a copy of the cluster and tells what would happen.
@@ -139,28 +154,38 @@ Status RunService::PlanOnly(const Event& event, v1::SubmitResponse& response) co
 grpc::ServerUnaryReactor* RunService::Get(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) {
-  return Query<v1::GetRequest, v1::Run>(context, request, response,
-                                        [this](const v1::GetRequest& get, v1::Run& shown) {
-                                          ASSIGN_OR_RETURN(const auto run, Find(get.run()));
-                                          shown = Show(run->id);
-                                          shown.set_source(run->submission->source);
-                                          shown.set_resolved(run->submission->resolved);
-                                          return OkStatus();
-                                        });
+  return Query<v1::GetRequest, v1::Run>(
+      "gp.v1.RunService/Get", context, request, response,
+      [this](AdmittedCall& access, const v1::GetRequest& get, v1::Run& shown) {
+        ASSIGN_OR_RETURN(const auto run, Find(access, get.run()));
+        shown = Show(run->id);
+        shown.set_source(run->submission->source);
+        shown.set_resolved(run->submission->resolved);
+        return OkStatus();
+      });
 }
 
 grpc::ServerUnaryReactor* RunService::List(grpc::CallbackServerContext* context,
                                            const grpc::ByteBuffer* request,
                                            grpc::ByteBuffer* response) {
   return Query<v1::ListRequest, v1::ListResponse>(
-      context, request, response,
-      [this](const auto& list, auto& listed) { return FillList(list, listed); });
+      "gp.v1.RunService/List", context, request, response,
+      [this](const AdmittedCall& access, const auto& list, auto& listed) {
+        return FillList(access, list, listed);
+      });
 }
 
-Status RunService::FillList(const v1::ListRequest& request, v1::ListResponse& response) const {
+Status RunService::FillList(const AdmittedCall& access, const v1::ListRequest& request,
+                            v1::ListResponse& response) const {
   ASSIGN_OR_RETURN(const uint64_t before, ParsePageToken(request.page_token()));
   const auto cluster = context_.reconciler.snapshot();
-  const auto runs = NewestRuns(*cluster, request.include_finished(), before);
+  const auto wanted = [&](const Run& run) {
+    const std::string& of_run = NamespaceOf(run);
+    if (!request.namespace_().empty() && of_run != request.namespace_()) return false;
+    return access.RoleIn(of_run).has_value() && run.submitted_sequence < before &&
+           (request.include_finished() || !IsTerminal(run.state));
+  };
+  const auto runs = NewestRuns(*cluster, wanted);
   const int limit = request.limit() <= 0 ? kListDefault : std::min(request.limit(), kListMax);
   for (const auto& run : runs) {
     if (response.runs_size() == limit) break;
@@ -178,12 +203,13 @@ grpc::ServerUnaryReactor* RunService::Cancel(grpc::CallbackServerContext* contex
                                              grpc::ByteBuffer* response) {
   using Call = PooledCall<v1::CancelRequest, v1::Run>;
   return Call::Start(
-      context, request, response, kRequestBytesMax, lanes_.queries, [this](Call& call) {
-        const auto run = Find(call.request().run());
+      QueryHandling("gp.v1.RunService/Cancel"), context, request, response, [this](Call& call) {
+        call.access().Describe("", call.request().request_id());
+        const auto run = Find(call.access(), call.request().run());
         if (!run.ok()) return call.Answer(run.status());
         context_.reconciler.Request(
             {.run = (*run)->id,
-             .actor = "user",
+             .actor = call.access().principal().Text(),
              .request_id = call.request().request_id(),
              .body = CancelRequested{call.request().now()}},
             [this, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
@@ -197,13 +223,15 @@ grpc::ServerUnaryReactor* RunService::Checkpoints(grpc::CallbackServerContext* c
                                                   const grpc::ByteBuffer* request,
                                                   grpc::ByteBuffer* response) {
   return Query<v1::CheckpointsRequest, v1::CheckpointsResponse>(
-      context, request, response,
-      [this](const auto& of, auto& checkpoints) { return FillCheckpoints(of, checkpoints); });
+      "gp.v1.RunService/Checkpoints", context, request, response,
+      [this](AdmittedCall& access, const auto& of, auto& checkpoints) {
+        return FillCheckpoints(access, of, checkpoints);
+      });
 }
 
-Status RunService::FillCheckpoints(const v1::CheckpointsRequest& request,
+Status RunService::FillCheckpoints(AdmittedCall& access, const v1::CheckpointsRequest& request,
                                    v1::CheckpointsResponse& response) const {
-  ASSIGN_OR_RETURN(const auto run, Find(request.run()));
+  ASSIGN_OR_RETURN(const auto run, Find(access, request.run()));
   for (const SealedCheckpoint& checkpoint : run->checkpoints) {
     if (!checkpoint.retired) *response.add_checkpoints() = ToProto(*run, checkpoint);
   }
@@ -219,8 +247,9 @@ grpc::ServerUnaryReactor* RunService::RestoreCheckpoint(grpc::CallbackServerCont
                                                         grpc::ByteBuffer* response) {
   using Call = PooledCall<v1::RestoreCheckpointRequest, v1::Checkpoint>;
   return Call::Start(
-      context, request, response, kRequestBytesMax, lanes_.queries, [this](Call& call) {
-        const auto found = Find(call.request().run());
+      QueryHandling("gp.v1.RunService/RestoreCheckpoint"), context, request, response,
+      [this](Call& call) {
+        const auto found = Find(call.access(), call.request().run());
         if (!found.ok()) return call.Answer(found.status());
         const RunId id = (*found)->id;
         const int64_t step = call.request().step();
@@ -238,7 +267,8 @@ grpc::ServerUnaryReactor* RunService::Nodes(grpc::CallbackServerContext* context
                                             const grpc::ByteBuffer* request,
                                             grpc::ByteBuffer* response) {
   return Query<v1::NodesRequest, v1::NodesResponse>(
-      context, request, response, [this](const auto&, auto& nodes) { return FillNodes(nodes); });
+      "gp.v1.RunService/Nodes", context, request, response,
+      [this](const AdmittedCall&, const auto&, auto& nodes) { return FillNodes(nodes); });
 }
 
 Status RunService::FillNodes(v1::NodesResponse& response) const {
@@ -252,6 +282,9 @@ Status RunService::FillNodes(v1::NodesResponse& response) const {
 grpc::ServerUnaryReactor* RunService::Version(grpc::CallbackServerContext* context,
                                               const grpc::ByteBuffer* request,
                                               grpc::ByteBuffer* response) {
+  const Status admitted =
+      gate_.Admit(rpc::ReadCaller(*context), "gp.v1.RunService/Version").status();
+  if (!admitted.ok()) return Finish(context, admitted);
   const Status length = CheckLength(*request, kRequestBytesMax);
   if (!length.ok()) return Finish(context, length);
   v1::VersionResponse version;
@@ -265,50 +298,54 @@ grpc::ServerUnaryReactor* RunService::Version(grpc::CallbackServerContext* conte
 }
 
 template <typename Request, typename Response, typename MakeSource>
-grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Stream(grpc::CallbackServerContext* context,
+grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Stream(std::string_view method,
+                                                               grpc::CallbackServerContext* context,
                                                                const grpc::ByteBuffer* request,
                                                                MakeSource make_source) {
+  auto admitted = gate_.Admit(rpc::ReadCaller(*context), method);
+  if (!admitted.ok()) return RefusedStream(admitted.status());
   const Status length = CheckLength(*request, kRequestBytesMax);
-  if (!length.ok()) return Refuse(length);
+  if (!length.ok()) return RefusedStream(length);
   StreamPlace place = streams_.Take();
   if (place == nullptr) {
-    return Refuse(
+    return RefusedStream(
         Unavailable("{} streams are open already; end some, then try again", streams_.max()));
   }
-  auto open = [this, bytes = *request, make_source]() -> StatusOr<OpenedSource<Response>> {
+  auto open = [this, access = *admitted, bytes = *request,
+               make_source]() -> StatusOr<OpenedSource<Response>> {
     ASSIGN_OR_RETURN(const Request of, Parse<Request>(bytes));
-    ASSIGN_OR_RETURN(const auto run, Find(of.run()));
+    ASSIGN_OR_RETURN(const auto run, Find(*access, of.run()));
     return OpenedSource<Response>{make_source(run->id, of), run->id};
   };
-  return PullStream<Response>::Start(CallerOf(*context), std::move(open), std::move(place),
-                                     {lanes_.streams, hub_});
+  return PullStream<Response>::Start(CallerOf(*context), *std::move(admitted), std::move(open),
+                                     std::move(place), {lanes_.streams, hub_});
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Watch(grpc::CallbackServerContext* context,
                                                               const grpc::ByteBuffer* request) {
   return Stream<v1::WatchRequest, v1::WatchResponse>(
-      context, request,
+      "gp.v1.RunService/Watch", context, request,
       [this](const RunId& run, const auto&) { return MakeWatchSource(context_, run); });
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Logs(grpc::CallbackServerContext* context,
                                                              const grpc::ByteBuffer* request) {
   return Stream<v1::LogsRequest, v1::LogLine>(
-      context, request,
+      "gp.v1.RunService/Logs", context, request,
       [this](const RunId& run, const auto& of) { return MakeLogsSource(context_, run, of); });
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Events(grpc::CallbackServerContext* context,
                                                                const grpc::ByteBuffer* request) {
   return Stream<v1::EventsRequest, v1::RunEvent>(
-      context, request,
+      "gp.v1.RunService/Events", context, request,
       [this](const RunId& run, const auto& of) { return MakeEventsSource(context_, run, of); });
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Metrics(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
   return Stream<v1::MetricsRequest, v1::MetricPoint>(
-      context, request,
+      "gp.v1.RunService/Metrics", context, request,
       [this](const RunId& run, const auto& of) { return MakeMetricsSource(context_, run, of); });
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "coordinator/access/access_gate.h"
 #include "coordinator/change_hub.h"
 #include "coordinator/checkpoint_verifier.h"
 #include "coordinator/service/pooled_call.h"
@@ -42,10 +43,11 @@ using RunServiceOfBytes = v1::RunService::WithRawCallbackMethod_Submit<
 class RunService final : public RunServiceOfBytes {
  public:
   // Every reference outlives the service.
-  RunService(StreamContext context, ChangeHub& hub, WorkLanes& lanes, CheckpointVerifier& verifier,
-             const RunFileResolver& resolver, const StorageRoot& storage, Clock& clock,
-             RunServiceOptions options)
-      : context_(context),
+  RunService(AccessGate& gate, StreamContext context, ChangeHub& hub, WorkLanes& lanes,
+             CheckpointVerifier& verifier, const RunFileResolver& resolver,
+             const StorageRoot& storage, Clock& clock, RunServiceOptions options)
+      : gate_(gate),
+        context_(context),
         hub_(hub),
         lanes_(lanes),
         verifier_(verifier),
@@ -91,28 +93,39 @@ class RunService final : public RunServiceOfBytes {
  private:
   using SubmitCall = PooledCall<v1::SubmitRequest, v1::SubmitResponse>;
 
-  StatusOr<std::shared_ptr<const Run>> Find(const std::string& reference) const;
+  // The run that the caller means, among those whose namespace it may look into. PermissionDenied
+  // when it may look but lacks the method's role there.
+  StatusOr<std::shared_ptr<const Run>> Find(AdmittedCall& access,
+                                            const std::string& reference) const;
   v1::Run Show(const RunId& run) const;
 
   // The steps of a submit; each runs in its lane.
   void Prepare(SubmitCall& call);
   void CheckStorage(SubmitCall& call, const Event& event);
-  bool AnswerRepeated(const v1::SubmitRequest& request, v1::SubmitResponse& response) const;
+  // The run of a request that was answered already; null: it is a new one.
+  std::shared_ptr<const Run> FindRepeated(const v1::SubmitRequest& request) const;
+  void AnswerRepeated(SubmitCall& call, const Run& run) const;
   Status PlanOnly(const Event& event, v1::SubmitResponse& response) const;
 
-  Status FillList(const v1::ListRequest& request, v1::ListResponse& response) const;
-  Status FillCheckpoints(const v1::CheckpointsRequest& request,
+  Status FillList(const AdmittedCall& access, const v1::ListRequest& request,
+                  v1::ListResponse& response) const;
+  Status FillCheckpoints(AdmittedCall& access, const v1::CheckpointsRequest& request,
                          v1::CheckpointsResponse& response) const;
   Status FillNodes(v1::NodesResponse& response) const;
+  Handling QueryHandling(std::string_view method) {
+    return {gate_, method, lanes_.queries, kRequestBytesMax};
+  }
   template <typename Request, typename Response, typename Fill>
-  grpc::ServerUnaryReactor* Query(grpc::CallbackServerContext* context,
+  grpc::ServerUnaryReactor* Query(std::string_view method, grpc::CallbackServerContext* context,
                                   const grpc::ByteBuffer* request, grpc::ByteBuffer* response,
                                   Fill fill);
   template <typename Request, typename Response, typename MakeSource>
-  grpc::ServerWriteReactor<grpc::ByteBuffer>* Stream(grpc::CallbackServerContext* context,
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Stream(std::string_view method,
+                                                     grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request,
                                                      MakeSource make_source);
 
+  AccessGate& gate_;
   StreamContext context_;
   ChangeHub& hub_;
   WorkLanes& lanes_;

@@ -1,6 +1,7 @@
 #include "coordinator/service/submission.h"
 
 #include "base/random_id.h"
+#include "coordinator/access/role.h"
 #include "formats/sha256.h"
 
 namespace gp::coordinator {
@@ -82,16 +83,21 @@ StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request,
                                        const RunFileResolver& resolver,
                                        const StorageRoot& storage) {
   RETURN_IF_ERROR(CheckRequest(request));
+  std::vector<std::string> overrides(request.overrides().begin(), request.overrides().end());
+  if (!request.namespace_().empty()) {
+    RETURN_IF_ERROR(CheckNamespaceName(request.namespace_()));
+    overrides.push_back("namespace=" + request.namespace_());
+  }
   ASSIGN_OR_RETURN(
       ResolvedRun resolved,
       resolver.Resolve(
           {{request.source(), request.source_name().empty() ? "run file" : request.source_name(),
             request.base_directory()},
-           {request.overrides().begin(), request.overrides().end()},
+           std::move(overrides),
            request.name()}));
+  RETURN_IF_ERROR(WithContext(CheckNamespaceName(resolved.submission.run_namespace), "namespace"));
   PreparedSubmit prepared;
   prepared.event.run = RunId(RandomId(10));
-  prepared.event.actor = "user";
   prepared.event.request_id = request.request_id();
   Submission& submission = resolved.submission;
   submission.request_id = request.request_id();

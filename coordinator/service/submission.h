@@ -17,7 +17,7 @@ namespace gp::coordinator {
 inline constexpr size_t kSubmitBytesMax = (1 << 20) + (256 << 10);
 
 struct PreparedSubmit {
-  Event event;  // RunSubmitted of a fresh run id
+  Event event;  // RunSubmitted of a fresh run id; its actor is the caller's to fill in
   std::vector<std::string> warnings;
 };
 

@@ -5,7 +5,7 @@ namespace gp::coordinator {
 bool WorkLanes::Stop(std::chrono::nanoseconds grace) {
   const auto deadline = std::chrono::steady_clock::now() + grace;
   bool all = true;
-  for (WorkPool* pool : {&queries, &submits, &storage, &streams}) {
+  for (WorkPool* pool : {&queries, &submits, &access, &storage, &streams}) {
     all = pool->Stop(deadline - std::chrono::steady_clock::now()) && all;
   }
   return all;

@@ -12,6 +12,7 @@ namespace gp::coordinator {
 struct WorkLanes {
   WorkPool queries{{.name = "answers"}};       // what memory answers
   WorkPool submits{{.name = "submits"}};       // parses, checks and plans run files
+  WorkPool access{{.name = "tokens"}};         // makes and revokes tokens, on the local disk
   WorkPool storage{{.name = "storage.root"}};  // touches the shared file system
   // Reads runs' records. A stream has at most one piece of work waiting, so there is always room.
   WorkPool streams{{.name = "streams", .waiting_max = 2048, .waiting_per_caller_max = 2048}};

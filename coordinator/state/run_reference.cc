@@ -1,6 +1,7 @@
 #include "coordinator/state/run_reference.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 namespace gp::coordinator {
@@ -13,16 +14,20 @@ bool IsNewer(const RunPointer& a, const RunPointer& b) {
 }
 
 struct Matches {
-  RunPointer named;  // the newest of that name
-  RunPointer last;   // the newest of all
+  std::map<std::string, RunPointer> named;  // by namespace, the newest of that name
+  RunPointer last;                          // the newest of all
   std::vector<std::string> prefixed;
 };
 
-Matches Search(const Cluster& cluster, const std::string& reference) {
+Matches Search(const Cluster& cluster, const std::string& reference, const RunFilter& wanted) {
   Matches matches;
   cluster.runs.ForEach([&](const RunId& id, const RunPointer& run) {
+    if (!wanted(*run)) return;
     if (IsNewer(run, matches.last)) matches.last = run;
-    if (run->submission->name == reference && IsNewer(run, matches.named)) matches.named = run;
+    if (run->submission->name == reference) {
+      RunPointer& named = matches.named[NamespaceOf(*run)];
+      if (IsNewer(run, named)) named = run;
+    }
     if (!reference.empty() && id.value().starts_with(reference))
       matches.prefixed.push_back(id.value());
   });
@@ -36,22 +41,48 @@ std::string FirstFew(const std::vector<std::string>& names) {
   return names.size() > 5 ? text + ", ..." : text;
 }
 
-}  // namespace
+Status NamedInSeveral(const std::string& name, const Matches& matches) {
+  std::vector<std::string> whole_names;
+  for (const auto& [of_run, run] : matches.named) whole_names.push_back(of_run + "/" + name);
+  return FailedPrecondition("several namespaces have a run '{}'; name one of {}", name,
+                            FirstFew(whole_names));
+}
 
-StatusOr<RunPointer> ResolveRun(const Cluster& cluster, const std::string& reference) {
-  if (const RunPointer exact = cluster.FindRun(RunId(reference))) return exact;
-  const Matches matches = Search(cluster, reference);
+StatusOr<RunPointer> ResolveAmong(const Cluster& cluster, const std::string& reference,
+                                  const RunFilter& wanted) {
+  if (const RunPointer exact = cluster.FindRun(RunId(reference)); exact && wanted(*exact)) {
+    return exact;
+  }
+  const Matches matches = Search(cluster, reference, wanted);
   if (reference == "@last") {
     if (matches.last != nullptr) return matches.last;
     return NotFound("there is no run yet; submit one with 'gpctl submit FILE'");
   }
-  if (matches.named != nullptr) return matches.named;
+  if (matches.named.size() > 1) return NamedInSeveral(reference, matches);
+  if (!matches.named.empty()) return matches.named.begin()->second;
   if (matches.prefixed.size() == 1) return cluster.FindRun(RunId(matches.prefixed.front()));
   if (matches.prefixed.empty()) {
     return NotFound("run '{}' does not exist; see 'gpctl list --all'", reference);
   }
   return FailedPrecondition("'{}' fits {} runs: {}; give more characters", reference,
                             matches.prefixed.size(), FirstFew(matches.prefixed));
+}
+
+}  // namespace
+
+const std::string& NamespaceOf(const Run& run) {
+  static const std::string kDefault = "default";
+  const std::string& named = run.submission->run_namespace;
+  return named.empty() ? kDefault : named;
+}
+
+StatusOr<RunPointer> ResolveRun(const Cluster& cluster, const std::string& reference,
+                                const RunFilter& sees) {
+  const size_t slash = reference.find('/');
+  if (slash == std::string::npos) return ResolveAmong(cluster, reference, sees);
+  const std::string name = reference.substr(0, slash);
+  return ResolveAmong(cluster, reference.substr(slash + 1),
+                      [&](const Run& run) { return NamespaceOf(run) == name && sees(run); });
 }
 
 }  // namespace gp::coordinator

@@ -1,7 +1,8 @@
 // How people name runs: an id, a name (the newest run of that name), a unique prefix of an id, or
-// "@last". Pure; thread-safe.
+// "@last"; each may have the run's namespace before it: "research/run-7". Pure; thread-safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -10,8 +11,16 @@
 
 namespace gp::coordinator {
 
-// NotFound, or FailedPrecondition when a prefix fits several runs (they are listed).
+// The namespace of a run; "default" for one of an older version, which had none.
+const std::string& NamespaceOf(const Run& run);
+
+using RunFilter = std::function<bool(const Run&)>;
+
+// Among the runs that `sees` admits; the others do not exist for the caller. NotFound, or
+// FailedPrecondition when a prefix fits several runs, or the newest runs of a name in several
+// namespaces (they are listed).
 StatusOr<std::shared_ptr<const Run>> ResolveRun(const Cluster& cluster,
-                                                const std::string& reference);
+                                                const std::string& reference,
+                                                const RunFilter& sees);
 
 }  // namespace gp::coordinator

@@ -159,7 +159,13 @@ class RunServiceTest : public ::testing::Test {
   HeldUpStorage storage_{*StorageRoot::Open(JoinPath(directory_.path(), "storage")), storing_};
   WorkLanes lanes_;
   CheckpointVerifier verifier_;
-  RunService service_{{reconciler_, recorder_, store_},
+  const std::unique_ptr<TokenStore> tokens_ =
+      TokenStore::Open(JoinPath(directory_.path(), "security"), SystemClock()).value();
+  const std::unique_ptr<AuditLog> audit_ =
+      AuditLog::Open(JoinPath(directory_.path(), "audit"), SystemClock()).value();
+  AccessGate access_{*tokens_, *audit_, {.plain_network_is_admin = true}};
+  RunService service_{access_,
+                      {reconciler_, recorder_, store_},
                       hub_,
                       lanes_,
                       verifier_,

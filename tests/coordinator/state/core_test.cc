@@ -13,6 +13,8 @@
 namespace gp::coordinator {
 namespace {
 
+bool SeesAll(const Run&) { return true; }
+
 using RunValue = Run;  // inside a TEST, Run is GoogleTest's
 
 Cluster ClusterOf(const std::vector<Event>& events) {
@@ -162,16 +164,41 @@ TEST(PlanRetention, WhatAPersonBroughtBackIsAPersonsToRemove) {
 
 TEST(ResolveRun, ByIdNamePrefixAndLast) {
   const Cluster cluster = ThreeRuns();
-  EXPECT_EQ((*ResolveRun(cluster, "abc1"))->id, RunId("abc1"));
-  EXPECT_EQ((*ResolveRun(cluster, "tiny"))->id, RunId("xyz3")) << "the newest of that name";
-  EXPECT_EQ((*ResolveRun(cluster, "abd"))->id, RunId("abd2"));
-  EXPECT_EQ((*ResolveRun(cluster, "@last"))->id, RunId("xyz3"));
-  EXPECT_EQ(ResolveRun(cluster, "nope").status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(ResolveRun(cluster, "").status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(ResolveRun(Cluster(), "@last").status().code(), StatusCode::kNotFound);
-  const auto ambiguous = ResolveRun(cluster, "ab");
+  EXPECT_EQ((*ResolveRun(cluster, "abc1", SeesAll))->id, RunId("abc1"));
+  EXPECT_EQ((*ResolveRun(cluster, "tiny", SeesAll))->id, RunId("xyz3"))
+      << "the newest of that name";
+  EXPECT_EQ((*ResolveRun(cluster, "abd", SeesAll))->id, RunId("abd2"));
+  EXPECT_EQ((*ResolveRun(cluster, "@last", SeesAll))->id, RunId("xyz3"));
+  EXPECT_EQ(ResolveRun(cluster, "nope", SeesAll).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(ResolveRun(cluster, "", SeesAll).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(ResolveRun(Cluster(), "@last", SeesAll).status().code(), StatusCode::kNotFound);
+  const auto ambiguous = ResolveRun(cluster, "ab", SeesAll);
   EXPECT_EQ(ambiguous.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_NE(Message(ambiguous.status()).find("abc1, abd2"), std::string::npos);
+}
+
+Event SubmitTo(const std::string& id, const std::string& run_namespace) {
+  Event event = SampleSubmit(id, id);
+  std::get<RunSubmitted>(event.body).submission.run_namespace = run_namespace;
+  return event;
+}
+
+TEST(ResolveRun, WithinTheNamespacesThatOneSees) {
+  const Cluster cluster = ClusterOf({SubmitTo("aaa1", "research"), SubmitTo("aab2", "research"),
+                                     SubmitTo("abb3", "other"), SubmitTo("abc4", "")});
+  const auto sees_research = [](const RunValue& run) { return NamespaceOf(run) == "research"; };
+  EXPECT_EQ((*ResolveRun(cluster, "tiny", sees_research))->id, RunId("aab2"));
+  EXPECT_EQ((*ResolveRun(cluster, "@last", sees_research))->id, RunId("aab2"));
+  EXPECT_EQ((*ResolveRun(cluster, "aaa", sees_research))->id, RunId("aaa1"));
+  for (const char* hidden : {"abb3", "ab", "other/tiny", "other/abb3", "other/@last"}) {
+    EXPECT_EQ(ResolveRun(cluster, hidden, sees_research).status().code(), StatusCode::kNotFound);
+  }
+  const auto ambiguous = ResolveRun(cluster, "tiny", SeesAll);
+  EXPECT_EQ(ambiguous.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(Message(ambiguous.status()).find("default/tiny, other/tiny, research/tiny"),
+            std::string::npos);
+  EXPECT_EQ((*ResolveRun(cluster, "default/tiny", SeesAll))->id, RunId("abc4"));
+  EXPECT_EQ((*ResolveRun(cluster, "other/ab", SeesAll))->id, RunId("abb3"));
 }
 
 TEST(Admit, OneRequestIdMakesOneRun) {

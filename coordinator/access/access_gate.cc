@@ -1,0 +1,216 @@
+#include "coordinator/access/access_gate.h"
+
+#include <utility>
+
+#include "base/excerpt.h"
+#include "base/random_id.h"
+
+namespace gp::coordinator {
+namespace {
+
+constexpr size_t kAuditIdCharacters = 12;
+
+const char* CodeName(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk:
+      return "OK";
+    case StatusCode::kCancelled:
+      return "CANCELLED";
+    case StatusCode::kInvalidArgument:
+      return "INVALID_ARGUMENT";
+    case StatusCode::kDeadlineExceeded:
+      return "DEADLINE_EXCEEDED";
+    case StatusCode::kNotFound:
+      return "NOT_FOUND";
+    case StatusCode::kAlreadyExists:
+      return "ALREADY_EXISTS";
+    case StatusCode::kPermissionDenied:
+      return "PERMISSION_DENIED";
+    case StatusCode::kResourceExhausted:
+      return "RESOURCE_EXHAUSTED";
+    case StatusCode::kFailedPrecondition:
+      return "FAILED_PRECONDITION";
+    case StatusCode::kAborted:
+      return "ABORTED";
+    case StatusCode::kUnimplemented:
+      return "UNIMPLEMENTED";
+    case StatusCode::kUnavailable:
+      return "UNAVAILABLE";
+    case StatusCode::kDataLoss:
+      return "DATA_LOSS";
+    case StatusCode::kUnauthenticated:
+      return "UNAUTHENTICATED";
+    default:
+      return "INTERNAL";
+  }
+}
+
+// REQUIRES: `least` is a role.
+Role RoleOf(Least least) {
+  switch (least) {
+    case Least::kSubmitter:
+      return Role::kSubmitter;
+    case Least::kOperator:
+      return Role::kOperator;
+    case Least::kAdmin:
+      return Role::kAdmin;
+    default:
+      return Role::kViewer;
+  }
+}
+
+Status MissingRole(const Principal& principal, const AccessRule& rule, const std::string& where) {
+  return PermissionDenied(
+      "{} may not call {}: it needs the role {} {}; an admin gives it with 'gpctl token create "
+      "--role {} --namespace NAMESPACE'",
+      principal.Text(), rule.method, Name(rule.least), where, Name(rule.least));
+}
+
+formats::AuditRecord RefusalOf(const Principal& principal, std::string_view method,
+                               const Status& why) {
+  return {.principal = principal.Text(),
+          .token = principal.token_id,
+          .address = principal.address,
+          .method = std::string(method),
+          .request_id = RandomId(kAuditIdCharacters),
+          .outcome = CodeName(why.code()),
+          .message = Message(why)};
+}
+
+}  // namespace
+
+StatusOr<Principal> AccessGate::Identify(const rpc::Caller& caller) {
+  Principal principal{.address = caller.address};
+  if (!caller.bearer.empty()) {
+    if (caller.is_plain_network) {
+      return Unauthenticated(
+          "the token came over a connection without TLS, where others may have read it; revoke it "
+          "('gpctl token revoke') and use a coordinator with TLS");
+    }
+    const auto token = rpc::ParseToken(caller.bearer);
+    if (!token.ok()) {
+      return Unauthenticated("what the call brings is not a token; see 'gpctl help login'");
+    }
+    ASSIGN_OR_RETURN(const auto record, tokens_.Authenticate(*token));
+    principal.kind = Principal::Kind::kUser;
+    principal.name = record->name;
+    principal.token_id = record->id;
+    principal.roles = record->roles;
+  } else if (!caller.node_id.empty()) {
+    principal.kind = Principal::Kind::kNode;
+    principal.name = caller.node_id;
+  } else if (caller.is_socket_owner) {
+    principal.kind = Principal::Kind::kOwner;
+    principal.roles = Roles::AdminEverywhere();
+  } else if (caller.is_plain_network && options_.plain_network_is_admin) {
+    principal.kind = Principal::Kind::kAnyone;
+    principal.roles = Roles::AdminEverywhere();
+  } else {
+    return Unauthenticated(
+        "the call brings no token; 'gpctl login HOST:PORT --token-file FILE' keeps one for later "
+        "calls, GPCTL_TOKEN_FILE names one for this call");
+  }
+  return principal;
+}
+
+Status AccessGate::CheckRule(const AccessRule& rule, const Principal& principal) const {
+  if (rule.least == Least::kNobody) return OkStatus();
+  if (rule.least == Least::kNode) {
+    if (principal.kind != Principal::Kind::kUser) return OkStatus();
+    return PermissionDenied(
+        "{} is not a node; a machine joins with 'gp-worker --join-token-file FILE' and the token "
+        "of "
+        "'gpctl token create --join'",
+        principal.Text());
+  }
+  const std::optional<Role> role = rule.where == Where::kEverywhere
+                                       ? principal.roles.In(kEveryNamespace)
+                                       : principal.roles.Highest();
+  if (role && *role >= RoleOf(rule.least)) return OkStatus();
+  return MissingRole(principal, rule, Name(rule.where));
+}
+
+StatusOr<std::shared_ptr<AdmittedCall>> AccessGate::Admit(const rpc::Caller& caller,
+                                                          std::string_view method) {
+  const AccessRule* rule = FindRule(method);
+  StatusOr<Principal> principal = rule != nullptr && rule->least == Least::kNobody
+                                      ? Principal{.address = caller.address}
+                                      : Identify(caller);
+  Status admitted = principal.status();
+  if (admitted.ok()) {
+    admitted = rule == nullptr ? PermissionDenied("nobody may call {}", Excerpt(method))
+                               : CheckRule(*rule, *principal);
+  }
+  if (!admitted.ok()) {
+    const Principal nobody{.address = caller.address};
+    audit_.RecordRefusal(RefusalOf(principal.ok() ? *principal : nobody, method, admitted));
+    return admitted;
+  }
+  if (rule->mutates && !audit_.health().ok()) {
+    return Unavailable("the audit log cannot be written ({}), so nothing may be changed now",
+                       gp::Message(audit_.health()));
+  }
+  return std::make_shared<AdmittedCall>(*this, *rule, *std::move(principal));
+}
+
+AdmittedCall::AdmittedCall(AccessGate& gate, const AccessRule& rule, Principal principal)
+    : gate_(gate),
+      rule_(rule),
+      principal_(std::move(principal)),
+      request_id_(RandomId(kAuditIdCharacters)) {}
+
+void AdmittedCall::Describe(const std::string& target, const std::string& request_id) {
+  MutexLock lock(mutex_);
+  if (!target.empty()) target_ = target;
+  if (!request_id.empty()) request_id_ = request_id;
+}
+
+Status AdmittedCall::Authorize(const std::string& run_namespace) {
+  const std::optional<Role> role = RoleIn(run_namespace);
+  if (role && *role >= RoleOf(rule_.least)) return OkStatus();
+  const Status why =
+      MissingRole(principal_, rule_, fmt::format("in the namespace {}", Excerpt(run_namespace)));
+  return Deny(gp::Message(why));
+}
+
+Status AdmittedCall::Deny(const std::string& reason) {
+  const Status why = PermissionDenied("{}", reason);
+  {
+    MutexLock lock(mutex_);
+    refused_ = true;
+  }
+  gate_.audit_.RecordRefusal(RecordOf(why));
+  return why;
+}
+
+Status AdmittedCall::Check() const {
+  if (principal_.kind != Principal::Kind::kUser) return OkStatus();
+  return gate_.tokens_.Check(principal_.token_id);
+}
+
+formats::AuditRecord AdmittedCall::RecordOf(const Status& outcome) const {
+  formats::AuditRecord record = RefusalOf(principal_, rule_.method, outcome);
+  MutexLock lock(mutex_);
+  record.target = target_;
+  record.request_id = request_id_;
+  return record;
+}
+
+void AdmittedCall::Conclude(const Status& outcome, std::function<void(const Status&)> answer) {
+  bool recorded = false;
+  {
+    MutexLock lock(mutex_);
+    recorded = refused_;
+  }
+  if (!outcome.ok()) {
+    if (!recorded) gate_.audit_.RecordRefusal(RecordOf(outcome));
+    return answer(outcome);
+  }
+  gate_.audit_.Record(RecordOf(outcome), [answer = std::move(answer)](const Status& written) {
+    if (written.ok()) return answer(OkStatus());
+    answer(
+        Internal("it is done, but the audit log could not be written: {}", gp::Message(written)));
+  });
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,93 @@
+// AccessGate: the one door of the coordinator's services. Every handler calls Admit first, on
+// gRPC's thread; it reads memory only. What a request is about is known once a lane has read it:
+// then the handler calls Authorize of the AdmittedCall that Admit gave it. Owned by the daemon;
+// thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/mutex.h"
+#include "base/status.h"
+#include "coordinator/access/access_table.h"
+#include "coordinator/access/audit_log.h"
+#include "coordinator/access/principal.h"
+#include "coordinator/access/token_store.h"
+#include "rpc/caller.h"
+
+namespace gp::coordinator {
+
+struct AccessGateOptions {
+  // Whoever comes over TCP without TLS is admin: the coordinator was started with --insecure.
+  bool plain_network_is_admin = false;
+};
+
+class AccessGate;
+
+// One call that came through the gate. Lives as long as the call; thread-safe.
+class AdmittedCall {
+ public:
+  AdmittedCall(AccessGate& gate, const AccessRule& rule, Principal principal);
+
+  const Principal& principal() const { return principal_; }
+  const AccessRule& rule() const { return rule_; }
+
+  // What the call is about, for the audit log; empty texts change nothing.
+  void Describe(const std::string& target, const std::string& request_id = "");
+
+  // OK when the principal has the method's least role in `run_namespace`. PermissionDenied names
+  // the role that is missing and is audited.
+  Status Authorize(const std::string& run_namespace);
+  // PermissionDenied, audited, with this reason.
+  Status Deny(const std::string& reason);
+  // The role in a namespace; nullopt: the principal must not learn what is in it.
+  std::optional<Role> RoleIn(const std::string& run_namespace) const {
+    return principal_.roles.In(run_namespace);
+  }
+
+  // Unauthenticated once the token was revoked or has expired: then a stream ends.
+  Status Check() const;
+
+  // Of a call that changed something or tried to: records the outcome, and calls `answer` with the
+  // status to be answered. After a success it waits until the record is durable, and `answer` gets
+  // an error instead when the record cannot be written. `answer` may run on the log's thread.
+  void Conclude(const Status& outcome, std::function<void(const Status&)> answer);
+
+ private:
+  formats::AuditRecord RecordOf(const Status& outcome) const;
+
+  AccessGate& gate_;
+  const AccessRule& rule_;
+  const Principal principal_;
+
+  mutable Mutex mutex_;
+  std::string target_ GUARDED_BY(mutex_);
+  std::string request_id_ GUARDED_BY(mutex_);
+  bool refused_ GUARDED_BY(mutex_) = false;  // and recorded
+};
+
+class AccessGate {
+ public:
+  // `tokens` and `audit` outlive the gate.
+  AccessGate(TokenStore& tokens, AuditLog& audit, const AccessGateOptions& options)
+      : tokens_(tokens), audit_(audit), options_(options) {}
+
+  // Unauthenticated: the caller proves nothing, or with a token that does not count.
+  // PermissionDenied: no row, or the caller has the least role nowhere. Both are audited.
+  // Unavailable: the method changes something, and the audit log cannot be written.
+  StatusOr<std::shared_ptr<AdmittedCall>> Admit(const rpc::Caller& caller, std::string_view method);
+
+ private:
+  friend class AdmittedCall;
+
+  StatusOr<Principal> Identify(const rpc::Caller& caller);
+  Status CheckRule(const AccessRule& rule, const Principal& principal) const;
+
+  TokenStore& tokens_;
+  AuditLog& audit_;
+  const AccessGateOptions options_;
+};
+
+}  // namespace gp::coordinator

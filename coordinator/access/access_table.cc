@@ -1,0 +1,71 @@
+#include "coordinator/access/access_table.h"
+
+#include <algorithm>
+
+#include "coordinator/access/role.h"
+
+namespace gp::coordinator {
+namespace {
+
+constexpr AccessRule kTable[] = {
+    {"gp.v1.RunService/Submit", Least::kSubmitter, Where::kInNamespace, true},
+    {"gp.v1.RunService/Get", Least::kViewer, Where::kInNamespace, false},
+    {"gp.v1.RunService/List", Least::kViewer, Where::kSomewhere, false},
+    {"gp.v1.RunService/Cancel", Least::kSubmitter, Where::kInNamespace, true},
+    {"gp.v1.RunService/Watch", Least::kViewer, Where::kInNamespace, false},
+    {"gp.v1.RunService/Logs", Least::kViewer, Where::kInNamespace, false},
+    {"gp.v1.RunService/Events", Least::kViewer, Where::kInNamespace, false},
+    {"gp.v1.RunService/Metrics", Least::kViewer, Where::kInNamespace, false},
+    {"gp.v1.RunService/Checkpoints", Least::kViewer, Where::kInNamespace, false},
+    {"gp.v1.RunService/RestoreCheckpoint", Least::kOperator, Where::kInNamespace, true},
+    {"gp.v1.RunService/Nodes", Least::kViewer, Where::kSomewhere, false},
+    {"gp.v1.RunService/Version", Least::kViewer, Where::kSomewhere, false},
+    {"gp.v1.AgentService/Connect", Least::kNode, Where::kEverywhere, true},
+    {"gp.v1.AccessService/WhoAmI", Least::kViewer, Where::kSomewhere, false},
+    {"gp.v1.AccessService/CreateToken", Least::kAdmin, Where::kSomewhere, true},
+    {"gp.v1.AccessService/ListTokens", Least::kAdmin, Where::kSomewhere, false},
+    {"gp.v1.AccessService/RevokeToken", Least::kAdmin, Where::kSomewhere, true},
+    {"gp.v1.AccessService/Audit", Least::kAdmin, Where::kEverywhere, false},
+};
+
+}  // namespace
+
+const char* Name(Least least) {
+  switch (least) {
+    case Least::kNobody:
+      return "nobody";
+    case Least::kNode:
+      return "node";
+    case Least::kViewer:
+      return Name(Role::kViewer);
+    case Least::kSubmitter:
+      return Name(Role::kSubmitter);
+    case Least::kOperator:
+      return Name(Role::kOperator);
+    case Least::kAdmin:
+      return Name(Role::kAdmin);
+  }
+  return "?";
+}
+
+const char* Name(Where where) {
+  switch (where) {
+    case Where::kSomewhere:
+      return "in any namespace";
+    case Where::kInNamespace:
+      return "in the run's namespace";
+    case Where::kEverywhere:
+      return "in every namespace";
+  }
+  return "?";
+}
+
+std::span<const AccessRule> AccessTable() { return kTable; }
+
+const AccessRule* FindRule(std::string_view method) {
+  const auto* found = std::find_if(std::begin(kTable), std::end(kTable),
+                                   [&](const AccessRule& rule) { return rule.method == method; });
+  return found == std::end(kTable) ? nullptr : found;
+}
+
+}  // namespace gp::coordinator

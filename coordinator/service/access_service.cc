@@ -1,0 +1,187 @@
+#include "coordinator/service/access_service.h"
+
+#include <google/protobuf/util/time_util.h>
+
+#include "base/excerpt.h"
+#include "coordinator/service/audit_source.h"
+#include "coordinator/service/refused_stream.h"
+
+namespace gp::coordinator {
+namespace {
+
+using ProtoTime = google::protobuf::Timestamp;
+using google::protobuf::util::TimeUtil;
+
+constexpr int64_t kTtlSecondsMax = int64_t{10} * 366 * 24 * 3600;
+
+ProtoTime ToProtoTime(WallTime time) {
+  return TimeUtil::MicrosecondsToTimestamp(time.time_since_epoch().count());
+}
+
+void FillRoles(const Roles& roles, google::protobuf::Map<std::string, std::string>& to) {
+  for (const auto& [name, role] : roles.by_namespace()) to[name] = Name(role);
+}
+
+StatusOr<Roles> RolesOf(const google::protobuf::Map<std::string, std::string>& from) {
+  Roles roles;
+  for (const auto& [name, role_name] : from) {
+    ASSIGN_OR_RETURN(const Role role, ParseRole(role_name));
+    roles.Grant(name, role);
+  }
+  return roles;
+}
+
+v1::TokenInfo InfoOf(const TokenRecord& record) {
+  v1::TokenInfo info;
+  info.set_id(record.id);
+  info.set_kind(Name(record.kind));
+  info.set_name(record.name);
+  FillRoles(record.roles, *info.mutable_roles());
+  info.set_created_by(record.created_by);
+  *info.mutable_created_at() = ToProtoTime(record.created_at);
+  if (record.expires_at) *info.mutable_expires_at() = ToProtoTime(*record.expires_at);
+  if (record.last_used_at) *info.mutable_last_used_at() = ToProtoTime(*record.last_used_at);
+  if (record.revoked_at) *info.mutable_revoked_at() = ToProtoTime(*record.revoked_at);
+  info.set_redeemed_by(record.redeemed_by);
+  return info;
+}
+
+// A join token lets a machine into the whole fleet, so it belongs to every namespace.
+bool Administers(const Principal& principal, const TokenRecord& record) {
+  if (record.kind == rpc::TokenKind::kJoin) {
+    return principal.roles.In(kEveryNamespace) == Role::kAdmin;
+  }
+  return principal.roles.Covers(record.roles, Role::kAdmin);
+}
+
+StatusOr<NewToken> WantedOf(const v1::CreateTokenRequest& request, WallTime now) {
+  NewToken wanted{.name = request.name()};
+  if (request.kind() != "user" && request.kind() != "join") {
+    return InvalidArgument("'{}' is no kind of token; expected user or join",
+                           Excerpt(request.kind()));
+  }
+  if (request.kind() == "join") wanted.kind = rpc::TokenKind::kJoin;
+  ASSIGN_OR_RETURN(wanted.roles, RolesOf(request.roles()));
+  if (request.ttl_seconds() < 0 || request.ttl_seconds() > kTtlSecondsMax) {
+    return InvalidArgument("ttl_seconds is {}; expected 0 (no end) to {}", request.ttl_seconds(),
+                           kTtlSecondsMax);
+  }
+  if (request.ttl_seconds() > 0) {
+    wanted.expires_at = now + std::chrono::seconds(request.ttl_seconds());
+  }
+  return wanted;
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* AccessService::WhoAmI(grpc::CallbackServerContext* context,
+                                                const grpc::ByteBuffer* request,
+                                                grpc::ByteBuffer* response) {
+  using Call = PooledCall<v1::WhoAmIRequest, v1::WhoAmIResponse>;
+  return Call::Start(
+      HandlingOf("gp.v1.AccessService/WhoAmI"), context, request, response,
+      [this](Call& call) { call.Answer(FillWhoAmI(call.access(), call.response())); });
+}
+
+Status AccessService::FillWhoAmI(const AdmittedCall& access, v1::WhoAmIResponse& response) const {
+  const Principal& principal = access.principal();
+  response.set_name(principal.Text());
+  FillRoles(principal.roles, *response.mutable_roles());
+  if (principal.kind != Principal::Kind::kUser) return OkStatus();
+  response.set_token_id(principal.token_id);
+  ASSIGN_OR_RETURN(const TokenRecord record, tokens_.Find(principal.token_id));
+  if (record.expires_at) *response.mutable_expires_at() = ToProtoTime(*record.expires_at);
+  return OkStatus();
+}
+
+grpc::ServerUnaryReactor* AccessService::CreateToken(grpc::CallbackServerContext* context,
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* response) {
+  using Call = PooledCall<v1::CreateTokenRequest, v1::CreateTokenResponse>;
+  return Call::Start(HandlingOf("gp.v1.AccessService/CreateToken"), context, request, response,
+                     [this](Call& call) {
+                       call.Answer(FillCreated(call.access(), call.request(), call.response()));
+                     });
+}
+
+Status AccessService::FillCreated(AdmittedCall& access, const v1::CreateTokenRequest& request,
+                                  v1::CreateTokenResponse& response) {
+  access.Describe(request.kind() + " token for " + request.name(), request.request_id());
+  ASSIGN_OR_RETURN(NewToken wanted, WantedOf(request, clock_.WallNow()));
+  const bool may = wanted.kind == rpc::TokenKind::kJoin
+                       ? access.principal().roles.In(kEveryNamespace) == Role::kAdmin
+                       : access.principal().roles.Covers(wanted.roles, Role::kAdmin);
+  if (!may) {
+    return access.Deny(fmt::format(
+        "{} may not make this token: it takes the role admin in each namespace of the token, and "
+        "in every namespace for a join token; ask an admin who has it",
+        access.principal().Text()));
+  }
+  wanted.created_by = access.principal().Text();
+  ASSIGN_OR_RETURN(const IssuedToken issued, tokens_.Create(wanted));
+  *response.mutable_info() = InfoOf(issued.record);
+  response.set_token(rpc::TokenText(issued.token));
+  access.Describe(fmt::format("{} token {} for {} ({})", Name(issued.record.kind), issued.record.id,
+                              issued.record.name, issued.record.roles.Text()));
+  return OkStatus();
+}
+
+grpc::ServerUnaryReactor* AccessService::ListTokens(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request,
+                                                    grpc::ByteBuffer* response) {
+  using Call = PooledCall<v1::ListTokensRequest, v1::ListTokensResponse>;
+  return Call::Start(HandlingOf("gp.v1.AccessService/ListTokens"), context, request, response,
+                     [this](Call& call) {
+                       for (const TokenRecord& record : tokens_.List()) {
+                         if (!Administers(call.access().principal(), record)) continue;
+                         *call.response().add_tokens() = InfoOf(record);
+                       }
+                       call.Answer(OkStatus());
+                     });
+}
+
+grpc::ServerUnaryReactor* AccessService::RevokeToken(grpc::CallbackServerContext* context,
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* response) {
+  using Call = PooledCall<v1::RevokeTokenRequest, v1::TokenInfo>;
+  return Call::Start(HandlingOf("gp.v1.AccessService/RevokeToken"), context, request, response,
+                     [this](Call& call) {
+                       call.Answer(FillRevoked(call.access(), call.request(), call.response()));
+                     });
+}
+
+Status AccessService::FillRevoked(AdmittedCall& access, const v1::RevokeTokenRequest& request,
+                                  v1::TokenInfo& response) {
+  access.Describe("token " + request.id(), request.request_id());
+  ASSIGN_OR_RETURN(const TokenRecord record, tokens_.Find(request.id()));
+  if (!Administers(access.principal(), record)) {
+    return access.Deny(fmt::format(
+        "{} may not revoke this token: it takes the role admin in each of its namespaces",
+        access.principal().Text()));
+  }
+  ASSIGN_OR_RETURN(const TokenRecord revoked, tokens_.Revoke(request.id()));
+  response = InfoOf(revoked);
+  return OkStatus();
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* AccessService::Audit(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
+  auto admitted = gate_.Admit(rpc::ReadCaller(*context), "gp.v1.AccessService/Audit");
+  if (!admitted.ok()) return RefusedStream(admitted.status());
+  const Status length = CheckLength(*request, kRequestBytesMax);
+  if (!length.ok()) return RefusedStream(length);
+  StreamPlace place = audits_.Take();
+  if (place == nullptr) {
+    return RefusedStream(
+        Unavailable("{} callers read the audit log already; try again", audits_.max()));
+  }
+  auto open = [this, bytes = *request]() -> StatusOr<OpenedSource<v1::AuditLine>> {
+    ASSIGN_OR_RETURN(const v1::AuditRequest of, Parse<v1::AuditRequest>(bytes));
+    return OpenedSource<v1::AuditLine>{
+        std::make_unique<AuditSource>(audit_.directory(), of.after_sequence()), RunId()};
+  };
+  return PullStream<v1::AuditLine>::Start(CallerOf(*context), *std::move(admitted), std::move(open),
+                                          std::move(place), {lanes_.streams, hub_});
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,102 @@
+// The audit log's byte format (docs/formats/audit.md): JSON lines, each with the SHA-256 of itself
+// and of the line before it, so that a line which is changed, removed, added or moved is found.
+// Pure functions and values but for VerifyAuditDirectory, which reads files. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace gp::formats {
+
+// The hash before the first line.
+inline constexpr char kNoAuditHash[] =
+    "0000000000000000000000000000000000000000000000000000000000000000";
+
+struct AuditRecord {
+  uint64_t sequence = 0;  // 1, 2, 3, … without gaps
+  WallTime at;
+  std::string principal;  // "owner", "user alice", "node 3f…", "nobody"
+  std::string token;      // the id of the token, never its secret; or empty
+  std::string address;    // where the call came from
+  std::string method;     // "gp.v1.RunService/Submit"
+  std::string target;     // "research/run-7": what the call was about
+  std::string request_id;
+  std::string outcome;  // "OK", "PERMISSION_DENIED", …
+  std::string message;  // of a refusal or an error
+  uint64_t count = 1;   // how many equal refusals this line stands for
+
+  bool operator==(const AuditRecord&) const = default;
+};
+
+// One line without its newline. Texts are cut to 256 characters; control characters become '?', and
+// what is not ASCII becomes \uXXXX, so that no text can end the line or drive a terminal.
+std::string RenderAuditLine(const AuditRecord& record, const std::string& previous_hash);
+
+struct AuditLine {
+  AuditRecord record;
+  std::string previous_hash;
+  std::string hash;
+};
+
+// DataLoss when the line is not whole, or its hash is not that of what it says.
+StatusOr<AuditLine> ParseAuditLine(std::string_view line);
+
+// The end of the log, in a file of its own, so that cutting lines off either end is found.
+struct AuditHead {
+  uint64_t first = 1;  // sequence of the first line that is kept
+  uint64_t last = 0;   // of the last one
+  std::string hash = kNoAuditHash;
+
+  bool operator==(const AuditHead&) const = default;
+};
+
+inline constexpr char kAuditHeadName[] = "head.json";
+
+// Always of the same length.
+std::string RenderAuditHead(const AuditHead& head);
+StatusOr<AuditHead> ParseAuditHead(std::string_view text);
+
+// Follows the lines of a log, in order.
+class AuditChain {
+ public:
+  // DataLoss: the line is damaged, or does not follow the one before it.
+  StatusOr<AuditRecord> Follow(std::string_view line);
+
+  uint64_t count() const { return count_; }
+  uint64_t first() const { return first_; }
+  uint64_t last() const { return last_; }
+  const std::string& hash() const { return hash_; }
+
+ private:
+  uint64_t count_ = 0;
+  uint64_t first_ = 0;
+  uint64_t last_ = 0;
+  std::string hash_;
+};
+
+// "audit-00000000000000000042.jsonl": the file that begins with this record.
+std::string AuditFileName(uint64_t first_sequence);
+// The number in such a name. InvalidArgument when there is none.
+StatusOr<uint64_t> FirstOfAuditFile(std::string_view name);
+// The names of the log's files in `directory`, oldest first.
+StatusOr<std::vector<std::string>> ListAuditFiles(const std::string& directory);
+
+struct AuditSummary {
+  uint64_t count = 0;
+  uint64_t first = 0;
+  uint64_t last = 0;
+  std::string hash;  // of the last line; note it down elsewhere, and no later change can hide
+  size_t files = 0;
+};
+
+// Reads the whole log. DataLoss names the file and the line where the chain breaks, or what is
+// missing at an end. NotFound: there is no log.
+StatusOr<AuditSummary> VerifyAuditDirectory(const std::string& directory);
+
+}  // namespace gp::formats

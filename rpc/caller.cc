@@ -1,0 +1,42 @@
+#include "rpc/caller.h"
+
+#include <grpcpp/security/auth_context.h>
+
+#include <iterator>
+#include <string_view>
+
+namespace gp::rpc {
+namespace {
+
+constexpr std::string_view kBearerScheme = "Bearer ";
+
+// What follows the scheme. A header of another scheme, or a second one, is no token: it stays as it
+// is, so that the call is refused instead of taken for one without a token.
+std::string BearerOf(const grpc::CallbackServerContext& context) {
+  const auto [begin, end] = context.client_metadata().equal_range("authorization");
+  if (begin == end) return "";
+  const std::string_view value(begin->second.data(), begin->second.size());
+  if (std::next(begin) != end || !value.starts_with(kBearerScheme)) return "not a bearer token";
+  return std::string(value.substr(kBearerScheme.size()));
+}
+
+// Of a connection with credentials; "insecure" without.
+bool HasTls(const grpc::CallbackServerContext& context) {
+  const auto of_connection = context.auth_context();
+  if (of_connection == nullptr) return false;
+  const auto types = of_connection->FindPropertyValues("transport_security_type");
+  return !types.empty() && (types.front() == "tls" || types.front() == "ssl");
+}
+
+}  // namespace
+
+Caller ReadCaller(const grpc::CallbackServerContext& context) {
+  Caller caller;
+  caller.address = context.peer();
+  caller.is_socket_owner = caller.address.starts_with("unix:") || caller.address == "inproc";
+  caller.is_plain_network = !caller.is_socket_owner && !HasTls(context);
+  caller.bearer = BearerOf(context);
+  return caller;
+}
+
+}  // namespace gp::rpc

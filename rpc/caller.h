@@ -1,0 +1,27 @@
+// Caller: what the connection and the metadata of a call say about who makes it. Nothing of it is
+// checked yet but what gRPC and the kernel have checked. A value; thread-safe.
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <string>
+
+namespace gp::rpc {
+
+struct Caller {
+  // "ipv4:10.0.0.7:41022", "unix:", "inproc".
+  std::string address;
+  // Came through the coordinator's Unix socket, whose mode 0600 lets the kernel admit its owner and
+  // root only, or from within the process.
+  bool is_socket_owner = false;
+  // Of the client certificate that TLS has verified; empty without one.
+  std::string node_id;
+  // The text of the bearer token; empty without one. It holds a secret: it is never logged.
+  std::string bearer;
+  // Came over TCP without TLS.
+  bool is_plain_network = false;
+};
+
+Caller ReadCaller(const grpc::CallbackServerContext& context);
+
+}  // namespace gp::rpc

@@ -1,0 +1,52 @@
+// A coordinator that is killed while it writes its audit log.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "coordinator/access/audit_log.h"
+#include "coordinator/temporary_directory.h"
+
+namespace gp::coordinator {
+namespace {
+
+// Writes records one by one in a process of its own, which dies at the failpoint. `acknowledged` is
+// a file that grows by a byte for each record that is durable.
+void WriteUntilKilled(const std::string& failpoint, const std::string& directory,
+                      const std::string& acknowledged) {
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("GP_FAILPOINT", failpoint.c_str(), 1);
+    const auto log = AuditLog::Open(directory, SystemClock());
+    auto told = AppendFile::Open(acknowledged);
+    if (!log.ok() || !told.ok()) _exit(1);
+    for (int i = 0; i < 100; ++i) {
+      (*log)->Record({.method = "m", .outcome = "OK"},
+                     [&](const Status&) { (void)told->Append("."); });
+    }
+    pause();
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << failpoint;
+}
+
+TEST(AuditKill, LosesNoRecordThatWasAcknowledged) {
+  TemporaryDirectory temporary;
+  const std::string directory = JoinPath(temporary.path(), "audit");
+  const std::string acknowledged = JoinPath(temporary.path(), "acknowledged");
+  for (const char* failpoint :
+       {"audit.before_sync:kill", "audit.after_head:kill", "audit.before_sync:kill@2"}) {
+    WriteUntilKilled(failpoint, directory, acknowledged);
+    const auto summary = formats::VerifyAuditDirectory(directory);
+    ASSERT_TRUE(summary.ok()) << summary.status();
+    EXPECT_GE(summary->count, FileSize(acknowledged).value_or(0));
+  }
+  EXPECT_TRUE(AuditLog::Open(directory, SystemClock()).ok());
+  EXPECT_TRUE(formats::VerifyAuditDirectory(directory).ok());
+}
+
+}  // namespace
+}  // namespace gp::coordinator

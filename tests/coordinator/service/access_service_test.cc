@@ -1,0 +1,341 @@
+// All services behind a real gRPC server, called with tokens over its Unix socket and without any
+// over TCP.
+#include "coordinator/service/access_service.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <gtest/gtest.h>
+
+#include "base/eventually.h"
+#include "coordinator/replay.h"
+#include "coordinator/service/agent_service.h"
+#include "coordinator/service/run_service.h"
+#include "coordinator/store/memory_store.h"
+#include "coordinator/store/sample_events.h"
+#include "coordinator/temporary_directory.h"
+#include "rpc/channel.h"
+#include "rpc/server.h"
+
+namespace gp::coordinator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Takes the namespace and the name from the request.
+class NamingResolver final : public RunFileResolver {
+ public:
+  StatusOr<ResolvedRun> Resolve(const SubmittedRunFile& submitted) const override {
+    ResolvedRun resolved{SampleSubmission(), {}};
+    resolved.submission.name = submitted.name;
+    resolved.submission.run_namespace = kDefaultNamespace;
+    for (const std::string& text : submitted.overrides) {
+      if (text.starts_with("namespace=")) resolved.submission.run_namespace = text.substr(10);
+    }
+    return resolved;
+  }
+};
+
+class NoAnnouncer final : public BatchObserver, public RecordObserver {
+ public:
+  void OnBatch(const PublishedBatch&) override {}
+  void OnRecorded(const RunId&, const Progress&) override {}
+};
+
+class AccessServiceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    hub_.Start();
+    reconciler_.Start();
+    auto server = rpc::RpcServer::Start({.endpoints = {{listen()}}},
+                                        {&run_service_, &access_service_, &agents_});
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    channel_ = rpc::MakeChannel(server_->address());
+  }
+  virtual std::string listen() const {
+    return "unix:" + JoinPath(directory_.path(), "coordinator.sock");
+  }
+  void TearDown() override {
+    server_->Shutdown(std::chrono::seconds(0));
+    lanes_.Stop(kPatience);
+    reconciler_.Stop();
+    hub_.Stop();
+  }
+
+  // A context that shows the token; "" shows none.
+  static std::unique_ptr<grpc::ClientContext> With(const std::string& token) {
+    auto context = std::make_unique<grpc::ClientContext>();
+    context->set_deadline(std::chrono::system_clock::now() + kPatience);
+    if (!token.empty()) context->AddMetadata("authorization", "Bearer " + token);
+    return context;
+  }
+
+  // Calls any method with an empty request.
+  Status Call(std::string_view method, const std::string& token) {
+    grpc::GenericStub stub(channel_);
+    grpc::CompletionQueue queue;
+    const grpc::Slice nothing;
+    const grpc::ByteBuffer request(&nothing, 1);
+    const auto context = With(token);
+    const auto call =
+        stub.PrepareUnaryCall(context.get(), "/" + std::string(method), request, &queue);
+    call->StartCall();
+    grpc::ByteBuffer response;
+    grpc::Status status;
+    call->Finish(&response, &status, nullptr);
+    void* tag = nullptr;
+    bool ok = false;
+    queue.Next(&tag, &ok);
+    return rpc::FromGrpc(status);
+  }
+
+  std::string MakeToken(const Roles& roles) {
+    const auto issued = tokens_->Create({.name = "alice", .roles = roles});
+    return rpc::TokenText(issued->token);
+  }
+
+  StatusOr<v1::CreateTokenResponse> Create(const std::string& with,
+                                           const v1::CreateTokenRequest& request) {
+    v1::CreateTokenResponse response;
+    RETURN_IF_ERROR(rpc::FromGrpc(access().CreateToken(With(with).get(), request, &response)));
+    return response;
+  }
+
+  StatusOr<std::string> Submit(const std::string& with, const std::string& name,
+                               const std::string& run_namespace) {
+    v1::SubmitRequest request;
+    request.set_request_id(run_namespace + name);
+    request.set_name(name);
+    request.set_namespace_(run_namespace);
+    v1::SubmitResponse response;
+    RETURN_IF_ERROR(rpc::FromGrpc(runs().Submit(With(with).get(), request, &response)));
+    return response.run().run_id();
+  }
+
+  StatusOr<v1::Run> Get(const std::string& with, const std::string& run) {
+    v1::GetRequest request;
+    request.set_run(run);
+    v1::Run response;
+    RETURN_IF_ERROR(rpc::FromGrpc(runs().Get(With(with).get(), request, &response)));
+    return response;
+  }
+
+  std::vector<std::string> List(const std::string& with) {
+    v1::ListResponse response;
+    EXPECT_TRUE(runs().List(With(with).get(), {}, &response).ok());
+    std::vector<std::string> names;
+    for (const v1::Run& run : response.runs()) names.push_back(run.namespace_() + "/" + run.name());
+    return names;
+  }
+
+  std::vector<formats::AuditRecord> Audit(const std::string& with) {
+    const auto context = With(with);
+    const auto reader = access().Audit(context.get(), {});
+    std::vector<formats::AuditRecord> records;
+    for (v1::AuditLine line; reader->Read(&line);) {
+      records.push_back(formats::ParseAuditLine(line.line())->record);
+    }
+    EXPECT_TRUE(reader->Finish().ok());
+    return records;
+  }
+
+  // The owner's view once so many records are written: refusals are recorded a little later.
+  std::vector<formats::AuditRecord> AwaitRecords(size_t count) {
+    std::vector<formats::AuditRecord> records;
+    EXPECT_TRUE(Eventually([&] {
+      records = Audit("");
+      return records.size() >= count;
+    }));
+    return records;
+  }
+
+  v1::RunService::Stub& runs() {
+    if (runs_ == nullptr) runs_ = v1::RunService::NewStub(channel_);
+    return *runs_;
+  }
+  v1::AccessService::Stub& access() {
+    if (access_ == nullptr) access_ = v1::AccessService::NewStub(channel_);
+    return *access_;
+  }
+
+  TemporaryDirectory directory_;
+  MemoryStore::Disk disk_;
+  MemoryStore store_{disk_};
+  ChangeHub hub_{SystemClock(), std::chrono::milliseconds(20)};
+  NoAnnouncer announcer_;
+  Recorder recorder_{directory_.path(), {}, announcer_};
+  Reconciler reconciler_{store_, SystemClock(), announcer_, *ReplayStore(store_), {}};
+  NamingResolver resolver_;
+  StorageRoot storage_ = *StorageRoot::Open(JoinPath(directory_.path(), "storage"));
+  CheckpointVerifier verifier_;
+  const std::unique_ptr<TokenStore> tokens_ =
+      TokenStore::Open(JoinPath(directory_.path(), "security"), SystemClock()).value();
+  const std::unique_ptr<AuditLog> audit_ =
+      AuditLog::Open(JoinPath(directory_.path(), "audit"), SystemClock()).value();
+  WorkLanes lanes_;
+  AccessGate gate_{*tokens_, *audit_, {}};
+  RunService run_service_{gate_,
+                          {reconciler_, recorder_, store_},
+                          hub_,
+                          lanes_,
+                          verifier_,
+                          resolver_,
+                          storage_,
+                          SystemClock(),
+                          {"test", "", {}}};
+  AccessService access_service_{gate_, *tokens_, *audit_, hub_, lanes_, SystemClock()};
+  AgentServiceContext agent_context_{
+      gate_, reconciler_, recorder_, hub_, {.group_key = GroupKey(GroupKey::Bytes{1})}};
+  AgentService agents_{agent_context_};
+  std::unique_ptr<rpc::RpcServer> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::RunService::Stub> runs_;
+  std::unique_ptr<v1::AccessService::Stub> access_;
+};
+
+bool IsRefusal(const Status& status) {
+  return status.code() == StatusCode::kUnauthenticated ||
+         status.code() == StatusCode::kPermissionDenied;
+}
+
+class StrangerTest : public AccessServiceTest {
+ protected:
+  std::string listen() const override { return "127.0.0.1:0"; }
+};
+
+TEST_F(StrangerTest, GetsNothingFromAnyMethod) {
+  for (const AccessRule& rule : AccessTable()) {
+    if (rule.least == Least::kNobody) continue;
+    const Status status = Call(rule.method, "");
+    EXPECT_EQ(status.code(), StatusCode::kUnauthenticated) << rule.method << " " << status;
+  }
+}
+
+TEST_F(AccessServiceTest, AViewersTokenTriesEveryMethod) {
+  const std::string viewer = MakeToken({{kEveryNamespace, Role::kViewer}});
+  size_t refused = 0;
+  for (const AccessRule& rule : AccessTable()) {
+    const Status status = Call(rule.method, viewer);
+    const bool may = rule.least == Least::kViewer || rule.least == Least::kNobody;
+    EXPECT_EQ(!IsRefusal(status), may) << rule.method << " " << status;
+    if (may) continue;
+    EXPECT_EQ(status.code(), StatusCode::kPermissionDenied) << rule.method << " " << status;
+    ++refused;
+  }
+  EXPECT_GT(refused, 5u);
+  const auto records = AwaitRecords(refused);
+  EXPECT_EQ(records.size(), refused);
+  for (const auto& record : records) {
+    EXPECT_EQ(record.outcome, "PERMISSION_DENIED");
+    EXPECT_EQ(record.principal, "user alice");
+  }
+}
+
+TEST_F(AccessServiceTest, ATokenIsMadeUsedAndRevoked) {
+  v1::CreateTokenRequest request;
+  request.set_kind("user");
+  request.set_name("bob");
+  (*request.mutable_roles())["research"] = "viewer";
+  request.set_ttl_seconds(3600);
+  const auto created = Create("", request);
+  ASSERT_TRUE(created.ok()) << created.status();
+  v1::WhoAmIResponse who;
+  ASSERT_TRUE(access().WhoAmI(With(created->token()).get(), {}, &who).ok());
+  EXPECT_EQ(who.name(), "user bob");
+  EXPECT_EQ(who.roles().at("research"), "viewer");
+  EXPECT_TRUE(who.has_expires_at());
+  v1::RevokeTokenRequest revoke;
+  revoke.set_id(created->info().id());
+  v1::TokenInfo info;
+  EXPECT_EQ(access().RevokeToken(With(created->token()).get(), revoke, &info).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  ASSERT_TRUE(access().RevokeToken(With("").get(), revoke, &info).ok());
+  EXPECT_TRUE(info.has_revoked_at());
+  EXPECT_EQ(access().WhoAmI(With(created->token()).get(), {}, &who).error_code(),
+            grpc::StatusCode::UNAUTHENTICATED);
+  const auto records = AwaitRecords(4);
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(records[0].method, "gp.v1.AccessService/CreateToken");
+  EXPECT_EQ(records[0].principal, "owner");
+  EXPECT_THAT(records[0].target, HasSubstr("for bob (research=viewer)"));
+  EXPECT_EQ(records[1].outcome, "PERMISSION_DENIED");
+  EXPECT_EQ(records[2].outcome, "OK");
+  EXPECT_EQ(records[3].outcome, "UNAUTHENTICATED");
+}
+
+TEST_F(AccessServiceTest, AnAdminGivesAwayOnlyWhatIsHis) {
+  const std::string admin = MakeToken({{"research", Role::kAdmin}});
+  v1::CreateTokenRequest request;
+  request.set_kind("user");
+  request.set_name("bob");
+  (*request.mutable_roles())["research"] = "admin";
+  EXPECT_TRUE(Create(admin, request).ok());
+  (*request.mutable_roles())["other"] = "viewer";
+  EXPECT_EQ(Create(admin, request).status().code(), StatusCode::kPermissionDenied);
+  request.clear_roles();
+  request.set_kind("join");
+  request.set_ttl_seconds(600);
+  EXPECT_EQ(Create(admin, request).status().code(), StatusCode::kPermissionDenied);
+  EXPECT_TRUE(Create("", request).ok());
+  v1::ListTokensResponse listed;
+  ASSERT_TRUE(access().ListTokens(With(admin).get(), {}, &listed).ok());
+  EXPECT_EQ(listed.tokens_size(), 2) << "his own and the one that he made";
+  ASSERT_TRUE(access().ListTokens(With("").get(), {}, &listed).ok());
+  EXPECT_EQ(listed.tokens_size(), 3);
+}
+
+TEST_F(AccessServiceTest, RunsOfOtherNamespacesDoNotExist) {
+  const std::string alice = MakeToken({{"research", Role::kSubmitter}});
+  ASSERT_TRUE(Submit("", "tiny", "default").ok());
+  const std::string hidden = Submit("", "large", "default").value();
+  ASSERT_TRUE(Submit(alice, "tiny", "research").ok());
+  EXPECT_EQ(Submit(alice, "tiny", "default").status().code(), StatusCode::kPermissionDenied);
+  EXPECT_THAT(List(alice), ElementsAre("research/tiny"));
+  EXPECT_THAT(List(""), ElementsAre("research/tiny", "default/large", "default/tiny"));
+  EXPECT_EQ(Get(alice, "tiny")->namespace_(), "research");
+  for (const std::string& reference : {hidden, hidden.substr(0, 8), std::string("large"),
+                                       std::string("default/tiny"), "default/" + hidden}) {
+    const Status status = Get(alice, reference).status();
+    EXPECT_EQ(status.code(), StatusCode::kNotFound) << reference << " " << status;
+  }
+  // The owner sees both and has to say which.
+  EXPECT_EQ(Get("", "tiny").status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Get("", "default/tiny")->namespace_(), "default");
+  // The answer to somebody else's request is not given away either.
+  EXPECT_EQ(Submit(alice, "large", "default").status().code(), StatusCode::kPermissionDenied);
+}
+
+TEST_F(AccessServiceTest, AStreamEndsWithItsToken) {
+  ASSERT_TRUE(Submit("", "tiny", "default").ok());
+  const std::string viewer = MakeToken({{kEveryNamespace, Role::kViewer}});
+  const auto context = With(viewer);
+  v1::WatchRequest request;
+  request.set_run("tiny");
+  const auto reader = runs().Watch(context.get(), request);
+  v1::WatchResponse response;
+  ASSERT_TRUE(reader->Read(&response));
+  ASSERT_TRUE(tokens_->Revoke(rpc::ParseToken(viewer)->id).ok());
+  while (reader->Read(&response)) {
+  }
+  const grpc::Status status = reader->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED) << status.error_message();
+}
+
+TEST_F(AccessServiceTest, TheAuditLogIsSentAsItIs) {
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(Submit("", "run-" + std::to_string(i), "default").ok());
+  const auto context = With("");
+  v1::AuditRequest request;
+  request.set_after_sequence(3);
+  const auto reader = access().Audit(context.get(), request);
+  formats::AuditChain chain;
+  for (v1::AuditLine line; reader->Read(&line);) {
+    EXPECT_TRUE(chain.Follow(line.line()).ok()) << line.line();
+  }
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_EQ(chain.first(), 4u);
+  EXPECT_EQ(chain.last(), 5u);
+}
+
+}  // namespace
+}  // namespace gp::coordinator
