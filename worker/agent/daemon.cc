@@ -18,6 +18,8 @@
 #include "daemon/metrics_exposer.h"
 #include "daemon/state_directory.h"
 #include "daemon/state_lock.h"
+#include "rpc/listen_address.h"
+#include "rpc/local_host.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/coordinator_client.h"
 #include "worker/agent/gpu_watch.h"
@@ -88,8 +90,19 @@ void LogGpus(const NodeGpus& gpus) {
   }
 }
 
+// The host on which trainers listen for their peers.
+StatusOr<std::string> DataAddress(const WorkerSettings& settings) {
+  if (!settings.data_address.empty()) return settings.data_address;
+  ASSIGN_OR_RETURN(const auto coordinator, rpc::ParseListenAddress(settings.coordinator));
+  if (coordinator.is_socket()) return std::string("127.0.0.1");
+  const auto host = rpc::LocalHostToward(coordinator.host);
+  if (host.ok()) return host;
+  return WithContext(host.status(), "node.data_address is empty and cannot be found");
+}
+
 v1::AgentHello MakeHello(const WorkerSettings& settings, const std::string& node_id,
-                         const SlotTable& slots, const NodeGpus& gpus) {
+                         const std::string& data_address, const SlotTable& slots,
+                         const NodeGpus& gpus) {
   v1::AgentHello hello;
   hello.set_protocol(kProtocol);
   hello.set_protocol_min(kProtocolMin);
@@ -97,7 +110,7 @@ v1::AgentHello MakeHello(const WorkerSettings& settings, const std::string& node
   hello.set_node_id(node_id);
   hello.set_name(settings.node_name.empty() ? HostName() : settings.node_name);
   hello.set_incarnation(RandomId(10));
-  hello.set_data_address(settings.data_address);
+  hello.set_data_address(data_address);
   hello.set_storage_root(settings.storage_root);
   hello.set_gpu_driver(gpus.driver);
   hello.set_gpu_problem(gpus.problem);
@@ -123,7 +136,6 @@ StatusOr<AgentOptions> MakeAgentOptions(const WorkerSettings& settings) {
   }
   options.trainer_environment = TrainerEnvironment(settings.trainer_environment);
   options.gpu_environment = GpuEnvironment(environ, settings);
-  options.data_address = settings.data_address;
   options.version = GP_VERSION;
   options.reconcile.start_timeout = settings.start_timeout;
   options.reconcile.save_grace = settings.stop_grace;
@@ -151,6 +163,8 @@ Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime)
   ASSIGN_OR_RETURN(AgentOptions agent_options, MakeAgentOptions(settings));
   agent_options.gpu_trainer_program = gpus.trainer_program;
   agent_options.pin_trainers = node.pinned;
+  ASSIGN_OR_RETURN(agent_options.data_address, DataAddress(settings));
+  const std::string data_address = agent_options.data_address;
   LogGpus(gpus);
 
   AgentMetrics metrics(GP_VERSION);
@@ -167,12 +181,13 @@ Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime)
   client_options.address = settings.coordinator;
   client_options.backoff.max = settings.reconnect_max;
   client_options.telemetry_items_max = static_cast<size_t>(settings.telemetry_items_max);
-  client_options.hello = MakeHello(settings, node_id, slots, gpus);
+  client_options.hello = MakeHello(settings, node_id, data_address, slots, gpus);
   CoordinatorClient client(std::move(client_options), inbox, metrics);
   Agent agent(std::move(agent_options), slots, SystemClock(), inbox, client, metrics);
   LogInfo("worker started", {{"node", node_id},
                              {"slots", slots.Names()},
                              {"coordinator", settings.coordinator},
+                             {"data_address", data_address},
                              {"version", GP_VERSION}});
   std::optional<GpuWatch> gpu_watch;
   if (gpus.inventory) {

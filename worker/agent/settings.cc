@@ -24,8 +24,11 @@ Settings NodeSettings(WorkerSettings& settings) {
        .value_name = "TEXT"},
       {.field = {.path = "node.data_address",
                  .doc = "Host or address on which this node's trainers listen for their peers. "
-                        "Trainers of other nodes must reach it."},
-       .slot = &settings.data_address},
+                        "Trainers of other nodes must reach it. Empty: the address from which this "
+                        "machine reaches the coordinator; loopback when it uses a socket."},
+       .slot = &settings.data_address,
+       .flag = "--data-address",
+       .value_name = "HOST"},
       {.field = {.path = "node.slots",
                  .doc = "How many trainers run at once; the cores are divided among them. 0: one "
                         "for each core that this process may use, by its affinity and by the "

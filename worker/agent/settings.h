@@ -11,9 +11,9 @@
 namespace gp::agent {
 
 struct WorkerSettings {
-  std::string node_name;                       // empty: the host's name
-  std::string data_address = "127.0.0.1";      // host on which trainers listen for their peers
-  int slots = 0;                               // 0: one for each core
+  std::string node_name;     // empty: the host's name
+  std::string data_address;  // host on which trainers listen for their peers; empty: found
+  int slots = 0;             // 0: one for each core
   std::string coordinator = "127.0.0.1:7070";  // HOST:PORT
   std::chrono::nanoseconds reconnect_max = std::chrono::seconds(2);
   std::string state_dir;                         // required

@@ -19,6 +19,7 @@ namespace {
 struct UpOptions {
   int workers = 0;
   std::string listen;
+  std::string storage_root;
   bool insecure = false;
   int port_base = 0;
   std::string trainer;
@@ -48,6 +49,7 @@ Json RecordFields(const ServiceDirectory& directory, const ServiceRecord& record
   return {{"state_dir", directory.root()},
           {"address", record.address},
           {"listen", record.listen},
+          {"storage_root", record.storage_root},
           {"coordinator_metrics", record.coordinator_metrics},
           {"worker_metrics", record.worker_metrics},
           {"gateway", record.gateway.pid == 0 ? "" : "http://" + record.gateway_address},
@@ -126,6 +128,15 @@ Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
         directory.root(), now.empty() ? "nothing" : now, session.HintFor(directory.root(), "down"),
         wanted);
   };
+  const std::string storage =
+      AbsolutePath(options.storage_root, session.console().working_directory);
+  if (!options.storage_root.empty() && storage != record.storage_root) {
+    return FailedPrecondition(
+        "a service runs in {} and keeps its runs in {}, not in {}; choose another --state-dir for "
+        "a "
+        "service that begins there",
+        directory.root(), record.storage_root, storage);
+  }
   RETURN_IF_ERROR(check("service", record.listen, options.listen));
   return check("gateway", record.gateway_address, options.gateway_listen);
 }
@@ -190,6 +201,7 @@ StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
   const SupervisorOptions supervisor{.program_directory = session.console().program_directory,
                                      .workers = options.workers,
                                      .listen = options.listen,
+                                     .storage_root = Absolute(options.storage_root, session),
                                      .insecure = options.insecure,
                                      .port_base = options.port_base,
                                      .gateway = !options.no_gateway,
@@ -306,6 +318,9 @@ void AddUp(CommandSet& commands) {
       "--listen", options->listen,
       "HOST:PORT to serve on for others, with TLS and tokens; port 0: a free one (default: "
       "only a socket in the state directory, for you alone)");
+  command.Option("--storage-root", options->storage_root,
+                 "directory of runs and checkpoints; nodes that join must see it under the same "
+                 "path (default: in the state directory)");
   command.Switch(
       "--insecure", options->insecure,
       "no TLS and no tokens on --listen: everybody who reaches it may do everything; and let "

@@ -32,6 +32,7 @@ Json ToJson(const ServiceRecord& record) {
           {"gateway", ToJson(record.gateway)},
           {"address", record.address},
           {"listen", record.listen},
+          {"storage_root", record.storage_root},
           {"coordinator_metrics", record.coordinator_metrics},
           {"worker_metrics", record.worker_metrics},
           {"gateway_address", record.gateway_address},
@@ -51,7 +52,8 @@ ServiceRecord RecordOf(const Json& json) {
           // A record of an older version has no gateway.
           .gateway = json.contains("gateway") ? ProcessOf(json["gateway"]) : ProcessIdentity(),
           .address = json.at("address").get<std::string>(),
-          .listen = json.value("listen", ""),  // absent in older records
+          .listen = json.value("listen", ""),  // this and the next: absent in older records
+          .storage_root = json.value("storage_root", ""),
           .coordinator_metrics = json.at("coordinator_metrics").get<std::string>(),
           .worker_metrics = json.at("worker_metrics").get<std::string>(),
           .gateway_address = json.value("gateway_address", ""),

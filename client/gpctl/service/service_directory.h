@@ -23,6 +23,7 @@ struct ServiceRecord {
   ProcessIdentity gateway;
   std::string address;              // the coordinator's socket, unix:PATH
   std::string listen;               // HOST:PORT where it serves others; empty: nowhere
+  std::string storage_root;         // where runs and checkpoints are
   std::string coordinator_metrics;  // HOST:PORT
   std::string worker_metrics;
   std::string gateway_address;  // HOST:PORT of its pages and API

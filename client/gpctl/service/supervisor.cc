@@ -8,6 +8,7 @@
 #include "client/api/run_client.h"
 #include "client/gpctl/render/node_text.h"
 #include "rpc/listen_address.h"
+#include "rpc/local_host.h"
 
 namespace gp::gpctl {
 namespace {
@@ -17,6 +18,8 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kDaemonPoll{50};
 // A daemon that ran this long had not failed at its start.
 constexpr std::chrono::seconds kHealthy{10};
+// An address for documentation (RFC 5737): the route to it is the one to other networks.
+constexpr char kElsewhere[] = "192.0.2.1";
 
 struct AddressFile {
   std::string address;
@@ -72,7 +75,9 @@ Supervisor::Supervisor(ServiceDirectory directory, SupervisorOptions options,
 }
 
 Status Supervisor::Start() {
-  if (const auto previous = directory_.Load(); previous.ok()) record_ = *previous;
+  const auto previous = directory_.Load();
+  if (previous.ok()) record_ = *previous;
+  RETURN_IF_ERROR(SettleStorage(previous.ok()));
   coordinator_.process = record_.coordinator;
   worker_.process = record_.worker;
   gateway_.process = record_.gateway;
@@ -82,6 +87,23 @@ Status Supervisor::Start() {
   const Status status = StartAll();
   if (!status.ok()) Stop();
   return status;
+}
+
+// Its runs name their directories, so a service keeps the storage that it began with.
+Status Supervisor::SettleStorage(bool has_runs) {
+  if (has_runs && record_.storage_root.empty()) record_.storage_root = directory_.Storage();
+  const std::string& wanted = options_.storage_root;
+  if (record_.storage_root.empty()) {
+    record_.storage_root = wanted.empty() ? directory_.Storage() : wanted;
+  }
+  if (wanted.empty() || wanted == record_.storage_root) {
+    return MakeDirectories(record_.storage_root, 0700);
+  }
+  return FailedPrecondition(
+      "the service in {} keeps its runs in {} and cannot move to {}; choose another --state-dir "
+      "for "
+      "a service that begins there",
+      directory_.root(), record_.storage_root, wanted);
 }
 
 Status Supervisor::StartAll() {
@@ -140,6 +162,15 @@ std::string Supervisor::MetricsAddress(const std::string& previous, int offset) 
   return KeepingPort(fmt::format("127.0.0.1:{}", port), previous);
 }
 
+// Where trainers of other nodes reach this one's: at the host on which the coordinator serves them.
+// Empty: at none.
+std::string Supervisor::DataAddress() const {
+  const auto listen = rpc::ParseListenAddress(options_.listen);
+  if (!listen.ok() || listen->IsLocal()) return "";
+  if (listen->host != "0.0.0.0" && listen->host != "::") return listen->host;
+  return rpc::LocalHostToward(kElsewhere).value_or("");
+}
+
 std::vector<std::string> Supervisor::GatewayArguments() const {
   const std::string listen =
       options_.gateway_listen.empty() ? "127.0.0.1:0" : options_.gateway_listen;
@@ -154,7 +185,7 @@ std::vector<std::string> Supervisor::GatewayArguments() const {
 
 std::vector<std::string> Supervisor::Arguments(const Daemon& daemon) const {
   if (&daemon == &gateway_) return GatewayArguments();
-  std::vector<std::string> arguments = {"--storage-root", directory_.Storage(), "--address-file",
+  std::vector<std::string> arguments = {"--storage-root", record_.storage_root, "--address-file",
                                         directory_.AddressFile(daemon.name)};
   const auto add = [&arguments](const std::string& flag, const std::string& value) {
     arguments.push_back(flag);
@@ -174,6 +205,7 @@ std::vector<std::string> Supervisor::Arguments(const Daemon& daemon) const {
   add("--state-dir", directory_.WorkerState());
   add("--metrics-listen", MetricsAddress(record_.worker_metrics, 1));
   add("--slots", fmt::format("{}", std::max(1, options_.workers)));
+  if (const std::string host = DataAddress(); !host.empty()) add("--data-address", host);
   if (!options_.trainer.empty()) add("--trainer", options_.trainer);
   if (!options_.gpu_trainer.empty()) add("--gpu-trainer", options_.gpu_trainer);
   if (!options_.gpus.empty()) add("--gpus", options_.gpus);

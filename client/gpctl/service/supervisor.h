@@ -26,6 +26,7 @@ struct SupervisorOptions {
   // empty: nowhere.
   std::string listen;
   // `listen` without TLS or tokens, and the gateway to other machines without API keys.
+  std::string storage_root;  // absolute; empty: that of the last start, or one in the directory
   bool insecure = false;
   // First of the three ports for metrics. 0: the ports of the last start, else free ones.
   int port_base = 0;
@@ -78,6 +79,7 @@ class Supervisor {
     std::chrono::steady_clock::time_point next_start;
   };
 
+  Status SettleStorage(bool has_runs);
   Status StartAll();
   Status StartGateway();
   bool GatewayIsWanted() const;
@@ -92,6 +94,7 @@ class Supervisor {
   Status Save();
   ProcessIdentity& Recorded(const Daemon& daemon);
   std::vector<std::string> GatewayArguments() const;
+  std::string DataAddress() const;
   void RememberPorts();
   void RememberSlots(const v1::Node& node);
   std::vector<std::string> Arguments(const Daemon& daemon) const;

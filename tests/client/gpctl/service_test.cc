@@ -253,6 +253,42 @@ TEST_F(ServiceTest, TheCoordinatorServesOnASocketUnlessToldOtherwise) {
   EXPECT_THAT(ArgumentsOf("gp-coordinator"), Not(HasSubstr("--listen "))) << "it is private again";
 }
 
+TEST_F(ServiceTest, TrainersMeetThoseOfOtherNodesWhereTheCoordinatorListens) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  RunOnce(Options());
+  EXPECT_THAT(ArgumentsOf("gp-worker"), Not(HasSubstr("--data-address")));
+  SupervisorOptions options = Options();
+  options.listen = "10.1.2.3:7070";
+  RunOnce(options);
+  EXPECT_THAT(ArgumentsOf("gp-worker"), HasSubstr("--data-address 10.1.2.3"));
+  options.listen = "127.0.0.1:0";
+  RunOnce(options);
+  EXPECT_THAT(ArgumentsOf("gp-worker"), Not(HasSubstr("--data-address")));
+}
+
+TEST_F(ServiceTest, TheStorageStaysWhereTheServiceBegan) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  SupervisorOptions options = Options();
+  options.storage_root = gpctl_.home() + "/shared";
+  RunOnce(options);
+  const std::string flag = "--storage-root " + options.storage_root + " ";
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), HasSubstr(flag));
+  EXPECT_THAT(ArgumentsOf("gp-worker"), HasSubstr(flag));
+  RunOnce(Options());
+  EXPECT_THAT(ArgumentsOf("gp-worker"), HasSubstr(flag))
+      << "also when the next start does not name it";
+  options.storage_root = gpctl_.home() + "/elsewhere";
+  client::Interruption interruption;
+  const Status moved =
+      Supervisor(directory_, options, interruption, [](const std::string&) {}).Start();
+  EXPECT_EQ(moved.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(moved), HasSubstr("cannot move to " + options.storage_root));
+}
+
 TEST_F(ServiceTest, TheGatewayIsNotReachedFromOtherMachinesWithoutInsecure) {
   const testing::Outcome outcome =
       gpctl_.Run({"up", "--gateway-listen", "0.0.0.0:0", "--state-dir", directory_.root()});

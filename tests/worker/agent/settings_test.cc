@@ -115,6 +115,7 @@ TEST(WorkerSettings, FlagsKeepTheirNames) {
     if (!setting.flag.empty()) flags[setting.flag] = setting.field.path;
   }
   EXPECT_EQ(flags, (std::map<std::string, std::string>{{"--name", "node.name"},
+                                                       {"--data-address", "node.data_address"},
                                                        {"--slots", "node.slots"},
                                                        {"--coordinator", "coordinator.address"},
                                                        {"--state-dir", "state.dir"},
