@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <climits>
 
-#include "link/codec.h"
-
 namespace gp::link {
 namespace {
 
@@ -42,8 +40,8 @@ bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 }  // namespace
 
-Channel::Channel(FileDescriptor socket, std::string name)
-    : socket_(std::move(socket)), name_(std::move(name)) {}
+Channel::Channel(FileDescriptor socket, std::string name, uint32_t received_bytes_max)
+    : socket_(std::move(socket)), name_(std::move(name)), received_bytes_max_(received_bytes_max) {}
 
 StatusOr<std::pair<FileDescriptor, FileDescriptor>> Channel::MakePair() {
   int ends[2];
@@ -94,6 +92,10 @@ StatusOr<std::optional<Message>> Channel::TakeFrame() {
   while (received_.size() >= kHeaderBytes) {
     const auto header = DecodeHeader(received_);
     if (!header.ok()) return WithContext(header.status(), "link to " + name_);
+    if (header->payload_bytes > received_bytes_max_) {
+      return DataLoss("link to {}: a frame of {} bytes, at most {} are taken", name_,
+                      header->payload_bytes, received_bytes_max_);
+    }
     const size_t frame_bytes = kHeaderBytes + header->payload_bytes;
     if (received_.size() < frame_bytes) break;
     auto message = DecodePayload(

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "link/codec.h"
 #include "link/messages.h"
 
 namespace gp::link {
@@ -22,8 +23,9 @@ inline constexpr int kEngineDescriptor = 3;
 
 class Channel {
  public:
-  // `name` appears in errors: "trainer 7f3k2q9a0c rank 1".
-  Channel(FileDescriptor socket, std::string name);
+  // `name` appears in errors: "trainer 7f3k2q9a0c rank 1". A larger payload than
+  // `received_bytes_max` is refused before it is read.
+  Channel(FileDescriptor socket, std::string name, uint32_t received_bytes_max = kPayloadBytesMax);
 
   // Two connected ends, close-on-exec.
   static StatusOr<std::pair<FileDescriptor, FileDescriptor>> MakePair();
@@ -49,6 +51,7 @@ class Channel {
 
   const FileDescriptor socket_;
   const std::string name_;
+  const uint32_t received_bytes_max_;
   Mutex send_mutex_;
   std::string received_;  // bytes not yet decoded; used by the receiving thread alone
 };

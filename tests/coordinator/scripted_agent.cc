@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/random_id.h"
 #include "rpc/channel.h"
+#include "rpc/status.h"
 
 namespace gp::coordinator {
 namespace {
@@ -127,6 +128,16 @@ void ScriptedAgent::Send(const v1::Telemetry& telemetry) {
   v1::AgentMessage message;
   *message.mutable_telemetry() = telemetry;
   EXPECT_TRUE(stream_->Write(message));
+}
+
+Status ScriptedAgent::AwaitEnd() {
+  const Patience patience(*context_);
+  v1::CoordinatorMessage message;
+  while (Read(message)) {
+  }
+  const Status status = rpc::FromGrpc(stream_->Finish());
+  stream_.reset();
+  return status;
 }
 
 void ScriptedAgent::Close() {

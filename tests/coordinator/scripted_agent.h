@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/status.h"
 #include "gp/v1/agent_service.grpc.pb.h"
 
 namespace gp::coordinator {
@@ -29,6 +30,8 @@ class ScriptedAgent {
   void Report(const std::vector<v1::RankStatus>& ranks);
   void Send(const v1::Telemetry& telemetry);
   void Close();
+  // Reads until the coordinator ends the stream; how it ended.
+  Status AwaitEnd();
   // How many desired states came on all its streams.
   int desired_seen() const { return desired_seen_; }
 

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "fakes/fake_trainer_options.h"
+#include "fakes/hostile_words.h"
 #include "link/channel.h"
 
 namespace gp::fakes {
@@ -51,6 +52,7 @@ class FakeTrainer {
     if (options_.ignore_stop) signal(SIGTERM, SIG_IGN);
     step_ = start_.resume ? start_.resume->step : 0;
     Print(fmt::format("fake trainer started rank={} step={}", start_.rank, step_));
+    if (!options_.hostile.empty()) SayHostileWords(options_.hostile, link::kEngineDescriptor);
     JoinGroup();
     while (step_ < options_.steps) TakeStep();
     Finish();

@@ -39,6 +39,9 @@ StatusOr<FakeTrainerOptions> ParseFakeTrainerOptions(const std::string& resolved
   if (const YamlNode* node = FindPath(root, "labels", "fake-fail-message")) {
     options.fail_message = node->scalar;
   }
+  if (const YamlNode* node = FindPath(root, "labels", "fake-hostile")) {
+    options.hostile = node->scalar;
+  }
   ReadFlag(root, "fake-ignore-stop", options.ignore_stop);
   ReadFlag(root, "fake-silent", options.silent);
   return options;

@@ -21,6 +21,7 @@ struct FakeTrainerOptions {
   std::string fail_message;       // fake-fail-message: its last words; empty: it dies without any
   bool ignore_stop = false;       // fake-ignore-stop: neither Stop nor SIGTERM ends it
   bool silent = false;            // fake-silent: never says Listening
+  std::string hostile;            // fake-hostile: what it sends instead (fakes/hostile_words.h)
 };
 
 StatusOr<FakeTrainerOptions> ParseFakeTrainerOptions(const std::string& resolved);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/random_id.h"
 #include "worker/agent/convert.h"
+#include "worker/agent/engine_limits.h"
 #include "worker/agent/memory_watch.h"
 
 namespace gp::agent {
@@ -21,7 +22,7 @@ constexpr std::chrono::seconds kSendTimeout{1};
 // Messages read from one trainer before the others have their turn. For a trainer that has ended it
 // is more than its socket can hold, so all of them are read.
 constexpr int kMessagesMax = 256;
-constexpr int kFinalMessagesMax = 1 << 20;
+constexpr int kFinalMessagesMax = 1 << 16;
 constexpr size_t kIncarnationLength = 10;
 constexpr const char* kTrainerHint =
     "; put gp-trainer beside gp-worker or name it with gp-worker --trainer";
@@ -199,20 +200,34 @@ void Agent::TakeLines(const RankKey& key, TrainerProcess& process) {
 void Agent::TakeMessages(Rank& rank, TrainerProcess& process, int count_max) {
   for (int i = 0; i < count_max && !rank.link_lost_at; ++i) {
     const auto message = process.channel().Receive(std::chrono::nanoseconds(0));
-    if (!message.ok()) {
+    if (message.status().code() == StatusCode::kDataLoss) {
+      KillForItsWords(rank, process, Message(message.status()));
+    } else if (!message.ok()) {
       rank.link_lost_at = clock_.Now();
     } else if (!message->has_value()) {
       return;
+    } else if (const std::string what = Misbehaviour(rank, **message); !what.empty()) {
+      KillForItsWords(rank, process, what);
     } else {
       TakeMessage(rank, **message);
     }
   }
 }
 
+// Nothing more is read from it.
+void Agent::KillForItsWords(Rank& rank, TrainerProcess& process, const std::string& what) {
+  rank.link_lost_at = clock_.Now();
+  rank.killed = true;
+  rank.kill_reason = what;
+  LogWarning("killing trainer", {{"trainer", Describe(rank.key)}, {"reason", what}});
+  process.Signal(SIGKILL);
+}
+
 void Agent::TakeMessage(Rank& rank, const link::Message& message) {
   if (Observe(rank, message, clock_.Now())) changed_ = true;
   const auto* report = std::get_if<link::StepReport>(&message);
   if (report == nullptr || report->epoch != rank.key.epoch) return;
+  if (rank.phase < v1::RANK_PHASE_READY) return;  // it has no group yet, so it took no step
   stepped_ = true;
   metrics_.StepCommitted(*report);
   if (rank.key.rank != 0) return;

@@ -62,6 +62,7 @@ class Agent {
   void Serve(const RankKey& key, Running& running);
   void TakeLines(const RankKey& key, TrainerProcess& process);
   void TakeMessages(Rank& rank, TrainerProcess& process, int count_max);
+  void KillForItsWords(Rank& rank, TrainerProcess& process, const std::string& what);
   void TakeMessage(Rank& rank, const link::Message& message);
   void TakeExit(Rank& rank, Running& running, int wait_status);
 

@@ -137,6 +137,7 @@ StatusOr<AgentOptions> MakeAgentOptions(const WorkerSettings& settings) {
   options.trainer_environment = TrainerEnvironment(settings.trainer_environment);
   options.gpu_environment = GpuEnvironment(environ, settings);
   options.version = GP_VERSION;
+  options.reconcile.storage_root = settings.storage_root;
   options.reconcile.start_timeout = settings.start_timeout;
   options.reconcile.save_grace = settings.stop_grace;
   return options;

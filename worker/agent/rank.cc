@@ -5,10 +5,14 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "worker/agent/convert.h"
 
 namespace gp::agent {
 namespace {
+
+// Of the last words of a trainer; the rest is cut.
+constexpr size_t kWordsBytesMax = 16 << 10;
 
 void Enter(Rank& rank, v1::RankPhase phase, MonotonicTime now) {
   rank.phase = phase;
@@ -55,6 +59,8 @@ struct Observer {
   }
   bool operator()(const link::Failed& failed) const {
     rank.failed = failed;
+    rank.failed->message =
+        ValidUtf8(std::string_view(failed.message).substr(0, kWordsBytesMax), '?');
     return false;  // the exit that follows reports it
   }
   bool operator()(const link::Stopped& stopped) const {

@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "worker/agent/assignment_check.h"
+
 namespace gp::agent {
 namespace {
 
@@ -40,9 +42,14 @@ bool PredecessorAlive(const RankTable& ranks, const RankKey& key) {
 }
 
 std::optional<Action> Begin(const v1::Assignment& assignment, const RankTable& ranks,
-                            const SlotTable& slots, AgentWish wish) {
+                            const SlotTable& slots, const ReconcileOptions& options,
+                            AgentWish wish) {
   const RankKey key = KeyOf(assignment);
   if (Superseded(ranks, key)) return std::nullopt;
+  const std::string refusal = AssignmentRefusal(assignment, options.storage_root);
+  if (!refusal.empty()) {
+    return Decline{assignment, {v1::EXIT_CAUSE_CONFIG, 0, "the agent refuses it: " + refusal}};
+  }
   if (assignment.stop()) {
     return Decline{assignment, {v1::EXIT_CAUSE_STOPPED, 0, "stopped before it was started"}};
   }
@@ -123,6 +130,11 @@ void Advance(const Rank& rank, const v1::Assignment& assignment, std::vector<Act
   const bool listening = rank.phase >= v1::RANK_PHASE_LISTENING;
   const bool told_all = assignment.has_membership() && IsComplete(assignment.membership());
   if (listening && told_all && !rank.configured) {
+    const std::string refusal = MembershipRefusal(assignment);
+    if (!refusal.empty()) {
+      actions.push_back(Kill{rank.key, "the agent refuses its group: " + refusal});
+      return;
+    }
     actions.push_back(SendConfigure{rank.key, assignment.membership(), assignment.choices()});
   }
   if (rank.phase == v1::RANK_PHASE_READY && assignment.go() && !rank.told_go) {
@@ -192,7 +204,7 @@ std::vector<Action> Reconcile(const v1::DesiredState* desired, const RankTable& 
   std::set<std::string> taken;
   for (const auto& [key, assignment] : wanted) {
     if (ranks.Find(key) != nullptr || taken.contains(assignment->slot_id())) continue;
-    auto action = Begin(*assignment, ranks, slots, wish);
+    auto action = Begin(*assignment, ranks, slots, options, wish);
     if (!action) continue;
     if (std::holds_alternative<Spawn>(*action)) taken.insert(assignment->slot_id());
     actions.push_back(std::move(*action));
@@ -205,6 +217,7 @@ bool DesiredBook::Accept(const v1::DesiredState& desired) {
     return std::pair(state.coordinator_generation(), state.revision());
   };
   if (known_ && age(desired) < age(current_)) return false;
+  if (desired.assignments_size() > kAssignmentsMax) return false;
   current_ = desired;
   known_ = true;
   return true;

@@ -62,6 +62,8 @@ using Action = std::variant<Spawn, Decline, SendConfigure, SendGo, SendStop, Sen
                             Terminate, Kill, Forget>;
 
 struct ReconcileOptions {
+  // Runs and checkpoints lie below it; empty: not checked.
+  std::string storage_root;
   // Limit from spawn to Listening. Includes loading libraries from a cold disk and tokenizing a
   // large text.
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
@@ -86,7 +88,8 @@ std::vector<Action> Reconcile(const v1::DesiredState* desired, const RankTable& 
                               const SlotTable& slots, const ReconcileOptions& options,
                               MonotonicTime now, AgentWish wish = AgentWish::kGoOn);
 
-// The newest desired state. A repeated or older one (by generation, then revision) is ignored.
+// The newest desired state. A repeated or older one (by generation, then revision) is ignored, and
+// one of more assignments than a node can have.
 class DesiredBook {
  public:
   bool Accept(const v1::DesiredState& desired);

@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "daemon/child_process.h"
+#include "worker/agent/engine_limits.h"
 
 namespace gp::agent {
 namespace {
@@ -56,7 +57,7 @@ TrainerProcess::TrainerProcess(int pid, FileDescriptor exit_watch, FileDescripto
     : pid_(pid),
       exit_watch_(std::move(exit_watch)),
       output_(std::move(output)),
-      channel_(std::make_unique<link::Channel>(std::move(link), name)),
+      channel_(std::make_unique<link::Channel>(std::move(link), name, kEngineMessageBytesMax)),
       splitter_(kLineBytesMax) {}
 
 TrainerProcess::~TrainerProcess() {

@@ -46,7 +46,7 @@ class AgentTest : public testing::Test {
     assignment.set_run_id("run1");
     assignment.set_epoch(1);
     assignment.set_rank(rank);
-    assignment.set_world_size(1);
+    assignment.set_world_size(rank + 1);
     assignment.set_slot_id("cpu-" + std::to_string(rank));
     assignment.set_run_directory(directory_);
     assignment.set_resolved(fmt::format("budget: {{steps: {}}}\nlabels: {{{}}}\n", steps, labels));

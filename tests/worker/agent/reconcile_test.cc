@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "worker/agent/assignment_check.h"
+
 namespace gp::agent {
 namespace {
 
@@ -170,6 +172,24 @@ TEST(Reconcile, DeclinesAnUnknownSlotByName) {
             "decline run1/1/0 slot 'gpu-7' does not exist on this node; it has cpu-0, cpu-1");
 }
 
+// What is refused is in assignment_check_test.cc.
+TEST(Reconcile, AnAssignmentOfALyingCoordinatorIsDeclined) {
+  v1::DesiredState desired;
+  Assign(desired, 1, 0, "cpu-0").set_run_id("../x");
+  Assign(desired, 1, 0, "cpu-1");
+  EXPECT_EQ(
+      Plan(&desired, RankTable()),
+      (Words{"decline ../x/1/0 the agent refuses it: '../x' is no id of a run", "spawn run1/1/0"}));
+}
+
+TEST(Reconcile, MoreAssignmentsThanANodeCanHaveAreNotTaken) {
+  v1::DesiredState desired;
+  for (int i = 0; i <= kAssignmentsMax; ++i) Assign(desired, 1, i, "cpu-0");
+  DesiredBook book;
+  EXPECT_FALSE(book.Accept(desired));
+  EXPECT_EQ(book.current(), nullptr);
+}
+
 TEST(Reconcile, ARestartedAgentDeclinesAnEpochWhoseGroupCountsOnItsLostTrainer) {
   v1::DesiredState desired;
   Assign(desired, 1, 0, "cpu-0").mutable_membership()->set_secret("s");
@@ -184,6 +204,8 @@ TEST(Reconcile, ConfiguresAListeningRankAndStartsAReadyOne) {
   Rank& rank = AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_LISTENING);
   EXPECT_EQ(Plan(&desired, ranks), Words{});
   assignment.mutable_membership()->add_addresses("127.0.0.1:1");
+  EXPECT_EQ(Plan(&desired, ranks), Words{"kill run1/1/0"}) << "one address for two ranks";
+  assignment.mutable_membership()->add_addresses("127.0.0.1:2");
   EXPECT_EQ(Plan(&desired, ranks), Words{"configure run1/1/0"});
   rank.configured = true;
   assignment.set_go(true);
@@ -198,6 +220,7 @@ TEST(Reconcile, ARankOfAGroupOfGpusWaitsForTheIdOfRank0) {
   v1::DesiredState desired;
   v1::Membership& membership = *Assign(desired, 1, 1, "cpu-0").mutable_membership();
   membership.add_addresses("127.0.0.1:1");
+  membership.add_addresses("127.0.0.1:2");
   membership.set_needs_nccl_id(true);
   RankTable ranks;
   AddRank(ranks, 1, 1, "cpu-0", v1::RANK_PHASE_LISTENING);

@@ -1,0 +1,89 @@
+// A trainer that an attacker controls, beside an honest one in the next slot: the agent ends it or
+// waits for a person to, stays small, and the other run does not notice.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/file.h"
+#include "integration/cluster.h"
+
+namespace gp::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// More than a worker uses that has work to do, and far less than what is sent.
+constexpr int64_t kMemoryMegabytesMax = 400;
+
+// VmHWM: the most that it ever had.
+int64_t PeakMegabytes(int pid) {
+  std::ifstream file(fmt::format("/proc/{}/status", pid));
+  std::string name;
+  int64_t kilobytes = 0;
+  while (file >> name) {
+    if (name == "VmHWM:" && file >> kilobytes) return kilobytes / 1024;
+    file.ignore(1000, '\n');
+  }
+  ADD_FAILURE() << "no VmHWM of process " << pid;
+  return 0;
+}
+
+class HostileTrainer : public ::testing::Test {
+ protected:
+  HostileTrainer() : cluster_({.trainer = std::getenv("GP_FAKE_TRAINER")}) {
+    EXPECT_TRUE(WriteFileAtomically(cluster_.directory() + "/text.txt", "some text\n").ok());
+    cluster_.StartCoordinator();
+    cluster_.StartWorker("node-a", {.slots = 2});
+  }
+
+  std::string SubmitHostile(const std::string& kind) {
+    std::string file = FakeRun(1, 100, fmt::format("fake-hostile: '{}'", kind));
+    const size_t retries = file.find("max: 20");
+    return cluster_.Submit(file.replace(retries, 7, "max: 0"));
+  }
+
+  // A run beside the hostile one succeeds at once, and the agent is the one that was started.
+  void ExpectTheOtherRunIsWell() {
+    const v1::Run honest = cluster_.WaitForEnd(cluster_.Submit(FakeRun(1, 200)));
+    EXPECT_EQ(honest.state(), v1::RUN_STATE_SUCCEEDED) << honest.reason();
+    EXPECT_EQ(honest.failures(), 0) << honest.reason();
+    EXPECT_EQ(honest.epoch(), 1u);
+    EXPECT_TRUE(cluster_.worker("node-a").Running());
+    EXPECT_LE(PeakMegabytes(cluster_.worker("node-a").pid()), kMemoryMegabytesMax);
+  }
+
+  Cluster cluster_;
+};
+
+TEST_F(HostileTrainer, IsKilledForWhatNoTrainerSends) {
+  const std::map<std::string, std::string> kinds = {
+      {"garbage", "frame of 4294967295 bytes"},
+      {"large", "a frame of 16777216 bytes, at most 262144 are taken"},
+      {"foreign", "it sent a message that no trainer sends"},
+      {"offer", "it sent an offer of 20000"},
+      {"checkpoints", "it sent more than 16 checkpoints before the first one was answered"}};
+  for (const auto& [kind, words] : kinds) {
+    const std::string run = SubmitHostile(kind);
+    ExpectTheOtherRunIsWell();
+    const v1::Run ended = cluster_.WaitForEnd(run);
+    EXPECT_EQ(ended.state(), v1::RUN_STATE_FAILED) << kind;
+    EXPECT_THAT(ended.reason(), HasSubstr(words)) << kind;
+    EXPECT_TRUE(cluster_.Checkpoints(run).empty()) << kind << ": nothing that it claimed is sealed";
+  }
+}
+
+TEST_F(HostileTrainer, WhatItOnlySendsTooMuchOrTooLittleOfHoldsNobodyUp) {
+  for (const char* kind : {"half", "early", "steps", "lines"}) {
+    const std::string run = SubmitHostile(kind);
+    cluster_.WaitFor(run, [](const v1::Run& r) { return r.state() == v1::RUN_STATE_STARTING; });
+    ExpectTheOtherRunIsWell();
+    cluster_.Cancel(run, /*now=*/true);
+    const v1::Run ended = cluster_.WaitForEnd(run);
+    EXPECT_EQ(ended.state(), v1::RUN_STATE_CANCELLED) << kind << ": " << ended.reason();
+    EXPECT_LE(cluster_.Points(run).size(), 1u) << kind;
+  }
+}
+
+}  // namespace
+}  // namespace gp::testing

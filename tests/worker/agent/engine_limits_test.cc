@@ -1,0 +1,53 @@
+// Goal: what an honest trainer sends passes, at its limits too; what is beyond them has a reason.
+#include "worker/agent/engine_limits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gp::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Reason(const link::Message& message) { return Misbehaviour(Rank(), message); }
+
+TEST(EngineLimits, WhatATrainerSendsIsTaken) {
+  const std::string text(4096, 't');
+  EXPECT_EQ(Reason(link::Hello{}), "");
+  EXPECT_EQ(Reason(link::Listening{.address = "[::1]:4711",
+                                   .isa_levels = {{"avx512", "avx2"}},
+                                   .kernels = {{{"avx2", std::string(60'000, 'k')}}}}),
+            "");
+  EXPECT_EQ(Reason(link::Ready{}), "");
+  EXPECT_EQ(Reason(link::StepReport{.step = INT64_MAX, .warning = text}), "");
+  EXPECT_EQ(Reason(link::WrittenCheckpoint{.directory = text, .manifest_digest = "00ff"}), "");
+  EXPECT_EQ(Reason(link::Waiting{.reason = text}), "");
+  EXPECT_EQ(Reason(link::Stopped{.reason = text}), "");
+  EXPECT_EQ(Reason(link::Failed{link::ExitCause::kError, std::string(200'000, 'x')}), "");
+}
+
+TEST(EngineLimits, WhatNoTrainerSendsHasAReason) {
+  for (const link::Message& message :
+       std::vector<link::Message>{link::Start{}, link::Configure{}, link::Go{}, link::Fence{},
+                                  link::Stop{}, link::SealResult{}, link::Generated{}}) {
+    EXPECT_EQ(Reason(message), "it sent a message that no trainer sends");
+  }
+  EXPECT_EQ(Reason(link::Listening{.address = "h:1\033[2J"}), "it sent no address");
+  EXPECT_EQ(Reason(link::StepReport{.step = -1}), "it sent the step -1");
+  EXPECT_THAT(Reason(link::WrittenCheckpoint{.step = -5}), HasSubstr("the step -5"));
+  EXPECT_THAT(Reason(link::StepReport{.warning = std::string(9000, 'w')}), HasSubstr("9000 bytes"));
+  std::map<std::string, double> scores;
+  for (int i = 0; i < 65; ++i) scores[std::to_string(i)] = 1;
+  EXPECT_THAT(Reason(link::StepReport{.scores = scores}), HasSubstr("65 scores"));
+}
+
+TEST(EngineLimits, CheckpointsWaitForAnswers) {
+  Rank rank;
+  rank.written.resize(kUnansweredMax - 1);
+  EXPECT_EQ(Misbehaviour(rank, link::WrittenCheckpoint{}), "");
+  rank.written.resize(kUnansweredMax);
+  EXPECT_THAT(Misbehaviour(rank, link::WrittenCheckpoint{}), HasSubstr("more than 16 checkpoints"));
+}
+
+}  // namespace
+}  // namespace gp::agent

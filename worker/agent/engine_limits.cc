@@ -1,0 +1,94 @@
+#include "worker/agent/engine_limits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace gp::agent {
+namespace {
+
+constexpr size_t kEngineTextBytesMax = 4096;
+constexpr size_t kEngineNameBytesMax = 256;
+constexpr size_t kEngineKernelsBytesMax = 64 << 10;
+constexpr size_t kEngineListMax = 64;
+
+std::string TooLong(const char* what, size_t size, size_t size_max) {
+  if (size <= size_max) return "";
+  return fmt::format("{} of {} bytes, at most {} are taken", what, size, size_max);
+}
+
+bool IsPrintable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](const char c) { return c > ' ' && c <= '~'; });
+}
+
+// Each returns what is wrong.
+struct EngineJudge {
+  const Rank& rank;
+
+  std::string operator()(const link::Hello&) const { return ""; }
+  std::string operator()(const link::Ready&) const { return ""; }
+  std::string operator()(const link::Fenced&) const { return ""; }
+  std::string operator()(const link::Finished&) const { return ""; }
+  std::string operator()(const link::Failed&) const { return ""; }  // is cut
+  std::string operator()(const link::Stopped& m) const {
+    return TooLong("a reason", m.reason.size(), kEngineTextBytesMax);
+  }
+  std::string operator()(const link::Waiting& m) const {
+    return TooLong("a reason", m.reason.size(), kEngineTextBytesMax);
+  }
+
+  std::string operator()(const link::Listening& m) const {
+    if (m.address.size() > kEngineNameBytesMax || !IsPrintable(m.address)) return "no address";
+    if (m.isa_levels && m.isa_levels->size() > kEngineListMax)
+      return "too many instruction-set levels";
+    size_t bytes = m.nccl_id.value_or("").size();
+    if (m.kernels) {
+      for (const auto& [level, choices] : *m.kernels) bytes += level.size() + choices.size();
+    }
+    if (m.isa_levels) {
+      for (const std::string& level : *m.isa_levels) bytes += level.size();
+    }
+    return TooLong("an offer", bytes, kEngineKernelsBytesMax);
+  }
+
+  std::string operator()(const link::StepReport& m) const {
+    if (m.step < 0) return fmt::format("the step {}", m.step);
+    if (m.scores && m.scores->size() > kEngineListMax) {
+      return fmt::format("{} scores, at most {} are taken", m.scores->size(), kEngineListMax);
+    }
+    size_t bytes = m.warning.value_or("").size() + m.peak_source.value_or("").size();
+    if (m.scores) {
+      for (const auto& [name, value] : *m.scores) bytes += name.size();
+    }
+    return TooLong("texts of a step", bytes, 2 * kEngineTextBytesMax);
+  }
+
+  std::string operator()(const link::WrittenCheckpoint& m) const {
+    if (m.step < 0) return fmt::format("a checkpoint of the step {}", m.step);
+    if (rank.written.size() >= kUnansweredMax) {
+      return fmt::format("more than {} checkpoints before the first one was answered",
+                         kUnansweredMax);
+    }
+    if (m.manifest_digest.size() > kEngineNameBytesMax || !IsPrintable(m.manifest_digest)) {
+      return "no digest";
+    }
+    return TooLong("texts of a checkpoint", m.directory.size() + m.end_reason.value_or("").size(),
+                   2 * kEngineTextBytesMax);
+  }
+
+  // What only the agent says, and what only samplers say.
+  template <typename Other>
+  std::string operator()(const Other&) const {
+    return "a message that no trainer sends";
+  }
+};
+
+}  // namespace
+
+std::string Misbehaviour(const Rank& rank, const link::Message& message) {
+  const std::string what = std::visit(EngineJudge{rank}, message);
+  return what.empty() ? "" : "it sent " + what;
+}
+
+}  // namespace gp::agent
