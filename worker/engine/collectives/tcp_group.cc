@@ -14,8 +14,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A connection that sends nothing takes one of kGuestsMax places for this long.
+// A connection that sends nothing takes one of kGuestsMax places for this long, or until others
+// need the place: whoever came first goes first. So a flood of strangers holds no peer up that
+// greets at once, as peers do.
 constexpr size_t kGuestsMax = 64;
+constexpr int kGuestsPerRound = 32;
 constexpr milliseconds kMeetingTimeout{5000};
 constexpr milliseconds kAcceptSlice{20};
 
@@ -111,9 +114,13 @@ class Mesh {
   }
 
   void AdmitGuests() {
-    while (guests_.size() < kGuestsMax) {
+    for (int i = 0; i < kGuestsPerRound; ++i) {
       auto socket = listener_.Accept();
       if (!socket) return;
+      if (guests_.size() >= kGuestsMax) {
+        guests_.erase(guests_.begin());
+        ++group_.strangers;
+      }
       guests_.push_back(
           {std::move(*socket), std::chrono::steady_clock::now() + kMeetingTimeout, {}});
     }

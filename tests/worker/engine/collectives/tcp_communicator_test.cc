@@ -225,6 +225,17 @@ TEST(TcpCommunicator, ASilentVisitorHoldsNobodyUp) {
   EXPECT_EQ(strangers, 0);
 }
 
+// Far more than have a place at once. Each would keep its place for five seconds.
+TEST(TcpCommunicator, AFloodOfSilentVisitorsHoldsNobodyUp) {
+  std::vector<Socket> silent;
+  const auto begin = std::chrono::steady_clock::now();
+  const int strangers = StrangersAfter([&](const std::string& address) {
+    for (int i = 0; i < 300; ++i) silent.push_back(ConnectTo(address, Later(), {}));
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_GE(strangers, 300 - 64);
+}
+
 TEST(TcpCommunicator, ARankWithAnotherSecretIsTurnedAway) {
   const Places places(2);
   GroupOptions patient = places.Options(0);
