@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     GP_CHECK(Message(shard.status()).find(bytes.path()) != std::string::npos);
     return 0;
   }
-  GP_CHECK(shard->size() > 0 && shard->size() <= static_cast<int64_t>(size));
+  GP_CHECK(shard->size() >= 0 && shard->size() <= static_cast<int64_t>(size));
   GP_CHECK(!shard->Fingerprint().empty() && !ShardFormatName(shard->format()).empty());
   std::vector<int32_t> tokens(static_cast<size_t>(shard->size()));
   shard->Expect(0, shard->size());

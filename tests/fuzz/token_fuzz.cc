@@ -1,0 +1,25 @@
+// The text of a token that somebody presents. What is accepted is exactly what a token's text is;
+// what is refused is not repeated.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "rpc/token.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace gp::rpc;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto token = ParseToken(text);
+  if (!token.ok()) {
+    const std::string message = gp::Message(token.status());
+    GP_CHECK(!message.empty() && message.size() < 400);
+    GP_CHECK(size < 32 || message.find(text.substr(size - 32)) == std::string::npos);
+    return 0;
+  }
+  GP_CHECK(token->id.size() == 10 && token->secret.size() == 64);
+  GP_CHECK(token->ca_digest.empty() || token->ca_digest.size() == 64);
+  GP_CHECK(TokenText(*token) == text);
+  GP_CHECK(ParseToken(TokenText(*token)).value() == *token);
+  return 0;
+}
