@@ -30,6 +30,12 @@ constexpr RunState kLiveStates[] = {RunState::kSubmitted, RunState::kQueued,  Ru
                                     RunState::kRunning,   RunState::kBackoff, RunState::kFinishing,
                                     RunState::kCancelling};
 
+constexpr ExitCause kFailureCauses[] = {ExitCause::kUnspecified, ExitCause::kSignal,
+                                        ExitCause::kOutOfMemory, ExitCause::kCollective,
+                                        ExitCause::kConfig,      ExitCause::kStorage,
+                                        ExitCause::kError,       ExitCause::kSpawnFailed,
+                                        ExitCause::kUnfit,       ExitCause::kDamagedCheckpoint};
+
 const Histogram::BucketBoundaries kWriteSeconds = {0.0005, 0.001, 0.0025, 0.005, 0.01,
                                                    0.025,  0.05,  0.1,    0.25,  1};
 const Histogram::BucketBoundaries kWaitSeconds = {0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200, 43200};
@@ -152,6 +158,10 @@ CoordinatorMetrics::CoordinatorMetrics(const std::string& version, const Clock& 
   families_->build_info.Add({{"component", "coordinator"}, {"version", version}}).Set(1);
   for (const char* outcome : {"succeeded", "failed", "cancelled"}) {
     families_->finished.Add({{"outcome", outcome}});
+  }
+  // From the start, so that the first failure is seen to raise its counter.
+  for (const ExitCause cause : kFailureCauses) {
+    families_->restarts.Add({{"reason", CauseLabel(cause)}});
   }
   MutexLock lock(mutex_);
   SetGauges(Cluster());
@@ -291,7 +301,6 @@ std::string CoordinatorMetrics::List(const std::string& version) {
   {
     MutexLock lock(metrics.mutex_);
     metrics.AddRun(example);
-    metrics.families_->restarts.Add({{"reason", CauseLabel(ExitCause::kUnspecified)}});
     metrics.families_->heartbeat.Add({{"worker", "example"}});
   }
   metrics.Recorded(example.id, progress);

@@ -225,12 +225,18 @@ void Agent::KillForItsWords(Rank& rank, TrainerProcess& process, const std::stri
 
 void Agent::TakeMessage(Rank& rank, const link::Message& message) {
   if (Observe(rank, message, clock_.Now())) changed_ = true;
+  const auto* written = std::get_if<link::WrittenCheckpoint>(&message);
+  if (written != nullptr && written->epoch == rank.key.epoch) {
+    metrics_.CheckpointWritten(rank.save_times.Written(written->step, clock_.Now()),
+                               written->size_bytes);
+  }
   const auto* report = std::get_if<link::StepReport>(&message);
   if (report == nullptr || report->epoch != rank.key.epoch) return;
   if (rank.phase < v1::RANK_PHASE_READY) return;  // it has no group yet, so it took no step
   stepped_ = true;
   metrics_.StepCommitted(*report);
   if (rank.key.rank != 0) return;
+  rank.save_times.StepCommitted(report->step, clock_.Now());
   v1::TelemetryItem item;
   item.set_run_id(rank.key.run_id);
   *item.mutable_point() = ToProto(*report);

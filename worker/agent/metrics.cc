@@ -24,6 +24,10 @@ using prometheus::BuildHistogram;
 const prometheus::Histogram::BucketBoundaries kStepSeconds = {
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300};
 
+// A tiny model is written in milliseconds, GPT-2 XL with its moments to a slow disk in minutes.
+const prometheus::Histogram::BucketBoundaries kSaveSeconds = {
+    0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600, 1800};
+
 constexpr int kCauseCount = v1::ExitCause_ARRAYSIZE;
 
 // "0" of "gpu-0", as nvidia-smi counts.
@@ -58,6 +62,7 @@ struct AgentMetrics::Families {
   void AddCoordinator();
   void AddTrainers();
   void AddSteps();
+  void AddCheckpoints();
   void SetGpu(const SlotInfo& slot, const GpuReading& reading, bool usable);
 
   prometheus::Gauge& Gauge(const char* name, const char* help) {
@@ -79,6 +84,8 @@ struct AgentMetrics::Families {
   std::map<int, prometheus::Counter*> trainer_exits;  // by cause
   prometheus::Histogram* step_seconds = nullptr;
   std::map<std::string, prometheus::Counter*> phase_seconds;
+  prometheus::Histogram* checkpoint_seconds = nullptr;
+  prometheus::Counter* checkpoint_bytes = nullptr;
   Mutex dropped_mutex;
   uint64_t points_dropped_seen GUARDED_BY(dropped_mutex) = 0;
   uint64_t lines_dropped_seen GUARDED_BY(dropped_mutex) = 0;
@@ -184,11 +191,23 @@ void AgentMetrics::Families::AddSteps() {
   }
 }
 
+void AgentMetrics::Families::AddCheckpoints() {
+  checkpoint_seconds = &BuildHistogram()
+                            .Name("gp_checkpoint_duration_seconds")
+                            .Help(
+                                "From the step that a checkpoint saves until all its files are "
+                                "synced; training goes on meanwhile")
+                            .Register(*registry)
+                            .Add({}, kSaveSeconds);
+  checkpoint_bytes = &Counter("gp_checkpoint_written_bytes_total", "Of checkpoints, all files.");
+}
+
 AgentMetrics::AgentMetrics(const std::string& version) : families_(std::make_unique<Families>()) {
   families_->AddNode(version);
   families_->AddCoordinator();
   families_->AddTrainers();
   families_->AddSteps();
+  families_->AddCheckpoints();
 }
 
 AgentMetrics::~AgentMetrics() = default;
@@ -234,6 +253,11 @@ void AgentMetrics::StepCommitted(const link::StepReport& report) {
   add("allreduce_exposed", report.phases.allreduce_exposed);
   add("optimizer", report.phases.optimizer);
   add("other", report.phases.other);
+}
+
+void AgentMetrics::CheckpointWritten(const std::optional<double>& seconds, uint64_t size_bytes) {
+  families_->checkpoint_bytes->Increment(static_cast<double>(size_bytes));
+  if (seconds) families_->checkpoint_seconds->Observe(*seconds);
 }
 
 void AgentMetrics::SetGpus(const std::vector<SlotInfo>& slots,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ class AgentMetrics {
   void TrainerStarted();
   void TrainerExited(v1::ExitCause cause);
   void StepCommitted(const link::StepReport& report);
+  // All files are synced. `seconds` since the step that it saves, where the agent saw that step.
+  void CheckpointWritten(const std::optional<double>& seconds, uint64_t size_bytes);
   // The newest readings of the GPUs, whose slots are `slots`. A value that a GPU does not offer has
   // no series.
   void SetGpus(const std::vector<SlotInfo>& slots, const std::vector<GpuReading>& readings,

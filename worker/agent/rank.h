@@ -14,6 +14,7 @@
 #include "gp/v1/agent_service.pb.h"
 #include "link/messages.h"
 #include "worker/agent/exit_report.h"
+#include "worker/agent/save_times.h"
 
 namespace gp::agent {
 
@@ -43,6 +44,7 @@ struct Rank {
   v1::EngineOffer offer;
   int64_t step = 0;
   std::vector<v1::WrittenCheckpoint> written;  // neither sealed nor refused yet
+  SaveTimes save_times;
 
   // What the agent has sent to the trainer.
   bool configured = false;

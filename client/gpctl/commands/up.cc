@@ -11,6 +11,7 @@
 #include "client/gpctl/hint.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/service/local_service.h"
+#include "client/gpctl/service/monitoring.h"
 #include "rpc/listen_address.h"
 
 namespace gp::gpctl {
@@ -27,6 +28,7 @@ struct UpOptions {
   std::string gpus;
   std::string gateway_listen;
   bool no_gateway = false;
+  bool monitoring = false;
   bool detach = false;
 };
 
@@ -55,6 +57,7 @@ Json RecordFields(const ServiceDirectory& directory, const ServiceRecord& record
           {"gateway", record.gateway.pid == 0 ? "" : "http://" + record.gateway_address},
           {"gateway_metrics", record.gateway_metrics},
           {"gateway_problem", record.gateway_problem},
+          {"monitoring", record.monitoring.pid == 0 ? "" : "http://" + record.monitoring_address},
           {"workers", record.workers},
           {"cores", record.cores},
           {"gpus", record.gpus},
@@ -62,7 +65,8 @@ Json RecordFields(const ServiceDirectory& directory, const ServiceRecord& record
           {"supervisor_pid", record.supervisor.pid},
           {"coordinator_pid", record.coordinator.pid},
           {"worker_pid", record.worker.pid},
-          {"gateway_pid", record.gateway.pid}};
+          {"gateway_pid", record.gateway.pid},
+          {"monitoring_pid", record.monitoring.pid}};
 }
 
 std::string GatewayLine(const ServiceRecord& record) {
@@ -71,6 +75,11 @@ std::string GatewayLine(const ServiceRecord& record) {
   }
   if (record.gateway.pid == 0) return "";  // started by an older version
   return fmt::format("gateway      http://{}   playground /, runs /runs\n", record.gateway_address);
+}
+
+std::string MonitoringLine(const ServiceRecord& record) {
+  if (record.monitoring.pid == 0) return "";
+  return fmt::format("Prometheus   http://{}   alerts /alerts\n", record.monitoring_address);
 }
 
 std::string ListenLine(const ServiceRecord& record) {
@@ -95,7 +104,7 @@ void PrintService(const ServiceDirectory& directory, const ServiceRecord& record
   if (!record.gpu_problem.empty()) {
     out << fmt::format("GPU          not used: {}\n", record.gpu_problem);
   }
-  out << GatewayLine(record)
+  out << GatewayLine(record) << MonitoringLine(record)
       << fmt::format("state        {}   logs in {}\n", directory.root(), directory.Path("logs"));
   const std::string file = FreeRunFileName(session.console());
   const auto hint = [&](const std::string& command) {
@@ -120,6 +129,11 @@ Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
         "a service with {} slots runs in {}; '{}' stops it, then it can start with {}",
         record.workers, directory.root(), session.HintFor(directory.root(), "down"),
         options.workers);
+  }
+  if (options.monitoring && record.monitoring.pid == 0) {
+    return FailedPrecondition(
+        "a service without Prometheus runs in {}; '{}' stops it, then it can start with one",
+        directory.root(), session.HintFor(directory.root(), "down"));
   }
   const auto check = [&](const char* what, const std::string& now, const std::string& wanted) {
     if (wanted.empty() || ListensAsWanted(now, wanted)) return OkStatus();
@@ -188,6 +202,7 @@ Status CheckGatewayFlags(const UpOptions& options) {
 StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
   RETURN_IF_ERROR(CheckListen("--listen", options.listen));
   RETURN_IF_ERROR(CheckGatewayFlags(options));
+  if (options.monitoring) RETURN_IF_ERROR(FindPrometheus().status());
   const ServiceDirectory directory(session.StateDirectory());
   RETURN_IF_ERROR(directory.Create());
   const auto running = FindRunningService(directory, session.console().interruption);
@@ -206,6 +221,7 @@ StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
                                      .port_base = options.port_base,
                                      .gateway = !options.no_gateway,
                                      .gateway_listen = options.gateway_listen,
+                                     .monitoring = options.monitoring,
                                      .trainer = Absolute(options.trainer, session),
                                      .gpu_trainer = Absolute(options.gpu_trainer, session),
                                      .gpus = options.gpus};
@@ -263,6 +279,9 @@ std::string Names(const StoppedService& stopped) {
   add("coordinator", stopped.coordinator_pid);
   add("worker", stopped.worker_pid);
   add("gateway", stopped.gateway_pid);
+  if (stopped.monitoring_pid != 0) {
+    found.push_back(fmt::format("Prometheus (pid {})", stopped.monitoring_pid));
+  }
   std::string names;
   for (size_t i = 0; i < found.size(); ++i) {
     names += (i == 0 ? "" : i + 1 == found.size() ? " and " : ", ") + found[i];
@@ -298,6 +317,7 @@ StatusOr<ExitCode> Down(const DownOptions& options, Session& session) {
     document["coordinator_pid"] = stopped.coordinator_pid;
     document["worker_pid"] = stopped.worker_pid;
     document["gateway_pid"] = stopped.gateway_pid;
+    document["monitoring_pid"] = stopped.monitoring_pid;
     session.console().out << Pretty(document);
   } else {
     session.console().out << DownText(stopped, directory, options.purge, session);
@@ -327,8 +347,9 @@ void AddUp(CommandSet& commands) {
       "--gateway-listen be reached from other machines without API keys");
   command
       .Option("--port-base", options->port_base,
-              "first of the three ports for metrics (default: free ones)")
-      .Between(1, 65533);
+              "first of the three ports for metrics, and after them Prometheus' (default: free "
+              "ones)")
+      .Between(1, 65532);
   command.Option("--trainer", options->trainer,
                  "trainer program (default: the gp-trainer beside gp-worker)");
   command.Option("--gpu-trainer", options->gpu_trainer,
@@ -339,6 +360,9 @@ void AddUp(CommandSet& commands) {
                  "HOST:PORT of the pages and the OpenAI-compatible API (default: a free port of "
                  "this machine, the same at every start)");
   command.Switch("--no-gateway", options->no_gateway, "start no gateway");
+  command.Switch("--monitoring", options->monitoring,
+                 "run Prometheus beside the service, with gp's rules and alerts; it must be "
+                 "installed");
   command.Switch("-d,--detach", options->detach, "leave it in the background");
   commands.Bind(command, [options](Session& session) { return Up(*options, session); });
 }

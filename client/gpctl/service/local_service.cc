@@ -24,6 +24,7 @@ std::vector<std::string> SupervisorArguments(const ServiceDirectory& directory,
   if (!options.gpus.empty()) add("--gpus", options.gpus);
   if (!options.gateway_listen.empty()) add("--gateway-listen", options.gateway_listen);
   if (!options.gateway) arguments.push_back("--no-gateway");
+  if (options.monitoring) arguments.push_back("--monitoring");
   return arguments;
 }
 
@@ -95,15 +96,16 @@ StatusOr<StoppedService> StopService(const ServiceDirectory& directory, StopWay 
   if (record.status().code() == StatusCode::kNotFound) return StoppedService();
   RETURN_IF_ERROR(record.status());
   const StoppedService running{RunningPid(record->coordinator), RunningPid(record->worker),
-                               RunningPid(record->gateway)};
+                               RunningPid(record->gateway), RunningPid(record->monitoring)};
   RETURN_IF_ERROR(StopProcess(record->supervisor, 3 * grace, hurried));
   // Daemons are left only if the supervisor was killed; otherwise it has stopped them.
   const auto left = directory.Load();
   RETURN_IF_ERROR(left.status());
-  RETURN_IF_ERROR(StopProcesses({left->gateway, left->worker}, grace, hurried));
+  RETURN_IF_ERROR(StopProcesses({left->monitoring, left->gateway, left->worker}, grace, hurried));
   RETURN_IF_ERROR(StopProcess(left->coordinator, grace));
   ServiceRecord stopped = *left;
-  stopped.supervisor = stopped.coordinator = stopped.worker = stopped.gateway = {};
+  stopped.supervisor = stopped.coordinator = stopped.worker = {};
+  stopped.gateway = stopped.monitoring = {};
   stopped.ready = false;
   RETURN_IF_ERROR(directory.Save(stopped));
   return running;

@@ -33,6 +33,7 @@ struct StoppedService {
   int coordinator_pid = 0;
   int worker_pid = 0;
   int gateway_pid = 0;
+  int monitoring_pid = 0;
 };
 
 // Whether running trainers save their last step before they end.

@@ -30,6 +30,7 @@ Json ToJson(const ServiceRecord& record) {
           {"coordinator", ToJson(record.coordinator)},
           {"worker", ToJson(record.worker)},
           {"gateway", ToJson(record.gateway)},
+          {"monitoring", ToJson(record.monitoring)},
           {"address", record.address},
           {"listen", record.listen},
           {"storage_root", record.storage_root},
@@ -37,6 +38,7 @@ Json ToJson(const ServiceRecord& record) {
           {"worker_metrics", record.worker_metrics},
           {"gateway_address", record.gateway_address},
           {"gateway_metrics", record.gateway_metrics},
+          {"monitoring_address", record.monitoring_address},
           {"gateway_problem", record.gateway_problem},
           {"workers", record.workers},
           {"cores", record.cores},
@@ -51,6 +53,8 @@ ServiceRecord RecordOf(const Json& json) {
           .worker = ProcessOf(json.at("worker")),
           // A record of an older version has no gateway.
           .gateway = json.contains("gateway") ? ProcessOf(json["gateway"]) : ProcessIdentity(),
+          .monitoring =  // absent in older records
+          json.contains("monitoring") ? ProcessOf(json["monitoring"]) : ProcessIdentity(),
           .address = json.at("address").get<std::string>(),
           .listen = json.value("listen", ""),  // this and the next: absent in older records
           .storage_root = json.value("storage_root", ""),
@@ -58,6 +62,7 @@ ServiceRecord RecordOf(const Json& json) {
           .worker_metrics = json.at("worker_metrics").get<std::string>(),
           .gateway_address = json.value("gateway_address", ""),
           .gateway_metrics = json.value("gateway_metrics", ""),
+          .monitoring_address = json.value("monitoring_address", ""),
           .gateway_problem = json.value("gateway_problem", ""),
           .workers = json.at("workers").get<int>(),
           .cores = json.value("cores", 0),  // this and the next two: absent in older records

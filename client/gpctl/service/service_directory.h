@@ -21,6 +21,7 @@ struct ServiceRecord {
   ProcessIdentity coordinator;
   ProcessIdentity worker;
   ProcessIdentity gateway;
+  ProcessIdentity monitoring;       // Prometheus
   std::string address;              // the coordinator's socket, unix:PATH
   std::string listen;               // HOST:PORT where it serves others; empty: nowhere
   std::string storage_root;         // where runs and checkpoints are
@@ -28,10 +29,11 @@ struct ServiceRecord {
   std::string worker_metrics;
   std::string gateway_address;  // HOST:PORT of its pages and API
   std::string gateway_metrics;
-  std::string gateway_problem;    // why no gateway runs; empty when one does
-  int workers = 0;                // slots of CPU cores
-  int cores = 0;                  // cores of these slots together
-  std::vector<std::string> gpus;  // "NVIDIA H100, 80.0 GiB, sm_90"; one slot each
+  std::string monitoring_address;  // HOST:PORT of Prometheus, also while none runs
+  std::string gateway_problem;     // why no gateway runs; empty when one does
+  int workers = 0;                 // slots of CPU cores
+  int cores = 0;                   // cores of these slots together
+  std::vector<std::string> gpus;   // "NVIDIA H100, 80.0 GiB, sm_90"; one slot each
   // Why this machine's GPUs are not used; empty when they are, or when there are none.
   std::string gpu_problem;
   bool ready = false;  // the worker has registered

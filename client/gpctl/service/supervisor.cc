@@ -7,6 +7,7 @@
 
 #include "client/api/run_client.h"
 #include "client/gpctl/render/node_text.h"
+#include "client/gpctl/service/monitoring.h"
 #include "rpc/listen_address.h"
 #include "rpc/local_host.h"
 
@@ -72,6 +73,7 @@ Supervisor::Supervisor(ServiceDirectory directory, SupervisorOptions options,
   worker_.program = JoinPath(options_.program_directory, "gp-worker");
   gateway_.name = "gateway";
   gateway_.program = JoinPath(options_.program_directory, "gp-gateway");
+  monitoring_.name = "prometheus";
 }
 
 Status Supervisor::Start() {
@@ -81,6 +83,7 @@ Status Supervisor::Start() {
   coordinator_.process = record_.coordinator;
   worker_.process = record_.worker;
   gateway_.process = record_.gateway;
+  monitoring_.process = record_.monitoring;
   record_.workers = options_.workers;
   record_.ready = false;
   ASSIGN_OR_RETURN(record_.supervisor, IdentifyProcess(getpid()));
@@ -119,6 +122,7 @@ Status Supervisor::StartAll() {
   const Status gateway = StartGateway();
   if (gateway.code() == StatusCode::kCancelled) return gateway;
   record_.gateway_problem = gateway.ok() ? "" : Message(gateway);
+  RETURN_IF_ERROR(StartMonitoring());
   return Save();
 }
 
@@ -140,6 +144,32 @@ Status Supervisor::StartGateway() {
   RETURN_IF_ERROR(AwaitAddress(gateway_));
   RememberPorts();
   return OkStatus();
+}
+
+// After the others, because it scrapes their addresses. A Prometheus that was left running may
+// scrape old ones, so it is stopped.
+Status Supervisor::StartMonitoring() {
+  RETURN_IF_ERROR(StopProcess(std::exchange(monitoring_.process, {}), options_.stop_grace));
+  if (!options_.monitoring) return OkStatus();
+  ASSIGN_OR_RETURN(monitoring_.program, FindPrometheus());
+  ASSIGN_OR_RETURN(record_.monitoring_address,
+                   WithFreePort(MetricsAddress(record_.monitoring_address, 3)));
+  record_.gateway = gateway_.process;
+  RETURN_IF_ERROR(WriteMonitoringFiles(directory_, record_));
+  RETURN_IF_ERROR(StartDaemon(monitoring_));
+  return AwaitMonitoring();
+}
+
+Status Supervisor::AwaitMonitoring() {
+  const auto deadline = steady_clock::now() + options_.start_timeout;
+  while (steady_clock::now() < deadline) {
+    if (AcceptsConnections(record_.monitoring_address)) return OkStatus();
+    ReapChildren();
+    if (!IsAlive(monitoring_.process)) return DiedAtStart(monitoring_);
+    if (interruption_.WaitFor(kDaemonPoll)) return Cancelled("interrupted");
+  }
+  return DeadlineExceeded("Prometheus runs but does not serve on {}; its log: {}",
+                          record_.monitoring_address, directory_.Log(monitoring_.name));
 }
 
 Status Supervisor::Announce() {
@@ -185,6 +215,7 @@ std::vector<std::string> Supervisor::GatewayArguments() const {
 
 std::vector<std::string> Supervisor::Arguments(const Daemon& daemon) const {
   if (&daemon == &gateway_) return GatewayArguments();
+  if (&daemon == &monitoring_) return PrometheusArguments(directory_, record_.monitoring_address);
   std::vector<std::string> arguments = {"--storage-root", record_.storage_root, "--address-file",
                                         directory_.AddressFile(daemon.name)};
   const auto add = [&arguments](const std::string& flag, const std::string& value) {
@@ -225,11 +256,12 @@ Status Supervisor::StartDaemon(Daemon& daemon) {
 
 ProcessIdentity& Supervisor::Recorded(const Daemon& daemon) {
   if (&daemon == &coordinator_) return record_.coordinator;
+  if (&daemon == &monitoring_) return record_.monitoring;
   return &daemon == &worker_ ? record_.worker : record_.gateway;
 }
 
 Status Supervisor::DiedAtStart(const Daemon& daemon) const {
-  return Internal("gp-{} ended at its start:\n{}\nIts log: {}", daemon.name,
+  return Internal("{} ended at its start:\n{}\nIts log: {}", BaseNameOf(daemon.program),
                   LastWords(directory_.Log(daemon.name)), directory_.Log(daemon.name));
 }
 
@@ -301,6 +333,7 @@ Status Supervisor::Save() {
   record_.coordinator = coordinator_.process;
   record_.worker = worker_.process;
   record_.gateway = gateway_.process;
+  record_.monitoring = monitoring_.process;
   return directory_.Save(record_);
 }
 
@@ -311,6 +344,7 @@ void Supervisor::Run() {
     Revive(coordinator_);
     Revive(worker_);
     if (GatewayIsWanted()) ReviveGateway();
+    if (options_.monitoring) Revive(monitoring_);
   }
   Stop();
 }
@@ -322,7 +356,8 @@ void Supervisor::Revive(Daemon& daemon) {
     return;
   }
   if (daemon.process.pid != 0) {
-    tell_(fmt::format("gp-{} (pid {}) ended; starting it again", daemon.name, daemon.process.pid));
+    tell_(fmt::format("{} (pid {}) ended; starting it again", BaseNameOf(daemon.program),
+                      daemon.process.pid));
     daemon.process = {};
     daemon.next_start =
         now + (daemon.failures == 0 ? std::chrono::nanoseconds(0)
@@ -349,7 +384,7 @@ void Supervisor::ReviveGateway() {
 void Supervisor::Restart(Daemon& daemon) {
   const Status status = StartDaemon(daemon);
   if (status.ok()) return;
-  tell_(fmt::format("gp-{} cannot be started: {}", daemon.name, Message(status)));
+  tell_(fmt::format("{} cannot be started: {}", BaseNameOf(daemon.program), Message(status)));
   daemon.next_start = steady_clock::now() + BackoffCeiling(options_.restart, daemon.failures++);
 }
 
@@ -357,7 +392,8 @@ void Supervisor::Restart(Daemon& daemon) {
 // must seal their checkpoints.
 void Supervisor::Stop() {
   const auto hurried = [this] { return interruption_.insisted(); };
-  for (const auto& together : {std::vector{&gateway_, &worker_}, std::vector{&coordinator_}}) {
+  for (const auto& together :
+       {std::vector{&monitoring_, &gateway_, &worker_}, std::vector{&coordinator_}}) {
     std::vector<ProcessIdentity> processes;
     for (Daemon* daemon : together) processes.push_back(std::exchange(daemon->process, {}));
     const Status status = StopProcesses(processes, options_.stop_grace, hurried);

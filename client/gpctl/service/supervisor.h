@@ -1,9 +1,9 @@
-// Supervisor: keeps one coordinator, one agent and one gateway running on this machine, out of one
-// state directory. A daemon that dies, for example by kill -9, is started again on the same ports.
-// It adopts daemons that an earlier supervisor left running. Training does not wait for the
-// gateway: without one the service is up, and its record tells why. Lives in the foreground of
-// 'gpctl up', or in the background process that 'gpctl up --detach' leaves; used by that process's
-// main thread.
+// Supervisor: keeps one coordinator, one agent and one gateway, and Prometheus if that is asked
+// for, running on this machine, out of one state directory. A daemon that dies, for example by kill
+// -9, is started again on the same ports. It adopts daemons that an earlier supervisor left
+// running. Training does not wait for the gateway: without one the service is up, and its record
+// tells why. Lives in the foreground of 'gpctl up', or in the background process that 'gpctl up
+// --detach' leaves; used by that process's main thread.
 #pragma once
 
 #include <chrono>
@@ -28,10 +28,12 @@ struct SupervisorOptions {
   // `listen` without TLS or tokens, and the gateway to other machines without API keys.
   std::string storage_root;  // absolute; empty: that of the last start, or one in the directory
   bool insecure = false;
-  // First of the three ports for metrics. 0: the ports of the last start, else free ones.
+  // First of the three ports for metrics; the one after them is Prometheus'. 0: the ports of the
+  // last start, else free ones.
   int port_base = 0;
   bool gateway = true;
   std::string gateway_listen;  // HOST:PORT; empty: on loopback, the port of the last time
+  bool monitoring = false;     // run Prometheus; on loopback, the port of the last time
   std::string trainer;         // program; empty: the one beside gp-worker
   std::string gpu_trainer;     // program; empty: the gp-trainer-cuda beside gp-worker
   std::string gpus;            // as gp-worker --gpus; empty: all
@@ -82,6 +84,8 @@ class Supervisor {
   Status SettleStorage(bool has_runs);
   Status StartAll();
   Status StartGateway();
+  Status StartMonitoring();
+  Status AwaitMonitoring();
   bool GatewayIsWanted() const;
   void ReviveGateway();
   Status StartDaemon(Daemon& daemon);
@@ -109,6 +113,7 @@ class Supervisor {
   Daemon coordinator_;
   Daemon worker_;
   Daemon gateway_;
+  Daemon monitoring_;
 };
 
 }  // namespace gp::gpctl

@@ -1,0 +1,31 @@
+// Monitoring: the Prometheus that 'gpctl up --monitoring' runs beside the service, with the rules
+// and alerts of deploy/prometheus, which are compiled in. Functions; the Supervisor starts and
+// stops the program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/gpctl/service/service_directory.h"
+
+namespace gp::gpctl {
+
+// The program `prometheus` on $PATH. NotFound says how to install it.
+StatusOr<std::string> FindPrometheus();
+
+// `address`, or its host with a free port when its port is 0: Prometheus does not tell which port
+// it took.
+StatusOr<std::string> WithFreePort(const std::string& address);
+
+// Writes the configuration that scrapes what `record` names, the rules and the alerts.
+Status WriteMonitoringFiles(const ServiceDirectory& directory, const ServiceRecord& record);
+
+// Prometheus' arguments; it keeps its data in the state directory.
+std::vector<std::string> PrometheusArguments(const ServiceDirectory& directory,
+                                             const std::string& listen);
+
+// Whether something accepts connections at HOST:PORT.
+bool AcceptsConnections(const std::string& address);
+
+}  // namespace gp::gpctl

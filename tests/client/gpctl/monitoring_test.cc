@@ -1,0 +1,87 @@
+// What 'gpctl up --monitoring' writes, and what it says without Prometheus; a real one runs in
+// tests/deploy/monitoring_live_test.py.
+#include "client/gpctl/service/monitoring.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/file.h"
+#include "client/gpctl/gpctl_runner.h"
+
+namespace gp::gpctl {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class MonitoringTest : public ::testing::Test {
+ protected:
+  std::string Written(const std::string& name) const {
+    return ReadFile(directory_.Path("monitoring/" + name)).value_or("");
+  }
+
+  gp::testing::GpctlRunner gpctl_;
+  ServiceDirectory directory_{gpctl_.home() + "/state"};
+};
+
+// $PATH as it was, at the end of a test.
+class PathGuard {
+ public:
+  explicit PathGuard(const std::string& path) : before_(std::getenv("PATH")) {
+    setenv("PATH", path.c_str(), 1);
+  }
+  ~PathGuard() { setenv("PATH", before_.c_str(), 1); }
+
+ private:
+  const std::string before_;
+};
+
+TEST_F(MonitoringTest, WithoutPrometheusUpSaysHowToInstallItAndStartsNothing) {
+  const PathGuard path(gpctl_.home());
+  const auto result = gpctl_.Run({"up", "--monitoring", "--state-dir", directory_.root()});
+  EXPECT_NE(result.code, 0);
+  EXPECT_THAT(result.err, HasSubstr("apt install prometheus"));
+  EXPECT_FALSE(FileExists(directory_.root()));
+}
+
+TEST_F(MonitoringTest, TheProgramIsFoundOnThePath) {
+  const std::string program = gpctl_.home() + "/prometheus";
+  ASSERT_TRUE(WriteFileAtomically(program, "#!/bin/sh\n", 0700).ok());
+  const PathGuard path("/nowhere:" + gpctl_.home());
+  const auto found = FindPrometheus();
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(*found, std::filesystem::canonical(program).string());
+}
+
+TEST_F(MonitoringTest, ScrapesWhatRunsUnderTheJobsThatTheRulesName) {
+  ServiceRecord record;
+  record.coordinator_metrics = "127.0.0.1:7071";
+  record.worker_metrics = "127.0.0.1:7072";
+  record.gateway_metrics = "127.0.0.1:7073";
+  ASSERT_TRUE(WriteMonitoringFiles(directory_, record).ok());
+  EXPECT_THAT(Written("prometheus.yml"), HasSubstr("job_name: gp-coordinator\n    static_configs:\n"
+                                                   "      - targets: [\"127.0.0.1:7071\"]\n"));
+  EXPECT_THAT(Written("prometheus.yml"), Not(HasSubstr("gp-gateway"))) << "none runs";
+  record.gateway.pid = 1;
+  ASSERT_TRUE(WriteMonitoringFiles(directory_, record).ok());
+  EXPECT_THAT(Written("prometheus.yml"), HasSubstr("\"127.0.0.1:7073\""));
+  EXPECT_THAT(Written("rules.yml"), HasSubstr("run:gp_run_goodput:ratio_rate1h"));
+  EXPECT_THAT(Written("alerts.yml"), HasSubstr("GpRunStalled"));
+}
+
+TEST_F(MonitoringTest, APortIsChosenOnceAndKept) {
+  const auto chosen = WithFreePort("127.0.0.1:0");
+  ASSERT_TRUE(chosen.ok()) << chosen.status();
+  EXPECT_THAT(*chosen, StartsWith("127.0.0.1:"));
+  EXPECT_THAT(*chosen, Not(EndsWith(":0")));
+  EXPECT_EQ(WithFreePort(*chosen).value_or(""), *chosen);
+  EXPECT_FALSE(AcceptsConnections(*chosen));
+}
+
+}  // namespace
+}  // namespace gp::gpctl

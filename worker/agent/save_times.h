@@ -1,0 +1,25 @@
+// SaveTimes: how long a trainer's checkpoints take, from the report of the step that one saves to
+// the message that all its files are synced. Belongs to one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace gp::agent {
+
+class SaveTimes {
+ public:
+  void StepCommitted(int64_t step, MonotonicTime at);
+  // The seconds since that step was committed; nullopt when that is too many steps ago, or when the
+  // agent did not see the step.
+  std::optional<double> Written(int64_t step, MonotonicTime at) const;
+
+ private:
+  std::deque<std::pair<int64_t, MonotonicTime>> steps_;  // the newest ones
+};
+
+}  // namespace gp::agent
