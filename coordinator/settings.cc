@@ -34,6 +34,7 @@ daemon::Settings Places(CoordinatorSettings& settings) {
        .flag = "--advertise",
        .value_name = "HOST"},
       daemon::MetricsListen(settings.metrics_listen),
+      daemon::MetricsPublic(settings.metrics_public),
       {.field = {.path = "network.insecure",
                  .doc = "Serve server.listen without TLS, and let metrics.listen be reached from "
                         "other machines: everybody who reaches server.listen may do everything, "
@@ -146,7 +147,8 @@ Status CheckSettings(const CoordinatorSettings& settings) {
   if (settings.insecure && !settings.tls_certificate.empty()) {
     return InvalidArgument("network.insecure means no TLS; it excludes tls.certificate");
   }
-  return daemon::CheckExposure("metrics.listen", settings.metrics_listen, settings.insecure);
+  return daemon::CheckMetricsExposure(settings.metrics_listen,
+                                      settings.metrics_public || settings.insecure);
 }
 
 }  // namespace gp::coordinator

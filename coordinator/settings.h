@@ -16,6 +16,7 @@ struct CoordinatorSettings {
   std::string socket;  // path; empty: coordinator.sock in state_dir
   std::string listen;  // HOST:PORT with TLS; empty: the socket alone
   std::vector<std::string> advertise;
+  bool metrics_public = false;  // metrics_listen may be reached from other machines
   std::string metrics_listen = "127.0.0.1:7071";
   bool insecure = false;  // `listen` without TLS; `metrics_listen` may be reached from anywhere
   std::string tls_certificate;  // these two: empty: made in state_dir

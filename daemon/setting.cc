@@ -33,6 +33,13 @@ Setting MetricsListen(std::string& address) {
           .check = CheckListenAddress};
 }
 
+Setting MetricsPublic(bool& allowed) {
+  return {.field = {.path = "metrics.public",
+                    .doc = "Let metrics.listen be reached from other machines, such as that of "
+                           "Prometheus: whoever reaches it reads names of runs, losses, speeds."},
+          .slot = &allowed};
+}
+
 Setting Insecure(bool& insecure) {
   return {.field = {.path = "network.insecure",
                     .doc = "Let metrics.listen be reached from other machines, without asking who "
@@ -41,9 +48,14 @@ Setting Insecure(bool& insecure) {
           .flag = "--insecure"};
 }
 
-Status CheckExposure(const std::string& key, const std::string& address, bool insecure) {
+Status CheckMetricsExposure(const std::string& address, bool allowed) {
   ASSIGN_OR_RETURN(const auto parsed, rpc::ParseListenAddress(address));
-  return WithContext(rpc::CheckPrivate(parsed, insecure), key);
+  if (allowed || parsed.IsLocal()) return OkStatus();
+  return InvalidArgument(
+      "metrics.listen: {} can be reached from other machines, and it is served without encryption "
+      "to whoever comes; listen on 127.0.0.1, or accept that with metrics.public: true (or "
+      "--insecure)",
+      parsed.Text());
 }
 
 std::string VariablePrefix(const std::string& program) { return UpperWords(program) + "_"; }

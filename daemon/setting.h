@@ -30,12 +30,15 @@ Status CheckListenAddress(std::string_view text);
 // The setting metrics.listen, which every daemon has.
 Setting MetricsListen(std::string& address);
 
+// The setting metrics.public, which every daemon has.
+Setting MetricsPublic(bool& allowed);
+
 // The setting network.insecure of a daemon whose metrics are all that it serves.
 Setting Insecure(bool& insecure);
 
-// InvalidArgument, with `key`, when other machines can reach `address` and `insecure` does not
-// allow it. REQUIRES: the address can be read.
-Status CheckExposure(const std::string& key, const std::string& address, bool insecure);
+// InvalidArgument when other machines can reach `address`, which is metrics.listen, and neither
+// metrics.public nor network.insecure (`allowed`) allows it. REQUIRES: the address can be read.
+Status CheckMetricsExposure(const std::string& address, bool allowed);
 
 // "GP_COORDINATOR_" of "gp-coordinator".
 std::string VariablePrefix(const std::string& program);

@@ -27,6 +27,7 @@ daemon::Settings Access(GatewaySettings& settings) {
                  .min = 0},
        .slot = &settings.stop_grace},
       daemon::MetricsListen(settings.metrics_listen),
+      daemon::MetricsPublic(settings.metrics_public),
       {.field = {.path = "network.insecure",
                  .doc = "Listen where other machines can reach it though there are no API keys or "
                         "no TLS: whoever reaches it may use it, or listen in."},
@@ -192,7 +193,8 @@ Status CheckSettings(const GatewaySettings& settings) {
         "(--api-key-file, --tls-certificate, --tls-key), or say --insecure",
         settings.listen);
   }
-  return daemon::CheckExposure("metrics.listen", settings.metrics_listen, settings.insecure);
+  return daemon::CheckMetricsExposure(settings.metrics_listen,
+                                      settings.metrics_public || settings.insecure);
 }
 
 Status CheckModels(const GatewaySettings& settings) {

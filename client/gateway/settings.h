@@ -16,6 +16,7 @@ struct GatewaySettings {
   std::string listen = "127.0.0.1:7080";
   int connections_max = 2000;
   std::chrono::nanoseconds stop_grace = std::chrono::seconds(5);
+  bool metrics_public = false;  // metrics_listen may be reached from other machines
   std::string metrics_listen = "127.0.0.1:7073";
   bool insecure = false;
   std::string tls_certificate;

@@ -26,7 +26,7 @@ TEST(CoordinatorSettings, TheFileShowsEveryKeyAtItsDefault) {
   settings.advertise = {"?"};
   settings.tls_lifetime = std::chrono::hours(9);
   settings.points_bytes_max = settings.lines_bytes_max = 1;
-  settings.insecure = true;
+  settings.insecure = settings.metrics_public = true;
   EXPECT_EQ(RenderProblems(Read(*text, settings)), "");
   EXPECT_EQ(settings, CoordinatorSettings());
   daemon::ExpectShowsEverySetting("coordinator.yaml", SettingsTable(settings));
@@ -36,7 +36,7 @@ TEST(CoordinatorSettings, EveryKeySetsItsOwnField) {
   CoordinatorSettings settings;
   const auto problems = Read(
       "server: {listen: '10.0.0.1:1', socket: /s/c, advertise: [a, b]}\n"
-      "metrics: {listen: '10.0.0.2:2'}\nnetwork: {insecure: true}\nstate: {dir: /s}\n"
+      "metrics: {listen: '10.0.0.2:2', public: true}\nnetwork: {insecure: true}\nstate: {dir: /s}\n"
       "tls: {certificate: /c, key: /k, client_ca: /a, lifetime: 25s}\n"
       "storage: {root: /r}\nagents: {lease: 21s, report_interval: 22s}\n"
       "runs: {start_timeout: 23s, finish_timeout: 24s}\n"
@@ -47,6 +47,7 @@ TEST(CoordinatorSettings, EveryKeySetsItsOwnField) {
   EXPECT_EQ(settings, (CoordinatorSettings{.socket = "/s/c",
                                            .listen = "10.0.0.1:1",
                                            .advertise = {"a", "b"},
+                                           .metrics_public = true,
                                            .metrics_listen = "10.0.0.2:2",
                                            .insecure = true,
                                            .tls_certificate = "/c",
@@ -94,7 +95,11 @@ TEST(CoordinatorSettings, OtherMachinesDoNotReachTheMetricsUnlessItIsAskedFor) {
   const Status refused = CheckSettings(settings);
   EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
   EXPECT_NE(Message(refused).find("--insecure"), std::string::npos) << refused;
+  EXPECT_NE(Message(refused).find("metrics.public"), std::string::npos) << refused;
   settings.insecure = true;
+  EXPECT_TRUE(CheckSettings(settings).ok());
+  settings.insecure = false;
+  settings.metrics_public = true;
   EXPECT_TRUE(CheckSettings(settings).ok());
 }
 

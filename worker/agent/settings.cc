@@ -127,6 +127,7 @@ Settings GpuSettings(WorkerSettings& settings) {
 
 Settings ObservationSettings(WorkerSettings& settings) {
   return {
+      daemon::MetricsPublic(settings.metrics_public),
       {.field = {.path = "telemetry.items_max",
                  .doc = "How many metric points, and as many log lines, are kept while the "
                         "coordinator is away. Beyond it the oldest of their kind are dropped and "
@@ -151,7 +152,8 @@ Settings SettingsTable(WorkerSettings& settings) {
 }
 
 Status CheckSettings(const WorkerSettings& settings) {
-  return daemon::CheckExposure("metrics.listen", settings.metrics_listen, settings.insecure);
+  return daemon::CheckMetricsExposure(settings.metrics_listen,
+                                      settings.metrics_public || settings.insecure);
 }
 
 }  // namespace gp::agent

@@ -28,6 +28,7 @@ struct WorkerSettings {
   std::string nccl_interface;                     // NCCL_SOCKET_IFNAME; empty: NCCL chooses
   std::chrono::nanoseconds gpu_check_interval = std::chrono::seconds(5);
   int telemetry_items_max = 65536;
+  bool metrics_public = false;  // metrics_listen may be reached from other machines
   std::string metrics_listen = "127.0.0.1:7072";
   bool insecure = false;  // the metrics may be reached from other machines
 

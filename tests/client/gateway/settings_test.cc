@@ -31,7 +31,7 @@ TEST(GatewaySettings, TheFileShowsEveryKeyAtItsDefault) {
   settings.cors_origins = settings.directories = {"?"};
   settings.sampler_threads = settings.sampler_streams = settings.requests_waiting_max = 77;
   settings.sampler_memory_limit = settings.body_bytes_max = 77;
-  settings.insecure = true;
+  settings.insecure = settings.metrics_public = true;
   settings.log_requests = false;
   EXPECT_EQ(RenderProblems(Read(*text, settings)), "");
   EXPECT_EQ(settings, GatewaySettings());

@@ -33,6 +33,7 @@ TEST(WorkerSettings, TheShippedFileIsTheDefaults) {
                           .nccl_interface = "x",
                           .gpu_check_interval = std::chrono::seconds(9),
                           .telemetry_items_max = 9,
+                          .metrics_public = true,
                           .metrics_listen = "x",
                           .insecure = true};
   const std::string text = ReadFile(daemon::ShippedPath("worker.yaml")).value();
@@ -52,6 +53,9 @@ TEST(WorkerSettings, OtherMachinesReadTheMetricsOnlyIfItIsAskedFor) {
   EXPECT_EQ(CheckSettings(settings).code(), StatusCode::kInvalidArgument);
   settings.insecure = true;
   EXPECT_TRUE(CheckSettings(settings).ok());
+  settings.insecure = false;
+  settings.metrics_public = true;
+  EXPECT_TRUE(CheckSettings(settings).ok());
 }
 
 TEST(WorkerSettings, EveryKeySetsItsOwnField) {
@@ -61,7 +65,8 @@ TEST(WorkerSettings, EveryKeySetsItsOwnField) {
       "coordinator: {address: 'c:4', reconnect_max: 5s}\nstate: {dir: d}\nstorage: {root: e}\n"
       "trainer: {program: f, environment: [g, h], start_timeout: 6s, stop_grace: 7s}\n"
       "gpu: {devices: '1', library: i, trainer: j, nccl_interface: k, check_interval: 8s}\n"
-      "telemetry: {items_max: 9000}\nmetrics: {listen: 'l:10'}\nnetwork: {insecure: true}\n",
+      "telemetry: {items_max: 9000}\nmetrics: {listen: 'l:10', public: true}\nnetwork: {insecure: "
+      "true}\n",
       settings);
   EXPECT_EQ(RenderProblems(problems), "");
   using std::chrono::seconds;
@@ -82,6 +87,7 @@ TEST(WorkerSettings, EveryKeySetsItsOwnField) {
                                       .nccl_interface = "k",
                                       .gpu_check_interval = seconds(8),
                                       .telemetry_items_max = 9000,
+                                      .metrics_public = true,
                                       .metrics_listen = "l:10",
                                       .insecure = true}));
 }
