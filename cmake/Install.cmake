@@ -1,10 +1,15 @@
 # `cmake --install` gives a tree that can be moved anywhere: programs in bin/, LibTorch's libraries in lib/gp/ found
 # through $ORIGIN, settings and run files in share/gp/.
+# Each part is a component, which is what cmake/Packages.cmake makes packages of.
 set(GP_ENGINE_PROGRAMS gp-trainer gp-sampler gp-evaluator gp-bench)
 
 foreach(program IN LISTS GP_PROGRAMS)
   if(TARGET ${program})
-    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    set(component ${program})
+    if(program IN_LIST GP_ENGINE_PROGRAMS)
+      set(component gp-engine)
+    endif()
+    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT ${component})
   endif()
 endforeach()
 
@@ -16,12 +21,12 @@ endforeach()
 
 # Those for GPUs find the toolkit's libraries where this build found them: they are not part of the tree.
 if(GP_CUDA)
-  install(TARGETS gp_cuda_kernels LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/gp")
+  install(TARGETS gp_cuda_kernels LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/gp" COMPONENT gp-engine-cuda)
   get_filename_component(cuda_folder "${GP_cublasLt_LIBRARY}" DIRECTORY)
   get_filename_component(cudnn_folder "${GP_cudnn_LIBRARY}" DIRECTORY)
   foreach(program IN LISTS GP_CUDA_PROGRAMS)
     if(TARGET ${program})
-      install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+      install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT gp-engine-cuda)
       set_target_properties(${program} PROPERTIES
         INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/gp;${cuda_folder};${cudnn_folder}")
     endif()
@@ -33,8 +38,8 @@ if(GP_ENGINE)
   file(GLOB engine_libraries
     "${torch_root}/lib/libtorch_cpu.so" "${torch_root}/lib/libc10.so" "${torch_root}/lib/libgomp*.so*"
     "${torch_root}/../nvidia/cu13/lib/libcudart.so.*" "${torch_root}/../nvidia/cu13/lib/libcupti.so.*")
-  install(PROGRAMS ${engine_libraries} DESTINATION "${CMAKE_INSTALL_LIBDIR}/gp")
+  install(PROGRAMS ${engine_libraries} DESTINATION "${CMAKE_INSTALL_LIBDIR}/gp" COMPONENT gp-engine)
 endif()
 
-install(DIRECTORY configs deploy DESTINATION "${CMAKE_INSTALL_DATADIR}/gp")
-install(FILES LICENSE THIRD_PARTY_NOTICES README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY configs deploy DESTINATION "${CMAKE_INSTALL_DATADIR}/gp" COMPONENT gpctl)
+install(FILES LICENSE THIRD_PARTY_NOTICES README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT gpctl)

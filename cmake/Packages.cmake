@@ -1,0 +1,61 @@
+# `cpack --config build/release/CPackConfig.cmake` makes Debian packages: gpctl, gp-coordinator, gp-worker, gp-gateway, and
+# gp-engine (trainer, sampler, LibTorch), which the last two need. What they depend on is read from the programs.
+# docs/operations/hosts.md shows how they are used.
+if(NOT GP_ENGINE)
+  return()
+endif()
+set(GP_DAEMONS gp-coordinator gp-worker gp-gateway)
+set(GP_PACKAGES gpctl gp-engine ${GP_DAEMONS})
+
+# What only a package may put outside of its tree; `cmake --install` leaves it out.
+foreach(daemon IN LISTS GP_DAEMONS)
+  install(FILES "deploy/systemd/${daemon}.service" DESTINATION /lib/systemd/system COMPONENT ${daemon} EXCLUDE_FROM_ALL)
+  string(REPLACE "gp-" "" role "${daemon}")
+  install(FILES "deploy/debian/${role}.yaml" DESTINATION /etc/gp COMPONENT ${daemon} EXCLUDE_FROM_ALL)
+  install(FILES deploy/systemd/gp.tmpfiles DESTINATION /usr/lib/tmpfiles.d RENAME ${daemon}.conf
+    COMPONENT ${daemon} EXCLUDE_FROM_ALL)
+  string(TOUPPER "${daemon}" upper)
+  file(WRITE "${CMAKE_BINARY_DIR}/packages/${daemon}/conffiles" "/etc/gp/${role}.yaml\n")
+  foreach(script postinst prerm postrm)
+    configure_file("deploy/debian/${script}" "${CMAKE_BINARY_DIR}/packages/${daemon}/${script}" @ONLY)
+    file(CHMOD "${CMAKE_BINARY_DIR}/packages/${daemon}/${script}" PERMISSIONS
+      OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+  endforeach()
+  set(folder "${CMAKE_BINARY_DIR}/packages/${daemon}")
+  set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA
+    "${folder}/conffiles;${folder}/postinst;${folder}/prerm;${folder}/postrm")
+endforeach()
+
+foreach(package IN LISTS GP_PACKAGES)
+  string(TOUPPER "${package}" upper)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package})
+  set(CPACK_DEBIAN_${upper}_PACKAGE_SHLIBDEPS ON)
+endforeach()
+set(version "${PROJECT_VERSION}")
+set(CPACK_DEBIAN_GP-COORDINATOR_PACKAGE_DEPENDS "passwd")
+set(CPACK_DEBIAN_GP-COORDINATOR_PACKAGE_RECOMMENDS "gpctl")
+foreach(upper GP-WORKER GP-GATEWAY)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "passwd, gp-engine (>= ${version})")
+endforeach()
+set(CPACK_DEBIAN_GPCTL_PACKAGE_SUGGESTS "gp-coordinator, gp-worker, gp-gateway")
+set(CPACK_DEBIAN_GPCTL_DESCRIPTION "gp, training service for GPT-2-class models: command line")
+set(CPACK_DEBIAN_GP-COORDINATOR_DESCRIPTION "gp, training service for GPT-2-class models: coordinator")
+set(CPACK_DEBIAN_GP-WORKER_DESCRIPTION "gp, training service for GPT-2-class models: agent of a node")
+set(CPACK_DEBIAN_GP-GATEWAY_DESCRIPTION "gp, training service for GPT-2-class models: HTTP gateway")
+set(CPACK_DEBIAN_GP-ENGINE_DESCRIPTION "gp, training service for GPT-2-class models: trainer, sampler, LibTorch")
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME gp)
+set(CPACK_PACKAGE_VERSION "${version}")
+set(CPACK_PACKAGE_CONTACT "gp maintainers <gp@localhost>")
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL ${GP_PACKAGES})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_DIRECTORY "${CMAKE_BINARY_DIR}/packages")
+set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
+set(CPACK_STRIP_FILES ON)
+# LibTorch's own libraries, which no package owns.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${torch_root}/lib" "${torch_root}/../nvidia/cu13/lib")
+include(CPack)

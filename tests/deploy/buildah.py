@@ -1,0 +1,124 @@
+"""Containers for tests, through buildah: root, no Docker engine, no registry. Each container runs in the machine's network, in a
+root of its own (isolation chroot)."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+BASE = "docker.io/library/debian:bookworm-slim"
+ENVIRONMENT = {**os.environ, "STORAGE_DRIVER": os.environ.get("STORAGE_DRIVER", "vfs"), "BUILDAH_ISOLATION": "chroot"}
+
+
+def skip_where_it_cannot_run():
+    for program in ("buildah", "cpack", "dpkg-shlibdeps"):
+        if not shutil.which(program):
+            skip(f"{program} is not installed: scripts/bootstrap --deploy")
+    if os.geteuid() != 0:
+        skip("needs root, for buildah's containers")
+    if run("buildah", "inspect", "--type", "image", BASE, check=False).returncode != 0:
+        skip(f"buildah has no image {BASE}: pull it, or make it with debootstrap")
+
+
+def skip(reason):
+    print(reason)
+    sys.exit(77)
+
+
+def run(*command, check=True, timeout=600, **options):
+    done = subprocess.run([str(word) for word in command], check=False, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT, timeout=timeout, **options)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout[-4000:]}")
+    return done
+
+
+def make_packages(build_tree, folder, version=None):
+    """Debian packages of a build tree's programs."""
+    command = ["cpack", "--config", pathlib.Path(build_tree, "CPackConfig.cmake"), "-B", folder]
+    if version:
+        command += ["-D", f"CPACK_PACKAGE_VERSION={version}"]
+    run(*command, cwd=folder)
+    shutil.rmtree(pathlib.Path(folder, "_CPack_Packages"))
+    return sorted(pathlib.Path(folder).glob("*.deb"))
+
+
+def children_of(pid):
+    return [int(child) for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children")
+            for child in task.read_text().split()]
+
+
+class Container:
+    """A container made from an image, removed at the end with everything that still runs in it."""
+
+    def __init__(self, image):
+        self.name = run("buildah", "from", "--pull-never", image).stdout.strip().splitlines()[-1]
+        self.processes = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            self.stop(process)
+        run("buildah", "rm", self.name, check=False)
+
+    def command(self, *command, user=None, volumes=(), variables=None):
+        words = ["buildah", "run"]
+        words += ["--user", user] if user else []
+        for volume in volumes:
+            words += ["--volume", volume]
+        for name, value in (variables or {}).items():
+            words += ["--env", f"{name}={value}"]
+        return [str(word) for word in [*words, self.name, "--", *command]]
+
+    def run(self, *command, check=True, timeout=600, **options):
+        return run(*self.command(*command, **options), check=check, timeout=timeout)
+
+    def start(self, *command, log, **options):
+        """A process in the background; its output goes to the file `log`."""
+        with open(log, "w", encoding="utf-8") as output:
+            process = subprocess.Popen(self.command(*command, **options), stdout=output, stderr=subprocess.STDOUT,
+                                       env=ENVIRONMENT)
+        process.command_name = command[0]
+        self.processes.append(process)
+        return process
+
+    @staticmethod
+    def pid_of(process):
+        """The process inside, below buildah's own."""
+        pids, name = [process.pid], pathlib.Path(process.command_name).name
+        while pids:
+            pid = pids.pop()
+            try:
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                if pathlib.Path(words[0].decode()).name == name:
+                    return pid
+                pids += children_of(pid)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        return None
+
+    def stop(self, process, seconds=60):
+        """SIGTERM to the process inside, as a container engine sends it; then the wait for its end."""
+        if process.poll() is None:
+            os.kill(self.pid_of(process) or process.pid, signal.SIGTERM)
+            try:
+                process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                os.kill(self.pid_of(process) or process.pid, signal.SIGKILL)
+                process.wait(10)
+        return process.returncode
+
+
+def wait_for(what, condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        result = condition()
+        if result:
+            return result
+        time.sleep(0.2)
+    raise AssertionError(f"{what} did not happen within {seconds} s")
