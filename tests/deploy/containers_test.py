@@ -99,7 +99,8 @@ class Images(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        buildah.run("buildah", "rmi", *(image_of(name) for name in (*IMAGES, "gp-packages")), check=False)
+        # With force: buildah leaves the containers of the stage that packages come from.
+        buildah.run("buildah", "rmi", "--force", *(image_of(name) for name in (*IMAGES, "gp-packages")), check=False)
 
     def test_are_small(self):
         for name in IMAGES:
