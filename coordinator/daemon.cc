@@ -152,9 +152,11 @@ StatusOr<Access> OpenAccess(const CoordinatorSettings& settings, const Doors& do
       access.audit,
       AuditLog::Open(JoinPath(settings.state_dir, "audit"), SystemClock(),
                      {.keep_bytes = static_cast<uint64_t>(settings.audit_keep_bytes)}));
-  access.gate =
-      std::make_unique<AccessGate>(*access.tokens, *access.audit,
-                                   AccessGateOptions{.plain_network_is_admin = settings.insecure});
+  access.gate = std::make_unique<AccessGate>(
+      *access.tokens, *access.audit, SystemClock(),
+      AccessGateOptions{.plain_network_is_admin = settings.insecure,
+                        .limits = {.calls_per_second = settings.calls_per_second,
+                                   .streams = settings.streams_per_user}});
   return access;
 }
 

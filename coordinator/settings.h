@@ -31,6 +31,8 @@ struct CoordinatorSettings {
   std::chrono::nanoseconds finish_timeout = std::chrono::seconds(30);
   int64_t points_bytes_max = int64_t{256} << 20;
   int64_t lines_bytes_max = int64_t{64} << 20;
+  int calls_per_second = 100;  // of each user
+  int streams_per_user = 64;
   int64_t audit_keep_bytes = int64_t{1} << 30;
 
   bool operator==(const CoordinatorSettings&) const = default;

@@ -20,12 +20,13 @@ std::string BearerOf(const grpc::CallbackServerContext& context) {
   return std::string(value.substr(kBearerScheme.size()));
 }
 
-// Of a connection with credentials; "insecure" without.
-bool HasTls(const grpc::CallbackServerContext& context) {
+// "tls" or "ssl"; "insecure" without TLS; empty for a call from within the process, which comes
+// through no connection.
+std::string SecurityOf(const grpc::CallbackServerContext& context) {
   const auto of_connection = context.auth_context();
-  if (of_connection == nullptr) return false;
+  if (of_connection == nullptr) return "";
   const auto types = of_connection->FindPropertyValues("transport_security_type");
-  return !types.empty() && (types.front() == "tls" || types.front() == "ssl");
+  return types.empty() ? "" : std::string(types.front().data(), types.front().size());
 }
 
 }  // namespace
@@ -33,8 +34,11 @@ bool HasTls(const grpc::CallbackServerContext& context) {
 Caller ReadCaller(const grpc::CallbackServerContext& context) {
   Caller caller;
   caller.address = context.peer();
-  caller.is_socket_owner = caller.address.starts_with("unix:") || caller.address == "inproc";
-  caller.is_plain_network = !caller.is_socket_owner && !HasTls(context);
+  const std::string security = SecurityOf(context);
+  const bool is_inside = security.empty() && caller.address == "unknown";
+  if (is_inside) caller.address = "inside";
+  caller.is_socket_owner = is_inside || caller.address.starts_with("unix:");
+  caller.is_plain_network = !caller.is_socket_owner && security != "tls" && security != "ssl";
   caller.bearer = BearerOf(context);
   return caller;
 }

@@ -9,7 +9,7 @@
 namespace gp::rpc {
 
 struct Caller {
-  // "ipv4:10.0.0.7:41022", "unix:", "inproc".
+  // "ipv4:10.0.0.7:41022", "unix:", "inside" for a call from within the process.
   std::string address;
   // Came through the coordinator's Unix socket, whose mode 0600 lets the kernel admit its owner and
   // root only, or from within the process.

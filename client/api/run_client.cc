@@ -76,17 +76,20 @@ class RunClient::Outage {
 RunClient::RunClient(RunClientOptions options, Interruption& interruption)
     : options_(std::move(options)),
       interruption_(interruption),
-      stub_(v1::RunService::NewStub(rpc::MakeChannel(options_.address))) {}
+      stub_(v1::RunService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))) {}
 
 RunClient::~RunClient() = default;
 
 template <typename Call>
 Status RunClient::Retry(const std::string& method, const Call& call,
                         std::chrono::milliseconds timeout) {
+  RETURN_IF_ERROR(
+      CheckTokenMayGo(options_.credentials, options_.address, options_.tls.has_value()));
   Outage outage(options_, interruption_, options_.timeout);
   const std::chrono::system_clock::time_point wall_deadline = SystemClock().WallNow() + timeout;
   while (true) {
     grpc::ClientContext context;
+    Show(options_.credentials, context);
     context.set_deadline(wall_deadline);
     const auto scope = interruption_.OnRequest([&context] { context.TryCancel(); });
     const Status status = rpc::FromGrpc(call(context));
@@ -103,12 +106,15 @@ Status RunClient::Retry(const std::string& method, const Call& call,
 template <typename Message, typename Open>
 Status RunClient::Stream(const std::string& method, const Open& open,
                          const Consumer<Message>& consumer) {
+  RETURN_IF_ERROR(
+      CheckTokenMayGo(options_.credentials, options_.address, options_.tls.has_value()));
   while (true) {
     Outage outage(options_, interruption_, options_.outage_max);
     Status status;
     bool received = false;
     do {  // until a message arrives: then the outage is over
       grpc::ClientContext context;
+      Show(options_.credentials, context);
       const auto scope = interruption_.OnRequest([&context] { context.TryCancel(); });
       auto reader = open(context);
       Message message;

@@ -7,16 +7,21 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
+#include "client/api/call_credentials.h"
 #include "client/api/interruption.h"
 #include "gp/v1/run_service.grpc.pb.h"
+#include "rpc/tls.h"
 
 namespace gp::client {
 
 struct RunClientOptions {
   std::string address;  // HOST:PORT or unix:PATH
+  CallCredentials credentials;
+  std::optional<rpc::ChannelTls> tls;  // for HOST:PORT; absent: no encryption, and no token is sent
   // The limit for a unary call, all its retries included.
   std::chrono::milliseconds timeout = std::chrono::seconds(15);
   // A stream ends with an error when it could not be reopened for this long.

@@ -16,6 +16,7 @@ void AddGlobalFlags(Command command, GlobalOptions& options, const std::string& 
   add("--server", options.server, "coordinator to talk to, HOST:PORT or unix:PATH");
   add("--context", options.context, "named context of the configuration file");
   add("--state-dir", options.state_dir, "state directory of a local service (see gpctl up)");
+  add("--namespace", options.run_namespace, "namespace of the runs that are named or listed");
   add("-o,--output", options.output, "text or json").OneOf({"text", "json"});
   add("--timeout", options.timeout, "longest wait for an answer, such as 15s");
   command.Switch("--no-color", options.no_color, "plain output without escape sequences")
@@ -78,6 +79,10 @@ void AddAllCommands(CommandSet& commands) {
   AddImportCommand(commands);
   AddExportCommand(commands);
   AddBenchCommand(commands);
+  AddLoginCommand(commands);
+  AddContextCommands(commands);
+  AddTokenCommands(commands);
+  AddAuditCommands(commands);
   AddVersionCommand(commands);
   AddHelpCommand(commands);
   AddCompletionCommand(commands);

@@ -19,6 +19,9 @@ Context ParseContext(const YAML::Node& node) {
   Context context;
   if (node["server"]) context.server = node["server"].as<std::string>();
   if (node["state_dir"]) context.state_dir = node["state_dir"].as<std::string>();
+  if (node["token_file"]) context.token_file = node["token_file"].as<std::string>();
+  if (node["ca_file"]) context.ca_file = node["ca_file"].as<std::string>();
+  if (node["namespace"]) context.run_namespace = node["namespace"].as<std::string>();
   return context;
 }
 
@@ -36,6 +39,9 @@ YAML::Node ToYaml(const Context& context) {
   YAML::Node node;
   node["server"] = context.server;
   if (!context.state_dir.empty()) node["state_dir"] = context.state_dir;
+  if (!context.token_file.empty()) node["token_file"] = context.token_file;
+  if (!context.ca_file.empty()) node["ca_file"] = context.ca_file;
+  if (!context.run_namespace.empty()) node["namespace"] = context.run_namespace;
   return node;
 }
 

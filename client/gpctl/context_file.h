@@ -12,8 +12,11 @@
 namespace gp::gpctl {
 
 struct Context {
-  std::string server;     // HOST:PORT or unix:PATH
-  std::string state_dir;  // the local service's directory; empty for a server elsewhere
+  std::string server;         // HOST:PORT or unix:PATH
+  std::string state_dir;      // the local service's directory; empty for a server elsewhere
+  std::string token_file;     // of 'gpctl login'; empty: no token is shown
+  std::string ca_file;        // authorities of the server's certificate; empty: no TLS
+  std::string run_namespace;  // where --namespace names none; empty: the run file's, or any
 };
 
 struct ContextFile {

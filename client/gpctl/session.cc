@@ -8,6 +8,8 @@
 #include "base/nearest_word.h"
 #include "client/gpctl/hint.h"
 #include "client/gpctl/service/local_service.h"
+#include "rpc/tls.h"
+#include "rpc/token.h"
 
 namespace gp::gpctl {
 namespace {
@@ -37,6 +39,21 @@ StatusOr<Context> ServiceOfContext(const Console& console, const std::string& wa
   std::vector<std::string> names;
   for (const auto& entry : file.contexts) names.push_back(entry.first);
   return NotFound("{} has no context '{}'{}", path, name, DidYouMean(name, names));
+}
+
+// The token that the environment names, or that 'gpctl login' kept for the context; empty: none.
+StatusOr<std::string> TokenFor(const Console& console, const Context& service) {
+  const std::string text = console.Variable("GPCTL_TOKEN");
+  if (!text.empty()) {
+    ASSIGN_OR_RETURN(const rpc::Token token, rpc::ParseToken(text));
+    return rpc::TokenText(token);
+  }
+  const std::string named = console.Variable("GPCTL_TOKEN_FILE");
+  const std::string path = named.empty() ? service.token_file : named;
+  if (path.empty()) return std::string();
+  ASSIGN_OR_RETURN(const rpc::Token token,
+                   rpc::ReadTokenFile(AbsolutePath(path, console.working_directory)));
+  return rpc::TokenText(token);
 }
 
 }  // namespace
@@ -96,6 +113,7 @@ std::string Session::Hint(const std::string& command) const {
   add("--server", options_.server);
   if (!options_.state_dir.empty()) add("--state-dir", StateDirectory());
   add("--context", options_.context);
+  add("--namespace", options_.run_namespace);
   return hint;
 }
 
@@ -117,14 +135,42 @@ Status Session::CheckServiceRuns(const std::string& state_dir) const {
                      HintFor(state_dir, "up"));
 }
 
+StatusOr<client::RunClientOptions> Session::ClientOptions() const {
+  ASSIGN_OR_RETURN(const Context service, Service());
+  client::RunClientOptions options;
+  ASSIGN_OR_RETURN(options.address, ServerAddress());
+  ASSIGN_OR_RETURN(const auto timeout, ParseDuration(options_.timeout));
+  options.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
+  ASSIGN_OR_RETURN(options.credentials.token, TokenFor(console_, service));
+  const std::string ca = console_.Variable("GPCTL_CA_FILE");
+  const std::string ca_file = ca.empty() ? service.ca_file : ca;
+  if (!ca_file.empty() && !options.address.starts_with("unix:")) {
+    options.tls = rpc::ChannelTls{.ca = ca_file};
+    RETURN_IF_ERROR(rpc::CheckTls(*options.tls));
+  }
+  return options;
+}
+
+std::string Session::Namespace() const {
+  if (!options_.run_namespace.empty()) return options_.run_namespace;
+  const StatusOr<Context> service = Service();
+  return service.ok() ? service->run_namespace : "";
+}
+
+std::string Session::NamespaceOfRuns() const {
+  const std::string name = Namespace();
+  return name == "*" ? "" : name;
+}
+
+StatusOr<std::unique_ptr<client::AccessClient>> Session::NewAccessClient() const {
+  ASSIGN_OR_RETURN(client::RunClientOptions options, ClientOptions());
+  return std::make_unique<client::AccessClient>(std::move(options), console_.interruption);
+}
+
 StatusOr<std::unique_ptr<client::RunClient>> Session::NewClient(
     client::Interruption& interruption, std::function<void(const std::string&)> on_waiting) const {
   ASSIGN_OR_RETURN(const Context service, Service());
-  ASSIGN_OR_RETURN(const std::string address, ServerAddress());
-  ASSIGN_OR_RETURN(const auto timeout, ParseDuration(options_.timeout));
-  client::RunClientOptions options;
-  options.address = address;
-  options.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
+  ASSIGN_OR_RETURN(client::RunClientOptions options, ClientOptions());
   options.on_waiting = std::move(on_waiting);
   if (!service.state_dir.empty()) {
     options.check_service = [this, state_dir = service.state_dir] {
@@ -145,7 +191,9 @@ StatusOr<client::RunClient*> Session::Client() {
 
 StatusOr<v1::Run> Session::FindRun(const std::string& reference) {
   ASSIGN_OR_RETURN(client::RunClient * client, Client());
-  StatusOr<v1::Run> run = client->Get(reference);
+  const std::string name = NamespaceOfRuns();
+  const bool qualified = name.empty() || reference.find('/') != std::string::npos;
+  StatusOr<v1::Run> run = client->Get(qualified ? reference : name + "/" + reference);
   if (run.status().code() == StatusCode::kFailedPrecondition)
     return NotFound("{}", Message(run.status()));
   if (run.status().code() == StatusCode::kNotFound) return ExplainMissingRun(reference);
@@ -156,6 +204,7 @@ Status Session::ExplainMissingRun(const std::string& reference) {
   v1::ListRequest request;
   request.set_include_finished(true);
   request.set_limit(kSuggestionRunsMax);
+  request.set_namespace_(NamespaceOfRuns());
   std::vector<std::string> known;
   const auto runs = client_->List(request);
   if (runs.ok()) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "client/api/access_client.h"
 #include "client/api/run_client.h"
 #include "client/gpctl/console.h"
 #include "client/gpctl/context_file.h"
@@ -19,6 +20,7 @@ struct GlobalOptions {
   std::string server;
   std::string context;
   std::string state_dir;
+  std::string run_namespace;
   std::string output = "text";  // text | json
   std::string timeout = "15s";
   bool no_color = false;
@@ -64,11 +66,20 @@ class Session {
       client::Interruption& interruption,
       std::function<void(const std::string&)> on_waiting = nullptr) const;
 
+  // A client for tokens and the audit log of the same coordinator.
+  StatusOr<std::unique_ptr<client::AccessClient>> NewAccessClient() const;
+
+  // --namespace, or that of the context; empty: none is named. "*" means every one, for runs none.
+  std::string Namespace() const;
+  std::string NamespaceOfRuns() const;
+
   // The run that a name, id, unique prefix or "@last" means. NotFound suggests the nearest name or
   // tells that the prefix is ambiguous; both give exit code 3.
   StatusOr<v1::Run> FindRun(const std::string& reference);
 
  private:
+  // Address, credentials and TLS of the service of this invocation.
+  StatusOr<client::RunClientOptions> ClientOptions() const;
   Status ExplainMissingRun(const std::string& reference);
   Status CheckServiceRuns(const std::string& state_dir) const;
 

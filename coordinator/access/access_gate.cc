@@ -130,6 +130,16 @@ Status AccessGate::CheckRule(const AccessRule& rule, const Principal& principal)
   return MissingRole(principal, rule, Name(rule.where));
 }
 
+// The refusal is recorded too: writing it finds out whether the log can be written again. Nodes go
+// on, because training does not wait for the log.
+Status AccessGate::CheckAudit(const AccessRule& rule) const {
+  if (!rule.mutates || rule.least == Least::kNode) return OkStatus();
+  const Status health = audit_.health();
+  if (health.ok()) return OkStatus();
+  return Unavailable("the audit log cannot be written ({}), so nothing may be changed now",
+                     gp::Message(health));
+}
+
 StatusOr<std::shared_ptr<AdmittedCall>> AccessGate::Admit(const rpc::Caller& caller,
                                                           std::string_view method) {
   const AccessRule* rule = FindRule(method);
@@ -141,14 +151,14 @@ StatusOr<std::shared_ptr<AdmittedCall>> AccessGate::Admit(const rpc::Caller& cal
     admitted = rule == nullptr ? PermissionDenied("nobody may call {}", Excerpt(method))
                                : CheckRule(*rule, *principal);
   }
+  if (admitted.ok() && principal->kind == Principal::Kind::kUser) {
+    admitted = limits_.TakeCall(principal->token_id);
+  }
+  if (admitted.ok()) admitted = CheckAudit(*rule);
   if (!admitted.ok()) {
     const Principal nobody{.address = caller.address};
     audit_.RecordRefusal(RefusalOf(principal.ok() ? *principal : nobody, method, admitted));
     return admitted;
-  }
-  if (rule->mutates && !audit_.health().ok()) {
-    return Unavailable("the audit log cannot be written ({}), so nothing may be changed now",
-                       gp::Message(audit_.health()));
   }
   return std::make_shared<AdmittedCall>(*this, *rule, *std::move(principal));
 }
@@ -181,6 +191,17 @@ Status AdmittedCall::Deny(const std::string& reason) {
   }
   gate_.audit_.RecordRefusal(RecordOf(why));
   return why;
+}
+
+Status AdmittedCall::BecomeStream() {
+  if (principal_.kind != Principal::Kind::kUser) return OkStatus();
+  auto place = gate_.limits_.TakeStream(principal_.token_id);
+  if (!place.ok()) {
+    gate_.audit_.RecordRefusal(RecordOf(place.status()));
+    return place.status();
+  }
+  stream_place_ = *std::move(place);
+  return OkStatus();
 }
 
 Status AdmittedCall::Check() const {

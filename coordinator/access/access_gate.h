@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "coordinator/access/access_table.h"
 #include "coordinator/access/audit_log.h"
+#include "coordinator/access/call_limits.h"
 #include "coordinator/access/principal.h"
 #include "coordinator/access/token_store.h"
 #include "rpc/caller.h"
@@ -22,6 +23,7 @@ namespace gp::coordinator {
 struct AccessGateOptions {
   // Whoever comes over TCP without TLS is admin: the coordinator was started with --insecure.
   bool plain_network_is_admin = false;
+  CallLimitsOptions limits;  // of each user
 };
 
 class AccessGate;
@@ -47,6 +49,10 @@ class AdmittedCall {
     return principal_.roles.In(run_namespace);
   }
 
+  // Counts the call as an open stream of its user for as long as it lives. ResourceExhausted,
+  // audited: the user has too many.
+  Status BecomeStream();
+
   // Unauthenticated once the token was revoked or has expired: then a stream ends.
   Status Check() const;
 
@@ -62,6 +68,8 @@ class AdmittedCall {
   const AccessRule& rule_;
   const Principal principal_;
 
+  std::shared_ptr<void> stream_place_;  // set once, before others see the call
+
   mutable Mutex mutex_;
   std::string target_ GUARDED_BY(mutex_);
   std::string request_id_ GUARDED_BY(mutex_);
@@ -70,12 +78,14 @@ class AdmittedCall {
 
 class AccessGate {
  public:
-  // `tokens` and `audit` outlive the gate.
-  AccessGate(TokenStore& tokens, AuditLog& audit, const AccessGateOptions& options)
-      : tokens_(tokens), audit_(audit), options_(options) {}
+  // `tokens`, `audit` and `clock` outlive the gate.
+  AccessGate(TokenStore& tokens, AuditLog& audit, const Clock& clock,
+             const AccessGateOptions& options)
+      : tokens_(tokens), audit_(audit), options_(options), limits_(clock, options.limits) {}
 
   // Unauthenticated: the caller proves nothing, or with a token that does not count.
-  // PermissionDenied: no row, or the caller has the least role nowhere. Both are audited.
+  // PermissionDenied: no row, or the caller has the least role nowhere. ResourceExhausted: it calls
+  // too often. All are audited.
   // Unavailable: the method changes something, and the audit log cannot be written.
   StatusOr<std::shared_ptr<AdmittedCall>> Admit(const rpc::Caller& caller, std::string_view method);
 
@@ -84,10 +94,12 @@ class AccessGate {
 
   StatusOr<Principal> Identify(const rpc::Caller& caller);
   Status CheckRule(const AccessRule& rule, const Principal& principal) const;
+  Status CheckAudit(const AccessRule& rule) const;
 
   TokenStore& tokens_;
   AuditLog& audit_;
   const AccessGateOptions options_;
+  CallLimits limits_;
 };
 
 }  // namespace gp::coordinator

@@ -304,6 +304,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Stream(std::string_view 
                                                                MakeSource make_source) {
   auto admitted = gate_.Admit(rpc::ReadCaller(*context), method);
   if (!admitted.ok()) return RefusedStream(admitted.status());
+  const Status counted = (*admitted)->BecomeStream();
+  if (!counted.ok()) return RefusedStream(counted);
   const Status length = CheckLength(*request, kRequestBytesMax);
   if (!length.ok()) return RefusedStream(length);
   StreamPlace place = streams_.Take();

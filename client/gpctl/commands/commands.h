@@ -11,6 +11,7 @@ inline constexpr char kDataGroup[] = "Data";
 inline constexpr char kRunFileGroup[] = "Run files";
 inline constexpr char kRunGroup[] = "Runs";
 inline constexpr char kModelGroup[] = "Models";
+inline constexpr char kAccessGroup[] = "Access";
 inline constexpr char kOtherGroup[] = "Other";
 
 void AddServiceCommands(CommandSet& commands);     // up, down
@@ -34,6 +35,10 @@ void AddDataCommands(CommandSet& commands);        // data train-tokenizer
 void AddImportCommand(CommandSet& commands);       // import
 void AddExportCommand(CommandSet& commands);       // export
 void AddBenchCommand(CommandSet& commands);        // bench
+void AddLoginCommand(CommandSet& commands);        // login
+void AddContextCommands(CommandSet& commands);     // context
+void AddTokenCommands(CommandSet& commands);       // token, whoami
+void AddAuditCommands(CommandSet& commands);       // audit
 void AddVersionCommand(CommandSet& commands);      // version
 void AddHelpCommand(CommandSet& commands);         // help
 void AddCompletionCommand(CommandSet& commands);   // completion

@@ -29,7 +29,8 @@ With -o json an error is a document on stderr: {"kind": "Error", "error": {"code
 )"},
       {"references", R"(Naming runs and checkpoints
 
-  RUN         a name (its newest run), an id, a unique prefix of an id, or @last for the newest run
+  RUN         a name (its newest run), an id, a unique prefix of an id, or @last for the newest run; --namespace says of
+              which namespace, when several have it
   RUN@5000    the checkpoint of step 5000
   RUN@best    the one with the lowest validation loss
   RUN@latest  the newest one; RUN alone means the same where a checkpoint is expected
@@ -42,6 +43,9 @@ With -o json an error is a document on stderr: {"kind": "Error", "error": {"code
   --server ADDRESS       --state-dir DIR (of gpctl up)     --context NAME
   GPCTL_SERVER           GPCTL_STATE_DIR                   GPCTL_CONTEXT
   the current context of $XDG_CONFIG_HOME/gpctl/config.yaml (~/.config), written by gpctl up
+
+A token for it: GPCTL_TOKEN_FILE, GPCTL_TOKEN, else the one that 'gpctl login' kept for the context. The authority of its
+certificate: GPCTL_CA_FILE, else the context's. A token is sent over TLS or through a Unix socket, nowhere else.
 
 An ADDRESS is HOST:PORT, or unix:PATH of a socket. gpctl down stops the service found this way. gpctl up and demo start the one
 in --state-dir, GPCTL_STATE_DIR or the default directory, whatever the current context is.

@@ -26,11 +26,13 @@ struct ListedRuns {
   bool truncated = false;     // there are more than the limit
 };
 
-StatusOr<ListedRuns> ListRuns(client::RunClient& client, const ListOptions& options) {
+StatusOr<ListedRuns> ListRuns(client::RunClient& client, const ListOptions& options,
+                              const std::string& run_namespace) {
   const v1::RunState wanted = StateNamed(options.state);
   v1::ListRequest request;
   request.set_include_finished(options.all || client::IsTerminal(wanted));
   request.set_limit(kPageSize);
+  request.set_namespace_(run_namespace);
   ListedRuns listed;
   const auto limit = static_cast<size_t>(options.limit);
   do {
@@ -82,7 +84,7 @@ StatusOr<ExitCode> List(const ListOptions& options, Session& session) {
                            options.state);
   }
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
-  ASSIGN_OR_RETURN(const auto listed, ListRuns(*client, options));
+  ASSIGN_OR_RETURN(const auto listed, ListRuns(*client, options, session.NamespaceOfRuns()));
   session.console().out << (session.json() ? ListJson(listed)
                                            : ListText(listed.runs, options, session));
   if (listed.truncated) {

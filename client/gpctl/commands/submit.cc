@@ -138,6 +138,7 @@ StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const Submit
   for (const std::string& text : AbsoluteOverrides(options.overrides, *result.spec))
     request.add_overrides(text);
   request.set_name(options.name);
+  request.set_namespace_(session.NamespaceOfRuns());
   request.set_dry_run(options.dry_run);
   ASSIGN_OR_RETURN(v1::SubmitResponse response, client->Submit(request));
   TellIdleSlots(*client, *result.spec, response.run().run_id(), session.console());

@@ -5,6 +5,7 @@
 
 #include <future>
 
+#include "base/eventually.h"
 #include "coordinator/temporary_directory.h"
 #include "fakes/fake_clock.h"
 
@@ -22,7 +23,7 @@ class AccessGateTest : public ::testing::Test {
   AccessGateTest()
       : tokens_(TokenStore::Open(JoinPath(temporary_.path(), "security"), clock_).value()),
         audit_(AuditLog::Open(AuditDirectory(), SystemClock()).value()),
-        gate_(*tokens_, *audit_, {}) {}
+        gate_(*tokens_, *audit_, clock_, {}) {}
 
   std::string AuditDirectory() const { return JoinPath(temporary_.path(), "audit"); }
 
@@ -151,7 +152,7 @@ TEST_F(AccessGateTest, APlainNetworkIsClosedUnlessItIsOpenedOnPurpose) {
   rpc::Caller plain = Remote();
   plain.is_plain_network = true;
   EXPECT_EQ(Try(plain, kGet).code(), StatusCode::kUnauthenticated);
-  AccessGate open(*tokens_, *audit_, {.plain_network_is_admin = true});
+  AccessGate open(*tokens_, *audit_, clock_, {.plain_network_is_admin = true});
   EXPECT_TRUE(open.Admit(plain, kSubmit).ok());
   plain.bearer = rpc::TokenText(MakeToken(Roles::AdminEverywhere()));
   ExpectRefused(open.Admit(plain, kSubmit).status(), StatusCode::kUnauthenticated, "revoke it");
@@ -214,7 +215,7 @@ TEST_F(AccessGateTest, NothingIsChangedWhileTheAuditLogCannotBeWritten) {
   audit_.reset();
   ASSERT_TRUE(RemoveTree(AuditDirectory()).ok());
   auto broken = AuditLog::Open(AuditDirectory(), SystemClock(), {.file_bytes_max = 0}).value();
-  AccessGate gate(*tokens_, *broken, {});
+  AccessGate gate(*tokens_, *broken, clock_, {});
   const rpc::Caller owner{.address = "unix:", .is_socket_owner = true};
   const auto call = gate.Admit(owner, kSubmit).value();
   ASSERT_TRUE(RemoveTree(AuditDirectory()).ok());
@@ -223,6 +224,9 @@ TEST_F(AccessGateTest, NothingIsChangedWhileTheAuditLogCannotBeWritten) {
   ExpectRefused(answered.get_future().get(), StatusCode::kInternal, "audit log");
   EXPECT_EQ(gate.Admit(owner, kSubmit).status().code(), StatusCode::kUnavailable);
   EXPECT_TRUE(gate.Admit(owner, kGet).ok());
+  EXPECT_TRUE(gate.Admit(owner, "gp.v1.AgentService/Connect").ok());
+  ASSERT_TRUE(MakeDirectories(AuditDirectory(), 0700).ok());
+  EXPECT_TRUE(Eventually([&] { return gate.Admit(owner, kSubmit).ok(); }));
 }
 
 }  // namespace

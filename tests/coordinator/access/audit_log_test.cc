@@ -105,8 +105,8 @@ TEST_F(AuditLogTest, IsVerifiedAfterAStartThatWroteNothing) {
 }
 
 TEST_F(AuditLogTest, AChangeOfAnyByteIsFound) {
-  Open({.file_bytes_max = 600});
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(Write("run-" + std::to_string(i)).ok());
+  Open({.file_bytes_max = 1});  // two files of one record
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(Write("run-" + std::to_string(i)).ok());
   log_.reset();
   ASSERT_TRUE(VerifyAuditDirectory(directory_).ok());
   std::vector<std::string> names = Files();
@@ -115,12 +115,11 @@ TEST_F(AuditLogTest, AChangeOfAnyByteIsFound) {
   for (const std::string& name : names) {
     const std::string content = ReadFile(PathOf(name)).value();
     for (size_t i = 0; i < content.size(); ++i) {
-      for (const int bit : {0, 5}) {
-        std::string changed = content;
-        changed[i] = static_cast<char>(changed[i] ^ (1 << bit));
-        Put(name, changed);
-        ASSERT_FALSE(VerifyAuditDirectory(directory_).ok()) << name << " byte " << i;
-      }
+      std::string changed = content;
+      // Bit 5 makes a letter of the other case, which some readers take for the same.
+      changed[i] = static_cast<char>(changed[i] ^ (i % 2 == 0 ? 1 : 1 << 5));
+      Put(name, changed);
+      ASSERT_FALSE(VerifyAuditDirectory(directory_).ok()) << name << " byte " << i;
       std::string without = content;
       without.erase(i, 1);
       Put(name, without);

@@ -174,7 +174,7 @@ class AccessServiceTest : public ::testing::Test {
   const std::unique_ptr<AuditLog> audit_ =
       AuditLog::Open(JoinPath(directory_.path(), "audit"), SystemClock()).value();
   WorkLanes lanes_;
-  AccessGate gate_{*tokens_, *audit_, {}};
+  AccessGate gate_{*tokens_, *audit_, SystemClock(), {}};
   RunService run_service_{gate_,
                           {reconciler_, recorder_, store_},
                           hub_,
@@ -210,6 +210,15 @@ TEST_F(StrangerTest, GetsNothingFromAnyMethod) {
     const Status status = Call(rule.method, "");
     EXPECT_EQ(status.code(), StatusCode::kUnauthenticated) << rule.method << " " << status;
   }
+}
+
+// What is not a network is the coordinator itself, such as the probe of its own input.
+TEST_F(StrangerTest, IsNotTheCoordinatorItself) {
+  v1::WhoAmIResponse who;
+  const auto inside = v1::AccessService::NewStub(server_->ChannelToItself());
+  EXPECT_TRUE(inside->WhoAmI(With("").get(), {}, &who).ok());
+  EXPECT_EQ(who.name(), "owner");
+  EXPECT_FALSE(access().WhoAmI(With("").get(), {}, &who).ok());
 }
 
 TEST_F(AccessServiceTest, AViewersTokenTriesEveryMethod) {

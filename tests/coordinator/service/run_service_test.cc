@@ -163,7 +163,7 @@ class RunServiceTest : public ::testing::Test {
       TokenStore::Open(JoinPath(directory_.path(), "security"), SystemClock()).value();
   const std::unique_ptr<AuditLog> audit_ =
       AuditLog::Open(JoinPath(directory_.path(), "audit"), SystemClock()).value();
-  AccessGate access_{*tokens_, *audit_, {.plain_network_is_admin = true}};
+  AccessGate access_{*tokens_, *audit_, SystemClock(), {.plain_network_is_admin = true}};
   RunService service_{access_,
                       {reconciler_, recorder_, store_},
                       hub_,

@@ -1,0 +1,25 @@
+// CallCredentials: what a client shows the coordinator, and where it is. Values and pure functions;
+// thread-safe.
+#pragma once
+
+#include <grpcpp/client_context.h>
+
+#include <string>
+
+#include "base/status.h"
+
+namespace gp::client {
+
+struct CallCredentials {
+  std::string token;  // the text of a user token, a secret; empty: none is shown
+};
+
+// FailedPrecondition when the token would go over a connection that others can read: TCP without
+// TLS. Nothing may be sent then.
+Status CheckTokenMayGo(const CallCredentials& credentials, const std::string& address,
+                       bool has_tls);
+
+// Puts the token into the call's metadata.
+void Show(const CallCredentials& credentials, grpc::ClientContext& context);
+
+}  // namespace gp::client

@@ -1,0 +1,132 @@
+// gpctl audit list, verify, export.
+#include <deque>
+#include <memory>
+
+#include "base/file.h"
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/render/access_text.h"
+
+namespace gp::gpctl {
+namespace {
+
+constexpr int kListedDefault = 50;
+
+struct AuditOptions {
+  int limit = kListedDefault;
+  std::string directory;
+  std::string out;
+};
+
+Json RecordFields(const formats::AuditRecord& record) {
+  // The line is JSON already; its hashes are of the log, not of this document.
+  Json json = Json::parse(formats::RenderAuditLine(record, formats::kNoAuditHash));
+  json.erase("previous");
+  json.erase("hash");
+  return json;
+}
+
+StatusOr<ExitCode> ListAudit(const AuditOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const auto client, session.NewAccessClient());
+  std::deque<formats::AuditRecord> newest;
+  Status damaged;
+  RETURN_IF_ERROR(client->Audit(0, [&](const std::string& line) {
+    const auto parsed = formats::ParseAuditLine(line);
+    if (!parsed.ok()) {
+      damaged = parsed.status();
+      return true;
+    }
+    newest.push_back(parsed->record);
+    if (newest.size() > static_cast<size_t>(options.limit)) newest.pop_front();
+    return true;
+  }));
+  if (session.json()) {
+    Json document = Document("AuditRecordList");
+    document["items"] = Json::array();
+    for (const auto& record : newest) document["items"].push_back(RecordFields(record));
+    session.console().out << Pretty(document);
+  } else {
+    session.console().out << AuditTable({newest.begin(), newest.end()}, session.style());
+  }
+  if (damaged.ok()) return ExitCode::kOk;
+  return WithContext(damaged, "a record could not be shown; 'gpctl audit verify' says where");
+}
+
+// Lines as they are, so that whoever gets the file can check it.
+StatusOr<ExitCode> ExportAudit(const AuditOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const auto client, session.NewAccessClient());
+  std::string text;
+  uint64_t count = 0;
+  RETURN_IF_ERROR(client->Audit(0, [&](const std::string& line) {
+    ++count;
+    if (options.out.empty()) {
+      session.console().out << line << "\n";
+    } else {
+      text += line + "\n";
+    }
+    return true;
+  }));
+  if (options.out.empty()) return ExitCode::kOk;
+  const std::string path = AbsolutePath(options.out, session.console().working_directory);
+  RETURN_IF_ERROR(WriteFileAtomically(path, text, 0600));
+  session.console().err << fmt::format("{} records written to {}\n", count, options.out);
+  return ExitCode::kOk;
+}
+
+StatusOr<formats::AuditSummary> VerifyRemote(Session& session) {
+  ASSIGN_OR_RETURN(const auto client, session.NewAccessClient());
+  formats::AuditChain chain;
+  Status broken;
+  RETURN_IF_ERROR(client->Audit(0, [&](const std::string& line) {
+    broken = chain.Follow(line).status();
+    return broken.ok();
+  }));
+  RETURN_IF_ERROR(broken);
+  return formats::AuditSummary{chain.count(), chain.first(), chain.last(), chain.hash(), 0};
+}
+
+StatusOr<ExitCode> VerifyAudit(const AuditOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const formats::AuditSummary summary,
+                   options.directory.empty()
+                       ? VerifyRemote(session)
+                       : formats::VerifyAuditDirectory(
+                             AbsolutePath(options.directory, session.console().working_directory)));
+  if (session.json()) {
+    Json document = Document("AuditVerification");
+    document["intact"] = true;
+    document["records"] = summary.count;
+    document["first"] = summary.first;
+    document["last"] = summary.last;
+    document["hash"] = summary.hash;
+    session.console().out << Pretty(document);
+  } else if (summary.count == 0) {
+    session.console().out << "intact: the audit log has no records yet\n";
+  } else {
+    session.console().out << fmt::format("intact: records {} to {}, the last one's hash is {}\n",
+                                         summary.first, summary.last, summary.hash);
+  }
+  return ExitCode::kOk;
+}
+
+void AddAuditVerb(CommandSet& commands, Command verb, std::shared_ptr<AuditOptions> options,
+                  StatusOr<ExitCode> (*run)(const AuditOptions&, Session&)) {
+  commands.Bind(verb, [options, run](Session& session) { return run(*options, session); });
+}
+
+}  // namespace
+
+void AddAuditCommands(CommandSet& commands) {
+  const Command noun = commands.Add("audit", kAccessGroup, "Show, check and copy the audit log");
+  const Command list = commands.AddVerb(noun, "list", "Show the newest changes and refusals");
+  auto options = std::make_shared<AuditOptions>();
+  list.Option("--limit", options->limit, "how many").Between(1, 100'000).ShowDefault();
+  AddAuditVerb(commands, list, options, &ListAudit);
+  const Command verify = commands.AddVerb(
+      noun, "verify", "Check every record's hash: of the coordinator's log, or of a directory");
+  verify.Option("DIRECTORY", options->directory, "audit/ of a coordinator's state directory");
+  AddAuditVerb(commands, verify, options, &VerifyAudit);
+  const Command copy = commands.AddVerb(noun, "export", "Print the log as JSON lines");
+  copy.Option("--out", options->out, "write them to this file (mode 0600)").TypeName("FILE");
+  AddAuditVerb(commands, copy, options, &ExportAudit);
+}
+
+}  // namespace gp::gpctl

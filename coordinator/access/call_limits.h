@@ -1,0 +1,51 @@
+// CallLimits: how much one user may ask for, so that one token cannot keep the coordinator busy for
+// all others. The owner of the socket and nodes have no such limits. Owned by the gate;
+// thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/status.h"
+
+namespace gp::coordinator {
+
+struct CallLimitsOptions {
+  int calls_per_second = 100;  // and twice as many at once after a pause
+  int streams = 64;            // open at a time
+};
+
+class CallLimits {
+ public:
+  // `clock` outlives the limits and the places.
+  CallLimits(const Clock& clock, const CallLimitsOptions& options)
+      : clock_(clock), options_(options) {}
+
+  // ResourceExhausted when `user` made too many calls lately; names the setting.
+  Status TakeCall(const std::string& user);
+  // A place for a stream until the pointer goes. ResourceExhausted when all of `user` are taken.
+  // The limits outlive the places.
+  StatusOr<std::shared_ptr<void>> TakeStream(const std::string& user);
+
+ private:
+  struct Usage {
+    double calls_left = 0;
+    MonotonicTime filled_at;
+    int streams = 0;
+  };
+
+  Usage& Refill(const std::string& user) REQUIRES(mutex_);
+  void GiveBack(const std::string& user);
+  // Users who have not called for a while are as those who never did.
+  void ForgetTheIdle() REQUIRES(mutex_);
+
+  const Clock& clock_;
+  const CallLimitsOptions options_;
+  Mutex mutex_;
+  std::map<std::string, Usage> users_ GUARDED_BY(mutex_);
+};
+
+}  // namespace gp::coordinator

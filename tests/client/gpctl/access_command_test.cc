@@ -1,0 +1,170 @@
+// gpctl's commands for tokens, contexts and the audit log against a real coordinator: its owner
+// through the socket, others over TCP with TLS.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "client/gpctl/gpctl_runner.h"
+#include "coordinator/coordinator_process.h"
+#include "coordinator/temporary_directory.h"
+#include "rpc/token.h"
+
+namespace gp::gpctl {
+namespace {
+
+using coordinator::CoordinatorProcess;
+using coordinator::TemporaryDirectory;
+using testing::GpctlRunner;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Outcome;
+using Json = nlohmann::json;
+
+class AccessCommandTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    process_.SetFlags({"--listen", "127.0.0.1:0"});
+    process_.Start();
+    const Json addresses = Json::parse(ReadFile(JoinPath(directory_.path(), "address")).value());
+    listen_ = addresses.at("listen");
+    owner_.environment["GPCTL_SERVER"] = process_.address();
+  }
+
+  // As the owner of the socket.
+  Outcome Own(const std::vector<std::string>& words) { return owner_.Run(words); }
+  // As a user on another machine, who has nothing but what login kept.
+  Outcome User(const std::vector<std::string>& words) { return user_.Run(words); }
+
+  std::string MakeToken(const std::string& role) {
+    const std::string path = JoinPath(directory_.path(), role + ".token");
+    const Outcome made = Own({"token", "create", "--name", "alice", "--role", role, "--out", path});
+    EXPECT_EQ(made.code, 0) << made.err;
+    EXPECT_THAT(made.out + made.err, Not(HasSubstr("gp_user_")));
+    return path;
+  }
+
+  Outcome Login(const std::string& token_file) {
+    return User({"login", listen_, "--token-file", token_file});
+  }
+
+  TemporaryDirectory directory_;
+  CoordinatorProcess process_{directory_.path()};
+  std::string listen_;
+  GpctlRunner owner_;
+  GpctlRunner user_;
+};
+
+TEST_F(AccessCommandTest, TheOwnerNeedsNoToken) {
+  const Outcome who = Own({"whoami"});
+  EXPECT_EQ(who.out, "owner: admin in every namespace\n") << who.err;
+}
+
+TEST_F(AccessCommandTest, TheFirstAdminLogsInWithTheTokenAlone) {
+  const std::string token_file = JoinPath(process_.state_dir(), "security/admin.token");
+  const Outcome login = Login(token_file);
+  ASSERT_EQ(login.code, 0) << login.err;
+  EXPECT_THAT(login.out, HasSubstr("user admin: admin in every namespace"));
+  EXPECT_EQ(User({"list"}).code, 0);
+  const Outcome made = User({"token", "create", "--join", "--ttl", "5m"});
+  EXPECT_THAT(made.out, ::testing::StartsWith("gp_join_")) << made.err;
+  const std::string token = rpc::TokenText(rpc::ReadTokenFile(token_file).value());
+  const Outcome shown = User({"context", "show"});
+  EXPECT_THAT(shown.out, HasSubstr(listen_));
+  EXPECT_THAT(shown.out, Not(HasSubstr(token)));
+}
+
+TEST_F(AccessCommandTest, AViewerLooksAndChangesNothing) {
+  ASSERT_EQ(Login(MakeToken("viewer")).code, 0);
+  EXPECT_EQ(User({"list"}).code, 0);
+  EXPECT_EQ(User({"workers", "list"}).code, 0);
+  const Outcome refused = User({"token", "create", "--name", "bob", "--role", "viewer"});
+  EXPECT_EQ(refused.code, 4);
+  EXPECT_THAT(refused.err, HasSubstr("it needs the role admin"));
+  EXPECT_EQ(User({"token", "list"}).code, 4);
+  EXPECT_EQ(User({"audit", "list"}).code, 4);
+}
+
+TEST_F(AccessCommandTest, ARevokedTokenOpensNothing) {
+  const std::string path = MakeToken("viewer");
+  ASSERT_EQ(Login(path).code, 0);
+  const std::string id = rpc::ReadTokenFile(path)->id;
+  EXPECT_THAT(Own({"token", "list"}).out, HasSubstr(id));
+  EXPECT_EQ(Own({"token", "revoke", id}).code, 0);
+  const Outcome refused = User({"list"});
+  EXPECT_EQ(refused.code, 4);
+  EXPECT_THAT(refused.err, HasSubstr("revoked"));
+}
+
+TEST_F(AccessCommandTest, LoginTrustsNobodyElse) {
+  rpc::Token token = rpc::ReadTokenFile(MakeToken("viewer")).value();
+  const auto login = [&] {
+    const std::string path = JoinPath(directory_.path(), "changed.token");
+    EXPECT_TRUE(WriteFileAtomically(path, rpc::TokenText(token) + "\n", 0600).ok());
+    return Login(path);
+  };
+  const std::string digest = std::exchange(token.ca_digest, std::string(64, 'a'));
+  EXPECT_EQ(login().code, 4) << "another authority";
+  token.ca_digest = "";
+  const Outcome unknown = login();
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("--ca-digest"));
+  token.ca_digest = digest;
+  token.secret = std::string(64, '0');
+  EXPECT_EQ(login().code, 4) << "a wrong secret";
+  EXPECT_EQ(User({"context", "list", "-o", "json"}).code, 0);
+  EXPECT_THAT(User({"context", "list"}).out, Not(HasSubstr(listen_)));
+}
+
+TEST_F(AccessCommandTest, NoTokenGoesOverAPlainConnection) {
+  user_.environment["GPCTL_TOKEN_FILE"] = MakeToken("viewer");
+  const Outcome refused = User({"list", "--server", listen_});
+  EXPECT_NE(refused.code, 0);
+  EXPECT_THAT(refused.err, HasSubstr("the token is not sent"));
+}
+
+TEST_F(AccessCommandTest, AFileThatOthersReadIsNoToken) {
+  const std::string path = MakeToken("viewer");
+  ASSERT_EQ(chmod(path.c_str(), 0644), 0);
+  const Outcome refused = Login(path);
+  EXPECT_EQ(refused.code, 4) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr(path));
+}
+
+TEST_F(AccessCommandTest, TheAuditLogIsShownCheckedAndCopied) {
+  ASSERT_EQ(Login(MakeToken("viewer")).code, 0);
+  ASSERT_EQ(User({"audit", "list"}).code, 4);
+  const std::string directory = JoinPath(process_.state_dir(), "audit");
+  EXPECT_THAT(Own({"audit", "list"}).out, HasSubstr("CreateToken"));
+  EXPECT_THAT(Own({"audit", "verify"}).out, HasSubstr("intact: records 1 to"));
+  const Outcome copy = Own({"audit", "export"});
+  EXPECT_THAT(copy.out, ::testing::StartsWith("{\"sequence\":1,"));
+  ASSERT_EQ(process_.Terminate(), 0);
+  EXPECT_EQ(Own({"audit", "verify", directory}).code, 0);
+  const std::string name = JoinPath(directory, "audit-00000000000000000001.jsonl");
+  std::string content = ReadFile(name).value();
+  content[content.find("alice")] = 'A';
+  ASSERT_TRUE(WriteFileAtomically(name, content, 0600).ok());
+  const Outcome damaged = Own({"audit", "verify", directory});
+  EXPECT_EQ(damaged.code, 9);
+  EXPECT_THAT(damaged.err, HasSubstr(name + ":1"));
+}
+
+TEST_F(AccessCommandTest, ContextsAreChosenAndForgotten) {
+  ASSERT_EQ(Login(MakeToken("viewer")).code, 0);
+  const std::string kept = user_.home() + "/.config/gpctl/" + listen_ + ".token";
+  struct stat status {};
+  ASSERT_EQ(stat(kept.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  EXPECT_EQ(User({"context", "use", listen_, "--namespace", "research"}).code, 0);
+  EXPECT_THAT(User({"context", "list"}).out, HasSubstr("research"));
+  EXPECT_EQ(User({"context", "use", "nowhere"}).code, 3);
+  EXPECT_EQ(User({"context", "delete", listen_}).code, 0);
+  EXPECT_FALSE(FileExists(kept));
+  EXPECT_NE(User({"list"}).code, 0);
+}
+
+}  // namespace
+}  // namespace gp::gpctl
