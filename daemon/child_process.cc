@@ -1,6 +1,7 @@
 #include "daemon/child_process.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -18,6 +20,8 @@ namespace gp::daemon {
 namespace {
 
 constexpr int kNeverStarted = 127;
+// Shards are kept open, and each takes a descriptor.
+constexpr rlim_t kOpenFilesMax = 65536;
 
 std::vector<char*> Pointers(std::vector<std::string>& words) {
   std::vector<char*> pointers;
@@ -36,6 +40,7 @@ struct Launch {
   int failure;  // the child writes errno here when exec fails
   ChildGroup group;
   bool confined;
+  std::optional<Account> account;
   bool pinned;
   cpu_set_t cores;
   pid_t parent;
@@ -71,10 +76,27 @@ bool EnterGroup(ChildGroup group) {
   return group == ChildGroup::kSame || setsid() >= 0;
 }
 
+// The group's and the user's numbers last: nothing of this is allowed after them. A death signal
+// that was set before would be forgotten.
+bool BecomeAccount(const std::optional<Account>& account) {
+  if (!account) return true;
+  return setgroups(1, &account->group) == 0 &&
+         setresgid(account->group, account->group, account->group) == 0 &&
+         setresuid(account->user, account->user, account->user) == 0;
+}
+
+bool LimitOpenFiles() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return false;
+  files.rlim_max = std::min(files.rlim_max, kOpenFilesMax);
+  files.rlim_cur = files.rlim_max;
+  return setrlimit(RLIMIT_NOFILE, &files) == 0;
+}
+
 bool Confine() {
   const rlimit no_core{0, 0};
   return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         setrlimit(RLIMIT_CORE, &no_core) == 0;
+         setrlimit(RLIMIT_CORE, &no_core) == 0 && LimitOpenFiles();
 }
 
 // Moves the descriptor to a number that none of the child's descriptors gets.
@@ -100,8 +122,9 @@ bool ArrangeDescriptors(Launch& launch) {
 [[noreturn]] void BecomeProgram(Launch& launch) {
   ResetSignals(launch.group);
   const bool ready =
-      EnterGroup(launch.group) && (!launch.confined || Confine()) &&
+      EnterGroup(launch.group) &&
       (!launch.pinned || sched_setaffinity(0, sizeof launch.cores, &launch.cores) == 0) &&
+      BecomeAccount(launch.account) && (!launch.confined || Confine()) &&
       ArrangeDescriptors(launch);
   if (!ready) GiveUp(launch);
   // The parent may have ended before the death signal was set.
@@ -154,6 +177,7 @@ StatusOr<pid_t> StartChild(const ChildProgram& child) {
                 .failure = failure.write.get(),
                 .group = child.group,
                 .confined = child.confined,
+                .account = child.account,
                 .pinned = !child.cores.empty(),
                 .cores = CoreSet(child.cores),
                 .parent = getpid()};

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "daemon/account.h"
 
 namespace gp::daemon {
 
@@ -41,10 +42,11 @@ struct ChildProgram {
   int error = -1;                                       // its standard error; -1: as here
   std::vector<int> descriptors;                         // they become 3, 4, …
   ChildGroup group = ChildGroup::kSame;
-  // It cannot gain privileges, leaves no core dump, and the kernel kills it when the *thread* that
-  // started it ends, so that kill -9 of this process leaves no orphan.
+  // It cannot gain privileges, leaves no core dump, opens at most 65536 files, and the kernel kills
+  // it when the *thread* that started it ends, so that kill -9 of this process leaves no orphan.
   bool confined = false;
-  std::vector<int> cores;  // cores that it may run on; empty: the same as this process
+  std::optional<Account> account;  // who it runs as; absent: this process' user. Needs root
+  std::vector<int> cores;          // cores that it may run on; empty: the same as this process
 };
 
 // Returns the process number when the program has started. NotFound or PermissionDenied name the

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -167,6 +168,30 @@ TEST(StartChild, RunsOnTheNamedCores) {
   int core = 0;
   while (!CPU_ISSET(static_cast<size_t>(core), &here)) ++core;
   EXPECT_EQ(StatusField("Cpus_allowed_list", {.cores = {core}}), std::to_string(core));
+}
+
+TEST(StartChild, AConfinedChildMayOpenManyFilesAndNotEndlessly) {
+  rlimit files{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  const rlim_t expected = std::min<rlim_t>(files.rlim_max, 65536);
+  EXPECT_EQ(OutputOf("ulimit -Sn; ulimit -Hn", {.confined = true}),
+            fmt::format("{0}\n{0}\n", expected));
+}
+
+TEST(StartChild, AnAccountIsTheUserTheGroupAndNoOtherGroup) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root starts programs as another user";
+  const auto nobody = FindAccount("nobody");
+  ASSERT_TRUE(nobody.ok()) << nobody.status();
+  const ChildProgram program{.confined = true, .account = *nobody};
+  EXPECT_EQ(OutputOf("id -ru; id -u; id -G", program),
+            fmt::format("{0}\n{0}\n{1}\n", nobody->user, nobody->group));
+  EXPECT_EQ(StatusField("CapEff", program), "0000000000000000");
+}
+
+TEST(FindAccount, AUserThatDoesNotExistIsNamed) {
+  const Status status = FindAccount("gp-no-such-user").status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_NE(Message(status).find("no user 'gp-no-such-user'"), std::string::npos) << status;
 }
 
 }  // namespace

@@ -1,0 +1,15 @@
+// EngineEnvironment: the variables of this process' environment that a trainer or a sampler gets.
+// Whatever else a daemon's environment holds, a token among it, they do not see. Any thread may
+// call, as nothing changes the environment.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gp::daemon {
+
+// "NAME=value" of PATH, HOME, USER, LANG, LC_ALL, TZ, TMPDIR, XDG_CACHE_HOME, GP_ISA_MAX,
+// GP_EARLY_LAUNCH, GP_GPT2_VOCAB and of the names in `more`, where they are set.
+std::vector<std::string> EngineEnvironment(const std::vector<std::string>& more = {});
+
+}  // namespace gp::daemon
