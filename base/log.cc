@@ -6,14 +6,11 @@
 #include <memory>
 #include <optional>
 
+#include "base/safe_text.h"
 #include "base/utf8.h"
 
 namespace gp {
 namespace {
-
-bool IsControl(char32_t code_point) {
-  return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0);
-}
 
 // Bytes that would break the line or drive a terminal are spelled out: \n, \", \\, \x1b.
 std::string Escaped(std::string_view value) {
@@ -28,7 +25,7 @@ std::string Escaped(std::string_view value) {
       escaped += bytes;
     } else if (code_point == U'\n') {
       escaped += "\\n";
-    } else if (!code_point || IsControl(*code_point)) {
+    } else if (!code_point || IsUnsafeToShow(*code_point)) {
       for (const char byte : bytes) {
         escaped += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
       }

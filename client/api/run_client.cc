@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/random_id.h"
+#include "client/api/safe_message.h"
 #include "rpc/channel.h"
 #include "rpc/status.h"
 
@@ -121,6 +122,7 @@ Status RunClient::Stream(const std::string& method, const Open& open,
       bool wanted = true;
       while (wanted && reader->Read(&message)) {
         received = true;
+        MakeSafeToShow(message);
         wanted = consumer(message);
       }
       if (!wanted) context.TryCancel();
@@ -139,6 +141,7 @@ StatusOr<v1::SubmitResponse> RunClient::Submit(v1::SubmitRequest request) {
   RETURN_IF_ERROR(Retry("Submit", [&](grpc::ClientContext& context) {
     return stub_->Submit(&context, request, &response);
   }));
+  MakeSafeToShow(response);
   return response;
 }
 
@@ -149,6 +152,7 @@ StatusOr<v1::Run> RunClient::Get(const std::string& run) {
   RETURN_IF_ERROR(Retry("Get", [&](grpc::ClientContext& context) {
     return stub_->Get(&context, request, &response);
   }));
+  MakeSafeToShow(response);
   return response;
 }
 
@@ -157,6 +161,7 @@ StatusOr<v1::ListResponse> RunClient::List(const v1::ListRequest& request) {
   RETURN_IF_ERROR(Retry("List", [&](grpc::ClientContext& context) {
     return stub_->List(&context, request, &response);
   }));
+  MakeSafeToShow(response);
   return response;
 }
 
@@ -169,6 +174,7 @@ StatusOr<v1::Run> RunClient::Cancel(const std::string& run, bool now) {
   RETURN_IF_ERROR(Retry("Cancel", [&](grpc::ClientContext& context) {
     return stub_->Cancel(&context, request, &response);
   }));
+  MakeSafeToShow(response);
   return response;
 }
 
@@ -179,6 +185,7 @@ StatusOr<v1::CheckpointsResponse> RunClient::Checkpoints(const std::string& run)
   RETURN_IF_ERROR(Retry("Checkpoints", [&](grpc::ClientContext& context) {
     return stub_->Checkpoints(&context, request, &response);
   }));
+  MakeSafeToShow(response);
   return response;
 }
 
@@ -191,6 +198,7 @@ StatusOr<v1::Checkpoint> RunClient::RestoreCheckpoint(const std::string& run, in
     return stub_->RestoreCheckpoint(&context, request, &response);
   };
   RETURN_IF_ERROR(Retry("RestoreCheckpoint", call, kLongestReading));
+  MakeSafeToShow(response);
   return response;
 }
 
@@ -199,6 +207,7 @@ StatusOr<v1::NodesResponse> RunClient::Nodes() {
   RETURN_IF_ERROR(Retry("Nodes", [&](grpc::ClientContext& context) {
     return stub_->Nodes(&context, v1::NodesRequest(), &response);
   }));
+  MakeSafeToShow(response);
   return response;
 }
 
@@ -209,6 +218,7 @@ StatusOr<v1::VersionResponse> RunClient::Version() {
   RETURN_IF_ERROR(Retry("Version", [&](grpc::ClientContext& context) {
     return stub_->Version(&context, request, &response);
   }));
+  MakeSafeToShow(response);
   return response;
 }
 

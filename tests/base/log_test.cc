@@ -39,7 +39,9 @@ TEST(Log, QuotesWhatWouldBreakALine) {
 TEST(Log, SpellsOutWhatWouldDriveATerminalAndKeepsOtherLetters) {
   const std::string line = Captured(LogLevel::kInfo, [] {
     LogInfo("x", {{"a", "\x1b[2J"}, {"b", "\xff\t"}, {"c", "na\xc3\xafve"}});
+    LogInfo("y", {{"d", "\xe2\x80\xae"}, {"e", "\xe2\x80\xa8"}});
   });
+  EXPECT_NE(line.find("d=\"\\xe2\\x80\\xae\" e=\"\\xe2\\x80\\xa8\""), std::string::npos) << line;
   EXPECT_NE(line.find("a=\"\\x1b[2J\" b=\"\\xff\\x09\" c=na\xc3\xafve"), std::string::npos) << line;
 }
 

@@ -1,8 +1,11 @@
 #include "client/fake_run_service.h"
 
+#include <gtest/gtest.h>
+
 #include <chrono>
 #include <thread>
 
+#include "base/random_id.h"
 #include "client/api/run_client.h"
 
 namespace gp::testing {
@@ -21,12 +24,11 @@ void StayOpen(const grpc::ServerContext& context) {
 }  // namespace
 
 FakeRunService::FakeRunService() {
-  int port = 0;
+  address_ = "unix:" + ::testing::TempDir() + "gp-fake-" + RandomId(8) + ".sock";
   grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(address_, grpc::InsecureServerCredentials());
   builder.RegisterService(this);
   server_ = builder.BuildAndStart();
-  address_ = "127.0.0.1:" + std::to_string(port);
 }
 
 FakeRunService::~FakeRunService() { server_->Shutdown(std::chrono::system_clock::now()); }

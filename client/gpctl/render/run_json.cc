@@ -1,12 +1,31 @@
 #include "client/gpctl/render/run_json.h"
 
 #include <cmath>
+#include <string_view>
 
+#include "base/safe_text.h"
+#include "base/utf8.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/terminal/number_text.h"
 
 namespace gp::gpctl {
 namespace {
+
+// What may not be shown is escaped as \uXXXX, which is still the same JSON; nlohmann escapes only
+// what lies below a space. REQUIRES: valid UTF-8.
+std::string EscapedUnsafe(std::string_view text) {
+  std::string escaped;
+  while (!text.empty()) {
+    const std::string_view before = text;
+    const auto code_point = TakeCodePoint(text);
+    if (*code_point >= 0x7F && IsUnsafeToShow(*code_point)) {
+      escaped += fmt::format("\\u{:04x}", static_cast<uint32_t>(*code_point));
+    } else {
+      escaped += before.substr(0, before.size() - text.size());
+    }
+  }
+  return escaped;
+}
 
 void PutTime(Json& json, const char* key, bool present, const google::protobuf::Timestamp& time) {
   if (present) json[key] = DateTimeText(time.seconds());
@@ -197,11 +216,11 @@ Json NodeFields(const v1::Node& node) {
 }
 
 std::string OneLine(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return EscapedUnsafe(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 std::string Pretty(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return EscapedUnsafe(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace gp::gpctl

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/safe_text.h"
 #include "base/utf8.h"
 
 namespace gp::gpctl {
@@ -21,8 +22,6 @@ Character FirstCharacter(std::string_view text) {
   if (!code_point) return {};
   return {*code_point, text.size() - rest.size(), true};
 }
-
-bool IsControl(uint32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
 
 // True for combining marks and for invisible directional marks.
 bool IsZeroWidth(uint32_t code) {
@@ -45,11 +44,8 @@ int WidthOf(const Character& character) {
   return IsWide(character.code) ? 2 : 1;
 }
 
-// True for bidirectional overrides, which could show a line in another order than its text.
 bool IsUnsafe(const Character& character) {
-  return !character.valid || IsControl(character.code) ||
-         (character.code >= 0x202A && character.code < 0x202F) ||
-         (character.code >= 0x2066 && character.code < 0x206A);
+  return !character.valid || IsUnsafeToShow(character.code);
 }
 
 void AppendSafe(std::string& out, std::string_view bytes, const Character& character, bool utf8) {

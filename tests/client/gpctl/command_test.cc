@@ -298,5 +298,61 @@ TEST(Gpctl, CompletionScriptsNameTheCommands) {
   EXPECT_EQ(gpctl.Run({"completion", "tcsh"}).code, 2);
 }
 
+// Text that users, agents and trainers wrote, shown by every command: it sets no title, clears no
+// screen, reorders no line and forges none.
+TEST_F(CommandTest, NothingThatOthersWroteDrivesTheTerminal) {
+  const std::string attack =
+      "x\x1b]0;owned\x07\x1b[2J\xc2\x9b"
+      "31m\xe2\x80\xae<script>\r\nforged line is SUCCEEDED";
+  v1::Run run = MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_FAILED);
+  run.set_name(attack);
+  run.set_reason(attack);
+  run.set_namespace_(attack);
+  (*run.mutable_labels())[attack] = attack;
+  run.mutable_progress()->set_warning(attack);
+  run.add_placement()->set_node_name(attack);
+  service_.AddRun(run);
+  service_.SetWatch({run});
+  service_.AddLine("2026-11-23T10:00:00.000Z info gp-trainer sample step=5 text=\"" + attack +
+                   "\"");
+  service_.AddEvent(v1::RUN_STATE_FAILED, attack, attack);
+  v1::Node node;
+  node.set_name(attack);
+  node.set_version(attack);
+  node.set_gpu_problem(attack);
+  node.set_storage_problem(attack);
+  node.add_slots()->set_device_name(attack);
+  service_.AddNode(node);
+  v1::Checkpoint checkpoint;
+  checkpoint.set_directory("/" + attack);
+  checkpoint.set_quarantine_reason(attack);
+  service_.AddCheckpoint(checkpoint);
+  const std::vector<std::vector<std::string>> commands = {
+      {"list", "-a"},      {"list", "-a", "-q"},
+      {"status", "@last"}, {"why", "@last"},
+      {"logs", "@last"},   {"events", "@last"},
+      {"watch", "@last"},  {"wait", "@last"},
+      {"workers"},         {"ckpt", "list", "@last"},
+      {"cancel", "@last"}, {"status", "no\x1b[2Jrun"}};
+  for (const bool terminal : {false, true}) {
+    gpctl_.terminal = terminal;
+    for (const char* format : {"text", "json"}) {
+      for (std::vector<std::string> command : commands) {
+        if (std::string(format) == "json") command.insert(command.begin(), {"-o", "json"});
+        const Outcome outcome = Run(command);
+        const std::string shown = outcome.out + outcome.err;
+        EXPECT_FALSE(shown.empty()) << command[0];
+        for (const char* part : {"\x1b]", "\x1b[2J", "\x07", "\xc2\x9b", "\xe2\x80\xae"}) {
+          EXPECT_EQ(shown.find(part), std::string::npos) << command[0] << " " << format << "\n"
+                                                         << shown;
+        }
+        if (command[0] == "list") {
+          EXPECT_EQ(shown.find("\nforged"), std::string::npos) << shown;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gp::testing
