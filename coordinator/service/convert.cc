@@ -300,6 +300,7 @@ v1::Assignment ToProto(const Assignment& from, const GroupKey& key) {
   to.set_kind(static_cast<v1::RunKind>(submission.kind));
   to.set_resolved(submission.resolved);
   to.set_run_directory(submission.run_directory);
+  to.set_of_owner(submission.of_owner);
   if (from.resume) {
     to.mutable_resume()->set_step(from.resume->step);
     to.mutable_resume()->set_directory(from.resume->directory);

@@ -61,6 +61,7 @@ StatusOr<ResolvedRun> SpecResolver::Resolve(const SubmittedRunFile& submitted) c
   ResolvedRun resolved;
   ASSIGN_OR_RETURN(resolved.submission, ToSubmission(*result.spec));
   resolved.submission.source = file.text;
+  resolved.files = runspec::FilesNamedBy(*result.spec);
   for (const ConfigProblem& warning : result.warnings) {
     resolved.warnings.push_back(RenderProblems({warning}, "warning"));
   }

@@ -8,12 +8,14 @@
 
 #include "base/status.h"
 #include "coordinator/state/run.h"
+#include "runspec/named_file.h"
 #include "runspec/run_file.h"
 
 namespace gp::coordinator {
 
 struct ResolvedRun {
   Submission submission;  // without request id, digest and run directory
+  std::vector<runspec::NamedFile> files;
   std::vector<std::string> warnings;
 };
 

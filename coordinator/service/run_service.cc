@@ -5,6 +5,7 @@
 
 #include "coordinator/batch.h"
 #include "coordinator/service/convert.h"
+#include "coordinator/service/named_files.h"
 #include "coordinator/service/refused_stream.h"
 #include "coordinator/service/submission.h"
 #include "coordinator/state/run_reference.h"
@@ -86,12 +87,16 @@ grpc::ServerUnaryReactor* RunService::Submit(grpc::CallbackServerContext* contex
 void RunService::Prepare(SubmitCall& call) {
   call.access().Describe("", call.request().request_id());
   if (const auto run = FindRepeated(call.request())) return AnswerRepeated(call, *run);
-  StatusOr<PreparedSubmit> prepared = PrepareSubmit(call.request(), resolver_, storage_);
+  const bool of_owner = call.access().principal().kind == Principal::Kind::kOwner;
+  StatusOr<PreparedSubmit> prepared = PrepareSubmit(call.request(), of_owner, resolver_, storage_);
   if (!prepared.ok()) return call.Answer(prepared.status());
   const Submission& submission = std::get<RunSubmitted>(prepared->event.body).submission;
   call.access().Describe(submission.run_namespace + "/" + submission.name);
   const Status allowed = call.access().Authorize(submission.run_namespace);
   if (!allowed.ok()) return call.Answer(allowed);
+  const Status files = CheckNamedFiles(prepared->files, submission, *context_.reconciler.snapshot(),
+                                       storage_.path());
+  if (!files.ok()) return call.Answer(files);
   prepared->event.actor = call.access().principal().Text();
   for (const std::string& warning : prepared->warnings) call.response().add_warnings(warning);
   if (call.request().dry_run()) {

@@ -79,7 +79,7 @@ std::string BodyDigest(const v1::SubmitRequest& request) {
   return formats::Sha256Hex(body.SerializeAsString());
 }
 
-StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request,
+StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request, bool of_owner,
                                        const RunFileResolver& resolver,
                                        const StorageRoot& storage) {
   RETURN_IF_ERROR(CheckRequest(request));
@@ -92,9 +92,10 @@ StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request,
       ResolvedRun resolved,
       resolver.Resolve(
           {{request.source(), request.source_name().empty() ? "run file" : request.source_name(),
-            request.base_directory()},
+            of_owner ? request.base_directory() : ""},
            std::move(overrides),
            request.name()}));
+  resolved.submission.of_owner = of_owner;
   RETURN_IF_ERROR(WithContext(CheckNamespaceName(resolved.submission.run_namespace), "namespace"));
   PreparedSubmit prepared;
   prepared.event.run = RunId(RandomId(10));
@@ -105,6 +106,7 @@ StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request,
   submission.run_directory = storage.RunDirectory(prepared.event.run);
   prepared.event.body = RunSubmitted{std::move(submission)};
   prepared.warnings = std::move(resolved.warnings);
+  prepared.files = std::move(resolved.files);
   return prepared;
 }
 

@@ -19,10 +19,13 @@ inline constexpr size_t kSubmitBytesMax = (1 << 20) + (256 << 10);
 struct PreparedSubmit {
   Event event;  // RunSubmitted of a fresh run id; its actor is the caller's to fill in
   std::vector<std::string> warnings;
+  std::vector<runspec::NamedFile> files;  // that the run names; not checked yet
 };
 
-// InvalidArgument carries every problem of the request and its run file.
-StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request,
+// `of_owner`: the caller came through the coordinator's Unix socket; only then relative paths start
+// at the request's base_directory. InvalidArgument carries every problem of the request and its run
+// file.
+StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request, bool of_owner,
                                        const RunFileResolver& resolver, const StorageRoot& storage);
 
 // ResourceExhausted when there are too many runs that have not ended: each is kept in memory.

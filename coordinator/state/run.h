@@ -44,6 +44,7 @@ struct Submission {
   int threads_per_rank = 0;  // 0: as many as the slots of the first placement have cores
   int logical_shards = 1;
   Device device = Device::kCpu;
+  bool of_owner = false;  // submitted by the owner of the coordinator's Unix socket
 
   bool operator==(const Submission&) const = default;
 };

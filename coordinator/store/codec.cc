@@ -40,6 +40,7 @@ class Encoder {
     to.set_logical_shards(from.logical_shards);
     to.set_gpu(from.device == Device::kGpu);
     to.set_device(std::string(Name(from.device)));
+    to.set_of_owner(from.of_owner);
   }
   void operator()(const RunQueued& event) {
     record_.mutable_run_queued()->set_reason(event.reason);
@@ -162,6 +163,7 @@ RunSubmitted Decode(const pb::RunSubmitted& from) {
   to.threads_per_rank = from.threads_per_rank();
   to.logical_shards = from.logical_shards();
   to.device = DeviceNamed(from.device()).value_or(from.gpu() ? Device::kGpu : Device::kCpu);
+  to.of_owner = from.of_owner();
   return {std::move(to)};
 }
 

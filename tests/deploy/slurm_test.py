@@ -176,7 +176,8 @@ class AgentsInSlurm(unittest.TestCase):
         job = self.slurm.ask(
             "sbatch", "--parsable", "--cpus-per-task=1", f"--nodelist={node}", *options, SCRIPT,
             PATH=f"{PROGRAMS}:{os.environ['PATH']}", HOME=str(self.root), GP_WORKER_COORDINATOR_ADDRESS=self.server,
-            GP_WORKER_STORAGE_ROOT=str(self.root / "storage"), GP_WORKER_NODE_DATA_ADDRESS="127.0.0.1",
+            GP_WORKER_STORAGE_ROOT=str(self.root / "storage"), GP_WORKER_DATA_ROOTS=f"[{self.root}]",
+            GP_WORKER_NODE_DATA_ADDRESS="127.0.0.1",
             GP_WORKER_TRAINER_STOP_GRACE="20s")
         self.assertTrue(job, "sbatch refused the script")
         return job

@@ -274,14 +274,19 @@ void Agent::Reconcile() {
 }
 
 // A trainer on a GPU sees only that GPU, as number 0.
-TrainerCommand Agent::CommandFor(const SlotInfo& slot) const {
+StatusOr<TrainerCommand> Agent::CommandFor(const v1::Assignment& assignment,
+                                           const SlotInfo& slot) const {
+  ASSIGN_OR_RETURN(const auto files, FileArguments(assignment, options_.files));
   TrainerCommand command{.program = options_.trainer_program,
                          .arguments = {"--link"},
                          .environment = options_.trainer_environment,
-                         .cores = {}};
+                         .cores = {},
+                         .account = options_.account};
+  command.arguments.insert(command.arguments.end(), files.begin(), files.end());
   if (options_.pin_trainers) command.cores = slot.cores;
   if (!slot.is_gpu()) return command;
   command.program = options_.gpu_trainer_program;
+  command.arguments.emplace_back("--gpu");
   command.environment.insert(command.environment.end(), options_.gpu_environment.begin(),
                              options_.gpu_environment.end());
   command.environment.push_back("CUDA_VISIBLE_DEVICES=" + slot.device);
@@ -294,10 +299,19 @@ void Agent::StartTrainer(const v1::Assignment& assignment) {
                                .slot_id = slot.id,
                                .incarnation = RandomId(kIncarnationLength),
                                .phase_since = clock_.Now()});
+  changed_ = true;
+  const auto command = CommandFor(assignment, slot);
+  if (!command.ok()) {
+    return RecordExit(rank, {v1::EXIT_CAUSE_CONFIG, 0, Message(command.status())});
+  }
+  LaunchTrainer(assignment, *command, slot, rank);
+}
+
+void Agent::LaunchTrainer(const v1::Assignment& assignment, const TrainerCommand& command,
+                          const SlotInfo& slot, Rank& rank) {
   const uint64_t memory_kills = OutOfMemoryKills();
   Failpoint("agent.before_spawn");
-  auto process = TrainerProcess::Spawn(CommandFor(slot), "trainer " + Describe(rank.key));
-  changed_ = true;
+  auto process = TrainerProcess::Spawn(command, "trainer " + Describe(rank.key));
   if (!process.ok()) {
     RecordExit(rank,
                {v1::EXIT_CAUSE_SPAWN_FAILED, 0,

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "worker/agent/metrics.h"
 #include "worker/agent/rank.h"
 #include "worker/agent/reconcile.h"
+#include "worker/agent/run_files.h"
 #include "worker/agent/slots.h"
 #include "worker/agent/trainer_process.h"
 
@@ -27,6 +29,8 @@ struct AgentOptions {
   std::vector<std::string> trainer_environment;  // "NAME=value"
   std::string gpu_trainer_program;               // for GPU slots
   std::vector<std::string> gpu_environment;      // what trainers on GPUs get in addition
+  FilePolicy files;                              // what trainers may touch
+  std::optional<daemon::Account> account;        // who trainers run as; absent: as this process
   std::string data_address = "127.0.0.1";        // host that trainers listen on
   std::string version;                           // sent to trainers
   bool pin_trainers = true;                      // to the cores of their slot
@@ -68,7 +72,9 @@ class Agent {
 
   void Reconcile();
   void StartTrainer(const v1::Assignment& assignment);
-  TrainerCommand CommandFor(const SlotInfo& slot) const;
+  StatusOr<TrainerCommand> CommandFor(const v1::Assignment& assignment, const SlotInfo& slot) const;
+  void LaunchTrainer(const v1::Assignment& assignment, const TrainerCommand& command,
+                     const SlotInfo& slot, Rank& rank);
   void RecordExit(Rank& rank, ExitReport exit);
   void Send(const RankKey& key, const link::Message& message);
   void Leave();

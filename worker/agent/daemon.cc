@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "base/stop_signals.h"
 #include "base/usable_cores.h"
 #include "daemon/address_file.h"
+#include "daemon/engine_environment.h"
 #include "daemon/metrics_exposer.h"
 #include "daemon/state_directory.h"
 #include "daemon/state_lock.h"
@@ -32,22 +34,6 @@ namespace {
 constexpr int kProtocol = 1;
 constexpr int kProtocolMin = 1;
 constexpr std::chrono::seconds kFlushTimeout{2};
-
-// Variables that trainers inherit when they are set. Trainers get no other variable of the
-// environment.
-constexpr std::array kEnvironment = {
-    "PATH", "HOME",   "USER",           "LANG",       "LC_ALL",
-    "TZ",   "TMPDIR", "XDG_CACHE_HOME", "GP_ISA_MAX", "GP_EARLY_LAUNCH"};
-
-std::vector<std::string> TrainerEnvironment(const std::vector<std::string>& more) {
-  std::vector<std::string> names(kEnvironment.begin(), kEnvironment.end());
-  names.insert(names.end(), more.begin(), more.end());
-  std::vector<std::string> environment;
-  for (const std::string& name : names) {
-    if (const char* value = std::getenv(name.c_str())) environment.push_back(name + "=" + value);
-  }
-  return environment;
-}
 
 std::string HostName() {
   std::array<char, 256> name{};
@@ -127,6 +113,27 @@ v1::AgentHello MakeHello(const WorkerSettings& settings, const std::string& node
   return hello;
 }
 
+// Who trainers run as, and what that user's environment says of itself.
+StatusOr<std::optional<daemon::Account>> AccountOf(const std::string& user) {
+  if (user.empty()) return std::optional<daemon::Account>();
+  if (geteuid() != 0) {
+    return FailedPrecondition(
+        "trainer.user: only root can start programs as '{}', and gp-worker runs as user {}; leave "
+        "trainer.user out, or start gp-worker as root",
+        user, geteuid());
+  }
+  const auto account = daemon::FindAccount(user);
+  if (!account.ok()) return WithContext(account.status(), "trainer.user");
+  return std::optional(*account);
+}
+
+void ReplaceVariable(const std::string& name, const std::string& value,
+                     std::vector<std::string>& environment) {
+  std::erase_if(environment,
+                [&](const std::string& entry) { return entry.starts_with(name + "="); });
+  environment.push_back(name + "=" + value);
+}
+
 StatusOr<AgentOptions> MakeAgentOptions(const WorkerSettings& settings) {
   AgentOptions options;
   options.trainer_program = settings.trainer_program;
@@ -134,8 +141,18 @@ StatusOr<AgentOptions> MakeAgentOptions(const WorkerSettings& settings) {
     ASSIGN_OR_RETURN(const std::string directory, ProgramDirectory());
     options.trainer_program = JoinPath(directory, "gp-trainer");
   }
-  options.trainer_environment = TrainerEnvironment(settings.trainer_environment);
+  options.trainer_environment = daemon::EngineEnvironment(settings.trainer_environment);
+  ASSIGN_OR_RETURN(options.account, AccountOf(settings.trainer_user));
+  if (options.account) {
+    ReplaceVariable("HOME", options.account->home, options.trainer_environment);
+    ReplaceVariable("USER", settings.trainer_user, options.trainer_environment);
+  }
   options.gpu_environment = GpuEnvironment(environ, settings);
+  const auto coordinator = rpc::ParseListenAddress(settings.coordinator);
+  options.files = {
+      .storage_root = AbsolutePath(settings.storage_root, std::filesystem::current_path().string()),
+      .data_roots = settings.data_roots,
+      .owners_coordinator = coordinator.ok() && coordinator->is_socket()};
   options.version = GP_VERSION;
   options.reconcile.storage_root = settings.storage_root;
   options.reconcile.start_timeout = settings.start_timeout;

@@ -65,6 +65,15 @@ Settings ServiceSettings(WorkerSettings& settings) {
        .flag = "--storage-root",
        .value_name = "DIR",
        .required = true},
+      {.field = {.path = "data.roots",
+                 .doc =
+                     "Directories beneath which the files lie that a run may name: text, shards, "
+                     "tokenizers, models, questions. A link in them may not lead out. Empty: "
+                     "every file, for runs that the owner of the coordinator's Unix socket "
+                     "submitted, when coordinator.address is that socket; no file for others."},
+       .slot = &settings.data_roots,
+       .flag = "--data-root",
+       .value_name = "DIR"},
   };
 }
 
@@ -75,6 +84,11 @@ Settings TrainerSettings(WorkerSettings& settings) {
        .slot = &settings.trainer_program,
        .flag = "--trainer",
        .value_name = "PATH"},
+      {.field = {.path = "trainer.user",
+                 .doc = "The user that trainers run as, when gp-worker runs as root. It must be "
+                        "able to write beneath storage.root, as the coordinator's user is. Empty: "
+                        "gp-worker's own."},
+       .slot = &settings.trainer_user},
       {.field = {.path = "trainer.environment",
                  .doc = "Names of environment variables that trainers may see, beside PATH, HOME, "
                         "USER, LANG, LC_ALL, TZ, TMPDIR, XDG_CACHE_HOME (where `gp-bench tune` "
@@ -152,6 +166,11 @@ Settings SettingsTable(WorkerSettings& settings) {
 }
 
 Status CheckSettings(const WorkerSettings& settings) {
+  for (const std::string& root : settings.data_roots) {
+    if (root.starts_with('/')) continue;
+    return InvalidArgument("data.roots: '{}' is not absolute; write it from the root directory",
+                           root);
+  }
   return daemon::CheckMetricsExposure(settings.metrics_listen,
                                       settings.metrics_public || settings.insecure);
 }

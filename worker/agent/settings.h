@@ -18,7 +18,9 @@ struct WorkerSettings {
   std::chrono::nanoseconds reconnect_max = std::chrono::seconds(2);
   std::string state_dir;                         // required
   std::string storage_root;                      // required; the same path on every node
+  std::vector<std::string> data_roots;           // absolute; beneath which runs may name files
   std::string trainer_program;                   // empty: gp-trainer beside gp-worker
+  std::string trainer_user;                      // who trainers run as; empty: as gp-worker
   std::vector<std::string> trainer_environment;  // names of more variables that trainers inherit
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
   std::chrono::nanoseconds stop_grace = std::chrono::seconds(30);

@@ -39,6 +39,7 @@ StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Spawn(const TrainerCom
                                                         .descriptors = {link.second.get()},
                                                         .group = daemon::ChildGroup::kGroup,
                                                         .confined = true,
+                                                        .account = command.account,
                                                         .cores = command.cores}));
   // By its number: glibc 2.36 declares the wrapper without C linkage.
   FileDescriptor exit_watch(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));

@@ -11,16 +11,18 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "daemon/account.h"
 #include "link/channel.h"
 #include "worker/agent/line_splitter.h"
 
 namespace gp::agent {
 
 struct TrainerCommand {
-  std::string program;                   // path; no search
-  std::vector<std::string> arguments;    // without the program's name
-  std::vector<std::string> environment;  // "NAME=value"; nothing else is inherited
-  std::vector<int> cores;                // cores that it may run on; empty: all
+  std::string program;                          // path; no search
+  std::vector<std::string> arguments;           // without the program's name
+  std::vector<std::string> environment;         // "NAME=value"; nothing else is inherited
+  std::vector<int> cores;                       // cores that it may run on; empty: all
+  std::optional<daemon::Account> account = {};  // absent: this process' user
 };
 
 class TrainerProcess {

@@ -12,11 +12,13 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/write.hpp>
 #include <cerrno>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "base/random_id.h"
 #include "daemon/child_process.h"
+#include "daemon/engine_environment.h"
 #include "link/channel.h"
 #include "link/codec.h"
 
@@ -223,6 +225,22 @@ class LinkedSampler : public SamplerProcess {
   const std::shared_ptr<Child> child_;
 };
 
+// What samplers on GPUs find their libraries and the GPU with.
+constexpr const char* kGpuVariables[] = {"LD_LIBRARY_PATH", "CUDA_CACHE_PATH",
+                                         "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
+
+// A sampler reads the files of its checkpoint and sees no key of the gateway's environment.
+daemon::ChildProgram ProgramOf(const SamplerCommand& command, const link::OpenModel& model) {
+  daemon::ChildProgram program{.program = command.program,
+                               .arguments = command.arguments,
+                               .group = daemon::ChildGroup::kGroup,
+                               .confined = true};
+  program.arguments.insert(program.arguments.end(), {"--readable", model.directory});
+  program.environment =
+      daemon::EngineEnvironment({std::begin(kGpuVariables), std::end(kGpuVariables)});
+  return program;
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<SamplerProcess>> SamplerProcess::Start(EventLoop& loop,
@@ -230,11 +248,9 @@ StatusOr<std::unique_ptr<SamplerProcess>> SamplerProcess::Start(EventLoop& loop,
                                                                 const link::OpenModel& model,
                                                                 SamplerEvents events) {
   ASSIGN_OR_RETURN(auto ends, link::Channel::MakePair());
-  ASSIGN_OR_RETURN(const pid_t pid, daemon::StartChild({.program = command.program,
-                                                        .arguments = command.arguments,
-                                                        .descriptors = {ends.second.get()},
-                                                        .group = daemon::ChildGroup::kGroup,
-                                                        .confined = true}));
+  daemon::ChildProgram program = ProgramOf(command, model);
+  program.descriptors = {ends.second.get()};
+  ASSIGN_OR_RETURN(const pid_t pid, daemon::StartChild(program));
   // By its number: glibc 2.36 declares the wrapper without C linkage.
   FileDescriptor exit_watch(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!exit_watch.valid()) {

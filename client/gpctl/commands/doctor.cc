@@ -135,8 +135,11 @@ std::vector<Check> RunChecks(Session& session) {
   std::vector<Check> checks = {
       CheckProcessor(ReadFile("/proc/cpuinfo").value_or(""),
                      static_cast<int>(std::thread::hardware_concurrency())),
-      CheckMemory(ReadFile("/proc/meminfo").value_or("")), CheckDisk(session.StateDirectory()),
-      CheckClock(session.Now()), CheckPorts()};
+      CheckMemory(ReadFile("/proc/meminfo").value_or("")),
+      CheckDisk(session.StateDirectory()),
+      CheckClock(session.Now()),
+      CheckPorts(),
+      CheckConfinement(confinement::WhatConfines())};
   for (const char* program : {"gp-coordinator", "gp-worker", "gp-trainer", "gp-sampler"}) {
     checks.push_back(CheckProgram(program, session));
   }

@@ -16,10 +16,13 @@
 namespace gp::gpctl {
 namespace {
 
-// Refuses local paths when the server is on another machine.
+// The owner of a coordinator's Unix socket names files as this machine sees them.
+bool IsSocket(const std::string& address) { return address.starts_with("unix:"); }
+
+// Refuses relative paths unless the server knows where they start.
 Status CheckPathsFor(const std::string& address, const RunFileText& file,
                      const std::vector<std::string>& overrides) {
-  if (rpc::IsLocalAddress(address)) return OkStatus();
+  if (IsSocket(address)) return OkStatus();
   const auto result = runspec::LoadRunFile(file.text, file.name, overrides);
   if (!result.spec) return OkStatus();
   const runspec::DataSpec& data = result.spec->data;
@@ -134,7 +137,7 @@ StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const Submit
   request.set_request_id(options.request_id);
   request.set_source(file.text);
   request.set_source_name(file.name);
-  request.set_base_directory(rpc::IsLocalAddress(client->address()) ? file.directory : "");
+  request.set_base_directory(IsSocket(client->address()) ? file.directory : "");
   for (const std::string& text : AbsoluteOverrides(options.overrides, *result.spec))
     request.add_overrides(text);
   request.set_name(options.name);

@@ -107,6 +107,16 @@ Check CheckClock(double now) {
   return check;
 }
 
+Check CheckConfinement(const confinement::Offer& offer) {
+  Check check{.subject = "confinement",
+              .finding = "trainers and samplers: " + (offer.has.empty() ? "nothing" : offer.has)};
+  if (offer.missing.empty()) return check;
+  check.grade = Grade::kWarning;
+  check.finding += "; the kernel lacks " + offer.missing;
+  check.fix = "take runs only from people who may read what this user can read";
+  return check;
+}
+
 Check CheckPorts() {
   const Status status = rpc::CheckBindable({.host = "127.0.0.1", .port = 0});
   if (status.ok()) return {.subject = "ports", .finding = "loopback ports can be opened"};

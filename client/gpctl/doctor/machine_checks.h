@@ -5,6 +5,7 @@
 #include <string>
 
 #include "client/gpctl/doctor/check.h"
+#include "confinement/confinement.h"
 
 namespace gp::gpctl {
 
@@ -22,6 +23,8 @@ Check CheckDisk(const std::string& directory);
 // `now`: seconds since 1970. With a clock that was never set, files and certificates have wrong
 // times.
 Check CheckClock(double now);
+// What trainers and samplers are confined with here.
+Check CheckConfinement(const confinement::Offer& offer);
 // Checks that a free port on loopback exists.
 Check CheckPorts();
 

@@ -375,6 +375,19 @@ TEST_F(RunCommandTest, TheDoctorNamesMissingProgramsAndHowToGetThem) {
   EXPECT_EQ(json::parse(Run({"doctor", "-o", "json"}).out)["kind"], "Diagnosis");
 }
 
+TEST(CheckConfinement, TellsWhatTheKernelLacksAndWhatFollows) {
+  using gpctl::Check;
+  using gpctl::CheckConfinement;
+  using gpctl::Grade;
+  const Check whole = CheckConfinement({.has = "files (Landlock 7)", .missing = ""});
+  EXPECT_EQ(whole.grade, Grade::kOk);
+  EXPECT_EQ(whole.finding, "trainers and samplers: files (Landlock 7)");
+  const Check without = CheckConfinement({.has = "", .missing = "files (Landlock)"});
+  EXPECT_EQ(without.grade, Grade::kWarning);
+  EXPECT_THAT(without.finding, HasSubstr("nothing; the kernel lacks files (Landlock)"));
+  EXPECT_THAT(without.fix, HasSubstr("only from people"));
+}
+
 TEST_F(RunCommandTest, TheDoctorOverfitsOneBatchAndGivesAVerdict) {
   WriteFile("run.yaml", "data: {text: [a.txt]}\nbudget: {steps: 10}\n");
   WriteFile("bad.yaml", "data: {text: [a.txt]}\nbudgte: {steps: 10}\n");

@@ -269,6 +269,7 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
   EXPECT_EQ(DifferenceBetween(Parse<v1::Assignment>(R"(
       run_id: "run-id" run_name: "tiny" epoch: 7 rank: 1 world_size: 2 slot_id: "s1"
       kind: RUN_KIND_EVAL resolved: "name: tiny\nseed: 1\n" run_directory: "/storage/runs/r"
+      of_owner: true
       resume { step: 10 directory: "/storage/10" manifest_digest: "digest-10" }
       membership {
         addresses: "h:1" addresses: "h:2" needs_nccl_id: true nccl_id: "00ff"

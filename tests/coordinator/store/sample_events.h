@@ -16,6 +16,7 @@ inline Submission SampleSubmission() {
   submission.resolved = "name: tiny\nseed: 1\n";
   submission.body_digest = "abc";
   submission.request_id = "request-1";
+  submission.of_owner = true;
   submission.workers = 2;
   submission.priority = -3;
   submission.run_namespace = "team";

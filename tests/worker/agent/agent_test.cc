@@ -23,6 +23,7 @@ class AgentTest : public testing::Test {
     options_.trainer_program = std::getenv("GP_FAKE_TRAINER");
     options_.gpu_trainer_program = std::getenv("GP_FAKE_TRAINER");
     options_.gpu_environment = {"NCCL_DEBUG=WARN"};
+    options_.files.storage_root = directory_;
     options_.farewell = std::chrono::milliseconds(100);
   }
   ~AgentTest() override {
@@ -48,7 +49,7 @@ class AgentTest : public testing::Test {
     assignment.set_rank(rank);
     assignment.set_world_size(rank + 1);
     assignment.set_slot_id("cpu-" + std::to_string(rank));
-    assignment.set_run_directory(directory_);
+    assignment.set_run_directory(directory_ + "/runs/run1");
     assignment.set_resolved(fmt::format("budget: {{steps: {}}}\nlabels: {{{}}}\n", steps, labels));
     return assignment;
   }
@@ -259,6 +260,17 @@ TEST_F(AgentTest, StoppingTheAgentTwiceKillsItsTrainers) {
   Stop();
   EXPECT_EQ(kill(pid, 0), -1);
   EXPECT_EQ(Exit(1).exit_cause(), v1::EXIT_CAUSE_STOPPED);
+}
+
+TEST_F(AgentTest, ARunWhoseDirectoryIsNotItsOwnIsNotStarted) {
+  Start();
+  Assign(0, "").set_run_directory(directory_ + "/runs/run2");
+  PostDesired();
+  const v1::RankStatus exit = Exit(0);
+  EXPECT_EQ(exit.exit_cause(), v1::EXIT_CAUSE_CONFIG);
+  EXPECT_NE(exit.message().find("not the run's own beneath " + directory_ + "/runs"),
+            std::string::npos)
+      << exit.message();
 }
 
 }  // namespace

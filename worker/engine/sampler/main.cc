@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/command_line.h"
@@ -12,6 +13,7 @@
 #include "base/log.h"
 #include "base/parent_process.h"
 #include "base/usable_cores.h"
+#include "confinement/confinement.h"
 #include "link/channel.h"
 #include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/sampler/checkpoint_sampler.h"
@@ -23,8 +25,11 @@ namespace {
 // Samples that are written side by side; each takes a cache of the whole context.
 constexpr int kAtATime = 8;
 
+constexpr bool kComputesOnGpus = std::string_view(GP_PROGRAM).ends_with("-cuda");
+
 struct Options {
   bool linked = false;
+  std::string readable;
   std::string checkpoint;
   SampleRequest request;
   int count = 1;
@@ -65,6 +70,9 @@ void AddOptions(Command app, Options& options) {
   app.Version(GP_PROGRAM " " GP_VERSION);
   const Flag link =
       app.Switch("--link", options.linked, "Be driven by a gateway over file descriptor 3");
+  app.Option("--readable", options.readable,
+             "The only directory that is read, and nothing is written")
+      .Needs(link);
   app.Option("--checkpoint", options.checkpoint, "Checkpoint directory, or a run's directory")
       .Excludes(link);
   app.Option("--prompt", request.prompt, "Text to continue").ShowDefault();
@@ -107,6 +115,19 @@ void Print(const char* separator, const std::string& text) {
   std::fputc('\n', stdout);
 }
 
+int RunLinked(const Options& options) {
+  if (!DieWithParent()) {
+    std::fprintf(stderr, GP_PROGRAM ": the gateway is gone\n");
+    return ProcessStatus(ExitCode::kFailure);
+  }
+  if (!options.readable.empty()) {
+    const Status confined =
+        confinement::Confine({.readable = {options.readable}, .gpus = kComputesOnGpus});
+    if (!confined.ok()) return Fail(WithContext(confined, "cannot confine itself"));
+  }
+  return RunLinkedSampler(FileDescriptor(link::kEngineDescriptor), GP_PROGRAM);
+}
+
 int Run(const Options& options) {
   auto sampler = CheckpointSampler::Open(options.checkpoint, SamplerOptionsOf(options));
   if (!sampler.ok()) return Fail(sampler.status());
@@ -140,13 +161,7 @@ int main(int argc, char** argv) {
   engine::Options options;
   engine::AddOptions(line.root(), options);
   if (const auto exit_code = line.Parse(argc, argv)) return *exit_code;
-  if (options.linked) {
-    if (DieWithParent()) {
-      return engine::RunLinkedSampler(FileDescriptor(link::kEngineDescriptor), GP_PROGRAM);
-    }
-    std::fprintf(stderr, GP_PROGRAM ": the gateway is gone\n");
-    return ProcessStatus(ExitCode::kFailure);
-  }
+  if (options.linked) return engine::RunLinked(options);
   if (options.checkpoint.empty()) {
     std::fprintf(stderr, GP_PROGRAM ": --checkpoint DIR is missing; see " GP_PROGRAM " --help\n");
     return ProcessStatus(ExitCode::kUsage);

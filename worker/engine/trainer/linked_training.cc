@@ -48,13 +48,15 @@ class AttachedGroup {
 
 class LinkedTraining final : public TrainingEvents {
  public:
-  LinkedTraining(SupervisorLink& link, const Clock& clock) : link_(link), clock_(clock) {}
+  LinkedTraining(SupervisorLink& link, const RunFiles& files, const Clock& clock)
+      : link_(link), files_(files), clock_(clock) {}
 
   void Run() {
     ExchangeHello();
     start_ = Await<link::Start>("Start");
     step_ = start_.resume ? start_.resume->step : 0;
     runspec::RunSpec spec = LoadResolved(start_.resolved);
+    ThrowIfError(ExitCause::kConfig, files_.Check(spec));
     SettleDevice(spec);
     const bool on_device = spec.resources.device == "gpu";
     if (!start_.isa.empty()) {
@@ -264,6 +266,7 @@ class LinkedTraining final : public TrainingEvents {
   }
 
   SupervisorLink& link_;
+  const RunFiles& files_;
   const Clock& clock_;
   std::string incarnation_;
   link::Start start_;
@@ -289,13 +292,13 @@ int Fail(SupervisorLink& link, const link::Failed& failed) {
 
 }  // namespace
 
-int RunLinked(FileDescriptor socket, const Clock& clock) {
+int RunLinked(FileDescriptor socket, const RunFiles& files, const Clock& clock) {
   link::Channel channel(std::move(socket), "supervisor");
   SupervisorLink link(channel);
   const StopSignals signals([&link](const std::string& signal) {
     link.RequestStop(StopAsker::kSignal, signal, kSignalPatience);
   });
-  LinkedTraining training(link, clock);
+  LinkedTraining training(link, files, clock);
   try {
     training.Run();
     LogInfo("training finished");

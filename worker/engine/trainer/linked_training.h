@@ -4,11 +4,13 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "worker/engine/trainer/run_files.h"
 
 namespace gp::engine {
 
 // Trains as the supervisor on `socket` requests, and returns the process's exit code. Ends the
-// process itself when the link breaks or a Fence arrives.
-int RunLinked(FileDescriptor socket, const Clock& clock);
+// process itself when the link breaks or a Fence arrives. A run that names other files than `files`
+// allows fails before any of them is opened.
+int RunLinked(FileDescriptor socket, const RunFiles& files, const Clock& clock);
 
 }  // namespace gp::engine

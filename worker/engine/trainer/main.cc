@@ -9,21 +9,51 @@
 #include "base/log.h"
 #include "base/parent_process.h"
 #include "base/stop_signals.h"
+#include "confinement/confinement.h"
 #include "link/channel.h"
 #include "worker/engine/trainer/device_support.h"
 #include "worker/engine/trainer/exit_code.h"
 #include "worker/engine/trainer/linked_training.h"
 #include "worker/engine/trainer/lone_training.h"
 #include "worker/engine/trainer/overfit.h"
+#include "worker/engine/trainer/run_files.h"
 
 namespace gp::engine {
 namespace {
+
+void AddRunFiles(Command root, Flag link, RunFiles& files) {
+  root.Option("--data-root", files.data_roots,
+              "Directory beneath which a run may name files; may be repeated")
+      .Needs(link)
+      .OneValueEach();
+  root.Option("--storage-root", files.storage_root, "Directory that holds all runs").Needs(link);
+  root.Option("--run-directory", files.run_directory,
+              "The run's directory, beneath --storage-root; nothing else may be written")
+      .Needs(link);
+  root.Option("--from-checkpoint", files.checkpoint,
+              "The checkpoint beneath --storage-root that the run begins with")
+      .Needs(link);
+  root.Switch("--gpu", files.gpu, "Keep the devices of GPUs, and /dev/shm").Needs(link);
+}
+
+int TrainLinked(const RunFiles& files) {
+  if (!DieWithParent()) {
+    std::fprintf(stderr, GP_PROGRAM ": the agent is gone\n");
+    return ProcessStatus(ExitCode::kFailure);
+  }
+  if (const Status confined = files.Confine(); !confined.ok()) {
+    std::fprintf(stderr, GP_PROGRAM ": cannot confine itself: %s\n", Message(confined).c_str());
+    return ProcessStatus(ExitCode::kFailure);
+  }
+  return RunLinked(FileDescriptor(link::kEngineDescriptor), files, SystemClock());
+}
 
 int Main(int argc, char** argv) {
   const CommandLine line(
       "Trains a GPT-2 model: alone from a run file, or as one rank under gp-worker.");
   const Command root = line.root();
   LoneOptions options;
+  RunFiles files;
   bool linked = false;
   bool overfit = false;
   bool support = false;
@@ -31,6 +61,7 @@ int Main(int argc, char** argv) {
   root.Switch("--support", support, "Print as JSON what this program can compute on");
   const Flag link_flag =
       root.Switch("--link", linked, "Be driven by the agent over file descriptor 3");
+  AddRunFiles(root, link_flag, files);
   const Flag spec = root.Option("--spec", options.spec_path, "Run file (YAML)").Excludes(link_flag);
   root.Option("--out", options.out_directory,
               "Directory of records and checkpoints (default: runs/NAME)")
@@ -49,11 +80,7 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, GP_PROGRAM ": --spec FILE is missing; see " GP_PROGRAM " --help\n");
     return ProcessStatus(ExitCode::kUsage);
   }
-  if (linked && !DieWithParent()) {
-    std::fprintf(stderr, GP_PROGRAM ": the agent is gone\n");
-    return ProcessStatus(ExitCode::kFailure);
-  }
-  if (linked) return RunLinked(FileDescriptor(link::kEngineDescriptor), SystemClock());
+  if (linked) return TrainLinked(files);
   if (overfit) return RunOverfit(options, SystemClock());
   return RunAlone(options, SystemClock());
 }

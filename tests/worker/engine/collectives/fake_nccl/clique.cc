@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 
 namespace gp::fake_nccl {
@@ -26,6 +28,25 @@ bool HasEnded(pid_t process) {
   const bool has = poll(&ended, 1, 0) == 1;
   close(descriptor);
   return has;
+}
+
+constexpr char kFolder[] = "/dev/shm";
+constexpr char kPrefix[] = "gp-fake-nccl-";
+
+std::string PathOf(const CliqueAddress& address) {
+  return std::string(kFolder) + "/" + kPrefix + std::to_string(address.process) + "-" +
+         std::to_string(address.nonce);
+}
+
+void RemoveWhatTheKilledLeft() {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    const pid_t process = std::atoi(name.c_str() + sizeof(kPrefix) - 1);
+    std::error_code kept;
+    if (process > 0 && HasEnded(process)) std::filesystem::remove(entry.path(), kept);
+  }
 }
 
 }  // namespace
@@ -45,27 +66,33 @@ struct Clique::Memory {
 
   uint64_t nonce;
   std::atomic<int> ranks;  // 0 until the first has joined
+  std::atomic<int> joined;
   Rank rank[kRanksMax];
   Pipe pipe[kRanksMax][kRanksMax];  // from, to
 };
 
 std::optional<CliqueAddress> Clique::Make() {
-  const int descriptor = memfd_create("fake-nccl", MFD_CLOEXEC);
-  if (descriptor < 0 || ftruncate(descriptor, sizeof(Memory)) != 0) return std::nullopt;
-  void* mapped = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  if (mapped == MAP_FAILED) return std::nullopt;
-  auto* memory = static_cast<Memory*>(mapped);  // zeros are a valid state of the rest
-  CliqueAddress address{.magic = kMagic, .process = getpid(), .descriptor = descriptor};
+  RemoveWhatTheKilledLeft();
+  CliqueAddress address{.magic = kMagic, .process = getpid()};
   if (getrandom(&address.nonce, sizeof(address.nonce), 0) < 0) return std::nullopt;
-  memory->nonce = address.nonce;
+  const std::string path = PathOf(address);
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor < 0) return std::nullopt;
+  const bool fits = ftruncate(descriptor, sizeof(Memory)) == 0;
+  void* mapped = MAP_FAILED;  // zeros are a valid state of the rest
+  if (fits) {
+    mapped = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  }
+  close(descriptor);
+  if (mapped == MAP_FAILED) return std::nullopt;
+  static_cast<Memory*>(mapped)->nonce = address.nonce;
   munmap(mapped, sizeof(Memory));
   return address;
 }
 
 std::unique_ptr<Clique> Clique::Open(const CliqueAddress& address) {
   if (address.magic != kMagic) return nullptr;
-  const std::string path =
-      "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.descriptor);
+  const std::string path = PathOf(address);
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return nullptr;
   const bool fits = lseek(descriptor, 0, SEEK_END) == sizeof(Memory);
@@ -75,7 +102,7 @@ std::unique_ptr<Clique> Clique::Open(const CliqueAddress& address) {
   }
   close(descriptor);
   if (mapped == MAP_FAILED) return nullptr;
-  auto clique = std::unique_ptr<Clique>(new Clique(static_cast<Memory*>(mapped)));
+  auto clique = std::unique_ptr<Clique>(new Clique(static_cast<Memory*>(mapped), path));
   return clique->memory_->nonce == address.nonce ? std::move(clique) : nullptr;
 }
 
@@ -89,6 +116,7 @@ bool Clique::Join(int rank, int ranks) {
   if (!own.place.compare_exchange_strong(free, Memory::Place::kTaken)) return false;
   own.process = getpid();
   rank_ = rank;
+  if (memory_->joined.fetch_add(1) + 1 == ranks) unlink(path_.c_str());
   return true;
 }
 

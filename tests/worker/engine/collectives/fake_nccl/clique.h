@@ -1,7 +1,8 @@
 // Clique: the shared memory through which the ranks of one fake NCCL communicator meet: who is
-// there, and a pipe of bytes from every rank to every other. It is an unnamed file that its maker's
-// process keeps open and the others reach through /proc, so that nothing outlives them. A rank that
-// is killed is noticed by its process. One thread per rank calls; each has its own mapping.
+// there, and a pipe of bytes from every rank to every other. It is a file in /dev/shm, as NCCL's
+// are, which the last rank to join removes; what killed makers left is removed by the next one. A
+// rank that is killed is noticed by its process. One thread per rank calls; each has its own
+// mapping.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 
 namespace gp::fake_nccl {
 
@@ -18,7 +21,6 @@ inline constexpr int kRanksMax = 8;
 struct CliqueAddress {
   uint64_t magic = 0;
   int64_t process = 0;
-  int32_t descriptor = -1;
   uint64_t nonce = 0;  // differs for each clique
 };
 
@@ -26,7 +28,7 @@ enum class Presence { kAbsent, kHere, kLeft, kKilled };
 
 class Clique {
  public:
-  // Makes the memory; it lives as long as this process or a mapping of it.
+  // Makes the memory.
   static std::optional<CliqueAddress> Make();
 
   // Null when nothing is there, or something else.
@@ -48,9 +50,10 @@ class Clique {
  private:
   struct Memory;
 
-  explicit Clique(Memory* memory) : memory_(memory) {}
+  Clique(Memory* memory, std::string path) : memory_(memory), path_(std::move(path)) {}
 
   Memory* memory_;
+  std::string path_;
   int rank_ = -1;
 };
 

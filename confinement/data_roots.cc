@@ -1,0 +1,230 @@
+#include "confinement/data_roots.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "base/file.h"
+
+namespace gp::confinement {
+namespace {
+
+// Of a directory, that are looked at for links. What comes later is enforced and not told in
+// advance.
+constexpr int kEntriesMax = 1'000'000;
+
+constexpr long kProcess = PROC_SUPER_MAGIC;
+constexpr std::array kKernelFiles = {kProcess,
+                                     long{SYSFS_MAGIC},
+                                     long{DEBUGFS_MAGIC},
+                                     long{TRACEFS_MAGIC},
+                                     long{CGROUP_SUPER_MAGIC},
+                                     long{CGROUP2_SUPER_MAGIC},
+                                     long{SECURITYFS_MAGIC},
+                                     long{DEVPTS_SUPER_MAGIC}};
+
+// The path without links; nullopt when nothing is there.
+StatusOr<std::optional<std::string>> WithoutLinks(const std::string& path) {
+  const std::unique_ptr<char, decltype(&free)> found(realpath(path.c_str(), nullptr), &free);
+  if (found != nullptr) return std::optional<std::string>(found.get());
+  if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
+  return ErrnoStatus(errno, "follow the links of", path);
+}
+
+bool IsBeneath(const std::string& path, const std::string& directory) {
+  if (directory == "/") return path.starts_with('/');
+  return path.starts_with(directory) &&
+         (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
+// What comes after the directory; "." for the directory itself.
+std::string Remainder(const std::string& path, const std::string& directory) {
+  const size_t begin = directory == "/" ? 1 : directory.size() + 1;
+  return path.size() <= begin ? "." : path.substr(begin);
+}
+
+// Opens `path`, which has no links, without ever leaving `directory`.
+FileDescriptor OpenBeneath(const std::string& directory, const std::string& path) {
+  const FileDescriptor root(open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root.valid()) return {};
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS;
+  const std::string rest = Remainder(path, directory);
+  return FileDescriptor(
+      static_cast<int>(syscall(SYS_openat2, root.get(), rest.c_str(), &how, sizeof how)));
+}
+
+// Calls `visit` with each link below the directory, unless a hidden directory holds it, until an
+// error. A directory that cannot be read is for its reader to tell.
+Status ForEachLink(const std::string& directory,
+                   const std::function<Status(const std::string&)>& visit) {
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator at(directory, error), end;
+  for (int seen = 0; !error && at != end && seen < kEntriesMax; at.increment(error), ++seen) {
+    std::error_code unreadable;
+    if (at->is_symlink(unreadable)) {
+      RETURN_IF_ERROR(visit(at->path().string()));
+    } else if (at->path().filename().string().starts_with('.')) {
+      at.disable_recursion_pending();
+    }
+  }
+  return OkStatus();
+}
+
+Status LeadsOut(const std::string& path) {
+  return InvalidArgument(
+      "{} is reached through a link that leads out of this node's data roots; put the file itself "
+      "there",
+      path);
+}
+
+bool Climbs(std::string_view path) {
+  return path == ".." || path.starts_with("../") || path.ends_with("/..") ||
+         path.find("/../") != std::string_view::npos;
+}
+
+}  // namespace
+
+DataRoots::DataRoots(const std::vector<std::string>& directories,
+                     const std::vector<std::string>& also) {
+  Add(directories, true);
+  Add(also, false);
+}
+
+void DataRoots::Add(const std::vector<std::string>& directories, bool listed) {
+  for (const std::string& directory : directories) {
+    const std::string name = AbsolutePath(directory, "/");
+    const auto path = WithoutLinks(name);
+    roots_.push_back({name, path.ok() ? path->value_or(name) : name, listed});
+  }
+}
+
+Status DataRoots::Check(const std::string& path) const {
+  if (!path.starts_with('/')) {
+    return InvalidArgument(
+        "{} is a relative path; name it from the root directory, as this node sees it", path);
+  }
+  const size_t wildcard = path.find_first_of("*?[");
+  if (wildcard != std::string::npos && !FileExists(path)) return CheckPattern(path, wildcard);
+  return CheckFile(path);
+}
+
+// A pattern's directories are read to find what matches, so they have to lie beneath a root before
+// anything is looked at, and no step of it may climb.
+Status DataRoots::CheckPattern(const std::string& pattern, size_t first_wildcard) const {
+  if (Climbs(pattern)) {
+    return InvalidArgument("{} is a pattern with '..' in it; name the directory itself", pattern);
+  }
+  const size_t slash = pattern.rfind('/', first_wildcard);
+  const std::string directory = slash == 0 ? "/" : pattern.substr(0, slash);
+  RETURN_IF_ERROR(WithContext(CheckFile(directory), pattern));
+  glob_t found{};
+  const int result = glob(pattern.c_str(), 0, nullptr, &found);
+  const std::vector<std::string> matches(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  if (result != 0) return OkStatus();  // who reads it tells that nothing matches
+  for (const std::string& match : matches) RETURN_IF_ERROR(WithContext(CheckFile(match), pattern));
+  return OkStatus();
+}
+
+Status DataRoots::CheckFile(const std::string& path) const {
+  const std::string folded = AbsolutePath(path, "/");
+  // Before anything is looked at: a run must not learn what exists elsewhere.
+  if (!Names(folded)) return Outside(path);
+  ASSIGN_OR_RETURN(const std::optional<std::string> target, WithoutLinks(path));
+  if (!target.has_value()) return OkStatus();
+  bool beneath = false;
+  for (const Root& root : roots_) {
+    if (!IsBeneath(*target, root.path)) continue;
+    beneath = true;
+    const FileDescriptor file = OpenBeneath(root.path, *target);
+    if (file.valid()) return CheckKind(file.get(), path);
+  }
+  if (!beneath) return LeadsOut(path);
+  return InvalidArgument("{} was changed while it was looked at; submit the run again", path);
+}
+
+Status DataRoots::CheckKind(int file, const std::string& path) const {
+  struct stat info {};
+  struct statfs system {};
+  if (fstat(file, &info) != 0 || fstatfs(file, &system) != 0) {
+    return ErrnoStatus(errno, "look at", path);
+  }
+  if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+    return InvalidArgument("{} is neither a regular file nor a directory; name one", path);
+  }
+  const long type = static_cast<long>(system.f_type);
+  if (std::find(kKernelFiles.begin(), kKernelFiles.end(), type) != kKernelFiles.end()) {
+    return InvalidArgument("{} is a file of the kernel, which no run may read; name a file of data",
+                           path);
+  }
+  return S_ISDIR(info.st_mode) && !HasEverything() ? CheckLinksBelow(path) : OkStatus();
+}
+
+Status DataRoots::CheckLinksBelow(const std::string& directory) const {
+  return ForEachLink(directory, [this](const std::string& link) {
+    const auto target = WithoutLinks(link);
+    if (!target.ok() || !target->has_value()) return OkStatus();
+    const bool inside = std::any_of(roots_.begin(), roots_.end(), [&](const Root& root) {
+      return IsBeneath(**target, root.path);
+    });
+    return inside ? OkStatus() : LeadsOut(link);
+  });
+}
+
+bool DataRoots::HasEverything() const {
+  return std::any_of(roots_.begin(), roots_.end(),
+                     [](const Root& root) { return root.path == "/"; });
+}
+
+bool DataRoots::Names(const std::string& path) const {
+  return std::any_of(roots_.begin(), roots_.end(), [&](const Root& root) {
+    return IsBeneath(path, root.name) || IsBeneath(path, root.path);
+  });
+}
+
+Status DataRoots::Outside(const std::string& path) const {
+  std::string names;
+  for (const Root& root : roots_) {
+    if (root.listed) names += (names.empty() ? "" : ", ") + root.name;
+  }
+  if (names.empty()) names = "this run may read none";
+  return InvalidArgument(
+      "{} lies beneath no data root of this node ({}); put it beneath one, or add "
+      "its directory to data.roots of gp-worker",
+      path, names);
+}
+
+Status CheckHasNoLinks(const std::string& root, const std::string& path) {
+  const auto refuse = [&](const std::string& link) {
+    return InvalidArgument(
+        "{} is a link, or lies behind one; the directory of a run holds none: remove it, or submit "
+        "the run again",
+        link);
+  };
+  const std::string name = AbsolutePath(root, "/");
+  const std::string folded = AbsolutePath(path, "/");
+  if (!IsBeneath(folded, name)) return InvalidArgument("{} lies not beneath {}", path, root);
+  ASSIGN_OR_RETURN(const auto target, WithoutLinks(folded));
+  if (!target.has_value()) return OkStatus();
+  ASSIGN_OR_RETURN(const auto root_path, WithoutLinks(name));
+  if (JoinPath(root_path.value_or(name), Remainder(folded, name)) != *target) return refuse(path);
+  return ForEachLink(folded, refuse);
+}
+
+}  // namespace gp::confinement

@@ -1,0 +1,111 @@
+#include <glob.h>
+#include <link.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "base/file.h"
+#include "confinement/file_rules.h"
+
+namespace gp::confinement {
+namespace {
+
+// Libraries that are opened later, locales, time zones, and what the resolver of host names reads.
+constexpr std::array kShared = {"/lib",
+                                "/lib64",
+                                "/usr/lib",
+                                "/usr/lib64",
+                                "/usr/local/lib",
+                                "/usr/share",
+                                "/etc/ld.so.cache",
+                                "/etc/ld.so.preload",
+                                "/etc/localtime",
+                                "/etc/nsswitch.conf",
+                                "/etc/hosts",
+                                "/etc/host.conf",
+                                "/etc/gai.conf",
+                                "/etc/resolv.conf",
+                                "/etc/services",
+                                "/etc/protocols"};
+
+// Of /proc nothing that tells of other processes.
+constexpr std::array kMachine = {
+    "/proc/self",        "/proc/cpuinfo", "/proc/meminfo",  "/proc/stat",   "/proc/devices",
+    "/proc/filesystems", "/proc/modules", "/proc/version",  "/proc/driver", "/proc/sys",
+    "/proc/cgroups",     "/proc/loadavg", "/sys/devices",   "/sys/class",   "/sys/bus",
+    "/sys/fs/cgroup",    "/sys/module",   "/sys/kernel/mm", "/dev/urandom", "/dev/random",
+    "/dev/cpu"};
+
+// NCCL reads its settings, makes its files in /dev/shm and looks for InfiniBand.
+constexpr std::array kOfGpus = {"/etc/nccl.conf", "/etc/libibverbs.d", "/usr/local/cuda"};
+constexpr std::array kGpuDevices = {"/dev/nvidia*", "/dev/nvidia-caps", "/dev/dri",
+                                    "/dev/infiniband", "/dev/gdrdrv"};
+
+int AddLibraryDirectory(dl_phdr_info* info, size_t, void* directories) {
+  const std::string path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+  if (path.starts_with('/')) {
+    static_cast<std::set<std::string>*>(directories)->insert(DirectoryOf(path));
+  }
+  return 0;
+}
+
+// An installation has bin/ beside share/gp; a build tree lies below the source tree with .deps/,
+// where the vocabulary of GPT-2 is looked for.
+void AddProgram(std::vector<std::string>& readable) {
+  std::error_code error;
+  auto directory = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  if (directory.has_relative_path()) readable.push_back(directory.string());
+  for (; directory.has_relative_path(); directory = directory.parent_path()) {
+    readable.push_back(JoinPath(directory.string(), "share/gp"));
+    readable.push_back(JoinPath(directory.string(), ".deps/venv/lib"));
+  }
+}
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// GPT-2's vocabulary, which may lie elsewhere, and what `gp-bench tune` measured.
+void AddOwnFiles(std::vector<std::string>& readable) {
+  for (const char* name : {"GP_GPT2_VOCAB", "GP_NCCL_LIBRARY", "NCCL_CONF_FILE"}) {
+    if (!Variable(name).empty()) readable.push_back(Variable(name));
+  }
+  if (!Variable("XDG_CACHE_HOME").empty()) {
+    readable.push_back(JoinPath(Variable("XDG_CACHE_HOME"), "gp"));
+  } else if (!Variable("HOME").empty()) {
+    readable.push_back(JoinPath(Variable("HOME"), ".cache/gp"));
+  }
+}
+
+void AddMatches(const char* pattern, std::vector<std::string>& paths) {
+  glob_t found{};
+  if (glob(pattern, 0, nullptr, &found) == 0) {
+    paths.insert(paths.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  globfree(&found);
+}
+
+}  // namespace
+
+FileRules SystemFiles(bool gpus) {
+  FileRules files;
+  files.readable.assign(kShared.begin(), kShared.end());
+  files.readable.insert(files.readable.end(), kMachine.begin(), kMachine.end());
+  std::set<std::string> libraries;
+  dl_iterate_phdr(AddLibraryDirectory, &libraries);
+  files.readable.insert(files.readable.end(), libraries.begin(), libraries.end());
+  AddProgram(files.readable);
+  AddOwnFiles(files.readable);
+  files.devices = {"/dev/null", "/dev/zero", "/dev/full"};
+  if (!gpus) return files;
+  files.readable.insert(files.readable.end(), kOfGpus.begin(), kOfGpus.end());
+  for (const char* pattern : kGpuDevices) AddMatches(pattern, files.devices);
+  files.writable.push_back("/dev/shm");
+  if (!Variable("CUDA_CACHE_PATH").empty()) files.writable.push_back(Variable("CUDA_CACHE_PATH"));
+  return files;
+}
+
+}  // namespace gp::confinement

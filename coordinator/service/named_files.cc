@@ -1,0 +1,55 @@
+#include "coordinator/service/named_files.h"
+
+#include <algorithm>
+
+#include "base/file.h"
+
+namespace gp::coordinator {
+namespace {
+
+// The run's id in `path`, which lies beneath `runs`.
+RunId RunOf(const std::string& path, const std::string& runs) {
+  const size_t begin = runs.size() + 1;
+  return RunId(path.substr(begin, path.find('/', begin) - begin));
+}
+
+bool IsBeneath(const std::string& path, const std::string& directory) {
+  return path == directory || path.starts_with(directory + "/");
+}
+
+// Whether `path` is a checkpoint of the catalogue, or in one, that `submission` may begin with.
+bool IsCheckpointFor(const Submission& submission, const Cluster& cluster, const std::string& path,
+                     const std::string& runs) {
+  if (path == runs) return false;
+  const auto run = cluster.FindRun(RunOf(path, runs));
+  if (run == nullptr || run->submission->run_namespace != submission.run_namespace) return false;
+  return std::any_of(run->checkpoints.begin(), run->checkpoints.end(),
+                     [&](const SealedCheckpoint& checkpoint) {
+                       return !checkpoint.retired && IsBeneath(path, checkpoint.directory);
+                     });
+}
+
+}  // namespace
+
+Status CheckNamedFiles(const std::vector<runspec::NamedFile>& files, const Submission& submission,
+                       const Cluster& cluster, const std::string& storage_root) {
+  const std::string runs = JoinPath(storage_root, "runs");
+  for (const auto& [key, path] : files) {
+    if (!path.starts_with('/')) {
+      return InvalidArgument(
+          "{}: '{}' is a relative path, and only a client on the coordinator's Unix socket has a "
+          "directory that it could start at; give the absolute path that the workers see",
+          key, path);
+    }
+    const std::string folded = AbsolutePath(path, "/");
+    if (submission.of_owner || !IsBeneath(folded, runs)) continue;
+    if (IsCheckpointFor(submission, cluster, folded, runs)) continue;
+    return InvalidArgument(
+        "{}: {} belongs to a run and is no checkpoint in the catalogue of namespace '{}'; begin "
+        "with a run by its name, like init_from: RUN@best ('gpctl ckpt RUN' lists them)",
+        key, path, submission.run_namespace);
+  }
+  return OkStatus();
+}
+
+}  // namespace gp::coordinator

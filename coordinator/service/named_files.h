@@ -1,0 +1,21 @@
+// What files a submitted run may name, as far as the coordinator can tell: it knows who submitted
+// the run and what its catalogue holds. Whether a path lies beneath a node's data roots is that
+// node's to decide (worker/agent/run_files.h). Pure functions; thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "coordinator/state/cluster.h"
+#include "runspec/named_file.h"
+
+namespace gp::coordinator {
+
+// InvalidArgument names the key and the path: one that is not absolute; and, unless the submission
+// is of the owner, one beneath the runs of `storage_root` that is no checkpoint which the catalogue
+// holds for a run of the same namespace.
+Status CheckNamedFiles(const std::vector<runspec::NamedFile>& files, const Submission& submission,
+                       const Cluster& cluster, const std::string& storage_root);
+
+}  // namespace gp::coordinator

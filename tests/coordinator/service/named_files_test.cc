@@ -1,0 +1,81 @@
+#include "coordinator/service/named_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gp::coordinator {
+namespace {
+
+using ::testing::HasSubstr;
+using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+
+constexpr char kRoot[] = "/srv/gp";
+constexpr char kCheckpoint[] = "/srv/gp/runs/r1/checkpoints/step-00000010-e1-abc";
+
+Submission SubmissionOf(const std::string& space, bool of_owner = false) {
+  Submission submission;
+  submission.run_namespace = space;
+  submission.of_owner = of_owner;
+  return submission;
+}
+
+Cluster ClusterWithACheckpoint(bool retired = false) {
+  RunValue run;
+  run.id = RunId("r1");
+  run.submission = std::make_shared<const Submission>(SubmissionOf("research"));
+  SealedCheckpoint checkpoint;
+  checkpoint.directory = kCheckpoint;
+  checkpoint.retired = retired;
+  run.checkpoints = {checkpoint};
+  Cluster cluster;
+  cluster.runs.Set(run.id, std::make_shared<const RunValue>(run));
+  return cluster;
+}
+
+std::string Refusal(const std::string& path, const Submission& submission,
+                    const Cluster& cluster = ClusterWithACheckpoint()) {
+  const Status status = CheckNamedFiles({{"init_from", path}}, submission, cluster, kRoot);
+  if (status.ok()) return "";
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(status), HasSubstr("init_from: "));
+  EXPECT_THAT(Message(status), HasSubstr(path));
+  return Message(status);
+}
+
+TEST(CheckNamedFiles, NobodyNamesFilesByARelativePath) {
+  for (const bool of_owner : {false, true}) {
+    EXPECT_THAT(Refusal("text.txt", SubmissionOf("research", of_owner)),
+                HasSubstr("is a relative path"));
+    EXPECT_THAT(Refusal("../secret", SubmissionOf("research", of_owner)),
+                HasSubstr("is a relative path"));
+  }
+}
+
+TEST(CheckNamedFiles, FilesElsewhereAreForTheNodesToDecide) {
+  EXPECT_EQ(Refusal("/data/text.txt", SubmissionOf("research")), "");
+  EXPECT_EQ(Refusal("/srv/gp/runsmore/x", SubmissionOf("research")), "");
+}
+
+TEST(CheckNamedFiles, ACheckpointOfTheCatalogueIsForItsNamespaceAlone) {
+  EXPECT_EQ(Refusal(kCheckpoint, SubmissionOf("research")), "");
+  EXPECT_EQ(Refusal(std::string(kCheckpoint) + "/tokenizer.json", SubmissionOf("research")), "");
+  EXPECT_THAT(Refusal(kCheckpoint, SubmissionOf("default")),
+              HasSubstr("no checkpoint in the catalogue of namespace 'default'"));
+  EXPECT_THAT(Refusal(kCheckpoint, SubmissionOf("research"), ClusterWithACheckpoint(true)),
+              HasSubstr("no checkpoint in the catalogue"));
+}
+
+TEST(CheckNamedFiles, OtherFilesOfRunsAreRefused) {
+  for (const std::string& path :
+       {std::string("/srv/gp/runs"), std::string("/srv/gp/runs/r1"),
+        std::string("/srv/gp/runs/r1/samples.jsonl"), std::string("/srv/gp/runs/r2/x"),
+        std::string(kCheckpoint) + "-more", std::string(kCheckpoint) + "/../../samples.jsonl",
+        std::string("/srv/gp/data/../runs/r1/run.yaml"),
+        std::string("/srv/gp//runs/r1/run.yaml")}) {
+    EXPECT_THAT(Refusal(path, SubmissionOf("research")), HasSubstr("belongs to a run")) << path;
+    EXPECT_EQ(Refusal(path, SubmissionOf("research", true)), "") << "the owner may read it anyway";
+  }
+}
+
+}  // namespace
+}  // namespace gp::coordinator

@@ -1,0 +1,27 @@
+// FilePolicy: which files the trainer of an assignment may touch on this node. The agent decides;
+// the trainer checks the names, and the kernel enforces it (worker/engine/trainer/run_files.h).
+// Nothing here touches a file, as a file system may hang. Pure functions; thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "gp/v1/agent_service.pb.h"
+
+namespace gp::agent {
+
+struct FilePolicy {
+  std::string storage_root;
+  // Beneath which runs may name files. Empty: everywhere for runs of the owner of the coordinator's
+  // Unix socket, when `owners_coordinator`; nowhere for others.
+  std::vector<std::string> data_roots;
+  bool owners_coordinator = false;  // this agent, too, reaches the coordinator through that socket
+};
+
+// The trainer's arguments that tell it. InvalidArgument when the assignment's directory is not the
+// run's own beneath storage_root.
+StatusOr<std::vector<std::string>> FileArguments(const v1::Assignment& assignment,
+                                                 const FilePolicy& policy);
+
+}  // namespace gp::agent
