@@ -59,7 +59,6 @@ Status CheckRank(const v1::RankStatus& rank) {
                               {"a rank's incarnation", rank.incarnation()},
                               {"a rank's address", rank.address()}}));
   RETURN_IF_ERROR(CheckOffer(rank.offer()));
-  RETURN_IF_ERROR(CheckCount("written checkpoints of a rank", rank.written_size(), kWrittenMax));
   for (const v1::WrittenCheckpoint& written : rank.written()) {
     RETURN_IF_ERROR(CheckLength("a checkpoint's directory", written.directory(), kPathBytesMax));
     RETURN_IF_ERROR(CheckNames({{"a manifest's digest", written.manifest_digest()}}));

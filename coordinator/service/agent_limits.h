@@ -12,7 +12,9 @@ namespace gp::coordinator {
 
 inline constexpr int kSlotsMax = 1024;
 inline constexpr int kRanksMax = 4096;  // of one node, those that ended included
-inline constexpr int kWrittenMax = 64;  // checkpoints of a rank that wait for an answer
+// Checkpoints of a rank that wait for an answer, the newest ones. An agent that could not reach the
+// coordinator for long may have more.
+inline constexpr int kWrittenMax = 64;
 inline constexpr size_t kNameBytesMax = 256;
 inline constexpr size_t kPathBytesMax = 4096;
 inline constexpr size_t kTextBytesMax = 4096;  // longer messages are cut

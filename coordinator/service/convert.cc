@@ -358,8 +358,8 @@ RankReport FromProto(const v1::RankStatus& from) {
   to.exit_code = from.exit_code();
   to.message = CutText(from.message());
   to.waiting = CutText(from.waiting());
-  for (const v1::WrittenCheckpoint& written : from.written()) {
-    to.written.push_back(FromProto(written));
+  for (int i = std::max(0, from.written_size() - kWrittenMax); i < from.written_size(); ++i) {
+    to.written.push_back(FromProto(from.written(i)));
   }
   return to;
 }

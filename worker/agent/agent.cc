@@ -1,5 +1,6 @@
 #include "worker/agent/agent.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 
@@ -198,6 +199,7 @@ void Agent::TakeLines(const RankKey& key, TrainerProcess& process) {
 }
 
 void Agent::TakeMessages(Rank& rank, TrainerProcess& process, int count_max) {
+  int written = 0;
   for (int i = 0; i < count_max && !rank.link_lost_at; ++i) {
     const auto message = process.channel().Receive(std::chrono::nanoseconds(0));
     if (message.status().code() == StatusCode::kDataLoss) {
@@ -206,8 +208,12 @@ void Agent::TakeMessages(Rank& rank, TrainerProcess& process, int count_max) {
       rank.link_lost_at = clock_.Now();
     } else if (!message->has_value()) {
       return;
-    } else if (const std::string what = Misbehaviour(rank, **message); !what.empty()) {
+    } else if (const std::string what = Misbehaviour(**message); !what.empty()) {
       KillForItsWords(rank, process, what);
+    } else if (std::holds_alternative<link::WrittenCheckpoint>(**message) &&
+               ++written > kWrittenPerTurnMax) {
+      KillForItsWords(rank, process,
+                      fmt::format("it sent more than {} checkpoints at once", kWrittenPerTurnMax));
     } else {
       TakeMessage(rank, **message);
     }
@@ -336,6 +342,11 @@ void Agent::Send(const RankKey& key, const link::Message& message) {
   if (!status.ok()) {
     LogWarning("trainer did not take a message",
                {{"trainer", Describe(key)}, {"error", Message(status)}});
+    // Its link is full. Every further message would hold up the other trainers of this node.
+    Rank& rank = *ranks_.Find(key);
+    if (status.code() == StatusCode::kDeadlineExceeded && !rank.killed) {
+      KillForItsWords(rank, *found->second.process, "it reads nothing from its link");
+    }
   }
 }
 

@@ -9,6 +9,8 @@ namespace gp::agent {
 namespace {
 
 constexpr size_t kEngineTextBytesMax = 4096;
+// A report carries kUnansweredMax of them for each rank of the node.
+constexpr size_t kCheckpointTextBytesMax = 2048;
 constexpr size_t kEngineNameBytesMax = 256;
 constexpr size_t kEngineKernelsBytesMax = 64 << 10;
 constexpr size_t kEngineListMax = 64;
@@ -24,8 +26,6 @@ bool IsPrintable(std::string_view text) {
 
 // Each returns what is wrong.
 struct EngineJudge {
-  const Rank& rank;
-
   std::string operator()(const link::Hello&) const { return ""; }
   std::string operator()(const link::Ready&) const { return ""; }
   std::string operator()(const link::Fenced&) const { return ""; }
@@ -66,15 +66,11 @@ struct EngineJudge {
 
   std::string operator()(const link::WrittenCheckpoint& m) const {
     if (m.step < 0) return fmt::format("a checkpoint of the step {}", m.step);
-    if (rank.written.size() >= kUnansweredMax) {
-      return fmt::format("more than {} checkpoints before the first one was answered",
-                         kUnansweredMax);
-    }
     if (m.manifest_digest.size() > kEngineNameBytesMax || !IsPrintable(m.manifest_digest)) {
       return "no digest";
     }
     return TooLong("texts of a checkpoint", m.directory.size() + m.end_reason.value_or("").size(),
-                   2 * kEngineTextBytesMax);
+                   kCheckpointTextBytesMax);
   }
 
   // What only the agent says, and what only samplers say.
@@ -86,8 +82,8 @@ struct EngineJudge {
 
 }  // namespace
 
-std::string Misbehaviour(const Rank& rank, const link::Message& message) {
-  const std::string what = std::visit(EngineJudge{rank}, message);
+std::string Misbehaviour(const link::Message& message) {
+  const std::string what = std::visit(EngineJudge(), message);
   return what.empty() ? "" : "it sent " + what;
 }
 

@@ -7,15 +7,17 @@
 #include <string>
 
 #include "link/messages.h"
-#include "worker/agent/rank.h"
 
 namespace gp::agent {
 
 // An honest trainer's largest message, its last words, has a few KiB.
 inline constexpr uint32_t kEngineMessageBytesMax = 256 << 10;
-inline constexpr size_t kUnansweredMax = 16;  // written checkpoints; honest trainers wait at 2
+// Written checkpoints that the agent keeps while the coordinator is away: the newest ones.
+inline constexpr size_t kUnansweredMax = 32;
+// Those that one trainer may send between two turns of the agent's loop.
+inline constexpr int kWrittenPerTurnMax = 64;
 
-// What is wrong with a message from the trainer of `rank`, for a reason; empty when nothing is.
-std::string Misbehaviour(const Rank& rank, const link::Message& message);
+// What is wrong with a message from a trainer, for a reason; empty when nothing is.
+std::string Misbehaviour(const link::Message& message);
 
 }  // namespace gp::agent

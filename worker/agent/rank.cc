@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/utf8.h"
 #include "worker/agent/convert.h"
+#include "worker/agent/engine_limits.h"
 
 namespace gp::agent {
 namespace {
@@ -48,6 +49,8 @@ struct Observer {
   }
   bool operator()(const link::WrittenCheckpoint& written) const {
     if (written.epoch != rank.key.epoch) return false;
+    // An older one that nobody answered leads nowhere: the run resumes from the newest.
+    if (rank.written.size() >= kUnansweredMax) rank.written.erase(rank.written.begin());
     rank.written.push_back(ToProto(written));
     return true;
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "worker/agent/engine_limits.h"
+
 namespace gp::agent {
 namespace {
 
@@ -34,6 +36,17 @@ TEST(Rank, IgnoresMessagesOfAnotherEpoch) {
   EXPECT_FALSE(Observe(rank, link::Finished{.epoch = 4}, kNow));
   EXPECT_EQ(rank.phase, v1::RANK_PHASE_LISTENING);
   EXPECT_EQ(rank.step, 0);
+}
+
+// Training goes on while the coordinator is away, however many checkpoints that takes.
+TEST(Rank, OfManyUnansweredCheckpointsTheNewestAreKept) {
+  Rank rank = Starting();
+  const int64_t count = 3 * static_cast<int64_t>(kUnansweredMax);
+  for (int64_t step = 1; step <= count; ++step) {
+    EXPECT_TRUE(Observe(rank, link::WrittenCheckpoint{.epoch = 3, .step = step}, kNow));
+  }
+  ASSERT_EQ(rank.written.size(), kUnansweredMax);
+  EXPECT_EQ(rank.written.back().step(), count);
 }
 
 TEST(Rank, TellsWhatItCannotGoOnWithoutWhileItLacksIt) {
