@@ -12,9 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto token = ParseToken(text);
   if (!token.ok()) {
-    const std::string message = gp::Message(token.status());
-    GP_CHECK(!message.empty() && message.size() < 400);
-    GP_CHECK(size < 32 || message.find(text.substr(size - 32)) == std::string::npos);
+    // The same words for every text.
+    GP_CHECK(gp::Message(token.status()) == gp::Message(ParseToken("").status()));
     return 0;
   }
   GP_CHECK(token->id.size() == 10 && token->secret.size() == 64);
