@@ -12,15 +12,17 @@
 #include "base/stop_signals.h"
 #include "coordinator/access/access_gate.h"
 #include "coordinator/access/admin_token.h"
+#include "coordinator/access/enrollment.h"
+#include "coordinator/access/server_certificates.h"
 #include "coordinator/announcer.h"
 #include "coordinator/metrics.h"
 #include "coordinator/reconciler.h"
 #include "coordinator/recorder.h"
 #include "coordinator/replay.h"
 #include "coordinator/run_directories.h"
-#include "coordinator/server_certificates.h"
 #include "coordinator/service/access_service.h"
 #include "coordinator/service/agent_service.h"
+#include "coordinator/service/enrollment_service.h"
 #include "coordinator/service/group_key.h"
 #include "coordinator/service/input_probe.h"
 #include "coordinator/service/run_service.h"
@@ -44,7 +46,7 @@ constexpr std::chrono::nanoseconds kStopMax = std::chrono::seconds(5);
 
 // What the state directory holds.
 const std::vector<std::string> kStateNames = {"gp.db", "coordinator.lock", "runs", "security",
-                                              "audit"};
+                                              "audit", "coordinator.sock"};
 
 ReconcilerOptions MakeReconcilerOptions(const CoordinatorSettings& settings,
                                         const InputProbe& probe, CoordinatorMetrics& metrics) {
@@ -129,7 +131,9 @@ void LogPlaces(const rpc::RpcServer& server, const Doors& doors) {
 struct Access {
   std::unique_ptr<TokenStore> tokens;
   std::unique_ptr<AuditLog> audit;
+  std::unique_ptr<NodeRegistry> nodes;
   std::unique_ptr<AccessGate> gate;
+  std::unique_ptr<Enrollment> enrollment;  // null without TLS
 };
 
 // A coordinator that others reach has a first admin.
@@ -152,11 +156,17 @@ StatusOr<Access> OpenAccess(const CoordinatorSettings& settings, const Doors& do
       access.audit,
       AuditLog::Open(JoinPath(settings.state_dir, "audit"), SystemClock(),
                      {.keep_bytes = static_cast<uint64_t>(settings.audit_keep_bytes)}));
+  ASSIGN_OR_RETURN(access.nodes, NodeRegistry::Open(security_dir, SystemClock()));
   access.gate = std::make_unique<AccessGate>(
       *access.tokens, *access.audit, SystemClock(),
       AccessGateOptions{.plain_network_is_admin = settings.insecure,
                         .limits = {.calls_per_second = settings.calls_per_second,
-                                   .streams = settings.streams_per_user}});
+                                   .streams = settings.streams_per_user},
+                        .nodes = access.nodes.get()});
+  if (doors.certificates != nullptr) {
+    access.enrollment =
+        std::make_unique<Enrollment>(*doors.certificates, *access.tokens, *access.nodes);
+  }
   return access;
 }
 
@@ -232,6 +242,8 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
                          {GP_VERSION, "", reconciler_options.policy});
   AccessService access_service(*access.gate, *access.tokens, *access.audit, hub, lanes,
                                SystemClock());
+  EnrollmentService enrollment_service(*access.gate, access.enrollment.get(), *access.nodes,
+                                       reconciler, hub, lanes);
   AgentServiceContext agents{*access.gate, reconciler, recorder, hub,
                              MakeAgentOptions(settings, storage, *store, group_key)};
   AgentService agent_service(agents);
@@ -240,7 +252,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
       rpc::RpcServer::Start(
           {.endpoints = doors.endpoints,
            .on_call_ended = [&metrics](const rpc::EndedCall& call) { metrics.CallEnded(call); }},
-          {&run_service, &access_service, &agent_service}));
+          {&run_service, &access_service, &enrollment_service, &agent_service}));
   // Before any thread starts, so that a failure here leaves none behind.
   RETURN_IF_ERROR(daemon::WriteAddressFile(
       runtime.address_file, {.address = server->address(),

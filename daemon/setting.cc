@@ -40,14 +40,6 @@ Setting MetricsPublic(bool& allowed) {
           .slot = &allowed};
 }
 
-Setting Insecure(bool& insecure) {
-  return {.field = {.path = "network.insecure",
-                    .doc = "Let metrics.listen be reached from other machines, without asking who "
-                           "comes and without encryption."},
-          .slot = &insecure,
-          .flag = "--insecure"};
-}
-
 Status CheckMetricsExposure(const std::string& address, bool allowed) {
   ASSIGN_OR_RETURN(const auto parsed, rpc::ParseListenAddress(address));
   if (allowed || parsed.IsLocal()) return OkStatus();

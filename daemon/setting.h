@@ -33,9 +33,6 @@ Setting MetricsListen(std::string& address);
 // The setting metrics.public, which every daemon has.
 Setting MetricsPublic(bool& allowed);
 
-// The setting network.insecure of a daemon whose metrics are all that it serves.
-Setting Insecure(bool& insecure);
-
 // InvalidArgument when other machines can reach `address`, which is metrics.listen, and neither
 // metrics.public nor network.insecure (`allowed`) allows it. REQUIRES: the address can be read.
 Status CheckMetricsExposure(const std::string& address, bool allowed);

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "security/node_name.h"
+
 namespace gp::rpc {
 namespace {
 
@@ -29,6 +31,18 @@ std::string SecurityOf(const grpc::CallbackServerContext& context) {
   return types.empty() ? "" : std::string(types.front().data(), types.front().size());
 }
 
+// Fills in the node that the connection's certificate names, which TLS has verified.
+void ReadCertificate(const grpc::CallbackServerContext& context, Caller& caller) {
+  const auto of_connection = context.auth_context();
+  if (of_connection == nullptr) return;
+  for (const grpc::string_ref& pem : of_connection->FindPropertyValues("x509_pem_cert")) {
+    const auto certificate = security::Certificate::FromPem({pem.data(), pem.size()});
+    if (!certificate.ok()) continue;
+    caller.node_id = security::NodeOf(*certificate);
+    caller.node_lifetime = certificate->lifetime();
+  }
+}
+
 }  // namespace
 
 Caller ReadCaller(const grpc::CallbackServerContext& context) {
@@ -40,6 +54,7 @@ Caller ReadCaller(const grpc::CallbackServerContext& context) {
   caller.is_socket_owner = is_inside || caller.address.starts_with("unix:");
   caller.is_plain_network = !caller.is_socket_owner && security != "tls" && security != "ssl";
   caller.bearer = BearerOf(context);
+  ReadCertificate(context, caller);
   return caller;
 }
 

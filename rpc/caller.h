@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "security/certificate.h"
+
 namespace gp::rpc {
 
 struct Caller {
@@ -16,6 +18,7 @@ struct Caller {
   bool is_socket_owner = false;
   // Of the client certificate that TLS has verified; empty without one.
   std::string node_id;
+  security::Lifetime node_lifetime;
   // The text of the bearer token; empty without one. It holds a secret: it is never logged.
   std::string bearer;
   // Came over TCP without TLS.

@@ -16,12 +16,6 @@ constexpr size_t kChainMax = 64;
 
 using NamesPointer = std::unique_ptr<GENERAL_NAMES, OpensslFree<GENERAL_NAMES_free>>;
 
-std::string Hex(const unsigned char* bytes, size_t size) {
-  std::string hex;
-  for (size_t i = 0; i < size; ++i) hex += fmt::format("{:02x}", bytes[i]);
-  return hex;
-}
-
 WallTime ToWallTime(const ASN1_TIME* time) {
   std::tm fields{};
   GP_CHECK(ASN1_TIME_to_tm(time, &fields) == 1);
@@ -90,12 +84,12 @@ std::string Certificate::Digest() const {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   GP_CHECK(X509_digest(certificate_.get(), EVP_sha256(), digest.data(), &size) == 1);
-  return Hex(digest.data(), size);
+  return HexOf({reinterpret_cast<const char*>(digest.data()), size});
 }
 
 std::string Certificate::Serial() const {
   const ASN1_INTEGER* serial = X509_get0_serialNumber(certificate_.get());
-  return Hex(ASN1_STRING_get0_data(serial), static_cast<size_t>(ASN1_STRING_length(serial)));
+  return HexOf(StringOf(serial));
 }
 
 Lifetime Certificate::lifetime() const {

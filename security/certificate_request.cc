@@ -60,6 +60,15 @@ StatusOr<CertificateRequest> CertificateRequest::FromPem(std::string_view pem) {
   return CertificateRequest(std::move(request));
 }
 
+std::string CertificateRequest::KeyDigest() const {
+  unsigned char* der = nullptr;
+  const int size = i2d_X509_PUBKEY(X509_REQ_get_X509_PUBKEY(request_.get()), &der);
+  GP_CHECK(size > 0);
+  const std::string digest = Sha256Hex({reinterpret_cast<char*>(der), static_cast<size_t>(size)});
+  OPENSSL_free(der);
+  return digest;
+}
+
 std::string CertificateRequest::Pem() const {
   const BioPointer bio = WritingBio();
   GP_CHECK(PEM_write_bio_X509_REQ(bio.get(), request_.get()) == 1);

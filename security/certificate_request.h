@@ -21,6 +21,8 @@ class CertificateRequest {
   static StatusOr<CertificateRequest> FromPem(std::string_view pem);
 
   std::string Pem() const;
+  // SHA-256 of the public key (DER) as 64 lower-case hexadecimal digits.
+  std::string KeyDigest() const;
 
   X509_REQ* get() const { return request_.get(); }
 

@@ -31,4 +31,18 @@ std::string TextOf(BIO* bio) {
   return {data, static_cast<size_t>(size)};
 }
 
+std::string HexOf(std::string_view bytes) {
+  std::string hex;
+  for (const char byte : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return hex;
+}
+
+std::string Sha256Hex(std::string_view bytes) {
+  char digest[EVP_MAX_MD_SIZE];
+  size_t size = 0;
+  GP_CHECK(EVP_Q_digest(nullptr, "SHA256", nullptr, bytes.data(), bytes.size(),
+                        reinterpret_cast<unsigned char*>(digest), &size) == 1);
+  return HexOf({digest, size});
+}
+
 }  // namespace gp::security

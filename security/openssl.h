@@ -38,4 +38,8 @@ BioPointer WritingBio();
 // What was written so far.
 std::string TextOf(BIO* bio);
 
+// Lower-case hexadecimal digits.
+std::string HexOf(std::string_view bytes);
+std::string Sha256Hex(std::string_view bytes);
+
 }  // namespace gp::security

@@ -77,7 +77,9 @@ class RunClient::Outage {
 RunClient::RunClient(RunClientOptions options, Interruption& interruption)
     : options_(std::move(options)),
       interruption_(interruption),
-      stub_(v1::RunService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))) {}
+      stub_(v1::RunService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))),
+      nodes_(v1::EnrollmentService::NewStub(
+          rpc::MakeChannel(options_.address, {.tls = options_.tls}))) {}
 
 RunClient::~RunClient() = default;
 
@@ -220,6 +222,16 @@ StatusOr<v1::VersionResponse> RunClient::Version() {
   }));
   MakeSafeToShow(response);
   return response;
+}
+
+Status RunClient::RevokeNode(const std::string& node_id) {
+  v1::RevokeNodeRequest request;
+  request.set_request_id(RandomId(20));
+  request.set_node_id(node_id);
+  return Retry("RevokeNode", [&](grpc::ClientContext& context) {
+    v1::RevokeNodeResponse response;
+    return nodes_->RevokeNode(&context, request, &response);
+  });
 }
 
 Status RunClient::Watch(const std::string& run, const Consumer<v1::Run>& consumer) {

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "client/api/call_credentials.h"
 #include "client/api/interruption.h"
+#include "gp/v1/enrollment_service.grpc.pb.h"
 #include "gp/v1/run_service.grpc.pb.h"
 #include "rpc/tls.h"
 
@@ -55,6 +56,8 @@ class RunClient {
   StatusOr<v1::Checkpoint> RestoreCheckpoint(const std::string& run, int64_t step);
   StatusOr<v1::NodesResponse> Nodes();
   StatusOr<v1::VersionResponse> Version();
+  // Takes the node's certificate back.
+  Status RevokeNode(const std::string& node_id);
 
   // Return OK when the server ended the stream or the consumer returned false.
   Status Watch(const std::string& run, const Consumer<v1::Run>& consumer);
@@ -79,6 +82,7 @@ class RunClient {
   const RunClientOptions options_;
   Interruption& interruption_;
   std::unique_ptr<v1::RunService::Stub> stub_;
+  std::unique_ptr<v1::EnrollmentService::Stub> nodes_;
 };
 
 // Whether the run has reached a state that it never leaves.

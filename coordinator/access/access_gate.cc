@@ -99,6 +99,10 @@ StatusOr<Principal> AccessGate::Identify(const rpc::Caller& caller) {
   } else if (!caller.node_id.empty()) {
     principal.kind = Principal::Kind::kNode;
     principal.name = caller.node_id;
+    principal.node_lifetime = caller.node_lifetime;
+    if (options_.nodes != nullptr) {
+      RETURN_IF_ERROR(options_.nodes->Check(caller.node_id, caller.node_lifetime));
+    }
   } else if (caller.is_socket_owner) {
     principal.kind = Principal::Kind::kOwner;
     principal.roles = Roles::AdminEverywhere();
@@ -205,8 +209,11 @@ Status AdmittedCall::BecomeStream() {
 }
 
 Status AdmittedCall::Check() const {
-  if (principal_.kind != Principal::Kind::kUser) return OkStatus();
-  return gate_.tokens_.Check(principal_.token_id);
+  if (principal_.kind == Principal::Kind::kUser) return gate_.tokens_.Check(principal_.token_id);
+  if (principal_.kind != Principal::Kind::kNode || gate_.options_.nodes == nullptr) {
+    return OkStatus();
+  }
+  return gate_.options_.nodes->CheckStream(principal_.name, principal_.node_lifetime);
 }
 
 formats::AuditRecord AdmittedCall::RecordOf(const Status& outcome) const {

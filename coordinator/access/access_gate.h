@@ -14,6 +14,7 @@
 #include "coordinator/access/access_table.h"
 #include "coordinator/access/audit_log.h"
 #include "coordinator/access/call_limits.h"
+#include "coordinator/access/node_registry.h"
 #include "coordinator/access/principal.h"
 #include "coordinator/access/token_store.h"
 #include "rpc/caller.h"
@@ -24,6 +25,8 @@ struct AccessGateOptions {
   // Whoever comes over TCP without TLS is admin: the coordinator was started with --insecure.
   bool plain_network_is_admin = false;
   CallLimitsOptions limits;  // of each user
+  // Which nodes' certificates count; null: every one that TLS has verified. Outlives the gate.
+  const NodeRegistry* nodes = nullptr;
 };
 
 class AccessGate;
@@ -53,7 +56,8 @@ class AdmittedCall {
   // audited: the user has too many.
   Status BecomeStream();
 
-  // Unauthenticated once the token was revoked or has expired: then a stream ends.
+  // Unauthenticated or PermissionDenied once the token or the node was revoked or has expired: then
+  // a stream ends.
   Status Check() const;
 
   // Of a call that changed something or tried to: records the outcome, and calls `answer` with the

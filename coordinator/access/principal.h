@@ -4,6 +4,7 @@
 #include <string>
 
 #include "coordinator/access/role.h"
+#include "security/certificate.h"
 
 namespace gp::coordinator {
 
@@ -17,8 +18,9 @@ struct Principal {
   };
 
   Kind kind = Kind::kNobody;
-  std::string name;      // of a user's token; the node's id
-  std::string token_id;  // of a user
+  std::string name;                  // of a user's token; the node's id
+  security::Lifetime node_lifetime;  // of a node's certificate
+  std::string token_id;              // of a user
   Roles roles;
   std::string address;
 

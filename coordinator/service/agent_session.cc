@@ -247,6 +247,10 @@ void AgentSession::Advance() {
 }
 
 bool AgentSession::FillNext() {
+  if (const Status access = access_->Check(); !access.ok()) {
+    End(access);
+    return false;
+  }
   if (greeting_) {
     outgoing_ = std::move(*greeting_);
     greeting_.reset();

@@ -45,12 +45,16 @@ std::string WriteConfig(const std::string& path, const std::string& text) {
   return path;
 }
 
-// The address in an address file, once it is there; empty when the process ended first.
-std::string AwaitAddress(const std::string& path, Process& process) {
+// What is in an address file, once it is there; empty when the process ended first.
+nlohmann::json AwaitAddresses(const std::string& path, Process& process) {
   Eventually([&] { return FileExists(path) || !process.Running(); });
   const auto content = ReadFile(path);
-  if (!content.ok()) return "";
-  return nlohmann::json::parse(*content).value("address", "");
+  if (!content.ok()) return nlohmann::json::object();
+  return nlohmann::json::parse(*content);
+}
+
+std::string AwaitAddress(const std::string& path, Process& process) {
+  return AwaitAddresses(path, process).value("address", "");
 }
 
 }  // namespace
@@ -99,11 +103,15 @@ void Cluster::StartCoordinator(const std::vector<std::string>& environment) {
                      {"--config", WriteConfig(JoinPath(directory_, "coordinator.yaml"),
                                               options_.coordinator_config)});
   }
+  if (!options_.listen.empty()) {
+    arguments.insert(arguments.end(), {"--listen", listen_.empty() ? options_.listen : listen_});
+  }
   coordinator_ =
       std::make_unique<Process>(arguments, environment, JoinPath(directory_, "coordinator.log"));
-  const std::string address = AwaitAddress(address_file, *coordinator_);
-  if (address.empty()) return;  // a failpoint may have struck
-  address_ = address;
+  const nlohmann::json addresses = AwaitAddresses(address_file, *coordinator_);
+  if (addresses.empty()) return;  // a failpoint may have struck
+  address_ = addresses.value("address", "");
+  listen_ = addresses.value("listen", "");
   Connect();
 }
 
@@ -115,7 +123,7 @@ void Cluster::LaunchWorker(const std::string& name, const WorkerSetup& setup) {
   std::vector<std::string> arguments = {
       Program("gp-worker"),
       "--coordinator",
-      address_,
+      setup.coordinator.empty() ? address_ : setup.coordinator,
       "--state-dir",
       JoinPath(directory_, name),
       "--storage-root",
@@ -130,6 +138,11 @@ void Cluster::LaunchWorker(const std::string& name, const WorkerSetup& setup) {
       JoinPath(directory_, name + ".json")};
   if (!options_.trainer.empty()) {
     arguments.insert(arguments.end(), {"--trainer", options_.trainer});
+  }
+  if (!setup.join_token.empty()) {
+    const std::string file = JoinPath(directory_, name + ".token");
+    EXPECT_TRUE(WriteFileAtomically(file, setup.join_token + "\n", 0600).ok());
+    arguments.insert(arguments.end(), {"--join-token-file", file});
   }
   if (!setup.gpus) arguments.insert(arguments.end(), {"--gpus", "none"});
   if (!setup.config.empty()) {

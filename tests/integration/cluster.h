@@ -19,6 +19,7 @@ struct ClusterOptions {
   std::string trainer;  // empty: gp-trainer beside gp-worker
   // Settings of the coordinator (YAML) beside the flags; short waits suit tests.
   std::string coordinator_config;
+  std::string listen;        // HOST:PORT for others, with TLS; empty: the socket alone
   std::string storage_root;  // these two: empty: inside the temporary directory
   std::string coordinator_state;
 };
@@ -30,6 +31,8 @@ struct WorkerSetup {
   std::string config;        // YAML
   bool gpus = false;         // else this machine's GPUs are left alone
   std::string storage_root;  // empty: the cluster's
+  std::string coordinator;   // empty: the cluster's socket
+  std::string join_token;    // for a coordinator at HOST:PORT
 };
 
 class Cluster {
@@ -52,6 +55,8 @@ class Cluster {
   // The address of the worker's metrics, HOST:PORT.
   std::string MetricsAddress(const std::string& name) const;
 
+  // Where the coordinator serves others, HOST:PORT.
+  const std::string& listen() const { return listen_; }
   // The coordinator's address, unix:PATH.
   const std::string& address() const { return address_; }
   v1::RunService::Stub& stub() { return *stub_; }
@@ -83,6 +88,7 @@ class Cluster {
   std::string directory_;
   std::string storage_root_;
   std::string address_;
+  std::string listen_;
   std::unique_ptr<Process> coordinator_;
   std::map<std::string, std::unique_ptr<Process>> workers_;
   std::unique_ptr<v1::RunService::Stub> stub_;

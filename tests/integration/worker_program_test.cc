@@ -28,7 +28,7 @@ class WorkerProgram : public ::testing::Test {
                                           "--storage-root",
                                           directory_,
                                           "--coordinator",
-                                          "127.0.0.1:1"};
+                                          "unix:" + directory_ + "/none.sock"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }

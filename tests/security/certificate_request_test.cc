@@ -24,6 +24,14 @@ TEST(CertificateRequest, IsReadBack) {
   EXPECT_EQ(again->Pem(), request.Pem());
 }
 
+TEST(CertificateRequest, TheDigestIsTheKeys) {
+  const PrivateKey key = PrivateKey::Generate();
+  const std::string digest = CertificateRequest::For(key).KeyDigest();
+  EXPECT_EQ(digest.size(), 64u);
+  EXPECT_EQ(CertificateRequest::For(key).KeyDigest(), digest);
+  EXPECT_NE(CertificateRequest::For(PrivateKey::Generate()).KeyDigest(), digest);
+}
+
 TEST(CertificateRequest, TextThatIsCutAnywhereIsNoRequest) {
   const std::string pem = CertificateRequest::For(PrivateKey::Generate()).Pem();
   for (size_t size = 0; size + 1 < pem.size(); ++size) {

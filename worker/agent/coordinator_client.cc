@@ -102,7 +102,8 @@ void CoordinatorClient::Pause(int attempt) {
 bool CoordinatorClient::Converse() {
   refusal_.clear();
   grpc::ClientContext context;
-  const auto stub = v1::AgentService::NewStub(rpc::MakeChannel(options_.address));
+  const auto stub =
+      v1::AgentService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}));
   const auto stream = stub->Connect(&context);
   const v1::AgentMessage hello = MakeHello();
   {
@@ -115,14 +116,14 @@ bool CoordinatorClient::Converse() {
   std::jthread writer;
   if (stream->Write(hello)) writer = std::jthread([&] { WriteLoop(*stream); });
   v1::CoordinatorMessage message;
-  while (stream->Read(&message) && Hear(message)) {
-  }
+  bool heard = true;
+  while (heard && stream->Read(&message)) heard = Hear(message);
   bool welcomed = false;
   {
     MutexLock lock(mutex_);
     welcomed = welcomed_;
   }
-  EndConnection();
+  EndConnection(/*cancel=*/!heard);
   if (writer.joinable()) writer.join();
   const grpc::Status status = stream->Finish();
   {
@@ -136,11 +137,12 @@ bool CoordinatorClient::Converse() {
   return welcomed;
 }
 
-void CoordinatorClient::EndConnection() {
+// A stream that the coordinator ended is not cancelled, because then its reason would be lost.
+void CoordinatorClient::EndConnection(bool cancel) {
   MutexLock lock(mutex_);
   connected_ = false;
   welcomed_ = false;
-  context_->TryCancel();
+  if (cancel) context_->TryCancel();
   changed_.NotifyAll();
 }
 
@@ -220,11 +222,11 @@ void CoordinatorClient::WriteLoop(Stream& stream) {
   v1::AgentMessage message;
   uint64_t report_number = 0;
   while (NextMessage(message, report_number)) {
-    if (!stream.Write(message)) break;
+    if (!stream.Write(message)) return;  // the stream has ended, which the reader sees, too
     if (message.has_report()) NoteReported(report_number);
   }
   MutexLock lock(mutex_);
-  if (context_ != nullptr) context_->TryCancel();
+  if (connected_ && context_ != nullptr) context_->TryCancel();  // no welcome came
 }
 
 void CoordinatorClient::NoteReported(uint64_t report_number) {

@@ -9,12 +9,14 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "base/backoff.h"
 #include "base/mutex.h"
 #include "gp/v1/agent_service.grpc.pb.h"
+#include "rpc/tls.h"
 #include "worker/agent/coordinator_port.h"
 #include "worker/agent/inbox.h"
 #include "worker/agent/metrics.h"
@@ -23,7 +25,8 @@
 namespace gp::agent {
 
 struct CoordinatorClientOptions {
-  std::string address;  // HOST:PORT or unix:PATH
+  std::string address;                 // HOST:PORT or unix:PATH
+  std::optional<rpc::ChannelTls> tls;  // for HOST:PORT; absent: no encryption
   BackoffOptions backoff{.max = std::chrono::seconds(2)};
   // Limit from connecting to the coordinator's first message.
   std::chrono::nanoseconds welcome_timeout = std::chrono::seconds(10);
@@ -72,7 +75,7 @@ class CoordinatorClient final : public CoordinatorPort {
   v1::Telemetry TakeTelemetry() REQUIRES(mutex_);
   void SetWindow(uint64_t window_bytes) REQUIRES(mutex_);
   void ShowTelemetry() REQUIRES(mutex_);
-  void EndConnection() EXCLUDES(mutex_);
+  void EndConnection(bool cancel) EXCLUDES(mutex_);
   // Waits before the next attempt; returns at once when stopping.
   void Pause(int attempt) EXCLUDES(mutex_);
   void Complain(const std::string& reason);

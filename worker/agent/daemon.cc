@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -25,6 +26,7 @@
 #include "worker/agent/agent.h"
 #include "worker/agent/coordinator_client.h"
 #include "worker/agent/gpu_watch.h"
+#include "worker/agent/node_credentials.h"
 #include "worker/agent/node_gpus.h"
 #include "worker/agent/node_identity.h"
 
@@ -160,6 +162,26 @@ StatusOr<AgentOptions> MakeAgentOptions(const WorkerSettings& settings) {
   return options;
 }
 
+// Null for a coordinator on a Unix socket, which knows this user, and with --insecure.
+StatusOr<std::unique_ptr<NodeCredentials>> OpenCredentials(const WorkerSettings& settings,
+                                                           const std::string& node_id,
+                                                           const std::atomic<bool>& stopping) {
+  ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(settings.coordinator));
+  if (address.is_socket()) return nullptr;
+  if (settings.insecure) {
+    LogWarning(
+        "INSECURE: the coordinator is reached without encryption, and does not prove who it is",
+        {{"coordinator", settings.coordinator}, {"because", "--insecure"}});
+    return nullptr;
+  }
+  return NodeCredentials::Open({.coordinator = settings.coordinator,
+                                .state_dir = settings.state_dir,
+                                .node_id = node_id,
+                                .join_token_file = settings.join_token_file,
+                                .ca = settings.coordinator_ca},
+                               SystemClock(), [&stopping] { return stopping.load(); });
+}
+
 }  // namespace
 
 StatusOr<std::string> DescribeGpus(const WorkerSettings& settings) {
@@ -170,11 +192,19 @@ StatusOr<std::string> DescribeGpus(const WorkerSettings& settings) {
 
 Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime) {
   Inbox inbox;
-  const StopSignals signals([&inbox](const std::string&) { inbox.Post(StopRequested{}); });
-  RETURN_IF_ERROR(daemon::PrepareStateDirectory(settings.state_dir, {"lock", "node_id"}));
+  std::atomic<bool> stopping = false;
+  const StopSignals signals([&](const std::string&) {
+    stopping = true;
+    inbox.Post(StopRequested{});
+  });
+  RETURN_IF_ERROR(
+      daemon::PrepareStateDirectory(settings.state_dir, {"lock", "node_id", "security"}));
   ASSIGN_OR_RETURN(const auto lock,
                    daemon::StateLock::Acquire(settings.state_dir, "lock", "gp-worker"));
   ASSIGN_OR_RETURN(const std::string node_id, LoadNodeId(settings.state_dir));
+  const auto credentials = OpenCredentials(settings, node_id, stopping);
+  if (stopping) return OkStatus();
+  RETURN_IF_ERROR(credentials.status());
   ASSIGN_OR_RETURN(const NodeCores node, FindCores());
   ASSIGN_OR_RETURN(const NodeGpus gpus, FindGpus(settings, node.cores));
   const SlotTable slots = MakeSlots(settings.slots, node.cores, gpus);
@@ -197,6 +227,7 @@ Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime)
 
   CoordinatorClientOptions client_options;
   client_options.address = settings.coordinator;
+  if (*credentials != nullptr) client_options.tls = (*credentials)->tls();
   client_options.backoff.max = settings.reconnect_max;
   client_options.telemetry_items_max = static_cast<size_t>(settings.telemetry_items_max);
   client_options.hello = MakeHello(settings, node_id, data_address, slots, gpus);

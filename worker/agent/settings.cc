@@ -49,11 +49,24 @@ Settings ServiceSettings(WorkerSettings& settings) {
        .flag = "--coordinator",
        .value_name = "ADDRESS",
        .check = CheckCoordinator},
+      {.field = {.path = "coordinator.join_token_file",
+                 .doc = "File of a join token, which 'gpctl token create --join' prints: this node "
+                        "joins with it at its first start. Not needed any more once it has.",
+                 .is_path = true},
+       .slot = &settings.join_token_file,
+       .flag = "--join-token-file",
+       .value_name = "FILE"},
+      {.field = {.path = "coordinator.ca",
+                 .doc = "PEM file of the authorities, one of which signed the coordinator's "
+                        "certificate. Empty: the one that the join token named.",
+                 .is_path = true},
+       .slot = &settings.coordinator_ca},
       {.field = {.path = "coordinator.reconnect_max",
                  .doc = "The longest pause between two attempts to reach it. Training goes on "
                         "meanwhile."},
        .slot = &settings.reconnect_max},
-      {.field = {.path = "state.dir", .doc = "Where this node keeps its identity."},
+      {.field = {.path = "state.dir",
+                 .doc = "Where this node keeps its identity and its certificate."},
        .slot = &settings.state_dir,
        .flag = "--state-dir",
        .value_name = "DIR",
@@ -150,7 +163,12 @@ Settings ObservationSettings(WorkerSettings& settings) {
                  .max = 10'000'000},
        .slot = &settings.telemetry_items_max},
       daemon::MetricsListen(settings.metrics_listen),
-      daemon::Insecure(settings.insecure),
+      {.field = {.path = "network.insecure",
+                 .doc = "Reach the coordinator without TLS, and let metrics.listen be reached from "
+                        "other machines: others can listen in, and pretend to be the "
+                        "coordinator."},
+       .slot = &settings.insecure,
+       .flag = "--insecure"},
   };
 }
 

@@ -14,7 +14,9 @@ struct WorkerSettings {
   std::string node_name;     // empty: the host's name
   std::string data_address;  // host on which trainers listen for their peers; empty: found
   int slots = 0;             // 0: one for each core
-  std::string coordinator = "127.0.0.1:7070";  // HOST:PORT
+  std::string coordinator = "127.0.0.1:7070";  // HOST:PORT or unix:PATH
+  std::string coordinator_ca;                  // empty: the authority that the join token names
+  std::string join_token_file;                 // empty: this node has joined
   std::chrono::nanoseconds reconnect_max = std::chrono::seconds(2);
   std::string state_dir;                         // required
   std::string storage_root;                      // required; the same path on every node
@@ -32,7 +34,7 @@ struct WorkerSettings {
   int telemetry_items_max = 65536;
   bool metrics_public = false;  // metrics_listen may be reached from other machines
   std::string metrics_listen = "127.0.0.1:7072";
-  bool insecure = false;  // the metrics may be reached from other machines
+  bool insecure = false;  // no TLS to the coordinator; metrics may be reached from other machines
 
   bool operator==(const WorkerSettings&) const = default;
 };

@@ -20,6 +20,8 @@ TEST(WorkerSettings, TheShippedFileIsTheDefaults) {
                           .data_address = "x",
                           .slots = 9,
                           .coordinator = "x",
+                          .coordinator_ca = "x",
+                          .join_token_file = "x",
                           .reconnect_max = std::chrono::seconds(9),
                           .state_dir = "x",
                           .storage_root = "x",
@@ -64,7 +66,8 @@ TEST(WorkerSettings, EveryKeySetsItsOwnField) {
   WorkerSettings settings;
   const auto problems = Read(
       "node: {name: a, data_address: b, slots: 3}\n"
-      "coordinator: {address: 'c:4', reconnect_max: 5s}\nstate: {dir: d}\nstorage: {root: e}\n"
+      "coordinator: {address: 'c:4', reconnect_max: 5s, ca: /m, join_token_file: /n}\n"
+      "state: {dir: d}\nstorage: {root: e}\n"
       "trainer: {program: f, environment: [g, h], start_timeout: 6s, stop_grace: 7s}\n"
       "gpu: {devices: '1', library: i, trainer: j, nccl_interface: k, check_interval: 8s}\n"
       "telemetry: {items_max: 9000}\nmetrics: {listen: 'l:10', public: true}\nnetwork: {insecure: "
@@ -76,6 +79,8 @@ TEST(WorkerSettings, EveryKeySetsItsOwnField) {
                                       .data_address = "b",
                                       .slots = 3,
                                       .coordinator = "c:4",
+                                      .coordinator_ca = "/m",
+                                      .join_token_file = "/n",
                                       .reconnect_max = seconds(5),
                                       .state_dir = "d",
                                       .storage_root = "e",
@@ -122,18 +127,20 @@ TEST(WorkerSettings, FlagsKeepTheirNames) {
   for (const daemon::Setting& setting : SettingsTable(settings)) {
     if (!setting.flag.empty()) flags[setting.flag] = setting.field.path;
   }
-  EXPECT_EQ(flags, (std::map<std::string, std::string>{{"--name", "node.name"},
-                                                       {"--data-address", "node.data_address"},
-                                                       {"--slots", "node.slots"},
-                                                       {"--coordinator", "coordinator.address"},
-                                                       {"--state-dir", "state.dir"},
-                                                       {"--storage-root", "storage.root"},
-                                                       {"--data-root", "data.roots"},
-                                                       {"--trainer", "trainer.program"},
-                                                       {"--gpus", "gpu.devices"},
-                                                       {"--gpu-trainer", "gpu.trainer"},
-                                                       {"--metrics-listen", "metrics.listen"},
-                                                       {"--insecure", "network.insecure"}}));
+  EXPECT_EQ(flags, (std::map<std::string, std::string>{
+                       {"--name", "node.name"},
+                       {"--data-address", "node.data_address"},
+                       {"--slots", "node.slots"},
+                       {"--coordinator", "coordinator.address"},
+                       {"--join-token-file", "coordinator.join_token_file"},
+                       {"--state-dir", "state.dir"},
+                       {"--storage-root", "storage.root"},
+                       {"--data-root", "data.roots"},
+                       {"--trainer", "trainer.program"},
+                       {"--gpus", "gpu.devices"},
+                       {"--gpu-trainer", "gpu.trainer"},
+                       {"--metrics-listen", "metrics.listen"},
+                       {"--insecure", "network.insecure"}}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "coordinator/server_certificates.h"
+#include "coordinator/access/server_certificates.h"
 
 #include <algorithm>
 #include <set>
@@ -88,10 +88,10 @@ Certificate ServerCertificates::anchor() const {
 }
 
 StatusOr<Certificate> ServerCertificates::IssueNode(const security::CertificateRequest& request,
-                                                    const std::string& node_id) const {
+                                                    const std::string& node_id,
+                                                    WallTime from) const {
   MutexLock lock(mutex_);
-  return authority_.IssueClient(request, security::NodeUri(node_id), clock_.WallNow(),
-                                options_.lifetime);
+  return authority_.IssueClient(request, security::NodeUri(node_id), from, options_.lifetime);
 }
 
 Status ServerCertificates::Refresh() {

@@ -47,9 +47,10 @@ class ServerCertificates {
   // The certificate by whose digest clients know this server: the last one of the chain that the
   // server presents.
   security::Certificate anchor() const;
-  // Signs for a node.
+  // Signs for a node; the certificate counts from `from` on.
   StatusOr<security::Certificate> IssueNode(const security::CertificateRequest& request,
-                                            const std::string& node_id) const EXCLUDES(mutex_);
+                                            const std::string& node_id, WallTime from) const
+      EXCLUDES(mutex_);
   // The authority of nodes' certificates.
   const security::Certificate& authority() const { return authority_.certificate(); }
 

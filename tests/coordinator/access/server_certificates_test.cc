@@ -1,4 +1,4 @@
-#include "coordinator/server_certificates.h"
+#include "coordinator/access/server_certificates.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class ServerCertificatesTest : public ::testing::Test {
     return *Certificate::FromPem(Text(name));
   }
 
-  TemporaryDirectory directory_;
+  gp::TemporaryDirectory directory_;
   FakeClock clock_;
 };
 
@@ -130,7 +130,9 @@ TEST_F(ServerCertificatesTest, SignsForANode) {
   const auto certificates = Open();
   ASSERT_TRUE(certificates.ok());
   const auto key = security::PrivateKey::Generate();
-  const auto made = (*certificates)->IssueNode(security::CertificateRequest::For(key), "abc123");
+  const auto made =
+      (*certificates)
+          ->IssueNode(security::CertificateRequest::For(key), "abc123", clock_.WallNow());
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_EQ(security::NodeOf(*made), "abc123");
   EXPECT_TRUE(made->IsSignedBy((*certificates)->authority()));

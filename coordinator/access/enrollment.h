@@ -1,0 +1,46 @@
+// Enrollment: gives nodes their certificates: the first one for a join token, the next ones for the
+// one before; and takes them back. Owned by the daemon; may be called from any thread, and waits
+// for the disk.
+#pragma once
+
+#include <string>
+
+#include "base/mutex.h"
+#include "coordinator/access/node_registry.h"
+#include "coordinator/access/server_certificates.h"
+#include "coordinator/access/token_store.h"
+
+namespace gp::coordinator {
+
+class Enrollment {
+ public:
+  // Every reference outlives the object.
+  Enrollment(const ServerCertificates& certificates, TokenStore& tokens, NodeRegistry& nodes)
+      : certificates_(certificates), tokens_(tokens), nodes_(nodes) {}
+
+  // The certificate (PEM) for the key of `request` (PEM) as `node_id`; uses the join token up. The
+  // same key may repeat the call, because an answer may get lost. InvalidArgument: the id or the
+  // request cannot be used. AlreadyExists: another key's certificate for this node is good.
+  // Unauthenticated: the token is not a join token that is good.
+  StatusOr<std::string> Join(const std::string& token, const std::string& node_id,
+                             const std::string& request) EXCLUDES(mutex_);
+
+  // The next certificate of a node whose present one is `lifetime` old. Errors of
+  // NodeRegistry::Check, and InvalidArgument.
+  StatusOr<std::string> Renew(const std::string& node_id, const security::Lifetime& lifetime,
+                              const std::string& request) EXCLUDES(mutex_);
+
+  // No certificate of the node that was made until now counts any more.
+  Status Revoke(const std::string& node_id) EXCLUDES(mutex_);
+
+ private:
+  StatusOr<std::string> Issue(const security::CertificateRequest& request,
+                              const std::string& node_id) REQUIRES(mutex_);
+
+  const ServerCertificates& certificates_;
+  TokenStore& tokens_;
+  NodeRegistry& nodes_;
+  Mutex mutex_;  // no certificate is made while a node is being revoked
+};
+
+}  // namespace gp::coordinator

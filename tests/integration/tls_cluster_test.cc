@@ -1,0 +1,241 @@
+// A coordinator on TCP with TLS, nodes that join with tokens, and callers who should not come in.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "gp/v1/access_service.grpc.pb.h"
+#include "gp/v1/agent_service.grpc.pb.h"
+#include "gp/v1/enrollment_service.grpc.pb.h"
+#include "integration/cluster.h"
+#include "rpc/channel.h"
+#include "rpc/listen_address.h"
+#include "rpc/status.h"
+#include "security/certificate.h"
+#include "security/certificate_request.h"
+#include "security/fetched_chain.h"
+#include "security/secret_file.h"
+
+namespace gp::testing {
+namespace {
+
+using security::Certificate;
+using security::PrivateKey;
+
+void Limit(grpc::ClientContext& context) {
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+}
+
+int CountOf(const std::string& text, const std::string& word) {
+  int count = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+class TlsCluster : public ::testing::Test {
+ protected:
+  void Start(const std::string& config = "") {
+    cluster_.emplace(ClusterOptions{.trainer = std::getenv("GP_FAKE_TRAINER"),
+                                    .coordinator_config = config,
+                                    .listen = "127.0.0.1:0"});
+    EXPECT_TRUE(WriteFileAtomically(cluster_->directory() + "/text.txt", "some text\n").ok());
+    cluster_->StartCoordinator();
+  }
+
+  // As an admin makes it, over the socket.
+  std::string MakeToken(const std::string& kind) {
+    v1::CreateTokenRequest request;
+    request.set_kind(kind);
+    request.set_name("somebody");
+    if (kind == "user") (*request.mutable_roles())["*"] = "admin";
+    request.set_ttl_seconds(600);
+    grpc::ClientContext context;
+    Limit(context);
+    v1::CreateTokenResponse response;
+    const auto stub = v1::AccessService::NewStub(rpc::MakeChannel(cluster_->address()));
+    const Status made = rpc::FromGrpc(stub->CreateToken(&context, request, &response));
+    EXPECT_TRUE(made.ok()) << made;
+    return response.token();
+  }
+
+  Status RevokeNode(const std::string& node) {
+    v1::RevokeNodeRequest request;
+    request.set_node_id(node);
+    grpc::ClientContext context;
+    Limit(context);
+    v1::RevokeNodeResponse response;
+    const auto stub = v1::EnrollmentService::NewStub(rpc::MakeChannel(cluster_->address()));
+    return rpc::FromGrpc(stub->RevokeNode(&context, request, &response));
+  }
+
+  std::string CaPath() const { return cluster_->directory() + "/coordinator/security/ca.crt"; }
+  rpc::ChannelTls Anonymous() const { return {.ca = CaPath()}; }
+
+  // Joins by hand; the files of the node's certificate.
+  rpc::ChannelTls Join(const std::string& node) {
+    const PrivateKey key = PrivateKey::Generate();
+    v1::JoinRequest request;
+    request.set_token(MakeToken("join"));
+    request.set_node_id(node);
+    request.set_request(security::CertificateRequest::For(key).Pem());
+    grpc::ClientContext context;
+    Limit(context);
+    v1::NodeCertificate response;
+    const auto stub =
+        v1::EnrollmentService::NewStub(rpc::MakeChannel(cluster_->listen(), {.tls = Anonymous()}));
+    const Status joined = rpc::FromGrpc(stub->Join(&context, request, &response));
+    EXPECT_TRUE(joined.ok()) << joined;
+    const std::string path = cluster_->directory() + "/" + node + ".pem";
+    EXPECT_TRUE(security::WriteSecretFile(path, key.Pem() + response.certificate()).ok());
+    return {.ca = CaPath(), .certificate = path, .key = path};
+  }
+
+  // What becomes of a stream that says that it is `node`: OK when the coordinator welcomes it.
+  Status ConnectAs(const std::string& node, const rpc::ChannelTls& tls,
+                   const std::string& token = "") {
+    const auto stub = v1::AgentService::NewStub(rpc::MakeChannel(cluster_->listen(), {.tls = tls}));
+    grpc::ClientContext context;
+    Limit(context);
+    if (!token.empty()) context.AddMetadata("authorization", "Bearer " + token);
+    const auto stream = stub->Connect(&context);
+    v1::AgentMessage message;
+    message.mutable_hello()->set_protocol(1);
+    message.mutable_hello()->set_protocol_min(1);
+    message.mutable_hello()->set_node_id(node);
+    message.mutable_hello()->set_name(node);
+    stream->Write(message);
+    v1::CoordinatorMessage answer;
+    if (stream->Read(&answer)) {
+      context.TryCancel();
+      stream->Finish();
+      return answer.has_welcome() ? OkStatus() : Internal("{}", answer.refused().reason());
+    }
+    return rpc::FromGrpc(stream->Finish());
+  }
+
+  std::string ServedSerial() const {
+    const auto address = rpc::ParseListenAddress(cluster_->listen());
+    const auto chain =
+        security::FetchChain({address->host, address->port}, std::chrono::seconds(20));
+    return chain.ok() ? chain->front().Serial() : "";
+  }
+
+  std::string NodeSerial(const std::string& name) const {
+    const auto pem = ReadFile(cluster_->directory() + "/" + name + "/security/node.pem");
+    const auto certificate = Certificate::FromPem(pem.value_or(""));
+    return certificate.ok() ? certificate->Serial() : "";
+  }
+
+  std::string Log(const std::string& name) const {
+    return ReadFile(cluster_->directory() + "/" + name + ".log").value_or("");
+  }
+
+  bool IsConnected(const std::string& name) {
+    for (const v1::Node& node : cluster_->Nodes()) {
+      if (node.name() == name) return node.connected();
+    }
+    return false;
+  }
+
+  std::optional<Cluster> cluster_;
+};
+
+TEST_F(TlsCluster, EveryCertificateRotatesUnderARunThatLosesNoStep) {
+  Start("tls: {lifetime: 6s}\n");
+  cluster_->StartWorker("node-a",
+                        {.coordinator = cluster_->listen(), .join_token = MakeToken("join")});
+  const std::string server = ServedSerial();
+  const std::string node = NodeSerial("node-a");
+  ASSERT_FALSE(server.empty() || node.empty());
+  const int steps = 400;  // longer than the first certificates last
+  const std::string id = cluster_->Submit(FakeRun(2, steps, "fake-step-ms: '25'"));
+  EXPECT_TRUE(Eventually([&] { return ServedSerial() != server && NodeSerial("node-a") != node; }));
+  EXPECT_FALSE(IsTerminal(cluster_->Get(id).state())) << "they rotated while it trained";
+  const v1::Run run = cluster_->WaitForEnd(id);
+  EXPECT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED) << run.reason();
+  EXPECT_EQ(run.epoch(), 1u);
+  EXPECT_EQ(run.failures(), 0);
+  ASSERT_TRUE(Eventually([&] { return cluster_->Points(id).size() >= size_t{steps}; }));
+  const auto points = cluster_->Points(id);
+  for (size_t i = 0; i < points.size(); ++i) {
+    ASSERT_EQ(points[i].step(), static_cast<int64_t>(i) + 1);
+  }
+  EXPECT_EQ(CountOf(Log("coordinator"), "agent connected"), 1) << "the stream never ended";
+}
+
+TEST_F(TlsCluster, ARevokedNodeIsPutOutAndNotLetInAgain) {
+  Start();
+  cluster_->StartWorker("node-a",
+                        {.coordinator = cluster_->listen(), .join_token = MakeToken("join")});
+  ASSERT_TRUE(IsConnected("node-a"));
+  const std::string id = cluster_->Nodes()[0].node_id();
+  EXPECT_EQ(RevokeNode("nobody").code(), StatusCode::kNotFound);
+  ASSERT_TRUE(RevokeNode(id).ok());
+  EXPECT_TRUE(Eventually([&] { return !IsConnected("node-a"); }));
+  EXPECT_TRUE(Eventually([&] { return CountOf(Log("node-a"), "was revoked") > 0; }));
+  cluster_->worker("node-a").Kill();
+  std::filesystem::remove(cluster_->directory() + "/node-a/security/node.pem");
+  cluster_->StartWorker("node-a",
+                        {.coordinator = cluster_->listen(), .join_token = MakeToken("join")});
+  EXPECT_TRUE(IsConnected("node-a")) << "with a new token";
+}
+
+TEST_F(TlsCluster, ANodeComesBackWithItsCertificateAndWithoutAToken) {
+  Start();
+  cluster_->StartWorker("node-a",
+                        {.coordinator = cluster_->listen(), .join_token = MakeToken("join")});
+  cluster_->worker("node-a").Kill();
+  cluster_->StartWorker("node-a", {.coordinator = cluster_->listen()});
+  EXPECT_TRUE(IsConnected("node-a"));
+}
+
+TEST_F(TlsCluster, ANodeSpeaksForItselfAlone) {
+  Start();
+  const rpc::ChannelTls mine = Join("mine");
+  EXPECT_TRUE(ConnectAs("mine", mine).ok()) << ConnectAs("mine", mine);
+  const Status other = ConnectAs("other", mine);
+  EXPECT_EQ(other.code(), StatusCode::kPermissionDenied) << other;
+  EXPECT_NE(Message(other).find("mine"), std::string::npos) << other;
+  ASSERT_TRUE(RevokeNode("mine").ok());
+  EXPECT_EQ(ConnectAs("mine", mine).code(), StatusCode::kPermissionDenied);
+}
+
+TEST_F(TlsCluster, OnlyANodesCertificateOpensAnAgentsStream) {
+  Start();
+  const Status stranger = ConnectAs("n1", Anonymous());
+  EXPECT_EQ(stranger.code(), StatusCode::kUnauthenticated) << stranger;
+  const Status admin = ConnectAs("n1", Anonymous(), MakeToken("user"));
+  EXPECT_EQ(admin.code(), StatusCode::kPermissionDenied) << admin;
+  const Status joiner = ConnectAs("n1", Anonymous(), MakeToken("join"));
+  EXPECT_EQ(joiner.code(), StatusCode::kUnauthenticated) << joiner;
+}
+
+TEST_F(TlsCluster, ANodeIsNoUser) {
+  Start();
+  const auto stub =
+      v1::RunService::NewStub(rpc::MakeChannel(cluster_->listen(), {.tls = Join("mine")}));
+  grpc::ClientContext context;
+  Limit(context);
+  v1::ListResponse response;
+  const Status listed = rpc::FromGrpc(stub->List(&context, {}, &response));
+  EXPECT_EQ(listed.code(), StatusCode::kPermissionDenied) << listed;
+}
+
+TEST_F(TlsCluster, AWorkerThatCannotJoinSaysWhyAndEnds) {
+  Start();
+  cluster_->LaunchWorker("none", {.coordinator = cluster_->listen()});
+  EXPECT_EQ(cluster_->worker("none").Wait(kPatience), 1);
+  EXPECT_NE(Log("none").find("gpctl token create --join"), std::string::npos) << Log("none");
+  cluster_->LaunchWorker("user",
+                         {.coordinator = cluster_->listen(), .join_token = MakeToken("user")});
+  EXPECT_EQ(cluster_->worker("user").Wait(kPatience), 1);
+  const std::string token = MakeToken("join");
+  cluster_->StartWorker("first", {.coordinator = cluster_->listen(), .join_token = token});
+  cluster_->LaunchWorker("second", {.coordinator = cluster_->listen(), .join_token = token});
+  EXPECT_EQ(cluster_->worker("second").Wait(kPatience), 1);
+  EXPECT_NE(Log("second").find("used already"), std::string::npos) << Log("second");
+  EXPECT_EQ(Log("second").find(token), std::string::npos) << "a secret is in the log";
+}
+
+}  // namespace
+}  // namespace gp::testing

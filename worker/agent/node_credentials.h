@@ -1,0 +1,74 @@
+// NodeCredentials: how this node proves to a coordinator on TCP who it is, and knows the
+// coordinator (docs/security/tls.md). Kept in <state.dir>/security:
+//
+//   node.pem  the node's key and certificate
+//   ca.crt    the authority of the coordinator, found by the digest in the join token
+//   node.key  the key of a join that is not finished
+//
+// A thread renews node.pem when two thirds of its life have passed; channels read it again by
+// themselves. Made and owned by the daemon, one thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "rpc/tls.h"
+
+namespace gp::agent {
+
+struct NodeCredentialsOptions {
+  std::string coordinator;  // HOST:PORT
+  std::string state_dir;    // exists
+  std::string node_id;
+  std::string join_token_file;  // empty: none
+  std::string ca;               // file; empty: the authority that the join token names
+  // The limit for each call, and the longest pause before the next attempt.
+  std::chrono::nanoseconds timeout = std::chrono::seconds(10);
+  std::chrono::nanoseconds retry_max = std::chrono::seconds(5);
+};
+
+class NodeCredentials {
+ public:
+  // Joins when the node has no certificate that is good, and begins to renew. Tries again while the
+  // coordinator cannot be reached, until `stopped` returns true: then Cancelled. Any other error is
+  // final and tells the way out: no token, a token that is not good, another server.
+  static StatusOr<std::unique_ptr<NodeCredentials>> Open(NodeCredentialsOptions options,
+                                                         Clock& clock,
+                                                         const std::function<bool()>& stopped);
+  ~NodeCredentials();
+
+  // The files for channels to the coordinator.
+  rpc::ChannelTls tls() const;
+
+ private:
+  NodeCredentials(NodeCredentialsOptions options, Clock& clock)
+      : options_(std::move(options)), clock_(clock) {}
+
+  std::string Path(const std::string& name) const;
+  std::string CaPath() const { return options_.ca.empty() ? Path("ca.crt") : options_.ca; }
+  // OK when node.pem and the authority are there and good.
+  Status CheckFiles() const;
+  Status Join() const;
+  Status FetchCa(const std::string& digest) const;
+  Status Renew() const;
+  void RenewLoop() EXCLUDES(mutex_);
+  // Until the next renewal is due.
+  std::chrono::nanoseconds UntilRenewal() const;
+
+  const NodeCredentialsOptions options_;
+  Clock& clock_;
+
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::jthread renewer_;
+};
+
+}  // namespace gp::agent
