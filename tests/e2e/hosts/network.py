@@ -1,0 +1,149 @@
+"""Two hosts on one machine: network namespaces that are joined by a veth pair, each with a home of its own. They share
+the file system, as nodes share their storage. Needs root."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
+PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
+NET = "10.99.7"
+
+
+def skip(reason):
+    print(reason)
+    sys.exit(77)
+
+
+def ip(*words):
+    return subprocess.run(["ip", *words], check=False, capture_output=True, text=True)
+
+
+class Host:
+    """Programs on it find each other through its loopback and the other host at the other end of the wire."""
+
+    def __init__(self, name, address, scratch):
+        self.name = name
+        self.address = address
+        self.namespace = f"gp-{os.getpid()}-{name}"
+        self.home = pathlib.Path(scratch, name)
+        self.home.mkdir()
+        self.environment = {"HOME": str(self.home), "PATH": f"{PROGRAMS}:/usr/sbin:/usr/bin:/sbin:/bin",
+                            "LANG": "C.UTF-8", "TMPDIR": scratch, "OMP_WAIT_POLICY": "passive",
+                            "GP_SOURCE": str(SOURCE), "GP_BIN": str(PROGRAMS)}
+        self.background = []
+
+    def run(self, command, check=True, timeout=300, **environment):
+        """What a person types; printed with what it answers."""
+        print(f"{self.name}$ {command}", flush=True)
+        done = subprocess.run(self._in_namespace(command), check=False, cwd=self.home, timeout=timeout,
+                              env=self.environment | environment, text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        print(done.stdout, end="", flush=True)
+        if check and done.returncode != 0:
+            sys.exit(f"{command}: exit {done.returncode}")
+        return done
+
+    def answer(self, command, timeout=60):
+        """What a command prints, without showing it."""
+        done = subprocess.run(self._in_namespace(command), check=False, cwd=self.home, timeout=timeout, env=self.environment,
+                              text=True, stdin=subprocess.DEVNULL, capture_output=True)
+        if done.returncode != 0:
+            sys.exit(f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def certificate_of(self, server):
+        """The fingerprint of what the server shows this host; empty when it shows nothing."""
+        shown = subprocess.run(self._in_namespace(f"openssl s_client -connect {server} </dev/null 2>/dev/null | "
+                                                  "openssl x509 -noout -fingerprint -sha256"),
+                               check=False, capture_output=True, text=True, timeout=60)
+        return shown.stdout.strip()
+
+    def start(self, command, log, **environment):
+        """The same in the background, with its output in the file `log` of the home."""
+        print(f"{self.name}$ {command} &", flush=True)
+        with open(self.home / log, "wb") as output:
+            process = subprocess.Popen(self._in_namespace("exec " + command), cwd=self.home,
+                                       env=self.environment | environment, stdin=subprocess.DEVNULL, stdout=output,
+                                       stderr=subprocess.STDOUT, start_new_session=True)
+        self.background.append(process)
+        return process
+
+    def _in_namespace(self, command):
+        return ["ip", "netns", "exec", self.namespace, "bash", "-c", command]
+
+    def stop(self):
+        for process in self.background:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        for process in self.background:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(60)
+        for pid in ip("netns", "pids", self.namespace).stdout.split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def two_hosts():
+    """Hosts a and b, and a directory that both see."""
+    if os.geteuid() != 0:
+        skip("network namespaces need root")
+    if shutil.which("ip") is None:
+        skip("there is no ip: it is in Debian's package iproute2")
+    scratch = tempfile.mkdtemp(prefix="gp-hosts-")
+    shared = pathlib.Path(scratch, "shared")
+    shared.mkdir()
+    hosts = [Host("a", f"{NET}.1", scratch), Host("b", f"{NET}.2", scratch)]
+    try:
+        made = [ip("netns", "add", host.namespace) for host in hosts]
+        if any(result.returncode != 0 for result in made):
+            skip(f"no network namespace can be made here: {made[0].stderr.strip()}")
+        _join(hosts)
+        yield hosts[0], hosts[1], shared
+    finally:
+        for host in reversed(hosts):
+            host.stop()
+            ip("netns", "del", host.namespace)
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _join(hosts):
+    wires = [f"gp{os.getpid()}{host.name}" for host in hosts]
+    added = ip("link", "add", wires[0], "type", "veth", "peer", "name", wires[1])
+    if added.returncode != 0:
+        skip(f"no veth pair can be made here: {added.stderr.strip()}")
+    for host, wire in zip(hosts, wires):
+        ip("link", "set", wire, "netns", host.namespace, "name", "eth0")
+        ip("-n", host.namespace, "address", "add", f"{host.address}/24", "dev", "eth0")
+        ip("-n", host.namespace, "link", "set", "eth0", "up")
+        ip("-n", host.namespace, "link", "set", "lo", "up")
+
+
+def await_that(what, condition, seconds=120):
+    """The first true value of `condition`."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.1)
+    sys.exit(f"after {seconds} s still not: {what}")
+
+
+def two_nodes(a, b, shared, **environment):
+    """What an operator types to train the file run.yaml of host a on both hosts. The coordinator's address."""
+    server = f"{a.address}:7070"
+    a.run(f"gpctl up --detach --workers 1 --listen {server} --storage-root {shared}", **environment)
+    a.run("gpctl token create --join --ttl 10m --out join.token")
+    a.run(f"cp join.token {b.home}/   # scp, where the file system is not shared")
+    b.start(f"gp-worker --coordinator {server} --join-token-file join.token --state-dir node --name b --slots 1 "
+            f"--storage-root {shared} --data-root {shared}/data --metrics-listen 127.0.0.1:0", "worker.log")
+    a.run("gpctl submit run.yaml")
+    return server

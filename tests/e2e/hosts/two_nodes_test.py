@@ -1,0 +1,84 @@
+"""Two nodes from nothing in six commands, with TLS and tokens as they are without any flag for it. While a run trains on
+both, the certificates of coordinator and node and the user's token change, and no step is lost."""
+
+import json
+import pathlib
+
+import network
+
+STEPS = 2500
+# Certificates are renewed after two thirds of it, so more than once while the run trains.
+LIFETIME = {"GP_COORDINATOR_TLS_LIFETIME": "15s"}
+
+RUN = """
+apiVersion: gp/v1
+name: both
+model: {{n_layer: 4, n_head: 4, n_embd: 128, n_ctx: 64, pad_vocab_to: 64}}
+data: {{text: ["{text}"], tokenizer: bytes}}
+resources: {{workers: 2, threads: 1}}
+batch: {{micro_batch: 4, sequence: 64}}
+budget: {{steps: {steps}}}
+eval: {{every: 1000, batches: 2}}
+checkpoint: {{every: 500}}
+"""
+
+
+def run_of(host):
+    return json.loads(host.answer("gpctl status both -o json"))
+
+
+def steps_of(shared):
+    """The steps in the run's records, in their order."""
+    records = next(shared.glob("runs/*/metrics.jsonl"))
+    return [json.loads(line)["step"] for line in records.read_text(encoding="utf-8").splitlines()]
+
+
+def change_token(a, b, server):
+    """A user on the other host gets a token, then a new one; the first is taken back."""
+    a.run(f"gpctl token create --name ana --role viewer --out {b.home}/first.token")
+    b.run(f"gpctl login {server} --token-file first.token")
+    b.run("gpctl list")
+    first = json.loads(a.answer("gpctl token list -o json"))
+    identifier = next(token["id"] for token in first["items"] if token["name"] == "ana")
+    a.run(f"gpctl token create --name ana --role viewer --out {b.home}/second.token")
+    a.run(f"gpctl token revoke {identifier}")
+    refused = b.run("gpctl list", check=False)
+    assert refused.returncode != 0 and "revoked" in refused.stdout, refused.stdout
+    b.run(f"gpctl login {server} --token-file second.token")
+    b.run("gpctl list")
+    refused = b.run("gpctl cancel both", check=False)
+    assert refused.returncode != 0 and "submitter" in refused.stdout, refused.stdout
+
+
+def main():
+    with network.two_hosts() as (a, b, shared):
+        data = shared / "data"
+        data.mkdir()
+        text = data / "text.txt"
+        text.write_bytes((network.SOURCE / "docs/ARCHITECTURE.md").read_bytes())
+        pathlib.Path(a.home, "run.yaml").write_text(RUN.format(text=text, steps=STEPS), encoding="utf-8")
+
+        server = network.two_nodes(a, b, shared, **LIFETIME)
+        a.run("gpctl wait both --for step=50")
+        first = b.certificate_of(server)
+        node = pathlib.Path(b.home, "node")
+        credentials = {path: path.read_bytes() for path in node.rglob("*") if path.suffix in (".crt", ".pem")}
+        assert first and credentials, (first, list(node.rglob("*")))
+        change_token(a, b, server)
+        network.await_that("a new certificate of the server", lambda: b.certificate_of(server) != first)
+        network.await_that("a new certificate of the node",
+                           lambda: any(path.read_bytes() != old for path, old in credentials.items()))
+        assert run_of(a)["state"] == "running", "the certificates must change while it trains"
+        a.run("gpctl wait both", timeout=600)
+        a.run("gpctl events both")
+        run = run_of(a)
+        assert run["state"] == "succeeded" and run["epoch"] == 1, run
+        assert steps_of(shared) == list(range(1, STEPS + 1)), "a step is missing or was done twice"
+        a.run("gpctl workers list")
+        a.run("gpctl audit verify")
+        a.run("gpctl down")
+        print(f"{STEPS} steps on two nodes, each once; the certificates changed meanwhile")
+
+
+if __name__ == "__main__":
+    main()
