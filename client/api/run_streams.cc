@@ -16,9 +16,10 @@ class Reader final : public OpenStream, private grpc::ClientReadReactor<Message>
   using Open = void (v1::RunService::StubInterface::async_interface::*)(
       grpc::ClientContext*, const Request*, grpc::ClientReadReactor<Message>*);
 
-  Reader(v1::RunService::StubInterface& stub, Open open, Request request,
-         RunStreams::Consumer<Message> consumer)
+  Reader(v1::RunService::StubInterface& stub, const CallCredentials& credentials, Open open,
+         Request request, RunStreams::Consumer<Message> consumer)
       : request_(std::move(request)), consumer_(std::move(consumer)) {
+    Show(credentials, context_);
     (stub.async()->*open)(&context_, &request_, this);
     this->StartRead(&message_);
     this->StartCall();
@@ -61,27 +62,31 @@ using Async = v1::RunService::StubInterface::async_interface;
 
 }  // namespace
 
-RunStreams::RunStreams(const std::string& address)
-    : stub_(v1::RunService::NewStub(rpc::MakeChannel(address))) {}
+RunStreams::RunStreams(const std::string& address, CallCredentials credentials,
+                       const std::optional<rpc::ChannelTls>& tls)
+    : credentials_(CheckTokenMayGo(credentials, address, tls.has_value()).ok()
+                       ? std::move(credentials)
+                       : CallCredentials()),
+      stub_(v1::RunService::NewStub(rpc::MakeChannel(address, {.tls = tls}))) {}
 
 RunStreams::~RunStreams() = default;
 
 std::unique_ptr<OpenStream> RunStreams::Events(v1::EventsRequest request,
                                                Consumer<v1::RunEvent> consumer) {
   return std::make_unique<Reader<v1::EventsRequest, v1::RunEvent>>(
-      *stub_, &Async::Events, std::move(request), std::move(consumer));
+      *stub_, credentials_, &Async::Events, std::move(request), std::move(consumer));
 }
 
 std::unique_ptr<OpenStream> RunStreams::Metrics(v1::MetricsRequest request,
                                                 Consumer<v1::MetricPoint> consumer) {
   return std::make_unique<Reader<v1::MetricsRequest, v1::MetricPoint>>(
-      *stub_, &Async::Metrics, std::move(request), std::move(consumer));
+      *stub_, credentials_, &Async::Metrics, std::move(request), std::move(consumer));
 }
 
 std::unique_ptr<OpenStream> RunStreams::Logs(v1::LogsRequest request,
                                              Consumer<v1::LogLine> consumer) {
   return std::make_unique<Reader<v1::LogsRequest, v1::LogLine>>(
-      *stub_, &Async::Logs, std::move(request), std::move(consumer));
+      *stub_, credentials_, &Async::Logs, std::move(request), std::move(consumer));
 }
 
 }  // namespace gp::client

@@ -9,7 +9,9 @@
 #include <string>
 
 #include "base/status.h"
+#include "client/api/call_credentials.h"
 #include "gp/v1/run_service.grpc.pb.h"
+#include "rpc/tls.h"
 
 namespace gp::client {
 
@@ -27,8 +29,10 @@ class RunStreams {
   template <typename Message>
   using Consumer = std::function<void(const Message&)>;
 
-  // HOST:PORT or unix:PATH. Outlives its streams.
-  explicit RunStreams(const std::string& address);
+  // HOST:PORT or unix:PATH. Each stream shows the credentials; without TLS those of a HOST:PORT are
+  // not shown. Outlives its streams.
+  explicit RunStreams(const std::string& address, CallCredentials credentials = {},
+                      const std::optional<rpc::ChannelTls>& tls = {});
   ~RunStreams();
 
   std::unique_ptr<OpenStream> Events(v1::EventsRequest request, Consumer<v1::RunEvent> consumer);
@@ -37,6 +41,7 @@ class RunStreams {
   std::unique_ptr<OpenStream> Logs(v1::LogsRequest request, Consumer<v1::LogLine> consumer);
 
  private:
+  const CallCredentials credentials_;
   std::unique_ptr<v1::RunService::Stub> stub_;
 };
 

@@ -22,6 +22,8 @@
 #include "daemon/address_file.h"
 #include "daemon/metrics_exposer.h"
 #include "rpc/listen_address.h"
+#include "rpc/tls.h"
+#include "rpc/token.h"
 
 namespace gp::gateway {
 namespace {
@@ -127,15 +129,30 @@ std::vector<ServedRun> ServedRuns(const std::vector<SealedRun>& sealed) {
   return served;
 }
 
+// Where the runs come from, and what the gateway shows the coordinator.
+StatusOr<RunBoardOptions> BoardOptions(const GatewaySettings& settings) {
+  RunBoardOptions options{.address = settings.coordinator};
+  if (!settings.coordinator_ca.empty()) {
+    options.tls = rpc::ChannelTls{.ca = settings.coordinator_ca};
+    RETURN_IF_ERROR(WithContext(rpc::CheckTls(*options.tls), "coordinator.ca"));
+  }
+  if (settings.coordinator_token_file.empty()) return options;
+  const auto token = rpc::ReadTokenFile(settings.coordinator_token_file);
+  if (!token.ok()) return WithContext(token.status(), "coordinator.token_file");
+  options.credentials.token = rpc::TokenText(*token);
+  return options;
+}
+
 // Everything that the loop owns. Members are destroyed from the last to the first.
 class Gateway {
  public:
-  Gateway(const GatewaySettings& settings, EventLoop& loop, GatewayMetrics& metrics)
+  Gateway(const GatewaySettings& settings, RunBoardOptions board, EventLoop& loop,
+          GatewayMetrics& metrics)
       : settings_(settings),
         loop_(loop),
         metrics_(metrics),
         models_(loop, work_, PoolOptions(settings), Directories(settings), settings.scan_period),
-        runs_(loop, {.board = {.address = settings.coordinator}}) {
+        runs_(loop, {.board = std::move(board)}) {
     AddStatusRoutes({.version = GP_VERSION,
                      .stopping = [this] { return stopping_; },
                      .observe = [this] { Observe(); }},
@@ -233,7 +250,8 @@ Status RunGateway(const GatewaySettings& settings, const daemon::Runtime& runtim
   AllowManyConnections();
   GatewayMetrics metrics(GP_VERSION);
   EventLoop loop;
-  Gateway gateway(settings, loop, metrics);
+  ASSIGN_OR_RETURN(RunBoardOptions board, BoardOptions(settings));
+  Gateway gateway(settings, std::move(board), loop, metrics);
   RETURN_IF_ERROR(gateway.Start());
   ASSIGN_OR_RETURN(const auto exposer,
                    daemon::MetricsExposer::Start(settings.metrics_listen, metrics.page()));

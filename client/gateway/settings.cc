@@ -66,6 +66,20 @@ daemon::Settings Models(GatewaySettings& settings) {
        .slot = &settings.coordinator,
        .flag = "--coordinator",
        .value_name = "ADDRESS"},
+      {.field = {.path = "coordinator.ca",
+                 .doc =
+                     "PEM file of the authority that signed the coordinator's certificate, which "
+                     "is its security/ca.crt. A HOST:PORT needs it, unless the coordinator runs "
+                     "with --insecure."},
+       .slot = &settings.coordinator_ca,
+       .flag = "--coordinator-ca",
+       .value_name = "FILE"},
+      {.field = {.path = "coordinator.token_file",
+                 .doc = "File (mode 0600) of a user token. The gateway serves the runs of the "
+                        "namespaces in which it is a viewer. A socket needs none."},
+       .slot = &settings.coordinator_token_file,
+       .flag = "--coordinator-token-file",
+       .value_name = "FILE"},
       {.field = {.path = "models.directories",
                  .doc = "NAME=DIR of checkpoints, or of directories of runs, to serve besides."},
        .slot = &settings.directories,
@@ -180,6 +194,12 @@ daemon::Settings SettingsTable(GatewaySettings& settings) {
 Status CheckSettings(const GatewaySettings& settings) {
   if (settings.tls_certificate.empty() != settings.tls_key.empty()) {
     return InvalidArgument("tls.certificate and tls.key go together");
+  }
+  if (!settings.coordinator_token_file.empty() && settings.coordinator_ca.empty() &&
+      !settings.coordinator.starts_with("unix:")) {
+    return InvalidArgument(
+        "coordinator.token_file: a token is sent over TLS alone; name the coordinator's authority "
+        "with --coordinator-ca");
   }
   for (const std::string& directory : settings.directories) {
     const auto named = ParseNamedDirectory(directory);

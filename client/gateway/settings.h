@@ -24,6 +24,8 @@ struct GatewaySettings {
   std::string keys_file;
   std::vector<std::string> cors_origins;
   std::string coordinator;               // empty: none
+  std::string coordinator_ca;            // PEM file; empty: no TLS
+  std::string coordinator_token_file;    // empty: no token
   std::vector<std::string> directories;  // NAME=DIR
   std::chrono::nanoseconds scan_period = std::chrono::seconds(2);
   std::string sampler_program;  // empty: beside this program

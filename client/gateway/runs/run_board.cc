@@ -19,6 +19,8 @@ constexpr std::chrono::milliseconds kSurveyPauseMin{200};
 
 client::RunClientOptions ClientOptions(const RunBoardOptions& options) {
   return {.address = options.address.empty() ? "127.0.0.1:1" : options.address,
+          .credentials = options.credentials,
+          .tls = options.tls,
           .timeout = options.timeout};
 }
 
@@ -43,7 +45,7 @@ RunBoard::RunBoard(RunBoardOptions options, std::function<void()> on_change)
     : options_(std::move(options)),
       on_change_(std::move(on_change)),
       client_(ClientOptions(options_), interruption_),
-      streams_(client_.address()) {
+      streams_(client_.address(), options_.credentials, options_.tls) {
   Board first{.address = options_.address};
   first.message = options_.address.empty()
                       ? "there is no coordinator: the gateway was started without one"

@@ -31,6 +31,8 @@ namespace gp::gateway {
 
 struct RunBoardOptions {
   std::string address;  // the coordinator's, HOST:PORT or unix:PATH; empty: there is none
+  client::CallCredentials credentials;
+  std::optional<rpc::ChannelTls> tls;  // for HOST:PORT; absent: the coordinator runs without TLS
   // Time between two surveys while a run is live or a page is open, and otherwise.
   std::chrono::milliseconds survey_pause = std::chrono::seconds(1);
   std::chrono::milliseconds idle_pause = std::chrono::seconds(3);

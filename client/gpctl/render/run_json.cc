@@ -1,5 +1,7 @@
 #include "client/gpctl/render/run_json.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <string_view>
 

@@ -28,6 +28,7 @@ TEST(GatewaySettings, TheFileShowsEveryKeyAtItsDefault) {
   settings.ping_period = std::chrono::hours(9);
   settings.metrics_listen = settings.tls_certificate = settings.tls_key = settings.keys_file = "?";
   settings.coordinator = settings.sampler_program = settings.sampler_precision = "?";
+  settings.coordinator_ca = settings.coordinator_token_file = "?";
   settings.cors_origins = settings.directories = {"?"};
   settings.sampler_threads = settings.sampler_streams = settings.requests_waiting_max = 77;
   settings.sampler_memory_limit = settings.body_bytes_max = 77;
@@ -53,6 +54,11 @@ TEST(GatewaySettings, WhatDoesNotFitTogetherIsRefused) {
   EXPECT_FALSE(CheckSettings({.tls_certificate = "pem"}).ok());
   EXPECT_FALSE(CheckSettings({.directories = {"no-directory"}}).ok());
   EXPECT_FALSE(CheckSettings({.listen = "unix:/tmp/x"}).ok());
+  GatewaySettings remote{.coordinator = "gp.example.org:7070", .coordinator_token_file = "token"};
+  EXPECT_THAT(Message(CheckSettings(remote)), HasSubstr("--coordinator-ca"));
+  remote.coordinator_ca = "ca.crt";
+  EXPECT_TRUE(CheckSettings(remote).ok());
+  EXPECT_TRUE(CheckSettings({.coordinator = "unix:/s", .coordinator_token_file = "token"}).ok());
 }
 
 TEST(GatewaySettings, EveryDirectoryOfModelsMustHoldACheckpoint) {

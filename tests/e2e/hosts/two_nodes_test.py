@@ -50,6 +50,19 @@ def change_token(a, b, server):
     assert refused.returncode != 0 and "submitter" in refused.stdout, refused.stdout
 
 
+def serve_elsewhere(a, b, server):
+    """A gateway on the other host answers for the run, with a viewer's token and over TLS."""
+    a.run(f"cp .local/state/gp/coordinator/security/ca.crt {b.home}/")
+    b.start(f"gp-gateway --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --address-file gateway.json --coordinator {server} "
+            f"--coordinator-ca ca.crt --coordinator-token-file second.token", "gateway.log")
+    ask = ("import json, urllib.request; at = json.load(open('gateway.json'))['address']; "
+           "print(urllib.request.urlopen(f'http://{at}/v1/models').read().decode())")
+    models = network.await_that("the gateway's model of the run", lambda: [
+        model["id"] for model in json.loads(b.run(f'test -e gateway.json && python3 -c "{ask}" || echo "{{}}"').stdout)
+        .get("data", [])])
+    assert "both" in models, models
+
+
 def main():
     with network.two_hosts() as (a, b, shared):
         data = shared / "data"
@@ -65,6 +78,8 @@ def main():
         credentials = {path: path.read_bytes() for path in node.rglob("*") if path.suffix in (".crt", ".pem")}
         assert first and credentials, (first, list(node.rglob("*")))
         change_token(a, b, server)
+        a.run("gpctl wait both --for checkpoint")
+        serve_elsewhere(a, b, server)
         network.await_that("a new certificate of the server", lambda: b.certificate_of(server) != first)
         network.await_that("a new certificate of the node",
                            lambda: any(path.read_bytes() != old for path, old in credentials.items()))
