@@ -107,6 +107,7 @@ TEST_F(DataRootsTest, FilesOfTheKernelAreNoDataEvenBeneathTheRootDirectory) {
   EXPECT_TRUE(everything.Check(At("data/text.txt")).ok());
   EXPECT_TRUE(everything.Check("/etc/passwd").ok());
   for (const char* path : {"/proc/self/environ", "/proc/1/cmdline", "/sys/kernel/mm", "/proc"}) {
+    if (!FileExists(path)) continue;  // a root without /sys
     EXPECT_THAT(Message(everything.Check(path)), HasSubstr("a file of the kernel")) << path;
   }
   EXPECT_THAT(Message(everything.Check("/dev/zero")), HasSubstr("neither a regular file nor"));

@@ -127,10 +127,12 @@ TEST(SystemFiles, HoldWhatAProgramNeedsAndNoSecrets) {
   };
   for (const char* path : {"/proc/self/status", "/proc/cpuinfo", "/proc/meminfo", "/dev/urandom",
                            "/sys/devices/system/cpu/online", "/proc/self/exe"}) {
+    if (!FileExists(path)) continue;  // a root without /sys
     EXPECT_EQ(error_of(path), 0) << path;
   }
   for (const char* path :
        {"/etc/passwd", "/etc/hostname", "/proc/1/cmdline", "/tmp", "/", "/root"}) {
+    if (!FileExists(path)) continue;
     EXPECT_EQ(error_of(path), EACCES) << path;
   }
 }
