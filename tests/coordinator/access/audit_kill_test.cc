@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <future>
 
 #include "coordinator/access/audit_log.h"
 #include "coordinator/temporary_directory.h"
@@ -22,11 +23,16 @@ void WriteUntilKilled(const std::string& failpoint, const std::string& directory
     const auto log = AuditLog::Open(directory, SystemClock());
     auto told = AppendFile::Open(acknowledged);
     if (!log.ok() || !told.ok()) _exit(1);
+    // Each record waits for the one before, so that there are as many syncs.
     for (int i = 0; i < 100; ++i) {
-      (*log)->Record({.method = "m", .outcome = "OK"},
-                     [&](const Status&) { (void)told->Append("."); });
+      std::promise<void> durable;
+      (*log)->Record({.method = "m", .outcome = "OK"}, [&](const Status&) {
+        (void)told->Append(".");
+        durable.set_value();
+      });
+      durable.get_future().wait();
     }
-    pause();
+    _exit(2);  // the failpoint was not reached
   }
   int status = 0;
   EXPECT_EQ(waitpid(child, &status, 0), child);
