@@ -81,7 +81,8 @@ function(gp_test name)
   # gtest_discover_tests cannot carry a property whose value is a list, so the properties follow in a file of their own.
   # Threads of LibTorch that wait for one another by spinning hold up a busy machine for minutes.
   set(environment "GP_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" "GP_SOURCE=${CMAKE_SOURCE_DIR}" OMP_WAIT_POLICY=passive
-    "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/thread_sanitizer.supp" ${ARG_ENVIRONMENT})
+    "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/thread_sanitizer.supp"
+    "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/leak_sanitizer.supp:print_suppressions=0" ${ARG_ENVIRONMENT})
   gp_processors("${ARG_LABEL}" processors)
   set(properties_file "${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake")
   file(WRITE "${properties_file}"
