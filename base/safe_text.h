@@ -1,5 +1,6 @@
-// What may be shown of text that somebody else wrote: a name, a reason, a sample. It must not drive
-// a terminal, reorder a line, or make one line of a log into two. Pure functions; thread-safe.
+// Cleans text that somebody else wrote (a name, a reason, a sample) before a person sees it, so
+// that it cannot drive a terminal, reorder a line, or make one line of a log into two. Pure
+// functions; thread-safe.
 #pragma once
 
 namespace gp {

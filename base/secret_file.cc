@@ -30,6 +30,16 @@ Status CheckPrivate(const struct stat& info, const std::string& path) {
 
 }  // namespace
 
+Status MakeSecretDirectory(const std::string& directory) {
+  RETURN_IF_ERROR(MakeDirectories(directory, 0700));
+  if (chmod(directory.c_str(), 0700) == 0) return OkStatus();
+  return ErrnoStatus(errno, "close to other users", directory);
+}
+
+Status WriteSecretFile(const std::string& path, std::string_view text) {
+  return WriteFileAtomically(path, text, 0600);
+}
+
 StatusOr<std::string> ReadSecretFile(const std::string& path, uint64_t size_bytes_max) {
   // O_NONBLOCK: a FIFO is refused instead of waited for.
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));

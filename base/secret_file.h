@@ -3,10 +3,17 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 
 namespace gp {
+
+// Makes `directory` with mode 0700, or takes the permissions of others from it when it exists.
+Status MakeSecretDirectory(const std::string& directory);
+
+// Replaces the file in one piece, mode 0600.
+Status WriteSecretFile(const std::string& path, std::string_view text);
 
 // The whole file. NotFound when it is absent. PermissionDenied when another user may read or
 // write it, or when it belongs neither to this process' user nor to root. The message says how to

@@ -16,8 +16,7 @@ struct Permissions {
   bool gpus = false;
 };
 
-// What this machine offers to confine a process with, in words; `missing` is empty when it has
-// everything.
+// The means of this machine to confine a process, in words; `missing` is empty when it has all.
 struct Offer {
   std::string has;
   std::string missing;

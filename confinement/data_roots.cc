@@ -23,8 +23,8 @@
 namespace gp::confinement {
 namespace {
 
-// Of a directory, that are looked at for links. What comes later is enforced and not told in
-// advance.
+// So many entries of a directory are checked for links in advance. The kernel refuses links among
+// the later ones when they are opened.
 constexpr int kEntriesMax = 1'000'000;
 
 constexpr long kProcess = PROC_SUPER_MAGIC;
@@ -51,7 +51,7 @@ bool IsBeneath(const std::string& path, const std::string& directory) {
          (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
-// What comes after the directory; "." for the directory itself.
+// The path relative to the directory; "." for the directory itself.
 std::string Remainder(const std::string& path, const std::string& directory) {
   const size_t begin = directory == "/" ? 1 : directory.size() + 1;
   return path.size() <= begin ? "." : path.substr(begin);

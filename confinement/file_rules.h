@@ -27,9 +27,9 @@ int LandlockVersion();
 // no_new_privs is set, or the process may do without.
 Status RestrictFiles(const FileRules& rules);
 
-// What any of our programs needs to run, the files of a run aside: its own directory, libraries,
-// the tuned kernels, what the kernel tells about the machine. `gpus`: and what the libraries of
-// GPUs need.
+// The files that every program of ours needs beside those of a run: its own directory, libraries,
+// tuned kernels, the kernel's description of the machine. With `gpus`, also the files that the
+// libraries of GPUs need.
 FileRules SystemFiles(bool gpus);
 
 }  // namespace gp::confinement

@@ -42,18 +42,12 @@ MemoryForecast AddUp(const ArenaPlan& plan) {
 // A CPU's memory is taken when it is first written. The gradients and moments before the first
 // trained tensor and behind the last one never are.
 void LeaveOutFrozen(const ParameterLayout& layout, MemoryForecast& forecast) {
-  const auto trained = [](const ParameterInfo& tensor) { return tensor.trained; };
-  const auto first = std::find_if(layout.tensors.begin(), layout.tensors.end(), trained);
-  const auto last = std::find_if(layout.tensors.rbegin(), layout.tensors.rend(), trained);
-  if (first == layout.tensors.end()) return;
-  const int64_t used = last->offset + last->count - first->offset;
-  const auto share = [&](int64_t bytes) {
-    return static_cast<int64_t>(static_cast<double>(bytes) * static_cast<double>(used) /
-                                static_cast<double>(layout.total_count));
-  };
-  const int64_t moments_bytes = 2 * layout.total_count * static_cast<int64_t>(sizeof(float));
-  forecast.gradients_bytes = share(forecast.gradients_bytes);
-  forecast.optimizer_bytes -= moments_bytes - share(moments_bytes);
+  const ParameterRange trained = TrainedRange(layout);
+  constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
+  const int64_t untouched_bytes = (layout.total_count - (trained.last - trained.first)) * kFloat;
+  const int64_t gradients = forecast.gradients_bytes / (layout.total_count * kFloat);
+  forecast.gradients_bytes -= gradients * untouched_bytes;
+  forecast.optimizer_bytes -= 2 * untouched_bytes;
 }
 
 // The rank with the most gradients; rank r owns shards [r*V/W, (r+1)*V/W).

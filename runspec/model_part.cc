@@ -108,6 +108,14 @@ ParameterLayout MakeParameterLayout(const ModelShape& shape, const TrainedParts&
   return layout;
 }
 
+ParameterRange TrainedRange(const ParameterLayout& layout) {
+  const auto trained = [](const ParameterInfo& tensor) { return tensor.trained; };
+  const auto first = std::find_if(layout.tensors.begin(), layout.tensors.end(), trained);
+  const auto behind = std::find_if(layout.tensors.rbegin(), layout.tensors.rend(), trained).base();
+  if (first == layout.tensors.end()) return {};
+  return {first->offset, behind == layout.tensors.end() ? layout.total_count : behind->offset};
+}
+
 int64_t TrainedParameterCount(const ParameterLayout& layout) {
   int64_t count = 0;
   for (const ParameterInfo& tensor : layout.tensors) count += tensor.trained ? tensor.count : 0;

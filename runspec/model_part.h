@@ -45,6 +45,17 @@ TrainedParts TrainedPartsOf(const RunSpec& spec);
 // The layout of `shape`, with `trained` and `lr_ratio` of each tensor as `parts` says.
 ParameterLayout MakeParameterLayout(const ModelShape& shape, const TrainedParts& parts);
 
+// Elements [first, last) of the flat parameters.
+struct ParameterRange {
+  int64_t first = 0;
+  int64_t last = 0;
+  bool operator==(const ParameterRange&) const = default;
+};
+
+// From the first trained tensor to the end of the last one; frozen ones may lie between them.
+// Empty when nothing is trained.
+ParameterRange TrainedRange(const ParameterLayout& layout);
+
 // Parameters that are trained, without alignment gaps.
 int64_t TrainedParameterCount(const ParameterLayout& layout);
 

@@ -129,7 +129,7 @@ std::vector<ServedRun> ServedRuns(const std::vector<SealedRun>& sealed) {
   return served;
 }
 
-// Where the runs come from, and what the gateway shows the coordinator.
+// How the gateway reaches the coordinator: the address, the authority, the token.
 StatusOr<RunBoardOptions> BoardOptions(const GatewaySettings& settings) {
   RunBoardOptions options{.address = settings.coordinator};
   if (!settings.coordinator_ca.empty()) {

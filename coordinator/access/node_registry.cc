@@ -4,21 +4,17 @@
 #include <utility>
 
 #include "base/file.h"
+#include "coordinator/store/database_file.h"
 
 namespace gp::coordinator {
 namespace {
 
-constexpr int kNodeSchemaVersion = 1;
-
-constexpr char kNodeSchema[] = R"(
-  BEGIN IMMEDIATE;
-  CREATE TABLE nodes(
-    node_id TEXT PRIMARY KEY,
-    key_digest TEXT NOT NULL,
-    until_us INTEGER NOT NULL,
-    revoked_at_us INTEGER NOT NULL) WITHOUT ROWID;
-  PRAGMA user_version = 1;
-  COMMIT)";
+constexpr const char* kNodeMigrations[] = {
+    R"(CREATE TABLE nodes(
+         node_id TEXT PRIMARY KEY,
+         key_digest TEXT NOT NULL,
+         until_us INTEGER NOT NULL,
+         revoked_at_us INTEGER NOT NULL) WITHOUT ROWID;)"};
 
 constexpr char kWriteNode[] =
     "INSERT INTO nodes(node_id, key_digest, until_us, revoked_at_us) VALUES (?1, ?2, ?3, ?4) "
@@ -27,34 +23,18 @@ constexpr char kWriteNode[] =
 int64_t ToMicroseconds(WallTime time) { return time.time_since_epoch().count(); }
 WallTime FromMicroseconds(int64_t count) { return WallTime(std::chrono::microseconds(count)); }
 
-Status PrepareNodeSchema(SqliteConnection& database, const std::string& path) {
-  const StatusOr<std::string> verdict = database.QueryText("PRAGMA quick_check(1)");
-  if (!verdict.ok() || *verdict != "ok") {
-    return DataLoss(
-        "the registry of nodes {} is damaged ({}); restore it from a backup, or remove it: then "
-        "nodes that were revoked are let in again until their certificates end",
-        path, verdict.ok() ? *verdict : Message(verdict.status()));
-  }
-  RETURN_IF_ERROR(database.Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
-  ASSIGN_OR_RETURN(const std::string version, database.QueryText("PRAGMA user_version"));
-  if (version == "0") return WithContext(database.Execute(kNodeSchema), "make " + path);
-  if (version == std::to_string(kNodeSchemaVersion)) return OkStatus();
-  return FailedPrecondition(
-      "the registry of nodes {} has version {}, written by a newer gp; this one reads {}: upgrade "
-      "it",
-      path, version, kNodeSchemaVersion);
-}
-
 }  // namespace
 
 StatusOr<std::unique_ptr<NodeRegistry>> NodeRegistry::Open(const std::string& security_dir,
                                                            const Clock& clock) {
   const std::string path = JoinPath(security_dir, "nodes.db");
-  // SQLite makes files that others may read; one that exists keeps its mode.
-  if (!FileExists(path)) RETURN_IF_ERROR(WriteFileAtomically(path, "", 0600));
-  ASSIGN_OR_RETURN(SqliteConnection database,
-                   SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
-  RETURN_IF_ERROR(PrepareNodeSchema(database, path));
+  ASSIGN_OR_RETURN(
+      SqliteConnection database,
+      OpenDatabase(path, {.what = "registry of nodes",
+                          .migrations = kNodeMigrations,
+                          .when_damaged = "restore it from a backup, or remove it: then nodes that "
+                                          "were revoked are let in again until their certificates "
+                                          "end"}));
   std::unique_ptr<NodeRegistry> registry(new NodeRegistry(std::move(database), clock));
   RETURN_IF_ERROR(registry->Load());
   return registry;

@@ -6,8 +6,8 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/secret_file.h"
 #include "security/node_name.h"
-#include "security/secret_file.h"
 
 namespace gp::coordinator {
 namespace {
@@ -22,8 +22,8 @@ StatusOr<Authority> MakeAuthority(const std::string& certificate, const std::str
                                   WallTime now) {
   Authority made = Authority::Create(now);
   // The key first: an authority is there when its certificate is.
-  RETURN_IF_ERROR(security::WriteSecretFile(key, made.KeyPem()));
-  RETURN_IF_ERROR(security::WriteSecretFile(certificate, made.certificate().Pem()));
+  RETURN_IF_ERROR(WriteSecretFile(key, made.KeyPem()));
+  RETURN_IF_ERROR(WriteSecretFile(certificate, made.certificate().Pem()));
   LogInfo("made an authority for certificates",
           {{"file", certificate}, {"sha256", made.certificate().Digest()}});
   return made;
@@ -37,7 +37,7 @@ StatusOr<Authority> LoadAuthority(const std::string& directory, WallTime now) {
     return MakeAuthority(certificate, key, now);
   }
   RETURN_IF_ERROR(certificate_pem.status());
-  const auto key_pem = security::ReadSecretFile(key, kPemBytesMax);
+  const auto key_pem = ReadSecretFile(key, kPemBytesMax);
   auto read = key_pem.ok() ? Authority::Read(*certificate_pem, *key_pem) : key_pem.status();
   if (read.ok()) return read;
   return WithContext(read.status(),
@@ -60,7 +60,7 @@ bool Covers(const Certificate& certificate, const std::vector<std::string>& host
 
 StatusOr<std::unique_ptr<ServerCertificates>> ServerCertificates::Open(CertificateOptions options,
                                                                        Clock& clock) {
-  RETURN_IF_ERROR(security::MakeSecretDirectory(options.directory));
+  RETURN_IF_ERROR(MakeSecretDirectory(options.directory));
   ASSIGN_OR_RETURN(Authority authority, LoadAuthority(options.directory, clock.WallNow()));
   std::unique_ptr<ServerCertificates> made(
       new ServerCertificates(std::move(options), std::move(authority), clock));
@@ -101,7 +101,7 @@ Status ServerCertificates::Refresh() {
 }
 
 bool ServerCertificates::ServerIsGood() const {
-  const auto pem = security::ReadSecretFile(Path("server.pem"), kPemBytesMax);
+  const auto pem = ReadSecretFile(Path("server.pem"), kPemBytesMax);
   if (!pem.ok()) return false;
   const auto certificate = Certificate::FromPem(*pem);
   const auto key = PrivateKey::FromPem(*pem);
@@ -118,8 +118,7 @@ Status ServerCertificates::RefreshServer() {
       const Certificate certificate,
       authority_.IssueServer(key, options_.hosts, clock_.WallNow(), options_.lifetime));
   const std::string path = Path("server.pem");
-  RETURN_IF_ERROR(
-      security::WriteSecretFile(path, key.Pem() + certificate.Pem() + authority().Pem()));
+  RETURN_IF_ERROR(WriteSecretFile(path, key.Pem() + certificate.Pem() + authority().Pem()));
   LogInfo("made a server certificate",
           {{"file", path}, {"ends", security::TimeText(certificate.lifetime().end)}});
   return OkStatus();
@@ -139,7 +138,7 @@ Status ServerCertificates::RefreshClients() {
   const std::string wanted = authority().Pem() + theirs;
   const std::string path = Path("clients.crt");
   if (ReadFile(path, 2 * kPemBytesMax).value_or("") == wanted) return OkStatus();
-  return security::WriteSecretFile(path, wanted);
+  return WriteSecretFile(path, wanted);
 }
 
 void ServerCertificates::Start() {

@@ -68,7 +68,7 @@ class ServerCertificates {
   std::string Path(const std::string& name) const;
   bool IsOwn() const { return options_.certificate.empty(); }
   Status RefreshServer() REQUIRES(mutex_);
-  // Whether server.pem can be served for now.
+  // Whether server.pem can be served: it names every host and is not due for renewal.
   bool ServerIsGood() const REQUIRES(mutex_);
   Status CheckForeign() const;
   Status RefreshClients() REQUIRES(mutex_);

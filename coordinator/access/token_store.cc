@@ -1,43 +1,37 @@
 #include "coordinator/access/token_store.h"
 
-#include <fcntl.h>
 #include <openssl/crypto.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <tuple>
 
 #include "base/failpoint.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "coordinator/store/database_file.h"
 #include "formats/sha256.h"
 
 namespace gp::coordinator {
 namespace {
 
-constexpr int kTokenSchemaVersion = 1;
 constexpr size_t kTokensMax = 10'000;
 constexpr size_t kTokenNameBytesMax = 64;
 constexpr std::chrono::minutes kFlushInterval{1};
 constexpr std::chrono::hours kKeptAfterEnd{24 * 30};
 
-constexpr char kTokenSchema[] = R"(
-  BEGIN IMMEDIATE;
-  CREATE TABLE tokens(
-    id TEXT PRIMARY KEY,
-    kind TEXT NOT NULL,
-    name TEXT NOT NULL,
-    roles TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    created_by TEXT NOT NULL,
-    created_at_us INTEGER NOT NULL,
-    expires_at_us INTEGER NOT NULL,
-    last_used_at_us INTEGER NOT NULL,
-    revoked_at_us INTEGER NOT NULL,
-    redeemed_by TEXT NOT NULL) WITHOUT ROWID;
-  PRAGMA user_version = 1;
-  COMMIT)";
+constexpr const char* kTokenMigrations[] = {
+    R"(CREATE TABLE tokens(
+         id TEXT PRIMARY KEY,
+         kind TEXT NOT NULL,
+         name TEXT NOT NULL,
+         roles TEXT NOT NULL,
+         digest TEXT NOT NULL,
+         created_by TEXT NOT NULL,
+         created_at_us INTEGER NOT NULL,
+         expires_at_us INTEGER NOT NULL,
+         last_used_at_us INTEGER NOT NULL,
+         revoked_at_us INTEGER NOT NULL,
+         redeemed_by TEXT NOT NULL) WITHOUT ROWID;)"};
 
 constexpr char kSelectTokens[] =
     "SELECT id, kind, name, roles, digest, created_by, created_at_us, expires_at_us, "
@@ -51,30 +45,6 @@ int64_t Microseconds(const std::optional<WallTime>& time) {
 std::optional<WallTime> OptionalTime(int64_t microseconds) {
   if (microseconds == 0) return std::nullopt;
   return WallTime(std::chrono::microseconds(microseconds));
-}
-
-Status MakePrivateFile(const std::string& path) {
-  const FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file.valid()) return ErrnoStatus(errno, "open", path);
-  if (fchmod(file.get(), 0600) != 0) return ErrnoStatus(errno, "close to other users", path);
-  return OkStatus();
-}
-
-Status PrepareTokenSchema(SqliteConnection& database, const std::string& path) {
-  const StatusOr<std::string> verdict = database.QueryText("PRAGMA quick_check(1)");
-  if (!verdict.ok() || *verdict != "ok") {
-    return DataLoss(
-        "the token store {} is damaged ({}); restore it from a backup, or remove it: "
-        "then every token is void, and the next start writes a new admin.token",
-        path, verdict.ok() ? *verdict : Message(verdict.status()));
-  }
-  RETURN_IF_ERROR(database.Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
-  ASSIGN_OR_RETURN(const std::string version, database.QueryText("PRAGMA user_version"));
-  if (version == "0") return WithContext(database.Execute(kTokenSchema), "make " + path);
-  if (version == std::to_string(kTokenSchemaVersion)) return OkStatus();
-  return FailedPrecondition(
-      "the token store {} has version {}, written by a newer gp; this one reads {}: upgrade it",
-      path, version, kTokenSchemaVersion);
 }
 
 Status CheckTokenName(const std::string& name) {
@@ -138,11 +108,13 @@ StatusOr<std::unique_ptr<TokenStore>> TokenStore::Open(const std::string& securi
                                                        const Clock& clock) {
   RETURN_IF_ERROR(WithContext(MakeDirectories(security_dir, 0700), "security directory"));
   const std::string path = JoinPath(security_dir, "tokens.db");
-  RETURN_IF_ERROR(MakePrivateFile(path));
-  ASSIGN_OR_RETURN(SqliteConnection database,
-                   SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
-  RETURN_IF_ERROR(PrepareTokenSchema(database, path));
-  RETURN_IF_ERROR(SyncDirectory(security_dir));
+  ASSIGN_OR_RETURN(
+      SqliteConnection database,
+      OpenDatabase(path,
+                   {.what = "token store",
+                    .migrations = kTokenMigrations,
+                    .when_damaged = "restore it from a backup, or remove it: then every token "
+                                    "is void, and the next start writes a new admin.token"}));
   std::unique_ptr<TokenStore> store(new TokenStore(std::move(database), clock));
   RETURN_IF_ERROR(store->Prepare());
   RETURN_IF_ERROR(WithContext(store->Load(), path));

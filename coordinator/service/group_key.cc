@@ -19,9 +19,9 @@ constexpr std::string_view kPurpose = "gp group secret 1";
 Status MakeKey(const std::string& path) {
   GroupKey::Bytes bytes;
   GP_CHECK(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1);
-  RETURN_IF_ERROR(MakeDirectories(DirectoryOf(path), 0700));
-  return WriteFileAtomically(
-      path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), 0600);
+  RETURN_IF_ERROR(MakeSecretDirectory(DirectoryOf(path)));
+  return WriteSecretFile(
+      path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 // With its length, so that no two lists of texts give the same bytes.

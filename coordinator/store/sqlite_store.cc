@@ -1,27 +1,20 @@
 #include "coordinator/store/sqlite_store.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include <cerrno>
-
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/file.h"
 #include "coordinator/store/codec.h"
+#include "coordinator/store/database_file.h"
 
 namespace gp::coordinator {
 namespace {
-
-constexpr int kSchemaVersion = 1;
 
 // Values of the column `retired`.
 constexpr int64_t kOffered = 0;
 constexpr int64_t kRetired = 1;
 constexpr int64_t kQuarantined = 2;
 
-// Migration i brings a file of version i to version i + 1.
-constexpr const char* kMigrations[kSchemaVersion] = {
+constexpr const char* kMigrations[] = {
     R"(CREATE TABLE records(
          sequence INTEGER PRIMARY KEY,
          run_id TEXT NOT NULL,
@@ -44,38 +37,6 @@ constexpr const char* kMigrations[kSchemaVersion] = {
        CREATE TABLE coordinator(id INTEGER PRIMARY KEY CHECK (id = 1), generation INTEGER NOT NULL);
        INSERT INTO coordinator VALUES (1, 0);)"};
 
-// The file exists and only this user can read it: it holds every run file. SQLite gives its
-// journals the same mode.
-Status MakePrivate(const std::string& path) {
-  const FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file.valid()) return ErrnoStatus(errno, "open", path);
-  if (fchmod(file.get(), 0600) != 0) return ErrnoStatus(errno, "close to other users", path);
-  return OkStatus();
-}
-
-Status CheckIntegrity(SqliteConnection& database, const std::string& path) {
-  const StatusOr<std::string> verdict = database.QueryText("PRAGMA quick_check(1)");
-  if (verdict.ok() && *verdict == "ok") return OkStatus();
-  return DataLoss("the store {} is damaged ({}); restore it from a backup", path,
-                  verdict.ok() ? *verdict : Message(verdict.status()));
-}
-
-Status Migrate(SqliteConnection& database, const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, database.QueryText("PRAGMA user_version"));
-  const int version = std::stoi(text);
-  if (version > kSchemaVersion) {
-    return FailedPrecondition(
-        "the store {} has version {}, written by a newer gp; this one reads up to {}: upgrade it",
-        path, version, kSchemaVersion);
-  }
-  for (int from = version; from < kSchemaVersion; ++from) {
-    const std::string sql = fmt::format("BEGIN IMMEDIATE; {} PRAGMA user_version = {}; COMMIT",
-                                        kMigrations[from], from + 1);
-    RETURN_IF_ERROR(WithContext(database.Execute(sql), fmt::format("migrate {}", path)));
-  }
-  return OkStatus();
-}
-
 }  // namespace
 
 SqliteStore::SqliteStore(daemon::StateLock lock, SqliteConnection writer, SqliteConnection reader)
@@ -86,13 +47,10 @@ StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& stat
   ASSIGN_OR_RETURN(auto lock,
                    daemon::StateLock::Acquire(state_dir, "coordinator.lock", "coordinator"));
   const std::string path = JoinPath(state_dir, "gp.db");
-  RETURN_IF_ERROR(MakePrivate(path));
   ASSIGN_OR_RETURN(SqliteConnection writer,
-                   SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
-  RETURN_IF_ERROR(CheckIntegrity(writer, path));
-  RETURN_IF_ERROR(writer.Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
-  RETURN_IF_ERROR(Migrate(writer, path));
-  RETURN_IF_ERROR(SyncDirectory(state_dir));
+                   OpenDatabase(path, {.what = "store",
+                                       .migrations = kMigrations,
+                                       .when_damaged = "restore it from a backup"}));
   ASSIGN_OR_RETURN(SqliteConnection reader, SqliteConnection::Open(path, SQLITE_OPEN_READONLY));
   std::unique_ptr<SqliteStore> store(
       new SqliteStore(std::move(lock), std::move(writer), std::move(reader)));

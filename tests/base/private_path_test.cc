@@ -1,20 +1,14 @@
 #include "base/private_path.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/file_mode.h"
 #include "base/temporary_directory.h"
 
 namespace gp {
 namespace {
-
-mode_t ModeOf(const std::string& path) {
-  struct stat info {};
-  EXPECT_EQ(stat(path.c_str(), &info), 0) << path;
-  return info.st_mode & 07777;
-}
 
 TEST(PrivatePath, EverythingBelowIsClosedAndLinksAreNotFollowed) {
   const TemporaryDirectory directory;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/file_mode.h"
 #include "base/temporary_directory.h"
 
 namespace gp {
@@ -12,6 +13,26 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+TEST(SecretFile, OnlyItsOwnerMayReadIt) {
+  const TemporaryDirectory directory;
+  const mode_t before = umask(0);
+  const Status made = MakeSecretDirectory(directory.File("security"));
+  const Status written = WriteSecretFile(directory.File("security/key"), "secret");
+  umask(before);
+  ASSERT_TRUE(made.ok() && written.ok()) << made << written;
+  EXPECT_EQ(ModeOf(directory.File("security")), 0700u);
+  EXPECT_EQ(ModeOf(directory.File("security/key")), 0600u);
+  EXPECT_EQ(*ReadSecretFile(directory.File("security/key")), "secret");
+}
+
+TEST(SecretFile, AnOpenDirectoryIsClosed) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("security");
+  ASSERT_EQ(mkdir(path.c_str(), 0755), 0);
+  ASSERT_TRUE(MakeSecretDirectory(path).ok());
+  EXPECT_EQ(ModeOf(path), 0700u);
+}
 
 TEST(SecretFile, IsReadWhenItIsForItsOwnerAlone) {
   const TemporaryDirectory directory;

@@ -5,18 +5,13 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/file_mode.h"
 #include "base/temporary_directory.h"
 
 namespace gp::daemon {
 namespace {
 
 using ::testing::HasSubstr;
-
-mode_t ModeOf(const std::string& path) {
-  struct stat info {};
-  EXPECT_EQ(stat(path.c_str(), &info), 0) << path;
-  return info.st_mode & 07777;
-}
 
 TEST(StateDirectory, IsMadeForItsUserAlone) {
   const TemporaryDirectory directory;

@@ -54,18 +54,6 @@ std::set<int> PortsOf(int pid) {
   return ports;
 }
 
-int64_t PeakMegabytesOf(int pid) {
-  std::ifstream file(fmt::format("/proc/{}/status", pid));
-  std::string name;
-  int64_t kilobytes = 0;
-  while (file >> name) {
-    if (name == "VmHWM:" && file >> kilobytes) return kilobytes / 1024;
-    file.ignore(1000, '\n');
-  }
-  ADD_FAILURE() << "no VmHWM of process " << pid;
-  return 0;
-}
-
 std::string Words(int visitor, std::mt19937& random) {
   std::string garbage(1000, '\0');
   for (char& byte : garbage) byte = static_cast<char>(random());

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "base/file.h"
 #include "integration/cluster.h"
 
@@ -15,19 +13,6 @@ using ::testing::HasSubstr;
 
 // More than a worker uses that has work to do, and far less than what is sent.
 constexpr int64_t kMemoryMegabytesMax = 400;
-
-// VmHWM: the most that it ever had.
-int64_t PeakMegabytes(int pid) {
-  std::ifstream file(fmt::format("/proc/{}/status", pid));
-  std::string name;
-  int64_t kilobytes = 0;
-  while (file >> name) {
-    if (name == "VmHWM:" && file >> kilobytes) return kilobytes / 1024;
-    file.ignore(1000, '\n');
-  }
-  ADD_FAILURE() << "no VmHWM of process " << pid;
-  return 0;
-}
 
 class HostileTrainer : public ::testing::Test {
  protected:
@@ -50,7 +35,7 @@ class HostileTrainer : public ::testing::Test {
     EXPECT_EQ(honest.failures(), 0) << honest.reason();
     EXPECT_EQ(honest.epoch(), 1u);
     EXPECT_TRUE(cluster_.worker("node-a").Running());
-    EXPECT_LE(PeakMegabytes(cluster_.worker("node-a").pid()), kMemoryMegabytesMax);
+    EXPECT_LE(PeakMegabytesOf(cluster_.worker("node-a").pid()), kMemoryMegabytesMax);
   }
 
   Cluster cluster_;

@@ -1,6 +1,7 @@
 #include "integration/process.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -114,6 +115,18 @@ std::vector<int> ChildrenOf(int pid) {
     if (stat && stat->second == pid && stat->first != 'Z') children.push_back(candidate);
   }
   return children;
+}
+
+int64_t PeakMegabytesOf(int pid) {
+  std::ifstream file(fmt::format("/proc/{}/status", pid));
+  std::string name;
+  int64_t kilobytes = 0;
+  while (file >> name) {
+    if (name == "VmHWM:" && file >> kilobytes) return kilobytes / 1024;
+    file.ignore(1000, '\n');
+  }
+  ADD_FAILURE() << "no VmHWM of process " << pid;
+  return 0;
 }
 
 bool Alive(int pid) {

@@ -37,6 +37,8 @@ class Process {
 
 // The processes whose parent is `pid`.
 std::vector<int> ChildrenOf(int pid);
+// The most memory that the process ever had (VmHWM); the test fails when the kernel does not tell.
+int64_t PeakMegabytesOf(int pid);
 // True while a process with this id exists and is no zombie.
 bool Alive(int pid);
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/secret_file.h"
 #include "gp/v1/access_service.grpc.pb.h"
 #include "gp/v1/agent_service.grpc.pb.h"
 #include "gp/v1/enrollment_service.grpc.pb.h"
@@ -14,7 +15,6 @@
 #include "security/certificate.h"
 #include "security/certificate_request.h"
 #include "security/fetched_chain.h"
-#include "security/secret_file.h"
 
 namespace gp::testing {
 namespace {
@@ -86,7 +86,7 @@ class TlsCluster : public ::testing::Test {
     const Status joined = rpc::FromGrpc(stub->Join(&context, request, &response));
     EXPECT_TRUE(joined.ok()) << joined;
     const std::string path = cluster_->directory() + "/" + node + ".pem";
-    EXPECT_TRUE(security::WriteSecretFile(path, key.Pem() + response.certificate()).ok());
+    EXPECT_TRUE(WriteSecretFile(path, key.Pem() + response.certificate()).ok());
     return {.ca = CaPath(), .certificate = path, .key = path};
   }
 

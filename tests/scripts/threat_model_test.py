@@ -42,7 +42,7 @@ class ThreatModel(unittest.TestCase):
             named = re.findall(r"`([^`]+)`", cell)
             self.assertTrue(named, f"{PAGE.name}:{number}: no test is named")
             for name in named:
-                self.assertIn(name, tests, f"{PAGE.name}:{number}")
+                self.assertTrue(name in tests, f"{PAGE.name}:{number}: there is no test {name}")
 
 
 if __name__ == "__main__":

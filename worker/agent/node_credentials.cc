@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/secret_file.h"
 #include "gp/v1/enrollment_service.grpc.pb.h"
 #include "rpc/channel.h"
 #include "rpc/listen_address.h"
@@ -16,7 +17,6 @@
 #include "security/certificate_request.h"
 #include "security/fetched_chain.h"
 #include "security/node_name.h"
-#include "security/secret_file.h"
 
 namespace gp::agent {
 namespace {
@@ -37,12 +37,12 @@ void SetTimeout(grpc::ClientContext& context, nanoseconds timeout) {
 
 // The key of the join in progress, so that the same one is shown again when an answer gets lost.
 StatusOr<PrivateKey> JoinKey(const std::string& path) {
-  const auto kept = security::ReadSecretFile(path, kPemBytesMax);
+  const auto kept = ReadSecretFile(path, kPemBytesMax);
   if (kept.ok()) {
     if (auto key = PrivateKey::FromPem(*kept); key.ok()) return key;
   }
   PrivateKey key = PrivateKey::Generate();
-  RETURN_IF_ERROR(security::WriteSecretFile(path, key.Pem()));
+  RETURN_IF_ERROR(WriteSecretFile(path, key.Pem()));
   return key;
 }
 
@@ -51,7 +51,7 @@ Status WritePair(const std::string& path, const PrivateKey& key, const std::stri
   const auto read = Certificate::FromPem(certificate);
   if (!read.ok()) return WithContext(read.status(), "the coordinator's answer");
   RETURN_IF_ERROR(read->CheckKey(key));
-  return security::WriteSecretFile(path, key.Pem() + certificate);
+  return WriteSecretFile(path, key.Pem() + certificate);
 }
 
 bool IsTransient(const Status& status) {
@@ -64,7 +64,7 @@ bool IsTransient(const Status& status) {
 
 StatusOr<std::unique_ptr<NodeCredentials>> NodeCredentials::Open(
     NodeCredentialsOptions options, Clock& clock, const std::function<bool()>& stopped) {
-  RETURN_IF_ERROR(security::MakeSecretDirectory(JoinPath(options.state_dir, "security")));
+  RETURN_IF_ERROR(MakeSecretDirectory(JoinPath(options.state_dir, "security")));
   std::unique_ptr<NodeCredentials> made(new NodeCredentials(std::move(options), clock));
   nanoseconds pause = kRetryFirst;
   while (!made->CheckFiles().ok()) {
@@ -98,7 +98,7 @@ rpc::ChannelTls NodeCredentials::tls() const {
 }
 
 Status NodeCredentials::CheckFiles() const {
-  ASSIGN_OR_RETURN(const std::string pem, security::ReadSecretFile(Path("node.pem"), kPemBytesMax));
+  ASSIGN_OR_RETURN(const std::string pem, ReadSecretFile(Path("node.pem"), kPemBytesMax));
   ASSIGN_OR_RETURN(const Certificate certificate, Certificate::FromPem(pem));
   RETURN_IF_ERROR(certificate.CheckLifetime(clock_.WallNow()));
   if (security::NodeOf(certificate) != options_.node_id) {
@@ -118,7 +118,7 @@ Status NodeCredentials::FetchCa(const std::string& digest) const {
   ASSIGN_OR_RETURN(
       const Certificate authority,
       security::FetchAuthority({address.host, address.port}, digest, options_.timeout));
-  return security::WriteSecretFile(CaPath(), authority.Pem());
+  return WriteSecretFile(CaPath(), authority.Pem());
 }
 
 Status NodeCredentials::Join() const {

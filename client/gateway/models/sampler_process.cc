@@ -225,7 +225,7 @@ class LinkedSampler : public SamplerProcess {
   const std::shared_ptr<Child> child_;
 };
 
-// What samplers on GPUs find their libraries and the GPU with.
+// With these variables a sampler finds the GPU and its libraries.
 constexpr const char* kGpuVariables[] = {"LD_LIBRARY_PATH", "CUDA_CACHE_PATH",
                                          "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
 

@@ -23,7 +23,7 @@ Check CheckDisk(const std::string& directory);
 // `now`: seconds since 1970. With a clock that was never set, files and certificates have wrong
 // times.
 Check CheckClock(double now);
-// What trainers and samplers are confined with here.
+// Tells what this kernel can confine trainers and samplers with, and what it lacks.
 Check CheckConfinement(const confinement::Offer& offer);
 // Checks that a free port on loopback exists.
 Check CheckPorts();

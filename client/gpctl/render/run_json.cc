@@ -13,8 +13,8 @@
 namespace gp::gpctl {
 namespace {
 
-// What may not be shown is escaped as \uXXXX, which is still the same JSON; nlohmann escapes only
-// what lies below a space. REQUIRES: valid UTF-8.
+// Escapes unsafe characters as \uXXXX. The JSON means the same; nlohmann escapes only characters
+// below a space. REQUIRES: valid UTF-8.
 std::string EscapedUnsafe(std::string_view text) {
   std::string escaped;
   while (!text.empty()) {

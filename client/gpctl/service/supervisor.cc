@@ -192,8 +192,8 @@ std::string Supervisor::MetricsAddress(const std::string& previous, int offset) 
   return KeepingPort(fmt::format("127.0.0.1:{}", port), previous);
 }
 
-// Where trainers of other nodes reach this one's: at the host on which the coordinator serves them.
-// Empty: at none.
+// The host on which this node's trainers listen for those of other nodes: the one on which the
+// coordinator serves. Empty when it serves this machine alone.
 std::string Supervisor::DataAddress() const {
   const auto listen = rpc::ParseListenAddress(options_.listen);
   if (!listen.ok() || listen->IsLocal()) return "";

@@ -15,6 +15,18 @@ SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 NET = "10.99.7"
 
+RUN = """
+apiVersion: gp/v1
+name: both
+model: {{n_layer: {layers}, n_head: {heads}, n_embd: {channels}, n_ctx: 64, pad_vocab_to: 64}}
+data: {{text: ["{text}"], tokenizer: bytes}}
+resources: {{workers: 2, threads: 1}}
+batch: {{micro_batch: 4, sequence: 64}}
+budget: {{steps: {steps}}}
+eval: {{every: 0}}
+checkpoint: {{every: {checkpoint_every}}}
+"""
+
 
 def skip(reason):
     print(reason)
@@ -135,6 +147,17 @@ def await_that(what, condition, seconds=120):
             return value
         time.sleep(0.1)
     sys.exit(f"after {seconds} s still not: {what}")
+
+
+def write_run(host, shared, steps, layers, heads, channels, checkpoint_every):
+    """The file run.yaml of the host: a run `both` of a small model on two ranks, with its text in the shared directory."""
+    data = shared / "data"
+    data.mkdir()
+    text = data / "text.txt"
+    text.write_bytes((SOURCE / "docs/ARCHITECTURE.md").read_bytes())
+    pathlib.Path(host.home, "run.yaml").write_text(
+        RUN.format(text=text, steps=steps, layers=layers, heads=heads, channels=channels,
+                   checkpoint_every=checkpoint_every), encoding="utf-8")
 
 
 def two_nodes(a, b, shared, **environment):

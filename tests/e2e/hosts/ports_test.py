@@ -13,18 +13,6 @@ import network
 STRANGER_SECONDS_MAX = 20
 GARBAGE = bytes(range(256)) * 4
 
-RUN = """
-apiVersion: gp/v1
-name: both
-model: {{n_layer: 2, n_head: 2, n_embd: 64, n_ctx: 64, pad_vocab_to: 64}}
-data: {{text: ["{text}"], tokenizer: bytes}}
-resources: {{workers: 2, threads: 1}}
-batch: {{micro_batch: 4, sequence: 64}}
-budget: {{steps: 1000000}}
-eval: {{every: 0}}
-checkpoint: {{every: 1000}}
-"""
-
 # Run as this file with the word `probe` inside of a host's namespace; prints JSON.
 
 
@@ -166,11 +154,7 @@ def check_credentials(a, b, server, shared):
 
 def main():
     with network.two_hosts() as (a, b, shared):
-        data = shared / "data"
-        data.mkdir()
-        text = data / "text.txt"
-        text.write_bytes((network.SOURCE / "docs/ARCHITECTURE.md").read_bytes())
-        pathlib.Path(a.home, "run.yaml").write_text(RUN.format(text=text), encoding="utf-8")
+        network.write_run(a, shared, steps=1000000, layers=2, heads=2, channels=64, checkpoint_every=1000)
         server = network.two_nodes(a, b, shared)
         a.run("gpctl wait both --for step=20")
 

@@ -10,19 +10,6 @@ STEPS = 2500
 # Certificates are renewed after two thirds of it, so more than once while the run trains.
 LIFETIME = {"GP_COORDINATOR_TLS_LIFETIME": "15s"}
 
-RUN = """
-apiVersion: gp/v1
-name: both
-model: {{n_layer: 4, n_head: 4, n_embd: 128, n_ctx: 64, pad_vocab_to: 64}}
-data: {{text: ["{text}"], tokenizer: bytes}}
-resources: {{workers: 2, threads: 1}}
-batch: {{micro_batch: 4, sequence: 64}}
-budget: {{steps: {steps}}}
-eval: {{every: 1000, batches: 2}}
-checkpoint: {{every: 500}}
-"""
-
-
 def run_of(host):
     return json.loads(host.answer("gpctl status both -o json"))
 
@@ -65,12 +52,7 @@ def serve_elsewhere(a, b, server):
 
 def main():
     with network.two_hosts() as (a, b, shared):
-        data = shared / "data"
-        data.mkdir()
-        text = data / "text.txt"
-        text.write_bytes((network.SOURCE / "docs/ARCHITECTURE.md").read_bytes())
-        pathlib.Path(a.home, "run.yaml").write_text(RUN.format(text=text, steps=STEPS), encoding="utf-8")
-
+        network.write_run(a, shared, steps=STEPS, layers=4, heads=4, channels=128, checkpoint_every=500)
         server = network.two_nodes(a, b, shared, **LIFETIME)
         a.run("gpctl wait both --for step=50")
         first = b.certificate_of(server)

@@ -1,6 +1,5 @@
 #include "worker/engine/model/gradient_stages.h"
 
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -42,14 +41,6 @@ GradientStages MakeGradientStages(const runspec::ParameterLayout& layout, int64_
     Append({layout.tensors[i].offset, end}, StageOf(layout.tensors[i].name, stages));
   }
   return stages;
-}
-
-GradientRange TrainedRange(const runspec::ParameterLayout& layout) {
-  const auto trained = [](const runspec::ParameterInfo& tensor) { return tensor.trained; };
-  const auto first = std::find_if(layout.tensors.begin(), layout.tensors.end(), trained);
-  const auto behind = std::find_if(layout.tensors.rbegin(), layout.tensors.rend(), trained).base();
-  if (first == layout.tensors.end()) return {};
-  return {first->offset, behind == layout.tensors.end() ? layout.total_count : behind->offset};
 }
 
 }  // namespace gp::engine

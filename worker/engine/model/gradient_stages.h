@@ -6,16 +6,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "runspec/model_part.h"
 #include "runspec/model_shape.h"
 
 namespace gp::engine {
 
 // Elements [first, last) of the flat gradient, with the gaps after its tensors.
-struct GradientRange {
-  int64_t first = 0;
-  int64_t last = 0;
-  bool operator==(const GradientRange&) const = default;
-};
+using GradientRange = runspec::ParameterRange;
 
 struct GradientStages {
   std::vector<GradientRange> head;
@@ -30,8 +27,5 @@ struct GradientStages {
 // Each element of a trained tensor is in exactly one range, and none of a frozen one; the ranges of
 // a stage are ascending and not adjacent.
 GradientStages MakeGradientStages(const runspec::ParameterLayout& layout, int64_t layers);
-
-// From the first trained tensor to the end of the last one; frozen ones may lie between them.
-GradientRange TrainedRange(const runspec::ParameterLayout& layout);
 
 }  // namespace gp::engine

@@ -78,6 +78,10 @@ class Browser:
         self.driver.get("about:blank")  # a change of the fragment alone would not load the page
         self.driver.get(self.url + path)
 
+    def leave(self):
+        """Ends the page, its timers and its requests."""
+        self.driver.get("about:blank")
+
     # Finding and doing
 
     def all(self, selector):
@@ -119,6 +123,11 @@ class Browser:
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 self.requests.append(message["params"]["request"]["url"])
+
+    def forget(self):
+        """Drops what the browser noticed so far."""
+        self.collect()
+        self.console, self.requests = [], []
 
     def check_clean(self, network_errors=False):
         """No error on the console, nothing that the policy blocked, no request to elsewhere."""

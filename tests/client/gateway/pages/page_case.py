@@ -30,14 +30,16 @@ class PageCase(unittest.TestCase):
         cls.browser.driver.quit()
 
     def setUp(self):
-        self.browser.collect()  # what another case left behind
-        self.browser.console, self.browser.requests = [], []
+        self.browser.forget()
         self.browser.resize("desktop")
         self.browser.theme(False)
         if self.url is None:
             self.gateway = fake_gateway.FakeGateway().start()
             self.addCleanup(self.gateway.stop)
             self.browser.url = self.gateway.url
+        # Runs before the gateway stops: a page that is still open would ask a closed port, and the next case would
+        # find that error on its console.
+        self.addCleanup(self.browser.leave)
 
     def fake(self, **options):
         """The fake gateway; with options, another one in its place."""

@@ -1,0 +1,57 @@
+#include "coordinator/store/database_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/file.h"
+
+namespace gp::coordinator {
+namespace {
+
+Status MakePrivate(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file.valid()) return ErrnoStatus(errno, "open", path);
+  if (fchmod(file.get(), 0600) != 0) return ErrnoStatus(errno, "close to other users", path);
+  return OkStatus();
+}
+
+Status CheckIntegrity(SqliteConnection& database, const std::string& path,
+                      const DatabaseFile& file) {
+  const StatusOr<std::string> verdict = database.QueryText("PRAGMA quick_check(1)");
+  if (verdict.ok() && *verdict == "ok") return OkStatus();
+  return DataLoss("the {} {} is damaged ({}); {}", file.what, path,
+                  verdict.ok() ? *verdict : Message(verdict.status()), file.when_damaged);
+}
+
+Status Migrate(SqliteConnection& database, const std::string& path, const DatabaseFile& file) {
+  ASSIGN_OR_RETURN(const std::string text, database.QueryText("PRAGMA user_version"));
+  const auto version = static_cast<size_t>(std::stoi(text));
+  if (version > file.migrations.size()) {
+    return FailedPrecondition(
+        "the {} {} has version {}, written by a newer gp; this one reads up to {}: upgrade it",
+        file.what, path, version, file.migrations.size());
+  }
+  for (size_t from = version; from < file.migrations.size(); ++from) {
+    const std::string sql = fmt::format("BEGIN IMMEDIATE; {} PRAGMA user_version = {}; COMMIT",
+                                        file.migrations[from], from + 1);
+    RETURN_IF_ERROR(WithContext(database.Execute(sql), fmt::format("migrate {}", path)));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<SqliteConnection> OpenDatabase(const std::string& path, const DatabaseFile& file) {
+  RETURN_IF_ERROR(MakePrivate(path));
+  ASSIGN_OR_RETURN(SqliteConnection database,
+                   SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  RETURN_IF_ERROR(CheckIntegrity(database, path, file));
+  RETURN_IF_ERROR(database.Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
+  RETURN_IF_ERROR(Migrate(database, path, file));
+  RETURN_IF_ERROR(SyncDirectory(DirectoryOf(path)));
+  return database;
+}
+
+}  // namespace gp::coordinator

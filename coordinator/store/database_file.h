@@ -1,0 +1,25 @@
+// Opens a SQLite file that only this user can read: the store, the tokens, the nodes. Functions.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "coordinator/store/sqlite.h"
+
+namespace gp::coordinator {
+
+struct DatabaseFile {
+  std::string_view what;  // "token store", for messages
+  // Migration i brings a file of version i to version i + 1. A new file has version 0.
+  std::span<const char* const> migrations;
+  std::string_view when_damaged;  // what its owner can do: "restore it from a backup"
+};
+
+// Makes the file when it is absent, with mode 0600, which one that exists gets, too; SQLite gives
+// its journals the same mode. Checks it, brings it to the newest version, and sets it up so that a
+// commit is synced. The directory exists and is synced. DataLoss when the file is damaged,
+// FailedPrecondition when a newer gp wrote it.
+StatusOr<SqliteConnection> OpenDatabase(const std::string& path, const DatabaseFile& file);
+
+}  // namespace gp::coordinator
