@@ -237,9 +237,10 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
 
   WorkLanes lanes;
   const SpecResolver resolver;
-  RunService run_service(*access.gate, {reconciler, recorder, *store}, hub, lanes, verifier,
-                         resolver, storage, SystemClock(),
-                         {GP_VERSION, "", reconciler_options.policy});
+  RunService run_service(
+      *access.gate, {reconciler, recorder, *store}, hub, lanes, verifier, resolver, storage,
+      SystemClock(),
+      {GP_VERSION, "", reconciler_options.policy, settings.insecure && !settings.listen.empty()});
   AccessService access_service(*access.gate, *access.tokens, *access.audit, hub, lanes,
                                SystemClock());
   EnrollmentService enrollment_service(*access.gate, access.enrollment.get(), *access.nodes,

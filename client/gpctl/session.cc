@@ -189,6 +189,17 @@ StatusOr<client::RunClient*> Session::Client() {
   return client_.get();
 }
 
+bool Session::WarnIfInsecure() {
+  const auto client = Client();
+  const auto version = client.ok() ? (*client)->Version() : client.status();
+  if (!version.ok() || !version->insecure()) return false;
+  console_.err << fmt::format(
+      "warning: the coordinator at {} serves a port without TLS (--insecure): everybody who "
+      "reaches it may do everything\n",
+      (*client)->address());
+  return true;
+}
+
 StatusOr<v1::Run> Session::FindRun(const std::string& reference) {
   ASSIGN_OR_RETURN(client::RunClient * client, Client());
   const std::string name = NamespaceOfRuns();

@@ -298,6 +298,7 @@ grpc::ServerUnaryReactor* RunService::Version(grpc::CallbackServerContext* conte
   version.set_protocol(kProtocol);
   version.set_coordinator_generation(context_.store.generation());
   version.set_storage_root(storage_.path());
+  version.set_insecure(options_.insecure);
   *response = Serialize(version);
   return Finish(context, OkStatus());
 }

@@ -26,6 +26,7 @@ struct RunServiceOptions {
   std::string version;
   std::string revision;
   Policy policy;
+  bool insecure = false;  // a port is served without TLS
 };
 
 // The service with every method as bytes.

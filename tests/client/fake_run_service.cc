@@ -101,6 +101,11 @@ void FakeRunService::BreakStreamAfter(int messages) {
   break_after_ = messages;
 }
 
+void FakeRunService::SetInsecure() {
+  MutexLock lock(mutex_);
+  insecure_ = true;
+}
+
 void FakeRunService::SetSubmitError(grpc::Status status) {
   MutexLock lock(mutex_);
   submit_error_ = std::move(status);
@@ -325,6 +330,8 @@ grpc::Status FakeRunService::Version(grpc::ServerContext*, const v1::VersionRequ
   response->set_protocol(1);
   response->set_coordinator_generation(3);
   response->set_storage_root("/srv/gp");
+  MutexLock lock(mutex_);
+  response->set_insecure(insecure_);
   return grpc::Status::OK;
 }
 

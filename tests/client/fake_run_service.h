@@ -39,6 +39,8 @@ class FakeRunService final : public v1::RunService::Service {
   // Streams break with Unavailable after so many messages, once.
   void BreakStreamAfter(int messages);
   void SetSubmitError(grpc::Status status);
+  // Version says that a port is served without TLS.
+  void SetInsecure();
 
   v1::SubmitRequest last_submit() const;
   v1::LogsRequest last_logs() const;
@@ -84,6 +86,7 @@ class FakeRunService final : public v1::RunService::Service {
   std::vector<v1::MetricPoint> points_ GUARDED_BY(mutex_);
   std::vector<v1::Checkpoint> checkpoints_ GUARDED_BY(mutex_);
   bool quarantined_whole_ GUARDED_BY(mutex_) = false;
+  bool insecure_ GUARDED_BY(mutex_) = false;
   std::vector<v1::Node> nodes_ GUARDED_BY(mutex_);
   std::vector<std::string> cancelled_ GUARDED_BY(mutex_);
   v1::SubmitRequest last_submit_ GUARDED_BY(mutex_);

@@ -103,6 +103,13 @@ Check CheckServer(Session& session) {
   }
   const auto client = session.Client();
   const auto version = client.ok() ? (*client)->Version() : client.status();
+  if (version.ok() && version->insecure()) {
+    return {Grade::kWarning, "coordinator",
+            fmt::format("{} at {} serves a port without TLS (--insecure): everybody who reaches it "
+                        "may do everything",
+                        version->version(), (*client)->address()),
+            "start it without --insecure: then it makes certificates and tokens by itself"};
+  }
   if (version.ok()) {
     return {.subject = "coordinator",
             .finding = fmt::format("{} at {}", version->version(), (*client)->address())};

@@ -50,8 +50,9 @@ StatusOr<ListedRuns> ListRuns(client::RunClient& client, const ListOptions& opti
   return listed;
 }
 
-std::string ListJson(const ListedRuns& listed) {
+std::string ListJson(const ListedRuns& listed, bool insecure) {
   Json document = Document("RunList");
+  document["insecure"] = insecure;
   document["truncated"] = listed.truncated;
   document["items"] = Json::array();
   for (const v1::Run& run : listed.runs) document["items"].push_back(RunFields(run));
@@ -85,7 +86,8 @@ StatusOr<ExitCode> List(const ListOptions& options, Session& session) {
   }
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   ASSIGN_OR_RETURN(const auto listed, ListRuns(*client, options, session.NamespaceOfRuns()));
-  session.console().out << (session.json() ? ListJson(listed)
+  const bool insecure = session.WarnIfInsecure();
+  session.console().out << (session.json() ? ListJson(listed, insecure)
                                            : ListText(listed.runs, options, session));
   if (listed.truncated) {
     session.console().err << fmt::format("Only the newest {} are shown; --limit shows more.\n",
@@ -108,8 +110,11 @@ StatusOr<std::vector<v1::RunEvent>> NewestEvents(client::RunClient& client, cons
 
 StatusOr<ExitCode> ShowStatus(const std::string& reference, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(reference));
+  const bool insecure = session.WarnIfInsecure();
   if (session.json()) {
-    session.console().out << Pretty(With("Run", RunFields(run)));
+    Json document = With("Run", RunFields(run));
+    document["insecure"] = insecure;
+    session.console().out << Pretty(document);
     return ExitCode::kOk;
   }
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());

@@ -13,7 +13,8 @@ Json ServerFields(const std::string& address, const v1::VersionResponse& server)
           {"revision", server.revision()},
           {"protocol", server.protocol()},
           {"coordinator_generation", server.coordinator_generation()},
-          {"storage_root", server.storage_root()}};
+          {"storage_root", server.storage_root()},
+          {"insecure", server.insecure()}};
 }
 
 // Prints the client's version, and the server's when one is configured. An error of a configured

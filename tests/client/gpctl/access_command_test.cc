@@ -76,6 +76,15 @@ TEST_F(AccessCommandTest, TheFirstAdminLogsInWithTheTokenAlone) {
   EXPECT_THAT(shown.out, Not(HasSubstr(token)));
 }
 
+TEST_F(AccessCommandTest, WhoReachesAPortWithoutTlsIsToldOfItAlsoOverTheSocket) {
+  EXPECT_THAT(Own({"list"}).err, Not(HasSubstr("--insecure")));
+  process_.Kill();
+  process_.SetFlags({"--listen", "127.0.0.1:0", "--insecure"});
+  process_.Start();
+  EXPECT_THAT(Own({"list"}).err, HasSubstr("serves a port without TLS (--insecure)"));
+  EXPECT_THAT(Own({"doctor"}).out, HasSubstr("-> start it without --insecure"));
+}
+
 TEST_F(AccessCommandTest, AViewerLooksAndChangesNothing) {
   ASSERT_EQ(Login(MakeToken("viewer")).code, 0);
   EXPECT_EQ(User({"list"}).code, 0);

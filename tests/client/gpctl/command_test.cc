@@ -51,6 +51,24 @@ TEST_F(CommandTest, ListAsJsonIsOneDocument) {
   EXPECT_EQ(document["items"][0]["progress"]["step"], 500);
 }
 
+TEST_F(CommandTest, ACoordinatorThatServesAPortWithoutTlsIsWarnedOfOnTheErrorStreamAlone) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  const Outcome quiet = Run({"list"});
+  EXPECT_THAT(quiet.err, Not(HasSubstr("--insecure")));
+  EXPECT_FALSE(json::parse(Run({"list", "-o", "json"}).out)["insecure"].get<bool>());
+  service_.SetInsecure();
+  EXPECT_EQ(Run({"list"}).out, quiet.out);
+  for (const auto& command : std::vector<std::vector<std::string>>{{"list"}, {"status", "a"}}) {
+    const Outcome text = Run(command);
+    EXPECT_THAT(text.err, HasSubstr("warning: the coordinator at " + service_.address()));
+    EXPECT_THAT(text.err, HasSubstr("--insecure"));
+    EXPECT_THAT(text.out, Not(HasSubstr("--insecure")));
+    std::vector<std::string> as_json = command;
+    as_json.insert(as_json.end(), {"-o", "json"});
+    EXPECT_TRUE(json::parse(Run(as_json).out)["insecure"].get<bool>()) << command[0];
+  }
+}
+
 // Though gpctl has a command of that name, too.
 TEST_F(CommandTest, BenchPassesEveryWordOn) {
   const std::string program = JoinPath(gpctl_.home(), "gp-bench");

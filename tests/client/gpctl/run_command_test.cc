@@ -375,6 +375,14 @@ TEST_F(RunCommandTest, TheDoctorNamesMissingProgramsAndHowToGetThem) {
   EXPECT_EQ(json::parse(Run({"doctor", "-o", "json"}).out)["kind"], "Diagnosis");
 }
 
+TEST_F(RunCommandTest, TheDoctorWarnsOfACoordinatorThatServesAPortWithoutTls) {
+  EXPECT_THAT(Run({"doctor"}).out, Not(HasSubstr("--insecure")));
+  service_.SetInsecure();
+  const Outcome outcome = Run({"doctor"});
+  EXPECT_THAT(outcome.out, HasSubstr("warn  coordinator"));
+  EXPECT_THAT(outcome.out, HasSubstr("-> start it without --insecure"));
+}
+
 TEST(CheckConfinement, TellsWhatTheKernelLacksAndWhatFollows) {
   using gpctl::Check;
   using gpctl::CheckConfinement;
