@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""What docs/operations and docs/security tell an operator to type: every block of commands is executed, here or by the
+test of its page, or says why it is not. The marked blocks of a page run in one shell, in order, in a home of their own."""
+
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
+sys.path.append(str(SOURCE / "tests/e2e"))
+
+import page_blocks  # noqa: E402
+import readme_test as page  # noqa: E402
+
+PAGES = sorted(path for folder in ("operations", "security") for path in (SOURCE / "docs" / folder).glob("*.md"))
+# Pages whose blocks another test executes.
+ELSEWHERE = {"kubernetes.md": "tests/deploy/kubernetes_test.py"}
+# Pages whose commands talk to a service that is there already.
+WITH_SERVICE = ("access.md",)
+SEEN = ("configs", "deploy", "scripts", "tests")  # folders of the source that a page may name
+
+
+def steps_of(path):
+    return [step for block in page.executed_blocks(path.read_text(encoding="utf-8")) for step in page.steps_of(block)]
+
+
+class Blocks(unittest.TestCase):
+    def test_every_block_of_commands_is_executed_or_says_why_not(self):
+        problems = []
+        for path in PAGES:
+            for block in page_blocks.blocks_of(path.read_text(encoding="utf-8")):
+                problem = page_blocks.problem_of(block, SOURCE)
+                if problem:
+                    problems.append(f"{path.relative_to(SOURCE)}:{block.line}: {problem}")
+        self.assertEqual(problems, [])
+
+    def test_the_executed_blocks_are_found_in_the_form_that_is_executed(self):
+        for path in PAGES:
+            blocks = page_blocks.blocks_of(path.read_text(encoding="utf-8"))
+            marked = [block for block in blocks if block.mark == page_blocks.EXECUTED]
+            self.assertEqual(len(marked), len(page.executed_blocks(path.read_text(encoding="utf-8"))), path.name)
+
+    def test_the_test_of_a_page_names_the_page(self):
+        for name, test in ELSEWHERE.items():
+            if (SOURCE / "docs/operations" / name).exists():
+                self.assertIn(name, (SOURCE / test).read_text(encoding="utf-8"))
+
+    def test_an_unmarked_block_is_found(self):
+        text = "Stop it:\n\n```console\n$ gpctl down\n```\n\n    gpctl list\n\n<!-- not run: no -->\n```\n# gpctl up\n```\n"
+        problems = [page_blocks.problem_of(block, SOURCE) for block in page_blocks.blocks_of(text)]
+        self.assertEqual(len(problems), 3)
+        self.assertIn("needs the mark", problems[0])
+        self.assertIn("console block", problems[1])
+        self.assertIn("no reason", problems[2])
+
+    def test_what_is_no_command_needs_no_mark(self):
+        text = "The file:\n\n    data:\n      roots: [/srv]\n\n```\nqueued  requeued  rank 0\n```\n"
+        self.assertEqual([page_blocks.problem_of(block, SOURCE) for block in page_blocks.blocks_of(text)], [None, None])
+
+
+class Commands(unittest.TestCase):
+    def test_work(self):
+        executed = 0
+        for path in PAGES:
+            steps = [] if path.name in ELSEWHERE else steps_of(path)
+            if not steps:
+                continue
+            with self.subTest(path.name), tempfile.TemporaryDirectory(prefix="gp-page-") as home:
+                setup = [("gpctl up --detach", [])] if path.name in WITH_SERVICE else []
+                self.assertEqual(problems_of(setup + steps, home), [])
+            executed += len(steps)
+            print(f"{path.relative_to(SOURCE)}: {len(steps)} commands work", flush=True)
+        self.assertGreater(executed, 0)
+
+
+def problems_of(steps, home):
+    for folder in SEEN:
+        pathlib.Path(home, folder).symlink_to(SOURCE / folder)
+    try:
+        results = page.outputs_of(steps, home)
+    finally:
+        page.stop_what_was_started(home)
+    return [problem for problem in map(page.problem_of, steps, results) if problem]
+
+
+if __name__ == "__main__":
+    unittest.main()
