@@ -8,10 +8,20 @@ PEERS = ROOT / "tests/bench/peers"
 PUBLISHED = ROOT / "docs/benchmarks"
 
 
+PROGRAMS = pathlib.Path(os.environ.get("GP_BIN", ROOT / "build/release/bin")).resolve()
+
+
 def program(name):
     """The built program; $GP_BIN or the release build."""
-    directory = pathlib.Path(os.environ.get("GP_BIN", ROOT / "build/release/bin")).resolve()
-    path = directory / name
+    path = PROGRAMS / name
     if not path.exists():
         raise RuntimeError(f"{path} is missing; build it with 'make programs'")
+    return path
+
+
+def test_program(name):
+    """A program that is built for tests alone."""
+    path = PROGRAMS.parent / "tests" / name
+    if not path.exists():
+        raise RuntimeError(f"{path} is missing; build it with 'make build'")
     return path

@@ -136,6 +136,21 @@ TEST_F(WorkerProgram, ServesItsMetrics) {
   }
 }
 
+TEST_F(WorkerProgram, AnotherSpellingOfTheStorageRootIsTheSamePlace) {
+  Cluster cluster({.trainer = std::getenv("GP_FAKE_TRAINER")});
+  ASSERT_TRUE(WriteFileAtomically(cluster.directory() + "/text.txt", "some text\n").ok());
+  cluster.StartCoordinator();
+  const std::filesystem::path root = cluster.storage_root();
+  const std::string relative = std::filesystem::relative(root, std::filesystem::current_path());
+  for (const std::string& spelling :
+       {relative, root.string() + "/../" + root.filename().string()}) {
+    cluster.LaunchWorker("node-a", {.storage_root = spelling});
+    const std::string id = cluster.Submit(FakeRun(1, 10));
+    cluster.WaitFor(id, [](const v1::Run& now) { return now.state() == v1::RUN_STATE_SUCCEEDED; });
+    cluster.worker("node-a").Kill();
+  }
+}
+
 TEST_F(WorkerProgram, ANodeThatSeesAnotherStorageIsNotUsedAndTheRunSaysSo) {
   Cluster cluster({.trainer = std::getenv("GP_FAKE_TRAINER")});
   ASSERT_TRUE(WriteFileAtomically(cluster.directory() + "/text.txt", "some text\n").ok());

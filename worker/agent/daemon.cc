@@ -88,6 +88,11 @@ StatusOr<std::string> DataAddress(const WorkerSettings& settings) {
   return WithContext(host.status(), "node.data_address is empty and cannot be found");
 }
 
+// In the one spelling that the coordinator compares, however it was written.
+std::string StorageRoot(const WorkerSettings& settings) {
+  return AbsolutePath(settings.storage_root, std::filesystem::current_path().string());
+}
+
 v1::AgentHello MakeHello(const WorkerSettings& settings, const std::string& node_id,
                          const std::string& data_address, const SlotTable& slots,
                          const NodeGpus& gpus) {
@@ -99,7 +104,7 @@ v1::AgentHello MakeHello(const WorkerSettings& settings, const std::string& node
   hello.set_name(settings.node_name.empty() ? HostName() : settings.node_name);
   hello.set_incarnation(RandomId(10));
   hello.set_data_address(data_address);
-  hello.set_storage_root(settings.storage_root);
+  hello.set_storage_root(StorageRoot(settings));
   hello.set_gpu_driver(gpus.driver);
   hello.set_gpu_problem(gpus.problem);
   for (const SlotInfo& info : slots.all()) {
@@ -151,12 +156,11 @@ StatusOr<AgentOptions> MakeAgentOptions(const WorkerSettings& settings) {
   }
   options.gpu_environment = GpuEnvironment(environ, settings);
   const auto coordinator = rpc::ParseListenAddress(settings.coordinator);
-  options.files = {
-      .storage_root = AbsolutePath(settings.storage_root, std::filesystem::current_path().string()),
-      .data_roots = settings.data_roots,
-      .owners_coordinator = coordinator.ok() && coordinator->is_socket()};
+  options.files = {.storage_root = StorageRoot(settings),
+                   .data_roots = settings.data_roots,
+                   .owners_coordinator = coordinator.ok() && coordinator->is_socket()};
   options.version = GP_VERSION;
-  options.reconcile.storage_root = settings.storage_root;
+  options.reconcile.storage_root = StorageRoot(settings);
   options.reconcile.start_timeout = settings.start_timeout;
   options.reconcile.save_grace = settings.stop_grace;
   return options;
