@@ -34,22 +34,23 @@ class PageCase(unittest.TestCase):
         self.browser.resize("desktop")
         self.browser.theme(False)
         if self.url is None:
-            self.gateway = fake_gateway.FakeGateway().start()
-            self.addCleanup(self.gateway.stop)
-            self.browser.url = self.gateway.url
-        # Runs before the gateway stops: a page that is still open would ask a closed port, and the next case would
-        # find that error on its console.
-        self.addCleanup(self.browser.leave)
+            self.start_gateway()
 
     def fake(self, **options):
         """The fake gateway; with options, another one in its place."""
         if self.url is not None:
             self.skipTest("needs the fake gateway")
         if options:
-            self.gateway = fake_gateway.FakeGateway(**options).start()
-            self.addCleanup(self.gateway.stop)
-            self.browser.url = self.gateway.url
+            self.start_gateway(**options)
         return self.gateway
+
+    def start_gateway(self, **options):
+        self.gateway = fake_gateway.FakeGateway(**options).start()
+        self.addCleanup(self.gateway.stop)
+        # Runs before the gateway stops: a page that is still open would ask a closed port, and the next case would
+        # find that error on its console.
+        self.addCleanup(self.browser.leave)
+        self.browser.url = self.gateway.url
 
     def asked(self, path):
         """Bodies of POSTs and addresses of GETs that began with `path`, in their order."""
