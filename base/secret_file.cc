@@ -13,13 +13,19 @@ namespace {
 
 constexpr mode_t kReachedByOthers = S_IRWXG | S_IRWXO;
 
+// Whether root lets this process, which is not root's, read the file by its group.
+bool IsGivenByRoot(const struct stat& info) {
+  return info.st_uid == 0 && info.st_gid == getegid() && info.st_gid != 0;
+}
+
 Status CheckPrivate(const struct stat& info, const std::string& path) {
   if (!S_ISREG(info.st_mode)) return InvalidArgument("{} is not a regular file", path);
   if (info.st_uid != geteuid() && info.st_uid != 0) {
     return PermissionDenied("{} belongs to user {}, who can read it; its owner must be user {}",
                             path, info.st_uid, geteuid());
   }
-  if ((info.st_mode & kReachedByOthers) != 0) {
+  const mode_t allowed = IsGivenByRoot(info) ? S_IRGRP : 0;
+  if ((info.st_mode & kReachedByOthers & ~allowed) != 0) {
     return PermissionDenied(
         "{} has mode {:04o}: other users may reach what must be secret; make a new one, or run "
         "chmod 600 {} if nobody else has read it",

@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kTokensMax = 10'000;
 constexpr size_t kTokenNameBytesMax = 64;
+constexpr int kJoinUsesMax = 1000;
 constexpr std::chrono::minutes kFlushInterval{1};
 constexpr std::chrono::hours kKeptAfterEnd{24 * 30};
 
@@ -31,11 +32,26 @@ constexpr const char* kTokenMigrations[] = {
          expires_at_us INTEGER NOT NULL,
          last_used_at_us INTEGER NOT NULL,
          revoked_at_us INTEGER NOT NULL,
-         redeemed_by TEXT NOT NULL) WITHOUT ROWID;)"};
+         redeemed_by TEXT NOT NULL) WITHOUT ROWID;)",
+    // A join token may let several machines in. The newest of a token has the greatest rowid.
+    R"(CREATE TABLE redemptions(
+         token TEXT NOT NULL,
+         redeemer TEXT NOT NULL,
+         UNIQUE(token, redeemer));
+       INSERT INTO redemptions SELECT id, redeemed_by FROM tokens WHERE redeemed_by <> '';
+       ALTER TABLE tokens DROP COLUMN redeemed_by;
+       ALTER TABLE tokens ADD COLUMN uses_max INTEGER NOT NULL DEFAULT 1;)"};
 
 constexpr char kSelectTokens[] =
     "SELECT id, kind, name, roles, digest, created_by, created_at_us, expires_at_us, "
-    "last_used_at_us, revoked_at_us, redeemed_by FROM tokens";
+    "last_used_at_us, revoked_at_us, uses_max, "
+    "(SELECT count(*) FROM redemptions WHERE token = id), "
+    "(SELECT redeemer FROM redemptions WHERE token = id ORDER BY rowid DESC LIMIT 1) FROM tokens";
+
+// The id of the token when one of its uses was taken.
+constexpr char kRedeem[] =
+    "INSERT INTO redemptions SELECT id, ?2 FROM tokens WHERE id = ?1 AND revoked_at_us = 0 AND "
+    "(SELECT count(*) FROM redemptions WHERE token = ?1) < uses_max RETURNING token";
 
 // In the file 0 stands for an absent time.
 int64_t Microseconds(const std::optional<WallTime>& time) {
@@ -66,6 +82,11 @@ Status CheckWanted(const NewToken& wanted, WallTime now) {
   if (joins && !wanted.expires_at) {
     return InvalidArgument("a join token has an end; say how long it is good with --ttl");
   }
+  const int uses_most = joins ? kJoinUsesMax : 1;
+  if (wanted.uses_max < 1 || wanted.uses_max > uses_most) {
+    return InvalidArgument("the token has {} uses; a join token has 1 to {}, a user's no number",
+                           wanted.uses_max, kJoinUsesMax);
+  }
   if (!joins && wanted.roles.empty()) {
     return InvalidArgument("the token has no role; expected viewer, submitter, operator or admin");
   }
@@ -95,7 +116,9 @@ StatusOr<TokenRecord> ReadTokenRow(const SqliteStatement& row) {
   record.expires_at = OptionalTime(row.Int(7));
   record.last_used_at = OptionalTime(row.Int(8));
   record.revoked_at = OptionalTime(row.Int(9));
-  record.redeemed_by = row.Text(10);
+  record.uses_max = static_cast<int>(row.Int(10));
+  record.uses = static_cast<int>(row.Int(11));
+  record.redeemed_by = row.Text(12);
   return record;
 }
 
@@ -134,10 +157,9 @@ TokenStore::~TokenStore() {
 Status TokenStore::Prepare() {
   MutexLock disk(disk_mutex_);
   const std::pair<SqliteStatement*, const char*> statements[] = {
-      {&insert_, "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '')"},
-      {&redeem_,
-       "UPDATE tokens SET redeemed_by = ? WHERE id = ? AND redeemed_by = '' AND revoked_at_us = 0 "
-       "RETURNING id"},
+      {&insert_, "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?)"},
+      {&has_redeemed_, "SELECT 1 FROM redemptions WHERE token = ? AND redeemer = ?"},
+      {&redeem_, kRedeem},
       {&revoke_, "UPDATE tokens SET revoked_at_us = ? WHERE id = ?"},
       {&set_used_, "UPDATE tokens SET last_used_at_us = ? WHERE id = ?"}};
   for (const auto& [statement, sql] : statements) {
@@ -151,7 +173,8 @@ Status TokenStore::Load() {
   const int64_t forget_before = Microseconds(clock_.WallNow() - kKeptAfterEnd);
   RETURN_IF_ERROR(database_.Execute(
       fmt::format("DELETE FROM tokens WHERE (expires_at_us > 0 AND expires_at_us < {0}) OR "
-                  "(revoked_at_us > 0 AND revoked_at_us < {0})",
+                  "(revoked_at_us > 0 AND revoked_at_us < {0}); "
+                  "DELETE FROM redemptions WHERE token NOT IN (SELECT id FROM tokens)",
                   forget_before)));
   ASSIGN_OR_RETURN(SqliteStatement select, database_.Prepare(kSelectTokens));
   MutexLock lock(mutex_);
@@ -170,6 +193,7 @@ Status TokenStore::Insert(const TokenRecord& record, const std::string& digest) 
   insert_.Bind(1, record.id).Bind(2, Name(record.kind)).Bind(3, record.name);
   insert_.Bind(4, record.roles.Text()).Bind(5, digest).Bind(6, record.created_by);
   insert_.Bind(7, Microseconds(record.created_at)).Bind(8, Microseconds(record.expires_at));
+  insert_.Bind(9, int64_t{record.uses_max});
   return insert_.Run();
 }
 
@@ -183,7 +207,8 @@ StatusOr<IssuedToken> TokenStore::Create(const NewToken& wanted) {
                    .roles = wanted.roles,
                    .created_by = wanted.created_by,
                    .created_at = now,
-                   .expires_at = wanted.expires_at};
+                   .expires_at = wanted.expires_at,
+                   .uses_max = wanted.uses_max};
   const std::string digest = formats::Sha256Hex(issued.token.secret);
   MutexLock disk(disk_mutex_);
   {
@@ -243,9 +268,15 @@ Status TokenStore::Check(const std::string& id) const {
   return found == entries_.end() ? UnknownToken() : CheckUsable(*found->second.record);
 }
 
+StatusOr<bool> TokenStore::HasRedeemed(const std::string& id, const std::string& redeemer) {
+  const StatusOr<bool> found = has_redeemed_.Bind(1, id).Bind(2, redeemer).Step();
+  has_redeemed_.Reset();
+  return found;
+}
+
 StatusOr<bool> TokenStore::WriteRedeemed(const std::string& id, const std::string& redeemer) {
   RETURN_IF_ERROR(database_.Execute("BEGIN IMMEDIATE"));
-  redeem_.Bind(1, redeemer).Bind(2, id);
+  redeem_.Bind(1, id).Bind(2, redeemer);
   const StatusOr<bool> changed = redeem_.Step();
   redeem_.Reset();
   Failpoint("tokens.before_commit");
@@ -272,13 +303,15 @@ StatusOr<TokenRecord> TokenStore::Redeem(const rpc::Token& token, const std::str
         "makes");
   }
   RETURN_IF_ERROR(CheckUsable(record));
-  if (!redeemer.empty() && record.redeemed_by == redeemer) return record;
-  const Status used = Unauthenticated(
-      "the join token {} was used already; each is good for one machine, ask an admin for another",
-      record.id);
-  if (!record.redeemed_by.empty()) return used;
+  ASSIGN_OR_RETURN(const bool again, HasRedeemed(record.id, redeemer));
+  if (again) return record;
   ASSIGN_OR_RETURN(const bool redeemed, WriteRedeemed(record.id, redeemer));
-  if (!redeemed) return used;
+  if (!redeemed) {
+    return Unauthenticated(
+        "the join token {} was used already; it lets {} in, ask an admin for another", record.id,
+        record.uses_max == 1 ? "one machine" : fmt::format("{} machines", record.uses_max));
+  }
+  ++record.uses;
   record.redeemed_by = redeemer;
   Put(record);
   return record;

@@ -30,7 +30,10 @@ struct TokenRecord {
   std::optional<WallTime> expires_at;  // absent: never
   std::optional<WallTime> last_used_at;
   std::optional<WallTime> revoked_at;
-  std::string redeemed_by;  // of a join token that was used: who did; else empty
+  // Of a join token: how many machines it lets in, how many it has, and the newest of them.
+  int uses_max = 1;
+  int uses = 0;
+  std::string redeemed_by;
 };
 
 struct NewToken {
@@ -39,6 +42,7 @@ struct NewToken {
   Roles roles;
   std::optional<WallTime> expires_at;
   std::string created_by;
+  int uses_max = 1;  // of a join token
 };
 
 struct IssuedToken {
@@ -59,8 +63,8 @@ class TokenStore {
   const std::string& ca_digest() const { return ca_digest_; }
 
   // InvalidArgument: a name that is too long or has other than printable ASCII characters, no role
-  // for a user token, a role for a join token, no expiry for a join token. ResourceExhausted: too
-  // many tokens.
+  // for a user token, a role for a join token, no expiry for a join token, a number of uses that it
+  // cannot have. ResourceExhausted: too many tokens.
   StatusOr<IssuedToken> Create(const NewToken& wanted);
 
   // The record of a user token. Unauthenticated: unknown, wrong, of the kind join, expired or
@@ -69,9 +73,9 @@ class TokenStore {
   // Whether a token that was good is still good. Unauthenticated says why it is not.
   Status Check(const std::string& id) const;
 
-  // Uses a join token up. `redeemer` names who does, such as the digest of the joining machine's
-  // public key: the same redeemer may repeat the call, because an answer may get lost.
-  // Unauthenticated as Authenticate, and when another redeemer used it.
+  // Takes one of the uses of a join token. `redeemer` names who does, such as the digest of the
+  // joining machine's public key: the same redeemer may repeat the call, because an answer may get
+  // lost, and that takes no other use. Unauthenticated as Authenticate, and when no use is left.
   StatusOr<TokenRecord> Redeem(const rpc::Token& token, const std::string& redeemer);
 
   // Idempotent. NotFound: no token has this id.
@@ -94,7 +98,9 @@ class TokenStore {
   Status Prepare();
   Status Load();
   Status Insert(const TokenRecord& record, const std::string& digest) REQUIRES(disk_mutex_);
-  // False when the token was used up or revoked meanwhile.
+  StatusOr<bool> HasRedeemed(const std::string& id, const std::string& redeemer)
+      REQUIRES(disk_mutex_);
+  // False when no use is left, or the token was revoked meanwhile.
   StatusOr<bool> WriteRedeemed(const std::string& id, const std::string& redeemer)
       REQUIRES(disk_mutex_);
   // The entry whose secret this is; Unauthenticated otherwise.
@@ -113,6 +119,7 @@ class TokenStore {
   Mutex disk_mutex_;  // taken before mutex_
   SqliteConnection database_ GUARDED_BY(disk_mutex_);
   SqliteStatement insert_ GUARDED_BY(disk_mutex_);
+  SqliteStatement has_redeemed_ GUARDED_BY(disk_mutex_);
   SqliteStatement redeem_ GUARDED_BY(disk_mutex_);
   SqliteStatement revoke_ GUARDED_BY(disk_mutex_);
   SqliteStatement set_used_ GUARDED_BY(disk_mutex_);

@@ -42,7 +42,11 @@ v1::TokenInfo InfoOf(const TokenRecord& record) {
   if (record.expires_at) *info.mutable_expires_at() = ToProtoTime(*record.expires_at);
   if (record.last_used_at) *info.mutable_last_used_at() = ToProtoTime(*record.last_used_at);
   if (record.revoked_at) *info.mutable_revoked_at() = ToProtoTime(*record.revoked_at);
-  info.set_redeemed_by(record.redeemed_by);
+  if (record.kind == rpc::TokenKind::kJoin) {
+    info.set_redeemed_by(record.redeemed_by);
+    info.set_uses_max(record.uses_max);
+    info.set_uses(record.uses);
+  }
   return info;
 }
 
@@ -69,7 +73,16 @@ StatusOr<NewToken> WantedOf(const v1::CreateTokenRequest& request, WallTime now)
   if (request.ttl_seconds() > 0) {
     wanted.expires_at = now + std::chrono::seconds(request.ttl_seconds());
   }
+  if (request.uses_max() != 0) wanted.uses_max = request.uses_max();
   return wanted;
+}
+
+// The new token in the audit log.
+std::string TargetOf(const TokenRecord& record) {
+  const std::string given = record.kind == rpc::TokenKind::kJoin
+                                ? fmt::format("uses={}", record.uses_max)
+                                : record.roles.Text();
+  return fmt::format("{} token {} for {} ({})", Name(record.kind), record.id, record.name, given);
 }
 
 }  // namespace
@@ -121,8 +134,7 @@ Status AccessService::FillCreated(AdmittedCall& access, const v1::CreateTokenReq
   ASSIGN_OR_RETURN(const IssuedToken issued, tokens_.Create(wanted));
   *response.mutable_info() = InfoOf(issued.record);
   response.set_token(rpc::TokenText(issued.token));
-  access.Describe(fmt::format("{} token {} for {} ({})", Name(issued.record.kind), issued.record.id,
-                              issued.record.name, issued.record.roles.Text()));
+  access.Describe(TargetOf(issued.record));
   return OkStatus();
 }
 

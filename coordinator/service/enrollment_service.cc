@@ -1,12 +1,20 @@
 #include "coordinator/service/enrollment_service.h"
 
 #include "base/excerpt.h"
+#include "rpc/token.h"
 
 namespace gp::coordinator {
 namespace {
 
 // A token and a certificate request take two kilobytes.
 constexpr size_t kEnrollmentBytesMax = 64 << 10;
+
+// The join in the audit log; of the token its id alone.
+std::string JoinTarget(const v1::JoinRequest& request) {
+  const auto token = rpc::ParseToken(request.token());
+  const std::string with = token.ok() ? " with the join token " + token->id : "";
+  return "node " + Excerpt(request.node_id()) + with;
+}
 
 }  // namespace
 
@@ -33,7 +41,7 @@ grpc::ServerUnaryReactor* EnrollmentService::Join(grpc::CallbackServerContext* c
 
 Status EnrollmentService::FillJoined(AdmittedCall& access, const v1::JoinRequest& request,
                                      v1::NodeCertificate& response) {
-  access.Describe("node " + Excerpt(request.node_id()));
+  access.Describe(JoinTarget(request));
   ASSIGN_OR_RETURN(Enrollment * enrollment, Enrolling());
   ASSIGN_OR_RETURN(*response.mutable_certificate(),
                    enrollment->Join(request.token(), request.node_id(), request.request()));

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <map>
 
 #include "base/file.h"
 #include "base/file_mode.h"
@@ -55,6 +59,36 @@ TEST(SecretFile, IsRefusedInWordsWhenAnotherUserMayReachIt) {
     EXPECT_THAT(Message(read.status()), HasSubstr("chmod 600 " + path));
     EXPECT_THAT(Message(read.status()), Not(HasSubstr("hidden")));
   }
+}
+
+// Reads the file as a user who is in group 4711 alone; true when it could.
+bool CanReadAs4711(const std::string& path) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setegid(4711) != 0 || seteuid(4711) != 0) _exit(2);
+    _exit(ReadSecretFile(path).ok() ? 0 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) != 2);
+  return WEXITSTATUS(status) == 0;
+}
+
+TEST(SecretFile, RootMayGiveItToTheGroupOfAnotherUsersProcess) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file to another user";
+  const TemporaryDirectory directory;
+  ASSERT_EQ(chmod(directory.path().c_str(), 0755), 0);
+  const std::string path = directory.File("token");
+  ASSERT_TRUE(WriteFileAtomically(path, "secret", 0600).ok());
+  ASSERT_EQ(chown(path.c_str(), 0, 4711), 0);
+  for (const auto& [mode, read] : std::map<mode_t, bool>{
+           {0440, true}, {0640, true}, {0660, false}, {0444, false}, {0450, false}}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    EXPECT_EQ(CanReadAs4711(path), read) << std::oct << mode;
+  }
+  ASSERT_EQ(chown(path.c_str(), 4712, 4711), 0);
+  ASSERT_EQ(chmod(path.c_str(), 0440), 0);
+  EXPECT_FALSE(CanReadAs4711(path)) << "its owner is another user";
 }
 
 TEST(SecretFile, WhatIsNoFileOrTooLongOrAbsentIsRefused) {

@@ -4,6 +4,9 @@ sentence for each thing that breaks it. No cluster, no network."""
 import re
 
 POD_OWNERS = ("StatefulSet", "Deployment", "DaemonSet", "Job")
+# Who installs gp makes these, by the commands of docs/operations/kubernetes.md.
+CONFIG_MAPS_MADE_BY_HAND = {"gp-ca"}
+SECRETS_MADE_BY_HAND = {"gp-join", "gp-viewer", "gp-submitter", "gp-gateway-keys", "gp-gateway-tls"}
 
 
 def pod_templates(objects):
@@ -173,10 +176,50 @@ def closed(objects):
                 yield f"NetworkPolicy {policy['metadata']['name']}: admits everyone"
 
 
+def encrypted(objects):
+    """Nothing turns TLS off, and the gateway has a certificate."""
+    for each in objects:
+        for key, text in each.get("data", {}).items() if each["kind"] == "ConfigMap" else ():
+            if "insecure" in text:
+                yield f"ConfigMap {each['metadata']['name']}: {key} says insecure"
+    for owner, _, container in containers(objects):
+        words = container.get("command", []) + container.get("args", [])
+        words += [f"{each['name']}={each.get('value', '')}" for each in container.get("env", [])]
+        for word in words:
+            if "insecure" in word.lower():
+                yield f"{owner}: {word} turns TLS off"
+        for name in ("startupProbe", "readinessProbe", "livenessProbe"):
+            asked = container.get(name, {}).get("httpGet", {})
+            if asked.get("port") == "https" and asked.get("scheme") != "HTTPS":
+                yield f"{owner}: {name} speaks plain HTTP to a port with TLS"
+
+
+def secrets_kept(objects):
+    """A secret comes as a file that root gives to the pod's group; it is in no variable and in no manifest."""
+    for each in objects:
+        if each["kind"] == "Secret":
+            yield f"Secret {each['metadata']['name']}: its content is in the manifests"
+    for owner, _, container in containers(objects):
+        if container.get("envFrom") or any("secretKeyRef" in each.get("valueFrom", {}) for each in container.get("env", [])):
+            yield f"{owner}: has a secret in a variable"
+    for owner, template in pod_templates(objects):
+        spec = template["spec"]
+        for volume in spec.get("volumes", []):
+            if "secret" not in volume:
+                continue
+            if volume["secret"].get("defaultMode") not in (0o440, 0o400):
+                yield f"{owner}: others may read the files of {volume['name']}"
+            context = spec.get("securityContext", {})
+            if not context.get("fsGroup") or context.get("fsGroup") != context.get("runAsGroup"):
+                yield f"{owner}: its own group cannot read the files of {volume['name']}"
+
+
 def complete(objects):
-    """What a pod mounts exists: volumes, claims, ConfigMaps, and service accounts that get no token."""
+    """What a pod mounts exists or is made by hand: volumes, claims, ConfigMaps, Secrets, and service accounts that get no
+    token."""
     claims = {each["metadata"]["name"] for each in objects if each["kind"] == "PersistentVolumeClaim"}
-    maps = {each["metadata"]["name"] for each in objects if each["kind"] == "ConfigMap"}
+    maps = {each["metadata"]["name"] for each in objects if each["kind"] == "ConfigMap"} | CONFIG_MAPS_MADE_BY_HAND
+    secrets = {each["spec"]["secretName"] for each in objects if each["kind"] == "Certificate"} | SECRETS_MADE_BY_HAND
     accounts = {each["metadata"]["name"]: each for each in objects if each["kind"] == "ServiceAccount"}
     templates = {f"StatefulSet {each['metadata']['name']}": each["spec"].get("volumeClaimTemplates", [])
                  for each in objects if each["kind"] == "StatefulSet"}
@@ -195,6 +238,9 @@ def complete(objects):
             settings = volume.get("configMap", {}).get("name")
             if settings is not None and settings not in maps:
                 yield f"{owner}: ConfigMap {settings} does not exist"
+            secret = volume.get("secret", {}).get("secretName")
+            if secret is not None and secret not in secrets:
+                yield f"{owner}: nobody makes the Secret {secret}"
         account = spec.get("serviceAccountName")
         if account is not None and accounts.get(account, {}).get("automountServiceAccountToken") is not False:
             yield f"{owner}: service account {account} is missing or gets a token"
@@ -229,7 +275,8 @@ def saved_in_time(objects, stop_grace_seconds):
                 yield f"{owner}: is killed after {grace} s, while a save may take {stop_grace_seconds} s"
 
 
-RULES = (restricted, tagged, sized, agents_have_whole_cpus, probed, selected, closed, complete, upgradable, unprivileged)
+RULES = (restricted, tagged, sized, agents_have_whole_cpus, probed, selected, closed, encrypted, secrets_kept, complete,
+         upgradable, unprivileged)
 
 
 def problems(objects):

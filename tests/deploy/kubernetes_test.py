@@ -129,7 +129,7 @@ class Manifests(unittest.TestCase):
             with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
                 yaml.safe_dump_all(own, file)
                 file.flush()
-                done = run(VALIDATOR, "-k", KUBERNETES, "--strict", file.name)
+                done = run(VALIDATOR.parent / "python3", VALIDATOR, "-k", KUBERNETES, "--strict", file.name)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertEqual((done.stdout + done.stderr).count("passed"), len(own))
 
@@ -224,6 +224,11 @@ class ThePage(unittest.TestCase):
             results = page.outputs_of(steps, home)
         self.assertEqual([problem for problem in map(page.problem_of, steps, results) if problem], [])
 
+    def test_says_how_to_make_what_the_manifests_do_not_hold(self):
+        text = (SOURCE / "docs/operations/kubernetes.md").read_text(encoding="utf-8")
+        made = set(re.findall(r"create (?:configmap|secret \w+) (gp-[a-z-]+)", text))
+        self.assertEqual(made, policy.CONFIG_MAPS_MADE_BY_HAND | policy.SECRETS_MADE_BY_HAND)
+
 
 def first_pod(objects, kind):
     return next(each for each in objects if each["kind"] == kind)["spec"]["template"]
@@ -268,6 +273,29 @@ def label_the_claims(objects):
     claim["metadata"]["labels"] = {"app.kubernetes.io/version": "0.1.0"}
 
 
+def turn_tls_off(objects):
+    settings = next(each for each in objects if each["kind"] == "ConfigMap" and "worker.yaml" in each["data"])
+    settings["data"]["worker.yaml"] += "network: {insecure: true}\n"
+
+
+def turn_tls_off_by_a_variable(objects):
+    first_pod(objects, "Deployment")["spec"]["containers"][0]["env"] = [{"name": "GP_GATEWAY_NETWORK_INSECURE", "value": "1"}]
+
+
+def show_a_secret_to_all(objects):
+    volumes = first_pod(objects, "Deployment")["spec"]["volumes"]
+    next(each for each in volumes if each["name"] == "viewer")["secret"]["defaultMode"] = 0o444
+
+
+def mount_what_nobody_makes(objects):
+    volumes = first_pod(objects, "Deployment")["spec"]["volumes"]
+    next(each for each in volumes if each["name"] == "viewer")["secret"]["secretName"] = "gp-other"
+
+
+def probe_without_tls(objects):
+    del first_pod(objects, "Deployment")["spec"]["containers"][0]["readinessProbe"]["httpGet"]["scheme"]
+
+
 class ThePolicy(unittest.TestCase):
     def test_finds_what_it_is_for(self):
         base = render("base")
@@ -275,7 +303,10 @@ class ThePolicy(unittest.TestCase):
                              (take_latest, "no fixed version"), (lose_the_label, "selects no pod"),
                              (request_gpus, "must be in limits"), (open_the_gate, "no policy denies"),
                              (rename_a_port, "port metrics is not in every pod"), (forget_the_limit, "CPU limit in whole"),
-                             (label_the_claims, "claim's template")):
+                             (label_the_claims, "claim's template"), (turn_tls_off, "worker.yaml says insecure"),
+                             (turn_tls_off_by_a_variable, "turns TLS off"), (show_a_secret_to_all, "others may read"),
+                             (mount_what_nobody_makes, "nobody makes the Secret gp-other"),
+                             (probe_without_tls, "speaks plain HTTP")):
             with self.subTest(spoil.__name__):
                 spoiled = copy.deepcopy(base)
                 spoil(spoiled)

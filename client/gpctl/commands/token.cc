@@ -14,6 +14,7 @@ struct TokenOptions {
   std::string name;
   std::string role;
   std::string ttl;
+  int uses = 1;
   std::string out;
 };
 
@@ -31,7 +32,12 @@ StatusOr<v1::CreateTokenRequest> RequestOf(const TokenOptions& options,
     return InvalidArgument(
         "a user's token takes --name WHOM and --role ROLE; --join makes a node's");
   }
-  if (!options.join) {
+  if (!options.join && options.uses != 1) {
+    return InvalidArgument("--uses counts the machines that a token made with --join lets in");
+  }
+  if (options.join) {
+    request.set_uses_max(options.uses);
+  } else {
     (*request.mutable_roles())[run_namespace.empty() ? "default" : run_namespace] = options.role;
   }
   const std::string ttl = options.ttl.empty() && options.join ? kJoinTtl : options.ttl;
@@ -109,7 +115,9 @@ void AddCreateVerb(CommandSet& commands, Command noun) {
   const Command create = commands.AddVerb(
       noun, "create", "Make a token and print it once: for a user, or with --join for a node");
   auto options = std::make_shared<TokenOptions>();
-  create.Switch("--join", options->join, "for a machine that joins as a node, once");
+  create.Switch("--join", options->join, "for a machine that joins as a node");
+  create.Option("--uses", options->uses, "of --join: how many machines it lets in (default: 1)")
+      .TypeName("COUNT");
   create.Option("--name", options->name, "whom or what it is for").TypeName("NAME");
   create
       .Option("--role", options->role,

@@ -20,8 +20,13 @@ double SecondsOf(const google::protobuf::Timestamp& time) {
 std::string TokenState(const v1::TokenInfo& token, double now) {
   if (token.has_revoked_at()) return "revoked";
   if (token.has_expires_at() && SecondsOf(token.expires_at()) <= now) return "expired";
-  if (!token.redeemed_by().empty()) return "used";
+  if (token.uses() > 0 && token.uses() >= token.uses_max()) return "used";
   return "good";
+}
+
+std::string JoinText(const v1::TokenInfo& token) {
+  if (token.uses_max() <= 1) return "joins one node";
+  return fmt::format("joins {} nodes, {} did", token.uses_max(), token.uses());
 }
 
 std::string ExpiryText(const v1::TokenInfo& token) {
@@ -70,6 +75,9 @@ Json TokenFields(const v1::TokenInfo& token) {
   AddTime("expires_at", token.has_expires_at(), token.expires_at(), json);
   AddTime("last_used_at", token.has_last_used_at(), token.last_used_at(), json);
   AddTime("revoked_at", token.has_revoked_at(), token.revoked_at(), json);
+  if (token.kind() != "join") return json;
+  json["uses_max"] = token.uses_max();
+  json["uses"] = token.uses();
   if (!token.redeemed_by().empty()) json["redeemed_by"] = token.redeemed_by();
   return json;
 }
@@ -89,7 +97,7 @@ std::string TokenTable(const std::vector<v1::TokenInfo>& tokens, double now,
     table.AddRow({OneSafeLine(token.id(), style.utf8), OneSafeLine(token.kind(), style.utf8),
                   OneSafeLine(token.name(), style.utf8), TokenState(token, now), ExpiryText(token),
                   LastUse(token, now),
-                  joins ? "joins one node" : OneSafeLine(RolesText(token.roles()), style.utf8)});
+                  joins ? JoinText(token) : OneSafeLine(RolesText(token.roles()), style.utf8)});
   }
   return table.Render(style.width, style.utf8);
 }

@@ -85,6 +85,18 @@ TEST_F(AccessCommandTest, WhoReachesAPortWithoutTlsIsToldOfItAlsoOverTheSocket) 
   EXPECT_THAT(Own({"doctor"}).out, HasSubstr("-> start it without --insecure"));
 }
 
+TEST_F(AccessCommandTest, AJoinTokenMayLetSeveralMachinesIn) {
+  const Outcome made =
+      Own({"token", "create", "--join", "--name", "pods", "--uses", "4", "--ttl", "1h"});
+  EXPECT_THAT(made.out, ::testing::StartsWith("gp_join_")) << made.err;
+  EXPECT_THAT(Own({"token", "list"}).out, HasSubstr("joins 4 nodes, 0 did"));
+  EXPECT_THAT(Own({"audit", "list"}).out, HasSubstr("for pods (uses=4)"));
+  const Outcome many = Own({"token", "create", "--join", "--uses", "5000"});
+  EXPECT_THAT(many.err, HasSubstr("a join token has 1 to 1000"));
+  const Outcome user = Own({"token", "create", "--name", "bob", "--role", "viewer", "--uses", "2"});
+  EXPECT_THAT(user.err, HasSubstr("--uses counts the machines"));
+}
+
 TEST_F(AccessCommandTest, AViewerLooksAndChangesNothing) {
   ASSERT_EQ(Login(MakeToken("viewer")).code, 0);
   EXPECT_EQ(User({"list"}).code, 0);

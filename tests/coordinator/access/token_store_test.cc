@@ -1,12 +1,14 @@
 #include "coordinator/access/token_store.h"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <atomic>
 #include <thread>
 
 #include "coordinator/temporary_directory.h"
 #include "fakes/fake_clock.h"
+#include "formats/sha256.h"
 
 namespace gp::coordinator {
 namespace {
@@ -31,12 +33,13 @@ class TokenStoreTest : public ::testing::Test {
     return store_->Create(wanted).value();
   }
 
-  IssuedToken MakeJoin() {
+  IssuedToken MakeJoin(int uses_max = 1) {
     return store_
         ->Create({.kind = TokenKind::kJoin,
                   .name = "node",
                   .expires_at = clock_.WallNow() + std::chrono::minutes(10),
-                  .created_by = "admin"})
+                  .created_by = "admin",
+                  .uses_max = uses_max})
         .value();
   }
 
@@ -133,9 +136,56 @@ TEST_F(TokenStoreTest, AJoinTokenIsUsedUpByTheFirstMachine) {
   ExpectUnauthenticated(store_->Redeem(issued.token, "key-a").status(), "expired");
 }
 
-TEST_F(TokenStoreTest, OfManyMachinesAtOnceOneGetsTheJoinToken) {
-  for (int round = 0; round < 5; ++round) {
-    const IssuedToken issued = MakeJoin();
+TEST_F(TokenStoreTest, AJoinTokenOfThreeUsesLetsThreeMachinesIn) {
+  const IssuedToken issued = MakeJoin(3);
+  for (const std::string machine : {"a", "b", "a", "c", "a"}) {
+    EXPECT_TRUE(store_->Redeem(issued.token, machine).ok());
+    Reopen();
+  }
+  ExpectUnauthenticated(store_->Redeem(issued.token, "d").status(), "lets 3 machines in");
+  EXPECT_TRUE(store_->Redeem(issued.token, "b").ok()) << "an answer may get lost";
+  const TokenRecord record = store_->Find(issued.record.id).value();
+  EXPECT_EQ(record.uses_max, 3);
+  EXPECT_EQ(record.uses, 3);
+  EXPECT_EQ(record.redeemed_by, "c");
+  ASSERT_TRUE(store_->Revoke(issued.record.id).ok());
+  ExpectUnauthenticated(store_->Redeem(issued.token, "a").status(), "revoked");
+}
+
+TEST_F(TokenStoreTest, ReadsAFileOfBeforeJoinTokensHadANumberOfUses) {
+  store_.reset();
+  const std::string path = JoinPath(directory_, "tokens.db");
+  const rpc::Token used = rpc::MakeToken(TokenKind::kJoin, "");
+  const rpc::Token fresh = rpc::MakeToken(TokenKind::kJoin, "");
+  ASSERT_TRUE(RemoveTree(path).ok());
+  {
+    auto database =
+        SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE).value();
+    ASSERT_TRUE(database
+                    .Execute("CREATE TABLE tokens(id TEXT PRIMARY KEY, kind TEXT, name TEXT, roles "
+                             "TEXT, digest TEXT, created_by TEXT, created_at_us INTEGER, "
+                             "expires_at_us INTEGER, last_used_at_us INTEGER, revoked_at_us "
+                             "INTEGER, redeemed_by TEXT NOT NULL) WITHOUT ROWID; "
+                             "PRAGMA user_version = 1")
+                    .ok());
+    const int64_t later = (clock_.WallNow() + std::chrono::minutes(10)).time_since_epoch().count();
+    for (const auto& [token, redeemer] : {std::pair(used, "key-a"), std::pair(fresh, "")}) {
+      const Status inserted = database.Execute(fmt::format(
+          "INSERT INTO tokens VALUES ('{}', 'join', 'node', '', '{}', 'admin', 1, {}, 0, 0, '{}')",
+          token.id, formats::Sha256Hex(token.secret), later, redeemer));
+      ASSERT_TRUE(inserted.ok()) << inserted;
+    }
+  }
+  Reopen();
+  EXPECT_TRUE(store_->Redeem(used, "key-a").ok());
+  ExpectUnauthenticated(store_->Redeem(used, "key-b").status(), "used already");
+  EXPECT_TRUE(store_->Redeem(fresh, "key-b").ok());
+  ExpectUnauthenticated(store_->Redeem(fresh, "key-c").status(), "used already");
+}
+
+TEST_F(TokenStoreTest, OfManyMachinesAtOnceAsManyGetInAsTheJoinTokenHasUses) {
+  for (const int uses : {1, 1, 1, 3, 5}) {
+    const IssuedToken issued = MakeJoin(uses);
     std::atomic<int> redeemed{0};
     {
       std::vector<std::jthread> machines;
@@ -145,7 +195,7 @@ TEST_F(TokenStoreTest, OfManyMachinesAtOnceOneGetsTheJoinToken) {
         });
       }
     }
-    EXPECT_EQ(redeemed, 1);
+    EXPECT_EQ(redeemed, uses);
   }
 }
 
@@ -177,6 +227,11 @@ TEST_F(TokenStoreTest, MakesNoTokenWithoutWhatItNeeds) {
   EXPECT_TRUE(refuses({.kind = TokenKind::kJoin, .name = "a"}));
   EXPECT_TRUE(
       refuses({.kind = TokenKind::kJoin, .name = "a", .roles = viewer, .expires_at = later}));
+  for (const int uses : {-1, 0, 1001}) {
+    EXPECT_TRUE(
+        refuses({.kind = TokenKind::kJoin, .name = "a", .expires_at = later, .uses_max = uses}));
+  }
+  EXPECT_TRUE(refuses({.name = "a", .roles = viewer, .uses_max = 2}));
 }
 
 TEST_F(TokenStoreTest, ForgetsWhatEndedAMonthAgo) {
