@@ -38,6 +38,11 @@ struct ReportFlag {
   bool is_set = false;
 };
 
+struct ActionFlag {
+  Action action;
+  std::optional<std::string> value;
+};
+
 struct Flags {
   std::string config;
   std::string address_file;
@@ -45,6 +50,7 @@ struct Flags {
   bool check_config = false;
   std::deque<SettingFlag> settings;  // their places stay while they are declared
   std::deque<ReportFlag> reports;
+  std::deque<ActionFlag> actions;
 };
 
 constexpr char kAllSettings[] = "all";
@@ -79,6 +85,13 @@ void DeclareReports(const Program& program, const Command& command, Flags& flags
   }
 }
 
+void DeclareActions(const Program& program, const Command& command, Flags& flags) {
+  for (const Action& action : program.actions) {
+    ActionFlag& flag = flags.actions.emplace_back(ActionFlag{action, {}});
+    command.Option(action.flag, flag.value, action.doc).TypeName(action.value_name);
+  }
+}
+
 void Declare(const Program& program, const Command& command, Flags& flags) {
   command.Option("--config", flags.config, "Settings file; --explain all lists its keys")
       .TypeName("FILE");
@@ -92,6 +105,7 @@ void Declare(const Program& program, const Command& command, Flags& flags) {
       .TypeName("KEY");
   command.Switch("--check-config", flags.check_config, "Check settings and leave");
   DeclareReports(program, command, flags);
+  DeclareActions(program, command, flags);
   command.Version(program.name + " " + program.version);
   command.Footer("Every setting may also be an environment variable: state.dir is " +
                  VariableOf(program.name, "state.dir") +
@@ -190,6 +204,12 @@ const Report* AskedFor(const Flags& flags) {
   return found == flags.reports.end() ? nullptr : &found->report;
 }
 
+const ActionFlag* ActionAskedFor(const Flags& flags) {
+  const auto found = std::find_if(flags.actions.begin(), flags.actions.end(),
+                                  [](const ActionFlag& flag) { return flag.value.has_value(); });
+  return found == flags.actions.end() ? nullptr : &*found;
+}
+
 StatusOr<std::string> Explain(const Program& program, const std::string& key) {
   return ExplainSettings(program.name, program.settings, key == kAllSettings ? "" : key);
 }
@@ -201,6 +221,10 @@ ExitCode Follow(const Program& program, const Flags& flags, const Call& call) {
   if (!ReadSettings(program, flags, call)) return ExitCode::kUsage;
   if (const Report* report = AskedFor(flags)) {
     return Print(report->text(), ExitCode::kFailure, program.name, call);
+  }
+  if (const ActionFlag* asked = ActionAskedFor(flags)) {
+    InitLogging(program.name);
+    return Print(asked->action.run(*asked->value), ExitCode::kFailure, program.name, call);
   }
   if (const ExitCode code = CheckSettings(program, call); code != ExitCode::kOk) return code;
   if (!flags.check_config) return Run(program, flags, call);

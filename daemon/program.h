@@ -25,6 +25,15 @@ struct Report {
   std::function<StatusOr<std::string>()> text;
 };
 
+// A flag with a value that does one thing, without serving, and ends the program.
+struct Action {
+  std::string flag;        // "--backup"
+  std::string value_name;  // "DIR"
+  std::string doc;
+  // Called with the flag's value once the settings are read. Returns what is printed.
+  std::function<StatusOr<std::string>(const std::string& value)> run;
+};
+
 struct Program {
   std::string name;     // "gp-coordinator"
   std::string summary;  // what it does, for --help
@@ -33,6 +42,7 @@ struct Program {
   std::function<Status()> check;         // checks the settings against each other; may be absent
   std::function<std::string()> metrics;  // every metric it exports, for --print-metrics
   std::vector<Report> reports;           // what only this daemon has
+  std::vector<Action> actions;           // what only this daemon does besides serving
   // Serves until SIGTERM or SIGINT, which are blocked (base/stop_signals.h). An error tells in one
   // line why the daemon could not start.
   std::function<Status(const Runtime&)> run;
@@ -46,7 +56,8 @@ struct Call {
   std::ostream& err;
 };
 
-// The exit code: 0, 1 when it could not run, 2 when arguments or settings are wrong.
+// The exit code: 0, 1 when it could not run or an action failed, 2 when arguments or settings are
+// wrong.
 int Main(const Program& program, const Call& call);
 
 // With the arguments and the environment of this process.

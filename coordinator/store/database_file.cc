@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -52,6 +53,17 @@ StatusOr<SqliteConnection> OpenDatabase(const std::string& path, const DatabaseF
   RETURN_IF_ERROR(Migrate(database, path, file));
   RETURN_IF_ERROR(SyncDirectory(DirectoryOf(path)));
   return database;
+}
+
+Status CopyDatabase(const std::string& path, const std::string& copy) {
+  RETURN_IF_ERROR(MakePrivate(copy));  // VACUUM INTO accepts an empty file
+  ASSIGN_OR_RETURN(SqliteConnection database, SqliteConnection::Open(path, SQLITE_OPEN_READONLY));
+  ASSIGN_OR_RETURN(SqliteStatement vacuum, database.Prepare("VACUUM INTO ?"));
+  RETURN_IF_ERROR(vacuum.Bind(1, copy).Run());
+  const FileDescriptor written(open(copy.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!written.valid()) return ErrnoStatus(errno, "open", copy);
+  if (fsync(written.get()) != 0) return ErrnoStatus(errno, "sync", copy);
+  return OkStatus();
 }
 
 }  // namespace gp::coordinator

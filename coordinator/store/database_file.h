@@ -22,4 +22,8 @@ struct DatabaseFile {
 // FailedPrecondition when a newer gp wrote it.
 StatusOr<SqliteConnection> OpenDatabase(const std::string& path, const DatabaseFile& file);
 
+// Writes the database's present content to `copy`, which does not exist: one moment's, also while
+// others write. Mode 0600, synced; the caller syncs the directory.
+Status CopyDatabase(const std::string& path, const std::string& copy);
+
 }  // namespace gp::coordinator

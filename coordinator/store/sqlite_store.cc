@@ -1,5 +1,9 @@
 #include "coordinator/store/sqlite_store.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/file.h"
@@ -83,6 +87,14 @@ Status SqliteStore::TakeGeneration() {
                    writer_.QueryText("SELECT ifnull(max(sequence), 0) FROM records"));
   generation_ = std::stoull(generation);
   last_sequence_ = std::stoull(last);
+  return OkStatus();
+}
+
+Status SqliteStore::RaiseGeneration(uint64_t at_least) {
+  const uint64_t raised = std::max(generation_, at_least);
+  RETURN_IF_ERROR(writer_.Execute(
+      fmt::format("BEGIN IMMEDIATE; UPDATE coordinator SET generation = {}; COMMIT", raised)));
+  generation_ = raised;
   return OkStatus();
 }
 

@@ -20,6 +20,10 @@ class SqliteStore final : public Store {
   // newer gp wrote it. DataLoss: it is damaged.
   static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& state_dir);
 
+  // After a restore: makes the generation at least this, because nodes refuse a coordinator whose
+  // generation is lower than one that they have seen.
+  Status RaiseGeneration(uint64_t at_least);
+
   uint64_t generation() const override { return generation_; }
   StatusOr<uint64_t> Append(const std::vector<Event>& events) override;
   Status Load(const std::function<void(const StoredEvent&)>& visit) override;

@@ -43,6 +43,11 @@ class AnyDaemon : public ::testing::Test {
                              [this]() -> StatusOr<std::string> { return name_ + "\n"; }},
                             {"--print-fault", "Fail",
                              []() -> StatusOr<std::string> { return NotFound("no fault"); }}},
+                .actions = {{"--greet", "WHOM", "Greet and leave",
+                             [this](const std::string& whom) -> StatusOr<std::string> {
+                               if (whom.empty()) return InvalidArgument("nobody to greet");
+                               return name_ + " greets " + whom + "\n";
+                             }}},
                 .run =
                     [this](const Runtime& runtime) {
                       ++runs_;
@@ -160,6 +165,14 @@ TEST_F(AnyDaemon, ReportsNeedOnlyTheSettingsTheyShow) {
   EXPECT_EQ(out_, "ada\n");
   EXPECT_EQ(Run({"--print-fault"}), 1);
   EXPECT_EQ(err_, "gp-example: no fault\n");
+  EXPECT_EQ(runs_, 0);
+}
+
+TEST_F(AnyDaemon, ActionsGetTheirValueAndNeedOnlyTheSettingsTheyUse) {
+  EXPECT_EQ(Run({"--greet", "bob", "--name", "ada"}), 0);
+  EXPECT_EQ(out_, "ada greets bob\n");
+  EXPECT_EQ(Run({"--greet", ""}), 1);
+  EXPECT_EQ(err_, "gp-example: nobody to greet\n");
   EXPECT_EQ(runs_, 0);
 }
 

@@ -1,0 +1,144 @@
+#include "coordinator/regained_checkpoints.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "formats/checkpoint_directory.h"
+#include "formats/sha256.h"
+
+namespace gp::coordinator {
+namespace {
+
+constexpr char kActor[] = "restore";
+constexpr char kRestored[] = "the coordinator was restored from a backup";
+constexpr size_t kRegainedMax = 2;  // as many as retention keeps at least
+
+std::string CheckpointsOf(const Run& run) {
+  return JoinPath(run.submission->run_directory, "checkpoints");
+}
+
+bool IsFinal(const Run& run, const formats::CheckpointManifest& manifest) {
+  const Submission& submission = *run.submission;
+  return (submission.target_steps > 0 && manifest.step >= submission.target_steps) ||
+         (submission.target_tokens > 0 && manifest.tokens >= submission.target_tokens);
+}
+
+int64_t NewestStep(const Run& run) {
+  return run.checkpoints.empty() ? -1 : run.checkpoints.back().step;
+}
+
+bool HasOffered(const Run& run) { return run.LatestCheckpoint() != nullptr; }
+
+// Whether its ranks may start again from a checkpoint.
+bool GoesOn(const Run& run) {
+  const bool waits = IsWaiting(run.state) && !run.gave_up;
+  const bool runs = run.state == RunState::kStarting || run.state == RunState::kRunning;
+  return (waits || runs) && !run.placement.empty();
+}
+
+StatusOr<UnlistedCheckpoint> Read(const formats::FoundCheckpoint& found) {
+  RETURN_IF_ERROR(formats::VerifyDigests(found.directory).status());
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadFile(JoinPath(found.directory, formats::kManifestName)));
+  const formats::CheckpointManifest& manifest = *found.manifest;
+  return UnlistedCheckpoint{manifest.epoch,
+                            {.step = manifest.step,
+                             .directory = found.directory,
+                             .manifest_digest = formats::Sha256Hex(text),
+                             .size_bytes = manifest.SizeBytes(),
+                             .validation_loss = manifest.validation_loss}};
+}
+
+// Writes the events down in an order in which they apply.
+class Regainer {
+ public:
+  Regainer(const Run& run, Timestamp at)
+      : run_(run), at_(at), epoch_(run.epoch), holds_slots_(run.holds_slots) {}
+
+  void Retire(int64_t step) { Add(CheckpointRetired{step, run_.FindCheckpoint(step)->directory}); }
+
+  void Seal(const UnlistedCheckpoint& unlisted) {
+    while (!holds_slots_ || epoch_ < unlisted.epoch) PlaceAgain();
+    Add(CheckpointSealed{epoch_, unlisted.checkpoint});
+  }
+
+  std::vector<Event> Finish() {
+    if (placed_) Add(RunRequeued{epoch_, kRestored});
+    return std::move(events_);
+  }
+
+ private:
+  // Nobody hears of this placement: it stands for one that the backup does not know.
+  void PlaceAgain() {
+    if (holds_slots_) Add(RunRequeued{epoch_, kRestored});
+    const SealedCheckpoint* latest = run_.LatestCheckpoint();
+    Add(RunPlaced{++epoch_, run_.placement, kRestored, latest == nullptr ? -1 : latest->step,
+                  run_.threads_per_rank, run_.isa, run_.device});
+    holds_slots_ = true;
+    placed_ = true;
+  }
+
+  void Add(EventBody body) {
+    events_.push_back({.run = run_.id, .at = at_, .actor = kActor, .body = std::move(body)});
+  }
+
+  const Run& run_;
+  const Timestamp at_;
+  Epoch epoch_;
+  bool holds_slots_;
+  bool placed_ = false;
+  std::vector<Event> events_;
+};
+
+}  // namespace
+
+StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run) {
+  const std::string parent = CheckpointsOf(run);
+  if (!FileExists(parent) && HasOffered(run)) {
+    return FailedPrecondition(
+        "{} does not exist, and run '{}' has checkpoints there; mount the storage root first",
+        parent, run.id);
+  }
+  ASSIGN_OR_RETURN(const auto found, formats::FindCheckpoints(parent));
+  std::vector<UnlistedCheckpoint> unlisted;
+  for (const formats::FoundCheckpoint& one : found) {
+    if (unlisted.size() == kRegainedMax) break;
+    if (!one.manifest.ok() || one.manifest->run_id != run.id.value()) continue;
+    if (one.manifest->step <= NewestStep(run) || IsFinal(run, *one.manifest)) continue;
+    const bool known = !unlisted.empty() && unlisted.back().checkpoint.step == one.manifest->step;
+    if (known) continue;
+    auto whole = Read(one);
+    if (whole.ok()) {
+      unlisted.push_back(*std::move(whole));
+    } else {
+      LogWarning("checkpoint is not regained",
+                 {{"run", run.id}, {"error", gp::Message(whole.status())}});
+    }
+  }
+  std::reverse(unlisted.begin(), unlisted.end());
+  return unlisted;
+}
+
+std::vector<int64_t> FindGone(const Run& run) {
+  std::vector<int64_t> steps;
+  for (const SealedCheckpoint& checkpoint : run.checkpoints) {
+    if (!checkpoint.retired && !FileExists(checkpoint.directory)) steps.push_back(checkpoint.step);
+  }
+  return steps;
+}
+
+std::vector<Event> Regain(const Run& run, const std::vector<UnlistedCheckpoint>& unlisted,
+                          const std::vector<int64_t>& gone, Timestamp at) {
+  Regainer regainer(run, at);
+  for (const int64_t step : gone) regainer.Retire(step);
+  if (GoesOn(run)) {
+    for (const UnlistedCheckpoint& one : unlisted) regainer.Seal(one);
+  }
+  return regainer.Finish();
+}
+
+}  // namespace gp::coordinator

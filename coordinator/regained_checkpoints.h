@@ -1,0 +1,38 @@
+// Regained checkpoints: after a restore the catalogue is as old as the backup. Checkpoints that
+// were sealed since lie in the storage root and are not in it; others are in it and were removed
+// since. These functions find both and say which events make the catalogue agree with the disk.
+// Called by RestoreState before a coordinator runs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "coordinator/state/event.h"
+#include "coordinator/state/run.h"
+
+namespace gp::coordinator {
+
+// A whole checkpoint of a run that is not in its catalogue.
+struct UnlistedCheckpoint {
+  Epoch epoch = 0;  // of the ranks that wrote it
+  WrittenCheckpoint checkpoint;
+};
+
+// The newest two whole checkpoints that lie beneath the run's directory, are newer than every one
+// in its catalogue and do not end the run; by step. Every byte of them is read. The final one is
+// left out: the run takes its last steps again and ends in the usual way. FailedPrecondition when
+// the directory that holds the catalogued checkpoints is not there.
+StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run);
+
+// The steps of the catalogued checkpoints whose directories are gone.
+std::vector<int64_t> FindGone(const Run& run);
+
+// Seals what is unlisted and retires what is gone. A run whose ranks had a later epoch when they
+// wrote is brought to that epoch and waits for slots again, so that its next ranks have a newer
+// one. The events apply to the run in this order. A run that ends, or was never placed, gets none
+// but retirements.
+std::vector<Event> Regain(const Run& run, const std::vector<UnlistedCheckpoint>& unlisted,
+                          const std::vector<int64_t>& gone, Timestamp at);
+
+}  // namespace gp::coordinator

@@ -1,0 +1,198 @@
+#include "coordinator/state_backup.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "base/file.h"
+#include "base/file_copy.h"
+#include "coordinator/access/audit_log.h"
+#include "coordinator/regained_checkpoints.h"
+#include "coordinator/replay.h"
+#include "coordinator/store/database_file.h"
+#include "coordinator/store/sqlite_store.h"
+
+namespace gp::coordinator {
+namespace {
+
+constexpr char kStore[] = "gp.db";
+constexpr std::array<const char*, 2> kAccessDatabases = {"security/tokens.db", "security/nodes.db"};
+constexpr std::array<const char*, 3> kFolders = {"runs", "security", "audit"};
+constexpr int kTriesMax = 5;  // of a folder in which a file vanishes meanwhile
+
+enum class EntryKind { kFile, kFolder, kOther };
+
+EntryKind KindOf(const std::string& path) {
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0) return EntryKind::kOther;
+  if (S_ISDIR(info.st_mode)) return EntryKind::kFolder;
+  return S_ISREG(info.st_mode) ? EntryKind::kFile : EntryKind::kOther;
+}
+
+bool IsOfDatabase(const std::string& name) { return name.find(".db") != std::string::npos; }
+
+// The file that tells how far another is valid is copied before it, so that it never tells of more
+// than the copy has.
+bool IsCopiedFirst(const std::string& name) {
+  return name == "summary" || name == formats::kAuditHeadName;
+}
+
+// A copy of the plain files below `from`; databases and what is no plain file are left out.
+Status CopyFolder(const std::string& from, const std::string& to, bool with_databases) {
+  RETURN_IF_ERROR(MakeDirectories(to, 0700));
+  ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(from));
+  std::stable_partition(names.begin(), names.end(), IsCopiedFirst);
+  for (const std::string& name : names) {
+    if (!with_databases && IsOfDatabase(name)) continue;
+    const std::string source = JoinPath(from, name);
+    const std::string target = JoinPath(to, name);
+    switch (KindOf(source)) {
+      case EntryKind::kFolder:
+        RETURN_IF_ERROR(CopyFolder(source, target, with_databases));
+        break;
+      case EntryKind::kFile:
+        RETURN_IF_ERROR(CopyFile(source, target, 0600).status());
+        break;
+      case EntryKind::kOther:
+        break;
+    }
+  }
+  return SyncDirectory(to);
+}
+
+// Of a folder in which a running coordinator replaces and removes files.
+Status CopyLiveFolder(const std::string& from, const std::string& to) {
+  if (!FileExists(from)) return OkStatus();
+  for (int tries = 1;; ++tries) {
+    const Status copied = CopyFolder(from, to, /*with_databases=*/false);
+    if (copied.code() != StatusCode::kNotFound || tries == kTriesMax) return copied;
+    RETURN_IF_ERROR(RemoveTree(to));
+  }
+}
+
+Status CopyDatabases(const std::string& state_dir, const std::string& copy) {
+  RETURN_IF_ERROR(MakeDirectories(JoinPath(copy, "security"), 0700));
+  for (const char* name : kAccessDatabases) {
+    if (!FileExists(JoinPath(state_dir, name))) continue;
+    RETURN_IF_ERROR(CopyDatabase(JoinPath(state_dir, name), JoinPath(copy, name)));
+  }
+  return CopyDatabase(JoinPath(state_dir, kStore), JoinPath(copy, kStore));
+}
+
+// Cuts off a line that was copied in part, so that the copy can be verified.
+Status CloseAuditLog(const std::string& directory, const Clock& clock) {
+  if (!FileExists(directory)) return OkStatus();
+  return AuditLog::Open(directory, clock).status();
+}
+
+// Points and lines before the decisions about them: a run never has points of an epoch that it does
+// not know. The audit log last: no change is without its line.
+Status CopyState(const std::string& state_dir, const std::string& copy, const Clock& clock) {
+  RETURN_IF_ERROR(CopyLiveFolder(JoinPath(state_dir, "runs"), JoinPath(copy, "runs")));
+  RETURN_IF_ERROR(CopyLiveFolder(JoinPath(state_dir, "security"), JoinPath(copy, "security")));
+  RETURN_IF_ERROR(CopyDatabases(state_dir, copy));
+  const std::string audit = JoinPath(copy, "audit");
+  RETURN_IF_ERROR(CopyLiveFolder(JoinPath(state_dir, "audit"), audit));
+  RETURN_IF_ERROR(CloseAuditLog(audit, clock));
+  return SyncDirectory(copy);
+}
+
+Status Rename(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus(errno, "rename", from);
+  return SyncDirectory(DirectoryOf(to));
+}
+
+std::string WithoutSlash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+std::string TextOf(const Run& run, const std::vector<UnlistedCheckpoint>& unlisted,
+                   const std::vector<int64_t>& gone) {
+  if (unlisted.empty() && gone.empty()) return "";
+  std::vector<int64_t> found;
+  for (const UnlistedCheckpoint& one : unlisted) found.push_back(one.checkpoint.step);
+  return fmt::format("run {} ({}): checkpoints found of steps [{}], gone of steps [{}]\n", run.id,
+                     run.submission->name, fmt::join(found, ", "), fmt::join(gone, ", "));
+}
+
+Status AppendAndApply(const std::vector<Event>& events, SqliteStore& store, Cluster& cluster) {
+  for (const Event& event : events) RETURN_IF_ERROR(Apply(event, cluster));
+  return events.empty() ? OkStatus() : store.Append(events).status();
+}
+
+// Returns what changed, a line for each run.
+StatusOr<std::string> RegainAll(SqliteStore& store, Timestamp now) {
+  ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(store));
+  std::string text;
+  const auto live = cluster.live;
+  for (const auto& [sequence, id] : live) {
+    if (cluster.faulty.contains(id)) continue;
+    const std::shared_ptr<const Run> run = cluster.FindRun(id);
+    ASSIGN_OR_RETURN(const auto unlisted, FindUnlisted(*run));
+    const std::vector<int64_t> gone = FindGone(*run);
+    RETURN_IF_ERROR(AppendAndApply(Regain(*run, unlisted, gone, now), store, cluster));
+    text += TextOf(*run, unlisted, gone);
+  }
+  return fmt::format("{} runs go on\n{}", live.size(), text);
+}
+
+// Seconds since 1970 are more than all coordinators that ever started, also those since the backup
+// and those that an earlier restore began.
+StatusOr<std::string> PrepareStore(const std::string& directory, WallTime now) {
+  ASSIGN_OR_RETURN(const auto store, SqliteStore::Open(directory));
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch());
+  RETURN_IF_ERROR(store->RaiseGeneration(static_cast<uint64_t>(seconds.count())));
+  return RegainAll(*store, now);
+}
+
+}  // namespace
+
+StatusOr<std::string> BackUpState(const std::string& state_dir, const std::string& target,
+                                  const Clock& clock) {
+  if (state_dir.empty()) return InvalidArgument("give state.dir (--state-dir), which is backed up");
+  if (!FileExists(JoinPath(state_dir, kStore))) {
+    return NotFound("{} holds no gp.db; expected a coordinator's state directory", state_dir);
+  }
+  const std::string copy = WithoutSlash(target);
+  if (FileExists(copy)) return AlreadyExists("{} exists; name a directory that does not", copy);
+  const std::string partial = copy + ".partial";
+  RETURN_IF_ERROR(RemoveTree(partial));
+  RETURN_IF_ERROR(MakeDirectories(partial, 0700));
+  RETURN_IF_ERROR(CopyState(state_dir, partial, clock));
+  RETURN_IF_ERROR(Rename(partial, copy));
+  return fmt::format("{} is a backup of {}\n", copy, state_dir);
+}
+
+StatusOr<std::string> RestoreState(const std::string& state_dir, const std::string& backup,
+                                   const Clock& clock) {
+  if (state_dir.empty()) return InvalidArgument("give state.dir (--state-dir), which is made");
+  const std::string from = WithoutSlash(backup);
+  if (!FileExists(JoinPath(from, kStore))) return NotFound("{} holds no gp.db: no backup", from);
+  if (FileExists(JoinPath(state_dir, kStore))) {
+    return AlreadyExists("{} holds a state already; move it away first", state_dir);
+  }
+  RETURN_IF_ERROR(MakeDirectories(state_dir, 0700));
+  for (const char* folder : kFolders) {
+    const std::string source = JoinPath(from, folder);
+    if (!FileExists(source)) continue;
+    RETURN_IF_ERROR(CopyFolder(source, JoinPath(state_dir, folder), /*with_databases=*/true));
+  }
+  const std::string staging = JoinPath(state_dir, "restore");
+  RETURN_IF_ERROR(RemoveTree(staging));
+  RETURN_IF_ERROR(MakeDirectories(staging, 0700));
+  RETURN_IF_ERROR(CopyFile(JoinPath(from, kStore), JoinPath(staging, kStore), 0600).status());
+  ASSIGN_OR_RETURN(const std::string changes, PrepareStore(staging, clock.WallNow()));
+  // Closing the store has moved its journal into the file.
+  RETURN_IF_ERROR(Rename(JoinPath(staging, kStore), JoinPath(state_dir, kStore)));
+  RETURN_IF_ERROR(RemoveTree(staging));
+  return fmt::format("{} is restored from {}: {}", state_dir, from, changes);
+}
+
+}  // namespace gp::coordinator

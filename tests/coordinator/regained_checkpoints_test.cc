@@ -1,0 +1,137 @@
+#include "coordinator/regained_checkpoints.h"
+
+#include <gtest/gtest.h>
+
+#include "coordinator/state/cluster.h"
+#include "coordinator/store/sample_events.h"
+#include "coordinator/temporary_directory.h"
+#include "formats/sample_checkpoint.h"
+
+namespace gp::coordinator {
+namespace {
+
+using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+
+class RegainedCheckpoints : public ::testing::Test {
+ protected:
+  RegainedCheckpoints() {
+    Event submit = SampleSubmit("r", "request-1");
+    Submission& submission = std::get<RunSubmitted>(submit.body).submission;
+    submission.run_directory = root_.path();
+    submission.workers = 1;
+    submission.target_tokens = 0;
+    Do(submit);
+    Do(RunQueued{"waits"});
+  }
+
+  void Place(Epoch epoch) {
+    Do(RunPlaced{epoch, {{0, NodeId("n"), SlotId("s")}}, "it fits", -1, 1, "", Device::kCpu});
+  }
+  void Start(Epoch epoch) {
+    Place(epoch);
+    Do(RunGroupReady{epoch, {"h:1"}, "nonce", "avx2", {}});
+    Do(RunStarted{epoch});
+  }
+  void Seal(Epoch epoch, int64_t step) { Do(CheckpointSealed{epoch, Written(step)}); }
+
+  void Do(EventBody body) { Do(Event{RunId("r"), At(7), "scheduler", "", std::move(body)}); }
+  void Do(const Event& event) {
+    const Status applied = Apply(event, cluster_);
+    ASSERT_TRUE(applied.ok()) << applied;
+  }
+
+  // Applies what Regain says, and returns the run after it.
+  const RunValue& Regained(const std::vector<UnlistedCheckpoint>& unlisted) {
+    const auto run = cluster_.FindRun(RunId("r"));
+    for (const Event& event : Regain(*run, unlisted, FindGone(*run), At(9))) Do(event);
+    return run_();
+  }
+  const RunValue& run_() { return *(held_ = cluster_.FindRun(RunId("r"))); }
+
+  std::string Path(int64_t step) const {
+    return JoinPath(root_.path(), fmt::format("checkpoints/step-{:08}-e1-a", step));
+  }
+  WrittenCheckpoint Written(int64_t step) const { return {.step = step, .directory = Path(step)}; }
+  void WriteToDisk(int64_t step) const { formats::WriteSampleCheckpoint(Path(step), step); }
+
+  const TemporaryDirectory root_;
+  Cluster cluster_;
+  std::shared_ptr<const RunValue> held_;
+};
+
+TEST_F(RegainedCheckpoints, OfRanksThatTheBackupKnowsAreSealedAndTheRanksGoOn) {
+  Start(1);
+  Seal(1, 10);
+  WriteToDisk(10);
+  const RunValue& run = Regained({{1, Written(20)}, {1, Written(30)}});
+  EXPECT_EQ(run.state, RunState::kRunning);
+  EXPECT_EQ(run.epoch, 1u);
+  EXPECT_TRUE(run.holds_slots);
+  EXPECT_EQ(run.LatestCheckpoint()->step, 30);
+}
+
+TEST_F(RegainedCheckpoints, OfALaterEpochBringTheRunToThatEpochAndBackIntoTheQueue) {
+  Start(1);
+  Seal(1, 10);
+  const RunValue& run = Regained({{4, Written(20)}});
+  EXPECT_EQ(run.state, RunState::kQueued);
+  EXPECT_EQ(run.epoch, 4u);
+  EXPECT_FALSE(run.holds_slots);
+  EXPECT_EQ(run.LatestCheckpoint()->step, 20);
+  EXPECT_EQ(run.failures, 0);
+}
+
+TEST_F(RegainedCheckpoints, OfARunThatWaitedAreSealedByAnEpochOfItsOwn) {
+  Start(1);
+  Do(RankFailed{1, 0, ExitCause::kSignal, "killed", true, At(99)});
+  const RunValue& run = Regained({{1, Written(20)}});
+  EXPECT_EQ(run.state, RunState::kQueued);
+  EXPECT_EQ(run.epoch, 2u);
+  EXPECT_EQ(run.LatestCheckpoint()->step, 20);
+}
+
+TEST_F(RegainedCheckpoints, ARunThatEndsOrWasNeverPlacedGetsNone) {
+  EXPECT_EQ(Regained({{1, Written(20)}}).checkpoints.size(), 0u);
+  Start(1);
+  Do(CancelRequested{});
+  EXPECT_EQ(Regained({{1, Written(20)}}).checkpoints.size(), 0u);
+}
+
+TEST_F(RegainedCheckpoints, ThoseThatWereRemovedSinceAreRetired) {
+  Start(1);
+  for (const int64_t step : {10, 20}) Seal(1, step);
+  WriteToDisk(20);
+  EXPECT_EQ(FindGone(run_()), std::vector<int64_t>{10});
+  const RunValue& run = Regained({});
+  EXPECT_TRUE(run.FindCheckpoint(10)->retired);
+  EXPECT_EQ(run.LatestCheckpoint()->step, 20);
+  EXPECT_TRUE(FindGone(run).empty());
+}
+
+TEST_F(RegainedCheckpoints, TheNewestTwoWholeOnesAreFound) {
+  Start(1);
+  Seal(1, 10);
+  for (const int64_t step : {10, 20, 30, 40, 50, 100}) WriteToDisk(step);
+  formats::DamageFile(JoinPath(Path(40), formats::kModelName));
+  ASSERT_TRUE(MakeDirectories(Path(60)).ok());  // without a manifest
+  const auto found = FindUnlisted(run_());
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->size(), 2u);  // not 40, which is damaged, and not 100, which would end the run
+  EXPECT_EQ((*found)[0].checkpoint.step, 30);
+  EXPECT_EQ((*found)[1].checkpoint.step, 50);
+  EXPECT_EQ((*found)[1].checkpoint.directory, Path(50));
+  EXPECT_TRUE(
+      formats::VerifyDigests(Path(50), (*found)[1].checkpoint.manifest_digest).status().ok());
+}
+
+TEST_F(RegainedCheckpoints, AStorageRootThatIsNotMountedIsAnError) {
+  EXPECT_TRUE(FindUnlisted(run_())->empty());
+  Start(1);
+  Seal(1, 10);
+  const auto found = FindUnlisted(run_());
+  EXPECT_EQ(found.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(Message(found.status()).find("mount the storage root"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gp::coordinator

@@ -1,0 +1,121 @@
+#include "coordinator/state_backup.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "coordinator/access/audit_log.h"
+#include "coordinator/access/token_store.h"
+#include "coordinator/replay.h"
+#include "coordinator/store/run_log.h"
+#include "coordinator/store/sample_events.h"
+#include "coordinator/store/sqlite_store.h"
+#include "coordinator/temporary_directory.h"
+#include "fakes/fake_clock.h"
+
+namespace gp::coordinator {
+namespace {
+
+class StateBackup : public ::testing::Test {
+ protected:
+  std::string File(const std::string& name) const { return JoinPath(root_.path(), name); }
+  StatusOr<std::string> BackUp() { return BackUpState(File("state"), File("copy"), clock_); }
+  StatusOr<std::string> Restore() { return RestoreState(File("state"), File("copy"), clock_); }
+
+  std::unique_ptr<SqliteStore> OpenStore() {
+    auto store = SqliteStore::Open(File("state"));
+    EXPECT_TRUE(store.ok()) << store.status();
+    return *std::move(store);
+  }
+
+  // A run that has not ended and never had a checkpoint.
+  void Submit(SqliteStore& store, const std::string& run) {
+    ASSERT_TRUE(store.Append({SampleSubmit(run, "request of " + run)}).ok());
+  }
+
+  const TemporaryDirectory root_;
+  FakeClock clock_;
+};
+
+TEST_F(StateBackup, BringsEveryPartBack) {
+  {
+    const auto store = OpenStore();
+    Submit(*store, "r");
+    const auto tokens = TokenStore::Open(File("state/security"), clock_);
+    ASSERT_TRUE((*tokens)->Create({.name = "alice", .roles = {{"*", Role::kViewer}}}).ok());
+    auto log = RunLog::Open(File("state/runs/r"), {});
+    ASSERT_TRUE(log->AppendPoints({{.step = 1, .epoch = 1}}).ok());
+    ASSERT_TRUE(log->Sync().ok());
+    const auto audit = AuditLog::Open(File("state/audit"), clock_);
+    (*audit)->Record({.principal = "owner", .method = "Submit"}, nullptr);
+    ASSERT_TRUE(BackUp().ok());  // while all of them are open
+  }
+  ExpectPrivate(File("copy"));
+  ASSERT_TRUE(RemoveTree(File("state")).ok());
+  const auto said = Restore();
+  ASSERT_TRUE(said.ok()) << said.status();
+  EXPECT_NE(said->find("1 runs go on"), std::string::npos) << *said;
+  ExpectPrivate(File("state"));
+  EXPECT_NE(ReplayStore(*OpenStore())->FindRun(RunId("r")), nullptr);
+  EXPECT_EQ((*TokenStore::Open(File("state/security"), clock_))->List().at(0).name, "alice");
+  EXPECT_EQ(ReadProgress(File("state/runs/r"))->steps_taken, 1);
+  EXPECT_TRUE(formats::VerifyAuditDirectory(File("state/audit")).ok());
+}
+
+TEST_F(StateBackup, IsOneMomentsWhileDecisionsAreWritten) {
+  const auto store = OpenStore();
+  Submit(*store, "before");
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    for (int i = 0; !done; ++i) Submit(*store, fmt::format("r{}", i));
+  });
+  const auto copied = BackUp();
+  done = true;
+  writer.join();
+  ASSERT_TRUE(copied.ok()) << copied.status();
+  const auto copy = SqliteStore::Open(File("copy"));
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  const auto cluster = ReplayStore(**copy);  // every record up to the last one
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  EXPECT_NE(cluster->FindRun(RunId("before")), nullptr);
+}
+
+TEST_F(StateBackup, ARestoredCoordinatorOutranksAllThatStartedSince) {
+  uint64_t backed_up = OpenStore()->generation();
+  ASSERT_TRUE(BackUp().ok());
+  for (int starts = 0; starts < 3; ++starts) backed_up = OpenStore()->generation();
+  ASSERT_TRUE(RemoveTree(File("state")).ok());
+  ASSERT_TRUE(Restore().ok());
+  const uint64_t first = OpenStore()->generation();
+  EXPECT_GT(first, backed_up);
+  clock_.Advance(std::chrono::minutes(1));
+  ASSERT_TRUE(RemoveTree(File("state")).ok());
+  ASSERT_TRUE(Restore().ok());
+  EXPECT_GT(OpenStore()->generation(), first);
+}
+
+TEST_F(StateBackup, OverwritesNothing) {
+  EXPECT_EQ(BackUp().status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(Restore().status().code(), StatusCode::kNotFound);
+  OpenStore();
+  ASSERT_TRUE(BackUp().ok());
+  EXPECT_EQ(BackUp().status().code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(Restore().status().code(), StatusCode::kAlreadyExists);
+}
+
+TEST_F(StateBackup, ADamagedOneIsRefusedAndLeavesNoState) {
+  OpenStore();
+  ASSERT_TRUE(BackUp().ok());
+  ASSERT_TRUE(RemoveTree(File("state")).ok());
+  const std::string whole = *ReadFile(File("copy/gp.db"));
+  ASSERT_TRUE(WriteFileAtomically(File("copy/gp.db"), whole.substr(0, whole.size() / 2)).ok());
+  EXPECT_EQ(Restore().status().code(), StatusCode::kDataLoss);
+  EXPECT_FALSE(FileExists(File("state/gp.db")));
+  ASSERT_TRUE(WriteFileAtomically(File("copy/gp.db"), whole).ok());
+  EXPECT_TRUE(Restore().ok());  // on top of what the first try left
+}
+
+}  // namespace
+}  // namespace gp::coordinator
