@@ -14,9 +14,15 @@ std::string Plural(int64_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+// A network that swallows everything leaves a connection open for a while: a node that is connected
+// and was silent for this long says so.
+constexpr double kSilenceSeconds = 4;
+
 std::string NodeState(const v1::Node& node, double now) {
   const double heard = now - static_cast<double>(node.last_heard_at().seconds());
-  return node.connected() ? "connected" : "lost, heard " + AgoText(heard);
+  const bool silent = node.has_last_heard_at() && heard >= kSilenceSeconds;
+  if (node.connected() && !silent) return "connected";
+  return (node.connected() ? "silent, heard " : "lost, heard ") + AgoText(heard);
 }
 
 std::string NodeDevice(const v1::Node& node) {

@@ -57,6 +57,14 @@ TEST(NodeTable, HasARowForEachGpuAndSaysWhatIsNotUsed) {
   ExpectGolden("nodes_120.txt", gpctl::NodeTable({GpuNode(), lost}, kNow, {120, true}));
 }
 
+TEST(NodeTable, SaysOfANodeThatIsConnectedHowLongItIsSilent) {
+  v1::Node node = GpuNode();
+  node.mutable_last_heard_at()->set_seconds(static_cast<int64_t>(kNow) - 3);
+  EXPECT_THAT(gpctl::NodeTable({node}, kNow, {120, true}), HasSubstr("connected"));
+  node.mutable_last_heard_at()->set_seconds(static_cast<int64_t>(kNow) - 12);
+  EXPECT_THAT(gpctl::NodeTable({node}, kNow, {120, true}), HasSubstr("silent, heard 12s ago"));
+}
+
 class GpuCommandTest : public ::testing::Test {
  protected:
   GpuCommandTest() { gpctl_.environment["GPCTL_SERVER"] = service_.address(); }

@@ -4,6 +4,7 @@ the file system, as nodes share their storage. Needs root."""
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,10 @@ import tempfile
 import time
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
+sys.path.insert(0, str(SOURCE / "tests/e2e"))
+
+import readme_test
+
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 NET = "10.99.7"
 
@@ -160,13 +165,51 @@ def write_run(host, shared, steps, layers, heads, channels, checkpoint_every):
                    checkpoint_every=checkpoint_every), encoding="utf-8")
 
 
+def blocks_of_page():
+    """Of docs/operations/two-nodes.md: for each executed block its [(host, command, expected output lines)]."""
+    text = (SOURCE / "docs/operations/two-nodes.md").read_text(encoding="utf-8")
+    return [_steps_of(block) for block in readme_test.executed_blocks(text)]
+
+
+def _steps_of(block):
+    steps = []
+    for line in filter(str.strip, block.splitlines()):
+        command = re.match(r"node-([12])\$ (.*)", line)
+        if command:
+            steps.append((int(command.group(1)) - 1, command.group(2), []))
+        else:
+            steps[-1][2].append(line)
+    return steps
+
+
+def type_block(steps, hosts, shared, **environment):
+    """Runs the commands of a block as they are on the page, with these hosts' addresses and directories. gp-worker, which does
+    not return, is started in the background."""
+    for place, command, expected in steps:
+        there = command.replace("node-1:7070", f"{hosts[0].address}:7070").replace("/srv/gp", str(shared))
+        there = there.replace("scp ", "cp ").replace("node-2:", f"{hosts[1].home}/")
+        if there.startswith("gp-worker "):
+            hosts[place].start(there, "worker.log")
+            continue
+        shown = hosts[place].run(there, timeout=600, **environment).stdout
+        if not _shows(expected, shown):
+            sys.exit(f"{command}: the page shows\n" + "\n".join(expected) + f"\nbut it printed\n{shown}")
+
+
+def _shows(expected, shown):
+    """Whether the expected lines occur in their order; `…` stands for anything in a line."""
+    lines = iter(shown.splitlines())
+    patterns = [".*".join(re.escape(part) for part in line.strip().split("…")) for line in expected]
+    return all(any(re.search(pattern, line) for line in lines) for pattern in patterns)
+
+
 def two_nodes(a, b, shared, **environment):
-    """What an operator types to train the file run.yaml of host a on both hosts. The coordinator's address."""
-    server = f"{a.address}:7070"
-    a.run(f"gpctl up --detach --workers 1 --listen {server} --storage-root {shared}", **environment)
-    a.run("gpctl token create --join --ttl 10m --out join.token")
-    a.run(f"cp join.token {b.home}/   # scp, where the file system is not shared")
-    b.start(f"gp-worker --coordinator {server} --join-token-file join.token --state-dir node --name b --slots 1 "
-            f"--storage-root {shared} --data-root {shared}/data --metrics-listen 127.0.0.1:0", "worker.log")
-    a.run("gpctl submit run.yaml")
-    return server
+    """What an operator types to train the file run.yaml of host a on both hosts: the first commands of the page. The
+    coordinator's address."""
+    type_block(blocks_of_page()[0], (a, b), shared, **environment)
+    return f"{a.address}:7070"
+
+
+def look_at_run(a, b, shared):
+    """The second commands of the page: what an operator looks at, with what it shows."""
+    type_block(blocks_of_page()[1], (a, b), shared)
