@@ -16,7 +16,7 @@ import readme_test as page  # noqa: E402
 
 PAGES = sorted(path for folder in ("operations", "security") for path in (SOURCE / "docs" / folder).glob("*.md"))
 # Pages whose blocks another test executes.
-ELSEWHERE = {"kubernetes.md": "tests/deploy/kubernetes_test.py"}
+ELSEWHERE = {"kubernetes.md": "tests/deploy/kubernetes_test.py", "two-nodes.md": "tests/e2e/hosts/network.py"}
 # Pages whose commands talk to a service that is there already.
 WITH_SERVICE = ("access.md",)
 SEEN = ("configs", "deploy", "scripts", "tests")  # folders of the source that a page may name
