@@ -15,6 +15,7 @@ import sys
 
 # A file is the noun inside it; these words say nothing about what is inside.
 EMPTY_WORDS = {"util", "utils", "common", "helper", "helpers", "misc", "manager", "managers"}
+OTHERS_NAMES = ("cert-manager",)  # another project's, whatever is in it
 
 # Split so that this file does not find itself.
 LEFTOVERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
@@ -44,7 +45,7 @@ def tracked_files(root):
 
 
 def check_name(path):
-    words = {word for part in pathlib.PurePath(path).parts
+    words = {word for part in pathlib.PurePath(path).parts if part not in OTHERS_NAMES
              for word in re.split(r"[_.\-]", part.lower())}
     for word in sorted(words & EMPTY_WORDS):
         yield f"{path}:1: '{word}' in the name; name the file after the noun inside it"

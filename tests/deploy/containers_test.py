@@ -4,9 +4,11 @@ starts them.
     containers_test.py BUILD-TREE      whose programs go into the images, as packages
 """
 
+import hashlib
 import json
 import pathlib
 import re
+import ssl
 import sys
 import tempfile
 import time
@@ -25,7 +27,7 @@ IMAGES = ("gp-coordinator", "gp-worker", "gp-gateway")
 BYTES_MAX = {"gp-coordinator": 400e6, "gp-worker": 900e6, "gp-gateway": 900e6}
 COMPILERS = ("cc", "gcc", "g++", "c++", "clang", "ld", "make", "cmake", "nvcc")
 PREFIX = "gp-test/"
-SERVER = "unix:/run/gp/coordinator.sock"
+API_KEY = "a key of this test"
 TEXT = "she sells sea shells by the sea shore\n" * 400
 SERVICES = yaml.safe_load((SOURCE / "docker/compose.yaml").read_text(encoding="utf-8"))
 
@@ -134,19 +136,32 @@ class Images(unittest.TestCase):
         service.inside("coordinator", "gpctl", "submit", "/data/smoke.yaml", "--wait")
         listing = json.loads(service.inside("coordinator", "gpctl", "list", "-a", "-o", "json").stdout)
         self.assertEqual([run["state"] for run in listing["items"]], ["succeeded"])
+        self.make_credentials(service.scratch / "gateway")
         service.start("gateway", GP_GATEWAY_METRICS_LISTEN="127.0.0.1:0", GP_GATEWAY_SERVER_LISTEN="127.0.0.1:0")
         self.assertIn("choices", self.complete(service))
         for name in ("gateway", "worker", "coordinator"):
             self.assertEqual(service.stop(name), 0, service.log(name))
 
+    def make_credentials(self, folder):
+        """As docs/operations/containers.md makes them."""
+        folder.mkdir()
+        (folder / "keys").write_text(hashlib.sha256(API_KEY.encode()).hexdigest() + " me\n")
+        buildah.run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                    "-keyout", folder / "tls.key", "-out", folder / "tls.crt")
+        buildah.run("chown", "65532", folder / "tls.key")
+
     def complete(self, service):
-        found = buildah.wait_for("the gateway serves", lambda: re.search(r"gateway serves url=(\S+)", service.log("gateway")))
-        request = urllib.request.Request(f"{found.group(1)}/v1/completions", headers={"Content-Type": "application/json"},
+        found = buildah.wait_for("the gateway serves", lambda: re.search(r"gateway serves url=(https://\S+)",
+                                                                         service.log("gateway")))
+        trusted = ssl.create_default_context(cafile=service.scratch / "gateway/tls.crt")
+        request = urllib.request.Request(f"{found.group(1)}/v1/completions",
+                                         headers={"Content-Type": "application/json", "Authorization": f"Bearer {API_KEY}"},
                                          data=json.dumps({"model": "smoke", "prompt": "she", "max_tokens": 8}).encode())
 
         def answer():
             try:
-                with urllib.request.urlopen(request, timeout=60) as response:
+                with urllib.request.urlopen(request, timeout=60, context=trusted) as response:
                     return json.load(response)
             except urllib.error.HTTPError:
                 return None  # it still looks for models
@@ -171,6 +186,9 @@ class Compose(unittest.TestCase):
         for service in SERVICES["services"].values():
             for port in service.get("ports", []):
                 self.assertTrue(port.startswith("127.0.0.1:"), port)
+
+    def test_turns_tls_off_nowhere(self):
+        self.assertNotIn("insecure", (SOURCE / "docker/compose.yaml").read_text(encoding="utf-8").lower())
 
     def test_gives_our_containers_no_rights(self):
         for name in ("coordinator", "worker", "gateway"):

@@ -4,6 +4,7 @@ variables of the base; their Secrets are made by the commands of docs/operations
 Needs kubectl, openssl and PyYAML; no cluster.
 """
 
+import base64
 import hashlib
 import json
 import os
@@ -11,10 +12,11 @@ import pathlib
 import re
 import shlex
 import shutil
-import ssl
 import socket
+import ssl
 import subprocess
 import sys
+import tempfile
 import unittest
 import urllib.request
 
@@ -36,6 +38,7 @@ sys.path.append(str(SOURCE / "tests/e2e"))
 import readme_test as page  # noqa: E402
 
 API_KEY = "a key of this test"
+KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc")
 RUN = """\
 apiVersion: gp/v1
 name: pods
@@ -47,51 +50,69 @@ budget: {steps: 40}
 """
 
 
-def documented_commands():
+def documented_commands(mark):
     text = (SOURCE / "docs/operations/kubernetes.md").read_text(encoding="utf-8")
-    block = next(block for block in page_blocks.blocks_of(text) if pathlib.Path(__file__).name in block.mark)
+    block = next(block for block in page_blocks.blocks_of(text) if mark in block.mark)
     return [command for command, _ in page.steps_of("\n".join(block.lines))]
 
 
-def base():
-    done = subprocess.run(["kubectl", "kustomize", SOURCE / "deploy/k8s/base"], check=True, capture_output=True, text=True)
+def render(place, components=()):
+    with tempfile.TemporaryDirectory(prefix="gp-k8s-") as scratch:
+        shutil.copytree(SOURCE / "deploy/k8s", pathlib.Path(scratch, "k8s"))
+        top = pathlib.Path(scratch, "k8s/top")
+        top.mkdir()
+        (top / "kustomization.yaml").write_text(yaml.safe_dump({
+            "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "namespace": "gp",
+            "resources": [f"../{place}"], "components": [f"../components/{name}" for name in components]}))
+        done = subprocess.run(["kubectl", "kustomize", top], check=True, capture_output=True, text=True)
     return list(yaml.safe_load_all(done.stdout))
+
+
+class Commands:
+    """Types commands of the page in a cluster: kubectl creates there, and runs in its pods."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.home = cluster.scratch / "home"
+        self.home.mkdir()
+        (self.home / "api-keys.txt").write_text(hashlib.sha256(API_KEY.encode()).hexdigest() + " test\n")
+
+    def type(self, command):
+        passed = b""
+        for stage in command.split(" | "):
+            done = self.run(shlex.split(stage), passed)
+            if done.returncode != 0:
+                raise AssertionError(f"{stage}: exit {done.returncode}\n{done.stderr}")
+            passed = done.stdout if isinstance(done.stdout, bytes) else done.stdout.encode()
+
+    def run(self, words, passed):
+        verb = words[3] if words[:3] == ["kubectl", "-n", "gp"] else None
+        if verb == "exec":
+            return self.cluster.pods[words[4]].run(words[words.index("--") + 1:])
+        if verb == "get":
+            path = re.fullmatch(r"jsonpath=\{\.data\.(.*)\}", words[-1]).group(1).replace("\\.", ".")
+            found = self.cluster.find(words[4].capitalize(), words[5])
+            return subprocess.CompletedProcess(words, 0, found["data"][path], "")
+        words += ["--dry-run=client", "-o", "yaml"] if verb == "create" else []
+        done = subprocess.run(words, check=False, input=passed, capture_output=True, cwd=self.home)
+        if verb == "create":
+            self.cluster.create(done.stdout)
+        return done
 
 
 class Credentials(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = pods.Cluster(base())
+        cls.cluster = pods.Cluster(render("base"))
         cls.addClassCleanup(cls.cluster.close)
-        cls.coordinator = cls.cluster.start("StatefulSet", "gp-coordinator")
-        cls.coordinator.await_ready()
-        cls.cluster.coordinator_port = cls.coordinator.addresses()["listen"].rpartition(":")[2]
-        cls.home = cls.cluster.scratch / "home"
-        cls.home.mkdir()
-        cls.home.joinpath("api-keys.txt").write_text(hashlib.sha256(API_KEY.encode()).hexdigest() + " test\n")
-        for command in documented_commands():
-            cls.type(command)
+        cls.coordinator = cls.cluster.start_coordinator()
+        commands = Commands(cls.cluster)
+        cls.home = commands.home
+        for command in documented_commands(pathlib.Path(__file__).name):
+            commands.type(command)
         cls.agents = [cls.cluster.start("StatefulSet", "gp-worker", index) for index in (0, 1)]
         for agent in cls.agents:
             agent.await_ready()
-
-    @classmethod
-    def type(cls, command):
-        """A line of the page; kubectl creates in this test's cluster and runs in its pods."""
-        passed = ""
-        for stage in command.split(" | "):
-            words = shlex.split(stage)
-            if words[:4] == ["kubectl", "-n", "gp", "exec"]:
-                done = cls.cluster.pods[words[4]].run(words[words.index("--") + 1:])
-            elif words[:4] == ["kubectl", "-n", "gp", "create"]:
-                done = subprocess.run([*words, "--dry-run=client", "-o", "yaml"], check=False, input=passed,
-                                      capture_output=True, text=True, cwd=cls.home)
-                cls.cluster.create(done.stdout)
-            else:
-                done = subprocess.run(words, check=False, capture_output=True, text=True, cwd=cls.home)
-            if done.returncode != 0:
-                raise AssertionError(f"{stage}: exit {done.returncode}\n{done.stderr}")
-            passed = done.stdout
 
     def gpctl(self, *words):
         done = self.coordinator.run(["gpctl", *words])
@@ -151,6 +172,66 @@ class Credentials(unittest.TestCase):
         pods.wait_for("the gateway names the run", lambda: "pods" in models(), gateway.process)
         with self.assertRaisesRegex(urllib.error.HTTPError, "401"):
             urllib.request.urlopen(f"https://127.0.0.1:{port}/v1/models", context=trusted, timeout=pods.SECONDS_MAX)
+
+
+class CertManager:
+    """Makes the Secrets of the component's Certificates as cert-manager does: tls.crt holds the certificate alone, ca.crt
+    the authority."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.folder = cluster.scratch / "cert-manager"
+        self.folder.mkdir()
+        self.openssl("req", "-x509", *KEY, "-days", "9", "-subj", "/CN=gp", "-keyout", "ca.key", "-out", "ca.crt")
+
+    def openssl(self, *words):
+        subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=self.folder)
+
+    def issue(self, name):
+        spec = self.cluster.find("Certificate", name)["spec"]
+        (self.folder / "names").write_text("subjectAltName=" + ",".join(f"DNS:{each}" for each in spec["dnsNames"]))
+        self.openssl("req", *KEY, "-subj", "/CN=x", "-keyout", "tls.key", "-out", "request")
+        self.openssl("x509", "-req", "-in", "request", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "8",
+                     "-extfile", "names", "-out", "tls.crt")
+        files = {key: base64.b64encode((self.folder / key).read_bytes()).decode() for key in ("tls.crt", "tls.key", "ca.crt")}
+        if self.cluster.find("Secret", spec["secretName"]):
+            self.cluster.delete("Secret", spec["secretName"])
+        self.cluster.objects.append({"kind": "Secret", "metadata": {"name": spec["secretName"]}, "data": files})
+
+
+class WithCertManager(unittest.TestCase):
+    def setUp(self):
+        self.cluster = pods.Cluster(render("base", ["cert-manager"]))
+        self.addCleanup(self.cluster.close)
+        self.manager = CertManager(self.cluster)
+        self.manager.issue("gp-coordinator")
+        self.coordinator = self.cluster.start_coordinator()
+        commands = Commands(self.cluster)
+        first, *others = documented_commands("the Secret that cert-manager makes")
+        commands.type(first)
+        self.assertEqual(others, [])
+        for command in documented_commands(pathlib.Path(__file__).name)[1:2]:
+            commands.type(command)
+
+    def served(self):
+        """The certificate that the coordinator shows."""
+        context = ssl.create_default_context(cadata=self.cluster.find("ConfigMap", "gp-ca")["data"]["ca.crt"])
+        context.set_alpn_protocols(["h2"])
+        with socket.create_connection(("127.0.0.1", int(self.cluster.coordinator_port))) as connection:
+            with context.wrap_socket(connection, server_hostname="gp-coordinator") as secure:
+                return secure.getpeercert()["serialNumber"]
+
+    def test_an_agent_joins_and_stays_while_the_certificate_is_replaced(self):
+        agent = self.cluster.start("StatefulSet", "gp-worker")
+        agent.await_ready()
+        before = self.served()
+        self.manager.issue("gp-coordinator")
+        self.coordinator.refresh("/etc/gp/tls")
+        pods.wait_for("the new certificate is served", lambda: self.served() != before, self.coordinator.process)
+        self.assertEqual(self.coordinator.text().count("agent connected"), 1, "its stream goes on")
+        agent.stop()
+        agent.start()
+        agent.await_ready()
 
 
 if __name__ == "__main__":

@@ -54,10 +54,12 @@ CUSTOM = {
         "alert": None, "record": None, "expr": None, "for": None, "keep_firing_for": None, "labels": None,
         "annotations": None}}},
     "Certificate": {"secretName": None, "duration": None, "renewBefore": None, "dnsNames": None, "usages": None,
-                    "privateKey": {"algorithm": None, "size": None, "rotationPolicy": None},
+                    "privateKey": {"algorithm": None, "size": None, "encoding": None, "rotationPolicy": None},
                     "issuerRef": {"name": None, "kind": None}, "isCA": None, "commonName": None},
     "Issuer": {"selfSigned": None, "ca": {"secretName": None}},
 }
+# What the published schemas ask for.
+REQUIRED = {"Certificate": {"secretName", "issuerRef"}, "JobSet": {"replicatedJobs"}, "PodMonitor": {"selector"}}
 
 
 def run(*command, **options):
@@ -140,6 +142,7 @@ class Manifests(unittest.TestCase):
             for each in objects:
                 if each["kind"] in CUSTOM:
                     self.assertEqual(list(unknown_fields(each.get("spec", {}), CUSTOM[each["kind"]], each["kind"])), [])
+                    self.assertLessEqual(REQUIRED.get(each["kind"], set()), set(each.get("spec", {})))
 
         self.check_each(check)
 
@@ -181,6 +184,17 @@ class Manifests(unittest.TestCase):
                 self.assertEqual(listening, shown, owner)
 
         self.check_each(check)
+
+    def test_certificates_name_what_their_readers_ask_for(self):
+        objects = render("base", ["cert-manager"])
+        dns_names = {each["metadata"]["name"]: each["spec"].get("dnsNames", []) for each in objects
+                     if each["kind"] == "Certificate"}
+        settings = {name: yaml.safe_load(text) for name, text in settings_of(objects).items()}
+        self.assertLessEqual(set(settings["coordinator"]["server"]["advertise"]), set(dns_names["gp-coordinator"]))
+        for name in ("worker", "gateway"):
+            self.assertIn(settings[name]["coordinator"]["address"].rpartition(":")[0], dns_names["gp-coordinator"])
+        issuers = {each["metadata"]["name"] for each in objects if each["kind"] == "Issuer"}
+        self.assertLessEqual({each["spec"]["issuerRef"]["name"] for each in objects if each["kind"] == "Certificate"}, issuers)
 
     def test_let_agents_save_before_they_are_killed(self):
         def check(objects):

@@ -87,6 +87,12 @@ class Cluster:
         pod.start()
         return pod
 
+    def start_coordinator(self):
+        coordinator = self.start("StatefulSet", "gp-coordinator")
+        coordinator.await_ready()
+        self.coordinator_port = coordinator.addresses()["listen"].rpartition(":")[2]
+        return coordinator
+
     def close(self):
         for pod in reversed(list(self.pods.values())):
             pod.stop()
@@ -134,16 +140,33 @@ class Pod:
             if not (secret or {}).get("optional"):
                 raise AssertionError(f"{self.name} waits for what nobody made: {volume}")
             return
-        for key, value in found.get("data", {}).items():
-            path = folder / key
-            path.write_bytes(base64.b64decode(value) if secret else value.encode())
-            if not secret:
+        self.show(folder, {key: base64.b64decode(value) if secret else value.encode()
+                           for key, value in found.get("data", {}).items()}, (secret or {}).get("defaultMode"))
+
+    def show(self, folder, files, mode):
+        """As the kubelet does: all files change at once, because a link to their folder does."""
+        data = pathlib.Path(tempfile.mkdtemp(prefix="..", dir=folder))
+        data.chmod(0o755)
+        for key, content in files.items():
+            path = data / key
+            path.write_bytes(content)
+            if mode is None:
                 path.chmod(0o644)
             elif self.cluster.account is None:
                 path.chmod(0o400)
             else:
                 os.chown(path, 0, self.cluster.account[1])
-                path.chmod(secret["defaultMode"])
+                path.chmod(mode)
+            if not (folder / key).is_symlink():
+                (folder / key).symlink_to(f"..data/{key}")
+        (folder / "..next").symlink_to(data.name)
+        (folder / "..next").rename(folder / "..data")
+
+    def refresh(self, path):
+        """What the kubelet does a while after a Secret was replaced."""
+        mount = next(each for each in self.container["volumeMounts"] if each["mountPath"] == path)
+        volume = next(each for each in self.spec["volumes"] if each["name"] == mount["name"])
+        self.fill(self.mounts[path], volume)
 
     def translate(self, text):
         """Paths and addresses of the pod as they are on this machine."""
@@ -164,7 +187,7 @@ class Pod:
         return {} if self.cluster.account is None else dict(zip(("user", "group"), self.cluster.account), extra_groups=[])
 
     def translate_settings(self):
-        for path in self.mounts["/etc/gp/settings"].iterdir() if "/etc/gp/settings" in self.mounts else ():
+        for path in self.mounts.get("/etc/gp/settings", self.folder / "none").glob("*.yaml"):
             path.write_text(self.translate(path.read_text(encoding="utf-8")))
 
     def start(self):

@@ -1,6 +1,6 @@
 """Agents that deploy/slurm/gp-workers.sbatch brings train one run on two nodes of a real Slurm: a controller, two node daemons on
 this machine, MUNGE. One job is cancelled in the middle: the run waits, says why, and goes on from its newest checkpoint when
-the job is queued again.
+the job is queued again. Agents reach the coordinator over TLS and join with one token that their jobs share.
 
 Needs root and Debian's slurm-wlm and munge; everything lies in a directory of the test's own, on ports of the kernel's choosing.
 """
@@ -154,11 +154,13 @@ class AgentsInSlurm(unittest.TestCase):
         self.server = f"unix:{self.root}/coordinator.sock"
         with open(self.root / "coordinator.log", "w", encoding="utf-8") as log:
             process = subprocess.Popen(
-                [PROGRAMS / "gp-coordinator", "--socket", f"{self.root}/coordinator.sock", "--state-dir", self.root / "gp",
-                 "--storage-root", self.root / "storage", "--metrics-listen", "127.0.0.1:0",
+                [PROGRAMS / "gp-coordinator", "--socket", f"{self.root}/coordinator.sock", "--listen", "127.0.0.1:0",
+                 "--state-dir", self.root / "gp", "--storage-root", self.root / "storage", "--metrics-listen", "127.0.0.1:0",
                  "--address-file", self.root / "address"], stdout=log, stderr=log)
         self.addCleanup(lambda: (process.terminate(), process.wait(30)))
         wait_for("the coordinator serves", (self.root / "address").exists)
+        self.address = json.loads((self.root / "address").read_text(encoding="utf-8"))["listen"]
+        self.gpctl("token", "create", "--join", "--uses", str(len(NODES)), "--ttl", "1h", "--out", str(self.root / "gp.token"))
 
     def gpctl(self, *words):
         done = subprocess.run([PROGRAMS / "gpctl", *words, "--server", self.server], check=False, capture_output=True,
@@ -175,7 +177,8 @@ class AgentsInSlurm(unittest.TestCase):
         """One job that brings this node."""
         job = self.slurm.ask(
             "sbatch", "--parsable", "--cpus-per-task=1", f"--nodelist={node}", *options, SCRIPT,
-            PATH=f"{PROGRAMS}:{os.environ['PATH']}", HOME=str(self.root), GP_WORKER_COORDINATOR_ADDRESS=self.server,
+            PATH=f"{PROGRAMS}:{os.environ['PATH']}", HOME=str(self.root), GP_WORKER_COORDINATOR_ADDRESS=self.address,
+            GP_WORKER_COORDINATOR_JOIN_TOKEN_FILE=str(self.root / "gp.token"),
             GP_WORKER_STORAGE_ROOT=str(self.root / "storage"), GP_WORKER_DATA_ROOTS=f"[{self.root}]",
             GP_WORKER_NODE_DATA_ADDRESS="127.0.0.1",
             GP_WORKER_TRAINER_STOP_GRACE="20s")
@@ -207,6 +210,9 @@ class AgentsInSlurm(unittest.TestCase):
         print(events)
         self.assertIn(f"goes on from step {stopped_at} when there are slots", events)
         self.assertIn(f"starting on n1:cpu-0 n2:cpu-0 from step {stopped_at}", events)
+        joins = [line for line in self.gpctl("audit", "list").splitlines() if "with the join token" in line]
+        print("\n".join(joins))
+        self.assertEqual(len(joins), len(NODES), "the job that was queued again had its certificate")
         self.gpctl("cancel", "@last")
 
     def test_an_agent_drains_before_the_time_is_up(self):
