@@ -133,6 +133,7 @@ void Fields(Archive& archive, StepReport& m) {
   archive("peak_source", m.peak_source);
   archive("warning", m.warning);
   archive("scores", m.scores);
+  archive("failed_saves", m.failed_saves);
 }
 
 template <typename Archive>

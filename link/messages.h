@@ -147,6 +147,8 @@ struct StepReport {
   std::optional<std::string> warning;      // what a person should look at, in a sentence
   // The evaluation's other results by name, as formats::MetricsLine has them.
   std::optional<std::map<std::string, double>> scores;
+  // Saves of this process that failed or were skipped so far; of rank 0.
+  std::optional<int64_t> failed_saves;
 };
 
 struct WrittenCheckpoint {

@@ -84,6 +84,10 @@ TEST_F(Storage, AFullDiskCostsCheckpointsButNoSealedOneAndTheRunEndsWhenThereIsR
     return IsTerminal(now.state()) || (now.progress().step() >= step + 100 && warned);
   });
   EXPECT_FALSE(IsTerminal(cluster_->Get(run).state())) << "a full disk must not stop training";
+  const std::string counted = "gp_checkpoint_failures_total{run=\"" + run + "\"} ";
+  const std::string metrics = cluster_->Metrics("node-a");
+  EXPECT_NE(metrics.find(counted), std::string::npos) << metrics;
+  EXPECT_EQ(metrics.find(counted + "0\n"), std::string::npos) << "no failed save was counted";
   EXPECT_GE(cluster_->Get(run).latest_checkpoint_step(), sealed);
   const auto checkpoints = cluster_->Checkpoints(run);
   ASSERT_FALSE(checkpoints.empty());

@@ -1,6 +1,10 @@
 #include "integration/cluster.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +15,7 @@
 #include "base/random_id.h"
 #include "base/status.h"
 #include "rpc/channel.h"
+#include "rpc/listen_address.h"
 
 namespace gp::testing {
 namespace {
@@ -26,6 +31,28 @@ std::string Program(const std::string& name) {
 
 void SetDeadline(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
+}
+
+// What http://ADDRESS/metrics says; empty when nobody answers.
+std::string Scrape(const std::string& address_text) {
+  const auto listen = rpc::ParseListenAddress(address_text);
+  if (!listen.ok()) return "";
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(listen->port));
+  inet_pton(AF_INET, listen->host.c_str(), &address.sin_addr);
+  FileDescriptor connection(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    return "";
+  }
+  const Status sent = WriteAll(connection.get(), "GET /metrics HTTP/1.0\r\n\r\n", "metrics");
+  std::string answer;
+  char buffer[4096];
+  for (ssize_t got = 1; sent.ok() && got > 0;) {
+    got = read(connection.get(), buffer, sizeof buffer);
+    if (got > 0) answer.append(buffer, static_cast<size_t>(got));
+  }
+  return answer;
 }
 
 // Everything that a stream gives.
@@ -159,9 +186,9 @@ void Cluster::StartWorker(const std::string& name, const WorkerSetup& setup) {
   EXPECT_FALSE(address.empty()) << "worker " << name << " was not accepted";
 }
 
-std::string Cluster::MetricsAddress(const std::string& name) const {
+std::string Cluster::Metrics(const std::string& name) const {
   const auto content = ReadFile(JoinPath(directory_, name + ".json"));
-  return content.ok() ? nlohmann::json::parse(*content).value("metrics", "") : "";
+  return content.ok() ? Scrape(nlohmann::json::parse(*content).value("metrics", "")) : "";
 }
 
 std::string Cluster::Submit(const std::string& run_file, const std::string& request_id) {

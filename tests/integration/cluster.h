@@ -52,8 +52,8 @@ class Cluster {
   // The same without waiting.
   void LaunchWorker(const std::string& name, const WorkerSetup& setup = {});
   Process& worker(const std::string& name) { return *workers_.at(name); }
-  // The address of the worker's metrics, HOST:PORT.
-  std::string MetricsAddress(const std::string& name) const;
+  // The worker's metrics, as Prometheus reads them.
+  std::string Metrics(const std::string& name) const;
 
   // Where the coordinator serves others, HOST:PORT.
   const std::string& listen() const { return listen_; }

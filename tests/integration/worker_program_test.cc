@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/random_id.h"
 #include "integration/cluster.h"
-#include "rpc/listen_address.h"
 
 namespace gp::testing {
 namespace {
@@ -42,28 +41,6 @@ class WorkerProgram : public ::testing::Test {
 
   const std::string directory_ = ::testing::TempDir() + "worker_program_" + RandomId(8);
 };
-
-// What http://ADDRESS/metrics says; empty when nobody answers.
-std::string Scrape(const std::string& address_text) {
-  const auto listen = rpc::ParseListenAddress(address_text);
-  if (!listen.ok()) return "";
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(listen->port));
-  inet_pton(AF_INET, listen->host.c_str(), &address.sin_addr);
-  FileDescriptor connection(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    return "";
-  }
-  const Status sent = WriteAll(connection.get(), "GET /metrics HTTP/1.0\r\n\r\n", "metrics");
-  std::string answer;
-  char buffer[4096];
-  for (ssize_t got = 1; sent.ok() && got > 0;) {
-    got = read(connection.get(), buffer, sizeof buffer);
-    if (got > 0) answer.append(buffer, static_cast<size_t>(got));
-  }
-  return answer;
-}
 
 TEST_F(WorkerProgram, APortInUseIsNamedAndExitsOne) {
   sockaddr_in address{};
@@ -127,7 +104,7 @@ TEST_F(WorkerProgram, ServesItsMetrics) {
   cluster.StartWorker("node-a", {.slots = 3});
   const std::string id = cluster.Submit(FakeRun(2, 1'000'000, "fake-step-ms: '1'"));
   cluster.WaitForStep(id, 5);
-  const std::string text = Scrape(cluster.MetricsAddress("node-a"));
+  const std::string text = cluster.Metrics("node-a");
   for (const char* line :
        {"gp_worker_slots{state=\"free\"} 1\n", "gp_worker_slots{state=\"busy\"} 2\n",
         "gp_worker_trainer_starts_total 2\n", "gp_worker_coordinator_connected 1\n",

@@ -46,6 +46,7 @@ StepReport FullReport() {
   report.peak_flops = 4.6e11;
   report.peak_source = "measured";
   report.warning = "the first loss is far away";
+  report.failed_saves = 2;
   return report;
 }
 

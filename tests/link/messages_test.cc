@@ -70,9 +70,9 @@ size_t MemberCount(const Phases& m) {
 }
 size_t MemberCount(const StepReport& m) {
   const auto& [epoch, step, tokens, loss, rate, norm, seconds, speed, mfu, phases, validation,
-               skipped, at, target, peak, source, warning, scores] = m;
+               skipped, at, target, peak, source, warning, scores, failed] = m;
   return Count(epoch, step, tokens, loss, rate, norm, seconds, speed, mfu, phases, validation,
-               skipped, at, target, peak, source, warning, scores);
+               skipped, at, target, peak, source, warning, scores, failed);
 }
 size_t MemberCount(const WrittenCheckpoint& m) {
   const auto& [epoch, step, directory, digest, size, validation, final, end_reason] = m;
@@ -164,6 +164,7 @@ StepReport FullReport() {
   m.peak_source = "measured";
   m.warning = "look here";
   m.scores = {{"quiz/completion/acc", 0.25}, {"val_bpb", 2.5}};
+  m.failed_saves = 2;
   return m;
 }
 
@@ -228,7 +229,8 @@ const std::vector<Case>& Cases() {
                       "allreduce_exposed": 4.25, "optimizer": 5.25, "other": 6.25},
            "validation_loss": 7.5, "skipped": true, "at_us": 1790000000000000,
            "target_steps": 2000, "peak_flops": 8.5, "peak_source": "measured",
-           "warning": "look here", "scores": {"quiz/completion/acc": 0.25, "val_bpb": 2.5}})"},
+           "warning": "look here", "scores": {"quiz/completion/acc": 0.25, "val_bpb": 2.5},
+           "failed_saves": 2})"},
       {WrittenCheckpoint{3, 250, "directory", "digest", 1048576, 1.5, true, "stopped early"},
        R"({"epoch": 3, "step": 250, "directory": "directory", "manifest_digest": "digest",
            "size_bytes": 1048576, "validation_loss": 1.5, "final": true,

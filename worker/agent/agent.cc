@@ -233,14 +233,14 @@ void Agent::TakeMessage(Rank& rank, const link::Message& message) {
   if (Observe(rank, message, clock_.Now())) changed_ = true;
   const auto* written = std::get_if<link::WrittenCheckpoint>(&message);
   if (written != nullptr && written->epoch == rank.key.epoch) {
-    metrics_.CheckpointWritten(rank.save_times.Written(written->step, clock_.Now()),
+    metrics_.CheckpointWritten(rank.key, rank.save_times.Written(written->step, clock_.Now()),
                                written->size_bytes);
   }
   const auto* report = std::get_if<link::StepReport>(&message);
   if (report == nullptr || report->epoch != rank.key.epoch) return;
   if (rank.phase < v1::RANK_PHASE_READY) return;  // it has no group yet, so it took no step
   stepped_ = true;
-  metrics_.StepCommitted(*report);
+  metrics_.StepCommitted(rank.key, *report);
   if (rank.key.rank != 0) return;
   rank.save_times.StepCommitted(report->step, clock_.Now());
   v1::TelemetryItem item;
@@ -267,6 +267,7 @@ void Agent::RecordExit(Rank& rank, ExitReport exit) {
   last_exit_ = clock_.Now();
   changed_ = true;
   metrics_.TrainerExited(rank.exit.cause);
+  metrics_.RankEnded(rank.key, last_exit_);
   LogInfo("trainer exited", {{"trainer", Describe(rank.key)},
                              {"slot", rank.slot_id},
                              {"cause", CauseLabel(rank.exit.cause)},
@@ -351,6 +352,7 @@ void Agent::Send(const RankKey& key, const link::Message& message) {
 }
 
 void Agent::Publish() {
+  metrics_.RemoveEnded(clock_.Now());
   for (const auto& [key, number] : exit_reports_) {
     if (coordinator_.ReportedThrough() >= number) ranks_.Find(key)->exit_reported = true;
   }

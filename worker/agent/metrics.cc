@@ -2,7 +2,6 @@
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
@@ -12,21 +11,13 @@
 #include <optional>
 
 #include "base/mutex.h"
+#include "worker/agent/rank_series.h"
 
 namespace gp::agent {
 namespace {
 
 using prometheus::BuildCounter;
 using prometheus::BuildGauge;
-using prometheus::BuildHistogram;
-
-// A tiny model on a laptop steps in a millisecond, GPT-2 XL on one CPU in minutes.
-const prometheus::Histogram::BucketBoundaries kStepSeconds = {
-    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300};
-
-// A tiny model is written in milliseconds, GPT-2 XL with its moments to a slow disk in minutes.
-const prometheus::Histogram::BucketBoundaries kSaveSeconds = {
-    0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600, 1800};
 
 constexpr int kCauseCount = v1::ExitCause_ARRAYSIZE;
 
@@ -61,7 +52,6 @@ struct AgentMetrics::Families {
   void AddNode(const std::string& version);
   void AddCoordinator();
   void AddTrainers();
-  void AddSteps();
   void AddCheckpoints();
   void SetGpu(const SlotInfo& slot, const GpuReading& reading, bool usable);
 
@@ -82,10 +72,8 @@ struct AgentMetrics::Families {
   prometheus::Counter* connects = nullptr;
   prometheus::Counter* trainer_starts = nullptr;
   std::map<int, prometheus::Counter*> trainer_exits;  // by cause
-  prometheus::Histogram* step_seconds = nullptr;
-  std::map<std::string, prometheus::Counter*> phase_seconds;
-  prometheus::Histogram* checkpoint_seconds = nullptr;
   prometheus::Counter* checkpoint_bytes = nullptr;
+  RankSeries ranks{*registry};
   Mutex dropped_mutex;
   uint64_t points_dropped_seen GUARDED_BY(dropped_mutex) = 0;
   uint64_t lines_dropped_seen GUARDED_BY(dropped_mutex) = 0;
@@ -175,30 +163,7 @@ void AgentMetrics::Families::AddTrainers() {
   }
 }
 
-void AgentMetrics::Families::AddSteps() {
-  step_seconds = &BuildHistogram()
-                      .Name("gp_worker_step_duration_seconds")
-                      .Help("Wall time of the steps committed by this node's trainers.")
-                      .Register(*registry)
-                      .Add({}, kStepSeconds);
-  auto& phases = BuildCounter()
-                     .Name("gp_worker_step_phase_seconds_total")
-                     .Help("Where the wall time of steps went; the phases are disjoint.")
-                     .Register(*registry);
-  for (const char* phase :
-       {"data_wait", "forward", "backward", "allreduce_exposed", "optimizer", "other"}) {
-    phase_seconds[phase] = &phases.Add({{"phase", phase}});
-  }
-}
-
 void AgentMetrics::Families::AddCheckpoints() {
-  checkpoint_seconds = &BuildHistogram()
-                            .Name("gp_checkpoint_duration_seconds")
-                            .Help(
-                                "From the step that a checkpoint saves until all its files are "
-                                "synced; training goes on meanwhile")
-                            .Register(*registry)
-                            .Add({}, kSaveSeconds);
   checkpoint_bytes = &Counter("gp_checkpoint_written_bytes_total", "Of checkpoints, all files.");
 }
 
@@ -206,7 +171,6 @@ AgentMetrics::AgentMetrics(const std::string& version) : families_(std::make_uni
   families_->AddNode(version);
   families_->AddCoordinator();
   families_->AddTrainers();
-  families_->AddSteps();
   families_->AddCheckpoints();
 }
 
@@ -242,23 +206,21 @@ void AgentMetrics::TrainerExited(v1::ExitCause cause) {
   }
 }
 
-void AgentMetrics::StepCommitted(const link::StepReport& report) {
-  families_->step_seconds->Observe(report.step_seconds);
-  const auto add = [&](const char* phase, double seconds) {
-    families_->phase_seconds.at(phase)->Increment(std::max(0.0, seconds));
-  };
-  add("data_wait", report.phases.data_wait);
-  add("forward", report.phases.forward);
-  add("backward", report.phases.backward);
-  add("allreduce_exposed", report.phases.allreduce_exposed);
-  add("optimizer", report.phases.optimizer);
-  add("other", report.phases.other);
+void AgentMetrics::StepCommitted(const RankKey& key, const link::StepReport& report) {
+  families_->ranks.StepCommitted(key, report);
 }
 
-void AgentMetrics::CheckpointWritten(const std::optional<double>& seconds, uint64_t size_bytes) {
+void AgentMetrics::CheckpointWritten(const RankKey& key, const std::optional<double>& seconds,
+                                     uint64_t size_bytes) {
   families_->checkpoint_bytes->Increment(static_cast<double>(size_bytes));
-  if (seconds) families_->checkpoint_seconds->Observe(*seconds);
+  if (seconds) families_->ranks.CheckpointWritten(key, *seconds);
 }
+
+void AgentMetrics::RankEnded(const RankKey& key, MonotonicTime at) {
+  families_->ranks.Ended(key, at);
+}
+
+void AgentMetrics::RemoveEnded(MonotonicTime now) { families_->ranks.RemoveEnded(now); }
 
 void AgentMetrics::SetGpus(const std::vector<SlotInfo>& slots,
                            const std::vector<GpuReading>& readings, const SlotHealths& healths) {
@@ -272,6 +234,7 @@ void AgentMetrics::SetGpus(const std::vector<SlotInfo>& slots,
 
 std::string AgentMetrics::List(const std::string& version) {
   AgentMetrics metrics(version);
+  metrics.StepCommitted({.run_id = "example"}, {});
   metrics.SetGpus({{.id = "gpu-0", .device = "example", .cores = {}}},
                   {{.uuid = "example",
                     .memory_used_bytes = 0,

@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "gp/v1/agent_service.pb.h"
 #include "link/messages.h"
 #include "worker/agent/gpu_inventory.h"
+#include "worker/agent/rank.h"
 #include "worker/agent/slots.h"
 
 namespace prometheus {
@@ -32,9 +34,13 @@ class AgentMetrics {
   void SetTelemetry(size_t waiting, uint64_t dropped_points, uint64_t dropped_lines);
   void TrainerStarted();
   void TrainerExited(v1::ExitCause cause);
-  void StepCommitted(const link::StepReport& report);
+  void StepCommitted(const RankKey& key, const link::StepReport& report);
   // All files are synced. `seconds` since the step that it saves, where the agent saw that step.
-  void CheckpointWritten(const std::optional<double>& seconds, uint64_t size_bytes);
+  void CheckpointWritten(const RankKey& key, const std::optional<double>& seconds,
+                         uint64_t size_bytes);
+  // The series of a rank go a minute after its end, at a later RemoveEnded.
+  void RankEnded(const RankKey& key, MonotonicTime at);
+  void RemoveEnded(MonotonicTime now);
   // The newest readings of the GPUs, whose slots are `slots`. A value that a GPU does not offer has
   // no series.
   void SetGpus(const std::vector<SlotInfo>& slots, const std::vector<GpuReading>& readings,
@@ -43,7 +49,7 @@ class AgentMetrics {
   std::shared_ptr<prometheus::Collectable> page() const;
   // Everything in the text exposition format.
   std::string Text() const;
-  // Every metric that the program can export, as it would look with one GPU.
+  // Every metric that the program can export, as it would look with one rank and one GPU.
   static std::string List(const std::string& version);
 
  private:

@@ -188,6 +188,7 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
                        std::optional<double> validation_loss) {
   Drain();
   if (overdue_) {
+    ++failed_saves_;
     LogWarning("checkpoint skipped: the one before it is still being written",
                {{"step", trainer.step()}});
     return;
@@ -275,6 +276,7 @@ void Checkpoints::Drain() {
 
 void Checkpoints::Conclude(const StatusOr<SavedCheckpoint>& result) {
   if (result.ok()) return Announce(*result);
+  ++failed_saves_;
   const std::string reason = WhyNot(result.status());
   LogWarning("checkpoint failed, training goes on", {{"reason", reason}});
   warning_ = reason + "; training goes on without it";

@@ -59,6 +59,9 @@ class Checkpoints {
   // Why the newest failed save failed; returned once. The log has it already.
   std::optional<std::string> TakeWarning() { return std::exchange(warning_, std::nullopt); }
 
+  // Saves that failed or were skipped so far.
+  int64_t failed_saves() const { return failed_saves_; }
+
   // Waits for the save in flight, once.
   void Drain();
 
@@ -78,6 +81,7 @@ class Checkpoints {
   bool overdue_ = false;                 // the last wait for a save ran out of time
   std::optional<int64_t> written_step_;  // step of the newest save that succeeded
   std::optional<std::string> warning_;
+  int64_t failed_saves_ = 0;
 };
 
 // The cause for a checkpoint in `directory` that could not be read: damaged as far as this rank can

@@ -339,6 +339,7 @@ void Training::Report(const StepResult& result, const Evaluated& evaluated) {
   link::StepReport report = MakeReport(result, evaluated);
   if (leads() && report.warning) LogWarning(*report.warning);
   if (checkpoints_ != nullptr && !report.warning) report.warning = checkpoints_->TakeWarning();
+  if (checkpoints_ != nullptr) report.failed_saves = checkpoints_->failed_saves();
   events_.StepCommitted(report);
   if (!leads()) return;
   if (result.overflowed) {
