@@ -72,6 +72,12 @@ class Service:
         self.agent = self.spawn("gp-worker", "--coordinator", f"unix:{self.socket}", "--state-dir", self.root / state,
                                 "--storage-root", self.root / "storage", "--slots", "1")
 
+    def trainer(self):
+        """The process number of the agent's one trainer."""
+        children = [int(number) for path in pathlib.Path(f"/proc/{self.agent.pid}/task").glob("*/children")
+                    for number in path.read_text().split()]
+        return next(pid for pid in children if pathlib.Path(f"/proc/{pid}/comm").read_text().startswith("gp-trainer"))
+
     def kill(self, process):
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -208,9 +214,7 @@ class Backup(unittest.TestCase):
         before = self.service.steps("done")
         self.back_up_under_load()
         # The backup knows the first epoch; the newest checkpoints are of the second.
-        trainer = int(subprocess.run(["pgrep", "-P", str(self.service.agent.pid), "gp-trainer"], check=True,
-                                     capture_output=True, text=True).stdout.split()[0])
-        os.kill(trainer, signal.SIGKILL)
+        os.kill(self.service.trainer(), signal.SIGKILL)
         wait_for("the second epoch", lambda: self.service.state_of("lm")["epoch"] == 2)
         self.service.await_checkpoints("lm", 3)
         self.service.kill(self.service.agent)
