@@ -17,7 +17,8 @@ void AddGlobalFlags(Command command, GlobalOptions& options, const std::string& 
   add("--context", options.context, "named context of the configuration file");
   add("--state-dir", options.state_dir, "state directory of a local service (see gpctl up)");
   add("--namespace", options.run_namespace, "namespace of the runs that are named or listed");
-  add("-o,--output", options.output, "text or json").OneOf({"text", "json"});
+  add("-o,--output", options.output, "text or json; for a JobSet yaml")
+      .OneOf({"text", "json", "yaml"});
   add("--timeout", options.timeout, "longest wait for an answer, such as 15s");
   command.Switch("--no-color", options.no_color, "plain output without escape sequences")
       .Group(group);

@@ -71,6 +71,10 @@ int RunParsed(const CommandSet& commands, const GlobalOptions& options, Console&
     console.err << HelpOf(command);
     return Number(ExitCode::kUsage);
   }
+  if (options.output == "yaml" && command.Name() != "submit") {
+    return Fail(console, InvalidArgument("-o yaml is for 'gpctl submit'; expected text or json"),
+                false);
+  }
   if (options.no_color) console.environment["GPCTL_NO_COLOR"] = "1";
   Session session(options, console);
   const StatusOr<ExitCode> code = (*action)(session);

@@ -19,22 +19,21 @@ bool IsPlain(char c) {
          std::string_view("@%_-+=:,./").find(c) != std::string_view::npos;
 }
 
-// The program that a shell runs for "gpctl"; "" when there is none.
-std::string FoundOnPath(const Console& console) {
-  std::istringstream directories(console.Variable("PATH"));
-  for (std::string directory; std::getline(directories, directory, ':');) {
-    std::string program = AbsolutePath(JoinPath(directory, kName), console.working_directory);
-    if (access(program.c_str(), X_OK) == 0) return program;
-  }
-  return "";
-}
-
 bool SameFile(const std::string& a, const std::string& b) {
   std::error_code error;
   return std::filesystem::equivalent(a, b, error) && !error;
 }
 
 }  // namespace
+
+std::string FoundOnPath(const Console& console, const std::string& name) {
+  std::istringstream directories(console.Variable("PATH"));
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    std::string program = AbsolutePath(JoinPath(directory, name), console.working_directory);
+    if (access(program.c_str(), X_OK) == 0) return program;
+  }
+  return "";
+}
 
 std::string ShellWord(const std::string& word) {
   if (!word.empty() && std::all_of(word.begin(), word.end(), IsPlain)) return word;
@@ -45,7 +44,7 @@ std::string ShellWord(const std::string& word) {
 
 std::string ProgramWord(const Console& console) {
   const std::string program = JoinPath(console.program_directory, kName);
-  const std::string found = FoundOnPath(console);
+  const std::string found = FoundOnPath(console, kName);
   if (!found.empty() && SameFile(found, program)) return kName;
   const std::string below = JoinPath(console.working_directory, "");
   if (!program.starts_with(below)) return ShellWord(program);

@@ -21,7 +21,7 @@ struct GlobalOptions {
   std::string context;
   std::string state_dir;
   std::string run_namespace;
-  std::string output = "text";  // text | json
+  std::string output = "text";  // text | json | yaml
   std::string timeout = "15s";
   bool no_color = false;
 };

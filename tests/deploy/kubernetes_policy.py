@@ -6,7 +6,7 @@ import re
 POD_OWNERS = ("StatefulSet", "Deployment", "DaemonSet", "Job")
 # Who installs gp makes these, by the commands of docs/operations/kubernetes.md.
 CONFIG_MAPS_MADE_BY_HAND = {"gp-ca"}
-SECRETS_MADE_BY_HAND = {"gp-join", "gp-viewer", "gp-submitter", "gp-gateway-keys", "gp-gateway-tls"}
+SECRETS_MADE_BY_HAND = {"gp-join", "gp-viewer", "gp-gateway-keys", "gp-gateway-tls"}
 
 
 def pod_templates(objects):

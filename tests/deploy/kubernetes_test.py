@@ -35,9 +35,11 @@ import kubernetes_policy as policy  # noqa: E402  (after what it skips for)
 import readme_test as page  # noqa: E402
 
 # What a custom resource may hold, to the depth that gp uses: every key, with what is below it. None: anything.
-POD_TEMPLATE = {"spec": {"parallelism": None, "completions": None, "backoffLimit": None, "template": None}}
+POD_TEMPLATE = {"spec": {"parallelism": None, "completions": None, "backoffLimit": None, "template": None,
+                         "podFailurePolicy": None}}
 CUSTOM = {
     "JobSet": {"successPolicy": {"operator": None, "targetReplicatedJobs": None}, "failurePolicy": {"maxRestarts": None},
+               "ttlSecondsAfterFinished": None,
                "network": {"enableDNSHostnames": None, "publishNotReadyAddresses": None},
                "replicatedJobs": {"name": None, "replicas": None, "template": POD_TEMPLATE}},
     "ResourceFlavor": {},

@@ -87,6 +87,13 @@ class Cluster:
         pod.start()
         return pod
 
+    def start_job(self, job, index=0):
+        """A pod of one of a JobSet's jobs."""
+        pod = Pod(self, job["template"]["spec"], f"{job['name']}-{index}")
+        self.pods[pod.name] = pod
+        pod.start()
+        return pod
+
     def start_coordinator(self):
         coordinator = self.start("StatefulSet", "gp-coordinator")
         coordinator.await_ready()

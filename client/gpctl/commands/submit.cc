@@ -5,6 +5,7 @@
 
 #include "base/available_memory.h"
 #include "client/gpctl/commands/commands.h"
+#include "client/gpctl/commands/submit_cluster.h"
 #include "client/gpctl/commands/watch.h"
 #include "client/gpctl/data_check.h"
 #include "client/gpctl/render/node_text.h"
@@ -105,12 +106,53 @@ StatusOr<ExitCode> DryRun(const RunFileText& file, const SubmitOptions& options,
   return ExitCode::kOk;
 }
 
+// YAML is the form of a JobSet, and of nothing else.
+Status CheckOutput(const SubmitOptions& options, const Session& session) {
+  const bool job_set = options.backend == "k8s" && options.dry_run;
+  const std::string& output = session.options().output;
+  if (job_set && output == "json") {
+    return InvalidArgument("a JobSet is printed as YAML; leave -o json out");
+  }
+  if (job_set || output != "yaml") return OkStatus();
+  return InvalidArgument("-o yaml is for --backend k8s --dry-run; expected text or json");
+}
+
+void AddClusterFlags(const Command& command, SubmitOptions& options) {
+  const std::string group = "Kubernetes";
+  command
+      .Option("--backend", options.backend,
+              "service (default); k8s: also create a JobSet with agents for the run")
+      .OneOf({"service", "k8s"})
+      .Group(group);
+  JobSetOptions& set = options.job_set;
+  command.Option("--queue", set.queue, "Kueue's queue for the JobSet").Group(group);
+  command
+      .Option("--cluster-namespace", set.cluster_namespace, "Kubernetes' namespace (default: gp)")
+      .Group(group);
+  command.Option("--image-prefix", set.image_prefix, "where the images are, as registry.example/")
+      .Group(group);
+  command
+      .Option("--memory", set.memory,
+              "of each agent, such as 16Gi (default: 2Gi for each CPU, 32Gi for each GPU)")
+      .Group(group);
+  command
+      .Option("--gpus-per-agent", set.gpus_per_agent,
+              "GPUs of each agent (default: the run's, at most 8)")
+      .Group(group);
+}
+
 StatusOr<ExitCode> Submit(const SubmitOptions& options, Session& session) {
   if (options.wait && options.detach)
     return InvalidArgument("--wait and --detach exclude each other");
+  const bool cluster = options.backend == "k8s";
+  RETURN_IF_ERROR(CheckOutput(options, session));
   ASSIGN_OR_RETURN(const RunFileText file, ReadRunFile(options.file, session.console()));
-  if (options.dry_run) return DryRun(file, options, session);
-  ASSIGN_OR_RETURN(const v1::SubmitResponse response, SubmitRunFile(file, options, session));
+  if (options.dry_run) {
+    return cluster ? PrintJobSet(file, options, session) : DryRun(file, options, session);
+  }
+  ASSIGN_OR_RETURN(const v1::SubmitResponse response, cluster
+                                                          ? SubmitToCluster(file, options, session)
+                                                          : SubmitRunFile(file, options, session));
   if (!options.wait) {
     PrintSubmitted(response, session);
     if (!session.json())
@@ -168,6 +210,7 @@ void AddSubmitCommand(CommandSet& commands) {
                  "stay until it ends; exit code 7 when it failed, 8 when cancelled");
   command.Switch("--dry-run", options->dry_run,
                  "check here and at the server, show the plan, submit nothing");
+  AddClusterFlags(command, *options);
   commands.Bind(command, [options](Session& session) { return Submit(*options, session); });
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "client/gpctl/cluster/job_set.h"
 #include "client/gpctl/run_file_text.h"
 #include "client/gpctl/session.h"
 
@@ -17,6 +18,8 @@ struct SubmitOptions {
   bool detach = false;  // the flag for the default behaviour
   bool wait = false;
   bool dry_run = false;
+  std::string backend = "service";  // service | k8s
+  JobSetOptions job_set;            // of k8s
 };
 
 // Checks the file here (InvalidArgument holds every problem), then sends it. Warnings go to stderr.

@@ -45,7 +45,8 @@ StatusOr<int> RunProgram(const ProgramRun& run, client::Interruption& interrupti
   ASSIGN_OR_RETURN(const pid_t pid, daemon::StartChild({.program = run.program,
                                                         .arguments = run.arguments,
                                                         .output = output.write.get(),
-                                                        .error = errors.get()}));
+                                                        .error = errors.get(),
+                                                        .descriptors = run.descriptors}));
   output.write.Close();
   {
     const auto scope = interruption.OnRequest([pid] { kill(pid, SIGKILL); });

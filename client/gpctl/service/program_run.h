@@ -15,6 +15,7 @@ struct ProgramRun {
   std::string program;
   std::vector<std::string> arguments;  // without the program
   bool quiet = false;                  // its messages on stderr are dropped
+  std::vector<int> descriptors;        // open files that it gets as 3, 4, …
 };
 
 // Calls `on_output` with each piece of its standard output; returns its exit code (128 + the

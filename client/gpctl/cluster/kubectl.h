@@ -1,0 +1,19 @@
+// Kubectl: hands an object to Kubernetes through the program that people use for it, with its
+// configuration and its credentials. Used by gpctl's thread.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "client/gpctl/console.h"
+
+namespace gp::gpctl {
+
+// The path of kubectl. FailedPrecondition when the search path has none.
+StatusOr<std::string> FindKubectl(const Console& console);
+
+// `kubectl create` with this text. What it says goes to console.err. FailedPrecondition when it
+// refuses, with its exit code; Cancelled when interrupted.
+Status CreateObject(const std::string& kubectl, const std::string& text, Console& console);
+
+}  // namespace gp::gpctl

@@ -1,0 +1,56 @@
+#include "client/gpctl/commands/submit_cluster.h"
+
+#include "client/gpctl/cluster/kubectl.h"
+
+namespace gp::gpctl {
+namespace {
+
+StatusOr<runspec::RunSpec> SpecOf(const RunFileText& file, const SubmitOptions& options,
+                                  Session& session) {
+  auto result = CheckRunFile(file, options.overrides, session);
+  if (!result.spec) return ProblemsStatus(result);
+  if (!options.name.empty()) result.spec->name = options.name;
+  if (!session.NamespaceOfRuns().empty()) result.spec->run_namespace = session.NamespaceOfRuns();
+  return *std::move(result.spec);
+}
+
+// The run of a failed command must not wait for agents that nobody brings.
+Status Withdraw(const v1::Run& run, const Status& problem, Session& session) {
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  const auto cancelled = client->Cancel(run.run_id());
+  const std::string end =
+      cancelled.ok() ? "was cancelled"
+                     : "waits for agents: cancel it with " + session.Hint("cancel " + run.run_id());
+  return WithContext(problem, fmt::format("run {} ({}) {}", run.name(), run.run_id(), end));
+}
+
+}  // namespace
+
+StatusOr<ExitCode> PrintJobSet(const RunFileText& file, const SubmitOptions& options,
+                               Session& session) {
+  ASSIGN_OR_RETURN(const runspec::RunSpec spec, SpecOf(file, options, session));
+  ASSIGN_OR_RETURN(const std::string text, JobSetText(spec, options.job_set, spec.name,
+                                                      spec.run_namespace + "/" + spec.name));
+  session.console().out << text;
+  return ExitCode::kOk;
+}
+
+StatusOr<v1::SubmitResponse> SubmitToCluster(const RunFileText& file, const SubmitOptions& options,
+                                             Session& session) {
+  // What cannot work is told before the run is submitted.
+  ASSIGN_OR_RETURN(const runspec::RunSpec spec, SpecOf(file, options, session));
+  RETURN_IF_ERROR(JobSetText(spec, options.job_set, spec.name, spec.name).status());
+  ASSIGN_OR_RETURN(const std::string kubectl, FindKubectl(session.console()));
+  ASSIGN_OR_RETURN(v1::SubmitResponse response, SubmitRunFile(file, options, session));
+  const v1::Run& run = response.run();
+  ASSIGN_OR_RETURN(const std::string text,
+                   JobSetText(spec, options.job_set, spec.name + "-" + run.run_id(), run.run_id()));
+  const Status created = CreateObject(kubectl, text, session.console());
+  if (created.ok()) return response;
+  if (!response.replayed()) return Withdraw(run, created, session);
+  // The run is that of an earlier submit, whose JobSet is probably there.
+  session.console().err << "warning: " << Message(created) << "\n";
+  return response;
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,17 @@
+// gpctl submit --backend k8s: the run goes to the coordinator as always, and a JobSet brings agents
+// for it to Kubernetes. Used by gpctl's main thread.
+#pragma once
+
+#include "client/gpctl/commands/submit.h"
+
+namespace gp::gpctl {
+
+// Checks the file here and prints the JobSet. Nothing is asked of the coordinator.
+StatusOr<ExitCode> PrintJobSet(const RunFileText& file, const SubmitOptions& options,
+                               Session& session);
+
+// Submits the run, then creates the JobSet with kubectl; when that fails the run is cancelled.
+StatusOr<v1::SubmitResponse> SubmitToCluster(const RunFileText& file, const SubmitOptions& options,
+                                             Session& session);
+
+}  // namespace gp::gpctl
