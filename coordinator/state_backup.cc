@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -108,6 +109,16 @@ Status Rename(const std::string& from, const std::string& to) {
   return SyncDirectory(DirectoryOf(to));
 }
 
+// What another user makes in a state directory, such as the index of a database's journal, its
+// owner could not open.
+Status CheckOwner(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "stat", path);
+  if (info.st_uid == geteuid()) return OkStatus();
+  return FailedPrecondition("{} belongs to user {}; run this as that user (sudo -u '#{}')", path,
+                            info.st_uid, info.st_uid);
+}
+
 std::string WithoutSlash(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
@@ -160,6 +171,7 @@ StatusOr<std::string> BackUpState(const std::string& state_dir, const std::strin
   if (!FileExists(JoinPath(state_dir, kStore))) {
     return NotFound("{} holds no gp.db; expected a coordinator's state directory", state_dir);
   }
+  RETURN_IF_ERROR(CheckOwner(JoinPath(state_dir, kStore)));
   const std::string copy = WithoutSlash(target);
   if (FileExists(copy)) return AlreadyExists("{} exists; name a directory that does not", copy);
   const std::string partial = copy + ".partial";
@@ -179,6 +191,7 @@ StatusOr<std::string> RestoreState(const std::string& state_dir, const std::stri
     return AlreadyExists("{} holds a state already; move it away first", state_dir);
   }
   RETURN_IF_ERROR(MakeDirectories(state_dir, 0700));
+  RETURN_IF_ERROR(CheckOwner(state_dir));
   for (const char* folder : kFolders) {
     const std::string source = JoinPath(from, folder);
     if (!FileExists(source)) continue;

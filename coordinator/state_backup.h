@@ -13,7 +13,8 @@ namespace gp::coordinator {
 // Copies the state to `target`, which does not exist and is there only when the copy is whole. Each
 // database is copied as it was at one moment; logs of runs are older than the decisions about them,
 // and the audit log is newer. A coordinator may be running. Returns what to print. NotFound when
-// `state_dir` holds no state, AlreadyExists when `target` exists.
+// `state_dir` holds no state, AlreadyExists when `target` exists, FailedPrecondition when the state
+// belongs to another user.
 StatusOr<std::string> BackUpState(const std::string& state_dir, const std::string& target,
                                   const Clock& clock);
 
@@ -21,7 +22,8 @@ StatusOr<std::string> BackUpState(const std::string& state_dir, const std::strin
 // that a node may have seen, and makes the catalogue of the runs that go on agree with the
 // checkpoints that are there (regained_checkpoints.h), so the storage root must be mounted. When it
 // fails there is no gp.db, and it can be called again. Returns what to print. AlreadyExists when
-// `state_dir` holds a state, NotFound when `backup` is none.
+// `state_dir` holds a state, NotFound when `backup` is none, FailedPrecondition when `state_dir` is
+// another user's or the storage root is not there.
 StatusOr<std::string> RestoreState(const std::string& state_dir, const std::string& backup,
                                    const Clock& clock);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -103,6 +104,21 @@ TEST_F(StateBackup, OverwritesNothing) {
   ASSERT_TRUE(BackUp().ok());
   EXPECT_EQ(BackUp().status().code(), StatusCode::kAlreadyExists);
   EXPECT_EQ(Restore().status().code(), StatusCode::kAlreadyExists);
+}
+
+TEST_F(StateBackup, IsMadeAndRestoredByTheOwnerOfTheStateAlone) {
+  if (geteuid() != 0) GTEST_SKIP() << "giving a file to another user needs root";
+  OpenStore();
+  ASSERT_EQ(chown(File("state/gp.db").c_str(), 65534, 65534), 0);
+  const auto refused = BackUp();
+  EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(Message(refused.status()).find("belongs to user 65534"), std::string::npos);
+  ASSERT_EQ(chown(File("state/gp.db").c_str(), 0, 0), 0);
+  ASSERT_TRUE(BackUp().ok());
+  ASSERT_TRUE(RemoveTree(File("state")).ok());
+  ASSERT_TRUE(MakeDirectories(File("state")).ok());
+  ASSERT_EQ(chown(File("state").c_str(), 65534, 65534), 0);
+  EXPECT_EQ(Restore().status().code(), StatusCode::kFailedPrecondition);
 }
 
 TEST_F(StateBackup, ADamagedOneIsRefusedAndLeavesNoState) {
