@@ -6,7 +6,14 @@
 namespace gp::coordinator {
 namespace {
 
+void LogNode(const Cluster& cluster, const Event& event) {
+  LogInfo(std::string(Kind(event)), {{"node", cluster.NodeName(NodeOf(event))},
+                                     {"actor", event.actor},
+                                     {"reason", Describe(event)}});
+}
+
 void Log(const Cluster& cluster, const StoredEvent& stored) {
+  if (stored.event.run.empty()) return LogNode(cluster, stored.event);
   const auto run = cluster.FindRun(stored.event.run);
   LogInfo(fmt::format("run {}", Kind(stored.event)), {{"run", run->id},
                                                       {"name", run->submission->name},

@@ -25,6 +25,7 @@
 #include "coordinator/service/enrollment_service.h"
 #include "coordinator/service/group_key.h"
 #include "coordinator/service/input_probe.h"
+#include "coordinator/service/node_service.h"
 #include "coordinator/service/run_service.h"
 #include "coordinator/storage_root.h"
 #include "coordinator/store/sqlite_store.h"
@@ -245,6 +246,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
                                SystemClock());
   EnrollmentService enrollment_service(*access.gate, access.enrollment.get(), *access.nodes,
                                        reconciler, hub, lanes);
+  NodeService node_service(*access.gate, reconciler, lanes);
   AgentServiceContext agents{*access.gate, reconciler, recorder, hub,
                              MakeAgentOptions(settings, storage, *store, group_key)};
   AgentService agent_service(agents);
@@ -253,7 +255,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
       rpc::RpcServer::Start(
           {.endpoints = doors.endpoints,
            .on_call_ended = [&metrics](const rpc::EndedCall& call) { metrics.CallEnded(call); }},
-          {&run_service, &access_service, &enrollment_service, &agent_service}));
+          {&run_service, &access_service, &enrollment_service, &node_service, &agent_service}));
   // Before any thread starts, so that a failure here leaves none behind.
   RETURN_IF_ERROR(daemon::WriteAddressFile(
       runtime.address_file, {.address = server->address(),

@@ -11,6 +11,7 @@
 
 #include "coordinator/run_series.h"
 #include "coordinator/state/assignment.h"
+#include "coordinator/state/cordon.h"
 
 namespace gp::coordinator {
 namespace {
@@ -51,11 +52,23 @@ double Seconds(Timestamp time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-const char* StateOfGpu(const Slot& slot, const std::vector<Assignment>& assignments) {
+constexpr const char* kNodeStates[] = {"ready", "busy", "lost", "cordoned", "draining", "drained"};
+
+// A node in maintenance is not lost: it is expected to be away.
+const char* StateOf(const Node& node, size_t assigned, int busy_slots) {
+  if (node.cordon && !node.cordon->drain) return "cordoned";
+  if (node.cordon) return busy_slots > 0 ? "draining" : "drained";
+  if (!node.connected) return "lost";
+  return assigned > 0 ? "busy" : "ready";
+}
+
+const char* StateOfGpu(const Node& node, const Slot& slot,
+                       const std::vector<Assignment>& assignments) {
   for (const Assignment& assignment : assignments) {
     if (assignment.slot == slot.id) return "allocated";
   }
-  return slot.problem.empty() ? "free" : "unusable";
+  if (!slot.problem.empty()) return "unusable";
+  return node.cordon ? "cordoned" : "free";
 }
 
 std::string CauseLabel(ExitCause cause) {
@@ -197,6 +210,7 @@ void CoordinatorMetrics::Published(const Cluster& cluster, const std::vector<Sto
 }
 
 void CoordinatorMetrics::Count(const Cluster& cluster, const StoredEvent& stored) {
+  if (stored.event.run.empty()) return;  // of a node
   const auto run = cluster.FindRun(stored.event.run);
   const EventBody& body = stored.event.body;
   if (std::holds_alternative<RunSubmitted>(body)) AddRun(*run);
@@ -239,28 +253,35 @@ void CoordinatorMetrics::SetGauges(const Cluster& cluster) {
   }
   families_->oldest_queued.Set(Seconds(oldest));
 
-  std::map<std::string, int> workers = {{"ready", 0}, {"busy", 0}, {"lost", 0}};
-  std::map<std::string, int> gpus = {{"allocated", 0}, {"free", 0}, {"unusable", 0}};
-  size_t slots = 0;
-  size_t allocated = 0;
+  SetNodeGauges(cluster);
+}
+
+void CoordinatorMetrics::SetNodeGauges(const Cluster& cluster) {
+  std::map<std::string, int> workers;
+  std::map<std::string, int> slots;
+  std::map<std::string, int> gpus;
+  for (const char* state : kNodeStates) workers[state] = 0;
+  for (const char* state : {"allocated", "free", "cordoned"}) slots[state] = gpus[state] = 0;
+  gpus["unusable"] = 0;
   for (const auto& [id, node] : cluster.nodes) {
     if (node->name.empty()) continue;
     const auto assignments = AssignmentsOf(cluster, id);
-    const size_t assigned = assignments.size();
-    ++workers[!node->connected ? "lost" : assigned > 0 ? "busy" : "ready"];
-    families_->heartbeat.Add({{"worker", node->name}}).Set(Seconds(node->last_heard_at));
+    ++workers[StateOf(*node, assignments.size(), BusySlots(cluster, *node))];
+    if (node->last_heard_at != Timestamp{}) {
+      families_->heartbeat.Add({{"worker", node->name}}).Set(Seconds(node->last_heard_at));
+    }
     if (!node->connected) continue;
-    slots += node->slots.size();
-    allocated += assigned;
+    const auto allocated = static_cast<int>(assignments.size());
+    slots["allocated"] += allocated;
+    slots[node->cordon ? "cordoned" : "free"] +=
+        std::max(0, static_cast<int>(node->slots.size()) - allocated);
     for (const Slot& slot : node->slots) {
-      if (slot.is_gpu()) ++gpus[StateOfGpu(slot, assignments)];
+      if (slot.is_gpu()) ++gpus[StateOfGpu(*node, slot, assignments)];
     }
   }
   for (const auto& [state, count] : gpus) families_->gpus.Add({{"state", state}}).Set(count);
   for (const auto& [state, count] : workers) families_->workers.Add({{"state", state}}).Set(count);
-  families_->slots.Add({{"state", "allocated"}}).Set(static_cast<double>(allocated));
-  families_->slots.Add({{"state", "free"}})
-      .Set(static_cast<double>(slots - std::min(slots, allocated)));
+  for (const auto& [state, count] : slots) families_->slots.Add({{"state", state}}).Set(count);
 }
 
 void CoordinatorMetrics::Recorded(const RunId& run, const Progress& progress) {

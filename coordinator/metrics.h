@@ -54,6 +54,7 @@ class CoordinatorMetrics {
   Status ReadPast(const Run& run, Store& store) REQUIRES(mutex_);
   void Count(const Cluster& cluster, const StoredEvent& stored) REQUIRES(mutex_);
   void SetGauges(const Cluster& cluster) REQUIRES(mutex_);
+  void SetNodeGauges(const Cluster& cluster) REQUIRES(mutex_);
   void Refresh();
 
   const Clock& clock_;

@@ -78,8 +78,9 @@ RunClient::RunClient(RunClientOptions options, Interruption& interruption)
     : options_(std::move(options)),
       interruption_(interruption),
       stub_(v1::RunService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))),
-      nodes_(v1::EnrollmentService::NewStub(
-          rpc::MakeChannel(options_.address, {.tls = options_.tls}))) {}
+      enrollment_(v1::EnrollmentService::NewStub(
+          rpc::MakeChannel(options_.address, {.tls = options_.tls}))),
+      nodes_(v1::NodeService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))) {}
 
 RunClient::~RunClient() = default;
 
@@ -224,13 +225,54 @@ StatusOr<v1::VersionResponse> RunClient::Version() {
   return response;
 }
 
+template <typename Request, typename Call>
+StatusOr<v1::Node> RunClient::Change(const std::string& method, Request request, const Call& call) {
+  request.set_request_id(RandomId(20));
+  v1::Node response;
+  const Status status =
+      Retry(method, [&](grpc::ClientContext& context) { return call(context, request, response); });
+  if (status.code() == StatusCode::kUnimplemented) {
+    return FailedPrecondition("the coordinator at {} is older than this gpctl and knows no cordons",
+                              options_.address);
+  }
+  RETURN_IF_ERROR(status);
+  MakeSafeToShow(response);
+  return response;
+}
+
+StatusOr<v1::Node> RunClient::Cordon(const std::string& node, const std::string& reason) {
+  v1::CordonRequest request;
+  request.set_node(node);
+  request.set_reason(reason);
+  return Change("Cordon", request, [this](auto& context, const auto& wanted, auto& response) {
+    return nodes_->Cordon(&context, wanted, &response);
+  });
+}
+
+StatusOr<v1::Node> RunClient::Drain(const std::string& node, const std::string& reason) {
+  v1::DrainRequest request;
+  request.set_node(node);
+  request.set_reason(reason);
+  return Change("Drain", request, [this](auto& context, const auto& wanted, auto& response) {
+    return nodes_->Drain(&context, wanted, &response);
+  });
+}
+
+StatusOr<v1::Node> RunClient::Uncordon(const std::string& node) {
+  v1::UncordonRequest request;
+  request.set_node(node);
+  return Change("Uncordon", request, [this](auto& context, const auto& wanted, auto& response) {
+    return nodes_->Uncordon(&context, wanted, &response);
+  });
+}
+
 Status RunClient::RevokeNode(const std::string& node_id) {
   v1::RevokeNodeRequest request;
   request.set_request_id(RandomId(20));
   request.set_node_id(node_id);
   return Retry("RevokeNode", [&](grpc::ClientContext& context) {
     v1::RevokeNodeResponse response;
-    return nodes_->RevokeNode(&context, request, &response);
+    return enrollment_->RevokeNode(&context, request, &response);
   });
 }
 

@@ -14,6 +14,7 @@
 #include "client/api/call_credentials.h"
 #include "client/api/interruption.h"
 #include "gp/v1/enrollment_service.grpc.pb.h"
+#include "gp/v1/node_service.grpc.pb.h"
 #include "gp/v1/run_service.grpc.pb.h"
 #include "rpc/tls.h"
 
@@ -56,6 +57,11 @@ class RunClient {
   StatusOr<v1::Checkpoint> RestoreCheckpoint(const std::string& run, int64_t step);
   StatusOr<v1::NodesResponse> Nodes();
   StatusOr<v1::VersionResponse> Version();
+  // Take a node, named by name or id, out of use and bring it back; they return the node as it is
+  // then. Drain does not wait until nothing runs there.
+  StatusOr<v1::Node> Cordon(const std::string& node, const std::string& reason);
+  StatusOr<v1::Node> Drain(const std::string& node, const std::string& reason);
+  StatusOr<v1::Node> Uncordon(const std::string& node);
   // Takes the node's certificate back.
   Status RevokeNode(const std::string& node_id);
 
@@ -76,13 +82,17 @@ class RunClient {
   // timeout.
   template <typename Call>
   Status Retry(const std::string& method, const Call& call, std::chrono::milliseconds timeout);
+  // A change of a node.
+  template <typename Request, typename Call>
+  StatusOr<v1::Node> Change(const std::string& method, Request request, const Call& call);
   template <typename Message, typename Open>
   Status Stream(const std::string& method, const Open& open, const Consumer<Message>& consumer);
 
   const RunClientOptions options_;
   Interruption& interruption_;
   std::unique_ptr<v1::RunService::Stub> stub_;
-  std::unique_ptr<v1::EnrollmentService::Stub> nodes_;
+  std::unique_ptr<v1::EnrollmentService::Stub> enrollment_;
+  std::unique_ptr<v1::NodeService::Stub> nodes_;
 };
 
 // Whether the run has reached a state that it never leaves.

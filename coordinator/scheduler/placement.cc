@@ -88,11 +88,13 @@ std::optional<std::vector<Placement>> Choose(FreeSlots free, bool gpu, int wante
 
 std::string WhatIsUnusable(const FreeSlots& free, bool gpu) {
   std::string also = free.unusable.empty() ? "" : "; " + free.unusable;
+  if (!free.cordoned.empty()) also += "; " + free.cordoned;
   if (gpu && !free.unusable_gpu.empty()) also += "; " + free.unusable_gpu;
   return also;
 }
 
-std::string NoneAtAll(const Run& run, bool gpu, const std::string& need) {
+std::string NoneAtAll(const Run& run, bool gpu, const std::string& need, bool some_cordoned) {
+  if (some_cordoned) return fmt::format("needs {}, no open node offers any", need);
   if (!gpu) return fmt::format("needs {}, no node offers any; start gp-worker on a node", need);
   // A run that has begun on GPUs stays there: elsewhere it would compute something else.
   const char* or_else = run.epoch == 0 ? ", or set resources.device: cpu" : "";
@@ -106,6 +108,38 @@ std::string Plural(int count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+// Of the connected nodes, which ones have a cordon, and why.
+class Cordons {
+ public:
+  void Add(const Node& node) {
+    ++nodes_;
+    if (!node.cordon) return;
+    ++(node.cordon->drain ? drained_ : cordoned_);
+    const int count = drained_ + cordoned_;
+    if (count > kNamedMax) return;
+    names_ += (count == 1 ? "" : ", ") + node.name;
+    if (!node.cordon->reason.empty()) names_ += " (" + node.cordon->reason + ")";
+  }
+
+  std::string Text() const {
+    const int count = drained_ + cordoned_;
+    if (count == 0) return "";
+    const char* what = drained_ == 0    ? "cordoned"
+                       : cordoned_ == 0 ? "drained"
+                                        : "cordoned or drained";
+    return fmt::format("{} of {} nodes {} {}: {}{}", count, nodes_, count == 1 ? "is" : "are", what,
+                       names_, count > kNamedMax ? ", …" : "");
+  }
+
+ private:
+  static constexpr int kNamedMax = 3;
+
+  int nodes_ = 0;
+  int cordoned_ = 0;
+  int drained_ = 0;
+  std::string names_;
+};
+
 }  // namespace
 
 int FreeSlots::Count(bool gpu) const {
@@ -117,8 +151,15 @@ int FreeSlots::Count(bool gpu) const {
 FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy) {
   FreeSlots free;
   const HeldSlots held = FindHeldSlots(cluster);
+  Cordons cordons;
   for (const auto& [id, node] : cluster.nodes) {
     if (!node->connected || IsLost(cluster, id, policy)) continue;
+    cordons.Add(*node);
+    if (node->cordon) {
+      for (const Slot& slot : node->slots)
+        ++(slot.is_gpu() ? free.gpu_cordoned : free.cpu_cordoned);
+      continue;
+    }
     if (!node->gpu_problem.empty()) {
       free.unusable_gpu = fmt::format("node {}: {}", node->name, node->gpu_problem);
     }
@@ -140,6 +181,7 @@ FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy) {
     free.gpu_total += slots.gpu_total;
     free.nodes.push_back(std::move(slots));
   }
+  free.cordoned = cordons.Text();
   std::sort(free.nodes.begin(), free.nodes.end(), [](const NodeSlots& a, const NodeSlots& b) {
     return std::tie(a.name, a.node) < std::tie(b.name, b.node);
   });
@@ -180,7 +222,8 @@ std::string WhyNotPlaced(const Run& run, const FreeSlots& all) {
   const int total = free.Total(gpu);
   const std::string need = Plural(run.submission->workers, gpu ? "GPU slot" : "slot");
   const std::string also = WhatIsUnusable(free, gpu);
-  if (total == 0) return fmt::format("placement: {}{}", NoneAtAll(run, gpu, need), also);
+  if (total == 0)
+    return fmt::format("placement: {}{}", NoneAtAll(run, gpu, need, free.Cordoned(gpu) > 0), also);
   if (IsTooLarge(run, free)) {
     return fmt::format(
         "placement: needs {}, all nodes together have {}; add nodes or lower resources.workers{}",

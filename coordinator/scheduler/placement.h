@@ -25,13 +25,17 @@ struct FreeSlots {
   int gpu_total = 0;
   std::string unusable;      // why some nodes do not count; empty when all do
   std::string unusable_gpu;  // why some GPUs do not count; empty when all do
+  std::string cordoned;      // "1 of 3 nodes is drained: a (new kernel)"; empty when none is
+  int cpu_cordoned = 0;      // slots of these nodes
+  int gpu_cordoned = 0;
 
   int Count(bool gpu) const;
   int Total(bool gpu) const { return gpu ? gpu_total : cpu_total; }
+  int Cordoned(bool gpu) const { return gpu ? gpu_cordoned : cpu_cordoned; }
 };
 
-// Usable slots of connected nodes with proven storage. No run holds them, no trainer is in them,
-// and no agent still has to stop a trainer there.
+// Usable slots of connected nodes with proven storage and without a cordon. No run holds them, no
+// trainer is in them, and no agent still has to stop a trainer there.
 FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy);
 
 // The part of `free` that the run may use: without nodes that cannot compute with the run's

@@ -5,6 +5,7 @@
 #include "coordinator/scheduler/liveness.h"
 #include "coordinator/scheduler/recovery.h"
 #include "coordinator/state/assignment.h"
+#include "coordinator/state/cordon.h"
 
 namespace gp::coordinator {
 namespace {
@@ -29,6 +30,8 @@ class ProgressPlanner {
       plan_.push_back(std::move(*failure));
       return;
     }
+    if (!run_.drained_because.empty()) return;  // its ranks save and leave
+    if (const auto drained = DrainedNodeOf(cluster_, run_)) return Leave(CordonText(*drained));
     if (run_.state == RunState::kStarting) AdvanceStarting();
     if (run_.state == RunState::kRunning) TellWaiting();
   }
@@ -49,6 +52,12 @@ class ProgressPlanner {
       End(RunState::kSucceeded,
           last.end_reason.empty() ? fmt::format("trained to step {}", last.step) : last.end_reason);
     }
+  }
+
+  // A group that takes no steps yet has nothing to save.
+  void Leave(const std::string& reason) {
+    if (run_.state == RunState::kRunning) return Add(RunDraining{run_.epoch, reason}, reason);
+    plan_.push_back(RequeueAction(run_, reason));
   }
 
   void AdvanceStarting() {

@@ -149,14 +149,19 @@ std::optional<Action> Requeue(const Cluster& cluster, const Run& run, const Poli
                         cluster.now - fault.since < policy.leave_timeout &&
                         !EveryRankExited(cluster, run, policy);
   if (may_save) return std::nullopt;
-  const SealedCheckpoint* latest = run.LatestCheckpoint();
-  std::string reason = fmt::format(
-      "rank {}: {}; goes on {} when there are slots", fault.rank, fault.message,
-      latest == nullptr ? std::string("from scratch") : fmt::format("from step {}", latest->step));
-  return Action{run.id, RunRequeued{run.epoch, reason}, "scheduler", reason};
+  const std::string stopped = fmt::format("rank {}: {}", fault.rank, fault.message);
+  return RequeueAction(run, run.drained_because.empty() ? stopped : run.drained_because);
 }
 
 }  // namespace
+
+Action RequeueAction(const Run& run, const std::string& why) {
+  const SealedCheckpoint* latest = run.LatestCheckpoint();
+  const std::string from =
+      latest == nullptr ? "from scratch" : fmt::format("from step {}", latest->step);
+  std::string reason = fmt::format("{}; goes on {} when there are slots", why, from);
+  return {run.id, RunRequeued{run.epoch, reason}, "scheduler", reason};
+}
 
 std::optional<Action> FindFailure(const Cluster& cluster, const Run& run, const Policy& policy,
                                   const Now& now) {

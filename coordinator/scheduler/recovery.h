@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "coordinator/scheduler/plan.h"
 #include "coordinator/scheduler/policy.h"
@@ -15,5 +16,8 @@ namespace gp::coordinator {
 // holds slots.
 std::optional<Action> FindFailure(const Cluster& cluster, const Run& run, const Policy& policy,
                                   const Now& now);
+
+// The run waits for slots again, which is no failure: `why`, and where it goes on.
+Action RequeueAction(const Run& run, const std::string& why);
 
 }  // namespace gp::coordinator

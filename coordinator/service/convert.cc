@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coordinator/service/agent_limits.h"
+#include "coordinator/state/cordon.h"
 #include "coordinator/state/run_reference.h"
 #include "formats/checkpoint_directory.h"
 
@@ -123,6 +124,10 @@ struct Describer {
     return fmt::format("step {}: {}", event.step, event.text);
   }
   std::string operator()(const RunRequeued& event) const { return event.reason; }
+  std::string operator()(const RunDraining& event) const {
+    return event.reason + "; the ranks save their last step and leave";
+  }
+  std::string operator()(const NodeCordoned& event) const { return event.reason; }
   template <typename Volatile>
   std::string operator()(const Volatile&) const {
     return "";
@@ -257,6 +262,15 @@ v1::LogLine ToProto(const Line& line) {
   return to;
 }
 
+v1::Cordon ToProto(const Cordon& cordon) {
+  v1::Cordon to;
+  to.set_drain(cordon.drain);
+  to.set_reason(cordon.reason);
+  to.set_actor(cordon.actor);
+  *to.mutable_since() = ToProto(cordon.since);
+  return to;
+}
+
 v1::Node ToProto(const Cluster& cluster, const Node& node) {
   v1::Node to;
   to.set_node_id(node.id.value());
@@ -267,6 +281,8 @@ v1::Node ToProto(const Cluster& cluster, const Node& node) {
   to.set_gpu_driver(node.gpu_driver);
   to.set_gpu_problem(node.gpu_problem);
   to.set_storage_problem(node.storage_problem);
+  if (node.cordon) *to.mutable_cordon() = ToProto(*node.cordon);
+  to.set_busy_slots(BusySlots(cluster, node));
   for (const Slot& slot : node.slots) {
     v1::Slot& slot_to = *to.add_slots();
     slot_to.set_slot_id(slot.id.value());

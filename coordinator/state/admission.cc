@@ -39,6 +39,23 @@ StatusOr<Admission> AdmitRestore(const Cluster& cluster, const Event& event,
                             restored.step, event.run, refusal);
 }
 
+// A cordon does not end a drain; only NodeUncordoned does.
+StatusOr<Admission> AdmitCordon(const Cluster& cluster, const NodeCordoned& cordoned) {
+  const auto node = cluster.FindNode(cordoned.node);
+  if (node == nullptr) return NotFound("node '{}' does not exist", cordoned.node);
+  if (!node->cordon) return Admission{.append = true};
+  const bool weaker = node->cordon->drain && !cordoned.drain;
+  const bool same =
+      node->cordon->drain == cordoned.drain && node->cordon->reason == cordoned.reason;
+  return Admission{.append = !weaker && !same, .replayed = weaker || same};
+}
+
+StatusOr<Admission> AdmitUncordon(const Cluster& cluster, const NodeUncordoned& uncordoned) {
+  const auto node = cluster.FindNode(uncordoned.node);
+  if (node == nullptr) return NotFound("node '{}' does not exist", uncordoned.node);
+  return Admission{.append = node->cordon.has_value(), .replayed = !node->cordon};
+}
+
 // Whether it fits the run is for Apply to say.
 StatusOr<Admission> AdmitWarning(const Cluster& cluster, const Event& event) {
   const auto run = cluster.FindRun(event.run);
@@ -62,6 +79,12 @@ StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
     return AdmitRestore(cluster, event, *restored);
   }
   if (std::holds_alternative<RunWarned>(event.body)) return AdmitWarning(cluster, event);
+  if (const auto* cordoned = std::get_if<NodeCordoned>(&event.body)) {
+    return AdmitCordon(cluster, *cordoned);
+  }
+  if (const auto* uncordoned = std::get_if<NodeUncordoned>(&event.body)) {
+    return AdmitUncordon(cluster, *uncordoned);
+  }
   return Admission{.append = true, .run = event.run};
 }
 

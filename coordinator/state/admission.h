@@ -16,8 +16,9 @@ struct Admission {
 // How many warnings of a run are kept. What is wrong with a run is known long before.
 inline constexpr int kWarningsMax = 1000;
 
-// Checks RunSubmitted, CancelRequested, CheckpointRestored and RunWarned; every other event is
-// admitted.
+// Checks RunSubmitted, CancelRequested, CheckpointRestored, RunWarned, NodeCordoned and
+// NodeUncordoned; every other event is admitted.
+//   NotFound: there is no such run or node.
 //   AlreadyExists: the request id was used with another body.
 //   FailedPrecondition: a run that has succeeded or failed cannot be cancelled; a checkpoint cannot
 //   come back from quarantine now; a run has kWarningsMax warnings.

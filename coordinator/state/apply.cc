@@ -235,6 +235,31 @@ class Applier {
     return OkStatus();
   }
 
+  Status operator()(const RunDraining& draining) {
+    ASSIGN_OR_RETURN(Run run, Current(draining.epoch));
+    if (run.state != RunState::kRunning) return Impossible("it is not running");
+    run.drained_because = draining.reason;
+    run.reason = draining.reason + "; the ranks save their last step and leave";
+    Touch(run);
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const NodeCordoned& cordoned) {
+    Node node = NodeOrNew(cordoned.node);
+    if (node.name.empty()) node.name = cordoned.name;
+    node.cordon = Cordon{cordoned.drain, cordoned.reason, event_.actor, event_.at};
+    Save(std::move(node));
+    return OkStatus();
+  }
+
+  Status operator()(const NodeUncordoned& uncordoned) {
+    Node node = NodeOrNew(uncordoned.node);
+    node.cordon.reset();
+    Save(std::move(node));
+    return OkStatus();
+  }
+
   Status operator()(const NodeConnected& connected) {
     Node node = NodeOrNew(connected.node);
     // The hello of an older stream that arrived after a newer stream's hello.
@@ -387,6 +412,7 @@ class Applier {
       node.withdrawn[placement.slot] = sequence_;
       Save(std::move(node));
     }
+    run.drained_because.clear();
     run.holds_slots = false;
   }
 

@@ -41,6 +41,9 @@ Assignment Make(const Cluster& cluster, const std::shared_ptr<const Run>& run,
     assignment.stop = true;
     assignment.stop_now = run->cancel_now;
     assignment.stop_reason = run->reason;
+  } else if (!run->drained_because.empty()) {
+    assignment.stop = true;
+    assignment.stop_reason = run->drained_because;
   }
   assignment.nccl_id = NcclIdOf(cluster, *run);
   AddSealResults(*run, node.FindRank(run->id, run->epoch, placement.rank), assignment);

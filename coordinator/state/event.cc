@@ -23,15 +23,18 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "checkpoint_damaged",
     "checkpoint_restored",
     "requeued",
+    "draining",
+    "node_cordoned",
+    "node_uncordoned",
     "node_connected",
     "node_disconnected",
     "node_reported",
     "checkpoint_read",
     "waiting",
     "tick"};
-constexpr size_t kDurableCount = 16;
+constexpr size_t kDurableCount = 19;
 static_assert(
-    std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, RunRequeued>);
+    std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, NodeUncordoned>);
 
 }  // namespace
 

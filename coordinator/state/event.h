@@ -128,6 +128,25 @@ struct RunRequeued {
   std::string reason;
 };
 
+// A rank of the run is on a node that is drained: all its ranks save the step in progress and
+// leave.
+struct RunDraining {
+  Epoch epoch = 0;
+  std::string reason;
+};
+
+// An operator's wish; see Cordon. A second one replaces the first.
+struct NodeCordoned {
+  NodeId node;
+  std::string name;  // of the node, for the time before its agent says hello again
+  bool drain = false;
+  std::string reason;
+};
+
+struct NodeUncordoned {
+  NodeId node;
+};
+
 // ---- Volatile ----
 
 // An agent said hello on a new stream (`session`), with what runs there now.
@@ -182,7 +201,8 @@ using EventBody =
     std::variant<RunSubmitted, RunQueued, RunPlaced, RunGroupReady, RunStarted, RankFailed,
                  CancelRequested, CheckpointSealed, CheckpointRetired, RunFinishing, RunEnded,
                  RunWarned, CheckpointVerified, CheckpointDamaged, CheckpointRestored, RunRequeued,
-                 NodeConnected, NodeDisconnected, NodeReported, CheckpointRead, RunWaiting, Tick>;
+                 RunDraining, NodeCordoned, NodeUncordoned, NodeConnected, NodeDisconnected,
+                 NodeReported, CheckpointRead, RunWaiting, Tick>;
 
 struct Event {
   RunId run;  // empty for events of nodes and ticks
@@ -193,7 +213,7 @@ struct Event {
 };
 
 bool IsDurable(const Event& event);
-// The node whose agent the event tells about; empty for other events.
+// The node that the event tells about; empty for other events.
 NodeId NodeOf(const Event& event);
 // "rank_failed", as gpctl events prints it.
 std::string_view Kind(const Event& event);

@@ -1,9 +1,10 @@
-// Node: one agent and its slots as the coordinator knows them. Volatile: after a restart agents say
-// hello again. A value.
+// Node: one agent and its slots as the coordinator knows them. Volatile, except its cordon: after a
+// restart agents say hello again. A value.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,20 @@ struct Slot {
   bool is_gpu() const { return device != "cpu"; }
 };
 
+// An operator keeps new ranks away from a node. It belongs to the node's id, so it outlives
+// restarts of the agent and of the coordinator.
+//
+//        ┌── cordon ──▶ CORDONED ── drain ──┐
+//   OPEN │                                  ▼
+//    ▲   └── drain ──────────────────▶  DRAINED       drain: what runs there saves and leaves
+//    └────────────── uncordon ──────────────┘
+struct Cordon {
+  bool drain = false;
+  std::string reason;  // in the operator's words; may be empty
+  std::string actor;   // who asked for it
+  Timestamp since{};
+};
+
 struct Node {
   NodeId id;
   std::string name;
@@ -35,6 +50,8 @@ struct Node {
   std::string gpu_driver;       // "580.65.06, CUDA 13.0"; empty without GPUs
   std::string gpu_problem;      // why this node's GPUs are no slots; empty when nothing is wrong
   std::string storage_problem;  // why nothing can be placed here; empty when the storage was proven
+
+  std::optional<Cordon> cordon;  // durable; nothing new is placed here while there is one
 
   bool connected = false;
   uint64_t session = 0;  // the agent stream that speaks for this node

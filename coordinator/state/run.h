@@ -135,6 +135,9 @@ struct Run {
   std::set<NodeId> hosts;           // every node that it was ever placed on
   std::set<NodeId> doubtful_nodes;  // a rank failed on this node's storage: placed there last
 
+  // Why its ranks were told to save and leave the nodes of this placement; empty: they were not.
+  std::string drained_because;
+
   bool cancel_now = false;  // the run is being cancelled, without saving
 
   int failures = 0;             // in all

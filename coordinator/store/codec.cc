@@ -132,6 +132,21 @@ class Encoder {
     to.set_epoch(event.epoch);
     to.set_reason(event.reason);
   }
+  void operator()(const RunDraining& event) {
+    pb::RunDraining& to = *record_.mutable_run_draining();
+    to.set_epoch(event.epoch);
+    to.set_reason(event.reason);
+  }
+  void operator()(const NodeCordoned& event) {
+    pb::NodeCordoned& to = *record_.mutable_node_cordoned();
+    to.set_node_id(event.node.value());
+    to.set_name(event.name);
+    to.set_drain(event.drain);
+    to.set_reason(event.reason);
+  }
+  void operator()(const NodeUncordoned& event) {
+    record_.mutable_node_uncordoned()->set_node_id(event.node.value());
+  }
   template <typename Volatile>
   void operator()(const Volatile&) {
     GP_CHECK(false, "a volatile event is never stored");
@@ -206,6 +221,10 @@ CheckpointSealed Decode(const pb::CheckpointSealed& from) {
   return to;
 }
 
+NodeCordoned Decode(const pb::NodeCordoned& from) {
+  return {NodeId(from.node_id()), from.name(), from.drain(), from.reason()};
+}
+
 StatusOr<EventBody> DecodeBody(const pb::Record& record) {
   switch (record.event_case()) {
     case pb::Record::kRunSubmitted:
@@ -245,6 +264,12 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
       return CheckpointRestored{record.checkpoint_restored().step()};
     case pb::Record::kRunRequeued:
       return RunRequeued{record.run_requeued().epoch(), record.run_requeued().reason()};
+    case pb::Record::kRunDraining:
+      return RunDraining{record.run_draining().epoch(), record.run_draining().reason()};
+    case pb::Record::kNodeCordoned:
+      return Decode(record.node_cordoned());
+    case pb::Record::kNodeUncordoned:
+      return NodeUncordoned{NodeId(record.node_uncordoned().node_id())};
     case pb::Record::EVENT_NOT_SET:
       break;
   }

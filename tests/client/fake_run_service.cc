@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <thread>
 
 #include "base/random_id.h"
@@ -23,11 +25,56 @@ void StayOpen(const grpc::ServerContext& context) {
 
 }  // namespace
 
-FakeRunService::FakeRunService() {
+// Nodes are found by name.
+class FakeRunService::NodeChanges final : public v1::NodeService::Service {
+ public:
+  explicit NodeChanges(FakeRunService& owner) : owner_(owner) {}
+
+  grpc::Status Cordon(grpc::ServerContext*, const v1::CordonRequest* request,
+                      v1::Node* node) override {
+    return Change(request->node(), *node, [&](v1::Node& known) { Close(*request, known); });
+  }
+  grpc::Status Drain(grpc::ServerContext*, const v1::DrainRequest* request,
+                     v1::Node* node) override {
+    return Change(request->node(), *node, [&](v1::Node& known) {
+      Close(*request, known);
+      known.mutable_cordon()->set_drain(true);
+    });
+  }
+  grpc::Status Uncordon(grpc::ServerContext*, const v1::UncordonRequest* request,
+                        v1::Node* node) override {
+    return Change(request->node(), *node, [](v1::Node& known) { known.clear_cordon(); });
+  }
+
+ private:
+  template <typename Request>
+  static void Close(const Request& request, v1::Node& node) {
+    node.mutable_cordon()->set_reason(request.reason());
+    node.mutable_cordon()->set_actor("owner");
+    node.mutable_cordon()->mutable_since()->set_seconds(std::time(nullptr));
+  }
+
+  grpc::Status Change(const std::string& name, v1::Node& answer,
+                      const std::function<void(v1::Node&)>& change) {
+    MutexLock lock(owner_.mutex_);
+    for (v1::Node& node : owner_.nodes_) {
+      if (node.name() != name) continue;
+      change(node);
+      answer = node;
+      return grpc::Status::OK;
+    }
+    return {grpc::StatusCode::NOT_FOUND, "node '" + name + "' does not exist"};
+  }
+
+  FakeRunService& owner_;
+};
+
+FakeRunService::FakeRunService() : node_changes_(std::make_unique<NodeChanges>(*this)) {
   address_ = "unix:" + ::testing::TempDir() + "gp-fake-" + RandomId(8) + ".sock";
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address_, grpc::InsecureServerCredentials());
   builder.RegisterService(this);
+  builder.RegisterService(node_changes_.get());
   server_ = builder.BuildAndStart();
 }
 
@@ -319,7 +366,10 @@ grpc::Status FakeRunService::Nodes(grpc::ServerContext*, const v1::NodesRequest*
                                    v1::NodesResponse* response) {
   if (auto status = Admit(); !status.ok()) return status;
   MutexLock lock(mutex_);
-  for (const v1::Node& node : nodes_) *response->add_nodes() = node;
+  for (v1::Node& node : nodes_) {
+    if (node.cordon().drain()) node.set_busy_slots(std::max(0, node.busy_slots() - 1));
+    *response->add_nodes() = node;
+  }
   return grpc::Status::OK;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "gp/v1/node_service.grpc.pb.h"
 #include "gp/v1/run_service.grpc.pb.h"
 
 namespace gp::testing {
@@ -33,6 +34,8 @@ class FakeRunService final : public v1::RunService::Service {
   // One with a quarantined_at is in quarantine, and comes back when `whole`.
   void AddCheckpoint(const v1::Checkpoint& checkpoint);
   void SetQuarantinedWhole(bool whole);
+  // Answers NodeService, too. A drained node has one busy slot less each time that nodes are
+  // listed.
   void AddNode(const v1::Node& node);
   // The next `count` calls answer Unavailable, as a coordinator that restarts does.
   void FailNext(int count);
@@ -67,6 +70,8 @@ class FakeRunService final : public v1::RunService::Service {
                        v1::VersionResponse*) override;
 
  private:
+  class NodeChanges;
+
   grpc::Status Admit();
   bool StreamBreaks();
   // What Watch sends ends in a terminal state, so the other streams end too.
@@ -96,6 +101,7 @@ class FakeRunService final : public v1::RunService::Service {
   int break_after_ GUARDED_BY(mutex_) = -1;
 
   std::string address_;
+  std::unique_ptr<NodeChanges> node_changes_;
   std::unique_ptr<grpc::Server> server_;
 };
 

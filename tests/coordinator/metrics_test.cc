@@ -22,6 +22,40 @@ std::string ValueOf(const CoordinatorMetrics& metrics, const std::string& series
   return "";
 }
 
+// A node in maintenance is neither lost nor free.
+TEST(CoordinatorMetrics, CountNodesWithACordonApart) {
+  FakeClock clock;
+  CoordinatorMetrics metrics("1", clock);
+  Cluster cluster;
+  const auto publish = [&](Event event) {
+    event.at = At(7);
+    ASSERT_TRUE(Apply(event, cluster).ok());
+    metrics.Published(cluster, {{cluster.last_sequence, event}});
+  };
+  const auto nodes = [&metrics](const std::string& state) {
+    return ValueOf(metrics, "gp_coordinator_workers{state=\"" + state + "\"}");
+  };
+  NodeConnected hello;
+  hello.node = NodeId("n");
+  hello.name = "a";
+  hello.session = 1;
+  hello.slots = {{SlotId("s0"), "cpu", {0}, 0}, {SlotId("s1"), "GPU-1", {1}, 0}};
+  publish({.body = hello});
+  EXPECT_EQ(nodes("ready"), "1");
+  publish({.body = NodeCordoned{NodeId("n"), "a", false, ""}});
+  EXPECT_EQ(nodes("cordoned"), "1");
+  EXPECT_EQ(nodes("ready"), "0");
+  EXPECT_EQ(ValueOf(metrics, "gp_coordinator_slots{state=\"cordoned\"}"), "2");
+  EXPECT_EQ(ValueOf(metrics, "gp_coordinator_slots{state=\"free\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "gp_coordinator_gpus{state=\"cordoned\"}"), "1");
+  publish({.body = NodeCordoned{NodeId("n"), "a", true, ""}});
+  publish({.body = NodeDisconnected{NodeId("n"), 1}});
+  EXPECT_EQ(nodes("drained"), "1");
+  EXPECT_EQ(nodes("lost"), "0");
+  publish({.body = NodeUncordoned{NodeId("n")}});
+  EXPECT_EQ(nodes("lost"), "1");
+}
+
 TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   FakeClock clock;
   CoordinatorMetrics metrics("1", clock);

@@ -9,6 +9,7 @@
 #include "base/duration.h"
 #include "coordinator/batch.h"
 #include "coordinator/model_agent.h"
+#include "coordinator/state/cordon.h"
 #include "coordinator/state/invariants.h"
 #include "fakes/fake_clock.h"
 
@@ -77,6 +78,15 @@ class World {
     } else if (command.verb == "crash") {
       Agent(command).Crash();
       Connect(Agent(command));
+    } else if (command.verb == "cordon" || command.verb == "drain") {
+      Turn({{.actor = "operator",
+             .body = NodeCordoned{NodeId(command.object), command.object, command.verb == "drain",
+                                  command.Text("reason", "")}}});
+    } else if (command.verb == "uncordon") {
+      Turn({{.actor = "operator", .body = NodeUncordoned{NodeId(command.object)}}});
+    } else if (command.verb == "busy") {
+      told_ +=
+          fmt::format("{} busy\n", BusySlots(cluster_, *cluster_.FindNode(NodeId(command.object))));
     } else if (command.verb == "submit") {
       Submit(command);
     } else if (command.verb == "cancel") {
@@ -318,6 +328,9 @@ class World {
     }
     if (const auto* requeued = std::get_if<RunRequeued>(&event.body)) {
       return ": " + requeued->reason;
+    }
+    if (const auto* draining = std::get_if<RunDraining>(&event.body)) {
+      return ": " + draining->reason;
     }
     if (const auto* ended = std::get_if<RunEnded>(&event.body)) {
       return fmt::format(" {}: {}", Name(ended->state), ended->reason);

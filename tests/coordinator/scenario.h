@@ -8,6 +8,8 @@
 // Commands (a run is named as it was submitted):
 //   node NAME slots=N [gpus=N] [storage=bad] [driver=bad]    lose NAME gpu=N    mend NAME
 //   silence NAME    hello NAME    crash NAME
+//   cordon NAME [reason=X]   drain NAME [reason=X]   uncordon NAME
+//   busy NAME                                  how many of its slots are not empty
 //   submit RUN [workers=N] [device=D] [priority=N] [retries=N] [keep_last=N]     cancel RUN [now]
 //   listening RUN   ready RUN   running RUN      every rank of the run gets there; with rank=N that
 //   one

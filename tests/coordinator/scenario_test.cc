@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(All, Scenario,
                          ::testing::Values("life", "gang", "priority", "retry", "blame", "lease",
                                            "cancel", "checkpoints", "restart", "storage", "engine",
                                            "damaged", "second_reader", "nccl", "gpu", "packing",
-                                           "stop"),
+                                           "stop", "cordon", "drain"),
                          [](const auto& scenario) { return scenario.param; });
 
 }  // namespace

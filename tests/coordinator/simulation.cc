@@ -81,6 +81,17 @@ int Simulation::Pick(int least, int most) {
 void Simulation::Run(int chaos_turns) {
   for (int turn = 0; turn < chaos_turns && !::testing::Test::HasFailure(); ++turn) Turn();
   chaos_ = false;
+  FinishRuns();
+}
+
+void Simulation::RunCalmly(int turns) {
+  chaos_ = false;
+  for (int turn = 0; turn < turns && !::testing::Test::HasFailure(); ++turn) Turn();
+  FinishRuns();
+}
+
+void Simulation::FinishRuns() {
+  busy_ = false;
   for (int turn = 0; turn < 6000 && !::testing::Test::HasFailure() && !AllEnded(); ++turn) Turn();
   if (::testing::Test::HasFailure()) return;
   for (const RunId& id : acknowledged_) {
@@ -96,13 +107,36 @@ void Simulation::Turn() {
   clock_.Advance(chaos_ && Chance(0.005) ? std::chrono::milliseconds(5000) : kTurn);
   if (chaos_ && Chance(0.01)) clock_.StepWall(std::chrono::seconds(Pick(-3600, 3600)));
   UserTurn();
+  OperatorTurn();
   for (Peer& peer : peers_) PeerTurn(peer);
   CoordinatorTurn();
   Check();
 }
 
+// The wish is lost when the coordinator is killed before it is durable.
+void Simulation::Request(EventBody body) {
+  reconciler_->Request({.actor = "operator", .body = std::move(body)},
+                       [](const StatusOr<Admission>&) {});
+}
+
+// In the end every node is open again.
+void Simulation::OperatorTurn() {
+  const auto cluster = reconciler_->snapshot();
+  if (!busy_) {
+    for (const auto& [id, node] : cluster->nodes) {
+      if (node->cordon) Request(NodeUncordoned{id});
+    }
+    return;
+  }
+  if (!Chance(0.02)) return;
+  const NodeId id =
+      peers_[static_cast<size_t>(Pick(0, static_cast<int>(peers_.size()) - 1))].agent.id();
+  if (Chance(0.5)) return Request(NodeUncordoned{id});
+  Request(NodeCordoned{id, id.value(), Chance(0.7), "maintenance"});
+}
+
 void Simulation::UserTurn() {
-  if (!chaos_) return;
+  if (!busy_) return;
   if (submits_ < 12 && Chance(0.05)) Submit();
   if (!acknowledged_.empty() && Chance(0.005)) {
     const RunId& run =
@@ -338,12 +372,28 @@ void Simulation::Check() {
     const auto [seen, fresh] = ends_.try_emplace(id, run->state);
     ASSERT_EQ(seen->second, run->state) << id.value();
   }
+  CheckPlacements(*cluster);
   for (const auto& [key, digest] : seals_) {
     const auto run = cluster->FindRun(key.first);
     const SealedCheckpoint* sealed = run == nullptr ? nullptr : run->FindCheckpoint(key.second);
     if (damaged_.contains(digest)) continue;
     ASSERT_NE(sealed, nullptr) << "a sealed checkpoint is lost: step " << key.second;
     ASSERT_EQ(sealed->manifest_digest, digest) << "a sealed checkpoint was replaced";
+  }
+}
+
+// A turn's wishes come before its placements, so what a turn has placed avoids every cordon.
+void Simulation::CheckPlacements(const Cluster& cluster) {
+  for (const auto& [sequence, id] : cluster.busy) {
+    const auto run = cluster.FindRun(id);
+    Epoch& seen = epochs_[id];
+    if (run->epoch == seen) continue;
+    seen = run->epoch;
+    for (const Placement& place : run->placement) {
+      const auto node = cluster.FindNode(place.node);
+      ASSERT_FALSE(node->cordon.has_value())
+          << id.value() << " epoch " << seen << " was placed on " << place.node.value();
+    }
   }
 }
 
@@ -356,6 +406,15 @@ int Simulation::quarantined() const {
         quarantined += run->quarantined.size();
       });
   return static_cast<int>(quarantined);
+}
+
+int Simulation::drains() const {
+  int drains = 0;
+  const Status loaded = store_->Load([&drains](const StoredEvent& stored) {
+    drains += std::holds_alternative<RunDraining>(stored.event.body) ? 1 : 0;
+  });
+  EXPECT_TRUE(loaded.ok()) << loaded;
+  return drains;
 }
 
 int Simulation::failures() const {

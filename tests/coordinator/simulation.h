@@ -2,8 +2,9 @@
 // network between them, all in one thread and driven by one seed. While there is chaos, trainers,
 // agents and the coordinator are killed at any moment, the last write of a killed coordinator is
 // lost or not, messages are lost, repeated and late, and time jumps. A few checkpoints are damaged,
-// and one node finds damaged what is not. What must always hold is checked after every turn; once
-// the chaos ends every run must end by itself.
+// and one node finds damaged what is not. An operator cordons and drains nodes and opens them
+// again. What must always hold is checked after every turn; once the chaos ends every run must end
+// by itself.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +30,13 @@ class Simulation {
 
   // Fails the test, naming the seed, at the first thing that is wrong.
   void Run(int chaos_turns);
+  // The same without faults: users and the operator alone act.
+  void RunCalmly(int turns);
 
   int coordinator_kills() const { return coordinator_kills_; }
   int failures() const;
   int quarantined() const;
+  int drains() const;  // of runs
 
  private:
   class CrashingStore;
@@ -52,8 +56,11 @@ class Simulation {
   bool Chance(double probability);
   int Pick(int least, int most);
 
+  void FinishRuns();
   void Turn();
   void UserTurn();
+  void OperatorTurn();
+  void Request(EventBody body);
   void PeerTurn(Peer& peer);
   bool MayConnect(const RankReport& rank, const Assignment& wish);
   void TrainerTurn(Peer& peer, RankReport& rank);
@@ -67,6 +74,7 @@ class Simulation {
   bool PeerIsGone(const Assignment& wish) const;
   void Submit();
   void Check();
+  void CheckPlacements(const Cluster& cluster);
   bool AllEnded() const;
 
   std::mt19937_64 random_;
@@ -76,7 +84,8 @@ class Simulation {
   std::unique_ptr<BatchObserver> observer_;
   std::unique_ptr<Reconciler> reconciler_;
   std::vector<Peer> peers_;
-  bool chaos_ = true;
+  bool chaos_ = true;  // faults happen
+  bool busy_ = true;   // people want things
   int paused_turns_ = 0;
   int coordinator_kills_ = 0;
   uint64_t sessions_ = 0;
@@ -85,6 +94,7 @@ class Simulation {
   std::set<RunId> acknowledged_;
   // With which NCCL id the ranks of each epoch connected.
   std::map<std::pair<RunId, Epoch>, std::string> connected_with_;
+  std::map<RunId, Epoch> epochs_;                           // the newest that was seen
   std::map<RunId, RunState> ends_;                          // as users saw them
   std::map<std::pair<RunId, int64_t>, std::string> seals_;  // digests, as trainers were told
   std::set<std::string> damaged_;                           // digests

@@ -21,6 +21,7 @@ TEST(Simulation, EveryRunEndsAndNothingAcknowledgedIsLost) {
   int kills = 0;
   int failures = 0;
   int quarantined = 0;
+  int drains = 0;
   for (uint64_t seed = only > 0 ? only : 1; seed <= last; ++seed) {
     SCOPED_TRACE("GP_SIM_SEED=" + std::to_string(seed));
     Simulation simulation(seed);
@@ -29,12 +30,30 @@ TEST(Simulation, EveryRunEndsAndNothingAcknowledgedIsLost) {
     kills += simulation.coordinator_kills();
     failures += simulation.failures();
     quarantined += simulation.quarantined();
+    drains += simulation.drains();
   }
+  EXPECT_GT(drains, 0);
   RecordProperty("coordinator_kills", kills);
   RecordProperty("failures", failures);
   EXPECT_GT(kills, 0);
   EXPECT_GT(failures, 0);
   EXPECT_GT(quarantined, 0);
+}
+
+TEST(Simulation, DrainsMoveRunsAndFailNone) {
+  const uint64_t only = FromEnvironment("GP_SIM_SEED", 0);
+  const uint64_t last = only > 0 ? only : FromEnvironment("GP_SIM_SEEDS", 50);
+  int drains = 0;
+  for (uint64_t seed = only > 0 ? only : 1; seed <= last; ++seed) {
+    SCOPED_TRACE("GP_SIM_SEED=" + std::to_string(seed));
+    Simulation simulation(seed);
+    simulation.RunCalmly(kChaosTurns);
+    if (HasFailure()) return;
+    EXPECT_EQ(simulation.failures(), 0);
+    drains += simulation.drains();
+  }
+  RecordProperty("drains", drains);
+  EXPECT_GT(drains, 0);
 }
 
 }  // namespace

@@ -131,8 +131,8 @@ void Agent::TakeInbox() {
 }
 
 void Agent::Take(const InboxItem& item) {
-  if (std::holds_alternative<StopRequested>(item)) {
-    wish_ == AgentWish::kLeave ? KillTrainers() : Leave();
+  if (const auto* stop = std::get_if<StopRequested>(&item)) {
+    TakeStop(stop->hurried);
   } else if (const auto* desired = std::get_if<v1::DesiredState>(&item)) {
     if (desired_.Accept(*desired)) changed_ = true;
   } else if (std::holds_alternative<Connected>(item) && !registered_) {
@@ -152,6 +152,14 @@ void Agent::TakeHealth(const SlotHealths& healths) {
   }
 }
 
+// Slurm signals a job again when its time is up, and people are impatient: that must not throw away
+// a save that is under way. Who cannot wait for it has SIGKILL.
+void Agent::TakeStop(bool hurried) {
+  if (wish_ != AgentWish::kLeave) return Leave();
+  if (hurried) return KillTrainers();
+  LogInfo("told to stop again; trainers still save", {{"trainers", running_.size()}});
+}
+
 void Agent::Leave() {
   LogInfo("worker leaves; trainers save their last step", {{"trainers", running_.size()}});
   wish_ = AgentWish::kLeave;
@@ -160,7 +168,7 @@ void Agent::Leave() {
 }
 
 void Agent::KillTrainers() {
-  LogInfo("told to stop again; killing trainers", {{"trainers", running_.size()}});
+  LogInfo("told to stop at once; killing trainers", {{"trainers", running_.size()}});
   for (auto& [key, running] : running_) {
     Rank& rank = *ranks_.Find(key);
     rank.told_stop_now_at = clock_.Now();

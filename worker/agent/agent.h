@@ -48,7 +48,8 @@ class Agent {
         CoordinatorPort& coordinator, AgentMetrics& metrics);
 
   // Runs until StopRequested arrives. Then it stops every trainer with time to save, reaps it, and
-  // sends the last report. A second StopRequested kills the trainers.
+  // sends the last report. A second StopRequested changes nothing, but a hurried one kills the
+  // trainers.
   void Run();
 
  private:
@@ -77,6 +78,7 @@ class Agent {
                      const SlotInfo& slot, Rank& rank);
   void RecordExit(Rank& rank, ExitReport exit);
   void Send(const RankKey& key, const link::Message& message);
+  void TakeStop(bool hurried);
   void Leave();
   void KillTrainers();
   bool HasLeft() const;

@@ -197,9 +197,10 @@ StatusOr<std::string> DescribeGpus(const WorkerSettings& settings) {
 Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime) {
   Inbox inbox;
   std::atomic<bool> stopping = false;
-  const StopSignals signals([&](const std::string&) {
+  // A second SIGINT comes from a person at the terminal, or from gpctl for one.
+  const StopSignals signals([&](const std::string& name) {
     stopping = true;
-    inbox.Post(StopRequested{});
+    inbox.Post(StopRequested{.hurried = name == "SIGINT"});
   });
   RETURN_IF_ERROR(
       daemon::PrepareStateDirectory(settings.state_dir, {"lock", "node_id", "security"}));

@@ -22,8 +22,11 @@ struct ReportWritten {};
 struct SlotsChanged {
   SlotHealths healths;
 };
-// End every trainer and leave.
-struct StopRequested {};
+// End every trainer and leave. A hurried one, when the agent is leaving already, does not wait for
+// what trainers save.
+struct StopRequested {
+  bool hurried = false;
+};
 using InboxItem =
     std::variant<Connected, ReportWritten, SlotsChanged, StopRequested, v1::DesiredState>;
 

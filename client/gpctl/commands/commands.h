@@ -29,7 +29,7 @@ void AddDoctorCommand(CommandSet& commands);       // doctor
 void AddStreamCommands(CommandSet& commands);      // logs, events, metrics
 void AddWaitCommand(CommandSet& commands);         // wait
 void AddCancelCommand(CommandSet& commands);       // cancel
-void AddWorkersCommand(CommandSet& commands);      // workers list
+void AddWorkersCommand(CommandSet& commands);      // workers list, cordon, drain, uncordon, revoke
 void AddCheckpointCommands(CommandSet& commands);  // ckpt list, show, verify
 void AddDataCommands(CommandSet& commands);        // data train-tokenizer
 void AddImportCommand(CommandSet& commands);       // import

@@ -1,7 +1,8 @@
-// gpctl workers list, revoke.
+// gpctl workers list, cordon, drain, uncordon, revoke.
 #include <memory>
 
 #include "client/gpctl/commands/commands.h"
+#include "client/gpctl/commands/drain.h"
 #include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/run_json.h"
 
@@ -53,19 +54,66 @@ StatusOr<ExitCode> RevokeWorker(const std::string& reference, Session& session) 
   return ExitCode::kOk;
 }
 
+ExitCode ShowChanged(const v1::Node& node, Session& session) {
+  session.console().out << (session.json() ? OneLine(With("Node", NodeFields(node)))
+                                           : CordonLine(node, session.Now()));
+  return ExitCode::kOk;
+}
+
+StatusOr<ExitCode> CordonWorker(const DrainOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  ASSIGN_OR_RETURN(const v1::Node node, client->Cordon(options.node, options.reason));
+  return ShowChanged(node, session);
+}
+
+StatusOr<ExitCode> UncordonWorker(const std::string& reference, Session& session) {
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  ASSIGN_OR_RETURN(const v1::Node node, client->Uncordon(reference));
+  return ShowChanged(node, session);
+}
+
+constexpr const char* kNodeHelp = "name or id, see 'gpctl workers list'";
+constexpr const char* kReasonHelp = "for people: in the reasons of runs that wait, in the list";
+
+void AddCordonVerbs(Command noun, CommandSet& commands) {
+  const Command cordon =
+      commands.AddVerb(noun, "cordon", "Place nothing new on a node; what runs there goes on");
+  auto closed = std::make_shared<DrainOptions>();
+  cordon.Option("NODE", closed->node, kNodeHelp).Required();
+  cordon.Option("--reason", closed->reason, kReasonHelp);
+  commands.Bind(cordon, [closed](Session& session) { return CordonWorker(*closed, session); });
+
+  const Command drain = commands.AddVerb(
+      noun, "drain", "Cordon a node, and let its runs save, leave and go on elsewhere");
+  auto drained = std::make_shared<DrainOptions>();
+  drain.Option("NODE", drained->node, kNodeHelp).Required();
+  drain.Option("--reason", drained->reason, kReasonHelp);
+  drain.Option("--longest", drained->longest,
+               "stop waiting after this time (default 10m; exit code 6); the drain goes on");
+  commands.Bind(drain, [drained](Session& session) { return Drain(*drained, session); });
+
+  const Command uncordon =
+      commands.AddVerb(noun, "uncordon", "Open a node again after a cordon or a drain");
+  auto opened = std::make_shared<std::string>();
+  uncordon.Option("NODE", *opened, kNodeHelp).Required();
+  commands.Bind(uncordon, [opened](Session& session) { return UncordonWorker(*opened, session); });
+}
+
 }  // namespace
 
 void AddWorkersCommand(CommandSet& commands) {
-  const Command noun = commands.Add(
-      "workers", kServiceGroup, "Show the nodes, their slots and GPUs, and take certificates back");
+  const Command noun =
+      commands.Add("workers", kServiceGroup,
+                   "Show nodes, slots and GPUs; take nodes out of use, and certificates back");
   noun.Alias("nodes");
   const Command list =
       commands.AddVerb(noun, "list", "Show each node with its slots and what runs in them");
   commands.Bind(list, [](Session& session) { return ListWorkers(session); });
+  AddCordonVerbs(noun, commands);
   const Command revoke = commands.AddVerb(
       noun, "revoke", "Take a node's certificate back; it joins anew with a join token");
   auto node = std::make_shared<std::string>();
-  revoke.Option("NODE", *node, "name or id, see 'gpctl workers list'").Required();
+  revoke.Option("NODE", *node, kNodeHelp).Required();
   commands.Bind(revoke, [node](Session& session) { return RevokeWorker(*node, session); });
 }
 

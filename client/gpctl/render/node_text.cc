@@ -14,15 +14,29 @@ std::string Plural(int64_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+bool HasRuns(const v1::Node& node) {
+  return std::any_of(node.slots().begin(), node.slots().end(),
+                     [](const v1::Slot& slot) { return !slot.run_id().empty(); });
+}
+
 // A network that swallows everything leaves a connection open for a while: a node that is connected
 // and was silent for this long says so.
 constexpr double kSilenceSeconds = 4;
 
-std::string NodeState(const v1::Node& node, double now) {
+std::string Connection(const v1::Node& node, double now) {
   const double heard = now - static_cast<double>(node.last_heard_at().seconds());
-  const bool silent = node.has_last_heard_at() && heard >= kSilenceSeconds;
+  const bool known = node.last_heard_at().seconds() > 0;  // since the coordinator started
+  const bool silent = known && heard >= kSilenceSeconds;
   if (node.connected() && !silent) return "connected";
-  return (node.connected() ? "silent, heard " : "lost, heard ") + AgoText(heard);
+  if (node.connected()) return "silent, heard " + AgoText(heard);
+  const std::string lost = node.has_cordon() ? "not connected" : "lost";
+  return known ? lost + ", heard " + AgoText(heard) : lost;
+}
+
+std::string NodeState(const v1::Node& node, double now) {
+  const std::string connection = Connection(node, now);
+  if (!node.has_cordon()) return connection;
+  return NodeStateName(node) + (connection == "connected" ? "" : ", " + connection);
 }
 
 std::string NodeDevice(const v1::Node& node) {
@@ -48,12 +62,13 @@ void AddCores(const v1::Node& node, Table& table) {
 }
 
 // The problems of a node in full, for below the table, which would cut them.
-std::string Problems(const v1::Node& node) {
+std::string Problems(const v1::Node& node, double now) {
   std::string text;
   const auto add = [&](const std::string& what, const std::string& problem) {
     if (!problem.empty()) text += fmt::format("{}: {}\n", what, problem);
   };
   add(node.name() + " is not used", node.storage_problem());
+  if (node.has_cordon()) text += CordonLine(node, now);
   add("GPUs of " + node.name(), node.gpu_problem());
   for (const v1::Slot& slot : node.slots())
     add(slot.slot_id() + " of " + node.name(), slot.problem());
@@ -62,9 +77,33 @@ std::string Problems(const v1::Node& node) {
 
 }  // namespace
 
+std::string NodeStateName(const v1::Node& node) {
+  if (node.has_cordon() && !node.cordon().drain()) return "cordoned";
+  if (node.has_cordon()) return node.busy_slots() > 0 ? "draining" : "drained";
+  if (!node.connected()) return "lost";
+  return HasRuns(node) ? "busy" : "ready";
+}
+
+std::string BusyText(const v1::Node& node) {
+  return fmt::format("{} {} busy", Plural(node.busy_slots(), "slot"),
+                     node.busy_slots() == 1 ? "is" : "are");
+}
+
+std::string CordonLine(const v1::Node& node, double now) {
+  if (!node.has_cordon())
+    return fmt::format("{} is open: runs may be placed there.\n", node.name());
+  const v1::Cordon& cordon = node.cordon();
+  const std::string why = cordon.reason().empty() ? "" : ": " + cordon.reason();
+  const std::string busy = node.busy_slots() > 0 ? "; " + BusyText(node) : "";
+  return fmt::format("{} is {}{} ({}, {}){}\n", node.name(), NodeStateName(node), why,
+                     cordon.actor(), AgoText(now - static_cast<double>(cordon.since().seconds())),
+                     busy);
+}
+
 bool IsGpu(const v1::Slot& slot) { return slot.device() != "cpu"; }
 
 int FreeSlots(const v1::Node& node, bool gpu, const std::string& run_id) {
+  if (node.has_cordon()) return 0;
   const auto is_free = [&](const v1::Slot& slot) {
     return IsGpu(slot) == gpu && slot.problem().empty() &&
            (slot.run_id().empty() || slot.run_id() == run_id);
@@ -91,7 +130,7 @@ std::string NodeTable(const std::vector<v1::Node>& nodes, double now, const Text
     }
   }
   std::string problems;
-  for (const v1::Node& node : nodes) problems += Problems(node);
+  for (const v1::Node& node : nodes) problems += Problems(node, now);
   return table.Render(style.width, style.utf8) + (problems.empty() ? "" : "\n" + problems);
 }
 

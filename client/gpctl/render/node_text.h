@@ -14,12 +14,24 @@ namespace gp::gpctl {
 // reason why nothing can run there.
 std::string NodeTable(const std::vector<v1::Node>& nodes, double now, const TextStyle& style);
 
+// "ready", "busy", "lost", "cordoned", "draining" or "drained", as the coordinator's metrics count
+// it.
+std::string NodeStateName(const v1::Node& node);
+
+// "2 slots are busy"
+std::string BusyText(const v1::Node& node);
+
+// A line about the node's cordon: "node-a is draining: new kernel (owner, 2m ago); 2 slots are
+// busy". Without one the node is open.
+std::string CordonLine(const v1::Node& node, double now);
+
 // "NVIDIA H100, 80.0 GiB, sm_90"
 std::string GpuText(const v1::Slot& slot);
 
 bool IsGpu(const v1::Slot& slot);
 
-// The number of the node's slots (GPUs or CPU cores) that are free, or that only `run_id` uses.
+// The number of the node's slots (GPUs or CPU cores) that are free, or that only `run_id` uses;
+// none when the node has a cordon.
 int FreeSlots(const v1::Node& node, bool gpu, const std::string& run_id = "");
 
 }  // namespace gp::gpctl

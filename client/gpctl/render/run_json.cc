@@ -7,6 +7,7 @@
 
 #include "base/safe_text.h"
 #include "base/utf8.h"
+#include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/terminal/number_text.h"
 
@@ -195,6 +196,14 @@ Json MetricFields(const v1::MetricPoint& point) {
   return json;
 }
 
+Json CordonFields(const v1::Cordon& cordon) {
+  Json fields = {{"drain", cordon.drain()}};
+  PutText(fields, "reason", cordon.reason());
+  PutText(fields, "actor", cordon.actor());
+  PutTime(fields, "since", cordon.has_since(), cordon.since());
+  return fields;
+}
+
 Json NodeFields(const v1::Node& node) {
   Json slots = Json::array();
   for (const v1::Slot& slot : node.slots()) {
@@ -206,10 +215,10 @@ Json NodeFields(const v1::Node& node) {
     PutText(fields, "problem", slot.problem());
     slots.push_back(std::move(fields));
   }
-  Json fields = {{"node_id", node.node_id()},
-                 {"name", node.name()},
-                 {"connected", node.connected()},
-                 {"version", node.version()}};
+  Json fields = {{"node_id", node.node_id()},       {"name", node.name()},
+                 {"connected", node.connected()},   {"state", NodeStateName(node)},
+                 {"busy_slots", node.busy_slots()}, {"version", node.version()}};
+  if (node.has_cordon()) fields["cordon"] = CordonFields(node.cordon());
   PutText(fields, "gpu_driver", node.gpu_driver());
   PutText(fields, "gpu_problem", node.gpu_problem());
   PutText(fields, "storage_problem", node.storage_problem());

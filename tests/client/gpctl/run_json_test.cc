@@ -125,10 +125,15 @@ TEST(RunJson, ANodeHasAllItsFields) {
         slot_id: "slot" device: "GPU-1" cores: 1 memory_bytes: 2 run_id: "run"
         device_name: "H100" compute_capability: "9.0" problem: "lost" }
       version: "0.1.0" last_heard_at { seconds: 60 nanos: 1 } gpu_driver: "580"
-      gpu_problem: "gpu problem" storage_problem: "storage problem")");
+      gpu_problem: "gpu problem" storage_problem: "storage problem"
+      cordon { drain: true reason: "new kernel" actor: "owner" since { seconds: 60 nanos: 1 } }
+      busy_slots: 3)");
   // Cores, and when it was last heard, are for the screens.
   EXPECT_EQ(Json(gpctl::NodeFields(node)), Json::parse(R"({
-      "node_id": "id", "name": "name", "connected": true, "version": "0.1.0", "gpu_driver": "580",
+      "node_id": "id", "name": "name", "connected": true, "state": "draining", "busy_slots": 3,
+      "version": "0.1.0", "cordon": {
+        "drain": true, "reason": "new kernel", "actor": "owner", "since": "1970-01-01T00:01:00Z"},
+      "gpu_driver": "580",
       "gpu_problem": "gpu problem", "storage_problem": "storage problem",
       "slots": [{
         "slot": "slot", "device": "GPU-1", "run_id": "run", "memory_bytes": 2,

@@ -10,6 +10,7 @@
 #include "coordinator/replay.h"
 #include "coordinator/service/agent_service.h"
 #include "coordinator/service/enrollment_service.h"
+#include "coordinator/service/node_service.h"
 #include "coordinator/service/run_service.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
@@ -48,8 +49,9 @@ class AccessServiceTest : public ::testing::Test {
   void SetUp() override {
     hub_.Start();
     reconciler_.Start();
-    auto server = rpc::RpcServer::Start({.endpoints = {{listen()}}},
-                                        {&run_service_, &access_service_, &agents_, &enrollment_});
+    auto server = rpc::RpcServer::Start(
+        {.endpoints = {{listen()}}},
+        {&run_service_, &access_service_, &agents_, &enrollment_, &node_service_});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     channel_ = rpc::MakeChannel(server_->address());
@@ -189,6 +191,7 @@ class AccessServiceTest : public ::testing::Test {
   const std::unique_ptr<NodeRegistry> nodes_ =
       NodeRegistry::Open(JoinPath(directory_.path(), "security"), SystemClock()).value();
   EnrollmentService enrollment_{gate_, nullptr, *nodes_, reconciler_, hub_, lanes_};
+  NodeService node_service_{gate_, reconciler_, lanes_};
   AgentServiceContext agent_context_{
       gate_, reconciler_, recorder_, hub_, {.group_key = GroupKey(GroupKey::Bytes{1})}};
   AgentService agents_{agent_context_};
@@ -279,6 +282,50 @@ TEST_F(AccessServiceTest, ATokenIsMadeUsedAndRevoked) {
   EXPECT_EQ(records[1].outcome, "PERMISSION_DENIED");
   EXPECT_EQ(records[2].outcome, "OK");
   EXPECT_EQ(records[3].outcome, "UNAUTHENTICATED");
+}
+
+TEST_F(AccessServiceTest, AnOperatorOfEveryNamespaceTakesANodeOutOfUse) {
+  NodeConnected hello;
+  hello.node = NodeId("n1");
+  hello.name = "node-a";
+  hello.session = 1;
+  reconciler_.Post({.body = hello});
+  ASSERT_TRUE(
+      Eventually([&] { return reconciler_.snapshot()->FindNode(NodeId("n1")) != nullptr; }));
+  const auto nodes = v1::NodeService::NewStub(channel_);
+  v1::DrainRequest drain;
+  drain.set_node("node-a");
+  drain.set_reason("new kernel");
+  v1::Node node;
+  const std::string in_one = MakeToken({{"research", Role::kOperator}});
+  EXPECT_EQ(nodes->Drain(With(in_one).get(), drain, &node).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  const std::string everywhere = MakeToken({{kEveryNamespace, Role::kOperator}});
+  ASSERT_TRUE(nodes->Drain(With(everywhere).get(), drain, &node).ok());
+  EXPECT_EQ(node.node_id(), "n1");
+  EXPECT_TRUE(node.cordon().drain());
+  EXPECT_EQ(node.cordon().reason(), "new kernel");
+  EXPECT_EQ(node.cordon().actor(), "user alice");
+  drain.set_node("node-b");
+  const Status unknown = rpc::FromGrpc(nodes->Drain(With(everywhere).get(), drain, &node));
+  EXPECT_EQ(unknown.code(), StatusCode::kNotFound);
+  EXPECT_THAT(Message(unknown), HasSubstr("did you mean 'node-a'?"));
+  drain.set_node("node-a");
+  for (const std::string& reason : {std::string("two\nlines"), std::string(201, 'x')}) {
+    drain.set_reason(reason);
+    EXPECT_EQ(nodes->Drain(With(everywhere).get(), drain, &node).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT);
+  }
+  v1::UncordonRequest uncordon;
+  uncordon.set_node("n1");
+  ASSERT_TRUE(nodes->Uncordon(With(everywhere).get(), uncordon, &node).ok());
+  EXPECT_FALSE(node.has_cordon());
+  const auto records = AwaitRecords(6);
+  ASSERT_EQ(records.size(), 6u);
+  EXPECT_EQ(records[1].method, "gp.v1.NodeService/Drain");
+  EXPECT_EQ(records[1].target, "node node-a");
+  EXPECT_EQ(records[1].outcome, "OK");
+  EXPECT_EQ(records[5].method, "gp.v1.NodeService/Uncordon");
 }
 
 TEST_F(AccessServiceTest, AnAdminGivesAwayOnlyWhatIsHis) {

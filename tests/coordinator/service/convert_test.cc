@@ -235,6 +235,7 @@ TEST(Convert, ANodeIsToldFieldByField) {
   node.gpu_driver = "580";
   node.gpu_problem = "gpu problem";
   node.storage_problem = "storage problem";
+  node.cordon = Cordon{true, "new kernel", "owner", At(2'000'003)};
   node.slots = {{SlotId("s1"), "GPU-1", {3, 4}, 99, "H100", "9.0", "slot problem"}};
   Cluster cluster = ClusterWithNode();
   RunValue run = FullRun();
@@ -246,6 +247,8 @@ TEST(Convert, ANodeIsToldFieldByField) {
       node_id: "n" name: "node name" connected: true version: "0.1.0"
       last_heard_at { seconds: 1 nanos: 2000 } gpu_driver: "580" gpu_problem: "gpu problem"
       storage_problem: "storage problem"
+      cordon { drain: true reason: "new kernel" actor: "owner" since { seconds: 2 nanos: 3000 } }
+      busy_slots: 2
       slots {
         slot_id: "s1" device: "GPU-1" cores: 3 cores: 4 memory_bytes: 99 run_id: "run-id"
         device_name: "H100" compute_capability: "9.0" problem: "slot problem" })"),
@@ -308,8 +311,10 @@ TEST(Convert, EveryKindOfEventIsDescribed) {
                   "it fits", "damaged", "the coordinator read it", "it fits", "every rank is ready",
                   "killed", "it fits", "damaged", "the coordinator found it so",
                   "checkpoint of step 20 is whole and back in the catalogue", "it fits",
-                  "rank 1: stopped", "it fits", "the final checkpoint is sealed",
-                  "cancel requested", "cancel requested, without saving", "cancelled by the user"));
+                  "rank 1: stopped", "it fits", "every rank is ready",
+                  "node a is drained (new kernel); the ranks save their last step and leave",
+                  "the final checkpoint is sealed", "cancel requested",
+                  "cancel requested, without saving", "cancelled by the user"));
 }
 
 TEST(Convert, ARankIsReadFieldByField) {

@@ -115,6 +115,13 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   EXPECT_EQ(Count(now), pb::CancelRequested::descriptor()->field_count());
   const auto& [requeued_epoch, requeued_why] = RunRequeued{};
   EXPECT_EQ(Count(requeued_epoch, requeued_why), pb::RunRequeued::descriptor()->field_count());
+  const auto& [draining_epoch, drained_why] = RunDraining{};
+  EXPECT_EQ(Count(draining_epoch, drained_why), pb::RunDraining::descriptor()->field_count());
+  const auto& [cordoned, node_name, drain, cordoned_why] = NodeCordoned{};
+  EXPECT_EQ(Count(cordoned, node_name, drain, cordoned_why),
+            pb::NodeCordoned::descriptor()->field_count());
+  const auto& [uncordoned] = NodeUncordoned{};
+  EXPECT_EQ(Count(uncordoned), pb::NodeUncordoned::descriptor()->field_count());
   const auto& [verified_step, text] = CheckpointVerified{};
   EXPECT_EQ(Count(verified_step, text), pb::CheckpointVerified::descriptor()->field_count());
   const auto& [damaged_step, damage] = CheckpointDamaged{};

@@ -44,7 +44,13 @@ inline Event SampleSubmit(const std::string& run, const std::string& request_id)
 
 inline const RunId kSampleRun("r");
 
-// One of each durable kind, of the sample run; they apply in this order.
+// One of each durable kind about a node.
+inline std::vector<Event> OneOfEachNodeKind() {
+  return {{RunId(), At(8), "owner", "cordon-1", NodeCordoned{NodeId("n"), "a", true, "new kernel"}},
+          {RunId(), At(9), "owner", "uncordon-1", NodeUncordoned{NodeId("n")}}};
+}
+
+// One of each durable kind about a run, the sample run; they apply in this order.
 inline std::vector<Event> OneOfEachKind() {
   const RunId& run = kSampleRun;
   const std::vector<Placement> placement = {{0, NodeId("n"), SlotId("s0")},
@@ -86,6 +92,8 @@ inline std::vector<Event> OneOfEachKind() {
           event(resumed(6)),
           event(RunRequeued{6, "rank 1: stopped"}),
           event(resumed(7)),
+          event(RunStarted{7}),
+          event(RunDraining{7, "node a is drained (new kernel)"}),
           event(RunFinishing{7}),
           {run, At(8), "user", "cancel-1", CancelRequested{false}},
           {run, At(8), "user", "cancel-2", CancelRequested{true}},

@@ -27,7 +27,8 @@ inline std::vector<StoredEvent> LoadAll(Store& store) {
 
 TYPED_TEST_P(StoreContract, GivesBackEveryKindAsItWas) {
   Store* store = &this->fixture_.Open();
-  const std::vector<Event> events = OneOfEachKind();
+  std::vector<Event> events = OneOfEachKind();
+  for (Event& event : OneOfEachNodeKind()) events.push_back(std::move(event));
   ASSERT_EQ(store->Append(events).value(), 1u);
   store = &this->fixture_.Open();
   const auto loaded = LoadAll(*store);

@@ -1,6 +1,7 @@
 // The agent's loop with the fake trainer as real processes and a fake coordinator.
 #include "worker/agent/agent.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -235,6 +236,7 @@ TEST_F(AgentTest, StoppingTheAgentLetsItsTrainersSaveAndTakesNothingNew) {
     return true;
   }));
   EXPECT_EQ(port_.report().slot_problems().at("cpu-1"), "its agent is being stopped");
+  inbox_.Post(StopRequested{});  // the save goes on, and waits for its seal
   assignment.add_sealed_steps(saved);
   Assign(1, "");
   PostDesired();
@@ -242,10 +244,11 @@ TEST_F(AgentTest, StoppingTheAgentLetsItsTrainersSaveAndTakesNothingNew) {
   const v1::RankStatus exit = Exit(0);
   EXPECT_EQ(exit.exit_cause(), v1::EXIT_CAUSE_STOPPED) << exit.message();
   EXPECT_EQ(exit.step(), saved);
+  EXPECT_THAT(exit.message(), ::testing::StartsWith("stopped after step "));
   EXPECT_EQ(Exit(1).exit_cause(), v1::EXIT_CAUSE_STOPPED);
 }
 
-TEST_F(AgentTest, StoppingTheAgentTwiceKillsItsTrainers) {
+TEST_F(AgentTest, AHurriedSecondStopKillsTheTrainers) {
   Start();
   Assign(0, "fake-silent: true, fake-ignore-stop: true");
   Assign(1, "fake-silent: true, fake-ignore-stop: true");
@@ -257,7 +260,8 @@ TEST_F(AgentTest, StoppingTheAgentTwiceKillsItsTrainers) {
     return true;
   }));
   inbox_.Post(StopRequested{});
-  Stop();
+  inbox_.Post(StopRequested{.hurried = true});
+  loop_.join();
   EXPECT_EQ(kill(pid, 0), -1);
   EXPECT_EQ(Exit(1).exit_cause(), v1::EXIT_CAUSE_STOPPED);
 }

@@ -1,0 +1,19 @@
+// TypedGpctl: gpctl as a person types it for a cluster of a test. What was typed and what came back
+// goes to the test's output, too. Used from the test's thread.
+#pragma once
+
+#include <string>
+
+#include "integration/cluster.h"
+
+namespace gp::testing {
+
+struct TypedOutcome {
+  int code = -1;
+  std::string output;  // both streams
+};
+
+// `command` is what stands behind "gpctl", for a shell.
+TypedOutcome TypeGpctl(const Cluster& cluster, const std::string& command);
+
+}  // namespace gp::testing
