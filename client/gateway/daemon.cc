@@ -12,6 +12,7 @@
 #include "client/gateway/completions/completion_routes.h"
 #include "client/gateway/http/api_keys.h"
 #include "client/gateway/http/server.h"
+#include "client/gateway/http/tls_files.h"
 #include "client/gateway/metrics.h"
 #include "client/gateway/models/model_service.h"
 #include "client/gateway/models/sampler_memory.h"
@@ -28,7 +29,7 @@
 namespace gp::gateway {
 namespace {
 
-constexpr std::chrono::seconds kKeysPeriod{1};
+constexpr std::chrono::seconds kFilesPeriod{1};
 constexpr std::chrono::seconds kObservePeriod{1};
 // Answers that were given are sent within this time after the texts are ended.
 constexpr std::chrono::milliseconds kFarewell{500};
@@ -169,14 +170,15 @@ class Gateway {
   Status Start() {
     if (!settings_.keys_file.empty()) {
       ASSIGN_OR_RETURN(keys_, KeyFile::Open(settings_.keys_file));
-      keys_->Watch(loop_, work_, kKeysPeriod);
+      keys_->Watch(loop_, work_, kFilesPeriod);
     }
     if (!settings_.tls_certificate.empty()) {
-      ASSIGN_OR_RETURN(tls_, TlsContext::Read(settings_.tls_certificate, settings_.tls_key));
+      ASSIGN_OR_RETURN(tls_, TlsFiles::Open(settings_.tls_certificate, settings_.tls_key));
+      tls_->Watch(loop_, work_, kFilesPeriod);
     }
     ASSIGN_OR_RETURN(rpc::ListenAddress address, rpc::ParseListenAddress(settings_.listen));
     ASSIGN_OR_RETURN(server_, Server::Start(loop_, {.host = address.host, .port = address.port},
-                                            Context(), tls_.get()));
+                                            Context(), tls_ ? &tls_->context() : nullptr));
     address.port = server_->port();
     address_ = address.Reachable().Text();
     observe_timer_ = loop_.Every(kObservePeriod, [this] { Observe(); });
@@ -236,7 +238,7 @@ class Gateway {
   RunsApi runs_;
   Router router_;
   std::unique_ptr<KeyFile> keys_;
-  std::unique_ptr<TlsContext> tls_;
+  std::unique_ptr<TlsFiles> tls_;
   std::unique_ptr<Server> server_;
   std::string address_;
   std::unique_ptr<Timer> observe_timer_;

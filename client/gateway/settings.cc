@@ -34,7 +34,9 @@ daemon::Settings Access(GatewaySettings& settings) {
        .slot = &settings.insecure,
        .flag = "--insecure"},
       {.field = {.path = "tls.certificate",
-                 .doc = "PEM file of the certificate and its chain. With tls.key: HTTPS.",
+                 .doc =
+                     "PEM file of the certificate and its chain. With tls.key: HTTPS. It is read "
+                     "again when it changes.",
                  .is_path = true},
        .slot = &settings.tls_certificate,
        .flag = "--tls-certificate",

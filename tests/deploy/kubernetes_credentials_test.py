@@ -100,6 +100,11 @@ class Commands:
         return done
 
 
+def gateway_port(gateway):
+    return pods.wait_for("the gateway serves", lambda: re.search(r"gateway serves url=https://[^ ]*:(\d+)", gateway.text()),
+                         gateway.process).group(1)
+
+
 class Credentials(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -158,8 +163,7 @@ class Credentials(unittest.TestCase):
 
     def test_5_the_gateway_serves_the_run_over_tls(self):
         gateway = self.cluster.start("Deployment", "gp-gateway")
-        port = pods.wait_for("the gateway serves", lambda: re.search(r"gateway serves url=https://[^ ]*:(\d+)", gateway.text()),
-                             gateway.process).group(1)
+        port = gateway_port(gateway)
         trusted = ssl.create_default_context(cafile=self.home / "tls.crt")
         trusted.check_hostname = False  # it is called gp-gateway in the cluster
 
@@ -206,28 +210,39 @@ class WithCertManager(unittest.TestCase):
         self.manager = CertManager(self.cluster)
         self.manager.issue("gp-coordinator")
         self.coordinator = self.cluster.start_coordinator()
-        commands = Commands(self.cluster)
-        first, *others = documented_commands("the Secret that cert-manager makes")
-        commands.type(first)
-        self.assertEqual(others, [])
+        self.commands = Commands(self.cluster)
+        for command in documented_commands("the Secret that cert-manager makes"):
+            self.commands.type(command)
         for command in documented_commands(pathlib.Path(__file__).name)[1:2]:
-            commands.type(command)
+            self.commands.type(command)
 
-    def served(self):
-        """The certificate that the coordinator shows."""
+    def served(self, port, name="gp-coordinator"):
+        """The certificate that a server shows."""
         context = ssl.create_default_context(cadata=self.cluster.find("ConfigMap", "gp-ca")["data"]["ca.crt"])
         context.set_alpn_protocols(["h2"])
-        with socket.create_connection(("127.0.0.1", int(self.cluster.coordinator_port))) as connection:
-            with context.wrap_socket(connection, server_hostname="gp-coordinator") as secure:
+        with socket.create_connection(("127.0.0.1", int(port))) as connection:
+            with context.wrap_socket(connection, server_hostname=name) as secure:
                 return secure.getpeercert()["serialNumber"]
+
+    def test_a_gateway_serves_a_renewed_certificate(self):
+        for command in documented_commands(pathlib.Path(__file__).name)[2:4]:
+            self.commands.type(command)
+        self.manager.issue("gp-gateway")
+        gateway = self.cluster.start("Deployment", "gp-gateway")
+        port = gateway_port(gateway)
+        before = self.served(port, "gp-gateway")
+        self.manager.issue("gp-gateway")
+        gateway.refresh("/etc/gp/tls")
+        pods.wait_for("the new certificate is served", lambda: self.served(port, "gp-gateway") != before, gateway.process)
 
     def test_an_agent_joins_and_stays_while_the_certificate_is_replaced(self):
         agent = self.cluster.start("StatefulSet", "gp-worker")
         agent.await_ready()
-        before = self.served()
+        before = self.served(self.cluster.coordinator_port)
         self.manager.issue("gp-coordinator")
         self.coordinator.refresh("/etc/gp/tls")
-        pods.wait_for("the new certificate is served", lambda: self.served() != before, self.coordinator.process)
+        pods.wait_for("the new certificate is served", lambda: self.served(self.cluster.coordinator_port) != before,
+                      self.coordinator.process)
         self.assertEqual(self.coordinator.text().count("agent connected"), 1, "its stream goes on")
         agent.stop()
         agent.start()

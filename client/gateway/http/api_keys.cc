@@ -1,13 +1,13 @@
 #include "client/gateway/http/api_keys.h"
 
 #include <openssl/crypto.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "base/file.h"
 #include "base/log.h"
+#include "client/gateway/http/file_stamp.h"
 #include "formats/sha256.h"
 
 namespace gp::gateway {
@@ -19,14 +19,6 @@ constexpr size_t kDigestDigits = 64;
 bool IsDigest(std::string_view text) {
   return text.size() == kDigestDigits &&
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-// Changes when the file does. Empty when there is none.
-std::string StampOf(const std::string& path) {
-  struct stat found {};
-  if (stat(path.c_str(), &found) != 0) return "";
-  return fmt::format("{}:{}:{}.{}", found.st_ino, found.st_size, found.st_mtim.tv_sec,
-                     found.st_mtim.tv_nsec);
 }
 
 StatusOr<ApiKeys> ReadKeys(const std::string& path) {

@@ -73,6 +73,7 @@ class TlsTransport : public Transport {
 
 TlsContext::TlsContext(std::unique_ptr<asio::ssl::context> context)
     : context_(std::move(context)) {}
+TlsContext::TlsContext(TlsContext&&) noexcept = default;
 TlsContext::~TlsContext() = default;
 
 StatusOr<std::unique_ptr<TlsContext>> TlsContext::Read(const std::string& certificate,

@@ -1,5 +1,5 @@
 // Transport: the bytes of one connection, with or without TLS. Used by its connection, in the loop.
-// TlsContext: the gateway's certificate; constant once it is read.
+// TlsContext: the gateway's certificate; used in the loop once it is read.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -22,9 +22,12 @@ class TlsContext {
   // OpenSSL says.
   static StatusOr<std::unique_ptr<TlsContext>> Read(const std::string& certificate,
                                                     const std::string& key);
+  TlsContext(TlsContext&&) noexcept;
   ~TlsContext();
 
   boost::asio::ssl::context& context() { return *context_; }
+  // New connections get this certificate; open ones keep theirs.
+  void Take(TlsContext other) { context_.swap(other.context_); }
 
  private:
   explicit TlsContext(std::unique_ptr<boost::asio::ssl::context> context);

@@ -5,9 +5,12 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+#include <filesystem>
+
 #include "base/eventually.h"
 #include "base/temporary_directory.h"
 #include "client/gateway/http/api_keys.h"
+#include "client/gateway/http/tls_files.h"
 #include "client/gateway/http_client.h"
 #include "client/gateway/running_server.h"
 #include "formats/sha256.h"
@@ -114,6 +117,31 @@ TEST(Tls, ServesOverAnEncryptedConnection) {
   HttpClient plain(server.port());
   plain.Request("GET", "/ping");
   EXPECT_EQ(plain.Receive().status, 0);
+}
+
+TEST(TlsFiles, AreReadAgainWhenBothHaveChangedAndKeptWhileTheyDoNotFit) {
+  TemporaryDirectory files;
+  TemporaryDirectory others;
+  const Certificate pem(files.path());
+  const Certificate other(others.path());
+  EventLoop loop;
+  WorkPool pool(loop, {});
+  const auto tls = TlsFiles::Open(pem.certificate(), pem.key());
+  ASSERT_TRUE(tls.ok()) << tls.status();
+  const auto* before = &(*tls)->context().context();
+  (*tls)->Watch(loop, pool, std::chrono::milliseconds(1));
+  int looks = 0;
+  const auto looking = loop.Every(std::chrono::milliseconds(2), [&] {
+    ++looks;
+    if (looks == 1) std::filesystem::rename(other.certificate(), pem.certificate());
+    if (looks == 20) {
+      EXPECT_EQ(&(*tls)->context().context(), before) << "the key is still that of the old one";
+      std::filesystem::rename(other.key(), pem.key());
+    }
+    if (&(*tls)->context().context() != before) loop.Stop();
+  });
+  loop.Run();
+  EXPECT_GT(looks, 20);
 }
 
 TEST(Tls, TellsWhatIsWrongWithTheFiles) {
