@@ -57,7 +57,8 @@ class Stop : public ::testing::TestWithParam<StoppedGroup> {
     if (way == Way::kTrainer) {
       const auto trainers = ChildrenOf(cluster_.worker("node-a").pid());
       if (trainers.empty()) return;
-      kill(trainers[static_cast<size_t>(Draw(0, static_cast<int>(trainers.size()) - 1))], SIGTERM);
+      const auto which = static_cast<size_t>(Draw(0, static_cast<int>(trainers.size()) - 1));
+      for (int i = Draw(1, 2); i > 0; --i) kill(trainers[which], SIGTERM);
       return;
     }
     EndCleanly(cluster_.worker("node-a"));
@@ -68,8 +69,13 @@ class Stop : public ::testing::TestWithParam<StoppedGroup> {
     cluster_.LaunchWorker("node-a", node_);
   }
 
+  // Now and then twice, as Slurm and people do.
   void EndCleanly(Process& daemon) {
     daemon.Signal(SIGTERM);
+    if (Draw(0, 1) == 1) {
+      daemon.Wait(milliseconds(Draw(0, 30)));
+      daemon.Signal(SIGTERM);
+    }
     EXPECT_EQ(daemon.Wait(kPatience), 0);
   }
 
@@ -126,7 +132,7 @@ TEST_P(Stop, ThatADeathCutsShortIsSafe) {
         worker.Kill();
         break;
       default:
-        worker.Signal(SIGTERM);  // the second one
+        worker.Signal(SIGINT);  // does not wait for the save
     }
     worker.Wait(kPatience);
     cluster_.LaunchWorker("node-a", node_);

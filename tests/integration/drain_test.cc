@@ -1,4 +1,5 @@
 // Nodes are taken out of use while runs are on them, with real daemons and the fake trainer.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

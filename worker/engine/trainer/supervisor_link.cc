@@ -71,6 +71,7 @@ void SupervisorLink::RequestStop(StopAsker asker, const std::string& reason,
   MutexLock lock(mutex_);
   const auto now = steady_clock::now();
   const bool first = askers_.insert(asker).second;
+  if (!first && asker == StopAsker::kSignal) return;
   if (stop_reason_.empty()) stop_reason_ = reason;
   if (save_within && first && takes_steps_ && leaving_ != Leaving::kAtOnce) {
     const bool alone = leaving_ == Leaving::kNo;

@@ -53,9 +53,10 @@ class SupervisorLink {
   // From now on there may be steps to save. Before this call, Stop always means: exit at once.
   void BeginSteps() { takes_steps_ = true; }
 
-  // A request works like Stop: the first request of each asker leaves `save_within` to save, its
-  // second means at once. One request from each asker does not mean at once, because stopping a
-  // whole service signals the supervisor and its engine processes. The shorter time counts then.
+  // A request works like Stop: the first request of each asker leaves `save_within` to save, and
+  // the supervisor's second means at once. A second signal changes nothing: Slurm and people signal
+  // again. One request from each asker does not mean at once, because stopping a whole service
+  // signals the supervisor and its engine processes. The shorter time counts then.
   void RequestStop(StopAsker asker, const std::string& reason,
                    std::optional<std::chrono::milliseconds> save_within = {}) EXCLUDES(mutex_);
 

@@ -62,6 +62,17 @@ TEST_F(SupervisorLinkTest, ASignalAndAStopAreNoSecondStop) {
   EXPECT_TRUE(link_->LeavesWithin(minutes(1), Leaving::kAtOnce));
 }
 
+// Slurm signals every process of a job when its time is up, and some time later again.
+TEST_F(SupervisorLinkTest, ASecondSignalLeavesTheSaveAlone) {
+  link_->BeginSteps();
+  for (int i = 0; i < 2; ++i) {
+    link_->RequestStop(StopAsker::kSignal, "SIGTERM", milliseconds(1'000'000'000));
+  }
+  EXPECT_FALSE(link_->LeavesWithin(milliseconds(100), Leaving::kAtOnce));
+  EXPECT_TRUE(link_->LeavesWithin(milliseconds(0), Leaving::kSaving));
+  EXPECT_FALSE(link_->stop_token().stop_requested());
+}
+
 TEST_F(SupervisorLinkTest, TheShorterTimeOfASignalAndAStopCounts) {
   link_->BeginSteps();
   link_->RequestStop(StopAsker::kSignal, "SIGTERM", milliseconds(1'000'000'000));
