@@ -84,7 +84,7 @@ RunLogLimits MakeLimits(const CoordinatorSettings& settings) {
   return limits;
 }
 
-// Where the coordinator serves. Without --listen there are no certificates.
+// Where the coordinator serves. There are certificates when a place needs one.
 struct Doors {
   std::vector<rpc::Endpoint> endpoints;  // the socket first
   std::unique_ptr<ServerCertificates> certificates;
@@ -92,9 +92,13 @@ struct Doors {
 
 StatusOr<std::unique_ptr<ServerCertificates>> OpenCertificates(
     const CoordinatorSettings& settings) {
-  ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(settings.listen));
-  std::vector<std::string> hosts = security::ServerHosts(address.host);
-  hosts.insert(hosts.end(), settings.advertise.begin(), settings.advertise.end());
+  std::vector<std::string> hosts = settings.advertise;
+  for (const std::string& place : {settings.listen, settings.metrics_listen}) {
+    if (place.empty()) continue;
+    ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(place));
+    const auto more = security::ServerHosts(address.host);
+    hosts.insert(hosts.end(), more.begin(), more.end());
+  }
   return ServerCertificates::Open({.directory = JoinPath(settings.state_dir, "security"),
                                    .hosts = std::move(hosts),
                                    .certificate = settings.tls_certificate,
@@ -111,14 +115,26 @@ StatusOr<Doors> MakeDoors(const CoordinatorSettings& settings) {
       settings.socket.empty() ? JoinPath(settings.state_dir, "coordinator.sock") : settings.socket;
   Doors doors;
   doors.endpoints.push_back({.address = "unix:" + std::filesystem::absolute(socket).string()});
-  if (settings.listen.empty()) return doors;
-  rpc::Endpoint tcp{.address = settings.listen};
-  if (!settings.insecure) {
+  const bool listens = !settings.listen.empty();
+  const bool metrics_use_tls = daemon::MetricsUseTls(MetricsAccessOf(settings));
+  if (metrics_use_tls || (listens && !settings.insecure)) {
     ASSIGN_OR_RETURN(doors.certificates, OpenCertificates(settings));
-    tcp.tls = doors.certificates->tls();
   }
+  if (!listens) return doors;
+  rpc::Endpoint tcp{.address = settings.listen};
+  if (doors.certificates != nullptr) tcp.tls = doors.certificates->tls();
   doors.endpoints.push_back(std::move(tcp));
   return doors;
+}
+
+daemon::MetricsPlace MetricsPlaceOf(const CoordinatorSettings& settings, const Doors& doors) {
+  daemon::MetricsPlace place{.listen = settings.metrics_listen,
+                             .keys_file = settings.metrics_keys_file};
+  if (daemon::MetricsUseTls(MetricsAccessOf(settings))) {
+    const rpc::ServerTls tls = doors.certificates->tls();
+    place.tls = {.certificate = tls.certificate, .key = tls.key, .newest_only = true};
+  }
+  return place;
 }
 
 void LogPlaces(const rpc::RpcServer& server, const Doors& doors) {
@@ -134,7 +150,7 @@ struct Access {
   std::unique_ptr<AuditLog> audit;
   std::unique_ptr<NodeRegistry> nodes;
   std::unique_ptr<AccessGate> gate;
-  std::unique_ptr<Enrollment> enrollment;  // null without TLS
+  std::unique_ptr<Enrollment> enrollment;  // null where nobody comes over TLS
 };
 
 // A coordinator that others reach has a first admin.
@@ -150,7 +166,8 @@ StatusOr<Access> OpenAccess(const CoordinatorSettings& settings, const Doors& do
   const std::string security_dir = JoinPath(settings.state_dir, "security");
   Access access;
   ASSIGN_OR_RETURN(access.tokens, TokenStore::Open(security_dir, SystemClock()));
-  if (doors.certificates != nullptr) {
+  const bool others_join = doors.certificates != nullptr && !settings.listen.empty();
+  if (others_join) {
     RETURN_IF_ERROR(PrepareTokens(security_dir, *doors.certificates, *access.tokens));
   }
   ASSIGN_OR_RETURN(
@@ -164,7 +181,7 @@ StatusOr<Access> OpenAccess(const CoordinatorSettings& settings, const Doors& do
                         .limits = {.calls_per_second = settings.calls_per_second,
                                    .streams = settings.streams_per_user},
                         .nodes = access.nodes.get()});
-  if (doors.certificates != nullptr) {
+  if (others_join) {
     access.enrollment =
         std::make_unique<Enrollment>(*doors.certificates, *access.tokens, *access.nodes);
   }
@@ -222,7 +239,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   CoordinatorMetrics metrics(GP_VERSION, SystemClock());
   RETURN_IF_ERROR(metrics.Started(cluster, *store));
   ASSIGN_OR_RETURN(const auto exposer,
-                   daemon::MetricsExposer::Start(settings.metrics_listen, metrics.page()));
+                   daemon::MetricsExposer::Start(MetricsPlaceOf(settings, doors), metrics.page()));
   ChangeHub hub(SystemClock());
   RunDirectories directories;
   directories.SweepAll(cluster);

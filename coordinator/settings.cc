@@ -35,10 +35,11 @@ daemon::Settings Places(CoordinatorSettings& settings) {
        .value_name = "HOST"},
       daemon::MetricsListen(settings.metrics_listen),
       daemon::MetricsPublic(settings.metrics_public),
+      daemon::MetricsKeysFile(settings.metrics_keys_file),
       {.field = {.path = "network.insecure",
-                 .doc = "Serve server.listen without TLS, and let metrics.listen be reached from "
-                        "other machines: everybody who reaches server.listen may do everything, "
-                        "and others can listen in."},
+                 .doc = "Serve server.listen and metrics.listen without TLS, also where other "
+                        "machines reach them: everybody who reaches server.listen may do "
+                        "everything, and others can listen in."},
        .slot = &settings.insecure,
        .flag = "--insecure"},
       {.field = {.path = "state.dir",
@@ -59,19 +60,11 @@ daemon::Settings Places(CoordinatorSettings& settings) {
 }
 
 daemon::Settings Certificates(CoordinatorSettings& settings) {
-  return {
-      {.field = {.path = "tls.certificate",
-                 .doc = "PEM file of the certificate for server.listen and those that signed it. "
-                        "It is read again when it changes. Empty: one of this coordinator's own "
-                        "authority, in the directory security of state.dir, which it renews.",
-                 .is_path = true},
-       .slot = &settings.tls_certificate,
-       .flag = "--tls-certificate",
-       .value_name = "FILE"},
-      {.field = {.path = "tls.key", .doc = "PEM file of the certificate's key.", .is_path = true},
-       .slot = &settings.tls_key,
-       .flag = "--tls-key",
-       .value_name = "FILE"},
+  daemon::Settings table = daemon::TlsPair(
+      settings.tls_certificate, settings.tls_key,
+      "one of this coordinator's own authority, in the directory security of state.dir, which it "
+      "renews.");
+  const daemon::Settings more = {
       {.field = {.path = "tls.client_ca",
                  .doc = "PEM file of more authorities that may sign the certificates of nodes. "
                         "Empty: this coordinator's own alone.",
@@ -83,6 +76,8 @@ daemon::Settings Certificates(CoordinatorSettings& settings) {
                  .min = 1},
        .slot = &settings.tls_lifetime},
   };
+  table.insert(table.end(), more.begin(), more.end());
+  return table;
 }
 
 daemon::Settings Limits(CoordinatorSettings& settings) {
@@ -152,14 +147,18 @@ Status CheckSettings(const CoordinatorSettings& settings) {
   if (settings.lease < 2 * settings.report_interval) {
     return InvalidArgument("agents.lease must be at least twice agents.report_interval");
   }
-  if (settings.tls_certificate.empty() != settings.tls_key.empty()) {
-    return InvalidArgument("tls.certificate and tls.key go together");
-  }
+  RETURN_IF_ERROR(daemon::CheckTlsPair(settings.tls_certificate, settings.tls_key));
   if (settings.insecure && !settings.tls_certificate.empty()) {
     return InvalidArgument("network.insecure means no TLS; it excludes tls.certificate");
   }
-  return daemon::CheckMetricsExposure(settings.metrics_listen,
-                                      settings.metrics_public || settings.insecure);
+  return daemon::CheckMetricsAccess(MetricsAccessOf(settings));
+}
+
+daemon::MetricsAccess MetricsAccessOf(const CoordinatorSettings& settings) {
+  return {.listen = settings.metrics_listen,
+          .is_public = settings.metrics_public,
+          .insecure = settings.insecure,
+          .has_certificate = !settings.insecure};
 }
 
 }  // namespace gp::coordinator

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "daemon/metrics_settings.h"
 #include "daemon/setting.h"
 
 namespace gp::coordinator {
@@ -17,8 +18,9 @@ struct CoordinatorSettings {
   std::string listen;  // HOST:PORT with TLS; empty: the socket alone
   std::vector<std::string> advertise;
   bool metrics_public = false;  // metrics_listen may be reached from other machines
+  std::string metrics_keys_file;
   std::string metrics_listen = "127.0.0.1:7071";
-  bool insecure = false;  // `listen` without TLS; `metrics_listen` may be reached from anywhere
+  bool insecure = false;        // both addresses without TLS, wherever they are reached from
   std::string tls_certificate;  // these two: empty: made in state_dir
   std::string tls_key;
   std::string tls_client_ca;
@@ -43,5 +45,8 @@ daemon::Settings SettingsTable(CoordinatorSettings& settings);
 
 // Checks the settings against each other.
 Status CheckSettings(const CoordinatorSettings& settings);
+
+// How the Prometheus endpoint is served.
+daemon::MetricsAccess MetricsAccessOf(const CoordinatorSettings& settings);
 
 }  // namespace gp::coordinator

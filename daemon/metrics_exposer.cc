@@ -1,69 +1,87 @@
 #include "daemon/metrics_exposer.h"
 
-#include <netdb.h>
 #include <prometheus/collectable.h>
-#include <prometheus/exposer.h>
-#include <sys/socket.h>
+#include <prometheus/text_serializer.h>
 
 #include <chrono>
-#include <exception>
-#include <thread>
 #include <utility>
 
-#include "base/file.h"
 #include "rpc/listen_address.h"
 
 namespace gp::daemon {
 namespace {
 
-constexpr std::chrono::milliseconds kKnockPeriod{5};
+constexpr std::chrono::seconds kFilesPeriod{1};  // keys and certificates are looked at
 
-// The library's listener looks whether it is to end every two seconds, and whenever a client comes.
-void Knock(const rpc::ListenAddress& address) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const std::string port = std::to_string(address.port);
-  if (getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found) != 0) return;
-  const FileDescriptor client(
-      socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  (void)connect(client.get(), found->ai_addr, found->ai_addrlen);
-  freeaddrinfo(found);
-}
+// A scrape is one short request every few seconds.
+constexpr http::ServerLimits kLimits{.connections_max = 64,
+                                     .header_bytes_max = 8 << 10,
+                                     .body_bytes_max = 1 << 10,
+                                     .bodies_bytes_max = 64 << 10,
+                                     .header_timeout = std::chrono::seconds(5),
+                                     .body_timeout = std::chrono::seconds(5),
+                                     .write_timeout = std::chrono::seconds(20),
+                                     .tick = std::chrono::seconds(1)};
 
 }  // namespace
 
 StatusOr<std::unique_ptr<MetricsExposer>> MetricsExposer::Start(
-    const std::string& listen, const std::shared_ptr<prometheus::Collectable>& metrics) {
-  ASSIGN_OR_RETURN(const auto wanted, rpc::ParseListenAddress(listen));
-  RETURN_IF_ERROR(WithContext(rpc::CheckBindable(wanted), "metrics.listen"));
-  // The library reports a failed bind with an exception only.
-  try {
-    auto exposer = std::make_unique<prometheus::Exposer>(wanted.Text(), 1);
-    exposer->RegisterCollectable(metrics);
-    rpc::ListenAddress taken = wanted.Reachable();
-    taken.port = exposer->GetListeningPorts().front();
-    return std::unique_ptr<MetricsExposer>(
-        new MetricsExposer(std::move(exposer), metrics, taken.Text()));
-  } catch (const std::exception& error) {
-    return FailedPrecondition("metrics.listen {}: {}", listen, error.what());
-  }
+    const MetricsPlace& place, std::shared_ptr<prometheus::Collectable> metrics) {
+  std::unique_ptr<MetricsExposer> made(new MetricsExposer(std::move(metrics)));
+  RETURN_IF_ERROR(made->OpenFiles(place));
+  RETURN_IF_ERROR(WithContext(made->Listen(place.listen), "metrics.listen"));
+  made->thread_ = std::thread([exposer = made.get()] { exposer->loop_.Run(); });
+  return made;
 }
 
-MetricsExposer::MetricsExposer(std::unique_ptr<prometheus::Exposer> exposer,
-                               std::shared_ptr<prometheus::Collectable> metrics,
-                               std::string address)
-    : metrics_(std::move(metrics)), exposer_(std::move(exposer)), address_(std::move(address)) {}
+MetricsExposer::MetricsExposer(std::shared_ptr<prometheus::Collectable> metrics)
+    : metrics_(std::move(metrics)) {
+  router_.Add({"GET", "/metrics", [this](const auto& exchange) {
+                 exchange->Respond(
+                     {.body = prometheus::TextSerializer().Serialize(metrics_->Collect()),
+                      .content_type = "text/plain; version=0.0.4; charset=utf-8"});
+               }});
+}
 
 MetricsExposer::~MetricsExposer() {
-  const std::jthread knocking([this](const std::stop_token& stop) {
-    const auto address = rpc::ParseListenAddress(address_);
-    while (address.ok() && !stop.stop_requested()) {
-      Knock(*address);
-      std::this_thread::sleep_for(kKnockPeriod);
-    }
-  });
-  exposer_.reset();
+  loop_.Stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+Status MetricsExposer::OpenFiles(const MetricsPlace& place) {
+  if (!place.keys_file.empty() || place.tls) {
+    pool_.emplace(loop_, http::WorkPoolOptions{.threads = 1});
+  }
+  if (!place.keys_file.empty()) {
+    auto keys = http::KeyFile::Open(place.keys_file);
+    if (!keys.ok()) return WithContext(keys.status(), "metrics.keys_file");
+    keys_ = *std::move(keys);
+    keys_->Watch(loop_, *pool_, kFilesPeriod);
+  }
+  if (place.tls) {
+    auto tls = http::TlsContext::Read(*place.tls);
+    if (!tls.ok()) return WithContext(tls.status(), "the certificate for metrics.listen");
+    tls_ = *std::move(tls);
+    certificate_watch_.emplace(tls_, loop_, *pool_, kFilesPeriod);
+  }
+  return OkStatus();
+}
+
+Status MetricsExposer::Listen(const std::string& listen) {
+  ASSIGN_OR_RETURN(const auto wanted, rpc::ParseListenAddress(listen));
+  RETURN_IF_ERROR(rpc::CheckBindable(wanted));
+  http::ServerContext context{.router = router_, .limits = kLimits};
+  if (keys_ != nullptr) {
+    context.key_name = [this](std::string_view authorization) {
+      return keys_->keys().NameOf(authorization);
+    };
+  }
+  ASSIGN_OR_RETURN(server_, http::Server::Start(loop_, {.host = wanted.host, .port = wanted.port},
+                                                std::move(context), tls_.get()));
+  rpc::ListenAddress taken = wanted.Reachable();
+  taken.port = server_->port();
+  address_ = taken.Text();
+  return OkStatus();
 }
 
 }  // namespace gp::daemon

@@ -1,25 +1,37 @@
-// MetricsExposer: the HTTP endpoint where Prometheus scrapes a daemon. Serves from threads of its
+// MetricsExposer: the HTTP endpoint where Prometheus scrapes a daemon. Serves from a thread of its
 // own from Start until destruction.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include "base/status.h"
+#include "http/api_keys.h"
+#include "http/event_loop.h"
+#include "http/router.h"
+#include "http/server.h"
+#include "http/tls_context.h"
+#include "http/work_pool.h"
 
 namespace prometheus {
-class Exposer;
 class Collectable;
-}  // namespace prometheus
+}
 
 namespace gp::daemon {
 
+struct MetricsPlace {
+  std::string listen;                 // HOST:PORT
+  std::optional<http::TlsFiles> tls;  // read again when they change; absent: plain HTTP
+  std::string keys_file;              // of those who may read (http/api_keys.h); empty: anybody
+};
+
 class MetricsExposer {
  public:
-  // `listen` is HOST:PORT. Every scrape calls `metrics`. An error names it and what to do.
+  // Every scrape calls `metrics`. An error names the setting that it is about and what to do.
   static StatusOr<std::unique_ptr<MetricsExposer>> Start(
-      const std::string& listen, const std::shared_ptr<prometheus::Collectable>& metrics);
-  // Does not wait for the listener's next look around, which is up to two seconds away.
+      const MetricsPlace& place, std::shared_ptr<prometheus::Collectable> metrics);
   ~MetricsExposer();
   MetricsExposer(const MetricsExposer&) = delete;
   MetricsExposer& operator=(const MetricsExposer&) = delete;
@@ -28,12 +40,20 @@ class MetricsExposer {
   const std::string& address() const { return address_; }
 
  private:
-  MetricsExposer(std::unique_ptr<prometheus::Exposer> exposer,
-                 std::shared_ptr<prometheus::Collectable> metrics, std::string address);
+  explicit MetricsExposer(std::shared_ptr<prometheus::Collectable> metrics);
+  Status OpenFiles(const MetricsPlace& place);
+  Status Listen(const std::string& listen);
 
-  const std::shared_ptr<prometheus::Collectable> metrics_;  // the exposer does not keep it
-  std::unique_ptr<prometheus::Exposer> exposer_;
-  const std::string address_;
+  const std::shared_ptr<prometheus::Collectable> metrics_;
+  std::string address_;
+  http::EventLoop loop_;
+  std::optional<http::WorkPool> pool_;  // reads the files again
+  std::unique_ptr<http::KeyFile> keys_;
+  std::shared_ptr<http::TlsContext> tls_;
+  std::optional<http::CertificateWatch> certificate_watch_;
+  http::Router router_;
+  std::unique_ptr<http::Server> server_;
+  std::thread thread_;
 };
 
 }  // namespace gp::daemon

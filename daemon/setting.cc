@@ -24,30 +24,26 @@ Status CheckListenAddress(std::string_view text) {
   return InvalidArgument("{} is a socket; expected HOST:PORT", text);
 }
 
-Setting MetricsListen(std::string& address) {
-  return {.field = {.path = "metrics.listen",
-                    .doc = "HOST:PORT of the Prometheus endpoint. Port 0: any free one."},
-          .slot = &address,
-          .flag = "--metrics-listen",
-          .value_name = "HOST:PORT",
-          .check = CheckListenAddress};
+Settings TlsPair(std::string& certificate, std::string& key, const std::string& otherwise) {
+  return {{.field = {.path = "tls.certificate",
+                     .doc = "PEM file of the certificate that is served, and of those that signed "
+                            "it. It is read again when it changes. Empty: " +
+                            otherwise,
+                     .is_path = true},
+           .slot = &certificate,
+           .flag = "--tls-certificate",
+           .value_name = "FILE"},
+          {.field = {.path = "tls.key",
+                     .doc = "PEM file of the key of tls.certificate.",
+                     .is_path = true},
+           .slot = &key,
+           .flag = "--tls-key",
+           .value_name = "FILE"}};
 }
 
-Setting MetricsPublic(bool& allowed) {
-  return {.field = {.path = "metrics.public",
-                    .doc = "Let metrics.listen be reached from other machines, such as that of "
-                           "Prometheus: whoever reaches it reads names of runs, losses, speeds."},
-          .slot = &allowed};
-}
-
-Status CheckMetricsExposure(const std::string& address, bool allowed) {
-  ASSIGN_OR_RETURN(const auto parsed, rpc::ParseListenAddress(address));
-  if (allowed || parsed.IsLocal()) return OkStatus();
-  return InvalidArgument(
-      "metrics.listen: {} can be reached from other machines, and it is served without encryption "
-      "to whoever comes; listen on 127.0.0.1, or accept that with metrics.public: true (or "
-      "--insecure)",
-      parsed.Text());
+Status CheckTlsPair(const std::string& certificate, const std::string& key) {
+  if (certificate.empty() == key.empty()) return OkStatus();
+  return InvalidArgument("tls.certificate and tls.key go together");
 }
 
 std::string VariablePrefix(const std::string& program) { return UpperWords(program) + "_"; }

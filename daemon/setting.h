@@ -27,15 +27,11 @@ using Settings = std::vector<Setting>;
 // A check: HOST:PORT that a server can be asked to listen on.
 Status CheckListenAddress(std::string_view text);
 
-// The setting metrics.listen, which every daemon has.
-Setting MetricsListen(std::string& address);
+// The rows tls.certificate and tls.key. `otherwise` says what is served when they are empty.
+Settings TlsPair(std::string& certificate, std::string& key, const std::string& otherwise);
 
-// The setting metrics.public, which every daemon has.
-Setting MetricsPublic(bool& allowed);
-
-// InvalidArgument when other machines can reach `address`, which is metrics.listen, and neither
-// metrics.public nor network.insecure (`allowed`) allows it. REQUIRES: the address can be read.
-Status CheckMetricsExposure(const std::string& address, bool allowed);
+// InvalidArgument when one of them is set without the other.
+Status CheckTlsPair(const std::string& certificate, const std::string& key);
 
 // "GP_COORDINATOR_" of "gp-coordinator".
 std::string VariablePrefix(const std::string& program);

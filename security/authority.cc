@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/random_id.h"
+#include "security/node_name.h"
 
 namespace gp::security {
 namespace {
@@ -156,8 +157,8 @@ StatusOr<Certificate> Authority::IssueClient(const CertificateRequest& request,
                                              const std::string& uri, WallTime now,
                                              std::chrono::nanoseconds lifetime) const {
   if (!IsPlainName(uri)) return InvalidArgument("'{}' cannot be in a certificate", uri);
-  return Issue(X509_REQ_get0_pubkey(request.get()), "gp node", "clientAuth", "URI:" + uri, now,
-               lifetime);
+  return Issue(X509_REQ_get0_pubkey(request.get()), "gp node", "clientAuth,serverAuth",
+               fmt::format("URI:{},DNS:{}", uri, kNodeHost), now, lifetime);
 }
 
 }  // namespace gp::security

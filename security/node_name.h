@@ -1,4 +1,5 @@
-// The name of a node in its certificate: the URI "gp:node:<node_id>". Pure functions; thread-safe.
+// The name of a node in its certificate: the URI "gp:node:<node_id>", and the host name that all
+// nodes have in common. Pure functions; thread-safe.
 #pragma once
 
 #include <string>
@@ -7,6 +8,10 @@
 #include "security/certificate.h"
 
 namespace gp::security {
+
+// Where a node is a server, for its metrics, clients check this name. It is nobody's address, so
+// that a node with its certificate cannot pass for the coordinator or for any other server.
+inline constexpr const char* kNodeHost = "node.gp.internal";
 
 // REQUIRES: `node_id` is one that IsNodeId accepts.
 std::string NodeUri(const std::string& node_id);

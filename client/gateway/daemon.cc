@@ -10,9 +10,6 @@
 #include "base/stop_signals.h"
 #include "base/usable_cores.h"
 #include "client/gateway/completions/completion_routes.h"
-#include "client/gateway/http/api_keys.h"
-#include "client/gateway/http/server.h"
-#include "client/gateway/http/tls_files.h"
 #include "client/gateway/metrics.h"
 #include "client/gateway/models/model_service.h"
 #include "client/gateway/models/sampler_memory.h"
@@ -22,6 +19,9 @@
 #include "client/gateway/status_routes.h"
 #include "daemon/address_file.h"
 #include "daemon/metrics_exposer.h"
+#include "http/api_keys.h"
+#include "http/server.h"
+#include "http/tls_context.h"
 #include "rpc/listen_address.h"
 #include "rpc/tls.h"
 #include "rpc/token.h"
@@ -29,7 +29,7 @@
 namespace gp::gateway {
 namespace {
 
-constexpr std::chrono::seconds kFilesPeriod{1};
+constexpr std::chrono::seconds kFilesPeriod{1};  // keys and certificates are looked at
 constexpr std::chrono::seconds kObservePeriod{1};
 // Answers that were given are sent within this time after the texts are ended.
 constexpr std::chrono::milliseconds kFarewell{500};
@@ -68,13 +68,23 @@ ModelPoolOptions PoolOptions(const GatewaySettings& settings) {
   return options;
 }
 
-ServerLimits Limits(const GatewaySettings& settings) {
+http::ServerLimits Limits(const GatewaySettings& settings) {
   return {.connections_max = settings.connections_max,
           .body_bytes_max = static_cast<size_t>(settings.body_bytes_max),
           .header_timeout = settings.header_timeout,
           .body_timeout = settings.body_timeout,
           .idle_timeout = settings.idle_timeout,
           .ping_period = settings.ping_period};
+}
+
+daemon::MetricsPlace MetricsPlaceOf(const GatewaySettings& settings) {
+  daemon::MetricsPlace place{.listen = settings.metrics_listen,
+                             .keys_file = settings.metrics_keys_file};
+  if (daemon::MetricsUseTls(MetricsAccessOf(settings))) {
+    place.tls = {
+        .certificate = settings.tls_certificate, .key = settings.tls_key, .newest_only = true};
+  }
+  return place;
 }
 
 std::vector<NamedDirectory> Directories(const GatewaySettings& settings) {
@@ -85,9 +95,9 @@ std::vector<NamedDirectory> Directories(const GatewaySettings& settings) {
   return directories;
 }
 
-void LogExchange(const ExchangeRecord& record) {
+void LogExchange(const http::ExchangeRecord& record) {
   const double milliseconds = std::chrono::duration<double, std::milli>(record.duration).count();
-  const ExchangeNotes& notes = record.notes;
+  const http::ExchangeNotes& notes = record.notes;
   const std::string who = record.key_name.empty() ? record.client_address : record.key_name;
   const std::string duration = fmt::format("{:.1f}", milliseconds);
   if (notes.model.empty()) {
@@ -147,7 +157,7 @@ StatusOr<RunBoardOptions> BoardOptions(const GatewaySettings& settings) {
 // Everything that the loop owns. Members are destroyed from the last to the first.
 class Gateway {
  public:
-  Gateway(const GatewaySettings& settings, RunBoardOptions board, EventLoop& loop,
+  Gateway(const GatewaySettings& settings, RunBoardOptions board, http::EventLoop& loop,
           GatewayMetrics& metrics)
       : settings_(settings),
         loop_(loop),
@@ -169,16 +179,18 @@ class Gateway {
 
   Status Start() {
     if (!settings_.keys_file.empty()) {
-      ASSIGN_OR_RETURN(keys_, KeyFile::Open(settings_.keys_file));
+      ASSIGN_OR_RETURN(keys_, http::KeyFile::Open(settings_.keys_file));
       keys_->Watch(loop_, work_, kFilesPeriod);
     }
     if (!settings_.tls_certificate.empty()) {
-      ASSIGN_OR_RETURN(tls_, TlsFiles::Open(settings_.tls_certificate, settings_.tls_key));
-      tls_->Watch(loop_, work_, kFilesPeriod);
+      ASSIGN_OR_RETURN(tls_, http::TlsContext::Read({.certificate = settings_.tls_certificate,
+                                                     .key = settings_.tls_key}));
+      certificate_watch_.emplace(tls_, loop_, work_, kFilesPeriod);
     }
     ASSIGN_OR_RETURN(rpc::ListenAddress address, rpc::ParseListenAddress(settings_.listen));
-    ASSIGN_OR_RETURN(server_, Server::Start(loop_, {.host = address.host, .port = address.port},
-                                            Context(), tls_ ? &tls_->context() : nullptr));
+    ASSIGN_OR_RETURN(
+        server_, http::Server::Start(loop_, {.host = address.host, .port = address.port}, Context(),
+                                     tls_.get()));
     address.port = server_->port();
     address_ = address.Reachable().Text();
     observe_timer_ = loop_.Every(kObservePeriod, [this] { Observe(); });
@@ -209,15 +221,15 @@ class Gateway {
     grace_timer_ = loop_.After(kFarewell, [this] { loop_.Stop(); });
   }
 
-  ServerContext Context() {
-    ServerContext context{
+  http::ServerContext Context() {
+    http::ServerContext context{
         .router = router_, .limits = Limits(settings_), .cors_origins = settings_.cors_origins};
     if (keys_) {
       context.key_name = [this](std::string_view authorization) {
         return keys_->keys().NameOf(authorization);
       };
     }
-    context.finished = [this](const ExchangeRecord& record) {
+    context.finished = [this](const http::ExchangeRecord& record) {
       metrics_.Finished(record);
       if (settings_.log_requests) LogExchange(record);
     };
@@ -230,20 +242,21 @@ class Gateway {
   }
 
   const GatewaySettings& settings_;
-  EventLoop& loop_;
+  http::EventLoop& loop_;
   GatewayMetrics& metrics_;
   bool stopping_ = false;
-  WorkPool work_{loop_, {}};
+  http::WorkPool work_{loop_, {}};
   ModelService models_;
   RunsApi runs_;
-  Router router_;
-  std::unique_ptr<KeyFile> keys_;
-  std::unique_ptr<TlsFiles> tls_;
-  std::unique_ptr<Server> server_;
+  http::Router router_;
+  std::unique_ptr<http::KeyFile> keys_;
+  std::shared_ptr<http::TlsContext> tls_;
+  std::optional<http::CertificateWatch> certificate_watch_;
+  std::unique_ptr<http::Server> server_;
   std::string address_;
-  std::unique_ptr<Timer> observe_timer_;
-  std::unique_ptr<Timer> grace_timer_;
-  std::unique_ptr<Timer> idle_timer_;
+  std::unique_ptr<http::Timer> observe_timer_;
+  std::unique_ptr<http::Timer> grace_timer_;
+  std::unique_ptr<http::Timer> idle_timer_;
 };
 
 }  // namespace
@@ -251,12 +264,12 @@ class Gateway {
 Status RunGateway(const GatewaySettings& settings, const daemon::Runtime& runtime) {
   AllowManyConnections();
   GatewayMetrics metrics(GP_VERSION);
-  EventLoop loop;
+  http::EventLoop loop;
   ASSIGN_OR_RETURN(RunBoardOptions board, BoardOptions(settings));
   Gateway gateway(settings, std::move(board), loop, metrics);
   RETURN_IF_ERROR(gateway.Start());
   ASSIGN_OR_RETURN(const auto exposer,
-                   daemon::MetricsExposer::Start(settings.metrics_listen, metrics.page()));
+                   daemon::MetricsExposer::Start(MetricsPlaceOf(settings), metrics.page()));
   RETURN_IF_ERROR(
       daemon::WriteAddressFile(runtime.address_file, {gateway.address(), exposer->address()}));
   LogInfo("gateway serves",

@@ -102,12 +102,12 @@ GatewayMetrics::GatewayMetrics(const std::string& version)
 
 GatewayMetrics::~GatewayMetrics() = default;
 
-void GatewayMetrics::Finished(const ExchangeRecord& record) {
+void GatewayMetrics::Finished(const http::ExchangeRecord& record) {
   families_->requests.Add({{"endpoint", record.endpoint}, {"code", std::to_string(record.status)}})
       .Increment();
   families_->duration.Add({{"endpoint", record.endpoint}}, kRequestSeconds)
       .Observe(Seconds(record.duration));
-  const ExchangeNotes& notes = record.notes;
+  const http::ExchangeNotes& notes = record.notes;
   if (notes.gone) families_->cancelled.Increment();
   if (!notes.first_token) return;
   const double first = Seconds(*notes.first_token - record.begun);

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "client/gateway/http/server_options.h"
 #include "client/gateway/models/model_pool.h"
+#include "http/server_options.h"
 
 namespace prometheus {
 class Collectable;
@@ -21,7 +21,7 @@ class GatewayMetrics {
   GatewayMetrics(const GatewayMetrics&) = delete;
   GatewayMetrics& operator=(const GatewayMetrics&) = delete;
 
-  void Finished(const ExchangeRecord& record);
+  void Finished(const http::ExchangeRecord& record);
   // What there is at the moment; called now and then by whoever owns the pool.
   void Observe(const PoolCounts& counts, int connections, size_t models);
 

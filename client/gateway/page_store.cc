@@ -7,8 +7,8 @@
 #include <memory>
 #include <utility>
 
-#include "client/gateway/http/exchange.h"
 #include "formats/sha256.h"
+#include "http/exchange.h"
 
 namespace gp::gateway {
 namespace {
@@ -37,9 +37,9 @@ std::string HashesOf(std::string_view html, const std::string& name) {
   return hashes.empty() ? " 'none'" : hashes;
 }
 
-void Serve(const Response& page, const std::string& tag, Exchange& exchange) {
+void Serve(const http::Response& page, const std::string& tag, http::Exchange& exchange) {
   if (exchange.request().Header("if-none-match") == tag) {
-    Response same{.status = 304, .content_type = "", .headers = page.headers};
+    http::Response same{.status = 304, .content_type = "", .headers = page.headers};
     return exchange.Respond(std::move(same));
   }
   exchange.Respond(page);
@@ -54,10 +54,11 @@ std::string ContentSecurityPolicy(std::string_view html) {
          "frame-ancestors 'none'";
 }
 
-void AddPageRoutes(const std::vector<PageSource>& pages, Router& router) {
+void AddPageRoutes(const std::vector<PageSource>& pages, http::Router& router) {
   for (const PageSource& source : pages) {
     const std::string tag = "\"" + formats::Sha256Hex(source.html).substr(0, 32) + "\"";
-    Response page{.body = std::string(source.html), .content_type = "text/html; charset=utf-8"};
+    http::Response page{.body = std::string(source.html),
+                        .content_type = "text/html; charset=utf-8"};
     page.headers = {{"Content-Security-Policy", ContentSecurityPolicy(source.html)},
                     {"X-Content-Type-Options", "nosniff"},
                     {"X-Frame-Options", "DENY"},
@@ -65,7 +66,7 @@ void AddPageRoutes(const std::vector<PageSource>& pages, Router& router) {
                     {"Cross-Origin-Opener-Policy", "same-origin"},
                     {"Cache-Control", "no-cache"},
                     {"ETag", tag}};
-    const auto shared = std::make_shared<const Response>(std::move(page));
+    const auto shared = std::make_shared<const http::Response>(std::move(page));
     router.Add({"GET", source.path,
                 [shared, tag](const auto& exchange) { Serve(*shared, tag, *exchange); },
                 /*open=*/true});

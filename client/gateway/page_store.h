@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "client/gateway/http/router.h"
+#include "http/router.h"
 
 namespace gp::gateway {
 
@@ -23,6 +23,6 @@ std::vector<PageSource> BuiltInPages();
 std::string ContentSecurityPolicy(std::string_view html);
 
 // GET of each page: its headers, and 304 for who has it already.
-void AddPageRoutes(const std::vector<PageSource>& pages, Router& router);
+void AddPageRoutes(const std::vector<PageSource>& pages, http::Router& router);
 
 }  // namespace gp::gateway

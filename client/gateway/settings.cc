@@ -28,23 +28,12 @@ daemon::Settings Access(GatewaySettings& settings) {
        .slot = &settings.stop_grace},
       daemon::MetricsListen(settings.metrics_listen),
       daemon::MetricsPublic(settings.metrics_public),
+      daemon::MetricsKeysFile(settings.metrics_keys_file),
       {.field = {.path = "network.insecure",
                  .doc = "Listen where other machines can reach it though there are no API keys or "
                         "no TLS: whoever reaches it may use it, or listen in."},
        .slot = &settings.insecure,
        .flag = "--insecure"},
-      {.field = {.path = "tls.certificate",
-                 .doc =
-                     "PEM file of the certificate and its chain. With tls.key: HTTPS. It is read "
-                     "again when it changes.",
-                 .is_path = true},
-       .slot = &settings.tls_certificate,
-       .flag = "--tls-certificate",
-       .value_name = "FILE"},
-      {.field = {.path = "tls.key", .doc = "PEM file of the certificate's key.", .is_path = true},
-       .slot = &settings.tls_key,
-       .flag = "--tls-key",
-       .value_name = "FILE"},
       {.field = {.path = "auth.keys_file",
                  .doc = "File of API keys, one a line: the SHA-256 of the key in hexadecimal "
                         "digits, then a name. It is read again when it changes. Empty: no keys.",
@@ -187,16 +176,15 @@ bool IsPrivate(const GatewaySettings& settings) {
 
 daemon::Settings SettingsTable(GatewaySettings& settings) {
   daemon::Settings all = Access(settings);
-  for (auto part : {Models(settings), Sampler(settings), Limits(settings)}) {
+  for (auto part : {daemon::TlsPair(settings.tls_certificate, settings.tls_key, "plain HTTP."),
+                    Models(settings), Sampler(settings), Limits(settings)}) {
     for (daemon::Setting& setting : part) all.push_back(std::move(setting));
   }
   return all;
 }
 
 Status CheckSettings(const GatewaySettings& settings) {
-  if (settings.tls_certificate.empty() != settings.tls_key.empty()) {
-    return InvalidArgument("tls.certificate and tls.key go together");
-  }
+  RETURN_IF_ERROR(daemon::CheckTlsPair(settings.tls_certificate, settings.tls_key));
   if (!settings.coordinator_token_file.empty() && settings.coordinator_ca.empty() &&
       !settings.coordinator.starts_with("unix:")) {
     return InvalidArgument(
@@ -215,8 +203,14 @@ Status CheckSettings(const GatewaySettings& settings) {
         "(--api-key-file, --tls-certificate, --tls-key), or say --insecure",
         settings.listen);
   }
-  return daemon::CheckMetricsExposure(settings.metrics_listen,
-                                      settings.metrics_public || settings.insecure);
+  return daemon::CheckMetricsAccess(MetricsAccessOf(settings));
+}
+
+daemon::MetricsAccess MetricsAccessOf(const GatewaySettings& settings) {
+  return {.listen = settings.metrics_listen,
+          .is_public = settings.metrics_public,
+          .insecure = settings.insecure,
+          .has_certificate = !settings.tls_certificate.empty()};
 }
 
 Status CheckModels(const GatewaySettings& settings) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "daemon/metrics_settings.h"
 #include "daemon/setting.h"
 
 namespace gp::gateway {
@@ -17,6 +18,7 @@ struct GatewaySettings {
   int connections_max = 2000;
   std::chrono::nanoseconds stop_grace = std::chrono::seconds(5);
   bool metrics_public = false;  // metrics_listen may be reached from other machines
+  std::string metrics_keys_file;
   std::string metrics_listen = "127.0.0.1:7073";
   bool insecure = false;
   std::string tls_certificate;
@@ -52,6 +54,9 @@ daemon::Settings SettingsTable(GatewaySettings& settings);
 
 // Whether they fit together.
 Status CheckSettings(const GatewaySettings& settings);
+
+// How the Prometheus endpoint is served.
+daemon::MetricsAccess MetricsAccessOf(const GatewaySettings& settings);
 
 // Whether each of models.directories holds a checkpoint. Reads files.
 Status CheckModels(const GatewaySettings& settings);

@@ -3,18 +3,18 @@
 #include <memory>
 #include <utility>
 
-#include "client/gateway/http/exchange.h"
-#include "client/gateway/http/json_text.h"
 #include "client/gateway/openapi.h"
+#include "http/exchange.h"
+#include "http/json_text.h"
 
 namespace gp::gateway {
 namespace {
 
-using SharedExchange = std::shared_ptr<Exchange>;
+using SharedExchange = std::shared_ptr<http::Exchange>;
 
 constexpr const char* kOk = R"({"status":"ok"})";
 
-ApiError NotNow(std::string message) {
+http::ApiError NotNow(std::string message) {
   return {.status = 503, .message = std::move(message), .code = "unavailable", .retry_after = 1};
 }
 
@@ -37,10 +37,10 @@ void Props(const GatewayFacts& facts, ModelService& models, const SharedExchange
   std::string out =
       R"({"default_generation_settings":{"temperature":1,"top_k":50,"top_p":1,"min_p":0,)"
       R"("presence_penalty":0,"frequency_penalty":0,"max_tokens":16,"n":1},"build_info":)";
-  AppendJsonString("gp " + facts.version, out);
+  http::AppendJsonString("gp " + facts.version, out);
   out += R"(,"chat_template":null,"default_model":)";
   if (newest.ok()) {
-    AppendJsonString(newest->resolved, out);
+    http::AppendJsonString(newest->resolved, out);
   } else {
     out += "null";
   }
@@ -53,7 +53,7 @@ void Props(const GatewayFacts& facts, ModelService& models, const SharedExchange
 }  // namespace
 
 void AddStatusRoutes(GatewayFacts facts, ModelService& models, GatewayMetrics& metrics,
-                     Router& router) {
+                     http::Router& router) {
   const auto shared = std::make_shared<const GatewayFacts>(std::move(facts));
   for (const char* path : {"/health", "/v1/health"}) {
     router.Add({"GET", path,
@@ -66,7 +66,8 @@ void AddStatusRoutes(GatewayFacts facts, ModelService& models, GatewayMetrics& m
               [shared, &models](const auto& exchange) { Ready(*shared, models, exchange); },
               /*open=*/true});
   router.Add({"GET", "/version", [shared](const auto& exchange) {
-                exchange->Respond({.body = R"({"version":)" + JsonString(shared->version) + "}"});
+                exchange->Respond(
+                    {.body = R"({"version":)" + http::JsonString(shared->version) + "}"});
               }});
   router.Add({"GET", "/props",
               [shared, &models](const auto& exchange) { Props(*shared, models, exchange); }});

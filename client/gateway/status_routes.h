@@ -5,9 +5,9 @@
 #include <functional>
 #include <string>
 
-#include "client/gateway/http/router.h"
 #include "client/gateway/metrics.h"
 #include "client/gateway/models/model_service.h"
+#include "http/router.h"
 
 namespace gp::gateway {
 
@@ -19,6 +19,6 @@ struct GatewayFacts {
 
 // All of these outlive the router.
 void AddStatusRoutes(GatewayFacts facts, ModelService& models, GatewayMetrics& metrics,
-                     Router& router);
+                     http::Router& router);
 
 }  // namespace gp::gateway

@@ -4,16 +4,15 @@
 
 namespace gp::testing {
 
-using gateway::Exchange;
 using nlohmann::json;
 
 FakeGateway::FakeGateway() {
-  using Exchanged = std::shared_ptr<Exchange>;
+  using Exchanged = std::shared_ptr<http::Exchange>;
   router_.Add({"GET", "/v1/models", [this](const Exchanged& it) { AnswerModels(it); }});
   router_.Add({"POST", "/tokenize", [this](const Exchanged& it) { Tokenize(it); }});
   router_.Add({"POST", "/v1/completions", [this](const Exchanged& it) { Complete(it); }});
-  server_ = std::make_unique<gateway::RunningServer>(
-      gateway::ServerContext{.router = router_, .limits = {}});
+  server_ =
+      std::make_unique<http::RunningServer>(http::ServerContext{.router = router_, .limits = {}});
 }
 
 FakeGateway::~FakeGateway() {
@@ -34,7 +33,7 @@ void FakeGateway::SetPieces(std::vector<std::string> pieces) {
 
 void FakeGateway::SetError(int status, const std::string& message) {
   MutexLock lock(mutex_);
-  error_ = gateway::ApiError{.status = status, .message = message};
+  error_ = http::ApiError{.status = status, .message = message};
 }
 
 void FakeGateway::HangAfterPieces() {
@@ -57,7 +56,7 @@ int FakeGateway::left() const {
   return left_;
 }
 
-void FakeGateway::AnswerModels(const std::shared_ptr<Exchange>& exchange) {
+void FakeGateway::AnswerModels(const std::shared_ptr<http::Exchange>& exchange) {
   MutexLock lock(mutex_);
   json list = {{"object", "list"}, {"data", json::array()}};
   for (const std::string& model : models_) {
@@ -67,18 +66,18 @@ void FakeGateway::AnswerModels(const std::shared_ptr<Exchange>& exchange) {
                             {"validation_loss", nullptr},
                             {"max_model_len", 64}});
   }
-  exchange->Respond(gateway::Response{.body = list.dump()});
+  exchange->Respond(http::Response{.body = list.dump()});
 }
 
-void FakeGateway::Tokenize(const std::shared_ptr<Exchange>& exchange) {
+void FakeGateway::Tokenize(const std::shared_ptr<http::Exchange>& exchange) {
   const json request = json::parse(exchange->request().body);
   std::vector<int> ids;
   for (const unsigned char byte : request["prompt"].get<std::string>()) ids.push_back(byte);
-  exchange->Respond(gateway::Response{
+  exchange->Respond(http::Response{
       .body = json({{"tokens", ids}, {"count", ids.size()}, {"max_model_len", 64}}).dump()});
 }
 
-void FakeGateway::Complete(const std::shared_ptr<Exchange>& exchange) {
+void FakeGateway::Complete(const std::shared_ptr<http::Exchange>& exchange) {
   const json request = json::parse(exchange->request().body);
   MutexLock lock(mutex_);
   completions_.push_back(request);
@@ -86,7 +85,7 @@ void FakeGateway::Complete(const std::shared_ptr<Exchange>& exchange) {
   const std::string model = request["model"];
   if (std::find(models_.begin(), models_.end(), model) == models_.end()) {
     return exchange->Respond(
-        gateway::ApiError{.status = 404, .message = "there is no model '" + model + "'"});
+        http::ApiError{.status = 404, .message = "there is no model '" + model + "'"});
   }
   const auto stream = exchange->BeginEventStream();
   stream->OnGone([this] {

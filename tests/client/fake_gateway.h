@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "client/gateway/running_server.h"
+#include "http/running_server.h"
 
 namespace gp::testing {
 
@@ -37,21 +37,21 @@ class FakeGateway {
   int left() const;                                 // clients that left a stream
 
  private:
-  void AnswerModels(const std::shared_ptr<gateway::Exchange>& exchange);
-  void Tokenize(const std::shared_ptr<gateway::Exchange>& exchange);
-  void Complete(const std::shared_ptr<gateway::Exchange>& exchange);
+  void AnswerModels(const std::shared_ptr<http::Exchange>& exchange);
+  void Tokenize(const std::shared_ptr<http::Exchange>& exchange);
+  void Complete(const std::shared_ptr<http::Exchange>& exchange);
 
-  gateway::Router router_;
+  http::Router router_;
   mutable Mutex mutex_;
   std::vector<std::string> models_ GUARDED_BY(mutex_) = {"demo"};
   std::vector<std::string> pieces_ GUARDED_BY(mutex_) = {" one", " two"};
-  std::optional<gateway::ApiError> error_ GUARDED_BY(mutex_);
+  std::optional<http::ApiError> error_ GUARDED_BY(mutex_);
   bool hangs_ GUARDED_BY(mutex_) = false;
   bool breaks_ GUARDED_BY(mutex_) = false;
   std::vector<nlohmann::json> completions_ GUARDED_BY(mutex_);
   int left_ GUARDED_BY(mutex_) = 0;
-  std::vector<std::shared_ptr<gateway::EventStream>> hanging_;  // used by the loop's thread only
-  std::unique_ptr<gateway::RunningServer> server_;
+  std::vector<std::shared_ptr<http::EventStream>> hanging_;  // used by the loop's thread only
+  std::unique_ptr<http::RunningServer> server_;
 };
 
 }  // namespace gp::testing

@@ -7,20 +7,21 @@
 
 #include "base/check.h"
 #include "client/gateway/completions/completion_request.h"
-#include "client/gateway/http/api_error.h"
-#include "client/gateway/http/api_keys.h"
-#include "client/gateway/http/json_text.h"
-#include "client/gateway/http/message.h"
+#include "http/api_error.h"
+#include "http/api_keys.h"
+#include "http/json_text.h"
+#include "http/message.h"
 
 namespace {
 
 using namespace gp::gateway;
+namespace http = gp::http;
 
 void TryCompletion(std::string_view text) {
   const auto parsed = ParseCompletionRequest(text);
-  if (const auto* error = std::get_if<ApiError>(&parsed)) {
+  if (const auto* error = std::get_if<http::ApiError>(&parsed)) {
     GP_CHECK(error->status == 400 && !error->message.empty());
-    GP_CHECK(nlohmann::json::accept(ErrorBody(*error)));
+    GP_CHECK(nlohmann::json::accept(http::ErrorBody(*error)));
     return;
   }
   const auto& request = std::get<CompletionRequest>(parsed);
@@ -35,9 +36,9 @@ void TryCompletion(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   TryCompletion(text);
-  const auto target = ParseTarget(text);
+  const auto target = http::ParseTarget(text);
   GP_CHECK(!target.ok() || !target->path.empty());
-  (void)ApiKeys::Parse(text, "keys");
-  GP_CHECK(nlohmann::json::accept(JsonString(text)));
+  (void)http::ApiKeys::Parse(text, "keys");
+  GP_CHECK(nlohmann::json::accept(http::JsonString(text)));
   return 0;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Starts the daemons with every combination of the settings that decide where they listen and how, and speaks plain HTTP/2, plain
-HTTP and TLS to every TCP port that each process opens. Without --insecure nothing plain may be reached from other machines, and
-the coordinator's own port speaks TLS 1.3 alone, on loopback too."""
+HTTP and TLS to every TCP port that each process opens. Without --insecure nothing plain may be reached from other machines, metrics
+that other machines reach speak TLS 1.3 alone, and so does the coordinator's own port, on loopback too."""
 
 import itertools
 import json
@@ -18,6 +18,7 @@ import time
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 PATIENCE = 60
+PUBLIC = "metrics.public"  # stands for the setting, which has no flag
 LISTENS = "0A"  # the state of a socket in /proc/net/tcp
 
 
@@ -92,9 +93,13 @@ class Daemon:
         address_file = directory / "address"
         address_file.unlink(missing_ok=True)
         self.log = directory / "log"
+        flags = [argument for argument in arguments if argument != PUBLIC]
+        environment = dict(os.environ)
+        if PUBLIC in arguments:
+            environment[program.upper().replace("-", "_") + "_METRICS_PUBLIC"] = "true"
         with open(self.log, "wb") as log:
-            self.process = subprocess.Popen([PROGRAMS / program, "--address-file", address_file, *arguments],
-                                            stdout=log, stderr=log)
+            self.process = subprocess.Popen([PROGRAMS / program, "--address-file", address_file, *flags],
+                                            stdout=log, stderr=log, env=environment)
         self.addresses = None
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
@@ -124,7 +129,7 @@ def combinations(choices):
 class Sweep:
     def __init__(self, directory):
         self.directory = directory
-        self.started = self.refused = 0
+        self.started = self.refused = self.newest = 0
         self.problems = []
 
     def check(self, program, arguments):
@@ -137,22 +142,27 @@ class Sweep:
             self.started += 1
             insecure = "--insecure" in arguments
             rpc = int(daemon.addresses.get("listen", ":0").rpartition(":")[2])
+            metrics = int(daemon.addresses["metrics"].rpartition(":")[2])
             for reachable, port in listening(daemon.process.pid):
                 plain = speaks_plain(port)
                 if plain and (reachable or port == rpc) and not insecure:
                     self.problems.append(f"{program} {arguments}: port {port} speaks without TLS")
-                if port == rpc:
-                    self.check_rpc(port, plain, insecure, arguments)
+                if port == rpc and insecure and not plain:
+                    self.problems.append(f"{arguments}: the probe sees no plain port where there is one")
+                if not insecure and (port == rpc or (port == metrics and reachable)):
+                    self.check_newest(port, [program, *arguments])
 
-    def check_rpc(self, port, plain, insecure, arguments):
-        if insecure:
-            if not plain:
-                self.problems.append(f"{arguments}: the probe sees no plain port where there is one")
-            return
+    def check_newest(self, port, arguments):
+        self.newest += 1
         if tls_version(port) != "TLSv1.3":
-            self.problems.append(f"{arguments}: no TLS 1.3")
+            self.problems.append(f"{arguments}: no TLS 1.3 on port {port}")
         if tls_version(port, ssl.TLSVersion.TLSv1_2) is not None:
-            self.problems.append(f"{arguments}: TLS 1.2 is served")
+            self.problems.append(f"{arguments}: TLS 1.2 is served on port {port}")
+
+
+def join_token(coordinator, path):
+    subprocess.run([PROGRAMS / "gpctl", "token", "create", "--join", "--ttl", "10m", "--out", path, "--server", coordinator],
+                   check=True, stdout=subprocess.DEVNULL)
 
 
 def main():
@@ -172,7 +182,7 @@ def main():
         keys = directory / "keys"
         keys.write_text("0" * 64 + " somebody\n")
         insecure = [[], ["--insecure"]]
-        metrics = [["--metrics-listen", "127.0.0.1:0"], ["--metrics-listen", "0.0.0.0:0"]]
+        metrics = [["--metrics-listen", "127.0.0.1:0"], ["--metrics-listen", "0.0.0.0:0"], ["--metrics-listen", "[::]:0", PUBLIC]]
         pair = [[], ["--tls-certificate", pem, "--tls-key", pem]]
         sweep = Sweep(directory)
         listens = [[], ["--listen", "127.0.0.1:0"], ["--listen", "0.0.0.0:0"], ["--listen", "[::]:0"]]
@@ -180,18 +190,25 @@ def main():
             sweep.check("gp-coordinator", [*common, str(directory / "coordinator"), *arguments])
         for arguments in combinations([listens[1:3], insecure, metrics, pair, [[], ["--api-key-file", str(keys)]]]):
             sweep.check("gp-gateway", arguments)
-        with Daemon("gp-coordinator", [*common, str(first), "--metrics-listen", "127.0.0.1:0"], directory) as daemon:
+        with Daemon("gp-coordinator", [*common, str(first), "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"],
+                    directory) as daemon:
             address = daemon.addresses["address"]
             workers = directory / "workers"
             workers.mkdir()
             worker = Sweep(workers)
-            for arguments in combinations([insecure, metrics]):
+            for arguments in combinations([insecure, metrics, pair]):
                 worker.check("gp-worker", [*common, str(workers / "state"), "--coordinator", address, "--gpus", "none",
                                            *arguments])
+            join_token(address, directory / "join.token")
+            for arguments in combinations([metrics, pair]):  # the first of them joins
+                worker.check("gp-worker", [*common, str(workers / "joined"), "--coordinator", daemon.addresses["listen"],
+                                           "--join-token-file", str(directory / "join.token"), "--gpus", "none", *arguments])
     problems = sweep.problems + worker.problems
     started, refused = sweep.started + worker.started, sweep.refused + worker.refused
-    print("\n".join(problems) or f"{started} starts, {refused} refused: no plain port without --insecure")
-    if started < 50 or refused < 30:
+    newest = sweep.newest + worker.newest
+    print("\n".join(problems) or f"{started} starts, {refused} refused, {newest} ports with TLS 1.3 alone: no plain port that others "
+          "reach without --insecure")
+    if started < 50 or refused < 30 or newest < 20:
         print(f"{started} starts, {refused} refused: there should be more of both")
         return 1
     return 1 if problems else 0

@@ -145,6 +145,20 @@ TEST_F(TlsTest, AServerUnderANameThatItDoesNotHaveIsRefused) {
             StatusCode::kUnavailable);
 }
 
+// It serves the node's metrics, under a name that no coordinator has.
+TEST_F(TlsTest, ANodesCertificateDoesNotMakeACoordinator) {
+  ServerTls swapped = certificates_.Server();
+  swapped.certificate = swapped.key = certificates_.Path("client.pem");
+  const auto server =
+      RpcServer::Start({.endpoints = {{.address = "127.0.0.1:0", .tls = swapped}}}, {&service_});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const std::string port = std::to_string(ParseListenAddress((*server)->address())->port);
+  for (const std::string host : {"127.0.0.1:", "localhost:"}) {
+    EXPECT_EQ(Ask(host + port, certificates_.Anonymous()).status().code(),
+              StatusCode::kUnavailable);
+  }
+}
+
 TEST_F(TlsTest, OnlyTls13IsSpoken) {
   EXPECT_EQ(Negotiate(TLS1_3_VERSION), "TLSv1.3");
   for (const int version : {TLS1_2_VERSION, TLS1_1_VERSION, TLS1_VERSION}) {

@@ -36,7 +36,7 @@ TEST(Authority, GivesANodeACertificateWithItsNameAlone) {
       authority.IssueClient(CertificateRequest::For(key), NodeUri("abc123"), kNoon, kDay);
   ASSERT_TRUE(certificate.ok()) << certificate.status();
   EXPECT_EQ(NodeOf(*certificate), "abc123");
-  EXPECT_TRUE(certificate->DnsNames().empty());
+  EXPECT_EQ(certificate->DnsNames(), std::vector<std::string>{kNodeHost});
   EXPECT_TRUE(certificate->IpAddresses().empty());
   EXPECT_TRUE(certificate->CheckKey(key).ok());
   EXPECT_TRUE(certificate->IsSignedBy(authority.certificate()));

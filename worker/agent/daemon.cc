@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/random_id.h"
@@ -186,6 +187,21 @@ StatusOr<std::unique_ptr<NodeCredentials>> OpenCredentials(const WorkerSettings&
                                SystemClock(), [&stopping] { return stopping.load(); });
 }
 
+// `credentials` may be absent.
+daemon::MetricsPlace MetricsPlaceOf(const WorkerSettings& settings,
+                                    const NodeCredentials* credentials) {
+  daemon::MetricsPlace place{.listen = settings.metrics_listen,
+                             .keys_file = settings.metrics_keys_file};
+  if (!daemon::MetricsUseTls(MetricsAccessOf(settings))) return place;
+  const bool own = settings.tls_certificate.empty();
+  GP_CHECK(!own || credentials != nullptr, "the settings say that the node has a certificate");
+  const rpc::ChannelTls node = own ? credentials->tls() : rpc::ChannelTls{};
+  place.tls = {.certificate = own ? node.certificate : settings.tls_certificate,
+               .key = own ? node.key : settings.tls_key,
+               .newest_only = true};
+  return place;
+}
+
 }  // namespace
 
 StatusOr<std::string> DescribeGpus(const WorkerSettings& settings) {
@@ -222,8 +238,9 @@ Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime)
 
   AgentMetrics metrics(GP_VERSION);
   metrics.SetSlots(slots.all().size(), 0);
-  ASSIGN_OR_RETURN(const auto exposer,
-                   daemon::MetricsExposer::Start(settings.metrics_listen, metrics.page()));
+  ASSIGN_OR_RETURN(
+      const auto exposer,
+      daemon::MetricsExposer::Start(MetricsPlaceOf(settings, credentials->get()), metrics.page()));
   agent_options.on_registered = [&] {
     const Status status =
         daemon::WriteAddressFile(runtime.address_file, {settings.coordinator, exposer->address()});

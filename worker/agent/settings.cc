@@ -153,8 +153,12 @@ Settings GpuSettings(WorkerSettings& settings) {
 }
 
 Settings ObservationSettings(WorkerSettings& settings) {
-  return {
+  Settings table = daemon::TlsPair(
+      settings.tls_certificate, settings.tls_key,
+      "the node's own, security/node.pem of state.dir. Served by metrics.listen alone.");
+  const Settings more = {
       daemon::MetricsPublic(settings.metrics_public),
+      daemon::MetricsKeysFile(settings.metrics_keys_file),
       {.field = {.path = "telemetry.items_max",
                  .doc = "How many metric points, and as many log lines, are kept while the "
                         "coordinator is away. Beyond it the oldest of their kind are dropped and "
@@ -164,12 +168,14 @@ Settings ObservationSettings(WorkerSettings& settings) {
        .slot = &settings.telemetry_items_max},
       daemon::MetricsListen(settings.metrics_listen),
       {.field = {.path = "network.insecure",
-                 .doc = "Reach the coordinator without TLS, and let metrics.listen be reached from "
-                        "other machines: others can listen in, and pretend to be the "
+                 .doc = "Reach the coordinator without TLS, and let other machines reach "
+                        "metrics.listen without it: others can listen in, and pretend to be the "
                         "coordinator."},
        .slot = &settings.insecure,
        .flag = "--insecure"},
   };
+  table.insert(table.end(), more.begin(), more.end());
+  return table;
 }
 
 }  // namespace
@@ -189,8 +195,17 @@ Status CheckSettings(const WorkerSettings& settings) {
     return InvalidArgument("data.roots: '{}' is not absolute; write it from the root directory",
                            root);
   }
-  return daemon::CheckMetricsExposure(settings.metrics_listen,
-                                      settings.metrics_public || settings.insecure);
+  RETURN_IF_ERROR(daemon::CheckTlsPair(settings.tls_certificate, settings.tls_key));
+  return daemon::CheckMetricsAccess(MetricsAccessOf(settings));
+}
+
+daemon::MetricsAccess MetricsAccessOf(const WorkerSettings& settings) {
+  const bool has_node_certificate =
+      !settings.insecure && !settings.coordinator.starts_with("unix:");
+  return {.listen = settings.metrics_listen,
+          .is_public = settings.metrics_public,
+          .insecure = settings.insecure,
+          .has_certificate = has_node_certificate || !settings.tls_certificate.empty()};
 }
 
 }  // namespace gp::agent

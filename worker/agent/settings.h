@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/metrics_settings.h"
 #include "daemon/setting.h"
 
 namespace gp::agent {
@@ -33,8 +34,11 @@ struct WorkerSettings {
   std::chrono::nanoseconds gpu_check_interval = std::chrono::seconds(5);
   int telemetry_items_max = 65536;
   bool metrics_public = false;  // metrics_listen may be reached from other machines
+  std::string metrics_keys_file;
   std::string metrics_listen = "127.0.0.1:7072";
-  bool insecure = false;  // no TLS to the coordinator; metrics may be reached from other machines
+  std::string tls_certificate;  // for metrics_listen; these two: empty: the node's own
+  std::string tls_key;
+  bool insecure = false;  // no TLS to the coordinator, nor for metrics
 
   bool operator==(const WorkerSettings&) const = default;
 };
@@ -44,5 +48,8 @@ daemon::Settings SettingsTable(WorkerSettings& settings);
 
 // Checks the settings against each other.
 Status CheckSettings(const WorkerSettings& settings);
+
+// How the Prometheus endpoint is served.
+daemon::MetricsAccess MetricsAccessOf(const WorkerSettings& settings);
 
 }  // namespace gp::agent

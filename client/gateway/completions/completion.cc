@@ -34,7 +34,7 @@ std::string Joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
-Completion::Completion(std::shared_ptr<Exchange> exchange, CompletionRequest request,
+Completion::Completion(std::shared_ptr<http::Exchange> exchange, CompletionRequest request,
                        PreparedPrompts prompts, SharedFacts facts, std::string model)
     : exchange_(std::move(exchange)),
       request_(std::move(request)),
@@ -64,7 +64,7 @@ void Completion::Begin(ModelPool& pool) {
   request->piece = [self](size_t index, link::TextPiece piece) {
     self->OnPiece(index, std::move(piece));
   };
-  request->failed = [self](const ApiError& error) { self->OnFailed(error); };
+  request->failed = [self](const http::ApiError& error) { self->OnFailed(error); };
   if (const auto refusal = pool.Submit(facts_, model_, request)) return OnFailed(*refusal);
   const auto leave = [weak = weak_from_this(), &pool, ticket = request->ticket] {
     pool.Withdraw(ticket);
@@ -121,7 +121,7 @@ ChoiceText Completion::PartOf(size_t index, link::TextPiece& piece) {
 }
 
 void Completion::OnPiece(size_t index, link::TextPiece piece) {
-  ExchangeNotes& notes = stream_ ? stream_->notes() : exchange_->notes();
+  http::ExchangeNotes& notes = stream_ ? stream_->notes() : exchange_->notes();
   if (!notes.first_token) notes.first_token = std::chrono::steady_clock::now();
   usage_.completion_tokens += static_cast<int64_t>(piece.tokens.size());
   notes.tokens = usage_.completion_tokens;
@@ -158,10 +158,10 @@ void Completion::Finish() {
   exchange_.reset();
 }
 
-void Completion::OnFailed(const ApiError& error) {
+void Completion::OnFailed(const http::ApiError& error) {
   if (stream_) {
     const auto stream = std::exchange(stream_, nullptr);
-    stream->Send(ErrorBody(error));
+    stream->Send(http::ErrorBody(error));
     stream->End("[DONE]");
   } else if (exchange_) {
     exchange_->Respond(error);
@@ -177,8 +177,8 @@ void Completion::AnswerWithoutSampling() {
   }
 }
 
-Headers Completion::SeedHeaders() const {
-  Headers headers = {{"x-gp-seed", std::to_string(seed_)}};
+http::Headers Completion::SeedHeaders() const {
+  http::Headers headers = {{"x-gp-seed", std::to_string(seed_)}};
   if (!request_.ignored.empty()) headers.emplace_back("x-gp-ignored", Joined(request_.ignored));
   return headers;
 }

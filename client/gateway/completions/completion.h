@@ -9,15 +9,15 @@
 #include "client/gateway/completions/completion_request.h"
 #include "client/gateway/completions/completion_text.h"
 #include "client/gateway/completions/prepared_prompts.h"
-#include "client/gateway/http/exchange.h"
 #include "client/gateway/models/model_pool.h"
+#include "http/exchange.h"
 
 namespace gp::gateway {
 
 class Completion : public std::enable_shared_from_this<Completion> {
  public:
-  Completion(std::shared_ptr<Exchange> exchange, CompletionRequest request, PreparedPrompts prompts,
-             SharedFacts facts, std::string model);
+  Completion(std::shared_ptr<http::Exchange> exchange, CompletionRequest request,
+             PreparedPrompts prompts, SharedFacts facts, std::string model);
 
   // Answers the exchange, at once or when the texts are there.
   void Begin(ModelPool& pool);
@@ -25,16 +25,16 @@ class Completion : public std::enable_shared_from_this<Completion> {
  private:
   std::vector<link::Generate> Texts() const;
   void OnPiece(size_t index, link::TextPiece piece);
-  void OnFailed(const ApiError& error);
+  void OnFailed(const http::ApiError& error);
   // The choice's next part: `text` with what logprobs say about it.
   ChoiceText PartOf(size_t index, link::TextPiece& piece);
   void BeginStream();
   void AnswerWithoutSampling();
   void Finish();
-  Headers SeedHeaders() const;
+  http::Headers SeedHeaders() const;
 
-  std::shared_ptr<Exchange> exchange_;   // until it is answered
-  std::shared_ptr<EventStream> stream_;  // from the first text on, of a stream
+  std::shared_ptr<http::Exchange> exchange_;   // until it is answered
+  std::shared_ptr<http::EventStream> stream_;  // from the first text on, of a stream
   const CompletionRequest request_;
   const PreparedPrompts prompts_;
   const SharedFacts facts_;

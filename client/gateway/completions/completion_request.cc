@@ -173,7 +173,7 @@ void ReadSampling(JsonBody& body, CompletionRequest& request) {
 
 }  // namespace
 
-std::variant<CompletionRequest, ApiError> ParseCompletionRequest(std::string_view text) {
+std::variant<CompletionRequest, http::ApiError> ParseCompletionRequest(std::string_view text) {
   JsonBody body(text);
   CompletionRequest request;
   body.Read("model", request.model);

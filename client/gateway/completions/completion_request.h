@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "client/gateway/http/api_error.h"
+#include "http/api_error.h"
 
 namespace gp::gateway {
 
@@ -47,6 +47,6 @@ inline constexpr size_t kStopsMax = 4;
 
 // A JSON body that is too deep, or is none, is refused before any field is looked at. The error
 // names the field.
-std::variant<CompletionRequest, ApiError> ParseCompletionRequest(std::string_view body);
+std::variant<CompletionRequest, http::ApiError> ParseCompletionRequest(std::string_view body);
 
 }  // namespace gp::gateway

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kBodyInLoop = 64 << 10;
 constexpr size_t kTextInLoop = 16 << 10;
 
-ApiError Busy() {
+http::ApiError Busy() {
   return {.status = 503, .message = "the gateway is busy", .code = "busy", .retry_after = 1};
 }
 
@@ -24,12 +24,12 @@ size_t BytesOf(const CompletionRequest& request) {
   return bytes;
 }
 
-using Parsed = std::variant<CompletionRequest, ApiError>;
-using Prepared = std::variant<PreparedPrompts, ApiError>;
+using Parsed = std::variant<CompletionRequest, http::ApiError>;
+using Prepared = std::variant<PreparedPrompts, http::ApiError>;
 
 // Does `compute` here, or beside the loop when it is `slow`, and goes on with what comes out.
 template <typename T>
-void Compute(WorkPool& work, bool slow, const std::shared_ptr<Exchange>& exchange,
+void Compute(http::WorkPool& work, bool slow, const std::shared_ptr<http::Exchange>& exchange,
              std::function<T()> compute, std::function<void(T)> then) {
   if (!slow) return then(compute());
   auto result = std::make_shared<std::optional<T>>();
@@ -41,9 +41,9 @@ void Compute(WorkPool& work, bool slow, const std::shared_ptr<Exchange>& exchang
 
 class CompletionRoute {
  public:
-  CompletionRoute(ModelService& models, WorkPool& work) : models_(models), work_(work) {}
+  CompletionRoute(ModelService& models, http::WorkPool& work) : models_(models), work_(work) {}
 
-  void Handle(const std::shared_ptr<Exchange>& exchange) const {
+  void Handle(const std::shared_ptr<http::Exchange>& exchange) const {
     const std::string& body = exchange->request().body;
     Compute<Parsed>(
         work_, body.size() > kBodyInLoop, exchange,
@@ -52,18 +52,19 @@ class CompletionRoute {
   }
 
  private:
-  void Resolve(const std::shared_ptr<Exchange>& exchange, Parsed parsed) const {
+  void Resolve(const std::shared_ptr<http::Exchange>& exchange, Parsed parsed) const {
     exchange->request().body = std::string();
-    if (const auto* error = std::get_if<ApiError>(&parsed)) return exchange->Respond(*error);
+    if (const auto* error = std::get_if<http::ApiError>(&parsed)) return exchange->Respond(*error);
     auto request =
         std::make_shared<CompletionRequest>(std::get<CompletionRequest>(std::move(parsed)));
     models_.Resolve(request->model, [*this, exchange, request](const auto& resolved) {
-      if (const auto* error = std::get_if<ApiError>(&resolved)) return exchange->Respond(*error);
+      if (const auto* error = std::get_if<http::ApiError>(&resolved))
+        return exchange->Respond(*error);
       Prepare(exchange, request, std::get<ResolvedModel>(resolved));
     });
   }
 
-  void Prepare(const std::shared_ptr<Exchange>& exchange,
+  void Prepare(const std::shared_ptr<http::Exchange>& exchange,
                const std::shared_ptr<CompletionRequest>& request,
                const ResolvedModel& model) const {
     Compute<Prepared>(
@@ -71,7 +72,7 @@ class CompletionRoute {
         [request, facts = model.facts] { return PreparePrompts(*request, *facts); },
         [*this, exchange, request, model](Prepared prepared) {
           if (exchange->gone()) return;
-          if (const auto* error = std::get_if<ApiError>(&prepared)) {
+          if (const auto* error = std::get_if<http::ApiError>(&prepared)) {
             return exchange->Respond(*error);
           }
           std::make_shared<Completion>(exchange, std::move(*request),
@@ -82,21 +83,21 @@ class CompletionRoute {
   }
 
   ModelService& models_;
-  WorkPool& work_;
+  http::WorkPool& work_;
 };
 
 }  // namespace
 
-void AddCompletionRoutes(ModelService& models, WorkPool& work, Router& router) {
+void AddCompletionRoutes(ModelService& models, http::WorkPool& work, http::Router& router) {
   router.Add(
       {"POST", "/v1/completions",
        [route = CompletionRoute(models, work)](const auto& exchange) { route.Handle(exchange); }});
-  const auto refuse = [](const std::shared_ptr<Exchange>& exchange) {
-    exchange->Respond(
-        ApiError{.status = 400,
-                 .message = "these are base models without a chat template: they continue text; "
-                            "use /v1/completions",
-                 .code = "no_chat_template"});
+  const auto refuse = [](const std::shared_ptr<http::Exchange>& exchange) {
+    exchange->Respond(http::ApiError{
+        .status = 400,
+        .message = "these are base models without a chat template: they continue text; "
+                   "use /v1/completions",
+        .code = "no_chat_template"});
   };
   router.Add({"POST", "/v1/chat/completions", refuse});
 }

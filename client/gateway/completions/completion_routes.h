@@ -2,15 +2,15 @@
 // beside them. Registered once; used in the loop.
 #pragma once
 
-#include "client/gateway/http/router.h"
-#include "client/gateway/http/work_pool.h"
 #include "client/gateway/models/model_service.h"
+#include "http/router.h"
+#include "http/work_pool.h"
 
 namespace gp::gateway {
 
 // All of these outlive the router.
-void AddCompletionRoutes(ModelService& models, WorkPool& work, Router& router);
-void AddTokenizerRoutes(ModelService& models, WorkPool& work, Router& router);
-void AddModelRoutes(ModelService& models, Router& router);
+void AddCompletionRoutes(ModelService& models, http::WorkPool& work, http::Router& router);
+void AddTokenizerRoutes(ModelService& models, http::WorkPool& work, http::Router& router);
+void AddModelRoutes(ModelService& models, http::Router& router);
 
 }  // namespace gp::gateway

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "client/gateway/completions/token_names.h"
-#include "client/gateway/http/json_text.h"
+#include "http/json_text.h"
 
 namespace gp::gateway {
 namespace {
@@ -22,9 +22,9 @@ void AppendTop(const Tokenizer& tokenizer, int32_t token, const link::TokenScore
     const std::string name = TokenName(tokenizer, id);
     if (!written.insert(name).second) return;
     if (written.size() > 1) out += ',';
-    AppendJsonString(name, out);
+    http::AppendJsonString(name, out);
     out += ':';
-    AppendJsonNumber(logprob, out);
+    http::AppendJsonNumber(logprob, out);
   };
   out += '{';
   const size_t count = std::min(score.top.size(), score.top_logprobs.size());
@@ -35,14 +35,14 @@ void AppendTop(const Tokenizer& tokenizer, int32_t token, const link::TokenScore
 
 void AppendChoice(const ChoiceText& choice, std::string& out) {
   out += R"({"index":)";
-  AppendJsonNumber(static_cast<int64_t>(choice.index), out);
+  http::AppendJsonNumber(static_cast<int64_t>(choice.index), out);
   out += R"(,"text":)";
-  AppendJsonString(choice.text, out);
+  http::AppendJsonString(choice.text, out);
   out += R"(,"logprobs":)";
   out += choice.logprobs.empty() ? "null" : choice.logprobs;
   out += R"(,"finish_reason":)";
   if (choice.finish) {
-    AppendJsonString(*choice.finish, out);
+    http::AppendJsonString(*choice.finish, out);
   } else {
     out += "null";
   }
@@ -59,18 +59,18 @@ std::string UsageText(const CompletionUsage& usage) {
 
 void LogprobsText::Add(const Tokenizer& tokenizer, int32_t token, const link::TokenScore* score) {
   AppendComma(tokens_);
-  AppendJsonString(TokenName(tokenizer, token), tokens_);
+  http::AppendJsonString(TokenName(tokenizer, token), tokens_);
   AppendComma(logprobs_);
   AppendComma(tops_);
   if (score == nullptr) {
     logprobs_ += "null";
     tops_ += "null";
   } else {
-    AppendJsonNumber(score->logprob, logprobs_);
+    http::AppendJsonNumber(score->logprob, logprobs_);
     AppendTop(tokenizer, token, *score, tops_);
   }
   AppendComma(offsets_);
-  AppendJsonNumber(offset_, offsets_);
+  http::AppendJsonNumber(offset_, offsets_);
   offset_ += CountCodePoints(tokenizer.Decode({&token, 1}));
 }
 
@@ -83,10 +83,10 @@ std::string LogprobsText::Take() {
 }
 
 CompletionText::CompletionText(const CompletionHead& head, bool nulls) : nulls_(nulls) {
-  begin_ = R"({"id":)" + JsonString(head.id) + R"(,"object":"text_completion","created":)";
-  AppendJsonNumber(head.created, begin_);
-  begin_ += R"(,"model":)" + JsonString(head.model) + R"(,"choices":[)";
-  end_ = R"(],"system_fingerprint":)" + JsonString(head.fingerprint);
+  begin_ = R"({"id":)" + http::JsonString(head.id) + R"(,"object":"text_completion","created":)";
+  http::AppendJsonNumber(head.created, begin_);
+  begin_ += R"(,"model":)" + http::JsonString(head.model) + R"(,"choices":[)";
+  end_ = R"(],"system_fingerprint":)" + http::JsonString(head.fingerprint);
 }
 
 std::string CompletionText::Chunk(const ChoiceText& choice) const {

@@ -104,10 +104,10 @@ void JsonBody::Read(const std::string& name, int64_t& value, Range range) {
 
 void JsonBody::Fail(const std::string& param, const std::string& message) {
   if (error_) return;
-  error_ = ApiError{.status = 400,
-                    .message = message,
-                    .param = param,
-                    .code = param.empty() ? "invalid_json" : "invalid_value"};
+  error_ = http::ApiError{.status = 400,
+                          .message = message,
+                          .param = param,
+                          .code = param.empty() ? "invalid_json" : "invalid_value"};
 }
 
 std::vector<std::string> JsonBody::Unknown() const {

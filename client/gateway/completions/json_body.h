@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "client/gateway/http/api_error.h"
+#include "http/api_error.h"
 
 namespace gp::gateway {
 
@@ -37,14 +37,14 @@ class JsonBody {
   void Read(const std::string& name, int64_t& value, Range range);
 
   void Fail(const std::string& param, const std::string& message);
-  const std::optional<ApiError>& error() const { return error_; }
+  const std::optional<http::ApiError>& error() const { return error_; }
   // Fields that nobody asked for, in the order of their names.
   std::vector<std::string> Unknown() const;
 
  private:
   Json json_;
   std::set<std::string> known_;
-  std::optional<ApiError> error_;
+  std::optional<http::ApiError> error_;
 };
 
 // A whole number: 3 and 3.0, but not 3.5 or true.

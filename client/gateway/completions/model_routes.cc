@@ -1,6 +1,6 @@
 #include "client/gateway/completions/completion_routes.h"
-#include "client/gateway/http/exchange.h"
-#include "client/gateway/http/json_text.h"
+#include "http/exchange.h"
+#include "http/json_text.h"
 
 namespace gp::gateway {
 namespace {
@@ -8,13 +8,13 @@ namespace {
 std::string ModelJson(const NamedModel& named, const ModelService& models, const ModelPool& pool) {
   const ServedCheckpoint& checkpoint = named.checkpoint;
   const SharedFacts facts = models.shelf().Known(checkpoint.directory);
-  std::string out = R"({"id":)" + JsonString(named.id) + R"(,"object":"model","created":)";
-  AppendJsonNumber(checkpoint.sealed_at, out);
-  out += R"(,"owned_by":"gp","root":)" + JsonString(named.root) + R"(,"step":)";
-  AppendJsonNumber(checkpoint.step, out);
+  std::string out = R"({"id":)" + http::JsonString(named.id) + R"(,"object":"model","created":)";
+  http::AppendJsonNumber(checkpoint.sealed_at, out);
+  out += R"(,"owned_by":"gp","root":)" + http::JsonString(named.root) + R"(,"step":)";
+  http::AppendJsonNumber(checkpoint.step, out);
   out += R"(,"validation_loss":)";
   if (checkpoint.validation_loss) {
-    AppendJsonNumber(*checkpoint.validation_loss, out);
+    http::AppendJsonNumber(*checkpoint.validation_loss, out);
   } else {
     out += "null";
   }
@@ -30,7 +30,7 @@ std::string ModelJson(const NamedModel& named, const ModelService& models, const
 
 }  // namespace
 
-void AddModelRoutes(ModelService& models, Router& router) {
+void AddModelRoutes(ModelService& models, http::Router& router) {
   router.Add({"GET", "/v1/models", [&models](const auto& exchange) {
                 std::string list;
                 for (const NamedModel& named : models.catalogue().List()) {
@@ -43,7 +43,7 @@ void AddModelRoutes(ModelService& models, Router& router) {
                 const std::string id(exchange->request().Capture("id"));
                 auto found = models.catalogue().Find(id);
                 if (id.empty() || !found.ok()) {
-                  return exchange->Respond(ApiError{
+                  return exchange->Respond(http::ApiError{
                       .status = 404,
                       .message = found.ok() ? "no model is named" : Message(found.status()),
                       .param = "model",

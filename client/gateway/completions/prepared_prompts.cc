@@ -5,12 +5,13 @@
 namespace gp::gateway {
 namespace {
 
-ApiError Wrong(const std::string& param, std::string message, std::string code = "invalid_value") {
+http::ApiError Wrong(const std::string& param, std::string message,
+                     std::string code = "invalid_value") {
   return {.status = 400, .message = std::move(message), .param = param, .code = std::move(code)};
 }
 
-std::variant<std::vector<int32_t>, ApiError> TokensOf(const Prompt& prompt,
-                                                      const CheckpointFacts& facts) {
+std::variant<std::vector<int32_t>, http::ApiError> TokensOf(const Prompt& prompt,
+                                                            const CheckpointFacts& facts) {
   std::vector<int32_t> tokens;
   if (const auto* text = std::get_if<std::string>(&prompt)) {
     auto encoded = facts.tokenizer->Encode(*text);
@@ -36,8 +37,8 @@ bool IsEmpty(const Prompt& prompt) {
 
 }  // namespace
 
-std::variant<PreparedPrompts, ApiError> PreparePrompts(const CompletionRequest& request,
-                                                       const CheckpointFacts& facts) {
+std::variant<PreparedPrompts, http::ApiError> PreparePrompts(const CompletionRequest& request,
+                                                             const CheckpointFacts& facts) {
   if (!request.logit_bias.empty() && request.logit_bias.rbegin()->first >= facts.vocabulary()) {
     return Wrong("logit_bias",
                  fmt::format("logit_bias names the token id {}, this model has the ids 0 to {}",
@@ -46,7 +47,7 @@ std::variant<PreparedPrompts, ApiError> PreparePrompts(const CompletionRequest& 
   PreparedPrompts prepared;
   for (const Prompt& prompt : request.prompts) {
     auto tokens = TokensOf(prompt, facts);
-    if (const auto* error = std::get_if<ApiError>(&tokens)) return *error;
+    if (const auto* error = std::get_if<http::ApiError>(&tokens)) return *error;
     auto& ids = std::get<std::vector<int32_t>>(tokens);
     const auto length = static_cast<int64_t>(ids.size());
     if (length + request.max_tokens > facts.context()) {

@@ -18,7 +18,7 @@ struct PreparedPrompts {
   int64_t token_count = 0;
 };
 
-std::variant<PreparedPrompts, ApiError> PreparePrompts(const CompletionRequest& request,
-                                                       const CheckpointFacts& facts);
+std::variant<PreparedPrompts, http::ApiError> PreparePrompts(const CompletionRequest& request,
+                                                             const CheckpointFacts& facts);
 
 }  // namespace gp::gateway

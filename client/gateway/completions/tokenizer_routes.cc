@@ -4,17 +4,17 @@
 #include "base/utf8.h"
 #include "client/gateway/completions/completion_routes.h"
 #include "client/gateway/completions/json_body.h"
-#include "client/gateway/http/exchange.h"
-#include "client/gateway/http/json_text.h"
+#include "http/exchange.h"
+#include "http/json_text.h"
 
 namespace gp::gateway {
 namespace {
 
 using Json = nlohmann::json;
-using SharedExchange = std::shared_ptr<Exchange>;
-using Work = std::function<Response(const ResolvedModel& model)>;
+using SharedExchange = std::shared_ptr<http::Exchange>;
+using Work = std::function<http::Response(const ResolvedModel& model)>;
 
-Response JsonResponse(std::string body) { return {.body = std::move(body)}; }
+http::Response JsonResponse(std::string body) { return {.body = std::move(body)}; }
 
 bool IsWholeText(std::string_view text) {
   while (!text.empty()) {
@@ -28,7 +28,7 @@ void AppendPiece(const Tokenizer& tokenizer, int32_t id, std::string& out) {
   const std::string piece = tokenizer.Decode({&id, 1});
   out += fmt::format(R"({{"id":{},"piece":)", id);
   if (IsWholeText(piece)) {
-    AppendJsonString(piece, out);
+    http::AppendJsonString(piece, out);
   } else {
     std::string bytes;
     for (const char byte : piece) {
@@ -41,10 +41,11 @@ void AppendPiece(const Tokenizer& tokenizer, int32_t id, std::string& out) {
 }
 
 // The answer in both dialects: vLLM's and llama.cpp's.
-Response Tokenized(const ResolvedModel& model, const std::string& text, bool pieces) {
+http::Response Tokenized(const ResolvedModel& model, const std::string& text, bool pieces) {
   const auto tokens = model.facts->tokenizer->Encode(text);
   if (!tokens.ok()) {
-    return ErrorResponse({.status = 400, .message = Message(tokens.status()), .param = "prompt"});
+    return http::ErrorResponse(
+        {.status = 400, .message = Message(tokens.status()), .param = "prompt"});
   }
   std::string list;
   for (const int32_t id : *tokens) {
@@ -52,37 +53,38 @@ Response Tokenized(const ResolvedModel& model, const std::string& text, bool pie
     if (pieces) {
       AppendPiece(*model.facts->tokenizer, id, list);
     } else {
-      AppendJsonNumber(static_cast<int64_t>(id), list);
+      http::AppendJsonNumber(static_cast<int64_t>(id), list);
     }
   }
   return JsonResponse(fmt::format(R"({{"tokens":[{}],"count":{},"max_model_len":{}}})", list,
                                   tokens->size(), model.facts->context()));
 }
 
-Response Detokenized(const ResolvedModel& model, const std::vector<int32_t>& tokens) {
-  const std::string text = JsonString(model.facts->tokenizer->Decode(tokens));
+http::Response Detokenized(const ResolvedModel& model, const std::vector<int32_t>& tokens) {
+  const std::string text = http::JsonString(model.facts->tokenizer->Decode(tokens));
   return JsonResponse(R"({"prompt":)" + text + R"(,"content":)" + text + "}");
 }
 
-Response TokenizerInfo(const ResolvedModel& model) {
+http::Response TokenizerInfo(const ResolvedModel& model) {
   const CheckpointFacts& facts = *model.facts;
   const int32_t first = facts.first_token();
-  const std::string name = JsonString(facts.tokenizer->Decode({&first, 1}));
+  const std::string name = http::JsonString(facts.tokenizer->Decode({&first, 1}));
   const bool gpt2 = facts.tokenizer->kind() == "gpt2";
   std::string out = R"({"tokenizer_class":)";
-  AppendJsonString(gpt2 ? "GPT2Tokenizer" : facts.tokenizer->kind(), out);
+  http::AppendJsonString(gpt2 ? "GPT2Tokenizer" : facts.tokenizer->kind(), out);
   for (const char* key : {"eos_token", "bos_token", "pad_token", "unk_token"}) {
     out += fmt::format(R"(,"{}":{})", key, name);
   }
   out += fmt::format(R"(,"eos_token_id":{},"vocab_size":{},"model_max_length":{})", first,
                      facts.vocabulary(), facts.context());
-  out += R"(,"chat_template":null,"add_bos_token":false,"model":)" + JsonString(model.name) + "}";
+  out += R"(,"chat_template":null,"add_bos_token":false,"model":)" + http::JsonString(model.name) +
+         "}";
   return JsonResponse(std::move(out));
 }
 
 class TokenizerRoute {
  public:
-  TokenizerRoute(ModelService& models, WorkPool& work) : models_(models), work_(work) {}
+  TokenizerRoute(ModelService& models, http::WorkPool& work) : models_(models), work_(work) {}
 
   void Tokenize(const SharedExchange& exchange) const {
     JsonBody body(exchange->request().body);
@@ -131,25 +133,26 @@ class TokenizerRoute {
  private:
   void Answer(const SharedExchange& exchange, const std::string& model, Work work) const {
     models_.Resolve(model, [*this, exchange, work = std::move(work)](const auto& resolved) {
-      if (const auto* error = std::get_if<ApiError>(&resolved)) return exchange->Respond(*error);
-      auto response = std::make_shared<Response>();
+      if (const auto* error = std::get_if<http::ApiError>(&resolved))
+        return exchange->Respond(*error);
+      auto response = std::make_shared<http::Response>();
       const bool begun = work_.Submit(
           [response, work, model = std::get<ResolvedModel>(resolved)] { *response = work(model); },
           [response, exchange] { exchange->Respond(std::move(*response)); });
       if (!begun) {
         exchange->Respond(
-            ApiError{.status = 503, .message = "the gateway is busy", .retry_after = 1});
+            http::ApiError{.status = 503, .message = "the gateway is busy", .retry_after = 1});
       }
     });
   }
 
   ModelService& models_;
-  WorkPool& work_;
+  http::WorkPool& work_;
 };
 
 }  // namespace
 
-void AddTokenizerRoutes(ModelService& models, WorkPool& work, Router& router) {
+void AddTokenizerRoutes(ModelService& models, http::WorkPool& work, http::Router& router) {
   const TokenizerRoute route(models, work);
   router.Add({"POST", "/tokenize", [route](const auto& exchange) { route.Tokenize(exchange); }});
   router.Add(

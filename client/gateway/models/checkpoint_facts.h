@@ -12,8 +12,8 @@
 
 #include "base/mutex.h"
 #include "base/status.h"
-#include "client/gateway/http/work_pool.h"
 #include "formats/checkpoint_manifest.h"
+#include "http/work_pool.h"
 #include "tokenizer/tokenizer.h"
 
 namespace gp::gateway {
@@ -52,7 +52,7 @@ class CheckpointShelf {
  public:
   using Done = std::function<void(const StatusOr<SharedFacts>&)>;
 
-  explicit CheckpointShelf(WorkPool& pool) : pool_(pool) {}
+  explicit CheckpointShelf(http::WorkPool& pool) : pool_(pool) {}
 
   // What is known of it already; null when it was never read.
   SharedFacts Known(const std::string& directory) const;
@@ -62,7 +62,7 @@ class CheckpointShelf {
   void Retain(const std::vector<std::string>& directories);
 
  private:
-  WorkPool& pool_;
+  http::WorkPool& pool_;
   const std::shared_ptr<TokenizerCache> tokenizers_ = std::make_shared<TokenizerCache>();
   std::map<std::string, SharedFacts> known_;
   std::map<std::string, std::vector<Done>> waiting_;

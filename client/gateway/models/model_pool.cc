@@ -81,7 +81,7 @@ struct ModelPool::Model {
   }
 };
 
-ModelPool::ModelPool(EventLoop& loop, ModelPoolOptions options)
+ModelPool::ModelPool(http::EventLoop& loop, ModelPoolOptions options)
     : loop_(loop), options_(std::move(options)) {
   tick_ = loop_.Every(options_.tick, [this] { Tick(); });
 }
@@ -110,24 +110,25 @@ StatusOr<uint64_t> ModelPool::MemoryOf(const CheckpointFacts& facts) const {
       Gibibytes(bytes), Gibibytes(options_.memory_bytes_max));
 }
 
-std::optional<ApiError> ModelPool::Submit(const SharedFacts& facts, const std::string& name,
-                                          const std::shared_ptr<TextRequest>& request) {
+std::optional<http::ApiError> ModelPool::Submit(const SharedFacts& facts, const std::string& name,
+                                                const std::shared_ptr<TextRequest>& request) {
   const auto memory_bytes = MemoryOf(*facts);
   if (!memory_bytes.ok()) {
-    return ApiError{
+    return http::ApiError{
         .status = 503,
         .message = fmt::format("{} cannot be loaded: {}", name, Message(memory_bytes.status())),
         .code = "no_memory"};
   }
   Model& model = ModelOf(facts, name);
   if (model.failed()) {
-    return ApiError{.status = model.problem.code() == StatusCode::kDataLoss ? 500 : 503,
-                    .message = fmt::format("{} cannot be loaded: {}", name, Message(model.problem)),
-                    .code = "model_failed",
-                    .retry_after = SecondsUntil(model.not_before)};
+    return http::ApiError{
+        .status = model.problem.code() == StatusCode::kDataLoss ? 500 : 503,
+        .message = fmt::format("{} cannot be loaded: {}", name, Message(model.problem)),
+        .code = "model_failed",
+        .retry_after = SecondsUntil(model.not_before)};
   }
   if (model.queue.requests() >= options_.requests_waiting_max) {
-    return ApiError{
+    return http::ApiError{
         .status = 429,
         .message = fmt::format("{} requests wait for {} already", model.queue.requests(), name),
         .code = "queue_full",
@@ -357,7 +358,7 @@ void ModelPool::OnPiece(Model& model, link::TextPiece piece) {
   if (found == model.running.end()) return;  // it was withdrawn
   const Model::Running running = found->second;
   if (piece.error) {
-    const ApiError error{.status = 500, .message = *piece.error, .code = "sampler_error"};
+    const http::ApiError error{.status = 500, .message = *piece.error, .code = "sampler_error"};
     model.running.erase(found);
     Fail(running.request, error);
     return Pump(model);
@@ -413,17 +414,17 @@ void ModelPool::OnEnded(const std::string& directory, const Status& status) {
   }
 }
 
-void ModelPool::FailRunning(Model& model, const ApiError& error) {
+void ModelPool::FailRunning(Model& model, const http::ApiError& error) {
   const auto running = std::exchange(model.running, {});
   for (const auto& [number, text] : running) Fail(text.request, error);
 }
 
-void ModelPool::FailWaiting(Model& model, const ApiError& error) {
+void ModelPool::FailWaiting(Model& model, const http::ApiError& error) {
   for (const auto& request : model.queue.Clear()) Fail(request, error);
 }
 
 // Once: its other texts are taken back.
-void ModelPool::Fail(const std::shared_ptr<TextRequest>& request, const ApiError& error) {
+void ModelPool::Fail(const std::shared_ptr<TextRequest>& request, const http::ApiError& error) {
   if (!tickets_.contains(request->ticket)) return;
   Withdraw(request->ticket);
   request->failed(error);
@@ -478,7 +479,7 @@ PoolCounts ModelPool::Counts() const {
   return counts;
 }
 
-void ModelPool::FailAll(const ApiError& error) {
+void ModelPool::FailAll(const http::ApiError& error) {
   for (const auto& [directory, model] : models_) {
     FailWaiting(*model, error);
     std::vector<std::shared_ptr<TextRequest>> requests;

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "base/backoff.h"
-#include "client/gateway/http/api_error.h"
-#include "client/gateway/http/event_loop.h"
 #include "client/gateway/models/checkpoint_facts.h"
 #include "client/gateway/models/sampler_process.h"
 #include "client/gateway/models/text_request.h"
+#include "http/api_error.h"
+#include "http/event_loop.h"
 
 namespace gp::gateway {
 
@@ -56,14 +56,14 @@ struct PoolCounts {
 
 class ModelPool {
  public:
-  ModelPool(EventLoop& loop, ModelPoolOptions options);
+  ModelPool(http::EventLoop& loop, ModelPoolOptions options);
   ~ModelPool();
   ModelPool(const ModelPool&) = delete;
   ModelPool& operator=(const ModelPool&) = delete;
 
   // Has the texts written. An error: it was refused and nothing is called. `name` is for messages.
-  std::optional<ApiError> Submit(const SharedFacts& facts, const std::string& name,
-                                 const std::shared_ptr<TextRequest>& request);
+  std::optional<http::ApiError> Submit(const SharedFacts& facts, const std::string& name,
+                                       const std::shared_ptr<TextRequest>& request);
   // Nobody waits for it any more; nothing is called.
   void Withdraw(uint64_t ticket);
 
@@ -82,7 +82,7 @@ class ModelPool {
   std::string ProblemOf(const std::string& directory) const;
   PoolCounts Counts() const;
   // Fails what waits and what is being written; for the end of the gateway.
-  void FailAll(const ApiError& error);
+  void FailAll(const http::ApiError& error);
 
  private:
   struct Model;
@@ -99,13 +99,13 @@ class ModelPool {
   void Pump(Model& model);
   void OnPiece(Model& model, link::TextPiece piece);
   void OnEnded(const std::string& directory, const Status& status);
-  void FailRunning(Model& model, const ApiError& error);
-  void FailWaiting(Model& model, const ApiError& error);
-  void Fail(const std::shared_ptr<TextRequest>& request, const ApiError& error);
+  void FailRunning(Model& model, const http::ApiError& error);
+  void FailWaiting(Model& model, const http::ApiError& error);
+  void Fail(const std::shared_ptr<TextRequest>& request, const http::ApiError& error);
   void Expire(uint64_t ticket, const std::string& directory);
   void Tick();
 
-  EventLoop& loop_;
+  http::EventLoop& loop_;
   const ModelPoolOptions options_;
   std::map<std::string, std::unique_ptr<Model>> models_;  // by directory
   std::map<uint64_t, std::string> tickets_;               // the directory of each request
@@ -120,7 +120,7 @@ class ModelPool {
   uint64_t next_text_ = 0;
   uint64_t uses_ = 0;
   uint64_t restarts_ = 0;
-  std::unique_ptr<Timer> tick_;
+  std::unique_ptr<http::Timer> tick_;
 };
 
 }  // namespace gp::gateway

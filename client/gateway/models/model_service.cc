@@ -5,10 +5,10 @@
 namespace gp::gateway {
 namespace {
 
-ApiError UnreadableModel(const std::string& name, const Status& status) {
-  ApiError error{.status = 500,
-                 .message = fmt::format("{} cannot be read: {}", name, Message(status)),
-                 .code = "model_failed"};
+http::ApiError UnreadableModel(const std::string& name, const Status& status) {
+  http::ApiError error{.status = 500,
+                       .message = fmt::format("{} cannot be read: {}", name, Message(status)),
+                       .code = "model_failed"};
   if (status.code() == StatusCode::kNotFound) {  // deleted a moment ago
     error.status = 404;
     error.param = "model";
@@ -22,7 +22,7 @@ ApiError UnreadableModel(const std::string& name, const Status& status) {
 
 }  // namespace
 
-ModelService::ModelService(EventLoop& loop, WorkPool& work, ModelPoolOptions options,
+ModelService::ModelService(http::EventLoop& loop, http::WorkPool& work, ModelPoolOptions options,
                            std::vector<NamedDirectory> directories,
                            std::chrono::nanoseconds scan_period)
     : work_(work),
@@ -70,10 +70,10 @@ void ModelService::OnChange() {
 void ModelService::Resolve(const std::string& id, Done done) {
   const auto found = catalogue_.Find(id);
   if (!found.ok()) {
-    return done(ApiError{.status = 404,
-                         .message = Message(found.status()),
-                         .param = "model",
-                         .code = "model_not_found"});
+    return done(http::ApiError{.status = 404,
+                               .message = Message(found.status()),
+                               .param = "model",
+                               .code = "model_not_found"});
   }
   const std::string newest = found->checkpoint.directory;
   // All names of what moves share one way to it.

@@ -9,12 +9,12 @@
 #include <variant>
 #include <vector>
 
-#include "client/gateway/http/event_loop.h"
-#include "client/gateway/http/work_pool.h"
 #include "client/gateway/models/catalogue.h"
 #include "client/gateway/models/checkpoint_facts.h"
 #include "client/gateway/models/directory_scan.h"
 #include "client/gateway/models/model_pool.h"
+#include "http/event_loop.h"
+#include "http/work_pool.h"
 
 namespace gp::gateway {
 
@@ -26,7 +26,7 @@ struct ResolvedModel {
 
 class ModelService {
  public:
-  ModelService(EventLoop& loop, WorkPool& work, ModelPoolOptions options,
+  ModelService(http::EventLoop& loop, http::WorkPool& work, ModelPoolOptions options,
                std::vector<NamedDirectory> directories, std::chrono::nanoseconds scan_period);
 
   // All runs that the coordinator knows now.
@@ -34,7 +34,7 @@ class ModelService {
 
   // Finds the checkpoint that `id` stands for and reads it unless it is known. Calls back, at once
   // or later.
-  using Done = std::function<void(const std::variant<ResolvedModel, ApiError>&)>;
+  using Done = std::function<void(const std::variant<ResolvedModel, http::ApiError>&)>;
   void Resolve(const std::string& id, Done done);
 
   const Catalogue& catalogue() const { return catalogue_; }
@@ -47,14 +47,14 @@ class ModelService {
   void Scan();
   void OnChange();
 
-  WorkPool& work_;
+  http::WorkPool& work_;
   const std::vector<NamedDirectory> directories_;
   Catalogue catalogue_;
   CheckpointShelf shelf_;
   ModelPool pool_;
   bool scanning_ = false;
   bool scanned_ = false;
-  std::unique_ptr<Timer> scan_timer_;
+  std::unique_ptr<http::Timer> scan_timer_;
 };
 
 }  // namespace gp::gateway

@@ -47,7 +47,7 @@ std::string ExitText(int status) {
 // The sockets outlive SamplerProcess until the process is reaped.
 class Child : public std::enable_shared_from_this<Child> {
  public:
-  Child(EventLoop& loop, int pid, int link, int exit_watch, std::string incarnation,
+  Child(http::EventLoop& loop, int pid, int link, int exit_watch, std::string incarnation,
         SamplerEvents events)
       : loop_(loop),
         pid_(pid),
@@ -188,7 +188,7 @@ class Child : public std::enable_shared_from_this<Child> {
                       });
   }
 
-  EventLoop& loop_;
+  http::EventLoop& loop_;
   const int pid_;
   Socket link_;
   asio::posix::stream_descriptor exit_;
@@ -203,7 +203,7 @@ class Child : public std::enable_shared_from_this<Child> {
   bool reaped_ = false;
   int exit_status_ = 0;
   Status reason_;
-  std::unique_ptr<Timer> leave_timer_;
+  std::unique_ptr<http::Timer> leave_timer_;
 };
 
 class LinkedSampler : public SamplerProcess {
@@ -243,7 +243,7 @@ daemon::ChildProgram ProgramOf(const SamplerCommand& command, const link::OpenMo
 
 }  // namespace
 
-StatusOr<std::unique_ptr<SamplerProcess>> SamplerProcess::Start(EventLoop& loop,
+StatusOr<std::unique_ptr<SamplerProcess>> SamplerProcess::Start(http::EventLoop& loop,
                                                                 const SamplerCommand& command,
                                                                 const link::OpenModel& model,
                                                                 SamplerEvents events) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "client/gateway/http/event_loop.h"
+#include "http/event_loop.h"
 #include "link/messages.h"
 
 namespace gp::gateway {
@@ -31,7 +31,7 @@ struct SamplerEvents {
 class SamplerProcess {
  public:
   // NotFound or PermissionDenied name the program.
-  static StatusOr<std::unique_ptr<SamplerProcess>> Start(EventLoop& loop,
+  static StatusOr<std::unique_ptr<SamplerProcess>> Start(http::EventLoop& loop,
                                                          const SamplerCommand& command,
                                                          const link::OpenModel& model,
                                                          SamplerEvents events);

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "client/gateway/http/api_error.h"
-#include "client/gateway/http/event_loop.h"
+#include "http/api_error.h"
+#include "http/event_loop.h"
 #include "link/sampling_messages.h"
 
 namespace gp::gateway {
@@ -21,12 +21,12 @@ struct TextRequest {
   std::string asker;
   std::vector<link::Generate> texts;  // their numbers are given later
   std::function<void(size_t index, link::TextPiece piece)> piece;
-  std::function<void(const ApiError& error)> failed;  // the last call
+  std::function<void(const http::ApiError& error)> failed;  // the last call
 
   // ---- the pool's
   uint64_t ticket = 0;
   size_t unfinished = 0;
-  std::unique_ptr<Timer> deadline;
+  std::unique_ptr<http::Timer> deadline;
 };
 
 class FairQueue {

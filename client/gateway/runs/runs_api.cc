@@ -21,7 +21,7 @@ constexpr size_t kNewPointsMax = 2000;
 // the newest state. A page that takes nothing for the server's write_timeout is cut.
 constexpr size_t kBacklogBytesMax = 256 << 10;
 
-ApiError UnknownRun(const Board& board, std::string_view reference) {
+http::ApiError UnknownRun(const Board& board, std::string_view reference) {
   if (!board.surveyed) {
     return {.status = 503, .message = board.message, .code = "no_coordinator", .retry_after = 2};
   }
@@ -32,7 +32,7 @@ ApiError UnknownRun(const Board& board, std::string_view reference) {
 }
 
 // The number behind `name`, `usual` when it is absent.
-StatusOr<int64_t> NumberOf(const Request& request, const char* name, int64_t usual) {
+StatusOr<int64_t> NumberOf(const http::Request& request, const char* name, int64_t usual) {
   const auto text = request.Parameter(name);
   if (!text) return usual;
   int64_t value = 0;
@@ -41,7 +41,7 @@ StatusOr<int64_t> NumberOf(const Request& request, const char* name, int64_t usu
   return InvalidArgument("{}: expected a whole number, not '{}'", name, *text);
 }
 
-StatusOr<PointRange> RangeOf(const Request& request) {
+StatusOr<PointRange> RangeOf(const http::Request& request) {
   PointRange range;
   ASSIGN_OR_RETURN(range.from, NumberOf(request, "from", range.from));
   ASSIGN_OR_RETURN(range.to, NumberOf(request, "to", range.to));
@@ -55,7 +55,7 @@ std::string Typed(const char* type, const std::string& document) {
   return fmt::format("{{\"type\":\"{}\",{}", type, std::string_view(document).substr(1));
 }
 
-bool KeepsUp(const EventStream& stream) { return stream.unsent_bytes() < kBacklogBytesMax; }
+bool KeepsUp(const http::EventStream& stream) { return stream.unsent_bytes() < kBacklogBytesMax; }
 
 std::shared_ptr<const RunDetails> DetailsOf(const Board& board, const std::string& run_id) {
   const auto found = board.details.find(run_id);
@@ -64,7 +64,7 @@ std::shared_ptr<const RunDetails> DetailsOf(const Board& board, const std::strin
 
 }  // namespace
 
-RunsApi::RunsApi(EventLoop& loop, RunsApiOptions options)
+RunsApi::RunsApi(http::EventLoop& loop, RunsApiOptions options)
     : loop_(loop),
       options_(std::move(options)),
       self_(std::make_shared<RunsApi*>(this)),
@@ -78,7 +78,7 @@ RunsApi::RunsApi(EventLoop& loop, RunsApiOptions options)
 
 RunsApi::~RunsApi() = default;
 
-void RunsApi::AddTo(Router& router) {
+void RunsApi::AddTo(http::Router& router) {
   router.Add({"GET", "/api/v1/runs",
               [this](const Exchanged& exchange) { Answer(exchange, board_.board()->runs_text); }});
   router.Add({"GET", "/api/v1/workers", [this](const Exchanged& exchange) {
@@ -101,7 +101,7 @@ void RunsApi::OnSealed(std::function<void(const std::vector<SealedRun>&)> call) 
 }
 
 void RunsApi::Answer(const Exchanged& exchange, const std::shared_ptr<const std::string>& text) {
-  exchange->Respond(Response{.body = *text, .headers = {{"cache-control", "no-store"}}});
+  exchange->Respond(http::Response{.body = *text, .headers = {{"cache-control", "no-store"}}});
 }
 
 void RunsApi::WhenKnown(const Exchanged& exchange, Answerer answer) {
@@ -134,13 +134,13 @@ void RunsApi::AnswerWaiting() {
     if (DetailsOf(*board, waiting.run_id) != nullptr) {
       waiting.answer(waiting.exchange, waiting.run_id);
     } else {
-      waiting.exchange->Respond(ApiError{.status = 503,
-                                         .message = board->connected
-                                                        ? "the coordinator has not told the past "
-                                                          "of this run yet"
-                                                        : board->message,
-                                         .code = "no_coordinator",
-                                         .retry_after = 2});
+      waiting.exchange->Respond(
+          http::ApiError{.status = 503,
+                         .message = board->connected ? "the coordinator has not told the past "
+                                                       "of this run yet"
+                                                     : board->message,
+                         .code = "no_coordinator",
+                         .retry_after = 2});
     }
   }
 }
@@ -154,7 +154,7 @@ void RunsApi::AnswerRun(const Exchanged& exchange, const std::string& run_id) {
 
 void RunsApi::AnswerPoints(const Exchanged& exchange, const std::string& run_id) {
   const auto range = RangeOf(exchange->request());
-  if (!range.ok()) return exchange->Respond(ErrorOf(range.status()));
+  if (!range.ok()) return exchange->Respond(http::ErrorOf(range.status()));
   const auto points = board_.Points(run_id, *range);
   if (!points) return exchange->Respond(UnknownRun(*board_.board(), run_id));
   Answer(exchange,
@@ -170,10 +170,10 @@ void RunsApi::BeginStream(const Exchanged& exchange) {
     page.run_id = run->run_id();
   }
   if (pages_.size() >= options_.streams_max) {
-    return exchange->Respond(ApiError{.status = 429,
-                                      .message = "too many pages are kept up to date",
-                                      .code = "too_many_streams",
-                                      .retry_after = 10});
+    return exchange->Respond(http::ApiError{.status = 429,
+                                            .message = "too many pages are kept up to date",
+                                            .code = "too_many_streams",
+                                            .retry_after = 10});
   }
   page.stream = exchange->BeginEventStream();
   Tell(page);

@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
-#include "client/gateway/http/event_loop.h"
-#include "client/gateway/http/exchange.h"
-#include "client/gateway/http/router.h"
 #include "client/gateway/runs/run_board.h"
+#include "http/event_loop.h"
+#include "http/exchange.h"
+#include "http/router.h"
 
 namespace gp::gateway {
 
@@ -36,21 +36,21 @@ struct RunsApiOptions {
 
 class RunsApi {
  public:
-  RunsApi(EventLoop& loop, RunsApiOptions options);
+  RunsApi(http::EventLoop& loop, RunsApiOptions options);
   ~RunsApi();
 
-  void AddTo(Router& router);
+  void AddTo(http::Router& router);
   void OnSealed(std::function<void(const std::vector<SealedRun>&)> call);
   // Pages that are kept up to date would keep a server from coming to its end.
   void EndStreams();
   const RunBoard& board() const { return board_; }
 
  private:
-  using Exchanged = std::shared_ptr<Exchange>;
+  using Exchanged = std::shared_ptr<http::Exchange>;
   using Answerer = std::function<void(const Exchanged&, const std::string& run_id)>;
   // A page that is kept up to date, and what it was told last.
   struct Page {
-    std::shared_ptr<EventStream> stream;
+    std::shared_ptr<http::EventStream> stream;
     std::string run_id;  // empty: none
     std::optional<uint64_t> runs_version;
     std::optional<uint64_t> workers_version;
@@ -78,13 +78,13 @@ class RunsApi {
   void TellPoints(Page& page);
   void StartPoints();
 
-  EventLoop& loop_;
+  http::EventLoop& loop_;
   const RunsApiOptions options_;
   std::function<void(const std::vector<SealedRun>&)> on_sealed_;
   uint64_t sealed_version_ = 0;
   std::list<Page> pages_;
   std::vector<Waiting> waiting_;
-  std::unique_ptr<Timer> ticks_;
+  std::unique_ptr<http::Timer> ticks_;
   // Posted calls do nothing once this object is gone.
   const std::shared_ptr<RunsApi*> self_;
   RunBoard board_;  // the last: its threads call the others

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "client/gateway/http_client.h"
 #include "client/gateway/openapi.h"
-#include "client/gateway/running_server.h"
+#include "http/http_client.h"
+#include "http/running_server.h"
 
 namespace gp::gateway {
 namespace {
@@ -30,25 +30,25 @@ TEST(PageStore, AllowsTheScriptsAndStylesThatStandInThePageAlone) {
 }
 
 TEST(PageStore, SendsAPageOnceToWhoKeepsIt) {
-  Router router;
+  http::Router router;
   AddPageRoutes({{"/", kPage}}, router);
-  RunningServer server({.router = router});
-  const Answer first = Ask(server.port(), "GET", "/");
+  http::RunningServer server({.router = router});
+  const http::Answer first = http::Ask(server.port(), "GET", "/");
   EXPECT_EQ(first.status, 200);
   EXPECT_EQ(first.body, kPage);
   EXPECT_EQ(first.Header("x-content-type-options"), "nosniff");
   EXPECT_EQ(first.Header("content-security-policy"), ContentSecurityPolicy(kPage));
-  const Answer again =
-      Ask(server.port(), "GET", "/", "", "If-None-Match: " + first.Header("etag") + "\r\n");
+  const http::Answer again =
+      http::Ask(server.port(), "GET", "/", "", "If-None-Match: " + first.Header("etag") + "\r\n");
   EXPECT_EQ(again.status, 304);
   EXPECT_EQ(again.body, "");
 }
 
 TEST(PageStore, NeedsNoKey) {
-  Router router;
+  http::Router router;
   AddPageRoutes({{"/", kPage}}, router);
-  RunningServer server({.router = router, .key_name = [](auto) { return std::nullopt; }});
-  EXPECT_EQ(Ask(server.port(), "GET", "/").status, 200);
+  http::RunningServer server({.router = router, .key_name = [](auto) { return std::nullopt; }});
+  EXPECT_EQ(http::Ask(server.port(), "GET", "/").status, 200);
 }
 
 TEST(PageStore, BuiltInPagesAskNobodyElse) {

@@ -10,10 +10,10 @@
 
 #include "base/temporary_directory.h"
 #include "client/gateway/completions/completion_routes.h"
-#include "client/gateway/http_client.h"
-#include "client/gateway/in_loop.h"
-#include "client/gateway/running_server.h"
 #include "client/gateway/served_checkpoint_files.h"
+#include "http/http_client.h"
+#include "http/in_loop.h"
+#include "http/running_server.h"
 
 namespace gp::gateway {
 
@@ -32,7 +32,7 @@ class RunningGateway {
   // Calls it in the loop and waits for it.
   template <typename Call>
   auto InLoop(Call call) {
-    return gateway::InLoop(loop_, std::move(call));
+    return http::InLoop(loop_, std::move(call));
   }
 
   RunningGateway(ModelPoolOptions options, std::vector<NamedDirectory> directories)
@@ -45,7 +45,7 @@ class RunningGateway {
       AddModelRoutes(*models_, router_);
       router_.Add(
           {"GET", "/livez", [](const auto& exchange) { exchange->Respond({.body = "ok"}); }});
-      auto server = Server::Start(loop_, {}, {.router = router_}, nullptr);
+      auto server = http::Server::Start(loop_, {}, {.router = router_}, nullptr);
       EXPECT_TRUE(server.ok()) << server.status();
       server_ = *std::move(server);
     });
@@ -63,19 +63,19 @@ class RunningGateway {
   int port() const { return server_->port(); }
   ModelService& models() { return *models_; }
 
-  Answer Post(const std::string& target, const std::string& body) {
-    return Ask(port(), "POST", target, body);
+  http::Answer Post(const std::string& target, const std::string& body) {
+    return http::Ask(port(), "POST", target, body);
   }
   PoolCounts Counts() {
     return InLoop([this] { return models_->pool().Counts(); });
   }
 
  private:
-  EventLoop loop_;
-  WorkPool work_{loop_, {}};
+  http::EventLoop loop_;
+  http::WorkPool work_{loop_, {}};
   std::unique_ptr<ModelService> models_;
-  Router router_;
-  std::unique_ptr<Server> server_;
+  http::Router router_;
+  std::unique_ptr<http::Server> server_;
   std::thread thread_;
 };
 

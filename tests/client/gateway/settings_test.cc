@@ -28,7 +28,7 @@ TEST(GatewaySettings, TheFileShowsEveryKeyAtItsDefault) {
   settings.ping_period = std::chrono::hours(9);
   settings.metrics_listen = settings.tls_certificate = settings.tls_key = settings.keys_file = "?";
   settings.coordinator = settings.sampler_program = settings.sampler_precision = "?";
-  settings.coordinator_ca = settings.coordinator_token_file = "?";
+  settings.coordinator_ca = settings.coordinator_token_file = settings.metrics_keys_file = "?";
   settings.cors_origins = settings.directories = {"?"};
   settings.sampler_threads = settings.sampler_streams = settings.requests_waiting_max = 77;
   settings.sampler_memory_limit = settings.body_bytes_max = 77;
@@ -48,6 +48,15 @@ TEST(GatewaySettings, OtherMachinesNeedKeysAndTlsOrAWord) {
   EXPECT_TRUE(CheckSettings(settings).ok());
   EXPECT_TRUE(CheckSettings({.listen = "0.0.0.0:1", .insecure = true}).ok());
   EXPECT_TRUE(CheckSettings({}).ok());
+}
+
+TEST(GatewaySettings, OtherMachinesReadTheMetricsOverTlsAlone) {
+  GatewaySettings settings{.metrics_listen = "0.0.0.0:1"};
+  EXPECT_THAT(Message(CheckSettings(settings)), HasSubstr("metrics.public"));
+  settings.metrics_public = true;
+  EXPECT_THAT(Message(CheckSettings(settings)), HasSubstr("tls.certificate"));
+  settings.tls_certificate = settings.tls_key = "pem";
+  EXPECT_TRUE(CheckSettings(settings).ok());
 }
 
 TEST(GatewaySettings, WhatDoesNotFitTogetherIsRefused) {

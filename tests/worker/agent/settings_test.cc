@@ -38,7 +38,10 @@ TEST(WorkerSettings, TheShippedFileIsTheDefaults) {
                           .gpu_check_interval = std::chrono::seconds(9),
                           .telemetry_items_max = 9,
                           .metrics_public = true,
+                          .metrics_keys_file = "x",
                           .metrics_listen = "x",
+                          .tls_certificate = "x",
+                          .tls_key = "x",
                           .insecure = true};
   const std::string text = ReadFile(daemon::ShippedPath("worker.yaml")).value();
   EXPECT_EQ(RenderProblems(Read(text, settings)), "");
@@ -59,6 +62,13 @@ TEST(WorkerSettings, OtherMachinesReadTheMetricsOnlyIfItIsAskedFor) {
   EXPECT_TRUE(CheckSettings(settings).ok());
   settings.insecure = false;
   settings.metrics_public = true;
+  settings.coordinator = "gp.example.org:7070";
+  EXPECT_TRUE(CheckSettings(settings).ok()) << "with the node's certificate";
+  settings.coordinator = "unix:/run/gp/coordinator.sock";
+  EXPECT_NE(Message(CheckSettings(settings)).find("tls.certificate"), std::string::npos);
+  settings.tls_certificate = "pem";
+  EXPECT_FALSE(CheckSettings(settings).ok()) << "without its key";
+  settings.tls_key = "pem";
   EXPECT_TRUE(CheckSettings(settings).ok());
 }
 
@@ -70,8 +80,8 @@ TEST(WorkerSettings, EveryKeySetsItsOwnField) {
       "state: {dir: d}\nstorage: {root: e}\n"
       "trainer: {program: f, environment: [g, h], start_timeout: 6s, stop_grace: 7s}\n"
       "gpu: {devices: '1', library: i, trainer: j, nccl_interface: k, check_interval: 8s}\n"
-      "telemetry: {items_max: 9000}\nmetrics: {listen: 'l:10', public: true}\nnetwork: {insecure: "
-      "true}\n",
+      "telemetry: {items_max: 9000}\nmetrics: {listen: 'l:10', public: true, keys_file: /o}\n"
+      "tls: {certificate: /p, key: /q}\nnetwork: {insecure: true}\n",
       settings);
   EXPECT_EQ(RenderProblems(problems), "");
   using std::chrono::seconds;
@@ -95,7 +105,10 @@ TEST(WorkerSettings, EveryKeySetsItsOwnField) {
                                       .gpu_check_interval = seconds(8),
                                       .telemetry_items_max = 9000,
                                       .metrics_public = true,
+                                      .metrics_keys_file = "/o",
                                       .metrics_listen = "l:10",
+                                      .tls_certificate = "/p",
+                                      .tls_key = "/q",
                                       .insecure = true}));
 }
 
@@ -140,6 +153,8 @@ TEST(WorkerSettings, FlagsKeepTheirNames) {
                        {"--gpus", "gpu.devices"},
                        {"--gpu-trainer", "gpu.trainer"},
                        {"--metrics-listen", "metrics.listen"},
+                       {"--tls-certificate", "tls.certificate"},
+                       {"--tls-key", "tls.key"},
                        {"--insecure", "network.insecure"}}));
 }
 

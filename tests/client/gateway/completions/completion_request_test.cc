@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 CompletionRequest Parse(const std::string& body) {
   auto parsed = ParseCompletionRequest(body);
-  if (const auto* error = std::get_if<ApiError>(&parsed)) {
+  if (const auto* error = std::get_if<http::ApiError>(&parsed)) {
     ADD_FAILURE() << body << ": " << error->message;
     return {};
   }
@@ -21,7 +21,7 @@ CompletionRequest Parse(const std::string& body) {
 // The field that is complained about.
 std::string Wrong(const std::string& body) {
   const auto parsed = ParseCompletionRequest(body);
-  const auto* error = std::get_if<ApiError>(&parsed);
+  const auto* error = std::get_if<http::ApiError>(&parsed);
   if (error == nullptr) return "nothing";
   EXPECT_EQ(error->status, 400);
   return error->param;

@@ -23,9 +23,9 @@ class Completions : public ::testing::Test {
     EXPECT_TRUE(Eventually([&] { return Get("/v1/models/m").status == 200; }));
   }
 
-  Answer Get(const std::string& target) { return Ask(gateway_->port(), "GET", target); }
+  http::Answer Get(const std::string& target) { return http::Ask(gateway_->port(), "GET", target); }
   Json Complete(const std::string& body, int status = 200) {
-    const Answer answer = gateway_->Post("/v1/completions", body);
+    const http::Answer answer = gateway_->Post("/v1/completions", body);
     EXPECT_EQ(answer.status, status) << answer.body;
     return Json::parse(answer.body, nullptr, false);
   }
@@ -149,7 +149,7 @@ TEST_F(Completions, StreamsSeveralTextsWithTheirLogprobs) {
 }
 
 TEST_F(Completions, TellsTheSeedAndWhatItIgnored) {
-  const Answer answer =
+  const http::Answer answer =
       gateway_->Post("/v1/completions", R"({"prompt":"a","max_tokens":1,"seed":7,"zoo":1})");
   EXPECT_EQ(answer.Header("x-gp-seed"), "7");
   EXPECT_EQ(answer.Header("x-gp-ignored"), "zoo");
@@ -180,7 +180,7 @@ TEST_F(Completions, SuggestsAModel) {
 }
 
 TEST_F(Completions, SaysWhyThereIsNoChat) {
-  const Answer answer = gateway_->Post("/v1/chat/completions", "{}");
+  const http::Answer answer = gateway_->Post("/v1/chat/completions", "{}");
   EXPECT_EQ(answer.status, 400);
   EXPECT_THAT(answer.body, HasSubstr("/v1/completions"));
 }
@@ -213,7 +213,7 @@ TEST_F(Completions, ListsModels) {
 }
 
 TEST_F(Completions, AnErrorInTheMiddleOfAStreamIsFollowedByDone) {
-  HttpClient client(gateway_->port());
+  http::HttpClient client(gateway_->port());
   client.Request("POST", "/v1/completions", R"({"prompt":"Nab","max_tokens":60,"stream":true})");
   EXPECT_EQ(client.ReceiveHead().status, 200);
   EXPECT_TRUE(client.NextEvent().has_value());
@@ -228,7 +228,7 @@ TEST_F(Completions, AnErrorInTheMiddleOfAStreamIsFollowedByDone) {
 }
 
 TEST_F(Completions, WhoLeavesFreesTheSampler) {
-  HttpClient client(gateway_->port());
+  http::HttpClient client(gateway_->port());
   client.Request("POST", "/v1/completions", R"({"prompt":"Nab","max_tokens":60,"stream":true})");
   client.ReceiveHead();
   client.NextEvent();
@@ -238,7 +238,7 @@ TEST_F(Completions, WhoLeavesFreesTheSampler) {
 }
 
 TEST_F(Completions, WhoLeavesWithoutAStreamFreesTheSamplerToo) {
-  HttpClient client(gateway_->port());
+  http::HttpClient client(gateway_->port());
   client.Request("POST", "/v1/completions", R"({"prompt":"Nab","max_tokens":60,"n":4})");
   ASSERT_TRUE(Eventually([&] { return gateway_->Counts().texts_running == 4; }));
   client.Close();

@@ -36,25 +36,25 @@ class Pool : public ::testing::Test {
   void Serve() {
     gateway_.emplace(options_, directories_);
     ASSERT_TRUE(Eventually([&] {
-      return Json::parse(Ask(gateway_->port(), "GET", "/v1/models").body)["data"].size() >=
+      return Json::parse(http::Ask(gateway_->port(), "GET", "/v1/models").body)["data"].size() >=
              directories_.size();
     }));
   }
-  Answer Complete(const std::string& model, const std::string& prompt, int tokens = 1,
-                  const std::string& more = "") {
+  http::Answer Complete(const std::string& model, const std::string& prompt, int tokens = 1,
+                        const std::string& more = "") {
     return gateway_->Post("/v1/completions",
                           fmt::format(R"({{"model":"{}","prompt":"{}","max_tokens":{}{}}})", model,
                                       prompt, tokens, more));
   }
-  std::string ModelOf(const Answer& answer) {
+  std::string ModelOf(const http::Answer& answer) {
     return Json::parse(answer.body).value("model", "none: " + answer.body);
   }
   std::string StateOf(const std::string& model) {
-    return Json::parse(Ask(gateway_->port(), "GET", "/v1/models/" + model).body)["state"];
+    return Json::parse(http::Ask(gateway_->port(), "GET", "/v1/models/" + model).body)["state"];
   }
   // A stream that goes on until its client leaves; its first event was read.
-  std::unique_ptr<HttpClient> Busy(const std::string& model) {
-    auto client = std::make_unique<HttpClient>(gateway_->port());
+  std::unique_ptr<http::HttpClient> Busy(const std::string& model) {
+    auto client = std::make_unique<http::HttpClient>(gateway_->port());
     client->Request(
         "POST", "/v1/completions",
         fmt::format(R"({{"model":"{}","prompt":"Nx","max_tokens":62,"stream":true,"n":{}}})", model,
@@ -82,7 +82,7 @@ TEST_F(Pool, LoadsAModelWhenItIsFirstAskedFor) {
 TEST_F(Pool, ASamplerThatEndsFailsItsRequestsAndIsStartedAgain) {
   Add("a");
   Serve();
-  const Answer failed = Complete("a", "C");
+  const http::Answer failed = Complete("a", "C");
   EXPECT_EQ(failed.status, 503);
   EXPECT_EQ(failed.Header("retry-after"), "1");
   EXPECT_THAT(failed.body, HasSubstr("ended with status 7"));
@@ -106,11 +106,11 @@ TEST_F(Pool, AModelThatCannotBeLoadedSaysWhy) {
   Add("good");
   options_.restart.initial = milliseconds(20);
   Serve();
-  const Answer failed = Complete("fails", "x");
+  const http::Answer failed = Complete("fails", "x");
   EXPECT_EQ(failed.status, 503);
   EXPECT_THAT(failed.body, HasSubstr("failed as asked"));
   EXPECT_NE(failed.Header("retry-after"), "");
-  const Answer damaged = Complete("damaged", "x");
+  const http::Answer damaged = Complete("damaged", "x");
   EXPECT_EQ(damaged.status, 500);
   EXPECT_THAT(damaged.body, HasSubstr("model.safetensors is damaged"));
   EXPECT_EQ(Complete("good", "x").status, 200);
@@ -125,7 +125,7 @@ TEST_F(Pool, AfterADeletedCheckpointTheNextOneAnswers) {
   AddStep("run", {.step = 2});
   // Its sampler has the deleted one still, and may answer until the next one is loaded.
   ASSERT_TRUE(Eventually([&] {
-    const Answer answer = Complete("run", "x");
+    const http::Answer answer = Complete("run", "x");
     EXPECT_TRUE(answer.status == 200 || answer.status == 404) << answer.body;
     return answer.status == 200 && ModelOf(answer) == "run@2";
   }));
@@ -135,7 +135,7 @@ TEST_F(Pool, AProgramThatIsMissingIsTold) {
   Add("a");
   options_.command.program = "/nowhere/gp-sampler";
   Serve();
-  const Answer answer = Complete("a", "x");
+  const http::Answer answer = Complete("a", "x");
   EXPECT_EQ(answer.status, 503);
   EXPECT_THAT(answer.body, HasSubstr("/nowhere/gp-sampler"));
 }
@@ -161,7 +161,7 @@ TEST_F(Pool, ASamplerThatHangsIsEnded) {
   Add("a");
   options_.stall_timeout = milliseconds(100);
   Serve();
-  const Answer answer = Complete("a", "H");
+  const http::Answer answer = Complete("a", "H");
   EXPECT_EQ(answer.status, 503);
   EXPECT_THAT(answer.body, HasSubstr("hung"));
   EXPECT_EQ(Complete("a", "x").status, 200);
@@ -172,7 +172,7 @@ TEST_F(Pool, ASamplerThatIsNeverReadyIsEnded) {
   options_.start_timeout = milliseconds(50);
   options_.restart.initial = milliseconds(1);
   Serve();
-  const Answer answer = Complete("a", "x");
+  const http::Answer answer = Complete("a", "x");
   EXPECT_EQ(answer.status, 503);
   EXPECT_THAT(answer.body, HasSubstr("did not become ready"));
 }
@@ -181,7 +181,7 @@ TEST_F(Pool, AnErrorOfOneTextIsItsOwn) {
   Add("a");
   Serve();
   const auto busy = Busy("a");
-  const Answer answer = Complete("a", "E");
+  const http::Answer answer = Complete("a", "E");
   EXPECT_EQ(answer.status, 500);
   EXPECT_THAT(answer.body, HasSubstr("an error as asked"));
   EXPECT_TRUE(busy->NextEvent());
@@ -191,7 +191,7 @@ TEST_F(Pool, ARequestThatTakesTooLongEndsWithAnError) {
   Add("a", {.fake = "mute"});
   options_.request_timeout = milliseconds(100);
   Serve();
-  const Answer answer = Complete("a", "x");
+  const http::Answer answer = Complete("a", "x");
   EXPECT_EQ(answer.status, 504);
   EXPECT_THAT(answer.body, HasSubstr("timeout"));
   EXPECT_EQ(gateway_->Counts().texts_running, 0);
@@ -202,10 +202,10 @@ TEST_F(Pool, RefusesMoreRequestsThanMayWait) {
   options_.streams = 1;
   options_.requests_waiting_max = 2;
   Serve();
-  std::vector<std::unique_ptr<HttpClient>> clients;
+  std::vector<std::unique_ptr<http::HttpClient>> clients;
   // A sampler of one stream is given three texts: two ahead.
   for (int i = 0; i < 3 + 2; ++i) {
-    clients.push_back(std::make_unique<HttpClient>(gateway_->port()));
+    clients.push_back(std::make_unique<http::HttpClient>(gateway_->port()));
     clients.back()->Request("POST", "/v1/completions", R"({"prompt":"x","model":"a"})");
     const int expected = i + 1;
     ASSERT_TRUE(Eventually([&] {
@@ -213,7 +213,7 @@ TEST_F(Pool, RefusesMoreRequestsThanMayWait) {
       return counts.loaded == 1 && counts.texts_running + counts.requests_waiting == expected;
     }));
   }
-  const Answer refused = Complete("a", "x");
+  const http::Answer refused = Complete("a", "x");
   EXPECT_EQ(refused.status, 429);
   EXPECT_EQ(refused.Header("retry-after"), "1");
   EXPECT_THAT(refused.body, HasSubstr("rate_limit_error"));
@@ -248,7 +248,7 @@ TEST_F(Pool, AModelThatNeverFitsIsRefused) {
   Add("a");
   options_.memory_bytes_max = 5;
   Serve();
-  const Answer answer = Complete("a", "x");
+  const http::Answer answer = Complete("a", "x");
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.Header("x-should-retry"), "false");
   EXPECT_THAT(answer.body, HasSubstr("sampler.memory_limit"));
@@ -261,7 +261,7 @@ TEST_F(Pool, ANewerCheckpointTakesOverWithoutDroppingWhatRuns) {
   const auto busy = Busy("run");
   AddStep("run", {.step = 2});
   EXPECT_TRUE(Eventually([&] {
-    const Answer answer = Complete("run", "x");
+    const http::Answer answer = Complete("run", "x");
     EXPECT_EQ(answer.status, 200);
     return ModelOf(answer) == "run@2";
   }));
@@ -288,7 +288,7 @@ TEST_F(Pool, AnAliasMovesThoughTheLimitHoldsOneModelOnly) {
   EXPECT_EQ(ModelOf(Complete("run", "x")), "run@1");
   AddStep("run", {.step = 2});
   EXPECT_TRUE(Eventually([&] {
-    const Answer answer = Complete("run", "x");
+    const http::Answer answer = Complete("run", "x");
     EXPECT_EQ(answer.status, 200) << answer.body;
     return ModelOf(answer) == "run@2";
   }));

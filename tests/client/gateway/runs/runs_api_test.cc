@@ -40,7 +40,7 @@ class RunsApiTest : public ::testing::Test {
     ASSERT_TRUE(Eventually([&] { return server.api().board().board()->connected; }));
   }
   // The next message of this type; the test fails when the stream ends before.
-  json Next(HttpClient& client, const std::string& type) {
+  json Next(http::HttpClient& client, const std::string& type) {
     while (const auto event = client.NextEvent()) {
       const json message = json::parse(*event);
       if (message["type"] == type) return message;
@@ -65,7 +65,7 @@ class RunsApiTest : public ::testing::Test {
 TEST_F(RunsApiTest, RunsAndWorkersAreAnsweredFromTheBoard) {
   RunsServer server(service_.address());
   AwaitBoard(server);
-  const Answer runs = server.Get("/api/v1/runs");
+  const http::Answer runs = server.Get("/api/v1/runs");
   EXPECT_EQ(runs.status, 200);
   EXPECT_EQ(runs.Header("cache-control"), "no-store");
   EXPECT_EQ(json::parse(runs.body)["runs"][0]["name"], "demo");
@@ -90,7 +90,7 @@ TEST_F(RunsApiTest, ARunAndItsPointsAreAnsweredOnceItsPastIsKnown) {
 TEST_F(RunsApiTest, ProblemsHaveTheirStatus) {
   RunsServer server(service_.address());
   AwaitBoard(server);
-  const Answer unknown = server.Get("/api/v1/runs/nothing");
+  const http::Answer unknown = server.Get("/api/v1/runs/nothing");
   EXPECT_EQ(unknown.status, 404);
   EXPECT_EQ(json::parse(unknown.body)["error"]["code"], "run_not_found");
   EXPECT_EQ(server.Get("/api/v1/runs/nothing/points").status, 404);
@@ -104,7 +104,7 @@ TEST_F(RunsApiTest, ProblemsHaveTheirStatus) {
 TEST_F(RunsApiTest, WithoutACoordinatorPagesSayWhy) {
   RunsServer server("");
   EXPECT_EQ(json::parse(server.Get("/api/v1/runs").body)["coordinator"]["connected"], false);
-  const Answer run = server.Get("/api/v1/runs/demo");
+  const http::Answer run = server.Get("/api/v1/runs/demo");
   EXPECT_EQ(run.status, 503);
   EXPECT_EQ(run.Header("retry-after"), "2");
 }
@@ -112,7 +112,7 @@ TEST_F(RunsApiTest, WithoutACoordinatorPagesSayWhy) {
 TEST_F(RunsApiTest, AStreamBeginsWithEverythingAndTellsChanges) {
   RunsServer server(service_.address());
   AwaitBoard(server);
-  HttpClient client(server.port());
+  http::HttpClient client(server.port());
   client.Request("GET", "/api/v1/events?run=demo");
   EXPECT_EQ(client.ReceiveHead().status, 200);
   EXPECT_EQ(Next(client, "runs")["runs"][0]["state"], "running");
@@ -139,10 +139,10 @@ TEST_F(RunsApiTest, APageThatReadsSlowlyIsToldTheNewestStateOnly) {
   constexpr int kChanges = 20;
   RunsServer server(service_.address());
   AwaitBoard(server);
-  HttpClient slow(server.port(), /*receive_bytes=*/4096);
+  http::HttpClient slow(server.port(), /*receive_bytes=*/4096);
   slow.Request("GET", "/api/v1/events");
   EXPECT_EQ(slow.ReceiveHead().status, 200);
-  HttpClient quick(server.port());
+  http::HttpClient quick(server.port());
   quick.Request("GET", "/api/v1/events");
   EXPECT_EQ(quick.ReceiveHead().status, 200);
   for (int i = 1; i <= kChanges; ++i) {
@@ -158,12 +158,12 @@ TEST_F(RunsApiTest, APageThatReadsSlowlyIsToldTheNewestStateOnly) {
 }
 
 TEST_F(RunsApiTest, APageThatReadsNothingIsLetGo) {
-  ServerLimits limits;
+  http::ServerLimits limits;
   limits.write_timeout = std::chrono::milliseconds(50);
   limits.tick = std::chrono::milliseconds(10);
   RunsServer server(service_.address(), limits);
   AwaitBoard(server);
-  HttpClient client(server.port(), /*receive_bytes=*/4096);
+  http::HttpClient client(server.port(), /*receive_bytes=*/4096);
   client.Request("GET", "/api/v1/events");
   EXPECT_EQ(client.ReceiveHead().status, 200);
   int version = 0;
@@ -176,7 +176,7 @@ TEST_F(RunsApiTest, APageThatReadsNothingIsLetGo) {
 TEST_F(RunsApiTest, StreamsEndWithTheServer) {
   RunsServer server(service_.address());
   AwaitBoard(server);
-  HttpClient client(server.port());
+  http::HttpClient client(server.port());
   client.Request("GET", "/api/v1/events");
   EXPECT_EQ(client.ReceiveHead().status, 200);
   server.server().InLoop([&] { server.api().EndStreams(); });
@@ -187,7 +187,7 @@ TEST_F(RunsApiTest, ManyPagesThatLeaveAreForgotten) {
   RunsServer server(service_.address());
   AwaitBoard(server);
   for (int i = 0; i < 250; ++i) {
-    HttpClient client(server.port());
+    http::HttpClient client(server.port());
     client.Request("GET", "/api/v1/events");
     EXPECT_EQ(client.ReceiveHead().status, 200);
     ASSERT_TRUE(client.NextEvent().has_value());

@@ -27,7 +27,7 @@ TEST(RunsIntegration, ALiveRunIsFollowedToItsEndAndOverAKilledCoordinator) {
       FakeRun(2, 400, "fake-step-ms: '5'", "checkpoint: {every: 100, keep_last: 2}\n"));
   cluster.WaitForStep(id, 20);
   ASSERT_TRUE(Eventually([&] { return server.Get("/api/v1/runs/" + id).status == 200; }));
-  HttpClient page(server.port());
+  http::HttpClient page(server.port());
   page.Request("GET", "/api/v1/events?run=" + id);
   ASSERT_EQ(page.ReceiveHead().status, 200);
   cluster.coordinator().Kill();

@@ -4,16 +4,16 @@
 #include <optional>
 #include <string>
 
-#include "client/gateway/http_client.h"
-#include "client/gateway/running_server.h"
 #include "client/gateway/runs/runs_api.h"
+#include "http/http_client.h"
+#include "http/running_server.h"
 
 namespace gp::gateway {
 
 class RunsServer {
  public:
-  explicit RunsServer(const std::string& coordinator, const ServerLimits& limits = {})
-      : server_(ServerContext{.router = router_, .limits = limits}) {
+  explicit RunsServer(const std::string& coordinator, const http::ServerLimits& limits = {})
+      : server_(http::ServerContext{.router = router_, .limits = limits}) {
     RunsApiOptions options;
     options.board = {.address = coordinator,
                      .survey_pause = std::chrono::milliseconds(20),
@@ -31,14 +31,14 @@ class RunsServer {
   }
 
   RunsApi& api() { return *api_; }
-  RunningServer& server() { return server_; }
+  http::RunningServer& server() { return server_; }
   int port() const { return server_.port(); }
-  Answer Get(const std::string& target) { return Ask(port(), "GET", target); }
+  http::Answer Get(const std::string& target) { return http::Ask(port(), "GET", target); }
 
  private:
-  Router router_;
+  http::Router router_;
   std::optional<RunsApi> api_;
-  RunningServer server_;
+  http::RunningServer server_;
 };
 
 }  // namespace gp::gateway

@@ -1,0 +1,53 @@
+#include "daemon/metrics_settings.h"
+
+#include "rpc/listen_address.h"
+
+namespace gp::daemon {
+
+Setting MetricsListen(std::string& address) {
+  return {.field = {.path = "metrics.listen",
+                    .doc = "HOST:PORT of the Prometheus endpoint. Port 0: any free one."},
+          .slot = &address,
+          .flag = "--metrics-listen",
+          .value_name = "HOST:PORT",
+          .check = CheckListenAddress};
+}
+
+Setting MetricsPublic(bool& allowed) {
+  return {.field = {.path = "metrics.public",
+                    .doc = "Let metrics.listen be reached from other machines, such as that of "
+                           "Prometheus, with TLS: whoever may read it learns names of runs, "
+                           "losses, speeds."},
+          .slot = &allowed};
+}
+
+Setting MetricsKeysFile(std::string& path) {
+  return {.field = {.path = "metrics.keys_file",
+                    .doc = "File of keys, one of which Prometheus shows as bearer token "
+                           "(authorization.credentials): a line each, the SHA-256 of the key in "
+                           "hexadecimal digits, then a name. It is read again when it changes. "
+                           "Empty: whoever reaches metrics.listen may read it.",
+                    .is_path = true},
+          .slot = &path};
+}
+
+Status CheckMetricsAccess(const MetricsAccess& access) {
+  if (rpc::IsLocalAddress(access.listen) || access.insecure) return OkStatus();
+  if (!access.is_public) {
+    return InvalidArgument(
+        "metrics.listen: {} can be reached from other machines; listen on 127.0.0.1, or let them "
+        "read the metrics, over TLS, with metrics.public: true",
+        access.listen);
+  }
+  if (access.has_certificate) return OkStatus();
+  return InvalidArgument(
+      "metrics.listen: other machines get the metrics of {} over TLS alone, and there is no "
+      "certificate for it; name one with tls.certificate and tls.key, or listen on 127.0.0.1",
+      access.listen);
+}
+
+bool MetricsUseTls(const MetricsAccess& access) {
+  return access.has_certificate && !rpc::IsLocalAddress(access.listen);
+}
+
+}  // namespace gp::daemon

@@ -1,0 +1,33 @@
+// ApiError: what a client is told when a request cannot be answered, in the shape of OpenAI's
+// errors: {"error":{"message","type","param","code"}}. Values and pure functions; thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "http/message.h"
+
+namespace gp::http {
+
+struct ApiError {
+  int status = 400;
+  std::string message;
+  std::string param;  // the field that is wrong; empty: none
+  std::string code;   // for programs; empty: none
+  // Seconds after which it is worth trying again; absent: not by itself.
+  std::optional<int> retry_after;
+};
+
+// "invalid_request_error", "not_found_error", "rate_limit_error", "server_error", …
+std::string_view TypeOf(const ApiError& error);
+
+// The body, in one line.
+std::string ErrorBody(const ApiError& error);
+// Sets Retry-After; a server error that a retry would repeat gets x-should-retry: false.
+Response ErrorResponse(const ApiError& error);
+
+// The HTTP status and error type of a Status, by its code.
+ApiError ErrorOf(const Status& status);
+
+}  // namespace gp::http

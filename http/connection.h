@@ -1,0 +1,121 @@
+// Connection: one client: its requests one after another, each handed to its route, and the bytes
+// of the answers. Owned by the server's set of connections and by what it waits for; used in the
+// loop.
+#pragma once
+
+#include <array>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "http/exchange.h"
+#include "http/server_options.h"
+#include "http/transport.h"
+
+namespace gp::http {
+
+// What the connections of a server share.
+struct ServerState {
+  explicit ServerState(ServerContext shared) : context(std::move(shared)) {}
+
+  const ServerContext context;
+  size_t body_bytes = 0;  // held by requests that are being received
+  bool draining = false;
+};
+
+class Connection : public AnswerSink, public std::enable_shared_from_this<Connection> {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  Connection(std::shared_ptr<ServerState> server, std::unique_ptr<Transport> transport,
+             std::string client);
+  ~Connection() override;
+
+  void Start();
+  // Refuses the client: too many are connected.
+  void Refuse();
+  // Called every tick: ends what took too long, keeps streams alive.
+  void Tick(Time now);
+  // Closes it if no request is under way, else after its answer.
+  void Drain();
+  bool closed() const { return phase_ == Phase::kClosed; }
+  // Waits for a request; has waited longest when `idle_since` is oldest.
+  bool idle() const { return phase_ == Phase::kIdle; }
+  Time since() const { return since_; }
+
+  void Answer(Response response) override;
+  void BeginStream(Headers headers) override;
+  void SendPiece(std::string_view text) override;
+  void EndStream(bool cut) override;
+  size_t unsent_bytes() const override { return output_.size() + writing_.size(); }
+
+ private:
+  // kGreeting -> kIdle -> kHeader -> kBody -> kHandling -> (kStreaming ->) kIdle
+  // every phase -> kLingering (answered, then reads what still comes) -> kClosed
+  enum class Phase { kGreeting, kIdle, kHeader, kBody, kHandling, kStreaming, kLingering, kClosed };
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+
+  void Enter(Phase phase);
+  void Read();
+  void OnRead(bool ok, size_t bytes);
+  // Takes requests off the input, as far as it goes.
+  void Advance();
+  bool AdvanceOnce();
+  void OnHeader();
+  void Dispatch();
+  Request TakeRequest();
+  // What is wrong with the request, by its header alone; nothing when it has a handler.
+  std::optional<Response> FindRoute();
+  std::optional<Response> Preflight(std::string_view allowed) const;
+  void RefuseInput(const ApiError& error);
+
+  void AppendHead(const Response& response, std::optional<size_t> length);
+  void AppendCors(std::string& out) const;
+  void Finish();
+  void AfterAnswer();
+  void Flush();
+  void OnWritten(bool ok);
+  // The client left, or is let go.
+  void Leave();
+  void Close();
+  void GiveBackBody();
+
+  const std::shared_ptr<ServerState> shared_;
+  ServerState& server_;
+  const std::unique_ptr<Transport> transport_;
+  const std::string client_;
+  Phase phase_ = Phase::kGreeting;
+  Time since_ = std::chrono::steady_clock::now();     // when the phase began
+  Time progress_ = std::chrono::steady_clock::now();  // when something was last written
+
+  std::array<char, 8192> buffer_;
+  std::string input_;  // read and not parsed
+  bool reading_ = false;
+  bool no_more_input_ = false;
+  size_t lingered_bytes_ = 0;
+
+  std::string output_;   // to be written next
+  std::string writing_;  // being written
+  bool write_under_way_ = false;
+
+  // ---- of the request under way
+  std::optional<Parser> parser_;
+  size_t body_bytes_ = 0;  // counted in server_.body_bytes
+  bool header_seen_ = false;
+  bool keep_alive_ = true;
+  bool chunked_ = false;
+  bool http_1_0_ = false;
+  std::optional<Response> refusal_;
+  const Route* route_ = nullptr;
+  Request request_;
+  ExchangeRecord record_;
+  std::shared_ptr<GoneSignal> gone_;
+  std::shared_ptr<ExchangeNotes> notes_;
+  std::string origin_;  // that may use the server; empty: none
+  uint64_t written_bytes_ = 0;
+};
+
+}  // namespace gp::http

@@ -1,0 +1,51 @@
+// EventLoop: one thread of connections, timers and, in the gateway, samplers. Whoever calls Run is
+// that thread; it owns all that it serves and never waits for anything but the loop. Post and
+// Stop may be called from any thread, everything else from the loop's.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace gp::http {
+
+// A call that is due later. Its destruction calls it off.
+class Timer {
+ public:
+  virtual ~Timer() = default;
+};
+
+class EventLoop {
+ public:
+  EventLoop();
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  // Serves until Stop.
+  void Run();
+  void Stop();
+
+  // Calls it in the loop, after what is being done now.
+  void Post(std::function<void()> call);
+
+  // Once, unless the timer is destroyed before.
+  [[nodiscard]] std::unique_ptr<Timer> After(std::chrono::nanoseconds delay,
+                                             std::function<void()> call);
+  // Again and again, until the timer is destroyed.
+  [[nodiscard]] std::unique_ptr<Timer> Every(std::chrono::nanoseconds period,
+                                             std::function<void()> call);
+
+  // For what reads and writes sockets.
+  boost::asio::io_context& context();
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace gp::http

@@ -1,0 +1,113 @@
+// Exchange: one request and its answer. A handler answers once, by Respond or BeginEventStream, at
+// once or later, in the loop; what comes after the first answer, or after the client has left, is
+// ignored. EventStream: an answer in pieces. Both are used in the loop alone.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/api_error.h"
+#include "http/message.h"
+
+namespace gp::http {
+
+// What the exchange writes to: a connection.
+class AnswerSink {
+ public:
+  virtual ~AnswerSink() = default;
+  virtual void Answer(Response response) = 0;
+  virtual void BeginStream(Headers headers) = 0;
+  virtual void SendPiece(std::string_view text) = 0;
+  // `cut`: without an end that the client would take for a whole answer.
+  virtual void EndStream(bool cut) = 0;
+  // Bytes of the answer that the client's machine has not taken yet.
+  virtual size_t unsent_bytes() const = 0;
+};
+
+// What the access log and the metrics tell about an exchange besides its status and time.
+struct ExchangeNotes {
+  std::string model;
+  int64_t prompt_tokens = 0;
+  int64_t tokens = 0;
+  bool gone = false;  // the client left before the end of the answer
+  std::optional<std::chrono::steady_clock::time_point> first_token;
+};
+
+// The end that `sink` watches of an exchange or of a stream: told once when the client is gone.
+class GoneSignal {
+ public:
+  void Set(std::function<void()> call);
+  void Raise();
+  bool raised() const { return raised_; }
+
+ private:
+  std::function<void()> call_;
+  bool raised_ = false;
+};
+
+// Server-sent events: only data lines, and comments that keep the connection alive, which the
+// connection sends by itself. A stream that is let go of without End is cut.
+class EventStream {
+ public:
+  EventStream(std::weak_ptr<AnswerSink> sink, std::shared_ptr<GoneSignal> gone,
+              std::shared_ptr<ExchangeNotes> notes);
+  ~EventStream();
+  EventStream(const EventStream&) = delete;
+  EventStream& operator=(const EventStream&) = delete;
+
+  // One event: `data` without line breaks.
+  void Send(std::string_view data);
+  // The last event says `data`: "[DONE]". Nothing follows it.
+  void End(std::string_view data);
+  void End();
+
+  // Grows when the client reads slower than is sent; beyond a limit a stream is let go.
+  size_t unsent_bytes() const;
+
+  // Called once, when the client left, half-closed or reads too slowly; at once when it has.
+  void OnGone(std::function<void()> call) { gone_->Set(std::move(call)); }
+  bool gone() const { return gone_->raised(); }
+  ExchangeNotes& notes() { return *notes_; }
+
+ private:
+  const std::weak_ptr<AnswerSink> sink_;
+  const std::shared_ptr<GoneSignal> gone_;
+  const std::shared_ptr<ExchangeNotes> notes_;
+  bool ended_ = false;
+};
+
+class Exchange {
+ public:
+  Exchange(Request request, std::weak_ptr<AnswerSink> sink, std::shared_ptr<GoneSignal> gone,
+           std::shared_ptr<ExchangeNotes> notes);
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  const Request& request() const { return request_; }
+  Request& request() { return request_; }
+  const std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+
+  void Respond(Response response);
+  void Respond(const ApiError& error) { Respond(ErrorResponse(error)); }
+  // "text/event-stream" with `headers` besides. The exchange is over; the stream goes on.
+  std::shared_ptr<EventStream> BeginEventStream(Headers headers = {});
+
+  // Called once, when the client left before an answer; at once when it has.
+  void OnGone(std::function<void()> call) { gone_->Set(std::move(call)); }
+  bool gone() const { return gone_->raised(); }
+  ExchangeNotes& notes() { return *notes_; }
+
+ private:
+  Request request_;
+  const std::weak_ptr<AnswerSink> sink_;
+  const std::shared_ptr<GoneSignal> gone_;
+  const std::shared_ptr<ExchangeNotes> notes_;
+  bool answered_ = false;
+};
+
+}  // namespace gp::http

@@ -1,0 +1,19 @@
+// JSON written by hand, for answers that are many and small. Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gp::http {
+
+// A JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.
+void AppendJsonString(std::string_view text, std::string& out);
+std::string JsonString(std::string_view text);
+
+// The shortest number that reads back as the same; not-a-number is null, and what is beyond every
+// number is -9999 or 9999, as OpenAI's servers write it.
+void AppendJsonNumber(double value, std::string& out);
+void AppendJsonNumber(int64_t value, std::string& out);
+
+}  // namespace gp::http

@@ -1,0 +1,55 @@
+// What a client asks and what it is answered, as values. Values and pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace gp::http {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+struct Request {
+  std::string method;  // "GET"; of a HEAD, too
+  bool head = false;
+  std::vector<std::string> path;  // by segment, decoded: "/v1/models/a%20b" is {v1, models, a b}
+  std::vector<std::pair<std::string, std::string>> query;     // decoded
+  std::vector<std::pair<std::string, std::string>> captures;  // by the route's pattern
+  Headers headers;                                            // names in lower case
+  std::string body;
+  std::string id;              // x-request-id
+  std::string client_address;  // without the port
+  std::string key_name;        // the API key's; empty when the server has no keys
+
+  // The first header or parameter of that name; nothing when there is none.
+  std::optional<std::string_view> Header(std::string_view name) const;
+  std::optional<std::string_view> Parameter(std::string_view name) const;
+  // What the route's `{name}` stands for; empty when the pattern has none.
+  std::string_view Capture(std::string_view name) const;
+  // Who is asking, for turns: the key's name, or the address.
+  const std::string& Asker() const { return key_name.empty() ? client_address : key_name; }
+};
+
+struct Target {
+  std::vector<std::string> path;
+  std::vector<std::pair<std::string, std::string>> query;
+};
+// Splits and decodes a request's target. InvalidArgument when it is none, or holds a zero byte.
+StatusOr<Target> ParseTarget(std::string_view target);
+
+struct Response {
+  int status = 200;
+  std::string body;
+  std::string content_type = "application/json";
+  Headers headers;
+};
+
+// The words of a status: "Not Found".
+std::string_view ReasonOf(int status);
+
+}  // namespace gp::http

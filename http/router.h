@@ -1,0 +1,49 @@
+// Router: which handler answers a path. Filled before the server starts, then constant; used in the
+// loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "http/message.h"
+
+namespace gp::http {
+
+class Exchange;
+
+// Answers through the exchange, at once or later; it may keep it. An exchange that is let go of
+// without an answer is answered with 500.
+using Handler = std::function<void(const std::shared_ptr<Exchange>& exchange)>;
+
+struct Route {
+  std::string method;   // "GET"
+  std::string pattern;  // "/v1/models/{id}"; the last segment may be "{path...}": all that is left
+  Handler handler;
+  bool open = false;  // answered without an API key
+};
+
+class Router {
+ public:
+  // REQUIRES: no other route has this method and pattern.
+  void Add(Route route);
+
+  struct Unknown {};  // no such path
+  struct WrongMethod {
+    std::string allowed;  // "GET, HEAD, OPTIONS"
+  };
+  using Found = std::variant<const Route*, Unknown, WrongMethod>;
+  // Writes what the pattern captured into `captures`. A route with fewer captures wins.
+  Found Find(std::string_view method, const std::vector<std::string>& path,
+             Headers& captures) const;
+
+  const std::vector<std::unique_ptr<const Route>>& routes() const { return routes_; }
+
+ private:
+  std::vector<std::unique_ptr<const Route>> routes_;
+};
+
+}  // namespace gp::http

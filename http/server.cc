@@ -1,0 +1,158 @@
+#include "http/server.h"
+
+#include <algorithm>
+#include <boost/asio/ip/tcp.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "http/connection.h"
+
+namespace gp::http {
+namespace {
+
+namespace asio = boost::asio;
+using Tcp = asio::ip::tcp;
+using Error = boost::system::error_code;
+
+// Beyond the limit a client is told so; beyond this it is not even told.
+constexpr int kRefusedMax = 256;
+
+StatusOr<Tcp::endpoint> Resolve(asio::io_context& context, const ServerPlace& place) {
+  Error error;
+  Tcp::resolver resolver(context);
+  const auto found =
+      resolver.resolve(place.host, std::to_string(place.port), Tcp::resolver::passive, error);
+  if (error) return InvalidArgument("cannot listen on {}: {}", place.host, error.message());
+  return found.begin()->endpoint();
+}
+
+class AsioServer : public Server {
+ public:
+  AsioServer(EventLoop& loop, ServerContext context, const TlsContext* tls)
+      : loop_(loop),
+        tls_(tls),
+        state_(std::make_shared<ServerState>(std::move(context))),
+        acceptor_(loop.context()) {}
+  ~AsioServer() override {
+    Error ignored;
+    acceptor_.close(ignored);
+    tick_.reset();
+    *alive_ = nullptr;
+  }
+
+  Status Listen(const ServerPlace& place) {
+    ASSIGN_OR_RETURN(const Tcp::endpoint endpoint, Resolve(loop_.context(), place));
+    Error error;
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error) acceptor_.set_option(Tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (error) {
+      return Unavailable("cannot listen on {}:{}: {}; choose another --listen", place.host,
+                         place.port, error.message());
+    }
+    port_ = acceptor_.local_endpoint().port();
+    Accept();
+    tick_ = loop_.Every(state_->context.limits.tick, [this] { Tick(); });
+    return OkStatus();
+  }
+
+  int port() const override { return port_; }
+  int connections() const override { return static_cast<int>(connections_.size()); }
+
+  void Drain() override {
+    Error ignored;
+    acceptor_.close(ignored);
+    state_->draining = true;
+    for (const auto& connection : connections_) connection->Drain();
+    Sweep();
+  }
+
+  bool idle() const override { return connections_.empty(); }
+
+ private:
+  void Accept() {
+    acceptor_.async_accept([this, alive = alive_](const Error& error, Tcp::socket socket) {
+      if (*alive == nullptr || error == asio::error::operation_aborted) return;
+      if (error) return AcceptLater(error.message());
+      Admit(std::move(socket));
+      Accept();
+    });
+  }
+
+  // No descriptor is left, or no memory: it passes when clients leave.
+  void AcceptLater(const std::string& reason) {
+    if (reason != std::exchange(accept_problem_, reason)) {
+      LogWarning("no connection can be taken for now", {{"error", reason}});
+    }
+    retry_ = loop_.After(std::chrono::milliseconds(100), [this] { Accept(); });
+  }
+
+  void Admit(Tcp::socket socket) {
+    Error error;
+    const auto peer = socket.remote_endpoint(error);
+    if (error) return;
+    socket.set_option(Tcp::no_delay(true), error);
+    const bool full = connections() >= state_->context.limits.connections_max && !CloseIdlest();
+    if (connections() >= state_->context.limits.connections_max + kRefusedMax) return;
+    const auto connection = std::make_shared<Connection>(
+        state_, Transport::Make(std::move(socket), full ? nullptr : tls_),
+        peer.address().to_string());
+    connections_.push_back(connection);
+    if (full) {
+      connection->Refuse();
+    } else {
+      connection->Start();
+    }
+  }
+
+  // Room for a new client: the one that has been silent for longest, between two requests.
+  bool CloseIdlest() {
+    constexpr std::chrono::seconds kSilence{1};
+    const auto now = std::chrono::steady_clock::now();
+    std::shared_ptr<Connection> idlest;
+    for (const auto& connection : connections_) {
+      if (!connection->idle() || now - connection->since() < kSilence) continue;
+      if (!idlest || connection->since() < idlest->since()) idlest = connection;
+    }
+    if (!idlest) return false;
+    idlest->Drain();
+    Sweep();
+    return true;
+  }
+
+  void Tick() {
+    const auto now = std::chrono::steady_clock::now();
+    const auto all = connections_;
+    for (const auto& connection : all) connection->Tick(now);
+    Sweep();
+  }
+
+  void Sweep() {
+    std::erase_if(connections_, [](const auto& connection) { return connection->closed(); });
+  }
+
+  EventLoop& loop_;
+  const TlsContext* const tls_;
+  const std::shared_ptr<ServerState> state_;
+  Tcp::acceptor acceptor_;
+  int port_ = 0;
+  std::string accept_problem_;
+  std::vector<std::shared_ptr<Connection>> connections_;
+  std::unique_ptr<Timer> tick_;
+  std::unique_ptr<Timer> retry_;
+  // Outlives this: whether this is still there.
+  const std::shared_ptr<AsioServer*> alive_ = std::make_shared<AsioServer*>(this);
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Server>> Server::Start(EventLoop& loop, const ServerPlace& place,
+                                                ServerContext context, const TlsContext* tls) {
+  auto server = std::make_unique<AsioServer>(loop, std::move(context), tls);
+  RETURN_IF_ERROR(server->Listen(place));
+  return server;
+}
+
+}  // namespace gp::http

@@ -1,0 +1,36 @@
+// Server: HTTP/1.1 on one address: connections, their limits, and handlers by path. Made, used and
+// destroyed in the loop's thread, or while it does not run.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "http/event_loop.h"
+#include "http/server_options.h"
+#include "http/transport.h"
+
+namespace gp::http {
+
+struct ServerPlace {
+  std::string host = "127.0.0.1";  // without brackets
+  int port = 0;                    // 0: any free one
+};
+
+class Server {
+ public:
+  // `tls` may be absent; it outlives the server. An error names the address.
+  static StatusOr<std::unique_ptr<Server>> Start(EventLoop& loop, const ServerPlace& place,
+                                                 ServerContext context, const TlsContext* tls);
+  virtual ~Server() = default;
+
+  virtual int port() const = 0;
+  virtual int connections() const = 0;
+
+  // Takes no more connections or requests; what is being answered goes on.
+  virtual void Drain() = 0;
+  // Whether everything is answered and sent.
+  virtual bool idle() const = 0;
+};
+
+}  // namespace gp::http

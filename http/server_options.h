@@ -1,0 +1,58 @@
+// What a server is made of: limits, and what its connections share. Values; used in the loop.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "http/exchange.h"
+#include "http/router.h"
+
+namespace gp::http {
+
+struct ServerLimits {
+  int connections_max = 2000;
+  size_t header_bytes_max = 16 << 10;
+  size_t body_bytes_max = 10 << 20;
+  // Total of all bodies that are being received; a body beyond it is refused with 503.
+  size_t bodies_bytes_max = 256 << 20;
+  // An event stream whose client has more than this left to read is cut at the next event.
+  size_t unsent_bytes_max = 1 << 20;
+  std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);
+  std::chrono::nanoseconds body_timeout = std::chrono::seconds(60);
+  std::chrono::nanoseconds idle_timeout = std::chrono::seconds(75);   // between two requests
+  std::chrono::nanoseconds write_timeout = std::chrono::seconds(60);  // nothing could be written
+  std::chrono::nanoseconds linger_timeout = std::chrono::seconds(3);  // after a refusal
+  std::chrono::nanoseconds ping_period = std::chrono::seconds(15);
+  std::chrono::nanoseconds tick = std::chrono::milliseconds(250);  // how exact the above are
+};
+
+// One exchange that is over, for the access log and the metrics.
+struct ExchangeRecord {
+  std::string method;
+  std::string target;    // as it was sent, shortened
+  std::string endpoint;  // the route's pattern, or "other"
+  int status = 0;
+  uint64_t bytes = 0;  // answered, headers included
+  std::chrono::nanoseconds duration{0};
+  std::string client_address;
+  std::string key_name;
+  std::string request_id;
+  ExchangeNotes notes;
+  std::chrono::steady_clock::time_point begun;
+};
+
+struct ServerContext {
+  const Router& router;
+  ServerLimits limits;
+  // Origins of pages that may use the server from a browser: "https://host[:port]", or "*". The
+  // server's own pages need no entry.
+  std::vector<std::string> cors_origins;
+  // The name of the key that a request presents; empty when keys are needed and this is none.
+  // Absent: no keys.
+  std::function<std::optional<std::string>(std::string_view authorization)> key_name;
+  std::function<void(const ExchangeRecord&)> finished;  // may be absent
+};
+
+}  // namespace gp::http

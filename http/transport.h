@@ -1,0 +1,33 @@
+// Transport: the bytes of one connection, with or without TLS. Used by its connection, in the loop.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http/tls_context.h"
+
+namespace gp::http {
+
+class Transport {
+ public:
+  using Socket = boost::asio::ip::tcp::socket;
+  // `ok` is false once nothing more can come or go.
+  using Done = std::function<void(bool ok, size_t bytes)>;
+
+  // `tls` may be absent.
+  static std::unique_ptr<Transport> Make(Socket socket, const TlsContext* tls);
+  virtual ~Transport() = default;
+
+  virtual void Handshake(Done done) = 0;
+  // At most one Read and one Write are under way at a time. The buffers live until they are done.
+  virtual void Read(char* buffer, size_t size, Done done) = 0;
+  virtual void Write(std::string_view bytes, Done done) = 0;  // all of them
+  // No more will be written; what comes in may still be read.
+  virtual void EndWriting() = 0;
+  virtual void Close() = 0;
+};
+
+}  // namespace gp::http

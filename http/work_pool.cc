@@ -1,0 +1,44 @@
+#include "http/work_pool.h"
+
+#include <utility>
+
+namespace gp::http {
+
+WorkPool::WorkPool(EventLoop& loop, const WorkPoolOptions& options)
+    : loop_(loop), options_(options) {
+  for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
+}
+
+WorkPool::~WorkPool() {
+  {
+    MutexLock lock(mutex_);
+    ending_ = true;
+    changed_.NotifyAll();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+bool WorkPool::Submit(std::function<void()> work, std::function<void()> done) {
+  MutexLock lock(mutex_);
+  if (waiting_.size() >= options_.waiting_max) return false;
+  waiting_.push_back({std::move(work), std::move(done)});
+  changed_.NotifyOne();
+  return true;
+}
+
+void WorkPool::Work() {
+  while (true) {
+    Piece piece;
+    {
+      MutexLock lock(mutex_);
+      while (waiting_.empty() && !ending_) changed_.Wait(mutex_);
+      if (ending_) return;
+      piece = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    piece.work();
+    loop_.Post(std::move(piece.done));
+  }
+}
+
+}  // namespace gp::http

@@ -1,0 +1,49 @@
+// WorkPool: a few threads for what would hold up the loop: reading files, tokenizing, parsing long
+// bodies. What is done there comes back to the loop. Submit is called in the loop; destroyed after
+// the loop has ended: waits for the work under way, drops the rest.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "http/event_loop.h"
+
+namespace gp::http {
+
+struct WorkPoolOptions {
+  int threads = 2;
+  size_t waiting_max = 1024;  // pieces of work that no thread has begun
+};
+
+class WorkPool {
+ public:
+  WorkPool(EventLoop& loop, const WorkPoolOptions& options);
+  ~WorkPool();
+  WorkPool(const WorkPool&) = delete;
+  WorkPool& operator=(const WorkPool&) = delete;
+
+  // Does `work` on a thread of its own and then `done` in the loop. False: too much waits; neither
+  // will be called.
+  bool Submit(std::function<void()> work, std::function<void()> done);
+
+ private:
+  struct Piece {
+    std::function<void()> work;
+    std::function<void()> done;
+  };
+
+  void Work();
+
+  EventLoop& loop_;
+  const WorkPoolOptions options_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<Piece> waiting_ GUARDED_BY(mutex_);
+  bool ending_ GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace gp::http

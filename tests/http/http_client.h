@@ -1,0 +1,65 @@
+// A client over a plain socket, byte by byte, for tests that say exactly what is sent and when.
+// Blocks for at most kPatience. Used by one thread at a time.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+
+namespace gp::http {
+
+struct Answer {
+  int status = 0;
+  std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
+  std::string body;
+
+  std::string Header(std::string_view name) const;
+  // The data lines of an event stream.
+  std::vector<std::string> Events() const;
+};
+
+class HttpClient {
+ public:
+  // `receive_bytes`: what the kernel keeps for a client that does not read; 0: as much as it likes.
+  explicit HttpClient(int port, int receive_bytes = 0);
+
+  void Send(std::string_view bytes);
+  // A whole request with Content-Length.
+  void Request(const std::string& method, const std::string& target, std::string_view body = "",
+               const std::string& headers = "");
+  // The next answer, whole; status 0 when the server closed before its end. `head`: it has no body.
+  Answer Receive(bool head = false);
+  // Only its head.
+  Answer ReceiveHead();
+  // The next event of a stream whose head was received; nothing at the end of the stream. Comments
+  // are skipped and counted.
+  std::optional<std::string> NextEvent();
+  int comments() const { return comments_; }
+  // Whether the server closed, once what it still sent is read.
+  bool Closed();
+
+  void HalfClose();
+  void Close() { socket_.Close(); }
+
+ private:
+  bool Fill();
+  std::optional<std::string> TakeLine();
+  bool TakeChunk(std::string& body);
+  std::string Take(size_t bytes);
+
+  FileDescriptor socket_;
+  std::string received_;
+  std::string events_;
+  bool chunked_ = false;
+  bool stream_over_ = false;
+  int comments_ = 0;
+};
+
+// One request on a connection of its own.
+Answer Ask(int port, const std::string& method, const std::string& target,
+           std::string_view body = "", const std::string& headers = "");
+
+}  // namespace gp::http

@@ -1,0 +1,28 @@
+// Calls from a test's thread into a gateway's loop, which another thread runs.
+#pragma once
+
+#include <future>
+#include <memory>
+#include <type_traits>
+
+#include "http/event_loop.h"
+
+namespace gp::http {
+
+// Calls it in the loop, waits for it and returns its result.
+template <typename Call>
+auto InLoop(EventLoop& loop, Call call) {
+  // Shared: the loop may still be inside set_value when the waiter has gone on.
+  const auto result = std::make_shared<std::promise<decltype(call())>>();
+  loop.Post([result, &call] {
+    if constexpr (std::is_void_v<decltype(call())>) {
+      call();
+      result->set_value();
+    } else {
+      result->set_value(call());
+    }
+  });
+  return result->get_future().get();
+}
+
+}  // namespace gp::http

@@ -1,0 +1,418 @@
+#include "http/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "base/eventually.h"
+#include "http/http_client.h"
+#include "http/running_server.h"
+
+namespace gp::http {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A server of a few handlers. `limits` and the rest may be changed before Serve.
+class AnyServer : public ::testing::Test {
+ protected:
+  AnyServer() {
+    context_.limits.tick = std::chrono::milliseconds(5);
+    router_.Add(
+        {"GET", "/ping", [](const auto& exchange) { exchange->Respond({.body = "pong"}); }});
+    router_.Add({"POST", "/echo", [](const auto& exchange) {
+                   exchange->Respond({.body = exchange->request().body});
+                 }});
+    router_.Add({"GET", "/things/{id}", [](const auto& exchange) {
+                   exchange->Respond({.body = std::string(exchange->request().Capture("id"))});
+                 }});
+    router_.Add({"GET", "/forgotten", [](const auto&) {}});
+    // Answers when the test says so.
+    router_.Add({"GET", "/later", [this](const auto& exchange) {
+                   exchange->OnGone([this] { ++gone_; });
+                   later_ = exchange;
+                   ++begun_;
+                 }});
+    router_.Add({"GET", "/stream", [this](const auto& exchange) {
+                   stream_ = exchange->BeginEventStream();
+                   stream_->OnGone([this] { ++gone_; });
+                   ++begun_;
+                 }});
+    context_.finished = [this](const ExchangeRecord& record) {
+      const std::lock_guard lock(mutex_);
+      records_.push_back(record);
+    };
+  }
+  ~AnyServer() override {
+    if (!server_) return;
+    server_->InLoop([this] {
+      later_.reset();
+      stream_.reset();
+    });
+  }
+
+  void Serve() { server_.emplace(context_); }
+  int port() const { return server_->port(); }
+  std::vector<ExchangeRecord> records() {
+    const std::lock_guard lock(mutex_);
+    return records_;
+  }
+  void SendEvent(const std::string& data) {
+    server_->InLoop([&] { stream_->Send(data); });
+  }
+
+  Router router_;
+  ServerContext context_{.router = router_};
+  std::shared_ptr<Exchange> later_;
+  std::shared_ptr<EventStream> stream_;
+  std::atomic<int> gone_ = 0;
+  std::atomic<int> begun_ = 0;
+  std::mutex mutex_;
+  std::vector<ExchangeRecord> records_;
+  std::optional<RunningServer> server_;
+};
+
+TEST_F(AnyServer, AnswersOneRequestAfterAnotherOnOneConnection) {
+  Serve();
+  HttpClient client(port());
+  client.Request("GET", "/ping");
+  EXPECT_EQ(client.Receive().body, "pong");
+  client.Request("POST", "/echo", "hello");
+  EXPECT_EQ(client.Receive().body, "hello");
+  client.Request("GET", "/things/a%2Fb@1?x=1");
+  EXPECT_EQ(client.Receive().body, "a/b@1");
+}
+
+TEST_F(AnyServer, AnswersPipelinedRequestsInTheirOrder) {
+  Serve();
+  HttpClient client(port());
+  std::string requests;
+  for (int i = 0; i < 50; ++i) requests += fmt::format("GET /things/{} HTTP/1.1\r\n\r\n", i);
+  client.Send(requests);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(client.Receive().body, std::to_string(i));
+}
+
+TEST_F(AnyServer, TakesARequestThatComesByteByByte) {
+  Serve();
+  HttpClient client(port());
+  for (const char byte : std::string("POST /echo HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")) {
+    client.Send({&byte, 1});
+  }
+  EXPECT_EQ(client.Receive().body, "abc");
+}
+
+TEST_F(AnyServer, TakesAChunkedBody) {
+  Serve();
+  HttpClient client(port());
+  client.Send(
+      "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+  EXPECT_EQ(client.Receive().body, "abcde");
+}
+
+TEST_F(AnyServer, TellsAClientThatAsksToGoOnWithTheBody) {
+  Serve();
+  HttpClient client(port());
+  client.Send("POST /echo HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  EXPECT_EQ(client.ReceiveHead().status, 100);
+  client.Send("ok");
+  EXPECT_EQ(client.Receive().body, "ok");
+}
+
+TEST_F(AnyServer, AnswersAHeadWithoutABody) {
+  Serve();
+  HttpClient client(port());
+  client.Request("HEAD", "/ping");
+  const Answer answer = client.Receive(/*head=*/true);
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.Header("content-length"), "4");
+  client.Request("GET", "/ping");
+  EXPECT_EQ(client.Receive().body, "pong");
+}
+
+TEST_F(AnyServer, AnswersWithJsonErrors) {
+  Serve();
+  EXPECT_EQ(Ask(port(), "GET", "/nothing").status, 404);
+  EXPECT_THAT(
+      Ask(port(), "GET", "/nothing").body,
+      HasSubstr(R"({"error":{"message":"there is nothing at /nothing","type":"not_found_error")"));
+  const Answer wrong = Ask(port(), "DELETE", "/ping");
+  EXPECT_EQ(wrong.status, 405);
+  EXPECT_EQ(wrong.Header("allow"), "GET, HEAD, OPTIONS");
+  EXPECT_EQ(Ask(port(), "OPTIONS", "/ping").status, 204);
+  EXPECT_EQ(Ask(port(), "GET", "/forgotten").status, 500);
+}
+
+TEST_F(AnyServer, RefusesWhatIsNoRequestAndCloses) {
+  Serve();
+  for (const std::string_view bytes :
+       {"\r\n\r\n\r\n", "GARBAGE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
+        "GET /ping HTTP/1.1\r\nno colon\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
+        "POST /echo HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"}) {
+    HttpClient client(port());
+    client.Send(bytes);
+    client.HalfClose();
+    const Answer answer = client.Receive();
+    EXPECT_TRUE(answer.status == 0 || answer.status == 400) << answer.status << " " << bytes;
+    EXPECT_TRUE(client.Closed());
+  }
+  EXPECT_EQ(Ask(port(), "GET", "/ping").status, 200);
+}
+
+TEST_F(AnyServer, FindsNothingBehindTrickyPaths) {
+  Serve();
+  for (const char* path : {"/../ping", "/ping/", "//ping", "/%2e%2e/ping", "/things/",
+                           "/things/a/b", "/.%00./", "/%", "/%zz", "/ping%00", "*", "/things"}) {
+    const int status = Ask(port(), "GET", path).status;
+    EXPECT_TRUE(status == 404 || status == 400) << path << ": " << status;
+  }
+}
+
+TEST_F(AnyServer, RefusesAHeaderThatIsTooLarge) {
+  Serve();
+  HttpClient client(port());
+  client.Send("GET /ping HTTP/1.1\r\n");
+  for (int i = 0; i < 2000; ++i) client.Send(fmt::format("x-{}: {}\r\n", i, i));
+  EXPECT_EQ(client.Receive().status, 431);
+  EXPECT_TRUE(client.Closed());
+}
+
+TEST_F(AnyServer, RefusesABodyThatIsTooLargeThoughAllOfItIsSent) {
+  Serve();
+  HttpClient client(port());
+  client.Request("POST", "/echo", std::string(100 << 20, 'x'));
+  EXPECT_EQ(client.Receive().status, 413);
+}
+
+TEST_F(AnyServer, RefusesAChunkedBodyThatGrowsTooLarge) {
+  context_.limits.body_bytes_max = 1000;
+  Serve();
+  HttpClient client(port());
+  client.Send("POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 3; ++i) client.Send("200\r\n" + std::string(512, 'x') + "\r\n");
+  EXPECT_EQ(client.Receive().status, 413);
+}
+
+TEST_F(AnyServer, HoldsAtMostSoManyBytesOfBodiesAtOnce) {
+  context_.limits.bodies_bytes_max = 100'000;
+  Serve();
+  HttpClient first(port());
+  first.Send("POST /echo HTTP/1.1\r\nContent-Length: 90001\r\n\r\n" + std::string(90'000, 'x'));
+  HttpClient second(port());
+  second.Request("POST", "/echo", std::string(90'000, 'x'));
+  const Answer refused = second.Receive();
+  // Whichever came later is refused; the other is answered.
+  if (refused.status == 503) {
+    EXPECT_EQ(refused.Header("retry-after"), "1");
+    first.Send("x");
+    EXPECT_EQ(first.Receive().status, 200);
+  } else {
+    EXPECT_EQ(first.Receive().status, 503);
+  }
+}
+
+TEST_F(AnyServer, LetsGoOfWhoSendsAHeaderOrABodyTooSlowly) {
+  context_.limits.header_timeout = std::chrono::milliseconds(50);
+  context_.limits.body_timeout = std::chrono::milliseconds(50);
+  Serve();
+  HttpClient header(port());
+  header.Send("GET /ping HTTP/1.1\r\nx: ");
+  EXPECT_EQ(header.Receive().status, 408);
+  HttpClient body(port());
+  body.Send("POST /echo HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
+  EXPECT_EQ(body.Receive().status, 408);
+  EXPECT_TRUE(body.Closed());
+}
+
+TEST_F(AnyServer, ClosesAConnectionThatIsIdleForLong) {
+  context_.limits.idle_timeout = std::chrono::milliseconds(50);
+  Serve();
+  HttpClient client(port());
+  EXPECT_TRUE(client.Closed());
+}
+
+TEST_F(AnyServer, TellsTheHandlerThatTheClientLeft) {
+  Serve();
+  HttpClient client(port());
+  client.Request("GET", "/later");
+  ASSERT_TRUE(Eventually([&] { return begun_ == 1; }));
+  client.Close();
+  EXPECT_TRUE(Eventually([&] { return gone_ == 1; }));
+  ASSERT_EQ(records().size(), 1u);
+  EXPECT_EQ(records()[0].status, 499);
+}
+
+TEST_F(AnyServer, AClientThatHalfClosedHasLeft) {
+  Serve();
+  HttpClient client(port());
+  client.Request("GET", "/stream");
+  EXPECT_EQ(client.ReceiveHead().status, 200);
+  client.HalfClose();
+  EXPECT_TRUE(Eventually([&] { return gone_ == 1; }));
+}
+
+TEST_F(AnyServer, AnswersWhoHalfClosedWhenTheAnswerIsThereAtOnce) {
+  Serve();
+  HttpClient client(port());
+  client.Request("GET", "/ping");
+  client.HalfClose();
+  EXPECT_EQ(client.Receive().body, "pong");
+  EXPECT_TRUE(client.Closed());
+}
+
+TEST_F(AnyServer, AnEventStreamCarriesDataLinesInOrder) {
+  Serve();
+  HttpClient client(port());
+  client.Request("GET", "/stream");
+  const Answer head = client.ReceiveHead();
+  EXPECT_EQ(head.Header("content-type"), "text/event-stream; charset=utf-8");
+  EXPECT_EQ(head.Header("cache-control"), "no-cache");
+  SendEvent("one");
+  EXPECT_EQ(client.NextEvent(), "one");
+  SendEvent("two");
+  server_->InLoop([&] { stream_->End("[DONE]"); });
+  EXPECT_EQ(client.NextEvent(), "two");
+  EXPECT_EQ(client.NextEvent(), "[DONE]");
+  EXPECT_EQ(client.NextEvent(), std::nullopt);
+  client.Request("GET", "/ping");
+  EXPECT_EQ(client.Receive().body, "pong");
+}
+
+TEST_F(AnyServer, AQuietStreamIsKeptAliveByComments) {
+  context_.limits.ping_period = std::chrono::milliseconds(20);
+  Serve();
+  HttpClient client(port());
+  client.Request("GET", "/stream");
+  client.ReceiveHead();
+  std::unique_ptr<Timer> later = server_->InLoop([&] {
+    return server_->loop().After(std::chrono::milliseconds(200), [&] { stream_->End("end"); });
+  });
+  EXPECT_EQ(client.NextEvent(), "end");
+  EXPECT_GE(client.comments(), 2);
+  server_->InLoop([&] { later.reset(); });
+}
+
+TEST_F(AnyServer, AStreamThatNobodyReadsIsLetGo) {
+  context_.limits.unsent_bytes_max = 100'000;
+  Serve();
+  HttpClient client(port());
+  client.Request("GET", "/stream");
+  client.ReceiveHead();
+  EXPECT_TRUE(Eventually([&] {
+    SendEvent(std::string(50'000, 'x'));
+    return gone_ == 1;
+  }));
+}
+
+TEST_F(AnyServer, AnEventBeyondTheLimitReachesWhoKeepsUp) {
+  context_.limits.unsent_bytes_max = 1000;
+  Serve();
+  HttpClient client(port());
+  client.Request("GET", "/stream");
+  client.ReceiveHead();
+  const std::string text(5'000'000, 'x');
+  SendEvent(text);
+  EXPECT_EQ(client.NextEvent(), text);
+  EXPECT_EQ(gone_, 0);
+}
+
+TEST_F(AnyServer, AStreamThatIsLetGoOfIsCut) {
+  Serve();
+  HttpClient client(port());
+  client.Request("GET", "/stream");
+  client.ReceiveHead();
+  server_->InLoop([&] { stream_.reset(); });
+  EXPECT_TRUE(client.Closed());
+}
+
+TEST_F(AnyServer, RefusesClientsBeyondTheLimitInWords) {
+  context_.limits.connections_max = 2;
+  Serve();
+  HttpClient first(port());
+  HttpClient second(port());
+  first.Request("GET", "/later");
+  second.Request("GET", "/later");
+  ASSERT_TRUE(Eventually([&] { return begun_ == 2; }));
+  HttpClient third(port());
+  const Answer refused = third.Receive();
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.Header("retry-after"), "5");
+}
+
+TEST_F(AnyServer, RepeatsTheClientsRequestIdOrMakesOne) {
+  Serve();
+  EXPECT_EQ(Ask(port(), "GET", "/ping", "", "X-Request-Id: mine-7\r\n").Header("x-request-id"),
+            "mine-7");
+  const std::string made =
+      Ask(port(), "GET", "/ping", "", "X-Request-Id: a b\r\n").Header("x-request-id");
+  EXPECT_TRUE(made.starts_with("req-")) << made;
+}
+
+TEST_F(AnyServer, CorsIsOffUnlessTheOriginIsNamed) {
+  context_.cors_origins = {"https://good.example"};
+  Serve();
+  const std::string good = "Origin: https://good.example\r\n";
+  EXPECT_EQ(Ask(port(), "GET", "/ping", "", good).Header("access-control-allow-origin"),
+            "https://good.example");
+  EXPECT_EQ(Ask(port(), "GET", "/ping", "", "Origin: https://bad.example\r\n")
+                .Header("access-control-allow-origin"),
+            "");
+  const Answer preflight = Ask(port(), "OPTIONS", "/echo", "", good);
+  EXPECT_EQ(preflight.status, 204);
+  EXPECT_EQ(preflight.Header("access-control-allow-methods"), "POST, OPTIONS");
+}
+
+TEST_F(AnyServer, AsksForAKeyBeforeItTakesTheBody) {
+  context_.key_name = [](std::string_view authorization) -> std::optional<std::string> {
+    if (authorization == "Bearer right") return "me";
+    return std::nullopt;
+  };
+  router_.Add(
+      {"GET", "/open", [](const auto& exchange) { exchange->Respond({.body = "open"}); }, true});
+  Serve();
+  HttpClient client(port());
+  client.Send("POST /echo HTTP/1.1\r\nContent-Length: 1000000\r\n\r\nabc");
+  const Answer refused = client.Receive();
+  EXPECT_EQ(refused.status, 401);
+  EXPECT_THAT(refused.body, HasSubstr("invalid_api_key"));
+  EXPECT_EQ(Ask(port(), "POST", "/echo", "x", "Authorization: Bearer right\r\n").body, "x");
+  EXPECT_EQ(Ask(port(), "GET", "/open").body, "open");
+}
+
+TEST_F(AnyServer, TellsTheLogEachExchangeOnce) {
+  Serve();
+  Ask(port(), "GET", "/things/7?long=query");
+  ASSERT_TRUE(Eventually([&] { return records().size() == 1; }));
+  const ExchangeRecord record = records()[0];
+  EXPECT_EQ(record.endpoint, "/things/{id}");
+  EXPECT_EQ(record.target, "/things/7?long=query");
+  EXPECT_EQ(record.status, 200);
+  EXPECT_EQ(record.client_address, "127.0.0.1");
+}
+
+TEST_F(AnyServer, DrainsByAnsweringWhatIsUnderWay) {
+  Serve();
+  HttpClient idle(port());
+  idle.Request("GET", "/ping");
+  idle.Receive();
+  HttpClient busy(port());
+  busy.Request("GET", "/later");
+  ASSERT_TRUE(Eventually([&] { return begun_ == 1; }));
+  server_->InLoop([&] { server_->server().Drain(); });
+  EXPECT_TRUE(idle.Closed());
+  server_->InLoop([&] { later_->Respond({.body = "done"}); });
+  const Answer answer = busy.Receive();
+  EXPECT_EQ(answer.body, "done");
+  EXPECT_EQ(answer.Header("connection"), "close");
+  busy.Close();
+  EXPECT_TRUE(
+      Eventually([&] { return server_->InLoop([&] { return server_->server().idle(); }); }));
+}
+
+}  // namespace
+}  // namespace gp::http
