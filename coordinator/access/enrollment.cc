@@ -29,8 +29,8 @@ StatusOr<std::string> Enrollment::Join(const std::string& token, const std::stri
   const std::string key = read.KeyDigest();
   MutexLock lock(mutex_);
   // Who shows no good token learns nothing of the nodes.
-  RETURN_IF_ERROR(tokens_.Redeem(parsed, node_id + " " + key).status());
-  RETURN_IF_ERROR(nodes_.CheckJoin(node_id, key));
+  ASSIGN_OR_RETURN(const TokenRecord redeemed, tokens_.Redeem(parsed, node_id + " " + key));
+  RETURN_IF_ERROR(nodes_.CheckJoin(node_id, key, redeemed.created_at));
   return Issue(read, node_id);
 }
 

@@ -65,8 +65,15 @@ std::optional<JoinedNode> NodeRegistry::Find(const std::string& node_id) const {
 
 bool NodeRegistry::Knows(const std::string& node_id) const { return Find(node_id).has_value(); }
 
-Status NodeRegistry::CheckJoin(const std::string& node_id, const std::string& key_digest) const {
+Status NodeRegistry::CheckJoin(const std::string& node_id, const std::string& key_digest,
+                               WallTime token_made) const {
   const auto node = Find(node_id);
+  if (node && node->revoked_at && token_made < *node->revoked_at) {
+    return PermissionDenied(
+        "node {} was revoked at {}, and this join token is older; make a new one with 'gpctl token "
+        "create --join'",
+        node_id, security::TimeText(*node->revoked_at));
+  }
   if (!node || node->revoked_at || node->key_digest == key_digest) return OkStatus();
   if (node->until < clock_.WallNow()) return OkStatus();
   return AlreadyExists(
@@ -114,9 +121,8 @@ Status NodeRegistry::Check(const std::string& node_id, const security::Lifetime&
   const WallTime made = lifetime.begin + security::kClockSkew;
   if (!node || !node->revoked_at || made > *node->revoked_at) return OkStatus();
   return PermissionDenied(
-      "node {} was revoked at {}; to let it in again, remove security/node.pem from its state "
-      "directory and start it with a new join token",
-      node_id, security::TimeText(*node->revoked_at));
+      "node {} was revoked at {}; to let it in again, start it with a new join token", node_id,
+      security::TimeText(*node->revoked_at));
 }
 
 Status NodeRegistry::CheckStream(const std::string& node_id,

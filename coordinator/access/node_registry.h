@@ -33,8 +33,10 @@ class NodeRegistry {
 
   // Whether a machine with this key may join as `node_id`. AlreadyExists while another key's
   // certificate for it is good: a join token lets a machine in, it does not make it another one.
-  Status CheckJoin(const std::string& node_id, const std::string& key_digest) const
-      EXCLUDES(mutex_);
+  // PermissionDenied when the node was revoked after the join token was made at `token_made`: what
+  // let it in before does not undo that.
+  Status CheckJoin(const std::string& node_id, const std::string& key_digest,
+                   WallTime token_made) const EXCLUDES(mutex_);
 
   // The time from which the node's next certificate counts: now, or after its revocation.
   WallTime IssueTime(const std::string& node_id) const EXCLUDES(mutex_);

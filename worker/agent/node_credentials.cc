@@ -67,8 +67,10 @@ StatusOr<std::unique_ptr<NodeCredentials>> NodeCredentials::Open(
   RETURN_IF_ERROR(MakeSecretDirectory(JoinPath(options.state_dir, "security")));
   std::unique_ptr<NodeCredentials> made(new NodeCredentials(std::move(options), clock));
   nanoseconds pause = kRetryFirst;
-  while (!made->CheckFiles().ok()) {
+  bool good = made->CheckFiles().ok() && !made->IsRefused();
+  while (!good) {
     const Status joined = made->Join();
+    good = joined.ok() && made->CheckFiles().ok();
     if (joined.ok()) continue;
     if (!IsTransient(joined)) return joined;
     LogWarning("cannot join yet; trying again", {{"reason", Message(joined)}});
@@ -105,6 +107,17 @@ Status NodeCredentials::CheckFiles() const {
     return FailedPrecondition("{} is another node's", Path("node.pem"));
   }
   return rpc::CheckTls(tls());
+}
+
+// Renewing finds it out, and does no harm when the certificate counts. Without a token there is
+// nothing to do about it here: the agent's stream is refused and says why.
+bool NodeCredentials::IsRefused() const {
+  if (options_.join_token_file.empty()) return false;
+  const Status renewed = Renew();
+  if (renewed.code() != StatusCode::kPermissionDenied) return false;
+  LogWarning("the coordinator refuses the certificate of this node; joining with the token",
+             {{"reason", Message(renewed)}});
+  return true;
 }
 
 Status NodeCredentials::FetchCa(const std::string& digest) const {

@@ -36,7 +36,8 @@ struct NodeCredentialsOptions {
 
 class NodeCredentials {
  public:
-  // Joins when the node has no certificate that is good, and begins to renew. Tries again while the
+  // Joins when the node has no certificate that is good, or has a join token and a certificate that
+  // the coordinator refuses because it was revoked. Begins to renew. Tries again while the
   // coordinator cannot be reached, until `stopped` returns true: then Cancelled. Any other error is
   // final and tells the way out: no token, a token that is not good, another server.
   static StatusOr<std::unique_ptr<NodeCredentials>> Open(NodeCredentialsOptions options,
@@ -55,6 +56,8 @@ class NodeCredentials {
   std::string CaPath() const { return options_.ca.empty() ? Path("ca.crt") : options_.ca; }
   // OK when node.pem and the authority are there and good.
   Status CheckFiles() const;
+  // Whether there is a join token to use instead of a certificate that was revoked.
+  bool IsRefused() const;
   Status Join() const;
   Status FetchCa(const std::string& digest) const;
   Status Renew() const;

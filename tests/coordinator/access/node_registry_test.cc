@@ -66,19 +66,34 @@ TEST_F(NodeRegistryTest, ANodeWithAGoodCertificateIsNotReplacedByAnotherMachine)
   Reopen();
   EXPECT_TRUE(registry_->Knows("n1"));
   EXPECT_FALSE(registry_->Knows("n2"));
-  EXPECT_TRUE(registry_->CheckJoin("n1", "key").ok()) << "the same machine, again";
-  const Status other = registry_->CheckJoin("n1", "other");
+  EXPECT_TRUE(registry_->CheckJoin("n1", "key", clock_.WallNow()).ok())
+      << "the same machine, again";
+  const Status other = registry_->CheckJoin("n1", "other", clock_.WallNow());
   EXPECT_EQ(other.code(), StatusCode::kAlreadyExists);
   EXPECT_NE(Message(other).find("gpctl workers revoke n1"), std::string::npos) << other;
-  EXPECT_TRUE(registry_->CheckJoin("n2", "other").ok());
+  EXPECT_TRUE(registry_->CheckJoin("n2", "other", clock_.WallNow()).ok());
   clock_.Advance(2 * kHour);
-  EXPECT_TRUE(registry_->CheckJoin("n1", "other").ok()) << "its certificate has ended";
+  EXPECT_TRUE(registry_->CheckJoin("n1", "other", clock_.WallNow()).ok())
+      << "its certificate has ended";
 }
 
 TEST_F(NodeRegistryTest, ARevokedNodeMayJoinWithAnotherKey) {
   ASSERT_TRUE(registry_->Record("n1", "key", clock_.WallNow() + kHour).ok());
   ASSERT_TRUE(registry_->Revoke("n1").ok());
-  EXPECT_TRUE(registry_->CheckJoin("n1", "other").ok());
+  EXPECT_TRUE(registry_->CheckJoin("n1", "other", clock_.WallNow()).ok());
+}
+
+TEST_F(NodeRegistryTest, ATokenFromBeforeTheRevocationDoesNotUndoIt) {
+  const WallTime before = clock_.WallNow();
+  clock_.Advance(kHour);
+  ASSERT_TRUE(registry_->Revoke("n1").ok());
+  Reopen();
+  for (const std::string key : {"key", "other"}) {
+    const Status refused = registry_->CheckJoin("n1", key, before);
+    EXPECT_EQ(refused.code(), StatusCode::kPermissionDenied);
+    EXPECT_NE(Message(refused).find("gpctl token create --join"), std::string::npos) << refused;
+  }
+  EXPECT_TRUE(registry_->CheckJoin("n2", "key", before).ok());
 }
 
 TEST_F(NodeRegistryTest, OnlyItsOwnerReadsTheFile) {

@@ -124,6 +124,33 @@ TEST_F(NodeCredentialsTest, ShowsTheSameKeyAgainWhenAnAnswerGotLost) {
   EXPECT_EQ(service_.keys[0], service_.keys[2]);
 }
 
+TEST_F(NodeCredentialsTest, ARevokedNodeJoinsAgainWithAToken) {
+  ASSERT_TRUE(Open(Options()).ok());
+  const std::string serial = Serial();
+  const NodeCredentialsOptions with_token = Options();
+  NodeCredentialsOptions without = with_token;
+  without.join_token_file.clear();
+  service_.failures = {PermissionDenied("the node was revoked")};
+  ASSERT_TRUE(Open(without).ok());
+  EXPECT_EQ(Serial(), serial) << "without a token there is nothing to join with";
+  const auto rejoined = Open(with_token);
+  ASSERT_TRUE(rejoined.ok()) << rejoined.status();
+  EXPECT_NE(Serial(), serial);
+  EXPECT_EQ(service_.tokens.size(), 2u);
+  // The new certificate counts, so the token is not shown again.
+  ASSERT_TRUE(Open(with_token).ok());
+  EXPECT_EQ(service_.tokens.size(), 2u);
+}
+
+TEST_F(NodeCredentialsTest, ACoordinatorThatIsAwayDoesNotMakeItJoinAgain) {
+  ASSERT_TRUE(Open(Options()).ok());
+  const std::string serial = Serial();
+  service_.failures = {Unavailable("the coordinator starts")};
+  ASSERT_TRUE(Open(Options()).ok());
+  EXPECT_EQ(Serial(), serial);
+  EXPECT_EQ(service_.tokens.size(), 1u);
+}
+
 TEST_F(NodeCredentialsTest, ARefusalIsFinal) {
   service_.failures = {Unauthenticated("the join token was used already")};
   const auto opened = Open(Options());
