@@ -258,7 +258,10 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   RunService run_service(
       *access.gate, {reconciler, recorder, *store}, hub, lanes, verifier, resolver, storage,
       SystemClock(),
-      {GP_VERSION, "", reconciler_options.policy, settings.insecure && !settings.listen.empty()});
+      {.version = GP_VERSION,
+       .policy = reconciler_options.policy,
+       .insecure = settings.insecure && !settings.listen.empty(),
+       .quota = {.runs = settings.runs_per_user, .waiting = settings.waiting_runs_per_user}});
   AccessService access_service(*access.gate, *access.tokens, *access.audit, hub, lanes,
                                SystemClock());
   EnrollmentService enrollment_service(*access.gate, access.enrollment.get(), *access.nodes,

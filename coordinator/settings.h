@@ -35,6 +35,8 @@ struct CoordinatorSettings {
   int64_t lines_bytes_max = int64_t{64} << 20;
   int calls_per_second = 100;  // of each user
   int streams_per_user = 64;
+  int runs_per_user = 1000;
+  int waiting_runs_per_user = 500;
   int64_t audit_keep_bytes = int64_t{1} << 30;
 
   bool operator==(const CoordinatorSettings&) const = default;

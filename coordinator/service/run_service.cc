@@ -104,15 +104,24 @@ void RunService::Prepare(SubmitCall& call) {
   }
   const Status room = CheckRoom(*context_.reconciler.snapshot());
   if (!room.ok()) return call.Answer(room);
-  call.Then(lanes_.storage,
-            [this, event = prepared->event](SubmitCall& self) { CheckStorage(self, event); });
+  std::shared_ptr<RunQuota::Place> place;
+  if (call.access().principal().kind == Principal::Kind::kUser) {
+    auto taken = quota_.Take(*context_.reconciler.snapshot(), prepared->event.actor);
+    if (!taken.ok()) return call.Answer(taken.status());
+    place = *std::move(taken);
+  }
+  call.Then(lanes_.storage, [this, event = prepared->event, place](SubmitCall& self) {
+    CheckStorage(self, event, place);
+  });
 }
 
-void RunService::CheckStorage(SubmitCall& call, const Event& event) {
+void RunService::CheckStorage(SubmitCall& call, const Event& event,
+                              const std::shared_ptr<RunQuota::Place>& place) {
   const Status writable = storage_.CheckWritable();
   if (!writable.ok()) return call.Answer(writable);
   context_.reconciler.Request(
-      event, [this, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
+      event, [this, place, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
+        if (place != nullptr) place->Release();  // the run counts itself now
         if (admission.ok()) {
           *keep->response().mutable_run() = Show(admission->run);
           keep->response().set_replayed(admission->replayed);

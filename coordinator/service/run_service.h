@@ -12,6 +12,7 @@
 #include "coordinator/checkpoint_verifier.h"
 #include "coordinator/service/pooled_call.h"
 #include "coordinator/service/run_file_resolver.h"
+#include "coordinator/service/run_quota.h"
 #include "coordinator/service/run_streams.h"
 #include "coordinator/service/work_lanes.h"
 #include "coordinator/storage_root.h"
@@ -27,6 +28,7 @@ struct RunServiceOptions {
   std::string revision;
   Policy policy;
   bool insecure = false;  // a port is served without TLS
+  RunQuotaOptions quota;  // of each user
 };
 
 // The service with every method as bytes.
@@ -55,7 +57,8 @@ class RunService final : public RunServiceOfBytes {
         resolver_(resolver),
         storage_(storage),
         clock_(clock),
-        options_(std::move(options)) {}
+        options_(std::move(options)),
+        quota_(options_.quota) {}
 
   grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* context,
                                    const grpc::ByteBuffer* request,
@@ -102,7 +105,9 @@ class RunService final : public RunServiceOfBytes {
 
   // The steps of a submit; each runs in its lane.
   void Prepare(SubmitCall& call);
-  void CheckStorage(SubmitCall& call, const Event& event);
+  // `place` is the user's in the quota, or null.
+  void CheckStorage(SubmitCall& call, const Event& event,
+                    const std::shared_ptr<RunQuota::Place>& place);
   // The run of a request that was answered already; null: it is a new one.
   std::shared_ptr<const Run> FindRepeated(const v1::SubmitRequest& request) const;
   void AnswerRepeated(SubmitCall& call, const Run& run) const;
@@ -135,6 +140,7 @@ class RunService final : public RunServiceOfBytes {
   const StorageRoot& storage_;
   Clock& clock_;
   const RunServiceOptions options_;
+  RunQuota quota_;
   StreamCount streams_{kStreamsMax};
 };
 

@@ -21,6 +21,7 @@ class Applier {
     Run run;
     run.id = event_.run;
     run.submission = std::make_shared<const Submission>(submitted.submission);
+    run.submitted_by = event_.actor;
     run.device = submitted.submission.device;
     run.submitted_sequence = sequence_;
     run.submitted_at = event_.at;

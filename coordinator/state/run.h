@@ -108,6 +108,7 @@ struct Suspicion {
 struct Run {
   RunId id;
   std::shared_ptr<const Submission> submission;
+  std::string submitted_by;  // the actor of the submit: "user alice"
   uint64_t submitted_sequence = 0;
   uint64_t changed_sequence = 0;
 

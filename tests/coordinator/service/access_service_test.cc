@@ -6,6 +6,9 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "base/eventually.h"
 #include "coordinator/replay.h"
 #include "coordinator/service/agent_service.h"
@@ -43,6 +46,8 @@ class NoAnnouncer final : public BatchObserver, public RecordObserver {
   void OnBatch(const PublishedBatch&) override {}
   void OnRecorded(const RunId&, const Progress&) override {}
 };
+
+constexpr int kWaitingMax = 4;
 
 class AccessServiceTest : public ::testing::Test {
  protected:
@@ -93,8 +98,8 @@ class AccessServiceTest : public ::testing::Test {
     return rpc::FromGrpc(status);
   }
 
-  std::string MakeToken(const Roles& roles) {
-    const auto issued = tokens_->Create({.name = "alice", .roles = roles});
+  std::string MakeToken(const Roles& roles, const std::string& name = "alice") {
+    const auto issued = tokens_->Create({.name = name, .roles = roles});
     return rpc::TokenText(issued->token);
   }
 
@@ -186,7 +191,7 @@ class AccessServiceTest : public ::testing::Test {
                           resolver_,
                           storage_,
                           SystemClock(),
-                          {"test", "", {}}};
+                          {.version = "test", .quota = {.runs = 8, .waiting = kWaitingMax}}};
   AccessService access_service_{gate_, *tokens_, *audit_, hub_, lanes_, SystemClock()};
   const std::unique_ptr<NodeRegistry> nodes_ =
       NodeRegistry::Open(JoinPath(directory_.path(), "security"), SystemClock()).value();
@@ -368,6 +373,48 @@ TEST_F(AccessServiceTest, RunsOfOtherNamespacesDoNotExist) {
   EXPECT_EQ(Get("", "default/tiny")->namespace_(), "default");
   // The answer to somebody else's request is not given away either.
   EXPECT_EQ(Submit(alice, "large", "default").status().code(), StatusCode::kPermissionDenied);
+}
+
+TEST_F(AccessServiceTest, OneUsersRunsDoNotFillTheQueueOfOthers) {
+  const std::string alice = MakeToken({{"*", Role::kSubmitter}});
+  std::vector<std::string> ids;
+  for (int i = 0; i < kWaitingMax; ++i) {
+    const auto id = Submit(alice, "run" + std::to_string(i), "default");
+    ASSERT_TRUE(id.ok()) << id.status();
+    ids.push_back(*id);
+  }
+  const std::string again = MakeToken({{"*", Role::kSubmitter}});
+  for (const std::string& token : {alice, again}) {
+    const Status refused = Submit(token, "more", "default").status();
+    EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted) << refused;
+    EXPECT_THAT(Message(refused), HasSubstr("user alice has 4 runs that wait for slots"));
+    EXPECT_THAT(Message(refused), HasSubstr("limits.waiting_runs"));
+  }
+  EXPECT_TRUE(Submit("", "of the owner", "default").ok());
+  EXPECT_TRUE(Submit(MakeToken({{"*", Role::kSubmitter}}, "bob"), "his", "default").ok());
+  // A request that was answered is answered again.
+  EXPECT_EQ(Submit(alice, "run0", "default").value(), ids[0]);
+  v1::CancelRequest cancel;
+  cancel.set_request_id("enough");
+  cancel.set_run(ids[0]);
+  v1::Run cancelled;
+  ASSERT_TRUE(runs().Cancel(With(alice).get(), cancel, &cancelled).ok());
+  EXPECT_TRUE(Eventually([&] { return Submit(alice, "more", "default").ok(); }));
+}
+
+TEST_F(AccessServiceTest, SubmitsAtTheSameMomentDoNotPassTheLimit) {
+  const std::string alice = MakeToken({{"*", Role::kSubmitter}});
+  std::atomic<int> accepted = 0;
+  (void)runs();
+  {
+    std::vector<std::jthread> submits;
+    for (int i = 0; i < 4 * kWaitingMax; ++i) {
+      submits.emplace_back([&, i] {
+        if (Submit(alice, "run" + std::to_string(i), "default").ok()) ++accepted;
+      });
+    }
+  }
+  EXPECT_EQ(accepted, kWaitingMax);
 }
 
 TEST_F(AccessServiceTest, AStreamEndsWithItsToken) {

@@ -1,0 +1,59 @@
+#include "coordinator/service/run_quota.h"
+
+namespace gp::coordinator {
+namespace {
+
+struct RunCounts {
+  int live = 0;
+  int waiting = 0;
+};
+
+bool Waits(RunState state) {
+  return state == RunState::kSubmitted || state == RunState::kQueued || state == RunState::kBackoff;
+}
+
+RunCounts CountRuns(const Cluster& cluster, const std::string& user) {
+  RunCounts counts;
+  for (const auto& [sequence, id] : cluster.live) {
+    const auto run = cluster.FindRun(id);
+    if (run->submitted_by != user) continue;
+    ++counts.live;
+    if (Waits(run->state)) ++counts.waiting;
+  }
+  return counts;
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<RunQuota::Place>> RunQuota::Take(const Cluster& cluster,
+                                                          const std::string& user) {
+  RunCounts counts = CountRuns(cluster, user);
+  MutexLock lock(mutex_);
+  const auto held = submitting_.find(user);
+  const int submitting = held == submitting_.end() ? 0 : held->second;
+  counts.live += submitting;
+  counts.waiting += submitting;
+  if (counts.live >= options_.runs) {
+    return ResourceExhausted(
+        "{} has {} runs that have not ended, and may have {} (limits.runs); cancel some with "
+        "'gpctl cancel RUN', or submit again when some have ended",
+        user, counts.live, options_.runs);
+  }
+  if (counts.waiting >= options_.waiting) {
+    return ResourceExhausted(
+        "{} has {} runs that wait for slots, and may have {} (limits.waiting_runs); cancel some "
+        "with 'gpctl cancel RUN', or submit again when some have started",
+        user, counts.waiting, options_.waiting);
+  }
+  ++submitting_[user];
+  return std::make_shared<Place>(*this, user);
+}
+
+void RunQuota::Place::Release() {
+  if (released_.exchange(true)) return;
+  MutexLock lock(quota_.mutex_);
+  const auto held = quota_.submitting_.find(user_);
+  if (--held->second == 0) quota_.submitting_.erase(held);
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,54 @@
+// RunQuota: how many runs one user may have that have not ended, and how many of these may wait, so
+// that one token cannot fill the queue of all others. The owner of the socket has no such limits.
+// Owned by the run service; thread-safe.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/mutex.h"
+#include "base/status.h"
+#include "coordinator/state/cluster.h"
+
+namespace gp::coordinator {
+
+struct RunQuotaOptions {
+  int runs = 1000;    // that have not ended
+  int waiting = 500;  // of them: without slots
+};
+
+class RunQuota {
+ public:
+  // Of a run that is being submitted. Counts until Release or its end, whichever is first.
+  class Place {
+   public:
+    Place(RunQuota& quota, std::string user) : quota_(quota), user_(std::move(user)) {}
+    ~Place() { Release(); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+    void Release();
+
+   private:
+    RunQuota& quota_;
+    const std::string user_;
+    std::atomic<bool> released_ = false;
+  };
+
+  explicit RunQuota(const RunQuotaOptions& options) : options_(options) {}
+
+  // A place for a run that `user`, as Run::submitted_by names him, submits: to be held until the
+  // run is in the cluster or refused. ResourceExhausted names the limit and what to do. The quota
+  // outlives the places.
+  StatusOr<std::shared_ptr<Place>> Take(const Cluster& cluster, const std::string& user);
+
+ private:
+  const RunQuotaOptions options_;
+  Mutex mutex_;
+  std::map<std::string, int> submitting_ GUARDED_BY(mutex_);  // places that count
+};
+
+}  // namespace gp::coordinator
