@@ -57,8 +57,8 @@ StatusOr<AuditRecord> ReadFields(const AuditJson& json) {
 // Reads a whole log against its head.
 class AuditReader {
  public:
-  AuditReader(std::string directory, AuditHead head)
-      : directory_(std::move(directory)), head_(std::move(head)) {}
+  AuditReader(std::string directory, AuditHead head, const std::string& wanted)
+      : directory_(std::move(directory)), head_(std::move(head)), chain_(wanted) {}
 
   const AuditChain& chain() const { return chain_; }
 
@@ -197,6 +197,7 @@ StatusOr<AuditRecord> AuditChain::Follow(std::string_view line) {
   ++count_;
   last_ = sequence;
   hash_ = parsed.hash;
+  if (hash_ == wanted_) wanted_sequence_ = sequence;
   return std::move(parsed.record);
 }
 
@@ -221,17 +222,27 @@ StatusOr<std::vector<std::string>> ListAuditFiles(const std::string& directory) 
   return files;
 }
 
-StatusOr<AuditSummary> VerifyAuditDirectory(const std::string& directory) {
+AuditSummary Summarize(const AuditChain& chain) {
+  return {.count = chain.count(),
+          .first = chain.first(),
+          .last = chain.last(),
+          .hash = chain.hash(),
+          .wanted_sequence = chain.wanted_sequence()};
+}
+
+StatusOr<AuditSummary> VerifyAuditDirectory(const std::string& directory,
+                                            const std::string& wanted) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListAuditFiles(directory));
   const auto head_text = ReadFile(JoinPath(directory, kAuditHeadName), 4096);
   if (names.empty() && !head_text.ok()) return NotFound("there is no audit log in {}", directory);
   RETURN_IF_ERROR(WithContext(head_text.status(), "the audit log has lost its head"));
   StatusOr<AuditHead> head = ParseAuditHead(*head_text);
   if (!head.ok()) return WithContext(head.status(), directory);
-  AuditReader reader(directory, *std::move(head));
+  AuditReader reader(directory, *std::move(head), wanted);
   RETURN_IF_ERROR(reader.Read(names));
-  const AuditChain& chain = reader.chain();
-  return AuditSummary{chain.count(), chain.first(), chain.last(), chain.hash(), names.size()};
+  AuditSummary summary = Summarize(reader.chain());
+  summary.files = names.size();
+  return summary;
 }
 
 }  // namespace gp::formats

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -65,6 +66,9 @@ StatusOr<AuditHead> ParseAuditHead(std::string_view text);
 // Follows the lines of a log, in order.
 class AuditChain {
  public:
+  // Looks for the record with the hash `wanted`, which somebody noted; empty: for none.
+  explicit AuditChain(std::string wanted = "") : wanted_(std::move(wanted)) {}
+
   // DataLoss: the line is damaged, or does not follow the one before it.
   StatusOr<AuditRecord> Follow(std::string_view line);
 
@@ -72,8 +76,12 @@ class AuditChain {
   uint64_t first() const { return first_; }
   uint64_t last() const { return last_; }
   const std::string& hash() const { return hash_; }
+  // Nothing when no line so far has the hash that is looked for.
+  std::optional<uint64_t> wanted_sequence() const { return wanted_sequence_; }
 
  private:
+  const std::string wanted_;
+  std::optional<uint64_t> wanted_sequence_;
   uint64_t count_ = 0;
   uint64_t first_ = 0;
   uint64_t last_ = 0;
@@ -92,11 +100,17 @@ struct AuditSummary {
   uint64_t first = 0;
   uint64_t last = 0;
   std::string hash;  // of the last line; note it down elsewhere, and no later change can hide
+  std::optional<uint64_t> wanted_sequence;  // of the record with the hash that was looked for
   size_t files = 0;
 };
 
 // Reads the whole log. DataLoss names the file and the line where the chain breaks, or what is
 // missing at an end. NotFound: there is no log.
-StatusOr<AuditSummary> VerifyAuditDirectory(const std::string& directory);
+// `wanted`: as of AuditChain.
+StatusOr<AuditSummary> VerifyAuditDirectory(const std::string& directory,
+                                            const std::string& wanted = "");
+
+// What a chain that was followed to its end says.
+AuditSummary Summarize(const AuditChain& chain);
 
 }  // namespace gp::formats

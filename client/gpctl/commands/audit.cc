@@ -14,6 +14,7 @@ constexpr int kListedDefault = 50;
 struct AuditOptions {
   int limit = kListedDefault;
   std::string directory;
+  std::string expected;  // a hash that was printed before
   std::string out;
 };
 
@@ -72,24 +73,47 @@ StatusOr<ExitCode> ExportAudit(const AuditOptions& options, Session& session) {
   return ExitCode::kOk;
 }
 
-StatusOr<formats::AuditSummary> VerifyRemote(Session& session) {
+StatusOr<formats::AuditSummary> VerifyRemote(const std::string& expected, Session& session) {
   ASSIGN_OR_RETURN(const auto client, session.NewAccessClient());
-  formats::AuditChain chain;
+  formats::AuditChain chain(expected);
   Status broken;
   RETURN_IF_ERROR(client->Audit(0, [&](const std::string& line) {
     broken = chain.Follow(line).status();
     return broken.ok();
   }));
   RETURN_IF_ERROR(broken);
-  return formats::AuditSummary{chain.count(), chain.first(), chain.last(), chain.hash(), 0};
+  return formats::Summarize(chain);
+}
+
+Status CheckHash(const std::string& hash) {
+  if (hash.empty() ||
+      (hash.size() == 64 && hash.find_first_not_of("0123456789abcdef") == std::string::npos)) {
+    return OkStatus();
+  }
+  return InvalidArgument(
+      "--expect: a hash has 64 hexadecimal digits, as 'gpctl audit verify' "
+      "prints it");
+}
+
+// Whether the log still goes on from what was noted.
+Status CheckExpected(const std::string& expected, const formats::AuditSummary& summary) {
+  if (expected.empty() || summary.wanted_sequence) return OkStatus();
+  return DataLoss(
+      "no record has the hash {}: this is another log than the one it was noted from, or the "
+      "record "
+      "is older than record {}, the first that is kept (audit.keep_bytes)",
+      expected, summary.first);
 }
 
 StatusOr<ExitCode> VerifyAudit(const AuditOptions& options, Session& session) {
+  RETURN_IF_ERROR(CheckHash(options.expected));
   ASSIGN_OR_RETURN(const formats::AuditSummary summary,
                    options.directory.empty()
-                       ? VerifyRemote(session)
+                       ? VerifyRemote(options.expected, session)
                        : formats::VerifyAuditDirectory(
-                             AbsolutePath(options.directory, session.console().working_directory)));
+                             AbsolutePath(options.directory, session.console().working_directory),
+                             options.expected));
+  RETURN_IF_ERROR(CheckExpected(options.expected, summary));
   if (session.json()) {
     Json document = Document("AuditVerification");
     document["intact"] = true;
@@ -97,12 +121,17 @@ StatusOr<ExitCode> VerifyAudit(const AuditOptions& options, Session& session) {
     document["first"] = summary.first;
     document["last"] = summary.last;
     document["hash"] = summary.hash;
+    if (summary.wanted_sequence) document["expected_record"] = *summary.wanted_sequence;
     session.console().out << Pretty(document);
   } else if (summary.count == 0) {
     session.console().out << "intact: the audit log has no records yet\n";
   } else {
     session.console().out << fmt::format("intact: records {} to {}, the last one's hash is {}\n",
                                          summary.first, summary.last, summary.hash);
+    if (summary.wanted_sequence) {
+      session.console().out << fmt::format("the expected hash is that of record {}\n",
+                                           *summary.wanted_sequence);
+    }
   }
   return ExitCode::kOk;
 }
@@ -123,6 +152,10 @@ void AddAuditCommands(CommandSet& commands) {
   const Command verify = commands.AddVerb(
       noun, "verify", "Check every record's hash: of the coordinator's log, or of a directory");
   verify.Option("DIRECTORY", options->directory, "audit/ of a coordinator's state directory");
+  verify
+      .Option("--expect", options->expected,
+              "a hash that was printed before: fail unless the log still has that record")
+      .TypeName("HASH");
   AddAuditVerb(commands, verify, options, &VerifyAudit);
   const Command copy = commands.AddVerb(noun, "export", "Print the log as JSON lines");
   copy.Option("--out", options->out, "write them to this file (mode 0600)").TypeName("FILE");

@@ -173,6 +173,27 @@ TEST_F(AccessCommandTest, TheAuditLogIsShownCheckedAndCopied) {
   EXPECT_THAT(damaged.err, HasSubstr(name + ":1"));
 }
 
+TEST_F(AccessCommandTest, ALogThatWasReplacedDoesNotHaveTheHashThatWasNoted) {
+  MakeToken("viewer");
+  const std::string noted = Json::parse(Own({"audit", "verify", "-o", "json"}).out)["hash"];
+  MakeToken("submitter");
+  const Outcome later = Own({"audit", "verify", "--expect", noted});
+  EXPECT_EQ(later.code, 0) << later.err;
+  EXPECT_THAT(later.out, HasSubstr("the expected hash is that of record "));
+  EXPECT_EQ(Own({"audit", "verify", "--expect", "abc"}).code, 2);
+  ASSERT_EQ(process_.Terminate(), 0);
+  const std::string directory = JoinPath(process_.state_dir(), "audit");
+  EXPECT_EQ(Own({"audit", "verify", directory, "--expect", noted}).code, 0);
+  // Somebody removes the log; the next start begins another, which is intact.
+  ASSERT_TRUE(RemoveTree(directory).ok());
+  process_.Start();
+  MakeToken("operator");
+  EXPECT_EQ(Own({"audit", "verify"}).code, 0);
+  const Outcome replaced = Own({"audit", "verify", "--expect", noted});
+  EXPECT_EQ(replaced.code, 9);
+  EXPECT_THAT(replaced.err, HasSubstr("another log"));
+}
+
 TEST_F(AccessCommandTest, ContextsAreChosenAndForgotten) {
   ASSERT_EQ(Login(MakeToken("viewer")).code, 0);
   const std::string kept = user_.home() + "/.config/gpctl/" + listen_ + ".token";
