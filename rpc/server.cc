@@ -13,15 +13,17 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/scoped_umask.h"
+#include "rpc/grpc_log.h"
 #include "rpc/listen_address.h"
 
 namespace gp::rpc {
 namespace {
 
-// Both are process-wide switches of gRPC that must be set before the first server is built.
+// Process-wide switches of gRPC that must be set before the first server is built.
 void EnablePlugins() {
   static std::once_flag once;
   std::call_once(once, [] {
+    TakeGrpcLog();
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   });

@@ -1,5 +1,11 @@
 // A coordinator on TCP with TLS, nodes that join with tokens, and callers who should not come in.
+#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
 
 #include "base/file.h"
 #include "base/secret_file.h"
@@ -205,6 +211,79 @@ TEST_F(TlsCluster, OnlyANodesCertificateOpensAnAgentsStream) {
   EXPECT_EQ(admin.code(), StatusCode::kPermissionDenied) << admin;
   const Status joiner = ConnectAs("n1", Anonymous(), MakeToken("join"));
   EXPECT_EQ(joiner.code(), StatusCode::kUnauthenticated) << joiner;
+}
+
+// Speaks no TLS; whether the coordinator closed the connection.
+bool KnockAndAwaitTheEnd(int port) {
+  const FileDescriptor knock(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  if (connect(knock.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+    return false;
+  if (!WriteAll(knock.get(), "GET / HTTP/1.1\r\n\r\n", "the coordinator").ok()) return false;
+  std::array<char, 256> answer{};
+  ssize_t got = 0;
+  do {
+    got = read(knock.get(), answer.data(), answer.size());
+  } while (got > 0);
+  return true;
+}
+
+TEST_F(TlsCluster, AStrangerDoesNotFillTheLog) {
+  Start();
+  const int port = rpc::ParseListenAddress(cluster_->listen())->port;
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(KnockAndAwaitTheEnd(port));
+  EXPECT_TRUE(Eventually([&] { return CountOf(Log("coordinator"), "gRPC met an error") > 0; }));
+  EXPECT_LE(CountOf(Log("coordinator"), "gRPC met an error"), 20) << "ten a minute";
+  EXPECT_EQ(CountOf(Log("coordinator"), "Handshake failed"),
+            CountOf(Log("coordinator"), "gRPC met an error"))
+      << "gRPC writes no lines of its own";
+}
+
+// One message in, one out, of any method.
+std::string AskAnybody(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                       const std::string& request) {
+  grpc::GenericStub stub(channel);
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  Limit(context);
+  const auto await = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  const auto call = stub.PrepareCall(&context, method, &queue);
+  call->StartCall(nullptr);
+  if (!await()) return "";
+  const grpc::Slice slice(request);
+  call->WriteLast(grpc::ByteBuffer(&slice, 1), grpc::WriteOptions(), nullptr);
+  await();
+  grpc::ByteBuffer answer;
+  call->Read(&answer, nullptr);
+  const bool answered = await();
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  await();
+  grpc::Slice whole;
+  return answered && answer.DumpToSingleSlice(&whole).ok()
+             ? std::string(reinterpret_cast<const char*>(whole.begin()), whole.size())
+             : status.error_message();
+}
+
+// They stand outside of the gate, because load balancers and grpcurl ask them.
+TEST_F(TlsCluster, HealthAndReflectionAnswerAnybodyAndTellNothingOfRuns) {
+  Start();
+  const std::string id = cluster_->Submit(FakeRun(1, 10));
+  const auto channel = rpc::MakeChannel(cluster_->listen(), {.tls = Anonymous()});
+  EXPECT_EQ(AskAnybody(channel, "/grpc.health.v1.Health/Check", ""), "\x08\x01") << "serving";
+  const std::string services =
+      AskAnybody(channel, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                 std::string("\x3a\x01*"));
+  EXPECT_EQ(CountOf(services, "gp.v1.RunService"), 1) << services;
+  EXPECT_EQ(CountOf(services, id), 0);
+  EXPECT_NE(AskAnybody(channel, "/gp.v1.RunService/List", "").find("token"), std::string::npos);
 }
 
 TEST_F(TlsCluster, ANodeIsNoUser) {

@@ -1,0 +1,36 @@
+// The log lines of gRPC itself, in this program's log and not many a minute: a stranger causes one
+// with every handshake that fails. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+
+namespace gp::rpc {
+
+// Lets so many lines a minute through.
+class LineBudget {
+ public:
+  // `clock` outlives the budget.
+  LineBudget(const Clock& clock, int lines_per_minute)
+      : clock_(clock), lines_per_minute_(lines_per_minute) {}
+
+  // How many lines were left out since the last one that was not; nothing: leave this one out, too.
+  std::optional<uint64_t> Take();
+
+ private:
+  const Clock& clock_;
+  const int lines_per_minute_;
+  Mutex mutex_;
+  std::optional<MonotonicTime> minute_ GUARDED_BY(mutex_);  // when it began
+  int taken_ GUARDED_BY(mutex_) = 0;                        // in this minute
+  uint64_t left_out_ GUARDED_BY(mutex_) = 0;
+};
+
+// From now on gRPC's errors are warnings in this program's log, ten a minute at most. Leaves gRPC's
+// own log as it is where GRPC_VERBOSITY or GRPC_TRACE is set: then somebody wants all of it.
+void TakeGrpcLog();
+
+}  // namespace gp::rpc
