@@ -257,12 +257,19 @@ void Agent::TakeMessage(Rank& rank, const link::Message& message) {
   coordinator_.Tell(std::move(item));
 }
 
+// Its group knows; without one, a kill anywhere on the machine is what there is to go by.
+bool Agent::WasKilledForMemory(const Running& running) {
+  if (running.group) return running.group->OutOfMemoryKills() > 0;
+  return OutOfMemoryKills() > running.memory_kills_before;
+}
+
 void Agent::TakeExit(Rank& rank, Running& running, int wait_status) {
   RecordExit(rank, Explain({.wait_status = wait_status,
                             .finished = rank.phase == v1::RANK_PHASE_FINISHED,
                             .told_stop = rank.told_stop(),
                             .kill_reason = rank.kill_reason,
-                            .memory_killed = OutOfMemoryKills() > running.memory_kills_before,
+                            .memory_killed = WasKilledForMemory(running),
+                            .memory_limit_bytes = running.group ? running.group->memory_bytes() : 0,
                             .failed = rank.failed,
                             .stopped = rank.stopped,
                             .last_line = running.process->last_line()}));
@@ -334,13 +341,25 @@ void Agent::LaunchTrainer(const v1::Assignment& assignment, const TrainerCommand
     return;
   }
   rank.pid = (*process)->pid();
-  running_[rank.key] = {std::move(process).value(), memory_kills};
+  running_[rank.key] = {.group = GroupFor(rank, rank.pid),
+                        .process = std::move(process).value(),
+                        .memory_kills_before = memory_kills};
   Failpoint("agent.after_spawn");
   metrics_.TrainerStarted();
   LogInfo("trainer started",
           {{"trainer", Describe(rank.key)}, {"slot", slot.id}, {"pid", rank.pid}});
   Send(rank.key, link::Hello{.version = options_.version, .incarnation = rank.incarnation});
   Send(rank.key, ToStart(assignment, options_.data_address, static_cast<int>(slot.cores.size())));
+}
+
+std::unique_ptr<TrainerGroup> Agent::GroupFor(const Rank& rank, pid_t pid) {
+  if (options_.groups == nullptr) return nullptr;
+  auto group = options_.groups->Make();
+  const Status status = group.ok() ? (*group)->Take(pid) : group.status();
+  if (status.ok()) return *std::move(group);
+  LogWarning("a trainer has no control group of its own",
+             {{"trainer", Describe(rank.key)}, {"reason", Message(status)}});
+  return nullptr;
 }
 
 // An error needs no action here: the trainer's exit or its deadline follows.

@@ -20,6 +20,7 @@
 #include "worker/agent/reconcile.h"
 #include "worker/agent/run_files.h"
 #include "worker/agent/slots.h"
+#include "worker/agent/trainer_groups.h"
 #include "worker/agent/trainer_process.h"
 
 namespace gp::agent {
@@ -31,6 +32,7 @@ struct AgentOptions {
   std::vector<std::string> gpu_environment;      // what trainers on GPUs get in addition
   FilePolicy files;                              // what trainers may touch
   std::optional<daemon::Account> account;        // who trainers run as; absent: as this process
+  TrainerGroups* groups = nullptr;               // null: trainers share the agent's control group
   std::string data_address = "127.0.0.1";        // host that trainers listen on
   std::string version;                           // sent to trainers
   bool pin_trainers = true;                      // to the cores of their slot
@@ -54,8 +56,9 @@ class Agent {
 
  private:
   struct Running {
+    std::unique_ptr<TrainerGroup> group;  // null where the agent makes none
     std::unique_ptr<TrainerProcess> process;
-    uint64_t memory_kills_before = 0;
+    uint64_t memory_kills_before = 0;  // on this machine
   };
   struct Executor;
 
@@ -70,12 +73,15 @@ class Agent {
   void KillForItsWords(Rank& rank, TrainerProcess& process, const std::string& what);
   void TakeMessage(Rank& rank, const link::Message& message);
   void TakeExit(Rank& rank, Running& running, int wait_status);
+  static bool WasKilledForMemory(const Running& running);
 
   void Reconcile();
   void StartTrainer(const v1::Assignment& assignment);
   StatusOr<TrainerCommand> CommandFor(const v1::Assignment& assignment, const SlotInfo& slot) const;
   void LaunchTrainer(const v1::Assignment& assignment, const TrainerCommand& command,
                      const SlotInfo& slot, Rank& rank);
+  // A control group of its own for the process; null where there is none, and why is logged.
+  std::unique_ptr<TrainerGroup> GroupFor(const Rank& rank, pid_t pid);
   void RecordExit(Rank& rank, ExitReport exit);
   void Send(const RankKey& key, const link::Message& message);
   void TakeStop(bool hurried);

@@ -30,6 +30,7 @@
 #include "worker/agent/node_credentials.h"
 #include "worker/agent/node_gpus.h"
 #include "worker/agent/node_identity.h"
+#include "worker/agent/trainer_groups.h"
 
 namespace gp::agent {
 namespace {
@@ -167,6 +168,16 @@ StatusOr<AgentOptions> MakeAgentOptions(const WorkerSettings& settings) {
   return options;
 }
 
+// Null where the agent may not make control groups; an error when the settings need them.
+StatusOr<std::unique_ptr<TrainerGroups>> OpenGroups(const WorkerSettings& settings) {
+  auto groups =
+      TrainerGroups::Open({.memory_bytes = static_cast<uint64_t>(settings.trainer_memory_max)});
+  if (groups.ok()) return groups;
+  if (settings.trainer_memory_max > 0) return WithContext(groups.status(), "trainer.memory_max");
+  LogInfo("trainers have no control groups of their own", {{"reason", Message(groups.status())}});
+  return nullptr;
+}
+
 // Null for a coordinator on a Unix socket, which knows this user, and with --insecure.
 StatusOr<std::unique_ptr<NodeCredentials>> OpenCredentials(const WorkerSettings& settings,
                                                            const std::string& node_id,
@@ -241,6 +252,8 @@ Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime)
   ASSIGN_OR_RETURN(
       const auto exposer,
       daemon::MetricsExposer::Start(MetricsPlaceOf(settings, credentials->get()), metrics.page()));
+  ASSIGN_OR_RETURN(const auto groups, OpenGroups(settings));
+  agent_options.groups = groups.get();
   agent_options.on_registered = [&] {
     const Status status =
         daemon::WriteAddressFile(runtime.address_file, {settings.coordinator, exposer->address()});

@@ -53,6 +53,17 @@ ExitReport ExplainZero(const ExitEvidence& evidence) {
           WithLastLine("exited with code 0 before its last step", evidence.last_line)};
 }
 
+std::string OutOfMemoryWords(uint64_t limit_bytes) {
+  if (limit_bytes == 0) {
+    return "out of memory: the kernel killed it; use a smaller batch.micro_batch or fewer slots";
+  }
+  constexpr double kGiB = 1 << 30;
+  return fmt::format(
+      "out of memory: the kernel killed it at its limit of {:.1f} GiB; raise trainer.memory_max of "
+      "this node, or use a smaller batch.micro_batch",
+      static_cast<double>(limit_bytes) / kGiB);
+}
+
 ExitReport ExplainSignal(const ExitEvidence& evidence) {
   const int signal = WTERMSIG(evidence.wait_status);
   if (evidence.told_stop) {
@@ -62,8 +73,7 @@ ExitReport ExplainSignal(const ExitEvidence& evidence) {
     return {v1::EXIT_CAUSE_ERROR, signal, "killed: " + evidence.kill_reason};
   }
   if (signal == SIGKILL && evidence.memory_killed) {
-    return {v1::EXIT_CAUSE_OUT_OF_MEMORY, signal,
-            "out of memory: the kernel killed it; use a smaller batch.micro_batch or fewer slots"};
+    return {v1::EXIT_CAUSE_OUT_OF_MEMORY, signal, OutOfMemoryWords(evidence.memory_limit_bytes)};
   }
   return {v1::EXIT_CAUSE_SIGNAL, signal,
           WithLastLine(Ending(evidence.wait_status), evidence.last_line)};

@@ -2,6 +2,7 @@
 // thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,7 @@ struct ExitEvidence {
   bool told_stop = false;              // we asked it to stop
   std::string kill_reason;             // we killed it, and why; empty: we did not
   bool memory_killed = false;          // the kernel's out-of-memory killer struck while it ran
+  uint64_t memory_limit_bytes = 0;     // of its control group; 0: none of its own
   std::optional<link::Failed> failed;  // this and stopped: its last message
   std::optional<link::Stopped> stopped;
   std::string last_line;  // the last line it printed

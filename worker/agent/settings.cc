@@ -102,6 +102,13 @@ Settings TrainerSettings(WorkerSettings& settings) {
                         "able to write beneath storage.root, as the coordinator's user is. Empty: "
                         "gp-worker's own."},
        .slot = &settings.trainer_user},
+      {.field = {.path = "trainer.memory_max",
+                 .doc = "Memory of each trainer; the kernel ends one that takes more, and its run "
+                        "is told. Needs control groups (version 2) that gp-worker may make, as in "
+                        "its systemd unit. 0: what the node has.",
+                 .unit = "bytes",
+                 .min = 0},
+       .slot = &settings.trainer_memory_max},
       {.field = {.path = "trainer.environment",
                  .doc = "Names of environment variables that trainers may see, beside PATH, HOME, "
                         "USER, LANG, LC_ALL, TZ, TMPDIR, XDG_CACHE_HOME (where `gp-bench tune` "

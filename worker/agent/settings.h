@@ -24,6 +24,7 @@ struct WorkerSettings {
   std::vector<std::string> data_roots;           // absolute; beneath which runs may name files
   std::string trainer_program;                   // empty: gp-trainer beside gp-worker
   std::string trainer_user;                      // who trainers run as; empty: as gp-worker
+  int64_t trainer_memory_max = 0;                // bytes; 0: no limit of a trainer's own
   std::vector<std::string> trainer_environment;  // names of more variables that trainers inherit
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
   std::chrono::nanoseconds stop_grace = std::chrono::seconds(30);

@@ -28,6 +28,7 @@ TEST(WorkerSettings, TheShippedFileIsTheDefaults) {
                           .data_roots = {"x"},
                           .trainer_program = "x",
                           .trainer_user = "x",
+                          .trainer_memory_max = 9,
                           .trainer_environment = {"x"},
                           .start_timeout = std::chrono::seconds(9),
                           .stop_grace = std::chrono::seconds(9),
@@ -78,7 +79,8 @@ TEST(WorkerSettings, EveryKeySetsItsOwnField) {
       "node: {name: a, data_address: b, slots: 3}\n"
       "coordinator: {address: 'c:4', reconnect_max: 5s, ca: /m, join_token_file: /n}\n"
       "state: {dir: d}\nstorage: {root: e}\n"
-      "trainer: {program: f, environment: [g, h], start_timeout: 6s, stop_grace: 7s}\n"
+      "trainer: {program: f, environment: [g, h], memory_max: 1000000, start_timeout: 6s, "
+      "stop_grace: 7s}\n"
       "gpu: {devices: '1', library: i, trainer: j, nccl_interface: k, check_interval: 8s}\n"
       "telemetry: {items_max: 9000}\nmetrics: {listen: 'l:10', public: true, keys_file: /o}\n"
       "tls: {certificate: /p, key: /q}\nnetwork: {insecure: true}\n",
@@ -95,6 +97,7 @@ TEST(WorkerSettings, EveryKeySetsItsOwnField) {
                                       .state_dir = "d",
                                       .storage_root = "e",
                                       .trainer_program = "f",
+                                      .trainer_memory_max = 1'000'000,
                                       .trainer_environment = {"g", "h"},
                                       .start_timeout = seconds(6),
                                       .stop_grace = seconds(7),

@@ -1,0 +1,123 @@
+#include "worker/agent/trainer_groups.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "base/control_group.h"
+#include "base/file.h"
+
+namespace gp::agent {
+namespace {
+
+constexpr uint64_t kFileBytesMax = 1 << 20;
+
+// A control group's file is written in place, whole.
+Status WriteControl(const std::string& path, const std::string& text) {
+  const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.valid()) return ErrnoStatus(errno, "open", path);
+  return WriteAll(file.get(), text, path);
+}
+
+std::vector<std::string> WordsOf(const std::string& path) {
+  std::istringstream words(ReadFile(path, kFileBytesMax).value_or(""));
+  std::vector<std::string> found;
+  for (std::string word; words >> word;) found.push_back(word);
+  return found;
+}
+
+// Its group of version 2, when that has the controllers.
+StatusOr<std::string> OwnDirectory(const std::string& root) {
+  for (const ControlGroup& group : ControlGroups("memory", root)) {
+    if (group.version != ControlGroup::Version::kV2) continue;
+    const auto controllers = WordsOf(JoinPath(group.directory, "cgroup.controllers"));
+    for (const char* needed : {"memory", "pids"}) {
+      if (std::find(controllers.begin(), controllers.end(), needed) != controllers.end()) continue;
+      return FailedPrecondition("{} has no controller '{}' of control groups (version 2)",
+                                group.directory, needed);
+    }
+    return group.directory;
+  }
+  return FailedPrecondition("this machine has no control groups of version 2");
+}
+
+Status CheckAlone(const std::string& directory) {
+  const std::string self = std::to_string(getpid());
+  for (const std::string& pid : WordsOf(JoinPath(directory, "cgroup.procs"))) {
+    if (pid == self) continue;
+    return FailedPrecondition("{} has other processes than gp-worker, such as {}", directory, pid);
+  }
+  return OkStatus();
+}
+
+Status MakeDirectory(const std::string& path) {
+  if (mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return OkStatus();
+  return ErrnoStatus(errno, "make", path);
+}
+
+// A group with subgroups that are limited has no processes of its own.
+Status MakeParent(const std::string& directory) {
+  const std::string agent = JoinPath(directory, "agent");
+  const std::string self = std::to_string(getpid());
+  RETURN_IF_ERROR(MakeDirectory(agent));
+  Status status = WriteControl(JoinPath(agent, "cgroup.procs"), self);
+  if (status.ok()) {
+    status = WriteControl(JoinPath(directory, "cgroup.subtree_control"), "+memory +pids");
+    if (!status.ok()) (void)WriteControl(JoinPath(directory, "cgroup.procs"), self);
+  }
+  if (!status.ok()) rmdir(agent.c_str());
+  return status;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<TrainerGroups>> TrainerGroups::Open(const TrainerGroupLimits& limits,
+                                                             const std::string& root) {
+  ASSIGN_OR_RETURN(const std::string directory, OwnDirectory(root));
+  RETURN_IF_ERROR(CheckAlone(directory));
+  const Status made = MakeParent(directory);
+  if (!made.ok()) {
+    return FailedPrecondition(
+        "{} may not be divided: {}; a systemd unit allows it with Delegate=memory pids", directory,
+        Message(made));
+  }
+  return std::unique_ptr<TrainerGroups>(new TrainerGroups(directory, limits));
+}
+
+StatusOr<std::unique_ptr<TrainerGroup>> TrainerGroups::Make() {
+  const std::string path = JoinPath(directory_, "trainer-" + std::to_string(++made_));
+  RETURN_IF_ERROR(MakeDirectory(path));
+  auto group = std::make_unique<TrainerGroup>(path, limits_.memory_bytes);
+  RETURN_IF_ERROR(WriteControl(JoinPath(path, "pids.max"), std::to_string(limits_.tasks)));
+  if (limits_.memory_bytes > 0) {
+    RETURN_IF_ERROR(
+        WriteControl(JoinPath(path, "memory.max"), std::to_string(limits_.memory_bytes)));
+  }
+  return group;
+}
+
+// Fails while a process is left, and where the directory has files of a test.
+TrainerGroup::~TrainerGroup() { rmdir(directory_.c_str()); }
+
+Status TrainerGroup::Take(pid_t pid) const {
+  return WriteControl(JoinPath(directory_, "cgroup.procs"), std::to_string(pid));
+}
+
+uint64_t TrainerGroup::OutOfMemoryKills() const {
+  const auto words = WordsOf(JoinPath(directory_, "memory.events"));
+  const auto key = std::find(words.begin(), words.end(), "oom_kill");
+  if (key == words.end() || key + 1 == words.end()) return 0;
+  uint64_t count = 0;
+  std::from_chars((key + 1)->data(), (key + 1)->data() + (key + 1)->size(), count);
+  return count;
+}
+
+}  // namespace gp::agent

@@ -1,0 +1,62 @@
+// TrainerGroups: a control group (version 2) for each trainer, where the agent may make them. The
+// kernel then limits what a trainer takes of memory and how many threads and processes it has, and
+// says which one it killed for want of memory. Made by the daemon before any trainer runs; used by
+// the agent's loop.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+
+namespace gp::agent {
+
+struct TrainerGroupLimits {
+  uint64_t memory_bytes = 0;  // 0: no limit but those of the groups above
+  int tasks = 4096;           // threads and processes; an honest trainer has some hundred
+};
+
+// The group of one trainer. Removed with its end, when no process is left in it.
+class TrainerGroup {
+ public:
+  TrainerGroup(std::string directory, uint64_t memory_bytes)
+      : directory_(std::move(directory)), memory_bytes_(memory_bytes) {}
+  ~TrainerGroup();
+  TrainerGroup(const TrainerGroup&) = delete;
+  TrainerGroup& operator=(const TrainerGroup&) = delete;
+
+  // Moves the process into the group, with all of its threads and what it starts.
+  Status Take(pid_t pid) const;
+  // How many processes the kernel killed because this group, or one above it, had no memory left.
+  uint64_t OutOfMemoryKills() const;
+  uint64_t memory_bytes() const { return memory_bytes_; }  // 0: no limit
+
+ private:
+  const std::string directory_;
+  const uint64_t memory_bytes_;
+};
+
+class TrainerGroups {
+ public:
+  // Makes this process' group a parent of groups: this process itself moves to the one called
+  // "agent". FailedPrecondition says why that may not be: no control groups of version 2, the group
+  // is not this user's (systemd: Delegate=), or it has other processes. Nothing has changed then.
+  // Looks below `root`, which only tests change.
+  static StatusOr<std::unique_ptr<TrainerGroups>> Open(const TrainerGroupLimits& limits,
+                                                       const std::string& root = "/");
+
+  StatusOr<std::unique_ptr<TrainerGroup>> Make();
+
+ private:
+  TrainerGroups(std::string directory, const TrainerGroupLimits& limits)
+      : directory_(std::move(directory)), limits_(limits) {}
+
+  const std::string directory_;
+  const TrainerGroupLimits limits_;
+  uint64_t made_ = 0;
+};
+
+}  // namespace gp::agent
