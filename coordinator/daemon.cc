@@ -55,6 +55,7 @@ ReconcilerOptions MakeReconcilerOptions(const CoordinatorSettings& settings,
   options.policy.lease = settings.lease;
   options.policy.start_timeout = settings.start_timeout;
   options.policy.finish_timeout = settings.finish_timeout;
+  options.policy.encrypt_gradients = settings.encrypt_gradients;
   options.unread = [&probe] { return probe.Unread(); };
   options.on_store_write = [&metrics](double seconds) { metrics.StoreWritten(seconds); };
   options.on_fatal = [](const Status& status) {

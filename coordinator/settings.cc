@@ -102,6 +102,11 @@ daemon::Settings Limits(CoordinatorSettings& settings) {
                  .doc = "From the sealed final checkpoint until every rank has left.",
                  .min = 1},
        .slot = &settings.finish_timeout},
+      {.field = {.path = "gradients.encrypted",
+                 .doc = "Ranks on CPUs encrypt what they send to other nodes (TLS 1.3). Counts for "
+                        "groups that form after a restart of the coordinator. Ranks on GPUs of "
+                        "several nodes cannot, and fail."},
+       .slot = &settings.encrypt_gradients},
       {.field = {.path = "logs.points_bytes_max",
                  .doc = "What is kept of one run's metric points. What comes later is dropped, and "
                         "the log says so.",

@@ -31,6 +31,7 @@ struct CoordinatorSettings {
   std::chrono::nanoseconds report_interval = std::chrono::seconds(1);
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
   std::chrono::nanoseconds finish_timeout = std::chrono::seconds(30);
+  bool encrypt_gradients = false;
   int64_t points_bytes_max = int64_t{256} << 20;
   int64_t lines_bytes_max = int64_t{64} << 20;
   int calls_per_second = 100;  // of each user

@@ -56,6 +56,7 @@ void Fields(Archive& archive, Configure& m) {
   archive("isa", m.isa);
   archive("kernels", m.kernels);
   archive("nccl_id", m.nccl_id);
+  archive("encrypted", m.encrypted);
 }
 
 template <typename Archive>

@@ -64,6 +64,7 @@ struct Configure {
   std::optional<std::string> isa;
   std::optional<std::map<std::string, std::string>> kernels;
   std::optional<std::string> nccl_id;  // hex; the id that a group of several GPUs connects with
+  std::optional<bool> encrypted;       // the ranks encrypt what they send each other
 };
 
 // Every rank is ready: take steps.

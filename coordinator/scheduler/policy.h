@@ -21,6 +21,8 @@ struct Policy {
   // When a rank reports only that it lost a peer: how long to wait for the peer's own report before
   // this rank is blamed.
   std::chrono::nanoseconds blame_delay = std::chrono::seconds(1);
+  // The ranks of groups that form from now on encrypt what they send each other.
+  bool encrypt_gradients = false;
 };
 
 }  // namespace gp::coordinator

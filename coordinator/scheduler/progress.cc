@@ -89,6 +89,7 @@ class ProgressPlanner {
 
   void FormGroup() {
     RunGroupReady ready{.epoch = run_.epoch, .isa = run_.isa, .kernels = run_.kernels};
+    ready.encrypted = policy_.encrypt_gradients;
     for (const Placement& place : run_.placement) ready.addresses.push_back(Report(place)->address);
     if (ready.isa.empty()) DecideEngine(ready);
     Add(std::move(ready), "every rank listens");

@@ -329,6 +329,7 @@ v1::Assignment ToProto(const Assignment& from, const GroupKey& key) {
     to.mutable_membership()->set_secret(key.SecretOf(run.id, run.epoch, run.group->nonce));
     to.mutable_membership()->set_needs_nccl_id(SumsOnGpus(run));
     to.mutable_membership()->set_nccl_id(from.nccl_id);
+    to.mutable_membership()->set_encrypted(run.group->encrypted);
   }
   to.set_go(run.go);
   to.set_stop(from.stop);

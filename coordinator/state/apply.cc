@@ -61,7 +61,7 @@ class Applier {
   Status operator()(const RunGroupReady& ready) {
     ASSIGN_OR_RETURN(Run run, Current(ready.epoch));
     if (run.state != RunState::kStarting) return Impossible("it is not starting");
-    run.group = Group{ready.addresses, ready.nonce};
+    run.group = Group{ready.addresses, ready.nonce, ready.encrypted};
     run.isa = ready.isa;
     run.kernels = ready.kernels;
     run.reason = "every rank listens; connecting";

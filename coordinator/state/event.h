@@ -47,6 +47,7 @@ struct RunGroupReady {
   // The instruction set level and kernels of every rank; a run's first RunGroupReady decides them.
   std::string isa;
   std::map<std::string, std::string> kernels;
+  bool encrypted = false;  // the ranks encrypt what they send each other
 };
 
 struct RunStarted {

@@ -59,7 +59,8 @@ struct Placement {
 
 struct Group {
   std::vector<std::string> addresses;  // by rank
-  std::string nonce;  // with it the secret of the epoch is derived; it is no secret itself
+  std::string nonce;       // with it the secret of the epoch is derived; it is no secret itself
+  bool encrypted = false;  // the ranks encrypt what they send each other
 };
 
 // Complete, synced and recorded. Retired: no longer offered, its directory is being removed.

@@ -67,6 +67,7 @@ class Encoder {
     for (const std::string& address : event.addresses) to.add_addresses(address);
     to.set_isa(event.isa);
     to.mutable_kernels()->insert(event.kernels.begin(), event.kernels.end());
+    to.set_encrypted(event.encrypted);
   }
   void operator()(const RunStarted& event) {
     record_.mutable_run_started()->set_epoch(event.epoch);
@@ -196,11 +197,8 @@ RunPlaced Decode(const pb::RunPlaced& from) {
 }
 
 RunGroupReady Decode(const pb::RunGroupReady& from) {
-  return {from.epoch(),
-          {from.addresses().begin(), from.addresses().end()},
-          from.nonce(),
-          from.isa(),
-          {from.kernels().begin(), from.kernels().end()}};
+  return {from.epoch(), {from.addresses().begin(), from.addresses().end()}, from.nonce(),
+          from.isa(),   {from.kernels().begin(), from.kernels().end()},     from.encrypted()};
 }
 
 RankFailed Decode(const pb::RankFailed& from) {

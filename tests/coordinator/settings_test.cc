@@ -41,7 +41,7 @@ TEST(CoordinatorSettings, EveryKeySetsItsOwnField) {
       "true}\nstate: {dir: /s}\n"
       "tls: {certificate: /c, key: /k, client_ca: /a, lifetime: 25s}\n"
       "storage: {root: /r}\nagents: {lease: 21s, report_interval: 22s}\n"
-      "runs: {start_timeout: 23s, finish_timeout: 24s}\n"
+      "runs: {start_timeout: 23s, finish_timeout: 24s}\ngradients: {encrypted: true}\n"
       "logs: {points_bytes_max: 100001, lines_bytes_max: 100002}\n",
       settings);
   EXPECT_EQ(RenderProblems(problems), "");
@@ -63,6 +63,7 @@ TEST(CoordinatorSettings, EveryKeySetsItsOwnField) {
                                            .report_interval = seconds(22),
                                            .start_timeout = seconds(23),
                                            .finish_timeout = seconds(24),
+                                           .encrypt_gradients = true,
                                            .points_bytes_max = 100'001,
                                            .lines_bytes_max = 100'002}));
 }

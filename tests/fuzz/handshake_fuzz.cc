@@ -91,9 +91,8 @@ void TryParsers(Bytes bytes) {
   const auto size = DecodeGreetingHeader(bytes.first<kGreetingHeaderBytes>());
   if (!size) return;
   GP_CHECK(*size <= kGreetingBodyBytesMax);
-  const Bytes body = bytes.subspan(kGreetingHeaderBytes);
-  if (body.size() < *size) return;
-  const auto greeting = DecodeGreetingBody(body.first(*size));
+  if (bytes.size() < kGreetingHeaderBytes + *size) return;
+  const auto greeting = DecodeGreeting(bytes.first(kGreetingHeaderBytes + *size));
   if (!greeting) return;
   const auto again = EncodeGreeting(*greeting);
   GP_CHECK(std::equal(again.begin(), again.end(), bytes.begin()));

@@ -77,29 +77,34 @@ TextPiece FullPiece() {
 }
 
 std::vector<Message> OneOfEach() {
-  return {
-      Hello{1, 1, "0.1.0", "c0ffee"},
-      FullStart(),
-      Configure{
-          3, 1, {"127.0.0.1:1", "127.0.0.1:2"}, "secret", "avx2", {{{"avx2", "choices"}}}, "00ff"},
-      Go{3},
-      Fence{4},
-      Stop{"cancelled", 30000},
-      SealResult{250, true, ""},
-      Listening{"127.0.0.1:4711", {{"avx512", "avx2"}}, {{{"avx2", "choices"}}}, "00ff"},
-      Ready{3, 250},
-      Fenced{4, 12, 13, "00ff"},
-      FullReport(),
-      WrittenCheckpoint{3, 250, "/c", "ab", 1u << 20, 1.5, true, "stopped early"},
-      Finished{3, 2000},
-      Failed{ExitCause::kStorage, "disk full"},
-      Stopped{3, 12, "SIGTERM"},
-      Waiting{3, "no room"},
-      OpenModel{"/c", "bf16", 2, 8, 1u << 30},
-      FullGenerate(),
-      Withdraw{7},
-      ModelReady{250, "bf16", "cpu avx2", 8, 1024, 50257, 1u << 29, true},
-      Generated{{FullPiece()}}};
+  return {Hello{1, 1, "0.1.0", "c0ffee"},
+          FullStart(),
+          Configure{3,
+                    1,
+                    {"127.0.0.1:1", "127.0.0.1:2"},
+                    "secret",
+                    "avx2",
+                    {{{"avx2", "choices"}}},
+                    "00ff",
+                    true},
+          Go{3},
+          Fence{4},
+          Stop{"cancelled", 30000},
+          SealResult{250, true, ""},
+          Listening{"127.0.0.1:4711", {{"avx512", "avx2"}}, {{{"avx2", "choices"}}}, "00ff"},
+          Ready{3, 250},
+          Fenced{4, 12, 13, "00ff"},
+          FullReport(),
+          WrittenCheckpoint{3, 250, "/c", "ab", 1u << 20, 1.5, true, "stopped early"},
+          Finished{3, 2000},
+          Failed{ExitCause::kStorage, "disk full"},
+          Stopped{3, 12, "SIGTERM"},
+          Waiting{3, "no room"},
+          OpenModel{"/c", "bf16", 2, 8, 1u << 30},
+          FullGenerate(),
+          Withdraw{7},
+          ModelReady{250, "bf16", "cpu avx2", 8, 1024, 50257, 1u << 29, true},
+          Generated{{FullPiece()}}};
 }
 
 StatusOr<Message> Decode(const std::string& frame) {

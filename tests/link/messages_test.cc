@@ -33,8 +33,8 @@ size_t MemberCount(const Start& m) {
                isa, kernels);
 }
 size_t MemberCount(const Configure& m) {
-  const auto& [epoch, rank, addresses, secret, isa, kernels, nccl_id] = m;
-  return Count(epoch, rank, addresses, secret, isa, kernels, nccl_id);
+  const auto& [epoch, rank, addresses, secret, isa, kernels, nccl_id, encrypted] = m;
+  return Count(epoch, rank, addresses, secret, isa, kernels, nccl_id, encrypted);
 }
 size_t MemberCount(const Go& m) {
   const auto& [epoch] = m;
@@ -209,9 +209,9 @@ const std::vector<Case>& Cases() {
            "data_address": "data address",
            "resume": {"step": 250, "directory": "directory", "manifest_digest": "digest"},
            "threads": 5, "logical_shards": 8, "isa": "avx2", "kernels": {"avx2": "choices"}})"},
-      {Configure{3, 1, {"h:1", "h:2"}, "secret", "avx2", {{{"avx2", "choices"}}}, "00ff"},
+      {Configure{3, 1, {"h:1", "h:2"}, "secret", "avx2", {{{"avx2", "choices"}}}, "00ff", true},
        R"({"epoch": 3, "rank": 1, "addresses": ["h:1", "h:2"], "secret": "secret", "isa": "avx2",
-           "kernels": {"avx2": "choices"}, "nccl_id": "00ff"})"},
+           "kernels": {"avx2": "choices"}, "nccl_id": "00ff", "encrypted": true})"},
       {Go{3}, R"({"epoch": 3})"},
       {Fence{4}, R"({"epoch": 4})"},
       {Stop{"cancelled", 30000}, R"({"reason": "cancelled", "save_within_ms": 30000})"},

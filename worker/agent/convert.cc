@@ -95,6 +95,7 @@ link::Configure ToConfigure(const v1::Membership& membership, const v1::EngineCh
   configure.rank = rank;
   configure.addresses = {membership.addresses().begin(), membership.addresses().end()};
   configure.secret = membership.secret();
+  if (membership.encrypted()) configure.encrypted = true;
   if (!choices.isa().empty()) {
     configure.isa = choices.isa();
     configure.kernels.emplace(choices.kernels().begin(), choices.kernels().end());

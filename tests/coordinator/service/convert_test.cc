@@ -99,7 +99,7 @@ RunValue FullRun() {
   run.finished_at = At(5'000'006);
   run.epoch = 7;
   run.placement = {{0, NodeId("n"), SlotId("s0")}, {1, NodeId("n"), SlotId("s1")}};
-  run.group = Group{{"h:1", "h:2"}, "nonce"};
+  run.group = Group{{"h:1", "h:2"}, "nonce", true};
   run.go = true;
   run.threads_per_rank = 5;
   run.device = Device::kGpu;
@@ -275,7 +275,7 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
       of_owner: true
       resume { step: 10 directory: "/storage/10" manifest_digest: "digest-10" }
       membership {
-        addresses: "h:1" addresses: "h:2" needs_nccl_id: true nccl_id: "00ff"
+        addresses: "h:1" addresses: "h:2" needs_nccl_id: true nccl_id: "00ff" encrypted: true
         secret: "ccb833ded4f048701168c5ddb2773670d575039c6203a76cf98c91c3af470efd" }
       go: true stop: true stop_now: true stop_reason: "cancelled" sealed_steps: 10 sealed_steps: 20
       refused_seals { step: 30 reason: "too old" }

@@ -99,8 +99,8 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
             pb::RunPlaced::descriptor()->field_count());
   const auto& [rank, node, slot] = Placement{};
   EXPECT_EQ(Count(rank, node, slot), pb::Placement::descriptor()->field_count());
-  const auto& [ready_epoch, addresses, nonce, ready_isa, kernels] = RunGroupReady{};
-  EXPECT_EQ(Count(ready_epoch, addresses, nonce, ready_isa, kernels),
+  const auto& [ready_epoch, addresses, nonce, ready_isa, kernels, encrypted] = RunGroupReady{};
+  EXPECT_EQ(Count(ready_epoch, addresses, nonce, ready_isa, kernels, encrypted),
             pb::RunGroupReady::descriptor()->field_count());
   const auto& [failed_epoch, failed_rank, cause, message, retry, retry_at, reader] = RankFailed{};
   EXPECT_EQ(Count(failed_epoch, failed_rank, cause, message, retry, retry_at, reader),

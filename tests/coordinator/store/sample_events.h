@@ -72,7 +72,7 @@ inline std::vector<Event> OneOfEachKind() {
           event(RunPlaced{1, placement, "it fits", -1, 2, "avx2", Device::kGpu}),
           event(RankFailed{1, 1, ExitCause::kSignal, "killed", true, At(99)}),
           event(RunPlaced{2, placement, "it fits", -1, 2, "avx2", Device::kGpu}),
-          event(RunGroupReady{2, {"h:1", "h:2"}, "nonce", "avx2", {{"avx2", "choices"}}}),
+          event(RunGroupReady{2, {"h:1", "h:2"}, "nonce", "avx2", {{"avx2", "choices"}}, true}),
           event(RunStarted{2}),
           event(sealed(10, false)),
           event(sealed(20, true)),

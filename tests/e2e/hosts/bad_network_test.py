@@ -1,23 +1,28 @@
 """One run on two hosts whose network is slow and breaks: a rate, a delay in each direction, cuts of the ranks' connections and
 of the agent's at moments that come from a seed, and a silence. The run ends with the bytes of the same run on one node.
-GP_TEST_SEED=N replays one seed. Types what docs/operations/two-nodes.md shows."""
+With the argument `encrypted` the ranks encrypt what they send, and the run is shorter. GP_TEST_SEED=N replays one seed. Types
+what docs/operations/two-nodes.md shows."""
 
 import json
 import os
 import pathlib
 import random
 import re
+import sys
 
 import network
 import wire
 
-STEPS = 200
+ENCRYPTED = sys.argv[1:] == ["encrypted"]
+STEPS = 100 if ENCRYPTED else 200
 CHECKPOINT_EVERY = 20
 RATE_MBIT = 100
 DELAY_SECONDS = 0.020
-CUTS_OF_EACH_KIND = 3
+CUTS_OF_EACH_KIND = 1 if ENCRYPTED else 3
 SILENT_STEP = 0.95 * STEPS
-LEASE = {"GP_COORDINATOR_AGENTS_LEASE": "4s"}
+SETTINGS = {"GP_COORDINATOR_AGENTS_LEASE": "4s", "GP_COORDINATOR_GRADIENTS_ENCRYPTED": str(ENCRYPTED).lower()}
+# How ranks greet each other (docs/formats/collectives.md).
+GREETING = b"gpcs" if ENCRYPTED else b"gpc3"
 
 
 def on_one_node(host, storage):
@@ -94,7 +99,8 @@ def check_events(host):
     for event in events:
         sealed = re.match(r"checkpoint of step (\d+) sealed", event["reason"])
         newest = f"from step {sealed.group(1)}" if sealed else newest
-        assert event["event"] != "placed" or event["reason"].endswith(newest), (newest, event)
+        placed = event["event"] == "placed"
+        assert not placed or re.search(rf" {newest}( again|$)", event["reason"]), (newest, event)
     run = json.loads(host.answer("gpctl status both -o json"))
     assert run["state"] == "succeeded" and run["epoch"] == 1 + len(reasons), run
 
@@ -119,7 +125,7 @@ def main():
         cuts = cuts_of(seed, gradient_bytes_of_a_step(alone))
         print(f"GP_TEST_SEED={seed}", *sorted(cuts), sep="\n", flush=True)
         with wire.Wire((a, b), 7070, RATE_MBIT, DELAY_SECONDS, cuts) as between:
-            network.two_nodes(a, b, shared, **LEASE)
+            network.two_nodes(a, b, shared, **SETTINGS)
             sit_out_the_silence(a, between)
             a.run("gpctl wait both", timeout=600)
             network.look_at_run(a, b, shared)
@@ -128,8 +134,10 @@ def main():
             check_events(a)
             check_metrics(a)
             assert between.done == sorted(cuts), between.done
+            assert between.greetings == {GREETING}, between.greetings
             a.run("gpctl down")
-    print(f"{RATE_MBIT} Mbit/s, {DELAY_SECONDS * 1000:.0f} ms in each direction, {2 * CUTS_OF_EACH_KIND} cuts and a silence: "
+    print(f"{RATE_MBIT} Mbit/s, {DELAY_SECONDS * 1000:.0f} ms in each direction, {2 * CUTS_OF_EACH_KIND} cuts and a silence, "
+          f"{'encrypted' if ENCRYPTED else 'not encrypted'}: "
           f"{STEPS} steps on two nodes, each once in the record, with the bytes of one node")
 
 

@@ -59,6 +59,7 @@ class Wire:
                 network.skip(f"there is no {program}: it is in Debian's packages iptables and iproute2")
         self.gradient_bytes = 0  # that ranks have sent, both directions
         self.done = []  # the cuts, as they came
+        self.greetings = set()  # the first bytes of the ranks that call others
         self._rate_mbit = rate_mbit
         self._delay_seconds = delay_seconds
         self._hosts = hosts
@@ -141,7 +142,7 @@ class Wire:
                 for source, sink in ((near, far), (far, near)):
                     sink.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     held = asyncio.Queue(HELD_PIECES_MAX)
-                    both.create_task(self._receive(kind, source, held))
+                    both.create_task(self._receive(kind, source, held, begins=source is near))
                     both.create_task(self._send(held, sink))
         except* OSError:
             passage.reset()
@@ -150,11 +151,14 @@ class Wire:
             near.close()
             far.close()
 
-    async def _receive(self, kind, source, held):
+    async def _receive(self, kind, source, held, begins):
         piece = b"-"
         while piece:
             piece = await self._loop.sock_recv(source, RECEIVE_BYTES)
             if kind == GRADIENTS:
+                if begins:
+                    self.greetings.add(piece[:4])
+                begins = False
                 self.gradient_bytes += len(piece)
                 self._cut_what_is_due()
             await held.put((self._loop.time() + self._delay_seconds, piece))

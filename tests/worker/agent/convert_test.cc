@@ -142,11 +142,12 @@ TEST(Convert, WithoutAResumePointAndAChoiceOfThreadsItStartsAnewOnAllCores) {
 
 TEST(Convert, AMembershipIsReadFieldByField) {
   auto membership = Parse<v1::Membership>(R"(
-      addresses: "h:1" addresses: "h:2" secret: "secret" needs_nccl_id: true nccl_id: "00ff")");
+      addresses: "h:1" addresses: "h:2" secret: "secret" needs_nccl_id: true nccl_id: "00ff"
+      encrypted: true)");
   ASSERT_THAT(UnsetFields(membership), IsEmpty());
   v1::EngineChoices choices = FullAssignment().choices();
   ASSERT_THAT(UnsetFields(choices), IsEmpty());
-  const auto& [epoch, rank, addresses, secret, isa, kernels, nccl_id] =
+  const auto& [epoch, rank, addresses, secret, isa, kernels, nccl_id, encrypted] =
       ToConfigure(membership, choices, 3, 1);
   EXPECT_EQ(epoch, 3u);
   EXPECT_EQ(rank, 1);
@@ -155,10 +156,13 @@ TEST(Convert, AMembershipIsReadFieldByField) {
   EXPECT_EQ(isa, "avx2");
   EXPECT_EQ(kernels, (Kernels{{"avx2", "choices"}}));
   EXPECT_EQ(nccl_id, "00ff");
+  EXPECT_EQ(encrypted, true);
   membership.set_needs_nccl_id(false);
+  membership.set_encrypted(false);
   choices.clear_isa();
   const link::Configure undecided = ToConfigure(membership, choices, 3, 1);
   EXPECT_FALSE(undecided.nccl_id.has_value());
+  EXPECT_FALSE(undecided.encrypted.has_value());
   EXPECT_FALSE(undecided.isa.has_value());
   EXPECT_FALSE(undecided.kernels.has_value());
 }

@@ -15,8 +15,10 @@
 namespace gp::engine {
 namespace {
 
-const std::map<std::string, Transport> kTransports = {
-    {"shm", Transport::kSharedMemory}, {"tcp", Transport::kTcp}, {"nccl", Transport::kNccl}};
+const std::map<std::string, Transport> kTransports = {{"shm", Transport::kSharedMemory},
+                                                      {"tcp", Transport::kTcp},
+                                                      {"tls", Transport::kTls},
+                                                      {"nccl", Transport::kNccl}};
 
 struct AllReduceFlags {
   uint64_t size_bytes = 500'000'000;
@@ -109,9 +111,10 @@ BenchRun AddAllReduceCommand(const Command& app) {
       .Delimiter(',')
       .Between(1, 64)
       .ShowDefault();
-  app.Option("--transport", flags->transport,
-             "shm: shared memory; tcp: loopback; nccl: a GPU for each rank")
-      .OneOf({"shm", "tcp", "nccl"})
+  app.Option(
+         "--transport", flags->transport,
+         "shm: shared memory; tcp: loopback; tls: the same, encrypted; nccl: a GPU for each rank")
+      .OneOf({"shm", "tcp", "tls", "nccl"})
       .ShowDefault();
   AddPairedFlags(app, flags->paired);
   app.Option("--peer", flags->peer, "also run this peer, in alternating blocks").OneOf({"gloo"});

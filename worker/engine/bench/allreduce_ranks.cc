@@ -26,6 +26,7 @@ GroupOptions OptionsOf(int rank, const std::vector<std::string>& addresses, Tran
           .logical_shards = static_cast<int>(std::bit_ceil(addresses.size())),
           .addresses = addresses,
           .secret = std::to_string(getpid()),
+          .encrypted = transport == Transport::kTls,
           .machine = transport == Transport::kSharedMemory ? "bench" : ""};
 }
 

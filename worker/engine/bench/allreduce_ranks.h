@@ -14,9 +14,9 @@
 
 namespace gp::engine {
 
-// kSharedMemory: memory that the ranks share, as on one node. kTcp: the loopback interface. kNccl:
-// GPUs; each rank takes the GPU with its number.
-enum class Transport { kSharedMemory, kTcp, kNccl };
+// kSharedMemory: memory that the ranks share, as on one node. kTcp: the loopback interface. kTls:
+// the same, encrypted. kNccl: GPUs; each rank takes the GPU with its number.
+enum class Transport { kSharedMemory, kTcp, kTls, kNccl };
 
 // One rank: its place in the group, and the buffer that it sums.
 class AllReduceRank {

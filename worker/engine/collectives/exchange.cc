@@ -43,22 +43,18 @@ void Consume(PieceQueue& queue, size_t byte_count) {
   throw CollectiveError(operation + ": lost rank " + std::to_string(rank) + ": " + how);
 }
 
-// Moves what one system call takes; true when something moved.
+// Moves what one call takes; true when something moved.
 bool Move(const std::string& operation, const Lane& lane, PieceQueue& queue, bool sending) {
   Gathered gathered = GatherOpen(queue);
-  msghdr message{};
-  message.msg_iov = gathered.entries.data();
-  message.msg_iovlen = gathered.count;
-  const ssize_t count = sending ? sendmsg(lane.socket->fd(), &message, MSG_NOSIGNAL)
-                                : recvmsg(lane.socket->fd(), &message, 0);
-  if (count > 0) {
-    Consume(queue, static_cast<size_t>(count));
-    return true;
-  }
-  if (count == 0) PeerLost(operation, lane.rank, "it closed the connection");
-  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return false;
-  PeerLost(operation, lane.rank, std::strerror(errno));
+  const std::span<iovec> pieces(gathered.entries.data(), gathered.count);
+  const Moved moved = sending ? lane.socket->Send(pieces) : lane.socket->Receive(pieces);
+  if (!moved.lost.empty()) PeerLost(operation, lane.rank, moved.lost);
+  Consume(queue, moved.bytes);
+  return moved.bytes > 0;
 }
+
+// Whether bytes have arrived that poll does not know of.
+bool HoldsMore(const Lane& lane) { return lane.in.movable() && lane.socket->holds_more(); }
 
 std::vector<pollfd> PollSet(const std::vector<Lane>& lanes) {
   std::vector<pollfd> set;
@@ -96,14 +92,14 @@ bool AllDone(const std::vector<Lane>& lanes) {
   throw CollectiveError(operation + ": no progress");
 }
 
-// One round of system calls over the lanes that poll found ready; true when something moved.
+// One round over the lanes that poll found ready or that hold more; true when something moved.
 bool MoveReady(std::vector<Lane>& lanes, const std::vector<pollfd>& set,
                const std::string& operation) {
   bool moved = false;
   for (size_t i = 0; i < lanes.size(); ++i) {
     const short ready = set[i].revents;
     const bool broken = (ready & (POLLERR | POLLHUP)) != 0;
-    if (((ready & POLLIN) || broken) && lanes[i].in.movable()) {
+    if (((ready & POLLIN) || broken || HoldsMore(lanes[i])) && lanes[i].in.movable()) {
       moved |= Move(operation, lanes[i], lanes[i].in, /*sending=*/false);
     }
     if (((ready & POLLOUT) || broken) && lanes[i].out.movable()) {
@@ -138,6 +134,12 @@ class Bystanders {
   const Bystander* gone_ = nullptr;
 };
 
+[[noreturn]] void NothingMoved(const std::vector<Lane>& lanes, const Bystanders& others,
+                               milliseconds timeout, const std::string& operation) {
+  if (others.gone()) PeerLost(operation, others.gone()->rank, "it closed the connection");
+  TimedOut(lanes, timeout, operation);
+}
+
 int MillisecondsUntil(SteadyTime deadline) {
   const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
   return static_cast<int>(std::max<int64_t>(left.count(), 0));
@@ -157,11 +159,9 @@ void RunExchange(std::vector<Lane>& lanes, const std::vector<Bystander>& bystand
   while (!AllDone(lanes)) {
     std::vector<pollfd> set = PollSet(lanes);
     others.AddTo(set);
-    const int ready = poll(set.data(), set.size(), MillisecondsUntil(deadline));
-    if (ready == 0 && others.gone()) {
-      PeerLost(operation, others.gone()->rank, "it closed the connection");
-    }
-    if (ready == 0) TimedOut(lanes, limits.timeout, operation);
+    const bool held = std::any_of(lanes.begin(), lanes.end(), HoldsMore);
+    const int ready = poll(set.data(), set.size(), held ? 0 : MillisecondsUntil(deadline));
+    if (ready == 0 && !held) NothingMoved(lanes, others, limits.timeout, operation);
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) throw CollectiveError(operation + ": poll: " + std::strerror(errno));
     const bool had_gone = others.gone() != nullptr;

@@ -113,7 +113,7 @@ class Forming {
         std::min(std::chrono::steady_clock::now() + kVisitTimeout, deadline_);
     const auto message = ReceiveNodeMessage(*visitor, patience, stop_);
     if (!message) return;
-    const auto greeting = GreetingIn(message->bytes);
+    const auto greeting = DecodeGreeting(message->bytes);
     if (!greeting || !IsMissingPeer(*greeting)) return;
     const Nonce challenge = RandomNonce();
     if (!SendNodeMessage(*visitor, challenge)) return;
@@ -140,13 +140,6 @@ class Forming {
     if (!message || message->bytes.size() != nonce.size()) return std::nullopt;
     std::copy(message->bytes.begin(), message->bytes.end(), nonce.begin());
     return nonce;
-  }
-
-  static std::optional<Greeting> GreetingIn(std::span<const std::byte> bytes) {
-    if (bytes.size() < kGreetingHeaderBytes) return std::nullopt;
-    const auto size = DecodeGreetingHeader(bytes.first<kGreetingHeaderBytes>());
-    if (!size || *size != bytes.size() - kGreetingHeaderBytes) return std::nullopt;
-    return DecodeGreetingBody(bytes.subspan(kGreetingHeaderBytes));
   }
 
   bool IsMissingPeer(const Greeting& greeting) const {

@@ -26,6 +26,20 @@ std::string Reason(int error) { return std::strerror(error); }
 
 bool Transient(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
+msghdr MessageOf(std::span<iovec> pieces) {
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  return message;
+}
+
+// `count` as a system call gave it.
+Moved MovedBy(ssize_t count) {
+  if (count > 0) return {.bytes = static_cast<size_t>(count), .lost = ""};
+  if (count == 0) return {.bytes = 0, .lost = "it closed the connection"};
+  return {.bytes = 0, .lost = Transient(errno) ? "" : Reason(errno)};
+}
+
 using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 AddressList Resolve(const std::string& host, const std::string& port) {
@@ -88,11 +102,29 @@ int PortOf(const Socket& socket) {
 
 Socket& Socket::operator=(Socket&& other) noexcept {
   std::swap(fd_, other.fd_);
+  std::swap(channel_, other.channel_);
   return *this;
 }
 
 Socket::~Socket() {
   if (fd_ >= 0) close(fd_);
+}
+
+void Socket::Encrypt(Side side, const ChannelKey& key, SteadyTime deadline,
+                     const std::stop_token& stop) {
+  channel_ = std::make_unique<SecureChannel>(fd_, side, key, deadline, stop);
+}
+
+Moved Socket::Send(std::span<iovec> pieces) const {
+  if (channel_) return channel_->Send(pieces);
+  msghdr message = MessageOf(pieces);
+  return MovedBy(sendmsg(fd_, &message, MSG_NOSIGNAL));
+}
+
+Moved Socket::Receive(std::span<iovec> pieces) const {
+  if (channel_) return channel_->Receive(pieces);
+  msghdr message = MessageOf(pieces);
+  return MovedBy(recvmsg(fd_, &message, 0));
 }
 
 void Socket::Sever() const { shutdown(fd_, SHUT_RDWR); }

@@ -5,33 +5,48 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "worker/engine/collectives/communicator.h"
+#include "worker/engine/collectives/secure_channel.h"
 
 namespace gp::engine {
-
-using SteadyTime = std::chrono::steady_clock::time_point;
 
 class Socket {
  public:
   Socket() = default;
   explicit Socket(int fd) : fd_(fd) {}
-  Socket(Socket&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  Socket(Socket&& other) noexcept : fd_(other.fd_), channel_(std::move(other.channel_)) {
+    other.fd_ = -1;
+  }
   Socket& operator=(Socket&& other) noexcept;
   ~Socket();
 
   int fd() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
 
+  // Everything that moves from now on is encrypted. Both ends do it at the same time. Throws what
+  // SecureChannel does.
+  void Encrypt(Side side, const ChannelKey& key, SteadyTime deadline, const std::stop_token& stop);
+
+  // Moves what the connection takes or has now, of pieces that follow each other. Call Send again
+  // with the same bytes until they have moved.
+  Moved Send(std::span<iovec> pieces) const;
+  Moved Receive(std::span<iovec> pieces) const;
+  // Whether Receive may have something at once although poll says nothing.
+  bool holds_more() const { return channel_ != nullptr && channel_->holds_more(); }
+
   // Ends both directions without giving up the descriptor: calls in flight on it fail at once.
   void Sever() const;
 
  private:
   int fd_ = -1;
+  std::unique_ptr<SecureChannel> channel_;  // null: not encrypted
 };
 
 // Waits until `fd` has one of `events` or `deadline` passed or `stop` was requested; true in the

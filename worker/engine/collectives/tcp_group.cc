@@ -31,6 +31,7 @@ struct Guest {
   // Once the greeting is complete.
   size_t greeting_bytes = 0;
   size_t rank = 0;
+  bool encrypted = false;
   Nonce challenge{};
 
   bool challenged() const { return greeting_bytes > 0; }
@@ -98,7 +99,18 @@ class Mesh {
     if (!IsProof(answer, Prove(Side::kCalled, greeting, challenge))) {
       throw CollectiveError(who + " does not know the secret of epoch " + epoch);
     }
+    if (options_.encrypted) Encrypt(socket, Side::kCaller, rank, greeting, challenge);
     group_.peers[static_cast<size_t>(rank)] = std::move(socket);
+  }
+
+  void Encrypt(Socket& socket, Side side, int rank, std::span<const std::byte> greeting,
+               const Nonce& challenge) const {
+    try {
+      socket.Encrypt(side, KeyOfChannel(options_.secret, greeting, challenge), deadline_, stop_);
+    } catch (const CollectiveError& error) {
+      throw CollectiveError("rank " + std::to_string(rank) + " at " +
+                            options_.addresses[static_cast<size_t>(rank)] + ": " + error.what());
+    }
   }
 
   Proof Prove(Side side, std::span<const std::byte> greeting, const Nonce& challenge) const {
@@ -139,12 +151,12 @@ class Mesh {
 
   // Asks who sent a fitting greeting for a proof; false for any other greeting.
   bool Challenge(Guest& guest) {
-    const auto greeting =
-        DecodeGreetingBody(std::span(guest.received).subspan(kGreetingHeaderBytes));
+    const auto greeting = DecodeGreeting(guest.received);
     if (!greeting || !IsMissingPeer(*greeting)) return false;
     guest.challenge = RandomNonce();
     if (!SendAll(guest.socket, guest.challenge, deadline_, stop_)) return false;
     guest.rank = greeting->from_rank;
+    guest.encrypted = greeting->encrypted;
     guest.greeting_bytes = guest.received.size();
     guest.expected += sizeof(Proof);
     return true;
@@ -155,11 +167,24 @@ class Mesh {
     const auto proof = std::span(guest.received).subspan(guest.greeting_bytes);
     if (!IsProof(proof, Prove(Side::kCaller, greeting, guest.challenge))) return false;
     if (group_.peers[guest.rank].valid()) return false;
+    CheckAgreement(guest);
     const Proof answer = Prove(Side::kCalled, greeting, guest.challenge);
     if (!SendAll(guest.socket, answer, deadline_, stop_)) return false;
+    if (options_.encrypted) {
+      Encrypt(guest.socket, Side::kCalled, static_cast<int>(guest.rank), greeting, guest.challenge);
+    }
     group_.peers[guest.rank] = std::move(guest.socket);
     --missing_;
     return true;
+  }
+
+  // Nothing of a gradient is sent unencrypted when one of the two ranks was told to encrypt.
+  void CheckAgreement(const Guest& guest) const {
+    if (guest.encrypted == options_.encrypted) return;
+    throw CollectiveError("rank " + std::to_string(guest.rank) +
+                          (guest.encrypted ? " encrypts gradients and this rank does not"
+                                           : " does not encrypt gradients and this rank does") +
+                          "; are their agents and trainers of one version?");
   }
 
   bool IsMissingPeer(const Greeting& greeting) const {

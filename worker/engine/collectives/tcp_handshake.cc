@@ -1,19 +1,25 @@
 #include "worker/engine/collectives/tcp_handshake.h"
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
 #include <openssl/rand.h>
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 
 namespace gp::engine {
 namespace {
 
-constexpr uint32_t kGreetingMagic = 0x33637067;  // "gpc3"
+constexpr uint32_t kGreetingMagic = 0x33637067;           // "gpc3"
+constexpr uint32_t kEncryptedGreetingMagic = 0x73637067;  // "gpcs"
 constexpr std::string_view kCallerLabel = "gp-collectives-caller";
 constexpr std::string_view kCalledLabel = "gp-collectives-called";
+constexpr std::string_view kChannelLabel = "gp-collectives-tls";
 constexpr size_t kTextBytesMax = 256;
 
 template <typename T>
@@ -88,7 +94,7 @@ std::vector<std::byte> EncodeGreeting(const Greeting& greeting) {
   PutText(body, greeting.run_id);
   body.insert(body.end(), greeting.nonce.begin(), greeting.nonce.end());
   std::vector<std::byte> bytes;
-  Put(bytes, kGreetingMagic);
+  Put(bytes, greeting.encrypted ? kEncryptedGreetingMagic : kGreetingMagic);
   Put(bytes, static_cast<uint32_t>(body.size()));
   bytes.insert(bytes.end(), body.begin(), body.end());
   return bytes;
@@ -101,13 +107,22 @@ std::optional<size_t> DecodeGreetingHeader(
   uint32_t size = 0;
   fields.Take(magic);
   fields.Take(size);
-  if (magic != kGreetingMagic || size > kGreetingBodyBytesMax) return std::nullopt;
+  if (magic != kGreetingMagic && magic != kEncryptedGreetingMagic) return std::nullopt;
+  if (size > kGreetingBodyBytesMax) return std::nullopt;
   return size;
 }
 
-std::optional<Greeting> DecodeGreetingBody(std::span<const std::byte> body) {
-  Body fields(body);
+std::optional<Greeting> DecodeGreeting(std::span<const std::byte> bytes) {
+  if (bytes.size() < kGreetingHeaderBytes) return std::nullopt;
+  const auto size = DecodeGreetingHeader(bytes.first<kGreetingHeaderBytes>());
+  if (!size || *size != bytes.size() - kGreetingHeaderBytes) return std::nullopt;
+  Body fields(bytes);
   Greeting greeting;
+  uint32_t magic = 0;
+  uint32_t body_bytes = 0;
+  fields.Take(magic);
+  fields.Take(body_bytes);
+  greeting.encrypted = magic == kEncryptedGreetingMagic;
   fields.Take(greeting.epoch);
   fields.Take(greeting.from_rank);
   fields.Take(greeting.to_rank);
@@ -126,7 +141,8 @@ Greeting GreetingTo(const GroupOptions& options, int rank) {
           static_cast<uint32_t>(options.addresses.size()),
           static_cast<uint32_t>(options.logical_shards),
           options.run_id,
-          RandomNonce()};
+          RandomNonce(),
+          options.encrypted};
 }
 
 bool IsGreetingFor(const GroupOptions& options, const Greeting& greeting) {
@@ -150,6 +166,32 @@ Proof ProofOf(Side side, const std::string& secret, std::span<const std::byte> g
            reinterpret_cast<unsigned char*>(proof.data()), &size);
   if (made == nullptr || size != proof.size()) throw CollectiveError("HMAC-SHA256 failed");
   return proof;
+}
+
+ChannelKey KeyOfChannel(const std::string& secret, std::span<const std::byte> greeting,
+                        const Nonce& challenge) {
+  std::string info(kChannelLabel);
+  info.append(reinterpret_cast<const char*>(greeting.data()), greeting.size());
+  std::string salt(reinterpret_cast<const char*>(challenge.data()), challenge.size());
+  std::string digest = "SHA256";
+  std::string input = secret;
+  const std::array<OSSL_PARAM, 5> parameters = {
+      OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest.data(), digest.size()),
+      OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, input.data(), input.size()),
+      OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, salt.data(), salt.size()),
+      OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, info.data(), info.size()),
+      OSSL_PARAM_construct_end()};
+  const std::unique_ptr<EVP_KDF, void (*)(EVP_KDF*)> kdf(
+      EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_HKDF, nullptr), EVP_KDF_free);
+  const std::unique_ptr<EVP_KDF_CTX, void (*)(EVP_KDF_CTX*)> context(EVP_KDF_CTX_new(kdf.get()),
+                                                                     EVP_KDF_CTX_free);
+  ChannelKey key;
+  const bool made = context != nullptr &&
+                    EVP_KDF_derive(context.get(), reinterpret_cast<unsigned char*>(key.data()),
+                                   key.size(), parameters.data()) == 1;
+  OPENSSL_cleanse(input.data(), input.size());
+  if (!made) throw CollectiveError("HKDF-SHA256 failed");
+  return key;
 }
 
 bool IsProof(std::span<const std::byte> bytes, const Proof& proof) {

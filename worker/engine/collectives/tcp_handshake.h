@@ -20,6 +20,9 @@ using Nonce = std::array<std::byte, 32>;
 // Throws CollectiveError when the system gives no random bytes.
 Nonce RandomNonce();
 
+// What a connection is encrypted with, made for it alone.
+using ChannelKey = std::array<std::byte, 32>;
+
 struct Greeting {
   uint64_t epoch = 0;
   uint32_t from_rank = 0;
@@ -28,6 +31,7 @@ struct Greeting {
   uint32_t logical_shards = 0;
   std::string run_id;
   Nonce nonce{};
+  bool encrypted = false;  // TLS follows the proofs; the magic tells
 };
 
 // Magic and body size; the body follows.
@@ -40,13 +44,14 @@ std::vector<std::byte> EncodeGreeting(const Greeting& greeting);
 // The size of the body that follows; nullopt when the bytes are no greeting's header.
 std::optional<size_t> DecodeGreetingHeader(std::span<const std::byte, kGreetingHeaderBytes> header);
 
-// nullopt unless `body` is exactly one greeting.
-std::optional<Greeting> DecodeGreetingBody(std::span<const std::byte> body);
+// nullopt unless `bytes`, header and body, are exactly one greeting.
+std::optional<Greeting> DecodeGreeting(std::span<const std::byte> bytes);
 
 // The greeting from the rank of `options` to `rank`, with a new nonce.
 Greeting GreetingTo(const GroupOptions& options, int rank);
 // Whether `greeting` claims to be from a higher rank of the group to the rank of `options`. It
-// proves nothing yet.
+// proves nothing yet. Whether both encrypt is compared when the proof is there, so that it can be
+// told in words.
 bool IsGreetingFor(const GroupOptions& options, const Greeting& greeting);
 
 enum class Side { kCaller, kCalled };
@@ -55,6 +60,9 @@ using Proof = std::array<std::byte, 32>;
 // HMAC-SHA256 (RFC 2104) with the secret, over the side, the greeting's bytes and the challenge.
 Proof ProofOf(Side side, const std::string& secret, std::span<const std::byte> greeting,
               const Nonce& challenge);
+// HKDF-SHA256 (RFC 5869) of the secret, with the challenge as salt, over the greeting's bytes.
+ChannelKey KeyOfChannel(const std::string& secret, std::span<const std::byte> greeting,
+                        const Nonce& challenge);
 // Whether `bytes` are that proof; the time does not depend on where they differ.
 bool IsProof(std::span<const std::byte> bytes, const Proof& proof);
 

@@ -28,6 +28,20 @@ constexpr std::chrono::milliseconds kStopSpread{500};
 // The time to save after a signal, because its sender does not tell how long it waits.
 constexpr std::chrono::seconds kSignalPatience{30};
 
+constexpr const char* kGpusDoNotEncrypt =
+    "the coordinator's gradients.encrypted asks for encryption between nodes, and GPUs add "
+    "gradients through NCCL, which does not encrypt; give the run the GPUs of one node";
+
+// Of host:port each.
+bool OnOneHost(const std::vector<std::string>& addresses) {
+  const auto host = [](const std::string& address) {
+    return address.substr(0, address.rfind(':'));
+  };
+  return std::all_of(addresses.begin(), addresses.end(), [&](const std::string& address) {
+    return host(address) == host(addresses.front());
+  });
+}
+
 std::optional<std::string> Given(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
@@ -200,9 +214,13 @@ class LinkedTraining final : public TrainingEvents {
                                .kernels = TunedKernels(Place().threads, on_device),
                                .nccl_id = on_gpus ? OfferId() : std::nullopt});
     const link::Configure configure = AwaitConfigure();
-    if (!on_gpus) return ConnectCpus(GroupOf(configure), listener);
-    auto group = ConnectDeviceGroup(GroupOf(configure), configure.nccl_id.value_or(""),
-                                    deterministic, link_.stop_token());
+    const GroupOptions options = GroupOf(configure);
+    if (!on_gpus) return ConnectCpus(options, listener);
+    if (options.encrypted && !OnOneHost(options.addresses)) {
+      throw TrainingError(ExitCause::kConfig, kGpusDoNotEncrypt);
+    }
+    auto group = ConnectDeviceGroup(options, configure.nccl_id.value_or(""), deterministic,
+                                    link_.stop_token());
     LogInfo("group connected", {{"ranks", group->size()}, {"through", DeviceGroupLibrary()}});
     return group;
   }
@@ -250,6 +268,7 @@ class LinkedTraining final : public TrainingEvents {
             .logical_shards = start_.logical_shards,
             .addresses = configure.addresses,
             .secret = configure.secret,
+            .encrypted = configure.encrypted.value_or(false),
             .machine = MachineIdentity(),
             .timeout = CollectivePatience::kLong};
   }

@@ -8,11 +8,7 @@
 namespace gp::engine {
 namespace {
 
-const Greeting kGreeting = {7, 1, 0, 2, 8, "7f3k2q9a0c", {std::byte{1}, std::byte{2}}};
-
-std::span<const std::byte> BodyOf(const std::vector<std::byte>& bytes) {
-  return std::span(bytes).subspan(kGreetingHeaderBytes);
-}
+const Greeting kGreeting = {7, 1, 0, 2, 8, "7f3k2q9a0c", {std::byte{1}, std::byte{2}}, false};
 
 std::optional<size_t> HeaderOf(const std::vector<std::byte>& bytes) {
   return DecodeGreetingHeader(
@@ -22,24 +18,35 @@ std::optional<size_t> HeaderOf(const std::vector<std::byte>& bytes) {
 TEST(TcpHandshake, AGreetingComesBack) {
   const auto bytes = EncodeGreeting(kGreeting);
   ASSERT_EQ(HeaderOf(bytes), bytes.size() - kGreetingHeaderBytes);
-  const auto greeting = DecodeGreetingBody(BodyOf(bytes));
+  const auto greeting = DecodeGreeting(bytes);
   ASSERT_TRUE(greeting.has_value());
   EXPECT_EQ(EncodeGreeting(*greeting), bytes);
   EXPECT_EQ(greeting->nonce, kGreeting.nonce);
+  EXPECT_FALSE(greeting->encrypted);
 }
 
-TEST(TcpHandshake, ABodyCutAtAnyByteIsRefused) {
+TEST(TcpHandshake, AGreetingTellsWhetherTlsFollows) {
+  Greeting encrypted = kGreeting;
+  encrypted.encrypted = true;
+  const auto bytes = EncodeGreeting(encrypted);
+  ASSERT_TRUE(HeaderOf(bytes).has_value());
+  const auto greeting = DecodeGreeting(bytes);
+  ASSERT_TRUE(greeting.has_value());
+  EXPECT_TRUE(greeting->encrypted);
+  EXPECT_NE(bytes, EncodeGreeting(kGreeting));
+}
+
+TEST(TcpHandshake, AGreetingCutAtAnyByteIsRefused) {
   const auto bytes = EncodeGreeting(kGreeting);
-  const auto body = BodyOf(bytes);
-  for (size_t size = 0; size < body.size(); ++size) {
-    EXPECT_FALSE(DecodeGreetingBody(body.first(size)).has_value()) << size;
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(DecodeGreeting(std::span(bytes).first(size)).has_value()) << size;
   }
 }
 
 TEST(TcpHandshake, TrailingBytesAreRefused) {
   auto bytes = EncodeGreeting(kGreeting);
   bytes.push_back(std::byte{0});
-  EXPECT_FALSE(DecodeGreetingBody(BodyOf(bytes)).has_value());
+  EXPECT_FALSE(DecodeGreeting(bytes).has_value());
 }
 
 TEST(TcpHandshake, AnotherMagicOrAHugeBodyIsRefused) {
@@ -70,15 +77,38 @@ TEST(TcpHandshake, AProofHangsOnSideSecretGreetingAndChallenge) {
   EXPECT_FALSE(IsProof(std::span(proof).first(31), proof));
 }
 
+TEST(TcpHandshake, AKeyHangsOnSecretGreetingAndChallenge) {
+  const auto greeting = EncodeGreeting(kGreeting);
+  auto other_greeting = greeting;
+  other_greeting.back() ^= std::byte{1};
+  const Nonce challenge = {std::byte{3}};
+  const ChannelKey key = KeyOfChannel("secret", greeting, challenge);
+  EXPECT_EQ(KeyOfChannel("secret", greeting, challenge), key);
+  EXPECT_NE(KeyOfChannel("Secret", greeting, challenge), key);
+  EXPECT_NE(KeyOfChannel("secret", other_greeting, challenge), key);
+  EXPECT_NE(KeyOfChannel("secret", greeting, {std::byte{4}}), key);
+}
+
+std::string HexOf(std::span<const std::byte> bytes) {
+  std::ostringstream hex;
+  for (const std::byte b : bytes) {
+    hex << std::hex << std::setw(2) << std::setfill('0') << static_cast<int>(b);
+  }
+  return hex.str();
+}
+
+// Computed by Python: extract and expand of RFC 5869 with its hmac module.
+TEST(TcpHandshake, AKeyIsHkdfSha256) {
+  const std::array<std::byte, 2> greeting = {std::byte{'h'}, std::byte{'i'}};
+  EXPECT_EQ(HexOf(KeyOfChannel("secret", greeting, Nonce{})),
+            "d74ef6a9fbf9dbde4b9f9544cc049cd45e62345ca8bef2f3edc13c1da73803a5");
+}
+
 // Computed by Python's hmac module.
 TEST(TcpHandshake, AProofIsHmacSha256) {
   const std::array<std::byte, 2> greeting = {std::byte{'h'}, std::byte{'i'}};
   const Proof proof = ProofOf(Side::kCaller, "secret", greeting, Nonce{});
-  std::ostringstream hex;
-  for (const std::byte b : proof) {
-    hex << std::hex << std::setw(2) << std::setfill('0') << static_cast<int>(b);
-  }
-  EXPECT_EQ(hex.str(), "0b1a8c4753d5386270cf80741863490f0d49b6590dac021bf4c223ba13fefe26");
+  EXPECT_EQ(HexOf(proof), "0b1a8c4753d5386270cf80741863490f0d49b6590dac021bf4c223ba13fefe26");
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+// SecureChannel: TLS 1.3 over the connection of two ranks that have proved to each other that they
+// know the secret of their epoch (tcp_handshake.h). OpenSSL does all of it. There are no
+// certificates: the key is the one that both sides made of the secret and of what they said, and
+// who lacks it gets no connection. Bytes: docs/formats/collectives.md. Owned by a Socket, whose
+// thread calls; severing the socket ends every call.
+#pragma once
+
+#include <openssl/types.h>
+#include <sys/uio.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+
+#include "worker/engine/collectives/tcp_handshake.h"
+
+namespace gp::engine {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+// What one call moved, as far as the connection takes or has it now.
+struct Moved {
+  size_t bytes = 0;
+  std::string lost;  // why the connection is no more; empty while it is there
+};
+
+class SecureChannel {
+ public:
+  // Bytes after which the sender changes its key: far fewer than AES-GCM may encrypt with one.
+  static constexpr size_t kBytesPerKey = size_t{256} << 20;
+
+  // TLS's handshake over the non-blocking `fd`, which stays the caller's. CollectiveError with the
+  // reason when the peer has another key, or does not answer before `deadline` or `stop`.
+  SecureChannel(int fd, Side side, const ChannelKey& key, SteadyTime deadline,
+                const std::stop_token& stop);
+  ~SecureChannel();
+  SecureChannel(const SecureChannel&) = delete;
+  SecureChannel& operator=(const SecureChannel&) = delete;
+
+  // Call Send again with the same bytes until they have moved.
+  Moved Send(std::span<const iovec> pieces);
+  Moved Receive(std::span<const iovec> pieces);
+
+  // Whether Receive may have more at once, though nothing arrives: poll does not see what OpenSSL
+  // has read already.
+  bool holds_more() const { return holds_more_; }
+
+ private:
+  void Shake(int fd, SteadyTime deadline, const std::stop_token& stop);
+  // Why the last call gave `result`, which is no success; empty when it is to be made again later.
+  std::string WhyNot(int result) const;
+  Moved Stopped(int result, Moved moved);
+  void ChangeKeyWhenDue();
+
+  ChannelKey key_;
+  std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context_;
+  std::unique_ptr<SSL, void (*)(SSL*)> tls_;
+  size_t bytes_with_key_ = 0;
+  bool record_waits_ = false;  // encrypted, and not sent entirely
+  bool holds_more_ = false;
+  std::string lost_;
+};
+
+}  // namespace gp::engine
