@@ -202,7 +202,8 @@ FreeSlots UsableBy(const Run& run, FreeSlots free) {
 
 bool TakesGpus(const Run& run, const FreeSlots& all) {
   if (run.device != Device::kAuto) return run.device == Device::kGpu;
-  return all.gpu_total >= run.submission->workers;
+  // With those of closed nodes: the run keeps its device for life, a drain ends.
+  return all.gpu_total + all.gpu_cordoned >= run.submission->workers;
 }
 
 std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free) {

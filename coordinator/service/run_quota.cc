@@ -8,27 +8,25 @@ struct RunCounts {
   int waiting = 0;
 };
 
-bool Waits(RunState state) {
-  return state == RunState::kSubmitted || state == RunState::kQueued || state == RunState::kBackoff;
-}
-
 RunCounts CountRuns(const Cluster& cluster, const std::string& user) {
   RunCounts counts;
   for (const auto& [sequence, id] : cluster.live) {
     const auto run = cluster.FindRun(id);
     if (run->submitted_by != user) continue;
     ++counts.live;
-    if (Waits(run->state)) ++counts.waiting;
+    if (IsWaiting(run->state)) ++counts.waiting;
   }
   return counts;
 }
 
 }  // namespace
 
-StatusOr<std::shared_ptr<RunQuota::Place>> RunQuota::Take(const Cluster& cluster,
-                                                          const std::string& user) {
-  RunCounts counts = CountRuns(cluster, user);
+StatusOr<std::shared_ptr<RunQuota::Place>> RunQuota::Take(
+    const std::function<std::shared_ptr<const Cluster>()>& snapshot, const std::string& user) {
   MutexLock lock(mutex_);
+  // Under the lock: a run whose place is released meanwhile is in this snapshot, or its place
+  // counts.
+  RunCounts counts = CountRuns(*snapshot(), user);
   const auto held = submitting_.find(user);
   const int submitting = held == submitting_.end() ? 0 : held->second;
   counts.live += submitting;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -41,9 +42,11 @@ class RunQuota {
   explicit RunQuota(const RunQuotaOptions& options) : options_(options) {}
 
   // A place for a run that `user`, as Run::submitted_by names him, submits: to be held until the
-  // run is in the cluster or refused. ResourceExhausted names the limit and what to do. The quota
-  // outlives the places.
-  StatusOr<std::shared_ptr<Place>> Take(const Cluster& cluster, const std::string& user);
+  // run is in the cluster or refused. `snapshot` is asked for the cluster after all places that
+  // were released before. ResourceExhausted names the limit and what to do. The quota outlives the
+  // places.
+  StatusOr<std::shared_ptr<Place>> Take(
+      const std::function<std::shared_ptr<const Cluster>()>& snapshot, const std::string& user);
 
  private:
   const RunQuotaOptions options_;

@@ -106,7 +106,8 @@ void RunService::Prepare(SubmitCall& call) {
   if (!room.ok()) return call.Answer(room);
   std::shared_ptr<RunQuota::Place> place;
   if (call.access().principal().kind == Principal::Kind::kUser) {
-    auto taken = quota_.Take(*context_.reconciler.snapshot(), prepared->event.actor);
+    auto taken =
+        quota_.Take([this] { return context_.reconciler.snapshot(); }, prepared->event.actor);
     if (!taken.ok()) return call.Answer(taken.status());
     place = *std::move(taken);
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What TLS and tokens cost: submits and training with them and without (--insecure), in turn, on this machine.
 
-    tests/bench/tls_cost.py [--rounds 7] [--submits 300] [--steps 600] [-o json]
+    tests/bench/tls_cost.py [--rounds 15] [--submits 100] [--steps 100] [-o json]
 
 Two coordinators run side by side, each with an agent; one serves TLS 1.3 to tokens and node certificates, the other one plain TCP.
 First each trains --steps steps, --rounds times in turn. Then each round submits --submits runs to each over connections that stay
@@ -35,9 +35,9 @@ budget: {{steps: 1}}
 """
 TRAINED = """apiVersion: gp/v1
 name: {name}
-model: {{n_layer: 4, n_head: 4, n_embd: 128, n_ctx: 64, pad_vocab_to: 64}}
+model: {{n_layer: 6, n_head: 4, n_embd: 256, n_ctx: 128, pad_vocab_to: 64}}
 data: {{text: ["{text}"], tokenizer: bytes}}
-batch: {{micro_batch: 4, sequence: 64}}
+batch: {{micro_batch: 8, sequence: 128}}
 budget: {{steps: {steps}}}
 eval: {{every: 0}}
 checkpoint: {{every: 1000000}}
@@ -46,7 +46,7 @@ checkpoint: {{every: 1000000}}
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, value in (("rounds", 7), ("submits", 300), ("steps", 600)):
+    for name, value in (("rounds", 15), ("submits", 100), ("steps", 100)):
         parser.add_argument("--" + name, type=int, default=value)
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
     return parser.parse_args()
@@ -66,7 +66,8 @@ class Cluster:
         self.text = home / "text.txt"
         self.text.write_bytes((layout.ROOT / "docs/ARCHITECTURE.md").read_bytes())
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith("GP_")}
-        self.environment |= {"HOME": str(home), "GP_COORDINATOR_LIMITS_CALLS_PER_SECOND": "1000000"}
+        self.environment |= {"HOME": str(home), "GP_COORDINATOR_LIMITS_CALLS_PER_SECOND": "1000000",
+                             "GP_COORDINATOR_LIMITS_RUNS": "20000", "GP_COORDINATOR_LIMITS_WAITING_RUNS": "20000"}
         how = [] if tls else ["--insecure"]
         self.coordinator = self.start("gp-coordinator", "--listen", "127.0.0.1:0", "--state-dir", "coordinator", "--storage-root",
                                       "runs", "--metrics-listen", "127.0.0.1:0", *how)

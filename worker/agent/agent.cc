@@ -264,15 +264,16 @@ bool Agent::WasKilledForMemory(const Running& running) {
 }
 
 void Agent::TakeExit(Rank& rank, Running& running, int wait_status) {
-  RecordExit(rank, Explain({.wait_status = wait_status,
-                            .finished = rank.phase == v1::RANK_PHASE_FINISHED,
-                            .told_stop = rank.told_stop(),
-                            .kill_reason = rank.kill_reason,
-                            .memory_killed = WasKilledForMemory(running),
-                            .memory_limit_bytes = running.group ? running.group->memory_bytes() : 0,
-                            .failed = rank.failed,
-                            .stopped = rank.stopped,
-                            .last_line = running.process->last_line()}));
+  RecordExit(rank,
+             Explain({.wait_status = wait_status,
+                      .finished = rank.phase == v1::RANK_PHASE_FINISHED,
+                      .told_stop = rank.told_stop(),
+                      .kill_reason = rank.kill_reason,
+                      .memory_killed = WasKilledForMemory(running),
+                      .memory_limit_bytes = running.group ? running.group->ReachedLimitBytes() : 0,
+                      .failed = rank.failed,
+                      .stopped = rank.stopped,
+                      .last_line = running.process->last_line()}));
 }
 
 void Agent::RecordExit(Rank& rank, ExitReport exit) {
@@ -340,8 +341,12 @@ void Agent::LaunchTrainer(const v1::Assignment& assignment, const TrainerCommand
                 Message(process.status()) + (slot.is_gpu() ? kGpuTrainerHint : kTrainerHint)});
     return;
   }
+  auto group = GroupFor(rank, (*process)->pid());
+  if (!group.ok()) {
+    return RecordExit(rank, {v1::EXIT_CAUSE_SPAWN_FAILED, 0, Message(group.status())});
+  }
   rank.pid = (*process)->pid();
-  running_[rank.key] = {.group = GroupFor(rank, rank.pid),
+  running_[rank.key] = {.group = *std::move(group),
                         .process = std::move(process).value(),
                         .memory_kills_before = memory_kills};
   Failpoint("agent.after_spawn");
@@ -352,11 +357,14 @@ void Agent::LaunchTrainer(const v1::Assignment& assignment, const TrainerCommand
   Send(rank.key, ToStart(assignment, options_.data_address, static_cast<int>(slot.cores.size())));
 }
 
-std::unique_ptr<TrainerGroup> Agent::GroupFor(const Rank& rank, pid_t pid) {
+StatusOr<std::unique_ptr<TrainerGroup>> Agent::GroupFor(const Rank& rank, pid_t pid) {
   if (options_.groups == nullptr) return nullptr;
   auto group = options_.groups->Make();
   const Status status = group.ok() ? (*group)->Take(pid) : group.status();
-  if (status.ok()) return *std::move(group);
+  if (status.ok()) return group;
+  if (options_.groups->limits().memory_bytes > 0) {
+    return WithContext(status, "trainer.memory_max cannot be held");
+  }
   LogWarning("a trainer has no control group of its own",
              {{"trainer", Describe(rank.key)}, {"reason", Message(status)}});
   return nullptr;

@@ -80,8 +80,9 @@ class Agent {
   StatusOr<TrainerCommand> CommandFor(const v1::Assignment& assignment, const SlotInfo& slot) const;
   void LaunchTrainer(const v1::Assignment& assignment, const TrainerCommand& command,
                      const SlotInfo& slot, Rank& rank);
-  // A control group of its own for the process; null where there is none, and why is logged.
-  std::unique_ptr<TrainerGroup> GroupFor(const Rank& rank, pid_t pid);
+  // A control group of its own for the process. Null where there is none, and why is logged; an
+  // error when the settings need one.
+  StatusOr<std::unique_ptr<TrainerGroup>> GroupFor(const Rank& rank, pid_t pid);
   void RecordExit(Rank& rank, ExitReport exit);
   void Send(const RankKey& key, const link::Message& message);
   void TakeStop(bool hurried);

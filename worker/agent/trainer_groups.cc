@@ -34,6 +34,16 @@ std::vector<std::string> WordsOf(const std::string& path) {
   return found;
 }
 
+// The number behind `key` in a file of keys and numbers; 0 without one.
+uint64_t CountIn(const std::string& path, const std::string& key) {
+  const auto words = WordsOf(path);
+  const auto found = std::find(words.begin(), words.end(), key);
+  if (found == words.end() || found + 1 == words.end()) return 0;
+  uint64_t count = 0;
+  std::from_chars((found + 1)->data(), (found + 1)->data() + (found + 1)->size(), count);
+  return count;
+}
+
 // Its group of version 2, when that has the controllers.
 StatusOr<std::string> OwnDirectory(const std::string& root) {
   for (const ControlGroup& group : ControlGroups("memory", root)) {
@@ -93,7 +103,11 @@ StatusOr<std::unique_ptr<TrainerGroups>> TrainerGroups::Open(const TrainerGroupL
 }
 
 StatusOr<std::unique_ptr<TrainerGroup>> TrainerGroups::Make() {
-  const std::string path = JoinPath(directory_, "trainer-" + std::to_string(++made_));
+  std::string path;
+  do {
+    path = JoinPath(directory_, "trainer-" + std::to_string(++made_));
+    rmdir(path.c_str());  // fails while a process of an earlier agent is left in it
+  } while (FileExists(path));
   RETURN_IF_ERROR(MakeDirectory(path));
   auto group = std::make_unique<TrainerGroup>(path, limits_.memory_bytes);
   RETURN_IF_ERROR(WriteControl(JoinPath(path, "pids.max"), std::to_string(limits_.tasks)));
@@ -112,12 +126,11 @@ Status TrainerGroup::Take(pid_t pid) const {
 }
 
 uint64_t TrainerGroup::OutOfMemoryKills() const {
-  const auto words = WordsOf(JoinPath(directory_, "memory.events"));
-  const auto key = std::find(words.begin(), words.end(), "oom_kill");
-  if (key == words.end() || key + 1 == words.end()) return 0;
-  uint64_t count = 0;
-  std::from_chars((key + 1)->data(), (key + 1)->data() + (key + 1)->size(), count);
-  return count;
+  return CountIn(JoinPath(directory_, "memory.events"), "oom_kill");
+}
+
+uint64_t TrainerGroup::ReachedLimitBytes() const {
+  return CountIn(JoinPath(directory_, "memory.events.local"), "oom") > 0 ? memory_bytes_ : 0;
 }
 
 }  // namespace gp::agent

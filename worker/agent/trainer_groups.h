@@ -32,7 +32,8 @@ class TrainerGroup {
   Status Take(pid_t pid) const;
   // How many processes the kernel killed because this group, or one above it, had no memory left.
   uint64_t OutOfMemoryKills() const;
-  uint64_t memory_bytes() const { return memory_bytes_; }  // 0: no limit
+  // The limit, when the group itself ran into it; 0 when it has none, or when memory ended above.
+  uint64_t ReachedLimitBytes() const;
 
  private:
   const std::string directory_;
@@ -48,7 +49,9 @@ class TrainerGroups {
   static StatusOr<std::unique_ptr<TrainerGroups>> Open(const TrainerGroupLimits& limits,
                                                        const std::string& root = "/");
 
+  // A new group; what an earlier agent could not remove is not used again.
   StatusOr<std::unique_ptr<TrainerGroup>> Make();
+  const TrainerGroupLimits& limits() const { return limits_; }
 
  private:
   TrainerGroups(std::string directory, const TrainerGroupLimits& limits)

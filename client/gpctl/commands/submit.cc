@@ -138,6 +138,7 @@ void AddClusterFlags(const Command& command, SubmitOptions& options) {
   command
       .Option("--gpus-per-agent", set.gpus_per_agent,
               "GPUs of each agent (default: the run's, at most 8)")
+      .Between(1, 64)
       .Group(group);
 }
 

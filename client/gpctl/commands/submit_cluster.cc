@@ -47,7 +47,8 @@ StatusOr<v1::SubmitResponse> SubmitToCluster(const RunFileText& file, const Subm
                    JobSetText(spec, options.job_set, spec.name + "-" + run.run_id(), run.run_id()));
   const Status created = CreateObject(kubectl, text, session.console());
   if (created.ok()) return response;
-  if (!response.replayed()) return Withdraw(run, created, session);
+  // Without a request id of the user's own, a repeated answer is only gpctl's second try.
+  if (!response.replayed() || options.request_id.empty()) return Withdraw(run, created, session);
   // The run is that of an earlier submit, whose JobSet is probably there.
   session.console().err << "warning: " << Message(created) << "\n";
   return response;

@@ -117,6 +117,7 @@ void AddCreateVerb(CommandSet& commands, Command noun) {
   auto options = std::make_shared<TokenOptions>();
   create.Switch("--join", options->join, "for a machine that joins as a node");
   create.Option("--uses", options->uses, "of --join: how many machines it lets in (default: 1)")
+      .Between(1, 1000)
       .TypeName("COUNT");
   create.Option("--name", options->name, "whom or what it is for").TypeName("NAME");
   create

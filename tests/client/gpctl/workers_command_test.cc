@@ -11,6 +11,7 @@ namespace gp::testing {
 namespace {
 
 using ::nlohmann::json;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -74,7 +75,8 @@ TEST_F(WorkersCommand, DrainWithJsonPrintsOneDocument) {
 TEST_F(WorkersCommand, DrainThatTakesTooLongHasAnExitCodeOfItsOwn) {
   const auto drain = gpctl_.Run({"workers", "drain", "node-a", "--longest", "1ms"});
   EXPECT_EQ(drain.code, 6);
-  EXPECT_THAT(drain.err, HasSubstr("1 slot is busy on node node-a after 1ms"));
+  // The fake frees a slot each time it is asked; on a busy machine the time is over before that.
+  EXPECT_THAT(drain.err, ContainsRegex("(1 slot is|2 slots are) busy on node node-a after 1ms"));
   EXPECT_THAT(drain.err, HasSubstr("nothing new is placed there"));
 }
 

@@ -20,6 +20,10 @@ void Add(const std::string& user, RunState state, Cluster& cluster) {
   cluster.runs.Set(run.id, std::make_shared<const RunValue>(run));
 }
 
+std::function<std::shared_ptr<const Cluster>()> Snapshot(const Cluster& cluster) {
+  return [&cluster] { return std::make_shared<const Cluster>(cluster); };
+}
+
 TEST(RunQuota, CountsWhatHasNotEndedOfThisUserAlone) {
   Cluster cluster;
   RunQuota quota({.runs = 3, .waiting = 3});
@@ -27,9 +31,9 @@ TEST(RunQuota, CountsWhatHasNotEndedOfThisUserAlone) {
   Add("user alice", RunState::kSucceeded, cluster);
   Add("user alice", RunState::kRunning, cluster);
   Add("user alice", RunState::kQueued, cluster);
-  EXPECT_TRUE(quota.Take(cluster, "user alice").ok());
+  EXPECT_TRUE(quota.Take(Snapshot(cluster), "user alice").ok());
   Add("user alice", RunState::kFinishing, cluster);
-  const Status refused = quota.Take(cluster, "user alice").status();
+  const Status refused = quota.Take(Snapshot(cluster), "user alice").status();
   EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(Message(refused),
               HasSubstr("user alice has 3 runs that have not ended, and may have 3 (limits.runs)"));
@@ -41,9 +45,9 @@ TEST(RunQuota, ARunThatWaitsForItsNextTryWaits) {
   RunQuota quota({.runs = 10, .waiting = 2});
   Add("user alice", RunState::kBackoff, cluster);
   Add("user alice", RunState::kRunning, cluster);
-  EXPECT_TRUE(quota.Take(cluster, "user alice").ok());
+  EXPECT_TRUE(quota.Take(Snapshot(cluster), "user alice").ok());
   Add("user alice", RunState::kQueued, cluster);
-  EXPECT_THAT(Message(quota.Take(cluster, "user alice").status()),
+  EXPECT_THAT(Message(quota.Take(Snapshot(cluster), "user alice").status()),
               HasSubstr("user alice has 2 runs that wait for slots, and may have 2"));
 }
 
@@ -51,15 +55,15 @@ TEST(RunQuota, APlaceCountsUntilItIsGivenBack) {
   const Cluster cluster;
   RunQuota quota({.runs = 1, .waiting = 1});
   {
-    const auto place = quota.Take(cluster, "user alice");
+    const auto place = quota.Take(Snapshot(cluster), "user alice");
     ASSERT_TRUE(place.ok());
-    EXPECT_FALSE(quota.Take(cluster, "user alice").ok());
-    EXPECT_TRUE(quota.Take(cluster, "user bob").ok());
+    EXPECT_FALSE(quota.Take(Snapshot(cluster), "user alice").ok());
+    EXPECT_TRUE(quota.Take(Snapshot(cluster), "user bob").ok());
     (*place)->Release();
     (*place)->Release();
-    EXPECT_TRUE(quota.Take(cluster, "user alice").ok());
+    EXPECT_TRUE(quota.Take(Snapshot(cluster), "user alice").ok());
   }
-  EXPECT_TRUE(quota.Take(cluster, "user alice").ok());
+  EXPECT_TRUE(quota.Take(Snapshot(cluster), "user alice").ok());
 }
 
 }  // namespace

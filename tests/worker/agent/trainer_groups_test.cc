@@ -74,6 +74,24 @@ TEST_F(TrainerGroupsTest, TheKernelsKillsAreCounted) {
   EXPECT_EQ((*group)->OutOfMemoryKills(), 1u);
 }
 
+TEST_F(TrainerGroupsTest, TheLimitIsNamedOnlyWhenTheGroupItselfRanIntoIt) {
+  const auto group = (*Open({.memory_bytes = 8 << 20}))->Make();
+  ASSERT_TRUE(group.ok());
+  Write(kGroup + "/trainer-1/memory.events.local", "max 0\noom 0\noom_kill 1\n");
+  EXPECT_EQ((*group)->ReachedLimitBytes(), 0u);
+  Write(kGroup + "/trainer-1/memory.events.local", "max 31\noom 1\noom_kill 1\n");
+  EXPECT_EQ((*group)->ReachedLimitBytes(), uint64_t{8} << 20);
+}
+
+TEST_F(TrainerGroupsTest, AGroupThatAnEarlierAgentLeftIsNotUsedAgain) {
+  Write(kGroup + "/trainer-1/memory.max", "4096");
+  std::filesystem::create_directories(root_.File(kGroup + "/trainer-2"));
+  const auto group = (*Open())->Make();
+  ASSERT_TRUE(group.ok());
+  EXPECT_EQ(Read("trainer-1/memory.max"), "4096");
+  EXPECT_EQ(Read("trainer-2/pids.max"), "4096");
+}
+
 TEST_F(TrainerGroupsTest, AGroupWithOtherProcessesIsLeftAlone) {
   Write(kGroup + "/cgroup.procs", "1\n" + std::to_string(getpid()) + "\n");
   EXPECT_THAT(Message(Open().status()), HasSubstr("other processes than gp-worker, such as 1"));
