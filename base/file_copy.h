@@ -9,8 +9,9 @@
 namespace gp {
 
 // Makes `to`, or replaces what it holds, by what `from` holds; the bytes are on disk on return, the
-// name is when the caller syncs the directory. Of a file that others append to it copies what was
-// there at the call or more. Returns the bytes copied. NotFound when `from` does not exist.
+// name is when the caller syncs the directory. If others append to the file meanwhile, the copy has
+// everything that was there at the call, and perhaps more. Returns the bytes copied. NotFound when
+// `from` does not exist.
 StatusOr<uint64_t> CopyFile(const std::string& from, const std::string& to, int mode);
 
 }  // namespace gp

@@ -15,7 +15,8 @@ namespace {
 
 constexpr char kActor[] = "restore";
 constexpr char kRestored[] = "the coordinator was restored from a backup";
-constexpr size_t kRegainedMax = 2;  // as many as retention keeps at least
+constexpr Epoch kEpochsSinceBackupMax = 100'000;  // placements of one run
+constexpr size_t kRegainedMax = 2;                // as many as retention keeps at least
 
 std::string CheckpointsOf(const Run& run) {
   return JoinPath(run.submission->run_directory, "checkpoints");
@@ -31,8 +32,6 @@ int64_t NewestStep(const Run& run) {
   return run.checkpoints.empty() ? -1 : run.checkpoints.back().step;
 }
 
-bool HasOffered(const Run& run) { return run.LatestCheckpoint() != nullptr; }
-
 // Whether its ranks may start again from a checkpoint.
 bool GoesOn(const Run& run) {
   const bool waits = IsWaiting(run.state) && !run.gave_up;
@@ -40,7 +39,17 @@ bool GoesOn(const Run& run) {
   return (waits || runs) && !run.placement.empty();
 }
 
-StatusOr<UnlistedCheckpoint> Read(const formats::FoundCheckpoint& found) {
+// The manifest comes from the shared storage root, and the run is brought to its epoch one
+// placement at a time.
+Status CheckEpoch(const Run& run, const formats::FoundCheckpoint& found) {
+  const Epoch epoch_max = run.epoch + kEpochsSinceBackupMax;
+  if (found.manifest->epoch <= epoch_max) return OkStatus();
+  return DataLoss("{}: its manifest names epoch {}; expected at most {}", found.directory,
+                  found.manifest->epoch, epoch_max);
+}
+
+StatusOr<UnlistedCheckpoint> Read(const Run& run, const formats::FoundCheckpoint& found) {
+  RETURN_IF_ERROR(CheckEpoch(run, found));
   RETURN_IF_ERROR(formats::VerifyDigests(found.directory).status());
   ASSIGN_OR_RETURN(const std::string text,
                    ReadFile(JoinPath(found.directory, formats::kManifestName)));
@@ -96,14 +105,23 @@ class Regainer {
 
 }  // namespace
 
-StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run) {
-  const std::string parent = CheckpointsOf(run);
-  if (!FileExists(parent) && HasOffered(run)) {
-    return FailedPrecondition(
-        "{} does not exist, and run '{}' has checkpoints there; mount the storage root first",
-        parent, run.id);
+Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live) {
+  std::string absent;
+  for (const std::shared_ptr<const Run>& run : live) {
+    if (run->placement.empty()) continue;  // nothing of it is needed
+    const std::string& directory = run->submission->run_directory;
+    if (FileExists(directory)) return OkStatus();
+    if (absent.empty()) absent = directory;
   }
-  ASSIGN_OR_RETURN(const auto found, formats::FindCheckpoints(parent));
+  if (absent.empty()) return OkStatus();
+  return FailedPrecondition(
+      "no run that goes on has its directory, such as {}; mount the storage root first, or make "
+      "this directory when all of them are lost: the runs then begin anew",
+      absent);
+}
+
+StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run) {
+  ASSIGN_OR_RETURN(const auto found, formats::FindCheckpoints(CheckpointsOf(run)));
   std::vector<UnlistedCheckpoint> unlisted;
   for (const formats::FoundCheckpoint& one : found) {
     if (unlisted.size() == kRegainedMax) break;
@@ -111,7 +129,7 @@ StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run) {
     if (one.manifest->step <= NewestStep(run) || IsFinal(run, *one.manifest)) continue;
     const bool known = !unlisted.empty() && unlisted.back().checkpoint.step == one.manifest->step;
     if (known) continue;
-    auto whole = Read(one);
+    auto whole = Read(run, one);
     if (whole.ok()) {
       unlisted.push_back(*std::move(whole));
     } else {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/status.h"
@@ -19,10 +20,14 @@ struct UnlistedCheckpoint {
   WrittenCheckpoint checkpoint;
 };
 
+// FailedPrecondition when the storage root is not mounted: some of `live` were placed, so that they
+// have a directory there, and none of these directories exists.
+Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live);
+
 // The newest two whole checkpoints that lie beneath the run's directory, are newer than every one
 // in its catalogue and do not end the run; by step. Every byte of them is read. The final one is
-// left out: the run takes its last steps again and ends in the usual way. FailedPrecondition when
-// the directory that holds the catalogued checkpoints is not there.
+// left out: the run takes its last steps again and ends in the usual way. So is one whose manifest
+// tells of an epoch that no run reaches after the backup; a warning names it.
 StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run);
 
 // The steps of the catalogued checkpoints whose directories are gone.

@@ -18,12 +18,14 @@
 #include "coordinator/replay.h"
 #include "coordinator/store/database_file.h"
 #include "coordinator/store/sqlite_store.h"
+#include "daemon/state_lock.h"
 
 namespace gp::coordinator {
 namespace {
 
 constexpr char kStore[] = "gp.db";
 constexpr std::array<const char*, 2> kAccessDatabases = {"security/tokens.db", "security/nodes.db"};
+constexpr std::array<const char*, 3> kJournalEndings = {"-wal", "-shm", "-journal"};
 constexpr std::array<const char*, 3> kFolders = {"runs", "security", "audit"};
 constexpr int kTriesMax = 5;  // of a folder in which a file vanishes meanwhile
 
@@ -109,8 +111,8 @@ Status Rename(const std::string& from, const std::string& to) {
   return SyncDirectory(DirectoryOf(to));
 }
 
-// What another user makes in a state directory, such as the index of a database's journal, its
-// owner could not open.
+// Another user must not run this: the files that SQLite would make here (a journal's index) would
+// belong to that user, and the owner could not open them.
 Status CheckOwner(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "stat", path);
@@ -138,24 +140,69 @@ Status AppendAndApply(const std::vector<Event>& events, SqliteStore& store, Clus
   return events.empty() ? OkStatus() : store.Append(events).status();
 }
 
+std::vector<std::shared_ptr<const Run>> LiveRuns(const Cluster& cluster) {
+  std::vector<std::shared_ptr<const Run>> runs;
+  for (const auto& [sequence, id] : cluster.live) {
+    if (!cluster.faulty.contains(id)) runs.push_back(cluster.FindRun(id));
+  }
+  return runs;
+}
+
 // Returns what changed, a line for each run.
 StatusOr<std::string> RegainAll(SqliteStore& store, Timestamp now) {
   ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(store));
   std::string text;
-  const auto live = cluster.live;
-  for (const auto& [sequence, id] : live) {
-    if (cluster.faulty.contains(id)) continue;
-    const std::shared_ptr<const Run> run = cluster.FindRun(id);
+  const std::vector<std::shared_ptr<const Run>> runs = LiveRuns(cluster);
+  RETURN_IF_ERROR(CheckStorage(runs));
+  for (const std::shared_ptr<const Run>& run : runs) {
     ASSIGN_OR_RETURN(const auto unlisted, FindUnlisted(*run));
     const std::vector<int64_t> gone = FindGone(*run);
     RETURN_IF_ERROR(AppendAndApply(Regain(*run, unlisted, gone, now), store, cluster));
     text += TextOf(*run, unlisted, gone);
   }
-  return fmt::format("{} runs go on\n{}", live.size(), text);
+  return fmt::format("{} runs go on\n{}", cluster.live.size(), text);
 }
 
-// Seconds since 1970 are more than all coordinators that ever started, also those since the backup
-// and those that an earlier restore began.
+// SQLite would replay a journal that an earlier state left behind onto the restored database.
+Status CheckHoldsNoState(const std::string& state_dir) {
+  if (FileExists(JoinPath(state_dir, kStore))) {
+    return AlreadyExists("{} holds a state already; move it away first", state_dir);
+  }
+  for (const char* ending : kJournalEndings) {
+    const std::string journal = JoinPath(state_dir, std::string(kStore) + ending);
+    if (!FileExists(journal)) continue;
+    return AlreadyExists("{} is the journal of an earlier state; move {} away first", journal,
+                         state_dir);
+  }
+  return OkStatus();
+}
+
+// Removes what an earlier state, or a restore that failed, left in the folders that are copied. Of
+// security/ only the journals: everything else there is overwritten.
+Status RemoveLeftovers(const std::string& state_dir) {
+  RETURN_IF_ERROR(RemoveTree(JoinPath(state_dir, "runs")));
+  RETURN_IF_ERROR(RemoveTree(JoinPath(state_dir, "audit")));
+  for (const char* database : kAccessDatabases) {
+    for (const char* ending : kJournalEndings) {
+      RETURN_IF_ERROR(RemoveTree(JoinPath(state_dir, std::string(database) + ending)));
+    }
+  }
+  return OkStatus();
+}
+
+// Fills the folders of `state_dir` with those of the backup.
+Status CopyFolders(const std::string& backup, const std::string& state_dir) {
+  RETURN_IF_ERROR(RemoveLeftovers(state_dir));
+  for (const char* folder : kFolders) {
+    const std::string source = JoinPath(backup, folder);
+    if (!FileExists(source)) continue;
+    RETURN_IF_ERROR(CopyFolder(source, JoinPath(state_dir, folder), /*with_databases=*/true));
+  }
+  return OkStatus();
+}
+
+// The generation becomes the seconds since 1970. No coordinator has started so often, so it is
+// higher than every generation since the backup, and than that of an earlier restore.
 StatusOr<std::string> PrepareStore(const std::string& directory, WallTime now) {
   ASSIGN_OR_RETURN(const auto store, SqliteStore::Open(directory));
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch());
@@ -187,21 +234,18 @@ StatusOr<std::string> RestoreState(const std::string& state_dir, const std::stri
   if (state_dir.empty()) return InvalidArgument("give state.dir (--state-dir), which is made");
   const std::string from = WithoutSlash(backup);
   if (!FileExists(JoinPath(from, kStore))) return NotFound("{} holds no gp.db: no backup", from);
-  if (FileExists(JoinPath(state_dir, kStore))) {
-    return AlreadyExists("{} holds a state already; move it away first", state_dir);
-  }
+  RETURN_IF_ERROR(CheckHoldsNoState(state_dir));
   RETURN_IF_ERROR(MakeDirectories(state_dir, 0700));
   RETURN_IF_ERROR(CheckOwner(state_dir));
-  for (const char* folder : kFolders) {
-    const std::string source = JoinPath(from, folder);
-    if (!FileExists(source)) continue;
-    RETURN_IF_ERROR(CopyFolder(source, JoinPath(state_dir, folder), /*with_databases=*/true));
-  }
+  ASSIGN_OR_RETURN(const auto lock,
+                   daemon::StateLock::Acquire(state_dir, "coordinator.lock", "coordinator"));
+  RETURN_IF_ERROR(CheckHoldsNoState(state_dir));  // a coordinator may have made one meanwhile
   const std::string staging = JoinPath(state_dir, "restore");
   RETURN_IF_ERROR(RemoveTree(staging));
   RETURN_IF_ERROR(MakeDirectories(staging, 0700));
   RETURN_IF_ERROR(CopyFile(JoinPath(from, kStore), JoinPath(staging, kStore), 0600).status());
   ASSIGN_OR_RETURN(const std::string changes, PrepareStore(staging, clock.WallNow()));
+  RETURN_IF_ERROR(CopyFolders(from, state_dir));
   // Closing the store has moved its journal into the file.
   RETURN_IF_ERROR(Rename(JoinPath(staging, kStore), JoinPath(state_dir, kStore)));
   RETURN_IF_ERROR(RemoveTree(staging));

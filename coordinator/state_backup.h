@@ -20,10 +20,12 @@ StatusOr<std::string> BackUpState(const std::string& state_dir, const std::strin
 
 // Makes `state_dir`, which holds no state yet, from a backup. Raises the generation above every one
 // that a node may have seen, and makes the catalogue of the runs that go on agree with the
-// checkpoints that are there (regained_checkpoints.h), so the storage root must be mounted. When it
-// fails there is no gp.db, and it can be called again. Returns what to print. AlreadyExists when
-// `state_dir` holds a state, NotFound when `backup` is none, FailedPrecondition when `state_dir` is
-// another user's or the storage root is not there.
+// checkpoints that are there (regained_checkpoints.h), so the storage root must be mounted. Holds
+// the coordinator's lock of `state_dir`, and replaces the folders of runs and of the audit log that
+// may be there. When it fails there is no gp.db, and it can be called again. Returns what to print.
+// AlreadyExists when `state_dir` holds a state or a journal of one, NotFound when `backup` is none,
+// FailedPrecondition when `state_dir` is another user's, a coordinator uses it, or the storage root
+// is not there.
 StatusOr<std::string> RestoreState(const std::string& state_dir, const std::string& backup,
                                    const Clock& clock);
 

@@ -1,5 +1,6 @@
 #include "daemon/program.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -210,11 +211,30 @@ const ActionFlag* ActionAskedFor(const Flags& flags) {
   return found == flags.actions.end() ? nullptr : &*found;
 }
 
+// Those that were given of the flags that do one thing and leave.
+std::vector<std::string> TasksAskedFor(const Flags& flags) {
+  std::vector<std::string> given;
+  if (flags.explain) given.emplace_back("--explain");
+  if (flags.check_config) given.emplace_back("--check-config");
+  for (const ReportFlag& flag : flags.reports) {
+    if (flag.is_set) given.push_back(flag.report.flag);
+  }
+  for (const ActionFlag& flag : flags.actions) {
+    if (flag.value) given.push_back(flag.action.flag);
+  }
+  return given;
+}
+
 StatusOr<std::string> Explain(const Program& program, const std::string& key) {
   return ExplainSettings(program.name, program.settings, key == kAllSettings ? "" : key);
 }
 
 ExitCode Follow(const Program& program, const Flags& flags, const Call& call) {
+  if (const auto given = TasksAskedFor(flags); given.size() > 1) {
+    call.err << fmt::format("{}: {} exclude each other; give one of them\n", program.name,
+                            fmt::join(given, " and "));
+    return ExitCode::kUsage;
+  }
   if (flags.explain) {
     return Print(Explain(program, *flags.explain), ExitCode::kUsage, program.name, call);
   }

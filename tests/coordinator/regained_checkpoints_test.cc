@@ -54,6 +54,14 @@ class RegainedCheckpoints : public ::testing::Test {
   WrittenCheckpoint Written(int64_t step) const { return {.step = step, .directory = Path(step)}; }
   void WriteToDisk(int64_t step) const { formats::WriteSampleCheckpoint(Path(step), step); }
 
+  void SetEpoch(int64_t step, Epoch epoch) const {
+    auto manifest = formats::ReadManifest(Path(step));
+    ASSERT_TRUE(manifest.ok()) << manifest.status();
+    manifest->epoch = epoch;
+    const std::string path = JoinPath(Path(step), formats::kManifestName);
+    ASSERT_TRUE(WriteFileAtomically(path, formats::FormatManifest(*manifest)).ok());
+  }
+
   const TemporaryDirectory root_;
   Cluster cluster_;
   std::shared_ptr<const RunValue> held_;
@@ -124,13 +132,45 @@ TEST_F(RegainedCheckpoints, TheNewestTwoWholeOnesAreFound) {
       formats::VerifyDigests(Path(50), (*found)[1].checkpoint.manifest_digest).status().ok());
 }
 
-TEST_F(RegainedCheckpoints, AStorageRootThatIsNotMountedIsAnError) {
-  EXPECT_TRUE(FindUnlisted(run_())->empty());
+TEST_F(RegainedCheckpoints, OneWhoseManifestNamesAnAbsurdEpochIsLeftOut) {
+  Start(1);
+  for (const int64_t step : {20, 30, 40}) WriteToDisk(step);
+  SetEpoch(20, 100'001);  // the last that is taken for one
+  SetEpoch(30, 100'002);
+  SetEpoch(40, UINT64_MAX);
+  const auto found = FindUnlisted(run_());
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ((*found)[0].checkpoint.step, 20);
+}
+
+TEST_F(RegainedCheckpoints, AnOlderStorageRootWithoutThemCostsTheRunItsCheckpointsAlone) {
   Start(1);
   Seal(1, 10);
-  const auto found = FindUnlisted(run_());
-  EXPECT_EQ(found.status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_NE(Message(found.status()).find("mount the storage root"), std::string::npos);
+  EXPECT_TRUE(CheckStorage({cluster_.FindRun(RunId("r"))}).ok());
+  const auto found = FindUnlisted(run_());  // there is no folder checkpoints
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(found->empty());
+  EXPECT_EQ(Regained(*found).LatestCheckpoint(), nullptr);
+}
+
+TEST_F(RegainedCheckpoints, AStorageRootThatIsNotMountedIsAnError) {
+  ASSERT_TRUE(RemoveTree(root_.path()).ok());
+  EXPECT_TRUE(CheckStorage({}).ok());
+  EXPECT_TRUE(CheckStorage({cluster_.FindRun(RunId("r"))}).ok());  // it was never placed
+  Start(1);
+  const auto absent = cluster_.FindRun(RunId("r"));
+  const Status refused = CheckStorage({absent});
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(Message(refused).find("mount the storage root"), std::string::npos) << refused;
+  EXPECT_NE(Message(refused).find(root_.path()), std::string::npos) << refused;
+
+  const TemporaryDirectory mounted;
+  Submission submission = *absent->submission;
+  submission.run_directory = mounted.path();
+  RunValue other = *absent;
+  other.submission = std::make_shared<const Submission>(submission);
+  EXPECT_TRUE(CheckStorage({absent, std::make_shared<const RunValue>(other)}).ok());
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "coordinator/store/sample_events.h"
 #include "coordinator/store/sqlite_store.h"
 #include "coordinator/temporary_directory.h"
+#include "daemon/state_lock.h"
 #include "fakes/fake_clock.h"
 
 namespace gp::coordinator {
@@ -106,6 +107,60 @@ TEST_F(StateBackup, OverwritesNothing) {
   EXPECT_EQ(Restore().status().code(), StatusCode::kAlreadyExists);
 }
 
+TEST_F(StateBackup, IsNotRestoredIntoADirectoryThatACoordinatorUses) {
+  OpenStore();
+  ASSERT_TRUE(BackUp().ok());
+  ASSERT_TRUE(RemoveTree(File("state")).ok());
+  ASSERT_TRUE(MakeDirectories(File("state")).ok());
+  {
+    // A coordinator that starts takes the lock before it makes gp.db.
+    const auto lock = daemon::StateLock::Acquire(File("state"), "coordinator.lock", "coordinator");
+    ASSERT_TRUE(lock.ok()) << lock.status();
+    const auto refused = Restore();
+    EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
+    EXPECT_NE(Message(refused.status()).find("in use by another coordinator"), std::string::npos);
+    EXPECT_FALSE(FileExists(File("state/gp.db")));
+  }
+  const auto restored = Restore();
+  EXPECT_TRUE(restored.ok()) << restored.status();
+}
+
+TEST_F(StateBackup, IsNotRestoredBesideAJournalOfAnEarlierStore) {
+  OpenStore();
+  ASSERT_TRUE(BackUp().ok());
+  ASSERT_TRUE(RemoveTree(File("state")).ok());
+  ASSERT_TRUE(MakeDirectories(File("state")).ok());
+  for (const char* journal : {"state/gp.db-wal", "state/gp.db-journal"}) {
+    ASSERT_TRUE(WriteFileAtomically(File(journal), "frames").ok());
+    const auto refused = Restore();
+    EXPECT_EQ(refused.status().code(), StatusCode::kAlreadyExists);
+    EXPECT_NE(Message(refused.status()).find(File(journal)), std::string::npos);
+    ASSERT_TRUE(RemoveTree(File(journal)).ok());
+  }
+  EXPECT_TRUE(Restore().ok());
+}
+
+TEST_F(StateBackup, IsNotMixedWithWhatAnEarlierTryLeft) {
+  OpenStore();
+  ASSERT_TRUE(TokenStore::Open(File("state/security"), clock_).ok());
+  ASSERT_TRUE(MakeDirectories(File("state/runs/of-backup")).ok());
+  ASSERT_TRUE(BackUp().ok());
+  ASSERT_TRUE(RemoveTree(File("state")).ok());
+  for (const char* folder : {"state/security", "state/runs/of-try", "state/audit"}) {
+    ASSERT_TRUE(MakeDirectories(File(folder)).ok());
+  }
+  const auto leftovers = {"state/security/tokens.db-wal", "state/security/tokens.db-shm",
+                          "state/security/nodes.db-wal", "state/runs/of-try/summary",
+                          "state/audit/audit-1.log"};
+  for (const char* name : leftovers) ASSERT_TRUE(WriteFileAtomically(File(name), "other").ok());
+  const auto restored = Restore();
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  for (const char* name : leftovers) EXPECT_FALSE(FileExists(File(name))) << name;
+  EXPECT_FALSE(FileExists(File("state/runs/of-try")));
+  EXPECT_TRUE(FileExists(File("state/runs/of-backup")));
+  EXPECT_TRUE(TokenStore::Open(File("state/security"), clock_).ok());
+}
+
 TEST_F(StateBackup, IsMadeAndRestoredByTheOwnerOfTheStateAlone) {
   if (geteuid() != 0) GTEST_SKIP() << "giving a file to another user needs root";
   OpenStore();
@@ -119,6 +174,28 @@ TEST_F(StateBackup, IsMadeAndRestoredByTheOwnerOfTheStateAlone) {
   ASSERT_TRUE(MakeDirectories(File("state")).ok());
   ASSERT_EQ(chown(File("state").c_str(), 65534, 65534), 0);
   EXPECT_EQ(Restore().status().code(), StatusCode::kFailedPrecondition);
+}
+
+TEST_F(StateBackup, IsNotRestoredWithoutTheStorageRootAndThenNothingIsRemoved) {
+  {
+    const auto store = OpenStore();
+    Submit(*store, "r");  // its directory is /storage/runs/r
+    const auto event = [](EventBody body) {
+      return Event{RunId("r"), At(7), "scheduler", "", std::move(body)};
+    };
+    const std::vector<Placement> placement = {{0, NodeId("n"), SlotId("s0")},
+                                              {1, NodeId("n"), SlotId("s1")}};
+    const RunPlaced placed{1, placement, "it fits", -1, 1, "", Device::kCpu};
+    ASSERT_TRUE(store->Append({event(RunQueued{"waits"}), event(placed)}).ok());
+  }
+  ASSERT_TRUE(BackUp().ok());
+  ASSERT_TRUE(RemoveTree(File("state")).ok());
+  ASSERT_TRUE(MakeDirectories(File("state/runs/r")).ok());
+  const auto refused = Restore();
+  EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition) << refused.status();
+  EXPECT_NE(Message(refused.status()).find("mount the storage root"), std::string::npos);
+  EXPECT_FALSE(FileExists(File("state/gp.db")));
+  EXPECT_TRUE(FileExists(File("state/runs/r")));
 }
 
 TEST_F(StateBackup, ADamagedOneIsRefusedAndLeavesNoState) {

@@ -45,8 +45,14 @@ class AnyDaemon : public ::testing::Test {
                              []() -> StatusOr<std::string> { return NotFound("no fault"); }}},
                 .actions = {{"--greet", "WHOM", "Greet and leave",
                              [this](const std::string& whom) -> StatusOr<std::string> {
+                               ++actions_;
                                if (whom.empty()) return InvalidArgument("nobody to greet");
                                return name_ + " greets " + whom + "\n";
+                             }},
+                            {"--dismiss", "WHOM", "Dismiss and leave",
+                             [this](const std::string& whom) -> StatusOr<std::string> {
+                               ++actions_;
+                               return name_ + " dismisses " + whom + "\n";
                              }}},
                 .run =
                     [this](const Runtime& runtime) {
@@ -81,6 +87,7 @@ class AnyDaemon : public ::testing::Test {
   Status outcome_ = OkStatus();
   Status verdict_ = InvalidArgument("seven");  // on seven slots
   int runs_ = 0;
+  int actions_ = 0;
   std::string address_file_;
   Program program_;
   std::string out_, err_;
@@ -173,6 +180,18 @@ TEST_F(AnyDaemon, ActionsGetTheirValueAndNeedOnlyTheSettingsTheyUse) {
   EXPECT_EQ(out_, "ada greets bob\n");
   EXPECT_EQ(Run({"--greet", ""}), 1);
   EXPECT_EQ(err_, "gp-example: nobody to greet\n");
+  EXPECT_EQ(runs_, 0);
+}
+
+TEST_F(AnyDaemon, OfFlagsThatDoOneThingOnlyOneMayBeGiven) {
+  EXPECT_EQ(Run({"--greet", "bob", "--dismiss", "eve"}), 2);
+  EXPECT_EQ(err_, "gp-example: --greet and --dismiss exclude each other; give one of them\n");
+  EXPECT_EQ(Run({"--check-config", "--greet", "bob", "--state-dir", "/s"}), 2);
+  EXPECT_EQ(err_, "gp-example: --check-config and --greet exclude each other; give one of them\n");
+  EXPECT_EQ(Run({"--print-name", "--print-fault"}), 2);
+  EXPECT_EQ(Run({"--explain", "all", "--print-metrics"}), 2);
+  EXPECT_EQ(out_, "");
+  EXPECT_EQ(actions_, 0);
   EXPECT_EQ(runs_, 0);
 }
 
