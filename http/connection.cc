@@ -257,7 +257,7 @@ std::optional<Response> Connection::FindRoute() {
   if (name) request_.key_name = *name;
   if (name || route_->open) return std::nullopt;
   Response response = ErrorResponse({.status = 401,
-                                     .message = "this needs an API key: send the header "
+                                     .message = "this server needs a key: send the header "
                                                 "Authorization: Bearer KEY",
                                      .code = "invalid_api_key"});
   response.headers.emplace_back("WWW-Authenticate", "Bearer");

@@ -84,8 +84,9 @@ Status CheckWanted(const NewToken& wanted, WallTime now) {
   }
   const int uses_most = joins ? kJoinUsesMax : 1;
   if (wanted.uses_max < 1 || wanted.uses_max > uses_most) {
-    return InvalidArgument("the token has {} uses; a join token has 1 to {}, a user's no number",
-                           wanted.uses_max, kJoinUsesMax);
+    return InvalidArgument(
+        "a join token may have 1 to {} uses, a user's token has none; {} were asked for",
+        kJoinUsesMax, wanted.uses_max);
   }
   if (!joins && wanted.roles.empty()) {
     return InvalidArgument("the token has no role; expected viewer, submitter, operator or admin");

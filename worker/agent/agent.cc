@@ -153,7 +153,7 @@ void Agent::TakeHealth(const SlotHealths& healths) {
 }
 
 // Slurm signals a job again when its time is up, and people are impatient: that must not throw away
-// a save that is under way. Who cannot wait for it has SIGKILL.
+// a save that is under way. Send SIGKILL if you cannot wait.
 void Agent::TakeStop(bool hurried) {
   if (wish_ != AgentWish::kLeave) return Leave();
   if (hurried) return KillTrainers();
@@ -257,7 +257,8 @@ void Agent::TakeMessage(Rank& rank, const link::Message& message) {
   coordinator_.Tell(std::move(item));
 }
 
-// Its group knows; without one, a kill anywhere on the machine is what there is to go by.
+// The trainer's control group counts its kills. Without a group, any out-of-memory kill on this
+// machine since the trainer's start counts.
 bool Agent::WasKilledForMemory(const Running& running) {
   if (running.group) return running.group->OutOfMemoryKills() > 0;
   return OutOfMemoryKills() > running.memory_kills_before;

@@ -109,8 +109,9 @@ Status NodeCredentials::CheckFiles() const {
   return rpc::CheckTls(tls());
 }
 
-// Renewing finds it out, and does no harm when the certificate counts. Without a token there is
-// nothing to do about it here: the agent's stream is refused and says why.
+// Tries to renew: a revoked certificate is refused, and a good one is only replaced by a newer one.
+// Without a join token there is nothing to do here; the agent's stream will be refused with the
+// reason.
 bool NodeCredentials::IsRefused() const {
   if (options_.join_token_file.empty()) return false;
   const Status renewed = Renew();

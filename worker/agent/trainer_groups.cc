@@ -73,7 +73,7 @@ Status MakeDirectory(const std::string& path) {
   return ErrnoStatus(errno, "make", path);
 }
 
-// A group with subgroups that are limited has no processes of its own.
+// cgroup v2: a group that limits its subgroups may hold no processes itself.
 Status MakeParent(const std::string& directory) {
   const std::string agent = JoinPath(directory, "agent");
   const std::string self = std::to_string(getpid());

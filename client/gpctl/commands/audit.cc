@@ -99,9 +99,8 @@ Status CheckHash(const std::string& hash) {
 Status CheckExpected(const std::string& expected, const formats::AuditSummary& summary) {
   if (expected.empty() || summary.wanted_sequence) return OkStatus();
   return DataLoss(
-      "no record has the hash {}: this is another log than the one it was noted from, or the "
-      "record "
-      "is older than record {}, the first that is kept (audit.keep_bytes)",
+      "no record has the hash {}: either the log was replaced since the hash was noted, or that "
+      "record was removed (audit.keep_bytes); the first record kept is {}",
       expected, summary.first);
 }
 

@@ -191,7 +191,7 @@ TEST_F(AccessCommandTest, ALogThatWasReplacedDoesNotHaveTheHashThatWasNoted) {
   EXPECT_EQ(Own({"audit", "verify"}).code, 0);
   const Outcome replaced = Own({"audit", "verify", "--expect", noted});
   EXPECT_EQ(replaced.code, 9);
-  EXPECT_THAT(replaced.err, HasSubstr("another log"));
+  EXPECT_THAT(replaced.err, HasSubstr("the log was replaced since the hash was noted"));
 }
 
 TEST_F(AccessCommandTest, ContextsAreChosenAndForgotten) {
