@@ -25,6 +25,8 @@ namespace {
 
 constexpr char kStore[] = "gp.db";
 constexpr std::array<const char*, 2> kAccessDatabases = {"security/tokens.db", "security/nodes.db"};
+constexpr const char* kReplacedFolders[] = {"runs", "audit"};
+constexpr char kStaging[] = "restore";  // exists while a restore is under way, or after it failed
 constexpr std::array<const char*, 3> kJournalEndings = {"-wal", "-shm", "-journal"};
 constexpr std::array<const char*, 3> kFolders = {"runs", "security", "audit"};
 constexpr int kTriesMax = 5;  // of a folder in which a file vanishes meanwhile
@@ -163,7 +165,9 @@ StatusOr<std::string> RegainAll(SqliteStore& store, Timestamp now) {
   return fmt::format("{} runs go on\n{}", cluster.live.size(), text);
 }
 
-// SQLite would replay a journal that an earlier state left behind onto the restored database.
+// SQLite would replay a journal that an earlier state left behind onto the restored database. What
+// records and audit log say beyond the backup is for a person to keep; only those of a restore that
+// failed, which leaves its folder, are replaced.
 Status CheckHoldsNoState(const std::string& state_dir) {
   if (FileExists(JoinPath(state_dir, kStore))) {
     return AlreadyExists("{} holds a state already; move it away first", state_dir);
@@ -174,14 +178,21 @@ Status CheckHoldsNoState(const std::string& state_dir) {
     return AlreadyExists("{} is the journal of an earlier state; move {} away first", journal,
                          state_dir);
   }
+  if (FileExists(JoinPath(state_dir, kStaging))) return OkStatus();
+  for (const char* folder : kReplacedFolders) {
+    const std::string path = JoinPath(state_dir, folder);
+    if (!FileExists(path)) continue;
+    return AlreadyExists("{} is of an earlier state; move {} away first", path, state_dir);
+  }
   return OkStatus();
 }
 
-// Removes what an earlier state, or a restore that failed, left in the folders that are copied. Of
-// security/ only the journals: everything else there is overwritten.
+// Removes what a restore that failed left in the folders that are copied. Of security/ only the
+// journals: everything else there is overwritten.
 Status RemoveLeftovers(const std::string& state_dir) {
-  RETURN_IF_ERROR(RemoveTree(JoinPath(state_dir, "runs")));
-  RETURN_IF_ERROR(RemoveTree(JoinPath(state_dir, "audit")));
+  for (const char* folder : kReplacedFolders) {
+    RETURN_IF_ERROR(RemoveTree(JoinPath(state_dir, folder)));
+  }
   for (const char* database : kAccessDatabases) {
     for (const char* ending : kJournalEndings) {
       RETURN_IF_ERROR(RemoveTree(JoinPath(state_dir, std::string(database) + ending)));
@@ -240,7 +251,7 @@ StatusOr<std::string> RestoreState(const std::string& state_dir, const std::stri
   ASSIGN_OR_RETURN(const auto lock,
                    daemon::StateLock::Acquire(state_dir, "coordinator.lock", "coordinator"));
   RETURN_IF_ERROR(CheckHoldsNoState(state_dir));  // a coordinator may have made one meanwhile
-  const std::string staging = JoinPath(state_dir, "restore");
+  const std::string staging = JoinPath(state_dir, kStaging);
   RETURN_IF_ERROR(RemoveTree(staging));
   RETURN_IF_ERROR(MakeDirectories(staging, 0700));
   RETURN_IF_ERROR(CopyFile(JoinPath(from, kStore), JoinPath(staging, kStore), 0600).status());

@@ -153,6 +153,10 @@ TEST_F(StateBackup, IsNotMixedWithWhatAnEarlierTryLeft) {
                           "state/security/nodes.db-wal", "state/runs/of-try/summary",
                           "state/audit/audit-1.log"};
   for (const char* name : leftovers) ASSERT_TRUE(WriteFileAtomically(File(name), "other").ok());
+  // Without the folder of a restore they are of a state whose audit log nobody has saved.
+  EXPECT_EQ(Restore().status().code(), StatusCode::kAlreadyExists);
+  for (const char* name : leftovers) EXPECT_TRUE(FileExists(File(name))) << name;
+  ASSERT_TRUE(MakeDirectories(File("state/restore")).ok());
   const auto restored = Restore();
   ASSERT_TRUE(restored.ok()) << restored.status();
   for (const char* name : leftovers) EXPECT_FALSE(FileExists(File(name))) << name;
@@ -191,6 +195,7 @@ TEST_F(StateBackup, IsNotRestoredWithoutTheStorageRootAndThenNothingIsRemoved) {
   ASSERT_TRUE(BackUp().ok());
   ASSERT_TRUE(RemoveTree(File("state")).ok());
   ASSERT_TRUE(MakeDirectories(File("state/runs/r")).ok());
+  ASSERT_TRUE(MakeDirectories(File("state/restore")).ok());
   const auto refused = Restore();
   EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition) << refused.status();
   EXPECT_NE(Message(refused.status()).find("mount the storage root"), std::string::npos);
