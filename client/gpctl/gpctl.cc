@@ -28,12 +28,20 @@ std::vector<std::string> FlagNames(Command command) {
   return names;
 }
 
+// What shows the command's help: "gpctl help token create".
+std::string HelpCommand(Command command) {
+  std::string words;
+  for (std::optional<Command> at = command; at->Parent().has_value(); at = at->Parent()) {
+    words = " " + at->Name() + words;
+  }
+  return "gpctl help" + words;
+}
+
 // Explains arguments that the command does not take.
 Status ExplainExtra(Command program, const std::vector<std::string>& extras) {
   const Command command = program.Chosen();
   const std::string extra = extras.empty() ? "" : extras.front();
-  const std::string help =
-      command == program ? "gpctl help" : fmt::format("gpctl help {}", command.Name());
+  const std::string help = HelpCommand(command);
   if (extra.size() > 1 && extra[0] == '-') {
     const std::string flag = extra.substr(0, extra.find('='));
     return InvalidArgument("unknown flag '{}'{}\nSee '{}'.", flag,
@@ -50,7 +58,7 @@ Status ExplainParseError(Command program, const ParseOutcome& outcome) {
   if (outcome.kind == ParseOutcome::Kind::kUnexpectedWords) {
     return ExplainExtra(program, outcome.unexpected);
   }
-  return InvalidArgument("{}\nSee 'gpctl help {}'.", outcome.message, program.Chosen().Name());
+  return InvalidArgument("{}\nSee '{}'.", outcome.message, HelpCommand(program.Chosen()));
 }
 
 int Fail(Console& console, const Status& status, bool json) {

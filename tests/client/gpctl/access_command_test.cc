@@ -92,7 +92,9 @@ TEST_F(AccessCommandTest, AJoinTokenMayLetSeveralMachinesIn) {
   EXPECT_THAT(Own({"token", "list"}).out, HasSubstr("joins 4 nodes, 0 did"));
   EXPECT_THAT(Own({"audit", "list"}).out, HasSubstr("for pods (uses=4)"));
   const Outcome many = Own({"token", "create", "--join", "--uses", "5000"});
-  EXPECT_THAT(many.err, HasSubstr("a join token has 1 to 1000"));
+  EXPECT_THAT(many.err, HasSubstr("--uses: Value 5000 not in range 1 to 1000"));
+  EXPECT_THAT(many.err, HasSubstr("See 'gpctl help token create'."));
+  EXPECT_EQ(Own({"help", "token", "create"}).code, 0);
   const Outcome user = Own({"token", "create", "--name", "bob", "--role", "viewer", "--uses", "2"});
   EXPECT_THAT(user.err, HasSubstr("--uses counts the machines"));
 }
