@@ -85,7 +85,7 @@ RunLogLimits MakeLimits(const CoordinatorSettings& settings) {
   return limits;
 }
 
-// Where the coordinator serves. There are certificates when a place needs one.
+// The addresses where the coordinator serves. `certificates` is null when none of them needs TLS.
 struct Doors {
   std::vector<rpc::Endpoint> endpoints;  // the socket first
   std::unique_ptr<ServerCertificates> certificates;

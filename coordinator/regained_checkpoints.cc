@@ -81,7 +81,7 @@ class Regainer {
   }
 
  private:
-  // Nobody hears of this placement: it stands for one that the backup does not know.
+  // Stands for a placement that was made after the backup. No agent is told of it.
   void PlaceAgain() {
     if (holds_slots_) Add(RunRequeued{epoch_, kRestored});
     const SealedCheckpoint* latest = run_.LatestCheckpoint();

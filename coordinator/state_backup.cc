@@ -71,7 +71,7 @@ Status CopyFolder(const std::string& from, const std::string& to, bool with_data
   return SyncDirectory(to);
 }
 
-// Of a folder in which a running coordinator replaces and removes files.
+// Copies a folder in which a running coordinator replaces and removes files.
 Status CopyLiveFolder(const std::string& from, const std::string& to) {
   if (!FileExists(from)) return OkStatus();
   for (int tries = 1;; ++tries) {

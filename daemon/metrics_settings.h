@@ -14,7 +14,7 @@ Setting MetricsListen(std::string& address);
 Setting MetricsPublic(bool& allowed);
 Setting MetricsKeysFile(std::string& path);
 
-// What decides how the endpoint is served.
+// The settings that decide how the endpoint is served.
 struct MetricsAccess {
   std::string listen;            // metrics.listen
   bool is_public = false;        // metrics.public

@@ -110,7 +110,7 @@ struct AuditSummary {
 StatusOr<AuditSummary> VerifyAuditDirectory(const std::string& directory,
                                             const std::string& wanted = "");
 
-// What a chain that was followed to its end says.
+// The result of a chain that was followed to its end.
 AuditSummary Summarize(const AuditChain& chain);
 
 }  // namespace gp::formats

@@ -34,7 +34,7 @@ class TlsContext {
   // error, as of Read, leaves the certificate as it is. Reads files.
   Status Reread();
 
-  // Of a connection that begins now.
+  // The context for a connection that begins now.
   std::shared_ptr<boost::asio::ssl::context> current() const;
 
  private:

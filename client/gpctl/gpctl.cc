@@ -28,7 +28,7 @@ std::vector<std::string> FlagNames(Command command) {
   return names;
 }
 
-// What shows the command's help: "gpctl help token create".
+// The words that show the command's help, such as "gpctl help token create".
 std::string HelpCommand(Command command) {
   std::string words;
   for (std::optional<Command> at = command; at->Parent().has_value(); at = at->Parent()) {

@@ -30,7 +30,7 @@ struct TokenRecord {
   std::optional<WallTime> expires_at;  // absent: never
   std::optional<WallTime> last_used_at;
   std::optional<WallTime> revoked_at;
-  // Of a join token: how many machines it lets in, how many it has, and the newest of them.
+  // For a join token: the most nodes that may join with it, how many did, and the newest one.
   int uses_max = 1;
   int uses = 0;
   std::string redeemed_by;

@@ -108,7 +108,7 @@ std::string Plural(int count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// Of the connected nodes, which ones have a cordon, and why.
+// Collects which of the connected nodes have a cordon, and why.
 class Cordons {
  public:
   void Add(const Node& node) {
@@ -202,7 +202,7 @@ FreeSlots UsableBy(const Run& run, FreeSlots free) {
 
 bool TakesGpus(const Run& run, const FreeSlots& all) {
   if (run.device != Device::kAuto) return run.device == Device::kGpu;
-  // With those of closed nodes: the run keeps its device for life, a drain ends.
+  // GPUs of closed nodes count: a drain ends, but the run keeps its device for life.
   return all.gpu_total + all.gpu_cordoned >= run.submission->workers;
 }
 

@@ -23,7 +23,7 @@ struct RunQuotaOptions {
 
 class RunQuota {
  public:
-  // Of a run that is being submitted. Counts until Release or its end, whichever is first.
+  // Reserves room for a run that is being submitted, until Release or destruction.
   class Place {
    public:
     Place(RunQuota& quota, std::string user) : quota_(quota), user_(std::move(user)) {}

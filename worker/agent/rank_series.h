@@ -45,7 +45,7 @@ class RankSeries {
     std::optional<MonotonicTime> ended_at;
     prometheus::Histogram* step = nullptr;
     std::array<prometheus::Counter*, kPhaseCount> phases{};
-    // Of rank 0, which saves; null for others.
+    // Rank 0 saves; these two are null for other ranks.
     prometheus::Histogram* save = nullptr;
     prometheus::Counter* failed_saves = nullptr;
     int64_t failed_saves_seen = 0;  // of this epoch's process

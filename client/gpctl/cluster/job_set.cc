@@ -26,7 +26,7 @@ constexpr int kCpusPerGpu = 4;
 constexpr int kGigabytesPerCpu = 2;
 constexpr int kGigabytesPerGpu = 32;
 
-// What one agent is given.
+// The number of agents, and the resources of each.
 struct AgentSize {
   int count = 1;  // agents
   int cpus = 1;

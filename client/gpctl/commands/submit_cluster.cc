@@ -37,7 +37,7 @@ StatusOr<ExitCode> PrintJobSet(const RunFileText& file, const SubmitOptions& opt
 
 StatusOr<v1::SubmitResponse> SubmitToCluster(const RunFileText& file, const SubmitOptions& options,
                                              Session& session) {
-  // What cannot work is told before the run is submitted.
+  // Finds what would fail, before the run is submitted.
   ASSIGN_OR_RETURN(const runspec::RunSpec spec, SpecOf(file, options, session));
   RETURN_IF_ERROR(JobSetText(spec, options.job_set, spec.name, spec.name).status());
   ASSIGN_OR_RETURN(const std::string kubectl, FindKubectl(session.console()));

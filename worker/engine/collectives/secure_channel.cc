@@ -21,7 +21,7 @@ constexpr const char* kCipher = "TLS_AES_128_GCM_SHA256";
 constexpr std::array<unsigned char, 2> kCipherNumber = {0x13, 0x01};
 // There is one key for a connection, so its name says nothing.
 constexpr std::string_view kKeyName = "gp";
-// What one call moves at most, so that no connection holds up the others.
+// The most that one call moves, so that no connection holds up the others.
 constexpr size_t kBytesPerCall = size_t{1} << 20;
 // Read from the kernel at once: several records.
 constexpr size_t kReadBufferBytes = size_t{128} << 10;

@@ -21,7 +21,7 @@ namespace gp::engine {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// What one call moved, as far as the connection takes or has it now.
+// The result of one call, which moves as much as the connection takes or holds now.
 struct Moved {
   size_t bytes = 0;
   std::string lost;  // why the connection is no more; empty while it is there

@@ -20,7 +20,7 @@ using Nonce = std::array<std::byte, 32>;
 // Throws CollectiveError when the system gives no random bytes.
 Nonce RandomNonce();
 
-// What a connection is encrypted with, made for it alone.
+// The key that encrypts one connection; every connection has its own.
 using ChannelKey = std::array<std::byte, 32>;
 
 struct Greeting {

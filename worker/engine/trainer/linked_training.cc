@@ -32,7 +32,7 @@ constexpr const char* kGpusDoNotEncrypt =
     "the coordinator's gradients.encrypted asks for encryption between nodes, and GPUs add "
     "gradients through NCCL, which does not encrypt; give the run the GPUs of one node";
 
-// Of host:port each.
+// True when all `addresses`, each HOST:PORT, have one host.
 bool OnOneHost(const std::vector<std::string>& addresses) {
   const auto host = [](const std::string& address) {
     return address.substr(0, address.rfind(':'));

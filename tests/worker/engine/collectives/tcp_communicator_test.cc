@@ -304,8 +304,8 @@ TEST(TcpCommunicator, RanksOfOneMachineAreOneNode) {
   EXPECT_EQ(nodes({""}), 1u);
 }
 
-// What a peer sends right behind its handshake may be read together with it: nobody waits for what
-// is there. A rank that does misses its node, which is given five seconds.
+// A peer's next message may be read together with its handshake. A rank that then waits for the
+// socket to become readable waits in vain and loses five seconds.
 TEST(TcpCommunicator, RanksThatEncryptMeetAtOnce) {
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 5; ++i) {
