@@ -1,5 +1,6 @@
-// MetricsExposer: the HTTP endpoint where Prometheus scrapes a daemon. Serves from a thread of its
-// own from Start until destruction.
+// MetricsExposer: the HTTP endpoint where Prometheus scrapes a daemon (/metrics), and where a probe
+// asks whether the process answers (/livez), without a key. Serves from a thread of its own from
+// Start until destruction.
 #pragma once
 
 #include <memory>

@@ -113,7 +113,7 @@ TEST(MetricsExposer, APortInUseIsNamed) {
   EXPECT_NE(Message(second.status()).find("metrics.listen"), std::string::npos);
 }
 
-TEST(MetricsExposer, AnswersOnePathAndSaysWhatElseThereIsNot) {
+TEST(MetricsExposer, AnswersTwoPathsAndSaysWhatElseThereIsNot) {
   const auto exposer = MetricsExposer::Start({.listen = "127.0.0.1:0"}, OneCounter());
   ASSERT_TRUE(exposer.ok());
   EXPECT_TRUE(Answer((*exposer)->address(), "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404"));
@@ -198,6 +198,19 @@ TEST_F(TlsMetrics, WithKeysNobodyElseReadsThem) {
   EXPECT_TRUE(ask("Authorization: Bearer no\r\n").starts_with("HTTP/1.1 401"));
   EXPECT_NE(ask("Authorization: Bearer the key of prometheus\r\n").find("gp_example_total 3"),
             std::string::npos);
+}
+
+TEST_F(TlsMetrics, AProbeWithoutAKeyLearnsThatTheProcessAnswersAndNothingElse) {
+  Write("keys", formats::Sha256Hex("the key of prometheus") + " prometheus\n");
+  MetricsPlace place = Place();
+  place.keys_file = files_.File("keys");
+  const auto exposer = MetricsExposer::Start(place, OneCounter());
+  ASSERT_TRUE(exposer.ok()) << exposer.status();
+  const std::string answer = TlsScrape((*exposer)->address(), ca_, "gp.example.org", TLS1_3_VERSION,
+                                       "GET /livez HTTP/1.0\r\n\r\n");
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200")) << answer;
+  EXPECT_TRUE(answer.ends_with("\r\n\r\nok\n")) << answer;
+  EXPECT_EQ(answer.find("gp"), std::string::npos) << answer;
 }
 
 TEST_F(TlsMetrics, FilesThatCannotBeUsedAreNamed) {

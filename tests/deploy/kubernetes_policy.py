@@ -112,7 +112,7 @@ def probed(objects):
         if not ready or not alive:
             yield f"{owner}: lacks a probe"
             continue
-        if alive.get("httpGet", {}).get("path") not in ("/metrics", "/livez"):
+        if alive.get("httpGet", {}).get("path") != "/livez":
             yield f"{owner}: liveness asks for more than whether the process answers"
         if {k: ready.get(k) for k in ("httpGet", "exec")} == {k: alive.get(k) for k in ("httpGet", "exec")}:
             yield f"{owner}: readiness and liveness are the same question"
