@@ -316,12 +316,14 @@ std::string CoordinatorMetrics::List(const std::string& version) {
   example.checkpoints.push_back({.step = 1});
   Progress progress;
   progress.Add({.validation_loss = 0,
+                .target_steps = 1,
                 .peak_flops = 1,
                 .peak_source = "measured",
                 .scores = {{"val_bpb", 0}}});
   {
     MutexLock lock(metrics.mutex_);
     metrics.AddRun(example);
+    metrics.runs_[example.id]->Take({.run = example.id, .body = RunStarted{}}, example);
     metrics.families_->heartbeat.Add({{"worker", "example"}});
   }
   metrics.Recorded(example.id, progress);

@@ -1,7 +1,10 @@
 #include "coordinator/run_series.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
+
+#include "base/utf8.h"
 
 namespace gp::coordinator {
 namespace {
@@ -20,14 +23,54 @@ double Seconds(Timestamp time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
+// A text that a user chose, as the value of a label: at most this long, valid UTF-8 in which
+// nothing ends a line or a string early. The serializer escapes quotes and backslashes.
+std::string LabelText(const std::string& text) {
+  constexpr size_t kBytesMax = 120;
+  std::string label = ValidUtf8(text.substr(0, kBytesMax), '?');
+  for (char& c : label) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return label;
+}
+
+// After it no rank takes a step until the next RunStarted.
+bool EndsSteps(const EventBody& body) {
+  return std::holds_alternative<RankFailed>(body) || std::holds_alternative<RunRequeued>(body) ||
+         std::holds_alternative<CancelRequested>(body) ||
+         std::holds_alternative<RunFinishing>(body);
+}
+
+// "alice" of the actor "user alice", "owner" of "owner".
+std::string UserOf(const std::string& actor) {
+  constexpr std::string_view kPrefix = "user ";
+  return actor.starts_with(kPrefix) ? actor.substr(kPrefix.size()) : actor;
+}
+
+// The wall time of a step, evaluations and saves between steps included: the mean of the epoch.
+double SecondsPerStep(const EpochStart& epoch, const Point& newest) {
+  const int64_t steps = newest.step - epoch.first_step;
+  if (steps <= 0) return newest.step_seconds;
+  return std::chrono::duration<double>(newest.at - epoch.first_at).count() /
+         static_cast<double>(steps);
+}
+
 }  // namespace
 
 RunFamilies::RunFamilies(prometheus::Registry& registry)
-    : info(MakeGauges("gp_run_info", "Live runs; always 1", registry)),
+    : info(MakeGauges("gp_run_info",
+                      "Live runs; always 1. user submitted the run; model is the name or the shape "
+                      "of its size, dataset the last part of the first path of its data, precision "
+                      "as the run file says it",
+                      registry)),
       epoch(MakeGauges("gp_run_epoch", "Groups of ranks that the run has had", registry)),
       step(MakeGauges("gp_run_step", "Last committed step; may fall after a restart", registry)),
       target_steps(
           MakeGauges("gp_run_target_steps", "Steps the run will take; 0 when unknown", registry)),
+      completion(MakeGauges("gp_run_estimated_completion_timestamp_seconds",
+                            "When the last step will be taken, at the mean pace since the newest "
+                            "start of the ranks; absent while no rank takes steps",
+                            registry)),
       tokens_per_second(
           MakeGauges("gp_run_tokens_per_second", "Tokens trained per second, all ranks", registry)),
       mfu(MakeGauges("gp_run_mfu", "Model FLOPs utilisation, 0 to 1; 0 when the peak is unknown",
@@ -78,8 +121,12 @@ RunSeries::RunSeries(const Run& run, RunFamilies& families)
     : run_(run.id.value()), families_(families) {
   const Submission& submission = *run.submission;
   Set(families_.info, 1,
-      {{"name", submission.name},
-       {"namespace", submission.run_namespace},
+      {{"name", LabelText(submission.name)},
+       {"namespace", LabelText(submission.run_namespace)},
+       {"user", LabelText(UserOf(run.submitted_by))},
+       {"model", LabelText(submission.model)},
+       {"dataset", LabelText(submission.dataset)},
+       {"precision", LabelText(submission.precision)},
        {"world_size", std::to_string(submission.workers)}});
   Set(families_.target_steps, static_cast<double>(submission.target_steps));
   Set(families_.step, 0);
@@ -121,8 +168,20 @@ void RunSeries::Raise(RunFamilies::Counters& family, double value, const Labels&
   if (value > counter.Value()) counter.Increment(value - counter.Value());
 }
 
+void RunSeries::Drop(RunFamilies::Gauges& family) {
+  std::erase_if(gauges_, [&](const Series<prometheus::Gauge>& series) {
+    if (series.family == &family) family.Remove(series.value);
+    return series.family == &family;
+  });
+}
+
 void RunSeries::Take(const Event& event, const Run& run) {
   times_.Take(event);
+  if (const auto* started = std::get_if<RunStarted>(&event.body)) stepping_ = started->epoch;
+  if (EndsSteps(event.body)) {
+    stepping_.reset();
+    Drop(families_.completion);
+  }
   Set(families_.epoch, static_cast<double>(run.epoch));
   Raise(families_.failures, run.failures);
   if (const auto* failed = std::get_if<RankFailed>(&event.body); failed != nullptr && !failed_) {
@@ -141,6 +200,7 @@ void RunSeries::Take(const Progress& progress) {
   Raise(families_.tokens, static_cast<double>(progress.tokens_taken));
   Raise(families_.flops, progress.flops_taken);
   if (progress.newest) Show(*progress.newest);
+  ShowCompletion(progress);
   if (progress.validation_loss) {
     Set(families_.eval_loss, *progress.validation_loss, {{"split", "val"}});
   }
@@ -168,6 +228,16 @@ void RunSeries::Show(const Point& point) {
   Set(families_.step_phase, point.allreduce_exposed_seconds, {{"phase", "allreduce_exposed"}});
   Set(families_.step_phase, point.optimizer_seconds, {{"phase", "optimizer"}});
   Set(families_.step_phase, point.other_seconds, {{"phase", "other"}});
+}
+
+// Points of an epoch that has ended may still arrive.
+void RunSeries::ShowCompletion(const Progress& progress) {
+  if (!progress.newest || progress.epochs.empty()) return;
+  const Point& newest = *progress.newest;
+  if (stepping_ != newest.epoch || newest.target_steps <= 0) return;
+  const auto left = static_cast<double>(std::max<int64_t>(newest.target_steps - newest.step, 0));
+  Set(families_.completion,
+      Seconds(newest.at) + left * SecondsPerStep(progress.epochs.back(), newest));
 }
 
 void RunSeries::ShowCheckpoint(const SealedCheckpoint& checkpoint) {

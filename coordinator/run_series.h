@@ -29,6 +29,7 @@ struct RunFamilies {
   Gauges& epoch;
   Gauges& step;
   Gauges& target_steps;
+  Gauges& completion;
   Gauges& tokens_per_second;
   Gauges& mfu;
   Gauges& peak_flops;
@@ -79,7 +80,9 @@ class RunSeries {
   void Set(RunFamilies::Gauges& family, double value, const Labels& labels = {});
   // A counter never falls.
   void Raise(RunFamilies::Counters& family, double value, const Labels& labels = {});
+  void Drop(RunFamilies::Gauges& family);
   void Show(const Point& point);
+  void ShowCompletion(const Progress& progress);
   void ShowCheckpoint(const SealedCheckpoint& checkpoint);
   void SeeRecovery(const Progress& progress);
 
@@ -90,6 +93,7 @@ class RunSeries {
   RunTimes times_;
   std::optional<std::pair<Epoch, Timestamp>> failed_;  // the first failure since the last step
   std::optional<double> recovery_seconds_;
+  std::optional<Epoch> stepping_;  // the epoch whose ranks take steps
 };
 
 }  // namespace gp::coordinator

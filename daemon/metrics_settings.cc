@@ -17,7 +17,7 @@ Setting MetricsPublic(bool& allowed) {
   return {.field = {.path = "metrics.public",
                     .doc = "Let metrics.listen be reached from other machines, such as that of "
                            "Prometheus, with TLS: whoever may read it learns names of runs, "
-                           "losses, speeds."},
+                           "users and data files, losses, speeds."},
           .slot = &allowed};
 }
 

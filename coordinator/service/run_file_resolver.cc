@@ -1,5 +1,6 @@
 #include "coordinator/service/run_file_resolver.h"
 
+#include "coordinator/service/run_labels.h"
 #include "gp/v1/run.pb.h"
 #include "runspec/batch_plan.h"
 #include "runspec/batch_ramp.h"
@@ -45,6 +46,9 @@ StatusOr<Submission> ToSubmission(const runspec::RunSpec& spec) {
   to.threads_per_rank = spec.resources.threads;
   to.logical_shards = batch.logical_shards;
   ASSIGN_OR_RETURN(to.device, DeviceOf(spec));
+  to.model = ModelLabel(spec.model);
+  to.dataset = DatasetLabel(spec.data);
+  to.precision = PrecisionLabel(spec.precision);
   return to;
 }
 

@@ -45,6 +45,10 @@ struct Submission {
   int logical_shards = 1;
   Device device = Device::kCpu;
   bool of_owner = false;  // submitted by the owner of the coordinator's Unix socket
+  // For people, in metrics: "124M", "fineweb_train_*.bin", "bf16". Empty in older records.
+  std::string model;
+  std::string dataset;
+  std::string precision;
 
   bool operator==(const Submission&) const = default;
 };

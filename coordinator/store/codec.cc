@@ -41,6 +41,9 @@ class Encoder {
     to.set_gpu(from.device == Device::kGpu);
     to.set_device(std::string(Name(from.device)));
     to.set_of_owner(from.of_owner);
+    to.set_model(from.model);
+    to.set_dataset(from.dataset);
+    to.set_precision(from.precision);
   }
   void operator()(const RunQueued& event) {
     record_.mutable_run_queued()->set_reason(event.reason);
@@ -180,6 +183,9 @@ RunSubmitted Decode(const pb::RunSubmitted& from) {
   to.logical_shards = from.logical_shards();
   to.device = DeviceNamed(from.device()).value_or(from.gpu() ? Device::kGpu : Device::kCpu);
   to.of_owner = from.of_owner();
+  to.model = from.model();
+  to.dataset = from.dataset();
+  to.precision = from.precision();
   return {std::move(to)};
 }
 

@@ -101,6 +101,27 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_runs_finished_total{outcome=\"succeeded\"}"), "1");
 }
 
+// What users chose must not end a label, a line or the page.
+TEST(CoordinatorMetrics, NamesThatUsersChoseCannotForgeASeries) {
+  FakeClock clock;
+  CoordinatorMetrics metrics("1", clock);
+  Cluster cluster;
+  Event submit = SampleSubmit("r", "request-1");
+  submit.actor = "user eve\"} 1\ngp_forged 1";
+  Submission& submission = std::get<RunSubmitted>(submit.body).submission;
+  submission.name = "a\\";
+  submission.dataset = std::string("b\0c\r\xff", 5) + std::string(10'000, 'x');
+  submission.model = "\xc3\xa9t\xc3\xa9";
+  ASSERT_TRUE(Apply(submit, cluster).ok());
+  metrics.Published(cluster, {{cluster.last_sequence, submit}});
+  EXPECT_EQ(ValueOf(metrics, "gp_run_info{dataset=\"b?c??" + std::string(115, 'x') +
+                                 "\",model=\"\xc3\xa9t\xc3\xa9\",name=\"a\\\\\",namespace="
+                                 "\"team\",precision=\"bf16\",run=\"r\",user=\"eve\\\"} 1?"
+                                 "gp_forged 1\",world_size=\"2\"}"),
+            "1");
+  EXPECT_EQ(ValueOf(metrics, "gp_forged"), "");
+}
+
 // A run in epoch 2, whose first epoch failed after 100 seconds of steps.
 class RunHistory {
  public:
@@ -120,6 +141,7 @@ class RunHistory {
   }
 
   const std::vector<Event>& events() const { return events_; }
+  Timestamp submitted() const { return submitted_; }
 
   void Add(int second, EventBody body) {
     events_.push_back({RunId("r"), submitted_ + seconds(second), "scheduler", "", std::move(body)});
@@ -206,6 +228,25 @@ TEST_F(RunTimeTest, IsTheSameAfterTheCoordinatorRestarts) {
   EXPECT_EQ(ValueOf(after, "gp_train_tokens_total{run=\"r\"}"), "20000");
   EXPECT_EQ(ValueOf(after, "gp_run_failures_total{run=\"r\"}"), "1");
   EXPECT_EQ(ValueOf(after, "gp_run_epoch{run=\"r\"}"), "2");
+}
+
+TEST_F(RunTimeTest, TheEndIsEstimatedFromThePaceOfTheNewestEpoch) {
+  CoordinatorMetrics metrics("1", clock_);
+  Publish(metrics);
+  Progress progress = history_.ProgressAt(4);
+  progress.newest->target_steps = 10;
+  metrics.Recorded(RunId("r"), progress);
+  const std::string series = "gp_run_estimated_completion_timestamp_seconds{run=\"r\"}";
+  const std::chrono::duration<double> end =
+      (history_.submitted() + seconds(240)).time_since_epoch();
+  EXPECT_DOUBLE_EQ(std::stod(ValueOf(metrics, series)), end.count());
+
+  const Event failed{RunId("r"), At(9), "scheduler", "",
+                     RankFailed{2, 0, ExitCause::kSignal, "killed", true, At(10)}};
+  ASSERT_TRUE(Apply(failed, cluster_).ok());
+  metrics.Published(cluster_, {{cluster_.last_sequence, failed}});
+  metrics.Recorded(RunId("r"), progress);
+  EXPECT_EQ(ValueOf(metrics, series), "") << "no rank takes steps";
 }
 
 TEST_F(RunTimeTest, NeverFallsWhenTheClockIsSetBack) {

@@ -33,6 +33,9 @@ inline Submission SampleSubmission() {
   submission.threads_per_rank = 2;
   submission.logical_shards = 4;
   submission.device = Device::kGpu;
+  submission.model = "124M";
+  submission.dataset = "text.txt";
+  submission.precision = "bf16";
   return submission;
 }
 

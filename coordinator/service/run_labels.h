@@ -1,0 +1,21 @@
+// What the metric gp_run_info says that a run trains: short texts for people, from its run file.
+// Pure functions; thread-safe.
+#pragma once
+
+#include <string>
+
+#include "runspec/run_spec.h"
+
+namespace gp::coordinator {
+
+// "124M" for a size that has a name, else "L6 H6 C384": layers, heads, channels.
+std::string ModelLabel(const runspec::ModelShape& shape);
+
+// The last part of the first path that the run reads its text or tokens from, and how many more
+// there are: "fineweb_train_*.bin", "a.txt +2".
+std::string DatasetLabel(const runspec::DataSpec& data);
+
+// As the run file says it: "auto", "bf16".
+std::string PrecisionLabel(runspec::Precision precision);
+
+}  // namespace gp::coordinator
