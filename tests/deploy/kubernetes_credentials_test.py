@@ -35,7 +35,7 @@ import pods  # noqa: E402
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 sys.path.append(str(SOURCE / "tests/e2e"))
-import readme_test as page  # noqa: E402
+import page_commands  # noqa: E402
 
 API_KEY = "a key of this test"
 KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc")
@@ -53,7 +53,7 @@ budget: {steps: 40}
 def documented_commands(mark):
     text = (SOURCE / "docs/operations/kubernetes.md").read_text(encoding="utf-8")
     block = next(block for block in page_blocks.blocks_of(text) if mark in block.mark)
-    return [command for command, _ in page.steps_of("\n".join(block.lines))]
+    return [command for command, _ in page_commands.steps_of("\n".join(block.lines))]
 
 
 def render(place, components=()):

@@ -32,7 +32,7 @@ except ImportError:
 
 sys.path.append(str(SOURCE / "tests/e2e"))
 import kubernetes_policy as policy  # noqa: E402  (after what it skips for)
-import readme_test as page  # noqa: E402
+import page_commands  # noqa: E402
 
 # What a custom resource may hold, to the depth that gp uses: every key, with what is below it. None: anything.
 POD_TEMPLATE = {"spec": {"parallelism": None, "completions": None, "backoffLimit": None, "template": None,
@@ -233,12 +233,12 @@ class Manifests(unittest.TestCase):
 class ThePage(unittest.TestCase):
     def test_shows_commands_that_work(self):
         text = (SOURCE / "docs/operations/kubernetes.md").read_text(encoding="utf-8")
-        steps = [step for block in page.executed_blocks(text) for step in page.steps_of(block)]
+        steps = page_commands.executed_steps(text)
         self.assertTrue(steps)
         with tempfile.TemporaryDirectory(prefix="gp-k8s-") as home:
             shutil.copytree(SOURCE / "deploy", pathlib.Path(home, "deploy"))
-            results = page.outputs_of(steps, home)
-        self.assertEqual([problem for problem in map(page.problem_of, steps, results) if problem], [])
+            results = page_commands.outputs_of(steps, home)
+        self.assertEqual(page_commands.problems_of(steps, results), [])
 
     def test_says_how_to_make_what_the_manifests_do_not_hold(self):
         text = (SOURCE / "docs/operations/kubernetes.md").read_text(encoding="utf-8")

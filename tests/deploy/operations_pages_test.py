@@ -12,7 +12,7 @@ SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 sys.path.append(str(SOURCE / "tests/e2e"))
 
 import page_blocks  # noqa: E402
-import readme_test as page  # noqa: E402
+import page_commands  # noqa: E402
 
 PAGES = sorted(path for folder in ("operations", "security") for path in (SOURCE / "docs" / folder).glob("*.md"))
 # Pages whose blocks another test executes.
@@ -23,7 +23,7 @@ SEEN = ("configs", "deploy", "scripts", "tests")  # folders of the source that a
 
 
 def steps_of(path):
-    return [step for block in page.executed_blocks(path.read_text(encoding="utf-8")) for step in page.steps_of(block)]
+    return page_commands.executed_steps(path.read_text(encoding="utf-8"))
 
 
 class Blocks(unittest.TestCase):
@@ -40,7 +40,7 @@ class Blocks(unittest.TestCase):
         for path in PAGES:
             blocks = page_blocks.blocks_of(path.read_text(encoding="utf-8"))
             marked = [block for block in blocks if block.mark == page_blocks.EXECUTED]
-            self.assertEqual(len(marked), len(page.executed_blocks(path.read_text(encoding="utf-8"))), path.name)
+            self.assertEqual(len(marked), len(page_commands.executed_blocks(path.read_text(encoding="utf-8"))), path.name)
 
     def test_the_test_of_a_page_names_the_page(self):
         for name, test in ELSEWHERE.items():
@@ -78,11 +78,7 @@ class Commands(unittest.TestCase):
 def problems_of(steps, home):
     for folder in SEEN:
         pathlib.Path(home, folder).symlink_to(SOURCE / folder)
-    try:
-        results = page.outputs_of(steps, home)
-    finally:
-        page.stop_what_was_started(home)
-    return [problem for problem in map(page.problem_of, steps, results) if problem]
+    return page_commands.problems_of(steps, page_commands.outputs_of(steps, home))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import time
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 sys.path.insert(0, str(SOURCE / "tests/e2e"))
 
-import readme_test
+import page_commands
 
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 NET = "10.99.7"
@@ -168,7 +168,7 @@ def write_run(host, shared, steps, layers, heads, channels, checkpoint_every):
 def blocks_of_page():
     """Of docs/operations/two-nodes.md: for each executed block its [(host, command, expected output lines)]."""
     text = (SOURCE / "docs/operations/two-nodes.md").read_text(encoding="utf-8")
-    return [_steps_of(block) for block in readme_test.executed_blocks(text)]
+    return [_steps_of(block) for block in page_commands.executed_blocks(text)]
 
 
 def _steps_of(block):
@@ -192,15 +192,9 @@ def type_block(steps, hosts, shared, **environment):
             hosts[place].start(there, "worker.log")
             continue
         shown = hosts[place].run(there, timeout=600, **environment).stdout
-        if not _shows(expected, shown):
-            sys.exit(f"{command}: the page shows\n" + "\n".join(expected) + f"\nbut it printed\n{shown}")
-
-
-def _shows(expected, shown):
-    """Whether the expected lines occur in their order; `…` stands for anything in a line."""
-    lines = iter(shown.splitlines())
-    patterns = [".*".join(re.escape(part) for part in line.strip().split("…")) for line in expected]
-    return all(any(re.search(pattern, line) for line in lines) for pattern in patterns)
+        problem = page_commands.problem_of((command, expected), (0, shown))
+        if problem:
+            sys.exit(problem)
 
 
 def two_nodes(a, b, shared, **environment):

@@ -13,19 +13,16 @@ import serving
 
 sys.path.insert(0, str(serving.SOURCE / "tests/e2e"))
 
-import readme_test
+import page_commands
 
 TOLERANCE = 1e-3
 
 
 def run_tutorial(home):
     text = (serving.SOURCE / "docs/tutorials/finetune.md").read_text(encoding="utf-8")
-    steps = [step for block in readme_test.executed_blocks(text) for step in readme_test.steps_of(block)]
-    try:
-        results = readme_test.outputs_of(steps, home)
-    finally:
-        readme_test.stop_what_was_started(home)
-    problems = [problem for problem in map(readme_test.problem_of, steps, results) if problem]
+    steps = page_commands.executed_steps(text)
+    results = page_commands.outputs_of(steps, home)
+    problems = page_commands.problems_of(steps, results)
     if problems:
         sys.exit("\n\n".join(problems))
     return {command: output for (command, _), (_, output) in zip(steps, results)}
