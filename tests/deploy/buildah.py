@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 BASE = "docker.io/library/debian:bookworm-slim"
 ENVIRONMENT = {**os.environ, "STORAGE_DRIVER": os.environ.get("STORAGE_DRIVER", "vfs"), "BUILDAH_ISOLATION": "chroot"}
@@ -112,13 +111,3 @@ class Container:
                 os.kill(self.pid_of(process) or process.pid, signal.SIGKILL)
                 process.wait(10)
         return process.returncode
-
-
-def wait_for(what, condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        result = condition()
-        if result:
-            return result
-        time.sleep(0.2)
-    raise AssertionError(f"{what} did not happen within {seconds} s")

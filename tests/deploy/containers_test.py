@@ -23,6 +23,10 @@ except ImportError:
     buildah.skip("PyYAML is not installed (Debian: python3-yaml)")
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(SOURCE / "tests/e2e"))
+
+from waiting import wait_for  # noqa: E402
+
 IMAGES = ("gp-coordinator", "gp-worker", "gp-gateway")
 BYTES_MAX = {"gp-coordinator": 400e6, "gp-worker": 900e6, "gp-gateway": 900e6}
 COMPILERS = ("cc", "gcc", "g++", "c++", "clang", "ld", "make", "cmake", "nvcc")
@@ -127,8 +131,8 @@ class Images(unittest.TestCase):
         self.addCleanup(service.close)
         config = service.start("coordinator", GP_COORDINATOR_METRICS_LISTEN="127.0.0.1:0")
         health = config["Healthcheck"]["Test"][1:]
-        buildah.wait_for("the coordinator is healthy",
-                         lambda: service.inside("coordinator", *health, check=False).returncode == 0)
+        wait_for("the coordinator is healthy", lambda: service.inside("coordinator", *health, check=False),
+                 lambda done: done.returncode == 0)
         data = service.scratch / "data"
         (data / "smoke.txt").write_text(TEXT)
         (data / "smoke.yaml").write_text((SOURCE / "configs/runs/smoke.yaml").read_text())
@@ -152,8 +156,7 @@ class Images(unittest.TestCase):
         buildah.run("chown", "65532", folder / "tls.key")
 
     def complete(self, service):
-        found = buildah.wait_for("the gateway serves", lambda: re.search(r"gateway serves url=(https://\S+)",
-                                                                         service.log("gateway")))
+        found = wait_for("the gateway serves", lambda: re.search(r"gateway serves url=(https://\S+)", service.log("gateway")))
         trusted = ssl.create_default_context(cafile=service.scratch / "gateway/tls.crt")
         request = urllib.request.Request(f"{found.group(1)}/v1/completions",
                                          headers={"Content-Type": "application/json", "Authorization": f"Bearer {API_KEY}"},
@@ -166,7 +169,7 @@ class Images(unittest.TestCase):
             except urllib.error.HTTPError:
                 return None  # it still looks for models
 
-        return buildah.wait_for("an answer", answer)
+        return wait_for("an answer", answer)
 
 
 class Compose(unittest.TestCase):

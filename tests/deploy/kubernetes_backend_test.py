@@ -18,6 +18,7 @@ import kubernetes_policy as policy
 import kubernetes_test as manifests
 import pods
 import yaml
+from waiting import SECONDS_MAX, wait_for  # pods names the folder that holds it
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
@@ -44,7 +45,7 @@ class Person:
 
     def gpctl(self, *words):
         return subprocess.run([PROGRAMS / "gpctl", *words], check=False, capture_output=True, text=True, cwd=self.home,
-                              env=self.environment, timeout=pods.SECONDS_MAX)
+                              env=self.environment, timeout=SECONDS_MAX)
 
     def submit(self, *words):
         return self.gpctl("submit", "run.yaml", "--backend", "k8s", *words)
@@ -231,8 +232,8 @@ class Created(unittest.TestCase):
         process = subprocess.Popen([PROGRAMS / "gp-coordinator", "--socket", home / "socket", "--state-dir", home / "state",
                                     "--storage-root", home / "storage", "--metrics-listen", "127.0.0.1:0",
                                     "--address-file", home / "address"], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        self.addCleanup(lambda: (process.terminate(), process.wait(pods.SECONDS_MAX)))
-        pods.wait_for("the coordinator serves", (home / "address").exists, process)
+        self.addCleanup(lambda: (process.terminate(), process.wait(SECONDS_MAX)))
+        wait_for("the coordinator serves", (home / "address").exists, process=process)
 
     def runs(self):
         return json.loads(self.person.gpctl("list", "-a", "-o", "json").stdout)["items"]
@@ -287,7 +288,7 @@ class Pods(unittest.TestCase):
         self.assertEqual(coordinator.run(["gpctl", "submit", "/data/run.yaml"]).returncode, 0)
         started = [cluster.start_job(agents, index) for index in range(agents["template"]["spec"]["completions"])]
         waiting = cluster.start_job(run)
-        self.assertEqual(waiting.process.wait(pods.SECONDS_MAX), 0, waiting.text())
+        self.assertEqual(waiting.process.wait(SECONDS_MAX), 0, waiting.text())
         self.assertIn("succeeded", waiting.text())
         for agent in started:  # as JobSet does now
             self.assertEqual(agent.stop(), 0, agent.text())

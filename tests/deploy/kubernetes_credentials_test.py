@@ -36,6 +36,7 @@ import pods  # noqa: E402
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 sys.path.append(str(SOURCE / "tests/e2e"))
 import page_commands  # noqa: E402
+from waiting import SECONDS_MAX, wait_for  # noqa: E402
 
 API_KEY = "a key of this test"
 KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc")
@@ -101,8 +102,8 @@ class Commands:
 
 
 def gateway_port(gateway):
-    return pods.wait_for("the gateway serves", lambda: re.search(r"gateway serves url=https://[^ ]*:(\d+)", gateway.text()),
-                         gateway.process).group(1)
+    return wait_for("the gateway serves", lambda: re.search(r"gateway serves url=https://[^ ]*:(\d+)", gateway.text()),
+                    process=gateway.process).group(1)
 
 
 class Credentials(unittest.TestCase):
@@ -144,7 +145,7 @@ class Credentials(unittest.TestCase):
 
     def test_3_the_token_lets_two_agents_in_and_the_audit_log_tells_which(self):
         third = self.cluster.start("StatefulSet", "gp-worker", 2)
-        self.assertEqual(third.process.wait(pods.SECONDS_MAX), 1)
+        self.assertEqual(third.process.wait(SECONDS_MAX), 1)
         self.assertIn("it lets 2 machines in", third.text())
         token = next(each for each in json.loads(self.gpctl("token", "list", "-o", "json"))["items"] if each["kind"] == "join")
         self.assertEqual((token["uses"], token["uses_max"]), (2, 2))
@@ -170,12 +171,12 @@ class Credentials(unittest.TestCase):
         def models():
             request = urllib.request.Request(f"https://127.0.0.1:{port}/v1/models",
                                              headers={"Authorization": f"Bearer {API_KEY}"})
-            with urllib.request.urlopen(request, context=trusted, timeout=pods.SECONDS_MAX) as response:
+            with urllib.request.urlopen(request, context=trusted, timeout=SECONDS_MAX) as response:
                 return [model["id"] for model in json.load(response)["data"]]
 
-        pods.wait_for("the gateway names the run", lambda: "pods" in models(), gateway.process)
+        wait_for("the gateway names the run", models, lambda names: "pods" in names, process=gateway.process)
         with self.assertRaisesRegex(urllib.error.HTTPError, "401"):
-            urllib.request.urlopen(f"https://127.0.0.1:{port}/v1/models", context=trusted, timeout=pods.SECONDS_MAX)
+            urllib.request.urlopen(f"https://127.0.0.1:{port}/v1/models", context=trusted, timeout=SECONDS_MAX)
 
 
 class CertManager:
@@ -233,7 +234,8 @@ class WithCertManager(unittest.TestCase):
         before = self.served(port, "gp-gateway")
         self.manager.issue("gp-gateway")
         gateway.refresh("/etc/gp/tls")
-        pods.wait_for("the new certificate is served", lambda: self.served(port, "gp-gateway") != before, gateway.process)
+        wait_for("the new certificate is served", lambda: self.served(port, "gp-gateway"), lambda serial: serial != before,
+                 process=gateway.process)
 
     def test_an_agent_joins_and_stays_while_the_certificate_is_replaced(self):
         agent = self.cluster.start("StatefulSet", "gp-worker")
@@ -241,8 +243,8 @@ class WithCertManager(unittest.TestCase):
         before = self.served(self.cluster.coordinator_port)
         self.manager.issue("gp-coordinator")
         self.coordinator.refresh("/etc/gp/tls")
-        pods.wait_for("the new certificate is served", lambda: self.served(self.cluster.coordinator_port) != before,
-                      self.coordinator.process)
+        wait_for("the new certificate is served", lambda: self.served(self.cluster.coordinator_port),
+                 lambda serial: serial != before, process=self.coordinator.process)
         self.assertEqual(self.coordinator.text().count("agent connected"), 1, "its stream goes on")
         agent.stop()
         agent.start()

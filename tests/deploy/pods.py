@@ -13,26 +13,17 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
-import time
 
 import yaml
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
+sys.path.append(str(SOURCE / "tests/e2e"))
+
+from waiting import SECONDS_MAX, wait_for  # noqa: E402
+
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
-SECONDS_MAX = 90
-
-
-def wait_for(what, condition, process=None, seconds=SECONDS_MAX):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        result = condition()
-        if result:
-            return result
-        if process is not None and process.poll() is not None:
-            raise AssertionError(f"{what}: the process ended with {process.returncode}")
-        time.sleep(0.05)
-    raise AssertionError(f"{what}: not within {seconds} s")
 
 
 class Cluster:
@@ -219,7 +210,7 @@ class Pod:
 
     def await_ready(self):
         try:
-            wait_for(f"{self.name} is ready", lambda: self.probe("readinessProbe"), self.process)
+            wait_for(f"{self.name} is ready", lambda: self.probe("readinessProbe"), process=self.process)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.text()}") from error
 

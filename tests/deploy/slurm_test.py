@@ -18,10 +18,13 @@ import time
 import unittest
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
+sys.path.append(str(SOURCE / "tests/e2e"))
+
+from waiting import wait_for  # noqa: E402
+
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 SCRIPT = SOURCE / "deploy/slurm/gp-workers.sbatch"
 NODES = ("n1", "n2")
-SECONDS_MAX = 120
 
 # A job that was queued again starts one second after its old credentials have expired (cred_expire, 120 s by default).
 SLURM_CONF = """\
@@ -103,7 +106,8 @@ class Slurm:
         self.spawn("slurmctld", "-D", "-i")
         for node in NODES:
             self.spawn("slurmd", "-D", "-N", node)
-        wait_for("both nodes are idle", lambda: self.ask("sinfo", "-h", "-N", "-o", "%T").split() == ["idle", "idle"])
+        wait_for("both nodes are idle", lambda: self.ask("sinfo", "-h", "-N", "-o", "%T").split(),
+                 lambda states: states == ["idle", "idle"])
 
     def spawn(self, *command):
         with open(self.root / f"{command[0]}.out", "a", encoding="utf-8") as log:
@@ -129,16 +133,6 @@ class Slurm:
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()
-
-
-def wait_for(what, condition, seconds=SECONDS_MAX):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        result = condition()
-        if result:
-            return result
-        time.sleep(0.1)
-    raise AssertionError(f"{what}: not within {seconds} s")
 
 
 class AgentsInSlurm(unittest.TestCase):
@@ -197,7 +191,7 @@ class AgentsInSlurm(unittest.TestCase):
         self.wait_for_step(150)
 
         self.slurm.ask("scontrol", "requeuehold", jobs["n2"])
-        wait_for("the job of n2 is held", lambda: self.job_state(jobs["n2"]) == "PENDING")
+        wait_for("the job of n2 is held", lambda: self.job_state(jobs["n2"]), lambda state: state == "PENDING")
         reason = wait_for("the run says what it waits for", self.waiting_reason)
         print(f"while the job of n2 is held: {reason}")
         self.assertIn("needs 2 slots, all nodes together have 1", reason)
@@ -220,7 +214,7 @@ class AgentsInSlurm(unittest.TestCase):
             job = self.submit_agent(node, *limits)
         self.submit_run()
         self.wait_for_step(10)
-        wait_for("the job of n2 has ended", lambda: self.job_state(job) in ("", "COMPLETED"))
+        wait_for("the job of n2 has ended", lambda: self.job_state(job), lambda state: state in ("", "COMPLETED"))
         done = self.slurm.ask("scontrol", "show", "job", job)
         self.assertIn("JobState=COMPLETED", done)
         self.assertIn("ExitCode=0:0", done)
@@ -231,7 +225,7 @@ class AgentsInSlurm(unittest.TestCase):
         return self.slurm.ask("squeue", "-h", "-j", job, "-o", "%T")
 
     def wait_for_step(self, step):
-        wait_for(f"step {step}", lambda: self.run_status().get("progress", {}).get("step", 0) >= step)
+        wait_for(f"step {step}", lambda: self.run_status().get("progress", {}).get("step", 0), lambda at: at >= step)
 
     def waiting_reason(self):
         run = self.run_status()

@@ -7,18 +7,17 @@ import itertools
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
 import tempfile
 import threading
-import time
 import unittest
+
+from waiting import SECONDS_MAX, wait_for
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
-SECONDS_MAX = 120
 
 # Long enough that the test decides when something happens.
 RUN = """\
@@ -31,16 +30,6 @@ batch: {{micro_batch: 2, sequence: 16}}
 budget: {{steps: {steps}}}
 checkpoint: {{every: 200, keep_last: 2}}
 """
-
-
-def wait_for(what, condition):
-    deadline = time.monotonic() + SECONDS_MAX
-    while time.monotonic() < deadline:
-        result = condition()
-        if result:
-            return result
-        time.sleep(0.05)
-    raise AssertionError(f"waited in vain: {what}")
 
 
 class Service:
@@ -65,7 +54,7 @@ class Service:
         address.unlink(missing_ok=True)
         self.coordinator = self.spawn("gp-coordinator", "--state-dir", self.state, "--storage-root", self.root / "storage",
                                       "--socket", self.socket, "--listen", "127.0.0.1:0", "--address-file", address)
-        wait_for("the coordinator serves", address.exists)
+        wait_for("the coordinator serves", address.exists, process=self.coordinator)
         return json.loads(address.read_text())["listen"]
 
     def start_agent(self, state):
@@ -121,8 +110,8 @@ class Service:
 
     def await_checkpoints(self, name, count):
         """Until so many more are sealed than there are now."""
-        goal = (self.steps(name) or [0])[-1] + 200 * count
-        return wait_for(f"{name} seals step {goal}", lambda: (self.steps(name) or [0])[-1] >= goal)
+        goal = max(self.steps(name), default=0) + 200 * count
+        return wait_for(f"{name} seals step {goal}", lambda: self.steps(name), lambda steps: max(steps, default=0) >= goal)
 
 
 @contextlib.contextmanager
@@ -215,13 +204,13 @@ class Backup(unittest.TestCase):
         self.back_up_under_load()
         # The backup knows the first epoch; the newest checkpoints are of the second.
         os.kill(self.service.trainer(), signal.SIGKILL)
-        wait_for("the second epoch", lambda: self.service.state_of("lm")["epoch"] == 2)
+        wait_for("the second epoch", lambda: self.service.state_of("lm")["epoch"], lambda epoch: epoch == 2)
         self.service.await_checkpoints("lm", 3)
         self.service.kill(self.service.agent)
         newest = self.newest_on_disk()
         _, listen = self.lose_and_restore()
         self.service.start_agent("another-agent")
-        wait_for("the third epoch", lambda: self.service.state_of("lm")["epoch"] == 3)
+        wait_for("the third epoch", lambda: self.service.state_of("lm")["epoch"], lambda epoch: epoch == 3)
         self.assertIn(f"from step {newest}", self.service.gpctl("events", "lm"))
         self.service.await_checkpoints("lm", 2)
         self.expect_everything_back(before, listen)

@@ -13,7 +13,11 @@ import ssl
 import subprocess
 import sys
 import tempfile
-import time
+
+SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
+sys.path.append(str(SOURCE / "tests/e2e"))
+
+from waiting import wait_for  # noqa: E402
 
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
@@ -100,16 +104,9 @@ class Daemon:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([PROGRAMS / program, "--address-file", address_file, *flags],
                                             stdout=log, stderr=log, env=environment)
-        self.addresses = None
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            if address_file.exists():
-                self.addresses = json.loads(address_file.read_text())
-                return
-            if self.process.poll() is not None:
-                return
-            time.sleep(0.01)
-        raise AssertionError(f"{program} does not serve:\n{self.log.read_text()}")
+        wait_for(f"{program} serves or ends", self.log.read_text,
+                 lambda _: address_file.exists() or self.process.poll() is not None)
+        self.addresses = json.loads(address_file.read_text()) if address_file.exists() else None
 
     def __enter__(self):
         return self

@@ -12,6 +12,7 @@ import sys
 
 import network
 import wire
+from waiting import wait_for  # network names the folder that holds it
 
 ENCRYPTED = sys.argv[1:] == ["encrypted"]
 STEPS = 100 if ENCRYPTED else 200
@@ -58,8 +59,9 @@ def cuts_of(seed, bytes_of_a_step):
 
 def sit_out_the_silence(host, between):
     """The node on the other side is lost when its lease has passed, and the run waits for it; then it is heard again."""
-    network.await_that("the silence", between.is_silent, seconds=400)
-    network.await_that("the run waits for the lost node", lambda: "all nodes together have 1" in host.answer("gpctl why both"))
+    wait_for("the silence", between.is_silent, seconds=400)
+    wait_for("the run waits for the lost node", lambda: host.answer("gpctl why both"),
+             lambda why: "all nodes together have 1" in why)
     host.run("gpctl status both")
     host.run("gpctl workers list")
     between.end_silence()

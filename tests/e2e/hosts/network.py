@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 sys.path.insert(0, str(SOURCE / "tests/e2e"))
@@ -141,17 +140,6 @@ def _join(hosts):
         ip("-n", host.namespace, "address", "add", f"{host.address}/24", "dev", "eth0")
         ip("-n", host.namespace, "link", "set", "eth0", "up")
         ip("-n", host.namespace, "link", "set", "lo", "up")
-
-
-def await_that(what, condition, seconds=120):
-    """The first true value of `condition`."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.1)
-    sys.exit(f"after {seconds} s still not: {what}")
 
 
 def write_run(host, shared, steps, layers, heads, channels, checkpoint_every):

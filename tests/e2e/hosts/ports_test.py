@@ -9,6 +9,7 @@ import ssl
 import sys
 
 import network
+from waiting import wait_for  # network names the folder that holds it
 
 STRANGER_SECONDS_MAX = 20
 GARBAGE = bytes(range(256)) * 4
@@ -129,8 +130,8 @@ def check_credentials(a, b, server, shared):
     refused(b, "GPCTL_TOKEN_FILE=wrong.token gpctl list", "not known")
 
     a.run(f"gpctl token create --name late --role viewer --ttl 1s --out {b.home}/late.token")
-    network.await_that("the token's end", lambda: "expired" in b.run(
-        "GPCTL_TOKEN_FILE=late.token gpctl list", check=False).stdout)
+    wait_for("the token's end", lambda: b.run("GPCTL_TOKEN_FILE=late.token gpctl list", check=False).stdout,
+             lambda said: "expired" in said)
 
     a.run(f"gpctl token revoke {identifier}")
     refused(b, "gpctl list", "revoked")

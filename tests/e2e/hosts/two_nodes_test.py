@@ -5,6 +5,7 @@ import json
 import pathlib
 
 import network
+from waiting import wait_for  # network names the folder that holds it
 
 STEPS = 2500
 # Certificates are renewed after two thirds of it, so more than once while the run trains.
@@ -44,7 +45,7 @@ def serve_elsewhere(a, b, server):
             f"--coordinator-ca ca.crt --coordinator-token-file second.token", "gateway.log")
     ask = ("import json, urllib.request; at = json.load(open('gateway.json'))['address']; "
            "print(urllib.request.urlopen(f'http://{at}/v1/models').read().decode())")
-    models = network.await_that("the gateway's model of the run", lambda: [
+    models = wait_for("the gateway's model of the run", lambda: [
         model["id"] for model in json.loads(b.run(f'test -e gateway.json && python3 -c "{ask}" || echo "{{}}"').stdout)
         .get("data", [])])
     assert "both" in models, models
@@ -62,9 +63,9 @@ def main():
         change_token(a, b, server)
         a.run("gpctl wait both --for checkpoint")
         serve_elsewhere(a, b, server)
-        network.await_that("a new certificate of the server", lambda: b.certificate_of(server) != first)
-        network.await_that("a new certificate of the node",
-                           lambda: any(path.read_bytes() != old for path, old in credentials.items()))
+        wait_for("a new certificate of the server", lambda: b.certificate_of(server), lambda shown: shown != first)
+        wait_for("a new certificate of the node",
+                 lambda: any(path.read_bytes() != old for path, old in credentials.items()))
         assert run_of(a)["state"] == "running", "the certificates must change while it trains"
         a.run("gpctl wait both", timeout=600)
         a.run("gpctl events both")

@@ -12,6 +12,7 @@ import unittest
 
 import exchange
 import serving
+from waiting import wait_for  # serving names the folder that holds it
 
 LLAMA = serving.SOURCE / ".deps/peers/llama.cpp"
 SERVER = LLAMA / "bin/llama-server"
@@ -45,7 +46,7 @@ class LlamaServer:
              "--ctx-size", "192", "--parallel", "1", "--offline"], stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
 
     def __enter__(self):
-        serving.wait_for("llama-server", self.ready)
+        wait_for("llama-server", self.ready)
         return self
 
     def __exit__(self, *_):

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import serving
+from waiting import wait_for  # serving names the folder that holds it
 
 LOAD_THREADS = 6
 
@@ -31,11 +32,9 @@ class Crashes(unittest.TestCase):
     def await_more(self, loads, more, ok=True):
         """Each of them has so many further answers."""
         before = [load.count() for load in loads]
-
-        def enough():
-            return all(sum(1 for answer in load.answers[begin:] if not ok or answer[0] == 200) >= more
-                       for load, begin in zip(loads, before))
-        serving.wait_for("answers", enough, 120)
+        wait_for(f"{more} answers of each", lambda: [sum(1 for answer in load.answers[begin:] if not ok or answer[0] == 200)
+                                                     for load, begin in zip(loads, before)],
+                 lambda counts: min(counts) >= more)
 
     def assert_same_text_for_same_seed(self, loads):
         texts = {}
@@ -82,7 +81,7 @@ class Crashes(unittest.TestCase):
             connection.request("POST", "/v1/completions",
                                json.dumps({"model": "first", "prompt": "The", "max_tokens": 100, "stream": True}),
                                {"Content-Type": "application/json"})
-            serving.wait_for("the request in the sampler", lambda: serving.in_progress(gateway) >= 1)
+            wait_for("the request in the sampler", lambda: serving.in_progress(gateway))
             os.kill(victim, signal.SIGKILL)
             answer = connection.getresponse()
             text = answer.read().decode()
@@ -104,7 +103,7 @@ class Crashes(unittest.TestCase):
         for load in loads:
             load.done.set()
             load.join()
-        serving.wait_for("the samplers' end", lambda: not any(map(is_running, samplers)))
+        wait_for("the samplers' end", lambda: [pid for pid in samplers if is_running(pid)], lambda running: not running)
         with serving.Gateway(self.models) as again:
             texts = {load.model: {answer[2]["choices"][0]["text"] for answer in load.answers if answer[0] == 200}
                      for load in loads}

@@ -10,6 +10,7 @@ import threading
 import unittest
 
 import serving
+from waiting import wait_for  # serving names the folder that holds it
 
 CHECKPOINTS_MIN = 3
 RUN = """
@@ -89,7 +90,7 @@ class LiveRun(unittest.TestCase):
         training = threading.Thread(target=self.service.gpctl, args=("submit", self.run_file, "--wait"))
         training.start()
         self.addCleanup(training.join)
-        serving.wait_for("the first checkpoint", lambda: "live" in self.models(), 120)
+        wait_for("the first checkpoint", self.models, lambda names: "live" in names)
         readers = [Sampling(self.service) for _ in range(2)]
         for reader in readers:
             reader.start()
@@ -97,7 +98,8 @@ class LiveRun(unittest.TestCase):
             self.addCleanup(reader.done.set)
         training.join()
         last = "live@360"
-        serving.wait_for("the last checkpoint to answer", lambda: all(last in reader.texts for reader in readers))
+        wait_for("the last checkpoint to answer", lambda: [list(reader.texts) for reader in readers],
+                 lambda answered: all(last in names for names in answered))
         for reader in readers:
             reader.done.set()
             reader.join()

@@ -10,12 +10,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
+sys.path.append(str(SOURCE / "tests/e2e"))
+
+from waiting import wait_for
+
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 CLIENTS = SOURCE / ".deps/clients/bin/python"
-START_SECONDS_MAX = 60
 
 TRAINING = """
 apiVersion: gp/v1
@@ -228,14 +230,3 @@ def in_progress(gateway):
     text = gateway.request("GET", "/metrics")[2]
     return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
                if line.startswith("gp_gateway_requests_in_progress{"))
-
-
-def wait_for(what, condition, seconds=START_SECONDS_MAX):
-    """The first true value of `condition`."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.05)
-    raise AssertionError(f"waited {seconds} s for {what}")

@@ -14,6 +14,7 @@ import threading
 import unittest
 
 import serving
+from waiting import wait_for  # serving names the folder that holds it
 
 STREAMS = 500
 # What one stream may add to the gateway's memory: a connection and its buffers, with room to spare.
@@ -74,8 +75,8 @@ class Trouble(unittest.TestCase):
     def await_answer(self, loads, is_it):
         """Each of them gets a further answer like that."""
         before = [load.count() for load in loads]
-        serving.wait_for("answers", lambda: all(any(map(is_it, load.answers[begin:]))
-                                                for load, begin in zip(loads, before)), 120)
+        wait_for("an answer of that kind for each", lambda: [load.answers[begin:] for load, begin in zip(loads, before)],
+                 lambda added: all(any(map(is_it, answers)) for answers in added))
 
     def end(self, loads):
         for load in loads:
@@ -145,7 +146,7 @@ class Trouble(unittest.TestCase):
             gateway.complete(model="run", prompt="a", max_tokens=4)
             for sampler in gateway.samplers():
                 os.kill(sampler, signal.SIGKILL)
-            serving.wait_for("the samplers' end", lambda: not gateway.samplers())
+            wait_for("the samplers' end", gateway.samplers, lambda running: not running)
             status, headers, answer = gateway.request("POST", "/v1/completions", {"model": "run", "prompt": "a"})
             self.assertEqual(status, 503, answer)
             self.assertIn("there is no such directory", answer["error"]["message"])
@@ -203,7 +204,7 @@ class Trouble(unittest.TestCase):
                 gateway.complete(model="other", prompt="a", max_tokens=4)
                 print(f"{(opened_bytes - before) / STREAMS / 1024:.1f} KiB for each of {STREAMS} streams, then "
                       f"{(resident_bytes(pid) - opened_bytes) / 1024:.0f} KiB more")
-            serving.wait_for("their end", lambda: gauge(gateway, "gp_gateway_connections") <= 1)
+            wait_for("their end", lambda: gauge(gateway, "gp_gateway_connections"), lambda count: count <= 1)
 
     def test_a_gateway_without_a_checkpoint_to_serve_does_not_start(self):
         empty, damaged = pathlib.Path(self.own, "empty"), pathlib.Path(self.own, "damaged")
@@ -233,7 +234,7 @@ class Trouble(unittest.TestCase):
             for stream in streams:
                 stream.start()
             try:
-                serving.wait_for("busy streams", lambda: serving.in_progress(gateway) >= BUSY_STREAMS)
+                wait_for("busy streams", lambda: serving.in_progress(gateway), lambda count: count >= BUSY_STREAMS)
                 for _ in range(50):
                     self.assertEqual(gateway.request("GET", "/livez")[0], 200)
             finally:
