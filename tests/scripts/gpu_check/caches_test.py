@@ -1,0 +1,29 @@
+"""Caches travel to another machine."""
+import os
+import pathlib
+import shutil
+import unittest
+import unittest.mock
+
+import gpu_check_case  # first: it names the folder of the modules
+import caches
+
+
+class Caches(gpu_check_case.InFolder):
+    def test_go_on_from_the_archive_on_another_machine(self):
+        with unittest.mock.patch.dict(os.environ):
+            first, second = self.folder / "first/out", self.folder / "second/out"
+            caches.unpack(first)
+            pathlib.Path(os.environ["XDG_CACHE_HOME"], "tuned").write_text("choices")
+            pathlib.Path(os.environ["TORCHINDUCTOR_CACHE_DIR"], "kernel").write_text("code")
+            caches.pack(first)
+            second.mkdir(parents=True)
+            shutil.copy2(first / "cache.tar.gz", second)
+            caches.unpack(second)
+            self.assertEqual(pathlib.Path(os.environ["XDG_CACHE_HOME"], "tuned").read_text(), "choices")
+            self.assertEqual(pathlib.Path(os.environ["TORCHINDUCTOR_CACHE_DIR"], "kernel").read_text(), "code")
+            self.assertTrue(pathlib.Path(os.environ["TRITON_CACHE_DIR"]).is_relative_to(second.parent / "out-cache"))
+
+
+if __name__ == "__main__":
+    unittest.main()
