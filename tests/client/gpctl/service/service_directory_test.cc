@@ -1,0 +1,55 @@
+#include "client/gpctl/service/service_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "client/gpctl/service/service_fixture.h"
+
+namespace gp::gpctl {
+namespace {
+
+class ServiceDirectoryTest : public ServiceFixture {};
+
+TEST_F(ServiceDirectoryTest, UpClosesItsDirectoryToOtherUsers) {
+  std::filesystem::create_directory(directory_.root());
+  std::filesystem::permissions(directory_.root(), std::filesystem::perms::all);
+  ASSERT_TRUE(directory_.Create().ok());
+  EXPECT_FALSE(OthersMay(directory_.root()));
+}
+
+TEST_F(ServiceDirectoryTest, ARecordOfAnOlderVersionHasNoGateway) {
+  ASSERT_TRUE(directory_.Create().ok());
+  ASSERT_TRUE(directory_.Save({.address = "127.0.0.1:1", .gateway_address = "127.0.0.1:2"}).ok());
+  const std::string path = directory_.Path("service.json");
+  auto json = nlohmann::json::parse(*ReadFile(path));
+  for (const char* key : {"gateway", "gateway_address", "gateway_metrics", "gateway_problem"}) {
+    ASSERT_EQ(json.erase(key), 1u) << key;
+  }
+  std::ofstream(path) << json.dump();
+  const auto record = directory_.Load();
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->gateway.pid, 0);
+  EXPECT_EQ(record->gateway_address, "");
+}
+
+TEST_F(ServiceDirectoryTest, ADirectoryIsSupervisedOnce) {
+  ASSERT_TRUE(directory_.Create().ok());
+  const auto lock = directory_.Lock();
+  ASSERT_TRUE(lock.ok());
+  EXPECT_EQ(directory_.Lock().status().code(), StatusCode::kFailedPrecondition);
+}
+
+TEST_F(ServiceDirectoryTest, ADamagedRecordIsToldNotTrusted) {
+  ASSERT_TRUE(directory_.Create().ok());
+  ASSERT_TRUE(directory_.Save({.address = "127.0.0.1:1", .workers = 2}).ok());
+  const std::string path = directory_.Path("service.json");
+  const std::string text = *ReadFile(path);
+  for (size_t size = 0; size < text.size() - 2; ++size) {
+    std::ofstream(path, std::ios::trunc) << text.substr(0, size);
+    EXPECT_EQ(directory_.Load().status().code(), StatusCode::kDataLoss) << size;
+  }
+}
+
+}  // namespace
+}  // namespace gp::gpctl

@@ -1,0 +1,167 @@
+#include "client/gpctl/service/supervisor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <thread>
+
+#include "client/gpctl/service/service_fixture.h"
+
+namespace gp::gpctl {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class SupervisorTest : public ServiceFixture {};
+
+TEST_F(SupervisorTest, GatewayAndWorkerStopTogetherAndTheCoordinatorLast) {
+  WriteDaemonThatAwaits("gp-worker", "gp-gateway");
+  WriteDaemonThatAwaits("gp-gateway", "gp-worker");
+  WriteDaemon("gp-coordinator", "",
+              fmt::format("[ -e {0}/gp-worker.ended ] && [ -e {0}/gp-gateway.ended ] && "
+                          "touch $0.ended; ",
+                          gpctl_.home()));
+  ASSERT_TRUE(directory_.Create().ok());
+  RunOnce(Options());
+  EXPECT_TRUE(Exists("gp-worker.ended")) << "it was killed while it waited for the gateway's turn";
+  EXPECT_TRUE(Exists("gp-gateway.ended"));
+  EXPECT_TRUE(Exists("gp-coordinator.ended")) << "it was told before the others had ended";
+}
+
+TEST_F(SupervisorTest, WhatADeadSupervisorLeftStopsInTheSameOrder) {
+  WriteDaemonThatAwaits("gp-worker", "gp-gateway");
+  WriteDaemonThatAwaits("gp-gateway", "gp-worker");
+  WriteDaemon("gp-coordinator");
+  ASSERT_TRUE(directory_.Create().ok());
+  client::Interruption interruption;
+  Supervisor supervisor(directory_, Options(), interruption, [](const std::string&) {});
+  ASSERT_TRUE(supervisor.Start().ok());
+  ServiceRecord record = supervisor.record();
+  record.supervisor = {};
+  ASSERT_TRUE(directory_.Save(record).ok());
+  ASSERT_TRUE(StopService(directory_).ok());
+  EXPECT_TRUE(Exists("gp-worker.ended"));
+  EXPECT_TRUE(Exists("gp-gateway.ended"));
+  EXPECT_FALSE(IsAlive(record.coordinator));
+}
+
+TEST_F(SupervisorTest, TheSupervisorRevivesADaemonThatWasKilled) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  client::Interruption interruption;
+  Supervisor supervisor(directory_, Options(), interruption, [](const std::string&) {});
+  const Status started = supervisor.Start();
+  ASSERT_TRUE(started.ok()) << started;
+  std::thread running([&] { supervisor.Run(); });
+  const ProcessIdentity first = directory_.Load()->coordinator;
+  kill(first.pid, SIGKILL);
+  EXPECT_TRUE(Eventually([&] {
+    const auto record = directory_.Load();
+    return record.ok() && record->coordinator.pid != first.pid && IsAlive(record->coordinator);
+  }));
+  const ServiceRecord last = *directory_.Load();
+  interruption.Request();
+  running.join();
+  EXPECT_FALSE(IsAlive(last.coordinator));
+  EXPECT_FALSE(IsAlive(last.worker));
+  EXPECT_FALSE(directory_.Load()->ready);
+}
+
+TEST_F(SupervisorTest, ASupervisorAdoptsWhatAnotherLeftRunning) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  client::Interruption interruption;
+  Supervisor killed(directory_, Options(), interruption, [](const std::string&) {});
+  ASSERT_TRUE(killed.Start().ok());
+  Supervisor next(directory_, Options(), interruption, [](const std::string&) {});
+  ASSERT_TRUE(next.Start().ok());
+  EXPECT_EQ(next.record().coordinator, killed.record().coordinator);
+  EXPECT_EQ(next.record().worker, killed.record().worker);
+  interruption.Request();
+  next.Run();
+}
+
+TEST_F(SupervisorTest, AKilledGatewayIsRevivedAndANewSupervisorAdoptsIt) {
+  for (const char* name : {"gp-coordinator", "gp-worker", "gp-gateway"}) WriteDaemon(name);
+  ASSERT_TRUE(directory_.Create().ok());
+  client::Interruption interruption;
+  Supervisor supervisor(directory_, Options(), interruption, [](const std::string&) {});
+  ASSERT_TRUE(supervisor.Start().ok());
+  std::thread running([&] { supervisor.Run(); });
+  const ProcessIdentity first = directory_.Load()->gateway;
+  kill(first.pid, SIGKILL);
+  EXPECT_TRUE(Eventually([&] {
+    const auto record = directory_.Load();
+    return record.ok() && record->gateway.pid != first.pid && IsAlive(record->gateway);
+  }));
+  client::Interruption other;
+  Supervisor next(directory_, Options(), other, [](const std::string&) {});
+  ASSERT_TRUE(next.Start().ok());
+  EXPECT_EQ(next.record().gateway, directory_.Load()->gateway);
+  interruption.Request();
+  running.join();
+  EXPECT_FALSE(IsAlive(next.record().gateway));
+}
+
+TEST_F(SupervisorTest, TheCoordinatorServesOnASocketUnlessToldOtherwise) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  RunOnce(Options());
+  const std::string socket = "--socket " + directory_.root() + "/coordinator.sock ";
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), HasSubstr(socket));
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), Not(HasSubstr("--listen ")));
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), Not(HasSubstr("--insecure")));
+  EXPECT_THAT(ArgumentsOf("gp-worker"), HasSubstr("--coordinator " + service_.address()));
+  SupervisorOptions options = Options();
+  options.listen = "0.0.0.0:7070";
+  options.insecure = true;
+  RunOnce(options);
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"),
+              HasSubstr(socket + "--listen 0.0.0.0:7070 --insecure"));
+  RunOnce(Options());
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), Not(HasSubstr("--listen "))) << "it is private again";
+}
+
+TEST_F(SupervisorTest, TrainersMeetThoseOfOtherNodesWhereTheCoordinatorListens) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  RunOnce(Options());
+  EXPECT_THAT(ArgumentsOf("gp-worker"), Not(HasSubstr("--data-address")));
+  SupervisorOptions options = Options();
+  options.listen = "10.1.2.3:7070";
+  RunOnce(options);
+  EXPECT_THAT(ArgumentsOf("gp-worker"), HasSubstr("--data-address 10.1.2.3"));
+  options.listen = "127.0.0.1:0";
+  RunOnce(options);
+  EXPECT_THAT(ArgumentsOf("gp-worker"), Not(HasSubstr("--data-address")));
+}
+
+TEST_F(SupervisorTest, TheStorageStaysWhereTheServiceBegan) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  SupervisorOptions options = Options();
+  options.storage_root = gpctl_.home() + "/shared";
+  RunOnce(options);
+  const std::string flag = "--storage-root " + options.storage_root + " ";
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), HasSubstr(flag));
+  EXPECT_THAT(ArgumentsOf("gp-worker"), HasSubstr(flag));
+  RunOnce(Options());
+  EXPECT_THAT(ArgumentsOf("gp-worker"), HasSubstr(flag))
+      << "also when the next start does not name it";
+  options.storage_root = gpctl_.home() + "/elsewhere";
+  client::Interruption interruption;
+  const Status moved =
+      Supervisor(directory_, options, interruption, [](const std::string&) {}).Start();
+  EXPECT_EQ(moved.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(moved), HasSubstr("cannot move to " + options.storage_root));
+}
+
+}  // namespace
+}  // namespace gp::gpctl
