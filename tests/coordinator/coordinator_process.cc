@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/eventually.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "rpc/channel.h"
@@ -18,8 +19,6 @@ extern char** environ;
 
 namespace gp::coordinator {
 namespace {
-
-constexpr std::chrono::seconds kStartTimeout{20};
 
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -75,7 +74,7 @@ void CoordinatorProcess::Start() {
   ASSERT_TRUE(RemoveTree(file).ok());
   const std::string log = JoinPath(directory_, "coordinator.log");
   pid_ = Spawn(log);
-  const auto deadline = std::chrono::steady_clock::now() + kStartTimeout;
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (!FileExists(file)) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << *ReadFile(log);
     ASSERT_EQ(waitpid(pid_, nullptr, WNOHANG), 0) << *ReadFile(log);

@@ -4,10 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/coordinator_process.h"
-#include "coordinator/scripted_agent.h"
-#include "coordinator/temporary_directory.h"
-#include "rpc/status.h"
+#include "base/file.h"
+#include "coordinator/coordinator_fixture.h"
 
 namespace gp::coordinator {
 namespace {
@@ -15,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using Ranks = std::vector<v1::RankStatus>;
 
-constexpr const char* kRunFile = R"(apiVersion: gp/v1
+constexpr const char* kHonestRun = R"(apiVersion: gp/v1
 name: honest
 model: {n_layer: 1, n_head: 2, n_embd: 32, n_ctx: 32}
 data: {text: [/data/text.txt], tokenizer: bytes}
@@ -23,12 +21,11 @@ batch: {micro_batch: 4, sequence: 32}
 budget: {steps: 2000}
 )";
 
-class HostileAgent : public ::testing::Test {
+class HostileAgent : public CoordinatorFixture {
  protected:
   void SetUp() override {
-    process_.Start();
-    stub_ = process_.NewStub();
-    run_ = Submit("r1");
+    CoordinatorFixture::SetUp();
+    run_ = SubmitHonest("r1");
     honest_.emplace(process_.address(), process_.storage_root(), 1, "honest");
     honest_->Connect();
     assignment_ = AwaitOne(*honest_);
@@ -46,25 +43,10 @@ class HostileAgent : public ::testing::Test {
     liar_->Connect();
   }
 
-  std::string Submit(const std::string& request_id) {
-    grpc::ClientContext context;
-    v1::SubmitRequest request;
-    request.set_request_id(request_id);
-    request.set_source(kRunFile);
-    v1::SubmitResponse response;
-    const Status status = rpc::FromGrpc(stub_->Submit(&context, request, &response));
-    EXPECT_TRUE(status.ok()) << status;
-    return response.run().run_id();
-  }
-
-  v1::Run Get(const std::string& run) {
-    grpc::ClientContext context;
-    v1::GetRequest request;
-    request.set_run(run);
-    v1::Run response;
-    const Status status = rpc::FromGrpc(stub_->Get(&context, request, &response));
-    EXPECT_TRUE(status.ok()) << status;
-    return response;
+  std::string SubmitHonest(const std::string& request_id) {
+    v1::SubmitRequest request = MakeRequest(request_id);
+    request.set_source(kHonestRun);
+    return SubmitRun(request).run_id();
   }
 
   static v1::Assignment AwaitOne(ScriptedAgent& agent) {
@@ -74,7 +56,7 @@ class HostileAgent : public ::testing::Test {
 
   // The liar's own run, which it is asked to train; an answer to it is behind all that it said.
   std::string GiveTheLiarARun() {
-    const std::string own = Submit("r2");
+    const std::string own = SubmitHonest("r2");
     own_ = AwaitOne(*liar_);
     EXPECT_EQ(own_.run_id(), own);
     return own;
@@ -89,9 +71,6 @@ class HostileAgent : public ::testing::Test {
     EXPECT_EQ(run.latest_checkpoint_step(), Get(own_.run_id()).latest_checkpoint_step());
   }
 
-  TemporaryDirectory directory_;
-  CoordinatorProcess process_{directory_.path()};
-  std::unique_ptr<v1::RunService::Stub> stub_;
   std::string run_;
   std::optional<ScriptedAgent> honest_;
   std::optional<ScriptedAgent> liar_;

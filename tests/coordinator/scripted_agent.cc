@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/eventually.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "rpc/channel.h"
@@ -14,9 +15,6 @@
 
 namespace gp::coordinator {
 namespace {
-
-// For what comes within milliseconds, on a machine that does much else.
-constexpr std::chrono::seconds kPatience{10};
 
 // Ends the stream when it lives for longer than that: a wait for what never comes is over then.
 class Patience {
@@ -76,7 +74,7 @@ void ScriptedAgent::Connect(const std::vector<v1::RankStatus>& ranks) {
 
 v1::CoordinatorMessage ScriptedAgent::Greet(const v1::AgentHello& hello) {
   context_ = std::make_unique<grpc::ClientContext>();
-  context_->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  const Patience patience(*context_);
   context_->set_wait_for_ready(true);
   stream_ = stub_->Connect(context_.get());
   v1::AgentMessage message;
@@ -91,6 +89,21 @@ bool ScriptedAgent::Read(v1::CoordinatorMessage& message) {
   const bool read = stream_->Read(&message);
   if (read && message.has_desired()) ++desired_seen_;
   return read;
+}
+
+v1::DesiredState ScriptedAgent::StartRanks(int count) {
+  v1::DesiredState desired =
+      AwaitDesired([&](const auto& candidate) { return candidate.assignments_size() == count; });
+  Report(StatusesOf(desired, v1::RANK_PHASE_LISTENING));
+  desired = AwaitDesired([](const auto& candidate) {
+    return candidate.assignments_size() > 0 && candidate.assignments(0).has_membership();
+  });
+  Report(StatusesOf(desired, v1::RANK_PHASE_READY));
+  desired = AwaitDesired([](const auto& candidate) {
+    return candidate.assignments_size() > 0 && candidate.assignments(0).go();
+  });
+  Report(StatusesOf(desired, v1::RANK_PHASE_RUNNING));
+  return desired;
 }
 
 v1::DesiredState ScriptedAgent::AwaitDesired(
@@ -158,6 +171,29 @@ v1::RankStatus ScriptedAgent::StatusOf(const v1::Assignment& assignment, v1::Ran
   status.set_phase(phase);
   status.set_address("127.0.0.1:" + std::to_string(4000 + assignment.rank()));
   return status;
+}
+
+std::vector<v1::RankStatus> ScriptedAgent::StatusesOf(const v1::DesiredState& desired,
+                                                      v1::RankPhase phase) {
+  std::vector<v1::RankStatus> ranks;
+  for (const v1::Assignment& assignment : desired.assignments()) {
+    ranks.push_back(StatusOf(assignment, phase));
+  }
+  return ranks;
+}
+
+v1::Telemetry ScriptedAgent::MakePoints(const std::string& run, uint64_t first_sequence,
+                                        int64_t first_step, int count) {
+  v1::Telemetry telemetry;
+  telemetry.set_first_sequence(first_sequence);
+  for (int i = 0; i < count; ++i) {
+    v1::TelemetryItem& item = *telemetry.add_items();
+    item.set_run_id(run);
+    item.mutable_point()->set_step(first_step + i);
+    item.mutable_point()->set_epoch(1);
+    item.mutable_point()->set_loss(5.5 - 0.1 * i);
+  }
+  return telemetry;
 }
 
 }  // namespace gp::coordinator

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "gp/v1/agent_service.grpc.pb.h"
@@ -23,8 +24,11 @@ class ScriptedAgent {
   v1::CoordinatorMessage Greet(const v1::AgentHello& hello);
   v1::AgentHello MakeHello() const;
 
-  // Reads until a desired state satisfies `wanted`; reports it as applied. Throws after ten
-  // seconds, which ends the test: what follows would wait for the same in vain. So does AwaitAck.
+  // Takes so many assigned ranks to RUNNING; the desired state that they run by.
+  v1::DesiredState StartRanks(int count);
+
+  // Reads until a desired state satisfies `wanted`; reports it as applied. Throws when none comes
+  // within kPatience, which ends the test: what follows would wait in vain, too. So does AwaitAck.
   v1::DesiredState AwaitDesired(const std::function<bool(const v1::DesiredState&)>& wanted);
   v1::TelemetryAck AwaitAck(uint64_t through);
   void Report(const std::vector<v1::RankStatus>& ranks);
@@ -37,6 +41,11 @@ class ScriptedAgent {
 
   // A status of the assigned rank in `phase`.
   static v1::RankStatus StatusOf(const v1::Assignment& assignment, v1::RankPhase phase);
+  static std::vector<v1::RankStatus> StatusesOf(const v1::DesiredState& desired,
+                                                v1::RankPhase phase);
+  // Points of epoch 1, from this step on.
+  static v1::Telemetry MakePoints(const std::string& run, uint64_t first_sequence,
+                                  int64_t first_step, int count);
 
  private:
   bool Read(v1::CoordinatorMessage& message);

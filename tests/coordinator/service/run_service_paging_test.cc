@@ -5,9 +5,7 @@
 
 #include <numeric>
 
-#include "coordinator/coordinator_process.h"
-#include "coordinator/scripted_agent.h"
-#include "coordinator/temporary_directory.h"
+#include "coordinator/coordinator_fixture.h"
 #include "rpc/status.h"
 
 namespace gp::coordinator {
@@ -16,7 +14,7 @@ namespace {
 using ::testing::ElementsAreArray;
 using Numbers = std::vector<int64_t>;
 
-constexpr const char* kRunFile = R"(apiVersion: gp/v1
+constexpr const char* kPagedRun = R"(apiVersion: gp/v1
 name: paged
 model: {n_layer: 1, n_head: 2, n_embd: 32, n_ctx: 32}
 data: {text: [/data/text.txt], tokenizer: bytes}
@@ -31,27 +29,12 @@ Numbers Range(int64_t first, int64_t last) {
   return numbers;
 }
 
-void SetDeadline(grpc::ClientContext& context) {
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
-}
-
-class RunServicePagingTest : public ::testing::Test {
+class RunServicePagingTest : public CoordinatorFixture {
  protected:
-  void SetUp() override {
-    process_.Start();
-    stub_ = process_.NewStub();
-  }
-
   std::string Submit(const std::string& request_id) {
-    grpc::ClientContext context;
-    SetDeadline(context);
-    v1::SubmitRequest request;
-    request.set_request_id(request_id);
-    request.set_source(kRunFile);
-    v1::SubmitResponse response;
-    const Status status = rpc::FromGrpc(stub_->Submit(&context, request, &response));
-    EXPECT_TRUE(status.ok()) << status;
-    return response.run().run_id();
+    v1::SubmitRequest request = MakeRequest(request_id);
+    request.set_source(kPagedRun);
+    return SubmitRun(request).run_id();
   }
 
   Status List(int limit, const std::string& token, v1::ListResponse& page,
@@ -80,28 +63,14 @@ class RunServicePagingTest : public ::testing::Test {
     return ids;
   }
 
-  void Cancel(const std::string& run) {
-    grpc::ClientContext context;
-    SetDeadline(context);
-    v1::CancelRequest request;
-    request.set_run(run);
-    request.set_request_id("cancel " + run);
-    v1::Run answer;
-    EXPECT_TRUE(stub_->Cancel(&context, request, &answer).ok());
-  }
-
   Numbers Events(const std::string& run, uint64_t after) {
-    grpc::ClientContext context;
-    SetDeadline(context);
     v1::EventsRequest request;
     request.set_run(run);
     request.set_after_sequence(after);
-    const auto stream = stub_->Events(&context, request);
     Numbers sequences;
-    for (v1::RunEvent event; stream->Read(&event);) {
+    for (const auto& event : ReadAll<v1::RunEvent>(&v1::RunService::Stub::Events, request)) {
       sequences.push_back(static_cast<int64_t>(event.sequence()));
     }
-    EXPECT_TRUE(stream->Finish().ok());
     return sequences;
   }
 
@@ -154,40 +123,29 @@ class RunServicePagingTest : public ::testing::Test {
 
   // The points after `after_step`, as "epoch * 10000 + step".
   Numbers Metrics(const std::string& run, int64_t after_step) {
-    grpc::ClientContext context;
-    SetDeadline(context);
     v1::MetricsRequest request;
     request.set_run(run);
     request.set_after_step(after_step);
-    const auto stream = stub_->Metrics(&context, request);
     Numbers numbers;
-    for (v1::MetricPoint point; stream->Read(&point);) {
+    for (const auto& point : ReadAll<v1::MetricPoint>(&v1::RunService::Stub::Metrics, request)) {
       numbers.push_back(static_cast<int64_t>(point.epoch()) * 10000 + point.step());
     }
-    EXPECT_TRUE(stream->Finish().ok());
     return numbers;
   }
 
   Numbers Lines(const std::string& run, uint64_t after, int tail, int rank) {
-    grpc::ClientContext context;
-    SetDeadline(context);
     v1::LogsRequest request;
     request.set_run(run);
     request.set_after_sequence(after);
     request.set_tail(tail);
     request.set_rank(rank);
-    const auto stream = stub_->Logs(&context, request);
     Numbers sequences;
-    for (v1::LogLine line; stream->Read(&line);) {
+    for (const auto& line : ReadAll<v1::LogLine>(&v1::RunService::Stub::Logs, request)) {
       sequences.push_back(static_cast<int64_t>(line.sequence()));
     }
-    EXPECT_TRUE(stream->Finish().ok());
     return sequences;
   }
 
-  TemporaryDirectory directory_;
-  CoordinatorProcess process_{directory_.path()};
-  std::unique_ptr<v1::RunService::Stub> stub_;
   uint64_t next_sequence_ = 1;
 };
 

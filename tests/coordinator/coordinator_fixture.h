@@ -1,0 +1,61 @@
+// CoordinatorFixture: a real gp-coordinator in a directory of its own, and what a user asks it over
+// gRPC. Each call has a deadline, and fails the test when the coordinator refuses it. One thread.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/eventually.h"
+#include "base/status.h"
+#include "base/temporary_directory.h"
+#include "coordinator/coordinator_process.h"
+#include "coordinator/scripted_agent.h"
+
+namespace gp::coordinator {
+
+class CoordinatorFixture : public ::testing::Test {
+ protected:
+  void SetUp() override;
+  // kill -9, and started again.
+  void Restart();
+
+  static void SetDeadline(grpc::ClientContext& context);
+
+  // A request to submit a run of two ranks and 20 steps, called `smoke`.
+  static v1::SubmitRequest MakeRequest(const std::string& request_id);
+  static Status Submit(v1::RunService::Stub& stub, const v1::SubmitRequest& request,
+                       v1::SubmitResponse& response);
+  v1::Run SubmitRun(const v1::SubmitRequest& request);
+  v1::Run SubmitSmoke(const std::string& request_id) { return SubmitRun(MakeRequest(request_id)); }
+
+  v1::Run Get(const std::string& run);
+  v1::Run Cancel(const std::string& run, const std::string& request_id = "");
+  // Follows the run until `wanted`.
+  v1::Run Await(const std::string& run, const std::function<bool(const v1::Run&)>& wanted);
+  // What the events of one kind say.
+  std::vector<std::string> EventsOfKind(const std::string& run, const std::string& kind);
+
+  // Everything of a stream, until its end.
+  template <typename Response, typename Request, typename Call>
+  std::vector<Response> ReadAll(Call call, const Request& request) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    auto stream = (stub_.get()->*call)(&context, request);
+    std::vector<Response> all;
+    Response one;
+    while (stream->Read(&one)) all.push_back(one);
+    const grpc::Status status = stream->Finish();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return all;
+  }
+
+  TemporaryDirectory directory_;
+  CoordinatorProcess process_{directory_.path()};
+  std::unique_ptr<v1::RunService::Stub> stub_;
+};
+
+}  // namespace gp::coordinator
