@@ -27,6 +27,7 @@ class TokenShard {
 
   ShardFormat format() const { return format_; }
   int64_t size() const { return size_; }  // tokens
+  int token_bytes() const { return element_bytes_; }
   const std::string& path() const { return file_.path(); }
 
   // Copies tokens [offset, offset + tokens.size()). InvalidArgument when one of them is not below

@@ -135,6 +135,10 @@ void Fields(Archive& archive, StepReport& m) {
   archive("warning", m.warning);
   archive("scores", m.scores);
   archive("failed_saves", m.failed_saves);
+  archive("allreduce_seconds", m.allreduce_seconds);
+  archive("allreduce_bytes", m.allreduce_bytes);
+  archive("batches_ready", m.batches_ready);
+  archive("data_read_bytes", m.data_read_bytes);
 }
 
 template <typename Archive>
@@ -147,6 +151,7 @@ void Fields(Archive& archive, WrittenCheckpoint& m) {
   archive("validation_loss", m.validation_loss);
   archive("final", m.final);
   archive("end_reason", m.end_reason);
+  archive("held_up_seconds", m.held_up_seconds);
 }
 
 template <typename Archive>

@@ -150,6 +150,15 @@ struct StepReport {
   std::optional<std::map<std::string, double>> scores;
   // Saves of this process that failed or were skipped so far; of rank 0.
   std::optional<int64_t> failed_saves;
+  // The step's all-reduce: its whole time, of which phases.allreduce_exposed is the part that
+  // nothing hid, and the bytes of the gradients that it summed. Where the rank has peers and can
+  // tell.
+  std::optional<double> allreduce_seconds;
+  std::optional<int64_t> allreduce_bytes;
+  // Micro-batches that were in memory when the step asked for one, the least: 0 or 1; and the bytes
+  // of tokens that were read since the last report.
+  std::optional<int> batches_ready;
+  std::optional<int64_t> data_read_bytes;
 };
 
 struct WrittenCheckpoint {
@@ -161,6 +170,7 @@ struct WrittenCheckpoint {
   std::optional<double> validation_loss;
   bool final = false;
   std::optional<std::string> end_reason;  // if `final`: why the run ends before its budget
+  std::optional<double> held_up_seconds;  // how long the rank took no step for its sake
 };
 
 // All steps are done and the final checkpoint is written. The engine waits for its SealResult, then

@@ -70,7 +70,8 @@ class Monitoring(unittest.TestCase):
         cls.environment.pop("XDG_STATE_HOME", None)
         cls.state = os.path.join(cls.home, "state")
         cls.addClassCleanup(cls.gpctl, "down", "--state-dir", cls.state, "--now")
-        cls.service = json.loads(cls.gpctl("up", "--detach", "--monitoring", "--state-dir", cls.state, "-o", "json"))
+        cls.service = json.loads(cls.gpctl("up", "--detach", "--monitoring", "--workers", "2", "--state-dir", cls.state,
+                                           "-o", "json"))
         cls.prometheus = cls.service["monitoring"]
         cls.start = time.time()
         cls.train()
@@ -84,11 +85,11 @@ class Monitoring(unittest.TestCase):
 
     @classmethod
     def train(cls):
-        """A run with checkpoints and evaluations, which loses its rank once and goes on; and texts from it."""
+        """A run of two ranks with checkpoints and evaluations, which loses one once and goes on; and texts from it."""
         text = pathlib.Path(cls.home) / "text.txt"
         text.write_text("".join(f"{n} times {n} is {n * n}.\n" for n in range(20000)))
         (pathlib.Path(cls.home) / "run.yaml").write_text(
-            f"apiVersion: gp/v1\nname: {NAME}\npreset: tiny\ndata: {{text: [{text}]}}\nresources: {{threads: 1}}\n"
+            f"apiVersion: gp/v1\nname: {NAME}\npreset: tiny\ndata: {{text: [{text}]}}\nresources: {{workers: 2, threads: 1}}\n"
             "budget: {steps: 1000000}\neval: {every: 40, batches: 1}\ncheckpoint: {every: 40}\n")
         # A counter rises for Prometheus when it has seen it before.
         cls.await_data("count_over_time(gp_coordinator_queue_wait_seconds_count[1m]) > 1")

@@ -70,13 +70,15 @@ size_t MemberCount(const Phases& m) {
 }
 size_t MemberCount(const StepReport& m) {
   const auto& [epoch, step, tokens, loss, rate, norm, seconds, speed, mfu, phases, validation,
-               skipped, at, target, peak, source, warning, scores, failed] = m;
+               skipped, at, target, peak, source, warning, scores, failed, reduce_seconds,
+               reduce_bytes, ready, read] = m;
   return Count(epoch, step, tokens, loss, rate, norm, seconds, speed, mfu, phases, validation,
-               skipped, at, target, peak, source, warning, scores, failed);
+               skipped, at, target, peak, source, warning, scores, failed, reduce_seconds,
+               reduce_bytes, ready, read);
 }
 size_t MemberCount(const WrittenCheckpoint& m) {
-  const auto& [epoch, step, directory, digest, size, validation, final, end_reason] = m;
-  return Count(epoch, step, directory, digest, size, validation, final, end_reason);
+  const auto& [epoch, step, directory, digest, size, validation, final, end_reason, held_up] = m;
+  return Count(epoch, step, directory, digest, size, validation, final, end_reason, held_up);
 }
 size_t MemberCount(const Finished& m) {
   const auto& [epoch, step] = m;
@@ -165,6 +167,10 @@ StepReport FullReport() {
   m.warning = "look here";
   m.scores = {{"quiz/completion/acc", 0.25}, {"val_bpb", 2.5}};
   m.failed_saves = 2;
+  m.allreduce_seconds = 0.5;
+  m.allreduce_bytes = 4096;
+  m.batches_ready = 1;
+  m.data_read_bytes = 512;
   return m;
 }
 
@@ -230,11 +236,12 @@ const std::vector<Case>& Cases() {
            "validation_loss": 7.5, "skipped": true, "at_us": 1790000000000000,
            "target_steps": 2000, "peak_flops": 8.5, "peak_source": "measured",
            "warning": "look here", "scores": {"quiz/completion/acc": 0.25, "val_bpb": 2.5},
-           "failed_saves": 2})"},
-      {WrittenCheckpoint{3, 250, "directory", "digest", 1048576, 1.5, true, "stopped early"},
+           "failed_saves": 2, "allreduce_seconds": 0.5, "allreduce_bytes": 4096,
+           "batches_ready": 1, "data_read_bytes": 512})"},
+      {WrittenCheckpoint{3, 250, "directory", "digest", 1048576, 1.5, true, "stopped early", 0.25},
        R"({"epoch": 3, "step": 250, "directory": "directory", "manifest_digest": "digest",
            "size_bytes": 1048576, "validation_loss": 1.5, "final": true,
-           "end_reason": "stopped early"})"},
+           "end_reason": "stopped early", "held_up_seconds": 0.25})"},
       {Finished{3, 2000}, R"({"epoch": 3, "step": 2000})"},
       {Failed{ExitCause::kStorage, "disk full"}, R"({"cause": 7, "message": "disk full"})"},
       {Stopped{3, 12, "SIGTERM"}, R"({"epoch": 3, "step": 12, "reason": "SIGTERM"})"},

@@ -241,8 +241,10 @@ void Agent::TakeMessage(Rank& rank, const link::Message& message) {
   if (Observe(rank, message, clock_.Now())) changed_ = true;
   const auto* written = std::get_if<link::WrittenCheckpoint>(&message);
   if (written != nullptr && written->epoch == rank.key.epoch) {
-    metrics_.CheckpointWritten(rank.key, rank.save_times.Written(written->step, clock_.Now()),
-                               written->size_bytes);
+    metrics_.CheckpointWritten(
+        rank.key, {.blocking_seconds = written->held_up_seconds,
+                   .background_seconds = rank.save_times.Written(written->step, clock_.Now()),
+                   .size_bytes = written->size_bytes});
   }
   const auto* report = std::get_if<link::StepReport>(&message);
   if (report == nullptr || report->epoch != rank.key.epoch) return;
@@ -347,11 +349,12 @@ void Agent::LaunchTrainer(const v1::Assignment& assignment, const TrainerCommand
     return RecordExit(rank, {v1::EXIT_CAUSE_SPAWN_FAILED, 0, Message(group.status())});
   }
   rank.pid = (*process)->pid();
+  const uint64_t memory_limit = *group == nullptr ? 0 : (*group)->limit_bytes();
   running_[rank.key] = {.group = *std::move(group),
                         .process = std::move(process).value(),
                         .memory_kills_before = memory_kills};
   Failpoint("agent.after_spawn");
-  metrics_.TrainerStarted();
+  metrics_.TrainerStarted(rank.key, rank.pid, memory_limit);
   LogInfo("trainer started",
           {{"trainer", Describe(rank.key)}, {"slot", slot.id}, {"pid", rank.pid}});
   Send(rank.key, link::Hello{.version = options_.version, .incarnation = rank.incarnation});

@@ -1,5 +1,6 @@
 #include "worker/agent/metrics.h"
 
+#include <prometheus/collectable.h>
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
@@ -11,6 +12,7 @@
 #include <optional>
 
 #include "base/mutex.h"
+#include "worker/agent/rank_memory_series.h"
 #include "worker/agent/rank_series.h"
 
 namespace gp::agent {
@@ -74,6 +76,7 @@ struct AgentMetrics::Families {
   std::map<int, prometheus::Counter*> trainer_exits;  // by cause
   prometheus::Counter* checkpoint_bytes = nullptr;
   RankSeries ranks{*registry};
+  RankMemorySeries memory{*registry};
   Mutex dropped_mutex;
   uint64_t points_dropped_seen GUARDED_BY(dropped_mutex) = 0;
   uint64_t lines_dropped_seen GUARDED_BY(dropped_mutex) = 0;
@@ -167,7 +170,22 @@ void AgentMetrics::Families::AddCheckpoints() {
   checkpoint_bytes = &Counter("gp_checkpoint_written_bytes_total", "Of checkpoints, all files.");
 }
 
-AgentMetrics::AgentMetrics(const std::string& version) : families_(std::make_unique<Families>()) {
+// What Prometheus scrapes: the kernel is asked for the memory of trainers at a scrape.
+class AgentMetrics::Page final : public prometheus::Collectable {
+ public:
+  explicit Page(Families& families) : families_(families) {}
+
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    families_.memory.Refresh();
+    return families_.registry->Collect();
+  }
+
+ private:
+  Families& families_;
+};
+
+AgentMetrics::AgentMetrics(const std::string& version)
+    : families_(std::make_unique<Families>()), page_(std::make_shared<Page>(*families_)) {
   families_->AddNode(version);
   families_->AddCoordinator();
   families_->AddTrainers();
@@ -197,7 +215,10 @@ void AgentMetrics::SetTelemetry(size_t waiting, uint64_t dropped_points, uint64_
   families_->lines_dropped_seen = dropped_lines;
 }
 
-void AgentMetrics::TrainerStarted() { families_->trainer_starts->Increment(); }
+void AgentMetrics::TrainerStarted(const RankKey& key, int pid, uint64_t memory_limit_bytes) {
+  families_->trainer_starts->Increment();
+  families_->memory.Started(key, pid, memory_limit_bytes);
+}
 
 void AgentMetrics::TrainerExited(v1::ExitCause cause) {
   if (const auto found = families_->trainer_exits.find(cause);
@@ -210,14 +231,14 @@ void AgentMetrics::StepCommitted(const RankKey& key, const link::StepReport& rep
   families_->ranks.StepCommitted(key, report);
 }
 
-void AgentMetrics::CheckpointWritten(const RankKey& key, const std::optional<double>& seconds,
-                                     uint64_t size_bytes) {
-  families_->checkpoint_bytes->Increment(static_cast<double>(size_bytes));
-  if (seconds) families_->ranks.CheckpointWritten(key, *seconds);
+void AgentMetrics::CheckpointWritten(const RankKey& key, const SaveCost& cost) {
+  families_->checkpoint_bytes->Increment(static_cast<double>(cost.size_bytes));
+  families_->ranks.CheckpointWritten(key, cost);
 }
 
 void AgentMetrics::RankEnded(const RankKey& key, MonotonicTime at) {
   families_->ranks.Ended(key, at);
+  families_->memory.Ended(key);
 }
 
 void AgentMetrics::RemoveEnded(MonotonicTime now) { families_->ranks.RemoveEnded(now); }
@@ -234,7 +255,10 @@ void AgentMetrics::SetGpus(const std::vector<SlotInfo>& slots,
 
 std::string AgentMetrics::List(const std::string& version) {
   AgentMetrics metrics(version);
-  metrics.StepCommitted({.run_id = "example"}, {});
+  metrics.TrainerStarted({.run_id = "example"}, 0, 1);
+  metrics.StepCommitted(
+      {.run_id = "example"},
+      {.allreduce_seconds = 0, .allreduce_bytes = 0, .batches_ready = 0, .data_read_bytes = 0});
   metrics.SetGpus({{.id = "gpu-0", .device = "example", .cores = {}}},
                   {{.uuid = "example",
                     .memory_used_bytes = 0,
@@ -247,10 +271,10 @@ std::string AgentMetrics::List(const std::string& version) {
   return metrics.Text();
 }
 
-std::shared_ptr<prometheus::Collectable> AgentMetrics::page() const { return families_->registry; }
+std::shared_ptr<prometheus::Collectable> AgentMetrics::page() const { return page_; }
 
 std::string AgentMetrics::Text() const {
-  return prometheus::TextSerializer().Serialize(families_->registry->Collect());
+  return prometheus::TextSerializer().Serialize(page_->Collect());
 }
 
 std::string CauseLabel(v1::ExitCause cause) {

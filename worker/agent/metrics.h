@@ -14,6 +14,7 @@
 #include "link/messages.h"
 #include "worker/agent/gpu_inventory.h"
 #include "worker/agent/rank.h"
+#include "worker/agent/save_times.h"
 #include "worker/agent/slots.h"
 
 namespace prometheus {
@@ -32,12 +33,12 @@ class AgentMetrics {
   void SetSlots(size_t free, size_t busy);
   void SetConnected(bool connected);
   void SetTelemetry(size_t waiting, uint64_t dropped_points, uint64_t dropped_lines);
-  void TrainerStarted();
+  // `memory_limit_bytes`: that of its control group; 0 without one.
+  void TrainerStarted(const RankKey& key, int pid, uint64_t memory_limit_bytes);
   void TrainerExited(v1::ExitCause cause);
   void StepCommitted(const RankKey& key, const link::StepReport& report);
-  // All files are synced. `seconds` since the step that it saves, where the agent saw that step.
-  void CheckpointWritten(const RankKey& key, const std::optional<double>& seconds,
-                         uint64_t size_bytes);
+  // All files are synced.
+  void CheckpointWritten(const RankKey& key, const SaveCost& cost);
   // The series of a rank go a minute after its end, at a later RemoveEnded.
   void RankEnded(const RankKey& key, MonotonicTime at);
   void RemoveEnded(MonotonicTime now);
@@ -46,6 +47,7 @@ class AgentMetrics {
   void SetGpus(const std::vector<SlotInfo>& slots, const std::vector<GpuReading>& readings,
                const SlotHealths& healths);
 
+  // What Prometheus scrapes; it must not be used after this object is gone.
   std::shared_ptr<prometheus::Collectable> page() const;
   // Everything in the text exposition format.
   std::string Text() const;
@@ -54,7 +56,9 @@ class AgentMetrics {
 
  private:
   struct Families;
+  class Page;
   const std::unique_ptr<Families> families_;
+  const std::shared_ptr<prometheus::Collectable> page_;
 };
 
 // "signal", "collective", ...: the label of an exit cause.

@@ -1,6 +1,7 @@
 #include "worker/agent/rank_series.h"
 
 #include <prometheus/counter.h>
+#include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
@@ -10,6 +11,7 @@ namespace gp::agent {
 namespace {
 
 using prometheus::BuildCounter;
+using prometheus::BuildGauge;
 using prometheus::BuildHistogram;
 
 constexpr std::chrono::nanoseconds kLinger = std::chrono::minutes(1);
@@ -31,6 +33,10 @@ std::array<double, kPhases.size()> SecondsOf(const link::Phases& phases) {
           phases.allreduce_exposed, phases.optimizer, phases.other};
 }
 
+prometheus::Labels LabelsOf(const RankKey& key) {
+  return {{"run", key.run_id}, {"rank", std::to_string(key.rank)}};
+}
+
 }  // namespace
 
 RankSeries::RankSeries(prometheus::Registry& registry)
@@ -42,10 +48,31 @@ RankSeries::RankSeries(prometheus::Registry& registry)
                   .Name("gp_worker_step_phase_seconds_total")
                   .Help("Where the wall time of the rank's steps went; the phases are disjoint.")
                   .Register(registry)),
+      allreduce_seconds_(
+          BuildCounter()
+              .Name("gp_worker_allreduce_seconds_total")
+              .Help("Whole time of the rank's all-reduces, with what was hidden behind backward. "
+                    "For ranks on CPU cores that have peers; GPUs measure the exposed part alone.")
+              .Register(registry)),
+      allreduce_bytes_(BuildCounter()
+                           .Name("gp_worker_allreduce_bytes_total")
+                           .Help("Gradients that the rank's all-reduces summed; over their seconds "
+                                 "this is the algorithm bandwidth. For the same ranks.")
+                           .Register(registry)),
+      batches_ready_(BuildGauge()
+                         .Name("gp_data_prefetched_batches")
+                         .Help("Micro-batches that the loader had in memory when the rank's last "
+                               "step asked for one, the least: 1, or 0 when the step had to wait.")
+                         .Register(registry)),
+      data_read_(BuildCounter()
+                     .Name("gp_data_read_bytes_total")
+                     .Help("Tokens that the rank's loader read, in bytes as they are stored.")
+                     .Register(registry)),
       saves_(BuildHistogram()
                  .Name("gp_checkpoint_duration_seconds")
-                 .Help("From the step that a checkpoint saves until all its files are synced; "
-                       "training goes on meanwhile.")
+                 .Help("What a checkpoint takes. background: from the step that it saves until all "
+                       "its files are synced, while training goes on; blocking: the part of that "
+                       "in which the rank took no step.")
                  .Register(registry)),
       failed_saves_(BuildCounter()
                         .Name("gp_checkpoint_failures_total")
@@ -61,16 +88,25 @@ void RankSeries::StepCommitted(const RankKey& key, const link::StepReport& repor
   for (size_t phase = 0; phase < kPhaseCount; ++phase) {
     series.phases[phase]->Increment(std::max(0.0, seconds[phase]));
   }
+  Raise(allreduce_seconds_, key, series.allreduce_seconds, report.allreduce_seconds);
+  Raise(allreduce_bytes_, key, series.allreduce_bytes, report.allreduce_bytes);
+  Raise(data_read_, key, series.data_read, report.data_read_bytes);
+  if (report.batches_ready) {
+    if (series.batches_ready == nullptr) series.batches_ready = &batches_ready_.Add(LabelsOf(key));
+    series.batches_ready->Set(*report.batches_ready);
+  }
   const int64_t failed = report.failed_saves.value_or(0);
   if (series.failed_saves == nullptr || failed <= series.failed_saves_seen) return;
   series.failed_saves->Increment(static_cast<double>(failed - series.failed_saves_seen));
   series.failed_saves_seen = failed;
 }
 
-void RankSeries::CheckpointWritten(const RankKey& key, double seconds) {
+void RankSeries::CheckpointWritten(const RankKey& key, const SaveCost& cost) {
   MutexLock lock(mutex_);
   const Series& series = SeriesOf(key);
-  if (series.save != nullptr) series.save->Observe(seconds);
+  if (series.failed_saves == nullptr) return;
+  if (cost.blocking_seconds) series.save_blocking->Observe(std::max(0.0, *cost.blocking_seconds));
+  if (cost.background_seconds) series.save_background->Observe(*cost.background_seconds);
 }
 
 void RankSeries::Ended(const RankKey& key, MonotonicTime at) {
@@ -93,8 +129,7 @@ RankSeries::Series& RankSeries::SeriesOf(const RankKey& key) {
   Series& series = found->second;
   if (made) {
     const prometheus::Labels run = {{"run", key.run_id}};
-    prometheus::Labels labels = run;
-    labels.emplace("rank", std::to_string(key.rank));
+    const prometheus::Labels labels = LabelsOf(key);
     series.step = &steps_.Add(labels, kStepSeconds);
     for (size_t phase = 0; phase < kPhaseCount; ++phase) {
       prometheus::Labels of_phase = labels;
@@ -102,7 +137,9 @@ RankSeries::Series& RankSeries::SeriesOf(const RankKey& key) {
       series.phases[phase] = &phases_.Add(of_phase);
     }
     if (key.rank == 0) {
-      series.save = &saves_.Add(run, kSaveSeconds);
+      series.save_blocking = &saves_.Add({{"run", key.run_id}, {"mode", "blocking"}}, kSaveSeconds);
+      series.save_background =
+          &saves_.Add({{"run", key.run_id}, {"mode", "background"}}, kSaveSeconds);
       series.failed_saves = &failed_saves_.Add(run);
     }
   }
@@ -114,11 +151,27 @@ RankSeries::Series& RankSeries::SeriesOf(const RankKey& key) {
   return series;
 }
 
+template <typename Number>
+void RankSeries::Raise(prometheus::Family<prometheus::Counter>& family, const RankKey& key,
+                       prometheus::Counter*& series, const std::optional<Number>& more) {
+  if (!more) return;
+  if (series == nullptr) series = &family.Add(LabelsOf(key));
+  series->Increment(std::max(0.0, static_cast<double>(*more)));
+}
+
 void RankSeries::Remove(const Series& series) {
   steps_.Remove(series.step);
   for (prometheus::Counter* phase : series.phases) phases_.Remove(phase);
-  if (series.save != nullptr) saves_.Remove(series.save);
-  if (series.failed_saves != nullptr) failed_saves_.Remove(series.failed_saves);
+  const auto remove = [](auto& family, auto* value) {
+    if (value != nullptr) family.Remove(value);
+  };
+  remove(allreduce_seconds_, series.allreduce_seconds);
+  remove(allreduce_bytes_, series.allreduce_bytes);
+  remove(batches_ready_, series.batches_ready);
+  remove(data_read_, series.data_read);
+  remove(saves_, series.save_blocking);
+  remove(saves_, series.save_background);
+  remove(failed_saves_, series.failed_saves);
 }
 
 }  // namespace gp::agent

@@ -14,9 +14,11 @@
 #include "base/mutex.h"
 #include "link/messages.h"
 #include "worker/agent/rank.h"
+#include "worker/agent/save_times.h"
 
 namespace prometheus {
 class Counter;
+class Gauge;
 class Histogram;
 class Registry;
 template <typename T>
@@ -31,8 +33,7 @@ class RankSeries {
   explicit RankSeries(prometheus::Registry& registry);
 
   void StepCommitted(const RankKey& key, const link::StepReport& report) EXCLUDES(mutex_);
-  // `seconds` since the step that the checkpoint saves.
-  void CheckpointWritten(const RankKey& key, double seconds) EXCLUDES(mutex_);
+  void CheckpointWritten(const RankKey& key, const SaveCost& cost) EXCLUDES(mutex_);
   void Ended(const RankKey& key, MonotonicTime at) EXCLUDES(mutex_);
   // Removes what ended more than a minute ago.
   void RemoveEnded(MonotonicTime now) EXCLUDES(mutex_);
@@ -45,17 +46,31 @@ class RankSeries {
     std::optional<MonotonicTime> ended_at;
     prometheus::Histogram* step = nullptr;
     std::array<prometheus::Counter*, kPhaseCount> phases{};
-    // Rank 0 saves; these two are null for other ranks.
-    prometheus::Histogram* save = nullptr;
+    // Null until the rank reports such a value.
+    prometheus::Counter* allreduce_seconds = nullptr;
+    prometheus::Counter* allreduce_bytes = nullptr;
+    prometheus::Gauge* batches_ready = nullptr;
+    prometheus::Counter* data_read = nullptr;
+    // Rank 0 saves; these are null for other ranks.
+    prometheus::Histogram* save_blocking = nullptr;
+    prometheus::Histogram* save_background = nullptr;
     prometheus::Counter* failed_saves = nullptr;
     int64_t failed_saves_seen = 0;  // of this epoch's process
   };
 
   Series& SeriesOf(const RankKey& key) REQUIRES(mutex_);
+  // Adds `more`, where the rank reports it, to its series of the family, which it makes first.
+  template <typename Number>
+  void Raise(prometheus::Family<prometheus::Counter>& family, const RankKey& key,
+             prometheus::Counter*& series, const std::optional<Number>& more) REQUIRES(mutex_);
   void Remove(const Series& series) REQUIRES(mutex_);
 
   prometheus::Family<prometheus::Histogram>& steps_;
   prometheus::Family<prometheus::Counter>& phases_;
+  prometheus::Family<prometheus::Counter>& allreduce_seconds_;
+  prometheus::Family<prometheus::Counter>& allreduce_bytes_;
+  prometheus::Family<prometheus::Gauge>& batches_ready_;
+  prometheus::Family<prometheus::Counter>& data_read_;
   prometheus::Family<prometheus::Histogram>& saves_;
   prometheus::Family<prometheus::Counter>& failed_saves_;
   Mutex mutex_;

@@ -11,6 +11,13 @@
 
 namespace gp::agent {
 
+// What a checkpoint took, as far as it is known.
+struct SaveCost {
+  std::optional<double> blocking_seconds;    // in which its rank took no step
+  std::optional<double> background_seconds;  // from the step that it saves until all is synced
+  uint64_t size_bytes = 0;
+};
+
 class SaveTimes {
  public:
   void StepCommitted(int64_t step, MonotonicTime at);

@@ -34,6 +34,7 @@ class TrainerGroup {
   uint64_t OutOfMemoryKills() const;
   // The limit, when the group itself ran into it; 0 when it has none, or when memory ended above.
   uint64_t ReachedLimitBytes() const;
+  uint64_t limit_bytes() const { return memory_bytes_; }  // 0: none
 
  private:
   const std::string directory_;

@@ -1,6 +1,7 @@
 #include "worker/agent/metrics.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 namespace gp::agent {
 namespace {
@@ -33,13 +34,71 @@ TEST(AgentMetrics, StepsHaveTheirRunAndRank) {
   EXPECT_THAT(text, Not(HasSubstr("gp_checkpoint_failures_total{")));  // rank 0 saves
 }
 
+TEST(AgentMetrics, AllReducesHaveSeriesWhereTheRankMeasuresThem) {
+  AgentMetrics metrics("test");
+  metrics.StepCommitted(RankOf(1), Stepped());
+  EXPECT_THAT(metrics.Text(), Not(HasSubstr("gp_worker_allreduce_seconds_total{")));
+  link::StepReport report = Stepped();
+  report.allreduce_seconds = 0.25;
+  report.allreduce_bytes = 4096;
+  metrics.StepCommitted(RankOf(1, 1), report);
+  report.allreduce_seconds = -1;
+  metrics.StepCommitted(RankOf(1, 1), report);
+  const std::string text = metrics.Text();
+  EXPECT_THAT(text, HasSubstr("gp_worker_allreduce_seconds_total{rank=\"1\",run=\"r\"} 0.25"));
+  EXPECT_THAT(text, HasSubstr("gp_worker_allreduce_bytes_total{rank=\"1\",run=\"r\"} 8192"));
+  metrics.RankEnded(RankOf(1, 1), kRankEnd);
+  metrics.RemoveEnded(kRankEnd + seconds(60));
+  EXPECT_THAT(metrics.Text(), Not(HasSubstr("rank=\"1\"")));
+}
+
+TEST(AgentMetrics, TheLoaderHasSeriesOfItsOwn) {
+  AgentMetrics metrics("test");
+  link::StepReport report = Stepped();
+  report.batches_ready = 1;
+  report.data_read_bytes = 100;
+  metrics.StepCommitted(RankOf(1), report);
+  report.batches_ready = 0;
+  metrics.StepCommitted(RankOf(1), report);
+  EXPECT_THAT(metrics.Text(), HasSubstr("gp_data_prefetched_batches{rank=\"0\",run=\"r\"} 0"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("gp_data_read_bytes_total{rank=\"0\",run=\"r\"} 200"));
+}
+
+// A value of the page; -1 when the series is not there.
+double ValueOf(const AgentMetrics& metrics, const std::string& series) {
+  const std::string text = metrics.Text();
+  const size_t at = text.find("\n" + series + " ");
+  return at == std::string::npos ? -1 : std::stod(text.substr(at + series.size() + 2));
+}
+
+TEST(AgentMetrics, MemoryIsThatOfTheLivingProcess) {
+  constexpr char kResident[] = "gp_worker_memory_resident_bytes{rank=\"0\",run=\"r\"}";
+  constexpr char kLimit[] = "gp_worker_memory_limit_bytes{rank=\"0\",run=\"r\"}";
+  AgentMetrics metrics("test");
+  metrics.TrainerStarted(RankOf(1), getpid(), 0);
+  EXPECT_GT(ValueOf(metrics, kResident), 1 << 20) << "this process";
+  EXPECT_EQ(ValueOf(metrics, kLimit), -1);
+  metrics.TrainerStarted(RankOf(2), getpid(), 4096);
+  EXPECT_EQ(ValueOf(metrics, kLimit), 4096);
+  metrics.RankEnded(RankOf(1), kRankEnd);
+  EXPECT_GT(ValueOf(metrics, kResident), 1 << 20) << "the newer one still runs";
+  metrics.RankEnded(RankOf(2), kRankEnd);
+  EXPECT_EQ(ValueOf(metrics, kResident), -1);
+  EXPECT_EQ(ValueOf(metrics, kLimit), -1);
+}
+
 TEST(AgentMetrics, SeriesGoAMinuteAfterTheirRank) {
   AgentMetrics metrics("test");
   metrics.StepCommitted(RankOf(1), Stepped());
-  metrics.CheckpointWritten(RankOf(1), 0.5, 100);
+  metrics.CheckpointWritten(
+      RankOf(1), {.blocking_seconds = 0.125, .background_seconds = 0.5, .size_bytes = 100});
   metrics.RankEnded(RankOf(1), kRankEnd);
   metrics.RemoveEnded(kRankEnd + seconds(59));
-  EXPECT_THAT(metrics.Text(), HasSubstr("gp_checkpoint_duration_seconds_count{run=\"r\"} 1"));
+  for (const char* series :
+       {"count{mode=\"background\",run=\"r\"} 1", "sum{mode=\"background\",run=\"r\"} 0.5",
+        "count{mode=\"blocking\",run=\"r\"} 1", "sum{mode=\"blocking\",run=\"r\"} 0.125"}) {
+    EXPECT_THAT(metrics.Text(), HasSubstr(std::string("gp_checkpoint_duration_seconds_") + series));
+  }
   metrics.RemoveEnded(kRankEnd + seconds(60));
   EXPECT_THAT(metrics.Text(), Not(HasSubstr("run=\"r\"")));
 }

@@ -58,6 +58,7 @@ struct SavedCheckpoint {
   uint64_t size_bytes = 0;      // all files and the manifest
   std::optional<double> validation_loss;
   bool final = false;
+  double held_up_seconds = 0;  // how long the training stood still for it; Checkpoints knows
 };
 
 class CheckpointWriter {

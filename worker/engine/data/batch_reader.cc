@@ -1,6 +1,7 @@
 #include "worker/engine/data/batch_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runspec/batch_ramp.h"
 
@@ -34,6 +35,7 @@ Status BatchReader::Take(int64_t step, int shard, int64_t micro_batch, std::span
                          std::span<int32_t> targets) {
   const Place place{step, shard, micro_batch};
   MutexLock lock(mutex_);
+  if (asked_ || ahead_ != place) counts_.batches_ready = 0;
   AwaitRead();
   // Here, and not where it is read ahead: a checkpoint of this step needs the place where the next
   // one begins.
@@ -44,11 +46,17 @@ Status BatchReader::Take(int64_t step, int shard, int64_t micro_batch, std::span
     std::copy(targets_.begin(), targets_.end(), targets.begin());
   } else {
     status = source_.Fill(step, shard, micro_batch, tokens, targets);
+    counts_.bytes += source_.batch_bytes();
   }
   ahead_ = After(place);
   asked_ = true;
   changed_.NotifyAll();
   return status;
+}
+
+ReaderCounts BatchReader::TakeCounts() {
+  MutexLock lock(mutex_);
+  return std::exchange(counts_, {});
 }
 
 void BatchReader::AwaitRead() {
@@ -70,6 +78,7 @@ void BatchReader::ReadWhatIsAsked() {
     source_.Expect(place.step + 1, place.shard, place.micro_batch);
     MutexLock lock(mutex_);
     status_ = status;
+    counts_.bytes += source_.batch_bytes();
     asked_ = false;
     changed_.NotifyAll();
   }

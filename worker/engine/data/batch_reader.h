@@ -15,6 +15,13 @@
 
 namespace gp::engine {
 
+// What a reader did since it was asked the last time.
+struct ReaderCounts {
+  // Micro-batches in memory when one was taken, the least: 1, or 0 when the caller had to wait.
+  int batches_ready = 1;
+  int64_t bytes = 0;  // of tokens that were read
+};
+
 class BatchReader {
  public:
   // For a rank that owns logical shards [first_shard, first_shard + shard_count). `source` and
@@ -31,6 +38,8 @@ class BatchReader {
   // other may be asked for; it is read while the caller waits. Tokens of earlier steps are passed.
   Status Take(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
               std::span<int32_t> targets) EXCLUDES(mutex_);
+
+  ReaderCounts TakeCounts() EXCLUDES(mutex_);
 
  private:
   struct Place {
@@ -56,6 +65,7 @@ class BatchReader {
   bool asked_ GUARDED_BY(mutex_) = false;  // the thread reads it or is about to
   bool ending_ GUARDED_BY(mutex_) = false;
   Status status_ GUARDED_BY(mutex_);  // of reading it
+  ReaderCounts counts_ GUARDED_BY(mutex_);
   // Of the batch that is read ahead. The thread writes them while `asked_`, the caller reads them
   // while not.
   std::vector<int32_t> tokens_;

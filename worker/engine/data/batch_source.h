@@ -43,6 +43,8 @@ class BatchSource {
 
   int64_t rows() const { return rows_; }
   int64_t sequence() const { return sequence_; }
+  // What Fill reads for a micro-batch.
+  int64_t batch_bytes() const { return rows_ * (sequence_ + 1) * tokens_->token_bytes(); }
 
  private:
   // Files that rows are drawn from together: all of them, or those of an entry of a mixture. A file

@@ -15,6 +15,7 @@ class MemoryTokens : public TokenSource {
       : tokens_(tokens.begin(), tokens.end()) {}
 
   int64_t size() const override { return static_cast<int64_t>(tokens_.size()); }
+  int token_bytes() const override { return sizeof(Element); }
 
   Status Read(int64_t offset, std::span<int32_t> tokens) const override {
     GP_CHECK(offset >= 0 && offset + static_cast<int64_t>(tokens.size()) <= size());
@@ -37,6 +38,12 @@ class ShardTokens : public TokenSource {
   }
 
   int64_t size() const override { return ends_.empty() ? 0 : ends_.back(); }
+
+  int token_bytes() const override {
+    int bytes = 0;
+    for (const formats::TokenShard& shard : shards_) bytes = std::max(bytes, shard.token_bytes());
+    return bytes;
+  }
 
   Status Read(int64_t offset, std::span<int32_t> tokens) const override {
     GP_CHECK(offset >= 0 && offset + static_cast<int64_t>(tokens.size()) <= size());

@@ -19,6 +19,9 @@ class TokenSource {
 
   virtual int64_t size() const = 0;
 
+  // Of each token where it is read from; of the largest where files differ.
+  virtual int token_bytes() const { return sizeof(uint16_t); }
+
   // Copies tokens [offset, offset + tokens.size()). InvalidArgument names file and position of a
   // token that is not below the vocabulary. REQUIRES: the range lies inside the source.
   virtual Status Read(int64_t offset, std::span<int32_t> tokens) const = 0;

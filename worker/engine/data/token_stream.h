@@ -63,6 +63,7 @@ class TokenStream final : public TokenSource {
   StreamPosition PositionBefore(int64_t offset) const EXCLUDES(mutex_);
 
   int64_t size() const override { return kEndless; }
+  int token_bytes() const override { return encoder_.rules().token_bytes; }
   std::vector<int64_t> parts() const override { return {kEndless}; }
 
   // Waits for text that is not tokenized yet. InvalidArgument and DataLoss name the source and the

@@ -170,10 +170,12 @@ void RestoreStream(const formats::CheckpointManifest& manifest, const PreparedRu
 
 }  // namespace
 
-Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events)
+Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events,
+                         const Clock& clock)
     : run_(run),
       directory_(JoinPath(place.run_directory, "checkpoints")),
       events_(std::move(events)),
+      clock_(clock),
       writer_(std::make_shared<LocalStorage>(), directory_, IdentityOf(place, run),
               {.copy_bytes_max = static_cast<uint64_t>(run.spec.checkpoint.snapshot_memory),
                .fetch = FetchFrom(run.model->backend(), moments_)}) {}
@@ -193,7 +195,7 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
                {{"step", trainer.step()}});
     return;
   }
-  const Status started = writer_.Start(StateOf(trainer, budget, validation_loss));
+  const Status started = Start(StateOf(trainer, budget, validation_loss));
   if (!started.ok()) {
     Conclude(started);
   } else if (run_.spec.checkpoint.snapshot_memory == 0) {
@@ -226,8 +228,28 @@ void Checkpoints::SaveLast(Trainer& trainer, const RunBudget& budget,
 
 // The result may belong to an earlier save: if the storage hung, that save is still in flight.
 StatusOr<SavedCheckpoint> Checkpoints::SaveNow(const CheckpointState& state) {
-  if (!writer_.in_flight()) RETURN_IF_ERROR(writer_.Start(state));
-  return writer_.Wait(kLastTimeout);
+  if (!writer_.in_flight()) RETURN_IF_ERROR(Start(state));
+  return Await(kLastTimeout);
+}
+
+Status Checkpoints::Start(const CheckpointState& state) {
+  const MonotonicTime begin = clock_.Now();
+  const Status started = writer_.Start(state);
+  held_up_ = clock_.Now() - begin;
+  return started;
+}
+
+StatusOr<SavedCheckpoint> Checkpoints::Await(std::chrono::nanoseconds timeout) {
+  const MonotonicTime begin = clock_.Now();
+  auto result = writer_.Wait(timeout);
+  held_up_ += clock_.Now() - begin;
+  return result;
+}
+
+void Checkpoints::BeforeOverwrite(int64_t first, int64_t last) {
+  const MonotonicTime begin = clock_.Now();
+  writer_.BeforeOverwrite(first, last);
+  held_up_ += clock_.Now() - begin;
 }
 
 CheckpointState Checkpoints::StateOf(Trainer& trainer, const RunBudget& budget,
@@ -267,7 +289,7 @@ void Checkpoints::Poll() {
 // Waits only once for a save: a storage that hangs delays training by this time and no more.
 void Checkpoints::Drain() {
   if (writer_.in_flight() && !overdue_) {
-    Conclude(writer_.Wait(kSaveTimeout));
+    Conclude(Await(kSaveTimeout));
   } else {
     Poll();
   }
@@ -282,7 +304,8 @@ void Checkpoints::Conclude(const StatusOr<SavedCheckpoint>& result) {
   warning_ = reason + "; training goes on without it";
 }
 
-void Checkpoints::Announce(const SavedCheckpoint& saved) {
+void Checkpoints::Announce(SavedCheckpoint saved) {
+  saved.held_up_seconds = std::chrono::duration<double>(held_up_).count();
   LogInfo("checkpoint written",
           {{"step", saved.step}, {"directory", saved.directory}, {"bytes", saved.size_bytes}});
   written_step_ = saved.step;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "formats/checkpoint_manifest.h"
 #include "worker/engine/checkpoint/checkpoint_writer.h"
 #include "worker/engine/trainer/prepared_run.h"
@@ -29,8 +30,8 @@ class Checkpoints {
     std::function<void(const std::string& reason, std::chrono::nanoseconds pause)> await_retry;
   };
 
-  // `run` outlives me. `events` are called from the calling thread.
-  Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events);
+  // `run` and `clock` outlive me. `events` are called from the calling thread.
+  Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events, const Clock& clock);
 
   // Begins to save the state. First waits for a save in flight, shorter than the peers wait in a
   // collective. If that save is still in flight, later saves are skipped with a warning until it
@@ -44,7 +45,7 @@ class Checkpoints {
                 bool final);
 
   // Returns when the optimizer may overwrite values [first, last) of the state.
-  void BeforeOverwrite(int64_t first, int64_t last) { writer_.BeforeOverwrite(first, last); }
+  void BeforeOverwrite(int64_t first, int64_t last);
 
   // For a trainer with optimizer shards: where to gather all ranks' moments before the next Save.
   // Nullptr when that Save will be skipped; with `last` (SaveLast) it never is. Waits for the save
@@ -68,20 +69,24 @@ class Checkpoints {
  private:
   CheckpointState StateOf(Trainer& trainer, const RunBudget& budget,
                           std::optional<double> validation_loss) const;
+  Status Start(const CheckpointState& state);
+  StatusOr<SavedCheckpoint> Await(std::chrono::nanoseconds timeout);
   StatusOr<SavedCheckpoint> SaveNow(const CheckpointState& state);
   void Conclude(const StatusOr<SavedCheckpoint>& result);
-  void Announce(const SavedCheckpoint& saved);
+  void Announce(SavedCheckpoint saved);
   std::string WhyNot(const Status& status) const;
 
   PreparedRun& run_;
   const std::string directory_;
   const Events events_;
+  const Clock& clock_;
   HostMoments moments_;  // for a trainer with optimizer shards: the save in flight reads it
   CheckpointWriter writer_;
   bool overdue_ = false;                 // the last wait for a save ran out of time
   std::optional<int64_t> written_step_;  // step of the newest save that succeeded
   std::optional<std::string> warning_;
   int64_t failed_saves_ = 0;
+  std::chrono::nanoseconds held_up_{0};  // how long the caller waited for the newest save
 };
 
 // The cause for a checkpoint in `directory` that could not be read: damaged as far as this rank can

@@ -1,5 +1,6 @@
 #include "worker/engine/trainer/gradient_reduction.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/check.h"
@@ -20,11 +21,12 @@ std::span<float> Part(std::span<float> whole, GradientRange range) {
 }  // namespace
 
 GradientReduction::GradientReduction(Communicator& communicator, Backend& backend,
-                                     ShardSum& shard_sum, GradientRange trained)
+                                     ShardSum& shard_sum, GradientRange trained, const Clock& clock)
     : communicator_(communicator),
       backend_(backend),
       shard_sum_(shard_sum),
       trained_(trained),
+      clock_(clock),
       buckets_(static_cast<int64_t>(communicator.overlap_elements())),
       ready_(kBucketsMax) {
   if (communicator.device() == nullptr) return;
@@ -77,10 +79,12 @@ std::span<float> GradientReduction::Finish() {
     communicator_.AllReduceTree(parts[0], parts);
     return partials_[0];
   }
+  const MonotonicTime pass_end = clock_.Now();
   for (const GradientRange& range : buckets_.TakeRest()) Post(range);
   ready_.Close();
   thread_->join();
   thread_.reset();
+  hidden_seconds_ = SecondsBefore(pass_end);
   if (error_) std::rethrow_exception(error_);
   return partials_[0];
 }
@@ -125,12 +129,23 @@ void GradientReduction::ReduceWhatComes() {
 }
 
 void GradientReduction::Reduce(GradientRange range) {
+  const MonotonicTime begin = clock_.Now();
   for (const ShardSum::Addition& one : additions_) {
     const std::span<float> into = Part(one.into, range);
     AddInto(into.data(), Part(one.from, range).data(), into.size());
   }
   const auto parts = PartialsIn(range);
   communicator_.AllReduceTree(parts[0], parts);
+  reduced_.push_back({begin, clock_.Now()});
+}
+
+double GradientReduction::SecondsBefore(MonotonicTime end) const {
+  double seconds = 0;
+  for (const Span& span : reduced_) {
+    const std::chrono::duration<double> before = std::min(span.end, end) - span.begin;
+    seconds += std::max(before.count(), 0.0);
+  }
+  return seconds;
 }
 
 std::vector<std::span<float>> GradientReduction::PartialsIn(GradientRange range) const {

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mailbox.h"
 #include "worker/engine/collectives/communicator.h"
 #include "worker/engine/model/language_model.h"
@@ -26,7 +27,7 @@ class GradientReduction {
   // All outlive me. `backend` adds up shards while it computes nothing else. Nothing outside
   // `trained` is summed.
   GradientReduction(Communicator& communicator, Backend& backend, ShardSum& shard_sum,
-                    GradientRange trained);
+                    GradientRange trained, const Clock& clock);
   // Aborts the group when the reduction began and was not finished: its peers wait for the rest.
   ~GradientReduction();
   GradientReduction(const GradientReduction&) = delete;
@@ -44,24 +45,37 @@ class GradientReduction {
   // DeviceCollectives::Await may notice this.
   std::span<float> Finish();
 
+  // How long the thread reduced before Finish was called, that is, behind the last backward pass; 0
+  // without a thread. Known after Finish.
+  double hidden_seconds() const { return hidden_seconds_; }
+
  private:
+  struct Span {
+    MonotonicTime begin;
+    MonotonicTime end;
+  };
+
   void Post(GradientRange range);
   void ReduceWhatComes();
   void Reduce(GradientRange range);
   std::vector<std::span<float>> PartialsIn(GradientRange range) const;
   void BeginOnDevice(GradientRange range);
   void FinishOnDevice(DeviceCollectives& device);
+  double SecondsBefore(MonotonicTime end) const;
 
   Communicator& communicator_;
   Backend& backend_;
   ShardSum& shard_sum_;
   const GradientRange trained_;
+  const Clock& clock_;
   std::vector<ShardSum::Addition> additions_;
   std::vector<std::span<float>> partials_;
   GradientBuckets buckets_;
   Mailbox<GradientRange> ready_;
-  bool begun_on_device_ = false;        // and not finished
-  std::exception_ptr error_;            // written by the thread, read after it is joined
+  bool begun_on_device_ = false;  // and not finished
+  std::exception_ptr error_;      // written by the thread, read after it is joined
+  std::vector<Span> reduced_;     // likewise: when the thread reduced
+  double hidden_seconds_ = 0;
   std::optional<std::jthread> thread_;  // while the last pass is reduced
 };
 

@@ -107,7 +107,8 @@ class LinkedTraining final : public TrainingEvents {
                                        .size_bytes = saved.size_bytes,
                                        .validation_loss = saved.validation_loss,
                                        .final = saved.final,
-                                       .end_reason = Given(end_reason)});
+                                       .end_reason = Given(end_reason),
+                                       .held_up_seconds = saved.held_up_seconds});
   }
 
   void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) override {

@@ -67,6 +67,7 @@ Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, L
       targets_(AllocateIds(model, spec.batch)),
       scalars_(model.backend(),
                communicator.device() != nullptr ? plan.logical_shards + 1 : owned_.count),
+      clock_(clock),
       timer_(clock, model.backend()) {
   if (CutsOptimizer(spec, communicator)) shards_.emplace(communicator, model, *optimizer_);
   if (spec.precision != runspec::Precision::kFp16) return;
@@ -82,7 +83,7 @@ StepResult Trainer::Step(const std::stop_token& stop) {
 
   // Each shard alone and with equal shapes, so that its gradient does not depend on who computes
   // it.
-  GradientReduction reduction(communicator_, model_.backend(), shard_sum_, trained_);
+  GradientReduction reduction(communicator_, model_.backend(), shard_sum_, trained_, clock_);
   for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
     AccumulateShard(shard, reduction, stop);
   }
@@ -134,7 +135,15 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   timer_.Lap(&link::Phases::other);
   result.phases = timer_.phases();
   result.seconds = timer_.seconds();
+  result.all_reduce = CostOf(reduction);
   return result;
+}
+
+std::optional<AllReduceCost> Trainer::CostOf(const GradientReduction& reduction) const {
+  if (communicator_.size() == 1 || communicator_.device() != nullptr) return std::nullopt;
+  return AllReduceCost{
+      .seconds = timer_.phases().allreduce_exposed + reduction.hidden_seconds(),
+      .bytes = (trained_.last - trained_.first) * static_cast<int64_t>(sizeof(float))};
 }
 
 // The gradient of one shard: of its micro-batches, weighted by tokens over the whole step.

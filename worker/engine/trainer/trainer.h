@@ -26,6 +26,12 @@
 
 namespace gp::engine {
 
+// A step's all-reduce of the gradients and the losses.
+struct AllReduceCost {
+  double seconds = 0;  // with what was hidden behind backward
+  int64_t bytes = 0;   // of the gradients that were summed
+};
+
 struct StepResult {
   int64_t step = 0;          // steps committed, this one included
   double loss = 0;           // mean over the step's target tokens, in nats, before the update
@@ -38,6 +44,8 @@ struct StepResult {
   bool last = false;
   double seconds = 0;
   link::Phases phases;
+  // Absent for one rank, which sums nothing, and on GPUs, whose collectives no host's clock sees.
+  std::optional<AllReduceCost> all_reduce;
 };
 
 class Trainer {
@@ -83,6 +91,7 @@ class Trainer {
   std::span<const double> ShareLosses();
   bool AnyWish() const;
   double MeanLoss() const;
+  std::optional<AllReduceCost> CostOf(const GradientReduction& reduction) const;
   void Judge(StepResult& result);
   void GuardAgainstNonFinite(const StepResult& result);
 
@@ -105,6 +114,7 @@ class Trainer {
   std::vector<double> shared_losses_;
   std::function<bool()> wishes_to_leave_ = [] { return false; };
   bool updating_ = false;  // the optimizer's state is on its way to the next step
+  const Clock& clock_;
   StepTimer timer_;
   std::optional<LossScale> loss_scale_;
   int64_t step_ = 0;

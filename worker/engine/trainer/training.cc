@@ -197,7 +197,8 @@ void Training::OpenRecords() {
                           .await_retry =
                               [this](const std::string& reason, std::chrono::nanoseconds pause) {
                                 events_.AwaitRetry(reason, pause);
-                              }});
+                              }},
+      clock_);
   trainer_->optimizer().set_before_overwrite(
       [this](int64_t first, int64_t last) { checkpoints_->BeforeOverwrite(first, last); });
   trainer_->optimizer().set_save_in_flight([this] { return checkpoints_->in_flight(); });
@@ -325,6 +326,13 @@ link::StepReport Training::MakeReport(const StepResult& result, const Evaluated&
   }
   report.target_steps = budget_.Done(result.step) ? result.step : budget_.target_steps();
   report.phases = result.phases;
+  const ReaderCounts read = batches_->TakeCounts();
+  report.batches_ready = read.batches_ready;
+  report.data_read_bytes = read.bytes;
+  if (result.all_reduce) {
+    report.allreduce_seconds = result.all_reduce->seconds;
+    report.allreduce_bytes = result.all_reduce->bytes;
+  }
   report.validation_loss = evaluated.loss;
   if (!evaluated.scores.empty()) report.scores = evaluated.scores;
   report.skipped = result.skipped;

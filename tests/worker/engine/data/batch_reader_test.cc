@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/eventually.h"
 #include "runspec/batch_plan.h"
 
 namespace gp::engine {
@@ -125,6 +126,48 @@ TEST(BatchReader, ReadsTheNextBatchWhileNobodyAsks) {
   Taken(reader, 0, 1, 0);
   Taken(reader, 0, 1, 1);
   EXPECT_TRUE(tokens.AwaitRead(source.RowOffset(1, 0, 0, 1) + 5)) << "the next step";
+}
+
+TEST(BatchReader, CountsWhatItReadAndWhetherTheCallerHadToWait) {
+  const RecordedTokens tokens(10'000);
+  const runspec::RunSpec spec = Spec(BatchOrder::kSequential, 1, 1);
+  const auto plan = *runspec::PlanBatch(spec);
+  const auto source = *BatchSource::Make(tokens, spec, plan);
+  // Offsets that the source reads for a micro-batch, of two bytes each.
+  const int64_t bytes = source.rows() * (source.sequence() + 1) * 2;
+  int64_t read = 0;
+  {
+    BatchReader reader(source, plan, 0, 1);
+    EXPECT_EQ(reader.TakeCounts().bytes, 0);
+    Taken(reader, 0, 0, 0);
+    const ReaderCounts first = reader.TakeCounts();
+    EXPECT_EQ(first.batches_ready, 0) << "nothing was read ahead";
+    read += first.bytes;
+    Taken(reader, 7, 0, 0);
+    const ReaderCounts other = reader.TakeCounts();
+    EXPECT_EQ(other.batches_ready, 0) << "not the one that was read ahead";
+    read += other.bytes;
+    Taken(reader, 8, 0, 0);
+    Taken(reader, 20, 0, 0);
+    read += reader.TakeCounts().bytes;
+  }
+  EXPECT_GE(read, 6 * bytes);
+  EXPECT_EQ(read % bytes, 0);
+}
+
+TEST(BatchReader, ABatchThatIsReadInTimeIsReady) {
+  const RecordedTokens tokens(10'000);
+  const runspec::RunSpec spec = Spec(BatchOrder::kSequential, 1, 1);
+  const auto plan = *runspec::PlanBatch(spec);
+  const auto source = *BatchSource::Make(tokens, spec, plan);
+  BatchReader reader(source, plan, 0, 1);
+  int64_t step = 0;
+  // The reader's thread ends a read at some moment after its last token.
+  EXPECT_TRUE(Eventually([&] {
+    reader.TakeCounts();
+    Taken(reader, step++, 0, 0);
+    return reader.TakeCounts().batches_ready == 1;
+  }));
 }
 
 // The checkpoint after a step keeps the place where the next step begins.

@@ -47,6 +47,28 @@ TEST(GradientReduction, OverlapChangesNoBitForAnyNumberOfRanks) {
   }
 }
 
+// What is reduced while backward runs is hidden; the step's phases show the rest alone.
+TEST(GradientReduction, TellsTheWholeTimeOfTheAllReduce) {
+  auto group = MakeLocalGroup(2, TinyPlan().logical_shards);
+  OnEachRank(group, [&](size_t rank) {
+    OverlappingCommunicator overlapping(*group[rank], 1);
+    TinyRank member(overlapping);
+    const auto results = member.Take(kSteps);
+    for (const StepResult& result : results) {
+      ASSERT_TRUE(result.all_reduce.has_value());
+      EXPECT_GE(result.all_reduce->seconds, result.phases.allreduce_exposed);
+      EXPECT_EQ(result.all_reduce->bytes % sizeof(float), 0u);
+      EXPECT_GT(result.all_reduce->bytes, 0);
+    }
+  });
+}
+
+TEST(GradientReduction, AllReducesOfOneRankAreNotMeasured) {
+  auto group = MakeLocalGroup(1, TinyPlan().logical_shards);
+  TinyRank alone(*group[0]);
+  EXPECT_FALSE(alone.Take(1)[0].all_reduce.has_value());
+}
+
 TEST(GradientReduction, AFailureDuringBackwardEndsTheStep) {
   auto group = MakeLocalGroup(1, TinyPlan().logical_shards);
   OverlappingCommunicator overlapping(*group[0], 1);
@@ -64,7 +86,7 @@ TEST(GradientReduction, APassThatDoesNotReachItsEndAbortsTheGroup) {
   std::vector<float> memory(8);
   ShardSum shard_sum({0, 1}, [&] { return std::span<float>(memory); });
   {
-    GradientReduction reduction(overlapping, *backend, shard_sum, {0, 8});
+    GradientReduction reduction(overlapping, *backend, shard_sum, {0, 8}, SystemClock());
     shard_sum.Next();
     reduction.BeginLastPass()(0, 4);
   }

@@ -164,6 +164,25 @@ TEST(LinkedTraining, ReportsEveryStepWithPhasesThatAddUp) {
   epoch.Finish();
 }
 
+TEST(LinkedTraining, RanksTellWhatTheyReadWhatTheySummedAndHowLongASaveHeldThemUp) {
+  const ScopedDirectory directory;
+  const std::string text = directory.Write("text.txt", TinyText());
+  TestEpoch epoch(directory, 2, kTinyEpoch);
+  epoch.Form(TinyRunFile(text, kTinySteps, 0));
+  epoch.Go();
+  int64_t bytes = 0;
+  for (int64_t step = 1; step <= kTinySteps; ++step) {
+    const auto report = epoch.ranks[1]->Await<link::StepReport>();
+    bytes += report.data_read_bytes.value_or(0);
+    // Half of 16 rows of 16 tokens and the one behind them, two bytes each.
+    EXPECT_GE(bytes, step * 8 * 17 * 2);
+    EXPECT_LE(report.batches_ready.value_or(2), 1);
+    EXPECT_GE(report.allreduce_seconds.value_or(-1), report.phases.allreduce_exposed);
+    EXPECT_GT(report.allreduce_bytes.value_or(0), 0);
+  }
+  EXPECT_GT(epoch.Finish().back().held_up_seconds.value_or(-1), 0);
+}
+
 TEST(LinkedTraining, RanksAgreeOnAnAutomaticMicroBatchAndKeepItInLaterEpochs) {
   const auto file = [](const ScopedDirectory& directory, const std::string& rows) {
     const std::string text = directory.Write("text.txt", TinyText());

@@ -187,7 +187,7 @@ TEST(NcclReduction, ARankThatFailsInTheMiddleOfAPassIsNotWaitedFor) {
       halves.pop_front();
       return half;
     });
-    GradientReduction reduction(overlapping, *backend, shard_sum, {0, 8});
+    GradientReduction reduction(overlapping, *backend, shard_sum, {0, 8}, SystemClock());
     shard_sum.Next();
     reduction.FinishShard();
     shard_sum.Next();

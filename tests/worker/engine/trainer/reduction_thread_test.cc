@@ -46,7 +46,7 @@ void TakeSteps(Communicator& communicator) {
   const auto owned = OwnedShards(kShards, communicator.rank(), communicator.size());
   ShardSum shard_sum(owned, [&] { return std::span<float>(memory.emplace_back(kSize)); });
   for (int step = 0; step < kSteps; ++step) {
-    GradientReduction reduction(communicator, *backend, shard_sum, {0, kSize});
+    GradientReduction reduction(communicator, *backend, shard_sum, {0, kSize}, SystemClock());
     for (int i = 0; i < owned.count; ++i) {
       const std::span<float> gradient = shard_sum.Next();
       const bool last = i + 1 == owned.count;

@@ -105,7 +105,8 @@ class ScaledProcess {
          .await_retry =
              [](const std::string& reason, std::chrono::nanoseconds) {
                throw TrainingError(link::ExitCause::kStorage, reason);
-             }});
+             }},
+        SystemClock());
     checkpoints.SaveLast(*trainer_, *budget_, std::nullopt, /*final=*/true);
     return saved_in;
   }
