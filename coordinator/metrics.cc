@@ -62,6 +62,15 @@ const char* StateOf(const Node& node, size_t assigned, int busy_slots) {
   return assigned > 0 ? "busy" : "ready";
 }
 
+// Zero when no run waits.
+Timestamp OldestWaiting(const Cluster& cluster) {
+  for (const auto& [sequence, id] : cluster.live) {
+    const auto run = cluster.FindRun(id);
+    if (IsWaiting(run->state)) return run->submitted_at;
+  }
+  return {};
+}
+
 const char* StateOfGpu(const Node& node, const Slot& slot,
                        const std::vector<Assignment>& assignments) {
   for (const Assignment& assignment : assignments) {
@@ -239,19 +248,10 @@ void CoordinatorMetrics::Refresh() {
 }
 
 void CoordinatorMetrics::SetGauges(const Cluster& cluster) {
-  std::map<RunState, int> by_state;
-  for (const RunState state : kLiveStates) by_state[state] = 0;
-  Timestamp oldest{};
-  for (const auto& [sequence, id] : cluster.live) {
-    const auto run = cluster.FindRun(id);
-    ++by_state[run->state];
-    const bool older = oldest == Timestamp{} || run->submitted_at < oldest;
-    if (IsWaiting(run->state) && older) oldest = run->submitted_at;
+  for (const RunState state : kLiveStates) {
+    families_->runs.Add({{"state", std::string(Name(state))}}).Set(cluster.tally.In(state));
   }
-  for (const auto& [state, count] : by_state) {
-    families_->runs.Add({{"state", std::string(Name(state))}}).Set(count);
-  }
-  families_->oldest_queued.Set(Seconds(oldest));
+  families_->oldest_queued.Set(Seconds(OldestWaiting(cluster)));
 
   SetNodeGauges(cluster);
 }

@@ -234,7 +234,12 @@ std::string WhyNotPlaced(const Run& run, const FreeSlots& all) {
 }
 
 bool IsTooLarge(const Run& run, const FreeSlots& all) {
-  return run.submission->workers > UsableBy(run, all).Total(TakesGpus(run, all));
+  const bool gpu = TakesGpus(run, all);
+  int total = all.Total(gpu);
+  for (const NodeSlots& node : all.nodes) {
+    if (run.unfit_nodes.contains(node.node)) total -= gpu ? node.gpu_total : node.cpu_total;
+  }
+  return run.submission->workers > total;
 }
 
 int CoresPerRank(const Cluster& cluster, const std::vector<Placement>& placement) {

@@ -1,6 +1,8 @@
 #include "coordinator/scheduler/queue.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "coordinator/scheduler/placement.h"
@@ -43,6 +45,7 @@ class QueuePlanner {
     const bool gpu = TakesGpus(run, free_);
     Lane& lane = LaneOf(gpu);
     if (lane.ahead) return Wait(run, lane.behind);
+    if (const std::string* reason = TooLarge(run, gpu)) return Wait(run, *reason);
     const std::string why_not = WhyNotPlaced(run, free_);
     if (auto placement = Place(run, free_)) return Start(run, std::move(*placement), gpu);
     Wait(run, why_not);
@@ -56,6 +59,16 @@ class QueuePlanner {
     std::string behind;  // the waiting reason of every run behind the first
   };
   Lane& LaneOf(bool gpu) { return gpu ? gpus_ : cores_; }
+
+  // Why the run waits, when it is too large for all nodes together; else null. A long queue of such
+  // runs asks for few different things, so each reason is written once.
+  const std::string* TooLarge(const Run& run, bool gpu) {
+    if (!IsTooLarge(run, free_)) return nullptr;
+    const bool begun = run.epoch > 0;
+    std::string& reason = too_large_[{run.submission->workers, gpu, begun, run.unfit_nodes}];
+    if (reason.empty()) reason = WhyNotPlaced(run, free_);
+    return &reason;
+  }
 
   // Reserves the run's slots during its pause of some seconds. The run's reason stays the failure
   // message, which tells when the next try is.
@@ -127,6 +140,8 @@ class QueuePlanner {
   Plan& plan_;
   Lane cores_;
   Lane gpus_;
+  // Workers, on GPUs, begun, unfit nodes: all that the reason depends on.
+  std::map<std::tuple<int, bool, bool, std::map<NodeId, std::string>>, std::string> too_large_;
 };
 
 }  // namespace

@@ -1,32 +1,13 @@
 #include "coordinator/service/run_quota.h"
 
 namespace gp::coordinator {
-namespace {
-
-struct RunCounts {
-  int live = 0;
-  int waiting = 0;
-};
-
-RunCounts CountRuns(const Cluster& cluster, const std::string& user) {
-  RunCounts counts;
-  for (const auto& [sequence, id] : cluster.live) {
-    const auto run = cluster.FindRun(id);
-    if (run->submitted_by != user) continue;
-    ++counts.live;
-    if (IsWaiting(run->state)) ++counts.waiting;
-  }
-  return counts;
-}
-
-}  // namespace
 
 StatusOr<std::shared_ptr<RunQuota::Place>> RunQuota::Take(
     const std::function<std::shared_ptr<const Cluster>()>& snapshot, const std::string& user) {
   MutexLock lock(mutex_);
   // Under the lock: a run whose place is released meanwhile is in this snapshot, or its place
   // counts.
-  RunCounts counts = CountRuns(*snapshot(), user);
+  RunTally::Count counts = snapshot()->tally.Of(user);
   const auto held = submitting_.find(user);
   const int submitting = held == submitting_.end() ? 0 : held->second;
   counts.live += submitting;

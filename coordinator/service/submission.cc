@@ -57,11 +57,7 @@ Status CheckRequest(const v1::SubmitRequest& request) {
 }  // namespace
 
 Status CheckRoom(const Cluster& cluster) {
-  size_t bytes = 0;
-  for (const auto& [sequence, id] : cluster.live) {
-    const Submission& submission = *cluster.FindRun(id)->submission;
-    bytes += submission.source.size() + submission.resolved.size();
-  }
+  const size_t bytes = cluster.tally.file_bytes();
   if (cluster.live.size() < kLiveRunsMax && bytes < kLiveRunFileBytesMax) return OkStatus();
   return ResourceExhausted(
       "{} runs with {} bytes of run files have not ended yet; the coordinator keeps at most {} "

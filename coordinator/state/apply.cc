@@ -28,7 +28,6 @@ class Applier {
     run.state = RunState::kSubmitted;
     run.reason = "submitted";
     cluster_.requests.Set(event_.request_id, {event_.run, submitted.submission.body_digest});
-    cluster_.live.emplace(sequence_, run.id);
     Save(std::move(run));
     return OkStatus();
   }
@@ -209,7 +208,6 @@ class Applier {
     run.finished_at = event_.at;
     run.suspicion.reset();
     if (run.holds_slots) Withdraw(run);
-    cluster_.live.erase(run.submitted_sequence);
     cluster_.faulty.erase(run.id);
     Save(std::move(run));
     return OkStatus();
@@ -318,7 +316,7 @@ class Applier {
       run.reason = fmt::format("the coordinator cannot read the checkpoint of step {} either: {}",
                                read.step, read.text);
     }
-    Keep(std::move(run));
+    cluster_.Set(std::move(run));
     return OkStatus();
   }
 
@@ -328,7 +326,7 @@ class Applier {
       return Impossible("it does not wait");
     }
     run.reason = waiting.reason;
-    Keep(std::move(run));
+    cluster_.Set(std::move(run));
     return OkStatus();
   }
 
@@ -473,18 +471,7 @@ class Applier {
 
   void Save(Run run) {
     run.changed_sequence = sequence_;
-    Keep(std::move(run));
-  }
-
-  void Keep(Run run) {
-    const RunId id = run.id;
-    const bool queued = run.state == RunState::kSubmitted || run.state == RunState::kQueued;
-    if (IsTerminal(run.state)) {
-      cluster_.busy.erase(run.submitted_sequence);
-    } else if (!queued) {
-      cluster_.busy.emplace(run.submitted_sequence, id);
-    }
-    cluster_.runs.Set(id, std::make_shared<const Run>(std::move(run)));
+    cluster_.Set(std::move(run));
   }
 
   void Save(Node node) {

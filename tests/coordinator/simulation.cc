@@ -373,6 +373,9 @@ void Simulation::Check() {
     ASSERT_EQ(seen->second, run->state) << id.value();
   }
   CheckPlacements(*cluster);
+  RunTally counted;
+  for (const auto& [sequence, id] : cluster->live) counted.Replace(nullptr, *cluster->FindRun(id));
+  ASSERT_EQ(cluster->tally, counted);
   for (const auto& [key, digest] : seals_) {
     const auto run = cluster->FindRun(key.first);
     const SealedCheckpoint* sealed = run == nullptr ? nullptr : run->FindCheckpoint(key.second);

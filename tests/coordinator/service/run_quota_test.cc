@@ -16,8 +16,8 @@ void Add(const std::string& user, RunState state, Cluster& cluster) {
   run.id = RunId("run" + std::to_string(run.submitted_sequence));
   run.submitted_by = user;
   run.state = state;
-  if (!IsTerminal(state)) cluster.live.emplace(run.submitted_sequence, run.id);
-  cluster.runs.Set(run.id, std::make_shared<const RunValue>(run));
+  run.submission = std::make_shared<const Submission>();
+  cluster.Set(std::move(run));
 }
 
 std::function<std::shared_ptr<const Cluster>()> Snapshot(const Cluster& cluster) {

@@ -1,0 +1,41 @@
+// RunTally: counts of the runs that have not ended, kept up to date by Apply, so that a submit does
+// not visit every run. A value.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "coordinator/state/run.h"
+
+namespace gp::coordinator {
+
+class RunTally {
+ public:
+  struct Count {
+    int live = 0;
+    int waiting = 0;  // of them: without slots
+    friend bool operator==(const Count&, const Count&) = default;
+  };
+
+  // `after` takes the place of `before`, the same run earlier; null when the run is new.
+  void Replace(const Run* before, const Run& after);
+
+  // Of the user, as Run::submitted_by names him.
+  Count Of(const std::string& user) const;
+  int In(RunState state) const;
+  // Of all run files, as submitted and resolved.
+  size_t file_bytes() const { return file_bytes_; }
+
+  friend bool operator==(const RunTally&, const RunTally&) = default;
+
+ private:
+  void Add(const Run& run);
+  void Remove(const Run& run);
+
+  std::map<std::string, Count> users_;  // with live runs
+  std::map<RunState, int> states_;      // with live runs
+  size_t file_bytes_ = 0;
+};
+
+}  // namespace gp::coordinator
