@@ -2,11 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <seccomp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/file.h"
 #include "base/temporary_directory.h"
+#include "confinement/in_child.h"
 
 namespace gp::confinement {
 namespace {
@@ -45,6 +49,22 @@ TEST_F(DataRootsTest, FilesDirectoriesAndPatternsBeneathARootAreAllowed) {
                            "data/deep/*", "data/deep/../text.txt"}) {
     EXPECT_EQ(Refusal(At(name)), "") << name;
   }
+}
+
+// As systemd's RestrictSUIDSGID= does.
+bool DenyOpenat2() {
+  const scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+  return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0) == 0 &&
+         seccomp_load(filter) == 0;
+}
+
+TEST_F(DataRootsTest, FilesAreAllowedWhereTheServiceManagerDeniesOpenat2) {
+  const std::string file = At("data/deep/part");
+  enum { kAllowed, kRefused, kNotDenied };
+  EXPECT_EQ(kAllowed, InChild([&] {
+              if (!DenyOpenat2()) return kNotDenied;
+              return DataRoots({At("data")}).Check(file).ok() ? kAllowed : kRefused;
+            }));
 }
 
 TEST_F(DataRootsTest, WhatIsNotThereIsForItsReaderToTell) {
