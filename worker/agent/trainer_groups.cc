@@ -114,6 +114,8 @@ StatusOr<std::unique_ptr<TrainerGroup>> TrainerGroups::Make() {
   if (limits_.memory_bytes > 0) {
     RETURN_IF_ERROR(
         WriteControl(JoinPath(path, "memory.max"), std::to_string(limits_.memory_bytes)));
+    // Or the kernel would swap what is beyond the limit out. Absent on a kernel without swap.
+    (void)WriteControl(JoinPath(path, "memory.swap.max"), "0");
   }
   return group;
 }

@@ -51,6 +51,7 @@ TEST_F(TrainerGroupsTest, TheAgentMovesAsideAndEachTrainerHasItsLimits) {
   const auto first = (*groups)->Make();
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(Read("trainer-1/memory.max"), "8388608");
+  EXPECT_EQ(Read("trainer-1/memory.swap.max"), "0");
   EXPECT_EQ(Read("trainer-1/pids.max"), "99");
   ASSERT_TRUE((*first)->Take(4711).ok());
   EXPECT_EQ(Read("trainer-1/cgroup.procs"), "4711");
@@ -63,6 +64,7 @@ TEST_F(TrainerGroupsTest, WithoutALimitTheMemoryIsThatOfTheGroupsAbove) {
   ASSERT_TRUE(groups.ok()) << groups.status();
   ASSERT_TRUE((*groups)->Make().ok());
   EXPECT_EQ(Read("trainer-1/memory.max"), "(none)");
+  EXPECT_EQ(Read("trainer-1/memory.swap.max"), "(none)");
 }
 
 TEST_F(TrainerGroupsTest, TheKernelsKillsAreCounted) {
