@@ -79,6 +79,11 @@ TEST_F(DatasetTest, JoinsTextsInOrderAndSortsGlobs) {
   EXPECT_EQ(dataset->validation, nullptr);
 }
 
+TEST(TokenSource, TellsTheBytesOfATokenWhereItIsReadFrom) {
+  EXPECT_EQ(MakeMemoryTokens({1, 65535})->token_bytes(), 2);
+  EXPECT_EQ(MakeMemoryTokens({1, 65536})->token_bytes(), 4);
+}
+
 TEST_F(DatasetTest, FingerprintFollowsDataTokenizerAndSplit) {
   const std::string a = Write("a.txt", "some text to learn from"),
                     b = Write("b.txt", "another text");

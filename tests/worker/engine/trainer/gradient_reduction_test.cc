@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 
+#include "base/eventually.h"
 #include "worker/engine/backend/cpu/cpu_backend.h"
 #include "worker/engine/fakes/overlapping_communicator.h"
 #include "worker/engine/trainer/tiny_run.h"
@@ -61,6 +63,33 @@ TEST(GradientReduction, TellsTheWholeTimeOfTheAllReduce) {
       EXPECT_GT(result.all_reduce->bytes, 0);
     }
   });
+}
+
+// Each reading is one second after the one before it.
+class ReadingsClock final : public Clock {
+ public:
+  MonotonicTime Now() const override { return MonotonicTime(std::chrono::seconds(readings_++)); }
+  WallTime WallNow() const override { return {}; }
+  int readings() const { return readings_; }
+
+ private:
+  mutable std::atomic<int> readings_ = 0;
+};
+
+TEST(GradientReduction, WhatIsReducedBeforeThePassEndsIsHidden) {
+  auto group = MakeLocalGroup(1, 1);
+  OverlappingCommunicator overlapping(*group[0], 1);
+  const auto backend = MakeCpuBackend({.threads = 1});
+  std::vector<float> memory(8);
+  ShardSum shard_sum({0, 1}, [&] { return std::span<float>(memory); });
+  const ReadingsClock clock;
+  GradientReduction reduction(overlapping, *backend, shard_sum, {0, 8}, clock);
+  shard_sum.Next();
+  reduction.BeginLastPass()(0, 8);
+  ASSERT_TRUE(Eventually([&] { return clock.readings() == 2; })) << "begin and end of the range";
+  reduction.FinishShard();
+  reduction.Finish();
+  EXPECT_EQ(reduction.hidden_seconds(), 1);
 }
 
 TEST(GradientReduction, AllReducesOfOneRankAreNotMeasured) {
