@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/eventually.h"
 #include "fakes/fake_clock.h"
 
 namespace gp::coordinator {
@@ -22,7 +23,7 @@ class CountingListener final : public ChangeListener {
     return count_;
   }
   bool Wait() {
-    const auto deadline = std::chrono::steady_clock::now() + seconds(20);
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
     MutexLock lock(mutex_);
     while (count_ == 0) {
       if (!changed_.WaitUntil(mutex_, deadline)) return false;

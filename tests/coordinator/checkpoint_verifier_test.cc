@@ -5,6 +5,7 @@
 
 #include <future>
 
+#include "base/eventually.h"
 #include "coordinator/run_directories.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
@@ -14,7 +15,6 @@
 namespace gp::coordinator {
 namespace {
 
-using std::chrono::seconds;
 using RunValue = Run;  // inside a TEST, Run is GoogleTest's
 
 constexpr int64_t kStep = 20;
@@ -34,7 +34,7 @@ class Witness final : public BatchObserver {
   }
 
   bool Wait(const std::function<bool(const Cluster&)>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + seconds(20);
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
     MutexLock lock(mutex_);
     while (cluster_ == nullptr || !condition(*cluster_)) {
       if (!changed_.WaitUntil(mutex_, deadline)) return false;
@@ -108,12 +108,8 @@ class CheckpointVerifierTest : public ::testing::Test {
 
   // Waits until the rename, which is made on another thread.
   bool IsSetAside() {
-    const auto deadline = std::chrono::steady_clock::now() + seconds(20);
-    while (!FileExists(formats::DamagedName(directory_))) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::yield();
-    }
-    return !FileExists(directory_);
+    return Eventually([&] { return FileExists(formats::DamagedName(directory_)); }) &&
+           !FileExists(directory_);
   }
 
   std::string File(const char* name) const { return JoinPath(directory_, name); }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/eventually.h"
 #include "base/mutex.h"
 #include "coordinator/temporary_directory.h"
 
@@ -19,7 +20,7 @@ class Signal {
     raised_.NotifyAll();
   }
   bool Wait(int count = 1) {
-    const auto deadline = std::chrono::steady_clock::now() + seconds(20);
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
     MutexLock lock(mutex_);
     while (count_ < count) {
       if (!raised_.WaitUntil(mutex_, deadline)) return false;

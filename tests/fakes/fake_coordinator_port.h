@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/eventually.h"
 #include "base/mutex.h"
 #include "worker/agent/coordinator_port.h"
 
@@ -36,10 +37,10 @@ class FakeCoordinatorPort final : public agent::CoordinatorPort {
     holds_reports_ = hold;
   }
 
-  // True once the newest report fulfils `condition`; false after 30 s.
+  // True once the newest report fulfils `condition`; false after kPatience.
   bool WaitForReport(const std::function<bool(const v1::AgentReport&)>& condition)
       EXCLUDES(mutex_) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
     MutexLock lock(mutex_);
     while (!condition(report_)) {
       if (!changed_.WaitUntil(mutex_, deadline)) return condition(report_);

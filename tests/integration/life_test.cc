@@ -68,17 +68,15 @@ TEST_F(Life, EveryPointAndLineArrivesOnceAndInOrder) {
                                              "fake trainer finished"}));
 }
 
-TEST_F(Life, ARunThatIsCancelledNowFreesItsSlotsWithinFiveSeconds) {
-  cluster_.StartWorker("node-a", {.slots = 2});
+TEST_F(Life, ARunThatIsCancelledNowFreesItsSlotsWithoutTheGrace) {
+  cluster_.StartWorker("node-a", {.slots = 2, .config = "trainer: {stop_grace: 1h}\n"});
   const std::string id =
       cluster_.Submit(FakeRun(2, 1'000'000, "fake-step-ms: '5', fake-ignore-stop: 'true'"));
   cluster_.WaitForStep(id, 3);
   const auto trainers = ChildrenOf(cluster_.worker("node-a").pid());
   EXPECT_EQ(trainers.size(), 2u);
-  const auto start = std::chrono::steady_clock::now();
   cluster_.Cancel(id, /*now=*/true);
   EXPECT_EQ(cluster_.WaitForEnd(id).state(), v1::RUN_STATE_CANCELLED);
-  EXPECT_LE(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
   for (const int pid : trainers) EXPECT_FALSE(Alive(pid));
   EXPECT_EQ(cluster_.Cancel(id).state(), v1::RUN_STATE_CANCELLED);
 }

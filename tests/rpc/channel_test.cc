@@ -11,6 +11,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/eventually.h"
 #include "base/file.h"
 #include "gp/v1/run_service.grpc.pb.h"
 #include "rpc/listen_address.h"
@@ -91,7 +92,7 @@ TEST(Channel, ACallWaitsForAServerThatIsSlowToGreet) {
   const SlowDoor door(ParseListenAddress((*server)->address())->port, milliseconds(300));
   const auto stub = v1::RunService::NewStub(MakeChannel(door.address()));
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
   v1::VersionResponse response;
   const Status status = FromGrpc(stub->Version(&context, {}, &response));
   EXPECT_TRUE(status.ok()) << status;

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 
+#include "base/eventually.h"
 #include "base/file.h"
 #include "gp/v1/run_service.grpc.pb.h"
 #include "rpc/channel.h"
@@ -29,7 +30,7 @@ class VersionOnly final : public v1::RunService::Service {
 Status CallVersion(const std::string& address, std::string* version) {
   auto stub = v1::RunService::NewStub(MakeChannel(address));
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
   v1::VersionResponse response;
   const Status status = FromGrpc(stub->Version(&context, {}, &response));
   *version = response.version();
@@ -166,7 +167,7 @@ TEST_F(SocketServerTest, AChannelFindsTheNextServerOfItsSocket) {
     ASSERT_TRUE(server.ok()) << server.status();
     grpc::ClientContext context;
     context.set_wait_for_ready(true);
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
     v1::VersionResponse response;
     const Status status = FromGrpc(stub->Version(&context, {}, &response));
     EXPECT_TRUE(status.ok()) << status;

@@ -61,7 +61,7 @@ class TlsTest : public ::testing::Test {
                                    const std::optional<ChannelTls>& tls) {
     const auto stub = v1::RunService::NewStub(MakeChannel(address, {.tls = tls}));
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
     v1::VersionResponse response;
     RETURN_IF_ERROR(FromGrpc(stub->Version(&context, {}, &response)));
     return response.version();

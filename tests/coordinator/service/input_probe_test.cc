@@ -5,6 +5,7 @@
 #include <functional>
 #include <thread>
 
+#include "base/eventually.h"
 #include "coordinator/service/gate.h"
 #include "rpc/channel.h"
 #include "rpc/server.h"
@@ -37,15 +38,6 @@ class HeldUpService final : public v1::RunService::CallbackService {
 
   Gate& gate_;
 };
-
-bool Eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return true;
-}
 
 TEST(InputProbe, SaysForHowLongAServerWhoseThreadsAreHeldUpHasNotRead) {
   Gate gate;

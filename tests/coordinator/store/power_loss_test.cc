@@ -3,6 +3,7 @@
 
 #include <future>
 
+#include "base/eventually.h"
 #include "coordinator/recorder.h"
 #include "coordinator/store/run_log.h"
 #include "coordinator/store/sample_events.h"
@@ -215,7 +216,7 @@ TEST(PowerLoss, TelemetryIsAcknowledgedWhenItIsSyncedThoughSyncsFailedBefore) {
     disk.FailSyncs(static_cast<int>((step - 1) % 4));
     ASSERT_TRUE(recorder.Post(std::move(batch)));
     auto left = acknowledged.get_future();
-    ASSERT_EQ(left.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    ASSERT_EQ(left.wait_for(kPatience), std::future_status::ready);
     const auto [points, lines] = RecoverTelemetry(left.get(), run);
     EXPECT_EQ(points, static_cast<size_t>(step));
     EXPECT_EQ(lines, static_cast<size_t>(step));

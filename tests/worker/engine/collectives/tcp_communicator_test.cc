@@ -244,14 +244,15 @@ TEST(TcpCommunicator, ASilentVisitorHoldsNobodyUp) {
   EXPECT_EQ(strangers, 0);
 }
 
-// Far more than have a place at once. Each would keep its place for five seconds.
+// Far more than have a place at once. Each would keep its place for five seconds, so that all of
+// them would take more than eighteen.
 TEST(TcpCommunicator, AFloodOfSilentVisitorsHoldsNobodyUp) {
   std::vector<Socket> silent;
   const auto begin = std::chrono::steady_clock::now();
   const int strangers = StrangersAfter([&](const std::string& address) {
     for (int i = 0; i < 300; ++i) silent.push_back(ConnectTo(address, Later(), {}));
   });
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
   EXPECT_GE(strangers, 300 - 64);
 }
 
@@ -307,12 +308,12 @@ TEST(TcpCommunicator, RanksOfOneMachineAreOneNode) {
 // A peer's next message may be read together with its handshake. A rank that then waits for the
 // socket to become readable waits in vain and loses five seconds.
 TEST(TcpCommunicator, RanksThatEncryptMeetAtOnce) {
-  const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 5; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
     const Group group = EncryptedPairsFactory::Make(4, kLogicalShards, kLong);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "group " << i;
     EXPECT_EQ(static_cast<const TcpCommunicator&>(*group[0]).nodes(), 2u);
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
 TEST(TcpCommunicator, OnlyRanksOnSeveralNodesOverlap) {

@@ -1,6 +1,7 @@
 // gp-trainer without a control plane.
 #include <gtest/gtest.h>
 
+#include "base/eventually.h"
 #include "base/exit_code.h"
 #include "formats/checkpoint_directory.h"
 #include "worker/engine/trainer/trainer_process.h"
@@ -173,12 +174,8 @@ std::unique_ptr<TrainerProcess> StopOnceItTrains(const ScopedDirectory& director
                                "--set", "budget.steps=1000000", "--set", "checkpoint.every=0"},
       /*linked=*/false, std::vector<std::string>(), log);
   // The first lines of the records tell that it trains.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  const auto trains = [&] {
-    const auto size = FileSize(directory.Path("out/metrics.jsonl"));
-    return size.ok() && *size > 0;
-  };
-  while (!trains() && std::chrono::steady_clock::now() < deadline) usleep(1000);
+  EXPECT_TRUE(
+      Eventually([&] { return FileSize(directory.Path("out/metrics.jsonl")).value_or(0) > 0; }));
   process->Signal(SIGTERM);
   return process;
 }
@@ -204,11 +201,8 @@ TEST(LoneTraining, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
   TrainerProcess process({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
                           "--set", "checkpoint.every=0"},
                          /*linked=*/false, {}, log);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (Content(log).find("the state stays in memory") == std::string::npos) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-    usleep(1000);
-  }
+  ASSERT_TRUE(Eventually(
+      [&] { return Content(log).find("the state stays in memory") != std::string::npos; }));
   ASSERT_TRUE(RemoveTree(obstacle).ok());
   EXPECT_EQ(process.Wait(), 0);
   EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 16);
@@ -324,8 +318,7 @@ void TrainWithKills(const ScopedDirectory& directory, int kills) {
     const int64_t before = checkpoints();
     TrainerProcess process({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out")},
                            /*linked=*/false);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (checkpoints() == before && std::chrono::steady_clock::now() < deadline) usleep(1000);
+    EXPECT_TRUE(Eventually([&] { return checkpoints() != before; }));
     process.Signal(SIGKILL);
     EXPECT_EQ(process.Wait(), 128 + SIGKILL) << "it was over before kill " << kill;
   }
