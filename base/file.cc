@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/durable_rename.h"
 #include "base/random_id.h"
 
 namespace gp {
@@ -87,14 +88,9 @@ StatusOr<std::string> ReadFile(const std::string& path, uint64_t size_bytes_max)
 Status WriteFileAtomically(const std::string& path, std::string_view data, int mode) {
   const std::string temporary = path + ".tmp-" + RandomId(8);
   Status status = WriteAndSync(temporary, data, mode);
-  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
-    status = ErrnoStatus(errno, "rename to", path);
-  }
-  if (!status.ok()) {
-    unlink(temporary.c_str());
-    return status;
-  }
-  return SyncDirectory(DirectoryOf(path));
+  if (status.ok()) status = RenameDurably(temporary, path);
+  if (!status.ok()) unlink(temporary.c_str());
+  return status;
 }
 
 Status MakeDirectories(const std::string& path, int mode) {

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <memory>
 #include <vector>
 
+#include "base/durable_rename.h"
 #include "base/file.h"
 #include "base/file_copy.h"
 #include "coordinator/access/audit_log.h"
@@ -106,11 +106,6 @@ Status CopyState(const std::string& state_dir, const std::string& copy, const Cl
   RETURN_IF_ERROR(CopyLiveFolder(JoinPath(state_dir, "audit"), audit));
   RETURN_IF_ERROR(CloseAuditLog(audit, clock));
   return SyncDirectory(copy);
-}
-
-Status Rename(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus(errno, "rename", from);
-  return SyncDirectory(DirectoryOf(to));
 }
 
 // Another user must not run this: the files that SQLite would make here (a journal's index) would
@@ -236,7 +231,7 @@ StatusOr<std::string> BackUpState(const std::string& state_dir, const std::strin
   RETURN_IF_ERROR(RemoveTree(partial));
   RETURN_IF_ERROR(MakeDirectories(partial, 0700));
   RETURN_IF_ERROR(CopyState(state_dir, partial, clock));
-  RETURN_IF_ERROR(Rename(partial, copy));
+  RETURN_IF_ERROR(RenameDurably(partial, copy));
   return fmt::format("{} is a backup of {}\n", copy, state_dir);
 }
 
@@ -258,7 +253,7 @@ StatusOr<std::string> RestoreState(const std::string& state_dir, const std::stri
   ASSIGN_OR_RETURN(const std::string changes, PrepareStore(staging, clock.WallNow()));
   RETURN_IF_ERROR(CopyFolders(from, state_dir));
   // Closing the store has moved its journal into the file.
-  RETURN_IF_ERROR(Rename(JoinPath(staging, kStore), JoinPath(state_dir, kStore)));
+  RETURN_IF_ERROR(RenameDurably(JoinPath(staging, kStore), JoinPath(state_dir, kStore)));
   RETURN_IF_ERROR(RemoveTree(staging));
   return fmt::format("{} is restored from {}: {}", state_dir, from, changes);
 }

@@ -1,14 +1,13 @@
 #include "formats/checkpoint_directory.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cinttypes>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "base/durable_rename.h"
 #include "base/file.h"
 #include "formats/safetensors.h"
 #include "formats/sha256.h"
@@ -79,11 +78,6 @@ Status VerifyContent(const std::string& directory, const CheckpointFile& file) {
   const std::string path = JoinPath(directory, file.name);
   if (file.name == kTokenizerName) return VerifyTokenizer(path);
   return file.name.ends_with(".safetensors") ? VerifyTensors(path) : OkStatus();
-}
-
-Status RenameDurably(const std::string& from, const std::string& to) {
-  if (rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus(errno, "rename to", to);
-  return SyncDirectory(DirectoryOf(to));
 }
 
 StatusOr<const CheckpointFile*> FindListed(const CheckpointManifest& manifest,

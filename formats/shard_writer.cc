@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/durable_rename.h"
 
 namespace gp::formats {
 namespace {
@@ -129,8 +130,7 @@ Status ShardWriter::Finish() {
   RETURN_IF_ERROR(WriteAll(file_.get(), header, partial));
   if (fsync(file_.get()) != 0) return ErrnoStatus(errno, "sync", partial);
   file_.Close();
-  if (rename(partial.c_str(), path_.c_str()) != 0) return ErrnoStatus(errno, "rename to", path_);
-  return SyncDirectory(DirectoryOf(path_));
+  return RenameDurably(partial, path_);
 }
 
 }  // namespace gp::formats

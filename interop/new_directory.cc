@@ -3,9 +3,9 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <utility>
 
+#include "base/durable_rename.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/random_id.h"
@@ -58,9 +58,9 @@ Status NewDirectory::Write(const std::string& name, std::string_view text) const
 
 Status NewDirectory::Commit() {
   RETURN_IF_ERROR(SyncDirectory(draft_));
-  if (rename(draft_.c_str(), path_.c_str()) != 0) return ErrnoStatus(errno, "rename to", path_);
+  RETURN_IF_ERROR(RenameDurably(draft_, path_));
   draft_.clear();
-  return SyncDirectory(DirectoryOf(path_));
+  return OkStatus();
 }
 
 }  // namespace gp::interop

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "base/durable_rename.h"
 #include "base/file.h"
 #include "client/gpctl/commands/data.h"
 #include "client/gpctl/render/run_json.h"
@@ -52,14 +53,11 @@ StatusOr<ExitCode> GenerateFile(const GenerateOptions& options, Session& session
   }
   const std::string partial = path + ".partial";
   Status status = Generate(options, partial, session);
-  if (status.ok() && rename(partial.c_str(), path.c_str()) != 0) {
-    status = ErrnoStatus(errno, "rename to", path);
-  }
+  if (status.ok()) status = RenameDurably(partial, path);
   if (!status.ok()) {
     unlink(partial.c_str());
     return status;
   }
-  RETURN_IF_ERROR(SyncDirectory(DirectoryOf(path)));
   ASSIGN_OR_RETURN(const uint64_t size, FileSize(path));
   session.console().out << fmt::format("{}  {} of made-up text, seed {}\n", options.out,
                                        Bytes(size), options.seed);
