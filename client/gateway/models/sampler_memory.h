@@ -17,7 +17,8 @@ struct SamplerMemoryOptions {
   uint64_t memory_bytes_max = 0;
 };
 
-// For as many of the streams as fit. ResourceExhausted when not even one does.
+// For as many of the streams as fit. ResourceExhausted when not even one does; FailedPrecondition
+// when the sampler will refuse the checkpoint because it does not know the recorded precision.
 StatusOr<uint64_t> SamplerMemory(const formats::CheckpointManifest& manifest,
                                  const SamplerMemoryOptions& options);
 

@@ -4,11 +4,11 @@
 #include <memory>
 #include <vector>
 
+#include "formats/recorded_precision.h"
 #include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
 #include "worker/engine/checkpoint/checkpoint_writer.h"
 #include "worker/engine/checkpoint/local_storage.h"
-#include "worker/engine/checkpoint/recorded_precision.h"
 
 namespace gp::engine {
 namespace {
@@ -34,7 +34,7 @@ StatusOr<std::string> WriteRandomCheckpoint(const std::string& directory,
   const std::vector<float> zeros(model->parameters().size());
   CheckpointState state{
       .step = 1, .parameters = model->parameters(), .first_moment = zeros, .second_moment = zeros};
-  AddTo(state.record, options.precision);
+  formats::AddTo(state.record, options.precision);
   CheckpointWriter writer(std::make_shared<LocalStorage>(), directory,
                           {.run_id = "bench",
                            .run_name = "bench",

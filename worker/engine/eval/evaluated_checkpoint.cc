@@ -6,9 +6,9 @@
 
 #include "base/file.h"
 #include "formats/checkpoint_directory.h"
+#include "formats/recorded_precision.h"
 #include "worker/engine/checkpoint/checkpoint_reader.h"
 #include "worker/engine/checkpoint/local_storage.h"
-#include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/collectives/local_communicator.h"
 #include "worker/engine/eval/choice_scorer.h"
 #include "worker/engine/eval/held_out_tokens.h"
@@ -53,7 +53,7 @@ StatusOr<EvaluatedCheckpoint> EvaluatedCheckpoint::Open(const std::string& direc
                     opened.tokenizer_->vocabulary_size(), opened.manifest_.shape.vocabulary);
   }
   ASSIGN_OR_RETURN(opened.precision_,
-                   InferencePrecision(opened.options_.precision, opened.manifest_));
+                   formats::InferencePrecision(opened.options_.precision, opened.manifest_));
   return opened;
 }
 

@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/usable_cores.h"
-#include "worker/engine/checkpoint/recorded_precision.h"
+#include "formats/recorded_precision.h"
 #include "worker/engine/eval/evaluated_checkpoint.h"
 
 namespace gp::engine {
@@ -66,10 +66,7 @@ void Print(const Json& line) {
 EvaluationOptions EvaluationOptionsOf(const Options& options) {
   EvaluationOptions evaluation;
   evaluation.threads = options.threads > 0 ? options.threads : CountUsableCores();
-  if (options.precision != "auto") {
-    evaluation.precision =
-        options.precision == "bf16" ? runspec::Precision::kBf16 : runspec::Precision::kFp32;
-  }
+  evaluation.precision = formats::ParseInferencePrecision(options.precision).value();
   evaluation.progress = [told = SystemClock().Now()](int64_t done, int64_t of) mutable {
     const MonotonicTime now = SystemClock().Now();
     if (now - told < kProgressInterval) return;
@@ -121,7 +118,7 @@ Status Run(const Options& options) {
                    validates ? Validate(options, checkpoint) : Choose(options, checkpoint));
   Json result = {{"checkpoint", checkpoint.directory()},
                  {"step", checkpoint.manifest().step},
-                 {"precision", PrecisionText(checkpoint.precision())},
+                 {"precision", formats::PrecisionText(checkpoint.precision())},
                  {"task", options.task}};
   result.update(measured);
   Print(result);

@@ -14,8 +14,8 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/mailbox.h"
+#include "formats/recorded_precision.h"
 #include "link/channel.h"
-#include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/sampler/sampler_model.h"
 #include "worker/engine/sampler/text_writer.h"
 
@@ -45,14 +45,6 @@ link::ExitCause CauseOf(const Status& status) {
     default:
       return link::ExitCause::kError;
   }
-}
-
-StatusOr<runspec::Precision> ParsePrecision(const std::string& text) {
-  for (const auto precision :
-       {runspec::Precision::kAuto, runspec::Precision::kFp32, runspec::Precision::kBf16}) {
-    if (PrecisionText(precision) == text) return precision;
-  }
-  return InvalidArgument("precision '{}' is not known; use auto, fp32 or bf16", text);
 }
 
 class LinkedSampler {
@@ -121,7 +113,7 @@ class LinkedSampler {
   }
 
   static StatusOr<SamplerModel> Open(const link::OpenModel& open) {
-    ASSIGN_OR_RETURN(const auto precision, ParsePrecision(open.precision));
+    ASSIGN_OR_RETURN(const auto precision, formats::ParseInferencePrecision(open.precision));
     return SamplerModel::Open(open.directory, {.threads = std::max(open.threads, 1),
                                                .slots = std::max<int64_t>(open.streams, 1),
                                                .memory_bytes = open.memory_bytes,
@@ -130,7 +122,7 @@ class LinkedSampler {
 
   static link::ModelReady Describe(SamplerModel& model, const TextWriter& writer) {
     return {.step = model.manifest().step,
-            .precision = PrecisionText(model.precision()),
+            .precision = formats::PrecisionText(model.precision()),
             .device = model.backend().name(),
             .streams = model.decoder().slots(),
             .context = model.decoder().length_max(),

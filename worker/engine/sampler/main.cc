@@ -14,8 +14,8 @@
 #include "base/parent_process.h"
 #include "base/usable_cores.h"
 #include "confinement/confinement.h"
+#include "formats/recorded_precision.h"
 #include "link/channel.h"
-#include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/sampler/checkpoint_sampler.h"
 #include "worker/engine/sampler/linked_sampler.h"
 
@@ -92,15 +92,10 @@ void AddOptions(Command app, Options& options) {
       .ShowDefault();
 }
 
-runspec::Precision PrecisionOf(const std::string& name) {
-  if (name == "auto") return runspec::Precision::kAuto;
-  return name == "bf16" ? runspec::Precision::kBf16 : runspec::Precision::kFp32;
-}
-
 SamplerOptions SamplerOptionsOf(const Options& options) {
   return {.threads = options.threads > 0 ? options.threads : CountUsableCores(),
           .slots = std::min(options.count, kAtATime),
-          .precision = PrecisionOf(options.precision)};
+          .precision = formats::ParseInferencePrecision(options.precision).value()};
 }
 
 int Fail(const Status& status) {
@@ -134,7 +129,7 @@ int Run(const Options& options) {
   // On stderr: stdout is the text alone.
   std::fprintf(stderr, GP_PROGRAM ": step %lld, computing in %s\n",
                static_cast<long long>(sampler->model().manifest().step),
-               PrecisionText(sampler->model().precision()).c_str());
+               formats::PrecisionText(sampler->model().precision()).c_str());
   for (int first = 0; first < options.count; first += kAtATime) {
     std::vector<SampleRequest> requests;
     for (int i = first; i < std::min(first + kAtATime, options.count); ++i) {

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "formats/checkpoint_directory.h"
+#include "formats/recorded_precision.h"
 #include "runspec/sampler_plan.h"
 #include "worker/engine/backend/cpu/cpu_backend.h"
 #include "worker/engine/backend/device_backend.h"
 #include "worker/engine/checkpoint/checkpoint_reader.h"
 #include "worker/engine/checkpoint/local_storage.h"
-#include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/model/gpt2_decoder.h"
 
 namespace gp::engine {
@@ -54,7 +54,8 @@ StatusOr<SamplerModel> SamplerModel::Open(const std::string& directory,
     return DataLoss("{}: the tokenizer has {} ids, the model {}", model.directory_,
                     model.tokenizer_->vocabulary_size(), model.manifest_.shape.vocabulary);
   }
-  ASSIGN_OR_RETURN(model.precision_, InferencePrecision(options.precision, model.manifest_));
+  ASSIGN_OR_RETURN(model.precision_,
+                   formats::InferencePrecision(options.precision, model.manifest_));
   RETURN_IF_ERROR(model.MakeDecoder(options));
   return model;
 }

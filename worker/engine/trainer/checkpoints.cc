@@ -8,11 +8,11 @@
 #include "base/backoff.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "formats/recorded_precision.h"
 #include "runspec/batch_ramp.h"
 #include "runspec/initial_model.h"
 #include "worker/engine/checkpoint/checkpoint_reader.h"
 #include "worker/engine/checkpoint/local_storage.h"
-#include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/trainer/collective_patience.h"
 #include "worker/engine/trainer/micro_batch.h"
 #include "worker/engine/trainer/training_error.h"
@@ -265,7 +265,7 @@ CheckpointState Checkpoints::StateOf(Trainer& trainer, const RunBudget& budget,
   }
   AddTo(state.record, run_.engine);
   if (run_.on_device()) state.record[kDevice] = run_.device_name;
-  AddTo(state.record, run_.spec.precision);
+  formats::AddTo(state.record, run_.spec.precision);
   RecordLossScale(trainer.loss_scale(), state.record);
   state.record[kMicroBatchRecord] = std::to_string(run_.spec.batch.micro_batch);
   RecordBudget(budget, state.record);

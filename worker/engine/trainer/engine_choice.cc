@@ -5,10 +5,10 @@
 #include <stdexcept>
 
 #include "base/log.h"
+#include "formats/recorded_precision.h"
 #include "runspec/gpu_settings.h"
 #include "worker/engine/backend/cpu/tuned_choices.h"
 #include "worker/engine/backend/device_backend.h"
-#include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/trainer/training_error.h"
 
 namespace gp::engine {
@@ -57,8 +57,9 @@ bool Lacks(const DeviceInfo& device, const std::string& what) {
 // The value for precision: auto. A device without a name means: no device.
 Precision BestPrecision(const DeviceInfo& device) {
   if (!device.exists()) return Precision::kFp32;
-  if (!Lacks(device, PrecisionText(Precision::kBf16))) return Precision::kBf16;
-  return Lacks(device, PrecisionText(Precision::kFp16)) ? Precision::kFp32 : Precision::kFp16;
+  if (!Lacks(device, formats::PrecisionText(Precision::kBf16))) return Precision::kBf16;
+  return Lacks(device, formats::PrecisionText(Precision::kFp16)) ? Precision::kFp32
+                                                                 : Precision::kFp16;
 }
 
 void RefuseWhatIsLacking(const runspec::RunSpec& spec, const DeviceInfo& device) {
@@ -70,7 +71,8 @@ void RefuseWhatIsLacking(const runspec::RunSpec& spec, const DeviceInfo& device)
                                       wanted, device.name, lack.why, key, instead));
     }
   };
-  refuse("precision", PrecisionText(spec.precision), PrecisionText(BestPrecision(device)));
+  refuse("precision", formats::PrecisionText(spec.precision),
+         formats::PrecisionText(BestPrecision(device)));
   if (spec.engine.attention == runspec::Attention::kCudnn) {
     refuse("engine.attention", "cudnn", "flash");
   }

@@ -1,13 +1,13 @@
 #include "worker/engine/trainer/training.h"
 
 #include "base/log.h"
+#include "formats/recorded_precision.h"
 #include "formats/sha256.h"
 #include "runspec/batch_ramp.h"
 #include "runspec/initial_model.h"
 #include "runspec/model_part.h"
 #include "runspec/model_shape.h"
 #include "runspec/run_file.h"
-#include "worker/engine/checkpoint/recorded_precision.h"
 #include "worker/engine/collectives/shard_plan.h"
 #include "worker/engine/trainer/checkpoint_sight.h"
 #include "worker/engine/trainer/micro_batch.h"
@@ -68,7 +68,7 @@ void Training::Join(Communicator& communicator, const EngineRecord& decided) {
                          {"trained", runspec::TrainedParameterCount(run_.model->layout())},
                          {"kernels", run_.engine.isa},
                          {"device", run_.on_device() ? run_.device_name : "cpu"},
-                         {"precision", PrecisionText(run_.spec.precision)},
+                         {"precision", formats::PrecisionText(run_.spec.precision)},
                          {"choices", DigestOfChoices(run_.engine)},
                          {"threads", place_.threads},
                          {"micro_batch", run_.spec.batch.micro_batch},

@@ -10,7 +10,7 @@
 #include "formats/checkpoint_manifest.h"
 #include "runspec/run_spec.h"
 
-namespace gp::engine {
+namespace gp::formats {
 
 // "fp32", "bf16", "auto": as run files spell it.
 std::string PrecisionText(runspec::Precision precision);
@@ -19,12 +19,15 @@ void AddTo(std::map<std::string, std::string>& record, runspec::Precision precis
 
 // Nullopt for a checkpoint whose record is too old to have it. FailedPrecondition for a precision
 // that this program does not know.
-StatusOr<std::optional<runspec::Precision>> RecordedPrecision(
-    const formats::CheckpointManifest& manifest);
+StatusOr<std::optional<runspec::Precision>> RecordedPrecision(const CheckpointManifest& manifest);
+
+// "auto", "fp32" or "bf16": what may be asked of a program that does not train. InvalidArgument for
+// another text.
+StatusOr<runspec::Precision> ParseInferencePrecision(const std::string& text);
 
 // What to compute in without training: `wanted`, or for kAuto the recorded precision; fp32 where
 // there is none. The nearest of kFp32 and kBf16, without losing digits.
 StatusOr<runspec::Precision> InferencePrecision(runspec::Precision wanted,
-                                                const formats::CheckpointManifest& manifest);
+                                                const CheckpointManifest& manifest);
 
-}  // namespace gp::engine
+}  // namespace gp::formats

@@ -1,6 +1,6 @@
-#include "worker/engine/checkpoint/recorded_precision.h"
+#include "formats/recorded_precision.h"
 
-namespace gp::engine {
+namespace gp::formats {
 namespace {
 
 using runspec::Precision;
@@ -36,7 +36,7 @@ void AddTo(std::map<std::string, std::string>& record, Precision precision) {
   record[kPrecisionKey] = PrecisionText(precision);
 }
 
-StatusOr<std::optional<Precision>> RecordedPrecision(const formats::CheckpointManifest& manifest) {
+StatusOr<std::optional<Precision>> RecordedPrecision(const CheckpointManifest& manifest) {
   const auto found = manifest.record.find(kPrecisionKey);
   if (found == manifest.record.end()) return std::optional<Precision>();
   for (const Precision precision :
@@ -50,11 +50,17 @@ StatusOr<std::optional<Precision>> RecordedPrecision(const formats::CheckpointMa
       manifest.step, found->second);
 }
 
-StatusOr<Precision> InferencePrecision(Precision wanted,
-                                       const formats::CheckpointManifest& manifest) {
+StatusOr<Precision> ParseInferencePrecision(const std::string& text) {
+  for (const Precision precision : {Precision::kAuto, Precision::kFp32, Precision::kBf16}) {
+    if (PrecisionText(precision) == text) return precision;
+  }
+  return InvalidArgument("precision '{}' is not known; use auto, fp32 or bf16", text);
+}
+
+StatusOr<Precision> InferencePrecision(Precision wanted, const CheckpointManifest& manifest) {
   if (wanted != Precision::kAuto) return Nearest(wanted);
   ASSIGN_OR_RETURN(const auto recorded, RecordedPrecision(manifest));
   return Nearest(recorded.value_or(Precision::kFp32));
 }
 
-}  // namespace gp::engine
+}  // namespace gp::formats
