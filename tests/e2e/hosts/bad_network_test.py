@@ -25,7 +25,7 @@ SILENT_STEP = 0.95 * STEPS
 LEASE_SECONDS = 12
 SETTINGS = {"GP_COORDINATOR_AGENTS_LEASE": f"{LEASE_SECONDS}s", "GP_COORDINATOR_GRADIENTS_ENCRYPTED": str(ENCRYPTED).lower()}
 # How ranks greet each other (docs/formats/collectives.md).
-GREETING = b"gpcs" if ENCRYPTED else b"gpc3"
+GREETING = b"gps4" if ENCRYPTED else b"gpc4"
 
 
 def on_one_node(host, storage):

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -45,6 +46,27 @@ struct GroupOptions {
   std::chrono::milliseconds timeout{120000};
 };
 
+// One all-reduce of a sequence. The caller leaves its memory alone until the sequence is done.
+struct TreePart {
+  std::span<float> values;
+  std::vector<std::span<float>> partials;
+};
+
+// A sequence of all-reduces, whose parts another thread makes while earlier ones travel.
+class TreeParts {
+ public:
+  virtual ~TreeParts() = default;
+
+  // Readable when there is a part, or the end.
+  virtual int fd() const = 0;
+  // The next part, if there is one; does not wait.
+  virtual std::optional<TreePart> Take() = 0;
+  // Every part that was taken is done; may be called again while that is so.
+  virtual void Idle() {}
+  // Every part has been taken and no more will come.
+  virtual bool ended() const = 0;
+};
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -68,6 +90,11 @@ class Communicator {
   // may alias partials[0].
   virtual void AllReduceTree(std::span<float> values,
                              const std::vector<std::span<float>>& partials) = 0;
+
+  // AllReduceTree of each part, in their order, which is the same on every rank. Returns when
+  // `parts` has ended and all of them are done. Between machines parts travel at once: a later one
+  // does not wait for the round trip of an earlier one.
+  virtual void AllReduceParts(TreeParts& parts);
 
   // Element-wise exact maximum on every rank; for flags and counters.
   virtual void AllReduceMax(std::span<double> values) = 0;

@@ -15,6 +15,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kPiecesPerCall = 16;
+// How long a wait for the feed may last, which no peer is to blame for.
+constexpr milliseconds kFeedSlice{10000};
 
 struct Gathered {
   std::array<iovec, kPiecesPerCall> entries;
@@ -76,7 +78,7 @@ bool AllDone(const std::vector<Lane>& lanes) {
   const std::string time = std::to_string(timeout.count()) + " ms";
   // Blames a peer that sent nothing at all first: the others wait for it.
   for (const Lane& lane : lanes) {
-    if (lane.in.next == 0 && lane.in.movable()) {
+    if (lane.in.next == lane.in.begin && lane.in.movable()) {
       PeerLost(operation, lane.rank,
                "it did not come within " + time + "; is its process stopped or its machine stuck?");
     }
@@ -149,21 +151,28 @@ int MillisecondsUntil(SteadyTime deadline) {
 
 void RunExchange(std::vector<Lane>& lanes, const std::vector<Bystander>& bystanders,
                  const ExchangeLimits& limits, const std::string& operation,
-                 const std::function<void()>& progressed) {
+                 const std::function<void()>& progressed, ExchangeFeed* feed) {
   Bystanders others(bystanders);
+  const auto feeding = [feed] { return feed != nullptr && !feed->ended(); };
   const auto next_deadline = [&] {
     return std::chrono::steady_clock::now() +
            (others.gone() ? limits.bystander_grace : limits.timeout);
   };
   SteadyTime deadline = next_deadline();
-  while (!AllDone(lanes)) {
+  while (!AllDone(lanes) || feeding()) {
+    const bool idle = AllDone(lanes);
+    if (idle) feed->Idle();
+    if (idle) deadline = std::chrono::steady_clock::now() + kFeedSlice;
     std::vector<pollfd> set = PollSet(lanes);
+    set.push_back({feeding() ? feed->fd() : -1, POLLIN, 0});
     others.AddTo(set);
     const bool held = std::any_of(lanes.begin(), lanes.end(), HoldsMore);
     const int ready = poll(set.data(), set.size(), held ? 0 : MillisecondsUntil(deadline));
-    if (ready == 0 && !held) NothingMoved(lanes, others, limits.timeout, operation);
+    if (ready == 0 && !held && !idle) NothingMoved(lanes, others, limits.timeout, operation);
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) throw CollectiveError(operation + ": poll: " + std::strerror(errno));
+    if ((set[lanes.size()].revents & POLLIN) != 0) feed->Take();
+    if (idle) deadline = next_deadline();
     const bool had_gone = others.gone() != nullptr;
     others.Look(set);
     const bool moved = MoveReady(lanes, set, operation);

@@ -1,12 +1,13 @@
 // Exchange: moves bytes between this rank and its peers, in both directions and with all of them at
 // once, until each lane has moved all its pieces. The caller decides which pieces may move: it is
-// called after progress and opens more. One thread calls; severing a socket ends the exchange from
-// outside.
+// called after progress and opens more. A feed may add pieces while others move. One thread calls;
+// severing a socket ends the exchange from outside.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,10 @@ struct PieceQueue {
   size_t open = 0;
   size_t next = 0;    // pieces [0, next) have moved entirely
   size_t offset = 0;  // bytes of pieces[next] that have
+  // The first piece of the oldest collective that is not complete. A peer that has not sent it is
+  // the first to be blamed for a timeout; kNever: it is not.
+  size_t begin = 0;
+  static constexpr size_t kNever = std::numeric_limits<size_t>::max();
 
   void Add(std::span<std::byte> piece) {
     if (!piece.empty()) pieces.push_back(piece);
@@ -31,7 +36,7 @@ struct PieceQueue {
   bool movable() const { return next < open; }
 };
 
-// One peer. A lane without pieces takes no part.
+// One connection to a peer. A lane without pieces takes no part.
 struct Lane {
   int rank = 0;
   size_t place = 0;  // among the participants of a tree exchange
@@ -53,11 +58,26 @@ struct ExchangeLimits {
   std::chrono::milliseconds bystander_grace{500};
 };
 
-// Returns when every lane is done. `progressed` is called after bytes have moved. CollectiveError
-// names the peer that was lost, or that moved nothing for too long while it was waited for;
-// `operation` begins the message.
+// Adds pieces to the lanes of an exchange that runs.
+class ExchangeFeed {
+ public:
+  virtual ~ExchangeFeed() = default;
+
+  // Readable when Take has something to do.
+  virtual int fd() const = 0;
+  // Adds what there is; does not wait.
+  virtual void Take() = 0;
+  // All that was added has moved; may be called again while that is so.
+  virtual void Idle() = 0;
+  // Nothing more will come.
+  virtual bool ended() const = 0;
+};
+
+// Returns when every lane is done and `feed`, which may be null, has ended. `progressed` is called
+// after bytes have moved. CollectiveError names the peer that was lost, or that moved nothing for
+// too long while it was waited for; `operation` begins the message.
 void RunExchange(std::vector<Lane>& lanes, const std::vector<Bystander>& bystanders,
                  const ExchangeLimits& limits, const std::string& operation,
-                 const std::function<void()>& progressed);
+                 const std::function<void()>& progressed, ExchangeFeed* feed = nullptr);
 
 }  // namespace gp::engine

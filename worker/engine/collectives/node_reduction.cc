@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "worker/engine/collectives/tree_exchange.h"
 
@@ -141,13 +142,15 @@ void NodeReduction::SumAcross(Wire& wire, const Views& views, size_t count) {
   for (const int rank : plan_.counterparts) {
     if (rank != static_cast<int>(whole_.own)) others.push_back(rank);
   }
-  std::vector<Lane> lanes = wire.Lanes(Operation::kTree, count, others);
+  std::vector<Lane> lanes = wire.LanesOfSequence(others);
   for (Lane& lane : lanes) {
     const auto found = std::find(plan_.counterparts.begin(), plan_.counterparts.end(), lane.rank);
     lane.place = static_cast<size_t>(found - plan_.counterparts.begin());
   }
   float* result = views.results[plan_.place];
-  TreeExchange tree(plan_.across, {result + part.begin, part.size()}, sums, ring_, lanes);
+  TreeExchange tree(plan_.across, ring_, lanes);
+  wire.Announce(lanes, Operation::kTree, count);
+  tree.Add({result + part.begin, part.size()}, std::move(sums));
   wire.Run(lanes, "all-reduce", /*watch_others=*/true, [&tree] { tree.Advance(); });
   Spread(views, part, result);
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <stdexcept>
+#include <utility>
 
 #include "worker/engine/collectives/node_group.h"
 #include "worker/engine/collectives/tree_exchange.h"
@@ -24,6 +26,24 @@ std::unique_ptr<NodeMemory> MakeNodeMemory(const std::string& machine) {
   }
 }
 
+// Hands each part that is there to `add`.
+class PartsFeed final : public ExchangeFeed {
+ public:
+  PartsFeed(TreeParts& parts, std::function<void(TreePart)> add)
+      : parts_(parts), add_(std::move(add)) {}
+
+  int fd() const override { return parts_.fd(); }
+  void Take() override {
+    if (auto part = parts_.Take()) add_(std::move(*part));
+  }
+  void Idle() override { parts_.Idle(); }
+  bool ended() const override { return parts_.ended(); }
+
+ private:
+  TreeParts& parts_;
+  const std::function<void(TreePart)> add_;
+};
+
 }  // namespace
 
 std::unique_ptr<TcpCommunicator> TcpCommunicator::Connect(const GroupOptions& options,
@@ -38,7 +58,7 @@ TcpCommunicator::TcpCommunicator(const GroupOptions& options, TcpGroup group,
     : plan_(PlanOfRanks(options.logical_shards, static_cast<int>(options.addresses.size()),
                         options.rank)),
       strangers_(group.strangers),
-      wire_(options.rank, std::move(group.peers), options.connect_timeout) {
+      wire_(options.rank, std::move(group), options.connect_timeout) {
   if (size() > 1) JoinNode(options, stop);
   wire_.SetTimeout(options.timeout);
 }
@@ -61,19 +81,39 @@ size_t TcpCommunicator::overlap_elements() const { return nodes_ > 1 ? kOverlapE
 
 void TcpCommunicator::AllReduceTree(std::span<float> values,
                                     const std::vector<std::span<float>>& partials) {
-  if (partials.size() != plan_.leaves[plan_.own].size()) {
-    throw std::logic_error("all-reduce: " + std::to_string(partials.size()) +
-                           " partial sums, expected " +
-                           std::to_string(plan_.leaves[plan_.own].size()));
-  }
+  CheckPartials(partials);
   wire_.BeginCollective();
   if (reduction_) {
     reduction_->Run(wire_, values, partials);
     return;
   }
-  std::vector<Lane> lanes = wire_.Lanes(Operation::kTree, values.size(), wire_.others());
-  TreeExchange tree(plan_, values, partials, ring_, lanes);
+  std::vector<Lane> lanes = wire_.LanesOfSequence(wire_.others());
+  TreeExchange tree(plan_, ring_, lanes);
+  wire_.Announce(lanes, Operation::kTree, values.size());
+  tree.Add(values, partials);
   wire_.Run(lanes, "all-reduce", /*watch_others=*/false, [&tree] { tree.Advance(); });
+}
+
+void TcpCommunicator::AllReduceParts(TreeParts& parts) {
+  // The ranks of a node meet before and after each part, so its parts follow each other.
+  if (reduction_) return Communicator::AllReduceParts(parts);
+  std::vector<Lane> lanes = wire_.LanesOfSequence(wire_.others());
+  TreeExchange tree(plan_, ring_, lanes);
+  PartsFeed feed(parts, [&](TreePart part) {
+    CheckPartials(part.partials);
+    wire_.BeginCollective();
+    wire_.Announce(lanes, Operation::kTree, part.values.size());
+    tree.Add(part.values, std::move(part.partials));
+  });
+  wire_.Run(
+      lanes, "all-reduce", /*watch_others=*/false, [&tree] { tree.Advance(); }, &feed);
+}
+
+void TcpCommunicator::CheckPartials(const std::vector<std::span<float>>& partials) const {
+  const size_t expected = plan_.leaves[plan_.own].size();
+  if (partials.size() == expected) return;
+  throw std::logic_error("all-reduce: " + std::to_string(partials.size()) +
+                         " partial sums, expected " + std::to_string(expected));
 }
 
 void TcpCommunicator::AllReduceMax(std::span<double> values) {

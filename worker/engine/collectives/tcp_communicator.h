@@ -1,4 +1,4 @@
-// TcpCommunicator: the Communicator between processes. One connection to every peer, TCP_NODELAY,
+// TcpCommunicator: the Communicator between processes. Two connections to every peer, TCP_NODELAY,
 // non-blocking, driven by the calling thread alone; Abort severs them. Ranks on one machine add
 // gradients in shared memory (node_reduction.h). Bytes on the wire: docs/formats/collectives.md.
 #pragma once
@@ -30,6 +30,7 @@ class TcpCommunicator final : public Communicator {
   size_t overlap_elements() const override;
   void AllReduceTree(std::span<float> values,
                      const std::vector<std::span<float>>& partials) override;
+  void AllReduceParts(TreeParts& parts) override;
   void AllReduceMax(std::span<double> values) override;
   void Broadcast(std::span<std::byte> bytes, int root) override;
   void Barrier() override;
@@ -45,6 +46,7 @@ class TcpCommunicator final : public Communicator {
   TcpCommunicator(const GroupOptions& options, TcpGroup group, const std::stop_token& stop);
 
   void JoinNode(const GroupOptions& options, const std::stop_token& stop);
+  void CheckPartials(const std::vector<std::span<float>>& partials) const;
 
   const TreePlan plan_;
   const int strangers_;

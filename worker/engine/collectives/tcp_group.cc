@@ -31,6 +31,7 @@ struct Guest {
   // Once the greeting is complete.
   size_t greeting_bytes = 0;
   size_t rank = 0;
+  Connection connection = Connection::kMain;
   bool encrypted = false;
   Nonce challenge{};
 
@@ -67,11 +68,16 @@ class Mesh {
         stop_(stop),
         deadline_(std::chrono::steady_clock::now() + options.connect_timeout) {
     group_.peers.resize(options.addresses.size());
+    group_.results.resize(options.addresses.size());
   }
 
   TcpGroup Connect() {
-    for (int rank = 0; rank < options_.rank; ++rank) CallLowerRank(rank);
-    missing_ = static_cast<int>(group_.peers.size()) - options_.rank - 1;
+    for (int rank = 0; rank < options_.rank; ++rank) {
+      for (const Connection connection : {Connection::kMain, Connection::kResults}) {
+        PlaceOf(static_cast<size_t>(rank), connection) = CallLowerRank(rank, connection);
+      }
+    }
+    missing_ = 2 * (static_cast<int>(group_.peers.size()) - options_.rank - 1);
     while (missing_ > 0) {
       CheckTime();
       AwaitSomeone();
@@ -82,10 +88,14 @@ class Mesh {
   }
 
  private:
-  void CallLowerRank(int rank) {
+  Socket& PlaceOf(size_t rank, Connection connection) {
+    return (connection == Connection::kMain ? group_.peers : group_.results)[rank];
+  }
+
+  Socket CallLowerRank(int rank, Connection connection) {
     const std::string& address = options_.addresses[static_cast<size_t>(rank)];
     Socket socket = ConnectTo(address, deadline_, stop_);
-    const auto greeting = EncodeGreeting(GreetingTo(options_, rank));
+    const auto greeting = EncodeGreeting(GreetingTo(options_, rank, connection));
     Nonce challenge{};
     Proof answer{};
     const bool admitted =
@@ -100,7 +110,7 @@ class Mesh {
       throw CollectiveError(who + " does not know the secret of epoch " + epoch);
     }
     if (options_.encrypted) Encrypt(socket, Side::kCaller, rank, greeting, challenge);
-    group_.peers[static_cast<size_t>(rank)] = std::move(socket);
+    return socket;
   }
 
   void Encrypt(Socket& socket, Side side, int rank, std::span<const std::byte> greeting,
@@ -156,6 +166,7 @@ class Mesh {
     guest.challenge = RandomNonce();
     if (!SendAll(guest.socket, guest.challenge, deadline_, stop_)) return false;
     guest.rank = greeting->from_rank;
+    guest.connection = greeting->connection;
     guest.encrypted = greeting->encrypted;
     guest.greeting_bytes = guest.received.size();
     guest.expected += sizeof(Proof);
@@ -166,14 +177,15 @@ class Mesh {
     const auto greeting = std::span(guest.received).first(guest.greeting_bytes);
     const auto proof = std::span(guest.received).subspan(guest.greeting_bytes);
     if (!IsProof(proof, Prove(Side::kCaller, greeting, guest.challenge))) return false;
-    if (group_.peers[guest.rank].valid()) return false;
+    Socket& place = PlaceOf(guest.rank, guest.connection);
+    if (place.valid()) return false;
     CheckAgreement(guest);
     const Proof answer = Prove(Side::kCalled, greeting, guest.challenge);
     if (!SendAll(guest.socket, answer, deadline_, stop_)) return false;
     if (options_.encrypted) {
       Encrypt(guest.socket, Side::kCalled, static_cast<int>(guest.rank), greeting, guest.challenge);
     }
-    group_.peers[guest.rank] = std::move(guest.socket);
+    place = std::move(guest.socket);
     --missing_;
     return true;
   }
@@ -187,15 +199,16 @@ class Mesh {
                           "; are their agents and trainers of one version?");
   }
 
-  bool IsMissingPeer(const Greeting& greeting) const {
-    return IsGreetingFor(options_, greeting) && !group_.peers[greeting.from_rank].valid();
+  bool IsMissingPeer(const Greeting& greeting) {
+    return IsGreetingFor(options_, greeting) &&
+           !PlaceOf(greeting.from_rank, greeting.connection).valid();
   }
 
   void CheckTime() const {
     if (stop_.stop_requested()) throw CollectiveError("forming the group was aborted");
     if (std::chrono::steady_clock::now() < deadline_) return;
     size_t rank = static_cast<size_t>(options_.rank) + 1;
-    while (group_.peers[rank].valid()) ++rank;
+    while (group_.peers[rank].valid() && group_.results[rank].valid()) ++rank;
     throw CollectiveError("rank " + std::to_string(rank) + " at " + options_.addresses[rank] +
                           " did not connect within " +
                           std::to_string(options_.connect_timeout.count()) + " ms");

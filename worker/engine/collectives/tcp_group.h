@@ -1,5 +1,6 @@
 // How the ranks of an epoch find each other: every rank connects to all lower ones and accepts all
-// higher ones. One thread calls.
+// higher ones, twice each: for partial sums and for finished ones, which thus never wait behind
+// each other. One thread calls.
 #pragma once
 
 #include <stop_token>
@@ -11,8 +12,10 @@
 namespace gp::engine {
 
 struct TcpGroup {
-  std::vector<Socket> peers;  // by rank; the own place is not valid
-  int strangers = 0;          // connections that were closed because they were not of this epoch
+  // By rank; the own place is not valid.
+  std::vector<Socket> peers;    // Connection::kMain
+  std::vector<Socket> results;  // Connection::kResults
+  int strangers = 0;            // connections that were closed because they were not of this epoch
 };
 
 // Connects the full mesh. `listener` is the one behind options.addresses[options.rank]. A

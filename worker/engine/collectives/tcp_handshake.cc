@@ -15,8 +15,8 @@
 namespace gp::engine {
 namespace {
 
-constexpr uint32_t kGreetingMagic = 0x33637067;           // "gpc3"
-constexpr uint32_t kEncryptedGreetingMagic = 0x73637067;  // "gpcs"
+constexpr uint32_t kGreetingMagic = 0x34637067;           // "gpc4"
+constexpr uint32_t kEncryptedGreetingMagic = 0x34737067;  // "gps4"
 constexpr std::string_view kCallerLabel = "gp-collectives-caller";
 constexpr std::string_view kCalledLabel = "gp-collectives-called";
 constexpr std::string_view kChannelLabel = "gp-collectives-tls";
@@ -91,6 +91,7 @@ std::vector<std::byte> EncodeGreeting(const Greeting& greeting) {
   Put(body, greeting.to_rank);
   Put(body, greeting.world_size);
   Put(body, greeting.logical_shards);
+  Put(body, static_cast<uint16_t>(greeting.connection));
   PutText(body, greeting.run_id);
   body.insert(body.end(), greeting.nonce.begin(), greeting.nonce.end());
   std::vector<std::byte> bytes;
@@ -128,13 +129,17 @@ std::optional<Greeting> DecodeGreeting(std::span<const std::byte> bytes) {
   fields.Take(greeting.to_rank);
   fields.Take(greeting.world_size);
   fields.Take(greeting.logical_shards);
+  uint16_t connection = 0;
+  fields.Take(connection);
+  greeting.connection = static_cast<Connection>(connection);
   fields.Take(greeting.run_id);
   fields.Take(greeting.nonce);
-  if (!fields.ok() || !fields.empty()) return std::nullopt;
+  const bool known = greeting.connection <= Connection::kResults;
+  if (!fields.ok() || !fields.empty() || !known) return std::nullopt;
   return greeting;
 }
 
-Greeting GreetingTo(const GroupOptions& options, int rank) {
+Greeting GreetingTo(const GroupOptions& options, int rank, Connection connection) {
   return {options.epoch,
           static_cast<uint32_t>(options.rank),
           static_cast<uint32_t>(rank),
@@ -142,7 +147,8 @@ Greeting GreetingTo(const GroupOptions& options, int rank) {
           static_cast<uint32_t>(options.logical_shards),
           options.run_id,
           RandomNonce(),
-          options.encrypted};
+          options.encrypted,
+          connection};
 }
 
 bool IsGreetingFor(const GroupOptions& options, const Greeting& greeting) {

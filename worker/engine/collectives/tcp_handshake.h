@@ -23,6 +23,12 @@ Nonce RandomNonce();
 // The key that encrypts one connection; every connection has its own.
 using ChannelKey = std::array<std::byte, 32>;
 
+// A rank has two connections to every other one.
+enum class Connection : uint16_t {
+  kMain = 0,     // partial sums, and every collective that is not an all-reduce
+  kResults = 1,  // finished sums
+};
+
 struct Greeting {
   uint64_t epoch = 0;
   uint32_t from_rank = 0;
@@ -32,6 +38,7 @@ struct Greeting {
   std::string run_id;
   Nonce nonce{};
   bool encrypted = false;  // TLS follows the proofs; the magic tells
+  Connection connection = Connection::kMain;
 };
 
 // Magic and body size; the body follows.
@@ -48,7 +55,8 @@ std::optional<size_t> DecodeGreetingHeader(std::span<const std::byte, kGreetingH
 std::optional<Greeting> DecodeGreeting(std::span<const std::byte> bytes);
 
 // The greeting from the rank of `options` to `rank`, with a new nonce.
-Greeting GreetingTo(const GroupOptions& options, int rank);
+Greeting GreetingTo(const GroupOptions& options, int rank,
+                    Connection connection = Connection::kMain);
 // Whether `greeting` claims to be from a higher rank of the group to the rank of `options`. It
 // proves nothing yet. Whether both encrypt is compared when the proof is there, so that it can be
 // told in words.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace gp::engine {
 namespace {
@@ -13,33 +14,60 @@ std::span<float> Sized(std::vector<float>& ring, size_t count) {
   return ring;
 }
 
-size_t BlockCount(ElementRange chunk) {
-  return (chunk.size() + TreeExchange::kBlockElements - 1) / TreeExchange::kBlockElements;
+std::vector<ElementRange> BlocksOf(ElementRange chunk) {
+  std::vector<ElementRange> blocks;
+  for (size_t begin = chunk.begin; begin < chunk.end; begin += TreeExchange::kBlockElements) {
+    blocks.push_back({begin, std::min(begin + TreeExchange::kBlockElements, chunk.end)});
+  }
+  return blocks;
 }
 
 }  // namespace
 
-TreeExchange::TreeExchange(const TreePlan& plan, std::span<float> values,
-                           const std::vector<std::span<float>>& partials, std::vector<float>& ring,
-                           std::vector<Lane>& lanes)
+TreeExchange::TreeExchange(const TreePlan& plan, std::vector<float>& ring, std::vector<Lane>& lanes)
     : plan_(plan),
-      values_(values),
-      partials_(partials),
       ring_(Sized(ring, plan.leaf_count() * kWindowBlocks * kBlockElements)),
       lanes_(lanes),
-      own_(ChunkOf(plan.own)) {
-  for (Lane& lane : lanes_) AddPieces(lane);
+      arriving_(lanes.size() / 2),
+      leaving_(lanes.size() / 2) {}
+
+void TreeExchange::Add(std::span<float> values, std::vector<std::span<float>> partials) {
+  Part& part = parts_.emplace_back(Part{values, std::move(partials), {}});
+  for (const Lane& lane : main_lanes()) part.begins.push_back(lane.in.pieces.size() - 1);
+  const size_t first_block = blocks_.size();
+  const ElementRange own = PartOf(values.size(), plan_.own, plan_.participants());
+  for (const ElementRange range : BlocksOf(own)) blocks_.push_back({&part, range});
+  AddPartialSums(part, first_block);
+  AddResults(part, first_block);
   Advance();
 }
 
-ElementRange TreeExchange::ChunkOf(size_t participant) const {
-  return PartOf(values_.size(), participant, plan_.participants());
+void TreeExchange::AddPartialSums(const Part& part, size_t first_block) {
+  for (size_t i = 0; i < main_lanes().size(); ++i) {
+    Lane& lane = main_lanes()[i];
+    const auto theirs = PartOf(part.values.size(), lane.place, plan_.participants());
+    for (const ElementRange range : BlocksOf(theirs)) {
+      for (const auto& partial : part.partials) {
+        lane.out.Add(Bytes(partial.subspan(range.begin, range.size())));
+      }
+    }
+    for (size_t block = first_block; block < blocks_.size(); ++block) {
+      for (const size_t leaf : plan_.leaves[lane.place]) lane.in.Add(Bytes(LeafBlock(leaf, block)));
+      arriving_[i].push_back(lane.in.pieces.size());
+    }
+  }
 }
 
-std::span<float> TreeExchange::Block(std::span<float> whole, ElementRange chunk,
-                                     size_t block) const {
-  const size_t begin = chunk.begin + block * kBlockElements;
-  return whole.subspan(begin, std::min(kBlockElements, chunk.end - begin));
+void TreeExchange::AddResults(const Part& part, size_t first_block) {
+  for (size_t i = 0; i < result_lanes().size(); ++i) {
+    Lane& lane = result_lanes()[i];
+    for (size_t block = first_block; block < blocks_.size(); ++block) {
+      lane.out.Add(Bytes(blocks_[block].In(part.values)));
+      leaving_[i].push_back(lane.out.pieces.size());
+    }
+    const auto theirs = PartOf(part.values.size(), lane.place, plan_.participants());
+    lane.in.Add(Bytes(part.values.subspan(theirs.begin, theirs.size())));
+  }
 }
 
 // A block of the own chunk: in the caller's partial sum, or in the memory where a peer's arrives.
@@ -47,36 +75,35 @@ std::span<float> TreeExchange::LeafBlock(size_t leaf, size_t block) const {
   const std::vector<size_t>& mine = plan_.leaves[plan_.own];
   const auto found = std::find(mine.begin(), mine.end(), leaf);
   if (found != mine.end()) {
-    return Block(partials_[static_cast<size_t>(found - mine.begin())], own_, block);
+    const Block& own = blocks_[block];
+    return own.In(own.part->partials[static_cast<size_t>(found - mine.begin())]);
   }
   const size_t slot = leaf * kWindowBlocks + block % kWindowBlocks;
-  return ring_.subspan(slot * kBlockElements, Block(values_, own_, block).size());
+  return ring_.subspan(slot * kBlockElements, blocks_[block].range.size());
 }
 
-void TreeExchange::AddPieces(Lane& lane) {
-  const ElementRange theirs = ChunkOf(lane.place);
-  for (size_t block = 0; block < BlockCount(theirs); ++block) {
-    for (const auto& partial : partials_) lane.out.Add(Bytes(Block(partial, theirs, block)));
-  }
-  for (size_t block = 0; block < BlockCount(own_); ++block) {
-    for (const size_t leaf : plan_.leaves[lane.place]) lane.in.Add(Bytes(LeafBlock(leaf, block)));
-    lane.out.Add(Bytes(Block(values_, own_, block)));
-  }
-  lane.in.Add(Bytes(values_.subspan(theirs.begin, theirs.size())));
+size_t TreeExchange::BlocksArrived() {
+  const auto has_arrived = [this](size_t block) {
+    for (size_t i = 0; i < main_lanes().size(); ++i) {
+      if (main_lanes()[i].in.next < arriving_[i][block]) return false;
+    }
+    return true;
+  };
+  while (arrived_ < blocks_.size() && has_arrived(arrived_)) ++arrived_;
+  return arrived_;
 }
 
 void TreeExchange::Advance() {
-  size_t ready = BlockCount(own_);
-  for (const Lane& lane : lanes_) {
-    const size_t arrived = lane.in.next > 0 ? lane.in.next - 1 : 0;
-    ready = std::min(ready, arrived / plan_.leaves[lane.place].size());
-  }
-  while (summed_ < ready) SumBlock(summed_++);
-  for (Lane& lane : lanes_) {
-    const size_t window = 1 + (summed_ + kWindowBlocks) * plan_.leaves[lane.place].size();
-    const bool all = summed_ + kWindowBlocks >= BlockCount(own_);
-    lane.in.open = all ? lane.in.pieces.size() : window;
-    lane.out.open = lane.out.pieces.size() - (BlockCount(own_) - summed_);
+  for (const size_t ready = BlocksArrived(); summed_ < ready; ++summed_) SumBlock(summed_);
+  for (size_t i = 0; i < main_lanes().size(); ++i) {
+    Lane& lane = main_lanes()[i];
+    const size_t window = summed_ + kWindowBlocks;
+    lane.in.open = window < blocks_.size() ? arriving_[i][window - 1] : lane.in.pieces.size();
+    if (summed_ < blocks_.size()) lane.in.begin = blocks_[summed_].part->begins[i];
+    lane.out.OpenAll();
+    Lane& results = result_lanes()[i];
+    results.in.OpenAll();
+    results.out.open = summed_ > 0 ? leaving_[i][summed_ - 1] : 0;
   }
 }
 
@@ -86,7 +113,7 @@ void TreeExchange::SumBlock(size_t block) {
     AddInto(into.data(), LeafBlock(static_cast<size_t>(addition.from), block).data(), into.size());
   }
   const auto sum = LeafBlock(0, block);
-  const auto result = Block(values_, own_, block);
+  const auto result = blocks_[block].In(blocks_[block].part->values);
   if (sum.data() != result.data()) std::memcpy(result.data(), sum.data(), sum.size_bytes());
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "worker/engine/collectives/exchange.h"
 #include "worker/engine/collectives/socket.h"
+#include "worker/engine/collectives/tcp_group.h"
 
 namespace gp::engine {
 
@@ -28,11 +30,10 @@ enum class Operation : uint32_t {
 
 class Wire {
  public:
-  // `peers` by rank; the own place is not valid.
-  Wire(int rank, std::vector<Socket> peers, std::chrono::milliseconds timeout);
+  Wire(int rank, TcpGroup group, std::chrono::milliseconds timeout);
 
   int rank() const { return rank_; }
-  int size() const { return static_cast<int>(peers_.size()); }
+  int size() const { return static_cast<int>(group_.peers.size()); }
   const std::vector<int>& others() const { return others_; }
 
   // Begins the next collective; it may call Run several times.
@@ -42,10 +43,15 @@ class Wire {
   // directions.
   std::vector<Lane> Lanes(Operation operation, size_t size, const std::vector<int>& ranks);
 
-  // Moves everything. Peers that have no lane are watched when `watch_others`. `progressed` is
-  // called after bytes have moved.
+  // The same for a sequence of collectives that travel at once: Announce adds the header of each,
+  // BeginCollective comes before it. The lanes for results, which have no header, come last.
+  std::vector<Lane> LanesOfSequence(const std::vector<int>& ranks);
+  void Announce(std::span<Lane> lanes, Operation operation, size_t size);
+
+  // Moves everything, also what `feed` adds. Peers that have no lane are watched when
+  // `watch_others`. `progressed` is called after bytes have moved.
   void Run(std::vector<Lane>& lanes, const std::string& name, bool watch_others,
-           const std::function<void()>& progressed);
+           const std::function<void()>& progressed, ExchangeFeed* feed = nullptr);
 
   // Sends `own` to each of `ranks` and returns what each of them sent, as many bytes.
   std::vector<std::vector<std::byte>> Swap(Operation operation, const std::string& name,
@@ -61,20 +67,28 @@ class Wire {
 
   // The header of one collective, to and from one peer.
   struct Headers {
-    std::array<std::byte, kHeaderBytes> sent;
-    std::array<std::byte, kHeaderBytes> received;
+    std::array<std::byte, kHeaderBytes> sent{};
+    std::array<std::byte, kHeaderBytes> received{};
+    size_t place = 0;  // among the pieces that arrive
+  };
+  // Of one exchange with one peer.
+  struct Announced {
+    std::deque<Headers> headers;
+    size_t checked = 0;
   };
 
+  Lane LaneTo(int rank, const std::vector<Socket>& sockets) const;
+  bool IsMain(const Lane& lane) const;
   void CheckNotAborted(const std::string& name);
-  void CheckHeaders(const std::vector<Lane>& lanes, const std::string& name) const;
+  void CheckHeaders(const std::vector<Lane>& lanes, const std::string& name);
   std::vector<Bystander> BystandersOf(const std::vector<Lane>& lanes) const;
 
   const int rank_;
-  const std::vector<Socket> peers_;
+  const TcpGroup group_;
   ExchangeLimits limits_;
   std::vector<int> others_;  // every rank but the own
   uint64_t sequence_ = 0;
-  std::vector<Headers> headers_;
+  std::vector<Announced> announced_;  // by rank
   std::mutex mutex_;
   std::string abort_reason_;  // guarded by mutex_; empty until Abort
 };

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/check.h"
 #include "worker/engine/collectives/reduction_order.h"
 
 namespace gp::engine {
 namespace {
-
-// More ranges than any model has; buckets are fewer.
-constexpr size_t kBucketsMax = 1 << 16;
-constexpr std::chrono::seconds kWaitSlice{10};
 
 std::span<float> Part(std::span<float> whole, GradientRange range) {
   return whole.subspan(static_cast<size_t>(range.first),
@@ -27,8 +24,7 @@ GradientReduction::GradientReduction(Communicator& communicator, Backend& backen
       shard_sum_(shard_sum),
       trained_(trained),
       clock_(clock),
-      buckets_(static_cast<int64_t>(communicator.overlap_elements())),
-      ready_(kBucketsMax) {
+      buckets_(static_cast<int64_t>(communicator.overlap_elements())) {
   if (communicator.device() == nullptr) return;
   // Without a queue, nothing would make the collectives run after the passes.
   GP_CHECK(backend.queue() != nullptr || backend.host_reachable(), "a device without a queue");
@@ -54,7 +50,7 @@ GradientReady GradientReduction::BeginLastPass() {
   }
   thread_.emplace([this] { ReduceWhatComes(); });
   return [this](int64_t first, int64_t last) {
-    if (const auto bucket = buckets_.Add({first, last})) Post(*bucket);
+    if (const auto bucket = buckets_.Add({first, last})) ready_.Post(*bucket);
   };
 }
 
@@ -80,7 +76,7 @@ std::span<float> GradientReduction::Finish() {
     return partials_[0];
   }
   const MonotonicTime pass_end = clock_.Now();
-  for (const GradientRange& range : buckets_.TakeRest()) Post(range);
+  for (const GradientRange& range : buckets_.TakeRest()) ready_.Post(range);
   ready_.Close();
   thread_->join();
   thread_.reset();
@@ -112,31 +108,31 @@ void GradientReduction::FinishOnDevice(DeviceCollectives& device) {
   begun_on_device_ = false;
 }
 
-void GradientReduction::Post(GradientRange range) {
-  // Closed: the thread has failed, and Finish says how.
-  GP_CHECK(ready_.TryPost(range) || ready_.closed());
-}
-
 void GradientReduction::ReduceWhatComes() {
   try {
-    while (!ready_.drained()) {
-      if (const auto range = ready_.Receive(kWaitSlice)) Reduce(*range);
-    }
+    communicator_.AllReduceParts(*this);
+    Idle();
   } catch (...) {
     error_ = std::current_exception();
     ready_.Close();
   }
 }
 
-void GradientReduction::Reduce(GradientRange range) {
-  const MonotonicTime begin = clock_.Now();
+// The next range, with the sums over this rank's shards.
+std::optional<TreePart> GradientReduction::Take() {
+  const auto range = ready_.Take();
+  if (!range) return std::nullopt;
+  if (!std::exchange(reducing_, true)) reduced_.push_back({clock_.Now(), {}});
   for (const ShardSum::Addition& one : additions_) {
-    const std::span<float> into = Part(one.into, range);
-    AddInto(into.data(), Part(one.from, range).data(), into.size());
+    const std::span<float> into = Part(one.into, *range);
+    AddInto(into.data(), Part(one.from, *range).data(), into.size());
   }
-  const auto parts = PartialsIn(range);
-  communicator_.AllReduceTree(parts[0], parts);
-  reduced_.push_back({begin, clock_.Now()});
+  auto parts = PartialsIn(*range);
+  return TreePart{parts[0], std::move(parts)};
+}
+
+void GradientReduction::Idle() {
+  if (std::exchange(reducing_, false)) reduced_.back().end = clock_.Now();
 }
 
 double GradientReduction::SecondsBefore(MonotonicTime end) const {

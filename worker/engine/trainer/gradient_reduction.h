@@ -1,10 +1,10 @@
 // GradientReduction: sums one step's gradients of this rank's shards over all shards of all ranks.
 // Over a network it does this while the last backward pass still runs: a thread of its own sums the
-// ranges that are final, in the order of the pass. On one machine this thread would compete with
-// the backward pass for the cores, so the reduction waits for the whole gradient. A run of one rank
-// needs no thread and no copy. GPUs need no thread: their communicator queues each piece after the
-// work that makes it, and nothing waits. The bits are the same in all cases. Lives for one step;
-// the trainer's thread calls.
+// ranges that are final, in the order of the pass, several at once. On one machine this thread
+// would compete with the backward pass for the cores, so the reduction waits for the whole
+// gradient. A run of one rank needs no thread and no copy. GPUs need no thread: their communicator
+// queues each piece after the work that makes it, and nothing waits. The bits are the same in all
+// cases. Lives for one step; the trainer's thread calls.
 #pragma once
 
 #include <exception>
@@ -14,22 +14,22 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/mailbox.h"
 #include "worker/engine/collectives/communicator.h"
 #include "worker/engine/model/language_model.h"
 #include "worker/engine/trainer/gradient_buckets.h"
+#include "worker/engine/trainer/ready_ranges.h"
 #include "worker/engine/trainer/shard_sum.h"
 
 namespace gp::engine {
 
-class GradientReduction {
+class GradientReduction : private TreeParts {
  public:
   // All outlive me. `backend` adds up shards while it computes nothing else. Nothing outside
   // `trained` is summed.
   GradientReduction(Communicator& communicator, Backend& backend, ShardSum& shard_sum,
                     GradientRange trained, const Clock& clock);
   // Aborts the group when the reduction began and was not finished: its peers wait for the rest.
-  ~GradientReduction();
+  ~GradientReduction() override;
   GradientReduction(const GradientReduction&) = delete;
   GradientReduction& operator=(const GradientReduction&) = delete;
 
@@ -55,9 +55,13 @@ class GradientReduction {
     MonotonicTime end;
   };
 
-  void Post(GradientRange range);
+  // As TreeParts, for the thread.
+  int fd() const override { return ready_.fd(); }
+  std::optional<TreePart> Take() override;
+  void Idle() override;
+  bool ended() const override { return ready_.ended(); }
+
   void ReduceWhatComes();
-  void Reduce(GradientRange range);
   std::vector<std::span<float>> PartialsIn(GradientRange range) const;
   void BeginOnDevice(GradientRange range);
   void FinishOnDevice(DeviceCollectives& device);
@@ -71,10 +75,11 @@ class GradientReduction {
   std::vector<ShardSum::Addition> additions_;
   std::vector<std::span<float>> partials_;
   GradientBuckets buckets_;
-  Mailbox<GradientRange> ready_;
+  ReadyRanges ready_;
   bool begun_on_device_ = false;  // and not finished
   std::exception_ptr error_;      // written by the thread, read after it is joined
-  std::vector<Span> reduced_;     // likewise: when the thread reduced
+  std::vector<Span> reduced_;     // likewise: when the thread reduced, from idle to idle
+  bool reducing_ = false;         // the thread's own
   double hidden_seconds_ = 0;
   std::optional<std::jthread> thread_;  // while the last pass is reduced
 };

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "worker/engine/collectives/communicator.h"
+#include "worker/engine/collectives/posted_parts.h"
 #include "worker/engine/collectives/rank_threads.h"
 #include "worker/engine/collectives/reduction_order.h"
 #include "worker/engine/collectives/shard_sums.h"
@@ -89,6 +90,52 @@ TYPED_TEST_P(CommunicatorContract, TheBitsOfASumAreThoseOfThePlainTreeForEveryWo
       });
     }
   }
+}
+
+TYPED_TEST_P(CommunicatorContract, PartsThatTravelAtOnceHaveTheBitsOfThePlainTree) {
+  constexpr uint32_t kSeed = 23;
+  constexpr size_t kCount = 400009;
+  const auto shards = RandomShards(kCount, kSeed);
+  const auto expected = PlainTree(shards, {0, kLogicalShards});
+  // The ends of parts: less than a cache line, several blocks, nothing, more than a window.
+  const std::vector<size_t> ends = {3, 100, 140000, 140000, 140040, kCount};
+  for (const int world_size : kWorldSizes) {
+    Group group = this->Make(world_size);
+    OnEveryRank(group, [&](Communicator& member) {
+      auto partials = PartialsOf(member, shards);
+      PostedParts parts;
+      // A rank makes its parts while others already have all of theirs.
+      std::jthread making([&] {
+        size_t first = 0;
+        for (const size_t end : ends) {
+          TreePart part;
+          for (auto& one : partials) {
+            part.partials.push_back(std::span(one).subspan(first, end - first));
+          }
+          part.values = part.partials[0];
+          parts.Post(std::move(part));
+          first = end;
+          if (member.rank() % 2 == 1) std::this_thread::yield();
+        }
+        parts.Close();
+      });
+      member.AllReduceParts(parts);
+      EXPECT_TRUE(SameBits(partials[0], expected))
+          << "seed " << kSeed << " world size " << world_size << " rank " << member.rank();
+      member.Barrier();
+    });
+  }
+}
+
+TYPED_TEST_P(CommunicatorContract, AfterAbortPartsAreNotSummed) {
+  Group group = this->Make(2);
+  for (auto& member : group) member->Abort("over");
+  OnEveryRank(group, [](Communicator& member) {
+    std::vector<std::vector<float>> shards(kLogicalShards, {1.0f});
+    auto partials = PartialsOf(member, shards);
+    PostedParts parts({{partials[0], Spans(partials)}});
+    EXPECT_THROW(member.AllReduceParts(parts), CollectiveError);
+  });
 }
 
 TYPED_TEST_P(CommunicatorContract, TheSumMayReplaceTheFirstPartial) {
@@ -257,10 +304,12 @@ TYPED_TEST_P(CommunicatorContract, APeerThatStaysAwayIsGivenUpAfterTheTimeout) {
 
 REGISTER_TYPED_TEST_SUITE_P(CommunicatorContract, KnowsItsPlace, SumsSmallIntegersExactly,
                             TheBitsOfASumAreThoseOfThePlainTreeForEveryWorldSize,
-                            TheSumMayReplaceTheFirstPartial, ItsOwnMemoryGivesTheSameBitsAsAnyOther,
-                            TakesTheMaximumOfEachElement, BroadcastsFromAnyRoot,
-                            ManyCollectivesInARowDoNotMix, AbortEndsACallThatWaits,
-                            AnAbortedCallGivesTheReason, AfterAbortEveryCallThrows,
-                            ADeadPeerIsNoticedAndNamed, APeerThatStaysAwayIsGivenUpAfterTheTimeout);
+                            PartsThatTravelAtOnceHaveTheBitsOfThePlainTree,
+                            AfterAbortPartsAreNotSummed, TheSumMayReplaceTheFirstPartial,
+                            ItsOwnMemoryGivesTheSameBitsAsAnyOther, TakesTheMaximumOfEachElement,
+                            BroadcastsFromAnyRoot, ManyCollectivesInARowDoNotMix,
+                            AbortEndsACallThatWaits, AnAbortedCallGivesTheReason,
+                            AfterAbortEveryCallThrows, ADeadPeerIsNoticedAndNamed,
+                            APeerThatStaysAwayIsGivenUpAfterTheTimeout);
 
 }  // namespace gp::engine

@@ -1,4 +1,4 @@
-// Two ranks whose connection passes through somebody who reads it, changes it, or stalls it.
+// Two ranks whose connections pass through somebody who reads them, changes them, or stalls them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -9,6 +9,8 @@
 #include <cstring>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "worker/engine/collectives/rank_threads.h"
 #include "worker/engine/collectives/tcp_communicator.h"
@@ -26,13 +28,14 @@ constexpr float kGradient = 1234.5678f;
 
 SteadyTime Later() { return std::chrono::steady_clock::now() + kLong; }
 
-// Passes bytes between the rank that connects to it and `target`, and keeps the first of them.
+// Passes bytes between the rank that connects to it, twice, and `target`, and keeps the first of
+// them.
 class Tap {
  public:
   explicit Tap(std::string target)
       : target_(std::move(target)), thread_([this](const std::stop_token& stop) { Run(stop); }) {}
   const std::string& address() const { return listener_.address(); }
-  // Turns over a bit of the byte with this number, counted over both directions.
+  // Turns over a bit of the byte with this number, counted over all connections and directions.
   void ChangeByte(size_t number) { change_at_ = number; }
   // Passes nothing on from this byte.
   void StallAt(size_t number) { stall_at_ = number; }
@@ -46,16 +49,30 @@ class Tap {
  private:
   static constexpr size_t kSeenMax = size_t{4} << 20;
 
+  struct Passage {
+    Socket near;
+    Socket far;
+  };
+
   void Run(const std::stop_token& stop) {
-    if (!WaitReady(listener_.fd(), POLLIN, Later(), stop)) return;
-    const auto near = listener_.Accept();
-    const Socket far = ConnectTo(target_, Later(), stop);
+    std::vector<Passage> passages;
     while (!stop.stop_requested()) {
-      std::array<pollfd, 2> set = {{{near->fd(), POLLIN, 0}, {far.fd(), POLLIN, 0}}};
+      std::vector<pollfd> set = {{listener_.fd(), POLLIN, 0}};
+      for (const auto& [near, far] : passages) {
+        set.push_back({near.fd(), POLLIN, 0});
+        set.push_back({far.fd(), POLLIN, 0});
+      }
       poll(set.data(), set.size(), 20);
-      const bool open = (set[0].revents == 0 || Pass(*near, far, stop)) &&
-                        (set[1].revents == 0 || Pass(far, *near, stop));
-      if (!open) return;
+      for (size_t i = passages.size(); i-- > 0;) {
+        const auto& [near, far] = passages[i];
+        const bool open = (set[2 * i + 1].revents == 0 || Pass(near, far, stop)) &&
+                          (set[2 * i + 2].revents == 0 || Pass(far, near, stop));
+        if (!open) passages.erase(passages.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+      if (set[0].revents == 0) continue;
+      if (auto near = listener_.Accept()) {
+        passages.push_back({std::move(*near), ConnectTo(target_, Later(), stop)});
+      }
     }
   }
 
@@ -190,9 +207,10 @@ TEST(EncryptedGroup, ARankThatDoesNotEncryptIsRefusedInWords) {
   EXPECT_FALSE(called.error[1].empty());
 }
 
-// Each rank sends as many bytes in a round as the gradient has, and changes its key every 256 MiB.
+// Each rank sends half the bytes of the gradient in a round on each of its two connections, and
+// changes the key of a connection every 256 MiB.
 TEST(EncryptedGroup, GoesOnWhenItsKeysChange) {
-  constexpr int kRounds = static_cast<int>(SecureChannel::kBytesPerKey / (kElements * 4)) + 2;
+  constexpr int kRounds = static_cast<int>(SecureChannel::kBytesPerKey / (kElements * 2)) + 2;
   const Outcome outcome = AddThroughATap({}, kRounds);
   EXPECT_EQ(outcome.error[0] + outcome.error[1], "");
   EXPECT_EQ(outcome.sum[0], 2 * kGradient);

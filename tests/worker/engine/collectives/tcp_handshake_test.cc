@@ -36,6 +36,18 @@ TEST(TcpHandshake, AGreetingTellsWhetherTlsFollows) {
   EXPECT_NE(bytes, EncodeGreeting(kGreeting));
 }
 
+TEST(TcpHandshake, AGreetingTellsWhichOfTheTwoConnectionsBegins) {
+  Greeting results = kGreeting;
+  results.connection = Connection::kResults;
+  const auto bytes = EncodeGreeting(results);
+  EXPECT_NE(bytes, EncodeGreeting(kGreeting));
+  const auto greeting = DecodeGreeting(bytes);
+  ASSERT_TRUE(greeting.has_value());
+  EXPECT_EQ(greeting->connection, Connection::kResults);
+  results.connection = static_cast<Connection>(2);
+  EXPECT_FALSE(DecodeGreeting(EncodeGreeting(results)).has_value());
+}
+
 TEST(TcpHandshake, AGreetingCutAtAnyByteIsRefused) {
   const auto bytes = EncodeGreeting(kGreeting);
   for (size_t size = 0; size < bytes.size(); ++size) {

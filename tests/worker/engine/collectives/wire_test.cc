@@ -38,11 +38,12 @@ class WireTest : public ::testing::Test {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     EXPECT_EQ(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
-    std::vector<Socket> peers;
-    peers.emplace_back();
-    peers.emplace_back(ends[0]);
+    TcpGroup group;
+    group.peers.emplace_back();
+    group.peers.emplace_back(ends[0]);
+    group.results.resize(2);  // none of these collectives has results
     other_ = Socket(ends[1]);
-    wire_.emplace(0, std::move(peers), std::chrono::seconds(20));
+    wire_.emplace(0, std::move(group), std::chrono::seconds(20));
     wire_->BeginCollective();
   }
 

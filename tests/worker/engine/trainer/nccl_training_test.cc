@@ -92,6 +92,31 @@ TEST(NcclTraining, ARankThatIsKilledInACollectiveEndsItsPeersAndTheNextEpochTrai
   EXPECT_EQ(Train(directory, 2, /*zero1=*/false, kEpoch + 1).size(), 3u);
 }
 
+// NCCL does not encrypt. Inside one node nothing leaves the machine.
+TEST(NcclTraining, AnEncryptedGroupOfSeveralNodesIsRefusedInWordsAndOneNodeTrains) {
+  for (const bool several_nodes : {true, false}) {
+    const ScopedDirectory directory;
+    TestEpoch epoch(directory, 2, kEpoch);
+    epoch.decide = [&](const auto&, link::Configure& configure) {
+      configure.encrypted = true;
+      if (several_nodes) configure.addresses[1] = "192.0.2.1:1";
+    };
+    epoch.Start(GpuRunFile(directory, /*zero1=*/false));
+    epoch.Configure();
+    for (auto& rank : epoch.ranks) {
+      if (!several_nodes) {
+        EXPECT_EQ(rank->Await<link::Ready>().epoch, kEpoch);
+        continue;
+      }
+      const auto failed = rank->Await<link::Failed>();
+      EXPECT_EQ(failed.cause, link::ExitCause::kConfig);
+      EXPECT_THAT(failed.message, HasSubstr("gradients.encrypted"));
+      EXPECT_THAT(failed.message, HasSubstr("give the run the GPUs of one node"));
+      EXPECT_EQ(rank->Wait(), ProcessStatus(ExitCode::kUsage));
+    }
+  }
+}
+
 TEST(NcclTraining, ARankWithoutTheLibraryIsUnfitBeforeAnyoneWaitsForIt) {
   const ScopedDirectory directory;
   TestEpoch epoch(directory, 2, kEpoch, {}, {"", "GP_NCCL_LIBRARY=/nowhere/libnccl.so.2"});

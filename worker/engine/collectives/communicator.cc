@@ -1,0 +1,22 @@
+#include "worker/engine/collectives/communicator.h"
+
+#include <poll.h>
+
+namespace gp::engine {
+namespace {
+
+// What is awaited is this process' own work, which no deadline can hurry.
+constexpr int kPartsSliceMs = 10000;
+
+}  // namespace
+
+void Communicator::AllReduceParts(TreeParts& parts) {
+  while (!parts.ended()) {
+    pollfd entry{parts.fd(), POLLIN, 0};
+    poll(&entry, 1, kPartsSliceMs);
+    if (const auto part = parts.Take()) AllReduceTree(part->values, part->partials);
+    parts.Idle();
+  }
+}
+
+}  // namespace gp::engine
