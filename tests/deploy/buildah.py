@@ -77,6 +77,15 @@ class Container:
     def run(self, *command, check=True, timeout=600, **options):
         return run(*self.command(*command, **options), check=check, timeout=timeout)
 
+    def root(self):
+        """Where its files are on this machine."""
+        return pathlib.Path(run("buildah", "mount", self.name).stdout.strip())
+
+    def install(self, *packages, **options):
+        """Debian packages: their names, or paths in the container of package files."""
+        self.run("bash", "-c", "apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y "
+                 f"--no-install-recommends -o Dpkg::Options::=--force-confold {' '.join(packages)}", **options)
+
     def start(self, *command, log, **options):
         """A process in the background; its output goes to the file `log`."""
         with open(log, "w", encoding="utf-8") as output:

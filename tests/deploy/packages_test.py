@@ -68,9 +68,7 @@ class Packages(unittest.TestCase):
     def install(self, container, version, *names):
         folder = self.folders[version]
         paths = [f"/packages/{path.name}" for name in names for path in folder.glob(f"{name}_*.deb")]
-        container.run("bash", "-c", "apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y "
-                      f"--no-install-recommends -o Dpkg::Options::=--force-confold {' '.join(paths)}",
-                      volumes=[f"{folder}:/packages:ro"])
+        container.install(*paths, volumes=[f"{folder}:/packages:ro"])
 
     def start(self, container, daemon, ready):
         """As the unit would: its command line, as its user, with what tmpfiles makes."""
