@@ -30,6 +30,7 @@ NcclIds NcclIdsOf(const Node* node) {
 Batch::Batch(const Cluster& before, const Now& now) : now_(now), after_(before) {
   const Status ticked = Apply({.at = now.wall, .body = Tick{now.instant, now.unread}}, after_);
   GP_CHECK(ticked.ok());
+  changed_ = after_.leases_from != before.leases_from;
 }
 
 void Batch::SetAside(const Faults& faults) {

@@ -256,12 +256,13 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
 
   WorkLanes lanes;
   const SpecResolver resolver;
+  const bool insecure = settings.insecure && !settings.listen.empty();
   RunService run_service(
       *access.gate, {reconciler, recorder, *store}, hub, lanes, verifier, resolver, storage,
       SystemClock(),
       {.version = GP_VERSION,
        .policy = reconciler_options.policy,
-       .insecure = settings.insecure && !settings.listen.empty(),
+       .insecure = insecure,
        .quota = {.runs = settings.runs_per_user, .waiting = settings.waiting_runs_per_user}});
   AccessService access_service(*access.gate, *access.tokens, *access.audit, hub, lanes,
                                SystemClock());
@@ -275,7 +276,11 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
       const auto server,
       rpc::RpcServer::Start(
           {.endpoints = doors.endpoints,
-           .on_call_ended = [&metrics](const rpc::EndedCall& call) { metrics.CallEnded(call); }},
+           .on_call_ended = [&metrics](const rpc::EndedCall& call) { metrics.CallEnded(call); },
+           .describe =
+               [insecure] {
+                 return rpc::AnswerHeader{SystemClock().WallNow(), insecure};
+               }},
           {&run_service, &access_service, &enrollment_service, &node_service, &agent_service}));
   // Before any thread starts, so that a failure here leaves none behind.
   RETURN_IF_ERROR(daemon::WriteAddressFile(

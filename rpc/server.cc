@@ -43,11 +43,10 @@ void Configure(const ServerOptions& options, grpc::ServerBuilder& builder) {
   grpc::ResourceQuota quota("server");
   quota.SetMaxThreads(options.threads_max);
   builder.SetResourceQuota(quota);
-  if (options.on_call_ended) {
-    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> observers;
-    observers.push_back(MakeCallObserver(options.on_call_ended));
-    builder.experimental().SetInterceptorCreators(std::move(observers));
-  }
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  if (options.on_call_ended) interceptors.push_back(MakeCallObserver(options.on_call_ended));
+  if (options.describe) interceptors.push_back(MakeHeaderWriter(options.describe));
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
 }
 

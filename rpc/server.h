@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "rpc/answer_header.h"
 #include "rpc/call_observer.h"
 #include "rpc/socket_name.h"
 #include "rpc/tls.h"
@@ -32,6 +33,7 @@ struct ServerOptions {
   int response_bytes_max = 16 << 20;
   int calls_per_connection_max = 256;  // later ones wait at the client
   OnCallEnded on_call_ended;           // may be empty
+  DescribeServer describe;             // for the header of each answer; may be empty
   int threads_max = 64;  // for synchronous services; callback services need no threads of their own
 };
 

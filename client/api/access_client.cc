@@ -40,7 +40,9 @@ Status AccessClient::CallOnce(const Call& call) {
   const std::chrono::system_clock::time_point deadline = SystemClock().WallNow() + options_.timeout;
   context.set_deadline(deadline);
   const auto scope = interruption_.OnRequest([&context] { context.TryCancel(); });
-  return Explain(rpc::FromGrpc(call(context)));
+  const Status status = rpc::FromGrpc(call(context));
+  if (status.ok() && options_.on_header) options_.on_header(rpc::ReadAnswerHeader(context));
+  return Explain(status);
 }
 
 StatusOr<v1::WhoAmIResponse> AccessClient::WhoAmI() {

@@ -32,6 +32,10 @@ std::string Unreachable(const std::string& address, const Status& status) {
   return fmt::format("the coordinator at {} cannot be reached ({})", address, Reason(status));
 }
 
+void TellHeader(const RunClientOptions& options, const grpc::ClientContext& context) {
+  if (options.on_header) options.on_header(rpc::ReadAnswerHeader(context));
+}
+
 }  // namespace
 
 // One stretch of time in which the coordinator could not be reached.
@@ -97,6 +101,7 @@ Status RunClient::Retry(const std::string& method, const Call& call,
     context.set_deadline(wall_deadline);
     const auto scope = interruption_.OnRequest([&context] { context.TryCancel(); });
     const Status status = rpc::FromGrpc(call(context));
+    if (status.ok()) TellHeader(options_, context);
     if (interruption_.requested()) return Cancelled("interrupted");
     if (status.code() == StatusCode::kDeadlineExceeded) {
       return DeadlineExceeded("the coordinator at {} did not answer {} within {}", options_.address,
@@ -124,6 +129,7 @@ Status RunClient::Stream(const std::string& method, const Open& open,
       Message message;
       bool wanted = true;
       while (wanted && reader->Read(&message)) {
+        if (!received) TellHeader(options_, context);
         received = true;
         MakeSafeToShow(message);
         wanted = consumer(message);

@@ -16,6 +16,7 @@
 #include "gp/v1/enrollment_service.grpc.pb.h"
 #include "gp/v1/node_service.grpc.pb.h"
 #include "gp/v1/run_service.grpc.pb.h"
+#include "rpc/answer_header.h"
 #include "rpc/tls.h"
 
 namespace gp::client {
@@ -32,6 +33,8 @@ struct RunClientOptions {
   std::function<Status()> check_service;
   // Runs once per outage, a second after it began.
   std::function<void(const std::string& message)> on_waiting;
+  // Runs after each answer, and after the first message of a stream, on the caller's thread.
+  std::function<void(const rpc::AnswerHeader&)> on_header;
 };
 
 class RunClient {

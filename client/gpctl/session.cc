@@ -64,7 +64,8 @@ std::string DidYouMean(const std::string& word, const std::vector<std::string>& 
 }
 
 double Session::Now() const {
-  return std::chrono::duration<double>(console_.clock.WallNow().time_since_epoch()).count();
+  const std::chrono::microseconds ahead(told_->clock_ahead_us);
+  return std::chrono::duration<double>(console_.clock.WallNow().time_since_epoch() + ahead).count();
 }
 
 Session::Session(GlobalOptions options, Console& console)
@@ -141,6 +142,10 @@ StatusOr<client::RunClientOptions> Session::ClientOptions() const {
   ASSIGN_OR_RETURN(options.address, ServerAddress());
   ASSIGN_OR_RETURN(const auto timeout, ParseDuration(options_.timeout));
   options.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
+  options.on_header = [told = told_.get(), &clock = console_.clock](const auto& header) {
+    if (header.now) told->clock_ahead_us = (*header.now - clock.WallNow()).count();
+    told->insecure = header.insecure;
+  };
   ASSIGN_OR_RETURN(options.credentials.token, TokenFor(console_, service));
   const std::string ca = console_.Variable("GPCTL_CA_FILE");
   const std::string ca_file = ca.empty() ? service.ca_file : ca;

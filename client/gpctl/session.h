@@ -2,6 +2,7 @@
 // Owned by RunGpctl; used by its thread alone.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -38,7 +39,8 @@ class Session {
   // Columns for text that is cut to fit; 0 (no limit) when the output is not a terminal.
   int width() const { return console_.out_is_terminal ? console_.Width() : 0; }
   TextStyle style() const { return {width(), utf8()}; }
-  // Seconds since 1970.
+  // Seconds since 1970 by the coordinator's clock once it has answered, because the times that
+  // screens show come from it; before that by this machine's.
   double Now() const;
 
   // Where 'gpctl up' keeps the service: --state-dir, GPCTL_STATE_DIR or the default; absolute.
@@ -87,8 +89,15 @@ class Session {
   Status ExplainMissingRun(const std::string& reference);
   Status CheckServiceRuns(const std::string& state_dir) const;
 
+  // What the newest answer told. Written by the threads of every client of this session.
+  struct Told {
+    std::atomic<int64_t> clock_ahead_us = 0;  // of this machine's
+    std::atomic<bool> insecure = false;
+  };
+
   const GlobalOptions options_;
   Console& console_;
+  const std::unique_ptr<Told> told_ = std::make_unique<Told>();
   std::unique_ptr<client::RunClient> client_;
 };
 

@@ -5,9 +5,13 @@
 namespace gp::coordinator {
 
 bool IsLost(const Cluster& cluster, const NodeId& id, const Policy& policy) {
+  return IsLostAt(cluster.now, cluster, id, policy);
+}
+
+bool IsLostAt(Instant now, const Cluster& cluster, const NodeId& id, const Policy& policy) {
   const auto node = cluster.FindNode(id);
   const Instant heard = node == nullptr ? Instant{} : node->last_heard;
-  return cluster.now - std::max(heard, cluster.leases_from) > policy.lease;
+  return now - std::max(heard, cluster.leases_from) > policy.lease;
 }
 
 bool IsGone(const Cluster& cluster, const Run& run, const Placement& placement,

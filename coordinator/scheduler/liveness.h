@@ -10,6 +10,9 @@ namespace gp::coordinator {
 // the earliest, so after a start or a stall of the coordinator every node gets a full lease. A node
 // that never said hello gets the same.
 bool IsLost(const Cluster& cluster, const NodeId& node, const Policy& policy);
+// The same at `now`, for readers of a published cluster: nothing is published while nothing but the
+// time changes.
+bool IsLostAt(Instant now, const Cluster& cluster, const NodeId& node, const Policy& policy);
 
 // The trainer of `placement` in the run's epoch is known not to run: the agent has reaped it, or
 // the agent knows that it must not run and did not start it, or its node is lost.

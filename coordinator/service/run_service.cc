@@ -1,9 +1,12 @@
 #include "coordinator/service/run_service.h"
 
+#include <google/protobuf/util/time_util.h>
+
 #include <algorithm>
 #include <charconv>
 
 #include "coordinator/batch.h"
+#include "coordinator/scheduler/liveness.h"
 #include "coordinator/service/convert.h"
 #include "coordinator/service/named_files.h"
 #include "coordinator/service/refused_stream.h"
@@ -13,6 +16,8 @@
 
 namespace gp::coordinator {
 namespace {
+
+using google::protobuf::util::TimeUtil;
 
 constexpr int kListDefault = 100;
 constexpr int kListMax = 1000;
@@ -288,9 +293,14 @@ grpc::ServerUnaryReactor* RunService::Nodes(grpc::CallbackServerContext* context
 
 Status RunService::FillNodes(v1::NodesResponse& response) const {
   const auto cluster = context_.reconciler.snapshot();
+  const Instant now = clock_.Now();
   for (const auto& [id, node] : cluster->nodes) {
-    if (!node->name.empty()) *response.add_nodes() = ToProto(*cluster, *node);
+    if (node->name.empty()) continue;
+    v1::Node& added = *response.add_nodes();
+    added = ToProto(*cluster, *node);
+    added.set_lost(IsLostAt(now, *cluster, id, options_.policy));
   }
+  *response.mutable_lease() = TimeUtil::NanosecondsToDuration(options_.policy.lease.count());
   return OkStatus();
 }
 

@@ -4,17 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <thread>
 
 #include "base/random_id.h"
 #include "client/api/run_client.h"
+#include "rpc/answer_header.h"
 
 namespace gp::testing {
 namespace {
 
 // Far in the past, so that ages on screens are long and stable.
 constexpr int64_t kStart = 1763716440;
+constexpr int64_t kLeaseSeconds = 10;
 
 grpc::Status Broken() { return {grpc::StatusCode::UNAVAILABLE, "the fake broke the stream"}; }
 
@@ -51,7 +52,7 @@ class FakeRunService::NodeChanges final : public v1::NodeService::Service {
   static void Close(const Request& request, v1::Node& node) {
     node.mutable_cordon()->set_reason(request.reason());
     node.mutable_cordon()->set_actor("owner");
-    node.mutable_cordon()->mutable_since()->set_seconds(std::time(nullptr));
+    node.mutable_cordon()->mutable_since()->set_seconds(kStart);
   }
 
   grpc::Status Change(const std::string& name, v1::Node& answer,
@@ -75,6 +76,9 @@ FakeRunService::FakeRunService() : node_changes_(std::make_unique<NodeChanges>(*
   builder.AddListeningPort(address_, grpc::InsecureServerCredentials());
   builder.RegisterService(this);
   builder.RegisterService(node_changes_.get());
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(rpc::MakeHeaderWriter([this] { return Header(); }));
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   server_ = builder.BuildAndStart();
 }
 
@@ -151,6 +155,22 @@ void FakeRunService::BreakStreamAfter(int messages) {
 void FakeRunService::SetInsecure() {
   MutexLock lock(mutex_);
   insecure_ = true;
+}
+
+void FakeRunService::SetClockAhead(std::chrono::seconds ahead) {
+  MutexLock lock(mutex_);
+  clock_ahead_ = ahead;
+}
+
+WallTime FakeRunService::now() const {
+  MutexLock lock(mutex_);
+  return SystemClock().WallNow() + clock_ahead_;
+}
+
+rpc::AnswerHeader FakeRunService::Header() const {
+  const WallTime time = now();
+  MutexLock lock(mutex_);
+  return {time, insecure_};
 }
 
 void FakeRunService::SetSubmitError(grpc::Status status) {
@@ -370,6 +390,7 @@ grpc::Status FakeRunService::Nodes(grpc::ServerContext*, const v1::NodesRequest*
     if (node.cordon().drain()) node.set_busy_slots(std::max(0, node.busy_slots() - 1));
     *response->add_nodes() = node;
   }
+  response->mutable_lease()->set_seconds(kLeaseSeconds);
   return grpc::Status::OK;
 }
 

@@ -4,14 +4,17 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "gp/v1/node_service.grpc.pb.h"
 #include "gp/v1/run_service.grpc.pb.h"
+#include "rpc/answer_header.h"
 
 namespace gp::testing {
 
@@ -42,8 +45,11 @@ class FakeRunService final : public v1::RunService::Service {
   // Streams break with Unavailable after so many messages, once.
   void BreakStreamAfter(int messages);
   void SetSubmitError(grpc::Status status);
-  // Version says that a port is served without TLS.
+  // Version and the header of each answer say that a port is served without TLS.
   void SetInsecure();
+  // The fake's clock differs from this machine's by so much.
+  void SetClockAhead(std::chrono::seconds ahead);
+  WallTime now() const;
 
   v1::SubmitRequest last_submit() const;
   v1::LogsRequest last_logs() const;
@@ -72,6 +78,7 @@ class FakeRunService final : public v1::RunService::Service {
  private:
   class NodeChanges;
 
+  rpc::AnswerHeader Header() const;
   grpc::Status Admit();
   bool StreamBreaks();
   // What Watch sends ends in a terminal state, so the other streams end too.
@@ -92,6 +99,7 @@ class FakeRunService final : public v1::RunService::Service {
   std::vector<v1::Checkpoint> checkpoints_ GUARDED_BY(mutex_);
   bool quarantined_whole_ GUARDED_BY(mutex_) = false;
   bool insecure_ GUARDED_BY(mutex_) = false;
+  std::chrono::seconds clock_ahead_ GUARDED_BY(mutex_){0};
   std::vector<v1::Node> nodes_ GUARDED_BY(mutex_);
   std::vector<std::string> cancelled_ GUARDED_BY(mutex_);
   v1::SubmitRequest last_submit_ GUARDED_BY(mutex_);

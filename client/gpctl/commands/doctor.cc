@@ -117,6 +117,10 @@ Check CheckServer(Session& session) {
   return {Grade::kWarning, "coordinator", Message(version.status()), session.Hint("up --detach")};
 }
 
+double SecondsSince1970(const Clock& clock) {
+  return std::chrono::duration<double>(clock.WallNow().time_since_epoch()).count();
+}
+
 // A missing gateway is only a warning: training does not need it.
 Check CheckGatewayProgram(Session& session) {
   Check check = CheckProgram("gp-gateway", session);
@@ -144,7 +148,7 @@ std::vector<Check> RunChecks(Session& session) {
                      static_cast<int>(std::thread::hardware_concurrency())),
       CheckMemory(ReadFile("/proc/meminfo").value_or("")),
       CheckDisk(session.StateDirectory()),
-      CheckClock(session.Now()),
+      CheckClock(SecondsSince1970(session.console().clock)),
       CheckPorts(),
       CheckConfinement(confinement::WhatConfines())};
   for (const char* program : {"gp-coordinator", "gp-worker", "gp-trainer", "gp-sampler"}) {

@@ -25,8 +25,7 @@ StatusOr<ExitCode> ListWorkers(Session& session) {
     session.console().err << fmt::format("No node has joined yet. Start gp-worker on one, or: {}\n",
                                          session.Hint("up"));
   } else {
-    session.console().out << NodeTable({response.nodes().begin(), response.nodes().end()},
-                                       session.Now(), session.style());
+    session.console().out << NodeTable(response, session.Now(), session.style());
   }
   return ExitCode::kOk;
 }

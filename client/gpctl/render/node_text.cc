@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "client/gpctl/render/run_words.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "client/gpctl/terminal/table.h"
 
@@ -19,22 +20,21 @@ bool HasRuns(const v1::Node& node) {
                      [](const v1::Slot& slot) { return !slot.run_id().empty(); });
 }
 
-// A network that swallows everything leaves a connection open for a while: a node that is connected
-// and was silent for this long says so.
-constexpr double kSilenceSeconds = 4;
-
-std::string Connection(const v1::Node& node, double now) {
-  const double heard = now - static_cast<double>(node.last_heard_at().seconds());
+// A network that swallows everything leaves a connection open for a while, so a node that is
+// connected may be silent. Half of the lease is several reports of an agent.
+std::string Connection(const v1::Node& node, double lease, double now) {
+  const double heard = now - Seconds(node.last_heard_at());
   const bool known = node.last_heard_at().seconds() > 0;  // since the coordinator started
-  const bool silent = known && heard >= kSilenceSeconds;
-  if (node.connected() && !silent) return "connected";
-  if (node.connected()) return "silent, heard " + AgoText(heard);
-  const std::string lost = node.has_cordon() ? "not connected" : "lost";
-  return known ? lost + ", heard " + AgoText(heard) : lost;
+  if (!node.connected() || node.lost()) {
+    const std::string lost = node.has_cordon() && !node.connected() ? "not connected" : "lost";
+    return known ? lost + ", heard " + AgoText(heard) : lost;
+  }
+  if (!known || lease <= 0 || heard <= lease / 2) return "connected";
+  return fmt::format("silent, heard {}; lost after {}", AgoText(heard), DurationText(lease));
 }
 
-std::string NodeState(const v1::Node& node, double now) {
-  const std::string connection = Connection(node, now);
+std::string NodeState(const v1::Node& node, double lease, double now) {
+  const std::string connection = Connection(node, lease, now);
   if (!node.has_cordon()) return connection;
   return NodeStateName(node) + (connection == "connected" ? "" : ", " + connection);
 }
@@ -80,7 +80,7 @@ std::string Problems(const v1::Node& node, double now) {
 std::string NodeStateName(const v1::Node& node) {
   if (node.has_cordon() && !node.cordon().drain()) return "cordoned";
   if (node.has_cordon()) return node.busy_slots() > 0 ? "draining" : "drained";
-  if (!node.connected()) return "lost";
+  if (!node.connected() || node.lost()) return "lost";
   return HasRuns(node) ? "busy" : "ready";
 }
 
@@ -96,8 +96,7 @@ std::string CordonLine(const v1::Node& node, double now) {
   const std::string why = cordon.reason().empty() ? "" : ": " + cordon.reason();
   const std::string busy = node.busy_slots() > 0 ? "; " + BusyText(node) : "";
   return fmt::format("{} is {}{} ({}, {}){}\n", node.name(), NodeStateName(node), why,
-                     cordon.actor(), AgoText(now - static_cast<double>(cordon.since().seconds())),
-                     busy);
+                     cordon.actor(), AgoText(now - Seconds(cordon.since())), busy);
 }
 
 bool IsGpu(const v1::Slot& slot) { return slot.device() != "cpu"; }
@@ -120,17 +119,18 @@ std::string GpuText(const v1::Slot& slot) {
   return text + ", sm_" + architecture;
 }
 
-std::string NodeTable(const std::vector<v1::Node>& nodes, double now, const TextStyle& style) {
+std::string NodeTable(const v1::NodesResponse& nodes, double now, const TextStyle& style) {
+  const double lease = static_cast<double>(nodes.lease().seconds()) + nodes.lease().nanos() * 1e-9;
   Table table({{"NODE"}, {"SLOT"}, {"DEVICE"}, {"STATE"}});
-  for (const v1::Node& node : nodes) {
-    table.AddRow({node.name(), "", NodeDevice(node), NodeState(node, now)});
+  for (const v1::Node& node : nodes.nodes()) {
+    table.AddRow({node.name(), "", NodeDevice(node), NodeState(node, lease, now)});
     AddCores(node, table);
     for (const v1::Slot& slot : node.slots()) {
       if (IsGpu(slot)) table.AddRow({"", slot.slot_id(), GpuText(slot), SlotState(slot)});
     }
   }
   std::string problems;
-  for (const v1::Node& node : nodes) problems += Problems(node, now);
+  for (const v1::Node& node : nodes.nodes()) problems += Problems(node, now);
   return table.Render(style.width, style.utf8) + (problems.empty() ? "" : "\n" + problems);
 }
 

@@ -1,18 +1,17 @@
 // Nodes and their slots as text for people. Pure functions; thread-safe. `now` is seconds since
-// 1970.
+// 1970, by the coordinator's clock.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "client/gpctl/render/run_text.h"
-#include "gp/v1/run.pb.h"
+#include "gp/v1/run_service.pb.h"
 
 namespace gp::gpctl {
 
 // A table of the nodes: a row for a node's cores and one for each GPU, with the run there or the
-// reason why nothing can run there.
-std::string NodeTable(const std::vector<v1::Node>& nodes, double now, const TextStyle& style);
+// reason why nothing can run there. A node that is silent for more than half of the lease says so.
+std::string NodeTable(const v1::NodesResponse& nodes, double now, const TextStyle& style);
 
 // "ready", "busy", "lost", "cordoned", "draining" or "drained", as the coordinator's metrics count
 // it.

@@ -48,21 +48,33 @@ v1::Node GpuNode() {
   return node;
 }
 
+v1::NodesResponse NodesOf(const std::vector<v1::Node>& nodes) {
+  v1::NodesResponse response;
+  for (const v1::Node& node : nodes) *response.add_nodes() = node;
+  return response;
+}
+
 TEST(NodeTable, HasARowForEachGpuAndSaysWhatIsNotUsed) {
   v1::Node lost;
   lost.set_name("node-b");
   lost.set_version("0.1.0");
   lost.set_gpu_problem("Driver/library version mismatch; reboot");
   lost.mutable_last_heard_at()->set_seconds(static_cast<int64_t>(kNow) - 90);
-  ExpectGolden("nodes_120.txt", gpctl::NodeTable({GpuNode(), lost}, kNow, {120, true}));
+  ExpectGolden("nodes_120.txt", gpctl::NodeTable(NodesOf({GpuNode(), lost}), kNow, {120, true}));
 }
 
 TEST(NodeTable, SaysOfANodeThatIsConnectedHowLongItIsSilent) {
   v1::Node node = GpuNode();
-  node.mutable_last_heard_at()->set_seconds(static_cast<int64_t>(kNow) - 3);
-  EXPECT_THAT(gpctl::NodeTable({node}, kNow, {120, true}), HasSubstr("connected"));
-  node.mutable_last_heard_at()->set_seconds(static_cast<int64_t>(kNow) - 12);
-  EXPECT_THAT(gpctl::NodeTable({node}, kNow, {120, true}), HasSubstr("silent, heard 12s ago"));
+  node.mutable_last_heard_at()->set_seconds(static_cast<int64_t>(kNow) - 20);
+  v1::NodesResponse nodes = NodesOf({node});
+  nodes.mutable_lease()->set_seconds(60);
+  EXPECT_THAT(gpctl::NodeTable(nodes, kNow, {120, true}), HasSubstr("connected"));
+  EXPECT_THAT(gpctl::NodeTable(nodes, kNow + 12, {120, true}),
+              HasSubstr("silent, heard 32s ago; lost after 1m"));
+  // The coordinator decides it: after its start every node gets a full lease.
+  nodes.mutable_nodes(0)->set_lost(true);
+  EXPECT_THAT(gpctl::NodeTable(nodes, kNow + 50, {120, true}), HasSubstr("lost, heard 1m10s ago"));
+  EXPECT_EQ(gpctl::NodeStateName(nodes.nodes(0)), "lost");
 }
 
 class GpuCommandTest : public ::testing::Test {

@@ -127,8 +127,8 @@ TEST(RunJson, ANodeHasAllItsFields) {
       version: "0.1.0" last_heard_at { seconds: 60 nanos: 1 } gpu_driver: "580"
       gpu_problem: "gpu problem" storage_problem: "storage problem"
       cordon { drain: true reason: "new kernel" actor: "owner" since { seconds: 60 nanos: 1 } }
-      busy_slots: 3)");
-  // Cores, and when it was last heard, are for the screens.
+      busy_slots: 3 lost: true)");
+  // Cores, and when it was last heard, are for the screens; `state` tells that it is lost.
   EXPECT_EQ(Json(gpctl::NodeFields(node)), Json::parse(R"({
       "node_id": "id", "name": "name", "connected": true, "state": "draining", "busy_slots": 3,
       "version": "0.1.0", "cordon": {

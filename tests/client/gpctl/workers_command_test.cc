@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "client/fake_run_service.h"
@@ -51,6 +52,34 @@ TEST_F(WorkersCommand, CordonAndUncordonSayHowTheNodeIsThen) {
   const auto cordoned = gpctl_.Run({"workers", "cordon", "node-a", "-o", "json"});
   EXPECT_EQ(json::parse(cordoned.out)["state"], "cordoned");
   EXPECT_EQ(json::parse(cordoned.out)["cordon"]["drain"], false);
+}
+
+// All times that gpctl shows come from the coordinator's clock.
+TEST_F(WorkersCommand, AMachineWhoseClockIsAnHourOffShowsTheSameAges) {
+  using std::chrono::seconds;
+  for (const seconds ahead : {seconds(0), seconds(3600), seconds(-3600)}) {
+    FakeRunService service;
+    service.SetClockAhead(ahead);
+    const int64_t now =
+        std::chrono::duration_cast<seconds>(service.now().time_since_epoch()).count();
+    v1::Run run = MakeRun("tiny", "aaaaaaaa01", v1::RUN_STATE_RUNNING);
+    run.mutable_submitted_at()->set_seconds(now - 9020);
+    run.mutable_started_at()->set_seconds(now - 9020);
+    service.AddRun(run);
+    v1::Checkpoint checkpoint;
+    checkpoint.mutable_sealed_at()->set_seconds(now - 9020);
+    service.AddCheckpoint(checkpoint);
+    v1::Node node;
+    node.set_name("node-a");
+    node.set_connected(true);
+    node.mutable_last_heard_at()->set_seconds(now);
+    service.AddNode(node);
+    gpctl_.environment["GPCTL_SERVER"] = service.address();
+    EXPECT_THAT(gpctl_.Run({"workers", "list"}).out, HasSubstr("connected"));
+    EXPECT_THAT(gpctl_.Run({"list"}).out, HasSubstr(" 2h30m "));
+    EXPECT_THAT(gpctl_.Run({"status", "tiny"}).out, HasSubstr("RUNNING  2h30m"));
+    EXPECT_THAT(gpctl_.Run({"ckpt", "list", "tiny"}).out, HasSubstr("2h30m ago"));
+  }
 }
 
 TEST_F(WorkersCommand, DrainTellsTheRunsAndReturnsWhenNothingRuns) {

@@ -96,6 +96,14 @@ TEST_F(Liveness, ANodeIsLostWhenItsLeaseHasPassedAndNotBefore) {
   EXPECT_FALSE(IsLost(cluster_, kNode, policy)) << "leases began anew";
 }
 
+// The published cluster keeps its time while nothing else changes.
+TEST_F(Liveness, AReaderOfAnOldClusterSeesTheLeasePass) {
+  const Policy policy;
+  EXPECT_FALSE(IsLostAt(kStart + policy.lease, cluster_, kNode, policy));
+  EXPECT_TRUE(IsLostAt(kStart + policy.lease + seconds(1), cluster_, kNode, policy));
+  EXPECT_FALSE(IsLost(cluster_, kNode, policy));
+}
+
 TEST_F(Liveness, ANodeThatNeverSaidHelloHasOneLease) {
   const Policy policy;
   const NodeId unknown("unknown");
