@@ -48,6 +48,7 @@ class RunClient {
   ~RunClient();
 
   const std::string& address() const { return options_.address; }
+  bool has_tls() const { return options_.tls.has_value(); }
 
   // Fills an empty request id. Unavailable when the coordinator cannot be reached, else its answer.
   StatusOr<v1::SubmitResponse> Submit(v1::SubmitRequest request);

@@ -162,6 +162,7 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
   to.set_request_id(submission.request_id);
   to.set_workers(submission.workers);
   *to.mutable_choices() = ChoicesOf(run);
+  if (run.group) to.set_gradients_encrypted(run.group->encrypted);
   return to;
 }
 

@@ -319,6 +319,7 @@ grpc::ServerUnaryReactor* RunService::Version(grpc::CallbackServerContext* conte
   version.set_coordinator_generation(context_.store.generation());
   version.set_storage_root(storage_.path());
   version.set_insecure(options_.insecure);
+  version.set_gradients_encrypted(options_.policy.encrypt_gradients);
   *response = Serialize(version);
   return Finish(context, OkStatus());
 }

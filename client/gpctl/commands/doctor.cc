@@ -12,6 +12,7 @@
 #include "client/gpctl/doctor/gpu_checks.h"
 #include "client/gpctl/doctor/machine_checks.h"
 #include "client/gpctl/doctor/overfit.h"
+#include "client/gpctl/render/connection_text.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/service/program_run.h"
 #include "client/gpctl/service/service_directory.h"
@@ -96,25 +97,48 @@ Check CheckDemoText(const Session& session) {
           "apt-get install jargon-text, or gpctl demo --text PATH"};
 }
 
-Check CheckServer(Session& session) {
-  if (!session.ServerAddress().ok()) {
+Check CheckServer(const v1::VersionResponse& version, const std::string& address) {
+  if (!version.insecure()) {
     return {.subject = "coordinator",
-            .finding = fmt::format("none configured; {} starts one", session.Hint("up"))};
+            .finding = fmt::format("{} at {}", version.version(), address)};
+  }
+  return {Grade::kWarning, "coordinator",
+          fmt::format("{} at {} serves a port without TLS (--insecure): everybody who reaches it "
+                      "may do everything",
+                      version.version(), address),
+          "start it without --insecure: then it makes certificates and tokens by itself"};
+}
+
+Check CheckConnection(const client::RunClient& client) {
+  Check check{.subject = "connection", .finding = ConnectionText(client)};
+  if (ConnectionSecurity(client) != "none") return check;
+  check.grade = Grade::kWarning;
+  check.fix =
+      "start the coordinator without --insecure, then gpctl login HOST:PORT --token-file FILE";
+  return check;
+}
+
+// The coordinator, and what protects what travels to it and between nodes.
+void AddServerChecks(Session& session, std::vector<Check>& checks) {
+  if (!session.ServerAddress().ok()) {
+    checks.push_back(
+        {.subject = "coordinator",
+         .finding = fmt::format("none configured; {} starts one", session.Hint("up"))});
+    return;
   }
   const auto client = session.Client();
   const auto version = client.ok() ? (*client)->Version() : client.status();
-  if (version.ok() && version->insecure()) {
-    return {Grade::kWarning, "coordinator",
-            fmt::format("{} at {} serves a port without TLS (--insecure): everybody who reaches it "
-                        "may do everything",
-                        version->version(), (*client)->address()),
-            "start it without --insecure: then it makes certificates and tokens by itself"};
+  if (!version.ok()) {
+    checks.push_back(
+        {Grade::kWarning, "coordinator", Message(version.status()), session.Hint("up --detach")});
+    return;
   }
-  if (version.ok()) {
-    return {.subject = "coordinator",
-            .finding = fmt::format("{} at {}", version->version(), (*client)->address())};
+  checks.push_back(CheckServer(*version, (*client)->address()));
+  checks.push_back(CheckConnection(**client));
+  if (version->has_gradients_encrypted()) {
+    checks.push_back(
+        {.subject = "gradients", .finding = EncryptionText(version->gradients_encrypted())});
   }
-  return {Grade::kWarning, "coordinator", Message(version.status()), session.Hint("up --detach")};
 }
 
 double SecondsSince1970(const Clock& clock) {
@@ -157,7 +181,7 @@ std::vector<Check> RunChecks(Session& session) {
   checks.push_back(CheckGatewayProgram(session));
   AddGpuChecks(session, checks);
   checks.push_back(CheckDemoText(session));
-  checks.push_back(CheckServer(session));
+  AddServerChecks(session, checks);
   AddGatewayCheck(session, checks);
   return checks;
 }

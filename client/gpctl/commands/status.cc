@@ -4,6 +4,7 @@
 
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/hint.h"
+#include "client/gpctl/render/connection_text.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_text.h"
 #include "client/gpctl/render/run_words.h"
@@ -110,18 +111,20 @@ StatusOr<std::vector<v1::RunEvent>> NewestEvents(client::RunClient& client, cons
 
 StatusOr<ExitCode> ShowStatus(const std::string& reference, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(reference));
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   const bool insecure = session.WarnIfInsecure();
   if (session.json()) {
     Json document = With("Run", RunFields(run));
     document["insecure"] = insecure;
+    document["connection"] = ConnectionSecurity(*client);
     session.console().out << Pretty(document);
     return ExitCode::kOk;
   }
-  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
-  ASSIGN_OR_RETURN(const auto events, NewestEvents(*client, run));
+  DetailsContext context{.connection = ConnectionText(*client)};
+  ASSIGN_OR_RETURN(context.newest_events, NewestEvents(*client, run));
   const std::string next = NextCommand(run);
-  session.console().out << RunDetails(run, events, next.empty() ? "" : session.Hint(next),
-                                      session.Now(), session.style());
+  if (!next.empty()) context.next = session.Hint(next);
+  session.console().out << RunDetails(run, context, session.Now(), session.style());
   return ExitCode::kOk;
 }
 

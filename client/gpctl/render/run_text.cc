@@ -5,6 +5,7 @@
 #include <map>
 
 #include "client/api/run_client.h"
+#include "client/gpctl/render/connection_text.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/render/step_words.h"
 #include "client/gpctl/terminal/display_text.h"
@@ -139,8 +140,8 @@ std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextSty
   return table.Render(style.width, style.utf8);
 }
 
-std::string RunDetails(const v1::Run& run, const std::vector<v1::RunEvent>& newest_events,
-                       const std::string& next, double now, const TextStyle& style) {
+std::string RunDetails(const v1::Run& run, const DetailsContext& context, double now,
+                       const TextStyle& style) {
   std::string state = StateName(run.state());
   for (char& c : state) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   std::string out = fmt::format("{}  {}  {}  {}\n", run.name(), run.run_id(), state,
@@ -154,12 +155,16 @@ std::string RunDetails(const v1::Run& run, const std::vector<v1::RunEvent>& newe
   out += Field("skipped", SkippedText(run.progress()));
   out += Field("warning", OneSafeLine(run.progress().warning(), style.utf8));
   out += Field("placement", PlacementText(run));
+  out += Field("gradients", GradientsText(run));
   out += Field("checkpoint", CheckpointText(run));
   out += Field("restarts", RestartText(run));
   out += Field("directory", run.run_directory());
-  if (!newest_events.empty()) out += "  events\n";
-  for (const v1::RunEvent& event : newest_events) out += "    " + EventText(event, style) + "\n";
-  return out + Field("next", next);
+  out += Field("connection", context.connection);
+  if (!context.newest_events.empty()) out += "  events\n";
+  for (const v1::RunEvent& event : context.newest_events) {
+    out += "    " + EventText(event, style) + "\n";
+  }
+  return out + Field("next", context.next);
 }
 
 std::string NextCommand(const v1::Run& run) {

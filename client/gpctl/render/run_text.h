@@ -16,10 +16,16 @@ struct TextStyle {
 
 std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextStyle& style);
 
-// State, reason, progress, placement, newest numbers, newest events, and `next`, the commands to
-// type next.
-std::string RunDetails(const v1::Run& run, const std::vector<v1::RunEvent>& newest_events,
-                       const std::string& next, double now, const TextStyle& style);
+// What stands in a run's details beside the run.
+struct DetailsContext {
+  std::vector<v1::RunEvent> newest_events = {};
+  std::string connection = {};  // to the coordinator, see ConnectionText
+  std::string next = {};        // the commands to type next
+};
+
+// State, reason, progress, placement, newest numbers and the context.
+std::string RunDetails(const v1::Run& run, const DetailsContext& context, double now,
+                       const TextStyle& style);
 
 // The command that fits the run's state, without the program's name: "watch mine"; "" for none.
 std::string NextCommand(const v1::Run& run);

@@ -76,6 +76,19 @@ TEST_F(AccessCommandTest, TheFirstAdminLogsInWithTheTokenAlone) {
   EXPECT_THAT(shown.out, Not(HasSubstr(token)));
 }
 
+TEST_F(AccessCommandTest, TheDoctorSaysWhatIsEncrypted) {
+  ASSERT_EQ(Login(MakeToken("viewer")).code, 0);
+  EXPECT_THAT(User({"doctor"}).out, HasSubstr("ok    connection      TLS 1.3 to " + listen_));
+  EXPECT_THAT(Own({"doctor"}).out, HasSubstr("ok    connection      Unix socket"));
+  EXPECT_THAT(Own({"doctor"}).out, HasSubstr("ok    gradients       not encrypted between nodes"));
+  process_.Kill();
+  const std::string settings = JoinPath(directory_.path(), "settings.yaml");
+  ASSERT_TRUE(WriteFileAtomically(settings, "gradients: {encrypted: true}\n").ok());
+  process_.SetFlags({"--listen", "127.0.0.1:0", "--config", settings});
+  process_.Start();
+  EXPECT_THAT(Own({"doctor"}).out, HasSubstr("ok    gradients       encrypted between nodes"));
+}
+
 TEST_F(AccessCommandTest, WhoReachesAPortWithoutTlsIsToldOfItAlsoOverTheSocket) {
   EXPECT_THAT(Own({"list"}).err, Not(HasSubstr("--insecure")));
   process_.Kill();

@@ -96,6 +96,8 @@ TEST_F(CommandTest, StatusTellsWhyARunFailed) {
   EXPECT_THAT(outcome.out, HasSubstr("/x/y.txt does not exist"));
   EXPECT_THAT(outcome.out, HasSubstr("rank 0 exited with 2"));
   EXPECT_THAT(outcome.out, HasSubstr("gpctl logs lr-sweep"));
+  EXPECT_THAT(outcome.out, HasSubstr("  connection  Unix socket of this machine"));
+  EXPECT_EQ(json::parse(Run({"status", "@last", "-o", "json"}).out)["connection"], "unix");
 }
 
 TEST_F(CommandTest, AMissingRunIsNotFoundWithTheNearestName) {

@@ -17,6 +17,7 @@ namespace {
 using testing::ExpectGolden;
 using ::testing::HasSubstr;
 using testing::MakeRun;
+using ::testing::Not;
 
 constexpr double kNow = 1763716440 + 90;  // a minute and a half after MakeRun's start
 
@@ -96,8 +97,23 @@ TEST(RunScreen, ShowsTheNewestScoreOfEachName) {
   model.Apply(point);
   EXPECT_THAT(RunScreen(model, kNow, {100, true}),
               HasSubstr("  scores      quiz/completion/acc 0.2500 @100   val_bpb 2.5000 @1,500"));
-  EXPECT_THAT(RunDetails(run, {}, "", kNow, {0, true}),
+  EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}),
               HasSubstr("quiz/completion/acc 0.2500 at step 100"));
+}
+
+TEST(RunDetails, SayWhetherGradientsBetweenNodesAreEncrypted) {
+  v1::Run run = MakeRun("both", "7f3k2q9a0d", v1::RUN_STATE_RUNNING);
+  run.clear_placement();
+  run.add_placement()->set_node_id("n1");
+  run.set_gradients_encrypted(false);
+  EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}), Not(HasSubstr("gradients")))
+      << "one rank sends none";
+  run.add_placement()->set_node_id("n2");
+  EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}),
+              HasSubstr("  gradients   not encrypted between nodes (gradients.encrypted"));
+  run.set_gradients_encrypted(true);
+  EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}),
+              HasSubstr("  gradients   encrypted between nodes (TLS 1.3)\n"));
 }
 
 TEST(RunScreen, ShowsWhyARunWaits) {
@@ -170,16 +186,19 @@ TEST(RunText, ShowsTablesAndDetails) {
   ExpectGolden("list_100.txt", RunTable({RunningModel().run(), failed,
                                          MakeRun("next", "7f3k2q9a0f", v1::RUN_STATE_QUEUED)},
                                         kNow, {100, true}));
-  ExpectGolden("status_running.txt",
-               RunDetails(RunningModel().run(), {}, "gpctl watch shakespeare", kNow, {0, true}));
+  ExpectGolden(
+      "status_running.txt",
+      RunDetails(RunningModel().run(), {.next = "gpctl watch shakespeare"}, kNow, {0, true}));
   v1::RunEvent event;
   event.mutable_at()->set_seconds(1763716447);
   event.set_state(v1::RUN_STATE_FAILED);
   event.set_kind("rank_failed");
   event.set_actor("node node-c");
   event.set_reason("exit code 2");
-  ExpectGolden("status_failed.txt",
-               RunDetails(failed, {event}, "gpctl " + NextCommand(failed), kNow, {0, true}));
+  ExpectGolden(
+      "status_failed.txt",
+      RunDetails(failed, {.newest_events = {event}, .next = "gpctl " + NextCommand(failed)}, kNow,
+                 {0, true}));
 }
 
 TEST(RunText, StepLineReadsLikeLlmC) {

@@ -163,7 +163,8 @@ TEST(Convert, ARunIsToldFieldByField) {
       request_id: "request-1" workers: 2
       choices {
         threads_per_rank: 5 logical_shards: 16 isa: "avx2"
-        kernels { key: "avx2" value: "choices" } })");
+        kernels { key: "avx2" value: "choices" } }
+      gradients_encrypted: true)");
   EXPECT_EQ(DifferenceBetween(expected, run), "");
   EXPECT_THAT(UnsetFields(run), ElementsAre("placement.rank", "source", "resolved"))
       << "rank 0 is the default; the texts are told by Get alone";
