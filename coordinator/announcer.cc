@@ -26,7 +26,7 @@ void Log(const Cluster& cluster, const StoredEvent& stored) {
 
 void Announcer::OnBatch(const PublishedBatch& batch) {
   for (const StoredEvent& stored : batch.events) Log(*batch.cluster, stored);
-  metrics_.Published(*batch.cluster, batch.events);
+  metrics_.Published(batch.cluster, batch.events);
   directories_.Published(batch.cluster, batch.events);
   verifier_.Published(batch);
   for (const RunId& run : batch.runs) hub_.Notify(run);

@@ -49,13 +49,19 @@ constexpr std::chrono::nanoseconds kStopMax = std::chrono::seconds(5);
 const std::vector<std::string> kStateNames = {"gp.db", "coordinator.lock", "runs", "security",
                                               "audit", "coordinator.sock"};
 
-ReconcilerOptions MakeReconcilerOptions(const CoordinatorSettings& settings,
-                                        const InputProbe& probe, CoordinatorMetrics& metrics) {
+Policy MakePolicy(const CoordinatorSettings& settings) {
+  Policy policy;
+  policy.lease = settings.lease;
+  policy.start_timeout = settings.start_timeout;
+  policy.finish_timeout = settings.finish_timeout;
+  policy.encrypt_gradients = settings.encrypt_gradients;
+  return policy;
+}
+
+ReconcilerOptions MakeReconcilerOptions(const Policy& policy, const InputProbe& probe,
+                                        CoordinatorMetrics& metrics) {
   ReconcilerOptions options;
-  options.policy.lease = settings.lease;
-  options.policy.start_timeout = settings.start_timeout;
-  options.policy.finish_timeout = settings.finish_timeout;
-  options.policy.encrypt_gradients = settings.encrypt_gradients;
+  options.policy = policy;
   options.unread = [&probe] { return probe.Unread(); };
   options.on_store_write = [&metrics](double seconds) { metrics.StoreWritten(seconds); };
   options.on_fatal = [](const Status& status) {
@@ -237,7 +243,8 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   ASSIGN_OR_RETURN(const StorageRoot storage, StorageRoot::Open(settings.storage_root));
   ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(*store));
 
-  CoordinatorMetrics metrics(GP_VERSION, SystemClock());
+  const Policy policy = MakePolicy(settings);
+  CoordinatorMetrics metrics(GP_VERSION, SystemClock(), policy);
   RETURN_IF_ERROR(metrics.Started(cluster, *store));
   ASSIGN_OR_RETURN(const auto exposer,
                    daemon::MetricsExposer::Start(MetricsPlaceOf(settings, doors), metrics.page()));
@@ -251,7 +258,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   for (const auto& [sequence, run] : cluster.live) metrics.Recorded(run, recorder.ProgressOf(run));
   InputProbe probe(SystemClock());
   const size_t live = cluster.live.size();
-  const ReconcilerOptions reconciler_options = MakeReconcilerOptions(settings, probe, metrics);
+  const ReconcilerOptions reconciler_options = MakeReconcilerOptions(policy, probe, metrics);
   Reconciler reconciler(*store, SystemClock(), announcer, std::move(cluster), reconciler_options);
 
   WorkLanes lanes;
@@ -261,7 +268,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
       *access.gate, {reconciler, recorder, *store}, hub, lanes, verifier, resolver, storage,
       SystemClock(),
       {.version = GP_VERSION,
-       .policy = reconciler_options.policy,
+       .policy = policy,
        .insecure = insecure,
        .quota = {.runs = settings.runs_per_user, .waiting = settings.waiting_runs_per_user}});
   AccessService access_service(*access.gate, *access.tokens, *access.audit, hub, lanes,

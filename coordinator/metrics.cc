@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "coordinator/run_series.h"
+#include "coordinator/scheduler/liveness.h"
 #include "coordinator/state/assignment.h"
 #include "coordinator/state/cordon.h"
 
@@ -53,12 +54,14 @@ double Seconds(Timestamp time) {
 }
 
 constexpr const char* kNodeStates[] = {"ready", "busy", "lost", "cordoned", "draining", "drained"};
+constexpr const char* kSlotStates[] = {"allocated", "free", "cordoned", "unusable"};
 
-// A node in maintenance is not lost: it is expected to be away.
-const char* StateOf(const Node& node, size_t assigned, int busy_slots) {
+// A node in maintenance is not lost: it is expected to be away. The connection of a node that
+// vanished stands until TCP gives up, so it is lost earlier: when its lease has passed.
+const char* StateOf(const Node& node, size_t assigned, int busy_slots, bool lost) {
   if (node.cordon && !node.cordon->drain) return "cordoned";
   if (node.cordon) return busy_slots > 0 ? "draining" : "drained";
-  if (!node.connected) return "lost";
+  if (lost) return "lost";
   return assigned > 0 ? "busy" : "ready";
 }
 
@@ -71,12 +74,12 @@ Timestamp OldestWaiting(const Cluster& cluster) {
   return {};
 }
 
-const char* StateOfGpu(const Node& node, const Slot& slot,
-                       const std::vector<Assignment>& assignments) {
+const char* StateOfSlot(const Node& node, const Slot& slot,
+                        const std::vector<Assignment>& assignments) {
   for (const Assignment& assignment : assignments) {
     if (assignment.slot == slot.id) return "allocated";
   }
-  if (!slot.problem.empty()) return "unusable";
+  if (!slot.problem.empty() || !node.storage_problem.empty()) return "unusable";
   return node.cordon ? "cordoned" : "free";
 }
 
@@ -130,10 +133,13 @@ struct CoordinatorMetrics::Families {
       MakeGauge("gp_coordinator_oldest_queued_timestamp_seconds",
                 "Submit time of the oldest run that waits; 0 when none does", *registry)
           .Add({});
-  Family<Gauge>& workers =
-      MakeGauge("gp_coordinator_workers", "Nodes that ever said hello, by state", *registry);
+  Family<Gauge>& workers = MakeGauge(
+      "gp_coordinator_workers",
+      "Nodes that ever said hello, by state; lost: silent for longer than agents.lease, or "
+      "not connected",
+      *registry);
   Family<Gauge>& slots =
-      MakeGauge("gp_coordinator_slots", "Slots of connected nodes, by state", *registry);
+      MakeGauge("gp_coordinator_slots", "Slots of nodes that are not lost, by state", *registry);
   Family<Gauge>& heartbeat = MakeGauge("gp_coordinator_worker_heartbeat_timestamp_seconds",
                                        "When the node was last heard", *registry);
   Histogram& store_write = BuildHistogram()
@@ -143,7 +149,7 @@ struct CoordinatorMetrics::Families {
                                .Add({}, kWriteSeconds);
 
   Family<Gauge>& gpus =
-      MakeGauge("gp_coordinator_gpus", "GPU slots of connected nodes, by state", *registry);
+      MakeGauge("gp_coordinator_gpus", "GPU slots of nodes that are not lost, by state", *registry);
   Histogram& recovery = BuildHistogram()
                             .Name("gp_coordinator_run_recovery_seconds")
                             .Help("From the failure that stopped a run to its next step")
@@ -175,8 +181,12 @@ class CoordinatorMetrics::Page final : public prometheus::Collectable {
   CoordinatorMetrics& metrics_;
 };
 
-CoordinatorMetrics::CoordinatorMetrics(const std::string& version, const Clock& clock)
-    : clock_(clock), families_(std::make_unique<Families>()), page_(std::make_shared<Page>(*this)) {
+CoordinatorMetrics::CoordinatorMetrics(const std::string& version, const Clock& clock,
+                                       const Policy& policy)
+    : clock_(clock),
+      policy_(policy),
+      families_(std::make_unique<Families>()),
+      page_(std::make_shared<Page>(*this)) {
   families_->build_info.Add({{"component", "coordinator"}, {"version", version}}).Set(1);
   for (const char* outcome : {"succeeded", "failed", "cancelled"}) {
     families_->finished.Add({{"outcome", outcome}});
@@ -185,8 +195,6 @@ CoordinatorMetrics::CoordinatorMetrics(const std::string& version, const Clock& 
   for (const ExitCause cause : kFailureCauses) {
     families_->restarts.Add({{"reason", CauseLabel(cause)}});
   }
-  MutexLock lock(mutex_);
-  SetGauges(Cluster());
 }
 
 CoordinatorMetrics::~CoordinatorMetrics() = default;
@@ -198,7 +206,7 @@ Status CoordinatorMetrics::Started(const Cluster& cluster, Store& store) {
     AddRun(*run);
     RETURN_IF_ERROR(ReadPast(*run, store));
   }
-  SetGauges(cluster);
+  cluster_ = std::make_shared<const Cluster>(cluster);
   return OkStatus();
 }
 
@@ -212,10 +220,11 @@ Status CoordinatorMetrics::ReadPast(const Run& run, Store& store) {
   }
 }
 
-void CoordinatorMetrics::Published(const Cluster& cluster, const std::vector<StoredEvent>& events) {
+void CoordinatorMetrics::Published(const std::shared_ptr<const Cluster>& cluster,
+                                   const std::vector<StoredEvent>& events) {
   MutexLock lock(mutex_);
-  for (const StoredEvent& stored : events) Count(cluster, stored);
-  SetGauges(cluster);
+  for (const StoredEvent& stored : events) Count(*cluster, stored);
+  cluster_ = cluster;
 }
 
 void CoordinatorMetrics::Count(const Cluster& cluster, const StoredEvent& stored) {
@@ -245,38 +254,37 @@ void CoordinatorMetrics::AddRun(const Run& run) {
 void CoordinatorMetrics::Refresh() {
   MutexLock lock(mutex_);
   for (const auto& [id, series] : runs_) series->Refresh(clock_.WallNow());
+  SetRunGauges();
+  SetNodeGauges();
 }
 
-void CoordinatorMetrics::SetGauges(const Cluster& cluster) {
+void CoordinatorMetrics::SetRunGauges() {
   for (const RunState state : kLiveStates) {
-    families_->runs.Add({{"state", std::string(Name(state))}}).Set(cluster.tally.In(state));
+    families_->runs.Add({{"state", std::string(Name(state))}}).Set(cluster_->tally.In(state));
   }
-  families_->oldest_queued.Set(Seconds(OldestWaiting(cluster)));
-
-  SetNodeGauges(cluster);
+  families_->oldest_queued.Set(Seconds(OldestWaiting(*cluster_)));
 }
 
-void CoordinatorMetrics::SetNodeGauges(const Cluster& cluster) {
+void CoordinatorMetrics::SetNodeGauges() {
   std::map<std::string, int> workers;
   std::map<std::string, int> slots;
   std::map<std::string, int> gpus;
   for (const char* state : kNodeStates) workers[state] = 0;
-  for (const char* state : {"allocated", "free", "cordoned"}) slots[state] = gpus[state] = 0;
-  gpus["unusable"] = 0;
-  for (const auto& [id, node] : cluster.nodes) {
+  for (const char* state : kSlotStates) slots[state] = gpus[state] = 0;
+  const Instant now = clock_.Now();
+  for (const auto& [id, node] : cluster_->nodes) {
     if (node->name.empty()) continue;
-    const auto assignments = AssignmentsOf(cluster, id);
-    ++workers[StateOf(*node, assignments.size(), BusySlots(cluster, *node))];
+    const auto assignments = AssignmentsOf(*cluster_, id);
+    const bool lost = !node->connected || IsLostAt(now, *cluster_, id, policy_);
+    ++workers[StateOf(*node, assignments.size(), BusySlots(*cluster_, *node), lost)];
     if (node->last_heard_at != Timestamp{}) {
       families_->heartbeat.Add({{"worker", node->name}}).Set(Seconds(node->last_heard_at));
     }
-    if (!node->connected) continue;
-    const auto allocated = static_cast<int>(assignments.size());
-    slots["allocated"] += allocated;
-    slots[node->cordon ? "cordoned" : "free"] +=
-        std::max(0, static_cast<int>(node->slots.size()) - allocated);
+    if (lost) continue;
     for (const Slot& slot : node->slots) {
-      if (slot.is_gpu()) ++gpus[StateOfGpu(*node, slot, assignments)];
+      const char* state = StateOfSlot(*node, slot, assignments);
+      ++slots[state];
+      if (slot.is_gpu()) ++gpus[state];
     }
   }
   for (const auto& [state, count] : gpus) families_->gpus.Add({{"state", state}}).Set(count);
@@ -309,7 +317,7 @@ std::string CoordinatorMetrics::Text() const {
 }
 
 std::string CoordinatorMetrics::List(const std::string& version) {
-  CoordinatorMetrics metrics(version, SystemClock());
+  CoordinatorMetrics metrics(version, SystemClock(), Policy());
   Run example;
   example.id = RunId("example");
   example.submission = std::make_shared<const Submission>();

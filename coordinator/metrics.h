@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "coordinator/scheduler/policy.h"
 #include "coordinator/state/cluster.h"
 #include "coordinator/store/run_log.h"
 #include "coordinator/store/store.h"
@@ -24,7 +25,8 @@ class RunSeries;
 
 class CoordinatorMetrics {
  public:
-  CoordinatorMetrics(const std::string& version, const Clock& clock);
+  // `policy`: of the scheduler; which nodes are lost.
+  CoordinatorMetrics(const std::string& version, const Clock& clock, const Policy& policy);
   ~CoordinatorMetrics();
   CoordinatorMetrics(const CoordinatorMetrics&) = delete;
   CoordinatorMetrics& operator=(const CoordinatorMetrics&) = delete;
@@ -32,7 +34,8 @@ class CoordinatorMetrics {
   // Called once with the state that the coordinator loaded at its start, and the store that it came
   // from: its live runs get series with their past. What they recorded follows through Recorded.
   Status Started(const Cluster& cluster, Store& store);
-  void Published(const Cluster& cluster, const std::vector<StoredEvent>& events);
+  void Published(const std::shared_ptr<const Cluster>& cluster,
+                 const std::vector<StoredEvent>& events);
   // Ignored for runs that have ended: their series are gone.
   void Recorded(const RunId& run, const Progress& progress);
   void StoreWritten(double seconds);
@@ -53,14 +56,17 @@ class CoordinatorMetrics {
   void AddRun(const Run& run) REQUIRES(mutex_);
   Status ReadPast(const Run& run, Store& store) REQUIRES(mutex_);
   void Count(const Cluster& cluster, const StoredEvent& stored) REQUIRES(mutex_);
-  void SetGauges(const Cluster& cluster) REQUIRES(mutex_);
-  void SetNodeGauges(const Cluster& cluster) REQUIRES(mutex_);
+  void SetRunGauges() REQUIRES(mutex_);
+  void SetNodeGauges() REQUIRES(mutex_);
   void Refresh();
 
   const Clock& clock_;
+  const Policy policy_;
   const std::unique_ptr<Families> families_;
   const std::shared_ptr<Page> page_;
   Mutex mutex_;
+  std::shared_ptr<const Cluster> cluster_ GUARDED_BY(mutex_) =
+      std::make_shared<const Cluster>();  // the newest one
   std::map<RunId, std::unique_ptr<RunSeries>> runs_ GUARDED_BY(mutex_);
 };
 

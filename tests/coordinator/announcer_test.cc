@@ -25,7 +25,7 @@ class AnnouncerTest : public ::testing::Test {
 
   FakeClock clock_;  // stands still: nobody looks without being told
   ChangeHub hub_{clock_};
-  CoordinatorMetrics metrics_{"test", clock_};
+  CoordinatorMetrics metrics_{"test", clock_, Policy()};
   RunDirectories directories_;
   CheckpointVerifier verifier_;
   Announcer announcer_{hub_, metrics_, directories_, verifier_};

@@ -25,12 +25,13 @@ std::string ValueOf(const CoordinatorMetrics& metrics, const std::string& series
 // A node in maintenance is neither lost nor free.
 TEST(CoordinatorMetrics, CountNodesWithACordonApart) {
   FakeClock clock;
-  CoordinatorMetrics metrics("1", clock);
+  CoordinatorMetrics metrics("1", clock, Policy());
   Cluster cluster;
   const auto publish = [&](Event event) {
     event.at = At(7);
+    cluster.now = clock.Now();
     ASSERT_TRUE(Apply(event, cluster).ok());
-    metrics.Published(cluster, {{cluster.last_sequence, event}});
+    metrics.Published(std::make_shared<const Cluster>(cluster), {{cluster.last_sequence, event}});
   };
   const auto nodes = [&metrics](const std::string& state) {
     return ValueOf(metrics, "gp_coordinator_workers{state=\"" + state + "\"}");
@@ -56,9 +57,60 @@ TEST(CoordinatorMetrics, CountNodesWithACordonApart) {
   EXPECT_EQ(nodes("lost"), "1");
 }
 
+// Its connection stands until TCP gives up, and nothing else is published meanwhile.
+TEST(CoordinatorMetrics, ASilentNodeIsLostAtTheScrapeAfterItsLease) {
+  FakeClock clock;
+  const Policy policy;
+  CoordinatorMetrics metrics("1", clock, policy);
+  Cluster cluster;
+  NodeConnected hello;
+  hello.node = NodeId("n");
+  hello.name = "a";
+  hello.slots = {{SlotId("s0"), "cpu", {0}, 0}};
+  for (const Event& event : {Event{.body = Tick{clock.Now()}}, Event{.body = hello}}) {
+    ASSERT_TRUE(Apply(event, cluster).ok());
+  }
+  metrics.Published(std::make_shared<const Cluster>(cluster), {});
+  clock.Advance(policy.lease);
+  EXPECT_EQ(ValueOf(metrics, "gp_coordinator_workers{state=\"ready\"}"), "1");
+  clock.Advance(seconds(1));
+  EXPECT_EQ(ValueOf(metrics, "gp_coordinator_workers{state=\"lost\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "gp_coordinator_workers{state=\"ready\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "gp_coordinator_slots{state=\"free\"}"), "0");
+}
+
+TEST(CoordinatorMetrics, ASlotWithAProblemIsUnusableAndNotFree) {
+  FakeClock clock;
+  CoordinatorMetrics metrics("1", clock, Policy());
+  Cluster cluster;
+  NodeConnected hello;
+  hello.node = NodeId("n");
+  hello.name = "a";
+  hello.slots = {{SlotId("s0"), "cpu", {0}, 0},
+                 {SlotId("s1"), "cpu", {1}, 0},
+                 {SlotId("s2"), "GPU-1", {2}, 0}};
+  hello.slots[1].problem = "core 1 is offline";
+  const auto slots = [&metrics](const std::string& state) {
+    return ValueOf(metrics, "gp_coordinator_slots{state=\"" + state + "\"}");
+  };
+  const auto publish = [&] {
+    ASSERT_TRUE(Apply({.at = At(7), .body = hello}, cluster).ok());
+    cluster.leases_from = clock.Now();
+    metrics.Published(std::make_shared<const Cluster>(cluster), {});
+  };
+  publish();
+  EXPECT_EQ(slots("free"), "2");
+  EXPECT_EQ(slots("unusable"), "1");
+  hello.storage_problem = "it sees another storage root";
+  publish();
+  EXPECT_EQ(slots("free"), "0");
+  EXPECT_EQ(slots("unusable"), "3");
+  EXPECT_EQ(ValueOf(metrics, "gp_coordinator_gpus{state=\"unusable\"}"), "1");
+}
+
 TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   FakeClock clock;
-  CoordinatorMetrics metrics("1", clock);
+  CoordinatorMetrics metrics("1", clock, Policy());
   Cluster cluster;
   std::vector<StoredEvent> events;
   for (const Event& event : OneOfEachKind()) {
@@ -66,7 +118,7 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
     ASSERT_TRUE(Apply(event, cluster).ok());
     events.push_back({cluster.last_sequence, event});
   }
-  metrics.Published(cluster, events);
+  metrics.Published(std::make_shared<const Cluster>(cluster), events);
   Progress progress;
   Point point;
   point.step = 12;
@@ -95,7 +147,7 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
 
   const Event end{RunId("r"), At(9), "scheduler", "", RunEnded{RunState::kSucceeded, "done"}};
   ASSERT_TRUE(Apply(end, cluster).ok());
-  metrics.Published(cluster, {{cluster.last_sequence, end}});
+  metrics.Published(std::make_shared<const Cluster>(cluster), {{cluster.last_sequence, end}});
   metrics.Recorded(RunId("r"), progress);
   EXPECT_EQ(metrics.Text().find("run=\"r\""), std::string::npos);
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_runs_finished_total{outcome=\"succeeded\"}"), "1");
@@ -104,7 +156,7 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
 // What users chose must not end a label, a line or the page.
 TEST(CoordinatorMetrics, NamesThatUsersChoseCannotForgeASeries) {
   FakeClock clock;
-  CoordinatorMetrics metrics("1", clock);
+  CoordinatorMetrics metrics("1", clock, Policy());
   Cluster cluster;
   Event submit = SampleSubmit("r", "request-1");
   submit.actor = "user eve\"} 1\ngp_forged 1";
@@ -113,7 +165,7 @@ TEST(CoordinatorMetrics, NamesThatUsersChoseCannotForgeASeries) {
   submission.dataset = std::string("b\0c\r\xff", 5) + std::string(10'000, 'x');
   submission.model = "\xc3\xa9t\xc3\xa9";
   ASSERT_TRUE(Apply(submit, cluster).ok());
-  metrics.Published(cluster, {{cluster.last_sequence, submit}});
+  metrics.Published(std::make_shared<const Cluster>(cluster), {{cluster.last_sequence, submit}});
   EXPECT_EQ(ValueOf(metrics, "gp_run_info{dataset=\"b?c??" + std::string(115, 'x') +
                                  "\",model=\"\xc3\xa9t\xc3\xa9\",name=\"a\\\\\",namespace="
                                  "\"team\",precision=\"bf16\",run=\"r\",user=\"eve\\\"} 1?"
@@ -175,7 +227,8 @@ class RunTimeTest : public ::testing::Test {
   void Publish(CoordinatorMetrics& metrics) {
     for (const Event& event : history_.events()) {
       ASSERT_TRUE(Apply(event, cluster_).ok());
-      metrics.Published(cluster_, {{cluster_.last_sequence, event}});
+      metrics.Published(std::make_shared<const Cluster>(cluster_),
+                        {{cluster_.last_sequence, event}});
     }
     ASSERT_TRUE(store_.Append(history_.events()).ok());
   }
@@ -191,7 +244,7 @@ class RunTimeTest : public ::testing::Test {
 };
 
 TEST_F(RunTimeTest, SaysWhatEverySecondSinceTheSubmitWentOn) {
-  CoordinatorMetrics metrics("1", clock_);
+  CoordinatorMetrics metrics("1", clock_, Policy());
   Publish(metrics);
   metrics.Recorded(RunId("r"), history_.ProgressAt(10));
   clock_.Advance(seconds(300));
@@ -203,7 +256,7 @@ TEST_F(RunTimeTest, SaysWhatEverySecondSinceTheSubmitWentOn) {
 }
 
 TEST_F(RunTimeTest, GoesOnBetweenEventsAndCountsRedoneStepsUntilTheRunCaughtUp) {
-  CoordinatorMetrics metrics("1", clock_);
+  CoordinatorMetrics metrics("1", clock_, Policy());
   Publish(metrics);
   metrics.Recorded(RunId("r"), history_.ProgressAt(1));
   clock_.Advance(seconds(150));
@@ -214,11 +267,11 @@ TEST_F(RunTimeTest, GoesOnBetweenEventsAndCountsRedoneStepsUntilTheRunCaughtUp) 
 }
 
 TEST_F(RunTimeTest, IsTheSameAfterTheCoordinatorRestarts) {
-  CoordinatorMetrics before("1", clock_);
+  CoordinatorMetrics before("1", clock_, Policy());
   Publish(before);
   before.Recorded(RunId("r"), history_.ProgressAt(10));
   clock_.Advance(seconds(300));
-  CoordinatorMetrics after("1", clock_);
+  CoordinatorMetrics after("1", clock_, Policy());
   ASSERT_TRUE(after.Started(cluster_, store_).ok());
   after.Recorded(RunId("r"), history_.ProgressAt(10));
   for (const char* state : {"queued", "starting", "waiting", "redone", "productive"}) {
@@ -231,7 +284,7 @@ TEST_F(RunTimeTest, IsTheSameAfterTheCoordinatorRestarts) {
 }
 
 TEST_F(RunTimeTest, TheEndIsEstimatedFromThePaceOfTheNewestEpoch) {
-  CoordinatorMetrics metrics("1", clock_);
+  CoordinatorMetrics metrics("1", clock_, Policy());
   Publish(metrics);
   Progress progress = history_.ProgressAt(4);
   progress.newest->target_steps = 10;
@@ -244,13 +297,13 @@ TEST_F(RunTimeTest, TheEndIsEstimatedFromThePaceOfTheNewestEpoch) {
   const Event failed{RunId("r"), At(9), "scheduler", "",
                      RankFailed{2, 0, ExitCause::kSignal, "killed", true, At(10)}};
   ASSERT_TRUE(Apply(failed, cluster_).ok());
-  metrics.Published(cluster_, {{cluster_.last_sequence, failed}});
+  metrics.Published(std::make_shared<const Cluster>(cluster_), {{cluster_.last_sequence, failed}});
   metrics.Recorded(RunId("r"), progress);
   EXPECT_EQ(ValueOf(metrics, series), "") << "no rank takes steps";
 }
 
 TEST_F(RunTimeTest, NeverFallsWhenTheClockIsSetBack) {
-  CoordinatorMetrics metrics("1", clock_);
+  CoordinatorMetrics metrics("1", clock_, Policy());
   Publish(metrics);
   clock_.Advance(seconds(200));
   const std::string before = Time(metrics, "productive");
@@ -259,7 +312,7 @@ TEST_F(RunTimeTest, NeverFallsWhenTheClockIsSetBack) {
 }
 
 TEST_F(RunTimeTest, RecoveryIsMeasuredOnceUntilTheFirstStepAfterTheFailure) {
-  CoordinatorMetrics metrics("1", clock_);
+  CoordinatorMetrics metrics("1", clock_, Policy());
   Publish(metrics);
   metrics.Recorded(RunId("r"), history_.ProgressAt(0));
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_run_recovery_seconds_count"), "0");
@@ -281,7 +334,7 @@ TEST(CoordinatorMetrics, ARunsSealedCheckpointIsKnownAfterARestart) {
   }
   ASSERT_TRUE(store.Append(events).ok());
   FakeClock clock;
-  CoordinatorMetrics metrics("1", clock);
+  CoordinatorMetrics metrics("1", clock, Policy());
   ASSERT_TRUE(metrics.Started(cluster, store).ok());
   EXPECT_EQ(ValueOf(metrics, "gp_checkpoint_size_bytes{run=\"r\"}"), "12345");
   EXPECT_NE(ValueOf(metrics, "gp_checkpoint_last_success_timestamp_seconds{run=\"r\"}"), "");
@@ -289,7 +342,7 @@ TEST(CoordinatorMetrics, ARunsSealedCheckpointIsKnownAfterARestart) {
 
 TEST(CoordinatorMetrics, CountCallsByCodeAndTimeThoseThatDoNotStream) {
   FakeClock clock;
-  CoordinatorMetrics metrics("1", clock);
+  CoordinatorMetrics metrics("1", clock, Policy());
   metrics.CallEnded({.service = "gp.v1.RunService",
                      .method = "Submit",
                      .code = grpc::StatusCode::NOT_FOUND,
