@@ -70,11 +70,19 @@ class QueuePlanner {
     return &reason;
   }
 
-  // Reserves the run's slots during its pause of some seconds. The run's reason stays the failure
-  // message, which tells when the next try is.
+  // Reserves the run's slots during its pause. The run's reason is the failure message, which tells
+  // when the next try is, and what else the run waits for.
   void Reserve(const Run& run) {
     const bool gpu = TakesGpus(run, free_);
+    if (!AwaitsVerdict(run)) Wait(run, PauseReason(run));
     if (!LaneOf(gpu).ahead && !Place(run, free_)) Block(run, gpu);
+  }
+
+  // Slots that are busy only now may be the run's own, which its ranks leave in the pause.
+  std::string PauseReason(const Run& run) const {
+    if (!IsTooLarge(run, free_)) return run.backoff_reason;
+    return fmt::format("{}; it also waits for slots: {}", run.backoff_reason,
+                       WhyNotPlaced(run, free_));
   }
 
   void Block(const Run& run, bool gpu) {

@@ -100,6 +100,7 @@ class Applier {
       run.doubtful_nodes.insert(run.placement.at(static_cast<size_t>(failed.rank)).node);
     }
     run.failed_at = event_.at;
+    run.backoff_reason = run.reason;
     run.retry_at = failed.retry_at;
     run.gave_up = !failed.retry;
     Save(std::move(run));
@@ -153,7 +154,7 @@ class Applier {
       run.suspicion->whole = true;
       run.suspicion->asks_coordinator = false;
       run.retry_at = event_.at;
-      run.reason = verified.text;
+      run.reason = run.backoff_reason = verified.text;
     } else {
       run.suspicion.reset();
     }
@@ -167,7 +168,7 @@ class Applier {
     for (const NodeId& node : run.suspicion->told_by) run.doubtful_nodes.erase(node);
     Quarantine(damaged.step, damaged.step, damaged.reason, run);
     run.suspicion.reset();
-    run.reason = damaged.reason;
+    run.reason = run.backoff_reason = damaged.reason;
     run.retry_at = event_.at;
     run.gave_up = run.LatestCheckpoint() == nullptr;
     Save(std::move(run));
@@ -315,6 +316,7 @@ class Applier {
       run.suspicion->asks_coordinator = false;
       run.reason = fmt::format("the coordinator cannot read the checkpoint of step {} either: {}",
                                read.step, read.text);
+      run.backoff_reason = run.reason;
     }
     cluster_.Set(std::move(run));
     return OkStatus();

@@ -152,6 +152,7 @@ struct Run {
   bool set_aside = false;  // ended because of a bug in the coordinator
   Timestamp failed_at{};
   Timestamp retry_at{};
+  std::string backoff_reason;  // why it waits until retry_at, when there are slots for it
 
   int warnings = 0;
   std::pair<Epoch, int64_t> warned_at;  // epoch and step of the newest warning; a later one is new
