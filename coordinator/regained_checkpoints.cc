@@ -1,8 +1,10 @@
 #include "coordinator/regained_checkpoints.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/file.h"
@@ -62,6 +64,19 @@ StatusOr<UnlistedCheckpoint> Read(const Run& run, const formats::FoundCheckpoint
                              .validation_loss = manifest.validation_loss}};
 }
 
+// False only when nothing has this name. Errors of stat for what may be there: a directory of
+// another user, or a disk that fails.
+StatusOr<bool> IsThere(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0) return true;
+  if (errno == ENOENT) return false;
+  return ErrnoStatus(errno, "stat", path);
+}
+
+void WarnOfSkipped(const Run& run, const Status& why) {
+  LogWarning("checkpoint is not regained", {{"run", run.id}, {"error", gp::Message(why)}});
+}
+
 // Writes the events down in an order in which they apply.
 class Regainer {
  public:
@@ -110,7 +125,8 @@ Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live) {
   for (const std::shared_ptr<const Run>& run : live) {
     if (run->placement.empty()) continue;  // nothing of it is needed
     const std::string& directory = run->submission->run_directory;
-    if (FileExists(directory)) return OkStatus();
+    ASSIGN_OR_RETURN(const bool there, IsThere(directory));
+    if (there) return OkStatus();
     if (absent.empty()) absent = directory;
   }
   if (absent.empty()) return OkStatus();
@@ -125,7 +141,11 @@ StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run) {
   std::vector<UnlistedCheckpoint> unlisted;
   for (const formats::FoundCheckpoint& one : found) {
     if (unlisted.size() == kRegainedMax) break;
-    if (!one.manifest.ok() || one.manifest->run_id != run.id.value()) continue;
+    if (!one.manifest.ok()) {
+      WarnOfSkipped(run, one.manifest.status());
+      continue;
+    }
+    if (one.manifest->run_id != run.id.value()) continue;
     if (one.manifest->step <= NewestStep(run) || IsFinal(run, *one.manifest)) continue;
     const bool known = !unlisted.empty() && unlisted.back().checkpoint.step == one.manifest->step;
     if (known) continue;
@@ -133,20 +153,27 @@ StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run) {
     if (whole.ok()) {
       unlisted.push_back(*std::move(whole));
     } else {
-      LogWarning("checkpoint is not regained",
-                 {{"run", run.id}, {"error", gp::Message(whole.status())}});
+      WarnOfSkipped(run, whole.status());
     }
   }
   std::reverse(unlisted.begin(), unlisted.end());
   return unlisted;
 }
 
-std::vector<int64_t> FindGone(const Run& run) {
-  std::vector<int64_t> steps;
+ListedCheckpoints CheckListed(const Run& run) {
+  ListedCheckpoints listed;
   for (const SealedCheckpoint& checkpoint : run.checkpoints) {
-    if (!checkpoint.retired && !FileExists(checkpoint.directory)) steps.push_back(checkpoint.step);
+    if (checkpoint.retired) continue;
+    const StatusOr<bool> there = IsThere(checkpoint.directory);
+    if (there.ok() && !*there) {
+      listed.gone.push_back(checkpoint.step);
+      continue;
+    }
+    const Status read =
+        there.ok() ? formats::ReadManifest(checkpoint.directory).status() : there.status();
+    if (!read.ok()) listed.unreadable.push_back({checkpoint.step, gp::Message(read)});
   }
-  return steps;
+  return listed;
 }
 
 std::vector<Event> Regain(const Run& run, const std::vector<UnlistedCheckpoint>& unlisted,

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -21,7 +22,8 @@ struct UnlistedCheckpoint {
 };
 
 // FailedPrecondition when the storage root is not mounted: some of `live` were placed, so that they
-// have a directory there, and none of these directories exists.
+// have a directory there, and none of these directories exists. Errors of stat when such a
+// directory may exist but cannot be looked at.
 Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live);
 
 // The newest two whole checkpoints that lie beneath the run's directory, are newer than every one
@@ -30,8 +32,20 @@ Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live);
 // tells of an epoch that no run reaches after the backup; a warning names it.
 StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run);
 
-// The steps of the catalogued checkpoints whose directories are gone.
-std::vector<int64_t> FindGone(const Run& run);
+// A checkpoint of the catalogue that may be whole: the storage did not let this program look.
+struct UnreadableCheckpoint {
+  int64_t step = 0;
+  std::string why;
+};
+
+// What is not as the catalogue says.
+struct ListedCheckpoints {
+  std::vector<int64_t> gone;  // steps; nothing has the name of the directory any more
+  std::vector<UnreadableCheckpoint> unreadable;
+};
+
+// Looks at the directory and the manifest of each checkpoint in the run's catalogue.
+ListedCheckpoints CheckListed(const Run& run);
 
 // Seals what is unlisted and retires what is gone. A run whose ranks had a later epoch when they
 // wrote is brought to that epoch and waits for slots again, so that its next ranks have a newer

@@ -124,12 +124,21 @@ std::string WithoutSlash(std::string path) {
 }
 
 std::string TextOf(const Run& run, const std::vector<UnlistedCheckpoint>& unlisted,
-                   const std::vector<int64_t>& gone) {
-  if (unlisted.empty() && gone.empty()) return "";
-  std::vector<int64_t> found;
-  for (const UnlistedCheckpoint& one : unlisted) found.push_back(one.checkpoint.step);
-  return fmt::format("run {} ({}): checkpoints found of steps [{}], gone of steps [{}]\n", run.id,
-                     run.submission->name, fmt::join(found, ", "), fmt::join(gone, ", "));
+                   const ListedCheckpoints& listed) {
+  const std::string name = fmt::format("run {} ({}): ", run.id, run.submission->name);
+  std::string text;
+  if (!unlisted.empty() || !listed.gone.empty()) {
+    std::vector<int64_t> found;
+    for (const UnlistedCheckpoint& one : unlisted) found.push_back(one.checkpoint.step);
+    text = fmt::format("{}checkpoints found of steps [{}], gone of steps [{}]\n", name,
+                       fmt::join(found, ", "), fmt::join(listed.gone, ", "));
+  }
+  for (const UnreadableCheckpoint& one : listed.unreadable) {
+    text +=
+        fmt::format("{}the checkpoint of step {} cannot be read: {}; it stays in the catalogue\n",
+                    name, one.step, one.why);
+  }
+  return text;
 }
 
 Status AppendAndApply(const std::vector<Event>& events, SqliteStore& store, Cluster& cluster) {
@@ -153,9 +162,9 @@ StatusOr<std::string> RegainAll(SqliteStore& store, Timestamp now) {
   RETURN_IF_ERROR(CheckStorage(runs));
   for (const std::shared_ptr<const Run>& run : runs) {
     ASSIGN_OR_RETURN(const auto unlisted, FindUnlisted(*run));
-    const std::vector<int64_t> gone = FindGone(*run);
-    RETURN_IF_ERROR(AppendAndApply(Regain(*run, unlisted, gone, now), store, cluster));
-    text += TextOf(*run, unlisted, gone);
+    const ListedCheckpoints listed = CheckListed(*run);
+    RETURN_IF_ERROR(AppendAndApply(Regain(*run, unlisted, listed.gone, now), store, cluster));
+    text += TextOf(*run, unlisted, listed);
   }
   return fmt::format("{} runs go on\n{}", cluster.live.size(), text);
 }

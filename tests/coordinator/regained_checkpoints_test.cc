@@ -1,6 +1,7 @@
 #include "coordinator/regained_checkpoints.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "coordinator/state/cluster.h"
 #include "coordinator/store/sample_events.h"
@@ -43,7 +44,7 @@ class RegainedCheckpoints : public ::testing::Test {
   // Applies what Regain says, and returns the run after it.
   const RunValue& Regained(const std::vector<UnlistedCheckpoint>& unlisted) {
     const auto run = cluster_.FindRun(RunId("r"));
-    for (const Event& event : Regain(*run, unlisted, FindGone(*run), At(9))) Do(event);
+    for (const Event& event : Regain(*run, unlisted, CheckListed(*run).gone, At(9))) Do(event);
     return run_();
   }
   const RunValue& run_() { return *(held_ = cluster_.FindRun(RunId("r"))); }
@@ -109,11 +110,31 @@ TEST_F(RegainedCheckpoints, ThoseThatWereRemovedSinceAreRetired) {
   Start(1);
   for (const int64_t step : {10, 20}) Seal(1, step);
   WriteToDisk(20);
-  EXPECT_EQ(FindGone(run_()), std::vector<int64_t>{10});
+  EXPECT_EQ(CheckListed(run_()).gone, std::vector<int64_t>{10});
   const RunValue& run = Regained({});
   EXPECT_TRUE(run.FindCheckpoint(10)->retired);
   EXPECT_EQ(run.LatestCheckpoint()->step, 20);
-  EXPECT_TRUE(FindGone(run).empty());
+  EXPECT_TRUE(CheckListed(run).gone.empty());
+}
+
+// A link that leads to itself cannot be looked at, like a directory of another user, or a disk that
+// fails.
+TEST_F(RegainedCheckpoints, ThoseThatCannotBeReadStayAndAreToldOf) {
+  Start(1);
+  for (const int64_t step : {10, 20}) Seal(1, step);
+  WriteToDisk(10);
+  const std::string manifest = JoinPath(Path(10), formats::kManifestName);
+  ASSERT_TRUE(RemoveTree(manifest).ok());
+  ASSERT_EQ(symlink(manifest.c_str(), manifest.c_str()), 0);
+  ASSERT_EQ(symlink(Path(20).c_str(), Path(20).c_str()), 0);
+  const ListedCheckpoints listed = CheckListed(run_());
+  EXPECT_TRUE(listed.gone.empty());
+  ASSERT_EQ(listed.unreadable.size(), 2u);
+  EXPECT_EQ(listed.unreadable[0].step, 10);
+  EXPECT_EQ(listed.unreadable[1].step, 20);
+  EXPECT_NE(listed.unreadable[1].why.find("Too many levels"), std::string::npos)
+      << listed.unreadable[1].why;
+  EXPECT_EQ(Regained({}).LatestCheckpoint()->step, 20);
 }
 
 TEST_F(RegainedCheckpoints, TheNewestTwoWholeOnesAreFound) {
