@@ -195,13 +195,11 @@ StatusOr<client::RunClient*> Session::Client() {
 }
 
 bool Session::WarnIfInsecure() {
-  const auto client = Client();
-  const auto version = client.ok() ? (*client)->Version() : client.status();
-  if (!version.ok() || !version->insecure()) return false;
+  if (!told_->insecure) return false;
   console_.err << fmt::format(
       "warning: the coordinator at {} serves a port without TLS (--insecure): everybody who "
       "reaches it may do everything\n",
-      (*client)->address());
+      client_->address());
   return true;
 }
 

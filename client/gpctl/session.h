@@ -60,8 +60,8 @@ class Session {
   // The same for the service in `state_dir`; the command does not depend on the current context.
   std::string HintFor(const std::string& state_dir, const std::string& command) const;
 
-  // Whether the coordinator says that it serves a port without TLS; then one line on the error
-  // stream warns of it. False when it does not answer.
+  // Whether the newest answer of Client() said that the coordinator serves a port without TLS; then
+  // one line on the error stream warns of it.
   bool WarnIfInsecure();
 
   // The client of the coordinator; made at the first call.
