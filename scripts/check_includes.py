@@ -66,7 +66,7 @@ LAYERS = {
                 ["absl", "fmt", "prometheus", "json"]),
     "coordinator/state/": (["base/status.h", "base/check.h", "base/typed_id.h",
                             "coordinator/state/"], ["fmt"]),
-    "coordinator/scheduler/": (["base/status.h", "base/check.h", "base/typed_id.h",
+    "coordinator/scheduler/": (["base/counted_noun.h", "base/status.h", "base/check.h", "base/typed_id.h",
                                 "coordinator/state/", "coordinator/scheduler/"], ["fmt"]),
     "coordinator/store/": (["base/", "daemon/state_lock.h", "coordinator/state/",
                             "coordinator/store/"],

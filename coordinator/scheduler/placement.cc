@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/counted_noun.h"
 #include "coordinator/scheduler/liveness.h"
 
 namespace gp::coordinator {
@@ -102,10 +103,6 @@ std::string NoneAtAll(const Run& run, bool gpu, const std::string& need, bool so
       "no GPU in the fleet: needs {}, no node offers any; start gp-worker on a machine with an "
       "NVIDIA GPU{}",
       need, or_else);
-}
-
-std::string Plural(int count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 // Collects which of the connected nodes have a cordon, and why.
@@ -221,7 +218,7 @@ std::string WhyNotPlaced(const Run& run, const FreeSlots& all) {
   const FreeSlots free = UsableBy(run, all);
   const bool gpu = TakesGpus(run, all);
   const int total = free.Total(gpu);
-  const std::string need = Plural(run.submission->workers, gpu ? "GPU slot" : "slot");
+  const std::string need = CountedNoun(run.submission->workers, gpu ? "GPU slot" : "slot");
   const std::string also = WhatIsUnusable(free, gpu);
   if (total == 0)
     return fmt::format("placement: {}{}", NoneAtAll(run, gpu, need, free.Cordoned(gpu) > 0), also);

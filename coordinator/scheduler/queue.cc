@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/counted_noun.h"
 #include "coordinator/scheduler/placement.h"
 
 namespace gp::coordinator {
@@ -88,9 +89,9 @@ class QueuePlanner {
   void Block(const Run& run, bool gpu) {
     if (IsTooLarge(run, free_)) return;
     const int workers = run.submission->workers;
-    LaneOf(gpu) = {true, fmt::format("queue: behind run {} ({}), which needs {} {}slot{}", run.id,
-                                     run.submission->name, workers, gpu ? "GPU " : "",
-                                     workers == 1 ? "" : "s")};
+    LaneOf(gpu) = {
+        true, fmt::format("queue: behind run {} ({}), which needs {}", run.id, run.submission->name,
+                          CountedNoun(workers, gpu ? "GPU slot" : "slot"))};
   }
 
   void Start(const Run& run, std::vector<Placement> placement, bool gpu) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted_noun.h"
 #include "coordinator/service/agent_limits.h"
 #include "coordinator/state/cordon.h"
 #include "coordinator/state/run_reference.h"
@@ -95,8 +96,8 @@ WrittenCheckpoint FromProto(const v1::WrittenCheckpoint& from) {
 
 struct Describer {
   std::string operator()(const RunSubmitted& event) const {
-    return fmt::format("submitted as '{}', {} rank{}", event.submission.name,
-                       event.submission.workers, event.submission.workers == 1 ? "" : "s");
+    return fmt::format("submitted as '{}', {}", event.submission.name,
+                       CountedNoun(event.submission.workers, "rank"));
   }
   std::string operator()(const RunQueued& event) const { return event.reason; }
   std::string operator()(const RunPlaced& event) const { return event.reason; }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "coordinator/state/cluster.h"
+#include "coordinator/state/node_events.h"
 
 namespace gp::coordinator {
 namespace {
@@ -99,8 +100,8 @@ class Applier {
     if (failed.cause == ExitCause::kStorage) {
       run.doubtful_nodes.insert(run.placement.at(static_cast<size_t>(failed.rank)).node);
     }
-    run.failed_at = event_.at;
     run.backoff_reason = run.reason;
+    run.failed_at = event_.at;
     run.retry_at = failed.retry_at;
     run.gave_up = !failed.retry;
     Save(std::move(run));
@@ -245,63 +246,11 @@ class Applier {
     return OkStatus();
   }
 
-  Status operator()(const NodeCordoned& cordoned) {
-    Node node = NodeOrNew(cordoned.node);
-    if (node.name.empty()) node.name = cordoned.name;
-    node.cordon = Cordon{cordoned.drain, cordoned.reason, event_.actor, event_.at};
-    Save(std::move(node));
-    return OkStatus();
-  }
-
-  Status operator()(const NodeUncordoned& uncordoned) {
-    Node node = NodeOrNew(uncordoned.node);
-    node.cordon.reset();
-    Save(std::move(node));
-    return OkStatus();
-  }
-
-  Status operator()(const NodeConnected& connected) {
-    Node node = NodeOrNew(connected.node);
-    // The hello of an older stream that arrived after a newer stream's hello.
-    if (connected.session < node.session) return OkStatus();
-    if (node.incarnation != connected.incarnation) node.applied_revision = 0;
-    node.name = connected.name;
-    node.incarnation = connected.incarnation;
-    node.version = connected.version;
-    node.slots = connected.slots;
-    node.data_address = connected.data_address;
-    node.storage_problem = connected.storage_problem;
-    node.gpu_driver = connected.gpu_driver;
-    node.gpu_problem = connected.gpu_problem;
-    node.connected = true;
-    node.session = connected.session;
-    TakeRanks(connected.ranks, node);
-    Save(std::move(node));
-    return OkStatus();
-  }
-
-  Status operator()(const NodeDisconnected& disconnected) {
-    Node node = NodeOrNew(disconnected.node);
-    if (node.session != disconnected.session) return OkStatus();
-    node.connected = false;
-    Save(std::move(node));
-    return OkStatus();
-  }
-
-  Status operator()(const NodeReported& reported) {
-    Node node = NodeOrNew(reported.node);
-    if (node.session != reported.session) return OkStatus();
-    node.applied_revision = std::max(node.applied_revision, reported.applied_revision);
-    std::erase_if(node.withdrawn,
-                  [&](const auto& entry) { return entry.second <= node.applied_revision; });
-    for (Slot& slot : node.slots) {
-      const auto problem = reported.slot_problems.find(slot.id);
-      slot.problem = problem == reported.slot_problems.end() ? "" : problem->second;
-    }
-    TakeRanks(reported.ranks, node);
-    Save(std::move(node));
-    return OkStatus();
-  }
+  Status operator()(const NodeCordoned& cordoned) { return OfNode(cordoned); }
+  Status operator()(const NodeUncordoned& uncordoned) { return OfNode(uncordoned); }
+  Status operator()(const NodeConnected& connected) { return OfNode(connected); }
+  Status operator()(const NodeDisconnected& disconnected) { return OfNode(disconnected); }
+  Status operator()(const NodeReported& reported) { return OfNode(reported); }
 
   // Ignored when the run went on or ended while the coordinator was reading.
   Status operator()(const CheckpointRead& read) {
@@ -388,11 +337,10 @@ class Applier {
     return run;
   }
 
-  Node NodeOrNew(const NodeId& id) const {
-    if (const auto known = cluster_.FindNode(id)) return *known;
-    Node node;
-    node.id = id;
-    return node;
+  template <typename Body>
+  Status OfNode(const Body& body) {
+    ApplyToNode(body, event_, cluster_);
+    return OkStatus();
   }
 
   // Records that this event changes the assignments on the run's nodes.
@@ -400,18 +348,18 @@ class Applier {
     if (!run.holds_slots) return;
     run.assigned_sequence = sequence_;
     for (const Placement& placement : run.placement) {
-      Node node = NodeOrNew(placement.node);
+      Node node = NodeOrNew(cluster_, placement.node);
       node.desired_revision = sequence_;
-      Save(std::move(node));
+      SaveNode(std::move(node), cluster_);
     }
   }
 
   void Withdraw(Run& run) {
     Touch(run);
     for (const Placement& placement : run.placement) {
-      Node node = NodeOrNew(placement.node);
+      Node node = NodeOrNew(cluster_, placement.node);
       node.withdrawn[placement.slot] = sequence_;
-      Save(std::move(node));
+      SaveNode(std::move(node), cluster_);
     }
     run.drained_because.clear();
     run.holds_slots = false;
@@ -460,25 +408,9 @@ class Applier {
     }
   }
 
-  void TakeRanks(std::vector<RankReport> ranks, Node& node) const {
-    for (RankReport& rank : ranks) {
-      if (rank.alive()) continue;
-      const RankReport* before = node.FindRank(rank.run, rank.epoch, rank.rank);
-      rank.exited_at = before != nullptr && !before->alive() ? before->exited_at : cluster_.now;
-    }
-    node.ranks = std::move(ranks);
-    node.last_heard = cluster_.now;
-    node.last_heard_at = event_.at;
-  }
-
   void Save(Run run) {
     run.changed_sequence = sequence_;
     cluster_.Set(std::move(run));
-  }
-
-  void Save(Node node) {
-    const NodeId id = node.id;
-    cluster_.nodes[id] = std::make_shared<const Node>(std::move(node));
   }
 
   const Event& event_;

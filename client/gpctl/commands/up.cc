@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "base/counted_noun.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/context_file.h"
 #include "client/gpctl/hint.h"
@@ -37,10 +38,6 @@ struct DownOptions {
   bool yes = false;
   bool now = false;
 };
-
-std::string Plural(int count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 std::string ContextName(const ServiceDirectory& directory, const Console& console) {
   return directory.root() == DefaultStateDirectory(console) ? "local"
@@ -98,7 +95,7 @@ void PrintService(const ServiceDirectory& directory, const ServiceRecord& record
                      record.coordinator_metrics)
       << ListenLine(record);
   out << fmt::format("worker       {} on {}   metrics http://{}/metrics\n",
-                     Plural(record.workers, "slot"), Plural(record.cores, "core"),
+                     CountedNoun(record.workers, "slot"), CountedNoun(record.cores, "core"),
                      record.worker_metrics);
   for (const std::string& gpu : record.gpus) out << fmt::format("GPU          {}\n", gpu);
   if (!record.gpu_problem.empty()) {

@@ -4,16 +4,13 @@
 
 #include <algorithm>
 
+#include "base/counted_noun.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "client/gpctl/terminal/table.h"
 
 namespace gp::gpctl {
 namespace {
-
-std::string Plural(int64_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 bool HasRuns(const v1::Node& node) {
   return std::any_of(node.slots().begin(), node.slots().end(),
@@ -58,7 +55,7 @@ void AddCores(const v1::Node& node, Table& table) {
     busy += slot.run_id().empty() ? 0 : 1;
   }
   if (slots == 0) return;
-  table.AddRow({"", "cpu", Plural(slots, "slot"), fmt::format("{} busy", busy)});
+  table.AddRow({"", "cpu", CountedNoun(slots, "slot"), fmt::format("{} busy", busy)});
 }
 
 // The problems of a node in full, for below the table, which would cut them.
@@ -85,7 +82,7 @@ std::string NodeStateName(const v1::Node& node) {
 }
 
 std::string BusyText(const v1::Node& node) {
-  return fmt::format("{} {} busy", Plural(node.busy_slots(), "slot"),
+  return fmt::format("{} {} busy", CountedNoun(node.busy_slots(), "slot"),
                      node.busy_slots() == 1 ? "is" : "are");
 }
 

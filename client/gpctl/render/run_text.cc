@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/counted_noun.h"
 #include "client/api/run_client.h"
 #include "client/gpctl/render/connection_text.h"
 #include "client/gpctl/render/run_words.h"
@@ -41,8 +42,7 @@ std::string PlacementText(const v1::Run& run) {
   }
   std::string names;
   for (const auto& [node, gpus] : nodes) names += (names.empty() ? "" : ", ") + node + gpus;
-  return fmt::format("{} rank{} on {}", run.placement_size(), run.placement_size() == 1 ? "" : "s",
-                     names);
+  return fmt::format("{} on {}", CountedNoun(run.placement_size(), "rank"), names);
 }
 
 std::string Field(const std::string& name, const std::string& value) {

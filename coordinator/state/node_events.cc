@@ -1,0 +1,87 @@
+#include "coordinator/state/node_events.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gp::coordinator {
+namespace {
+
+void TakeRanks(std::vector<RankReport> ranks, const Event& event, const Cluster& cluster,
+               Node& node) {
+  for (RankReport& rank : ranks) {
+    if (rank.alive()) continue;
+    const RankReport* before = node.FindRank(rank.run, rank.epoch, rank.rank);
+    rank.exited_at = before != nullptr && !before->alive() ? before->exited_at : cluster.now;
+  }
+  node.ranks = std::move(ranks);
+  node.last_heard = cluster.now;
+  node.last_heard_at = event.at;
+}
+
+}  // namespace
+
+Node NodeOrNew(const Cluster& cluster, const NodeId& id) {
+  if (const auto known = cluster.FindNode(id)) return *known;
+  Node node;
+  node.id = id;
+  return node;
+}
+
+void SaveNode(Node node, Cluster& cluster) {
+  const NodeId id = node.id;
+  cluster.nodes[id] = std::make_shared<const Node>(std::move(node));
+}
+
+void ApplyToNode(const NodeConnected& connected, const Event& event, Cluster& cluster) {
+  Node node = NodeOrNew(cluster, connected.node);
+  if (connected.session < node.session) return;
+  if (node.incarnation != connected.incarnation) node.applied_revision = 0;
+  node.name = connected.name;
+  node.incarnation = connected.incarnation;
+  node.version = connected.version;
+  node.slots = connected.slots;
+  node.data_address = connected.data_address;
+  node.storage_problem = connected.storage_problem;
+  node.gpu_driver = connected.gpu_driver;
+  node.gpu_problem = connected.gpu_problem;
+  node.connected = true;
+  node.session = connected.session;
+  TakeRanks(connected.ranks, event, cluster, node);
+  SaveNode(std::move(node), cluster);
+}
+
+void ApplyToNode(const NodeDisconnected& disconnected, const Event&, Cluster& cluster) {
+  Node node = NodeOrNew(cluster, disconnected.node);
+  if (node.session != disconnected.session) return;
+  node.connected = false;
+  SaveNode(std::move(node), cluster);
+}
+
+void ApplyToNode(const NodeReported& reported, const Event& event, Cluster& cluster) {
+  Node node = NodeOrNew(cluster, reported.node);
+  if (node.session != reported.session) return;
+  node.applied_revision = std::max(node.applied_revision, reported.applied_revision);
+  std::erase_if(node.withdrawn,
+                [&](const auto& entry) { return entry.second <= node.applied_revision; });
+  for (Slot& slot : node.slots) {
+    const auto problem = reported.slot_problems.find(slot.id);
+    slot.problem = problem == reported.slot_problems.end() ? "" : problem->second;
+  }
+  TakeRanks(reported.ranks, event, cluster, node);
+  SaveNode(std::move(node), cluster);
+}
+
+void ApplyToNode(const NodeCordoned& cordoned, const Event& event, Cluster& cluster) {
+  Node node = NodeOrNew(cluster, cordoned.node);
+  if (node.name.empty()) node.name = cordoned.name;
+  node.cordon = Cordon{cordoned.drain, cordoned.reason, event.actor, event.at};
+  SaveNode(std::move(node), cluster);
+}
+
+void ApplyToNode(const NodeUncordoned& uncordoned, const Event&, Cluster& cluster) {
+  Node node = NodeOrNew(cluster, uncordoned.node);
+  node.cordon.reset();
+  SaveNode(std::move(node), cluster);
+}
+
+}  // namespace gp::coordinator
