@@ -9,7 +9,7 @@ Status CheckTokenMayGo(const CallCredentials& credentials, const std::string& ad
   if (credentials.token.empty() || has_tls) return OkStatus();
   const auto parsed = rpc::ParseListenAddress(address);
   if (parsed.ok() && parsed->is_socket()) return OkStatus();
-  return FailedPrecondition(
+  return InvalidArgument(
       "the token is not sent to {}, because the connection would have no TLS and others could read "
       "it; 'gpctl login {} --token-file FILE' sets TLS up, or leave the token out (GPCTL_TOKEN, "
       "GPCTL_TOKEN_FILE) for a coordinator that runs with --insecure",

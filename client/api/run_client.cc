@@ -55,10 +55,8 @@ class RunClient::Outage {
     if (options_.check_service) RETURN_IF_ERROR(options_.check_service());
     const auto now = steady_clock::now();
     if (now + pause_ >= deadline_) {
-      return Unavailable(
-          "{} after trying for {}; is it running? 'gpctl up' starts one here, --server names "
-          "another",
-          Unreachable(options_.address, last), FormatDuration(now - begin_));
+      return Unavailable("{} after trying for {}; {}", Unreachable(options_.address, last),
+                         FormatDuration(now - begin_), WayOut());
     }
     if (!told_ && now - begin_ >= kQuietOutage && options_.on_waiting) {
       told_ = true;
@@ -70,6 +68,16 @@ class RunClient::Outage {
   }
 
  private:
+  // A server that expects TLS closes a connection without a word.
+  std::string WayOut() const {
+    std::string text = "is it running? 'gpctl up' starts one here, --server names another";
+    if (options_.address.starts_with("unix:") || options_.tls) return text;
+    return text + fmt::format(
+                      "; this call had no TLS, which only a coordinator with --insecure answers: "
+                      "'gpctl login {} --token-file FILE' sets it up",
+                      options_.address);
+  }
+
   const RunClientOptions& options_;
   Interruption& interruption_;
   const steady_clock::time_point begin_;

@@ -30,8 +30,8 @@ StatusOr<Context> ServiceOfContext(const Console& console, const std::string& wa
   const std::string name = wanted.empty() ? file.current : wanted;
   if (name.empty()) {
     return Unavailable(
-        "no coordinator is known; start one on this machine with '{} up', or name one with "
-        "--server HOST:PORT",
+        "no coordinator is known; start one on this machine with '{0} up', or log in to another "
+        "one with '{0} login HOST:PORT --token-file FILE'",
         ProgramWord(console));
   }
   const auto found = file.contexts.find(name);

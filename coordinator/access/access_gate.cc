@@ -59,11 +59,15 @@ Role RoleOf(Least least) {
   }
 }
 
-Status MissingRole(const Principal& principal, const AccessRule& rule, const std::string& where) {
+// `where` names the namespace in words, `run_namespace` as it is typed.
+Status MissingRole(const Principal& principal, const AccessRule& rule, const std::string& where,
+                   const std::string& run_namespace) {
+  const bool is_user = principal.kind == Principal::Kind::kUser;
   return PermissionDenied(
-      "{} may not call {}: it needs the role {} {}; an admin gives it with 'gpctl token create "
-      "--role {} --namespace NAMESPACE'",
-      principal.Text(), rule.method, Name(rule.least), where, Name(rule.least));
+      "{} may not call {}: it needs the role {} {}; an admin makes a token with it: gpctl token "
+      "create --name {} --role {} --namespace {}",
+      principal.Text(), rule.method, Name(rule.least), where, is_user ? principal.name : "NAME",
+      Name(rule.least), run_namespace);
 }
 
 formats::AuditRecord RefusalOf(const Principal& principal, std::string_view method,
@@ -131,7 +135,8 @@ Status AccessGate::CheckRule(const AccessRule& rule, const Principal& principal)
                                        ? principal.roles.In(kEveryNamespace)
                                        : principal.roles.Highest();
   if (role && *role >= RoleOf(rule.least)) return OkStatus();
-  return MissingRole(principal, rule, Name(rule.where));
+  const bool everywhere = rule.where == Where::kEverywhere;
+  return MissingRole(principal, rule, Name(rule.where), everywhere ? "'*'" : "NAMESPACE");
 }
 
 // The refusal is recorded too: writing it finds out whether the log can be written again. Nodes go
@@ -183,7 +188,8 @@ Status AdmittedCall::Authorize(const std::string& run_namespace) {
   const std::optional<Role> role = RoleIn(run_namespace);
   if (role && *role >= RoleOf(rule_.least)) return OkStatus();
   const Status why =
-      MissingRole(principal_, rule_, fmt::format("in the namespace {}", Excerpt(run_namespace)));
+      MissingRole(principal_, rule_, fmt::format("in the namespace {}", Excerpt(run_namespace)),
+                  Excerpt(run_namespace));
   return Deny(gp::Message(why));
 }
 

@@ -10,6 +10,8 @@
 namespace gp::gpctl {
 namespace {
 
+constexpr char kWayToContext[] = "'gpctl login HOST:PORT --token-file FILE' makes one";
+
 Json ContextFields(const std::string& name, const Context& context, bool current) {
   Json json = {{"name", name}, {"server", context.server}, {"current", current}};
   if (!context.state_dir.empty()) json["state_dir"] = context.state_dir;
@@ -26,12 +28,15 @@ StatusOr<ContextFile> LoadFile(const Session& session) {
 StatusOr<std::pair<std::string, Context>> FindContext(const ContextFile& file,
                                                       const std::string& wanted) {
   const std::string name = wanted.empty() ? file.current : wanted;
-  if (name.empty()) return NotFound("there is no current context; 'gpctl login' makes one");
+  if (name.empty()) return NotFound("there is no current context; {}", kWayToContext);
   const auto found = file.contexts.find(name);
   if (found != file.contexts.end()) return *found;
   std::vector<std::string> names;
   for (const auto& entry : file.contexts) names.push_back(entry.first);
-  return NotFound("there is no context '{}'{}", name, DidYouMean(name, names));
+  if (names.empty()) return NotFound("there is no context '{}'; {}", name, kWayToContext);
+  const std::string proposal = DidYouMean(name, names);
+  return NotFound("there is no context '{}'{}", name,
+                  proposal.empty() ? "; 'gpctl context list' shows all" : proposal);
 }
 
 StatusOr<ExitCode> ListContexts(const std::string&, Session& session) {
@@ -43,6 +48,10 @@ StatusOr<ExitCode> ListContexts(const std::string&, Session& session) {
       document["items"].push_back(ContextFields(name, context, name == file.current));
     }
     session.console().out << Pretty(document);
+    return ExitCode::kOk;
+  }
+  if (file.contexts.empty()) {
+    session.console().err << fmt::format("There is no context yet; {}.\n", kWayToContext);
     return ExitCode::kOk;
   }
   Table table({{""}, {"NAME"}, {"NAMESPACE"}, {"TOKEN"}, {"SERVER"}});

@@ -2,16 +2,20 @@
 #include <memory>
 
 #include "base/duration.h"
+#include "base/excerpt.h"
 #include "base/file.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/context_name.h"
 #include "client/gpctl/render/access_text.h"
 #include "rpc/listen_address.h"
 #include "rpc/token.h"
+#include "security/certificate.h"
 #include "security/fetched_chain.h"
 
 namespace gp::gpctl {
 namespace {
+
+constexpr size_t kDigestCharacters = 64;
 
 struct LoginOptions {
   std::string server;
@@ -21,12 +25,25 @@ struct LoginOptions {
   std::string context;
 };
 
+Status CheckDigest(const std::string& digest) {
+  const bool is_hex = digest.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (is_hex && digest.size() == kDigestCharacters) return OkStatus();
+  return InvalidArgument(
+      "--ca-digest {}: expected {} hexadecimal digits, as 'openssl x509 -in ca.crt -outform der | "
+      "sha256sum' prints them",
+      Excerpt(digest, kDigestCharacters), kDigestCharacters);
+}
+
 // The authority's certificate: from the file that the user names, or from the server itself, known
 // by its digest.
 StatusOr<std::string> AuthorityPem(const LoginOptions& options, const rpc::Token& token,
                                    Session& session) {
   if (!options.ca_file.empty()) {
-    return ReadFile(AbsolutePath(options.ca_file, session.console().working_directory));
+    ASSIGN_OR_RETURN(const std::string pem,
+                     ReadFile(AbsolutePath(options.ca_file, session.console().working_directory)));
+    RETURN_IF_ERROR(
+        WithContext(security::Certificate::ChainFromPem(pem).status(), "--ca " + options.ca_file));
+    return pem;
   }
   const std::string digest = options.ca_digest.empty() ? token.ca_digest : options.ca_digest;
   if (digest.empty()) {
@@ -34,6 +51,7 @@ StatusOr<std::string> AuthorityPem(const LoginOptions& options, const rpc::Token
         "the token does not say which authority the coordinator has; name it with --ca FILE or "
         "--ca-digest SHA256 (of security/ca.crt in the coordinator's state directory)");
   }
+  RETURN_IF_ERROR(CheckDigest(digest));
   ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(options.server));
   ASSIGN_OR_RETURN(const auto timeout, ParseDuration(session.options().timeout));
   ASSIGN_OR_RETURN(const security::Certificate authority,

@@ -48,17 +48,29 @@ StatusOr<v1::CreateTokenRequest> RequestOf(const TokenOptions& options,
   return InvalidArgument("--ttl {}: expected a second or more, such as 10m or 90d", ttl);
 }
 
+// A token that nobody can read is taken back.
+Status KeepToken(const v1::CreateTokenResponse& created, const std::string& out,
+                 client::AccessClient& client, const Session& session) {
+  const Status written = WriteFileAtomically(AbsolutePath(out, session.console().working_directory),
+                                             created.token() + "\n", 0600);
+  if (written.ok()) return written;
+  const std::string& id = created.info().id();
+  const Status revoked = client.RevokeToken(id).status();
+  return WithContext(
+      written, revoked.ok()
+                   ? fmt::format("--out {}: the new token {} was revoked again", out, id)
+                   : fmt::format("--out {}: the new token {} is good, and nobody has it; 'gpctl "
+                                 "token revoke {}' takes it back",
+                                 out, id, id));
+}
+
 // The token itself goes to the file, or to stdout alone, so that it can be redirected.
 StatusOr<ExitCode> CreateToken(const TokenOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const v1::CreateTokenRequest request, RequestOf(options, session.Namespace()));
   ASSIGN_OR_RETURN(const auto client, session.NewAccessClient());
   ASSIGN_OR_RETURN(const v1::CreateTokenResponse created, client->CreateToken(request));
   const v1::TokenInfo& info = created.info();
-  if (!options.out.empty()) {
-    RETURN_IF_ERROR(
-        WriteFileAtomically(AbsolutePath(options.out, session.console().working_directory),
-                            created.token() + "\n", 0600));
-  }
+  if (!options.out.empty()) RETURN_IF_ERROR(KeepToken(created, options.out, *client, session));
   if (session.json()) {
     Json fields = TokenFields(info);
     if (options.out.empty()) fields["token"] = created.token();

@@ -112,6 +112,55 @@ TEST_F(AccessCommandTest, AJoinTokenMayLetSeveralMachinesIn) {
   EXPECT_THAT(user.err, HasSubstr("--uses counts the machines"));
 }
 
+TEST_F(AccessCommandTest, ATokenThatCannotBeWrittenIsTakenBack) {
+  const Outcome made = Own({"token", "create", "--name", "ci", "--role", "viewer", "--out",
+                            JoinPath(directory_.path(), "no/such/directory/ci.token")});
+  EXPECT_EQ(made.code, 3);
+  EXPECT_THAT(made.err, HasSubstr("was revoked again"));
+  EXPECT_THAT(Own({"token", "list"}).out, ::testing::ContainsRegex("user +ci +revoked"));
+}
+
+// What a newcomer tries first.
+TEST_F(AccessCommandTest, WhoCallsWithoutTlsIsToldToLogIn) {
+  const Outcome called = User({"--server", listen_, "--timeout", "300ms", "list"});
+  EXPECT_EQ(called.code, 6);
+  EXPECT_THAT(called.err, HasSubstr("'gpctl login " + listen_ + " --token-file FILE'"));
+  user_.environment["GPCTL_TOKEN_FILE"] = MakeToken("viewer");
+  const Outcome with_token = User({"--server", listen_, "list"});
+  EXPECT_EQ(with_token.code, 2);
+  EXPECT_THAT(with_token.err, HasSubstr("the token is not sent"));
+}
+
+TEST_F(AccessCommandTest, LoginSaysAtOnceWhatIsWrongWithTheAuthority) {
+  const std::string token_file = MakeToken("viewer");
+  const std::string words = JoinPath(directory_.path(), "words.crt");
+  ASSERT_TRUE(WriteFileAtomically(words, "hello\n").ok());
+  const Outcome no_certificate =
+      User({"login", listen_, "--token-file", token_file, "--ca", words});
+  EXPECT_EQ(no_certificate.code, 2);
+  EXPECT_THAT(no_certificate.err, HasSubstr("--ca " + words));
+  const Outcome short_digest =
+      User({"login", listen_, "--token-file", token_file, "--ca-digest", "abc"});
+  EXPECT_EQ(short_digest.code, 2);
+  EXPECT_THAT(short_digest.err, HasSubstr("expected 64 hexadecimal digits"));
+}
+
+TEST_F(AccessCommandTest, WithoutAContextEachMessageSaysHowToGetOne) {
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"list"}, {"context", "show"}, {"context", "list"}, {"context", "use", "other"}}) {
+    EXPECT_THAT(User(words).err, HasSubstr("login HOST:PORT --token-file FILE'")) << words[0];
+  }
+}
+
+TEST_F(AccessCommandTest, ARefusalNamesTheTokenThatAnAdminMakes) {
+  ASSERT_EQ(Login(MakeToken("viewer")).code, 0);
+  EXPECT_THAT(User({"workers", "cordon", "n"}).err,
+              HasSubstr("gpctl token create --name alice --role operator --namespace '*'\n"));
+  EXPECT_EQ(
+      Own({"token", "create", "--name", "alice", "--role", "operator", "--namespace", "*"}).code,
+      0);
+}
+
 TEST_F(AccessCommandTest, AViewerLooksAndChangesNothing) {
   ASSERT_EQ(Login(MakeToken("viewer")).code, 0);
   EXPECT_EQ(User({"list"}).code, 0);

@@ -121,7 +121,7 @@ TEST_F(AccessGateTest, ARefusalNamesTheRoleAndTheWayToIt) {
   ExpectRefused(status, StatusCode::kPermissionDenied,
                 "user alice may not call gp.v1.RunService/Submit");
   EXPECT_THAT(gp::Message(status), HasSubstr("role submitter"));
-  EXPECT_THAT(gp::Message(status), HasSubstr("gpctl token create --role submitter"));
+  EXPECT_THAT(gp::Message(status), HasSubstr("--role submitter --namespace "));
 }
 
 TEST_F(AccessGateTest, ARoleCountsInItsNamespace) {
