@@ -32,8 +32,10 @@ struct ServerOptions {
   int request_bytes_max = 4 << 20;
   int response_bytes_max = 16 << 20;
   int calls_per_connection_max = 256;  // later ones wait at the client
-  OnCallEnded on_call_ended;           // may be empty
-  DescribeServer describe;             // for the header of each answer; may be empty
+  // A connection whose TLS handshake takes longer is closed: until then it costs a descriptor.
+  std::chrono::milliseconds handshake_timeout = std::chrono::seconds(10);
+  OnCallEnded on_call_ended;  // may be empty
+  DescribeServer describe;    // for the header of each answer; may be empty
   int threads_max = 64;  // for synchronous services; callback services need no threads of their own
 };
 

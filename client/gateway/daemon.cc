@@ -1,7 +1,5 @@
 #include "client/gateway/daemon.h"
 
-#include <sys/resource.h>
-
 #include <memory>
 #include <optional>
 #include <utility>
@@ -19,6 +17,7 @@
 #include "client/gateway/status_routes.h"
 #include "daemon/address_file.h"
 #include "daemon/metrics_exposer.h"
+#include "daemon/open_files.h"
 #include "http/api_keys.h"
 #include "http/server.h"
 #include "http/tls_context.h"
@@ -33,14 +32,6 @@ constexpr std::chrono::seconds kFilesPeriod{1};  // keys and certificates are lo
 constexpr std::chrono::seconds kObservePeriod{1};
 // Answers that were given are sent within this time after the texts are ended.
 constexpr std::chrono::milliseconds kFarewell{500};
-
-// One descriptor for each client, and some for samplers and files.
-void AllowManyConnections() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 ModelPoolOptions PoolOptions(const GatewaySettings& settings) {
   const uint64_t memory = settings.sampler_memory_limit > 0
@@ -262,7 +253,7 @@ class Gateway {
 }  // namespace
 
 Status RunGateway(const GatewaySettings& settings, const daemon::Runtime& runtime) {
-  AllowManyConnections();
+  daemon::AllowManyOpenFiles();
   GatewayMetrics metrics(GP_VERSION);
   http::EventLoop loop;
   ASSIGN_OR_RETURN(RunBoardOptions board, BoardOptions(settings));

@@ -74,14 +74,20 @@ class TlsTest : public ::testing::Test {
     return 1;
   }
 
-  // The version that an OpenSSL client of at most `version_max` agrees on, or "refused".
-  std::string Negotiate(int version_max) const {
-    const FileDescriptor client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  // A TCP connection to `server`.
+  static FileDescriptor ConnectTo(const RpcServer& server) {
+    FileDescriptor client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<uint16_t>(ParseListenAddress(server_->address())->port));
+    address.sin_port = htons(static_cast<uint16_t>(ParseListenAddress(server.address())->port));
     EXPECT_EQ(connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    return client;
+  }
+
+  // The version that an OpenSSL client of at most `version_max` agrees on, or "refused".
+  std::string Negotiate(int version_max) const {
+    const FileDescriptor client = ConnectTo(*server_);
     SSL_CTX* context = SSL_CTX_new(TLS_client_method());
     SSL_CTX_set_max_proto_version(context, version_max);
     // Whatever OpenSSL has, suites without authentication and with shared keys too.
@@ -157,6 +163,21 @@ TEST_F(TlsTest, ANodesCertificateDoesNotMakeACoordinator) {
     EXPECT_EQ(Ask(host + port, certificates_.Anonymous()).status().code(),
               StatusCode::kUnavailable);
   }
+}
+
+// Such connections would take every descriptor of the server.
+TEST_F(TlsTest, AConnectionThatNeverShakesHandsIsClosed) {
+  const auto server =
+      RpcServer::Start({.endpoints = {{.address = "127.0.0.1:0", .tls = certificates_.Server()}},
+                        .handshake_timeout = std::chrono::milliseconds(100)},
+                       {&service_});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const FileDescriptor silent = ConnectTo(**server);
+  const timeval patience{.tv_sec = 60, .tv_usec = 0};
+  ASSERT_EQ(setsockopt(silent.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+  char byte = 0;
+  const ssize_t received = recv(silent.get(), &byte, 1, 0);
+  EXPECT_TRUE(received == 0 || (received < 0 && errno == ECONNRESET)) << "errno " << errno;
 }
 
 TEST_F(TlsTest, OnlyTls13IsSpoken) {
