@@ -57,11 +57,14 @@ std::string OutOfMemoryWords(uint64_t limit_bytes) {
   if (limit_bytes == 0) {
     return "out of memory: the kernel killed it; use a smaller batch.micro_batch or fewer slots";
   }
-  constexpr double kGiB = 1 << 30;
+  constexpr double kMiB = 1 << 20;
+  const double mib = static_cast<double>(limit_bytes) / kMiB;
+  const std::string limit =
+      mib < 1024 ? fmt::format("{:.0f} MiB", mib) : fmt::format("{:.1f} GiB", mib / 1024);
   return fmt::format(
-      "out of memory: the kernel killed it at its limit of {:.1f} GiB; raise trainer.memory_max of "
-      "this node, or use a smaller batch.micro_batch",
-      static_cast<double>(limit_bytes) / kGiB);
+      "out of memory: the kernel killed it at its limit of {}; raise trainer.memory_max of this "
+      "node, or use a smaller batch.micro_batch",
+      limit);
 }
 
 ExitReport ExplainSignal(const ExitEvidence& evidence) {

@@ -76,6 +76,11 @@ TEST(ExitReport, ASigkillDuringAnOutOfMemoryKillIsOutOfMemory) {
                      .memory_limit_bytes = uint64_t{8} << 30})
                 .message.find("at its limit of 8.0 GiB; raise trainer.memory_max"),
             std::string::npos);
+  EXPECT_NE(Explain({.wait_status = Signalled(SIGKILL),
+                     .memory_killed = true,
+                     .memory_limit_bytes = uint64_t{40} << 20})
+                .message.find("at its limit of 40 MiB; raise trainer.memory_max"),
+            std::string::npos);
   EXPECT_EQ(Explain({.wait_status = Signalled(SIGSEGV), .memory_killed = true}).cause,
             v1::EXIT_CAUSE_SIGNAL);
   EXPECT_EQ(Explain({.wait_status = Signalled(SIGKILL)}).cause, v1::EXIT_CAUSE_SIGNAL);
