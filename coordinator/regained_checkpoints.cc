@@ -122,13 +122,16 @@ class Regainer {
 
 Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live) {
   std::string absent;
+  Status unseen = OkStatus();
   for (const std::shared_ptr<const Run>& run : live) {
     if (run->placement.empty()) continue;  // nothing of it is needed
     const std::string& directory = run->submission->run_directory;
-    ASSIGN_OR_RETURN(const bool there, IsThere(directory));
-    if (there) return OkStatus();
+    const StatusOr<bool> there = IsThere(directory);
+    if (there.ok() && *there) return OkStatus();
+    if (!there.ok() && unseen.ok()) unseen = there.status();
     if (absent.empty()) absent = directory;
   }
+  RETURN_IF_ERROR(unseen);
   if (absent.empty()) return OkStatus();
   return FailedPrecondition(
       "no run that goes on has its directory, such as {}; mount the storage root first, or make "

@@ -22,8 +22,8 @@ struct UnlistedCheckpoint {
 };
 
 // FailedPrecondition when the storage root is not mounted: some of `live` were placed, so that they
-// have a directory there, and none of these directories exists. Errors of stat when such a
-// directory may exist but cannot be looked at.
+// have a directory there, and none of these directories exists. Errors of stat when none
+// was found and one of them cannot be looked at.
 Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live);
 
 // The newest two whole checkpoints that lie beneath the run's directory, are newer than every one

@@ -12,6 +12,7 @@ using grpc::experimental::InterceptionHookPoints;
 
 constexpr char kTimeKey[] = "gp-time-us";  // microseconds since 1970
 constexpr char kInsecureKey[] = "gp-insecure";
+constexpr int64_t kLastMicrosecond = 253402300799 * 1'000'000;  // of the year 9999
 
 class HeaderWriter final : public grpc::experimental::Interceptor {
  public:
@@ -50,6 +51,7 @@ std::optional<WallTime> ParseTime(const grpc::string_ref& text) {
   int64_t microseconds = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), microseconds);
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
+  if (microseconds < 0 || microseconds > kLastMicrosecond) return std::nullopt;
   return WallTime(std::chrono::microseconds(microseconds));
 }
 

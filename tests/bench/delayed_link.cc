@@ -5,8 +5,9 @@
 //
 //   delayed_link NAMESPACE ADDRESS NAMESPACE ADDRESS RATE_MBIT DELAY_MS
 //
-// Makes the interface eth0 in each namespace, prints "ready", and carries packets until it is
-// killed. DELAY_MS is that of one direction.
+// Make the namespaces first: `ip netns add a; ip netns add b`. Makes the interface eth0 in each
+// namespace, prints "ready", and carries packets until it is killed. DELAY_MS is that of one
+// direction.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
@@ -17,6 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>

@@ -192,6 +192,17 @@ TEST_F(RegainedCheckpoints, AStorageRootThatIsNotMountedIsAnError) {
   RunValue other = *absent;
   other.submission = std::make_shared<const Submission>(submission);
   EXPECT_TRUE(CheckStorage({absent, std::make_shared<const RunValue>(other)}).ok());
+
+  // A directory that cannot be looked at counts only when no other one is there.
+  const std::string loop = mounted.path() + "/loop";
+  ASSERT_EQ(symlink(loop.c_str(), loop.c_str()), 0);
+  submission.run_directory = loop + "/run";
+  RunValue unseen = *absent;
+  unseen.submission = std::make_shared<const Submission>(submission);
+  const auto looping = std::make_shared<const RunValue>(unseen);
+  EXPECT_TRUE(CheckStorage({looping, std::make_shared<const RunValue>(other)}).ok());
+  const Status unknown = CheckStorage({absent, looping});
+  EXPECT_NE(Message(unknown).find(loop), std::string::npos) << unknown;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "base/control_group.h"
 #include "base/file.h"
+#include "base/log.h"
 
 namespace gp::agent {
 namespace {
@@ -114,8 +115,12 @@ StatusOr<std::unique_ptr<TrainerGroup>> TrainerGroups::Make() {
   if (limits_.memory_bytes > 0) {
     RETURN_IF_ERROR(
         WriteControl(JoinPath(path, "memory.max"), std::to_string(limits_.memory_bytes)));
-    // Or the kernel would swap what is beyond the limit out. Absent on a kernel without swap.
-    (void)WriteControl(JoinPath(path, "memory.swap.max"), "0");
+    // Otherwise the kernel swaps out what is beyond the limit. The file is absent where the kernel
+    // does not account for swap.
+    const Status no_swap = WriteControl(JoinPath(path, "memory.swap.max"), "0");
+    if (!no_swap.ok()) {
+      LogWarning("a trainer may swap beyond trainer.memory_max", {{"error", Message(no_swap)}});
+    }
   }
   return group;
 }

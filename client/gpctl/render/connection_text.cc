@@ -28,7 +28,9 @@ std::string GradientsText(const v1::Run& run) {
   std::set<std::string> nodes;
   for (const v1::RankPlacement& rank : run.placement()) nodes.insert(rank.node_id());
   if (nodes.size() < 2 || !run.has_gradients_encrypted()) return "";
-  return EncryptionText(run.gradients_encrypted());
+  if (run.gradients_encrypted()) return EncryptionText(true);
+  return "not encrypted between nodes (gradients.encrypted of gp-coordinator was off when these "
+         "ranks started)";
 }
 
 }  // namespace gp::gpctl

@@ -128,8 +128,9 @@ Json RunFields(const v1::Run& run) {
   if (run.latest_checkpoint_step() >= 0)
     json["latest_checkpoint_step"] = run.latest_checkpoint_step();
   if (run.best_checkpoint_step() >= 0) json["best_checkpoint_step"] = run.best_checkpoint_step();
-  // Decided when the run's first group was ready.
+  // What the newest group does.
   if (run.has_gradients_encrypted()) json["gradients_encrypted"] = run.gradients_encrypted();
+  // Decided when the run's first group was ready.
   if (!run.choices().isa().empty()) json["engine"] = EngineFields(run.choices());
   for (const auto& [key, value] : run.labels()) json["labels"][key] = value;
   PutText(json, "run_directory", run.run_directory());

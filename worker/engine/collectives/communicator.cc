@@ -5,7 +5,8 @@
 namespace gp::engine {
 namespace {
 
-// What is awaited is this process' own work, which no deadline can hurry.
+// How long one poll waits. There is no deadline: the parts come from another thread of this
+// process.
 constexpr int kPartsSliceMs = 10000;
 
 }  // namespace

@@ -24,7 +24,7 @@ struct PieceQueue {
   size_t next = 0;    // pieces [0, next) have moved entirely
   size_t offset = 0;  // bytes of pieces[next] that have
   // The first piece of the oldest collective that is not complete. A peer that has not sent it is
-  // the first to be blamed for a timeout; kNever: it is not.
+  // the first to be blamed for a timeout; kNever: this queue is never blamed first.
   size_t begin = 0;
   static constexpr size_t kNever = std::numeric_limits<size_t>::max();
 

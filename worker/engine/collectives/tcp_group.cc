@@ -105,7 +105,10 @@ class Mesh {
         ReceiveAll(socket, answer, deadline_, stop_);
     const std::string who = "rank " + std::to_string(rank) + " at " + address;
     const std::string epoch = std::to_string(options_.epoch);
-    if (!admitted) throw CollectiveError(who + " did not accept this rank into epoch " + epoch);
+    if (!admitted) {
+      throw CollectiveError(who + " did not accept this rank into epoch " + epoch +
+                            "; are their agents and trainers of one version?");
+    }
     if (!IsProof(answer, Prove(Side::kCalled, greeting, challenge))) {
       throw CollectiveError(who + " does not know the secret of epoch " + epoch);
     }
