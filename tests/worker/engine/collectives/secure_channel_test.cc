@@ -190,7 +190,8 @@ TEST(EncryptedGroup, AChangedHandshakeFormsNoGroup) {
 
 TEST(EncryptedGroup, WhoStallsTlsIsWaitedForAsLongAsForAPeer) {
   const auto begin = std::chrono::steady_clock::now();
-  const Outcome outcome = AddThroughATap({.stall_at = 300, .connect_timeout = milliseconds(300)});
+  // Long enough for both ranks to come to TLS on a busy machine.
+  const Outcome outcome = AddThroughATap({.stall_at = 300, .connect_timeout = milliseconds(3000)});
   // The first one that gives up closes the connection.
   EXPECT_THAT(outcome.error[0] + outcome.error[1], HasSubstr("did not answer in time"));
   EXPECT_FALSE(outcome.error[0].empty() || outcome.error[1].empty());
