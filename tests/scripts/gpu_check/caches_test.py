@@ -1,7 +1,8 @@
-"""Caches travel to another machine."""
+"""Caches travel to another machine, and git ignores them."""
 import os
 import pathlib
 import shutil
+import subprocess
 import unittest
 import unittest.mock
 
@@ -23,6 +24,17 @@ class Caches(gpu_check_case.InFolder):
             self.assertEqual(pathlib.Path(os.environ["XDG_CACHE_HOME"], "tuned").read_text(), "choices")
             self.assertEqual(pathlib.Path(os.environ["TORCHINDUCTOR_CACHE_DIR"], "kernel").read_text(), "code")
             self.assertTrue(pathlib.Path(os.environ["TRITON_CACHE_DIR"]).is_relative_to(second.parent / "out-cache"))
+
+    def is_ignored(self, path):
+        return subprocess.run(["git", "-C", gpu_check_case.ROOT, "check-ignore", "-q", path], check=False).returncode == 0
+
+    @unittest.skipUnless((gpu_check_case.ROOT / ".git").exists(), "the source tree is no git checkout")
+    def test_git_ignores_all_that_a_call_leaves_for_the_next(self):
+        """On a lent machine only what git ignores stays from one command to the next."""
+        out = gpu_check_case.ROOT / "gpu_check"
+        for place in (out, caches.folder(out)):
+            self.assertTrue(self.is_ignored(place / "results.json"), place)
+        self.assertFalse(self.is_ignored(gpu_check_case.ROOT / "tests/bench/gpu_check/a_new_module.py"))
 
 
 if __name__ == "__main__":
