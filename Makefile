@@ -27,8 +27,10 @@ build: bootstrap-build  ## build programs and tests
 test: build      ## what fits in 15 minutes: unit, sim, integration and fault tests
 	@scripts/run_tests --preset $(PRESET)
 
-test-all: build cuda-all  ## every test, and the CUDA code compiled for every GPU
+test-all: build cuda-all  ## every test, also under the sanitizers, and the CUDA code compiled for every GPU
 	@scripts/run_tests --preset $(PRESET) --all
+	@scripts/run_sanitizer asan
+	@scripts/run_sanitizer tsan
 
 cuda-all:        ## compile and link the CUDA build for every GPU (fetches the toolkit where there is none)
 	@scripts/bootstrap --cuda

@@ -1,4 +1,5 @@
-# gp_test(name LABEL unit SOURCES ... LIBRARIES ...): one GoogleTest program, registered case by case under its label.
+# gp_test(name LABEL unit SOURCES ... LIBRARIES ...): one GoogleTest program, registered case by case under its label and
+# under its own name, so that `scripts/run_tests --labels base_test` runs that program.
 # Tests of real processes (every label but unit) count as two, so that on a small machine each has it for itself.
 # gp_python_test(name script.py LABEL unit [ARGUMENTS ...]): one script; exit status 77 skips, its last line is the reason.
 find_package(GTest REQUIRED)
@@ -7,8 +8,11 @@ include(GoogleTest)
 # What a sanitizer run builds: every unit test; and the tests of threaded code that ThreadSanitizer can judge, which get
 # the label `threads` too. Debian's gRPC and LibTorch are not instrumented, so a test that reaches one would report false
 # races. Nor is libprotobuf, whose reflection over map fields (gp_every_field) then crashes. The engine's folders in the list therefore count by their tests of what needs no model.
+# scripts/run_sanitizer reads the names of both kinds from the build tree.
 add_custom_target(unit_tests)
 add_custom_target(threads_tests)
+file(WRITE "${CMAKE_BINARY_DIR}/unit_tests.txt" "")
+file(WRITE "${CMAKE_BINARY_DIR}/threads_tests.txt" "")
 # Tests that need a GPU, where the CUDA build can make them; they skip with the reason on a machine without one.
 # scripts/gpu_check reads their names from the build tree.
 add_custom_target(gpu_tests)
@@ -65,12 +69,14 @@ function(gp_test name)
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main gp_warnings)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
-  set(labels "${ARG_LABEL}")
+  set(labels "${ARG_LABEL}" ${name})
   if(ARG_LABEL STREQUAL "unit")
     add_dependencies(unit_tests ${name})
+    file(APPEND "${CMAKE_BINARY_DIR}/unit_tests.txt" "${name}\n")
     gp_is_threads_test(${name} threads)
     if(threads)
       add_dependencies(threads_tests ${name})
+      file(APPEND "${CMAKE_BINARY_DIR}/threads_tests.txt" "${name}\n")
       list(APPEND labels threads)
     endif()
   elseif(ARG_LABEL STREQUAL "gpu")
