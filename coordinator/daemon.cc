@@ -27,6 +27,7 @@
 #include "coordinator/service/input_probe.h"
 #include "coordinator/service/node_service.h"
 #include "coordinator/service/run_service.h"
+#include "coordinator/state_upgrade.h"
 #include "coordinator/storage_root.h"
 #include "coordinator/store/sqlite_store.h"
 #include "daemon/address_file.h"
@@ -47,8 +48,8 @@ constexpr std::chrono::nanoseconds kShutdownGrace = std::chrono::milliseconds(50
 constexpr std::chrono::nanoseconds kStopMax = std::chrono::seconds(5);
 
 // What the state directory holds.
-const std::vector<std::string> kStateNames = {"gp.db", "coordinator.lock", "runs", "security",
-                                              "audit", "coordinator.sock"};
+const std::vector<std::string> kStateNames = {"gp.db", "coordinator.lock", "runs",   "security",
+                                              "audit", "coordinator.sock", "backups"};
 
 Policy MakePolicy(const CoordinatorSettings& settings) {
   Policy policy;
@@ -236,7 +237,11 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   daemon::AllowManyOpenFiles();
   StopDeadline stop_deadline;
   RETURN_IF_ERROR(daemon::PrepareStateDirectory(settings.state_dir, kStateNames));
-  ASSIGN_OR_RETURN(const auto store, SqliteStore::Open(settings.state_dir));
+  ASSIGN_OR_RETURN(auto lock, LockState(settings.state_dir));
+  ASSIGN_OR_RETURN(const std::string backup,
+                   BackUpOlderState(settings.state_dir, lock, SystemClock()));
+  ASSIGN_OR_RETURN(const auto store,
+                   SqliteStore::Open(settings.state_dir, std::move(lock), backup));
   // After the store, whose lock keeps two coordinators from making it.
   ASSIGN_OR_RETURN(const GroupKey group_key,
                    GroupKey::Open(JoinPath(settings.state_dir, "security/group.key")));

@@ -16,6 +16,7 @@
 #include "coordinator/access/audit_log.h"
 #include "coordinator/regained_checkpoints.h"
 #include "coordinator/replay.h"
+#include "coordinator/state_upgrade.h"
 #include "coordinator/store/database_file.h"
 #include "coordinator/store/sqlite_store.h"
 #include "daemon/state_lock.h"
@@ -249,11 +250,11 @@ StatusOr<std::string> RestoreState(const std::string& state_dir, const std::stri
   if (state_dir.empty()) return InvalidArgument("give state.dir (--state-dir), which is made");
   const std::string from = WithoutSlash(backup);
   if (!FileExists(JoinPath(from, kStore))) return NotFound("{} holds no gp.db: no backup", from);
+  RETURN_IF_ERROR(CheckNotNewer(from));
   RETURN_IF_ERROR(CheckHoldsNoState(state_dir));
   RETURN_IF_ERROR(MakeDirectories(state_dir, 0700));
   RETURN_IF_ERROR(CheckOwner(state_dir));
-  ASSIGN_OR_RETURN(const auto lock,
-                   daemon::StateLock::Acquire(state_dir, "coordinator.lock", "coordinator"));
+  ASSIGN_OR_RETURN(const auto lock, LockState(state_dir));
   RETURN_IF_ERROR(CheckHoldsNoState(state_dir));  // a coordinator may have made one meanwhile
   const std::string staging = JoinPath(state_dir, kStaging);
   RETURN_IF_ERROR(RemoveTree(staging));

@@ -3,11 +3,14 @@
 #include <yaml-cpp/yaml.h>
 
 #include "base/file.h"
+#include "client/gpctl/versioned_file.h"
 
 namespace gp::gpctl {
 namespace {
 
 constexpr uint64_t kContextBytesMax = 1 << 20;
+
+FileFormat ContextFormat() { return {}; }
 
 std::string HomeBelow(const Console& console, const char* xdg, const char* fallback) {
   const std::string configured = console.Variable(xdg);
@@ -46,7 +49,8 @@ YAML::Node ToYaml(const Context& context) {
 }
 
 StatusOr<YAML::Node> ReadYaml(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kContextBytesMax));
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadVersionedFile(path, kContextBytesMax, ContextFormat()));
   try {
     return YAML::Load(text);
   } catch (const YAML::Exception& error) {
@@ -91,7 +95,7 @@ StatusOr<ContextFile> LoadContextFile(const std::string& path) {
 
 Status SaveContextFile(const std::string& path, const ContextFile& file) {
   YAML::Node root;
-  root["apiVersion"] = "gp/v1";
+  root["apiVersion"] = ContextFormat().ApiVersion();
   root["current"] = file.current;
   for (const auto& [name, context] : file.contexts) root["contexts"][name] = ToYaml(context);
   RETURN_IF_ERROR(MakeDirectories(DirectoryOf(path), 0700));
@@ -108,7 +112,9 @@ StatusOr<Context> LoadStateContext(const std::string& state_dir) {
 }
 
 Status SaveStateContext(const std::string& state_dir, const Context& context) {
-  return WriteFileAtomically(JoinPath(state_dir, "context"), Text(ToYaml(context)), 0600);
+  YAML::Node node = ToYaml(context);
+  node["apiVersion"] = ContextFormat().ApiVersion();
+  return WriteFileAtomically(JoinPath(state_dir, "context"), Text(node), 0600);
 }
 
 }  // namespace gp::gpctl

@@ -30,11 +30,13 @@ std::string ContextFilePath(const Console& console);
 // otherwise.
 std::string DefaultStateDirectory(const Console& console);
 
-// A missing file is an empty one. InvalidArgument names the file, line and what was expected.
+// A missing file is an empty one. InvalidArgument names the file, line and what was expected;
+// FailedPrecondition: a newer gpctl wrote it.
 StatusOr<ContextFile> LoadContextFile(const std::string& path);
 Status SaveContextFile(const std::string& path, const ContextFile& file);
 
-// The context of one state directory. NotFound when 'gpctl up' has not run there.
+// The context of one state directory. NotFound when 'gpctl up' has not run there; other errors as
+// above.
 StatusOr<Context> LoadStateContext(const std::string& state_dir);
 Status SaveStateContext(const std::string& state_dir, const Context& context);
 

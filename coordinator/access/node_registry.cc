@@ -25,16 +25,19 @@ WallTime FromMicroseconds(int64_t count) { return WallTime(std::chrono::microsec
 
 }  // namespace
 
+DatabaseFile NodeDatabase() {
+  return {.name = "security/nodes.db",
+          .what = "registry of nodes",
+          .migrations = kNodeMigrations,
+          .when_damaged =
+              "restore it from a backup, or remove it: then nodes that were revoked are "
+              "let in again until their certificates end"};
+}
+
 StatusOr<std::unique_ptr<NodeRegistry>> NodeRegistry::Open(const std::string& security_dir,
                                                            const Clock& clock) {
-  const std::string path = JoinPath(security_dir, "nodes.db");
-  ASSIGN_OR_RETURN(
-      SqliteConnection database,
-      OpenDatabase(path, {.what = "registry of nodes",
-                          .migrations = kNodeMigrations,
-                          .when_damaged = "restore it from a backup, or remove it: then nodes that "
-                                          "were revoked are let in again until their certificates "
-                                          "end"}));
+  const std::string path = JoinPath(security_dir, BaseNameOf(NodeDatabase().name));
+  ASSIGN_OR_RETURN(SqliteConnection database, OpenDatabase(path, NodeDatabase()));
   std::unique_ptr<NodeRegistry> registry(new NodeRegistry(std::move(database), clock));
   RETURN_IF_ERROR(registry->Load());
   return registry;

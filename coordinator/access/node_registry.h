@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "coordinator/store/database_file.h"
 #include "coordinator/store/sqlite.h"
 #include "security/certificate.h"
 
@@ -23,6 +24,9 @@ struct JoinedNode {
   WallTime until;          // the end of the newest certificate
   std::optional<WallTime> revoked_at;
 };
+
+// security/nodes.db of a state directory.
+DatabaseFile NodeDatabase();
 
 class NodeRegistry {
  public:

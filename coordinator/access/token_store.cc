@@ -125,20 +125,23 @@ StatusOr<TokenRecord> ReadTokenRow(const SqliteStatement& row) {
 
 }  // namespace
 
+DatabaseFile TokenDatabase() {
+  return {.name = "security/tokens.db",
+          .what = "token store",
+          .migrations = kTokenMigrations,
+          .when_damaged =
+              "restore it from a backup, or remove it: then every token is void, and "
+              "the next start writes a new admin.token"};
+}
+
 TokenStore::TokenStore(SqliteConnection database, const Clock& clock)
     : clock_(clock), database_(std::move(database)) {}
 
 StatusOr<std::unique_ptr<TokenStore>> TokenStore::Open(const std::string& security_dir,
                                                        const Clock& clock) {
   RETURN_IF_ERROR(WithContext(MakeDirectories(security_dir, 0700), "security directory"));
-  const std::string path = JoinPath(security_dir, "tokens.db");
-  ASSIGN_OR_RETURN(
-      SqliteConnection database,
-      OpenDatabase(path,
-                   {.what = "token store",
-                    .migrations = kTokenMigrations,
-                    .when_damaged = "restore it from a backup, or remove it: then every token "
-                                    "is void, and the next start writes a new admin.token"}));
+  const std::string path = JoinPath(security_dir, BaseNameOf(TokenDatabase().name));
+  ASSIGN_OR_RETURN(SqliteConnection database, OpenDatabase(path, TokenDatabase()));
   std::unique_ptr<TokenStore> store(new TokenStore(std::move(database), clock));
   RETURN_IF_ERROR(store->Prepare());
   RETURN_IF_ERROR(WithContext(store->Load(), path));

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "coordinator/access/role.h"
+#include "coordinator/store/database_file.h"
 #include "coordinator/store/sqlite.h"
 #include "rpc/token.h"
 
@@ -49,6 +50,9 @@ struct IssuedToken {
   rpc::Token token;  // with the secret: shown once, kept by nobody here
   TokenRecord record;
 };
+
+// security/tokens.db of a state directory.
+DatabaseFile TokenDatabase();
 
 class TokenStore {
  public:

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/failpoint.h"
 #include "base/file.h"
 
 namespace gp::coordinator {
@@ -26,19 +27,29 @@ Status CheckIntegrity(SqliteConnection& database, const std::string& path,
                   verdict.ok() ? *verdict : Message(verdict.status()), file.when_damaged);
 }
 
-Status Migrate(SqliteConnection& database, const std::string& path, const DatabaseFile& file) {
+StatusOr<int> VersionOf(SqliteConnection& database) {
   ASSIGN_OR_RETURN(const std::string text, database.QueryText("PRAGMA user_version"));
-  const auto version = static_cast<size_t>(std::stoi(text));
-  if (version > file.migrations.size()) {
+  return std::stoi(text);
+}
+
+// All migrations in one transaction: a kill leaves the version before or the newest one.
+Status Migrate(SqliteConnection& database, const std::string& path, const DatabaseFile& file) {
+  ASSIGN_OR_RETURN(const int version, VersionOf(database));
+  if (version > file.newest()) {
     return FailedPrecondition(
         "the {} {} has version {}, written by a newer gp; this one reads up to {}: upgrade it",
-        file.what, path, version, file.migrations.size());
+        file.what, path, version, file.newest());
   }
-  for (size_t from = version; from < file.migrations.size(); ++from) {
-    const std::string sql = fmt::format("BEGIN IMMEDIATE; {} PRAGMA user_version = {}; COMMIT",
-                                        file.migrations[from], from + 1);
-    RETURN_IF_ERROR(WithContext(database.Execute(sql), fmt::format("migrate {}", path)));
+  if (version == file.newest()) return OkStatus();
+  std::string sql = "BEGIN IMMEDIATE;";
+  for (const char* migration : file.migrations.subspan(static_cast<size_t>(version))) {
+    sql += migration;
   }
+  sql += fmt::format("{} PRAGMA user_version = {}", file.at_end, file.newest());
+  RETURN_IF_ERROR(WithContext(database.Execute(sql), fmt::format("migrate {}", path)));
+  Failpoint("database.before_migration_commit");
+  RETURN_IF_ERROR(WithContext(database.Execute("COMMIT"), fmt::format("migrate {}", path)));
+  Failpoint("database.after_migration");
   return OkStatus();
 }
 
@@ -53,6 +64,12 @@ StatusOr<SqliteConnection> OpenDatabase(const std::string& path, const DatabaseF
   RETURN_IF_ERROR(Migrate(database, path, file));
   RETURN_IF_ERROR(SyncDirectory(DirectoryOf(path)));
   return database;
+}
+
+StatusOr<int> ReadDatabaseVersion(const std::string& path) {
+  if (!FileExists(path)) return NotFound("there is no {}", path);
+  ASSIGN_OR_RETURN(SqliteConnection database, SqliteConnection::Open(path, SQLITE_OPEN_READONLY));
+  return VersionOf(database);
 }
 
 Status CopyDatabase(const std::string& path, const std::string& copy) {

@@ -10,17 +10,25 @@
 namespace gp::coordinator {
 
 struct DatabaseFile {
+  std::string_view name;  // "security/tokens.db", below the state directory
   std::string_view what;  // "token store", for messages
   // Migration i brings a file of version i to version i + 1. A new file has version 0.
   std::span<const char* const> migrations;
   std::string_view when_damaged;  // what its owner can do: "restore it from a backup"
+  std::string at_end = {};        // SQL at the end of the transaction of the migrations
+
+  int newest() const { return static_cast<int>(migrations.size()); }
 };
 
 // Makes the file when it is absent, with mode 0600, which one that exists gets, too; SQLite gives
-// its journals the same mode. Checks it, brings it to the newest version, and sets it up so that a
-// commit is synced. The directory exists and is synced. DataLoss when the file is damaged,
-// FailedPrecondition when a newer gp wrote it.
+// its journals the same mode. Checks it, brings it to the newest version in one transaction, and
+// sets it up so that a commit is synced. The directory exists and is synced. DataLoss when the file
+// is damaged, FailedPrecondition when a newer gp wrote it.
 StatusOr<SqliteConnection> OpenDatabase(const std::string& path, const DatabaseFile& file);
+
+// The version of the file at `path`, which is not changed. NotFound when there is none, DataLoss
+// when it is damaged.
+StatusOr<int> ReadDatabaseVersion(const std::string& path);
 
 // Writes the database's present content to `copy`, which does not exist: one moment's, also while
 // others write. Mode 0600, synced; the caller syncs the directory.

@@ -39,22 +39,61 @@ constexpr const char* kMigrations[] = {
          sequence INTEGER NOT NULL,
          PRIMARY KEY(run_id, step)) WITHOUT ROWID;
        CREATE TABLE coordinator(id INTEGER PRIMARY KEY CHECK (id = 1), generation INTEGER NOT NULL);
-       INSERT INTO coordinator VALUES (1, 0);)"};
+       INSERT INTO coordinator VALUES (1, 0);)",
+    // Which program brought the file to which version, and the backup that was taken before.
+    R"(CREATE TABLE upgrades(
+         version INTEGER PRIMARY KEY,
+         program TEXT NOT NULL,
+         backup TEXT NOT NULL);)"};
+
+std::string Quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
+  return quoted + "'";
+}
 
 }  // namespace
+
+DatabaseFile StoreDatabase() {
+  return {.name = "gp.db",
+          .what = "store",
+          .migrations = kMigrations,
+          .when_damaged = "restore it from a backup"};
+}
+
+StatusOr<daemon::StateLock> LockState(const std::string& state_dir) {
+  RETURN_IF_ERROR(WithContext(MakeDirectories(state_dir, 0700), "state directory"));
+  return daemon::StateLock::Acquire(state_dir, "coordinator.lock", "coordinator");
+}
+
+std::string WrittenBy(const std::string& state_dir) {
+  const std::string path = JoinPath(state_dir, StoreDatabase().name);
+  auto database = SqliteConnection::Open(path, SQLITE_OPEN_READONLY);
+  if (!database.ok()) return "";
+  auto newest =
+      database->Prepare("SELECT program, backup FROM upgrades ORDER BY version DESC LIMIT 1");
+  if (!newest.ok() || !newest->Step().value_or(false)) return "";
+  const std::string backup = newest->Text(1);
+  return fmt::format(" ({}{})", newest->Text(0),
+                     backup.empty() ? "" : ", which left the backup " + backup);
+}
 
 SqliteStore::SqliteStore(daemon::StateLock lock, SqliteConnection writer, SqliteConnection reader)
     : lock_(std::move(lock)), writer_(std::move(writer)), reader_(std::move(reader)) {}
 
 StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& state_dir) {
-  RETURN_IF_ERROR(WithContext(MakeDirectories(state_dir, 0700), "state directory"));
-  ASSIGN_OR_RETURN(auto lock,
-                   daemon::StateLock::Acquire(state_dir, "coordinator.lock", "coordinator"));
-  const std::string path = JoinPath(state_dir, "gp.db");
-  ASSIGN_OR_RETURN(SqliteConnection writer,
-                   OpenDatabase(path, {.what = "store",
-                                       .migrations = kMigrations,
-                                       .when_damaged = "restore it from a backup"}));
+  ASSIGN_OR_RETURN(auto lock, LockState(state_dir));
+  return Open(state_dir, std::move(lock), "");
+}
+
+StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& state_dir,
+                                                         daemon::StateLock lock,
+                                                         const std::string& backup) {
+  DatabaseFile file = StoreDatabase();
+  file.at_end = fmt::format("INSERT INTO upgrades VALUES ({}, {}, {});", file.newest(),
+                            Quoted("gp " GP_VERSION), Quoted(backup));
+  const std::string path = JoinPath(state_dir, file.name);
+  ASSIGN_OR_RETURN(SqliteConnection writer, OpenDatabase(path, file));
   ASSIGN_OR_RETURN(SqliteConnection reader, SqliteConnection::Open(path, SQLITE_OPEN_READONLY));
   std::unique_ptr<SqliteStore> store(
       new SqliteStore(std::move(lock), std::move(writer), std::move(reader)));

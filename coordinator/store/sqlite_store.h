@@ -7,17 +7,32 @@
 #include <string>
 
 #include "base/mutex.h"
+#include "coordinator/store/database_file.h"
 #include "coordinator/store/sqlite.h"
 #include "coordinator/store/store.h"
 #include "daemon/state_lock.h"
 
 namespace gp::coordinator {
 
+// gp.db of a state directory.
+DatabaseFile StoreDatabase();
+
+// The lock that a coordinator holds on its state directory, which is made when absent.
+StatusOr<daemon::StateLock> LockState(const std::string& state_dir);
+
+// " (gp 0.3.0, which left the backup DIR)" of the program that brought gp.db to its version; empty
+// when it does not say so.
+std::string WrittenBy(const std::string& state_dir);
+
 class SqliteStore final : public Store {
  public:
-  // Locks the directory (made when absent), checks the file's integrity, migrates it to this
-  // version and takes the next generation. FailedPrecondition: another coordinator holds it, or a
-  // newer gp wrote it. DataLoss: it is damaged.
+  // Checks the file's integrity, migrates it to this version and takes the next generation.
+  // `backup` is where the state was copied before, or empty. FailedPrecondition: a newer gp wrote
+  // it. DataLoss: it is damaged.
+  static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& state_dir,
+                                                     daemon::StateLock lock,
+                                                     const std::string& backup);
+  // The same with LockState before. FailedPrecondition also: another coordinator holds the lock.
   static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& state_dir);
 
   // After a restore: makes the generation at least this, because nodes refuse a coordinator whose

@@ -2,6 +2,7 @@
 """What docs/operations and docs/security tell an operator to type: every block of commands is executed, here or by the
 test of its page, or says why it is not. The marked blocks of a page run in one shell, in order, in a home of their own."""
 
+import contextlib
 import os
 import pathlib
 import sys
@@ -9,14 +10,17 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
-sys.path.append(str(SOURCE / "tests/e2e"))
+sys.path += [str(SOURCE / "tests/e2e"), str(SOURCE / "tests/golden/state")]
 
+import golden_state  # noqa: E402
 import page_blocks  # noqa: E402
 import page_commands  # noqa: E402
 
 PAGES = sorted(path for folder in ("operations", "security") for path in (SOURCE / "docs" / folder).glob("*.md"))
 # Pages whose blocks another test executes.
 ELSEWHERE = {"kubernetes.md": "tests/deploy/kubernetes_test.py", "two-nodes.md": "tests/e2e/hosts/network.py"}
+# Pages for somebody who used an earlier version of gp, and what that left.
+WITH_STATE = {"upgrade.md": "state-a3bc2193.tar.zst"}
 # Pages whose commands talk to a service that is there already.
 WITH_SERVICE = ("access.md",)
 SEEN = ("configs", "deploy", "scripts", "tests")  # folders of the source that a page may name
@@ -67,12 +71,22 @@ class Commands(unittest.TestCase):
             steps = [] if path.name in ELSEWHERE else steps_of(path)
             if not steps:
                 continue
-            with self.subTest(path.name), tempfile.TemporaryDirectory(prefix="gp-page-") as home:
+            with self.subTest(path.name), home_for(path) as home:
                 setup = [("gpctl up --detach", [])] if path.name in WITH_SERVICE else []
                 self.assertEqual(problems_of(setup + steps, home), [])
             executed += len(steps)
             print(f"{path.relative_to(SOURCE)}: {len(steps)} commands work", flush=True)
         self.assertGreater(executed, 0)
+
+
+@contextlib.contextmanager
+def home_for(path):
+    if path.name in WITH_STATE:
+        with golden_state.GoldenState(golden_state.GOLDEN / WITH_STATE[path.name]) as root:
+            yield root / "home"
+    else:
+        with tempfile.TemporaryDirectory(prefix="gp-page-") as home:
+            yield home
 
 
 def problems_of(steps, home):

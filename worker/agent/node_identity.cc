@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/random_id.h"
+#include "formats/directory_format.h"
 
 namespace gp::agent {
 namespace {
@@ -18,6 +19,11 @@ bool LooksLikeId(const std::string& text) {
 }
 
 }  // namespace
+
+Status MigrateAgentState(const std::string& state_dir) {
+  return formats::MigrateDirectory(state_dir,
+                                   {.name = "gp-agent", .what = "agent's state directory"});
+}
 
 StatusOr<std::string> LoadNodeId(const std::string& state_dir) {
   const std::string path = JoinPath(state_dir, "node_id");

@@ -1,5 +1,5 @@
-// The durable name of this node: made at the agent's first start and kept in its state directory,
-// so that a restarted agent is the same node. Called once at start.
+// What an agent keeps in its state directory: the durable name of this node, made at the agent's
+// first start, so that a restarted agent is the same node. Called once at start.
 #pragma once
 
 #include <string>
@@ -7,6 +7,10 @@
 #include "base/status.h"
 
 namespace gp::agent {
+
+// Brings the state directory, which is locked, to this version (docs/formats/versions.md).
+// FailedPrecondition when a newer gp wrote it.
+Status MigrateAgentState(const std::string& state_dir);
 
 // The content of <state_dir>/node_id; written first when it is missing. DataLoss when the file
 // holds something else.

@@ -7,12 +7,16 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "client/gpctl/versioned_file.h"
+
 namespace gp::gpctl {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kSizeBytesMax = 1 << 20;
+
+FileFormat ServiceFormat() { return {}; }
 
 Json ToJson(const ProcessIdentity& process) {
   return {{"pid", process.pid}, {"start_time", process.start_time}, {"program", process.program}};
@@ -24,7 +28,7 @@ ProcessIdentity ProcessOf(const Json& json) {
 }
 
 Json ToJson(const ServiceRecord& record) {
-  return {{"apiVersion", "gp/v1"},
+  return {{"apiVersion", ServiceFormat().ApiVersion()},
           {"kind", "LocalService"},
           {"supervisor", ToJson(record.supervisor)},
           {"coordinator", ToJson(record.coordinator)},
@@ -128,7 +132,7 @@ StatusOr<ServiceRecord> ServiceDirectory::Load() const {
     return NotFound("no service was started in {}; start one with 'gpctl up --state-dir {}'", root_,
                     root_);
   }
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kSizeBytesMax));
+  ASSIGN_OR_RETURN(const std::string text, ReadVersionedFile(path, kSizeBytesMax, ServiceFormat()));
   try {
     return RecordOf(Json::parse(text));
   } catch (const Json::exception& error) {

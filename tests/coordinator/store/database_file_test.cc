@@ -43,6 +43,17 @@ TEST(DatabaseFile, EachMigrationIsDoneOnce) {
   EXPECT_EQ(*newer->QueryText("PRAGMA journal_mode"), "wal");
 }
 
+TEST(DatabaseFile, AMigrationThatFailsLeavesTheVersionAndWhatWasThere) {
+  const gp::TemporaryDirectory directory;
+  const std::string path = directory.File("things.db");
+  ASSERT_TRUE(OpenDatabase(path, Things(1))->Execute("INSERT INTO first VALUES (7)").ok());
+  DatabaseFile broken = Things();
+  broken.at_end = "INSERT INTO missing VALUES (1);";
+  EXPECT_THAT(Message(OpenDatabase(path, broken).status()), HasSubstr("migrate " + path));
+  EXPECT_EQ(ReadDatabaseVersion(path).value(), 1);
+  EXPECT_EQ(*OpenDatabase(path, Things(1))->QueryText("SELECT a FROM first"), "7");
+}
+
 TEST(DatabaseFile, OneOfANewerVersionIsRefused) {
   const gp::TemporaryDirectory directory;
   const std::string path = directory.File("things.db");

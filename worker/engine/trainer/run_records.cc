@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "formats/directory_format.h"
 #include "formats/event_file.h"
 
 namespace gp::engine {
@@ -119,6 +120,8 @@ formats::MetricsLine LineOf(const link::StepReport& report) {
 StatusOr<RunRecords> RunRecords::Open(const std::string& run_directory, int64_t step,
                                       const Clock& clock) {
   RETURN_IF_ERROR(MakeDirectories(run_directory));
+  RETURN_IF_ERROR(
+      formats::MigrateDirectory(run_directory, {.name = "gp-run", .what = "run directory"}));
   RETURN_IF_ERROR(DropLaterSteps(run_directory, step));
   const auto open = [&](const std::string& name) {
     return AppendFile::Open(JoinPath(run_directory, name));

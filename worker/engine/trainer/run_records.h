@@ -23,7 +23,8 @@ formats::MetricsLine LineOf(const link::StepReport& report);
 class RunRecords {
  public:
   // Opens the records of `run_directory`, which is created, as they were after `step` steps:
-  // whatever an earlier process wrote about later steps is dropped.
+  // whatever an earlier process wrote about later steps is dropped. A directory of an older version
+  // is migrated (docs/formats/versions.md). FailedPrecondition when a newer gp wrote it.
   static StatusOr<RunRecords> Open(const std::string& run_directory, int64_t step,
                                    const Clock& clock);
 

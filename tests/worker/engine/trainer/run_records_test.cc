@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/random_id.h"
 #include "formats/event_file.h"
 
@@ -67,6 +68,17 @@ TEST(LineOf, SaysWhereTheTimeWentAndWhatMfuIsAFractionOf) {
   EXPECT_EQ(line.phases, (formats::MetricsPhases{.forward = 1, .backward = 2}));
   EXPECT_EQ(line.peak_flops, 1e12);
   EXPECT_EQ(line.peak_source, "measured");
+}
+
+TEST_F(RunRecordsTest, ADirectorySaysItsVersionAndANewerOneIsRefused) {
+  OpenAt(0);
+  EXPECT_EQ(ReadFile(Path("format.json")).value(), "{\"format\":\"gp-run\",\"version\":1}\n");
+  ASSERT_TRUE(WriteFileAtomically(Path("format.json"), R"({"format":"gp-run","version":99})").ok());
+  const Status refused = RunRecords::Open(directory_, 0, SystemClock()).status();
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(Message(refused).find("the run directory " + directory_ + " has version 99"),
+            std::string::npos)
+      << refused;
 }
 
 TEST_F(RunRecordsTest, AResumeDropsWhatIsBeyondItsStep) {
