@@ -52,7 +52,7 @@ void LinearProducts::Forward(const LinearForward& args) {
     if (!has_gelu) return;
     Then([&] { LaunchGeluForward(s.rows * s.out, args.kind, args.gelu, args.y, stream_); });
   };
-  if (!has_gelu || !FusesGelu(args.kind) || fuses_bias != has_bias) return apart();
+  if (!has_gelu || !FusesGelu(args.kind, args.y.type) || fuses_bias != has_bias) return apart();
   Product with_gelu = with_bias;
   with_gelu.epilogue = ProductEpilogue::kGelu;
   with_gelu.aux = args.y.data;

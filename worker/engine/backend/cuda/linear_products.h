@@ -64,11 +64,13 @@ class LinearProducts {
   bool MayBeFp8(bool asked, DataType type, const LinearShape& shape) const;
   ProductOperand Fp8Rows(Buffer matrix, int64_t rows, int64_t columns, Fp8Format format);
   ProductOperand Fp8Columns(Buffer matrix, int64_t rows, int64_t columns, Fp8Format format);
-  bool FusesGelu(runspec::Gelu kind) const {
-    return kind == runspec::Gelu::kTanh && !options_.exact_gelu;
+  // cuBLASLt does not fuse GELU into an fp32 product without TF32.
+  bool FusesGelu(runspec::Gelu kind, DataType type) const {
+    return kind == runspec::Gelu::kTanh && !options_.exact_gelu &&
+           (type != DataType::kFloat32 || options_.tf32);
   }
   bool FusesGeluGradient(const LinearBackwardInput& args) const {
-    return args.pre_gelu.data != nullptr && FusesGelu(args.kind);
+    return args.pre_gelu.data != nullptr && FusesGelu(args.kind, args.dx.type);
   }
   static Product GeluGradientProduct(const LinearBackwardInput& args, const Product& plain);
   Product ForwardProduct(const LinearForward& args);

@@ -299,13 +299,13 @@ TEST_F(LinearProductsTest, WithoutAJudgeFuseTheSumsOfLargeGradientsAlone) {
 }
 
 // An epilogue rounds the sums to dx's type. bf16 loses digits so, which is worth a measured gain
-// alone; fp16 may overflow, which nothing is worth.
+// alone; fp16 may overflow, which nothing is worth. TF32 keeps its sums in fp32.
 TEST_F(LinearProductsTest, FuseTheSumsOfDxWhereNothingIsLostOrAClockSaysSo) {
   alignas(256) static std::byte nowhere[256];
   const auto computed = [&](DataType type, bool has_judge) {
     products_.emplace(workspace_->data());
     const Buffer any{nowhere, type};
-    LinearProducts linear = Linear({.dry = true});
+    LinearProducts linear = Linear({.tf32 = true, .dry = true});
     if (has_judge) linear.set_judge([](const auto&, const auto&) { return true; });
     linear.BackwardInput({.shape = {64, 128, 128},
                           .dx = any,
@@ -315,11 +315,37 @@ TEST_F(LinearProductsTest, FuseTheSumsOfDxWhereNothingIsLostOrAClockSaysSo) {
                           .dbias = any.f32()});
     return Computed(*products_, "_dgelu-sums");
   };
-  if (computed(DataType::kFloat32, false).empty()) GTEST_SKIP() << "cuBLASLt has no such sums here";
-  EXPECT_EQ(computed(DataType::kFloat32, false), std::vector<bool>{true});
+  if (computed(DataType::kBfloat16, true).empty()) {
+    GTEST_SKIP() << "cuBLASLt has no sums of dx here";
+  }
+  EXPECT_NE(computed(DataType::kFloat32, false), std::vector<bool>{false});
   EXPECT_EQ(computed(DataType::kBfloat16, false), std::vector<bool>{false});
   EXPECT_EQ(computed(DataType::kBfloat16, true), std::vector<bool>{true});
   EXPECT_EQ(computed(DataType::kFloat16, true), std::vector<bool>{});
+}
+
+// cuBLASLt does not fuse GELU into an fp32 product without TF32. The emulation would, so it shows
+// what is asked for; a device may also lack the others.
+TEST_F(LinearProductsTest, Fp32NeverAsksForGeluInsideAProduct) {
+  alignas(256) static std::byte nowhere[256];
+  const auto fused = [&](DataType type, bool tf32) {
+    products_.emplace(workspace_->data());
+    const Buffer any{nowhere, type};
+    const LinearShape shape{64, 128, 128};
+    LinearProducts linear = Linear({.tf32 = tf32, .dry = true});
+    linear.Forward({.shape = shape, .y = any, .x = any, .w = any, .bias = any, .gelu = any});
+    for (float* dbias : {static_cast<float*>(nullptr), any.f32()}) {
+      linear.BackwardInput(
+          {.shape = shape, .dx = any, .dy = any, .w = any, .pre_gelu = any, .dbias = dbias});
+    }
+    return products_->InUse().Encode().find("gelu") != std::string::npos;
+  };
+  EXPECT_FALSE(fused(DataType::kFloat32, false));
+#ifdef GP_CUDA_EMULATION
+  EXPECT_TRUE(fused(DataType::kFloat32, true));
+  EXPECT_TRUE(fused(DataType::kBfloat16, false));
+  EXPECT_TRUE(fused(DataType::kFloat16, false));
+#endif
 }
 
 TEST_F(LinearProductsTest, Tf32IsOfThreeDigits) {
