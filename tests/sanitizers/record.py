@@ -127,11 +127,13 @@ class Runs:
         self.local = read_local(self.path)
         self.last = merge(read_page(root)[sanitizer], self.local[sanitizer]).runs
 
-    def add(self, suites, suite, content, seconds, passed):
+    def set_suites(self, suites):
+        self.local[self.sanitizer].suites = sorted(suites)
+        write_local(self.path, self.local)
+
+    def add(self, suite, content, seconds, passed):
         when = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M")
-        own = self.local[self.sanitizer]
-        own.suites = sorted(suites)
-        own.runs[suite] = Run(when, self.commit, content, round(seconds), passed)
+        self.local[self.sanitizer].runs[suite] = Run(when, self.commit, content, round(seconds), passed)
         write_local(self.path, self.local)
 
 

@@ -15,11 +15,11 @@ def must_run(run, content):
 
 def order(contents, last):
     """The suites of {suite: content}, given the last run of each: failed ones, changed ones, the others. Among equals the
-    suite that has waited longest comes first."""
+    suite that has waited longest comes first; those that waited equally long, or never ran, stay in the order given."""
     def place(suite):
         run = last.get(suite)
         failed = run is not None and not run.passed
-        return not failed, not must_run(run, contents[suite]), run.when if run else "", suite
+        return not failed, not must_run(run, contents[suite]), run.when if run else ""
     return sorted(contents, key=place)
 
 

@@ -29,10 +29,12 @@ class Stage:
         return processes.run(command, self.deadline, cwd=self.root, stdout=subprocess.DEVNULL) == 0
 
     def contents(self):
-        """{suite: digest of its content}"""
+        """{suite: digest of its content}, those first that need the fewest compilations."""
         known = content.Contents(self.root, content.include_folders(self.tree))
         suites = (self.tree / LISTS[self.preset]).read_text(encoding="utf-8").split()
-        return {suite: known.digest(content.inputs_of(self.tree, suite)) for suite in suites}
+        inputs = {suite: content.inputs_of(self.tree, suite) for suite in suites}
+        suites.sort(key=lambda suite: sum(file.suffix == ".o" for file in inputs[suite]))
+        return {suite: known.digest(inputs[suite]) for suite in suites}
 
     def build(self, suites):
         print(f"=== {self.preset}: {' '.join(suites)}", flush=True)
@@ -47,7 +49,7 @@ class Stage:
         processes.run([self.root / "scripts/run_tests", "--preset", self.preset, "--labels", suite], self.deadline,
                       env=environment)
         if self.count() == before:
-            self._add_failure(f"tests of {suite}", ["CTest found none"])
+            self.add_failure(f"tests of {suite}", ["CTest found none"])
             return False
         return self.count()[1] == before[1]
 
@@ -55,7 +57,12 @@ class Stage:
         """Counts a suite whose build failed, the last one, as one failed test."""
         log = self.build_log.read_text(encoding="utf-8", errors="replace")
         print(log, end="")
-        self._add_failure(f"build of {suite}", log.splitlines()[-LAST_LINES:])
+        self.add_failure(f"build of {suite}", log.splitlines()[-LAST_LINES:])
+
+    def add_failure(self, what, lines):
+        """Counts as one failed test; the lines say why."""
+        append(self.failures, f"failed: {what} [{self.preset}]\n" + "".join(f"    {line}\n" for line in lines))
+        append(self.totals, "0 passed, 1 failed, 0 skipped\n")
 
     def count(self):
         """Tests that passed, failed and were skipped so far."""
@@ -71,10 +78,6 @@ class Stage:
         for variable, text in (("GP_TEST_TOTALS", totals), ("GP_TEST_FAILURES", failures)):
             if variable in os.environ:
                 append(os.environ[variable], text)
-
-    def _add_failure(self, what, lines):
-        append(self.failures, f"failed: {what} [{self.preset}]\n" + "".join(f"    {line}\n" for line in lines))
-        append(self.totals, "0 passed, 1 failed, 0 skipped\n")
 
 
 def append(path, text):

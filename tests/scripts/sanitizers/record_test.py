@@ -58,7 +58,9 @@ class Local(sanitizer_case.InFolder):
     def test_a_run_that_is_added_is_found_by_the_next_one(self):
         subprocess.run(["git", "init", "-q", self.folder], check=True)
         with contextlib.redirect_stderr(io.StringIO()):
-            record.Runs(self.folder, "asan").add(["a", "b"], "a", "0123456789ab", 12.4, True)
+            runs = record.Runs(self.folder, "asan")
+        runs.set_suites(["b", "a"])
+        runs.add("a", "0123456789ab", 12.4, True)
         run = record.Runs(self.folder, "asan").last["a"]
         self.assertEqual((run.content, run.seconds, run.passed), ("0123456789ab", 12, True))
         self.assertEqual(self.read()[0]["asan"].suites, ["a", "b"])

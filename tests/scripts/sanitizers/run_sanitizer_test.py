@@ -100,6 +100,14 @@ class RunSanitizer(sanitizer_case.InFolder):
                          r"asan: 1 of 3 suites ran")
 
     def test_a_budget_in_which_nothing_runs_is_a_failure(self):
+        self.write("a_test.cc", "echo ready; sleep 1000\n")
+        output = self.sanitize("--minutes", "0.3", status=1)
+        self.assertIn("0 passed, 1 failed, 0 skipped\ndid not fit: a_test, never ran\n", output)
+        self.assertIn("failed: time for one suite [asan]\n", self.caller_files()[1])
+        self.call("make_sanitizer_page")
+        self.assertEqual(record.read_page(self.folder)["asan"].suites, ["a_test", "b_test", "c_test"])
+
+    def test_a_budget_that_is_over_before_the_first_build_is_a_failure(self):
         done = self.call("run_sanitizer", "asan", "--minutes", "0")
         self.assertEqual(done.returncode, 1)
         self.assertIn("give more --minutes", done.stderr)

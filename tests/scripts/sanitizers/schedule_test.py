@@ -12,8 +12,9 @@ def ran(day, content="new", passed=True):
 
 
 class Order(unittest.TestCase):
-    def expect(self, order, last):
-        self.assertEqual(schedule.order({suite: "new" for suite in sorted(order)}, last), order)
+    def expect(self, order, last, given=None):
+        contents = {suite: "new" for suite in given or sorted(order)}
+        self.assertEqual(schedule.order(contents, last), order)
 
     def test_changed_suites_come_before_those_that_waited_longer(self):
         self.expect(["b", "a"], {"a": ran(1), "b": ran(9, "old")})
@@ -29,6 +30,9 @@ class Order(unittest.TestCase):
 
     def test_unchanged_suites_come_last_and_the_latest_run_at_the_end(self):
         self.expect(["c", "b", "a"], {"a": ran(9), "b": ran(8), "c": ran(7)})
+
+    def test_suites_that_waited_equally_long_stay_in_the_order_given(self):
+        self.expect(["b", "a", "d", "c"], {"d": ran(1), "c": ran(1)}, given=["d", "b", "c", "a"])
 
 
 class Machine:
