@@ -1,10 +1,13 @@
 // Put in front of gp-trainer's main by the linker: whatever model a run file describes, a tiny one
-// is trained, in the seconds that the emulation has.
+// is trained, in the seconds that the emulation has. Where total tokens are set, a step has two
+// micro-batches.
 #include <string>
 #include <vector>
 
 namespace {
 
+constexpr const char* kTotalTokens = "batch.total_tokens=";
+constexpr const char* kTwoMicroBatches = "batch.total_tokens=32";
 constexpr const char* kTiny[] = {
     "model.n_layer=1",   "model.n_head=1",      "model.n_embd=16",
     "model.n_ctx=16",    "model.vocab=257",     "model.pad_vocab_to=64",
@@ -18,6 +21,9 @@ int __real_main(int argc, char** argv);
 
 int __wrap_main(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
+  for (std::string& word : words) {
+    if (word.starts_with(kTotalTokens)) word = kTwoMicroBatches;
+  }
   if (argc > 1 && words[1] == "--spec") {
     for (const char* setting : kTiny) words.insert(words.end(), {"--set", setting});
   }

@@ -170,9 +170,7 @@ class CudnnAttention final : public AttentionKernels {
   const char* name() const override { return name_.c_str(); }
 
   bool Takes(const AttentionShape& shape, DataType type, const Dropout& dropout) const override {
-    return dropout.probability == 0 && type == options_.type &&
-           shape.sequences == options_.shape.sequences && shape.length == options_.shape.length &&
-           shape.heads == options_.shape.heads && shape.head_size == options_.shape.head_size;
+    return CudnnTakes(options_, shape, type, dropout);
   }
 
   int64_t device_bytes() const override { return own_workspace_ ? own_workspace_->bytes() : 0; }
@@ -267,10 +265,8 @@ class CudnnAttention final : public AttentionKernels {
 
 CudnnAttentionMade MakeCudnnAttention(const CudnnAttentionOptions& options,
                                       ScratchMemory& scratch) {
-  if (options.type == DataType::kFloat32) return {nullptr, "computes in bf16 and fp16 only"};
-  if (options.shape.head_size % 8 != 0 || options.shape.head_size > 128) {
-    return {nullptr, "takes heads of a multiple of 8 channels, at most 128"};
-  }
+  const std::string refusal = WhyCudnnRefuses(options);
+  if (!refusal.empty()) return {nullptr, refusal};
   try {
     OpenLibrary();
     return {std::make_unique<CudnnAttention>(options, scratch), ""};

@@ -19,6 +19,23 @@ struct CudnnAttentionOptions {
   bool deterministic = true;
 };
 
+// Why cuDNN has no attention of this size and type on any machine; empty where it may have one.
+inline std::string WhyCudnnRefuses(const CudnnAttentionOptions& options) {
+  if (options.type == DataType::kFloat32) return "computes in bf16 and fp16 only";
+  if (options.shape.head_size % 8 != 0 || options.shape.head_size > 128) {
+    return "takes heads of a multiple of 8 channels, at most 128";
+  }
+  return "";
+}
+
+// AttentionKernels::Takes of kernels that were made with these options.
+inline bool CudnnTakes(const CudnnAttentionOptions& options, const AttentionShape& shape,
+                       DataType type, const Dropout& dropout) {
+  return dropout.probability == 0 && type == options.type &&
+         shape.sequences == options.shape.sequences && shape.length == options.shape.length &&
+         shape.heads == options.shape.heads && shape.head_size == options.shape.head_size;
+}
+
 struct CudnnAttentionMade {
   std::unique_ptr<AttentionKernels> kernels;  // null: why_not
   std::string why_not;
