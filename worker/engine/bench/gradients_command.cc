@@ -105,7 +105,7 @@ void PrintGradients(const Json& r) {
              r["precision"].get<std::string>(), r["device"].get<std::string>());
   fmt::print("loss       {:.6f}, the reference engine's {:.6f}\n", r["loss"].get<double>(),
              r["reference_loss"].get<double>());
-  fmt::print("gradients  differ by {:.2e} of their norm (allowed {:.0e}), most in {}: {:.2e}\n",
+  fmt::print("gradients  differ by {:.2e} of their norm (allowed {:.1e}), most in {}: {:.2e}\n",
              r["gradient_error"].get<double>(), r["tolerance"].get<double>(),
              r["worst_tensor"].get<std::string>(), r["worst_error"].get<double>());
 }
@@ -131,7 +131,7 @@ Status RunGradients(const GradientsFlags& flags) {
   flags.model.json() ? PrintJson(report) : PrintGradients(report);
   if (found.all <= flags.tolerance) return OkStatus();
   return FailedPrecondition(
-      "the gradients differ from the reference engine's by {:.2e} of their norm, more than {:.0e}; "
+      "the gradients differ from the reference engine's by {:.2e} of their norm, more than {:.1e}; "
       "most in {}: {:.2e}",
       found.all, flags.tolerance, found.worst_tensor, found.worst);
 }

@@ -86,7 +86,7 @@ TEST(GpBench, ComparesItsGradientsWithTheReferenceEngines) {
   EXPECT_NEAR(report["loss"].get<double>(), report["reference_loss"].get<double>(), 1e-5);
   const Outcome far = RunBench(command + "--precision bf16 --tolerance 1e-6");
   EXPECT_EQ(far.exit_code, 1);
-  EXPECT_THAT(far.output, testing::HasSubstr("more than 1e-06; most in "));
+  EXPECT_THAT(far.output, testing::HasSubstr("more than 1.0e-06; most in "));
 }
 
 TEST(GpBench, HasNoGpuToMeasure) {
