@@ -7,6 +7,7 @@ import subprocess
 
 import libraries
 
+NEEDED_CAPABILITY = re.compile(r"compute capability (\d+\.\d+)")
 FIELDS = ("name", "driver_version", "memory.total", "compute_cap", "power.limit", "clocks.max.sm")
 
 
@@ -36,6 +37,13 @@ def glibc():
 
 def older(version, needed):
     return tuple(map(int, version.split("."))) < tuple(map(int, needed.split(".")))
+
+
+def is_lacking(reason):
+    """True of words that name a compute capability which this GPU does not have."""
+    needed = NEEDED_CAPABILITY.search(reason)
+    found = gpu() if needed else None
+    return found is not None and older(found["compute_cap"], needed[1])
 
 
 def facts(manifest):

@@ -61,7 +61,7 @@ def detail(row):
         return f"{data['passed']} passed, {len(data['skipped'])} skipped"
     if data.get("kind") == "GradientCheck":
         return (f"loss {data['loss']:.5f} against {data['reference_loss']:.5f}; gradients differ by {data['gradient_error']:.1e} "
-                f"(allowed {data['tolerance']:.0e}), most in {data['worst_tensor']} ({data['worst_error']:.1e})")
+                f"(allowed {data['tolerance']:.1e}), most in {data['worst_tensor']} ({data['worst_error']:.1e})")
     if "last_loss" in data:
         return f"{data['steps']} steps, loss {data['first_loss']:.4f} to {data['last_loss']:.4f}, equal bits"
     if "cold_s" in data:

@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 import time
 
+import machine_facts
+
 GRACE_S = 15  # that is left for writing when the time is up
 ATTEMPTS = 2  # starts of a row at most, when the call ends before the row does
 WATCH = "read -r _; kill -s KILL 0"  # waits for the end of its input, and ends its group
@@ -73,12 +75,16 @@ class Results:
 
 
 def failure(name, done):
-    """The error of a program that failed, with its last words, or with those about memory."""
+    """The error of a program that failed, with its last words, or with those about memory. Missing, which skips the row,
+    where the words name a compute capability that this GPU does not have."""
     words = [line.strip() for line in (done.stderr.strip() or done.stdout.strip()).splitlines() if line]
     about_memory = next(filter(SHORT_OF_MEMORY.search, words), None)
     if about_memory:
         return OutOfMemory(f"{name}: {about_memory[:160]}")
-    return RuntimeError(f"{name} ended with {done.returncode}: {words[-1] if words else 'no words'}")
+    last = words[-1] if words else "no words"
+    if machine_facts.is_lacking(last):
+        return Missing(f"{name}: {last}")
+    return RuntimeError(f"{name} ended with {done.returncode}: {last}")
 
 
 class Group:
@@ -101,8 +107,8 @@ class Group:
 
 
 def complete(command, timeout, environment):
-    """What a program wrote to its output and to its log. RuntimeError when it fails or takes too long. Nothing that it
-    started outlives it."""
+    """What a program wrote to its output and to its log. RuntimeError when it fails or takes too long, Missing when this GPU
+    is too old for it. Nothing that it started outlives it."""
     name = pathlib.Path(str(command[0])).name
     # Files, not pipes: a pipe ends with the last process that holds it, which may be a peer that hangs.
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as log:
@@ -122,7 +128,7 @@ def complete(command, timeout, environment):
 
 
 def run(command, timeout, environment):
-    """The output of a program. RuntimeError as complete() raises it."""
+    """The output of a program. Raises what complete() raises."""
     return complete(command, timeout, environment).stdout
 
 

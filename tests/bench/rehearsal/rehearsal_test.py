@@ -1,7 +1,8 @@
 """Goal: what a person does with scripts/gpu_check on a machine with a GPU goes well from the package to the report, although a
-peer hangs, another is missing at first, a call is killed, and the rest is done on a second machine.
+peer hangs, another is missing at first, a call is killed, and the rest is done on a second machine, which has cuDNN.
 
-The programs compute tiny shapes on the emulated device; torch, llm.c's program, nvidia-smi and compute-sanitizer are stand-ins.
+The programs compute tiny shapes on the emulated device; torch, cuDNN, llm.c's program, nvidia-smi and compute-sanitizer are
+stand-ins.
 """
 import json
 import os
@@ -35,8 +36,9 @@ QUICK_TESTS = ("*NcclOnDevices.SumLosses*", "AdamWKernel.*", "CudaRuntime.*", "G
 LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 HANGS = "step-tiny-b64-bf16-torch"  # as fake_torch says
 # The rows that do not end with "ok": their status and the beginning of the reason.
-EXPECTED = {HANGS: ("failed", "was ended together with 2 calls"),
-            **{key: ("skipped", "no cuDNN attention: ") for key in ("graphs-cudnn", "resume-cudnn", "attention-cudnn")}}
+EXPECTED = {HANGS: ("failed", "was ended together with 2 calls")}
+# What computes attention where cuDNN is installed.
+ATTENTION = {"fp32": "flash", "tf32": "flash", "bf16": "cudnn 91900", "fp16": "cudnn 91900", "fp8": "cudnn 91900"}
 
 NVIDIA_SMI = """#!/bin/sh
 echo 'Emulated GPU, 580.65, 4096 MiB, 9.0, 700.00 W, 1980 MHz'
@@ -128,10 +130,12 @@ class Rehearsal(unittest.TestCase):
         shutil.copytree(HERE / "fake_torch", site / "torch", ignore=shutil.ignore_patterns("__pycache__"))
         (site / "torch-2.11.0.dist-info").mkdir()
         (site / "torch-2.11.0.dist-info/METADATA").write_text("Name: torch\nVersion: 2.11.0+cu130\n", encoding="utf-8")
-        self.bring_libraries(site / "torch/lib")
+        self.libraries = site / "torch/lib"
+        self.bring_libraries(self.libraries)
 
     def bring_libraries(self, folder):
-        """LibTorch as it is here, a library of the tests for NCCL, and empty files for what the emulation does without."""
+        """LibTorch as it is here, a library of the tests for NCCL, and empty files for what the emulation does without. No
+        program can open an empty libcudnn.so.9."""
         folder.mkdir()
         for name, path in package.loaded_libraries(BUILT / PROGRAMS["bin/gp-bench-cuda"]).items():
             if path and package.EXPECTED_THERE.match(name) and not path.startswith(("/lib", "/usr/lib")):
@@ -140,6 +144,11 @@ class Rehearsal(unittest.TestCase):
         for name in libraries.NEEDED.values():
             if not (folder / name).exists():
                 (folder / name).touch()
+
+    def bring_cudnn(self):
+        library = self.libraries / libraries.NEEDED["cuDNN"]
+        library.unlink()
+        library.symlink_to(BUILT / "libgp_fake_cudnn.so")
 
     def make_package(self):
         build = self.folder / "build"
@@ -183,6 +192,7 @@ class Rehearsal(unittest.TestCase):
         self.misses_a_peer(first)
         done = {key: row for key, row in first.results().items() if row["status"] == "ok"}
         shutil.rmtree(self.folder / "first/gpu_check-cache")
+        self.bring_cudnn()
         second = self.machine("second", first.folder / "package", first.out)
         self.goes_on(second, done)
         self.expect_every_row(second)
@@ -211,19 +221,22 @@ class Rehearsal(unittest.TestCase):
         self.assertEqual(machine.results()[HANGS]["attempts"], 2)
 
     def misses_a_peer(self, machine):
-        status, output = machine.check("--stage", "correctness", "--stage", "headline")
+        status, output = machine.check("--stage", "headline", "--stage", "correctness", "--stage", "headline-details")
         self.assertEqual(status, 0)
         self.assertIn("beside llm.c nothing will be measured: no copy of llm.c: pass --llmc DIR", output)
         found = machine.results()
         for key in ("llmc-build", "step-124M-b64-bf16-bf16-residual-llmc"):
             self.assertEqual((found[key]["status"], found[key]["reason"]), ("skipped", "no copy of llm.c: pass --llmc DIR"))
+        for key in ("graphs-cudnn", "resume-cudnn"):
+            self.assertEqual(found[key]["status"], "skipped")
+            self.assertIn("no cuDNN attention: ", found[key]["reason"])
         self.assertEqual(found["step-124M-b64-bf16-torch-compile"]["status"], "ok")
 
     def goes_on(self, machine, done):
         """Calls until nothing is left; what was done and tuned and compiled on the first machine stays."""
         status = 3
         while status == 3:
-            status, _ = machine.check("--minutes", 28, "--llmc", self.folder / "llm.c")
+            status, _ = machine.check("--llmc", self.folder / "llm.c")
         self.assertEqual(status, 1)
         found = machine.results()
         self.assertEqual({key: found[key] for key in done}, done)
@@ -249,7 +262,9 @@ class Rehearsal(unittest.TestCase):
                       "### 1558M, 16 rows, fp8", "FP8 at 1558M, B=64: "):
             self.assertIn(words, text)
         self.assertRegex(text, r"124M, B=64, bf16 beside torch.compile \(flash attention\) .* ≥ 1.15: short by \d+ %")
-        self.assertRegex(text, r"124M, B=64, bf16 bf16-residual beside llm.c \(flash attention\) .* ≥ 1.10: met")
+        self.assertRegex(text, r"124M, B=64, bf16 bf16-residual beside llm.c \(cudnn 91900 attention\) .* ≥ 1.10: met")
+        for precision, attention in ATTENTION.items():
+            self.assertIn(f"| 124M, B=16, {precision} ({attention} attention) |", text)
         self.assertNotIn("skipped: not run", text)
 
 

@@ -30,7 +30,7 @@ class Caches(gpu_check_case.InFolder):
 
     @unittest.skipUnless((gpu_check_case.ROOT / ".git").exists(), "the source tree is no git checkout")
     def test_git_ignores_all_that_a_call_leaves_for_the_next(self):
-        """On a lent machine only what git ignores stays from one command to the next."""
+        """What copies the checkout to a GPU machine again for each call keeps there only what git ignores."""
         out = gpu_check_case.ROOT / "gpu_check"
         for place in (out, caches.folder(out)):
             self.assertTrue(self.is_ignored(place / "results.json"), place)

@@ -1,5 +1,6 @@
 """scripts/gpu_check lists what it would do, and what fits into some minutes."""
 import argparse
+import re
 import unittest
 
 import gpu_check_case  # first: it names the folder of the modules
@@ -9,7 +10,7 @@ import runner
 
 class DryRun(gpu_check_case.InFolder):
     def test_lists_every_stage_and_its_rows_and_sizes(self):
-        status, output, _ = self.check("--dry-run", "--build", self.make_build())
+        status, output, _ = self.check("--dry-run", "--minutes", "100", "--build", self.make_build())
         self.assertEqual(status, 0)
         for stage in rows.STAGES:
             self.assertRegex(output, rf"(?m)^{stage}:")
@@ -27,15 +28,24 @@ class DryRun(gpu_check_case.InFolder):
             self.assertLessEqual(row.expected_s, 580 - runner.GRACE_S, row.key)
             self.assertLessEqual(row.expected_s, row.limit_s, row.key)
 
-    def test_a_plan_of_28_minutes_begins_with_what_matters_most(self):
-        every = [row for listed in self.listed().values() for row in listed]
-        chosen = rows.within(every, runner.Results(self.folder), 60 * 28)
-        self.assertLessEqual(rows.seconds(chosen), 60 * 28)
-        keys = [row.key for row in chosen]
-        order = [keys.index(key) for key in ("machine", "test-a_test", "resume", "step-124M-b64-bf16-torch-compile",
-                                             "step-124M-b64-bf16-bf16-residual-llmc", "gradients-fp8", "start",
-                                             "step-124M-b4-bf16-torch-compile")]
+    def test_begins_with_the_headline_and_ends_within_24_minutes(self):
+        status, output, _ = self.check("--dry-run", "--build", self.make_build())
+        self.assertEqual(status, 0)
+        planned = re.findall(r"(?m)^  until +(\d+):(\d\d) +(\d+) s  (\S+)", output)
+        minutes, seconds, expected, first = planned[0]
+        self.assertEqual((minutes, seconds, expected, first), ("3", "00", "180", "step-124M-b64-bf16-torch-compile"))
+        self.assertLessEqual(sum(int(expected) for _, _, expected, _ in planned), 24 * 60)
+        self.assertIn(f"in all: {len(planned)} rows, about {planned[-1][0]}:{planned[-1][1]} minutes\n", output)
+        keys = [key for _, _, _, key in planned]
+        order = [keys.index(key) for key in ("machine", "test-kernels_test", "resume", "step-124M-b64-bf16-bf16-residual-llmc",
+                                             "gradients-fp8", "start", "step-124M-b4-bf16-torch-compile")]
         self.assertEqual(order, sorted(order))
+
+    def test_takes_every_row_of_a_stage_that_is_asked_for(self):
+        _, output, _ = self.check("--dry-run", *(f"--stage={stage}" for stage in rows.MAKERS), "--build", self.make_build())
+        for listed in self.listed().values():
+            for row in (row for row in listed if not row.key.startswith("test-")):
+                self.assertIn(f" {row.key} ", output)
 
     def test_a_plan_counts_what_is_done_and_passes_over_what_is_too_long(self):
         results = runner.Results(self.folder)
@@ -45,10 +55,10 @@ class DryRun(gpu_check_case.InFolder):
         self.assertEqual([row.key for row in rows.within(listed, results, 30)], ["a"])
 
     def test_prints_the_plan(self):
-        status, output, _ = self.check("--dry-run", "--minutes", "28", "--build", self.make_build())
+        status, output, _ = self.check("--dry-run", "--minutes", "12", "--build", self.make_build())
         self.assertEqual(status, 0)
-        self.assertRegex(output, r"(?m)^  until +\d+:\d\d +100 s  step-124M-b64-bf16-torch-compile ")
-        self.assertRegex(output, r"(?m)^\d+ rows do not fit into 28 minutes$")
+        self.assertRegex(output, r"(?m)^  until +\d+:\d\d +100 s  llmc-build ")
+        self.assertRegex(output, r"(?m)^\d+ rows do not fit into 12 minutes$")
         self.assertIn("beside llm.c nothing will be measured: no copy of llm.c: pass --llmc DIR", output)
 
     def test_every_row_has_a_key_of_its_own(self):

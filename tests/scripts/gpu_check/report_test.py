@@ -33,7 +33,7 @@ def canned_results():
             "memory": ok("memory", {"planned_bytes": 32160765184, "engine_bytes": 32160000000}),
             "start": ok("start", {"cold_s": 41.53, "warm_s": 2.25}),
             "gradients-bf16": ok("bf16", {
-            "kind": "GradientCheck", "loss": 4.1, "reference_loss": 4.1, "gradient_error": 0.001, "tolerance": 0.01,
+            "kind": "GradientCheck", "loss": 4.1, "reference_loss": 4.1, "gradient_error": 0.001, "tolerance": 0.015,
             "worst_tensor": "wte", "worst_error": 0.004})},
         "bench-124M": {
             "kernels": ok("k", {"kind": "KernelBench", "model": "124M", "rows": 65536, "precision": "bf16", "operations": operations,
@@ -71,7 +71,7 @@ class Report(gpu_check_case.InFolder):
 
     def test_shows_what_was_found(self):
         for line in ("| x | ok | 7 passed, 1 skipped |",
-                     "| bf16 | ok | loss 4.10000 against 4.10000; gradients differ by 1.0e-03 (allowed 1e-02), most in wte (4.0e-03) |",
+                     "| bf16 | ok | loss 4.10000 against 4.10000; gradients differ by 1.0e-03 (allowed 1.5e-02), most in wte (4.0e-03) |",
                      "| 124M beside torch.compile (cudnn 91900 attention) | 10.00 (9.00–11.00) | 1,000 | 50 % | 10.00 (9.00–11.00) | 1.10 (9.00–11.00) | "
                      "≥ 1.15: short by 4 % |",
                      "| memory | ok | 32.160 GB of 32.161 GB planned |",

@@ -66,22 +66,32 @@ class TestPrograms(gpu_check_case.InFolder):
         with self.assertRaisesRegex(RuntimeError, r"1 of 2 were skipped, .*8\.0: S\.b$"):
             self.outcome(cases, capability="9.0")
 
+    def test_a_skip_is_excused_by_what_cublaslt_lacks(self):
+        cases = [self.case("a"), self.skipped("b", "cuBLASLt has no sums of dy here")]
+        self.assertEqual(self.outcome(cases), {"passed": 1, "skipped": ["S.b"]})
+
     def test_where_all_are_skipped_something_is_missing(self):
         with self.assertRaisesRegex(runner.Missing, f"every test skipped itself: {self.NO_DEVICE}; is there a GPU"):
             self.outcome([self.skipped("a", self.NO_DEVICE), self.skipped("b", self.NO_DEVICE)])
 
 
 class Attention(unittest.TestCase):
-    def judge(self, attention, cudnn_works):
+    def judge(self, precision, attention, cudnn_works):
         missing = None if cudnn_works else runner.Missing("no cuDNN attention: none")
+        report = {"precision": precision, "attention": attention, "notes": ["cudnn: refused the plan"]}
         with unittest.mock.patch.object(engine_runs, "need_cudnn", side_effect=missing):
-            return rows.judge_attention({"attention": attention, "notes": ["cudnn: refused the plan"]}, None)
+            return rows.judge_attention(report, None)["attention"]
 
-    def test_of_cudnn_is_expected_where_it_works(self):
-        self.assertEqual(self.judge("cudnn 91900", True)["attention"], "cudnn 91900")
-        self.assertEqual(self.judge("flash", False)["attention"], "flash")
-        with self.assertRaisesRegex(RuntimeError, "^attention was computed by flash, not by cuDNN: cudnn: refused the plan$"):
-            self.judge("flash", True)
+    def test_of_cudnn_is_expected_in_16_bits_where_it_works(self):
+        for precision in ("bf16", "fp16", "fp8"):
+            self.assertEqual(self.judge(precision, "cudnn 91900", True), "cudnn 91900")
+            self.assertEqual(self.judge(precision, "flash", False), "flash")
+            with self.assertRaisesRegex(RuntimeError, "^attention was computed by flash, not by cuDNN: cudnn: refused the plan$"):
+                self.judge(precision, "flash", True)
+
+    def test_of_cudnn_is_not_expected_in_32_bits(self):
+        for precision in ("fp32", "tf32"):
+            self.assertEqual(self.judge(precision, "flash", True), "flash")
 
 
 class PlainLaunches(unittest.TestCase):

@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 import unittest
+import unittest.mock
 
 import gpu_check_case  # first: it names the folder of the modules
+import machine_facts
 import rows
 import runner
 
@@ -146,6 +148,16 @@ class Stages(gpu_check_case.InFolder):
         with self.assertRaisesRegex(runner.OutOfMemory, f"^sh: {re.escape(torch)}$"):
             runner.run(["sh", "-c", f"echo '{words}' >&2; exit 1"], 10, os.environ)
         self.assertEqual(runner.run(["sh", "-c", "echo out of memory >&2; echo 5"], 10, os.environ), "5\n")
+
+    def test_a_gpu_that_is_too_old_for_a_row_does_not_fail_it(self):
+        words = "fp8 needs compute capability 8.9, A card has 8.0; use precision: bf16"
+        command = ["sh", "-c", f"echo '{words}' >&2; exit 1"]
+        row = self.row("fp8", lambda _: runner.run(command, 10, os.environ))
+        for capability, status in (("8.0", "skipped"), ("9.0", "failed")):
+            with unittest.mock.patch.object(machine_facts, "gpu", return_value={"compute_cap": capability}):
+                result = runner.measure(row, argparse.Namespace(), time.monotonic() + 60)
+            self.assertEqual(result["status"], status)
+            self.assertIn(words, result["reason"])
 
 
 if __name__ == "__main__":
