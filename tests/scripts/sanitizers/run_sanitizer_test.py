@@ -1,12 +1,18 @@
 """scripts/run_sanitizer on a small project of shell scripts, with the real CMake, Ninja and CTest."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
 import json
 import os
 import pathlib
 import shutil
 import subprocess
 import unittest
+from unittest import mock
 
 import sanitizer_case
+import processes
 import record
 
 PRESETS = {"version": 6, "configurePresets": [
@@ -54,6 +60,22 @@ class RunSanitizer(sanitizer_case.InFolder):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout
 
+    def sanitize_until(self, suite, status):
+        """Calls the script with a time that is over as soon as it tests `suite`."""
+        def run(command, *arguments, real=processes.run, **options):
+            if command[-1] == suite:
+                raise processes.OutOfTime
+            return real(command, *arguments, **options)
+        loader = importlib.machinery.SourceFileLoader("run_sanitizer", str(self.folder / "scripts/run_sanitizer"))
+        script = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_sanitizer", loader))
+        loader.exec_module(script)
+        scratch, output = self.folder / "scratch", io.StringIO()
+        scratch.mkdir()
+        with (mock.patch.object(processes, "run", run), mock.patch.dict(os.environ, self.environment),
+              contextlib.redirect_stdout(output)):
+            self.assertEqual(script.run("asan", 60, scratch), status)
+        return output.getvalue()
+
     def caller_files(self):
         return [pathlib.Path(self.environment[name]).read_text() for name in ("GP_TEST_TOTALS", "GP_TEST_FAILURES")]
 
@@ -92,16 +114,15 @@ class RunSanitizer(sanitizer_case.InFolder):
     def test_what_does_not_fit_is_listed_with_its_last_run_and_is_no_failure(self):
         self.sanitize()
         self.write("a_test.cc", "echo other\n")
-        self.write("c_test.cc", "echo ready; sleep 1000\n")
-        output = self.sanitize("--minutes", "0.3")
+        self.write("c_test.cc", "echo another\n")
+        output = self.sanitize_until("c_test", status=0)
         self.assertRegex(output, r"1 passed, 0 failed, 0 skipped\n"
                          r"did not fit: c_test, last ran \d{4}-\d\d-\d\d \d\d:\d\d UTC at \w+, has changed since\n"
                          r"did not fit: b_test, last ran \d{4}-\d\d-\d\d \d\d:\d\d UTC at \w+\n"
                          r"asan: 1 of 3 suites ran")
 
     def test_a_budget_in_which_nothing_runs_is_a_failure(self):
-        self.write("a_test.cc", "echo ready; sleep 1000\n")
-        output = self.sanitize("--minutes", "0.3", status=1)
+        output = self.sanitize_until("a_test", status=1)
         self.assertIn("0 passed, 1 failed, 0 skipped\ndid not fit: a_test, never ran\n", output)
         self.assertIn("failed: time for one suite [asan]\n", self.caller_files()[1])
         self.call("make_sanitizer_page")
