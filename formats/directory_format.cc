@@ -91,10 +91,9 @@ StatusOr<int> ReadDirectoryVersion(const std::string& directory, const Directory
 Status MigrateDirectory(const std::string& directory, const DirectoryFormat& format) {
   ASSIGN_OR_RETURN(const int version, ReadDirectoryVersion(directory, format));
   for (int from = version; from < format.newest(); ++from) {
-    RETURN_IF_ERROR(
-        WithContext(ApplyMigration(directory, format, from),
-                    fmt::format("migrate the {} {} to version {}", format.what, directory,
-                                from + 1)));
+    RETURN_IF_ERROR(WithContext(
+        ApplyMigration(directory, format, from),
+        fmt::format("migrate the {} {} to version {}", format.what, directory, from + 1)));
   }
   if (FileExists(JoinPath(directory, kFormatFileName))) return OkStatus();
   return WriteVersion(directory, format, format.newest());

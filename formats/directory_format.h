@@ -31,8 +31,8 @@ struct DirectoryFormat {
   int newest() const { return static_cast<int>(migrations.size()) + 1; }
 };
 
-// The version of `directory`. FailedPrecondition when a newer gp wrote it. DataLoss when format.json
-// is damaged or belongs to a directory of another kind.
+// The version of `directory`. FailedPrecondition when a newer gp wrote it. DataLoss when
+// format.json is damaged or belongs to a directory of another kind.
 StatusOr<int> ReadDirectoryVersion(const std::string& directory, const DirectoryFormat& format);
 
 // Brings `directory`, which exists, to the newest version and writes that into format.json. The

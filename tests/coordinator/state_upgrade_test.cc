@@ -97,13 +97,14 @@ TEST_F(StateUpgrade, WithoutABackupNothingIsMigrated) {
 TEST_F(StateUpgrade, ANewerStateIsRefusedWithTheWayBack) {
   MakeFirstVersion();
   ASSERT_TRUE(Start().ok());
-  Execute("state/gp.db", "PRAGMA user_version = 9; INSERT INTO upgrades VALUES "
-                         "(9, 'gp 7.0', '/backups/it''s here')");
+  Execute("state/gp.db",
+          "PRAGMA user_version = 9; INSERT INTO upgrades VALUES "
+          "(9, 'gp 7.0', '/backups/it''s here')");
   const Status refused = Start().status();
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(refused),
-              HasSubstr("the store " + File("state/gp.db") + " has version 9, written by a newer gp "
-                        "(gp 7.0, which left the backup /backups/it's here)"));
+  EXPECT_THAT(Message(refused), HasSubstr("the store " + File("state/gp.db") +
+                                          " has version 9, written by a newer gp "
+                                          "(gp 7.0, which left the backup /backups/it's here)"));
   EXPECT_THAT(Message(refused), HasSubstr("--restore of a backup that this version reads: " +
                                           File("state/backups/version-1")));
 }

@@ -1,5 +1,5 @@
-// A migration of a directory that is killed. A process reads once where it dies, so whatever passes a
-// failpoint runs in a child.
+// A migration of a directory that is killed. A process reads once where it dies, so whatever passes
+// a failpoint runs in a child.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>

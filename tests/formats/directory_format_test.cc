@@ -19,9 +19,10 @@ Status Append(const std::string& path, const std::string& text) {
 DirectoryFormat Things(int newest) {
   DirectoryFormat format{.name = "gp-things", .what = "directory of things"};
   if (newest >= 2) {
-    format.migrations.push_back({.changes = {"names", "folder"}, .apply = [](const auto& directory) {
-                                   return Append(JoinPath(directory, "names"), " two");
-                                 }});
+    format.migrations.push_back(
+        {.changes = {"names", "folder"}, .apply = [](const auto& directory) {
+           return Append(JoinPath(directory, "names"), " two");
+         }});
   }
   if (newest >= 3) {
     format.migrations.push_back({.changes = {}, .apply = [](const auto& directory) {
@@ -38,7 +39,9 @@ class DirectoryFormatTest : public ::testing::Test {
   void Write(const std::string& name, const std::string& text) const {
     ASSERT_TRUE(WriteFileAtomically(File(name), text).ok());
   }
-  std::string Read(const std::string& name) const { return ReadFile(File(name)).value_or("absent"); }
+  std::string Read(const std::string& name) const {
+    return ReadFile(File(name)).value_or("absent");
+  }
   Status Migrate(int newest) const { return MigrateDirectory(directory_.path(), Things(newest)); }
 
   const gp::TemporaryDirectory directory_;
@@ -89,9 +92,9 @@ TEST_F(DirectoryFormatTest, ADamagedOrForeignVersionIsAnError) {
     Write(kFormatFileName, whole.substr(0, size));
     EXPECT_EQ(Migrate(3).code(), StatusCode::kDataLoss) << size;
   }
-  for (const char* text : {"{\"format\":\"gp-run\",\"version\":1}", "[]",
-                           "{\"format\":\"gp-things\",\"version\":0}",
-                           "{\"format\":\"gp-things\",\"version\":\"2\"}"}) {
+  for (const char* text :
+       {"{\"format\":\"gp-run\",\"version\":1}", "[]", "{\"format\":\"gp-things\",\"version\":0}",
+        "{\"format\":\"gp-things\",\"version\":\"2\"}"}) {
     Write(kFormatFileName, text);
     EXPECT_EQ(Migrate(3).code(), StatusCode::kDataLoss) << text;
     EXPECT_THAT(Message(Migrate(3)), HasSubstr(File(kFormatFileName)));

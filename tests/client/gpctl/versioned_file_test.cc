@@ -33,7 +33,8 @@ class VersionedFile : public ::testing::Test {
 };
 
 TEST_F(VersionedFile, OneOfTheNewestVersionIsReadAsItIs) {
-  for (const char* text : {"apiVersion: gp/v1\na: 1\n", "{\"apiVersion\": \"gp/v1\"}", "a: 1\n", ""}) {
+  for (const char* text :
+       {"apiVersion: gp/v1\na: 1\n", "{\"apiVersion\": \"gp/v1\"}", "a: 1\n", ""}) {
     Write(text);
     EXPECT_EQ(*Read({}), text);
   }
@@ -61,8 +62,9 @@ TEST_F(VersionedFile, OneOfANewerVersionIsRefused) {
   Write("apiVersion: gp/v3\nnewest: 5\n");
   const Status refused = Read(Renamed()).status();
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(refused), HasSubstr(path_ + " has apiVersion gp/v3, written by a newer gpctl; "
-                                                  "this one reads up to gp/v2: upgrade it"));
+  EXPECT_THAT(Message(refused),
+              HasSubstr(path_ + " has apiVersion gp/v3, written by a newer gpctl; "
+                                "this one reads up to gp/v2: upgrade it"));
 }
 
 TEST_F(VersionedFile, AVersionThatIsNoneIsAnError) {
