@@ -13,7 +13,7 @@
 #include "base/eventually.h"
 #include "base/file.h"
 #include "base/random_id.h"
-#include "rpc/channel.h"
+#include "rpc/connected_channel.h"
 
 extern char** environ;
 
@@ -104,7 +104,7 @@ int CoordinatorProcess::RunToEnd(std::string& error_output) {
 }
 
 std::unique_ptr<v1::RunService::Stub> CoordinatorProcess::NewStub() const {
-  return v1::RunService::NewStub(rpc::MakeChannel(address_));
+  return v1::RunService::NewStub(rpc::ConnectedChannel(address_));
 }
 
 }  // namespace gp::coordinator

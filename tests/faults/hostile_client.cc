@@ -19,7 +19,7 @@
 #include "base/mutex.h"
 #include "base/random_id.h"
 #include "gp/v1/run_service.grpc.pb.h"
-#include "rpc/channel.h"
+#include "rpc/connected_channel.h"
 
 namespace gp {
 namespace {
@@ -38,7 +38,7 @@ struct Target {
   bool Lasts() const { return steady_clock::now() < until; }
   std::unique_ptr<v1::RunService::Stub> Connect() const {
     return v1::RunService::NewStub(
-        rpc::MakeChannel(address, {.message_bytes_max = 64 * static_cast<int>(kMegabyte)}));
+        rpc::ConnectedChannel(address, {.message_bytes_max = 64 * static_cast<int>(kMegabyte)}));
   }
 };
 

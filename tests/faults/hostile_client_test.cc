@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "integration/cluster.h"
-#include "rpc/channel.h"
+#include "rpc/connected_channel.h"
 
 namespace gp::testing {
 namespace {
@@ -47,7 +47,7 @@ class VersionProbe {
 
  private:
   void Loop(const std::stop_token& stop, const std::string& address) {
-    const auto stub = v1::RunService::NewStub(rpc::MakeChannel(address));
+    const auto stub = v1::RunService::NewStub(rpc::ConnectedChannel(address));
     while (!stop.stop_requested()) {
       grpc::ClientContext context;
       context.set_deadline(std::chrono::system_clock::now() + kPatience);

@@ -11,7 +11,7 @@
 #include "base/random_id.h"
 #include "confinement/file_rules.h"
 #include "faults/fault_run.h"
-#include "rpc/channel.h"
+#include "rpc/connected_channel.h"
 
 namespace gp::testing {
 namespace {
@@ -212,7 +212,8 @@ class ReadAnyFileFromAfar : public ::testing::Test {
         ReadFile(JoinPath(cluster_.directory(), "coordinator.json")).value_or("");
     const std::string key = "\"listen\":";
     const size_t at = file.find('"', file.find(key) + key.size()) + 1;
-    remote_ = v1::RunService::NewStub(rpc::MakeChannel(file.substr(at, file.find('"', at) - at)));
+    remote_ =
+        v1::RunService::NewStub(rpc::ConnectedChannel(file.substr(at, file.find('"', at) - at)));
   }
 
   grpc::Status SubmitFromAfar(const std::string& run_file, v1::SubmitResponse& response) {

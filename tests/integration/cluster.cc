@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "rpc/channel.h"
+#include "rpc/connected_channel.h"
 #include "rpc/listen_address.h"
 
 namespace gp::testing {
@@ -142,7 +142,7 @@ void Cluster::StartCoordinator(const std::vector<std::string>& environment) {
   Connect();
 }
 
-void Cluster::Connect() { stub_ = v1::RunService::NewStub(rpc::MakeChannel(address_)); }
+void Cluster::Connect() { stub_ = v1::RunService::NewStub(rpc::ConnectedChannel(address_)); }
 
 void Cluster::LaunchWorker(const std::string& name, const WorkerSetup& setup) {
   workers_.erase(name);

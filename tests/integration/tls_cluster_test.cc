@@ -13,7 +13,7 @@
 #include "gp/v1/agent_service.grpc.pb.h"
 #include "gp/v1/enrollment_service.grpc.pb.h"
 #include "integration/cluster.h"
-#include "rpc/channel.h"
+#include "rpc/connected_channel.h"
 #include "rpc/listen_address.h"
 #include "rpc/status.h"
 #include "security/certificate.h"
@@ -56,7 +56,7 @@ class TlsCluster : public ::testing::Test {
     grpc::ClientContext context;
     Limit(context);
     v1::CreateTokenResponse response;
-    const auto stub = v1::AccessService::NewStub(rpc::MakeChannel(cluster_->address()));
+    const auto stub = v1::AccessService::NewStub(rpc::ConnectedChannel(cluster_->address()));
     const Status made = rpc::FromGrpc(stub->CreateToken(&context, request, &response));
     EXPECT_TRUE(made.ok()) << made;
     return response.token();
@@ -68,7 +68,7 @@ class TlsCluster : public ::testing::Test {
     grpc::ClientContext context;
     Limit(context);
     v1::RevokeNodeResponse response;
-    const auto stub = v1::EnrollmentService::NewStub(rpc::MakeChannel(cluster_->address()));
+    const auto stub = v1::EnrollmentService::NewStub(rpc::ConnectedChannel(cluster_->address()));
     return rpc::FromGrpc(stub->RevokeNode(&context, request, &response));
   }
 
@@ -85,8 +85,8 @@ class TlsCluster : public ::testing::Test {
     grpc::ClientContext context;
     Limit(context);
     v1::NodeCertificate response;
-    const auto stub =
-        v1::EnrollmentService::NewStub(rpc::MakeChannel(cluster_->listen(), {.tls = Anonymous()}));
+    const auto stub = v1::EnrollmentService::NewStub(
+        rpc::ConnectedChannel(cluster_->listen(), {.tls = Anonymous()}));
     const Status joined = rpc::FromGrpc(stub->Join(&context, request, &response));
     EXPECT_TRUE(joined.ok()) << joined;
     const std::string path = cluster_->directory() + "/" + node + ".pem";
@@ -97,7 +97,8 @@ class TlsCluster : public ::testing::Test {
   // What becomes of a stream that says that it is `node`: OK when the coordinator welcomes it.
   Status ConnectAs(const std::string& node, const rpc::ChannelTls& tls,
                    const std::string& token = "") {
-    const auto stub = v1::AgentService::NewStub(rpc::MakeChannel(cluster_->listen(), {.tls = tls}));
+    const auto stub =
+        v1::AgentService::NewStub(rpc::ConnectedChannel(cluster_->listen(), {.tls = tls}));
     grpc::ClientContext context;
     Limit(context);
     if (!token.empty()) context.AddMetadata("authorization", "Bearer " + token);
@@ -276,7 +277,7 @@ std::string AskAnybody(const std::shared_ptr<grpc::Channel>& channel, const std:
 TEST_F(TlsCluster, HealthAndReflectionAnswerAnybodyAndTellNothingOfRuns) {
   Start();
   const std::string id = cluster_->Submit(FakeRun(1, 10));
-  const auto channel = rpc::MakeChannel(cluster_->listen(), {.tls = Anonymous()});
+  const auto channel = rpc::ConnectedChannel(cluster_->listen(), {.tls = Anonymous()});
   EXPECT_EQ(AskAnybody(channel, "/grpc.health.v1.Health/Check", ""), "\x08\x01") << "serving";
   const std::string services =
       AskAnybody(channel, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
@@ -289,7 +290,7 @@ TEST_F(TlsCluster, HealthAndReflectionAnswerAnybodyAndTellNothingOfRuns) {
 TEST_F(TlsCluster, ANodeIsNoUser) {
   Start();
   const auto stub =
-      v1::RunService::NewStub(rpc::MakeChannel(cluster_->listen(), {.tls = Join("mine")}));
+      v1::RunService::NewStub(rpc::ConnectedChannel(cluster_->listen(), {.tls = Join("mine")}));
   grpc::ClientContext context;
   Limit(context);
   v1::ListResponse response;

@@ -13,7 +13,7 @@
 #include "base/eventually.h"
 #include "base/file.h"
 #include "gp/v1/run_service.grpc.pb.h"
-#include "rpc/channel.h"
+#include "rpc/connected_channel.h"
 #include "rpc/status.h"
 
 namespace gp::rpc {
@@ -28,7 +28,7 @@ class VersionOnly final : public v1::RunService::Service {
 };
 
 Status CallVersion(const std::string& address, std::string* version) {
-  auto stub = v1::RunService::NewStub(MakeChannel(address));
+  auto stub = v1::RunService::NewStub(ConnectedChannel(address));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
   v1::VersionResponse response;

@@ -12,7 +12,7 @@
 
 #include "base/eventually.h"
 #include "gp/v1/run_service.grpc.pb.h"
-#include "rpc/channel.h"
+#include "rpc/connected_channel.h"
 #include "rpc/listen_address.h"
 #include "rpc/server.h"
 #include "rpc/status.h"
@@ -59,7 +59,7 @@ class TlsTest : public ::testing::Test {
   // The version that the server answers; one attempt.
   static StatusOr<std::string> Ask(const std::string& address,
                                    const std::optional<ChannelTls>& tls) {
-    const auto stub = v1::RunService::NewStub(MakeChannel(address, {.tls = tls}));
+    const auto stub = v1::RunService::NewStub(ConnectedChannel(address, {.tls = tls}));
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kPatience);
     v1::VersionResponse response;
@@ -188,8 +188,8 @@ TEST_F(TlsTest, OnlyTls13IsSpoken) {
 }
 
 TEST_F(TlsTest, ANewServerCertificateIsServedWhileAStreamGoesOn) {
-  const auto stub =
-      v1::RunService::NewStub(MakeChannel(At("127.0.0.1"), {.tls = certificates_.Anonymous()}));
+  const auto stub = v1::RunService::NewStub(
+      ConnectedChannel(At("127.0.0.1"), {.tls = certificates_.Anonymous()}));
   grpc::ClientContext context;
   const auto stream = stub->Watch(&context, {});
   v1::WatchResponse response;

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "client/api/access_client.h"
 #include "client/fake_run_service.h"
+#include "rpc/server.h"
+#include "rpc/spoiled_connect.h"
 
 namespace gp::testing {
 namespace {
@@ -60,6 +63,34 @@ TEST_F(RunClientTest, AConsumerThatHasEnoughEndsItsStream) {
   const Status status = client_.Metrics({}, [&](const v1::MetricPoint&) { return ++seen < 2; });
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(seen, 2);
+}
+
+// Answers on TCP. The fake has a socket, whose connections are there at once.
+class VersionService final : public v1::RunService::Service {
+  grpc::Status Version(grpc::ServerContext*, const v1::VersionRequest*,
+                       v1::VersionResponse*) override {
+    return grpc::Status::OK;
+  }
+};
+
+// gRPC 1.51 may report a connection in progress as failed (tests/rpc/connected_channel.h).
+TEST(Clients, ConnectAgainWhenTheFirstConnectionFails) {
+  VersionService service;
+  const auto server = rpc::RpcServer::Start({}, {&service});
+  ASSERT_TRUE(server.ok()) << server.status();
+  client::Interruption interruption;
+  const client::RunClientOptions options{.address = (*server)->address()};
+  rpc::SpoilConnects(1);
+  const Status call = client::RunClient(options, interruption).Version().status();
+  EXPECT_TRUE(call.ok()) << call;
+  rpc::SpoilConnects(1);
+  const Status stream =
+      client::RunClient(options, interruption).Metrics({}, [](const auto&) { return true; });
+  EXPECT_EQ(stream.code(), StatusCode::kUnimplemented) << stream;  // the server's answer
+  rpc::SpoilConnects(1);
+  const Status once = client::AccessClient(options, interruption).WhoAmI().status();
+  EXPECT_THAT(Message(once), ::testing::HasSubstr("is older than this gpctl")) << once;
+  EXPECT_EQ(rpc::ConnectsToSpoil(), 0);
 }
 
 }  // namespace

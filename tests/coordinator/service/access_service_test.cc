@@ -18,7 +18,7 @@
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
 #include "coordinator/temporary_directory.h"
-#include "rpc/channel.h"
+#include "rpc/connected_channel.h"
 #include "rpc/server.h"
 
 namespace gp::coordinator {
@@ -59,7 +59,7 @@ class AccessServiceTest : public ::testing::Test {
         {&run_service_, &access_service_, &agents_, &enrollment_, &node_service_});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
-    channel_ = rpc::MakeChannel(server_->address());
+    channel_ = rpc::ConnectedChannel(server_->address());
   }
   virtual std::string listen() const {
     return "unix:" + JoinPath(directory_.path(), "coordinator.sock");

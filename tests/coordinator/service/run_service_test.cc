@@ -18,7 +18,7 @@
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
 #include "coordinator/temporary_directory.h"
-#include "rpc/channel.h"
+#include "rpc/connected_channel.h"
 #include "rpc/server.h"
 
 namespace gp::coordinator {
@@ -102,7 +102,7 @@ class RunServiceTest : public ::testing::Test {
     while (recorder_.HasPending(run)) std::this_thread::yield();
   }
   std::unique_ptr<v1::RunService::Stub> NewStub() const {
-    return v1::RunService::NewStub(rpc::MakeChannel(server_->address()));
+    return v1::RunService::NewStub(rpc::ConnectedChannel(server_->address()));
   }
 
   static v1::SubmitRequest Request(const std::string& id, bool dry_run) {

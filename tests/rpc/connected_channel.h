@@ -1,0 +1,34 @@
+// ConnectedChannel: a channel of a test to a server that listens already.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "base/eventually.h"
+#include "rpc/channel.h"
+
+namespace gp::rpc {
+
+// A channel after its first attempt to connect and, if that failed, a second one. gRPC 1.51 reads
+// errno of connect() after other calls, so that an attempt may fail with the error of another call
+// (mended in 1.61: grpc/grpc#35064). Programs try again; a test that makes one call does not.
+// Connected, unless nobody answers: then the next call fails with the reason.
+inline std::shared_ptr<grpc::Channel> ConnectedChannel(const std::string& address,
+                                                       const ChannelOptions& options = {}) {
+  using std::chrono::system_clock;
+  const auto channel = MakeChannel(address, options);
+  const auto patience = system_clock::now() + kPatience;
+  grpc_connectivity_state state = channel->GetState(/*try_to_connect=*/true);
+  while (state == GRPC_CHANNEL_IDLE || state == GRPC_CHANNEL_CONNECTING) {
+    if (!channel->WaitForStateChange(state, patience)) break;
+    state = channel->GetState(/*try_to_connect=*/true);
+  }
+  constexpr std::chrono::milliseconds kSecondAttempt{500};  // it begins after 100 ms
+  if (state != GRPC_CHANNEL_READY) channel->WaitForConnected(system_clock::now() + kSecondAttempt);
+  return channel;
+}
+
+}  // namespace gp::rpc
