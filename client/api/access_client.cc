@@ -13,7 +13,16 @@ namespace gp::client {
 AccessClient::AccessClient(RunClientOptions options, Interruption& interruption)
     : options_(std::move(options)),
       interruption_(interruption),
-      stub_(v1::AccessService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))) {
+      channel_(rpc::MakeChannel(options_.address, {.tls = options_.tls})),
+      stub_(v1::AccessService::NewStub(channel_)) {}
+
+void AccessClient::AwaitConnection() const {
+  constexpr std::chrono::milliseconds kLook{100};  // for an interruption
+  const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
+  while (!interruption_.requested() && std::chrono::steady_clock::now() < deadline) {
+    const std::chrono::system_clock::time_point next = SystemClock().WallNow() + kLook;
+    if (channel_->WaitForConnected(next)) return;
+  }
 }
 
 Status AccessClient::Explain(const Status& status) const {
@@ -88,6 +97,7 @@ Status AccessClient::Audit(uint64_t after_sequence,
   grpc::ClientContext context;
   Show(options_.credentials, context);
   const auto scope = interruption_.OnRequest([&context] { context.TryCancel(); });
+  AwaitConnection();
   const auto reader = stub_->Audit(&context, request);
   bool wanted = true;
   for (v1::AuditLine line; wanted && reader->Read(&line);) wanted = consumer(line.line());

@@ -2,6 +2,8 @@
 // token that is made twice would be one too many. Owned by the caller; thread-safe.
 #pragma once
 
+#include <grpcpp/channel.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,10 +30,13 @@ class AccessClient {
  private:
   template <typename Call>
   Status CallOnce(const Call& call);
+  // Waits for the options' timeout at most. A call without a connection fails with the reason.
+  void AwaitConnection() const;
   Status Explain(const Status& status) const;
 
   const RunClientOptions options_;
   Interruption& interruption_;
+  const std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::AccessService::Stub> stub_;
 };
 

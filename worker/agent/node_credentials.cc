@@ -114,7 +114,9 @@ Status NodeCredentials::CheckFiles() const {
 // reason.
 bool NodeCredentials::IsRefused() const {
   if (options_.join_token_file.empty()) return false;
-  const Status renewed = Renew();
+  Status renewed = Renew();
+  // With gRPC 1.51 a connection may fail though the coordinator is there.
+  if (renewed.code() == StatusCode::kUnavailable) renewed = Renew();
   if (renewed.code() != StatusCode::kPermissionDenied) return false;
   LogWarning("the coordinator refuses the certificate of this node; joining with the token",
              {{"reason", Message(renewed)}});

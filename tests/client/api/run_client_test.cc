@@ -90,6 +90,10 @@ TEST(Clients, ConnectAgainWhenTheFirstConnectionFails) {
   rpc::SpoilConnects(1);
   const Status once = client::AccessClient(options, interruption).WhoAmI().status();
   EXPECT_THAT(Message(once), ::testing::HasSubstr("is older than this gpctl")) << once;
+  rpc::SpoilConnects(1);
+  const Status audit =
+      client::AccessClient(options, interruption).Audit(0, [](const auto&) { return true; });
+  EXPECT_THAT(Message(audit), ::testing::HasSubstr("is older than this gpctl")) << audit;
   EXPECT_EQ(rpc::ConnectsToSpoil(), 0);
 }
 

@@ -5,11 +5,13 @@
 
 #include <csignal>
 #include <deque>
+#include <utility>
 
 #include "base/eventually.h"
 #include "base/temporary_directory.h"
 #include "gp/v1/enrollment_service.grpc.pb.h"
 #include "rpc/server.h"
+#include "rpc/spoiled_connect.h"
 #include "rpc/status.h"
 #include "rpc/test_certificates.h"
 #include "rpc/token.h"
@@ -39,7 +41,7 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
     return rpc::ToGrpc(Unauthenticated("no certificate"));
   }
 
-  std::chrono::seconds lifetime{3600};
+  std::chrono::seconds age{0};  // of the next certificate, which lives for an hour
   std::deque<Status> failures;
   std::vector<std::string> tokens;
   std::vector<std::string> keys;  // their digests
@@ -54,8 +56,9 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
       failures.pop_front();
       return rpc::ToGrpc(failure);
     }
-    const auto made = authority_.IssueClient(*request, security::NodeUri(node),
-                                             SystemClock().WallNow(), lifetime);
+    const WallTime made_at = SystemClock().WallNow() - std::exchange(age, {});
+    const auto made =
+        authority_.IssueClient(*request, security::NodeUri(node), made_at, std::chrono::hours(1));
     response.set_certificate(made->Pem());
     return grpc::Status::OK;
   }
@@ -142,10 +145,21 @@ TEST_F(NodeCredentialsTest, ARevokedNodeJoinsAgainWithAToken) {
   EXPECT_EQ(service_.tokens.size(), 2u);
 }
 
+TEST_F(NodeCredentialsTest, ARevokedNodeJoinsAgainThoughItsFirstConnectionFails) {
+  ASSERT_TRUE(Open(Options()).ok());
+  const std::string serial = Serial();
+  service_.failures = {PermissionDenied("the node was revoked")};
+  rpc::SpoilConnects(1);
+  const auto rejoined = Open(Options());
+  ASSERT_TRUE(rejoined.ok()) << rejoined.status();
+  EXPECT_EQ(rpc::ConnectsToSpoil(), 0);
+  EXPECT_NE(Serial(), serial);
+}
+
 TEST_F(NodeCredentialsTest, ACoordinatorThatIsAwayDoesNotMakeItJoinAgain) {
   ASSERT_TRUE(Open(Options()).ok());
   const std::string serial = Serial();
-  service_.failures = {Unavailable("the coordinator starts")};
+  service_.failures = {Unavailable("the coordinator starts"), Unavailable("it still does")};
   ASSERT_TRUE(Open(Options()).ok());
   EXPECT_EQ(Serial(), serial);
   EXPECT_EQ(service_.tokens.size(), 1u);
@@ -190,7 +204,7 @@ TEST_F(NodeCredentialsTest, WaitsForACoordinatorUntilItIsStopped) {
 }
 
 TEST_F(NodeCredentialsTest, RenewsWithAnotherKeyBeforeTheEnd) {
-  service_.lifetime = std::chrono::seconds(3);
+  service_.age = std::chrono::minutes(50);
   const auto credentials = Open(Options());
   ASSERT_TRUE(credentials.ok()) << credentials.status();
   const std::string serial = Serial();
