@@ -44,7 +44,7 @@ sockaddr_in Loopback(int port) {
 }
 
 // A server on a busy machine: takes a connection at once and says nothing for a while, then passes
-// the bytes of one connection to and from `port`.
+// its bytes to and from `port`. One connection after the other.
 class SlowDoor {
  public:
   SlowDoor(int port, milliseconds delay)
@@ -55,28 +55,33 @@ class SlowDoor {
     EXPECT_EQ(listen(listener_.get(), 8), 0);
     getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
     address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-    thread_ = std::jthread([this, port, delay] { Pass(port, delay); });
+    thread_ = std::jthread([this, port, delay] {
+      while (Pass(port, delay)) {
+      }
+    });
   }
   ~SlowDoor() { shutdown(listener_.get(), SHUT_RDWR); }
 
   const std::string& address() const { return address_; }
 
  private:
-  void Pass(int port, milliseconds delay) const {
+  // False when no connection will come any more.
+  bool Pass(int port, milliseconds delay) const {
     const FileDescriptor client(accept(listener_.get(), nullptr, nullptr));
-    if (!client.valid()) return;
+    if (!client.valid()) return false;
     std::this_thread::sleep_for(delay);
     const FileDescriptor server(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const sockaddr_in address = Loopback(port);
     if (connect(server.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-      return;
+      return true;
     }
     pollfd ends[2] = {{client.get(), POLLIN, 0}, {server.get(), POLLIN, 0}};
     while (poll(ends, 2, 20'000) > 0) {
       for (int from = 0; from < 2; ++from) {
-        if (ends[from].revents != 0 && !Copy(ends[from].fd, ends[1 - from].fd)) return;
+        if (ends[from].revents != 0 && !Copy(ends[from].fd, ends[1 - from].fd)) return true;
       }
     }
+    return true;
   }
 
   static bool Copy(int from, int to) {
@@ -90,10 +95,13 @@ class SlowDoor {
   std::jthread thread_;
 };
 
-Status AskVersion(const std::shared_ptr<grpc::Channel>& channel) {
+enum class Waits { kForConnection, kForNothing };
+
+Status AskVersion(const std::shared_ptr<grpc::Channel>& channel, Waits waits = Waits::kForNothing) {
   const auto stub = v1::RunService::NewStub(channel);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  context.set_wait_for_ready(waits == Waits::kForConnection);
   v1::VersionResponse response;
   return FromGrpc(stub->Version(&context, {}, &response));
 }
@@ -103,7 +111,7 @@ TEST(Channel, ACallWaitsForAServerThatIsSlowToGreet) {
   auto server = RpcServer::Start({}, {&service});
   ASSERT_TRUE(server.ok()) << server.status();
   const SlowDoor door(ParseListenAddress((*server)->address())->port, milliseconds(300));
-  const Status status = AskVersion(MakeChannel(door.address()));
+  const Status status = AskVersion(MakeChannel(door.address()), Waits::kForConnection);
   EXPECT_TRUE(status.ok()) << status;
 }
 
