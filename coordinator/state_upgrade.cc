@@ -41,7 +41,7 @@ bool IsOlder(const std::string& state_dir) {
 
 std::string BackupsIn(const std::string& state_dir) { return JoinPath(state_dir, "backups"); }
 
-// What a person can do about a state that is too new.
+// Tells the operator how to go on when the state is too new for this program.
 std::string WayBack(const std::string& state_dir) {
   const std::string folder = BackupsIn(state_dir);
   std::string readable;
@@ -57,7 +57,7 @@ std::string WayBack(const std::string& state_dir) {
       state_dir, readable);
 }
 
-// "backups/version-1", or with a number behind it when there is one already.
+// "backups/version-1"; "backups/version-1-2" if that exists.
 std::string FreeBackupName(const std::string& state_dir) {
   const int version = VersionIn(state_dir, StoreDatabase()).value_or(0);
   const std::string name = JoinPath(BackupsIn(state_dir), fmt::format("version-{}", version));

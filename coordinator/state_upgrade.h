@@ -1,6 +1,6 @@
-// What happens to a coordinator's state directory before a newer version of gp changes it: a state
-// of a newer version is refused, an older one is backed up (docs/operations/upgrade.md). The stores
-// migrate their own databases when they are opened, which comes after this.
+// Checks a coordinator's state directory before the stores are opened: refuses a state of a newer
+// version and backs an older one up (docs/operations/upgrade.md). The stores then migrate their own
+// databases.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 namespace gp::coordinator {
 
 // FailedPrecondition when a newer gp wrote one of the databases in `state_dir`; the message names
-// the version of gp and the backups that this one reads. A database that is damaged or absent is
-// left to whoever opens it.
+// the version of gp and the backups that this one reads. Skips a database that is damaged or
+// absent; opening it reports the damage.
 Status CheckNotNewer(const std::string& state_dir);
 
 // Checks as above. If a database has an older version, copies the state to a new directory in

@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::string_view kPrefix = "gp/v";
 
-// What the text says as apiVersion; empty when it says nothing.
+// The value of apiVersion; empty when the text has none.
 std::string ApiVersionIn(const std::string& text) {
   try {
     const YAML::Node root = YAML::Load(text);
     if (!root.IsMap() || !root["apiVersion"]) return "";
     return root["apiVersion"].as<std::string>();
   } catch (const YAML::Exception&) {
-    return "";  // whoever reads the text says where it is damaged
+    return "";  // the parser of this file reports where the text is damaged
   }
 }
 

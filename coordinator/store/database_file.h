@@ -26,8 +26,8 @@ struct DatabaseFile {
 // is damaged, FailedPrecondition when a newer gp wrote it.
 StatusOr<SqliteConnection> OpenDatabase(const std::string& path, const DatabaseFile& file);
 
-// The version of the file at `path`, which is not changed. NotFound when there is none, DataLoss
-// when it is damaged.
+// Returns the version of the file at `path` without changing it. NotFound when the file is missing,
+// DataLoss when it is damaged.
 StatusOr<int> ReadDatabaseVersion(const std::string& path);
 
 // Writes the database's present content to `copy`, which does not exist: one moment's, also while

@@ -43,7 +43,7 @@ class StateUpgrade : public ::testing::Test {
     Execute("state/gp.db", "DROP TABLE upgrades; PRAGMA user_version = 1");
   }
 
-  // What a coordinator does at its start. Returns where the backup is.
+  // Opens the state as a coordinator does at its start. Returns the directory of the backup.
   StatusOr<std::string> Start() {
     ASSIGN_OR_RETURN(auto lock, LockState(File("state")));
     ASSIGN_OR_RETURN(const std::string backup, BackUpOlderState(File("state"), lock, clock_));

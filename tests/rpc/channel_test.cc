@@ -115,8 +115,8 @@ TEST(Channel, ACallWaitsForAServerThatIsSlowToGreet) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
-// What gRPC 1.51 does at random, here each time. When this fails gRPC has been mended, and
-// ConnectedChannel may go.
+// gRPC 1.51 fails like this at random; SpoilConnects makes it happen each time. When this test
+// fails, gRPC has been fixed and ConnectedChannel can be removed.
 TEST(Channel, AConnectionMayFailWithTheErrorOfAnotherCall) {
   EmptyVersion service;
   auto server = RpcServer::Start({}, {&service});

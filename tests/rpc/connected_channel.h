@@ -12,10 +12,10 @@
 
 namespace gp::rpc {
 
-// A channel after its first attempt to connect and, if that failed, a second one. gRPC 1.51 reads
-// errno of connect() after other calls, so that an attempt may fail with the error of another call
-// (mended in 1.61: grpc/grpc#35064). Programs try again; a test that makes one call does not.
-// Connected, unless nobody answers: then the next call fails with the reason.
+// Returns a channel that is connected, or whose second attempt to connect has failed: then the next
+// call fails with the reason. gRPC 1.51 reads errno of connect() after other calls, so the first
+// attempt may fail with the error of another call (fixed in 1.61: grpc/grpc#35064). gp's programs
+// retry; a test that makes a single call does not.
 inline std::shared_ptr<grpc::Channel> ConnectedChannel(const std::string& address,
                                                        const ChannelOptions& options = {}) {
   using std::chrono::system_clock;

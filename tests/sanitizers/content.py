@@ -8,8 +8,8 @@ import subprocess
 
 CPP = (".cc", ".h", ".cu", ".cuh", ".inc", ".proto")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
-# What is left out of a source. Literals are matched too, because they may contain what looks like a comment or blank
-# space; they are kept, and so are numbers such as 1'000, whose ' opens no literal.
+# Matches the parts of a source that the digest leaves out. Literals are matched too, because they may contain what looks like
+# a comment or blank space; they are kept, and so are numbers such as 1'000, whose ' opens no literal.
 TOKEN = re.compile(r"""
     \#[ \t]*include[^\n]*
   | //(?:[^\\\n]|\\.)*

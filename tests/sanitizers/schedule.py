@@ -3,7 +3,7 @@ import time
 
 import processes
 
-GROUP = 4  # suites that are built together, so that every core has work; a build that is ended loses so many at most
+GROUP = 4  # suites that are built together, so that every core has work; ending a build loses at most this many
 
 PASSED, FAILED, NOT_BUILT = "passed", "failed", "not built"
 

@@ -115,7 +115,7 @@ Status NodeCredentials::CheckFiles() const {
 bool NodeCredentials::IsRefused() const {
   if (options_.join_token_file.empty()) return false;
   Status renewed = Renew();
-  // With gRPC 1.51 a connection may fail though the coordinator is there.
+  // In gRPC 1.51 a first connection may fail with the error of another call (grpc/grpc#35064).
   if (renewed.code() == StatusCode::kUnavailable) renewed = Renew();
   if (renewed.code() != StatusCode::kPermissionDenied) return false;
   LogWarning("the coordinator refuses the certificate of this node; joining with the token",

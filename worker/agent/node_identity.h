@@ -1,5 +1,5 @@
-// What an agent keeps in its state directory: the durable name of this node, made at the agent's
-// first start, so that a restarted agent is the same node. Called once at start.
+// The agent's state directory: its version, and the node's durable id, which is made at the first
+// start so that a restarted agent is the same node. Called once at start.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a program asks libcudnn.so.9 before it computes with it: the version.
+// A libcudnn.so.9 with one function: programs read its version before they use it.
 #include <cstddef>
 
 extern "C" size_t cudnnGetVersion() { return 91900; }

@@ -37,7 +37,7 @@ LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 HANGS = "step-tiny-b64-bf16-torch"  # as fake_torch says
 # The rows that do not end with "ok": their status and the beginning of the reason.
 EXPECTED = {HANGS: ("failed", "was ended together with 2 calls")}
-# What computes attention where cuDNN is installed.
+# The attention kernel that each precision uses on a machine with cuDNN.
 ATTENTION = {"fp32": "flash", "tf32": "flash", "bf16": "cudnn 91900", "fp16": "cudnn 91900", "fp8": "cudnn 91900"}
 
 NVIDIA_SMI = """#!/bin/sh
