@@ -8,12 +8,15 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/durable_rename.h"
 #include "base/file.h"
 #include "base/file_copy.h"
 #include "coordinator/access/audit_log.h"
+#include "coordinator/access/node_registry.h"
+#include "coordinator/access/token_store.h"
 #include "coordinator/regained_checkpoints.h"
 #include "coordinator/replay.h"
 #include "coordinator/state_upgrade.h"
@@ -24,13 +27,19 @@
 namespace gp::coordinator {
 namespace {
 
-constexpr char kStore[] = "gp.db";
-constexpr std::array<const char*, 2> kAccessDatabases = {"security/tokens.db", "security/nodes.db"};
 constexpr const char* kReplacedFolders[] = {"runs", "audit"};
 constexpr char kStaging[] = "restore";  // exists while a restore is under way, or after it failed
 constexpr std::array<const char*, 3> kJournalEndings = {"-wal", "-shm", "-journal"};
 constexpr std::array<const char*, 3> kFolders = {"runs", "security", "audit"};
 constexpr int kTriesMax = 5;  // of a folder in which a file vanishes meanwhile
+
+std::string StoreIn(const std::string& directory) {
+  return JoinPath(directory, StoreDatabase().name);
+}
+
+std::array<std::string_view, 2> AccessDatabases() {
+  return {TokenDatabase().name, NodeDatabase().name};
+}
 
 enum class EntryKind { kFile, kFolder, kOther };
 
@@ -84,11 +93,11 @@ Status CopyLiveFolder(const std::string& from, const std::string& to) {
 
 Status CopyDatabases(const std::string& state_dir, const std::string& copy) {
   RETURN_IF_ERROR(MakeDirectories(JoinPath(copy, "security"), 0700));
-  for (const char* name : kAccessDatabases) {
+  for (const std::string_view name : AccessDatabases()) {
     if (!FileExists(JoinPath(state_dir, name))) continue;
     RETURN_IF_ERROR(CopyDatabase(JoinPath(state_dir, name), JoinPath(copy, name)));
   }
-  return CopyDatabase(JoinPath(state_dir, kStore), JoinPath(copy, kStore));
+  return CopyDatabase(StoreIn(state_dir), StoreIn(copy));
 }
 
 // Cuts off a line that was copied in part, so that the copy can be verified.
@@ -174,11 +183,11 @@ StatusOr<std::string> RegainAll(SqliteStore& store, Timestamp now) {
 // records and audit log say beyond the backup is for a person to keep; only those of a restore that
 // failed, which leaves its folder, are replaced.
 Status CheckHoldsNoState(const std::string& state_dir) {
-  if (FileExists(JoinPath(state_dir, kStore))) {
+  if (FileExists(StoreIn(state_dir))) {
     return AlreadyExists("{} holds a state already; move it away first", state_dir);
   }
   for (const char* ending : kJournalEndings) {
-    const std::string journal = JoinPath(state_dir, std::string(kStore) + ending);
+    const std::string journal = StoreIn(state_dir) + ending;
     if (!FileExists(journal)) continue;
     return AlreadyExists("{} is the journal of an earlier state; move {} away first", journal,
                          state_dir);
@@ -198,7 +207,7 @@ Status RemoveLeftovers(const std::string& state_dir) {
   for (const char* folder : kReplacedFolders) {
     RETURN_IF_ERROR(RemoveTree(JoinPath(state_dir, folder)));
   }
-  for (const char* database : kAccessDatabases) {
+  for (const std::string_view database : AccessDatabases()) {
     for (const char* ending : kJournalEndings) {
       RETURN_IF_ERROR(RemoveTree(JoinPath(state_dir, std::string(database) + ending)));
     }
@@ -231,10 +240,10 @@ StatusOr<std::string> PrepareStore(const std::string& directory, WallTime now) {
 StatusOr<std::string> BackUpState(const std::string& state_dir, const std::string& target,
                                   const Clock& clock) {
   if (state_dir.empty()) return InvalidArgument("give state.dir (--state-dir), which is backed up");
-  if (!FileExists(JoinPath(state_dir, kStore))) {
+  if (!FileExists(StoreIn(state_dir))) {
     return NotFound("{} holds no gp.db; expected a coordinator's state directory", state_dir);
   }
-  RETURN_IF_ERROR(CheckOwner(JoinPath(state_dir, kStore)));
+  RETURN_IF_ERROR(CheckOwner(StoreIn(state_dir)));
   const std::string copy = WithoutSlash(target);
   if (FileExists(copy)) return AlreadyExists("{} exists; name a directory that does not", copy);
   const std::string partial = copy + ".partial";
@@ -249,7 +258,7 @@ StatusOr<std::string> RestoreState(const std::string& state_dir, const std::stri
                                    const Clock& clock) {
   if (state_dir.empty()) return InvalidArgument("give state.dir (--state-dir), which is made");
   const std::string from = WithoutSlash(backup);
-  if (!FileExists(JoinPath(from, kStore))) return NotFound("{} holds no gp.db: no backup", from);
+  if (!FileExists(StoreIn(from))) return NotFound("{} holds no gp.db: no backup", from);
   RETURN_IF_ERROR(CheckNotNewer(from));
   RETURN_IF_ERROR(CheckHoldsNoState(state_dir));
   RETURN_IF_ERROR(MakeDirectories(state_dir, 0700));
@@ -259,11 +268,11 @@ StatusOr<std::string> RestoreState(const std::string& state_dir, const std::stri
   const std::string staging = JoinPath(state_dir, kStaging);
   RETURN_IF_ERROR(RemoveTree(staging));
   RETURN_IF_ERROR(MakeDirectories(staging, 0700));
-  RETURN_IF_ERROR(CopyFile(JoinPath(from, kStore), JoinPath(staging, kStore), 0600).status());
+  RETURN_IF_ERROR(CopyFile(StoreIn(from), StoreIn(staging), 0600).status());
   ASSIGN_OR_RETURN(const std::string changes, PrepareStore(staging, clock.WallNow()));
   RETURN_IF_ERROR(CopyFolders(from, state_dir));
   // Closing the store has moved its journal into the file.
-  RETURN_IF_ERROR(RenameDurably(JoinPath(staging, kStore), JoinPath(state_dir, kStore)));
+  RETURN_IF_ERROR(RenameDurably(StoreIn(staging), StoreIn(state_dir)));
   RETURN_IF_ERROR(RemoveTree(staging));
   return fmt::format("{} is restored from {}: {}", state_dir, from, changes);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -18,25 +17,31 @@ std::array<DatabaseFile, 3> Databases() {
   return {StoreDatabase(), TokenDatabase(), NodeDatabase()};
 }
 
-// Nullopt when the file is absent, empty or cannot be read.
-std::optional<int> VersionIn(const std::string& state_dir, const DatabaseFile& file) {
-  const auto version = ReadDatabaseVersion(JoinPath(state_dir, file.name));
-  if (!version.ok() || *version == 0) return std::nullopt;
+// Returns 0 when the file is absent, empty or damaged; opening it reports the damage. Any other
+// error is returned: what cannot be read now may be older all the same.
+StatusOr<int> VersionIn(const std::string& state_dir, const DatabaseFile& file) {
+  const std::string path = JoinPath(state_dir, file.name);
+  const StatusOr<int> version = ReadDatabaseVersion(path);
+  const StatusCode code = version.status().code();
+  if (code == StatusCode::kNotFound || code == StatusCode::kDataLoss) return 0;
+  RETURN_IF_ERROR(WithContext(version.status(), "read the version of " + path));
   return *version;
 }
 
 bool IsReadable(const std::string& state_dir) {
   const auto databases = Databases();
   return std::all_of(databases.begin(), databases.end(), [&](const DatabaseFile& file) {
-    return VersionIn(state_dir, file).value_or(0) <= file.newest();
+    const StatusOr<int> version = VersionIn(state_dir, file);
+    return version.ok() && *version <= file.newest();
   });
 }
 
-bool IsOlder(const std::string& state_dir) {
-  const auto databases = Databases();
-  return std::any_of(databases.begin(), databases.end(), [&](const DatabaseFile& file) {
-    return VersionIn(state_dir, file).value_or(file.newest()) < file.newest();
-  });
+StatusOr<bool> IsOlder(const std::string& state_dir) {
+  for (const DatabaseFile& file : Databases()) {
+    ASSIGN_OR_RETURN(const int version, VersionIn(state_dir, file));
+    if (version > 0 && version < file.newest()) return true;
+  }
+  return false;
 }
 
 std::string BackupsIn(const std::string& state_dir) { return JoinPath(state_dir, "backups"); }
@@ -58,8 +63,8 @@ std::string WayBack(const std::string& state_dir) {
 }
 
 // "backups/version-1"; "backups/version-1-2" if that exists.
-std::string FreeBackupName(const std::string& state_dir) {
-  const int version = VersionIn(state_dir, StoreDatabase()).value_or(0);
+StatusOr<std::string> FreeBackupName(const std::string& state_dir) {
+  ASSIGN_OR_RETURN(const int version, VersionIn(state_dir, StoreDatabase()));
   const std::string name = JoinPath(BackupsIn(state_dir), fmt::format("version-{}", version));
   std::string free = name;
   for (int number = 2; FileExists(free); ++number) free = fmt::format("{}-{}", name, number);
@@ -70,12 +75,12 @@ std::string FreeBackupName(const std::string& state_dir) {
 
 Status CheckNotNewer(const std::string& state_dir) {
   for (const DatabaseFile& file : Databases()) {
-    const auto version = VersionIn(state_dir, file);
-    if (!version || *version <= file.newest()) continue;
+    ASSIGN_OR_RETURN(const int version, VersionIn(state_dir, file));
+    if (version <= file.newest()) continue;
     const std::string path = JoinPath(state_dir, file.name);
     return FailedPrecondition(
         "the {} {} has version {}, written by a newer gp{}; this one reads up to {}: {}", file.what,
-        path, *version, WrittenBy(state_dir), file.newest(), WayBack(state_dir));
+        path, version, WrittenBy(state_dir), file.newest(), WayBack(state_dir));
   }
   return OkStatus();
 }
@@ -83,8 +88,9 @@ Status CheckNotNewer(const std::string& state_dir) {
 StatusOr<std::string> BackUpOlderState(const std::string& state_dir, const daemon::StateLock&,
                                        const Clock& clock) {
   RETURN_IF_ERROR(CheckNotNewer(state_dir));
-  if (!IsOlder(state_dir)) return std::string();
-  const std::string backup = FreeBackupName(state_dir);
+  ASSIGN_OR_RETURN(const bool is_older, IsOlder(state_dir));
+  if (!is_older) return std::string();
+  ASSIGN_OR_RETURN(const std::string backup, FreeBackupName(state_dir));
   LogInfo("backs the state up before it is migrated", {{"state_dir", state_dir}, {"to", backup}});
   RETURN_IF_ERROR(MakeDirectories(BackupsIn(state_dir), 0700));
   RETURN_IF_ERROR(WithContext(BackUpState(state_dir, backup, clock).status(),

@@ -13,7 +13,8 @@ namespace gp::coordinator {
 
 // FailedPrecondition when a newer gp wrote one of the databases in `state_dir`; the message names
 // the version of gp and the backups that this one reads. Skips a database that is damaged or
-// absent; opening it reports the damage.
+// absent; opening it reports the damage. Any other error is returned, since a database that cannot
+// be read may be newer.
 Status CheckNotNewer(const std::string& state_dir);
 
 // Checks as above. If a database has an older version, copies the state to a new directory in

@@ -68,7 +68,7 @@ StatusOr<SqliteConnection> OpenDatabase(const std::string& path, const DatabaseF
 }
 
 StatusOr<int> ReadDatabaseVersion(const std::string& path) {
-  if (!FileExists(path)) return NotFound("there is no {}", path);
+  RETURN_IF_ERROR(FileSize(path).status());
   ASSIGN_OR_RETURN(SqliteConnection database, SqliteConnection::Open(path, SQLITE_OPEN_READONLY));
   return VersionOf(database);
 }

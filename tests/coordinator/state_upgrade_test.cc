@@ -94,6 +94,23 @@ TEST_F(StateUpgrade, WithoutABackupNothingIsMigrated) {
   EXPECT_EQ(VersionOf("state/gp.db"), 1);
 }
 
+// SQLite cannot open a directory, as it cannot open a file while too many others are open.
+TEST_F(StateUpgrade, AStateWhoseVersionCannotBeReadIsNotTakenForANewOne) {
+  MakeFirstVersion();
+  ASSERT_EQ(rename(File("state/gp.db").c_str(), File("aside").c_str()), 0);
+  ASSERT_TRUE(MakeDirectories(File("state/gp.db")).ok());
+  const Status refused = Start().status();
+  EXPECT_THAT(Message(refused), HasSubstr("read the version of " + File("state/gp.db")));
+}
+
+TEST_F(StateUpgrade, ADamagedDatabaseIsReportedByTheOneThatOpensIt) {
+  MakeFirstVersion();
+  ASSERT_TRUE(WriteFileAtomically(File("state/gp.db"), std::string(8192, 'x')).ok());
+  const Status refused = Start().status();
+  EXPECT_EQ(refused.code(), StatusCode::kDataLoss) << refused;
+  EXPECT_THAT(Message(refused), HasSubstr(std::string(StoreDatabase().when_damaged)));
+}
+
 TEST_F(StateUpgrade, ANewerStateIsRefusedWithTheWayBack) {
   MakeFirstVersion();
   ASSERT_TRUE(Start().ok());
