@@ -136,20 +136,23 @@ Answer HttpClient::Receive(bool head) {
   return answer;
 }
 
-std::optional<std::string> HttpClient::NextEvent() {
-  while (true) {
-    const size_t end = events_.find("\n\n");
-    if (end == std::string::npos) {
-      if (stream_over_) return std::nullopt;
-      stream_over_ = !TakeChunk(events_);
-      continue;
-    }
-    const std::string event = events_.substr(0, end);
-    events_.erase(0, end + 2);
-    if (event.starts_with("data: ")) return event.substr(6);
-    EXPECT_EQ(event, ": ping");
-    ++comments_;
+std::optional<std::string> HttpClient::NextBlock() {
+  size_t end = 0;
+  while ((end = events_.find("\n\n")) == std::string::npos) {
+    if (stream_over_) return std::nullopt;
+    stream_over_ = !TakeChunk(events_);
   }
+  std::string block = events_.substr(0, end);
+  events_.erase(0, end + 2);
+  return block;
+}
+
+std::optional<std::string> HttpClient::NextEvent() {
+  while (const auto block = NextBlock()) {
+    if (block->starts_with("data: ")) return block->substr(6);
+    EXPECT_EQ(*block, ": ping");
+  }
+  return std::nullopt;
 }
 
 bool HttpClient::Closed() {

@@ -34,10 +34,12 @@ class HttpClient {
   Answer Receive(bool head = false);
   // Only its head.
   Answer ReceiveHead();
+  // The next event or comment of a stream whose head was received, as it was sent; nothing at the
+  // end of the stream.
+  std::optional<std::string> NextBlock();
   // The next event of a stream whose head was received; nothing at the end of the stream. Comments
-  // are skipped and counted.
+  // are skipped.
   std::optional<std::string> NextEvent();
-  int comments() const { return comments_; }
   // Whether the server closed, once what it still sent is read.
   bool Closed();
 
@@ -55,7 +57,6 @@ class HttpClient {
   std::string events_;
   bool chunked_ = false;
   bool stream_over_ = false;
-  int comments_ = 0;
 };
 
 // One request on a connection of its own.

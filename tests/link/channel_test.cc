@@ -45,10 +45,10 @@ TEST(LinkChannel, DeliversInOrderBothWays) {
     ASSERT_TRUE(channels.right->Send(Ready{epoch, 7}).ok());
   }
   for (uint64_t epoch = 1; epoch <= 3; ++epoch) {
-    const auto go = channels.right->Receive(seconds(10));
+    const auto go = channels.right->Receive(seconds(60));
     ASSERT_TRUE(go.ok() && go->has_value());
     EXPECT_EQ(std::get<Go>(**go).epoch, epoch);
-    const auto ready = channels.left->Receive(seconds(10));
+    const auto ready = channels.left->Receive(seconds(60));
     ASSERT_TRUE(ready.ok() && ready->has_value());
     EXPECT_EQ(std::get<Ready>(**ready).epoch, epoch);
   }
@@ -69,7 +69,7 @@ TEST(LinkChannel, AFrameThatArrivesByteByByteIsOneMessage) {
     ASSERT_TRUE(early.ok() && !early->has_value()) << "byte " << i;
     ends.Write(std::string_view(frame).substr(i, 1));
   }
-  const auto whole = ends.channel->Receive(seconds(10));
+  const auto whole = ends.channel->Receive(seconds(60));
   ASSERT_TRUE(whole.ok() && whole->has_value());
   EXPECT_EQ(std::get<Stop>(**whole).reason, "enough");
 }
@@ -80,7 +80,7 @@ TEST(LinkChannel, AStreamCutAtAnyByteIsAClosedPeer) {
     Ends ends = Ends::Make();
     ends.Write(std::string_view(frame).substr(0, size));
     ends.raw.Close();
-    const auto cut = ends.channel->Receive(seconds(10));
+    const auto cut = ends.channel->Receive(seconds(60));
     ASSERT_EQ(cut.status().code(), StatusCode::kUnavailable) << "cut after " << size;
   }
 }
@@ -90,7 +90,7 @@ TEST(LinkChannel, SkipsTypesItDoesNotKnow) {
   std::string unknown = EncodeFrame(Go{1});
   unknown[4] = 99;
   ends.Write(unknown + unknown + EncodeFrame(Go{2}));
-  const auto next = ends.channel->Receive(seconds(10));
+  const auto next = ends.channel->Receive(seconds(60));
   ASSERT_TRUE(next.ok() && next->has_value());
   EXPECT_EQ(std::get<Go>(**next).epoch, 2u);
 }
@@ -98,7 +98,7 @@ TEST(LinkChannel, SkipsTypesItDoesNotKnow) {
 TEST(LinkChannel, RefusesAnOversizeFrameBeforeItArrives) {
   const Ends ends = Ends::Make();
   ends.Write(std::string_view("\xff\xff\xff\xff\x04\x00\x00\x00", 8));
-  const auto refused = ends.channel->Receive(seconds(10));
+  const auto refused = ends.channel->Receive(seconds(60));
   EXPECT_EQ(refused.status().code(), StatusCode::kDataLoss);
   EXPECT_NE(gp::Message(refused.status()).find("link to peer"), std::string::npos);
 }
@@ -109,7 +109,7 @@ TEST(LinkChannel, RefusesPayloadsThatAreNotTheirType) {
     std::string frame("\0\0\0\0\x04\0\0\0", 8);
     frame[0] = static_cast<char>(payload.size());
     ends.Write(frame + payload);
-    EXPECT_EQ(ends.channel->Receive(seconds(10)).status().code(), StatusCode::kDataLoss) << payload;
+    EXPECT_EQ(ends.channel->Receive(seconds(60)).status().code(), StatusCode::kDataLoss) << payload;
   }
 }
 
@@ -164,7 +164,7 @@ TEST(LinkChannel, FramesOfSeveralSendersDoNotMix) {
     });
   }
   for (int i = 0; i < kSenders * kEach; ++i) {
-    const auto message = channels.right->Receive(seconds(10));
+    const auto message = channels.right->Receive(seconds(60));
     ASSERT_TRUE(message.ok() && message->has_value()) << message.status();
     EXPECT_EQ(std::get<Stop>(**message).reason.size(), 50000u);
   }

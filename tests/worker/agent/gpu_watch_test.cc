@@ -37,7 +37,7 @@ TEST(GpuHealth, AMissingProgramIsNamedWithTheWayOut) {
 bool Await(Inbox& inbox, const std::function<bool(const SlotHealths&)>& fits) {
   while (true) {
     pollfd entry{inbox.descriptor(), POLLIN, 0};
-    if (poll(&entry, 1, 20'000) != 1) return false;
+    if (poll(&entry, 1, 60'000) != 1) return false;
     for (const InboxItem& item : inbox.Drain()) {
       const auto* changed = std::get_if<SlotsChanged>(&item);
       if (changed != nullptr && fits(changed->healths)) return true;

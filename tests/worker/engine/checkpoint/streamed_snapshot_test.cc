@@ -165,6 +165,7 @@ TEST_F(StreamedSnapshotTest, AStorageThatHangsIsGivenUp) {
 TEST_F(StreamedSnapshotTest, AStorageThatCrawlsIsGivenUpToo) {
   StreamedSnapshot::Options options = Options(0);
   options.patience = std::chrono::milliseconds(20);
+  options.chunk_size = 1;  // 1003 chunks: the update begins long before the last one
   StreamedSnapshot snapshot(options);
   snapshot.Open(Buffers());
   std::latch updating(1);
@@ -174,7 +175,7 @@ TEST_F(StreamedSnapshotTest, AStorageThatCrawlsIsGivenUpToo) {
   });
   updating.wait();
   const Status status = snapshot.Read(0, 0, kCount, [](std::span<const float>) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // for each of 16 chunks
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // for each chunk
     return OkStatus();
   });
   snapshot.Finish(0);

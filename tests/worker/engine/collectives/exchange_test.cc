@@ -39,7 +39,7 @@ TEST(Exchange, EndsWhenPollFails) {
   std::string error;
   try {
     const NoOpenFiles limit;
-    RunExchange(lanes, {}, {.timeout = std::chrono::seconds(20)}, "broadcast", [] {});
+    RunExchange(lanes, {}, {.timeout = std::chrono::seconds(60)}, "broadcast", [] {});
   } catch (const CollectiveError& thrown) {
     error = thrown.what();
   }

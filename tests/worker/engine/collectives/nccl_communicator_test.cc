@@ -220,11 +220,11 @@ TEST(NcclCommunicator, ARankThatIsThereAlreadyIsRefused) {
   const std::string id = MakeNcclId();
   std::vector<std::string> errors(2);
   std::vector<std::jthread> threads;
+  std::stop_source stop;
   for (std::string& error : errors) {
     threads.emplace_back([&] {
-      GroupOptions options = OptionsOf(0, 2);
-      options.connect_timeout = kBrief;
-      error = ErrorOf([&] { NcclCommunicator(options, id, true); });
+      error = ErrorOf([&] { NcclCommunicator(OptionsOf(0, 2), id, true, stop.get_token()); });
+      stop.request_stop();  // the other one waits for rank 1
     });
   }
   threads.clear();

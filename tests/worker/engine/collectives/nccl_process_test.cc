@@ -138,13 +138,14 @@ TEST(NcclProcess, ARankThatIsKilledInTheMiddleIsNoticedByAllAtOnce) {
 }
 
 TEST(NcclProcess, ARankThatIsStoppedIsGivenUpAfterTheTimeout) {
-  ForkedRanks ranks(2, milliseconds(300), [](Communicator& group) {
+  ForkedRanks ranks(2, kNever, [](Communicator& group) {
     group.Barrier();
     return HangAround();
   });
   ranks.group().Barrier();
   kill(ranks.pid(1), SIGSTOP);
   waitpid(ranks.pid(1), nullptr, WUNTRACED);
+  ranks.group().SetTimeout(milliseconds(300));
   EXPECT_THAT(ErrorOfAllReduce(ranks.group()),
               testing::AllOf(HasSubstr("all-reduce"), HasSubstr("not complete after 300 ms")));
 }

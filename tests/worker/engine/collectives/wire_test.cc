@@ -43,7 +43,7 @@ class WireTest : public ::testing::Test {
     group.peers.emplace_back(ends[0]);
     group.results.resize(2);  // none of these collectives has results
     other_ = Socket(ends[1]);
-    wire_.emplace(0, std::move(group), std::chrono::seconds(20));
+    wire_.emplace(0, std::move(group), std::chrono::seconds(60));
     wire_->BeginCollective();
   }
 
