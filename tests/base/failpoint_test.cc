@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "base/temporary_directory.h"
+
 namespace gp {
 namespace {
 
@@ -39,10 +41,10 @@ TEST(FailpointDeathTest, KillsAtTheArmedPassageOnly) {
 }
 
 TEST(FailpointDeathTest, KillsOnceWhenAskedTo) {
-  const std::string marker = testing::TempDir() + "failpoint_once_" + std::to_string(getpid());
+  const TemporaryDirectory directory;
+  const std::string marker = directory.File("once");
   EXPECT_EXIT(PassThreeTimes("place:kill", marker.c_str()), testing::KilledBySignal(SIGKILL), "");
   EXPECT_EXIT(PassThreeTimes("place:kill", marker.c_str()), testing::ExitedWithCode(7), "");
-  unlink(marker.c_str());
 }
 
 }  // namespace

@@ -17,34 +17,46 @@
 namespace gp::security {
 namespace {
 
-constexpr std::chrono::seconds kPlenty{20};
+constexpr std::chrono::seconds kPlenty{60};
 
-// Takes one connection on a free port and gives it to `serve`.
-class Door {
+// A socket on a free port, which nobody else gets while it exists. It does not listen.
+class Port {
  public:
-  explicit Door(std::function<void(int)> serve)
-      : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    signal(SIGPIPE, SIG_IGN);
+  Port() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
-    EXPECT_EQ(bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(listen(listener_.get(), 1), 0);
-    getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    EXPECT_EQ(bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &size);
     place_ = {"127.0.0.1", ntohs(address.sin_port)};
-    thread_ = std::jthread([this, serve = std::move(serve)] {
-      const FileDescriptor client(accept(listener_.get(), nullptr, nullptr));
-      if (client.valid()) serve(client.get());
-    });
   }
-  ~Door() { shutdown(listener_.get(), SHUT_RDWR); }
 
+  int socket() const { return socket_.get(); }
   const ServerPlace& place() const { return place_; }
 
  private:
-  FileDescriptor listener_;
+  FileDescriptor socket_;
   ServerPlace place_;
+};
+
+// Takes one connection on a free port and gives it to `serve`.
+class Door {
+ public:
+  explicit Door(std::function<void(int)> serve) {
+    signal(SIGPIPE, SIG_IGN);
+    EXPECT_EQ(listen(port_.socket(), 1), 0);
+    thread_ = std::jthread([this, serve = std::move(serve)] {
+      const FileDescriptor client(accept(port_.socket(), nullptr, nullptr));
+      if (client.valid()) serve(client.get());
+    });
+  }
+  ~Door() { shutdown(port_.socket(), SHUT_RDWR); }
+
+  const ServerPlace& place() const { return port_.place(); }
+
+ private:
+  const Port port_;
   std::jthread thread_;
 };
 
@@ -112,14 +124,10 @@ TEST(FetchedChain, ASilentServerIsLeftAfterTheTimeout) {
 }
 
 TEST(FetchedChain, APortThatIsClosedIsNamed) {
-  ServerPlace place;
-  {
-    const Door door([](int) {});
-    place = door.place();
-  }
-  const auto fetched = FetchChain(place, kPlenty);
+  const Port port;
+  const auto fetched = FetchChain(port.place(), kPlenty);
   EXPECT_EQ(fetched.status().code(), StatusCode::kUnavailable);
-  EXPECT_NE(Message(fetched.status()).find(std::to_string(place.port)), std::string::npos);
+  EXPECT_NE(Message(fetched.status()).find(std::to_string(port.place().port)), std::string::npos);
 }
 
 }  // namespace

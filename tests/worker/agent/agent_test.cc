@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/random_id.h"
+#include "base/usable_cores.h"
 #include "fakes/fake_coordinator_port.h"
 
 namespace gp::agent {
@@ -33,8 +34,9 @@ class AgentTest : public testing::Test {
   }
 
   void Start() {
-    auto slots = CutCpuSlots(2, {0}, 0);
-    slots.push_back({.id = "gpu-3", .device = "GPU-cccc", .cores = {0}});
+    const std::vector<int> core = {UsableCores().value().front()};
+    auto slots = CutCpuSlots(2, core, 0);
+    slots.push_back({.id = "gpu-3", .device = "GPU-cccc", .cores = core});
     agent_.emplace(options_, SlotTable(slots), SystemClock(), inbox_, port_, metrics_);
     loop_ = std::jthread([this] { agent_->Run(); });
   }

@@ -5,7 +5,6 @@
 #include "worker/engine/backend/cuda/gemm_tuning.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -29,10 +28,14 @@ class GemmTuningTest : public DeviceTest {
  protected:
   void SetUp() override {
     DeviceTest::SetUp();
-    directory_ = testing::TempDir() + "/gemm_tuning." + std::to_string(getpid());
+    ASSERT_NE(mkdtemp(parent_.data()), nullptr) << parent_;
+    directory_ = parent_ + "/cache";
     setenv("XDG_CACHE_HOME", directory_.c_str(), 1);
   }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
+  void TearDown() override {
+    unsetenv("XDG_CACHE_HOME");
+    std::filesystem::remove_all(parent_);
+  }
 
   static CudaBackendOptions Options() {
     CudaBackendOptions options;
@@ -43,7 +46,8 @@ class GemmTuningTest : public DeviceTest {
     return options;
   }
 
-  std::string directory_;
+  std::string parent_ = testing::TempDir() + "gemm-tuning-XXXXXX";
+  std::string directory_;  // not made yet
 };
 
 int64_t CountOf(const GemmChoices& choices) {
