@@ -179,7 +179,7 @@ class Rehearsal(unittest.TestCase):
 
     def expect_end(self, pids):
         """A process that was killed takes a moment to end."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while any(map(is_alive, pids)):
             self.assertLess(time.monotonic(), deadline, f"of {pids} one lives")
             time.sleep(0.01)
@@ -207,7 +207,7 @@ class Rehearsal(unittest.TestCase):
         """A peer hangs until the call ends it."""
         status, output = machine.check("--stage", "bench-tiny", "--limit", 28)
         self.assertEqual(status, 3)
-        self.assertRegex(output, rf"left +1\d\.\d s  {HANGS}: gp-bench-cuda took longer than 1\d s\n")
+        self.assertRegex(output, rf"left +\d+\.\d s  {HANGS}: gp-bench-cuda took longer than \d+ s\n")
         self.expect_end(self.await_hanging())
         self.assertEqual(machine.results()[HANGS]["status"], "started")
 

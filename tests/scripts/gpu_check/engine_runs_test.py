@@ -28,7 +28,7 @@ class EngineRuns(gpu_check_case.InFolder):
         program = self.folder / "gp-trainer-cuda"
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
-        return argparse.Namespace(scratch=self.folder, timeout=20, environment=dict(os.environ), support=None,
+        return argparse.Namespace(scratch=self.folder, timeout=100, environment=dict(os.environ), support=None,
                                   program=lambda _: program)
 
     def supporting(self, cudnn="", mode=""):

@@ -33,7 +33,7 @@ class TestPrograms(gpu_check_case.InFolder):
         document = f'<testsuites name="AllTests"><testsuite name="S">{"".join(cases)}</testsuite></testsuites>'
         program.write_text(f"#!/bin/sh\ncat >\"${{1#--gtest_output=xml:}}\" <<'END'\n{document}\nEND\nexit {status}\n")
         program.chmod(0o755)
-        context = argparse.Namespace(scratch=self.folder, timeout=20, environment=os.environ, test=lambda name: self.folder / name)
+        context = argparse.Namespace(scratch=self.folder, timeout=100, environment=os.environ, test=lambda name: self.folder / name)
         with unittest.mock.patch.object(machine_facts, "gpu", return_value={"compute_cap": capability}):
             return rows.test_program("some_test", context)
 
