@@ -132,7 +132,7 @@ TEST(Channel, AConnectedOneIsConnectedByItsSecondAttempt) {
   auto server = RpcServer::Start({}, {&service});
   ASSERT_TRUE(server.ok()) << server.status();
   SpoilConnects(1);
-  const Status status = AskVersion(ConnectedChannel((*server)->address()));
+  const Status status = AskVersion(ConnectedChannel((*server)->address(), {}, kPatience));
   EXPECT_EQ(ConnectsToSpoil(), 0);
   EXPECT_TRUE(status.ok()) << status;
 }

@@ -122,7 +122,7 @@ TEST_F(AccessCommandTest, ATokenThatCannotBeWrittenIsTakenBack) {
 
 // What a newcomer tries first.
 TEST_F(AccessCommandTest, WhoCallsWithoutTlsIsToldToLogIn) {
-  const Outcome called = User({"--server", listen_, "--timeout", "300ms", "list"});
+  const Outcome called = User({"--server", listen_, "--timeout", "1s", "list"});
   EXPECT_EQ(called.code, 6);
   EXPECT_THAT(called.err, HasSubstr("'gpctl login " + listen_ + " --token-file FILE'"));
   user_.environment["GPCTL_TOKEN_FILE"] = MakeToken("viewer");

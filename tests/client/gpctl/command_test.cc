@@ -274,7 +274,7 @@ TEST_F(CommandTest, VersionShowsBothSides) {
 
 TEST(Gpctl, AnUnreachableCoordinatorIsSix) {
   GpctlRunner gpctl;
-  const Outcome outcome = gpctl.Run({"list", "--server", "127.0.0.1:1", "--timeout", "100ms"});
+  const Outcome outcome = gpctl.Run({"list", "--server", "127.0.0.1:1", "--timeout", "1s"});
   EXPECT_EQ(outcome.code, 6);
   EXPECT_THAT(outcome.err, HasSubstr("gpctl up"));
   EXPECT_EQ(gpctl.Run({"list"}).code, 6);

@@ -214,7 +214,7 @@ TEST_F(Completions, ListsModels) {
 
 TEST_F(Completions, AnErrorInTheMiddleOfAStreamIsFollowedByDone) {
   http::HttpClient client(gateway_->port());
-  client.Request("POST", "/v1/completions", R"({"prompt":"Nab","max_tokens":60,"stream":true})");
+  client.Request("POST", "/v1/completions", R"({"prompt":"Sab","max_tokens":60,"stream":true})");
   EXPECT_EQ(client.ReceiveHead().status, 200);
   EXPECT_TRUE(client.NextEvent().has_value());
   gateway_->Post("/v1/completions", R"({"prompt":"C","max_tokens":1})");  // ends the sampler
@@ -229,7 +229,7 @@ TEST_F(Completions, AnErrorInTheMiddleOfAStreamIsFollowedByDone) {
 
 TEST_F(Completions, WhoLeavesFreesTheSampler) {
   http::HttpClient client(gateway_->port());
-  client.Request("POST", "/v1/completions", R"({"prompt":"Nab","max_tokens":60,"stream":true})");
+  client.Request("POST", "/v1/completions", R"({"prompt":"Sab","max_tokens":60,"stream":true})");
   client.ReceiveHead();
   client.NextEvent();
   EXPECT_EQ(gateway_->Counts().texts_running, 1);
@@ -239,7 +239,7 @@ TEST_F(Completions, WhoLeavesFreesTheSampler) {
 
 TEST_F(Completions, WhoLeavesWithoutAStreamFreesTheSamplerToo) {
   http::HttpClient client(gateway_->port());
-  client.Request("POST", "/v1/completions", R"({"prompt":"Nab","max_tokens":60,"n":4})");
+  client.Request("POST", "/v1/completions", R"({"prompt":"Sab","max_tokens":60,"n":4})");
   ASSERT_TRUE(Eventually([&] { return gateway_->Counts().texts_running == 4; }));
   client.Close();
   EXPECT_TRUE(Eventually([&] { return gateway_->Counts().texts_running == 0; }));

@@ -92,7 +92,7 @@ TEST_F(Pool, ASamplerThatEndsFailsItsRequestsAndIsStartedAgain) {
 
 TEST_F(Pool, OtherModelsGoOnWhenOneEnds) {
   Add("a");
-  Add("b");
+  Add("b", {.fake = "slow"});  // its texts last for longer than a busy machine needs to start "a"
   Serve();
   const auto busy = Busy("b");
   EXPECT_EQ(Complete("a", "C").status, 503);
@@ -164,7 +164,8 @@ TEST_F(Pool, ASamplerThatHangsIsEnded) {
   const http::Answer answer = Complete("a", "H");
   EXPECT_EQ(answer.status, 503);
   EXPECT_THAT(answer.body, HasSubstr("hung"));
-  EXPECT_EQ(Complete("a", "x").status, 200);
+  // A busy machine may keep the next one from writing for as long.
+  EXPECT_TRUE(Eventually([&] { return Complete("a", "x").status == 200; }));
 }
 
 TEST_F(Pool, ASamplerThatIsNeverReadyIsEnded) {

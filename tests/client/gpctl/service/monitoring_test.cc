@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -80,7 +82,22 @@ TEST_F(MonitoringTest, APortIsChosenOnceAndKept) {
   EXPECT_THAT(*chosen, StartsWith("127.0.0.1:"));
   EXPECT_THAT(*chosen, Not(EndsWith(":0")));
   EXPECT_EQ(WithFreePort(*chosen).value_or(""), *chosen);
-  EXPECT_FALSE(AcceptsConnections(*chosen));
+}
+
+TEST_F(MonitoringTest, APortWhereNobodyListensAcceptsNoConnections) {
+  // Bound, so that no other program can listen there meanwhile.
+  const FileDescriptor deaf(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* raw = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(bind(deaf.get(), raw, size), 0);
+  ASSERT_EQ(getsockname(deaf.get(), raw, &size), 0);
+  const std::string place = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  EXPECT_FALSE(AcceptsConnections(place));
+  ASSERT_EQ(listen(deaf.get(), 1), 0);
+  EXPECT_TRUE(AcceptsConnections(place));
 }
 
 }  // namespace
