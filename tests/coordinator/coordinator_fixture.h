@@ -54,7 +54,8 @@ class CoordinatorFixture : public ::testing::Test {
   }
 
   TemporaryDirectory directory_;
-  CoordinatorProcess process_{directory_.path()};
+  // Scripted agents say nothing while a test is busy with something else.
+  CoordinatorProcess process_{directory_.path(), {"GP_COORDINATOR_AGENTS_LEASE=1h"}};
   std::unique_ptr<v1::RunService::Stub> stub_;
 };
 

@@ -53,7 +53,8 @@ TEST_F(RunLife, TakesARunFromSubmitToASealedCheckpoint) {
   EXPECT_EQ(ended.state(), v1::RUN_STATE_SUCCEEDED) << ended.reason();
   EXPECT_EQ(ended.progress().step(), 20);
   EXPECT_EQ(ended.latest_checkpoint_step(), 20);
-  EXPECT_TRUE(FileExists(ended.run_directory() + "/run.yaml"));
+  // Written on a thread of its own.
+  EXPECT_TRUE(Eventually([&] { return FileExists(ended.run_directory() + "/run.yaml"); }));
   EXPECT_EQ(EventsOfKind(run.run_id(), "warned"),
             (std::vector<std::string>{"step 1: the first loss is far from ln V"}));
 }

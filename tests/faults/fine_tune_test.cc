@@ -87,12 +87,15 @@ TEST_F(FineTune, KilledGoesOnFromItsOwnCheckpointWithoutTheModelItBeganWith) {
   const std::string expected = FinalWeights(cluster_, whole);
 
   const std::string killed = SubmitTuned("killed");
+  cluster_.WaitForStep(killed, 1);
+  const auto trainers = ChildrenOf(cluster_.worker("node-a").pid());
+  ASSERT_EQ(trainers.size(), 1u);
   cluster_.WaitFor(killed, [](const v1::Run& run) { return run.latest_checkpoint_step() >= 30; });
+  // It must not end before it is killed.
+  kill(trainers[0], SIGSTOP);
   // Before the kill, so that nobody who starts again can read them.
   const std::string base = cluster_.Checkpoints("faults").back().directory();
   std::filesystem::rename(base, base + ".gone");
-  const auto trainers = ChildrenOf(cluster_.worker("node-a").pid());
-  ASSERT_EQ(trainers.size(), 1u);
   kill(trainers[0], SIGKILL);
   const v1::Run end = cluster_.WaitForEnd(killed);
   EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();

@@ -23,6 +23,8 @@ class Resume : public ::testing::Test {
     run_ = cluster_.Submit(FaultRun(1, kResumedSteps));
     cluster_.WaitFor(run_, [](const v1::Run& now) { return now.latest_checkpoint_step() >= 30; });
     cluster_.worker("node-a").Kill();
+    // By then the coordinator has read what the agent said before, and seals no other checkpoint.
+    ASSERT_TRUE(Eventually([&] { return !cluster_.Nodes().at(0).connected(); }));
   }
 
   bool HasEvent(const std::string& words) {

@@ -185,7 +185,9 @@ TEST_F(GpuNode, WithoutItsTrainerAGpuIsNotUsedUntilItIsInstalled) {
   const std::string id = cluster_.Submit(GpuRun(1, 5));
   const v1::Run waiting = cluster_.WaitForState(id, v1::RUN_STATE_QUEUED);
   EXPECT_NE(waiting.reason().find(program), std::string::npos) << waiting.reason();
-  std::filesystem::copy_file(std::getenv("GP_FAKE_TRAINER"), program);
+  // The agent looks every 20 ms and must not find half of the program.
+  std::filesystem::copy_file(std::getenv("GP_FAKE_TRAINER"), program + ".new");
+  std::filesystem::rename(program + ".new", program);
   const v1::Run run = cluster_.WaitForEnd(id);
   EXPECT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED) << run.reason();
 }
