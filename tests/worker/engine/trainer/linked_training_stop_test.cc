@@ -17,7 +17,7 @@ TEST(LinkedTrainingStop, StopEndsRanksThatTrainAndRanksThatWait) {
   epoch.Form(TinyRunFile(text, 1000000, 0));
   epoch.Go();
   epoch.ranks[0]->Await<link::StepReport>();
-  for (auto& rank : epoch.ranks) rank->Send(link::Stop{.reason = "cancelled"});
+  epoch.Stop({.reason = "cancelled"});
   for (auto& rank : epoch.ranks) EXPECT_EQ(rank->Wait(), 0);
 
   TestEpoch waiting(directory, 1, kTinyEpoch + 1);
@@ -61,7 +61,7 @@ TEST(LinkedTrainingStop, AStopSavesTheLastStepOfAllRanksAndTheRunGoesOnAsIfItHad
     epoch.Form(TinyRunFile(text, kManySteps, 0));
     epoch.Go();
     epoch.ranks[0]->Await<link::StepReport>();
-    for (auto& rank : epoch.ranks) rank->Send(link::Stop{"cancelled", kLongSave});
+    epoch.Stop({"cancelled", kLongSave});
     const LastWords words = ListenToTheEnd(epoch);
     ASSERT_EQ(words.written.size(), 1u);
     EXPECT_FALSE(words.written[0].final) << "it ended before it heard of the stop";
@@ -98,7 +98,7 @@ TEST(LinkedTrainingStop, AStopWithoutTimeToSaveSavesNothing) {
   epoch.Form(TinyRunFile(text, 1000000, 0));
   epoch.Go();
   epoch.ranks[0]->Await<link::StepReport>();
-  for (auto& rank : epoch.ranks) rank->Send(link::Stop{.reason = "cancelled"});
+  epoch.Stop({.reason = "cancelled"});
   EXPECT_TRUE(ListenToTheEnd(epoch).written.empty());
 }
 

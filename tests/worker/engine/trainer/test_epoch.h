@@ -88,6 +88,14 @@ class TestEpoch {
     for (auto& rank : ranks) rank->Send(link::Go{.epoch = epoch_});
   }
 
+  // Every rank has the message before one acts on it: a rank that loses a peer waits half a second
+  // for a stop of its own.
+  void Stop(const link::Stop& stop) {
+    for (auto& rank : ranks) rank->Signal(SIGSTOP);
+    for (auto& rank : ranks) rank->Send(stop);
+    for (auto& rank : ranks) rank->Signal(SIGCONT);
+  }
+
   // Seals every checkpoint that a rank writes, and returns them when all ranks have exited with
   // status 0. Whatever else a rank says goes to `hear`, if given. Each rank has a listener of its
   // own: a trainer waits while nobody reads what it says.

@@ -2,7 +2,6 @@
 // fp64 reference says, for every pair of its switches and in every precision; graphs change no bit;
 // memory is the plan's.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -328,7 +327,8 @@ TEST_F(Gpt2OnCuda, SaysWhatItIs) {
 
 // What is chosen by timing may be another algorithm each time: the record decides.
 TEST_F(Gpt2OnCuda, ComputesWithTheProductsOfTheRecordOnceTheyAreChosen) {
-  const std::string cache = testing::TempDir() + "/gpt2_on_cuda." + std::to_string(getpid());
+  std::string cache = testing::TempDir() + "gpt2-on-cuda-XXXXXX";
+  ASSERT_NE(mkdtemp(cache.data()), nullptr) << cache;
   setenv("XDG_CACHE_HOME", cache.c_str(), 1);
   ModelOptions options = EvenOptions();
   options.precision = Precision::kBf16;
@@ -348,6 +348,7 @@ TEST_F(Gpt2OnCuda, ComputesWithTheProductsOfTheRecordOnceTheyAreChosen) {
   options.device.deterministic = true;
   EXPECT_EQ(ThreeSteps(options, &deterministic_losses), gradients);
   EXPECT_EQ(deterministic_losses, losses);
+  unsetenv("XDG_CACHE_HOME");
   std::filesystem::remove_all(cache);
 }
 
