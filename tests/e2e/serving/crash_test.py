@@ -51,6 +51,9 @@ class Crashes(unittest.TestCase):
             victim = gateway.sampler_of("first")
             gateway.complete(model="second", prompt="a", max_tokens=1)
             loads = self.start_load(gateway)
+            # Stopped first: when the others have got further answers, requests are in it.
+            os.kill(victim, signal.SIGSTOP)
+            self.await_more([load for load in loads if load.model == "second"], 3)
             os.kill(victim, signal.SIGKILL)
             self.await_more(loads, 3)
             for load in loads:

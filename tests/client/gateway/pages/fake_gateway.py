@@ -64,6 +64,8 @@ class FakeGateway(http.server.ThreadingHTTPServer):
         self.cluster = fake_runs.FakeCluster(empty)
         self.failures, self.asked, self.left_early = [], [], 0
         self.break_after = None       # tokens after which a stream's connection is cut
+        self.hold_after = None        # tokens after which streams wait until `released` is set
+        self.released = threading.Event()
         self.stopping, self.sockets = threading.Event(), []
         self.streams_allowed = threading.Event()
         self.streams_allowed.set()
@@ -83,6 +85,7 @@ class FakeGateway(http.server.ThreadingHTTPServer):
     def stop(self):
         """Also ends the connections that browsers keep open, as the end of a process would."""
         self.stopping.set()
+        self.released.set()
         self.shutdown()
         self.server_close()
         for one in self.sockets:
@@ -258,6 +261,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 count += 1
                 if self.server.break_after is not None and count >= self.server.break_after:
                     return
+                if count == self.server.hold_after:
+                    self.server.released.wait()
                 self.server.stopping.wait(self.server.token_seconds)
         except OSError:
             self.server.left_early += 1

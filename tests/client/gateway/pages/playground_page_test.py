@@ -150,7 +150,7 @@ class Playground(page_case.PageCase):
 
     def test_watch_it_learn(self):
         if self.url is None:
-            self.fake(token_seconds=0.05)
+            self.fake().hold_after = 5
         self.fresh()
         self.set_number("max_tokens", 30)
         self.browser.click("#mode-learn")
@@ -162,6 +162,8 @@ class Playground(page_case.PageCase):
         begun = lambda: all(column.find_elements(By.CSS_SELECTOR, ".token") for column in columns())
         writing = lambda: self.url is not None or "Writing" in self.browser.text("#output")
         self.browser.wait(lambda: begun() and writing(), "all columns at once")
+        if self.url is None:
+            self.gateway.released.set()
         self.finished(count)
         self.browser.check_clean()
         if self.url is not None:
