@@ -2,7 +2,7 @@
 this machine, MUNGE. One job is cancelled in the middle: the run waits, says why, and goes on from its newest checkpoint when
 the job is queued again. Agents reach the coordinator over TLS and join with one token that their jobs share.
 
-Needs root and Debian's slurm-wlm and munge; everything lies in a directory of the test's own, on ports of the kernel's choosing.
+Needs root and Debian's slurm-wlm and munge; everything lies in a directory of the test's own, on ports that are free.
 """
 
 import json
@@ -20,6 +20,7 @@ import unittest
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 sys.path.append(str(SOURCE / "tests/e2e"))
 
+from free_ports import free_ports  # noqa: E402
 from waiting import wait_for  # noqa: E402
 
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
@@ -73,17 +74,6 @@ checkpoint: {{every: 100}}
 def skip(reason):
     print(reason)
     sys.exit(77)
-
-
-def free_ports(count):
-    """Ports that were free a moment ago: Slurm's have to stand in its file."""
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 class Slurm:

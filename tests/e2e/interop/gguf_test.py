@@ -4,7 +4,6 @@ prompt as gp does."""
 import http.client
 import json
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
@@ -12,7 +11,8 @@ import unittest
 
 import exchange
 import serving
-from waiting import wait_for  # serving names the folder that holds it
+from free_ports import free_ports  # serving names the folder that holds it
+from waiting import wait_for
 
 LLAMA = serving.SOURCE / ".deps/peers/llama.cpp"
 SERVER = LLAMA / "bin/llama-server"
@@ -37,9 +37,7 @@ def gp_name(name):
 
 class LlamaServer:
     def __init__(self, model):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_ports(1)[0]
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [SERVER, "--model", model, "--host", "127.0.0.1", "--port", str(self.port), "--threads", "2",
