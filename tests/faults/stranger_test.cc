@@ -21,6 +21,8 @@ namespace {
 
 constexpr int kVisitors = 200;  // at each port
 constexpr int64_t kMemoryMegabytesMax = 400;
+// Whoever waited for the visitors would wait for 10 s, until their handshakes are given up.
+constexpr double kAnswerSecondsMax = 5;
 
 // The sockets of a process, by inode.
 std::set<std::string> SocketsOf(int pid) {
@@ -121,7 +123,7 @@ TEST(Stranger, AtEveryPortHoldsNobodyUpAndLeavesNothingBehind) {
   const v1::Run run = cluster.WaitForEnd(cluster.Submit(FakeRun(2, 200)));
   EXPECT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED) << run.reason();
   EXPECT_EQ(run.failures(), 0) << run.reason();
-  EXPECT_LE(AskForTheVersion(cluster).count(), 2.0);
+  EXPECT_LE(AskForTheVersion(cluster).count(), kAnswerSecondsMax);
 
   visitors.clear();
   for (size_t i = 0; i < pids.size(); ++i) {
@@ -129,7 +131,7 @@ TEST(Stranger, AtEveryPortHoldsNobodyUpAndLeavesNothingBehind) {
         << SocketsOf(pids[i]).size() << " sockets, " << before[i] << " before";
     EXPECT_LE(PeakMegabytesOf(pids[i]), kMemoryMegabytesMax);
   }
-  EXPECT_LE(AskForTheVersion(cluster).count(), 2.0);
+  EXPECT_LE(AskForTheVersion(cluster).count(), kAnswerSecondsMax);
 }
 
 }  // namespace

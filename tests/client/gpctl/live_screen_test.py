@@ -98,7 +98,7 @@ def main():
             file.write("the quick brown fox\n" * 2000)
         gpctl("up", "--detach", "--workers", "1", "--trainer", os.path.abspath(sys.argv[1]))
         gpctl("submit", run_file)
-        gpctl("wait", "live", "--for", "step=5", "--longest", "30s")
+        gpctl("wait", "live", "--for", "step=5", "--longest", "120s")
         check_screen()
         check_pipes()
         gpctl("cancel", "live")

@@ -139,10 +139,10 @@ def check_credentials(a, b, server, shared):
     a.run(f"gpctl token create --join --ttl 10m --out {b.home}/swapped.token")
     done = b.run(f"gpctl login {server} --token-file swapped.token", check=False)
     assert done.returncode != 0 and "join" in done.stdout, done.stdout
-    done = b.run(f"timeout 30 gp-worker --coordinator {server} --join-token-file eve.token --state-dir other "
+    done = b.run(f"timeout 120 gp-worker --coordinator {server} --join-token-file eve.token --state-dir other "
                  f"--storage-root {shared} --metrics-listen 127.0.0.1:0", check=False)
     assert done.returncode not in (0, 124) and "user's token" in done.stdout, done.stdout
-    done = b.run(f"timeout 30 gp-worker --coordinator {server} --join-token-file join.token --state-dir other "
+    done = b.run(f"timeout 120 gp-worker --coordinator {server} --join-token-file join.token --state-dir other "
                  f"--storage-root {shared} --metrics-listen 127.0.0.1:0", check=False)
     assert done.returncode not in (0, 124) and "used" in done.stdout, done.stdout
 
