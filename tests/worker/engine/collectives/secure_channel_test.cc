@@ -77,7 +77,7 @@ class Tap {
   }
 
   bool Pass(const Socket& from, const Socket& to, const std::stop_token& stop) {
-    std::array<char, 4096> buffer;
+    std::array<char, 64 << 10> buffer;
     const ssize_t count = recv(from.fd(), buffer.data(), buffer.size(), 0);
     if (count <= 0) return count < 0 && errno == EAGAIN;
     const std::span<char> piece(buffer.data(), static_cast<size_t>(count));
