@@ -1,6 +1,7 @@
 # gp_test(name LABEL unit SOURCES ... LIBRARIES ...): one GoogleTest program, registered case by case under its label and
 # under its own name, so that `scripts/run_tests --labels base_test` runs that program.
-# Tests of real processes (every label but unit) count as two, so that on a small machine each has it for itself.
+# Tests run as many at once as there are cores, those that may take longest first. Only a benchmark (label bench) counts as
+# two, so that on a small machine it has the cores for itself.
 # gp_python_test(name script.py LABEL unit [ARGUMENTS ...]): one script; exit status 77 skips, its last line is the reason.
 find_package(GTest REQUIRED)
 include(GoogleTest)
@@ -22,19 +23,19 @@ set(GP_THREADED_FOLDERS base tokenizer corpus link coordinator worker/agent
   worker/engine/trainer)
 
 function(gp_processors label result)
-  if(label STREQUAL "unit")
-    set(${result} 1 PARENT_SCOPE)
-  else()
+  if(label STREQUAL "bench")
     set(${result} 2 PARENT_SCOPE)
+  else()
+    set(${result} 1 PARENT_SCOPE)
   endif()
 endfunction()
 
 # Seconds. Against what hangs, not against what is slow on a machine that does much else besides.
 function(gp_timeout label result)
   if(label STREQUAL "unit")
-    set(${result} 120 PARENT_SCOPE)
-  else()
     set(${result} 300 PARENT_SCOPE)
+  else()
+    set(${result} 600 PARENT_SCOPE)
   endif()
 endfunction()
 
@@ -94,7 +95,7 @@ function(gp_test name)
   file(WRITE "${properties_file}"
     "if(${name}_cases)\n"
     "  set_tests_properties(\${${name}_cases} PROPERTIES LABELS \"${labels}\" TIMEOUT ${ARG_TIMEOUT}\n"
-    "    PROCESSORS ${processors}\n"
+    "    PROCESSORS ${processors} COST ${ARG_TIMEOUT}\n"
     "    ENVIRONMENT \"${environment}\")\n"
     "endif()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${properties_file}")
@@ -108,6 +109,6 @@ function(gp_python_test name script)
   gp_processors("${ARG_LABEL}" processors)
   add_test(NAME ${name} COMMAND /usr/bin/python3 "${CMAKE_CURRENT_SOURCE_DIR}/${script}" ${ARG_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77
-    PROCESSORS ${processors}
+    PROCESSORS ${processors} COST ${ARG_TIMEOUT}
     ENVIRONMENT "GP_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};GP_SOURCE=${CMAKE_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endfunction()
