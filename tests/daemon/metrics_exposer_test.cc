@@ -210,7 +210,7 @@ TEST_F(TlsMetrics, AProbeWithoutAKeyLearnsThatTheProcessAnswersAndNothingElse) {
                                        "GET /livez HTTP/1.0\r\n\r\n");
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 200")) << answer;
   EXPECT_TRUE(answer.ends_with("\r\n\r\nok\n")) << answer;
-  EXPECT_EQ(answer.find("gp"), std::string::npos) << answer;
+  EXPECT_EQ(answer.find("gp_"), std::string::npos) << answer;
 }
 
 TEST_F(TlsMetrics, FilesThatCannotBeUsedAreNamed) {
