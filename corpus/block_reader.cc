@@ -1,22 +1,13 @@
 #include "corpus/block_reader.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "base/file.h"
 #include "corpus/line.h"
+#include "corpus/source_content.h"
 
 namespace gp::corpus {
 namespace {
-
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
-StatusOr<formats::TextStream> OpenStream(const Source& source) {
-  if (source.path != kStandardInput) return formats::TextStream::Open(source.path);
-  return formats::TextStream::FromDescriptor(FileDescriptor(dup(STDIN_FILENO)), SourceName(source));
-}
 
 // Behind the last blank line that `text` holds whole; 0 when there is none. `at_line_start`: the
 // text begins with a line.
@@ -43,28 +34,14 @@ BlockReader::BlockReader(const Source& source, const DocumentRules& rules, CutAf
 
 StatusOr<BlockReader> BlockReader::Open(const Source& source, const DocumentRules& rules,
                                         CutAfter cut, const BlockPosition& from) {
-  ASSIGN_OR_RETURN(formats::TextStream stream, OpenStream(source));
+  ASSIGN_OR_RETURN(formats::TextStream stream, OpenSource(source));
   BlockReader reader(source, rules, std::move(cut), std::move(stream), from);
   if (from.offset > 0) {
     RETURN_IF_ERROR(reader.stream_.Skip(from.offset));
   } else {
-    RETURN_IF_ERROR(reader.PassByteOrderMark());
+    reader.position_.offset = reader.stream_.mark_bytes();
   }
   return reader;
-}
-
-Status BlockReader::PassByteOrderMark() {
-  RETURN_IF_ERROR(Fill(kByteOrderMark.size()));
-  if (text_.starts_with("\xff\xfe") || text_.starts_with("\xfe\xff")) {
-    return InvalidArgument(
-        "{} is UTF-16 (its first two bytes say so), expected UTF-8; convert it: iconv -f UTF-16 -t "
-        "UTF-8",
-        SourceName(source_));
-  }
-  if (!text_.starts_with(kByteOrderMark)) return OkStatus();
-  text_.erase(0, kByteOrderMark.size());
-  position_.offset = kByteOrderMark.size();
-  return OkStatus();
 }
 
 // Until `bytes` are there, or all of the text is.
@@ -122,7 +99,7 @@ Block BlockReader::Take(size_t bytes, bool inside_document) {
 
 // An empty file is a document, too, where each file is one.
 std::optional<Block> BlockReader::TakeLast() {
-  const bool empty_file = split_ == Split::kFile && position_.offset <= kByteOrderMark.size();
+  const bool empty_file = split_ == Split::kFile && position_.offset <= stream_.mark_bytes();
   if (done_ || (text_.empty() && !empty_file)) return std::nullopt;
   done_ = true;
   Block block = Take(text_.size(), false);

@@ -43,7 +43,6 @@ class BlockReader {
   BlockReader(const Source& source, const DocumentRules& rules, CutAfter cut,
               formats::TextStream stream, const BlockPosition& from);
 
-  Status PassByteOrderMark();
   Status Fill(size_t bytes);
   // The length of a block of what was read that ends between documents; 0: there is none.
   size_t DocumentsEnd() const;

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kBlockTokens = 1 << 20;
 
 StatusOr<formats::TokenShard> OpenShard(const std::string& path) {
-  auto shard = formats::TokenShard::Open(path);
+  auto shard = formats::TokenShard::Open(path, formats::Headerless::kUint16);
   if (shard.ok() || shard.status().code() == StatusCode::kNotFound) return shard;
   return DataLoss("{}", Message(shard.status()));
 }

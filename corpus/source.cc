@@ -81,7 +81,9 @@ StatusOr<std::vector<std::string>> PathsOf(const std::string& argument) {
 }
 
 StatusOr<Source> Look(const std::string& path, std::optional<TextForm> form) {
-  Source source{path, form.value_or(FormOfName(path).value_or(TextForm::kText)), 0, 0};
+  Source source{.path = path,
+                .form = form.value_or(FormOfName(path).value_or(TextForm::kText)),
+                .form_given = form.has_value()};
   if (path == kStandardInput) return source;
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) {

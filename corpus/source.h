@@ -19,6 +19,7 @@ inline constexpr char kStandardInput[] = "-";
 struct Source {
   std::string path;  // kStandardInput: standard input
   TextForm form = TextForm::kText;
+  bool form_given = false;  // by a user: what the source looks like does not count
   uint64_t size_bytes = 0;  // of the file, packed as it is; 0 of standard input
   int64_t modified_ns = 0;  // since 1970; with the size it tells whether the file is still the same
 };

@@ -37,7 +37,8 @@ double ShareOf(const std::vector<Source>& sources, const EncodingPipeline::Resul
 // The documents' tokens; of more text than `bytes_max` the beginning tells.
 StatusOr<TokenCount> CountTokens(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
                                  const runspec::DataSpec& data, uint64_t bytes_max) {
-  ASSIGN_OR_RETURN(const std::vector<Source> sources, ExpandSources(paths));
+  ASSIGN_OR_RETURN(const std::vector<Source> sources, ExpandSources(paths, FormOf(data.format)));
+  RETURN_IF_ERROR(CheckContents(sources));
   const BlockEncoder encoder(
       tokenizer, {.documents = {.split = static_cast<Split>(data.split), .field = data.text_field},
                   .token_bytes = sizeof(int32_t)});

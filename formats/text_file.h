@@ -12,13 +12,20 @@
 
 namespace gp::formats {
 
+// What is done with a file that does not look like text (formats/likeness.h).
+struct TextCheck {
+  bool any_content = false;  // takes it all the same
+  std::string setting = {};  // that sets `any_content`, for messages: "data.format: text"
+};
+
 // Passes the text to `take` in pieces, until it returns an error, which becomes the result.
-// InvalidArgument names file, offset and expectation: packed by another program, damaged, cut
-// short. ResourceExhausted: the text is longer than `text_bytes_max`.
-Status ReadTextFile(const std::string& path, uint64_t text_bytes_max,
+// InvalidArgument names file, offset and expectation: no text, packed by another program, damaged,
+// cut short. ResourceExhausted: the text is longer than `text_bytes_max`.
+Status ReadTextFile(const std::string& path, const TextCheck& check, uint64_t text_bytes_max,
                     const std::function<Status(std::string_view)>& take);
 
 // The same in one piece.
-StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t text_bytes_max);
+StatusOr<std::string> ReadTextFile(const std::string& path, const TextCheck& check,
+                                   uint64_t text_bytes_max);
 
 }  // namespace gp::formats

@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "formats/file_kind.h"
+#include "formats/likeness.h"
 
 namespace gp::formats {
 namespace {
@@ -21,29 +23,7 @@ constexpr size_t kPieceBytes = 1 << 20;
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
 constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
 
-// Read as text they would train a model of noise.
-struct Packing {
-  std::string_view magic;
-  const char* what;
-  const char* program;
-};
-constexpr Packing kOtherPackings[] = {{"\xfd"
-                                       "7zXZ",
-                                       "compressed by xz", "xz -dk"},
-                                      {"BZh", "compressed by bzip2", "bzip2 -dk"},
-                                      {"PK\x03\x04", "a zip archive", "unzip"},
-                                      {"PAR1", "a Parquet file", "scripts/parquet_to_jsonl"}};
-
-Status RefuseOtherPackings(const std::string& path, std::string_view begin) {
-  for (const Packing& packing : kOtherPackings) {
-    if (!begin.starts_with(packing.magic)) continue;
-    return InvalidArgument(
-        "{} is {}, and only gzip and zstd are unpacked here; unpack it first, for example with "
-        "'{} {}'",
-        path, packing.what, packing.program, path);
-  }
-  return OkStatus();
-}
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
@@ -193,18 +173,35 @@ StatusOr<TextStream> TextStream::FromDescriptor(FileDescriptor file, const std::
   if (S_ISDIR(info.st_mode)) return InvalidArgument("{} is a directory", name);
   TextStream stream(std::make_unique<Source>(std::move(file), name));
   RETURN_IF_ERROR(stream.ChooseUnpacker());
+  RETURN_IF_ERROR(stream.ReadHead());
   return stream;
 }
 
 Status TextStream::ChooseUnpacker() {
   ASSIGN_OR_RETURN(const std::string_view begin, source_->Peek());
-  RETURN_IF_ERROR(RefuseOtherPackings(source_->name(), begin));
   if (begin.starts_with(kGzipMagic)) unpacker_ = std::make_unique<GzipUnpacker>();
   if (begin.starts_with(kZstdMagic)) unpacker_ = std::make_unique<ZstdUnpacker>();
   return OkStatus();
 }
 
+Status TextStream::ReadHead() {
+  head_.resize(kLikenessBytes);
+  ASSIGN_OR_RETURN(const size_t size, ReadUnpacked(head_));
+  head_.resize(size);
+  if (head_.starts_with(kByteOrderMark)) mark_bytes_ = kByteOrderMark.size();
+  head_taken_ = mark_bytes_;
+  return RefuseOtherKinds(source_->name(), head_, "text");
+}
+
 StatusOr<size_t> TextStream::Read(std::span<char> to) {
+  const size_t of_head = std::min(head_.size() - head_taken_, to.size());
+  std::memcpy(to.data(), head_.data() + head_taken_, of_head);
+  head_taken_ += of_head;
+  ASSIGN_OR_RETURN(const size_t more, ReadUnpacked(to.subspan(of_head)));
+  return of_head + more;
+}
+
+StatusOr<size_t> TextStream::ReadUnpacked(std::span<char> to) {
   size_t filled = 0;
   while (filled < to.size()) {
     ASSIGN_OR_RETURN(const std::string_view piece, source_->Peek());
@@ -232,7 +229,9 @@ StatusOr<size_t> TextStream::Read(std::span<char> to) {
 }
 
 Status TextStream::Skip(uint64_t bytes) {
-  if (unpacker_ == nullptr && source_->Seek(bytes)) return OkStatus();
+  const bool seeks = unpacker_ == nullptr && source_->Seek(bytes);
+  head_taken_ = seeks ? head_.size() : 0;
+  if (seeks) return OkStatus();
   std::string ignored(kPieceBytes, '\0');
   for (uint64_t left = bytes; left > 0;) {
     const size_t part = static_cast<size_t>(std::min<uint64_t>(left, ignored.size()));
@@ -245,6 +244,8 @@ Status TextStream::Skip(uint64_t bytes) {
   }
   return OkStatus();
 }
+
+std::string_view TextStream::head() const { return std::string_view(head_).substr(mark_bytes_); }
 
 uint64_t TextStream::file_offset() const { return source_->offset(); }
 

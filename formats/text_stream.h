@@ -1,6 +1,6 @@
 // TextStream: the text of a file from its front: plain, or packed by gzip or zstd, told apart by
-// its first bytes. It is unpacked on the way, in bounded memory whatever the file says of itself.
-// Belongs to one thread at a time.
+// its first bytes. It is unpacked on the way, in bounded memory whatever the file says of itself. A
+// byte order mark of UTF-8 is left out. Belongs to one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/file.h"
 #include "base/status.h"
@@ -16,8 +17,8 @@ namespace gp::formats {
 
 class TextStream {
  public:
-  // InvalidArgument for a directory and for what another program packed, with the command that
-  // unpacks it.
+  // InvalidArgument for a directory and, packed or not, for what is no text by its magic number
+  // (formats/file_kind.h), with the command that converts it.
   static StatusOr<TextStream> Open(const std::string& path);
   // From where `file` stands; `name` is what errors call it: "standard input".
   static StatusOr<TextStream> FromDescriptor(FileDescriptor file, const std::string& name);
@@ -30,9 +31,15 @@ class TextStream {
   // of the file where it is damaged or cut short.
   StatusOr<size_t> Read(std::span<char> to);
 
-  // Goes over `bytes` of text: seeks where the file is plain, reads otherwise. DataLoss when the
-  // text ends before. REQUIRES: nothing was read.
+  // Goes over `bytes` of text, of which a byte order mark is a part: seeks where the file is plain,
+  // reads otherwise. DataLoss when the text ends before. REQUIRES: nothing was read.
   Status Skip(uint64_t bytes);
+
+  // The first kLikenessBytes of the text without its mark, or all of it, for formats/likeness.h.
+  std::string_view head() const;
+
+  // Of the byte order mark: 3, or 0.
+  size_t mark_bytes() const { return mark_bytes_; }
 
   // How far the file itself was read, in bytes; for progress.
   uint64_t file_offset() const;
@@ -45,9 +52,14 @@ class TextStream {
 
   explicit TextStream(std::unique_ptr<Source> source);
   Status ChooseUnpacker();
+  Status ReadHead();
+  StatusOr<size_t> ReadUnpacked(std::span<char> to);
 
   std::unique_ptr<Source> source_;
   std::unique_ptr<Unpacker> unpacker_;  // null for plain text
+  std::string head_;                    // with the mark
+  size_t mark_bytes_ = 0;
+  size_t head_taken_ = 0;
 };
 
 }  // namespace gp::formats

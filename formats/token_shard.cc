@@ -6,7 +6,10 @@
 
 #include "base/check.h"
 #include "base/excerpt.h"
+#include "base/shell_word.h"
 #include "formats/edge_fingerprint.h"
+#include "formats/file_kind.h"
+#include "formats/likeness.h"
 #include "formats/shard_writer.h"
 
 namespace gp::formats {
@@ -16,6 +19,7 @@ constexpr uint64_t kLlmCHeaderBytes = 1024;
 constexpr uint64_t kHeaderMax = 1 << 20;
 constexpr int32_t kLlmCMagic16 = 20240520;  // uint16 tokens, version 1
 constexpr int32_t kLlmCMagic32 = 20240801;  // uint32 tokens, version 7 (llama-3 vocabularies)
+constexpr int64_t kUint16Vocabulary = 65536;
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
 struct Layout {
@@ -106,20 +110,26 @@ std::string DescribeNpyType(const std::string& type) {
   return fmt::format("{}{}{}", order, type[2] == 'u' ? "uint" : "int", (type[3] - '0') * 8);
 }
 
-std::string ShellQuoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 // The command that writes `path` again with little-endian tokens of a width that is read.
 std::string NpyConversion(const std::string& path, std::string_view type) {
   const std::string stem = path.ends_with(".npy") ? path.substr(0, path.size() - 4) : path;
   return fmt::format(
       "python3 -c \"import sys, numpy as np; np.save(sys.argv[2], "
       "np.load(sys.argv[1], mmap_mode='r').astype('{}'))\" {} {}",
-      type, ShellQuoted(path), ShellQuoted(stem + "-" + std::string(type.substr(1)) + ".npy"));
+      type, ShellWord(path), ShellWord(stem + "-" + std::string(type.substr(1)) + ".npy"));
 }
+
+// The same of a file without a header, whose tokens have the NumPy type `from`.
+std::string RawConversion(const std::string& path, std::string_view from) {
+  const std::string stem =
+      path.ends_with(".npy") || path.ends_with(".bin") ? path.substr(0, path.size() - 4) : path;
+  return fmt::format(
+      "python3 -c \"import sys, numpy as np; np.save(sys.argv[2], "
+      "np.fromfile(sys.argv[1], '{}').astype('<u4'))\" {} {}",
+      from, ShellWord(path), ShellWord(stem + "-u4.npy"));
+}
+
+constexpr std::string_view kTakesUint16 = "data.format: uint16 takes it for tokens of two bytes";
 
 // Whole numbers of another width or byte order can be converted; nothing else holds tokens.
 Status WrongNpyType(const std::string& path, const std::string& type) {
@@ -163,7 +173,25 @@ StatusOr<Layout> ParseNpy(const std::string& path, std::string_view bytes, uint6
   return layout;
 }
 
-StatusOr<Layout> ParseRaw(const std::string& path, uint64_t file_size) {
+Status RefuseUnlikeTokens(const std::string& path, std::string_view bytes) {
+  const std::string_view begin = bytes.substr(0, kLikenessBytes);
+  if (const auto width = WiderTokenBytes(begin)) {
+    return InvalidArgument(
+        "{} has no header and looks like tokens of {} bytes (as uint16, {} of them would be "
+        "0 or small), expected uint16; {}; convert it: {}",
+        path, *width, *width == 4 ? "half" : "three quarters", kTakesUint16,
+        RawConversion(path, *width == 4 ? "<u4" : "<i8"));
+  }
+  if (!LooksLikeText(begin)) return OkStatus();
+  return InvalidArgument(
+      "{} looks like text, expected tokens; text belongs in data.text or data.stream; {}", path,
+      kTakesUint16);
+}
+
+StatusOr<Layout> ParseRaw(const std::string& path, std::string_view bytes, uint64_t file_size,
+                          Headerless headerless) {
+  RETURN_IF_ERROR(RefuseOtherKinds(path, bytes, "tokens"));
+  if (headerless == Headerless::kChecked) RETURN_IF_ERROR(RefuseUnlikeTokens(path, bytes));
   if (file_size % 2 == 0) return Layout{ShardFormat::kRaw, 0, 2, file_size / 2};
   return InvalidArgument(
       "{}: {} bytes are no whole number of uint16 tokens, and there is no llm.c or NumPy header at "
@@ -173,11 +201,12 @@ StatusOr<Layout> ParseRaw(const std::string& path, uint64_t file_size) {
 }
 
 // `bytes` are the first ones of the file, enough for every header.
-StatusOr<Layout> Parse(const std::string& path, std::string_view bytes, uint64_t file_size) {
+StatusOr<Layout> Parse(const std::string& path, std::string_view bytes, uint64_t file_size,
+                       Headerless headerless) {
   if (bytes.empty()) return InvalidArgument("{} is empty; prepare it again", path);
   if (IsLlmC(bytes)) return ParseLlmC(path, bytes, file_size);
   if (bytes.starts_with(kNpyMagic)) return ParseNpy(path, bytes, file_size);
-  return ParseRaw(path, file_size);
+  return ParseRaw(path, bytes, file_size, headerless);
 }
 
 // The upper half of `tokens` holds as many uint16 values; none is overwritten before it is read.
@@ -204,19 +233,29 @@ std::string_view ShardFormatName(ShardFormat format) {
   return "unknown";
 }
 
-StatusOr<TokenShard> TokenShard::Open(const std::string& path) {
+StatusOr<TokenShard> TokenShard::Open(const std::string& path, Headerless headerless) {
   ASSIGN_OR_RETURN(RandomAccessFile file, RandomAccessFile::Open(path));
   const uint64_t size = file.size_bytes();
   std::string header(std::min(size, kHeaderMax), '\0');
   RETURN_IF_ERROR(file.Read(0, header));
-  ASSIGN_OR_RETURN(const Layout layout, Parse(path, header, size));
+  ASSIGN_OR_RETURN(const Layout layout, Parse(path, header, size, headerless));
   TokenShard shard(std::move(file));
   ASSIGN_OR_RETURN(shard.fingerprint_, EdgeFingerprint(shard.file_));
   shard.format_ = layout.format;
+  shard.headerless_ = headerless;
   shard.data_offset_ = layout.data_offset;
   shard.element_bytes_ = layout.element_bytes;
   shard.size_ = static_cast<int64_t>(layout.size);
   return shard;
+}
+
+Status TokenShard::CheckWidth(int64_t vocabulary) const {
+  if (format_ != ShardFormat::kRaw || headerless_ == Headerless::kUint16) return OkStatus();
+  if (vocabulary <= kUint16Vocabulary) return OkStatus();
+  return InvalidArgument(
+      "{} has no header, so its tokens would be uint16, but the vocabulary of {} needs 4 bytes a "
+      "token; {}; convert it: {}",
+      path(), vocabulary, kTakesUint16, RawConversion(path(), "<u4"));
 }
 
 Status TokenShard::Read(int64_t offset, int64_t vocabulary, std::span<int32_t> tokens) const {

@@ -19,16 +19,28 @@ enum class ShardFormat { kLlmC, kNpy, kRaw };
 
 std::string_view ShardFormatName(ShardFormat format);
 
+// What a file without a header is taken for.
+enum class Headerless {
+  kChecked,  // uint16 tokens, unless it looks like something else (formats/likeness.h)
+  kUint16,   // uint16 tokens, whatever it looks like
+};
+
 class TokenShard {
  public:
-  // InvalidArgument names file, offset and expectation when the file is empty, cut short or of no
-  // known form.
-  static StatusOr<TokenShard> Open(const std::string& path);
+  // InvalidArgument names file, offset and expectation when the file is empty, cut short, of no
+  // known form or something else than tokens. What is refused by its look alone is taken with
+  // Headerless::kUint16, which data.format: uint16 sets.
+  static StatusOr<TokenShard> Open(const std::string& path,
+                                   Headerless headerless = Headerless::kChecked);
 
   ShardFormat format() const { return format_; }
   int64_t size() const { return size_; }  // tokens
   int token_bytes() const { return element_bytes_; }
   const std::string& path() const { return file_.path(); }
+
+  // InvalidArgument when the file has no header, nobody said that its tokens are uint16, and those
+  // cannot name every id below `vocabulary`.
+  Status CheckWidth(int64_t vocabulary) const;
 
   // Copies tokens [offset, offset + tokens.size()). InvalidArgument when one of them is not below
   // `vocabulary`: the message names it and its place. DataLoss when the file has become shorter.
@@ -49,6 +61,7 @@ class TokenShard {
   RandomAccessFile file_;
   std::string fingerprint_;
   ShardFormat format_ = ShardFormat::kRaw;
+  Headerless headerless_ = Headerless::kChecked;
   uint64_t data_offset_ = 0;
   int element_bytes_ = 2;
   int64_t size_ = 0;

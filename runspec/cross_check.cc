@@ -91,6 +91,18 @@ void CheckData(const RunSpec& spec, Problems& problems) {
   }
 }
 
+void CheckFormat(const DataSpec& data, Problems& problems) {
+  const auto belongs = [&](DataFormat format, bool there, const char* name, const char* keys) {
+    if (data.format != format || there) return;
+    problems.push_back({{"data.format"},
+                        fmt::format("data.format: {} belongs to {}", name, keys),
+                        "leave data.format out"});
+  };
+  belongs(DataFormat::kText, data.train.empty(), "text", "data.text and data.stream");
+  belongs(DataFormat::kJsonLines, !data.stream.empty(), "jsonl", "data.stream");
+  belongs(DataFormat::kUint16, !data.train.empty(), "uint16", "data.train");
+}
+
 void CheckStream(const RunSpec& spec, Problems& problems) {
   const DataSpec& data = spec.data;
   if (data.stream.empty()) {
@@ -305,6 +317,7 @@ Problems CrossCheck(const RunSpec& spec) {
   CheckName(spec, problems);
   CheckModel(spec, problems);
   CheckData(spec, problems);
+  CheckFormat(spec.data, problems);
   CheckStream(spec, problems);
   CheckMixture(spec, problems);
   CheckWorkers(spec, problems);

@@ -33,6 +33,9 @@ enum class BatchOrder {
 // What a document of a stream's plain text is: the whole file | what stands between blank lines |
 // each line.
 enum class DocumentSplit { kFile, kBlankLine, kLine };
+// What the data's files hold. kAuto: what their names and contents say; files that look like
+// something else are refused. The others take the files for that, whatever they look like.
+enum class DataFormat { kAuto, kText, kJsonLines, kUint16 };
 enum class ScheduleKind { kCosine, kLinear, kConstant, kWsd };
 enum class WarmupForm { kNanoGpt, kBuildNanoGpt };  // (it+1)/(warmup+1) | (it+1)/warmup
 enum class InitKind {
@@ -42,10 +45,11 @@ enum class InitKind {
 
 struct DataSpec {
   // One of these three is given.
-  std::vector<std::string> text;           // text files, read whole
-  std::vector<std::string> train;          // token shards, globs allowed
-  std::vector<std::string> stream;         // text files, directories and globs, read during the run
-  std::vector<std::string> val;            // token shards; with stream: text
+  std::vector<std::string> text;    // text files, read whole
+  std::vector<std::string> train;   // token shards, globs allowed
+  std::vector<std::string> stream;  // text files, directories and globs, read during the run
+  std::vector<std::string> val;     // token shards; with stream: text
+  DataFormat format = DataFormat::kAuto;
   std::string tokenizer = "bytes";         // bytes | chars | gpt2, or a path
   double val_fraction = 0.1;               // of the text, from its end
   BatchOrder order = BatchOrder::kRandom;  // of a stream: kSequential

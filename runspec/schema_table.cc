@@ -146,6 +146,14 @@ std::vector<RunField> DataFields() {
         .also = {"validation", "valid"},
         .is_path = true},
        GP_SLOT(data.val)},
+      {{.path = "data.format",
+        .doc = "What the files hold. auto: what their names and contents say; a file that looks "
+               "like something else is refused. text: text (of data.text and data.stream). jsonl: "
+               "lines of JSON (of data.stream). uint16: shards without a header are tokens of two "
+               "bytes (of data.train).",
+        .choices = {"auto", "text", "jsonl", "uint16"},
+        .also = {"data.type", "format"}},
+       GP_SLOT(data.format)},
       {{.path = "data.tokenizer",
         .doc =
             "How text becomes token ids: bytes (256 ids), chars (the text's distinct "

@@ -11,6 +11,7 @@
 #include "formats/token_shard.h"
 #include "runspec/batch_plan.h"
 #include "runspec/run_file.h"
+#include "tokenizer/data_format.h"
 #include "tokenizer/data_tokenizer.h"
 #include "tokenizer/dataset_agreement.h"
 #include "tokenizer/text_split.h"
@@ -38,23 +39,25 @@ void DropCutCharacter(std::string& text) {
 }
 
 // Appends what fits of a file; false when that is not all of it.
-StatusOr<bool> AppendFile(const std::string& path, uint64_t bytes_max, std::string& text) {
-  bool all = text.size() < bytes_max;
-  if (!all) return false;
-  const Status status = formats::ReadTextFile(path, UINT64_MAX, [&](std::string_view piece) {
+StatusOr<bool> AppendFile(const std::string& path, const formats::TextCheck& check,
+                          uint64_t bytes_max, std::string& text) {
+  bool all = true;
+  const auto take = [&](std::string_view piece) {
     const size_t room = bytes_max - text.size();
     text += piece.substr(0, room);
     all = piece.size() <= room;
     return all ? OkStatus() : Cancelled("enough was read");
-  });
+  };
+  const Status status = formats::ReadTextFile(path, check, UINT64_MAX, take);
   if (all && !status.ok()) return status;
   return all;
 }
 
 // The length of what was not read follows from the file's.
-Status AddFile(const std::string& path, uint64_t bytes_max, TextBeginning& beginning) {
+Status AddFile(const std::string& path, const formats::TextCheck& check, uint64_t bytes_max,
+               TextBeginning& beginning) {
   const size_t before = beginning.text.size();
-  ASSIGN_OR_RETURN(const bool all, AppendFile(path, bytes_max, beginning.text));
+  ASSIGN_OR_RETURN(const bool all, AppendFile(path, check, bytes_max, beginning.text));
   if (all) {
     beginning.total_bytes += static_cast<double>(beginning.text.size() - before);
     return OkStatus();
@@ -67,10 +70,11 @@ Status AddFile(const std::string& path, uint64_t bytes_max, TextBeginning& begin
   return OkStatus();
 }
 
-StatusOr<TextBeginning> ReadBeginning(const std::vector<std::string>& paths, uint64_t bytes_max) {
+StatusOr<TextBeginning> ReadBeginning(const std::vector<std::string>& paths,
+                                      const formats::TextCheck& check, uint64_t bytes_max) {
   TextBeginning beginning;
   for (const std::string& path : paths) {
-    if (const Status status = AddFile(path, bytes_max, beginning); !status.ok()) {
+    if (const Status status = AddFile(path, check, bytes_max, beginning); !status.ok()) {
       return WithContext(status, "data.text");
     }
   }
@@ -113,7 +117,8 @@ StatusOr<TrainingFiles> InspectText(const RunSpec& spec, const InspectionLimits&
   report.format = "text";
   ASSIGN_OR_RETURN(const auto paths, formats::ExpandPatterns(spec.data.text, "data.text"));
   report.train_files = static_cast<int64_t>(paths.size());
-  ASSIGN_OR_RETURN(const TextBeginning beginning, ReadBeginning(paths, limits.text_bytes));
+  ASSIGN_OR_RETURN(const TextBeginning beginning,
+                   ReadBeginning(paths, TextCheckOf(spec.data), limits.text_bytes));
   const auto tokenizer = MakeTextTokenizer(spec.data.tokenizer, beginning.text);
   if (!tokenizer.ok() && spec.data.tokenizer == "chars") {
     return WithContext(tokenizer.status(), "data.text " + paths[0]);
@@ -131,6 +136,7 @@ StatusOr<TrainingFiles> InspectText(const RunSpec& spec, const InspectionLimits&
 // Reads blocks of the shard, all of it when the budget allows.
 Status ScanTokens(const formats::TokenShard& shard, int64_t vocabulary, int64_t tokens_max,
                   DataReport& report) {
+  RETURN_IF_ERROR(shard.CheckWidth(vocabulary));
   const int64_t blocks = std::max<int64_t>(tokens_max / kBlockTokens, 1);
   const int64_t stride = std::max(kBlockTokens, shard.size() / blocks);
   if (stride > kBlockTokens) report.sampled = true;
@@ -147,10 +153,11 @@ Status ScanTokens(const formats::TokenShard& shard, int64_t vocabulary, int64_t 
 // The tokens of each file, of which `tokens_each` are read.
 StatusOr<std::vector<int64_t>> ScanShards(const std::vector<std::string>& paths,
                                           const std::string& key, int64_t vocabulary,
-                                          int64_t tokens_each, DataReport& report) {
+                                          int64_t tokens_each, formats::Headerless headerless,
+                                          DataReport& report) {
   std::vector<int64_t> sizes;
   for (const std::string& path : paths) {
-    const auto shard = formats::TokenShard::Open(path);
+    const auto shard = formats::TokenShard::Open(path, headerless);
     if (!shard.ok()) return WithContext(shard.status(), key);
     if (report.format.empty()) report.format = formats::ShardFormatName(shard->format());
     sizes.push_back(shard->size());
@@ -184,10 +191,11 @@ StatusOr<TrainingFiles> InspectShards(const RunSpec& spec, const InspectionLimit
   ASSIGN_OR_RETURN(const int64_t vocabulary, CheckVocabulary(*tokenizer, spec, report));
   const int64_t tokens_each =
       limits.tokens / static_cast<int64_t>(train.size() + validation.size());
+  const formats::Headerless headerless = HeaderlessOf(spec.data);
   ASSIGN_OR_RETURN(const auto sizes,
-                   ScanShards(train, "data.train", vocabulary, tokens_each, report));
+                   ScanShards(train, "data.train", vocabulary, tokens_each, headerless, report));
   ASSIGN_OR_RETURN(const auto validation_sizes,
-                   ScanShards(validation, "data.val", vocabulary, tokens_each, report));
+                   ScanShards(validation, "data.val", vocabulary, tokens_each, headerless, report));
   report.train_tokens = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
   report.validation_tokens =
       std::accumulate(validation_sizes.begin(), validation_sizes.end(), int64_t{0});

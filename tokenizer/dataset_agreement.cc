@@ -29,7 +29,7 @@ Status CheckTokenizer(const DatasetFile& dataset, const std::string& folder, con
 
 Status CheckSize(const DatasetFile& dataset, const std::string& path, const std::string& key) {
   const formats::DatasetShard* expected = dataset.Find(BaseNameOf(path));
-  const auto shard = formats::TokenShard::Open(path);
+  const auto shard = formats::TokenShard::Open(path, formats::Headerless::kUint16);
   if (!shard.ok()) return WithContext(shard.status(), key);
   if (shard->size() == expected->tokens) return OkStatus();
   return InvalidArgument(

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "formats/file_kind.h"
 #include "formats/sha256.h"
 #include "formats/strict_json.h"
 #include "tokenizer/byte_pair_tokenizer.h"
@@ -39,7 +40,9 @@ constexpr FilePair kPairs[] = {{"vocab.json", "merges.txt"}, {"encoder.json", "v
 
 StatusOr<std::string> ReadTokenizerFile(const std::string& path) {
   auto text = ReadFile(path, kFileBytesMax);
-  if (text.ok() && text->empty()) return InvalidArgument("{}: the file is empty", path);
+  RETURN_IF_ERROR(text.status());
+  if (text->empty()) return InvalidArgument("{}: the file is empty", path);
+  RETURN_IF_ERROR(formats::RefuseOtherKinds(path, *text, "a tokenizer"));
   return text;
 }
 

@@ -8,16 +8,12 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/shell_word.h"
 
 namespace gp::gpctl {
 namespace {
 
 constexpr char kName[] = "gpctl";
-
-bool IsPlain(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-         std::string_view("@%_-+=:,./").find(c) != std::string_view::npos;
-}
 
 bool SameFile(const std::string& a, const std::string& b) {
   std::error_code error;
@@ -33,13 +29,6 @@ std::string FoundOnPath(const Console& console, const std::string& name) {
     if (access(program.c_str(), X_OK) == 0) return program;
   }
   return "";
-}
-
-std::string ShellWord(const std::string& word) {
-  if (!word.empty() && std::all_of(word.begin(), word.end(), IsPlain)) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
 }
 
 std::string ProgramWord(const Console& console) {

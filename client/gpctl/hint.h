@@ -9,9 +9,6 @@
 
 namespace gp::gpctl {
 
-// `word` quoted so that a shell takes it for one word; unchanged when that is not needed.
-std::string ShellWord(const std::string& word);
-
 // The program that a shell runs for `name`; "" when there is none.
 std::string FoundOnPath(const Console& console, const std::string& name);
 

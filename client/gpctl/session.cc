@@ -6,6 +6,7 @@
 #include "base/duration.h"
 #include "base/file.h"
 #include "base/nearest_word.h"
+#include "base/shell_word.h"
 #include "client/gpctl/hint.h"
 #include "client/gpctl/service/local_service.h"
 #include "rpc/tls.h"

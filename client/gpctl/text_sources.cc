@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "corpus/source_content.h"
 
 namespace gp::gpctl {
 
@@ -31,7 +32,9 @@ StatusOr<std::vector<corpus::Source>> ExpandTextSources(const TextSources& sourc
   std::optional<corpus::TextForm> form;
   if (sources.form == "txt") form = corpus::TextForm::kText;
   if (sources.form == "jsonl") form = corpus::TextForm::kJsonLines;
-  return corpus::ExpandSources(paths, form);
+  ASSIGN_OR_RETURN(auto expanded, corpus::ExpandSources(paths, form));
+  RETURN_IF_ERROR(corpus::CheckContents(expanded));
+  return expanded;
 }
 
 }  // namespace gp::gpctl

@@ -10,13 +10,14 @@
 namespace gp::formats {
 namespace {
 
+using namespace std::string_literals;
 using ::testing::HasSubstr;
 
 class TextFileTest : public ::testing::Test {
  protected:
   StatusOr<std::string> Read(const std::string& bytes, uint64_t text_bytes_max = 1 << 24) {
     EXPECT_TRUE(WriteFileAtomically(path_, bytes).ok());
-    return ReadTextFile(path_, text_bytes_max);
+    return ReadTextFile(path_, {.setting = "data.format: text"}, text_bytes_max);
   }
   std::string ErrorOf(const std::string& bytes) { return Message(Read(bytes).status()); }
 
@@ -65,22 +66,53 @@ TEST_F(TextFileTest, ASmallFileCannotTakeMoreMemoryThanAllowed) {
   ASSERT_LT(bomb.size(), 20'000u);
   uint64_t taken = 0;
   ASSERT_TRUE(WriteFileAtomically(path_, bomb).ok());
-  const Status status = ReadTextFile(path_, 3 << 20, [&](std::string_view piece) {
-    taken += piece.size();
-    return OkStatus();
-  });
+  const Status status =
+      ReadTextFile(path_, {.any_content = true}, 3 << 20, [&](std::string_view piece) {
+        taken += piece.size();
+        return OkStatus();
+      });
   EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(Message(status), HasSubstr("longer than the 3145728 bytes"));
   EXPECT_LE(taken, 3u << 20);
 }
 
 TEST_F(TextFileTest, RefusesOtherPackingsWithTheCommandThatUnpacks) {
-  EXPECT_THAT(ErrorOf("\xfd"
-                      "7zXZ"),
-              HasSubstr("xz -dk"));
-  EXPECT_THAT(ErrorOf("BZh9"), HasSubstr("bzip2 -dk"));
-  EXPECT_THAT(ErrorOf("PK\x03\x04 zip"), HasSubstr("unzip"));
-  EXPECT_THAT(ErrorOf("PAR1"), HasSubstr("'scripts/parquet_to_jsonl " + path_ + "'"));
+  EXPECT_EQ(ErrorOf("\xfd\x37zXZ\0"s),
+            path_ + " is compressed by xz, expected text; unpack it: xz -dk " + path_);
+  EXPECT_THAT(ErrorOf("BZh91AY&SY"), HasSubstr("bzip2 -dk"));
+  EXPECT_THAT(ErrorOf("PK\x03\x04\x14\0"s), HasSubstr("unzip"));
+  EXPECT_THAT(ErrorOf("PAR1\x15\x04"), HasSubstr("scripts/parquet_to_jsonl " + path_));
+}
+
+TEST_F(TextFileTest, RefusesWhatIsPackedInsideAPackedFile) {
+  std::string tar(512, '\0');
+  tar.replace(257, 5, "ustar");
+  for (const std::string& file : {Gzip(tar), Zstd(tar)}) {
+    EXPECT_THAT(ErrorOf(file), HasSubstr("is a tar archive, expected text; unpack it: tar -xf"));
+  }
+  EXPECT_THAT(ErrorOf(Gzip(Gzip("text"))), HasSubstr("is compressed by gzip"));
+}
+
+TEST_F(TextFileTest, RefusesOtherEncodings) {
+  EXPECT_THAT(ErrorOf("\xff\xfet\0e\0"s), HasSubstr("is text in UTF-16, expected text"));
+  EXPECT_THAT(ErrorOf(Gzip("\xfe\xff\0t"s)), HasSubstr("iconv -f UTF-16 -t UTF-8"));
+  EXPECT_THAT(ErrorOf("\xff\xfe\0\0t\0\0\0"s), HasSubstr("is text in UTF-32"));
+}
+
+TEST_F(TextFileTest, LeavesOutAByteOrderMark) {
+  EXPECT_EQ(Read("\xef\xbb\xbftext").value(), "text");
+  EXPECT_EQ(Read(Gzip("\xef\xbb\xbftext")).value(), "text");
+  EXPECT_EQ(Read("\xef\xbb\xbf").value(), "");
+  EXPECT_EQ(Read("text\xef\xbb\xbf").value(), "text\xef\xbb\xbf");
+}
+
+TEST_F(TextFileTest, WhatLooksLikeSomethingElseIsTakenWhenTheSettingSaysSo) {
+  const std::string json = "{\"text\": \"a\"}\n{\"text\": \"b\"}\n";
+  EXPECT_EQ(ErrorOf(json),
+            path_ +
+                " looks like lines of JSON, expected text; data.format: text takes it as it is; "
+                "name it in data.stream, which reads a field of each line");
+  EXPECT_EQ(ReadTextFile(path_, {.any_content = true}, 1 << 20).value(), json);
 }
 
 TEST_F(TextFileTest, AStreamGoesOnAtAnyByteOfItsText) {
@@ -105,7 +137,7 @@ TEST_F(TextFileTest, AStreamGoesOnAtAnyByteOfItsText) {
 TEST_F(TextFileTest, StopsWhenItsReaderHasEnough) {
   ASSERT_TRUE(WriteFileAtomically(path_, std::string(5 << 20, 'x')).ok());
   int pieces = 0;
-  const Status status = ReadTextFile(path_, 1 << 30, [&](std::string_view) {
+  const Status status = ReadTextFile(path_, {}, 1 << 30, [&](std::string_view) {
     return ++pieces == 2 ? Cancelled("enough") : OkStatus();
   });
   EXPECT_EQ(Message(status), "enough");

@@ -12,6 +12,7 @@
 namespace gp::formats {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class TokenShardTest : public ::testing::Test {
@@ -72,6 +73,52 @@ TEST_F(TokenShardTest, TellsTheFormatsApartByContent) {
   ASSERT_TRUE(raw.ok()) << raw.status();
   EXPECT_EQ(raw->format(), ShardFormat::kRaw);
   EXPECT_EQ(All(*raw), kTokens);
+}
+
+// Ids as a text has them, more than a guess needs.
+std::vector<int32_t> ManyTokens(int32_t vocabulary) {
+  std::vector<int32_t> tokens;
+  for (int64_t i = 1; i < 500; ++i) {
+    tokens.push_back(static_cast<int32_t>(i * i * 7919 % vocabulary));
+  }
+  return tokens;
+}
+
+TEST_F(TokenShardTest, WiderTokensWithoutAHeaderAreRefusedWithTheCommand) {
+  EXPECT_THAT(ErrorOf(LittleEndian(ManyTokens(50257), 4)),
+              AllOf(HasSubstr("has no header and looks like tokens of 4 bytes"),
+                    HasSubstr("data.format: uint16 takes it"), HasSubstr("np.fromfile"),
+                    HasSubstr("'<u4'")));
+  EXPECT_THAT(ErrorOf(LittleEndian(ManyTokens(100'277), 4)), HasSubstr("tokens of 4 bytes"));
+  std::string wide;
+  for (const int32_t token : ManyTokens(50257)) {
+    wide += LittleEndian({token}, 4) + std::string(4, '\0');
+  }
+  EXPECT_THAT(ErrorOf(wide), AllOf(HasSubstr("tokens of 8 bytes"), HasSubstr("'<i8'")));
+}
+
+TEST_F(TokenShardTest, WhatItLooksLikeDoesNotCountWhenTheUserSaysWhatItIs) {
+  const std::string path = directory_.File("wide.bin");
+  std::ofstream(path, std::ios::binary) << LittleEndian(ManyTokens(50257), 4);
+  const auto shard = TokenShard::Open(path, Headerless::kUint16);
+  ASSERT_TRUE(shard.ok()) << shard.status();
+  EXPECT_EQ(shard->size(), 998);
+  EXPECT_TRUE(shard->CheckWidth(100'277).ok());
+}
+
+TEST_F(TokenShardTest, AVocabularyThatUint16CannotNameNeedsAHeader) {
+  const auto raw = Open(LittleEndian(ManyTokens(50257), 2));
+  ASSERT_TRUE(raw.ok()) << raw.status();
+  EXPECT_TRUE(raw->CheckWidth(65536).ok());
+  EXPECT_THAT(Message(raw->CheckWidth(65537)), HasSubstr("needs 4 bytes a token"));
+  EXPECT_TRUE(Open(FormatLlmCShard(kTokens))->CheckWidth(100'277).ok());
+}
+
+TEST_F(TokenShardTest, WhatIsNoTokensIsNamed) {
+  EXPECT_THAT(ErrorOf("A text that is named as tokens.\n"), HasSubstr("looks like text"));
+  EXPECT_THAT(ErrorOf("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n"),
+              HasSubstr("is a Git LFS pointer and not the file itself, expected tokens"));
+  EXPECT_THAT(ErrorOf(std::string("\x1f\x8b\x08\0", 4)), HasSubstr("compressed by gzip"));
 }
 
 TEST_F(TokenShardTest, ReadsFourByteTokens) {

@@ -50,7 +50,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const BytesFile file(data + 1, size - 1);
   const int choice = data[0] % 4;
-  const Source source{file.path(), choice == 3 ? TextForm::kJsonLines : TextForm::kText, size, 0};
+  const Source source{.path = file.path(),
+                      .form = choice == 3 ? TextForm::kJsonLines : TextForm::kText,
+                      .size_bytes = size};
   const DocumentRules rules{.split = static_cast<Split>(choice % 3)};
   const Status status = ReadDocuments(source, rules);
   GP_CHECK(status.ok() || !status.message().empty());

@@ -98,6 +98,15 @@ TEST_F(TensorSetTest, AHeaderOfTenGigabytesCostsNothing) {
   EXPECT_THAT(Error(), HasSubstr("the header claims 10000000000 bytes"));
 }
 
+TEST_F(TensorSetTest, AFileOfAnotherKindIsNamed) {
+  Write("model.safetensors",
+        "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n");
+  EXPECT_THAT(Error(), HasSubstr("model.safetensors is a Git LFS pointer and not the file itself, "
+                                 "expected a safetensors file; fetch the file: git lfs pull"));
+  Write("model.safetensors", std::string("PK\x03\x04\0\0 archive/data.pkl", 24));
+  EXPECT_THAT(Error(), HasSubstr("is a file of torch.save"));
+}
+
 TEST_F(TensorSetTest, APickleIsRefusedInWords) {
   Write("pytorch_model.bin", "PK");
   EXPECT_EQ(Open().code(), StatusCode::kFailedPrecondition);

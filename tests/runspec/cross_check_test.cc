@@ -88,6 +88,24 @@ const Rule kRules[] = {
        s.data = Streamed();
        s.data.tokenizer = "chars";
      }},
+    {"data.format", [](RunSpec& s) { s.data.format = DataFormat::kText; },
+     [](RunSpec& s) { s.data.format = DataFormat::kJsonLines; }},
+    {"data.format",
+     [](RunSpec& s) {
+       s.data = {.train = {"a.bin"}, .val = {"b.bin"}, .format = DataFormat::kUint16};
+     },
+     [](RunSpec& s) {
+       s.data = {.train = {"a.bin"}, .val = {"b.bin"}, .format = DataFormat::kText};
+     }},
+    {"data.format",
+     [](RunSpec& s) {
+       s.data = Streamed();
+       s.data.format = DataFormat::kJsonLines;
+     },
+     [](RunSpec& s) {
+       s.data = Streamed();
+       s.data.format = DataFormat::kUint16;
+     }},
     {"data.split",
      [](RunSpec& s) {
        s.data = Streamed();

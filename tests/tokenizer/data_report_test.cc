@@ -56,6 +56,30 @@ TEST_F(DataReportTest, CountsATextsTokensAndCharacters) {
   EXPECT_EQ(Inspect().train_tokens, 10);
 }
 
+TEST_F(DataReportTest, WhatIsNoTextIsRefusedInEveryFile) {
+  const std::string text = Write("a.txt", "Some text, enough for a window and more.");
+  const std::string json = Write("b.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n");
+  spec_.data.text = {text, json};
+  EXPECT_THAT(Error(), HasSubstr(json + " looks like lines of JSON"));
+  InspectionLimits limits;
+  limits.text_bytes = 8;  // reached before the second file
+  EXPECT_THAT(Message(InspectData(spec_, limits).status()), HasSubstr("looks like lines of JSON"));
+  spec_.data.format = runspec::DataFormat::kText;
+  EXPECT_EQ(Inspect().train_files, 2);
+}
+
+TEST_F(DataReportTest, WiderTokensAreRefusedUnlessTheFormatIsGiven) {
+  std::string bytes;
+  for (int i = 1; i < 500; ++i) {
+    bytes += {static_cast<char>(i * 37), static_cast<char>(i % 190), '\0', '\0'};
+  }
+  spec_.data = {.train = {Write("wide.bin", bytes)}, .tokenizer = "gpt2"};
+  EXPECT_THAT(Error(), HasSubstr("data.train: "));
+  EXPECT_THAT(Error(), HasSubstr("looks like tokens of 4 bytes"));
+  spec_.data.format = runspec::DataFormat::kUint16;
+  EXPECT_EQ(Inspect().train_tokens, 998);
+}
+
 TEST_F(DataReportTest, ATokenizerOfAFileCountsItsTokens) {
   spec_.data.text = {Write("a.txt", "hello hello hello hello")};
   spec_.data.tokenizer = Write("vocab.bpe", "l l\nĠ h\n");

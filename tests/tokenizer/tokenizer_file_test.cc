@@ -214,6 +214,16 @@ TEST_F(TokenizerFileTest, DamageIsNamedWithItsFileAndPlace) {
               HasSubstr("has no token: a byte-level BPE knows all 256"));
 }
 
+TEST_F(TokenizerFileTest, AFileOfAnotherKindIsNamed) {
+  const std::string path = directory_.File("tokenizer.json");
+  ASSERT_TRUE(WriteFileAtomically(
+                  path, "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n")
+                  .ok());
+  EXPECT_THAT(Message(ReadTokenizer(path).status()),
+              HasSubstr("tokenizer.json is a Git LFS pointer and not the file itself, expected a "
+                        "tokenizer; fetch the file: git lfs pull"));
+}
+
 TEST_F(TokenizerFileTest, JsonIsReadStrictly) {
   EXPECT_THAT(Error(Write("a.json", "\xef\xbb\xbf{}")),
               HasSubstr("a.json: offset 0: begins with a byte order mark"));

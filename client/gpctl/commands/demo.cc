@@ -5,6 +5,7 @@
 
 #include "base/duration.h"
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "client/gpctl/checkpoint_reference.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/sample.h"

@@ -17,6 +17,7 @@ struct EvalOptions {
   std::string reference;
   std::string task = "val";
   std::vector<std::string> files;
+  std::string as;
   std::string style = "completion";
   std::string items;
   std::string precision = "auto";
@@ -69,6 +70,7 @@ std::vector<std::string> EvaluatorArguments(const std::string& checkpoint,
   for (const std::string& file : options.files) {
     arguments.insert(arguments.end(), {"--file", AbsolutePath(file, here)});
   }
+  if (!options.as.empty()) arguments.insert(arguments.end(), {"--as", options.as});
   if (!options.items.empty()) {
     arguments.insert(arguments.end(), {"--items", AbsolutePath(options.items, here)});
   }
@@ -154,6 +156,8 @@ void AddEvalCommand(CommandSet& commands) {
               "val: text or token shards (the run's own validation split), may be repeated; else "
               "the file of questions")
       .OneValueEach();
+  command.Option("--as", options->as, "val: what the files hold, whatever they look like")
+      .OneOf({"txt", "uint16"});
   command
       .Option("--style", options->style,
               "as llm.c asks questions, or as lm-evaluation-harness does (completion)")

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/data_tokenizer_choice.h"
 #include "client/gpctl/hint.h"

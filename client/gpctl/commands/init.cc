@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/demo/demo_text.h"
 #include "client/gpctl/hint.h"

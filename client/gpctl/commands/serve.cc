@@ -2,8 +2,8 @@
 #include "client/gpctl/commands/serve.h"
 
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "client/gpctl/commands/commands.h"
-#include "client/gpctl/hint.h"
 #include "client/gpctl/render/run_json.h"
 #include "rpc/listen_address.h"
 

@@ -50,7 +50,7 @@ StatusOr<std::string> FindDemoText(const std::vector<std::string>& candidates) {
 StatusOr<std::string> ReadDemoText(const std::string& path) {
   if (!FileExists(path))
     return NotFound("{} does not exist; give a text file with --text PATH", path);
-  ASSIGN_OR_RETURN(std::string text, formats::ReadTextFile(path, kSizeBytesMax));
+  ASSIGN_OR_RETURN(std::string text, formats::ReadTextFile(path, {}, kSizeBytesMax));
   if (text.size() < kSizeBytesMin) {
     return InvalidArgument("{} holds {} bytes; the demo needs at least {} to learn from", path,
                            text.size(), kSizeBytesMin);

@@ -5,12 +5,13 @@
 #include <utility>
 
 #include "base/available_memory.h"
-#include "corpus/source.h"
+#include "corpus/source_content.h"
 #include "formats/edge_fingerprint.h"
 #include "formats/path_pattern.h"
 #include "formats/sha256.h"
 #include "formats/text_file.h"
 #include "runspec/count.h"
+#include "tokenizer/data_format.h"
 #include "tokenizer/data_tokenizer.h"
 #include "tokenizer/dataset_agreement.h"
 #include "tokenizer/parallel_encode.h"
@@ -26,7 +27,8 @@ constexpr uint64_t kMemoryPerTextByte = 7;
 constexpr int64_t kProbedTokens = 1 << 20;
 constexpr int64_t kValidationTokensMax = 100'000'000;
 
-StatusOr<std::string> ReadTexts(const std::vector<std::string>& paths) {
+StatusOr<std::string> ReadTexts(const std::vector<std::string>& paths,
+                                const runspec::DataSpec& spec) {
   const auto available = static_cast<uint64_t>(ReadAvailableMemory().bytes);
   const uint64_t bytes_max = std::min(kTextBytesMax, available / kMemoryPerTextByte);
   std::string text;
@@ -34,8 +36,9 @@ StatusOr<std::string> ReadTexts(const std::vector<std::string>& paths) {
     text += piece;
     return OkStatus();
   };
+  const formats::TextCheck check = TextCheckOf(spec);
   for (const std::string& path : paths) {
-    const Status status = formats::ReadTextFile(path, bytes_max - text.size(), append);
+    const Status status = formats::ReadTextFile(path, check, bytes_max - text.size(), append);
     if (!status.ok()) return WithContext(status, "data.text");
   }
   return text;
@@ -57,7 +60,7 @@ int64_t SizeOf(const std::unique_ptr<TokenSource>& source) {
 StatusOr<Dataset> OpenText(const runspec::DataSpec& spec, int threads) {
   Dataset dataset;
   ASSIGN_OR_RETURN(const auto paths, formats::ExpandPatterns(spec.text, "data.text"));
-  ASSIGN_OR_RETURN(const std::string text, ReadTexts(paths));
+  ASSIGN_OR_RETURN(const std::string text, ReadTexts(paths, spec));
   auto tokenizer = MakeTextTokenizer(spec.tokenizer, text);
   if (!tokenizer.ok() && spec.tokenizer == "chars") {
     return WithContext(tokenizer.status(), "data.text " + paths[0]);
@@ -78,6 +81,7 @@ StatusOr<Dataset> OpenText(const runspec::DataSpec& spec, int threads) {
 }
 
 Status ProbeTokens(const formats::TokenShard& shard, int64_t vocabulary) {
+  RETURN_IF_ERROR(shard.CheckWidth(vocabulary));
   std::vector<int32_t> tokens(static_cast<size_t>(std::min(shard.size(), kProbedTokens)));
   return shard.Read(0, vocabulary, tokens);
 }
@@ -88,11 +92,11 @@ struct OpenedShards {
 };
 
 StatusOr<OpenedShards> OpenShards(const std::vector<std::string>& paths, const std::string& key,
-                                  int64_t vocabulary) {
+                                  int64_t vocabulary, formats::Headerless headerless) {
   OpenedShards opened;
   std::vector<formats::TokenShard> shards;
   for (const std::string& path : paths) {
-    auto shard = formats::TokenShard::Open(path);
+    auto shard = formats::TokenShard::Open(path, headerless);
     if (!shard.ok()) return WithContext(shard.status(), key);
     if (const Status status = ProbeTokens(*shard, vocabulary); !status.ok()) {
       return WithContext(status, key);
@@ -121,12 +125,14 @@ StatusOr<Dataset> OpenTokens(const runspec::RunSpec& spec) {
   RETURN_IF_ERROR(CheckShardsAgree(train_paths, "data.train", *dataset.tokenizer));
   const int64_t vocabulary =
       spec.vocabulary_auto ? dataset.tokenizer->vocabulary_size() : spec.model.vocabulary;
-  ASSIGN_OR_RETURN(OpenedShards train, OpenShards(train_paths, "data.train", vocabulary));
+  const formats::Headerless headerless = HeaderlessOf(spec.data);
+  ASSIGN_OR_RETURN(OpenedShards train,
+                   OpenShards(train_paths, "data.train", vocabulary, headerless));
   OpenedShards validation;
   if (!spec.data.val.empty()) {
     ASSIGN_OR_RETURN(const auto paths, formats::ExpandPatterns(spec.data.val, "data.val"));
     RETURN_IF_ERROR(CheckShardsAgree(paths, "data.val", *dataset.tokenizer));
-    ASSIGN_OR_RETURN(validation, OpenShards(paths, "data.val", vocabulary));
+    ASSIGN_OR_RETURN(validation, OpenShards(paths, "data.val", vocabulary, headerless));
   }
   dataset.train = std::move(train.tokens);
   dataset.validation = std::move(validation.tokens);
@@ -146,9 +152,11 @@ corpus::DocumentRules RulesOf(const runspec::DataSpec& spec) {
 }
 
 StatusOr<std::vector<corpus::Source>> SourcesOf(const std::vector<std::string>& paths,
+                                                const runspec::DataSpec& spec,
                                                 const std::string& key) {
-  auto sources = corpus::ExpandSources(paths);
+  auto sources = corpus::ExpandSources(paths, corpus::FormOf(spec.format));
   if (!sources.ok()) return WithContext(sources.status(), key);
+  RETURN_IF_ERROR(WithContext(corpus::CheckContents(*sources), key));
   return sources;
 }
 
@@ -197,11 +205,11 @@ StatusOr<Dataset> OpenStream(const runspec::DataSpec& spec, int threads) {
   Dataset dataset;
   const corpus::DocumentRules rules = RulesOf(spec);
   ASSIGN_OR_RETURN(dataset.tokenizer, MakeTextTokenizer(spec.tokenizer, ""));
-  ASSIGN_OR_RETURN(auto sources, SourcesOf(spec.stream, "data.stream"));
+  ASSIGN_OR_RETURN(auto sources, SourcesOf(spec.stream, spec, "data.stream"));
   ASSIGN_OR_RETURN(const std::string train, FingerprintOf(sources));
   std::string validation;
   if (!spec.val.empty()) {
-    ASSIGN_OR_RETURN(const auto val_sources, SourcesOf(spec.val, "data.val"));
+    ASSIGN_OR_RETURN(const auto val_sources, SourcesOf(spec.val, spec, "data.val"));
     ASSIGN_OR_RETURN(validation, FingerprintOf(val_sources));
     ASSIGN_OR_RETURN(dataset.validation,
                      ReadValidation(val_sources, *dataset.tokenizer, rules, threads));

@@ -78,7 +78,7 @@ BatchesDone EvaluatedCheckpoint::ProgressOf(int64_t batches) const {
   return [this, batches](int64_t done) { options_.progress(done, batches); };
 }
 
-StatusOr<Evaluation> EvaluatedCheckpoint::Validate(const std::vector<std::string>& files) {
+StatusOr<Evaluation> EvaluatedCheckpoint::Validate(const HeldOutFiles& files) {
   ASSIGN_OR_RETURN(
       const HeldOutTokens held_out,
       HeldOutTokens::Open(files, directory_, *tokenizer_, manifest_.shape, options_.threads));

@@ -13,6 +13,7 @@
 #include "tasks/choice_result.h"
 #include "tokenizer/tokenizer.h"
 #include "worker/engine/eval/evaluator.h"
+#include "worker/engine/eval/held_out_tokens.h"
 
 namespace gp::engine {
 
@@ -38,7 +39,7 @@ class EvaluatedCheckpoint {
   // the run trained with, or the model's context. Without a file: on the run's own validation
   // split, all of it, which the run's directory tells (resolved.yaml). Errors name file and way
   // out.
-  StatusOr<Evaluation> Validate(const std::vector<std::string>& files);
+  StatusOr<Evaluation> Validate(const HeldOutFiles& files);
 
   // ResourceExhausted when the memory does not suffice; otherwise as tasks::EncodeChoices.
   StatusOr<tasks::ChoiceResult> Choose(const tasks::ChoiceFile& file, tasks::ChoiceStyle style);

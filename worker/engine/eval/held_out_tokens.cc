@@ -32,21 +32,24 @@ StatusOr<std::optional<runspec::RunSpec>> SpecOf(const std::string& checkpoint) 
 }
 
 StatusOr<std::unique_ptr<TokenSource>> ReadShards(const std::vector<std::string>& paths,
-                                                  int64_t vocabulary) {
+                                                  int64_t vocabulary,
+                                                  formats::Headerless headerless) {
   std::vector<formats::TokenShard> shards;
   for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(formats::TokenShard shard, formats::TokenShard::Open(path));
+    ASSIGN_OR_RETURN(formats::TokenShard shard, formats::TokenShard::Open(path, headerless));
+    RETURN_IF_ERROR(shard.CheckWidth(vocabulary));
     shards.push_back(std::move(shard));
   }
   return MakeShardTokens(std::move(shards), vocabulary);
 }
 
 StatusOr<std::unique_ptr<TokenSource>> ReadTexts(const std::vector<std::string>& paths,
+                                                 const formats::TextCheck& check,
                                                  const Tokenizer& tokenizer, int threads) {
   std::string text;
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(const std::string more,
-                     formats::ReadTextFile(path, kTextBytesMax - text.size()));
+                     formats::ReadTextFile(path, check, kTextBytesMax - text.size()));
     text += more;
   }
   const auto tokens = EncodeInParallel(tokenizer, text, threads);
@@ -54,13 +57,17 @@ StatusOr<std::unique_ptr<TokenSource>> ReadTexts(const std::vector<std::string>&
   return MakeMemoryTokens(*tokens);
 }
 
-StatusOr<std::unique_ptr<TokenSource>> ReadFiles(const std::vector<std::string>& files,
+StatusOr<std::unique_ptr<TokenSource>> ReadFiles(const HeldOutFiles& files,
                                                  const Tokenizer& tokenizer, int64_t vocabulary,
                                                  int threads) {
-  ASSIGN_OR_RETURN(const auto paths, formats::ExpandPatterns(files, "--file"));
+  ASSIGN_OR_RETURN(const auto paths, formats::ExpandPatterns(files.paths, "--file"));
   const auto shards = std::count_if(paths.begin(), paths.end(), IsShard);
-  if (shards == 0) return ReadTexts(paths, tokenizer, threads);
-  if (shards == std::ssize(paths)) return ReadShards(paths, vocabulary);
+  const bool any_text = files.format == runspec::DataFormat::kText;
+  const formats::TextCheck check{.any_content = any_text, .setting = "--as txt"};
+  if (shards == 0 || any_text) return ReadTexts(paths, check, tokenizer, threads);
+  const bool uint16 = files.format == runspec::DataFormat::kUint16;
+  const auto headerless = uint16 ? formats::Headerless::kUint16 : formats::Headerless::kChecked;
+  if (shards == std::ssize(paths)) return ReadShards(paths, vocabulary, headerless);
   return InvalidArgument(
       "--file: {} is a shard of tokens and another file is text; name files of "
       "one kind",
@@ -82,18 +89,18 @@ StatusOr<std::unique_ptr<TokenSource>> OwnSplit(const runspec::RunSpec& spec,
 
 }  // namespace
 
-StatusOr<HeldOutTokens> HeldOutTokens::Open(const std::vector<std::string>& files,
+StatusOr<HeldOutTokens> HeldOutTokens::Open(const HeldOutFiles& files,
                                             const std::string& checkpoint,
                                             const Tokenizer& tokenizer,
                                             const runspec::ModelShape& shape, int threads) {
   ASSIGN_OR_RETURN(const auto spec, SpecOf(checkpoint));
-  if (files.empty() && !spec) {
+  if (files.paths.empty() && !spec) {
     return InvalidArgument("{} tells no data of its own; name a text or shards with --file",
                            checkpoint);
   }
   HeldOutTokens held_out;
   held_out.sequence_ = spec ? std::min(spec->batch.sequence, shape.context) : shape.context;
-  ASSIGN_OR_RETURN(held_out.tokens_, files.empty()
+  ASSIGN_OR_RETURN(held_out.tokens_, files.paths.empty()
                                          ? OwnSplit(*spec, tokenizer, threads)
                                          : ReadFiles(files, tokenizer, shape.vocabulary, threads));
   if (held_out.tokens_->size() < 2) {

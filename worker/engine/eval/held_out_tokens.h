@@ -8,18 +8,26 @@
 
 #include "base/status.h"
 #include "runspec/model_shape.h"
+#include "runspec/run_spec.h"
 #include "tokenizer/tokenizer.h"
 #include "worker/engine/data/validation_windows.h"
 
 namespace gp::engine {
 
+// Token shards (*.bin, *.npy) or text. `format` says what they hold whatever they look like: kText
+// or kUint16.
+struct HeldOutFiles {
+  std::vector<std::string> paths;
+  runspec::DataFormat format = runspec::DataFormat::kAuto;
+};
+
 class HeldOutTokens {
  public:
-  // `files` are token shards (*.bin, *.npy) or text; none: the validation split that resolved.yaml
-  // above `checkpoint` names. Errors name file and way out.
-  static StatusOr<HeldOutTokens> Open(const std::vector<std::string>& files,
-                                      const std::string& checkpoint, const Tokenizer& tokenizer,
-                                      const runspec::ModelShape& shape, int threads);
+  // No files: the validation split that resolved.yaml above `checkpoint` names. Errors name file
+  // and way out.
+  static StatusOr<HeldOutTokens> Open(const HeldOutFiles& files, const std::string& checkpoint,
+                                      const Tokenizer& tokenizer, const runspec::ModelShape& shape,
+                                      int threads);
 
   const TokenSource& tokens() const { return *tokens_; }
   // The length that the run trained with; the model's context where no run file tells.

@@ -30,6 +30,7 @@ struct Options {
   std::string checkpoint;
   std::string task = "val";
   std::vector<std::string> files;
+  std::string as;
   std::string style = tasks::kStyleNames[0];
   std::string items;
   std::string precision = "auto";
@@ -47,6 +48,8 @@ void AddOptions(Command app, Options& options) {
              "Text or token shards (val; none: the run's own validation split), or one file of "
              "questions")
       .OneValueEach();
+  app.Option("--as", options.as, "What the files hold, whatever they look like (val)")
+      .OneOf({"txt", "uint16"});
   app.Option("--style", options.style, "How questions are asked")
       .OneOf(tasks::kStyleNames)
       .ShowDefault();
@@ -76,8 +79,15 @@ EvaluationOptions EvaluationOptionsOf(const Options& options) {
   return evaluation;
 }
 
+HeldOutFiles FilesOf(const Options& options) {
+  HeldOutFiles files{.paths = options.files};
+  if (options.as == "txt") files.format = runspec::DataFormat::kText;
+  if (options.as == "uint16") files.format = runspec::DataFormat::kUint16;
+  return files;
+}
+
 StatusOr<Json> Validate(const Options& options, EvaluatedCheckpoint& checkpoint) {
-  ASSIGN_OR_RETURN(const Evaluation evaluation, checkpoint.Validate(options.files));
+  ASSIGN_OR_RETURN(const Evaluation evaluation, checkpoint.Validate(FilesOf(options)));
   Json result = {{"val_loss", evaluation.loss}};
   const auto bits = evaluation.bits_per_byte();
   result["val_bpb"] = bits ? Json(*bits) : Json();

@@ -35,7 +35,7 @@ class EvaluatedCheckpointTest : public testing::Test {
   }
 
   std::string ErrorOf(const std::vector<std::string>& files) const {
-    return Message(Open().Validate(files).status());
+    return Message(Open().Validate({files}).status());
   }
 
   const std::string run_ = testing::TempDir() + "gp-evaluated-" + RandomId(8);
@@ -57,7 +57,7 @@ double LossOf(const std::string& text, int64_t window) {
 }
 
 TEST_F(EvaluatedCheckpointTest, TheLossOnATextIsThatOfItsWindows) {
-  const auto evaluation = Open().Validate({Write("text.txt", text_)});
+  const auto evaluation = Open().Validate({{Write("text.txt", text_)}});
   ASSERT_TRUE(evaluation.ok()) << evaluation.status();
   // Tolerance: sums of fp32 products whose order depends on the rows beside them.
   EXPECT_NEAR(evaluation->loss, LossOf(text_, kRandomModelShape.context), 1e-5);
@@ -69,7 +69,14 @@ TEST_F(EvaluatedCheckpointTest, ShardsOfTheTextHaveTheSameLoss) {
   std::string tokens;  // as nanoGPT writes them: 16 bits each
   for (const char byte : text_) tokens += {byte, '\0'};
   const std::string shard = Write("tokens.bin", tokens);
-  EXPECT_EQ(Open().Validate({shard})->loss, Open().Validate({Write("text.txt", text_)})->loss);
+  EXPECT_EQ(Open().Validate({{shard}})->loss, Open().Validate({{Write("text.txt", text_)}})->loss);
+}
+
+TEST_F(EvaluatedCheckpointTest, AFileThatLooksLikeSomethingElseIsTakenWhenTheUserSaysSo) {
+  const std::string json = Write("a.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n");
+  EXPECT_THAT(ErrorOf({json}), HasSubstr("looks like lines of JSON, expected text; --as txt"));
+  EXPECT_TRUE(Open().Validate({{json}, runspec::DataFormat::kText}).ok());
+  EXPECT_THAT(ErrorOf({Write("text.bin", text_)}), HasSubstr("looks like text, expected tokens"));
 }
 
 TEST_F(EvaluatedCheckpointTest, WithoutAFileTheRunsOwnSplitIsTakenInItsOwnWindows) {

@@ -1,0 +1,11 @@
+// Quotes a word of a command that a person may paste into a shell. A pure function.
+#pragma once
+
+#include <string>
+
+namespace gp {
+
+// `word` quoted so that a shell takes it for one word; unchanged when that is not needed.
+std::string ShellWord(const std::string& word);
+
+}  // namespace gp

@@ -1,0 +1,54 @@
+#include "corpus/source_content.h"
+
+#include <unistd.h>
+
+#include "base/file.h"
+#include "formats/likeness.h"
+
+namespace gp::corpus {
+namespace {
+
+StatusOr<formats::TextStream> OpenStream(const Source& source) {
+  if (source.path != kStandardInput) return formats::TextStream::Open(source.path);
+  return formats::TextStream::FromDescriptor(FileDescriptor(dup(STDIN_FILENO)), SourceName(source));
+}
+
+// Lines of JSON are looked at one by one when they are read.
+Status CheckText(const Source& source, std::string_view head) {
+  const auto likeness = formats::UnlikeText(head);
+  if (!likeness) return OkStatus();
+  if (likeness->is_json_lines) {
+    return InvalidArgument(
+        "{} looks like lines of JSON; --as jsonl (in a run file data.format: jsonl) reads a field "
+        "of each line, --as txt (data.format: text) takes them as text",
+        SourceName(source));
+  }
+  return InvalidArgument(
+      "{} looks like {}; {}. --as txt (in a run file data.format: text) takes it as it is",
+      SourceName(source), likeness->what, likeness->way);
+}
+
+}  // namespace
+
+StatusOr<formats::TextStream> OpenSource(const Source& source) {
+  ASSIGN_OR_RETURN(formats::TextStream stream, OpenStream(source));
+  if (source.form == TextForm::kText && !source.form_given) {
+    RETURN_IF_ERROR(CheckText(source, stream.head()));
+  }
+  return stream;
+}
+
+Status CheckContents(const std::vector<Source>& sources) {
+  for (const Source& source : sources) {
+    if (source.path != kStandardInput) RETURN_IF_ERROR(OpenSource(source).status());
+  }
+  return OkStatus();
+}
+
+std::optional<TextForm> FormOf(runspec::DataFormat format) {
+  if (format == runspec::DataFormat::kText) return TextForm::kText;
+  if (format == runspec::DataFormat::kJsonLines) return TextForm::kJsonLines;
+  return std::nullopt;
+}
+
+}  // namespace gp::corpus

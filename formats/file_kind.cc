@@ -1,0 +1,153 @@
+#include "formats/file_kind.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/shell_word.h"
+
+namespace gp::formats {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::string_view kUnpackPyTorch =
+    "docs/formats/nanogpt-model.md has the lines that write it as safetensors";
+constexpr std::string_view kToJsonLines = "convert it: scripts/parquet_to_jsonl {}";
+
+struct Magic {
+  std::string_view bytes;
+  FileKind kind;
+  size_t offset = 0;
+};
+
+// Letters alone could begin a text, so there must be a byte among the first ones that no text has.
+constexpr Magic kMagics[] = {
+    {"version https://git-lfs.github.com/spec/"sv,
+     {"a Git LFS pointer and not the file itself", "fetch the file: git lfs pull"}},
+    {"\xff\xfe\0\0"sv, {"text in UTF-32", "convert it: iconv -f UTF-32 -t UTF-8 {}"}},
+    {"\0\0\xfe\xff"sv, {"text in UTF-32", "convert it: iconv -f UTF-32 -t UTF-8 {}"}},
+    {"\xff\xfe"sv, {"text in UTF-16", "convert it: iconv -f UTF-16 -t UTF-8 {}"}},
+    {"\xfe\xff"sv, {"text in UTF-16", "convert it: iconv -f UTF-16 -t UTF-8 {}"}},
+    {"\x1f\x8b\x08"sv, {"compressed by gzip", "unpack it: gzip -dk {}"}},
+    {"\x28\xb5\x2f\xfd"sv, {"compressed by zstd", "unpack it: zstd -d {}"}},
+    {"\xfd\x37zXZ\0"sv, {"compressed by xz", "unpack it: xz -dk {}"}},
+    {"\x1f\x9d\x90"sv, {"compressed by compress", "unpack it: gzip -dk {}"}},
+    {"\x04\x22\x4d\x18"sv, {"compressed by lz4", "unpack it: lz4 -d {}"}},
+    {"7z\xbc\xaf\x27\x1c"sv, {"a 7-Zip archive", "unpack it: 7z x {}"}},
+    {"Rar!\x1a\x07"sv, {"a RAR archive", "unpack it: unrar x {}"}},
+    {"PK\x03\x04"sv, {"a zip archive", "unpack it: unzip {}"}},
+    {"PK\x05\x06"sv, {"an empty zip archive", "copy the file again"}},
+    {"ustar"sv, {"a tar archive", "unpack it: tar -xf {}"}, 257},
+    {"PAR1"sv, {"a Parquet file", kToJsonLines}},
+    {"PARE"sv, {"an encrypted Parquet file", "write it again without encryption"}},
+    {"ARROW1\0"sv, {"an Arrow file", "write it as lines of JSON: datasets' to_json()"}},
+    {"FEA1"sv, {"a Feather file", "write it as lines of JSON: pandas' to_json(lines=True)"}},
+    {"\xff\xff\xff\xff\x10\0\0\0"sv,
+     {"an Arrow stream", "write it as lines of JSON: datasets' to_json()"}},
+    {"Obj\x01"sv, {"an Avro file", "write it as lines of JSON"}},
+    {"SQLite format 3\0"sv, {"an SQLite database", "write its text to a file"}},
+    {"\x89HDF\r\n\x1a\n"sv, {"an HDF5 file", "write it as safetensors: save_pretrained()"}},
+    {"GGUF"sv, {"a GGUF file", "take the model that it was made from"}},
+    {"\x93NUMPY"sv, {"a NumPy array", "tokens belong in data.train"}},
+    {"\x88\xd8\x34\x01"sv, {"a token shard of llm.c", "tokens belong in data.train"}},
+    {"\xa1\xd9\x34\x01"sv, {"a token shard of llm.c", "tokens belong in data.train"}},
+    {"\xc6\xd7\x34\x01"sv, {"a model of llm.c", "models belong in init_from"}},
+    {"%PDF-"sv, {"a PDF", "extract its text: pdftotext {}"}},
+    {"\x89PNG\r\n\x1a\n"sv, {"a PNG image"}},
+    {"\xff\xd8\xff"sv, {"a JPEG image"}},
+    {"GIF87a"sv, {"a GIF image"}},
+    {"GIF89a"sv, {"a GIF image"}},
+    {"II*\0"sv, {"a TIFF image"}},
+    {"MM\0*"sv, {"a TIFF image"}},
+    {"RIFF"sv, {"a WebP image, a WAVE or an AVI file"}},
+    {"OggS\0"sv, {"an Ogg file"}},
+    {"ftyp"sv, {"an MP4 file"}, 4},
+    {"\x7f\x45LF"sv, {"a program or a library"}},
+    {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv,
+     {"an old Microsoft Office file", "save it as plain text"}},
+};
+
+constexpr FileKind kPyTorch = {"a file of torch.save", kUnpackPyTorch};
+constexpr FileKind kPickle = {"a pickle", kUnpackPyTorch};
+constexpr FileKind kSafetensors = {"a safetensors file",
+                                  "a model is named by its directory, in init_from"};
+constexpr FileKind kBzip2 = {"compressed by bzip2", "unpack it: bzip2 -dk {}"};
+constexpr FileKind kNumPyArchive = {"an archive of NumPy arrays (.npz)", "save one array: np.save"};
+
+bool IsControl(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\x1b';
+}
+
+bool IsLetters(std::string_view magic) {
+  return std::none_of(magic.begin(), magic.end(),
+                      [](char c) { return IsControl(c) || static_cast<unsigned char>(c) > 0x7e; });
+}
+
+bool Matches(const Magic& magic, std::string_view begin) {
+  if (begin.size() < magic.offset || !begin.substr(magic.offset).starts_with(magic.bytes)) {
+    return false;
+  }
+  const bool sure = magic.bytes.size() > 8 || !IsLetters(magic.bytes) || magic.bytes == "%PDF-";
+  return sure || std::any_of(begin.begin(), begin.end(), IsControl);
+}
+
+// The header's length in 8 bytes, then a JSON object whose keys are names of tensors.
+bool IsSafetensors(std::string_view begin) {
+  constexpr size_t kLengthBytes = 8;
+  if (begin.size() < kLengthBytes + 2) return false;
+  const bool short_header = begin.substr(4, 4) == "\0\0\0\0"sv;
+  return short_header && (begin.substr(kLengthBytes, 2) == "{\"" ||
+                          begin.substr(kLengthBytes, 2) == "{}");
+}
+
+// Protocols 2 to 5, then the opcode of a frame, a number or the beginning of a container.
+bool IsPickle(std::string_view begin) {
+  constexpr std::string_view kOpcodes = "\x95\x8a\x8c}](cXU";
+  return begin.size() > 2 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5 &&
+         kOpcodes.find(begin[2]) != std::string_view::npos;
+}
+
+const FileKind* KindOfZip(std::string_view begin, const FileKind& zip) {
+  if (begin.find("data.pkl") != std::string_view::npos) return &kPyTorch;
+  const bool npz = begin.substr(0, 128).find(".npy") != std::string_view::npos;
+  return npz ? &kNumPyArchive : &zip;
+}
+
+// "; unpack it: unzip PATH"
+std::string WayOf(const FileKind& kind, const std::string& path) {
+  if (kind.way.empty()) return "";
+  std::string way = "; " + std::string(kind.way);
+  const size_t at = way.find("{}");
+  return at == std::string::npos ? way : way.replace(at, 2, ShellWord(path));
+}
+
+}  // namespace
+
+const FileKind* RecogniseKind(std::string_view begin) {
+  begin = begin.substr(0, kKindBytes);
+  for (const Magic& magic : kMagics) {
+    if (!Matches(magic, begin)) continue;
+    return magic.bytes == "PK\x03\x04" ? KindOfZip(begin, magic.kind) : &magic.kind;
+  }
+  if (IsSafetensors(begin)) return &kSafetensors;
+  if (IsPickle(begin)) return &kPickle;
+  if (begin.starts_with("BZh") && begin.substr(4, 6) == "1AY&SY") return &kBzip2;
+  return nullptr;
+}
+
+Status WrongKind(const std::string& path, const FileKind& kind, std::string_view expected) {
+  return InvalidArgument("{} is {}, expected {}{}", path, kind.what, expected,
+                         WayOf(kind, path));
+}
+
+Status RefuseOtherKinds(const std::string& path, std::string_view begin,
+                        std::string_view expected) {
+  const FileKind* const kind = RecogniseKind(begin);
+  if (kind == nullptr || kind->what == expected) return OkStatus();
+  return WrongKind(path, *kind, expected);
+}
+
+}  // namespace gp::formats

@@ -1,0 +1,32 @@
+// Recognises what a file is by its first bytes, before it is read as text, tokens, a model or a
+// tokenizer. Pure functions; any thread may call.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace gp::formats {
+
+// A kind of file that has a magic number, or a beginning as good as one.
+struct FileKind {
+  std::string_view what;  // "a zip archive", for messages
+  std::string_view way;   // "unpack it: unzip {}", where {} is the file; may be empty
+};
+
+// As many bytes from the front of a file as its kind needs.
+inline constexpr size_t kKindBytes = 512;
+
+// Null for text in UTF-8, raw tokens and what else has no magic number. `begin` holds the first
+// kKindBytes of the file, or all of it.
+const FileKind* RecogniseKind(std::string_view begin);
+
+// InvalidArgument: "PATH is a zip archive, expected text; unpack it: unzip PATH".
+Status WrongKind(const std::string& path, const FileKind& kind, std::string_view expected);
+
+// Ok when RecogniseKind() finds no kind, or the expected one by its `what`.
+Status RefuseOtherKinds(const std::string& path, std::string_view begin, std::string_view expected);
+
+}  // namespace gp::formats

@@ -1,0 +1,55 @@
+#include "corpus/source_content.h"
+
+#include <gmock/gmock.h>
+
+#include "base/temporary_directory.h"
+#include "corpus/corpus_text.h"
+#include "formats/packed_text.h"
+
+namespace gp::corpus {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kJsonLines[] = "{\"text\": \"a\"}\n{\"text\": \"b\"}\n";
+
+class SourceContentTest : public ::testing::Test {
+ protected:
+  Status Check(const std::string& name, const std::string& bytes,
+               std::optional<TextForm> form = std::nullopt) {
+    const auto sources = ExpandSources({Write(directory_.File(name), bytes)}, form);
+    EXPECT_TRUE(sources.ok()) << sources.status();
+    return CheckContents(*sources);
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(SourceContentTest, LinesOfJsonInATextFileAreNamedWithBothWays) {
+  for (const std::string& bytes : {std::string(kJsonLines), formats::Gzip(kJsonLines)}) {
+    EXPECT_THAT(Message(Check("a.txt", bytes)),
+                HasSubstr("a.txt looks like lines of JSON; --as jsonl (in a run file data.format: "
+                          "jsonl) reads a field of each line"));
+  }
+  EXPECT_TRUE(Check("a.txt", kJsonLines, TextForm::kText).ok());
+  EXPECT_TRUE(Check("a.txt", kJsonLines, TextForm::kJsonLines).ok());
+  EXPECT_TRUE(Check("a.jsonl", kJsonLines).ok());
+}
+
+TEST_F(SourceContentTest, WhatHasAMagicNumberIsRefusedInEveryForm) {
+  const std::string zip("PK\x03\x04\x14\0", 6);
+  for (const char* name : {"a.txt", "a.jsonl"}) {
+    EXPECT_THAT(Message(Check(name, zip)), HasSubstr("is a zip archive, expected text"));
+    EXPECT_THAT(Message(Check(name, zip, TextForm::kText)), HasSubstr("is a zip archive"));
+  }
+}
+
+TEST_F(SourceContentTest, TheLastFileIsLookedAt) {
+  const std::string first = Write(directory_.File("1.txt"), "text");
+  const std::string last = Write(directory_.File("2.txt"), std::string(100, '\0'));
+  EXPECT_THAT(Message(CheckContents(*ExpandSources({first, last}))),
+              HasSubstr("2.txt looks like binary data"));
+}
+
+}  // namespace
+}  // namespace gp::corpus
