@@ -55,6 +55,10 @@ StatusOr<EncodedBlock> BlockEncoder::Encode(const Block& block, const Source& so
   EncodedBlock encoded;
   encoded.tokens.reserve(block.text.size() / 2);
   const auto add = [&](const DocumentPart& part) -> Status {
+    if (part.null) {
+      ++encoded.null_lines;
+      return OkStatus();
+    }
     if (part.text.empty() && part.begins && part.ends) {
       ++encoded.empty_documents;
       return OkStatus();

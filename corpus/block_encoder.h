@@ -24,6 +24,7 @@ struct EncodedBlock {
   std::string tokens;  // little endian, documents one after the other
   std::vector<EncodedDocument> documents;
   int64_t empty_documents = 0;  // left out
+  int64_t null_lines = 0;       // of JSON, skipped
 };
 
 struct EncodingRules {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "corpus/json_line.h"
 #include "corpus/line.h"
 #include "corpus/source_content.h"
 
@@ -76,7 +77,10 @@ Status BlockReader::TooLong(const char* what) const {
 
 // A document that is longer than a block.
 StatusOr<size_t> BlockReader::CutDocument() const {
-  if (source_.form == TextForm::kJsonLines) return TooLong("line");
+  if (source_.form == TextForm::kJsonLines) {
+    if (!text_.starts_with('[')) return TooLong("line");
+    return InvalidArgument("{}:{}: a list, {}", SourceName(source_), position_.line, kListToLines);
+  }
   const size_t cut = cut_(text_, kBlockBytes);
   if (cut >= text_.size()) return TooLong("word");
   return cut;

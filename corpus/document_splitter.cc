@@ -1,6 +1,7 @@
 #include "corpus/document_splitter.h"
 
 #include <cstdint>
+#include <optional>
 
 #include "corpus/json_line.h"
 #include "corpus/line.h"
@@ -8,9 +9,20 @@
 namespace gp::corpus {
 namespace {
 
-Status SplitJsonLines(const Block& block, const Source& source, const std::string& field,
+// The document of a line whose field is `text`, or null.
+StatusOr<DocumentPart> DocumentOf(const std::optional<std::string_view>& text,
+                                  const DocumentRules& rules) {
+  if (text) return DocumentPart{.text = *text};
+  if (rules.skip_null) return DocumentPart{.null = true};
+  return InvalidArgument(
+      "field '{}' is null, expected a string; gpctl data prepare --skip-null leaves such lines out "
+      "and counts them",
+      rules.field);
+}
+
+Status SplitJsonLines(const Block& block, const Source& source, const DocumentRules& rules,
                       const TakeDocument& take) {
-  JsonLineReader reader(field);
+  JsonLineReader reader(rules.field);
   const std::string padded = block.text + std::string(JsonLineReader::kPaddingBytes, '\0');
   std::string_view rest = std::string_view(padded).substr(0, block.text.size());
   for (int64_t number = block.begin.line; !rest.empty(); ++number) {
@@ -18,11 +30,12 @@ Status SplitJsonLines(const Block& block, const Source& source, const std::strin
     const std::string_view line = WithoutLineEnd(TakeLine(rest));
     if (IsBlankLine(line)) continue;
     const auto text = reader.Read(line);
-    if (!text.ok()) {
+    const auto document = text.ok() ? DocumentOf(*text, rules) : text.status();
+    if (!document.ok()) {
       return InvalidArgument("{}:{}: {} (byte {} of the text)", SourceName(source), number,
-                             Message(text.status()), offset);
+                             Message(document.status()), offset);
     }
-    RETURN_IF_ERROR(take({.text = *text}));
+    RETURN_IF_ERROR(take(*document));
   }
   return OkStatus();
 }
@@ -34,7 +47,8 @@ Status SplitLines(const Block& block, const TakeDocument& take) {
     const std::string_view line = TakeLine(rest);
     const bool ends = !rest.empty() || !block.end.inside_document;
     if (!begins || !ends || !IsBlankLine(line)) {
-      RETURN_IF_ERROR(take({ends ? WithoutLineEnd(line) : line, begins, ends}));
+      RETURN_IF_ERROR(
+          take({.text = ends ? WithoutLineEnd(line) : line, .begins = begins, .ends = ends}));
     }
     begins = true;
   }
@@ -70,7 +84,8 @@ Status SplitParagraphs(const Block& block, const TakeDocument& take) {
     rest.remove_prefix(paragraph.size());
     PassBlankLines(rest);
     const bool ends = !rest.empty() || !block.end.inside_document;
-    RETURN_IF_ERROR(take({ends ? WithoutLineEnd(paragraph) : paragraph, begins, ends}));
+    RETURN_IF_ERROR(take(
+        {.text = ends ? WithoutLineEnd(paragraph) : paragraph, .begins = begins, .ends = ends}));
     begins = true;
   }
   return OkStatus();
@@ -81,11 +96,13 @@ Status SplitParagraphs(const Block& block, const TakeDocument& take) {
 Status SplitBlock(const Block& block, const Source& source, const DocumentRules& rules,
                   const TakeDocument& take) {
   if (source.form == TextForm::kJsonLines) {
-    return SplitJsonLines(block, source, rules.field, take);
+    return SplitJsonLines(block, source, rules, take);
   }
   switch (rules.split) {
     case Split::kFile:
-      return take({block.text, !block.begin.inside_document, !block.end.inside_document});
+      return take({.text = block.text,
+                   .begins = !block.begin.inside_document,
+                   .ends = !block.end.inside_document});
     case Split::kLine:
       return SplitLines(block, take);
     case Split::kBlankLine:

@@ -16,12 +16,14 @@ struct DocumentPart {
   std::string_view text;
   bool begins = true;  // false: it goes on from the block before
   bool ends = true;    // false: it goes on in the next block
+  bool null = false;   // a JSON line whose field is null: no document
 };
 
 using TakeDocument = std::function<Status(const DocumentPart&)>;
 
 // Passes the documents of `block` to `take`, until it returns an error, which becomes the result.
-// Lines of JSON give their field; lines without anything are none. Documents of plain text are the
+// Lines of JSON give their field; lines without anything are none, lines whose field is null are an
+// error unless the rules skip them. Documents of plain text are the
 // file's own bytes: line ends within them stay as they are, those at their end are left out where
 // lines or blank lines divide them. InvalidArgument names source and line.
 Status SplitBlock(const Block& block, const Source& source, const DocumentRules& rules,

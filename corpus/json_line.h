@@ -1,9 +1,10 @@
-// JsonLineReader: takes one field out of lines of JSON, each of which is checked whole by simdjson.
-// Belongs to one thread at a time.
+// JsonLineReader: takes one field out of lines of JSON, each of which is checked whole by simdjson,
+// or by our own grammar where a number is beyond simdjson. Belongs to one thread at a time.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,8 +12,13 @@
 
 namespace gp::corpus {
 
+// What a JSON list instead of lines needs.
+inline constexpr char kListToLines[] =
+    "expected an object on each line; a list becomes lines with: jq -c '.[]'";
+
 class JsonLineReader {
  public:
+  // `field`: the name of a field, or of one in nested objects, with dots: "meta.text".
   explicit JsonLineReader(std::string field);
   ~JsonLineReader();
   JsonLineReader(const JsonLineReader&) = delete;
@@ -21,9 +27,10 @@ class JsonLineReader {
   // So many bytes behind a line must be readable.
   static constexpr size_t kPaddingBytes = 64;
 
-  // The text of the field; valid until the next call. InvalidArgument says what the line is
-  // instead of an object with this field once, a string.
-  StatusOr<std::string_view> Read(std::string_view line);
+  // The text of the field; valid until the next call. Nullopt: the field, or an object on the way
+  // to it, is null. InvalidArgument says what the line is instead of an object with this field
+  // once, a string.
+  StatusOr<std::optional<std::string_view>> Read(std::string_view line);
 
  private:
   struct Parser;

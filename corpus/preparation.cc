@@ -103,7 +103,9 @@ std::vector<PreparationChoice> ChoicesOf(const Tokenizer& tokenizer,
           {"validation",
            fmt::format("{} tokens, {} of the documents", output.val_tokens, output.val_fraction)},
           {"split", kSplits[static_cast<int>(options.documents.split)]},
-          {"text field", options.documents.field},
+          // One choice, so that a preparation of a version without skip_null goes on.
+          {"text field",
+           options.documents.field + (options.documents.skip_null ? ", null skipped" : "")},
           {"list of sources", DescribeSources(options.sources)}};
 }
 
@@ -219,6 +221,7 @@ class Preparation {
       if (document.begins) ++state_.documents;
     }
     state_.empty_documents += result.encoded.empty_documents;
+    state_.null_lines += result.encoded.null_lines;
     state_.text_bytes += result.text_bytes;
     state_.position = result.end;
     progress_.source_bytes = BytesBefore(result.source) + result.source_bytes;
@@ -261,6 +264,7 @@ class Preparation {
                         .shards = output_.finished(),
                         .documents = state_.documents,
                         .empty_documents = state_.empty_documents,
+                        .null_lines = state_.null_lines,
                         .text_bytes = state_.text_bytes,
                         .created_by = options_.created_by};
     for (const Source& source : options_.sources) {

@@ -81,6 +81,7 @@ std::string FormatPreparationState(const PreparationState& state) {
                {"open", Json::array()},
                {"documents", state.documents},
                {"empty_documents", state.empty_documents},
+               {"null_lines", state.null_lines},
                {"text_bytes", state.text_bytes}};
   AddShards(state, json);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -99,6 +100,7 @@ StatusOr<PreparationState> ParsePreparationState(std::string_view text) {
   ReadList(object, "open", state.open, &ReadOpen);
   object.Read("documents", state.documents);
   object.Read("empty_documents", state.empty_documents);
+  object.ReadIfPresent("null_lines", state.null_lines);
   object.Read("text_bytes", state.text_bytes);
   RETURN_IF_ERROR(object.status());
   return state;

@@ -36,6 +36,7 @@ struct PreparationState {
   std::vector<OpenShard> open;
   int64_t documents = 0;  // that were begun
   int64_t empty_documents = 0;
+  int64_t null_lines = 0;  // of JSON, skipped
   int64_t text_bytes = 0;
 };
 

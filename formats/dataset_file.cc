@@ -101,6 +101,7 @@ StatusOr<DatasetFile> ReadFields(const Json& json, const std::string& place) {
   object.Read("token_bytes", dataset.form.token_bytes);
   object.Read("documents", dataset.documents);
   object.Read("empty_documents", dataset.empty_documents);
+  object.ReadIfPresent("null_lines", dataset.null_lines);
   object.Read("text_bytes", dataset.text_bytes);
   object.Read("created_by", dataset.created_by);
   RETURN_IF_ERROR(object.status());
@@ -155,6 +156,7 @@ std::string FormatDatasetFile(const DatasetFile& dataset) {
                {"end_of_text", std::move(end)},
                {"documents", dataset.documents},
                {"empty_documents", dataset.empty_documents},
+               {"null_lines", dataset.null_lines},
                {"text_bytes", dataset.text_bytes},
                {"created_by", dataset.created_by},
                {"shards", Json::array()},

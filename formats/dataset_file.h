@@ -43,6 +43,7 @@ struct DatasetFile {
   std::vector<DatasetSource> sources;
   int64_t documents = 0;
   int64_t empty_documents = 0;  // left out
+  int64_t null_lines = 0;       // lines of JSON whose field is null, left out on request
   int64_t text_bytes = 0;
   std::string created_by;  // "gp 0.1.0"
 

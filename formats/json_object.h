@@ -41,6 +41,12 @@ class JsonObject {
     target = value->template get<T>();
   }
 
+  // For keys that older versions do not write: leaves `target` as it is when there is none.
+  template <typename T>
+  void ReadIfPresent(const char* key, T& target) {
+    if (json_.contains(key)) Read(key, target);
+  }
+
   // An empty list when the value is none.
   const Json& List(const char* key) {
     static const Json kNone = Json::array();

@@ -18,8 +18,10 @@ void AddTextSourceFlags(Command command, TextSources& sources) {
       .OneOf({"txt", "jsonl"});
   command
       .Option("--text-field", sources.documents.field,
-              "field of a line of JSON that holds the text")
+              "field of a line of JSON that holds the text; in an object: meta.text")
       .ShowDefault();
+  command.Switch("--skip-null", sources.documents.skip_null,
+                 "leave out lines of JSON whose field is null, and count them");
 }
 
 StatusOr<std::vector<corpus::Source>> ExpandTextSources(const TextSources& sources,

@@ -97,6 +97,35 @@ TEST_F(DocumentSplitterTest, NamesTheLineOfJsonThatIsNot) {
   }
 }
 
+TEST_F(DocumentSplitterTest, NullLinesAreSkippedOnRequest) {
+  const std::string lines = "{\"text\": \"a\"}\n{\"text\": null}\n{\"text\": \"b\"}\n";
+  EXPECT_THAT(JsonError(lines), HasSubstr(path_ + ":2: field 'text' is null, expected a string; "
+                                                  "gpctl data prepare --skip-null"));
+  std::vector<std::string> documents;
+  int64_t null_lines = 0;
+  const Block block{.text = lines, .end = {.offset = lines.size()}};
+  const auto take = [&](const DocumentPart& part) {
+    if (part.null) {
+      ++null_lines;
+    } else {
+      documents.emplace_back(part.text);
+    }
+    return OkStatus();
+  };
+  const Source source{path_, TextForm::kJsonLines, lines.size(), 0};
+  ASSERT_TRUE(SplitBlock(block, source, {.skip_null = true}, take).ok());
+  EXPECT_THAT(documents, ElementsAre("a", "b"));
+  EXPECT_EQ(null_lines, 1);
+}
+
+TEST_F(DocumentSplitterTest, AListOfAnySizeGetsItsCommand) {
+  EXPECT_THAT(JsonError("[\n {\"text\": \"a\"},\n {\"text\": \"b\"}\n]\n"),
+              HasSubstr(path_ + ":1: a list, expected an object on each line; a list "
+                                "becomes lines with: jq -c '.[]'"));
+  EXPECT_THAT(JsonError("[{\"text\": \"" + std::string(kBlockBytesMax + 2, 'a') + "\"}]"),
+              HasSubstr("jq -c '.[]'"));
+}
+
 // Longer than many blocks: cut where the rule allows, put together without a loss.
 TEST_F(DocumentSplitterTest, ADocumentMayBeLongerThanABlock) {
   std::string text;

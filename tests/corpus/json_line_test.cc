@@ -1,15 +1,27 @@
 #include "corpus/json_line.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace gp::corpus {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// "(null)" where the field is null.
 StatusOr<std::string> Read(JsonLineReader& reader, const std::string& line) {
   const std::string padded = line + std::string(JsonLineReader::kPaddingBytes, '\0');
-  ASSIGN_OR_RETURN(const std::string_view text,
-                   reader.Read(std::string_view(padded).substr(0, line.size())));
-  return std::string(text);
+  ASSIGN_OR_RETURN(const auto text, reader.Read(std::string_view(padded).substr(0, line.size())));
+  return std::string(text.value_or("(null)"));
+}
+
+StatusOr<std::string> ReadField(const std::string& field, const std::string& line) {
+  JsonLineReader reader(field);
+  return Read(reader, line);
+}
+std::string Error(const std::string& field, const std::string& line) {
+  return Message(ReadField(field, line).status());
 }
 
 TEST(JsonLine, EveryTruncationIsRefused) {
@@ -33,6 +45,53 @@ TEST(JsonLine, DepthIsNoDanger) {
 TEST(JsonLine, AnEscapedNameIsTheName) {
   JsonLineReader reader("text");
   EXPECT_EQ(Read(reader, R"({"te\u0078t": "a"})").value(), "a");
+}
+
+// models-and-data/10: valid JSON, or what json.dumps writes.
+TEST(JsonLine, NumbersBesideTheTextMayBeAny) {
+  JsonLineReader reader("text");
+  for (const char* number : {"123456789012345678901234567890", "-9223372036854775809", "1e999",
+                             "-1e999", "18446744073709551616", "NaN", "Infinity", "-Infinity"}) {
+    const std::string line =
+        fmt::format(R"({{"n": [{}], "text": "a\u00e9", "m": {}}})", number, number);
+    EXPECT_EQ(Read(reader, line).value(), "a\xc3\xa9") << line;
+  }
+  EXPECT_THAT(Error("text", R"({"text": NaN})"), HasSubstr("is a number, expected a string"));
+}
+
+TEST(JsonLine, ADottedFieldIsInAnObject) {
+  EXPECT_EQ(ReadField("meta.text", R"({"meta": {"text": "x"}})").value(), "x");
+  EXPECT_EQ(ReadField("a.b.c", R"({"a": {"b": {"c": "x"}}, "b": 1})").value(), "x");
+  EXPECT_EQ(ReadField("meta.text", R"({"meta.text": "x", "meta": {"id": 1}})").value(), "x");
+  EXPECT_EQ(ReadField("a.b.c", R"({"a.b": {"c": "x"}})").value(), "x");
+  EXPECT_THAT(Error("meta.text", R"({"meta.text": "x", "meta": {"text": "y"}})"),
+              HasSubstr("field 'meta.text' is there twice"));
+  EXPECT_THAT(Error("meta.text", R"({"meta": "x"})"), HasSubstr("no field 'meta.text'"));
+  EXPECT_THAT(Error("meta.text", R"({"meta": [{"text": "x"}]})"), HasSubstr("no field"));
+}
+
+TEST(JsonLine, NullIsToldApart) {
+  EXPECT_EQ(ReadField("text", R"({"text": null})").value(), "(null)");
+  EXPECT_EQ(ReadField("meta.text", R"({"meta": null, "n": 1e999})").value(), "(null)");
+  EXPECT_THAT(Error("text", R"({"text": null, "text": "a"})"), HasSubstr("there twice"));
+}
+
+TEST(JsonLine, NestedTextIsNamed) {
+  EXPECT_THAT(Error("text", R"({"id": 1, "meta": {"text": "x"}})"),
+              AllOf(HasSubstr("the line has id, meta; 'meta.text' is there: name it with "),
+                    HasSubstr("--text-field")));
+  EXPECT_THAT(Error("text", R"({"text": {"en": "x", "de": "y"}})"),
+              HasSubstr("is an object with en, de, expected a string; name one of them with "
+                        "--text-field 'text.NAME'"));
+  EXPECT_THAT(Error("text", R"({"text": {"0": "x", "1": "y"}})"),
+              HasSubstr("to_json(PATH, orient='records', lines=True)"));
+}
+
+TEST(JsonLine, AListGetsItsCommand) {
+  for (const char* line : {"[", "[{\"text\": \"a\"}, {\"text\": \"b\"}]", " [ {", "[1e999]"}) {
+    EXPECT_THAT(Error("text", line), HasSubstr("jq -c '.[]'")) << line;
+  }
+  EXPECT_THAT(Error("text", "\"a\""), HasSubstr("jq -c '{text: .}'"));
 }
 
 }  // namespace

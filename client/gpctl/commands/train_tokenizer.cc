@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/counted_noun.h"
 #include "base/file.h"
 #include "base/usable_cores.h"
 #include "client/gpctl/commands/data.h"
@@ -35,6 +36,7 @@ struct TrainTokenizerOptions {
 struct TrainedTokenizer {
   std::unique_ptr<BytePairTokenizer> tokenizer;
   int64_t text_bytes = 0;
+  int64_t null_lines = 0;  // of JSON, skipped
   int64_t pieces = 0;
 };
 
@@ -47,6 +49,7 @@ Status ReadSource(const corpus::Source& source, const corpus::DocumentRules& rul
   const auto cut = [](std::string_view, size_t begin) { return begin; };
   ASSIGN_OR_RETURN(auto reader, corpus::BlockReader::Open(source, rules, cut));
   const auto take = [&](const corpus::DocumentPart& part) {
+    result.null_lines += part.null ? 1 : 0;
     counter.Add(part.text);
     result.text_bytes += std::ssize(part.text);
     if (part.ends) counter.EndDocument();
@@ -102,6 +105,7 @@ std::string ReportJson(const TrainedTokenizer& trained, const std::string& direc
   document["ids"] = trained.tokenizer->vocabulary_size();
   document["merges"] = trained.tokenizer->vocabulary().merges.size();
   document["text_bytes"] = trained.text_bytes;
+  document["null_lines"] = trained.null_lines;
   document["words"] = trained.pieces;
   document["seconds"] = seconds;
   document["fingerprint"] = trained.tokenizer->Fingerprint();
@@ -110,11 +114,14 @@ std::string ReportJson(const TrainedTokenizer& trained, const std::string& direc
 
 std::string ReportText(const TrainedTokenizer& trained, const std::string& directory,
                        double seconds) {
-  return fmt::format(
-      "{} ids learned from {} of text with {} different words in {:.1f} s\nwritten: {}\n",
+  std::string text = fmt::format(
+      "{} ids learned from {} of text with {} different words in {:.1f} s\n",
       WithThousands(trained.tokenizer->vocabulary_size()),
-      Bytes(static_cast<uint64_t>(trained.text_bytes)), WithThousands(trained.pieces), seconds,
-      JoinPath(directory, kTokenizerFile));
+      Bytes(static_cast<uint64_t>(trained.text_bytes)), WithThousands(trained.pieces), seconds);
+  if (trained.null_lines > 0) {
+    text += CountedNoun(trained.null_lines, "null line") + " skipped\n";
+  }
+  return text + fmt::format("written: {}\n", JoinPath(directory, kTokenizerFile));
 }
 
 StatusOr<ExitCode> TrainTokenizer(const TrainTokenizerOptions& options, Session& session) {

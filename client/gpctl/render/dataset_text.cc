@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted_noun.h"
 #include "base/file.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/terminal/number_text.h"
@@ -44,6 +45,9 @@ std::string DatasetText(const formats::DatasetFile& dataset, const std::string& 
   text += fmt::format("  documents   {}", WithThousands(dataset.documents));
   if (dataset.empty_documents > 0) {
     text += fmt::format(" ({} empty ones left out)", WithThousands(dataset.empty_documents));
+  }
+  if (dataset.null_lines > 0) {
+    text += fmt::format(" ({} skipped)", CountedNoun(dataset.null_lines, "null line"));
   }
   text +=
       fmt::format("\n  tokenizer   {}, {} ids, sha256 {}; end of text {}\n", dataset.tokenizer_kind,

@@ -88,6 +88,35 @@ TEST_F(PrepareCommandTest, NamesWhatCannotBePrepared) {
   EXPECT_EQ(Data({"prepare", text_, "--out", PathOf("e"), "--tokenizer", "none.json"}).code, 3);
 }
 
+TEST_F(PrepareCommandTest, NullLinesAreSkippedWithACount) {
+  const std::string lines = Text("a.jsonl",
+                                 "{\"m\": {\"t\": \"one\"}}\n{\"m\": {\"t\": null}}\n"
+                                 "{\"m\": null, \"n\": 1e999}\n{\"m\": {\"t\": \"two\"}}\n");
+  std::vector<std::string> command = {"prepare",      lines,   "--out",        PathOf("d"),
+                                      "--tokenizer",  "bytes", "--text-field", "m.t",
+                                      "--val-tokens", "0"};
+  EXPECT_THAT(Data(command).err, HasSubstr("a.jsonl:2: field 'm.t' is null"));
+  command[3] = PathOf("e");
+  command.push_back("--skip-null");
+  const Outcome prepared = Data(command);
+  EXPECT_EQ(prepared.code, 0) << prepared.err;
+  EXPECT_THAT(prepared.out, HasSubstr("documents   2 (2 null lines skipped)"));
+  EXPECT_THAT(Data({"inspect", PathOf("e")}).out, HasSubstr("(2 null lines skipped)"));
+  const Outcome document = Data({"inspect", PathOf("e"), "-o", "json"});
+  EXPECT_EQ(json::parse(document.out)["null_lines"], 2);
+}
+
+// Whether they are skipped is a choice that the shards depend on.
+TEST_F(PrepareCommandTest, APreparationGoesOnWithTheSameChoiceAboutNull) {
+  const std::string lines = Text("a.jsonl", "{\"text\": \"one\"}\n{\"text\": null}\n");
+  const std::vector<std::string> command = {"prepare",     lines,   "--out",        PathOf("d"),
+                                            "--tokenizer", "bytes", "--val-tokens", "0"};
+  ASSERT_EQ(Data(command).code, 2);
+  std::vector<std::string> skipping = command;
+  skipping.push_back("--skip-null");
+  EXPECT_THAT(Data(skipping).err, HasSubstr("begun with another text field"));
+}
+
 TEST_F(PrepareCommandTest, DamageIsFoundByVerify) {
   ASSERT_EQ(
       Data({"prepare", text_, "--out", PathOf("d"), "--tokenizer", "bytes", "--val-tokens", "0"})
