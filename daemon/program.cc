@@ -17,6 +17,7 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/standard_output.h"
 #include "base/stop_signals.h"
 #include "daemon/settings_page.h"
 #include "daemon/settings_reader.h"
@@ -189,7 +190,6 @@ ExitCode Print(const StatusOr<std::string>& text, ExitCode failure, const std::s
 }
 
 ExitCode Run(const Program& program, const Flags& flags, const Call& call) {
-  signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond the limit is an error of its write
   BlockStopSignals();
   InitLogging(program.name);
@@ -265,10 +265,13 @@ int Main(const Program& program, const Call& call) {
 int Main(const Program& program, int argc, const char* const* argv) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  return Main(program, {.arguments = {argv + 1, argv + argc},
-                        .environment = std::move(environment),
-                        .out = std::cout,
-                        .err = std::cerr});
+  signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of its write
+  StandardOutput output;
+  const int code = Main(program, {.arguments = {argv + 1, argv + argc},
+                                  .environment = std::move(environment),
+                                  .out = std::cout,
+                                  .err = std::cerr});
+  return output.Finish(program.name, code);
 }
 
 }  // namespace gp::daemon

@@ -28,6 +28,7 @@ struct Console {
   bool out_is_terminal = false;
   int width = 80;                       // columns of the terminal
   std::function<int()> measured_width;  // asks a real terminal, which may be resized
+  std::function<int()> output_error;    // errno of the first write to `out` that failed, or 0
 
   // The value of an environment variable; "" when it is not set.
   std::string Variable(const std::string& name) const;

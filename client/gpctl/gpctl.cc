@@ -1,7 +1,9 @@
 #include "client/gpctl/gpctl.h"
 
 #include <algorithm>
+#include <cerrno>
 
+#include "base/standard_output.h"
 #include "client/gpctl/command_set.h"
 #include "client/gpctl/commands/help.h"
 #include "client/gpctl/error_text.h"
@@ -61,6 +63,18 @@ Status ExplainParseError(Command program, const ParseOutcome& outcome) {
   return InvalidArgument("{}\nSee '{}'.", outcome.message, HelpCommand(program.Chosen()));
 }
 
+// The exit code of a command whose result may be lost: `code`, or 1 instead of 0.
+int CheckOutput(Console& console, int code, bool json) {
+  console.out.flush();
+  if (console.out.good()) return code;
+  const int error = console.output_error ? console.output_error() : EIO;
+  const std::string message = LostOutputText(error);
+  if (!message.empty()) {
+    console.err << ErrorText(Internal("{}", message), ExitCode::kFailure, json) << std::flush;
+  }
+  return code == Number(ExitCode::kOk) ? Number(ExitCode::kFailure) : code;
+}
+
 int Fail(Console& console, const Status& status, bool json) {
   const ExitCode code = ExitCodeOf(status);
   console.out.flush();
@@ -87,13 +101,10 @@ int RunParsed(const CommandSet& commands, const GlobalOptions& options, Console&
   Session session(options, console);
   const StatusOr<ExitCode> code = (*action)(session);
   if (!code.ok()) return Fail(console, code.status(), session.json());
-  console.out.flush();
   return Number(*code);
 }
 
-}  // namespace
-
-int RunGpctl(const std::vector<std::string>& arguments, Console& console) {
+int RunArguments(const std::vector<std::string>& arguments, bool json, Console& console) {
   const CommandLine line(
       "Trains GPT-2-class models: submit runs, watch them, use their checkpoints.", "gpctl");
   const Command program = line.root();
@@ -101,7 +112,6 @@ int RunGpctl(const std::vector<std::string>& arguments, Console& console) {
   GlobalOptions options;
   CommandSet commands(program, options);
   AddAllCommands(commands);
-  const bool json = std::find(arguments.begin(), arguments.end(), "json") != arguments.end();
   const ParseOutcome outcome = line.TryParse(arguments);
   if (outcome.kind == ParseOutcome::Kind::kParsed) return RunParsed(commands, options, console);
   if (outcome.kind != ParseOutcome::Kind::kHelpWanted) {
@@ -110,6 +120,13 @@ int RunGpctl(const std::vector<std::string>& arguments, Console& console) {
   const Command command = program.Chosen();
   console.out << (command == program ? MainHelp(program) : HelpOf(command));
   return Number(ExitCode::kOk);
+}
+
+}  // namespace
+
+int RunGpctl(const std::vector<std::string>& arguments, Console& console) {
+  const bool json = std::find(arguments.begin(), arguments.end(), "json") != arguments.end();
+  return CheckOutput(console, RunArguments(arguments, json, console), json);
 }
 
 }  // namespace gp::gpctl

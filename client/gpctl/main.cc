@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/standard_output.h"
 #include "base/stop_signals.h"
 #include "client/gpctl/gpctl.h"
 
@@ -31,9 +32,10 @@ int main(int argc, char** argv) {
   gp::InitLogging("gpctl");
   gp::client::Interruption interruption;
   std::thread([&interruption] { TakeSignals(interruption); }).detach();
+  gp::StandardOutput output;
   gp::gpctl::Console console = gp::gpctl::SystemConsole(interruption);
+  console.output_error = [&output] { return output.Flush(); };
   const int code = gp::gpctl::RunGpctl(std::vector<std::string>(argv + 1, argv + argc), console);
-  std::fflush(nullptr);
   // The signal thread never returns; static objects hold nothing that must be released.
   _exit(code);
 }

@@ -57,11 +57,13 @@ class LinePrinter {
   std::string notice_;
 };
 
-// Calls `show` after each interval and once more at the end.
+// Calls `show` after each interval and once more at the end. Ends early when nobody reads `out`.
 template <typename Show>
-Status ShowUntilEnd(RunFeed& feed, std::chrono::nanoseconds interval, Show show) {
+Status ShowUntilEnd(RunFeed& feed, std::chrono::nanoseconds interval, const std::ostream& out,
+                    Show show) {
   while (true) {
     show(feed.Model());
+    if (!out.good()) return OkStatus();
     ASSIGN_OR_RETURN(const bool ended, feed.WaitForEnd(interval));
     if (ended) break;
   }
@@ -73,14 +75,15 @@ Status ShowUntilEnd(RunFeed& feed, std::chrono::nanoseconds interval, Show show)
 Status FollowAsText(RunFeed& feed, const WatchOptions& options, Session& session) {
   const bool animated = session.console().Animated() && !options.plain;
   ASSIGN_OR_RETURN(const auto interval, Interval(options, animated));
+  std::ostream& out = session.console().out;
   if (animated) {
-    LiveBlock block(session.console().out);
-    return ShowUntilEnd(feed, interval, [&](const RunModel& model) {
+    LiveBlock block(out);
+    return ShowUntilEnd(feed, interval, out, [&](const RunModel& model) {
       block.Draw(RunScreen(model, session.Now(), session.style()));
     });
   }
-  LinePrinter printer(session.console().out);
-  return ShowUntilEnd(feed, interval, [&](const RunModel& model) { printer.Print(model); });
+  LinePrinter printer(out);
+  return ShowUntilEnd(feed, interval, out, [&](const RunModel& model) { printer.Print(model); });
 }
 
 // NDJSON: the run after every change.

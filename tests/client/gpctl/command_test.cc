@@ -374,5 +374,41 @@ TEST_F(CommandTest, NothingThatOthersWroteDrivesTheTerminal) {
   }
 }
 
+// case runs-and-service/47-pipes
+TEST_F(CommandTest, OutputThatCannotBeWrittenIsAnErrorOfEveryCommand) {
+  const v1::Run run = MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED);
+  service_.AddRun(run);
+  service_.SetWatch({run});
+  v1::MetricPoint point;
+  point.set_step(10);
+  service_.AddPoint(point);
+  const std::vector<std::vector<std::string>> commands = {
+      {"list", "-a"},        {"status", "a"}, {"metrics", "a"}, {"metrics", "a", "-o", "json"},
+      {"version"},           {"watch", "a"},  {"wait", "a"},    {"explain", "run"},
+      {"init", "--list"},    {"help"},        {"--help"},       {"list", "--help"},
+      {"completion", "bash"}};
+  for (const std::vector<std::string>& command : commands) {
+    gpctl_.output_error = ENOSPC;
+    const Outcome lost = Run(command);
+    EXPECT_EQ(lost.code, 1) << command[0];
+    EXPECT_THAT(lost.err, HasSubstr("cannot write to standard output: No space left on device"))
+        << command[0];
+    gpctl_.output_error = EPIPE;
+    const Outcome unread = Run(command);
+    EXPECT_EQ(unread.code, 1) << command[0];
+    EXPECT_EQ(unread.err, "") << command[0];
+  }
+}
+
+TEST_F(CommandTest, WatchEndsWhenNobodyReadsIt) {
+  const v1::Run run = MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING);
+  service_.AddRun(run);
+  service_.SetWatch({run});
+  gpctl_.output_error = EPIPE;
+  for (const char* format : {"text", "json"}) {
+    EXPECT_EQ(Run({"watch", "a", "-o", format}).code, 1) << format;
+  }
+}
+
 }  // namespace
 }  // namespace gp::testing

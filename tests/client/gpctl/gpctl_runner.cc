@@ -52,6 +52,10 @@ Outcome GpctlRunner::Run(const std::vector<std::string>& arguments) {
                          .working_directory = home_,
                          .in_is_terminal = typing,
                          .out_is_terminal = terminal};
+  if (output_error != 0) {
+    out.rdbuf(nullptr);  // sets badbit at each write
+    console.output_error = [this] { return output_error; };
+  }
   const int code = gpctl::RunGpctl(arguments, console);
   return {code, buffer.str(), err.str()};
 }

@@ -28,6 +28,7 @@ class GpctlRunner {
   bool typing = false;  // the input is a terminal, too
   // Presses Ctrl-C once this appears in the output.
   std::string interrupt_when_out_contains;
+  int output_error = 0;  // errno of every write to the output; 0: writes succeed
 
  private:
   std::string home_;

@@ -1,11 +1,14 @@
 // gp-bench and gp-bench-cuda: measure the engine on this machine. The second has a device backend,
 // and --device gpu is its default. Exit codes: 0 done, 1 failed, 2 usage.
 #include <fmt/format.h>
+#include <signal.h>
 
+#include <cstdio>
 #include <exception>
 #include <map>
 #include <string>
 
+#include "base/standard_output.h"
 #include "worker/engine/bench/bench_command.h"
 
 namespace gp::engine {
@@ -51,15 +54,22 @@ int Main(int argc, char** argv) {
   return Fail(Message(status), status.code() == StatusCode::kInvalidArgument ? 2 : 1);
 }
 
+int RunAtEdge(int argc, char** argv) {
+  try {
+    return Main(argc, argv);
+  } catch (const std::invalid_argument& error) {
+    return Fail(error.what(), 2);
+  } catch (const std::exception& error) {
+    // fmt::print throws when it cannot write; StandardOutput tells why.
+    return std::ferror(stdout) != 0 ? 1 : Fail(error.what(), 1);
+  }
+}
+
 }  // namespace
 }  // namespace gp::engine
 
 int main(int argc, char** argv) {
-  try {
-    return gp::engine::Main(argc, argv);
-  } catch (const std::invalid_argument& error) {
-    return gp::engine::Fail(error.what(), 2);
-  } catch (const std::exception& error) {
-    return gp::engine::Fail(error.what(), 1);
-  }
+  signal(SIGPIPE, SIG_IGN);
+  gp::StandardOutput output;
+  return output.Finish(GP_PROGRAM, gp::engine::RunAtEdge(argc, argv));
 }

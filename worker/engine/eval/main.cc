@@ -15,6 +15,7 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/standard_output.h"
 #include "base/usable_cores.h"
 #include "formats/recorded_precision.h"
 #include "worker/engine/eval/evaluated_checkpoint.h"
@@ -144,6 +145,16 @@ Status RunAtEdge(const Options& options) {
   }
 }
 
+int Main(int argc, char** argv) {
+  const CommandLine line("Measures the model of a checkpoint.");
+  Options options;
+  AddOptions(line.root(), options);
+  if (const auto exit_code = line.Parse(argc, argv)) return *exit_code;
+  const Status status = RunAtEdge(options);
+  if (!status.ok()) std::fprintf(stderr, "gp-evaluator: %s\n", Message(status).c_str());
+  return ProcessStatus(ExitCodeOf(status));
+}
+
 }  // namespace
 }  // namespace gp::engine
 
@@ -152,11 +163,6 @@ int main(int argc, char** argv) {
   InitLogging("gp-evaluator");
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond the limit is an error of its write
-  const CommandLine line("Measures the model of a checkpoint.");
-  engine::Options options;
-  engine::AddOptions(line.root(), options);
-  if (const auto exit_code = line.Parse(argc, argv)) return *exit_code;
-  const Status status = engine::RunAtEdge(options);
-  if (!status.ok()) std::fprintf(stderr, "gp-evaluator: %s\n", Message(status).c_str());
-  return ProcessStatus(ExitCodeOf(status));
+  StandardOutput output;
+  return output.Finish("gp-evaluator", engine::Main(argc, argv));
 }

@@ -12,6 +12,7 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/parent_process.h"
+#include "base/standard_output.h"
 #include "base/usable_cores.h"
 #include "confinement/confinement.h"
 #include "formats/recorded_precision.h"
@@ -145,21 +146,25 @@ int Run(const Options& options) {
   return 0;
 }
 
-}  // namespace
-}  // namespace gp::engine
-
-int main(int argc, char** argv) {
-  using namespace gp;
-  InitLogging(GP_PROGRAM);
-  signal(SIGPIPE, SIG_IGN);
+int Main(int argc, char** argv) {
   const CommandLine line("Continues a prompt with the model of a checkpoint and prints the text.");
-  engine::Options options;
-  engine::AddOptions(line.root(), options);
+  Options options;
+  AddOptions(line.root(), options);
   if (const auto exit_code = line.Parse(argc, argv)) return *exit_code;
-  if (options.linked) return engine::RunLinked(options);
+  if (options.linked) return RunLinked(options);
   if (options.checkpoint.empty()) {
     std::fprintf(stderr, GP_PROGRAM ": --checkpoint DIR is missing; see " GP_PROGRAM " --help\n");
     return ProcessStatus(ExitCode::kUsage);
   }
-  return engine::Run(options);
+  return Run(options);
+}
+
+}  // namespace
+}  // namespace gp::engine
+
+int main(int argc, char** argv) {
+  gp::InitLogging(GP_PROGRAM);
+  signal(SIGPIPE, SIG_IGN);
+  gp::StandardOutput output;
+  return output.Finish(GP_PROGRAM, gp::engine::Main(argc, argv));
 }

@@ -8,6 +8,7 @@
 #include "base/command_line.h"
 #include "base/log.h"
 #include "base/parent_process.h"
+#include "base/standard_output.h"
 #include "base/stop_signals.h"
 #include "confinement/confinement.h"
 #include "link/channel.h"
@@ -62,7 +63,8 @@ int Main(int argc, char** argv) {
   const Flag link_flag =
       root.Switch("--link", linked, "Be driven by the agent over file descriptor 3");
   AddRunFiles(root, link_flag, files);
-  const Flag spec = root.Option("--spec", options.spec_path, "Run file (YAML)").Excludes(link_flag);
+  const Flag spec =
+      root.Option("--spec", options.spec_path, "Run file (YAML)").Excludes(link_flag);
   root.Option("--out", options.out_directory,
               "Directory of records and checkpoints (default: runs/NAME)")
       .Needs(spec);
@@ -93,5 +95,6 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond the limit is an error of its write
   gp::BlockStopSignals();
-  return gp::engine::Main(argc, argv);
+  gp::StandardOutput output;
+  return output.Finish(GP_PROGRAM, gp::engine::Main(argc, argv));
 }

@@ -1,0 +1,48 @@
+// StandardOutput: standard output of a program that loses nothing in silence. While one exists,
+// std::cout and stdout write to its descriptor, and it keeps the first error of a write; Finish
+// turns that error into a message and an exit code. Owned by main, which makes it before other
+// threads exist; written by one thread at a time.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <iosfwd>
+#include <memory>
+#include <string>
+
+namespace gp {
+
+class StandardOutput {
+ public:
+  // Descriptors 0, 1 and 2 that are closed are opened so that using them fails: otherwise the next
+  // file that is opened would take the number, and get what is printed.
+  explicit StandardOutput(int descriptor = STDOUT_FILENO);
+  ~StandardOutput();
+  StandardOutput(const StandardOutput&) = delete;
+  StandardOutput& operator=(const StandardOutput&) = delete;
+
+  // Flushes both streams. The errno of the first write that failed; 0 when everything is written.
+  int Flush();
+
+  // Flushes. Returns `code`, the program's exit code so far, or 1 instead of 0 when output was
+  // lost; then the reason is written to `err`, unless the reader closed the pipe.
+  int Finish(const std::string& program, int code, std::ostream& err);
+  int Finish(const std::string& program, int code);  // on std::cerr
+
+ private:
+  static ssize_t Write(void* self, const char* data, size_t size);
+
+  const int descriptor_;
+  int error_ = 0;
+  std::FILE* const stream_;
+  std::FILE* const previous_stream_;
+  const std::unique_ptr<std::streambuf> buffer_;
+  std::streambuf* const previous_buffer_;
+};
+
+// The message about an output that cannot be written: "cannot write to standard output: No space
+// left on device". Empty when the reader closed the pipe, which it may do. REQUIRES: `error` != 0.
+std::string LostOutputText(int error);
+
+}  // namespace gp
