@@ -1,7 +1,6 @@
 #include "confinement/data_roots.h"
 
 #include <fcntl.h>
-#include <glob.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -120,26 +119,22 @@ Status DataRoots::Check(const std::string& path) const {
     return InvalidArgument(
         "{} is a relative path; name it from the root directory, as this node sees it", path);
   }
-  const size_t wildcard = path.find_first_of("*?[");
-  if (wildcard != std::string::npos && !FileExists(path)) return CheckPattern(path, wildcard);
-  return CheckFile(path);
+  const NamePattern name = ReadNamePattern(path);
+  return name.pattern.empty() ? CheckFile(path) : CheckPattern(path, name);
 }
 
 // A pattern's directories are read to find what matches, so they have to lie beneath a root before
 // anything is looked at, and no step of it may climb.
-Status DataRoots::CheckPattern(const std::string& pattern, size_t first_wildcard) const {
-  if (Climbs(pattern)) {
-    return InvalidArgument("{} is a pattern with '..' in it; name the directory itself", pattern);
+Status DataRoots::CheckPattern(const std::string& path, const NamePattern& name) const {
+  if (Climbs(path)) {
+    return InvalidArgument("{} is a pattern with '..' in it; name the directory itself", path);
   }
-  const size_t slash = pattern.rfind('/', first_wildcard);
-  const std::string directory = slash == 0 ? "/" : pattern.substr(0, slash);
-  RETURN_IF_ERROR(WithContext(CheckFile(directory), pattern));
-  glob_t found{};
-  const int result = glob(pattern.c_str(), 0, nullptr, &found);
-  const std::vector<std::string> matches(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  globfree(&found);
-  if (result != 0) return OkStatus();  // who reads it tells that nothing matches
-  for (const std::string& match : matches) RETURN_IF_ERROR(WithContext(CheckFile(match), pattern));
+  const size_t slash = name.folder.find_last_not_of('/');
+  const std::string folder = slash == std::string::npos ? "/" : name.folder.substr(0, slash + 1);
+  RETURN_IF_ERROR(WithContext(CheckFile(folder), path));
+  const auto matches = MatchingPaths(name);
+  if (!matches.ok()) return OkStatus();  // the trainer reports what it cannot read
+  for (const std::string& match : *matches) RETURN_IF_ERROR(WithContext(CheckFile(match), path));
   return OkStatus();
 }
 

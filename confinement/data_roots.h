@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/name_pattern.h"
 #include "base/status.h"
 
 namespace gp::confinement {
@@ -32,7 +33,7 @@ class DataRoots {
   };
 
   void Add(const std::vector<std::string>& directories, bool listed);
-  Status CheckPattern(const std::string& pattern, size_t first_wildcard) const;
+  Status CheckPattern(const std::string& path, const NamePattern& name) const;
   Status CheckFile(const std::string& path) const;
   Status CheckKind(int file, const std::string& path) const;
   Status CheckLinksBelow(const std::string& directory) const;

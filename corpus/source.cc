@@ -1,6 +1,5 @@
 #include "corpus/source.h"
 
-#include <glob.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/file.h"
+#include "base/name_pattern.h"
 
 namespace gp::corpus {
 namespace {
@@ -60,24 +59,15 @@ StatusOr<std::vector<std::string>> FilesBelow(const std::string& directory) {
   return paths;
 }
 
-// glob(3) sorts its matches.
-StatusOr<std::vector<std::string>> Matches(const std::string& pattern) {
-  glob_t found{};
-  const int result = glob(pattern.c_str(), GLOB_ERR, nullptr, &found);
-  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  globfree(&found);
-  if (result == 0) return paths;
-  if (result == GLOB_NOMATCH) return NotFound("no file matches '{}'", pattern);
-  return Internal("a directory of '{}' cannot be read", pattern);
-}
-
 StatusOr<std::vector<std::string>> PathsOf(const std::string& argument) {
   if (argument == kStandardInput) return std::vector<std::string>{argument};
   std::error_code error;
   if (std::filesystem::is_directory(argument, error)) return FilesBelow(argument);
-  const bool pattern = argument.find_first_of("*?[") != std::string::npos;
-  if (pattern && !FileExists(argument)) return Matches(argument);
-  return std::vector<std::string>{argument};
+  const NamePattern name = ReadNamePattern(argument);
+  if (name.pattern.empty()) return std::vector<std::string>{argument};
+  ASSIGN_OR_RETURN(std::vector<std::string> paths, MatchingPaths(name));
+  if (paths.empty()) return NotFound("no file matches '{}'", argument);
+  return paths;
 }
 
 StatusOr<Source> Look(const std::string& path, std::optional<TextForm> form) {
@@ -95,7 +85,7 @@ StatusOr<Source> Look(const std::string& path, std::optional<TextForm> form) {
   }
   // A pipe has no size and cannot be read again.
   if (!S_ISREG(info.st_mode)) {
-    return InvalidArgument("{} is not a regular file; give what it holds on standard input: -",
+    return InvalidArgument("{} is not a regular file, and is read more than once; name a file",
                            path);
   }
   source.size_bytes = static_cast<uint64_t>(info.st_size);

@@ -1,31 +1,44 @@
 #include "formats/path_pattern.h"
 
-#include <glob.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "base/name_pattern.h"
+
 namespace gp::formats {
 namespace {
 
-bool IsGlob(const std::string& pattern) {
-  return pattern.find_first_of("*?[") != std::string::npos;
-}
-
-// glob(3) sorts its matches.
-StatusOr<std::vector<std::string>> Matches(const std::string& pattern, const std::string& key) {
-  glob_t found{};
-  const int result = glob(pattern.c_str(), GLOB_ERR, nullptr, &found);
-  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  globfree(&found);
-  if (result == 0) return paths;
-  if (result == GLOB_NOMATCH) {
+StatusOr<std::vector<std::string>> Expand(const std::string& path, const std::string& key) {
+  const NamePattern name = ReadNamePattern(path);
+  if (name.pattern.empty()) return std::vector<std::string>{path};
+  auto matched = MatchingPaths(name);
+  if (!matched.ok()) return WithContext(matched.status(), key);
+  if (matched->empty()) {
     return NotFound(
         "{}: no file matches '{}'; check the pattern, it is read on the machine that trains", key,
-        pattern);
+        path);
   }
-  return Internal("{}: a directory of '{}' cannot be read", key, pattern);
+  return matched;
+}
+
+// Whether the name means a file that the process has open, and another one in another process.
+bool IsOpenFileOfThisProcess(const std::string& path) {
+  return path == "/dev/stdin" || path.starts_with("/dev/fd/") ||
+         path.starts_with("/proc/self/fd/") || path.starts_with("/proc/thread-self/fd/");
+}
+
+// A run reads its data again after every restart, and in another process than the one that checks.
+Status CheckKind(mode_t mode, const std::string& path, const std::string& key) {
+  const char* kind = S_ISFIFO(mode)                   ? "a pipe"
+                     : IsOpenFileOfThisProcess(path)  ? "an open file of one process alone"
+                     : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+                     : S_ISSOCK(mode)                 ? "a socket"
+                                                      : nullptr;
+  if (kind == nullptr) return OkStatus();
+  return InvalidArgument("{}: {} is {}; name a regular file, which a run can read again", key, path,
+                         kind);
 }
 
 Status CheckFile(const std::string& path, const std::string& key) {
@@ -42,6 +55,7 @@ Status CheckFile(const std::string& path, const std::string& key) {
     return InvalidArgument("{}: {} is a directory; name its files, for example {}/*.txt", key, path,
                            path);
   }
+  RETURN_IF_ERROR(CheckKind(info.st_mode, path, key));
   if (info.st_size == 0) {
     return InvalidArgument("{}: {} is empty; there is nothing to learn from it", key, path);
   }
@@ -54,10 +68,7 @@ StatusOr<ExpandedPatterns> ExpandEachPattern(const std::vector<std::string>& pat
                                              const std::string& key) {
   ExpandedPatterns expanded;
   for (const std::string& pattern : patterns) {
-    std::vector<std::string> matched = {pattern};
-    if (IsGlob(pattern)) {
-      ASSIGN_OR_RETURN(matched, Matches(pattern, key));
-    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> matched, Expand(pattern, key));
     for (const std::string& path : matched) {
       RETURN_IF_ERROR(CheckFile(path, key));
       expanded.paths.push_back(path);

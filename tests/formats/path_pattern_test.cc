@@ -1,6 +1,9 @@
 #include "formats/path_pattern.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/temporary_directory.h"
@@ -36,6 +39,37 @@ TEST_F(PathPatternTest, NamesTheKeyAndTheWayOut) {
   EXPECT_THAT(error(directory_.path() + "/none*"), HasSubstr("/none*'; check the pattern"));
   EXPECT_THAT(error(directory_.path()), HasSubstr("is a directory; name its files"));
   EXPECT_THAT(error(Write("empty", "")), HasSubstr("is empty"));
+}
+
+// case runs-and-service/08-odd-paths
+TEST_F(PathPatternTest, OnlyWhatTheUserWroteIsAPattern) {
+  ASSERT_TRUE(MakeDirectories(directory_.File("exp [1]")).ok());
+  ASSERT_TRUE(MakeDirectories(directory_.File("exp 1")).ok());
+  const std::string ours = Write("exp [1]/text.txt");
+  Write("exp 1/text.txt");
+  Write("exp 1/other.txt");
+  EXPECT_THAT(ExpandPatterns({ours}, "data.text").value(), ElementsAre(ours));
+  EXPECT_THAT(ExpandPatterns({directory_.File("exp [1]/*.txt")}, "data.text").value(),
+              ElementsAre(ours));
+  EXPECT_THAT(Message(ExpandPatterns({directory_.File("exp [1]/other.txt")}, "data.text").status()),
+              HasSubstr("does not exist"));
+}
+
+// case runs-and-service/36-odd-files
+TEST_F(PathPatternTest, WhatIsNoFileIsNotCalledEmpty) {
+  const auto error = [&](const std::string& path) {
+    return Message(ExpandPatterns({path}, "data.text").status());
+  };
+  const std::string pipe = directory_.File("fifo");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(error(pipe), HasSubstr(pipe + " is a pipe; name a regular file"));
+  const FileDescriptor opened(open(pipe.c_str(), O_RDWR));
+  EXPECT_THAT(error(fmt::format("/dev/fd/{}", opened.get())), HasSubstr("is a pipe"));
+  EXPECT_THAT(error("/dev/zero"), HasSubstr("/dev/zero is a device"));
+  EXPECT_THAT(error("/dev/null"), HasSubstr("/dev/null is a device"));
+  const FileDescriptor file(open(Write("plain").c_str(), O_RDONLY));
+  EXPECT_THAT(error(fmt::format("/proc/self/fd/{}", file.get())),
+              HasSubstr("is an open file of one process alone; name a regular file"));
 }
 
 }  // namespace

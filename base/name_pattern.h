@@ -1,0 +1,26 @@
+// NamePattern: what of a path is a name, and what a pattern of glob(7). Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace gp {
+
+// A path is a name as far as its folders, and the file at last, exist by that very name: in
+// "exp [1]/*.txt" only the last part is a pattern where the folder "exp [1]" exists. So characters
+// of a pattern that are in a name, such as the run file's own folder, match nothing else.
+struct NamePattern {
+  std::string folder;   // "" or a prefix of the path that ends in '/'
+  std::string pattern;  // the rest of the path; empty: the whole path is a name
+};
+
+// Asks the file system about parts with *, ? or [ in them only.
+NamePattern ReadNamePattern(const std::string& path);
+
+// The paths that match, sorted; none when nothing does. An error when a folder cannot be read.
+// REQUIRES: the pattern is not empty.
+StatusOr<std::vector<std::string>> MatchingPaths(const NamePattern& path);
+
+}  // namespace gp
