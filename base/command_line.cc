@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/exit_code.h"
+#include "base/local_path.h"
 
 namespace gp {
 
@@ -83,6 +84,11 @@ Flag Flag::ExistingFile() const {
 
 Flag Flag::ExistingDirectory() const {
   option_->check(CLI::ExistingDirectory);
+  return *this;
+}
+
+Flag Flag::Path() const {
+  option_->check([](const std::string& text) { return Message(CheckLocalPath(text)); });
   return *this;
 }
 

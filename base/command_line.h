@@ -51,6 +51,7 @@ class Flag {
   Flag OneOf(const std::vector<std::string>& words) const;
   Flag ExistingFile() const;
   Flag ExistingDirectory() const;
+  Flag Path() const;         // refuses addresses such as s3://bucket/x
   Flag SizeInBytes() const;  // reads 500MB (1000) and 64MiB (1024)
 
   std::string Names() const;                   // "-o,--output"; an argument's is bare

@@ -15,7 +15,8 @@ daemon::Settings Places(CoordinatorSettings& settings) {
   return {
       {.field = {.path = "server.socket",
                  .doc = "Unix socket for gpctl and agents of this user on this machine. Empty: "
-                        "coordinator.sock in state.dir."},
+                        "coordinator.sock in state.dir.",
+                 .is_path = true},
        .slot = &settings.socket,
        .flag = "--socket",
        .value_name = "PATH"},
@@ -44,14 +45,16 @@ daemon::Settings Places(CoordinatorSettings& settings) {
        .flag = "--insecure"},
       {.field = {.path = "state.dir",
                  .doc = "Where the store (gp.db), points and logs are kept. One coordinator at a "
-                        "time uses it."},
+                        "time uses it.",
+                 .is_path = true},
        .slot = &settings.state_dir,
        .flag = "--state-dir",
        .value_name = "DIR",
        .required = true},
       {.field = {.path = "storage.root",
                  .doc = "Where runs and their checkpoints are: a path that the coordinator and all "
-                        "nodes share."},
+                        "nodes share.",
+                 .is_path = true},
        .slot = &settings.storage_root,
        .flag = "--storage-root",
        .value_name = "DIR",

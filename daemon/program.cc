@@ -90,17 +90,19 @@ void DeclareReports(const Program& program, const Command& command, Flags& flags
 void DeclareActions(const Program& program, const Command& command, Flags& flags) {
   for (const Action& action : program.actions) {
     ActionFlag& flag = flags.actions.emplace_back(ActionFlag{action, {}});
-    command.Option(action.flag, flag.value, action.doc).TypeName(action.value_name);
+    command.Option(action.flag, flag.value, action.doc).TypeName(action.value_name).Path();
   }
 }
 
 void Declare(const Program& program, const Command& command, Flags& flags) {
   command.Option("--config", flags.config, "Settings file; --explain all lists its keys")
+      .Path()
       .TypeName("FILE");
   DeclareSettings(program.settings, command, flags);
   command
       .Option("--address-file", flags.address_file,
               "Written once it serves: address, metrics, pid as JSON")
+      .Path()
       .TypeName("FILE");
   command
       .Option("--explain", flags.explain, "Explain a setting, a group of them, or all, and leave")

@@ -25,7 +25,7 @@ struct Report {
   std::function<StatusOr<std::string>()> text;
 };
 
-// A flag with a value that does one thing, without serving, and ends the program.
+// A flag with a path that does one thing, without serving, and ends the program.
 struct Action {
   std::string flag;        // "--backup"
   std::string value_name;  // "DIR"

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/excerpt.h"
 #include "base/file.h"
+#include "base/local_path.h"
 #include "base/yaml_reader.h"
 #include "runspec/batch_plan.h"
 #include "runspec/cross_check.h"
@@ -106,6 +107,10 @@ class Loader : private DocumentReader {
   void TakeInitialModel(const YamlNode& root, const std::vector<std::string>& overrides) {
     const std::string reference = ValueOf("init_from", root, overrides);
     if (!options_.find_initial_model || reference.empty() || reference == kFromScratch) return;
+    if (const Status status = CheckLocalPath(reference); !status.ok()) {
+      initial_model_ = status;
+      return;
+    }
     const bool overridden =
         std::any_of(overrides.begin(), overrides.end(),
                     [](const std::string& entry) { return entry.starts_with("init_from="); });

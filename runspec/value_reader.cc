@@ -7,6 +7,7 @@
 
 #include "base/duration.h"
 #include "base/excerpt.h"
+#include "base/local_path.h"
 #include "base/nearest_word.h"
 #include "runspec/count.h"
 
@@ -195,6 +196,23 @@ struct Reader {
   }
 };
 
+Problem CheckPath(const Field& field, const YamlNode& node) {
+  const Status status = CheckLocalPath(node.scalar);
+  if (status.ok()) return std::nullopt;
+  return ValueProblem{node.mark, static_cast<int>(node.scalar.size()),
+                      fmt::format("{}: {}", field.path, Message(status)), ""};
+}
+
+// Path fields name files of a machine, no addresses.
+Problem CheckPaths(const Field& field, const YamlNode& node) {
+  if (!field.is_path) return std::nullopt;
+  if (node.kind == YamlNode::Kind::kScalar) return CheckPath(field, node);
+  for (const YamlNode& item : node.items) {
+    if (Problem problem = CheckPath(field, item)) return problem;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<ValueProblem> ReadValue(const Field& field, const YamlNode& node, const Slot& slot) {
@@ -204,6 +222,7 @@ std::optional<ValueProblem> ReadValue(const Field& field, const YamlNode& node, 
         fmt::format("{} has no value; it must be {}", field.path, Expectation(field, slot)),
         "leave the key out to keep its default"};
   }
+  if (Problem problem = CheckPaths(field, node)) return problem;
   return std::visit([&](const auto& target) { return Reader{field, node, slot}(target); }, slot);
 }
 

@@ -61,13 +61,15 @@ daemon::Settings Models(GatewaySettings& settings) {
                  .doc =
                      "PEM file of the authority that signed the coordinator's certificate, which "
                      "is its security/ca.crt. A HOST:PORT needs it, unless the coordinator runs "
-                     "with --insecure."},
+                     "with --insecure.",
+                 .is_path = true},
        .slot = &settings.coordinator_ca,
        .flag = "--coordinator-ca",
        .value_name = "FILE"},
       {.field = {.path = "coordinator.token_file",
                  .doc = "File (mode 0600) of a user token. The gateway serves the runs of the "
-                        "namespaces in which it is a viewer. A socket needs none."},
+                        "namespaces in which it is a viewer. A socket needs none.",
+                 .is_path = true},
        .slot = &settings.coordinator_token_file,
        .flag = "--coordinator-token-file",
        .value_name = "FILE"},
@@ -87,7 +89,8 @@ daemon::Settings Sampler(GatewaySettings& settings) {
   return {
       {.field = {.path = "sampler.program",
                  .doc = "The program that samples. Empty: gp-sampler beside gp-gateway, or "
-                        "gp-sampler-cuda where there is a GPU."},
+                        "gp-sampler-cuda where there is a GPU.",
+                 .is_path = true},
        .slot = &settings.sampler_program,
        .flag = "--sampler",
        .value_name = "FILE"},

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/file.h"
+#include "base/local_path.h"
 
 namespace gp::gpctl {
 namespace {
@@ -29,6 +30,7 @@ std::string Wanted(const CheckpointReference& reference) {
 
 StatusOr<CheckpointReference> ParseCheckpointReference(const std::string& text,
                                                        const std::string& working_directory) {
+  RETURN_IF_ERROR(CheckLocalPath(text));
   const std::string path = AbsolutePath(text, working_directory);
   if (text.find('/') != std::string::npos || FileExists(JoinPath(path, "manifest.json"))) {
     return CheckpointReference{.directory = path};

@@ -15,7 +15,7 @@ void AddGlobalFlags(Command command, GlobalOptions& options, const std::string& 
   };
   add("--server", options.server, "coordinator to talk to, HOST:PORT or unix:PATH");
   add("--context", options.context, "named context of the configuration file");
-  add("--state-dir", options.state_dir, "state directory of a local service (see gpctl up)");
+  add("--state-dir", options.state_dir, "state directory of a local service (see gpctl up)").Path();
   add("--namespace", options.run_namespace, "namespace of the runs that are named or listed");
   add("-o,--output", options.output, "text or json; for a JobSet yaml")
       .OneOf({"text", "json", "yaml"});

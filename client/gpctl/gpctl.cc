@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/local_path.h"
 #include "base/standard_output.h"
 #include "client/gpctl/command_set.h"
 #include "client/gpctl/commands/help.h"
@@ -82,6 +83,15 @@ int Fail(Console& console, const Status& status, bool json) {
   return Number(code);
 }
 
+// The variables of the environment that are paths.
+Status CheckPathVariables(const Console& console) {
+  for (const char* name : {"GPCTL_STATE_DIR", "GPCTL_TOKEN_FILE", "GPCTL_CA_FILE", "TEXT",
+                           "XDG_STATE_HOME", "XDG_CONFIG_HOME"}) {
+    RETURN_IF_ERROR(WithContext(CheckLocalPath(console.Variable(name)), name));
+  }
+  return OkStatus();
+}
+
 int RunParsed(const CommandSet& commands, const GlobalOptions& options, Console& console) {
   const Command command = commands.program().Chosen();
   if (command == commands.program()) {
@@ -96,6 +106,9 @@ int RunParsed(const CommandSet& commands, const GlobalOptions& options, Console&
   if (options.output == "yaml" && command.Name() != "submit") {
     return Fail(console, InvalidArgument("-o yaml is for 'gpctl submit'; expected text or json"),
                 false);
+  }
+  if (const Status status = CheckPathVariables(console); !status.ok()) {
+    return Fail(console, status, options.output == "json");
   }
   if (options.no_color) console.environment["GPCTL_NO_COLOR"] = "1";
   Session session(options, console);

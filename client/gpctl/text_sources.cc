@@ -13,6 +13,7 @@ void AddTextSourceFlags(Command command, TextSources& sources) {
           "SRC", sources.arguments,
           "files, directories, patterns, or - for standard input; text or lines of JSON, plain, "
           ".gz or .zst")
+      .Path()
       .Required();
   command.Option("--as", sources.form, "what the text is, whatever the names say")
       .OneOf({"txt", "jsonl"});

@@ -37,6 +37,11 @@ inline void ExpectShowsEverySetting(const std::string& name, const Settings& set
   ASSERT_TRUE(std::holds_alternative<YamlNode>(parsed));
   for (const Setting& setting : settings) {
     const std::string& key = setting.field.path;
+    const std::string& takes = setting.value_name;
+    const bool takes_path = takes == "DIR" || takes == "FILE" || takes == "PATH";
+    if (takes_path) {
+      EXPECT_TRUE(setting.field.is_path) << key << " takes s3://bucket/x for a path";
+    }
     const size_t dot = key.find('.');
     const YamlNode* section = std::get<YamlNode>(parsed).Find(key.substr(0, dot));
     ASSERT_NE(section, nullptr) << key;

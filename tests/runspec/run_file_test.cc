@@ -84,6 +84,26 @@ TEST(RunFile, ResolvesPathsAgainstWhereTheyWereWritten) {
   EXPECT_EQ(Load(kGood).data.text, std::vector<std::string>{"a.txt"});
 }
 
+TEST(RunFile, AnAddressOfAnotherStorageIsNoPath) {
+  for (const char* key : {"data.text", "data.train", "data.stream", "data.val", "data.tokenizer",
+                          "eval.tasks", "init_from"}) {
+    const auto result =
+        LoadRunFile("apiVersion: gp/v1\n", "run.yaml", {std::string(key) + "=s3://bucket/x.txt"},
+                    {.base_directory = "/here",
+                     .override_directory = "/here",
+                     .find_initial_model = [](const std::string&, const std::string&) {
+                       ADD_FAILURE() << "an address was looked at";
+                       return StatusOr<InitialModel>(NotFound("no model"));
+                     }});
+    EXPECT_NE(RenderProblems(result.problems).find("'s3://bucket/x.txt' is an address, not a path"),
+              std::string::npos)
+        << key << RenderProblems(result.problems);
+  }
+  const auto located =
+      LoadRunFile("apiVersion: gp/v1\ndata:\n  text: [a.txt, https://host/b.txt]\n", "run.yaml");
+  EXPECT_THAT(RenderProblems(located.problems), HasSubstr("run.yaml:3:17: data.text: 'https:"));
+}
+
 TEST(RunFile, ATokenizerIsAWordOrAPath) {
   const LoadOptions options{.base_directory = "/runs", .override_directory = "/home/me"};
   const auto tokenizer = [&](const std::string& value) {

@@ -66,14 +66,16 @@ Settings ServiceSettings(WorkerSettings& settings) {
                         "meanwhile."},
        .slot = &settings.reconnect_max},
       {.field = {.path = "state.dir",
-                 .doc = "Where this node keeps its identity and its certificate."},
+                 .doc = "Where this node keeps its identity and its certificate.",
+                 .is_path = true},
        .slot = &settings.state_dir,
        .flag = "--state-dir",
        .value_name = "DIR",
        .required = true},
       {.field = {.path = "storage.root",
                  .doc = "Where runs and their checkpoints are: a path that the coordinator and all "
-                        "nodes share."},
+                        "nodes share.",
+                 .is_path = true},
        .slot = &settings.storage_root,
        .flag = "--storage-root",
        .value_name = "DIR",
@@ -83,7 +85,8 @@ Settings ServiceSettings(WorkerSettings& settings) {
                      "Directories beneath which the files lie that a run may name: text, shards, "
                      "tokenizers, models, questions. A link in them may not lead out. Empty: "
                      "every file, for runs that the owner of the coordinator's Unix socket "
-                     "submitted, when coordinator.address is that socket; no file for others."},
+                     "submitted, when coordinator.address is that socket; no file for others.",
+                 .is_path = true},
        .slot = &settings.data_roots,
        .flag = "--data-root",
        .value_name = "DIR"},
@@ -93,7 +96,8 @@ Settings ServiceSettings(WorkerSettings& settings) {
 Settings TrainerSettings(WorkerSettings& settings) {
   return {
       {.field = {.path = "trainer.program",
-                 .doc = "The program that trains. Empty: gp-trainer beside gp-worker."},
+                 .doc = "The program that trains. Empty: gp-trainer beside gp-worker.",
+                 .is_path = true},
        .slot = &settings.trainer_program,
        .flag = "--trainer",
        .value_name = "PATH"},
@@ -139,11 +143,13 @@ Settings GpuSettings(WorkerSettings& settings) {
        .check = VisibleDevices::Check},
       {.field = {.path = "gpu.library",
                  .doc = "NVIDIA's management library, which comes with the driver. Without it the "
-                        "node has no GPUs."},
+                        "node has no GPUs.",
+                 .is_path = true},
        .slot = &settings.gpu_library},
       {.field = {.path = "gpu.trainer",
                  .doc = "The program that trains on GPUs. Empty: gp-trainer-cuda beside "
-                        "gp-worker."},
+                        "gp-worker.",
+                 .is_path = true},
        .slot = &settings.gpu_trainer_program,
        .flag = "--gpu-trainer",
        .value_name = "PATH"},

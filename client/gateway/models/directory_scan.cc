@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/file.h"
+#include "base/local_path.h"
 #include "formats/checkpoint_directory.h"
 
 namespace gp::gateway {
@@ -46,6 +47,7 @@ StatusOr<NamedDirectory> ParseNamedDirectory(std::string_view text) {
     return InvalidArgument("'{}': expected NAME=DIR", text);
   }
   const std::string directory(text.substr(equals + 1));
+  RETURN_IF_ERROR(CheckLocalPath(directory));
   return NamedDirectory{std::string(text.substr(0, equals)), Absolute(directory)};
 }
 

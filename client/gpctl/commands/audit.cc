@@ -150,14 +150,15 @@ void AddAuditCommands(CommandSet& commands) {
   AddAuditVerb(commands, list, options, &ListAudit);
   const Command verify = commands.AddVerb(
       noun, "verify", "Check every record's hash: of the coordinator's log, or of a directory");
-  verify.Option("DIRECTORY", options->directory, "audit/ of a coordinator's state directory");
+  verify.Option("DIRECTORY", options->directory, "audit/ of a coordinator's state directory")
+      .Path();
   verify
       .Option("--expect", options->expected,
               "a hash that was printed before: fail unless the log still has that record")
       .TypeName("HASH");
   AddAuditVerb(commands, verify, options, &VerifyAudit);
   const Command copy = commands.AddVerb(noun, "export", "Print the log as JSON lines");
-  copy.Option("--out", options->out, "write them to this file (mode 0600)").TypeName("FILE");
+  copy.Option("--out", options->out, "write them to this file (mode 0600)").Path().TypeName("FILE");
   AddAuditVerb(commands, copy, options, &ExportAudit);
 }
 

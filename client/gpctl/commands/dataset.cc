@@ -119,14 +119,17 @@ void AddDatasetVerbs(CommandSet& commands, Command data) {
       commands.AddVerb(data, "inspect", "Show what prepared data or a token shard holds");
   auto inspected = std::make_shared<DatasetOptions>();
   inspect.Option("PATH", inspected->path, "folder of dataset.json, or a shard of any form")
+      .Path()
       .Required();
-  inspect.Option("--tokenizer", inspected->tokenizer,
-                 "show the beginning of a shard as text: bytes, gpt2, or a tokenizer's file");
+  inspect
+      .Option("--tokenizer", inspected->tokenizer,
+              "show the beginning of a shard as text: bytes, gpt2, or a tokenizer's file")
+      .Path();
   commands.Bind(inspect, Interruptible(inspected, &Inspect));
   const Command verify =
       commands.AddVerb(data, "verify", "Check every shard against dataset.json beside it");
   auto verified = std::make_shared<DatasetOptions>();
-  verify.Option("DIR", verified->path, "folder of dataset.json").Required();
+  verify.Option("DIR", verified->path, "folder of dataset.json").Path().Required();
   commands.Bind(verify, Interruptible(verified, &Verify));
 }
 

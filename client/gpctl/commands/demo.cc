@@ -297,8 +297,10 @@ void AddDemoCommand(CommandSet& commands) {
       commands.Add("demo", kServiceGroup, "Train on real text for two minutes, sample, stop");
   auto options = std::make_shared<DemoOptions>();
   command.Option("--minutes", options->minutes, "of training (2)").Between(0.05, 1e6);
-  command.Option("--text", options->text,
-                 "text file, plain or .gz (default: $TEXT, or the Jargon File)");
+  command
+      .Option("--text", options->text,
+              "text file, plain or .gz (default: $TEXT, or the Jargon File)")
+      .Path();
   commands.Bind(command, [options](Session& session) { return Demo(*options, session); });
 }
 

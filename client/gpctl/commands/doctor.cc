@@ -217,9 +217,11 @@ void AddDoctorCommand(CommandSet& commands) {
       "doctor", kServiceGroup, "Check this machine and the programs, with a fix for each problem");
   auto options = std::make_shared<OverfitOptions>();
   const Flag overfit =
-      command.Option("--overfit", options->file,
-                     "instead: train on one batch of this run file until its loss is below "
-                     "0.01, which any sound model and data reach");
+      command
+          .Option("--overfit", options->file,
+                  "instead: train on one batch of this run file until its loss is below "
+                  "0.01, which any sound model and data reach")
+          .Path();
   command.Option("--set", options->overrides, "path=value, overrides the file; may be repeated")
       .Needs(overfit)
       .OneValueEach();

@@ -155,6 +155,7 @@ void AddEvalCommand(CommandSet& commands) {
       .Option("--file", options->files,
               "val: text or token shards (the run's own validation split), may be repeated; else "
               "the file of questions")
+      .Path()
       .OneValueEach();
   command.Option("--as", options->as, "val: what the files hold, whatever they look like")
       .OneOf({"txt", "uint16"});
@@ -162,7 +163,8 @@ void AddEvalCommand(CommandSet& commands) {
       .Option("--style", options->style,
               "as llm.c asks questions, or as lm-evaluation-harness does (completion)")
       .OneOf({"completion", "harness"});
-  command.Option("--items", options->items, "write the scores of each question to this file");
+  command.Option("--items", options->items, "write the scores of each question to this file")
+      .Path();
   command
       .Option("--precision", options->precision, "fp32, bf16, or as the run computed: auto (auto)")
       .OneOf({"auto", "fp32", "bf16"});

@@ -62,7 +62,7 @@ void AddExportCommand(CommandSet& commands) {
   options->type = "f32";
   command.Option("REF", options->reference, "RUN, RUN@STEP, RUN@best, or a checkpoint's directory")
       .Required();
-  command.Option("DIR", options->directory, "directory to make").Required();
+  command.Option("DIR", options->directory, "directory to make").Path().Required();
   command
       .Option("--format", options->format,
               "hf: Hugging Face; llmc: llm.c's model file; nanogpt: its state dict; gguf: "

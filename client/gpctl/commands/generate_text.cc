@@ -70,7 +70,9 @@ void AddGenerateVerb(CommandSet& commands, Command data) {
   const Command command =
       commands.AddVerb(data, "generate", "Make up text of any size, for tests and first runs");
   auto options = std::make_shared<GenerateOptions>();
-  command.Option("OUT", options->out, "file; a .jsonl gets a document in each line").Required();
+  command.Option("OUT", options->out, "file; a .jsonl gets a document in each line")
+      .Path()
+      .Required();
   command.Option("--bytes", options->bytes, "about so much, such as 500MB or 64MiB")
       .Required()
       .SizeInBytes();

@@ -94,13 +94,16 @@ void AddImportCommand(CommandSet& commands) {
           "MODEL", options->source,
           "a Hugging Face GPT-2 directory, a model file of llm.c, or a directory with nanoGPT's "
           "names")
+      .Path()
       .Required();
   command.Option("--name", options->name, "what to call it").Required();
-  command.Option("--to", options->directory, "directory to make (./NAME)");
+  command.Option("--to", options->directory, "directory to make (./NAME)").Path();
   command.Option("--format", options->format, "hf, llmc, nanogpt, or by what is there: auto (auto)")
       .OneOf({"auto", "hf", "llmc", "nanogpt"});
-  command.Option("--tokenizer", options->tokenizer,
-                 "bytes, gpt2, or a file or directory of one (the model's own)");
+  command
+      .Option("--tokenizer", options->tokenizer,
+              "bytes, gpt2, or a file or directory of one (the model's own)")
+      .Path();
   command.Switch("--allow-nonfinite", options->allow_not_finite,
                  "take weights that are NaN or infinite as they are");
   commands.Bind(command, [options](Session& session) { return Import(*options, session); });

@@ -181,11 +181,11 @@ void AddInitCommand(CommandSet& commands) {
   const Command command =
       commands.Add("init", kRunFileGroup, "Write a run file that trains as it is");
   auto options = std::make_shared<InitOptions>();
-  command.Option("FILE", options->path, "where to write it (default: standard output)");
+  command.Option("FILE", options->path, "where to write it (default: standard output)").Path();
   command.Option("--preset", options->preset,
                  "tiny, shakespeare-char, gpt2-124m, ... (default: tiny)");
   command.Option("--text", options->text,
-                 "text file to train on, plain or .gz (default: the demo's, the Jargon File)");
+                 "text file to train on, plain or .gz (default: the demo's, the Jargon File)").Path();
   command.Switch("--list", options->list, "show the presets");
   command.Switch("--force", options->force, "replace an existing file");
   commands.Bind(command, [options](Session& session) { return Init(*options, session); });

@@ -126,9 +126,11 @@ void AddLoginCommand(CommandSet& commands) {
   auto options = std::make_shared<LoginOptions>();
   command.Option("ADDRESS", options->server, "HOST:PORT of the coordinator").Required();
   command.Option("--token-file", options->token_file, "file with the token, mode 0600")
+      .Path()
       .TypeName("FILE")
       .Required();
   command.Option("--ca", options->ca_file, "certificate of the coordinator's authority")
+      .Path()
       .TypeName("FILE");
   command
       .Option("--ca-digest", options->ca_digest,

@@ -96,8 +96,11 @@ void AddTextFlags(Command command, PrepareOptions& options) {
 }
 
 void AddShardFlags(Command command, PrepareOptions& options) {
-  command.Option("--out", options.out, "new folder for the shards and dataset.json").Required();
+  command.Option("--out", options.out, "new folder for the shards and dataset.json")
+      .Path()
+      .Required();
   command.Option("--tokenizer", options.tokenizer, "bytes, gpt2, or a tokenizer's file or folder")
+      .Path()
       .ShowDefault();
   command
       .Option("--format", options.format, "layout: llm.c's .bin, build-nanogpt's .npy, nanoGPT's")

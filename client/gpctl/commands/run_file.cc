@@ -111,7 +111,7 @@ void AddValidate(CommandSet& commands) {
       commands.Add("validate", kRunFileGroup,
                    "Check a run file and its data and show the plan; needs no server");
   auto options = std::make_shared<ValidateOptions>();
-  command.Option("FILE", options->file, "run file, or - for standard input").Required();
+  command.Option("FILE", options->file, "run file, or - for standard input").Path().Required();
   command.Option("--set", options->overrides, "path=value, overrides the file; may be repeated")
       .OneValueEach();
   commands.Bind(command, [options](Session& session) { return Validate(*options, session); });

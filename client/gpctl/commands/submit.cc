@@ -200,7 +200,7 @@ StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const Submit
 void AddSubmitCommand(CommandSet& commands) {
   const Command command = commands.Add("submit", kRunGroup, "Start a run from a run file");
   auto options = std::make_shared<SubmitOptions>();
-  command.Option("FILE", options->file, "run file, or - for standard input").Required();
+  command.Option("FILE", options->file, "run file, or - for standard input").Path().Required();
   command.Option("--set", options->overrides, "path=value, overrides the file; may be repeated")
       .OneValueEach();
   command.Option("--name", options->name, "name of the run (default: the file's)");

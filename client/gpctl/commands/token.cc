@@ -140,6 +140,7 @@ void AddCreateVerb(CommandSet& commands, Command noun) {
       .Option("--ttl", options->ttl, "how long it is good, such as 10m or 90d; a user's: for ever")
       .TypeName("DURATION");
   create.Option("--out", options->out, "write it to this file (mode 0600) instead of printing it")
+      .Path()
       .TypeName("FILE");
   commands.Bind(create, [options](Session& session) { return CreateToken(*options, session); });
 }

@@ -166,6 +166,7 @@ void AddTrainTokenizerVerb(CommandSet& commands, Command data) {
       .Required()
       .Between(kVocabularyMin, kVocabularyMax);
   command.Option("--out", options->out, "directory for tokenizer.json and the files beside it")
+      .Path()
       .Required();
   command.Option("--min-count", options->count_min, "join a pair that occurs at least so often")
       .Between(int64_t{1}, int64_t{1} << 40)

@@ -335,9 +335,11 @@ void AddUp(CommandSet& commands) {
       "--listen", options->listen,
       "HOST:PORT to serve on for others, with TLS and tokens; port 0: a free one (default: "
       "only a socket in the state directory, for you alone)");
-  command.Option("--storage-root", options->storage_root,
-                 "directory of runs and checkpoints; nodes that join must see it under the same "
-                 "path (default: in the state directory)");
+  command
+      .Option("--storage-root", options->storage_root,
+              "directory of runs and checkpoints; nodes that join must see it under the same "
+              "path (default: in the state directory)")
+      .Path();
   command.Switch(
       "--insecure", options->insecure,
       "no TLS and no tokens on --listen: everybody who reaches it may do everything; and let "
@@ -347,10 +349,14 @@ void AddUp(CommandSet& commands) {
               "first of the three ports for metrics, and after them Prometheus' (default: free "
               "ones)")
       .Between(1, 65532);
-  command.Option("--trainer", options->trainer,
-                 "trainer program (default: the gp-trainer beside gp-worker)");
-  command.Option("--gpu-trainer", options->gpu_trainer,
-                 "trainer program for GPUs (default: the gp-trainer-cuda beside gp-worker)");
+  command
+      .Option("--trainer", options->trainer,
+              "trainer program (default: the gp-trainer beside gp-worker)")
+      .Path();
+  command
+      .Option("--gpu-trainer", options->gpu_trainer,
+              "trainer program for GPUs (default: the gp-trainer-cuda beside gp-worker)")
+      .Path();
   command.Option("--gpus", options->gpus,
                  "all, none, or numbers and UUIDs as in CUDA_VISIBLE_DEVICES (default: all)");
   command.Option("--gateway-listen", options->gateway_listen,

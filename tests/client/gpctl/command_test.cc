@@ -410,5 +410,58 @@ TEST_F(CommandTest, WatchEndsWhenNobodyReadsIt) {
   }
 }
 
+TEST_F(CommandTest, AnAddressOfAnotherStorageIsNotTakenForAFolder) {
+  const std::string s3 = "s3://bucket/x";
+  const std::vector<std::vector<std::string>> commands = {
+      {"export", "a", s3},
+      {"export", s3, "out"},
+      {"import", s3, "--name", "m"},
+      {"import", ".", "--name", "m", "--to", s3},
+      {"import", ".", "--name", "m", "--tokenizer", s3},
+      {"up", "--storage-root", s3},
+      {"up", "--trainer", s3},
+      {"up", "--state-dir", s3},
+      {"list", "--state-dir", s3},
+      {"submit", s3},
+      {"validate", s3},
+      {"init", s3},
+      {"init", "--text", s3},
+      {"demo", "--text", s3},
+      {"sample", s3},
+      {"eval", s3},
+      {"eval", "a", "--file", s3},
+      {"eval", "a", "--items", s3},
+      {"serve", s3},
+      {"data", "prepare", s3, "--out", "o"},
+      {"data", "prepare", ".", "--out", s3},
+      {"data", "prepare", ".", "--out", "o", "--tokenizer", s3},
+      {"data", "train-tokenizer", ".", "--out", s3},
+      {"data", "inspect", s3},
+      {"data", "verify", s3},
+      {"login", "h:1", "--token-file", s3},
+      {"login", "h:1", "--token-file", "t", "--ca", s3},
+      {"token", "create", "--role", "viewer", "--name", "u", "--out", s3},
+      {"audit", "verify", s3}};
+  for (const std::vector<std::string>& command : commands) {
+    const Outcome outcome = Run(command);
+    EXPECT_EQ(outcome.code, 2) << command[0] << " " << command[1];
+    EXPECT_THAT(outcome.err, HasSubstr("'s3://bucket/x' is an address, not a path"))
+        << command[0] << " " << command[1];
+    EXPECT_FALSE(FileExists(gpctl_.home() + "/s3:")) << command[0];
+  }
+}
+
+TEST_F(CommandTest, AVariableOfTheEnvironmentIsNotTakenForAFolderEither) {
+  for (const char* name : {"GPCTL_STATE_DIR", "GPCTL_TOKEN_FILE", "GPCTL_CA_FILE", "TEXT",
+                           "XDG_STATE_HOME", "XDG_CONFIG_HOME"}) {
+    gpctl_.environment[name] = "gs://bucket/x";
+    const Outcome outcome = Run({"list"});
+    EXPECT_EQ(outcome.code, 2) << name;
+    EXPECT_THAT(outcome.err,
+                StartsWith(std::string("error: ") + name + ": 'gs://bucket/x' is an "));
+    gpctl_.environment.erase(name);
+  }
+}
+
 }  // namespace
 }  // namespace gp::testing

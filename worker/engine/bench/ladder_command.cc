@@ -117,7 +117,7 @@ BenchRun AddLadderCommand(const Command& app) {
       .Positive()
       .ShowDefault();
   AddPeakFlag(app, flags->options.peak_side);
-  app.Option("--chart", flags->chart, "also draw it into this SVG file");
+  app.Option("--chart", flags->chart, "also draw it into this SVG file").Path();
   return [flags] { return RunLadder(*flags); };
 }
 

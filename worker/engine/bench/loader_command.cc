@@ -228,9 +228,13 @@ Status RunLoader(const LoaderFlags& flags) {
 
 BenchRun AddLoaderCommand(const Command& app) {
   auto flags = std::make_shared<LoaderFlags>();
-  app.Option("--shards", flags->shards, "token shards, globs allowed (default: they are made)");
-  app.Option("--stream", flags->stream, "text that is tokenized on the way, instead of shards");
-  app.Option("--tokenizer", flags->tokenizer, "of --stream: bytes, gpt2, or a path").ShowDefault();
+  app.Option("--shards", flags->shards, "token shards, globs allowed (default: they are made)")
+      .Path();
+  app.Option("--stream", flags->stream, "text that is tokenized on the way, instead of shards")
+      .Path();
+  app.Option("--tokenizer", flags->tokenizer, "of --stream: bytes, gpt2, or a path")
+      .Path()
+      .ShowDefault();
   app.Option("--order", flags->order).OneOf({"random", "sequential", "shuffled"}).ShowDefault();
   app.Switch("--mixture", flags->mixture, "mix two shards, 0.7 to 0.3");
   app.Option("--batch", flags->batch).Positive().ShowDefault();

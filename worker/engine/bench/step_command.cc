@@ -159,6 +159,7 @@ BenchRun AddStepCommand(const Command& app) {
       .OneOf({"torch", "torch-compile", "hf", "llmc"});
   app.Option("--python", flags->python, "Python with the peer's packages");
   app.Option("--llmc", flags->llmc, "directory of llm.c's source, for --peer llmc")
+      .Path()
       .ExistingDirectory();
   app.Switch("--profile", flags->profile, "also time each operation of a step by itself");
   return [flags] { return RunStep(*flags); };

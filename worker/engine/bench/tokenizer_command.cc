@@ -121,7 +121,7 @@ Status RunTokenizer(const TokenizerFlags& flags) {
 
 BenchRun AddTokenizerCommand(const Command& app) {
   auto flags = std::make_shared<TokenizerFlags>();
-  app.Option("--text", flags->text, "file to encode").Required().ExistingFile();
+  app.Option("--text", flags->text, "file to encode").Path().Required().ExistingFile();
   app.Option("--threads", flags->threads).Between(1, 1024).ShowDefault();
   app.Option("--piece", flags->piece_bytes, "bytes that a thread encodes at a time, about")
       .Positive()

@@ -41,6 +41,7 @@ struct Options {
 void AddOptions(Command app, Options& options) {
   app.Version("gp-evaluator " GP_VERSION);
   app.Option("--checkpoint", options.checkpoint, "Checkpoint directory, or a run's directory")
+      .Path()
       .Required();
   app.Option("--task", options.task, "val: the loss on text; the others: questions with endings")
       .OneOf({"val", "hellaswag", "choices"})
@@ -48,13 +49,14 @@ void AddOptions(Command app, Options& options) {
   app.Option("--file", options.files,
              "Text or token shards (val; none: the run's own validation split), or one file of "
              "questions")
+      .Path()
       .OneValueEach();
   app.Option("--as", options.as, "What the files hold, whatever they look like (val)")
       .OneOf({"txt", "uint16"});
   app.Option("--style", options.style, "How questions are asked")
       .OneOf(tasks::kStyleNames)
       .ShowDefault();
-  app.Option("--items", options.items, "Write the scores of each question to this file");
+  app.Option("--items", options.items, "Write the scores of each question to this file").Path();
   app.Option("--precision", options.precision,
              "What to compute in: fp32, bf16, or auto: as the checkpoint's run did")
       .OneOf({"auto", "fp32", "bf16"})

@@ -73,8 +73,10 @@ void AddOptions(Command app, Options& options) {
       app.Switch("--link", options.linked, "Be driven by a gateway over file descriptor 3");
   app.Option("--readable", options.readable,
              "The only directory that is read, and nothing is written")
+      .Path()
       .Needs(link);
   app.Option("--checkpoint", options.checkpoint, "Checkpoint directory, or a run's directory")
+      .Path()
       .Excludes(link);
   app.Option("--prompt", request.prompt, "Text to continue").ShowDefault();
   app.Option("--max-tokens", request.max_tokens, "Tokens to add")

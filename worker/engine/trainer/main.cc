@@ -64,9 +64,10 @@ int Main(int argc, char** argv) {
       root.Switch("--link", linked, "Be driven by the agent over file descriptor 3");
   AddRunFiles(root, link_flag, files);
   const Flag spec =
-      root.Option("--spec", options.spec_path, "Run file (YAML)").Excludes(link_flag);
+      root.Option("--spec", options.spec_path, "Run file (YAML)").Path().Excludes(link_flag);
   root.Option("--out", options.out_directory,
               "Directory of records and checkpoints (default: runs/NAME)")
+      .Path()
       .Needs(spec);
   root.Option("--set", options.overrides, "Override a key of the run file: path=value")
       .Needs(spec)
