@@ -56,15 +56,18 @@ void Quarantine(const Run& run, const QuarantinedCheckpoint& held) {
   }
 }
 
+// run.yaml is the run: submitted again, it trains the same. What the user wrote lacks the preset's
+// values and those of --set.
+Status WriteRunFiles(const Submission& submission) {
+  const std::string& directory = submission.run_directory;
+  RETURN_IF_ERROR(MakeDirectories(directory));
+  RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, "submitted.yaml"), submission.source));
+  RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, "resolved.yaml"), submission.resolved));
+  return WriteFileAtomically(JoinPath(directory, "run.yaml"), submission.resolved);
+}
+
 void WriteRunFile(const Run& run) {
-  const std::string& directory = run.submission->run_directory;
-  Status status = MakeDirectories(directory);
-  if (status.ok()) {
-    status = WriteFileAtomically(JoinPath(directory, "run.yaml"), run.submission->source);
-  }
-  if (status.ok()) {
-    status = WriteFileAtomically(JoinPath(directory, "resolved.yaml"), run.submission->resolved);
-  }
+  const Status status = WriteRunFiles(*run.submission);
   if (!status.ok()) {
     LogWarning("run file is not kept", {{"run", run.id}, {"error", gp::Message(status)}});
   }

@@ -17,7 +17,8 @@ enum class Split {
 struct DocumentRules {
   Split split = Split::kFile;
   std::string field = "text";  // of JSON lines: the field that holds the text; "a.b": in an object
-  bool skip_null = false;      // leaves out JSON lines whose field is null; otherwise an error
+  std::string field_key = "--text-field";  // where the user sets `field`, for messages
+  bool skip_null = false;  // leaves out JSON lines whose field is null; otherwise an error
 };
 
 // A place between two blocks of a source: where reading can go on.

@@ -22,7 +22,7 @@ StatusOr<DocumentPart> DocumentOf(const std::optional<std::string_view>& text,
 
 Status SplitJsonLines(const Block& block, const Source& source, const DocumentRules& rules,
                       const TakeDocument& take) {
-  JsonLineReader reader(rules.field);
+  JsonLineReader reader(rules.field, rules.field_key);
   const std::string padded = block.text + std::string(JsonLineReader::kPaddingBytes, '\0');
   std::string_view rest = std::string_view(padded).substr(0, block.text.size());
   for (int64_t number = block.begin.line; !rest.empty(); ++number) {

@@ -98,18 +98,17 @@ std::string NestedPath(const dom::object& object, std::string_view field, int le
   return "";
 }
 
-Status NoField(const dom::object& object, std::string_view field) {
+Status NoField(const dom::object& object, std::string_view field, std::string_view field_key) {
   const std::string nested = NestedPath(object, field);
   const std::string way_out = nested.empty()
                                   ? "name another one"
                                   : fmt::format("'{}' is there: name it", Excerpt(nested, 100));
-  return InvalidArgument(
-      "no field '{}'; the line has {}; {} with --text-field (data.text_field in a run file)", field,
-      Names(object), way_out);
+  return InvalidArgument("no field '{}'; the line has {}; {} with {}", field, Names(object),
+                         way_out, field_key);
 }
 
 // What stands in the field instead of a string.
-Status NoString(const dom::element& value, std::string_view field) {
+Status NoString(const dom::element& value, std::string_view field, std::string_view field_key) {
   dom::object object;
   if (value.get(object)) {
     return InvalidArgument("field '{}' is {}, expected a string", field, TypeName(value.type()));
@@ -123,9 +122,8 @@ Status NoString(const dom::element& value, std::string_view field) {
         field, names);
   }
   return InvalidArgument(
-      "field '{}' is an object with {}, expected a string; name one of them with --text-field "
-      "'{}.NAME' (data.text_field in a run file)",
-      field, names, field);
+      "field '{}' is an object with {}, expected a string; name one of them with {} {}.NAME",
+      field, names, field_key, field);
 }
 
 Status NoObject(const dom::element& value) {
@@ -154,8 +152,10 @@ struct JsonLineReader::Parser {
   std::string without_numbers;
 };
 
-JsonLineReader::JsonLineReader(std::string field)
-    : field_(std::move(field)), parser_(std::make_unique<Parser>()) {}
+JsonLineReader::JsonLineReader(std::string field, std::string field_key)
+    : field_(std::move(field)),
+      field_key_(std::move(field_key)),
+      parser_(std::make_unique<Parser>()) {}
 
 JsonLineReader::~JsonLineReader() = default;
 
@@ -172,10 +172,10 @@ StatusOr<std::optional<std::string_view>> JsonLineReader::Read(std::string_view 
   if (value->get(object)) return NoObject(*value);
   FieldSearch search(field_);
   RETURN_IF_ERROR(search.SearchIn(object));
-  if (!search.found()) return NoField(object, field_);
+  if (!search.found()) return NoField(object, field_, field_key_);
   if (search.null()) return std::optional<std::string_view>();
   std::string_view text;
-  if (search.found()->get(text)) return NoString(*search.found(), field_);
+  if (search.found()->get(text)) return NoString(*search.found(), field_, field_key_);
   return std::optional<std::string_view>(text);
 }
 

@@ -18,8 +18,9 @@ inline constexpr char kListToLines[] =
 
 class JsonLineReader {
  public:
-  // `field`: the name of a field, or of one in nested objects, with dots: "meta.text".
-  explicit JsonLineReader(std::string field);
+  // `field`: the name of a field, or of one in nested objects, with dots: "meta.text". Messages name
+  // `field_key`, where the user sets it.
+  JsonLineReader(std::string field, std::string field_key);
   ~JsonLineReader();
   JsonLineReader(const JsonLineReader&) = delete;
   JsonLineReader& operator=(const JsonLineReader&) = delete;
@@ -36,6 +37,7 @@ class JsonLineReader {
   struct Parser;
 
   const std::string field_;
+  const std::string field_key_;
   const std::unique_ptr<Parser> parser_;
 };
 

@@ -39,9 +39,10 @@ StatusOr<TokenCount> CountTokens(const std::vector<std::string>& paths, const To
                                  const runspec::DataSpec& data, uint64_t bytes_max) {
   ASSIGN_OR_RETURN(const std::vector<Source> sources, ExpandSources(paths, FormOf(data.format)));
   RETURN_IF_ERROR(CheckContents(sources));
-  const BlockEncoder encoder(
-      tokenizer, {.documents = {.split = static_cast<Split>(data.split), .field = data.text_field},
-                  .token_bytes = sizeof(int32_t)});
+  const BlockEncoder encoder(tokenizer, {.documents = {.split = static_cast<Split>(data.split),
+                                                       .field = data.text_field,
+                                                       .field_key = "data.text_field"},
+                                         .token_bytes = sizeof(int32_t)});
   EncodingPipeline pipeline(sources, encoder, {.bytes_max = kBlockBytes});
   TokenCount count{.files = std::ssize(sources)};
   for (uint64_t bytes = 0; true;) {

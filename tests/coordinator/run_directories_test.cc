@@ -122,7 +122,8 @@ TEST(RunDirectories, KeepsTheRunFileAndSweepsAtTheEnd) {
   ASSERT_TRUE(Apply(end, cluster).ok());
   directories.Published(std::make_shared<const Cluster>(cluster), {{3, end}});
   directories.Stop();
-  EXPECT_EQ(*ReadFile(JoinPath(directory.path(), "run.yaml")), SampleSubmission().source);
+  EXPECT_EQ(*ReadFile(JoinPath(directory.path(), "run.yaml")), SampleSubmission().resolved);
+  EXPECT_EQ(*ReadFile(JoinPath(directory.path(), "submitted.yaml")), SampleSubmission().source);
   EXPECT_EQ(*ReadFile(JoinPath(directory.path(), "resolved.yaml")), SampleSubmission().resolved);
   EXPECT_FALSE(FileExists(DirectoryOf(orphan)));
 }

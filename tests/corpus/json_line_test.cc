@@ -17,7 +17,7 @@ StatusOr<std::string> Read(JsonLineReader& reader, const std::string& line) {
 }
 
 StatusOr<std::string> ReadField(const std::string& field, const std::string& line) {
-  JsonLineReader reader(field);
+  JsonLineReader reader(field, "--text-field");
   return Read(reader, line);
 }
 std::string Error(const std::string& field, const std::string& line) {
@@ -25,7 +25,7 @@ std::string Error(const std::string& field, const std::string& line) {
 }
 
 TEST(JsonLine, EveryTruncationIsRefused) {
-  JsonLineReader reader("text");
+  JsonLineReader reader("text", "--text-field");
   const std::string line = R"({"id": [1, {"x": null}], "text": "a\u00e9b", "n": 1.5e3, "t": true})";
   EXPECT_EQ(Read(reader, line).value(),
             "a\xc3\xa9"
@@ -37,19 +37,19 @@ TEST(JsonLine, EveryTruncationIsRefused) {
 }
 
 TEST(JsonLine, DepthIsNoDanger) {
-  JsonLineReader reader("text");
+  JsonLineReader reader("text", "--text-field");
   const std::string deep = R"({"x": )" + std::string(1 << 20, '[') + R"(, "text": "a"})";
   EXPECT_FALSE(Read(reader, deep).ok());
 }
 
 TEST(JsonLine, AnEscapedNameIsTheName) {
-  JsonLineReader reader("text");
+  JsonLineReader reader("text", "--text-field");
   EXPECT_EQ(Read(reader, R"({"te\u0078t": "a"})").value(), "a");
 }
 
 // models-and-data/10: valid JSON, or what json.dumps writes.
 TEST(JsonLine, NumbersBesideTheTextMayBeAny) {
-  JsonLineReader reader("text");
+  JsonLineReader reader("text", "--text-field");
   for (const char* number : {"123456789012345678901234567890", "-9223372036854775809", "1e999",
                              "-1e999", "18446744073709551616", "NaN", "Infinity", "-Infinity"}) {
     const std::string line =
@@ -82,7 +82,7 @@ TEST(JsonLine, NestedTextIsNamed) {
                     HasSubstr("--text-field")));
   EXPECT_THAT(Error("text", R"({"text": {"en": "x", "de": "y"}})"),
               HasSubstr("is an object with en, de, expected a string; name one of them with "
-                        "--text-field 'text.NAME'"));
+                        "--text-field text.NAME"));
   EXPECT_THAT(Error("text", R"({"text": {"0": "x", "1": "y"}})"),
               HasSubstr("to_json(PATH, orient='records', lines=True)"));
 }
@@ -92,6 +92,14 @@ TEST(JsonLine, AListGetsItsCommand) {
     EXPECT_THAT(Error("text", line), HasSubstr("jq -c '.[]'")) << line;
   }
   EXPECT_THAT(Error("text", "\"a\""), HasSubstr("jq -c '{text: .}'"));
+}
+
+TEST(JsonLine, AMissingFieldNamesTheKeyThatItsUserSets) {
+  for (const char* key : {"--text-field", "data.text_field"}) {
+    JsonLineReader reader("text", key);
+    const std::string message = Message(Read(reader, R"({"content": "a"})").status());
+    EXPECT_TRUE(message.ends_with(std::string("name another one with ") + key)) << message;
+  }
 }
 
 }  // namespace

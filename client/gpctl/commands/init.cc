@@ -1,8 +1,10 @@
 // gpctl init: a run file that trains as it is.
+#include <filesystem>
 #include <memory>
 #include <sstream>
 
 #include "base/file.h"
+#include "base/name_pattern.h"
 #include "base/shell_word.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/demo/demo_text.h"
@@ -10,6 +12,7 @@
 #include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/service/local_service.h"
+#include "formats/path_pattern.h"
 #include "runspec/preset.h"
 #include "runspec/run_file.h"
 
@@ -28,7 +31,7 @@ struct InitOptions {
 
 // The values that the file sets in addition to the preset.
 struct StartingPoint {
-  std::string text;  // absolute path; empty: none was found
+  std::vector<std::string> texts;  // absolute paths or patterns; empty: none was found
   int ranks = 1;
 };
 
@@ -40,17 +43,20 @@ std::string PresetList() {
   return out;
 }
 
+bool IsPrinted(const InitOptions& options) { return options.path.empty() || options.path == "-"; }
+
 // A run file that names the preset and shows, as comments, what the preset sets.
 std::string StartingFile(const InitOptions& options, const StartingPoint& start) {
-  const std::string file = options.path.empty() ? "FILE" : ShellWord(options.path);
-  const std::string text = start.text.empty() ? kTextToName : start.text;
+  const std::string file = IsPrinted(options) ? "FILE" : ShellWord(options.path);
+  const std::vector<std::string> unnamed = {kTextToName};
+  const std::vector<std::string>& texts = start.texts.empty() ? unnamed : start.texts;
   std::string out = fmt::format(
       "# {0}. Every key: gpctl explain run. Check this file: gpctl validate {1}\n"
       "apiVersion: gp/v1\n"
       "name: {2}\n"
       "preset: {2}\n"
       "data:\n"
-      "  text: [{3}]  # what to train on; a path may be relative to this file\n"
+      "  text: {3}  # what to train on; a path may be relative to this file\n"
       "resources:\n"
       "  workers: {4}  # ranks; each is a process that takes one slot of a node and computes with "
       "a "
@@ -58,7 +64,8 @@ std::string StartingFile(const InitOptions& options, const StartingPoint& start)
       "\n"
       "# What the preset sets. A key written in this file wins, and --set on the command line wins "
       "over both.\n",
-      runspec::PresetSummary(options.preset), file, options.preset, Json(text).dump(), start.ranks);
+      runspec::PresetSummary(options.preset), file, options.preset, Json(texts).dump(),
+      start.ranks);
   std::istringstream lines{std::string(runspec::PresetText(options.preset))};
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty()) out += (line.starts_with('#') ? "" : "# ") + line + "\n";
@@ -79,17 +86,40 @@ StatusOr<std::string> Unpacked(const std::string& path, const Session& session) 
   return unpacked;
 }
 
-// The text of --text, or the demo's; empty when there is none on this machine.
-StatusOr<std::string> ChooseText(const InitOptions& options, const Session& session) {
-  const Console& console = session.console();
-  if (options.text.empty()) {
-    const auto found = FindDemoText(DemoTextPlaces(console.program_directory));
-    if (!found.ok()) return std::string();
-    return Unpacked(*found, session);
+// The patterns of the files of text in `folder`, which data.text reads file by file.
+StatusOr<std::vector<std::string>> TextPatternsOf(const std::string& folder) {
+  std::vector<std::string> patterns;
+  for (const char* end : {".txt", ".txt.gz", ".txt.zst"}) {
+    const NamePattern pattern{.folder = JoinPath(folder, ""), .pattern = std::string("*") + end};
+    ASSIGN_OR_RETURN(const std::vector<std::string> found, MatchingPaths(pattern));
+    if (!found.empty()) patterns.push_back(pattern.folder + pattern.pattern);
   }
-  const std::string path = AbsolutePath(options.text, console.working_directory);
-  if (!FileExists(path)) return NotFound("--text: {} does not exist", path);
-  return Unpacked(path, session);
+  if (!patterns.empty()) return patterns;
+  return InvalidArgument(
+      "--text: {} is a folder without .txt files in it; name its files, for example --text {}",
+      folder, ShellWord(JoinPath(folder, "*.md")));
+}
+
+// What --text names, as data.text names it.
+StatusOr<std::vector<std::string>> TextsNamed(const std::string& text, const Session& session) {
+  const std::string path = AbsolutePath(text, session.console().working_directory);
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return TextPatternsOf(path);
+  const bool pattern = !ReadNamePattern(path).pattern.empty();
+  if (!pattern && !FileExists(path)) return NotFound("--text: {} does not exist", path);
+  RETURN_IF_ERROR(formats::ExpandPatterns({path}, "--text").status());
+  if (pattern) return std::vector<std::string>{path};
+  ASSIGN_OR_RETURN(const std::string plain, Unpacked(path, session));
+  return std::vector<std::string>{plain};
+}
+
+// The texts of --text, or the demo's; empty when there is none on this machine.
+StatusOr<std::vector<std::string>> ChooseTexts(const InitOptions& options, const Session& session) {
+  if (!options.text.empty()) return TextsNamed(options.text, session);
+  const auto found = FindDemoText(DemoTextPlaces(session.console().program_directory));
+  if (!found.ok()) return std::vector<std::string>();
+  ASSIGN_OR_RETURN(const std::string plain, Unpacked(*found, session));
+  return std::vector<std::string>{plain};
 }
 
 bool HasService(const Session& session) {
@@ -138,7 +168,7 @@ std::vector<std::string> NextSteps(const std::string& file, Session& session) {
 
 Status Write(const InitOptions& options, const std::string& text, Session& session) {
   Console& console = session.console();
-  if (options.path.empty()) {
+  if (IsPrinted(options)) {
     console.out << text;
     return OkStatus();
   }
@@ -163,10 +193,10 @@ StatusOr<ExitCode> Init(const InitOptions& options, Session& session) {
                            DidYouMean(options.preset, runspec::PresetNames()));
   }
   StartingPoint start;
-  ASSIGN_OR_RETURN(start.text, ChooseText(options, session));
+  ASSIGN_OR_RETURN(start.texts, ChooseTexts(options, session));
   start.ranks = ChooseRanks(options, session);
   RETURN_IF_ERROR(Write(options, StartingFile(options, start), session));
-  if (start.text.empty()) {
+  if (start.texts.empty()) {
     console.err << fmt::format(
         "warning: the file names {}, which you must supply: no text to train on was found here; "
         "install the Debian package jargon-text, or name a text file of your own with --text\n",
@@ -181,11 +211,15 @@ void AddInitCommand(CommandSet& commands) {
   const Command command =
       commands.Add("init", kRunFileGroup, "Write a run file that trains as it is");
   auto options = std::make_shared<InitOptions>();
-  command.Option("FILE", options->path, "where to write it (default: standard output)").Path();
+  command.Option("FILE", options->path, "where to write it (default, or -: standard output)")
+      .Path();
   command.Option("--preset", options->preset,
                  "tiny, shakespeare-char, gpt2-124m, ... (default: tiny)");
-  command.Option("--text", options->text,
-                 "text file to train on, plain or .gz (default: the demo's, the Jargon File)").Path();
+  command
+      .Option("--text", options->text,
+              "text to train on: a file, plain or .gz, a folder of .txt files, or a pattern in "
+              "quotes (default: the demo's, the Jargon File)")
+      .Path();
   command.Switch("--list", options->list, "show the presets");
   command.Switch("--force", options->force, "replace an existing file");
   commands.Bind(command, [options](Session& session) { return Init(*options, session); });

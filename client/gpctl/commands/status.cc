@@ -8,12 +8,14 @@
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_text.h"
 #include "client/gpctl/render/run_words.h"
+#include "client/gpctl/terminal/display_text.h"
 
 namespace gp::gpctl {
 namespace {
 
 constexpr size_t kNewestEvents = 5;
 constexpr int kPageSize = 100;
+constexpr char kRunHelp[] = "name, id, unique prefix of an id, or @last";
 
 struct ListOptions {
   bool all = false;
@@ -109,8 +111,22 @@ StatusOr<std::vector<v1::RunEvent>> NewestEvents(client::RunClient& client, cons
   return std::vector<v1::RunEvent>(newest.begin(), newest.end());
 }
 
-StatusOr<ExitCode> ShowStatus(const std::string& reference, Session& session) {
-  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(reference));
+struct StatusOptions {
+  std::string run;
+  bool run_file = false;
+};
+
+StatusOr<ExitCode> PrintRunFile(const v1::Run& run, Session& session) {
+  if (run.resolved().empty()) {
+    return NotFound("the coordinator did not send the run file of {}", run.name());
+  }
+  session.console().out << SafeText(run.resolved(), true);
+  return ExitCode::kOk;
+}
+
+StatusOr<ExitCode> ShowStatus(const StatusOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
+  if (options.run_file) return PrintRunFile(run, session);
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   const bool insecure = session.WarnIfInsecure();
   if (session.json()) {
@@ -155,21 +171,31 @@ void AddList(CommandSet& commands) {
   commands.Bind(command, [options](Session& session) { return List(*options, session); });
 }
 
-void AddOneRun(CommandSet& commands, const std::string& name, const std::string& summary,
-               StatusOr<ExitCode> (*run)(const std::string&, Session&)) {
-  const Command command = commands.Add(name, kRunGroup, summary);
+void AddStatus(CommandSet& commands) {
+  const Command command = commands.Add(
+      "status", kRunGroup, "Show one run: state, reason, progress, checkpoint, newest events");
+  auto options = std::make_shared<StatusOptions>();
+  command.Option("RUN", options->run, kRunHelp).Required();
+  command.Switch("--run-file", options->run_file,
+                 "print its run file instead, with every key and its value: submitting that trains "
+                 "the same");
+  commands.Bind(command, [options](Session& session) { return ShowStatus(*options, session); });
+}
+
+void AddWhy(CommandSet& commands) {
+  const Command command =
+      commands.Add("why", kRunGroup, "Say why a run is in its state, and what would change that");
   auto reference = std::make_shared<std::string>();
-  command.Option("RUN", *reference, "name, id, unique prefix of an id, or @last").Required();
-  commands.Bind(command, [reference, run](Session& session) { return run(*reference, session); });
+  command.Option("RUN", *reference, kRunHelp).Required();
+  commands.Bind(command, [reference](Session& session) { return Why(*reference, session); });
 }
 
 }  // namespace
 
 void AddStatusCommands(CommandSet& commands) {
   AddList(commands);
-  AddOneRun(commands, "status", "Show one run: state, reason, progress, checkpoint, newest events",
-            &ShowStatus);
-  AddOneRun(commands, "why", "Say why a run is in its state, and what would change that", &Why);
+  AddStatus(commands);
+  AddWhy(commands);
 }
 
 }  // namespace gp::gpctl

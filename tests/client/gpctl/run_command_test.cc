@@ -202,6 +202,8 @@ TEST_F(RunCommandTest, InitAndExplain) {
   EXPECT_THAT(Run({"init", "--preset", "gpt2-124"}).err, HasSubstr("did you mean"));
   EXPECT_EQ(Run({"init", "a.yaml"}).code, 0);
   EXPECT_EQ(Run({"init", "a.yaml"}).code, 5);
+  EXPECT_EQ(Run({"init", "-"}).out, Run({"init"}).out);
+  EXPECT_FALSE(FileExists(gpctl_.home() + "/-"));
   EXPECT_THAT(Run({"explain", "optimizer.lr"}).out, HasSubstr("lr"));
   EXPECT_EQ(Run({"explain", "optimizer.lrr"}).code, 2);
   EXPECT_TRUE(json::accept(Run({"explain", "--json-schema"}).out));
@@ -215,6 +217,38 @@ TEST_F(RunCommandTest, InitNamesTheTextByItsWholePath) {
   const Outcome missing = Run({"init", "--text", "missing.txt"});
   EXPECT_EQ(missing.code, 3);
   EXPECT_THAT(missing.err, HasSubstr(gpctl_.home() + "/missing.txt"));
+}
+
+TEST_F(RunCommandTest, InitTakesAFolderOrAPatternThatTrains) {
+  std::string text;
+  while (text.size() < 300'000) text += fmt::format("line {}\n", text.size());
+  for (const char* name : {"books/a.txt", "books/b.txt", "lib [1]/a.txt", "notes/a.md"}) {
+    ASSERT_TRUE(MakeDirectories(DirectoryOf(gpctl_.home() + "/" + name)).ok());
+    WriteFile(name, text);
+  }
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"books", "/books/*.txt"},       {"books/", "/books/*.txt"},
+      {"books/*.txt", "/books/*.txt"}, {"books/[ab].txt", "/books/[ab].txt"},
+      {"lib [1]", "/lib [1]/*.txt"},   {"lib [1]/a.txt", "/lib [1]/a.txt"},
+      {"notes/*.md", "/notes/*.md"}};
+  for (const auto& [named, written] : cases) {
+    const Outcome made = Run({"init", "r.yaml", "--force", "--text", named});
+    ASSERT_EQ(made.code, 0) << named << made.err;
+    EXPECT_THAT(*ReadFile(gpctl_.home() + "/r.yaml"),
+                HasSubstr("text: [\"" + gpctl_.home() + written + "\"]"));
+    const Outcome checked = Run({"validate", "r.yaml"});
+    EXPECT_EQ(checked.code, 0) << named << checked.err;
+  }
+  EXPECT_THAT(Run({"init", "--text", "notes"}).err,
+              HasSubstr("notes is a folder without .txt files in it; name its files"));
+  EXPECT_THAT(Run({"init", "--text", "none/*.txt"}).err, HasSubstr("no file matches"));
+}
+
+TEST_F(RunCommandTest, StatusPrintsTheResolvedRunFile) {
+  v1::Run run = MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING);
+  run.set_resolved("apiVersion: gp/v1\nname: a\n");
+  service_.AddRun(run);
+  EXPECT_EQ(Run({"status", "a", "--run-file"}).out, run.resolved());
 }
 
 TEST_F(RunCommandTest, InitUnpacksTextForTrainersThatReadPlainFiles) {

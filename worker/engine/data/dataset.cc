@@ -148,7 +148,9 @@ StatusOr<Dataset> OpenTokens(const runspec::RunSpec& spec) {
 }
 
 corpus::DocumentRules RulesOf(const runspec::DataSpec& spec) {
-  return {.split = static_cast<corpus::Split>(spec.split), .field = spec.text_field};
+  return {.split = static_cast<corpus::Split>(spec.split),
+          .field = spec.text_field,
+          .field_key = "data.text_field"};
 }
 
 StatusOr<std::vector<corpus::Source>> SourcesOf(const std::vector<std::string>& paths,
