@@ -57,7 +57,7 @@ class ProgressPlanner {
   // A group that takes no steps yet has nothing to save.
   void Leave(const std::string& reason) {
     if (run_.state == RunState::kRunning) return Add(RunDraining{run_.epoch, reason}, reason);
-    plan_.push_back(RequeueAction(run_, reason));
+    plan_.push_back(RequeueAction(cluster_, run_, reason));
   }
 
   void AdvanceStarting() {

@@ -7,6 +7,7 @@
 
 #include "base/counted_noun.h"
 #include "coordinator/scheduler/placement.h"
+#include "coordinator/state/starting_point.h"
 
 namespace gp::coordinator {
 namespace {
@@ -136,11 +137,9 @@ class QueuePlanner {
       where += place.slot.value();
       last = name;
     }
-    const SealedCheckpoint* resume = run.LatestCheckpoint();
-    const std::string from = resume != nullptr ? fmt::format("from step {}", resume->step)
-                             : run.epoch == 0  ? "from scratch"
-                                               : "from scratch again (no checkpoint was sealed)";
-    return fmt::format("starting on {} {}", where, from);
+    const bool again = run.epoch > 0 && run.LatestCheckpoint() == nullptr;
+    return fmt::format("starting on {} {}{}", where, DescribeStart(run, cluster_),
+                       again ? " again (no checkpoint was sealed)" : "");
   }
 
   const Cluster& cluster_;

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "coordinator/scheduler/liveness.h"
 #include "coordinator/scheduler/suspicion.h"
+#include "coordinator/state/starting_point.h"
 
 namespace gp::coordinator {
 namespace {
@@ -150,16 +151,14 @@ std::optional<Action> Requeue(const Cluster& cluster, const Run& run, const Poli
                         !EveryRankExited(cluster, run, policy);
   if (may_save) return std::nullopt;
   const std::string stopped = fmt::format("rank {}: {}", fault.rank, fault.message);
-  return RequeueAction(run, run.drained_because.empty() ? stopped : run.drained_because);
+  return RequeueAction(cluster, run, run.drained_because.empty() ? stopped : run.drained_because);
 }
 
 }  // namespace
 
-Action RequeueAction(const Run& run, const std::string& why) {
-  const SealedCheckpoint* latest = run.LatestCheckpoint();
-  const std::string from =
-      latest == nullptr ? "from scratch" : fmt::format("from step {}", latest->step);
-  std::string reason = fmt::format("{}; goes on {} when there are slots", why, from);
+Action RequeueAction(const Cluster& cluster, const Run& run, const std::string& why) {
+  std::string reason =
+      fmt::format("{}; goes on {} when there are slots", why, DescribeStart(run, cluster));
   return {run.id, RunRequeued{run.epoch, reason}, "scheduler", reason};
 }
 

@@ -18,6 +18,6 @@ std::optional<Action> FindFailure(const Cluster& cluster, const Run& run, const 
                                   const Now& now);
 
 // The run waits for slots again, which is no failure: `why`, and where it goes on.
-Action RequeueAction(const Run& run, const std::string& why);
+Action RequeueAction(const Cluster& cluster, const Run& run, const std::string& why);
 
 }  // namespace gp::coordinator

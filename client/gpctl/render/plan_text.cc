@@ -17,6 +17,7 @@
 #include "client/gpctl/terminal/number_text.h"
 #include "runspec/batch_plan.h"
 #include "runspec/batch_ramp.h"
+#include "runspec/initial_model.h"
 #include "runspec/memory_forecast.h"
 #include "runspec/model_part.h"
 
@@ -238,6 +239,7 @@ Json DataFields(const DataReport& data) {
 std::string PlanText(const RunSpec& spec, const AvailableMemory& memory, const DataReport* data) {
   std::string out =
       fmt::format("Plan for {}\n", spec.name) + Line("model", ModelText(spec)) +
+      (spec.init_from == runspec::kFromScratch ? "" : Line("parent", spec.init_from)) +
       (spec.train.empty() && spec.learning_rates.empty() ? ""
                                                          : Line("trained", TrainedText(spec))) +
       Line("data", DataText(spec));

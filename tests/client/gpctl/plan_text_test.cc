@@ -55,6 +55,7 @@ TEST(PlanText, TellsWhatIsTrained) {
   const runspec::RunSpec some = Spec(
       {fixed, "train=[last 2 blocks, ln_f]", "init_from=/base", "learning_rates={ln_f: 2e-5}"});
   const std::string text = PlanText(some, kPlenty);
+  EXPECT_THAT(text, HasSubstr("  parent     /base\n"));
   EXPECT_THAT(text, HasSubstr("last 2 blocks, ln_f: 14.2M parameters; lr of ln_f 2e-05"));
   EXPECT_EQ(PlanFields(some, kPlenty)["trained_parameters"], 2 * 7087872 + 1536);
   EXPECT_LT(PlanFields(some, kPlenty)["memory_bytes"],

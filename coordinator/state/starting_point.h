@@ -1,0 +1,17 @@
+// Where a run starts, in words for its reasons and events. Pure; thread-safe.
+#pragma once
+
+#include <string>
+
+#include "coordinator/state/cluster.h"
+
+namespace gp::coordinator {
+
+// The path of init_from in the run's resolved file; empty when the run begins from scratch.
+std::string InitialModelOf(const Submission& submission);
+
+// "from step 250" of the run's own newest checkpoint. Before there is one: "from the model
+// base@250" of the parent's run and step, "from the model /models/gpt2", or "from scratch".
+std::string DescribeStart(const Run& run, const Cluster& cluster);
+
+}  // namespace gp::coordinator

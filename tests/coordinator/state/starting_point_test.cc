@@ -1,0 +1,57 @@
+#include "coordinator/state/starting_point.h"
+
+#include <gtest/gtest.h>
+
+namespace gp::coordinator {
+namespace {
+
+constexpr char kParent[] = "/srv/gp/runs/parent0001/checkpoints/step-00000250-e1-abc";
+
+Run RunOf(const std::string& id, const std::string& name, const std::string& resolved) {
+  Submission submission;
+  submission.name = name;
+  submission.resolved = resolved;
+  Run run;
+  run.id = RunId(id);
+  run.submission = std::make_shared<const Submission>(submission);
+  return run;
+}
+
+// A cluster with the run base, which sealed step 250.
+Cluster ClusterWithParent() {
+  Run parent = RunOf("parent0001", "base", "name: base\n");
+  parent.checkpoints.push_back({.epoch = 1, .step = 250, .directory = kParent});
+  Cluster cluster;
+  cluster.Set(parent);
+  return cluster;
+}
+
+std::string Start(const std::string& resolved) {
+  return DescribeStart(RunOf("child00001", "child", resolved), ClusterWithParent());
+}
+
+TEST(DescribeStart, NamesTheParentOfARunThatBeginsFromAModel) {
+  EXPECT_EQ(Start(std::string("name: child\ninit_from: ") + kParent + "\nmodel:\n  n_layer: 1\n"),
+            "from the model base@250");
+  EXPECT_EQ(Start("init_from: \"/models/my \\\"gpt2\\\"\"\n"),
+            "from the model /models/my \"gpt2\"");
+  EXPECT_EQ(Start("init_from: /srv/gp/runs/gone000001/checkpoints/step-1\n"),
+            "from the model /srv/gp/runs/gone000001/checkpoints/step-1");
+  EXPECT_EQ(Start("init_from: /srv/gp/runs/parent0001/checkpoints/step-00000100-e1-abc\n"),
+            "from the model /srv/gp/runs/parent0001/checkpoints/step-00000100-e1-abc");
+}
+
+TEST(DescribeStart, OnlyARunWithoutAModelBeginsFromScratch) {
+  EXPECT_EQ(Start("name: child\ninit_from: scratch\n"), "from scratch");
+  EXPECT_EQ(Start("name: child\ndata:\n  init_from: /x\n"), "from scratch");
+  EXPECT_EQ(Start(""), "from scratch");
+}
+
+TEST(DescribeStart, ItsOwnCheckpointComesBeforeTheModel) {
+  coordinator::Run run = RunOf("child00001", "child", "init_from: /models/gpt2\n");
+  run.checkpoints.push_back({.epoch = 1, .step = 30, .directory = "/d"});
+  EXPECT_EQ(DescribeStart(run, Cluster()), "from step 30");
+}
+
+}  // namespace
+}  // namespace gp::coordinator
