@@ -49,5 +49,6 @@ if(GP_ENGINE)
   # A source names the operations that it uses: reading all of them takes ten seconds.
   target_compile_definitions(torch::cpu INTERFACE AT_PER_OPERATOR_HEADERS)
   target_link_libraries(torch::cpu INTERFACE torch::c10)
-  target_link_options(torch::cpu INTERFACE -Wl,--allow-shlib-undefined)
+  # The old tag (DT_RPATH) comes before LD_LIBRARY_PATH, which may name another LibTorch: that of a conda environment.
+  target_link_options(torch::cpu INTERFACE -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags)
 endif()

@@ -1,5 +1,6 @@
 #include "client/gpctl/console.h"
 
+#include <pwd.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -10,6 +11,14 @@
 namespace gp::gpctl {
 namespace {
 
+// Where the account's files are. "/" for a user without an account, as containers have it.
+std::string AccountHome() {
+  const passwd* account = getpwuid(geteuid());
+  const std::string home = account == nullptr ? "" : account->pw_dir;
+  return home.starts_with('/') ? home : "/";
+}
+
+// With HOME in any case: files below a home that is not set would be made in the working directory.
 std::map<std::string, std::string> ReadEnvironment() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -18,6 +27,8 @@ std::map<std::string, std::string> ReadEnvironment() {
     if (equals != std::string::npos)
       variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
+  std::string& home = variables["HOME"];
+  if (!home.starts_with('/')) home = AccountHome();
   return variables;
 }
 

@@ -1,4 +1,5 @@
-"""ldd on the programs: no LibTorch on the control side, no gRPC or protobuf on the engine's.
+"""ldd on the programs: no LibTorch on the control side, no gRPC or protobuf on the engine's. Another LibTorch on LD_LIBRARY_PATH, as
+a conda environment has it, is not loaded (case runs-and-service/16-library-path).
 
     linked_libraries_test.py PROGRAM...      names of programs in $GP_BIN
 """
@@ -8,6 +9,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 TORCH = re.compile(r"libtorch|libc10|libcudart|libcupti")
 RPC = re.compile(r"libgrpc|libprotobuf|libgpr")
@@ -21,11 +23,21 @@ def loaded_libraries(program):
     return [line.strip() for line in done.stdout.splitlines()]
 
 
+def problem_beside_another_torch(name):
+    """Why the program does not start where LD_LIBRARY_PATH names libraries that nobody can load; none when it does."""
+    with tempfile.TemporaryDirectory() as folder:
+        for library in ("libtorch.so", "libtorch_cpu.so", "libc10.so", "libgomp.so.1"):
+            pathlib.Path(folder, library).touch()
+        done = subprocess.run([pathlib.Path(os.environ["GP_BIN"], name), "version" if name == "gpctl" else "--version"],
+                              env={**os.environ, "LD_LIBRARY_PATH": folder}, capture_output=True, text=True, check=False)
+    return [] if done.returncode == 0 else [f"{name} with another LibTorch on LD_LIBRARY_PATH: {done.stderr.strip()}"]
+
+
 def problems_of(name):
     libraries = loaded_libraries(pathlib.Path(os.environ["GP_BIN"], name))
     missing = [f"{name}: {line}" for line in libraries if "not found" in line]
     crossing = [f"{name} must not load {line}" for line in libraries if FORBIDDEN[name].search(line)]
-    return missing + crossing
+    return missing + crossing + problem_beside_another_torch(name)
 
 
 def main():

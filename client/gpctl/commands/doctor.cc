@@ -44,6 +44,15 @@ uint64_t LockedMemoryBytes() {
   return limit.rlim_cur == RLIM_INFINITY ? ~uint64_t{0} : limit.rlim_cur;
 }
 
+// What to do about a library that the loader does not find or cannot take.
+std::string LibraryRemedy(const std::string& program, const Console& console) {
+  const std::string path = console.Variable("LD_LIBRARY_PATH");
+  const std::string remedy =
+      fmt::format("ldd {} shows which; scripts/bootstrap installs them", program);
+  if (path.empty()) return remedy;
+  return fmt::format("try it without LD_LIBRARY_PATH, which is {}; otherwise {}", path, remedy);
+}
+
 // Starts the program, which shows that its libraries, such as LibTorch, can be loaded.
 Check CheckProgram(const std::string& name, Session& session) {
   const std::string program = JoinPath(session.console().program_directory, name);
@@ -57,7 +66,7 @@ Check CheckProgram(const std::string& name, Session& session) {
   }
   if (*code == 127) {
     return {Grade::kFail, name, program + " does not start: a library is missing",
-            fmt::format("ldd {} shows which; scripts/bootstrap installs them", program)};
+            LibraryRemedy(program, session.console())};
   }
   if (*code != 0)
     return {Grade::kFail, name, fmt::format("{} --version exits with {}", program, *code),
