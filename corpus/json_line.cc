@@ -122,8 +122,8 @@ Status NoString(const dom::element& value, std::string_view field, std::string_v
         field, names);
   }
   return InvalidArgument(
-      "field '{}' is an object with {}, expected a string; name one of them with {} {}.NAME",
-      field, names, field_key, field);
+      "field '{}' is an object with {}, expected a string; name one of them with {} {}.NAME", field,
+      names, field_key, field);
 }
 
 Status NoObject(const dom::element& value) {

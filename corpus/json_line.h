@@ -18,8 +18,8 @@ inline constexpr char kListToLines[] =
 
 class JsonLineReader {
  public:
-  // `field`: the name of a field, or of one in nested objects, with dots: "meta.text". Messages name
-  // `field_key`, where the user sets it.
+  // `field`: the name of a field, or of one in nested objects, with dots: "meta.text". Messages
+  // name `field_key`, where the user sets it.
   JsonLineReader(std::string field, std::string field_key);
   ~JsonLineReader();
   JsonLineReader(const JsonLineReader&) = delete;

@@ -7,6 +7,7 @@
 
 #include "corpus/block_reader.h"
 #include "corpus/encoding_pipeline.h"
+#include "corpus/source_content.h"
 #include "runspec/run_file.h"
 #include "tokenizer/data_tokenizer.h"
 

@@ -72,7 +72,7 @@ constexpr Magic kMagics[] = {
 constexpr FileKind kPyTorch = {"a file of torch.save", kUnpackPyTorch};
 constexpr FileKind kPickle = {"a pickle", kUnpackPyTorch};
 constexpr FileKind kSafetensors = {"a safetensors file",
-                                  "a model is named by its directory, in init_from"};
+                                   "a model is named by its directory, in init_from"};
 constexpr FileKind kBzip2 = {"compressed by bzip2", "unpack it: bzip2 -dk {}"};
 constexpr FileKind kNumPyArchive = {"an archive of NumPy arrays (.npz)", "save one array: np.save"};
 
@@ -99,8 +99,8 @@ bool IsSafetensors(std::string_view begin) {
   constexpr size_t kLengthBytes = 8;
   if (begin.size() < kLengthBytes + 2) return false;
   const bool short_header = begin.substr(4, 4) == "\0\0\0\0"sv;
-  return short_header && (begin.substr(kLengthBytes, 2) == "{\"" ||
-                          begin.substr(kLengthBytes, 2) == "{}");
+  return short_header &&
+         (begin.substr(kLengthBytes, 2) == "{\"" || begin.substr(kLengthBytes, 2) == "{}");
 }
 
 // Protocols 2 to 5, then the opcode of a frame, a number or the beginning of a container.
@@ -139,8 +139,7 @@ const FileKind* RecogniseKind(std::string_view begin) {
 }
 
 Status WrongKind(const std::string& path, const FileKind& kind, std::string_view expected) {
-  return InvalidArgument("{} is {}, expected {}{}", path, kind.what, expected,
-                         WayOf(kind, path));
+  return InvalidArgument("{} is {}, expected {}{}", path, kind.what, expected, WayOf(kind, path));
 }
 
 Status RefuseOtherKinds(const std::string& path, std::string_view begin,

@@ -15,6 +15,8 @@ namespace {
 // Of the bytes that belong to no character: more than a damaged text has, fewer than a text in
 // another alphabet's encoding, or tokens.
 constexpr double kForeignShareMax = 0.1;
+// A single damaged byte is a large share of a short text.
+constexpr size_t kForeignMin = 8;
 // The least that a guess is made of.
 constexpr size_t kWordsMin = 64;
 // Above it is no upper half of a token id.
@@ -61,10 +63,8 @@ std::optional<std::string_view> WideEncoding(std::string_view bytes) {
     std::string_view name;
     size_t stride, character;
   };
-  constexpr std::array<Encoding, 4> kEncodings = {{{"UTF-32LE", 4, 0},
-                                                   {"UTF-32BE", 4, 3},
-                                                   {"UTF-16LE", 2, 0},
-                                                   {"UTF-16BE", 2, 1}}};
+  constexpr std::array<Encoding, 4> kEncodings = {
+      {{"UTF-32LE", 4, 0}, {"UTF-32BE", 4, 3}, {"UTF-16LE", 2, 0}, {"UTF-16BE", 2, 1}}};
   constexpr double kMost = 0.7;
   const auto is_zero = [](char c) { return c == '\0'; };
   for (const auto& [name, stride, character] : kEncodings) {
@@ -95,8 +95,8 @@ std::optional<Likeness> LikeJson(std::string_view begin) {
   while (!line.empty() && IsSpace(line.back())) line.remove_suffix(1);
   const bool cut = line.size() == text.size() && begin.size() >= kLikenessBytes;
   if (line.ends_with('}') || cut) {
-    return Likeness{"lines of JSON",
-                    "name it in data.stream, which reads a field of each line", true};
+    return Likeness{"lines of JSON", "name it in data.stream, which reads a field of each line",
+                    true};
   }
   return Likeness{"a JSON document", "take the text out of it with jq -r"};
 }
@@ -131,10 +131,12 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
   if (begin.find('\0') != std::string_view::npos) {
     return Likeness{"binary data (bytes of value 0 stand in it)", "tokens belong in data.train"};
   }
-  if (const double share = ForeignShare(begin); share > kForeignShareMax) {
-    return Likeness{fmt::format("bytes that are not UTF-8 ({:.0f}% of the first are in no character)",
-                                100 * share),
-                    "convert text with iconv -f ENCODING -t UTF-8; tokens belong in data.train"};
+  if (const double share = ForeignShare(begin);
+      share > kForeignShareMax && share * static_cast<double>(begin.size()) >= kForeignMin) {
+    return Likeness{
+        fmt::format("bytes that are not UTF-8 ({:.0f}% of the first are in no character)",
+                    100 * share),
+        "convert text with iconv -f ENCODING -t UTF-8; tokens belong in data.train"};
   }
   return LikeJson(begin);
 }

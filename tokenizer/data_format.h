@@ -8,8 +8,7 @@
 namespace gp {
 
 inline formats::TextCheck TextCheckOf(const runspec::DataSpec& data) {
-  return {.any_content = data.format == runspec::DataFormat::kText,
-          .setting = "data.format: text"};
+  return {.any_content = data.format == runspec::DataFormat::kText, .setting = "data.format: text"};
 }
 
 inline formats::Headerless HeaderlessOf(const runspec::DataSpec& data) {

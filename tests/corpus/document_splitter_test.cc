@@ -112,7 +112,7 @@ TEST_F(DocumentSplitterTest, NullLinesAreSkippedOnRequest) {
     }
     return OkStatus();
   };
-  const Source source{path_, TextForm::kJsonLines, lines.size(), 0};
+  const Source source{.path = path_, .form = TextForm::kJsonLines, .size_bytes = lines.size()};
   ASSERT_TRUE(SplitBlock(block, source, {.skip_null = true}, take).ok());
   EXPECT_THAT(documents, ElementsAre("a", "b"));
   EXPECT_EQ(null_lines, 1);

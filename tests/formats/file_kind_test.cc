@@ -40,7 +40,9 @@ TEST(FileKind, IsToldByTheFirstBytes) {
       {"\x04\x22\x4d\x18\x64"s, "compressed by lz4"},
       {"7z\xbc\xaf\x27\x1c\0"s, "a 7-Zip archive"},
       {"PK\x03\x04\x14\0\0\0text.txt"s, "a zip archive"},
-      {"PK\x03\x04\0\0\x08\x08" "archive/data.pkl"s, "a file of torch.save"},
+      {"PK\x03\x04\0\0\x08\x08"
+       "archive/data.pkl"s,
+       "a file of torch.save"},
       {"PK\x03\x04\x14\0\0\0arr_0.npy"s, "an archive of NumPy arrays (.npz)"},
       {Tar(), "a tar archive"},
       {"PAR1\x15\x04\x15"s, "a Parquet file"},
@@ -59,7 +61,9 @@ TEST(FileKind, IsToldByTheFirstBytes) {
       {"GIF89a\x01\0"s, "a GIF image"},
       {"RIFF\x24\0\0\0WAVE"s, "a WebP image, a WAVE or an AVI file"},
       {"SQLite format 3\0"s, "an SQLite database"},
-      {"\x7f" "ELF\x02\x01"s, "a program or a library"},
+      {"\x7f"
+       "ELF\x02\x01"s,
+       "a program or a library"},
   };
   for (const auto& [begin, kind] : kinds) EXPECT_EQ(KindOf(begin), kind);
 }

@@ -29,8 +29,8 @@ std::vector<int64_t> Tokens(int64_t vocabulary) {
   std::uniform_real_distribution<double> share(0, 1);
   std::vector<int64_t> tokens;
   for (size_t i = 0; i < kTokens; ++i) {
-    tokens.push_back(static_cast<int64_t>(static_cast<double>(vocabulary) * share(random) *
-                                          share(random)));
+    tokens.push_back(
+        static_cast<int64_t>(static_cast<double>(vocabulary) * share(random) * share(random)));
   }
   return tokens;
 }
@@ -54,7 +54,8 @@ TEST(UnlikeText, TakesWhatPeopleTrainOn) {
   for (const std::string& text :
        {""s, "a"s, "A sentence.\n"s, "Straße, naïve, 日本語, Привет\n"s, "[1] A footnote.\n"s,
         "[12, 13]"s, "{x: a set}"s, "{ return 1; }"s, "ACGTACGT"s, "tab\tseparated\r\n"s,
-        "\x1b[1mbold\x1b[0m of a terminal"s, "one bad byte \xff in a long text of many words"s}) {
+        "\x1b[1mbold\x1b[0m of a terminal"s, "one bad byte \xff in a long text of many words"s,
+        "ok \xff no"s}) {
     EXPECT_EQ(WhatIfText(text), "text") << text;
   }
 }

@@ -201,8 +201,8 @@ TEST_F(TokenShardTest, SaysHowToConvertOtherNumPyTypes) {
     EXPECT_THAT(error, HasSubstr(fmt::format("NumPy type '{}' ({})", type, words)));
     EXPECT_THAT(error, HasSubstr(fmt::format("astype('{}'))\"", converted)));
     EXPECT_THAT(error, HasSubstr("convert it: python3 -c \"import sys, numpy as np; np.save("));
-    EXPECT_THAT(error, HasSubstr(fmt::format(" '{0}' '{0}-{1}.npy'", directory_.File("shard"),
-                                             converted + 1)));
+    EXPECT_THAT(
+        error, HasSubstr(fmt::format(" {0} {0}-{1}.npy", directory_.File("shard"), converted + 1)));
   }
 }
 

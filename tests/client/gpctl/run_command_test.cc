@@ -141,13 +141,13 @@ TEST_F(RunCommandTest, ValidateOpensTheData) {
 
 TEST_F(RunCommandTest, DataThatCannotTrainIsRefusedByValidateAndSubmitInTheSameWords) {
   WriteRunFile();
-  WriteFile("in.bz2", "BZh packed");
+  WriteFile("in.bz2", "BZh91AY&SY packed");
   for (const char* command : {"validate", "submit"}) {
     const Outcome outcome =
         Run({command, "run.yaml", "--set", "data.text=in.bz2", "--set", "budget.steps=20"});
     EXPECT_EQ(outcome.code, 2) << command;
     EXPECT_THAT(outcome.err, HasSubstr("run.yaml: data.text: " + gpctl_.home() +
-                                       "/in.bz2 is compressed by bzip2, and only gzip"));
+                                       "/in.bz2 is compressed by bzip2, expected text"));
   }
   EXPECT_EQ(service_.last_submit().source(), "");
 }

@@ -123,11 +123,11 @@ TEST_F(DatasetTest, NamesTheFileAndTheWayOut) {
   EXPECT_THAT(ErrorOf(TextSpec({Write("bad.txt", "ok \xff no")}, "chars")), HasSubstr("offset 3"));
   EXPECT_THAT(ErrorOf(TextSpec({Write("a.gz", "\x1f\x8b\x08 and more")}, "bytes")),
               HasSubstr("a.gz is damaged near byte"));
-  EXPECT_THAT(ErrorOf(TextSpec({Write("a.xz",
-                                      "\xfd"
-                                      "7zXZ more")},
+  EXPECT_THAT(ErrorOf(TextSpec({Write("a.xz", std::string("\xfd"
+                                                          "7zXZ\0more",
+                                                          10))},
                                "bytes")),
-              HasSubstr("a.xz is compressed by xz, and only gzip and zstd are unpacked here"));
+              HasSubstr("a.xz is compressed by xz, expected text; unpack it: xz -dk"));
   EXPECT_THAT(ErrorOf(TextSpec({Write("short.txt", "ab")}, "chars")), HasSubstr("too few"));
 }
 
