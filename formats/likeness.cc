@@ -143,8 +143,8 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
 
 // Upper halves are small and mostly the same; lower halves are neither.
 std::optional<int> WiderTokenBytes(std::string_view begin) {
+  if (begin.size() < 2 * kWordsMin) return std::nullopt;
   const std::vector<uint16_t> words = WordsOf(begin.substr(0, begin.size() / 8 * 8));
-  if (words.size() < kWordsMin) return std::nullopt;
   const bool upper_small = LargestAt(words, 1, 2) <= kUpperHalfMax;
   const bool lower_large = LargestAt(words, 0, 2) > 4 * std::max<int>(LargestAt(words, 1, 2), 1);
   const bool lower_varied = ZeroShareAt(words, 0, 2) < 0.5;
