@@ -15,7 +15,7 @@ bool IsSchemeCharacter(char c) {
   return IsLetter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
 }
 
-// "s3" of "s3://bucket" (RFC 3986, 3.1); empty when there is none.
+// Returns "s3" for "s3://bucket" (RFC 3986, 3.1); empty for text without a scheme.
 std::string_view SchemeOf(std::string_view text) {
   const size_t end = text.find(kAfterScheme);
   if (end == std::string_view::npos || end == 0 || !IsLetter(text[0])) return {};

@@ -28,7 +28,8 @@ std::string EscapedPattern(std::string_view name) {
   return escaped;
 }
 
-// For glob(3): whether to stop at a folder that cannot be read. One that is missing has no matches.
+// The error callback of glob(3): 1 stops at a folder that cannot be read; a missing one is passed
+// over.
 int StopsAt(const char*, int error_number) {
   return error_number == ENOENT || error_number == ENOTDIR ? 0 : 1;
 }

@@ -19,7 +19,7 @@ struct NamePattern {
 // Asks the file system about parts with *, ? or [ in them only.
 NamePattern ReadNamePattern(const std::string& path);
 
-// The paths that match, sorted; none when nothing does. An error when a folder cannot be read.
+// Returns the paths that match, sorted. Internal when a folder cannot be read.
 // REQUIRES: the pattern is not empty.
 StatusOr<std::vector<std::string>> MatchingPaths(const NamePattern& path);
 

@@ -22,8 +22,8 @@ struct DocumentPart {
 using TakeDocument = std::function<Status(const DocumentPart&)>;
 
 // Passes the documents of `block` to `take`, until it returns an error, which becomes the result.
-// Lines of JSON give their field; lines without anything are none, lines whose field is null are an
-// error unless the rules skip them. Documents of plain text are the
+// Each line of JSON gives its field as a document. Blank lines are skipped; a field that is null is
+// an error unless the rules skip it. Documents of plain text are the
 // file's own bytes: line ends within them stay as they are, those at their end are left out where
 // lines or blank lines divide them. InvalidArgument names source and line.
 Status SplitBlock(const Block& block, const Source& source, const DocumentRules& rules,

@@ -240,7 +240,7 @@ class LineGrammar {
     return unit;
   }
 
-  // What a string cannot hold as it is.
+  // The characters that end a string or must be escaped in it.
   static constexpr auto kSpecialCharacters = [] {
     std::array<char, 34> characters{};
     for (size_t i = 0; i < 32; ++i) characters[i] = static_cast<char>(i);

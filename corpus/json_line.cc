@@ -107,7 +107,7 @@ Status NoField(const dom::object& object, std::string_view field, std::string_vi
                          way_out, field_key);
 }
 
-// What stands in the field instead of a string.
+// The error for a field that is not a string.
 Status NoString(const dom::element& value, std::string_view field, std::string_view field_key) {
   dom::object object;
   if (value.get(object)) {

@@ -12,7 +12,7 @@
 
 namespace gp::corpus {
 
-// What a JSON list instead of lines needs.
+// The end of an error about a JSON list where lines are expected.
 inline constexpr char kListToLines[] =
     "expected an object on each line; a list becomes lines with: jq -c '.[]'";
 

@@ -14,7 +14,6 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view kUnpackPyTorch =
     "docs/formats/nanogpt-model.md has the lines that write it as safetensors";
-constexpr std::string_view kToJsonLines = "convert it: scripts/parquet_to_jsonl {}";
 
 struct Magic {
   std::string_view bytes;
@@ -22,7 +21,8 @@ struct Magic {
   size_t offset = 0;
 };
 
-// Letters alone could begin a text, so there must be a byte among the first ones that no text has.
+// A text may begin with the letters of a short magic number. Such a number counts only when a
+// control character, which no text has, is among the first bytes.
 constexpr Magic kMagics[] = {
     {"version https://git-lfs.github.com/spec/"sv,
      {"a Git LFS pointer and not the file itself", "fetch the file: git lfs pull"}},
@@ -40,7 +40,7 @@ constexpr Magic kMagics[] = {
     {"PK\x03\x04"sv, {"a zip archive", "unpack it: unzip {}"}},
     {"PK\x05\x06"sv, {"an empty zip archive", "copy the file again"}},
     {"ustar"sv, {"a tar archive", "unpack it: tar -xf {}"}, 257},
-    {"PAR1"sv, {"a Parquet file", kToJsonLines}},
+    {"PAR1"sv, {"a Parquet file", "convert it: scripts/parquet_to_jsonl {}"}},
     {"PARE"sv, {"an encrypted Parquet file", "write it again without encryption"}},
     {"ARROW1\0"sv, {"an Arrow file", "write it as lines of JSON: datasets' to_json()"}},
     {"FEA1"sv, {"a Feather file", "write it as lines of JSON: pandas' to_json(lines=True)"}},
@@ -138,15 +138,17 @@ const FileKind* RecogniseKind(std::string_view begin) {
   return nullptr;
 }
 
-Status WrongKind(const std::string& path, const FileKind& kind, std::string_view expected) {
-  return InvalidArgument("{} is {}, expected {}{}", path, kind.what, expected, WayOf(kind, path));
-}
-
 Status RefuseOtherKinds(const std::string& path, std::string_view begin,
                         std::string_view expected) {
   const FileKind* const kind = RecogniseKind(begin);
   if (kind == nullptr || kind->what == expected) return OkStatus();
-  return WrongKind(path, *kind, expected);
+  return InvalidArgument("{} is {}, expected {}{}", path, kind->what, expected, WayOf(*kind, path));
+}
+
+Status RefuseOtherKinds(const RandomAccessFile& file, std::string_view expected) {
+  std::string begin(std::min<uint64_t>(kKindBytes, file.size_bytes()), '\0');
+  RETURN_IF_ERROR(file.Read(0, begin));
+  return RefuseOtherKinds(file.path(), begin, expected);
 }
 
 }  // namespace gp::formats

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "formats/random_access_file.h"
 
 namespace gp::formats {
 
@@ -16,17 +17,18 @@ struct FileKind {
   std::string_view way;   // "unpack it: unzip {}", where {} is the file; may be empty
 };
 
-// As many bytes from the front of a file as its kind needs.
+// The kind of a file follows from its first bytes, at most so many.
 inline constexpr size_t kKindBytes = 512;
 
 // Null for text in UTF-8, raw tokens and what else has no magic number. `begin` holds the first
 // kKindBytes of the file, or all of it.
 const FileKind* RecogniseKind(std::string_view begin);
 
-// InvalidArgument: "PATH is a zip archive, expected text; unpack it: unzip PATH".
-Status WrongKind(const std::string& path, const FileKind& kind, std::string_view expected);
-
-// Ok when RecogniseKind() finds no kind, or the expected one by its `what`.
+// OK when the file has no kind, or the expected one by its `what`. InvalidArgument otherwise: "PATH
+// is a zip archive, expected text; unpack it: unzip PATH".
 Status RefuseOtherKinds(const std::string& path, std::string_view begin, std::string_view expected);
+
+// The same of a file that is open.
+Status RefuseOtherKinds(const RandomAccessFile& file, std::string_view expected);
 
 }  // namespace gp::formats

@@ -41,7 +41,7 @@ class JsonObject {
     target = value->template get<T>();
   }
 
-  // For keys that older versions do not write: leaves `target` as it is when there is none.
+  // For keys that older versions do not write: `target` keeps its value when the key is absent.
   template <typename T>
   void ReadIfPresent(const char* key, T& target) {
     if (json_.contains(key)) Read(key, target);

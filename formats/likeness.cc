@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -49,13 +50,15 @@ double ForeignShare(std::string_view text) {
   return Share(foreign, all);
 }
 
-// The bytes at offset, offset + stride, … that `is` accepts, as a share of all of them.
-template <typename Predicate>
-double ShareAt(std::string_view bytes, size_t offset, size_t stride, Predicate is) {
+// The values at offset, offset + stride, … that `is` accepts, as a share of all of them.
+template <typename Values, typename Predicate>
+double ShareAt(const Values& values, size_t offset, size_t stride, Predicate is) {
   size_t count = 0, all = 0;
-  for (size_t at = offset; at < bytes.size(); at += stride, ++all) count += is(bytes[at]) ? 1 : 0;
+  for (size_t at = offset; at < values.size(); at += stride, ++all) count += is(values[at]) ? 1 : 0;
   return Share(count, all);
 }
+
+constexpr auto kIsZero = [](auto value) { return value == 0; };
 
 // The encoding's name when the bytes are mostly ASCII in UTF-16 or UTF-32.
 std::optional<std::string_view> WideEncoding(std::string_view bytes) {
@@ -66,11 +69,11 @@ std::optional<std::string_view> WideEncoding(std::string_view bytes) {
   constexpr std::array<Encoding, 4> kEncodings = {
       {{"UTF-32LE", 4, 0}, {"UTF-32BE", 4, 3}, {"UTF-16LE", 2, 0}, {"UTF-16BE", 2, 1}}};
   constexpr double kMost = 0.7;
-  const auto is_zero = [](char c) { return c == '\0'; };
+  if (bytes.size() < 4) return std::nullopt;
   for (const auto& [name, stride, character] : kEncodings) {
     bool fits = ShareAt(bytes, character, stride, IsPrintable) >= kMost;
     for (size_t offset = 0; offset < stride && fits; ++offset) {
-      fits = offset == character || ShareAt(bytes, offset, stride, is_zero) >= kMost;
+      fits = offset == character || ShareAt(bytes, offset, stride, kIsZero) >= kMost;
     }
     if (fits) return name;
   }
@@ -115,16 +118,10 @@ uint16_t LargestAt(const std::vector<uint16_t>& words, size_t offset, size_t str
   return largest;
 }
 
-double ZeroShareAt(const std::vector<uint16_t>& words, size_t offset, size_t stride) {
-  size_t count = 0, all = 0;
-  for (size_t at = offset; at < words.size(); at += stride, ++all) count += words[at] == 0 ? 1 : 0;
-  return Share(count, all);
-}
-
 }  // namespace
 
 std::optional<Likeness> UnlikeText(std::string_view begin) {
-  if (const auto encoding = WideEncoding(begin); encoding && begin.size() >= 4) {
+  if (const auto encoding = WideEncoding(begin)) {
     return Likeness{fmt::format("text in {}", *encoding),
                     fmt::format("convert it: iconv -f {} -t UTF-8", *encoding)};
   }
@@ -141,20 +138,19 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
   return LikeJson(begin);
 }
 
-// Upper halves are small and mostly the same; lower halves are neither.
+// Of four bytes the upper half is small and often 0, the lower half is neither; of eight bytes all
+// but the lowest quarter are so.
 std::optional<int> WiderTokenBytes(std::string_view begin) {
   if (begin.size() < 2 * kWordsMin) return std::nullopt;
   const std::vector<uint16_t> words = WordsOf(begin.substr(0, begin.size() / 8 * 8));
-  const bool upper_small = LargestAt(words, 1, 2) <= kUpperHalfMax;
-  const bool lower_large = LargestAt(words, 0, 2) > 4 * std::max<int>(LargestAt(words, 1, 2), 1);
-  const bool lower_varied = ZeroShareAt(words, 0, 2) < 0.5;
-  const bool upper_tops = ZeroShareAt(words, 1, 2) > 0.2;
   if (LargestAt(words, 1, 4) <= kUpperHalfMax && LargestAt(words, 2, 4) == 0 &&
       LargestAt(words, 3, 4) == 0 && LargestAt(words, 0, 4) > 0) {
     return 8;
   }
-  if (upper_small && lower_large && lower_varied && upper_tops) return 4;
-  return std::nullopt;
+  const int upper = LargestAt(words, 1, 2), lower = LargestAt(words, 0, 2);
+  const bool wide = upper <= kUpperHalfMax && lower > 4 * std::max(upper, 1) &&
+                    ShareAt(words, 0, 2, kIsZero) < 0.5 && ShareAt(words, 1, 2, kIsZero) > 0.2;
+  return wide ? std::optional(4) : std::nullopt;
 }
 
 bool LooksLikeText(std::string_view begin) {

@@ -1,24 +1,21 @@
-// What the content of a file looks like where no magic number says what it is. A guess, so whoever
-// refuses a file by it names the setting that takes the file all the same. Pure functions; any
-// thread may call.
+// Guesses what a file without a magic number holds. A guess may be wrong: a caller that refuses the
+// file names the setting that accepts it. Pure functions; any thread may call.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
 namespace gp::formats {
 
 struct Likeness {
-  std::string what;  // "raw tokens of 4 bytes (every second uint16 is 0)", for messages
+  std::string what;  // "lines of JSON", for messages
   std::string way;   // "convert it: iconv -f UTF-16LE -t UTF-8"
   bool is_json_lines = false;
 };
 
-// As many bytes from the front of a file as the guesses look at.
+// The guesses look at the first bytes of a file, at most so many.
 inline constexpr size_t kLikenessBytes = 64 << 10;
 
 // Nullopt for what may well be text in UTF-8. `begin` holds the first kLikenessBytes of the file,

@@ -30,8 +30,7 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 // The bytes of the file, piece by piece.
 class TextStream::Source {
  public:
-  Source(FileDescriptor file, std::string name)
-      : name_(std::move(name)), file_(std::move(file)), piece_(kPieceBytes, '\0') {}
+  Source(FileDescriptor file, std::string name) : name_(std::move(name)), file_(std::move(file)) {}
 
   // What was read and not taken yet; empty only at the end of the file.
   StatusOr<std::string_view> Peek() {
@@ -56,8 +55,10 @@ class TextStream::Source {
   uint64_t offset() const { return read_bytes_ - (end_ - begin_); }
 
  private:
+  // The first piece is short: of most files that are checked before a run nothing else is read.
   Status ReadPiece() {
     begin_ = end_ = 0;
+    piece_.resize(read_bytes_ == 0 ? kLikenessBytes : kPieceBytes);
     while (end_ < piece_.size()) {
       const ssize_t got = read(file_.get(), piece_.data() + end_, piece_.size() - end_);
       if (got < 0 && errno == EINTR) continue;

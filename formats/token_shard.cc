@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <initializer_list>
 
 #include "base/check.h"
 #include "base/excerpt.h"
@@ -110,23 +111,33 @@ std::string DescribeNpyType(const std::string& type) {
   return fmt::format("{}{}{}", order, type[2] == 'u' ? "uint" : "int", (type[3] - '0') * 8);
 }
 
-// The command that writes `path` again with little-endian tokens of a width that is read.
-std::string NpyConversion(const std::string& path, std::string_view type) {
-  const std::string stem = path.ends_with(".npy") ? path.substr(0, path.size() - 4) : path;
-  return fmt::format(
-      "python3 -c \"import sys, numpy as np; np.save(sys.argv[2], "
-      "np.load(sys.argv[1], mmap_mode='r').astype('{}'))\" {} {}",
-      type, ShellWord(path), ShellWord(stem + "-" + std::string(type.substr(1)) + ".npy"));
+// `path` without one of the endings.
+std::string WithoutEnding(const std::string& path,
+                          std::initializer_list<std::string_view> endings) {
+  for (const std::string_view ending : endings) {
+    if (path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
+  }
+  return path;
 }
 
-// The same of a file without a header, whose tokens have the NumPy type `from`.
-std::string RawConversion(const std::string& path, std::string_view from) {
-  const std::string stem =
-      path.ends_with(".npy") || path.ends_with(".bin") ? path.substr(0, path.size() - 4) : path;
+// The command that writes what the Python expression `array` reads of `path` to STEM-TYPE.npy, with
+// little-endian tokens of a NumPy type that gp reads.
+std::string Conversion(const std::string& path, const std::string& array, const std::string& stem,
+                       std::string_view type) {
   return fmt::format(
-      "python3 -c \"import sys, numpy as np; np.save(sys.argv[2], "
-      "np.fromfile(sys.argv[1], '{}').astype('<u4'))\" {} {}",
-      from, ShellWord(path), ShellWord(stem + "-u4.npy"));
+      "python3 -c \"import sys, numpy as np; np.save(sys.argv[2], {}.astype('{}'))\" {} {}", array,
+      type, ShellWord(path), ShellWord(fmt::format("{}-{}.npy", stem, type.substr(1))));
+}
+
+std::string NpyConversion(const std::string& path, std::string_view type) {
+  return Conversion(path, "np.load(sys.argv[1], mmap_mode='r')", WithoutEnding(path, {".npy"}),
+                    type);
+}
+
+// Of a file without a header, whose tokens have the NumPy type `from`.
+std::string RawConversion(const std::string& path, std::string_view from) {
+  return Conversion(path, fmt::format("np.fromfile(sys.argv[1], '{}')", from),
+                    WithoutEnding(path, {".npy", ".bin"}), "<u4");
 }
 
 constexpr std::string_view kTakesUint16 = "data.format: uint16 takes it for tokens of two bytes";

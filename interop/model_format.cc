@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -54,9 +53,7 @@ bool HoldsLlmc(const std::string& path) {
 Status RefuseKindOf(const std::string& path) {
   if (IsDirectory(path)) return OkStatus();
   ASSIGN_OR_RETURN(const auto file, formats::RandomAccessFile::Open(path));
-  std::string begin(std::min<uint64_t>(formats::kKindBytes, file.size_bytes()), '\0');
-  RETURN_IF_ERROR(file.Read(0, begin));
-  return formats::RefuseOtherKinds(path, begin, "a model's directory or a model file of llm.c");
+  return formats::RefuseOtherKinds(file, "a model's directory or a model file of llm.c");
 }
 
 Status WriteFormat(const CheckpointModel& checkpoint, ExportFormat format,

@@ -10,11 +10,12 @@ namespace gp::interop {
 namespace {
 
 constexpr size_t kPieceElements = size_t{1} << 18;
+constexpr uint64_t kLengthBytes = 8;
 
 StatusOr<std::string> ReadHeaderText(const formats::RandomAccessFile& file) {
-  std::string prefix(std::min<uint64_t>(formats::kKindBytes, file.size_bytes()), '\0');
+  RETURN_IF_ERROR(formats::RefuseOtherKinds(file, "a safetensors file"));
+  std::string prefix(std::min<uint64_t>(kLengthBytes, file.size_bytes()), '\0');
   RETURN_IF_ERROR(file.Read(0, prefix));
-  RETURN_IF_ERROR(formats::RefuseOtherKinds(file.path(), prefix, "a safetensors file"));
   ASSIGN_OR_RETURN(const uint64_t needed,
                    formats::SafetensorsPrefixBytes(prefix, file.size_bytes(), file.path()));
   prefix.resize(needed);

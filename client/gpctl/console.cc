@@ -11,14 +11,14 @@
 namespace gp::gpctl {
 namespace {
 
-// Where the account's files are. "/" for a user without an account, as containers have it.
+// Returns the home directory of the account; "/" for a user without one, as in containers.
 std::string AccountHome() {
   const passwd* account = getpwuid(geteuid());
   const std::string home = account == nullptr ? "" : account->pw_dir;
   return home.starts_with('/') ? home : "/";
 }
 
-// With HOME in any case: files below a home that is not set would be made in the working directory.
+// Sets HOME when it is unset or relative: gpctl would write below the working directory otherwise.
 std::map<std::string, std::string> ReadEnvironment() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {

@@ -1,4 +1,4 @@
-// Where a run starts, in words for its reasons and events. Pure; thread-safe.
+// Describes where a run starts, for its reasons and events. Pure; thread-safe.
 #pragma once
 
 #include <string>

@@ -44,7 +44,7 @@ uint64_t LockedMemoryBytes() {
   return limit.rlim_cur == RLIM_INFINITY ? ~uint64_t{0} : limit.rlim_cur;
 }
 
-// What to do about a library that the loader does not find or cannot take.
+// Advises how to find the library that the loader misses or cannot load.
 std::string LibraryRemedy(const std::string& program, const Console& console) {
   const std::string path = console.Variable("LD_LIBRARY_PATH");
   const std::string remedy =

@@ -31,7 +31,7 @@ struct InitOptions {
 
 // The values that the file sets in addition to the preset.
 struct StartingPoint {
-  std::vector<std::string> texts;  // absolute paths or patterns; empty: none was found
+  std::vector<std::string> texts;  // absolute paths or patterns; empty: no text was found
   int ranks = 1;
 };
 
@@ -100,7 +100,7 @@ StatusOr<std::vector<std::string>> TextPatternsOf(const std::string& folder) {
       folder, ShellWord(JoinPath(folder, "*.md")));
 }
 
-// What --text names, as data.text names it.
+// Returns the entries of data.text for --text.
 StatusOr<std::vector<std::string>> TextsNamed(const std::string& text, const Session& session) {
   const std::string path = AbsolutePath(text, session.console().working_directory);
   std::error_code error;
@@ -113,7 +113,8 @@ StatusOr<std::vector<std::string>> TextsNamed(const std::string& text, const Ses
   return std::vector<std::string>{plain};
 }
 
-// The texts of --text, or the demo's; empty when there is none on this machine.
+// Returns the entries for --text or, without it, the demo's text; empty when this machine lacks
+// that.
 StatusOr<std::vector<std::string>> ChooseTexts(const InitOptions& options, const Session& session) {
   if (!options.text.empty()) return TextsNamed(options.text, session);
   const auto found = FindDemoText(DemoTextPlaces(session.console().program_directory));

@@ -57,7 +57,8 @@ class LinePrinter {
   std::string notice_;
 };
 
-// Calls `show` after each interval and once more at the end. Ends early when nobody reads `out`.
+// Calls `show` after each interval and once more at the end. Returns early when `out` cannot be
+// written.
 template <typename Show>
 Status ShowUntilEnd(RunFeed& feed, std::chrono::nanoseconds interval, const std::ostream& out,
                     Show show) {
