@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/eventually.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "faults/fault_run.h"
@@ -43,9 +44,13 @@ class SmallDisk {
         WriteAll(file.get(), std::string(*free + 1, 'x'), filler());
   }
   void Unfill() { std::filesystem::remove(filler()); }
+  // Waits while a program has a file open for writing there, as the coordinator has for the run's
+  // files just after a submit: the kernel refuses a read-only mount then.
   bool Remount(unsigned long flags, const std::string& size) {
-    return mount("tmpfs", path_.c_str(), "tmpfs", MS_REMOUNT | flags, ("size=" + size).c_str()) ==
-           0;
+    return Eventually([&] {
+      return mount("tmpfs", path_.c_str(), "tmpfs", MS_REMOUNT | flags,
+                   ("size=" + size).c_str()) == 0;
+    });
   }
 
  private:
