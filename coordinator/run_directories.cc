@@ -1,6 +1,7 @@
 #include "coordinator/run_directories.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <optional>
@@ -56,6 +57,10 @@ void Quarantine(const Run& run, const QuarantinedCheckpoint& held) {
   }
 }
 
+void LogFailure(std::string_view event, const Run& run, const Status& status) {
+  if (!status.ok()) LogWarning(event, {{"run", run.id}, {"error", gp::Message(status)}});
+}
+
 // run.yaml is the run: submitted again, it trains the same. What the user wrote lacks the preset's
 // values and those of --set.
 Status WriteRunFiles(const Submission& submission) {
@@ -66,11 +71,18 @@ Status WriteRunFiles(const Submission& submission) {
   return WriteFileAtomically(JoinPath(directory, "run.yaml"), submission.resolved);
 }
 
-void WriteRunFile(const Run& run) {
-  const Status status = WriteRunFiles(*run.submission);
-  if (!status.ok()) {
-    LogWarning("run file is not kept", {{"run", run.id}, {"error", gp::Message(status)}});
-  }
+// TensorBoard calls a run by its folder: `tensorboard --logdir STORAGE/tensorboard` shows names,
+// not ids alone. The link is relative, so that the storage can move.
+Status LinkForTensorBoard(const Run& run) {
+  const std::string& directory = run.submission->run_directory;
+  if (!FileExists(directory)) return OkStatus();
+  const std::string folder = JoinPath(DirectoryOf(DirectoryOf(directory)), "tensorboard");
+  RETURN_IF_ERROR(MakeDirectories(folder));
+  const std::string link = JoinPath(folder, fmt::format("{}-{}", run.submission->name, run.id));
+  const std::string target =
+      JoinPath(JoinPath("..", BaseNameOf(DirectoryOf(directory))), BaseNameOf(directory));
+  if (symlink(target.c_str(), link.c_str()) == 0 || errno == EEXIST) return OkStatus();
+  return ErrnoStatus(errno, "symlink", link);
 }
 
 }  // namespace
@@ -135,7 +147,8 @@ void RunDirectories::Loop() {
 
 void RunDirectories::Tend(const Task& task) const {
   const Run& run = *task.run;
-  if (task.fresh) WriteRunFile(run);
+  if (task.fresh) LogFailure("run file is not kept", run, WriteRunFiles(*run.submission));
+  LogFailure("run has no name in TensorBoard", run, LinkForTensorBoard(run));
   const QuarantinedCheckpoint* held =
       task.damaged_step ? run.FindQuarantined(*task.damaged_step) : nullptr;
   if (held != nullptr) Quarantine(run, *held);

@@ -16,6 +16,9 @@ constexpr char kWallTime = 1 << 3 | 1;     // Event.wall_time, double
 constexpr char kStep = 2 << 3 | 0;         // Event.step, varint
 constexpr char kFileVersion = 3 << 3 | 2;  // Event.file_version, text
 constexpr char kSummary = 5 << 3 | 2;      // Event.summary, message
+constexpr char kSessionLog = 7 << 3 | 2;   // Event.session_log, message
+constexpr char kStatus = 1 << 3 | 0;       // SessionLog.status, varint
+constexpr char kStart = 1;                 // SessionLog.START
 constexpr char kValue = 1 << 3 | 2;        // Summary.value, message
 constexpr char kTag = 1 << 3 | 2;          // Value.tag, text
 constexpr char kSimpleValue = 2 << 3 | 5;  // Value.simple_value, float
@@ -52,6 +55,15 @@ std::string Record(const std::string& event) {
   record += event;
   AppendFixed<uint32_t>(record, MaskedCrc(event));
   return record;
+}
+
+std::string EventAt(double wall_time, int64_t step) {
+  std::string event;
+  event.push_back(kWallTime);
+  AppendFixed(event, wall_time);
+  event.push_back(kStep);
+  AppendVarint(event, static_cast<uint64_t>(step));
+  return event;
 }
 
 // Takes protobuf fields off the front of a message; every method declines when the bytes run out.
@@ -136,7 +148,7 @@ std::optional<ScalarEvent> ReadEvent(std::string_view bytes) {
       const auto value = reader.Varint();
       read = value.has_value();
       event.step = static_cast<int64_t>(value.value_or(0));
-    } else if (field == kFileVersion) {
+    } else if (field == kFileVersion || field == kSessionLog) {
       read = reader.Bytes().has_value();
     } else if (field == kSummary) {
       const auto summary = reader.Bytes();
@@ -157,6 +169,12 @@ std::string FormatEventFileStart(double wall_time) {
   return Record(event);
 }
 
+std::string FormatSessionStart(double wall_time, int64_t step) {
+  std::string event = EventAt(wall_time, step);
+  AppendBytes(event, kSessionLog, std::string{kStatus, kStart});
+  return Record(event);
+}
+
 std::string FormatScalarEvent(double wall_time, int64_t step, const std::vector<Scalar>& scalars) {
   std::string summary;
   for (const Scalar& scalar : scalars) {
@@ -166,11 +184,7 @@ std::string FormatScalarEvent(double wall_time, int64_t step, const std::vector<
     AppendFixed(value, scalar.value);
     AppendBytes(summary, kValue, value);
   }
-  std::string event;
-  event.push_back(kWallTime);
-  AppendFixed(event, wall_time);
-  event.push_back(kStep);
-  AppendVarint(event, static_cast<uint64_t>(step));
+  std::string event = EventAt(wall_time, step);
   AppendBytes(event, kSummary, summary);
   return Record(event);
 }

@@ -21,6 +21,10 @@ struct Scalar {
 // The record that an event file begins with. `wall_time` is seconds since 1970.
 std::string FormatEventFileStart(double wall_time);
 
+// The record with which a process says that it goes on at `step`: TensorBoard then drops what it
+// has read about this step and later ones (SessionLog.START).
+std::string FormatSessionStart(double wall_time, int64_t step);
+
 // One record with the values of one step.
 std::string FormatScalarEvent(double wall_time, int64_t step, const std::vector<Scalar>& scalars);
 
@@ -30,7 +34,7 @@ std::string EventFileName(int64_t wall_seconds, std::string_view host);
 struct ScalarEvent {
   double wall_time = 0;
   int64_t step = 0;
-  std::vector<Scalar> scalars;  // empty for the first record
+  std::vector<Scalar> scalars;  // empty for the first record and for the start of a session
   uint64_t end_offset = 0;      // of the record in the file
 };
 

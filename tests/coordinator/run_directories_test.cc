@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "coordinator/store/sample_events.h"
 #include "coordinator/temporary_directory.h"
 
@@ -66,7 +68,7 @@ class QuarantinedRun : public ::testing::Test {
   void SetUp() override {
     auto run = MakeRun(RunState::kFailed, 3, false);
     Submission submission = SampleSubmission();
-    submission.run_directory = directory_.path();
+    submission.run_directory = JoinPath(directory_.path(), "runs/r");
     run.submission = std::make_shared<const Submission>(submission);
     run.quarantined = {Quarantined("step-00000010-e1-aaa")};
     run.quarantined[0].checkpoint.directory = held_;
@@ -76,7 +78,7 @@ class QuarantinedRun : public ::testing::Test {
   }
 
   TemporaryDirectory directory_;
-  const std::string held_ = JoinPath(directory_.path(), "checkpoints/step-00000010-e1-aaa");
+  const std::string held_ = JoinPath(directory_.path(), "runs/r/checkpoints/step-00000010-e1-aaa");
   RunId id_;
   Cluster cluster_;
   RunDirectories directories_;
@@ -103,14 +105,45 @@ TEST(FindOrphans, LeavesNamesThatAreNotItsOwn) {
   EXPECT_TRUE(FindOrphans(run, {"", "step-", "step-1", "step-1-ex", "my-model", "-e1-"}).empty());
 }
 
+TEST(RunDirectories, TensorBoardFindsARunByItsName) {
+  const TemporaryDirectory storage;
+  Event submit = SampleSubmit("r1", "1");
+  Submission& submission = std::get<RunSubmitted>(submit.body).submission;
+  submission.name = "twin";
+  submission.run_directory = JoinPath(storage.path(), "runs/r1");
+  Cluster cluster;
+  ASSERT_TRUE(Apply(submit, cluster).ok());
+  RunDirectories directories;
+  directories.Published(std::make_shared<const Cluster>(cluster), {{1, submit}});
+  directories.SweepAll(cluster);  // a start of the service makes those that are missing
+  directories.Stop();
+  std::error_code error;
+  EXPECT_EQ(std::filesystem::read_symlink(JoinPath(storage.path(), "tensorboard/twin-r1"), error),
+            "../runs/r1");
+  EXPECT_TRUE(FileExists(JoinPath(storage.path(), "tensorboard/twin-r1/run.yaml")));
+}
+
+TEST(RunDirectories, MakesNothingInAStorageThatIsAway) {
+  const TemporaryDirectory storage;
+  Event submit = SampleSubmit("r1", "1");
+  std::get<RunSubmitted>(submit.body).submission.run_directory =
+      JoinPath(storage.path(), "runs/r1");
+  Cluster cluster;
+  ASSERT_TRUE(Apply(submit, cluster).ok());
+  RunDirectories directories;
+  directories.SweepAll(cluster);
+  directories.Stop();
+  EXPECT_TRUE(ListDirectory(storage.path())->empty());
+}
+
 TEST(RunDirectories, KeepsTheRunFileAndSweepsAtTheEnd) {
-  TemporaryDirectory directory;
+  const TemporaryDirectory storage;
+  const std::string path = JoinPath(storage.path(), "runs/r");
   Cluster cluster;
   Event submit = SampleSubmit("r", "1");
-  std::get<RunSubmitted>(submit.body).submission.run_directory = directory.path();
+  std::get<RunSubmitted>(submit.body).submission.run_directory = path;
   ASSERT_TRUE(Apply(submit, cluster).ok());
-  const std::string orphan =
-      JoinPath(directory.path(), "checkpoints/step-00000010-e1-aaa/model.safetensors");
+  const std::string orphan = JoinPath(path, "checkpoints/step-00000010-e1-aaa/model.safetensors");
   ASSERT_TRUE(MakeDirectories(DirectoryOf(orphan)).ok());
   ASSERT_TRUE(WriteFileAtomically(orphan, "x").ok());
   RunDirectories directories;
@@ -122,9 +155,9 @@ TEST(RunDirectories, KeepsTheRunFileAndSweepsAtTheEnd) {
   ASSERT_TRUE(Apply(end, cluster).ok());
   directories.Published(std::make_shared<const Cluster>(cluster), {{3, end}});
   directories.Stop();
-  EXPECT_EQ(*ReadFile(JoinPath(directory.path(), "run.yaml")), SampleSubmission().resolved);
-  EXPECT_EQ(*ReadFile(JoinPath(directory.path(), "submitted.yaml")), SampleSubmission().source);
-  EXPECT_EQ(*ReadFile(JoinPath(directory.path(), "resolved.yaml")), SampleSubmission().resolved);
+  EXPECT_EQ(*ReadFile(JoinPath(path, "run.yaml")), SampleSubmission().resolved);
+  EXPECT_EQ(*ReadFile(JoinPath(path, "submitted.yaml")), SampleSubmission().source);
+  EXPECT_EQ(*ReadFile(JoinPath(path, "resolved.yaml")), SampleSubmission().resolved);
   EXPECT_FALSE(FileExists(DirectoryOf(orphan)));
 }
 

@@ -6,7 +6,7 @@ namespace gp::formats {
 namespace {
 
 std::string ExampleFile() {
-  return FormatEventFileStart(1.5) +
+  return FormatEventFileStart(1.5) + FormatSessionStart(2.0, 1) +
          FormatScalarEvent(2.5, 1, {{"train/loss", 4.25f}, {"train/lr", 1e-3f}}) +
          FormatScalarEvent(3.5, int64_t{1} << 40, {{"val/loss", -0.5f}});
 }
@@ -14,13 +14,15 @@ std::string ExampleFile() {
 TEST(EventFile, ComesBackEqual) {
   const auto events = ParseEventFile(ExampleFile());
   ASSERT_TRUE(events.ok()) << events.status();
-  ASSERT_EQ(events->size(), 3u);
+  ASSERT_EQ(events->size(), 4u);
   EXPECT_TRUE((*events)[0].scalars.empty());
-  EXPECT_EQ((*events)[1].wall_time, 2.5);
-  EXPECT_EQ((*events)[1].scalars,
+  EXPECT_TRUE((*events)[1].scalars.empty());
+  EXPECT_EQ((*events)[1].step, 1);
+  EXPECT_EQ((*events)[2].wall_time, 2.5);
+  EXPECT_EQ((*events)[2].scalars,
             (std::vector<Scalar>{{"train/loss", 4.25f}, {"train/lr", 1e-3f}}));
-  EXPECT_EQ((*events)[2].step, int64_t{1} << 40);
-  EXPECT_EQ((*events)[2].end_offset, ExampleFile().size());
+  EXPECT_EQ((*events)[3].step, int64_t{1} << 40);
+  EXPECT_EQ((*events)[3].end_offset, ExampleFile().size());
 }
 
 // The bytes TensorBoard's own writer produces for this event.
@@ -32,6 +34,14 @@ TEST(EventFile, MatchesTensorBoardByteForByte) {
             std::string(reinterpret_cast<const char*>(expected), sizeof expected));
   EXPECT_EQ(start.substr(sizeof expected, 13), "brain.Event:2");
   EXPECT_EQ(start.size(), sizeof expected + 13 + 4);
+}
+
+// Event(wall_time=1, step=7, session_log=SessionLog(status=START)) as protobuf writes it.
+TEST(EventFile, ASessionStartHasTensorBoardsBytes) {
+  const unsigned char expected[] = {0x09, 0,    0,    0,    0,    0, 0, 0xf0,
+                                    0x3f, 0x10, 0x07, 0x3a, 0x02, 8, 1};
+  EXPECT_EQ(FormatSessionStart(1.0, 7).substr(12, sizeof expected),
+            std::string(reinterpret_cast<const char*>(expected), sizeof expected));
 }
 
 TEST(EventFile, EveryTruncationKeepsTheEventsBeforeIt) {

@@ -131,7 +131,8 @@ StatusOr<RunRecords> RunRecords::Open(const std::string& run_directory, int64_t 
   const double now = Seconds(clock);
   ASSIGN_OR_RETURN(AppendFile events,
                    open(formats::EventFileName(static_cast<int64_t>(now), HostName())));
-  RETURN_IF_ERROR(events.Append(formats::FormatEventFileStart(now)));
+  RETURN_IF_ERROR(events.Append(formats::FormatEventFileStart(now) +
+                                formats::FormatSessionStart(now, step + 1)));
   return RunRecords(run_directory, clock, std::move(metrics), std::move(samples),
                     std::move(events));
 }

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/random_id.h"
+#include "fakes/fake_clock.h"
 #include "formats/event_file.h"
 
 namespace gp::engine {
@@ -41,13 +42,21 @@ class RunRecordsTest : public testing::Test {
     return steps;
   }
 
-  std::vector<int64_t> StepsInEvents() const {
-    std::vector<int64_t> steps;
-    const std::vector<std::string> names = ListDirectory(directory_).value();
+  // The events of each process that wrote some, oldest first.
+  std::vector<std::vector<formats::ScalarEvent>> EventFiles() const {
+    std::vector<std::vector<formats::ScalarEvent>> files;
+    std::vector<std::string> names = ListDirectory(directory_).value();
+    std::ranges::sort(names);
     for (const std::string& name : names) {
       if (name.find("tfevents") == std::string::npos) continue;
-      const std::string bytes = ReadFile(Path(name)).value();
-      const std::vector<formats::ScalarEvent> events = formats::ParseEventFile(bytes).value();
+      files.push_back(formats::ParseEventFile(ReadFile(Path(name)).value()).value());
+    }
+    return files;
+  }
+
+  std::vector<int64_t> StepsInEvents() const {
+    std::vector<int64_t> steps;
+    for (const auto& events : EventFiles()) {
       for (const auto& event : events) {
         if (!event.scalars.empty()) steps.push_back(event.step);
       }
@@ -95,6 +104,18 @@ TEST_F(RunRecordsTest, AResumeDropsWhatIsBeyondItsStep) {
   const std::string samples = ReadFile(Path("samples.jsonl")).value();
   EXPECT_NE(samples.find("early"), std::string::npos);
   EXPECT_EQ(samples.find("late"), std::string::npos);
+}
+
+// A TensorBoard that is open has read the dropped steps and is told to drop them, too.
+TEST_F(RunRecordsTest, EachProcessSaysAtWhichStepItBegins) {
+  FakeClock clock;
+  ASSERT_TRUE(RunRecords::Open(directory_, 0, clock).ok());
+  clock.Advance(std::chrono::hours(1));
+  ASSERT_TRUE(RunRecords::Open(directory_, 5, clock).ok());
+  const std::vector<std::vector<formats::ScalarEvent>> files = EventFiles();
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[0].at(1).step, 1);
+  EXPECT_EQ(files[1].at(1).step, 6);
 }
 
 TEST_F(RunRecordsTest, ALineThatACrashCutShortIsDropped) {
