@@ -6,9 +6,15 @@
 #include "base/duration.h"
 #include "base/random_id.h"
 #include "rpc/channel.h"
+#include "rpc/server_certificates.h"
 #include "rpc/status.h"
 
 namespace gp::client {
+namespace {
+
+constexpr std::chrono::seconds kExplanationTimeout{1};
+
+}  // namespace
 
 AccessClient::AccessClient(RunClientOptions options, Interruption& interruption)
     : options_(std::move(options)),
@@ -33,6 +39,10 @@ Status AccessClient::Explain(const Status& status) const {
   }
   if (status.code() != StatusCode::kUnavailable && status.code() != StatusCode::kDeadlineExceeded) {
     return status;
+  }
+  if (options_.tls) {
+    RETURN_IF_ERROR(rpc::ExplainCertificates(options_.address, *options_.tls,
+                                             SystemClock().WallNow(), kExplanationTimeout));
   }
   return Unavailable("the coordinator at {} did not answer within {} ({})", options_.address,
                      FormatDuration(options_.timeout), Message(status));

@@ -8,6 +8,7 @@
 #include "base/random_id.h"
 #include "client/api/safe_message.h"
 #include "rpc/channel.h"
+#include "rpc/server_certificates.h"
 #include "rpc/status.h"
 
 namespace gp::client {
@@ -53,6 +54,7 @@ class RunClient::Outage {
   // Sleeps before the next attempt. An error means: stop trying.
   Status Pause(const Status& last) {
     if (options_.check_service) RETURN_IF_ERROR(options_.check_service());
+    RETURN_IF_ERROR(CheckCertificates());
     const auto now = steady_clock::now();
     if (now + pause_ >= deadline_) {
       return Unavailable("{} after trying for {}; {}", Unreachable(options_.address, last),
@@ -68,6 +70,13 @@ class RunClient::Outage {
   }
 
  private:
+  // Looks once for what no waiting mends.
+  Status CheckCertificates() {
+    if (!options_.tls || std::exchange(checked_, true)) return OkStatus();
+    return rpc::ExplainCertificates(options_.address, *options_.tls, SystemClock().WallNow(),
+                                    kQuietOutage);
+  }
+
   // A server that expects TLS closes a connection without a word.
   std::string WayOut() const {
     std::string text = "is it running? 'gpctl up' starts one here, --server names another";
@@ -84,6 +93,7 @@ class RunClient::Outage {
   const steady_clock::time_point deadline_;
   std::chrono::milliseconds pause_ = kFirstPause;
   bool told_ = false;
+  bool checked_ = false;
 };
 
 RunClient::RunClient(RunClientOptions options, Interruption& interruption)

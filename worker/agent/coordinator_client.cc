@@ -8,10 +8,12 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "rpc/channel.h"
+#include "rpc/server_certificates.h"
 
 namespace gp::agent {
 namespace {
 
+constexpr std::chrono::seconds kExplanationTimeout{1};
 constexpr size_t kTelemetryItemsPerMessage = 1000;
 constexpr size_t kTelemetryBytesPerMessage = 1 << 20;
 constexpr size_t kProbeBytesMax = 4096;
@@ -28,6 +30,10 @@ double UnitRandom() {
 // The proof that this node and the coordinator see one storage.root; empty when it cannot be read.
 std::string ReadProbe(const std::string& storage_root) {
   return ReadFile(JoinPath(storage_root, ".gp-probe"), kProbeBytesMax).value_or("");
+}
+
+std::string EndingOf(const grpc::Status& ended) {
+  return ended.error_message().empty() ? "the stream ended" : ended.error_message();
 }
 
 }  // namespace
@@ -131,10 +137,18 @@ bool CoordinatorClient::Converse() {
     context_ = nullptr;
     if (stopping_) return welcomed;
   }
-  const std::string ending =
-      status.error_message().empty() ? "the stream ended" : status.error_message();
-  Complain(refusal_.empty() ? ending : refusal_);
+  Complain(status);
   return welcomed;
+}
+
+// The reason in words where gRPC has none, or says "certificate verify failed".
+std::string CoordinatorClient::WhyAway(const grpc::Status& ended) const {
+  if (options_.tls && ended.error_code() == grpc::StatusCode::UNAVAILABLE) {
+    const Status explained = rpc::ExplainCertificates(options_.address, *options_.tls,
+                                                      SystemClock().WallNow(), kExplanationTimeout);
+    if (!explained.ok()) return Message(explained);
+  }
+  return EndingOf(ended);
 }
 
 // A stream that the coordinator ended is not cancelled, because then its reason would be lost.
@@ -147,11 +161,13 @@ void CoordinatorClient::EndConnection(bool cancel) {
 }
 
 // Logs a reason once, not at every attempt.
-void CoordinatorClient::Complain(const std::string& reason) {
-  if (reason == last_complaint_) return;
+void CoordinatorClient::Complain(const grpc::Status& ended) {
+  const std::string complaint = refusal_.empty() ? EndingOf(ended) : refusal_;
+  if (complaint == last_complaint_) return;
   LogWarning("coordinator is away; trainers go on",
-             {{"coordinator", options_.address}, {"reason", reason}});
-  last_complaint_ = reason;
+             {{"coordinator", options_.address},
+              {"reason", refusal_.empty() ? WhyAway(ended) : refusal_}});
+  last_complaint_ = complaint;
 }
 
 v1::AgentMessage CoordinatorClient::MakeHello() {

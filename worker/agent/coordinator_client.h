@@ -78,7 +78,8 @@ class CoordinatorClient final : public CoordinatorPort {
   void EndConnection(bool cancel) EXCLUDES(mutex_);
   // Waits before the next attempt; returns at once when stopping.
   void Pause(int attempt) EXCLUDES(mutex_);
-  void Complain(const std::string& reason);
+  std::string WhyAway(const grpc::Status& ended) const;
+  void Complain(const grpc::Status& ended);
 
   const CoordinatorClientOptions options_;
   Inbox& inbox_;

@@ -11,6 +11,7 @@
 #include "gp/v1/enrollment_service.grpc.pb.h"
 #include "rpc/channel.h"
 #include "rpc/listen_address.h"
+#include "rpc/server_certificates.h"
 #include "rpc/status.h"
 #include "rpc/token.h"
 #include "security/certificate.h"
@@ -73,7 +74,11 @@ StatusOr<std::unique_ptr<NodeCredentials>> NodeCredentials::Open(
     good = joined.ok() && made->CheckFiles().ok();
     if (joined.ok()) continue;
     if (!IsTransient(joined)) return joined;
-    LogWarning("cannot join yet; trying again", {{"reason", Message(joined)}});
+    const Status explained =
+        rpc::ExplainCertificates(made->options_.coordinator, {.ca = made->CaPath()},
+                                 clock.WallNow(), made->options_.timeout);
+    LogWarning("cannot join yet; trying again",
+               {{"reason", Message(explained.ok() ? joined : explained)}});
     const auto next = std::chrono::steady_clock::now() + pause;
     while (std::chrono::steady_clock::now() < next) {
       if (stopped()) return Cancelled("stopped before this node had joined");
