@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "coordinator/state/run_name.h"
 
 namespace gp::coordinator {
 namespace {
@@ -44,7 +45,13 @@ StatusOr<Admission> Batch::Take(const Event& event) {
   if (!admission.append) return admission;
   Event stamped = event;
   stamped.at = now_.wall;
-  const bool submitted = std::holds_alternative<RunSubmitted>(event.body);
+  auto* submit = std::get_if<RunSubmitted>(&stamped.body);
+  const bool submitted = submit != nullptr;
+  // Two submits may have chosen the same free name.
+  if (submitted) {
+    Submission& submission = submit->submission;
+    submission.name = FreeRunName(after_, submission.run_namespace, submission.name);
+  }
   if (!submitted && set_aside_.contains(event.run)) {
     return FailedPrecondition("run '{}' was set aside", event.run);
   }

@@ -634,7 +634,7 @@ std::vector<RunField> TroubleFields() {
 std::vector<RunField> SchedulingFields() {
   return {
       {{.path = "namespace",
-        .doc = "Whose run it is; names are unique within one.",
+        .doc = "Whose run it is; names are unique among its runs that have not ended.",
         .also = {"project", "group"}},
        GP_SLOT(run_namespace)},
       {{.path = "priority",

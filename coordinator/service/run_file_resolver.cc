@@ -58,10 +58,11 @@ StatusOr<ResolvedRun> SpecResolver::Resolve(const SubmittedRunFile& submitted) c
   const runspec::RunFileText& file = submitted.file;
   std::vector<std::string> overrides = submitted.overrides;
   if (!submitted.name.empty()) overrides.push_back("name=" + submitted.name);
-  const runspec::RunFileResult result = runspec::LoadRunFile(
+  runspec::RunFileResult result = runspec::LoadRunFile(
       file.text, file.name, overrides,
       {.base_directory = file.directory, .override_directory = file.directory});
   if (!result.spec) return InvalidArgument("{}", RenderProblems(result.problems));
+  result.spec->name = submitted.choose_name(result.spec->run_namespace, result.spec->name);
   ResolvedRun resolved;
   ASSIGN_OR_RETURN(resolved.submission, ToSubmission(*result.spec));
   resolved.submission.source = file.text;

@@ -3,6 +3,7 @@
 // Thread-safe.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct SubmittedRunFile {
   runspec::RunFileText file;
   std::vector<std::string> overrides;
   std::string name;  // overrides the file's when not empty
+  // The name that the run gets: called with its namespace and the name it was given.
+  std::function<std::string(const std::string& run_namespace, const std::string& name)> choose_name;
 };
 
 class RunFileResolver {

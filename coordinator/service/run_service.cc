@@ -93,7 +93,8 @@ void RunService::Prepare(SubmitCall& call) {
   call.access().Describe("", call.request().request_id());
   if (const auto run = FindRepeated(call.request())) return AnswerRepeated(call, *run);
   const bool of_owner = call.access().principal().kind == Principal::Kind::kOwner;
-  StatusOr<PreparedSubmit> prepared = PrepareSubmit(call.request(), of_owner, resolver_, storage_);
+  StatusOr<PreparedSubmit> prepared =
+      PrepareSubmit(call.request(), of_owner, resolver_, storage_, *context_.reconciler.snapshot());
   if (!prepared.ok()) return call.Answer(prepared.status());
   const Submission& submission = std::get<RunSubmitted>(prepared->event.body).submission;
   call.access().Describe(submission.run_namespace + "/" + submission.name);
@@ -126,11 +127,17 @@ void RunService::CheckStorage(SubmitCall& call, const Event& event,
   const Status writable = storage_.CheckWritable();
   if (!writable.ok()) return call.Answer(writable);
   context_.reconciler.Request(
-      event, [this, place, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
+      event, [this, place, name = std::get<RunSubmitted>(event.body).submission.name,
+              keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
         if (place != nullptr) place->Release();  // the run counts itself now
         if (admission.ok()) {
-          *keep->response().mutable_run() = Show(admission->run);
-          keep->response().set_replayed(admission->replayed);
+          v1::SubmitResponse& response = keep->response();
+          *response.mutable_run() = Show(admission->run);
+          response.set_replayed(admission->replayed);
+          if (response.run().name() != name && !admission->replayed) {
+            response.add_warnings(fmt::format("another run took the name '{}': this one is '{}'",
+                                              name, response.run().name()));
+          }
         }
         keep->Answer(admission.status());
       });

@@ -2,6 +2,7 @@
 
 #include "base/random_id.h"
 #include "coordinator/access/role.h"
+#include "coordinator/state/run_name.h"
 #include "formats/sha256.h"
 
 namespace gp::coordinator {
@@ -76,21 +77,34 @@ std::string BodyDigest(const v1::SubmitRequest& request) {
 }
 
 StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request, bool of_owner,
-                                       const RunFileResolver& resolver,
-                                       const StorageRoot& storage) {
+                                       const RunFileResolver& resolver, const StorageRoot& storage,
+                                       const Cluster& cluster) {
   RETURN_IF_ERROR(CheckRequest(request));
   std::vector<std::string> overrides(request.overrides().begin(), request.overrides().end());
   if (!request.namespace_().empty()) {
     RETURN_IF_ERROR(CheckNamespaceName(request.namespace_()));
     overrides.push_back("namespace=" + request.namespace_());
   }
+  std::string name_taken;
+  const auto choose_name = [&](const std::string& run_namespace, const std::string& wanted) {
+    name_taken = WhyNameIsTaken(cluster, run_namespace, wanted);
+    return name_taken.empty() ? wanted : FreeRunName(cluster, run_namespace, wanted);
+  };
   ASSIGN_OR_RETURN(
       ResolvedRun resolved,
       resolver.Resolve(
           {{request.source(), request.source_name().empty() ? "run file" : request.source_name(),
             of_owner ? request.base_directory() : ""},
            std::move(overrides),
-           request.name()}));
+           request.name(),
+           choose_name}));
+  if (!name_taken.empty() && !request.name().empty()) {
+    return AlreadyExists("{}: choose another name, or cancel that run first", name_taken);
+  }
+  if (!name_taken.empty()) {
+    resolved.warnings.push_back(
+        fmt::format("{}: this run is called '{}'", name_taken, resolved.submission.name));
+  }
   resolved.submission.of_owner = of_owner;
   RETURN_IF_ERROR(WithContext(CheckNamespaceName(resolved.submission.run_namespace), "namespace"));
   PreparedSubmit prepared;

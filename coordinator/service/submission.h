@@ -24,9 +24,11 @@ struct PreparedSubmit {
 
 // `of_owner`: the caller came through the coordinator's Unix socket; only then relative paths start
 // at the request's base_directory. InvalidArgument carries every problem of the request and its run
-// file.
+// file. AlreadyExists when the name that the request gives the run is taken; the name in a run file
+// gets a number then, and a warning says so.
 StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request, bool of_owner,
-                                       const RunFileResolver& resolver, const StorageRoot& storage);
+                                       const RunFileResolver& resolver, const StorageRoot& storage,
+                                       const Cluster& cluster);
 
 // ResourceExhausted when there are too many runs that have not ended: each is kept in memory.
 Status CheckRoom(const Cluster& cluster);

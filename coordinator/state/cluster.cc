@@ -2,6 +2,28 @@
 
 namespace gp::coordinator {
 
+namespace {
+
+std::string NameKey(const std::string& run_namespace, const std::string& name) {
+  return (run_namespace.empty() ? "default" : run_namespace) + "/" + name;
+}
+
+void NoteName(const Run& run, ShardedMap<std::string, std::set<RunId>>& names) {
+  const std::string key = NameKey(run.submission->run_namespace, run.submission->name);
+  const std::set<RunId>* known = names.Find(key);
+  const bool noted = known != nullptr && known->contains(run.id);
+  if (noted != IsTerminal(run.state)) return;
+  std::set<RunId> ids = known == nullptr ? std::set<RunId>() : *known;
+  if (noted) {
+    ids.erase(run.id);
+  } else {
+    ids.insert(run.id);
+  }
+  names.Set(key, std::move(ids));
+}
+
+}  // namespace
+
 void Cluster::Set(Run run) {
   const bool queued = run.state == RunState::kSubmitted || run.state == RunState::kQueued;
   if (IsTerminal(run.state)) {
@@ -11,6 +33,7 @@ void Cluster::Set(Run run) {
     live.emplace(run.submitted_sequence, run.id);
     if (!queued) busy.emplace(run.submitted_sequence, run.id);
   }
+  NoteName(run, live_names);
   tally.Replace(FindRun(run.id).get(), run);
   const RunId id = run.id;
   runs.Set(id, std::make_shared<const Run>(std::move(run)));
@@ -19,6 +42,12 @@ void Cluster::Set(Run run) {
 std::shared_ptr<const Run> Cluster::FindRun(const RunId& id) const {
   const auto* found = runs.Find(id);
   return found == nullptr ? nullptr : *found;
+}
+
+const std::set<RunId>* Cluster::LiveRunsNamed(const std::string& run_namespace,
+                                              const std::string& name) const {
+  const std::set<RunId>* found = live_names.Find(NameKey(run_namespace, name));
+  return found == nullptr || found->empty() ? nullptr : found;
 }
 
 std::shared_ptr<const Node> Cluster::FindNode(const NodeId& id) const {

@@ -33,6 +33,7 @@ struct Cluster {
   std::map<uint64_t, RunId>
       busy;        // the live ones that left the queue at least once; few when the queue is long
   RunTally tally;  // of the live ones
+  ShardedMap<std::string, std::set<RunId>> live_names;  // the live ones by "namespace/name"
   std::map<NodeId, std::shared_ptr<const Node>> nodes;
   // Runs that cannot go on because of a bug in the coordinator, and what is wrong. The next batch
   // ends them.
@@ -43,10 +44,14 @@ struct Cluster {
   Instant now{};          // time of the newest tick
   Instant leases_from{};  // leases count from here at the earliest
 
-  // Adds the run, or replaces it, in `runs`, `live`, `busy` and `tally`.
+  // Adds the run, or replaces it, in `runs`, `live`, `busy`, `tally` and `live_names`.
   void Set(Run run);
   // Null when there is none.
   std::shared_ptr<const Run> FindRun(const RunId& id) const;
+  // The ids of the runs of that name that have not ended; null when there is none. Several only in
+  // the state of an older version, which did not keep names apart.
+  const std::set<RunId>* LiveRunsNamed(const std::string& run_namespace,
+                                       const std::string& name) const;
   std::shared_ptr<const Node> FindNode(const NodeId& id) const;
   std::string NodeName(const NodeId& id) const;
 };

@@ -13,21 +13,32 @@ bool IsNewer(const RunPointer& a, const RunPointer& b) {
   return b == nullptr || a->submitted_sequence > b->submitted_sequence;
 }
 
+struct Named {
+  RunPointer newest;              // that has not ended, where there is one
+  std::vector<std::string> live;  // ids of all that have not ended
+};
+
 struct Matches {
-  std::map<std::string, RunPointer> named;  // by namespace, the newest of that name
-  RunPointer last;                          // the newest of all
+  std::map<std::string, Named> named;  // by namespace, the runs of that name
+  RunPointer last;                     // the newest of all
   std::vector<std::string> prefixed;
 };
+
+void Add(const RunPointer& run, Named& named) {
+  const bool lives = !IsTerminal(run->state);
+  const bool first_live = lives && named.live.empty();
+  if (lives) named.live.push_back(run->id.value());
+  if (first_live || (lives == !named.live.empty() && IsNewer(run, named.newest))) {
+    named.newest = run;
+  }
+}
 
 Matches Search(const Cluster& cluster, const std::string& reference, const RunFilter& wanted) {
   Matches matches;
   cluster.runs.ForEach([&](const RunId& id, const RunPointer& run) {
     if (!wanted(*run)) return;
     if (IsNewer(run, matches.last)) matches.last = run;
-    if (run->submission->name == reference) {
-      RunPointer& named = matches.named[NamespaceOf(*run)];
-      if (IsNewer(run, named)) named = run;
-    }
+    if (run->submission->name == reference) Add(run, matches.named[NamespaceOf(*run)]);
     if (!reference.empty() && id.value().starts_with(reference))
       matches.prefixed.push_back(id.value());
   });
@@ -41,9 +52,16 @@ std::string FirstFew(const std::vector<std::string>& names) {
   return names.size() > 5 ? text + ", ..." : text;
 }
 
+StatusOr<RunPointer> TheOneOf(const std::string& name, Named named) {
+  if (named.live.size() < 2) return named.newest;
+  std::sort(named.live.begin(), named.live.end());
+  return FailedPrecondition("{} runs called '{}' have not ended; name one by its id: {}",
+                            named.live.size(), name, FirstFew(named.live));
+}
+
 Status NamedInSeveral(const std::string& name, const Matches& matches) {
   std::vector<std::string> whole_names;
-  for (const auto& [of_run, run] : matches.named) whole_names.push_back(of_run + "/" + name);
+  for (const auto& [of_run, named] : matches.named) whole_names.push_back(of_run + "/" + name);
   return FailedPrecondition("several namespaces have a run '{}'; name one of {}", name,
                             FirstFew(whole_names));
 }
@@ -59,7 +77,7 @@ StatusOr<RunPointer> ResolveAmong(const Cluster& cluster, const std::string& ref
     return NotFound("there is no run yet; submit one with 'gpctl submit FILE'");
   }
   if (matches.named.size() > 1) return NamedInSeveral(reference, matches);
-  if (!matches.named.empty()) return matches.named.begin()->second;
+  if (!matches.named.empty()) return TheOneOf(reference, matches.named.begin()->second);
   if (matches.prefixed.size() == 1) return cluster.FindRun(RunId(matches.prefixed.front()));
   if (matches.prefixed.empty()) {
     return NotFound("run '{}' does not exist; see 'gpctl list --all'", reference);

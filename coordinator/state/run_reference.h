@@ -1,5 +1,6 @@
-// How people name runs: an id, a name (the newest run of that name), a unique prefix of an id, or
-// "@last"; each may have the run's namespace before it: "research/run-7". Pure; thread-safe.
+// How people name runs: an id, a name (the run of that name that has not ended, otherwise the
+// newest one), a unique prefix of an id, or "@last"; each may have the run's namespace before it:
+// "research/run-7". Pure; thread-safe.
 #pragma once
 
 #include <functional>
@@ -17,8 +18,8 @@ const std::string& NamespaceOf(const Run& run);
 using RunFilter = std::function<bool(const Run&)>;
 
 // Among the runs that `sees` admits; the others do not exist for the caller. NotFound, or
-// FailedPrecondition when a prefix fits several runs, or the newest runs of a name in several
-// namespaces (they are listed).
+// FailedPrecondition, with a list, when a prefix fits several runs, several runs of the name have
+// not ended, or several namespaces have the name.
 StatusOr<std::shared_ptr<const Run>> ResolveRun(const Cluster& cluster,
                                                 const std::string& reference,
                                                 const RunFilter& sees);

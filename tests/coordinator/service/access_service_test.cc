@@ -37,6 +37,8 @@ class NamingResolver final : public RunFileResolver {
     for (const std::string& text : submitted.overrides) {
       if (text.starts_with("namespace=")) resolved.submission.run_namespace = text.substr(10);
     }
+    resolved.submission.name =
+        submitted.choose_name(resolved.submission.run_namespace, resolved.submission.name);
     return resolved;
   }
 };

@@ -24,6 +24,7 @@
 namespace gp::coordinator {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class HeldUpResolver final : public RunFileResolver {
@@ -32,7 +33,10 @@ class HeldUpResolver final : public RunFileResolver {
   StatusOr<ResolvedRun> Resolve(const SubmittedRunFile& submitted) const override {
     gate_.Pass();
     ResolvedRun resolved{SampleSubmission(), {}};
-    resolved.submission.source = submitted.file.text;
+    Submission& submission = resolved.submission;
+    submission.source = submitted.file.text;
+    submission.name = submitted.choose_name(
+        submission.run_namespace, submitted.name.empty() ? submission.name : submitted.name);
     return resolved;
   }
 
@@ -339,6 +343,58 @@ TEST_F(RunServiceTest, ARequestThatIsTooLongIsRefusedBeforeItIsParsed) {
   EXPECT_THAT(stub_->Get(Within(kPatience).get(), get, &run).error_message(),
               HasSubstr("at most 16384 are read"));
   EXPECT_EQ(resolving_.arrived(), 0);
+}
+
+// Case 22: `cancel NAME` named the newest of two live runs, and the older one went on.
+TEST_F(RunServiceTest, ARunFileThatIsSubmittedTwiceMakesTwoNames) {
+  v1::SubmitResponse first, second;
+  ASSERT_TRUE(Submit(*stub_, Request("a", false), first).ok());
+  ASSERT_TRUE(Submit(*stub_, Request("b", false), second).ok());
+  EXPECT_EQ(second.run().name(), first.run().name() + "-2");
+  EXPECT_THAT(
+      second.warnings(),
+      ElementsAre(fmt::format("the name '{}' belongs to run {}, which has not ended: this "
+                              "run is called '{}-2'",
+                              first.run().name(), first.run().run_id(), first.run().name())));
+  v1::CancelRequest cancel;
+  v1::Run cancelled;
+  cancel.set_run(first.run().name());
+  cancel.set_request_id("c");
+  ASSERT_TRUE(stub_->Cancel(Within(kPatience).get(), cancel, &cancelled).ok());
+  EXPECT_EQ(cancelled.run_id(), first.run().run_id());
+}
+
+TEST_F(RunServiceTest, ANameThatTheCallerChoseIsNeverChanged) {
+  v1::SubmitResponse first, second;
+  v1::SubmitRequest request = Request("a", false);
+  request.set_name("mine");
+  ASSERT_TRUE(Submit(*stub_, request, first).ok());
+  ASSERT_TRUE(Submit(*stub_, request, second).ok());
+  EXPECT_EQ(second.run().run_id(), first.run().run_id()) << "the same request";
+  request.set_request_id("b");
+  const Status refused = Submit(*stub_, request, second);
+  EXPECT_EQ(refused.code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(Message(refused),
+            fmt::format("the name 'mine' belongs to run {}, which has not ended: choose another "
+                        "name, or cancel that run first",
+                        first.run().run_id()));
+}
+
+TEST_F(RunServiceTest, SubmitsOfOneRunFileAtOnceMakeNamesOfTheirOwn) {
+  constexpr int kSubmits = 16;
+  std::vector<v1::SubmitResponse> responses(kSubmits);
+  {
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < kSubmits; ++i) {
+      callers.emplace_back([&, i] {
+        EXPECT_TRUE(
+            Submit(*NewStub(), Request("r" + std::to_string(i), false), responses[size_t(i)]).ok());
+      });
+    }
+  }
+  std::set<std::string> names;
+  for (const v1::SubmitResponse& response : responses) names.insert(response.run().name());
+  EXPECT_EQ(names.size(), size_t{kSubmits});
 }
 
 TEST_F(RunServiceTest, MoreOverridesThanAnybodyTypesAreRefused) {

@@ -165,8 +165,6 @@ TEST(PlanRetention, WhatAPersonBroughtBackIsAPersonsToRemove) {
 TEST(ResolveRun, ByIdNamePrefixAndLast) {
   const Cluster cluster = ThreeRuns();
   EXPECT_EQ((*ResolveRun(cluster, "abc1", SeesAll))->id, RunId("abc1"));
-  EXPECT_EQ((*ResolveRun(cluster, "tiny", SeesAll))->id, RunId("xyz3"))
-      << "the newest of that name";
   EXPECT_EQ((*ResolveRun(cluster, "abd", SeesAll))->id, RunId("abd2"));
   EXPECT_EQ((*ResolveRun(cluster, "@last", SeesAll))->id, RunId("xyz3"));
   EXPECT_EQ(ResolveRun(cluster, "nope", SeesAll).status().code(), StatusCode::kNotFound);
@@ -177,6 +175,26 @@ TEST(ResolveRun, ByIdNamePrefixAndLast) {
   EXPECT_NE(Message(ambiguous.status()).find("abc1, abd2"), std::string::npos);
 }
 
+std::vector<Event> Cancelled(const std::string& id) {
+  return {{.run = RunId(id), .at = At(8), .body = CancelRequested{}},
+          {.run = RunId(id), .at = At(9), .body = RunEnded{RunState::kCancelled, "by the user"}}};
+}
+
+// Only the state of an older version has two live runs of one name.
+TEST(ResolveRun, ANameIsTheRunThatHasNotEnded) {
+  Cluster cluster = ThreeRuns();
+  const auto several = ResolveRun(cluster, "tiny", SeesAll);
+  EXPECT_EQ(several.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Message(several.status()),
+            "3 runs called 'tiny' have not ended; name one by its id: abc1, abd2, xyz3");
+  for (const std::string id : {"xyz3", "abd2"}) {
+    for (const Event& event : Cancelled(id)) ASSERT_TRUE(Apply(event, cluster).ok());
+  }
+  EXPECT_EQ((*ResolveRun(cluster, "tiny", SeesAll))->id, RunId("abc1"));
+  for (const Event& event : Cancelled("abc1")) ASSERT_TRUE(Apply(event, cluster).ok());
+  EXPECT_EQ((*ResolveRun(cluster, "tiny", SeesAll))->id, RunId("xyz3")) << "the newest of all";
+}
+
 Event SubmitTo(const std::string& id, const std::string& run_namespace) {
   Event event = SampleSubmit(id, id);
   std::get<RunSubmitted>(event.body).submission.run_namespace = run_namespace;
@@ -184,12 +202,12 @@ Event SubmitTo(const std::string& id, const std::string& run_namespace) {
 }
 
 TEST(ResolveRun, WithinTheNamespacesThatOneSees) {
-  const Cluster cluster = ClusterOf({SubmitTo("aaa1", "research"), SubmitTo("aab2", "research"),
-                                     SubmitTo("abb3", "other"), SubmitTo("abc4", "")});
+  const Cluster cluster =
+      ClusterOf({SubmitTo("aab2", "research"), SubmitTo("abb3", "other"), SubmitTo("abc4", "")});
   const auto sees_research = [](const RunValue& run) { return NamespaceOf(run) == "research"; };
   EXPECT_EQ((*ResolveRun(cluster, "tiny", sees_research))->id, RunId("aab2"));
   EXPECT_EQ((*ResolveRun(cluster, "@last", sees_research))->id, RunId("aab2"));
-  EXPECT_EQ((*ResolveRun(cluster, "aaa", sees_research))->id, RunId("aaa1"));
+  EXPECT_EQ((*ResolveRun(cluster, "aa", sees_research))->id, RunId("aab2"));
   for (const char* hidden : {"abb3", "ab", "other/tiny", "other/abb3", "other/@last"}) {
     EXPECT_EQ(ResolveRun(cluster, hidden, sees_research).status().code(), StatusCode::kNotFound);
   }

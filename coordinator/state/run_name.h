@@ -1,0 +1,21 @@
+// Names of runs: unique among the runs of a namespace that have not ended, and different from every run's id, so that a name
+// means one run. Pure; thread-safe.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "coordinator/state/cluster.h"
+
+namespace gp::coordinator {
+
+// `wanted` when it is free, otherwise with the end "-2", "-3", …: at most 63 characters.
+std::string FreeRunName(const Cluster& cluster, const std::string& run_namespace,
+                        const std::string& wanted);
+
+// "the name 'a' belongs to run 7f3k2q9a0c, which has not ended" or why else it is taken; empty when
+// it is free.
+std::string WhyNameIsTaken(const Cluster& cluster, const std::string& run_namespace,
+                           const std::string& name);
+
+}  // namespace gp::coordinator
