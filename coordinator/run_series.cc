@@ -47,14 +47,6 @@ std::string UserOf(const std::string& actor) {
   return actor.starts_with(kPrefix) ? actor.substr(kPrefix.size()) : actor;
 }
 
-// The wall time of a step, evaluations and saves between steps included: the mean of the epoch.
-double SecondsPerStep(const EpochStart& epoch, const Point& newest) {
-  const int64_t steps = newest.step - epoch.first_step;
-  if (steps <= 0) return newest.step_seconds;
-  return std::chrono::duration<double>(newest.at - epoch.first_at).count() /
-         static_cast<double>(steps);
-}
-
 }  // namespace
 
 RunFamilies::RunFamilies(prometheus::Registry& registry)
@@ -68,8 +60,8 @@ RunFamilies::RunFamilies(prometheus::Registry& registry)
       target_steps(
           MakeGauges("gp_run_target_steps", "Steps the run will take; 0 when unknown", registry)),
       completion(MakeGauges("gp_run_estimated_completion_timestamp_seconds",
-                            "When the last step will be taken, at the mean pace since the newest "
-                            "start of the ranks; absent while no rank takes steps",
+                            "When the last step will be taken, at the mean pace of about the last "
+                            "ten minutes; absent while no rank takes steps",
                             registry)),
       tokens_per_second(
           MakeGauges("gp_run_tokens_per_second", "Tokens trained per second, all ranks", registry)),
@@ -232,12 +224,11 @@ void RunSeries::Show(const Point& point) {
 
 // Points of an epoch that has ended may still arrive.
 void RunSeries::ShowCompletion(const Progress& progress) {
-  if (!progress.newest || progress.epochs.empty()) return;
+  if (!progress.newest || !progress.pace.known()) return;
   const Point& newest = *progress.newest;
   if (stepping_ != newest.epoch || newest.target_steps <= 0) return;
   const auto left = static_cast<double>(std::max<int64_t>(newest.target_steps - newest.step, 0));
-  Set(families_.completion,
-      Seconds(newest.at) + left * SecondsPerStep(progress.epochs.back(), newest));
+  Set(families_.completion, Seconds(newest.at) + left * progress.pace.SecondsPerStep());
 }
 
 void RunSeries::ShowCheckpoint(const SealedCheckpoint& checkpoint) {

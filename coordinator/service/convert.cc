@@ -33,6 +33,22 @@ void Fill(v1::PhaseSeconds& to, const Point& point) {
   to.set_other(point.other_seconds);
 }
 
+void FillPace(const Pace& pace, v1::Progress& to) {
+  if (!pace.known()) return;
+  to.set_tokens_per_second(pace.TokensPerSecond());
+  to.set_mfu(pace.Mfu());
+  to.set_step_seconds(pace.StepSeconds());
+  to.set_pace_seconds(pace.SecondsPerStep());
+  const auto [data_wait, forward, backward, allreduce, optimizer, other] = pace.PhaseSeconds();
+  v1::PhaseSeconds& phases = *to.mutable_phases();
+  phases.set_data_wait(data_wait);
+  phases.set_forward(forward);
+  phases.set_backward(backward);
+  phases.set_allreduce_exposed(allreduce);
+  phases.set_optimizer(optimizer);
+  phases.set_other(other);
+}
+
 v1::Progress ToProto(const Submission& submission, const Progress& progress) {
   v1::Progress to;
   to.set_target_steps(submission.target_steps);
@@ -58,6 +74,7 @@ v1::Progress ToProto(const Submission& submission, const Progress& progress) {
   to.set_learning_rate(point.learning_rate);
   to.set_gradient_norm(point.gradient_norm);
   Fill(*to.mutable_phases(), point);
+  FillPace(progress.pace, to);
   // Only the trainer knows how many steps fit into a wall time, and whether training ends early.
   if (point.target_steps > 0) to.set_target_steps(point.target_steps);
   to.set_peak_flops(point.peak_flops);

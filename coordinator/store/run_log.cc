@@ -60,6 +60,7 @@ Point Bounded(Point point, size_t text_bytes_max) {
 }  // namespace
 
 void Progress::Add(const Point& point) {
+  pace.Add(newest ? &*newest : nullptr, point);
   newest = point;
   AddToEpoch(point);
   ++steps_taken;

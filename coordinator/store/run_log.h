@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "coordinator/state/ids.h"
 #include "coordinator/state/time.h"
+#include "coordinator/store/pace.h"
 #include "coordinator/store/record_file.h"
 
 namespace gp::coordinator {
@@ -95,6 +96,7 @@ struct Progress {
   int64_t steps_taken = 0;
   int64_t tokens_taken = 0;
   double flops_taken = 0;  // of steps whose peak is known
+  Pace pace;
 
   void Add(const Point& point);
 

@@ -78,6 +78,34 @@ Point FromStored(const pb::StoredPoint& stored) {
   return point;
 }
 
+pb::StoredPace ToStored(const Pace::Sums& sums) {
+  pb::StoredPace stored;
+  stored.set_steps(sums.steps);
+  stored.set_wall_seconds(sums.wall_seconds);
+  stored.set_step_seconds(sums.step_seconds);
+  stored.set_tokens(sums.tokens);
+  stored.set_flops_share(sums.flops_share);
+  const auto [data_wait, forward, backward, allreduce, optimizer, other] = sums.phase_seconds;
+  stored.set_data_wait_seconds(data_wait);
+  stored.set_forward_seconds(forward);
+  stored.set_backward_seconds(backward);
+  stored.set_allreduce_exposed_seconds(allreduce);
+  stored.set_optimizer_seconds(optimizer);
+  stored.set_other_seconds(other);
+  return stored;
+}
+
+Pace FromStored(const pb::StoredPace& stored) {
+  return Pace({.steps = stored.steps(),
+               .wall_seconds = stored.wall_seconds(),
+               .step_seconds = stored.step_seconds(),
+               .tokens = stored.tokens(),
+               .flops_share = stored.flops_share(),
+               .phase_seconds = {stored.data_wait_seconds(), stored.forward_seconds(),
+                                 stored.backward_seconds(), stored.allreduce_exposed_seconds(),
+                                 stored.optimizer_seconds(), stored.other_seconds()}});
+}
+
 EpochStart FromStored(const pb::EpochStart& stored) {
   EpochStart start;
   start.epoch = stored.epoch();
@@ -140,6 +168,7 @@ std::string EncodeSummary(const RunSummary& summary) {
   stored.set_steps_taken(progress.steps_taken);
   stored.set_tokens_taken(progress.tokens_taken);
   stored.set_flops_taken(progress.flops_taken);
+  *stored.mutable_pace() = ToStored(progress.pace.sums());
   stored.set_last_line(summary.last_line);
   for (const auto& [source, sequence] : summary.sources) {
     (*stored.mutable_source_sequences())[source] = sequence;
@@ -168,6 +197,7 @@ std::optional<RunSummary> DecodeSummary(std::string_view bytes) {
   progress.steps_taken = stored.steps_taken();
   progress.tokens_taken = stored.tokens_taken();
   progress.flops_taken = stored.flops_taken();
+  progress.pace = FromStored(stored.pace());
   summary.last_line = stored.last_line();
   for (const auto& [source, sequence] : stored.source_sequences()) {
     summary.sources[source] = sequence;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "client/api/run_client.h"
+#include "client/api/time_left.h"
 
 namespace gp::gateway {
 namespace {
@@ -83,6 +84,8 @@ Json RunFields(const Board& board, const v1::Run& run) {
                {"started_at", Time(run.has_started_at(), run.started_at())},
                {"finished_at", Time(run.has_finished_at(), run.finished_at())}};
   PutProgress(run.progress(), json);
+  const double left = client::SecondsLeft(run.progress());
+  json["seconds_left"] = Number(left >= 0 && !client::IsTerminal(run.state()), left);
   json["workers"] = run.workers();
   json["placement"] = PlacementOf(run);
   json["latest_checkpoint"] = StepOrNull(run.latest_checkpoint_step());

@@ -78,6 +78,7 @@ Json ProgressFields(const v1::Progress& progress) {
     json["tokens_per_second"] = progress.tokens_per_second();
     json["mfu"] = progress.mfu();
     json["step_seconds"] = progress.step_seconds();
+    json["pace_seconds"] = progress.pace_seconds();
     json["skipped_steps"] = progress.skipped_steps();
     PutPeak(json, progress.peak_flops(), progress.peak_source());
     if (progress.has_phases()) json["phases"] = PhaseFields(progress.phases());

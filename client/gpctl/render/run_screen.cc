@@ -6,6 +6,7 @@
 #include <set>
 
 #include "client/api/run_client.h"
+#include "client/api/time_left.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/render/step_words.h"
 #include "client/gpctl/terminal/display_text.h"
@@ -62,7 +63,7 @@ std::string ReasonLine(const v1::Run& run, bool utf8) {
 std::string LiveEta(const RunModel& model, double now) {
   const v1::Run& run = model.run();
   if (client::IsTerminal(run.state())) return "";
-  double seconds = RemainingSeconds(run.progress());
+  double seconds = client::SecondsLeft(run.progress());
   if (seconds < 0 && model.time_budget_seconds() > 0 && run.has_started_at()) {
     seconds = std::max(0.0, model.time_budget_seconds() - ElapsedSeconds(run, now));
   }
@@ -121,16 +122,18 @@ std::string NormLine(const RunModel& model, bool utf8) {
   return text;
 }
 
-std::string SpeedLine(const v1::MetricPoint& point) {
-  std::string text = fmt::format("  throughput  {} tok/s", CompactCount(point.tokens_per_second()));
-  text += fmt::format("   step {:.0f} ms", 1000 * point.step_seconds());
-  const std::string mfu = MfuText(point.mfu(), point.peak_flops(), point.peak_source());
+std::string SpeedLine(const v1::Progress& progress) {
+  if (progress.step() == 0) return "";
+  std::string text =
+      fmt::format("  throughput  {} tok/s", CompactCount(progress.tokens_per_second()));
+  text += fmt::format("   step {:.0f} ms", 1000 * progress.step_seconds());
+  const std::string mfu = MfuText(progress.mfu(), progress.peak_flops(), progress.peak_source());
   return mfu.empty() ? text : text + "   " + mfu;
 }
 
-std::string PhaseLine(const v1::MetricPoint& point) {
-  if (!point.has_phases() || point.step_seconds() <= 0) return "";
-  return "  phases      " + PhaseText(point.phases(), point.step_seconds());
+std::string PhaseLine(const v1::Progress& progress) {
+  if (!progress.has_phases() || progress.step_seconds() <= 0) return "";
+  return "  phases      " + PhaseText(progress.phases(), progress.step_seconds());
 }
 
 std::string WarningLine(const v1::Run& run, bool utf8) {
@@ -164,8 +167,8 @@ std::string RunScreen(const RunModel& model, double now, const TextStyle& style)
     const std::string scores = ScoresLine(model, style.utf8);
     if (!scores.empty()) lines.push_back(scores);
     lines.push_back(NormLine(model, style.utf8));
-    lines.push_back(SpeedLine(model.points().back()));
-    lines.push_back(PhaseLine(model.points().back()));
+    lines.push_back(SpeedLine(run.progress()));
+    lines.push_back(PhaseLine(run.progress()));
   }
   lines.push_back(CheckpointLine(run));
   lines.push_back(WarningLine(run, style.utf8));

@@ -6,6 +6,7 @@
 
 #include "base/counted_noun.h"
 #include "client/api/run_client.h"
+#include "client/api/time_left.h"
 #include "client/gpctl/render/connection_text.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/render/step_words.h"
@@ -23,11 +24,15 @@ std::string StepOfTarget(const v1::Progress& progress) {
 
 std::string EtaText(const v1::Run& run) {
   if (run.state() != v1::RUN_STATE_RUNNING) return "-";
-  return DurationText(RemainingSeconds(run.progress()));
+  return DurationText(client::SecondsLeft(run.progress()));
 }
 
 // A healthy run needs no explanation in a table.
 std::string StateCell(const v1::Run& run) {
+  const std::string& warning = run.progress().warning();
+  if (run.state() == v1::RUN_STATE_SUCCEEDED && !warning.empty()) {
+    return fmt::format("{}, warning: {}", StateName(run.state()), warning);
+  }
   const bool plain = run.state() == v1::RUN_STATE_RUNNING || run.state() == v1::RUN_STATE_SUCCEEDED;
   return plain || run.reason().empty() ? StateName(run.state())
                                        : StateName(run.state()) + ": " + run.reason();

@@ -38,11 +38,4 @@ double ElapsedSeconds(const v1::Run& run, double now) {
   return begin == 0 ? 0 : std::max(0.0, end - begin);
 }
 
-double RemainingSeconds(const v1::Progress& progress) {
-  const auto steps = progress.target_steps() - progress.step();
-  if (progress.target_steps() <= 0 || steps < 0) return -1;
-  if (steps == 0) return 0;
-  return progress.step_seconds() > 0 ? static_cast<double>(steps) * progress.step_seconds() : -1;
-}
-
 }  // namespace gp::gpctl

@@ -21,7 +21,4 @@ double Seconds(const google::protobuf::Timestamp& time);
 // or `now`.
 double ElapsedSeconds(const v1::Run& run, double now);
 
-// Seconds until the last step at the present speed; negative when unknown.
-double RemainingSeconds(const v1::Progress& progress);
-
 }  // namespace gp::gpctl

@@ -42,6 +42,7 @@ TEST(RunJson, ARunHasAllItsFields) {
         step_seconds: 0.75 learning_rate: 0.25 gradient_norm: 1.5 )" +
                                   std::string(kPhases) + R"(
         peak_flops: 9.5 peak_source: "measured" warning: "warning" skipped_steps: 13
+        pace_seconds: 0.875
         scores { name: "val_bpb" value: 2.5 step: 11 } }
       latest_checkpoint_step: 20 best_checkpoint_step: 10 run_directory: "/runs/id"
       source: "source" resolved: "resolved" request_id: "request" workers: 5
@@ -56,7 +57,7 @@ TEST(RunJson, ARunHasAllItsFields) {
       "progress": {
         "step": 12, "target_steps": 2000, "tokens": 4096, "target_tokens": 100000, "loss": 4.5,
         "lr": 0.25, "grad_norm": 1.5, "tokens_per_second": 1024.5, "mfu": 0.5,
-        "step_seconds": 0.75, "skipped_steps": 13, "peak_flops": 9.5, "peak_source": "measured",
+        "step_seconds": 0.75, "pace_seconds": 0.875, "skipped_steps": 13, "peak_flops": 9.5, "peak_source": "measured",
         )" + std::string(kPhasesJson) +
                                                      R"(,
         "warning": "warning", "val_loss": 8.5, "val_step": 11, "val_bpb": 2.5},

@@ -27,22 +27,6 @@ TEST(StepWords, AnMfuNamesWhatItIsAFractionOf) {
   EXPECT_EQ(MfuText(0, 4.5e11, "table"), "");
 }
 
-v1::Progress ProgressAt(int64_t step, int64_t target, double step_seconds) {
-  v1::Progress progress;
-  progress.set_step(step);
-  progress.set_target_steps(target);
-  progress.set_step_seconds(step_seconds);
-  return progress;
-}
-
-TEST(RunWords, WhatRemainsIsUnknownWithoutATargetOrASpeed) {
-  EXPECT_EQ(RemainingSeconds(ProgressAt(10, 30, 0.5)), 10);
-  EXPECT_EQ(RemainingSeconds(ProgressAt(30, 30, 0.5)), 0);
-  EXPECT_EQ(RemainingSeconds(ProgressAt(31, 30, 0.5)), -1);
-  EXPECT_EQ(RemainingSeconds(ProgressAt(10, 0, 0.5)), -1);
-  EXPECT_EQ(RemainingSeconds(ProgressAt(10, 30, 0)), -1);
-}
-
 TEST(RunWords, ARunHasLastedFromItsStartToItsEnd) {
   v1::Run run;
   EXPECT_EQ(ElapsedSeconds(run, 100), 0);

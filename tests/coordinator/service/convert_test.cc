@@ -144,6 +144,12 @@ TEST(Convert, ARunIsToldFieldByField) {
   progress.warning = "the newest warning";
   progress.skipped_steps = 13;
   progress.scores = {{"val_bpb", {2.25, 11}}};
+  progress.pace = Pace({.steps = 2,
+                        .wall_seconds = 1.75,
+                        .step_seconds = 1.5,
+                        .tokens = 1536.75,
+                        .flops_share = 0.75,
+                        .phase_seconds = {2.5, 4.5, 6.5, 8.5, 10.5, 12.5}});
   const v1::Run run = ToProto(ClusterWithNode(), FullRun(), progress);
   const auto expected = Parse<v1::Run>(R"(
       run_id: "run-id" name: "tiny" kind: RUN_KIND_EVAL namespace: "team" priority: -3
@@ -158,6 +164,7 @@ TEST(Convert, ARunIsToldFieldByField) {
         step_seconds: 0.75 learning_rate: 0.25 gradient_norm: 1.5)" +
                                        std::string(kPhases) + R"(
         peak_flops: 9.5 peak_source: "measured" warning: "the newest warning" skipped_steps: 13
+        pace_seconds: 0.875
         scores { name: "val_bpb" value: 2.25 step: 11 } }
       latest_checkpoint_step: 20 best_checkpoint_step: 10 run_directory: "/storage/runs/r"
       request_id: "request-1" workers: 2

@@ -145,12 +145,16 @@ TEST(StoreCodec, APointAndALineHaveAFieldForEachMember) {
 
 TEST(StoreCodec, ASummaryHasAFieldForEachMember) {
   const auto& [points_bytes, lines_bytes, progress, last_line, sources] = RunSummary{};
-  const auto& [newest, loss, step, warning, skipped, epochs, scores, steps, tokens, flops] =
+  const auto& [newest, loss, step, warning, skipped, epochs, scores, steps, tokens, flops, pace] =
       progress;
   // The progress is not a message of its own.
-  EXPECT_EQ(Count(points_bytes, lines_bytes, last_line, sources) +
-                Count(newest, loss, step, warning, skipped, epochs, scores, steps, tokens, flops),
-            pb::StoredSummary::descriptor()->field_count());
+  EXPECT_EQ(
+      Count(points_bytes, lines_bytes, last_line, sources) +
+          Count(newest, loss, step, warning, skipped, epochs, scores, steps, tokens, flops, pace),
+      pb::StoredSummary::descriptor()->field_count());
+  const auto& [taken, wall, step_seconds, trained, share, phases] = pace.sums();
+  EXPECT_EQ(Count(taken, wall, step_seconds, trained, share) + static_cast<int>(phases.size()),
+            pb::StoredPace::descriptor()->field_count());
   const auto& [epoch, first_step, last_step, first_at, caught_up_at] = EpochStart{};
   EXPECT_EQ(Count(epoch, first_step, last_step, first_at, caught_up_at),
             pb::EpochStart::descriptor()->field_count());

@@ -13,17 +13,16 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function showState(badge, state) {
-  const tone = `badge ${STATE_TONES[state] ?? ""}`;
-  if (badge.className !== tone) badge.className = tone;
-  setText(badge, state);
+function showState(badge, run) {
+  const tone = run.state === "succeeded" && run.warning ? "warn" : STATE_TONES[run.state] ?? "";
+  if (badge.className !== `badge ${tone}`) badge.className = `badge ${tone}`;
+  setText(badge, run.state);
 }
 
 const progressOf = (run) => run.target_steps > 0 ? Math.min(1, (run.step || 0) / run.target_steps) : 0;
 
 function timeLeft(run) {
-  if (run.terminal || !isNumber(run.step_seconds) || !(run.target_steps > 0)) return null;
-  return Math.max(0, run.target_steps - run.step) * run.step_seconds;
+  return isNumber(run.seconds_left) ? run.seconds_left : null;
 }
 
 // "2nd in the queue"
@@ -62,9 +61,9 @@ class RunItem {
   }
 
   update(run, open, shown, colour) {
-    showState(this.badge, run.state);
+    showState(this.badge, run);
     setText(this.facts, runFacts(run));
-    setText(this.reason, run.state === "succeeded" ? "" : run.reason || run.warning || "");
+    setText(this.reason, run.state === "succeeded" ? run.warning || "" : run.reason || run.warning || "");
     this.bar.style.width = `${progressOf(run) * 100}%`;
     this.track.hidden = run.state !== "running" && !run.step;
     this.element.classList.toggle("is-open", open);

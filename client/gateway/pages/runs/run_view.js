@@ -38,7 +38,8 @@ function showTiles(run) {
 // Why the run is where it is; nothing for one that went well.
 function reasonText(run) {
   const place = isNumber(run.queue_position) ? `${queueText(run.queue_position)}:` : "";
-  return run.state === "succeeded" ? "" : [place, run.reason, run.warning].filter(Boolean).join(" ");
+  const reason = run.state === "succeeded" ? "" : run.reason;
+  return [place, reason, run.warning].filter(Boolean).join(" ");
 }
 
 function showReason(run) {
@@ -60,7 +61,7 @@ function progressText(run) {
 function showSummary(run) {
   setText($("#run-title"), run.name);
   document.title = `${run.name}${run.state === "running" ? ` ${Math.floor(progressOf(run) * 100)}%` : ""} · gp`;
-  showState($("#run-state"), run.state);
+  showState($("#run-state"), run);
   showReason(run);
   $("#run-progress").value = progressOf(run);
   setText($("#run-progress-text"), progressText(run));

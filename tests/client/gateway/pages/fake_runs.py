@@ -137,7 +137,8 @@ class FakeRun:
                 "target_steps": self.target, "tokens": self.step * 8192, "loss": point[2],
                 "validation_loss": self.validation_loss(evaluated) if evaluated else None, "tokens_per_second": point[4],
                 "scores": self.scores(evaluated) or {},
-                "mfu": point[5], "step_seconds": self.step_seconds if self.step else None, "learning_rate": point[6],
+                "mfu": point[5], "step_seconds": self.step_seconds if self.step else None,
+                "seconds_left": None if self.terminal or not self.step else (self.target - self.step) * self.step_seconds, "learning_rate": point[6],
                 "gradient_norm": point[7], "workers": 2,
                 "placement": [{"rank": rank, "node": "alpha", "slot": f"cpu{rank}"} for rank in range(2)]
                 if self.state == "running" else [],

@@ -1,0 +1,52 @@
+// Pace: how fast a run has trained of late. Means over about the last ten minutes of its points, newer steps weighted more, so
+// that one slow step does not change a forecast, and a machine that is busier now does. A value; one thread at a time.
+#pragma once
+
+#include <array>
+
+namespace gp::coordinator {
+
+struct Point;
+
+class Pace {
+ public:
+  static constexpr double kMemorySeconds = 600;  // a step this old weighs 1/e of the newest one
+
+  // Sums in which older points have lost weight; all 0 before the first point.
+  struct Sums {
+    double steps = 0;
+    double wall_seconds = 0;  // evaluations, samples and saves between steps included
+    double step_seconds = 0;  // of the steps alone
+    double tokens = 0;
+    double flops_share = 0;  // MFU times the seconds of its step
+    // data wait, forward, backward, exposed all-reduce, optimizer, other
+    std::array<double, 6> phase_seconds{};
+
+    bool operator==(const Sums&) const = default;
+  };
+
+  Pace() = default;
+  explicit Pace(const Sums& sums) : sums_(sums) {}
+
+  // `previous` is the point before it, or null. The time between the last step of an epoch and the
+  // first of the next one does not count.
+  void Add(const Point* previous, const Point& point);
+
+  bool known() const { return sums_.steps > 0; }
+  // REQUIRES of all below: known().
+  double SecondsPerStep() const { return sums_.wall_seconds / sums_.steps; }
+  double StepSeconds() const { return sums_.step_seconds / sums_.steps; }
+  double TokensPerSecond() const;  // while steps are taken; 0 when their time is unknown
+  double Mfu() const;
+  std::array<double, 6> PhaseSeconds() const;  // of a step
+
+  const Sums& sums() const { return sums_; }
+  bool operator==(const Pace&) const = default;
+
+ private:
+  void Fade(double seconds);
+
+  Sums sums_;
+};
+
+}  // namespace gp::coordinator
