@@ -42,7 +42,8 @@ Status CheckAuthority(const Chain& chain, const std::string& address, const std:
   };
   if (std::any_of(chain.begin(), chain.end(), is_trusted)) return OkStatus();
   return PermissionDenied(
-      "the authority in {} has not signed the certificate of {}: another coordinator answers there, "
+      "the authority in {} has not signed the certificate of {}: another coordinator answers "
+      "there, "
       "or its authority was replaced",
       ca, address);
 }

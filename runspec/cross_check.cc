@@ -344,7 +344,7 @@ Problems CrossWarnings(const RunSpec& spec) {
                         "lower schedule.warmup_steps"});
   }
   const int64_t every = spec.checkpoint.every_steps;
-  if (steps > 0 && every > steps) {
+  if (steps > 0 && !spec.checkpoint.every_auto && every > steps) {
     warnings.push_back(
         {{"checkpoint.every", "budget.steps", "preset"},
          fmt::format("checkpoint.every {} is longer than the run of {} steps: only the "

@@ -577,15 +577,21 @@ std::vector<RunField> SampleFields() {
   };
 }
 
+Slot CheckpointEverySlot(RunSpec& spec) {
+  return AutoCountSlot{&spec.checkpoint.every_steps, &spec.checkpoint.every_auto};
+}
+
 std::vector<RunField> CheckpointFields() {
   return {
       {{.path = "checkpoint.every",
-        .doc = "Steps between checkpoints; 0 saves at the end only. The last step is always saved.",
+        .doc = "Steps between checkpoints; 0 saves at the end only. auto saves about every ten "
+               "minutes, and less often where saves take more than 2% of the time. The last step "
+               "is always saved.",
         .unit = "steps",
         .min = 0,
         .max = 1e12,
         .also = {"interval", "save_interval", "save_every"}},
-       GP_SLOT(checkpoint.every_steps)},
+       CheckpointEverySlot},
       {{.path = "checkpoint.keep_last",
         .doc = "The newest checkpoints that are kept; under the service at least 2, one to go back "
                "to.",

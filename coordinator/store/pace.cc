@@ -36,9 +36,9 @@ void Pace::Add(const Point* previous, const Point& point) {
   sums_.step_seconds += point.step_seconds;
   sums_.tokens += point.tokens_per_second * point.step_seconds;
   sums_.flops_share += point.mfu * point.step_seconds;
-  const std::array<double, 6> phases = {point.data_wait_seconds,         point.forward_seconds,
-                                        point.backward_seconds,          point.allreduce_exposed_seconds,
-                                        point.optimizer_seconds,         point.other_seconds};
+  const std::array<double, 6> phases = {point.data_wait_seconds, point.forward_seconds,
+                                        point.backward_seconds,  point.allreduce_exposed_seconds,
+                                        point.optimizer_seconds, point.other_seconds};
   for (size_t i = 0; i < phases.size(); ++i) sums_.phase_seconds[i] += phases[i];
 }
 

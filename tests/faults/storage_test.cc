@@ -48,8 +48,8 @@ class SmallDisk {
   // files just after a submit: the kernel refuses a read-only mount then.
   bool Remount(unsigned long flags, const std::string& size) {
     return Eventually([&] {
-      return mount("tmpfs", path_.c_str(), "tmpfs", MS_REMOUNT | flags,
-                   ("size=" + size).c_str()) == 0;
+      return mount("tmpfs", path_.c_str(), "tmpfs", MS_REMOUNT | flags, ("size=" + size).c_str()) ==
+             0;
     });
   }
 

@@ -51,9 +51,9 @@ TEST_F(ServerCertificatesTest, NothingIsWrongWhenClocksDifferALittle) {
 TEST_F(ServerCertificatesTest, AClockThatIsWrongIsNamedWithBothTimes) {
   const Status behind = ExplainAt(-hours(2));
   EXPECT_EQ(behind.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(behind), AllOf(HasSubstr("is not valid before 20"),
-                                     HasSubstr(", and this machine's clock says 20"),
-                                     HasSubstr("set the clock")));
+  EXPECT_THAT(Message(behind),
+              AllOf(HasSubstr("is not valid before 20"),
+                    HasSubstr(", and this machine's clock says 20"), HasSubstr("set the clock")));
   EXPECT_THAT(Message(ExplainAt(hours(2))),
               AllOf(HasSubstr("was valid until 20"), HasSubstr("this machine's clock says 20")));
   EXPECT_THAT(Message(ExplainAt(hours(24 * 365 * 20))), HasSubstr("set the clock"));
@@ -61,8 +61,8 @@ TEST_F(ServerCertificatesTest, AClockThatIsWrongIsNamedWithBothTimes) {
 
 TEST_F(ServerCertificatesTest, AnotherAuthorityIsNamed) {
   const TestCertificates others;
-  const Status other = ExplainCertificates(server_->address(), others.Anonymous(),
-                                           SystemClock().WallNow(), kPlenty);
+  const Status other =
+      ExplainCertificates(server_->address(), others.Anonymous(), SystemClock().WallNow(), kPlenty);
   EXPECT_EQ(other.code(), StatusCode::kPermissionDenied);
   EXPECT_THAT(Message(other), HasSubstr("another coordinator answers there"));
 }
@@ -71,9 +71,9 @@ TEST_F(ServerCertificatesTest, AServerThatIsNotThereExplainsNothing) {
   const std::string address = server_->address();
   server_->Shutdown(std::chrono::seconds(0));
   server_.reset();
-  EXPECT_TRUE(ExplainCertificates(address, certificates_.Anonymous(), SystemClock().WallNow(),
-                                  kPlenty)
-                  .ok());
+  EXPECT_TRUE(
+      ExplainCertificates(address, certificates_.Anonymous(), SystemClock().WallNow(), kPlenty)
+          .ok());
 }
 
 }  // namespace

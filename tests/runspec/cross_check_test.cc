@@ -236,9 +236,12 @@ TEST(CrossCheck, WarnsOfALongWarmUpAndOfACheckpointThatNeverComes) {
   EXPECT_THAT(WarningsAfter([](RunSpec& s) { s.schedule.warmup_steps = 33; }), IsEmpty());
   EXPECT_THAT(WarningsAfter([](RunSpec& s) { s.schedule.warmup_steps = 34; }),
               ElementsAre("schedule.warmup_steps"));
-  EXPECT_THAT(WarningsAfter([](RunSpec& s) { s.checkpoint.every_steps = 100; }), IsEmpty());
-  EXPECT_THAT(WarningsAfter([](RunSpec& s) { s.checkpoint.every_steps = 101; }),
-              ElementsAre("checkpoint.every"));
+  EXPECT_THAT(
+      WarningsAfter([](RunSpec& s) { s.checkpoint = {.every_steps = 100, .every_auto = false}; }),
+      IsEmpty());
+  EXPECT_THAT(
+      WarningsAfter([](RunSpec& s) { s.checkpoint = {.every_steps = 101, .every_auto = false}; }),
+      ElementsAre("checkpoint.every"));
   EXPECT_THAT(WarningsAfter([](RunSpec& s) { s.data = {.train = {"a.bin"}}; }),
               ElementsAre("data.train"));
   EXPECT_THAT(WarningsAfter([](RunSpec& s) {

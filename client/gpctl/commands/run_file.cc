@@ -67,6 +67,9 @@ void PrintValidation(const Validation& validation, Console& console) {
   if (const auto warning = MemoryWarning(spec, validation.memory)) {
     console.err << "warning: " << *warning << "\n";
   }
+  if (const auto warning = LostWorkWarning(spec, validation.memory)) {
+    console.err << "warning: " << *warning << "\n";
+  }
 }
 
 StatusOr<ExitCode> Validate(const ValidateOptions& options, Session& session) {

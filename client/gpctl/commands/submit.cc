@@ -44,12 +44,13 @@ Status CheckPathsFor(const std::string& address, const RunFileText& file,
   return OkStatus();
 }
 
-// Warns when the run may not fit into memory. gpctl can read this machine's memory only, so it
-// warns only when the service runs here.
-void WarnOfMemory(const std::string& address, const runspec::RunSpec& spec, Console& console) {
+// Warns when the run may not fit into memory, or could lose hours of work. gpctl can read this
+// machine's memory and processor only, so it warns only when the service runs here.
+void WarnOfPlan(const std::string& address, const runspec::RunSpec& spec, Console& console) {
   if (!rpc::IsLocalAddress(address)) return;
-  if (const auto warning = MemoryWarning(spec, ReadAvailableMemory())) {
-    console.err << "warning: " << *warning << "\n";
+  const AvailableMemory memory = ReadAvailableMemory();
+  for (const auto& warning : {MemoryWarning(spec, memory), LostWorkWarning(spec, memory)}) {
+    if (warning) console.err << "warning: " << *warning << "\n";
   }
 }
 
@@ -175,7 +176,7 @@ StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const Submit
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   RETURN_IF_ERROR(CheckPathsFor(client->address(), file, options.overrides));
   RETURN_IF_ERROR(CheckDataFor(client->address(), file, *result.spec, session.console()));
-  WarnOfMemory(client->address(), *result.spec, session.console());
+  WarnOfPlan(client->address(), *result.spec, session.console());
   v1::SubmitRequest request;
   request.set_request_id(options.request_id);
   request.set_source(file.text);

@@ -254,8 +254,10 @@ std::string PlanText(const RunSpec& spec, const AvailableMemory& memory, const D
   out += Line("budget", BudgetText(spec, settled->plan, data));
   if (const auto forecast = ForecastHere(spec)) out += Line("time", TimeText(*forecast));
   out += Line("memory", MemoryText(Forecast(*settled), OnGpu(spec)));
-  out += Line("records", fmt::format("validation {}, checkpoint {}", Every(spec.eval.every_steps),
-                                     Every(spec.checkpoint.every_steps)));
+  out +=
+      Line("records", fmt::format("validation {}, checkpoint {}", Every(spec.eval.every_steps),
+                                  spec.checkpoint.every_auto ? "about every ten minutes"
+                                                             : Every(spec.checkpoint.every_steps)));
   return out;
 }
 
@@ -272,6 +274,7 @@ Json PlanFields(const RunSpec& spec, const AvailableMemory& memory) {
   json["micro_batch"] = settled->spec.batch.micro_batch;
   json["target_steps"] = runspec::TargetSteps(spec);
   if (const auto time = ForecastHere(spec)) json["time_forecast"] = TimeFields(*time);
+  if (const auto warning = LostWorkWarning(spec, memory)) json["lost_work_warning"] = *warning;
   json["memory_bytes"] = forecast.total_bytes();
   json["memory"] = MemoryFields(forecast);
   if (OnGpu(spec)) return json;  // the memory of the service's GPUs is not known here
@@ -280,6 +283,13 @@ Json PlanFields(const RunSpec& spec, const AvailableMemory& memory) {
   json["fits"] = !warning.has_value();
   if (warning) json["memory_warning"] = *warning;
   return json;
+}
+
+std::optional<std::string> LostWorkWarning(const RunSpec& spec, const AvailableMemory& memory) {
+  const auto settled = Settle(spec, memory);
+  if (!settled) return std::nullopt;
+  const auto forecast = ForecastHere(settled->spec);
+  return forecast ? LostWorkWarning(settled->spec, *forecast) : std::nullopt;
 }
 
 std::optional<std::string> MemoryWarning(const RunSpec& spec, const AvailableMemory& memory) {

@@ -29,4 +29,8 @@ double Epochs(int64_t tokens, const DataReport& data);
 std::optional<std::string> MemoryWarning(const runspec::RunSpec& spec,
                                          const AvailableMemory& memory);
 
+// A warning when a failure could lose more than an hour of work on a machine like this one.
+std::optional<std::string> LostWorkWarning(const runspec::RunSpec& spec,
+                                           const AvailableMemory& memory);
+
 }  // namespace gp::gpctl

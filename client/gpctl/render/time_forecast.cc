@@ -50,6 +50,22 @@ std::optional<TimeForecast> ForecastTime(const runspec::RunSpec& spec, const Cor
   return forecast;
 }
 
+std::optional<std::string> LostWorkWarning(const runspec::RunSpec& spec,
+                                           const TimeForecast& forecast) {
+  constexpr double kBearableSeconds = 3600;
+  const runspec::CheckpointSpec& checkpoint = spec.checkpoint;
+  if (checkpoint.every_auto) return std::nullopt;
+  const bool only_at_end = checkpoint.every_steps == 0 || checkpoint.every_steps >= forecast.steps;
+  const int64_t steps = only_at_end ? forecast.steps : checkpoint.every_steps;
+  const double seconds = static_cast<double>(steps) * forecast.step_seconds;
+  if (seconds <= kBearableSeconds) return std::nullopt;
+  return fmt::format(
+      "checkpoint.every {} saves {}: a failure may lose {} of work; set checkpoint.every: auto to "
+      "save about every ten minutes",
+      checkpoint.every_steps, only_at_end ? "at the end only" : "too rarely",
+      DurationText(seconds));
+}
+
 std::string TimeText(const TimeForecast& forecast) {
   return fmt::format(
       "about {} = {} steps of {} (forecast: {} core{} at {:.0f} GFLOP/s, the stated rate of {})",

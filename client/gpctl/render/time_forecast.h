@@ -33,6 +33,11 @@ struct TimeForecast {
 std::optional<TimeForecast> ForecastTime(const runspec::RunSpec& spec, const CoreRate& rate,
                                          int cores);
 
+// A warning when a failure could lose more than an hour of the run's work, because its checkpoints
+// are that far apart.
+std::optional<std::string> LostWorkWarning(const runspec::RunSpec& spec,
+                                           const TimeForecast& forecast);
+
 // "about 3m12s = 1,500 steps of 128 ms (forecast: ...)".
 std::string TimeText(const TimeForecast& forecast);
 

@@ -50,6 +50,27 @@ TEST(TimeForecast, AWallTimeBoundsTheSteps) {
   EXPECT_EQ(ForecastTime(spec, rate, 1)->steps, 10);
 }
 
+// Case 52: a run of a week that saved nothing before its end was accepted without a word.
+TEST(TimeForecast, WarnsOfARunThatMayLoseMoreThanAnHour) {
+  runspec::RunSpec spec = Spec();
+  spec.budget.steps = 10'000;
+  const TimeForecast forecast = *ForecastTime(spec, {StepFlops(spec), "AVX2"}, 1);  // 1 s a step
+  EXPECT_EQ(LostWorkWarning(spec, forecast), std::nullopt) << "auto saves by time";
+  spec.checkpoint.every_auto = false;
+  EXPECT_EQ(LostWorkWarning(spec, forecast).value_or(""),
+            "checkpoint.every 0 saves at the end only: a failure may lose 2h46m of work; set "
+            "checkpoint.every: auto to save about every ten minutes");
+  spec.checkpoint.every_steps = 3'600;
+  EXPECT_EQ(LostWorkWarning(spec, forecast), std::nullopt);
+  spec.checkpoint.every_steps = 3'601;
+  EXPECT_THAT(LostWorkWarning(spec, forecast).value_or(""), HasSubstr("too rarely"));
+  spec.checkpoint.every_steps = 20'000;
+  EXPECT_THAT(LostWorkWarning(spec, forecast).value_or(""), HasSubstr("at the end only"));
+  spec.budget.steps = 3'600;
+  spec.checkpoint.every_steps = 0;
+  EXPECT_EQ(LostWorkWarning(spec, *ForecastTime(spec, {StepFlops(spec), "AVX2"}, 1)), std::nullopt);
+}
+
 TEST(TimeForecast, WhatAGpuTakesIsNotKnown) {
   runspec::RunSpec spec = Spec();
   spec.resources.device = "gpu";

@@ -63,6 +63,9 @@ class Checkpoints {
   // Saves that failed or were skipped so far.
   int64_t failed_saves() const { return failed_saves_; }
 
+  // How long the caller waited for the newest save so far.
+  std::chrono::nanoseconds held_up() const { return held_up_; }
+
   // Waits for the save in flight, once.
   void Drain();
 

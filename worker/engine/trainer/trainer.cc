@@ -79,7 +79,7 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   timer_.Begin();
   StepResult result;
   scalars_.Begin(loss_scale_ ? loss_scale_->value() : 1);
-  TellWish();
+  UploadRequest();
 
   // Each shard alone and with equal shapes, so that its gradient does not depend on who computes
   // it.
@@ -128,7 +128,9 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   }
   timer_.Lap(&link::Phases::optimizer);
 
-  result.last = AnyWish();
+  const StepRequest request = SharedRequest();
+  result.last = request == StepRequest::kStop;
+  result.save = request == StepRequest::kSave;
   result.step = ++step_;
   updating_ = false;
   GuardAgainstNonFinite(result);
@@ -184,14 +186,14 @@ int Trainer::LossOf(int shard) const {
   return communicator_.device() != nullptr ? shard : shard - owned_.first;
 }
 
-// The losses that all ranks have alike, of which each shard's is a sum. Where ranks share them on
-// the host, they travel as a maximum with zeros, and with them whether a rank wishes to leave:
-// whoever has the losses knows, as every other rank does, whether this step is the last one.
+// Returns each shard's loss sum, equal on every rank. Ranks that share them on the host exchange
+// them as a maximum with zeros. The same AllReduceMax carries each rank's request, so all ranks
+// agree on what follows the step.
 std::span<const double> Trainer::ShareLosses() {
   if (communicator_.size() == 1 || communicator_.device() != nullptr) return scalars_.losses();
   GP_CHECK(model_.backend().host_reachable(), "ranks on devices without collectives of their own");
   shared_losses_.assign(static_cast<size_t>(plan_.logical_shards) + 1, 0.0);
-  shared_losses_.back() = wishes_to_leave_() ? 1 : 0;
+  shared_losses_.back() = static_cast<double>(request_());
   for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
     shared_losses_[static_cast<size_t>(shard)] = FiniteOrInfinite(*scalars_.loss(LossOf(shard)));
   }
@@ -199,17 +201,22 @@ std::span<const double> Trainer::ShareLosses() {
   return shared_losses_;
 }
 
-// GPUs add it up behind the losses.
-void Trainer::TellWish() {
-  if (communicator_.device() == nullptr || !wishes_to_leave_()) return;
-  const double one = 1;
-  model_.backend().Upload(scalars_.loss(plan_.logical_shards), &one, sizeof(one));
+// GPUs add up the requests, stored after the losses. Only one rank may ask for a save, so that no
+// sum of saves reads as a stop.
+void Trainer::UploadRequest() {
+  if (communicator_.device() == nullptr) return;
+  const auto request = static_cast<double>(request_());
+  if (request == 0) return;
+  model_.backend().Upload(scalars_.loss(plan_.logical_shards), &request, sizeof(request));
 }
 
-bool Trainer::AnyWish() const {
-  if (communicator_.size() == 1) return wishes_to_leave_();
-  if (communicator_.device() == nullptr) return shared_losses_.back() > 0;
-  return scalars_.shard_loss(plan_.logical_shards) > 0;
+StepRequest Trainer::SharedRequest() const {
+  if (communicator_.size() == 1) return request_();
+  const double shared = communicator_.device() == nullptr
+                            ? shared_losses_.back()
+                            : scalars_.shard_loss(plan_.logical_shards);
+  if (shared < static_cast<double>(StepRequest::kSave)) return StepRequest::kNone;
+  return shared < static_cast<double>(StepRequest::kStop) ? StepRequest::kSave : StepRequest::kStop;
 }
 
 // Nats per target token of this step; equal on every rank.

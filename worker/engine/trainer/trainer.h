@@ -32,6 +32,9 @@ struct AllReduceCost {
   int64_t bytes = 0;   // of the gradients that were summed
 };
 
+// What a rank asks the whole group to do after the present step. Larger ones win.
+enum class StepRequest { kNone = 0, kSave = 1, kStop = 2 };
+
 struct StepResult {
   int64_t step = 0;          // steps committed, this one included
   double loss = 0;           // mean over the step's target tokens, in nats, before the update
@@ -40,8 +43,10 @@ struct StepResult {
   bool skipped = false;  // the gradient was not finite: parameters are unchanged
   // Skipped because fp16's loss scale was too large, which it no longer is.
   bool overflowed = false;
-  // A rank of the group wishes to leave: this step is the last one, for all of them.
+  // What a rank of the group asked for, the same on every rank: this step is the last one; the
+  // state is to be saved.
   bool last = false;
+  bool save = false;
   double seconds = 0;
   link::Phases phases;
   // Absent for one rank, which sums nothing, and on GPUs, whose collectives no host's clock sees.
@@ -75,8 +80,8 @@ class Trainer {
   // parameters are.
   bool intact() const { return !updating_; }
 
-  // Asked in every step, in the middle of it: whether this rank wishes to leave after it.
-  void set_wishes_to_leave(std::function<bool()> wishes) { wishes_to_leave_ = std::move(wishes); }
+  // Called in every step, in the middle of it. Only rank 0 may answer kSave.
+  void set_request(std::function<StepRequest()> request) { request_ = std::move(request); }
 
   // Continues after `step` committed steps; parameters and optimizer are restored already.
   void ResumeAfter(int64_t step) { step_ = step; }
@@ -87,9 +92,9 @@ class Trainer {
  private:
   void AccumulateShard(int shard, GradientReduction& reduction, const std::stop_token& stop);
   int LossOf(int shard) const;
-  void TellWish();
+  void UploadRequest();
   std::span<const double> ShareLosses();
-  bool AnyWish() const;
+  StepRequest SharedRequest() const;
   double MeanLoss() const;
   std::optional<AllReduceCost> CostOf(const GradientReduction& reduction) const;
   void Judge(StepResult& result);
@@ -109,10 +114,10 @@ class Trainer {
   const std::span<int32_t> tokens_;   // (micro_batch, sequence), of the host
   const std::span<int32_t> targets_;  // (micro_batch, sequence), of the host
   StepScalars scalars_;
-  // The losses of all shards, where ranks share them on the host. The last element is above 0 when
-  // a rank wishes to leave.
+  // The losses of all shards, where ranks share them on the host; the last element is the ranks'
+  // StepRequest.
   std::vector<double> shared_losses_;
-  std::function<bool()> wishes_to_leave_ = [] { return false; };
+  std::function<StepRequest()> request_ = [] { return StepRequest::kNone; };
   bool updating_ = false;  // the optimizer's state is on its way to the next step
   const Clock& clock_;
   StepTimer timer_;

@@ -93,7 +93,11 @@ void Training::Join(Communicator& communicator, const EngineRecord& decided) {
 
 TrainingEnd Training::Run(const StopWishes& stop) {
   started_ = clock_.Now();
-  trainer_->set_wishes_to_leave(stop.after_step);
+  if (leads() && run_.spec.checkpoint.every_auto) timed_saves_.emplace(started_);
+  trainer_->set_request([this, &stop] {
+    if (stop.after_step()) return StepRequest::kStop;
+    return TimedSaveIsDue() ? StepRequest::kSave : StepRequest::kNone;
+  });
   if (evaluation_owed_) CatchUpEvaluation(stop.at_once);
   while (!budget_.Done(trainer_->step())) {
     trainer_->set_schedule_steps(budget_.ScheduleSteps(trainer_->step()));
@@ -115,7 +119,7 @@ TrainingEnd Training::AfterStep(const StepResult& result, const StopWishes& stop
   Report(result, evaluated);
   SampleIfDue(stop.at_once);
   const bool done = budget_.Done(result.step);
-  Save(evaluated.loss, SaveIsDue(best), result.last || done);
+  Save(evaluated.loss, SaveIsDue(best, result.save), result.last || done);
   return result.last && !done ? TrainingEnd::kStopped : TrainingEnd::kFinished;
 }
 
@@ -139,7 +143,7 @@ StepResult Training::TakeStep(const std::stop_token& stop) {
   patience_.StepTook(result.seconds);
   const bool other_work =
       budget_.NeedsCalibration(result.step) || Due(run_.spec.eval.every_steps) || TasksAreDue() ||
-      Due(run_.spec.sample.every_steps) || Due(run_.spec.checkpoint.every_steps);
+      Due(run_.spec.sample.every_steps) || SaveIsDue(/*best=*/false, result.save);
   if (other_work) patience_.Interrupted();
   return result;
 }
@@ -188,6 +192,7 @@ void Training::OpenRecords() {
   records_ = std::make_unique<RunRecords>(ValueOrThrow(
       ExitCause::kStorage, RunRecords::Open(place_.run_directory, trainer_->step(), clock_)));
   records_->WriteResolved(runspec::ResolvedYaml(run_.spec));
+  divergence_.emplace(run_.spec.model.vocabulary);
   checkpoints_ = std::make_unique<Checkpoints>(
       place_, run_,
       Checkpoints::Events{.written =
@@ -345,6 +350,9 @@ link::StepReport Training::MakeReport(const StepResult& result, const Evaluated&
 
 void Training::Report(const StepResult& result, const Evaluated& evaluated) {
   link::StepReport report = MakeReport(result, evaluated);
+  if (divergence_ && !report.warning) {
+    report.warning = divergence_->Observe(result.step, result.loss, evaluated.loss);
+  }
   if (leads() && report.warning) LogWarning(*report.warning);
   if (checkpoints_ != nullptr && !report.warning) report.warning = checkpoints_->TakeWarning();
   if (checkpoints_ != nullptr) report.failed_saves = checkpoints_->failed_saves();
@@ -372,10 +380,14 @@ void Training::SampleIfDue(const std::stop_token& stop) {
 }
 
 // A run with early stopping saves every improvement, because the last improvement is its result.
-bool Training::SaveIsDue(bool best) const {
-  const bool worth_keeping =
-      best && budget_.early_stop().enabled() && run_.spec.checkpoint.keep_best;
-  return worth_keeping || Due(run_.spec.checkpoint.every_steps);
+bool Training::SaveIsDue(bool best, bool asked_for) const {
+  const runspec::CheckpointSpec& checkpoint = run_.spec.checkpoint;
+  const bool worth_keeping = best && budget_.early_stop().enabled() && checkpoint.keep_best;
+  return worth_keeping || asked_for || Due(checkpoint.every_auto ? 0 : checkpoint.every_steps);
+}
+
+bool Training::TimedSaveIsDue() const {
+  return timed_saves_ && timed_saves_->IsDue(clock_.Now(), checkpoints_->held_up());
 }
 
 // With optimizer shards, every rank sends its part of the moments to rank 0, which saves.
@@ -387,6 +399,7 @@ void Training::Save(std::optional<double> validation_loss, bool due, bool last) 
   if (last) {
     checkpoints_->SaveLast(*trainer_, budget_, validation_loss, budget_.Done(trainer_->step()));
   } else if (due) {
+    if (timed_saves_) timed_saves_->Began(clock_.Now());
     checkpoints_->Save(*trainer_, budget_, validation_loss);
   } else {
     checkpoints_->Poll();

@@ -19,11 +19,13 @@
 #include "worker/engine/data/batch_reader.h"
 #include "worker/engine/trainer/checkpoints.h"
 #include "worker/engine/trainer/collective_patience.h"
+#include "worker/engine/trainer/divergence.h"
 #include "worker/engine/trainer/prepared_run.h"
 #include "worker/engine/trainer/progress.h"
 #include "worker/engine/trainer/run_budget.h"
 #include "worker/engine/trainer/run_evaluation.h"
 #include "worker/engine/trainer/run_records.h"
+#include "worker/engine/trainer/timed_saves.h"
 #include "worker/engine/trainer/trainer.h"
 #include "worker/engine/trainer/training_samples.h"
 
@@ -97,7 +99,8 @@ class Training {
   link::StepReport MakeReport(const StepResult& result, const Evaluated& evaluated) const;
   void Report(const StepResult& result, const Evaluated& evaluated);
   void SampleIfDue(const std::stop_token& stop);
-  bool SaveIsDue(bool best) const;
+  bool SaveIsDue(bool best, bool asked_for) const;
+  bool TimedSaveIsDue() const;
   void Save(std::optional<double> validation_loss, bool due, bool last);
 
   const TrainingPlace place_;
@@ -113,6 +116,8 @@ class Training {
   // Rank 0's, since Join.
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<RunRecords> records_;
+  std::optional<Divergence> divergence_;   // since Join
+  std::optional<TimedSaves> timed_saves_;  // since Run, where checkpoint.every is auto
   std::unique_ptr<TrainingSamples> samples_;
   CollectivePatience patience_;
   // For calibration: times of the steps of this process, without the first ones.

@@ -107,8 +107,8 @@ TEST(Trainer, EveryMicroBatchHasADropoutMaskOfItsOwn) {
   EXPECT_GT(std::abs(first_loss(1) - first_loss(2)), 1e-5);
 }
 
-// One rank's wish; the others know nothing of it.
-TEST(Trainer, AllRanksTakeTheSameStepForTheLastOneWhenOneWishesToLeave) {
+// One rank's request; the others do not have it.
+TEST(Trainer, AllRanksTakeTheSameStepForTheLastOneWhenOneAsksToStop) {
   for (const int ranks : {1, 3}) {
     auto group = MakeLocalGroup(ranks, 4);
     std::vector<int64_t> last_steps(group.size());
@@ -117,8 +117,9 @@ TEST(Trainer, AllRanksTakeTheSameStepForTheLastOneWhenOneWishesToLeave) {
       threads.emplace_back([&, rank] {
         TinyRank member(*group[rank]);
         const bool leaver = rank + 1 == group.size();
-        member.trainer().set_wishes_to_leave(
-            [&member, leaver] { return leaver && member.trainer().step() >= 4; });
+        member.trainer().set_request([&member, leaver] {
+          return leaver && member.trainer().step() >= 4 ? StepRequest::kStop : StepRequest::kNone;
+        });
         while (!member.Take(1)[0].last && member.trainer().step() < kSteps) continue;
         last_steps[rank] = member.trainer().step();
       });
@@ -126,6 +127,45 @@ TEST(Trainer, AllRanksTakeTheSameStepForTheLastOneWhenOneWishesToLeave) {
     threads.clear();
     for (const int64_t step : last_steps) EXPECT_EQ(step, 5) << ranks << " ranks";
   }
+}
+
+TEST(Trainer, AllRanksSaveTheStepInWhichTheFirstOneAsksForIt) {
+  for (const int ranks : {1, 3}) {
+    auto group = MakeLocalGroup(ranks, 4);
+    std::vector<std::vector<int64_t>> saved(group.size());
+    std::vector<std::jthread> threads;
+    for (size_t rank = 0; rank < group.size(); ++rank) {
+      threads.emplace_back([&, rank] {
+        TinyRank member(*group[rank]);
+        member.trainer().set_request([&member, rank] {
+          const bool asks = rank == 0 && member.trainer().step() % 3 == 1;
+          return asks ? StepRequest::kSave : StepRequest::kNone;
+        });
+        for (const StepResult& result : member.Take(7)) {
+          EXPECT_FALSE(result.last);
+          if (result.save) saved[rank].push_back(result.step);
+        }
+      });
+    }
+    threads.clear();
+    for (const auto& steps : saved) EXPECT_EQ(steps, (std::vector<int64_t>{2, 5})) << ranks;
+  }
+}
+
+TEST(Trainer, AStopWinsOverASave) {
+  auto group = MakeLocalGroup(2, 4);
+  std::vector<StepResult> results(group.size());
+  std::vector<std::jthread> threads;
+  for (size_t rank = 0; rank < group.size(); ++rank) {
+    threads.emplace_back([&, rank] {
+      TinyRank member(*group[rank]);
+      member.trainer().set_request(
+          [rank] { return rank == 0 ? StepRequest::kSave : StepRequest::kStop; });
+      results[rank] = member.Take(1)[0];
+    });
+  }
+  threads.clear();
+  for (const StepResult& result : results) EXPECT_TRUE(result.last && !result.save);
 }
 
 TEST(Trainer, AStepThatAStopBreaksOffLeavesTheStateOfTheOneBefore) {
