@@ -16,13 +16,14 @@ std::optional<std::string> Divergence::Observe(int64_t step, double loss,
   const double bounded = std::isfinite(loss) ? std::min(loss, 10 * limit_) : 10 * limit_;
   mean_loss_ = steps_ == 0 ? bounded : mean_loss_ + kSmoothing * (bounded - mean_loss_);
   if (++steps_ <= kStepsBefore) return std::nullopt;
-  if (validation_loss) return Judge("validation loss", *validation_loss, step);
-  return Judge("training loss", mean_loss_, step);
+  if (validation_loss) return Judge(*validation_loss, "validation loss", *validation_loss, step);
+  return Judge(mean_loss_, "training loss", loss, step);
 }
 
 // A loss that is not a number is above every limit.
-std::optional<std::string> Divergence::Judge(const char* what, double loss, int64_t step) {
-  const bool high = !(loss <= limit_);
+std::optional<std::string> Divergence::Judge(double judged, const char* what, double loss,
+                                             int64_t step) {
+  const bool high = !(judged <= limit_);
   const bool fresh = high && !diverged_;
   diverged_ = high;
   if (!fresh) return std::nullopt;

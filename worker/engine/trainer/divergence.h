@@ -22,7 +22,8 @@ class Divergence {
                                      std::optional<double> validation_loss);
 
  private:
-  std::optional<std::string> Judge(const char* what, double loss, int64_t step);
+  // The message names `loss`.
+  std::optional<std::string> Judge(double judged, const char* what, double loss, int64_t step);
 
   const int64_t vocabulary_;
   const double limit_;
