@@ -29,6 +29,10 @@ void Take(gpr_log_func_args* line) {
       {{"error", line->message}, {"file", FileName(line->file)}, {"left_out_before", *left_out}});
 }
 
+bool IsWantedWhole() {
+  return std::getenv("GRPC_VERBOSITY") != nullptr || std::getenv("GRPC_TRACE") != nullptr;
+}
+
 }  // namespace
 
 std::optional<uint64_t> LineBudget::Take() {
@@ -47,8 +51,11 @@ std::optional<uint64_t> LineBudget::Take() {
 }
 
 void TakeGrpcLog() {
-  if (std::getenv("GRPC_VERBOSITY") != nullptr || std::getenv("GRPC_TRACE") != nullptr) return;
-  gpr_set_log_function(&Take);
+  if (!IsWantedWhole()) gpr_set_log_function(&Take);
+}
+
+void DropGrpcLog() {
+  if (!IsWantedWhole()) gpr_set_log_function([](gpr_log_func_args*) {});
 }
 
 }  // namespace gp::rpc

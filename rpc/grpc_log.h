@@ -33,4 +33,8 @@ class LineBudget {
 // own log as it is where GRPC_VERBOSITY or GRPC_TRACE is set: then somebody wants all of it.
 void TakeGrpcLog();
 
+// From now on gRPC writes no lines, with the same exception: for a program whose calls report every
+// error themselves.
+void DropGrpcLog();
+
 }  // namespace gp::rpc

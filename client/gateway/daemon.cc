@@ -21,6 +21,7 @@
 #include "http/api_keys.h"
 #include "http/server.h"
 #include "http/tls_context.h"
+#include "rpc/grpc_log.h"
 #include "rpc/listen_address.h"
 #include "rpc/tls.h"
 #include "rpc/token.h"
@@ -253,6 +254,7 @@ class Gateway {
 }  // namespace
 
 Status RunGateway(const GatewaySettings& settings, const daemon::Runtime& runtime) {
+  rpc::TakeGrpcLog();
   daemon::AllowManyOpenFiles();
   GatewayMetrics metrics(GP_VERSION);
   http::EventLoop loop;

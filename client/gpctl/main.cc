@@ -9,6 +9,7 @@
 #include "base/standard_output.h"
 #include "base/stop_signals.h"
 #include "client/gpctl/gpctl.h"
+#include "rpc/grpc_log.h"
 
 namespace {
 
@@ -30,6 +31,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   gp::BlockStopSignals(kSignals);
   gp::InitLogging("gpctl");
+  gp::rpc::DropGrpcLog();
   gp::client::Interruption interruption;
   std::thread([&interruption] { TakeSignals(interruption); }).detach();
   gp::StandardOutput output;

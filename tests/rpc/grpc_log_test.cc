@@ -1,6 +1,9 @@
 #include "rpc/grpc_log.h"
 
+#include <grpc/support/log.h>
 #include <gtest/gtest.h>
+
+#include <cstdlib>
 
 #include "fakes/fake_clock.h"
 
@@ -17,6 +20,15 @@ TEST(LineBudget, LetsSoManyLinesAMinuteThroughAndCountsTheOthers) {
   clock.Advance(std::chrono::seconds(1));
   EXPECT_EQ(budget.Take(), 101u);
   EXPECT_EQ(budget.Take(), 0u);
+}
+
+TEST(DropGrpcLog, LeavesNoLine) {
+  unsetenv("GRPC_VERBOSITY");
+  unsetenv("GRPC_TRACE");
+  DropGrpcLog();
+  testing::internal::CaptureStderr();
+  gpr_log(GPR_ERROR, "Handshake failed");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 }  // namespace

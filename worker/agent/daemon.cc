@@ -22,6 +22,7 @@
 #include "daemon/metrics_exposer.h"
 #include "daemon/state_directory.h"
 #include "daemon/state_lock.h"
+#include "rpc/grpc_log.h"
 #include "rpc/listen_address.h"
 #include "rpc/local_host.h"
 #include "worker/agent/agent.h"
@@ -222,6 +223,7 @@ StatusOr<std::string> DescribeGpus(const WorkerSettings& settings) {
 }
 
 Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime) {
+  rpc::TakeGrpcLog();
   Inbox inbox;
   std::atomic<bool> stopping = false;
   // A second SIGINT comes from a person at the terminal, or from gpctl for one.
