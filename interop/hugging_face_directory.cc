@@ -16,11 +16,6 @@ constexpr char kConfigName[] = "config.json";
 constexpr char kPrefix[] = "transformer.";
 constexpr uint64_t kConfigBytesMax = 1 << 20;
 
-TensorNames NamesIn(const TensorSet& tensors) {
-  const bool prefixed = tensors.Find(std::string(kPrefix) + "wte.weight") != nullptr;
-  return {.prefix = prefixed ? kPrefix : "", .transposed = true};
-}
-
 // Without the rows that pad the vocabulary; with biases, which transformers' model always has.
 runspec::ModelShape WrittenShape(runspec::ModelShape shape) {
   shape.vocabulary_padded = shape.vocabulary;
@@ -43,8 +38,8 @@ StatusOr<std::unique_ptr<ModelSource>> OpenHuggingFace(const std::string& direct
   ASSIGN_OR_RETURN(const std::string text, ReadFile(config, kConfigBytesMax));
   ASSIGN_OR_RETURN(const runspec::ModelShape shape, ParseHuggingFaceConfig(text, config));
   ASSIGN_OR_RETURN(TensorSet tensors, TensorSet::OpenDirectory(directory));
+  ASSIGN_OR_RETURN(TensorNames names, FindTensorNames(tensors, /*transposed=*/true));
   ASSIGN_OR_RETURN(auto tokenizer, TokenizerIn(directory));
-  TensorNames names = NamesIn(tensors);
   return SafetensorsModel::Open(directory, shape, std::move(names), std::move(tensors),
                                 std::move(tokenizer));
 }

@@ -12,8 +12,8 @@
 
 namespace gp::interop {
 
-// The model in `directory`: config.json, and model.safetensors or its shards, with or without the
-// prefix "transformer."; the tokenizer where the directory has one that gp reads.
+// The model in `directory`: config.json, and model.safetensors or its shards, under any prefix of
+// interop/tensor_names.h; the tokenizer where the directory has one that gp reads.
 StatusOr<std::unique_ptr<ModelSource>> OpenHuggingFace(const std::string& directory);
 
 // What save_pretrained of model and tokenizer writes: config.json, generation_config.json,

@@ -26,6 +26,9 @@ class ModelSource {
   const std::string& path() const { return path_; }
   // Null when the source has none.
   const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }
+  // What programs that wrap a model put before the names of its tensors: "_orig_mod.". It is left
+  // out here; usually "".
+  virtual std::string wrappers() const { return ""; }
 
   // All values of `tensor`, one of MakeParameterLayout(shape()). DataLoss names file and tensor
   // when the data cannot be read, and with kRefuse the first value that is not finite. REQUIRES:

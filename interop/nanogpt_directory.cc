@@ -24,11 +24,6 @@ constexpr uint64_t kArgumentsBytesMax = 1 << 20;
 constexpr int64_t kRoundedVocabulary = 50304;
 constexpr int64_t kGpt2Vocabulary = 50257;
 
-const TensorNames& NanoGptNames() {
-  static const TensorNames kNames{.prefix = "transformer."};
-  return kNames;
-}
-
 StatusOr<ModelShape> ParseArguments(std::string_view text, const std::string& path) {
   const auto object = formats::ParseJsonObject(text);
   RETURN_IF_ERROR(WithContext(object.status(), path));
@@ -91,9 +86,10 @@ StatusOr<std::unique_ptr<ModelSource>> OpenNanoGpt(const std::string& directory)
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kArgumentsBytesMax));
   ASSIGN_OR_RETURN(ModelShape shape, ParseArguments(text, path));
   ASSIGN_OR_RETURN(TensorSet tensors, TensorSet::OpenDirectory(directory));
+  ASSIGN_OR_RETURN(TensorNames names, FindTensorNames(tensors, /*transposed=*/false));
   ASSIGN_OR_RETURN(auto tokenizer, MetaTokenizer(directory));
   shape.vocabulary = VocabularyOf(shape, tokenizer.get());
-  return SafetensorsModel::Open(directory, shape, NanoGptNames(), std::move(tensors),
+  return SafetensorsModel::Open(directory, shape, std::move(names), std::move(tensors),
                                 std::move(tokenizer));
 }
 
@@ -101,7 +97,7 @@ Status WriteNanoGpt(const ModelSource& source, const CopyOptions& options,
                     const NewDirectory& directory) {
   RETURN_IF_ERROR(CheckNanoGptComputes(source.shape()));
   RETURN_IF_ERROR(directory.Write(kArgumentsName, FormatArguments(source.shape())));
-  return WriteSafetensors(source, source.shape(), NanoGptNames(), {}, options,
+  return WriteSafetensors(source, source.shape(), {.prefix = "transformer."}, {}, options,
                           directory.File("model.safetensors"))
       .status();
 }

@@ -16,7 +16,6 @@ namespace {
 
 using runspec::ParameterInfo;
 
-constexpr char kHeadName[] = "lm_head.weight";
 constexpr char kEmbeddingName[] = "wte.weight";
 // Elements of a transposed matrix that are in memory besides the result.
 constexpr int64_t kTransposePiece = int64_t{1} << 20;
@@ -27,8 +26,13 @@ bool IsMask(std::string_view name) {
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
 }
 
-bool IsBlockMatrix(const ParameterInfo& tensor) {
-  return tensor.shape.size() == 2 && tensor.name.starts_with("h.");
+// Where a tensor is missing: one of another prefix that ends in its name.
+std::string SimilarName(const TensorSet& tensors, const std::string& name) {
+  for (const std::string& other : tensors.Names()) {
+    if (!other.ends_with("." + name)) continue;
+    return fmt::format("; '{}' is there: write the file again without the prefix", Excerpt(other));
+  }
+  return "";
 }
 
 // out[c * rows + first_row + r] = in[r * columns + c]
@@ -42,20 +46,6 @@ void Scatter(std::span<const float> in, int64_t columns, int64_t first_row, int6
 }
 
 }  // namespace
-
-std::string TensorNames::Of(const ParameterInfo& tensor) const {
-  return tensor.name == kHeadName ? tensor.name : prefix + tensor.name;
-}
-
-bool TensorNames::IsTransposed(const ParameterInfo& tensor) const {
-  return transposed && IsBlockMatrix(tensor);
-}
-
-std::vector<int64_t> TensorNames::ShapeOf(const ParameterInfo& tensor) const {
-  std::vector<int64_t> shape = tensor.shape;
-  if (IsTransposed(tensor)) std::reverse(shape.begin(), shape.end());
-  return shape;
-}
 
 StatusOr<std::unique_ptr<ModelSource>> SafetensorsModel::Open(
     std::string path, const runspec::ModelShape& shape, TensorNames names, TensorSet tensors,
@@ -79,7 +69,8 @@ Status SafetensorsModel::CheckTensor(const ParameterInfo& tensor) const {
   const std::string name = names_.Of(tensor);
   const formats::TensorEntry* entry = tensors_.Find(name);
   if (entry == nullptr) {
-    return InvalidArgument("{}: tensor '{}' is missing", tensors_.path(), name);
+    return InvalidArgument("{}: tensor '{}' is missing{}", tensors_.path(), name,
+                           SimilarName(tensors_, tensor.name));
   }
   const std::vector<int64_t> expected = names_.ShapeOf(tensor);
   if (entry->shape != expected) {
@@ -92,7 +83,7 @@ Status SafetensorsModel::CheckTensor(const ParameterInfo& tensor) const {
 }
 
 Status SafetensorsModel::CheckNothingElse() const {
-  std::set<std::string> known = {kHeadName};
+  std::set<std::string> known = {names_.head_prefix + kHeadName};
   for (const ParameterInfo& tensor : runspec::MakeParameterLayout(shape()).tensors) {
     known.insert(names_.Of(tensor));
   }
@@ -106,14 +97,15 @@ Status SafetensorsModel::CheckNothingElse() const {
 }
 
 Status SafetensorsModel::CheckTiedHead() const {
-  const formats::TensorEntry* head = tensors_.Find(kHeadName);
+  const std::string head_name = names_.head_prefix + kHeadName;
+  const formats::TensorEntry* head = tensors_.Find(head_name);
   if (head == nullptr) return OkStatus();
   const std::string embedding = names_.prefix + kEmbeddingName;
   const auto differs = [&] {
     return InvalidArgument(
         "{}: '{}' differs from '{}', but the model ties them: set tie_word_embeddings to false in "
         "its configuration, or leave the head out",
-        tensors_.FileOf(kHeadName), kHeadName, embedding);
+        tensors_.FileOf(head_name), head_name, embedding);
   };
   const formats::TensorEntry* tied = tensors_.Find(embedding);
   if (head->shape != tied->shape || head->dtype != tied->dtype) return differs();
@@ -122,7 +114,7 @@ Status SafetensorsModel::CheckTiedHead() const {
   for (int64_t first = 0; first < count; first += kComparePiece) {
     one.resize(static_cast<size_t>(std::min(kComparePiece, count - first)));
     other.resize(one.size());
-    RETURN_IF_ERROR(tensors_.Read(kHeadName, first, one));
+    RETURN_IF_ERROR(tensors_.Read(head_name, first, one));
     RETURN_IF_ERROR(tensors_.Read(embedding, first, other));
     if (std::memcmp(one.data(), other.data(), one.size() * sizeof(float)) != 0) return differs();
   }

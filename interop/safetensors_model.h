@@ -1,5 +1,6 @@
 // SafetensorsModel: a GPT-2 in safetensors, under gp's names, Hugging Face's or nanoGPT's. They
-// differ in a prefix, in the orientation of matrices, and in buffers that are no weights.
+// differ in their names' prefixes, in the orientation of matrices, and in buffers that are no
+// weights.
 #pragma once
 
 #include <memory>
@@ -7,20 +8,10 @@
 
 #include "base/status.h"
 #include "interop/model_source.h"
+#include "interop/tensor_names.h"
 #include "interop/tensor_set.h"
 
 namespace gp::interop {
-
-struct TensorNames {
-  std::string prefix;  // of every name but lm_head.weight: "transformer."
-  // Hugging Face's Conv1D holds the matrices of the blocks as (in, out).
-  bool transposed = false;
-
-  std::string Of(const runspec::ParameterInfo& tensor) const;
-  bool IsTransposed(const runspec::ParameterInfo& tensor) const;
-  // As it lies in the file.
-  std::vector<int64_t> ShapeOf(const runspec::ParameterInfo& tensor) const;
-};
 
 class SafetensorsModel final : public ModelSource {
  public:
@@ -31,6 +22,8 @@ class SafetensorsModel final : public ModelSource {
                                                      const runspec::ModelShape& shape,
                                                      TensorNames names, TensorSet tensors,
                                                      std::shared_ptr<const Tokenizer> tokenizer);
+
+  std::string wrappers() const override { return names_.Wrappers(); }
 
  private:
   SafetensorsModel(std::string path, const runspec::ModelShape& shape, TensorNames names,

@@ -113,8 +113,8 @@ TEST_F(HuggingFaceDirectory, AModelWithoutBiasesGetsZeros) {
   EXPECT_EQ(weights.at("h.0.ln_1.weight")[3], SmallModel::ValueAt("h.0.ln_1.weight", 3));
 }
 
-TEST_F(HuggingFaceDirectory, BothPrefixesAndTheMasksAreAccepted) {
-  for (const char* prefix : {"", "transformer."}) {
+TEST_F(HuggingFaceDirectory, PrefixesAndMasksAreAccepted) {
+  for (const char* prefix : {"", "transformer.", "_orig_mod.transformer.", "module.", "model."}) {
     for (const char* mask : {"h.0.attn.bias", "h.1.attn.masked_bias"}) {
       const std::string target = ExportAs({.prefix = prefix, .transposed = true},
                                           std::string(prefix) + mask, {1, 1, 3, 3});
@@ -132,6 +132,25 @@ TEST_F(HuggingFaceDirectory, ATiedHeadMustEqualTheEmbedding) {
   EXPECT_THAT(ErrorOf(ExportAs(names, "lm_head.weight", {12, 259})), HasSubstr("differs"));
 }
 
+TEST_F(HuggingFaceDirectory, AHeadIsFoundAfterTheWrappersPrefix) {
+  runspec::ModelShape shape = Unpadded();
+  shape.tied_head = false;
+  const std::string target = Export(SmallModel(shape), "untied");
+  const std::string path = JoinPath(target, "model.safetensors");
+  const TensorNames names{
+      .prefix = "_orig_mod.transformer.", .head_prefix = "_orig_mod.", .transposed = true};
+  ASSERT_TRUE(RemoveTree(path).ok());
+  ASSERT_TRUE(WriteSafetensors(SmallModel(shape), shape, names, {}, {}, path).ok());
+  const auto read = OpenHuggingFace(target);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ((*read)->wrappers(), "_orig_mod.");
+  EXPECT_EQ(ReadAll(**read), ReadAll(SmallModel(shape)));
+  // A tied head under the wrapper's prefix must equal the embedding, too.
+  const TensorNames tied{.prefix = "_orig_mod.", .transposed = true};
+  EXPECT_THAT(ErrorOf(ExportAs(tied, "_orig_mod.lm_head.weight", {259, 12})),
+              HasSubstr("'_orig_mod.lm_head.weight' differs from '_orig_mod.wte.weight'"));
+}
+
 TEST_F(HuggingFaceDirectory, WhatDoesNotFitTheConfigurationIsNamed) {
   const TensorNames names{.prefix = "transformer.", .transposed = true};
   EXPECT_THAT(ErrorOf(ExportAs(names, "transformer.h.2.ln_1.weight", {12})),
@@ -139,8 +158,9 @@ TEST_F(HuggingFaceDirectory, WhatDoesNotFitTheConfigurationIsNamed) {
   EXPECT_THAT(
       ErrorOf(ExportAs({.prefix = "transformer."}, "", {})),
       HasSubstr("tensor 'transformer.h.0.attn.c_attn.weight' is [36, 12], expected [12, 36]"));
-  EXPECT_THAT(ErrorOf(ExportAs({.prefix = "model.", .transposed = true}, "", {})),
-              HasSubstr("tensor 'wte.weight' is missing"));
+  EXPECT_THAT(ErrorOf(ExportAs({.prefix = "encoder.", .transposed = true}, "", {})),
+              HasSubstr("tensor 'wte.weight' is missing; 'encoder.wte.weight' is there: write the "
+                        "file again without the prefix"));
 }
 
 TEST_F(HuggingFaceDirectory, AWeightThatIsNotFiniteIsNamedUnlessItIsAskedFor) {

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/temporary_directory.h"
+#include "interop/safetensors_writer.h"
 #include "interop/small_model.h"
 #include "interop/tensor_set.h"
 
@@ -36,6 +37,24 @@ TEST(NanoGptDirectory, ARoundTripKeepsEveryBit) {
   // torch.nn.Linear's orientation.
   const auto set = TensorSet::OpenDirectory(directory.File("out"));
   EXPECT_EQ(set->Find("transformer.h.0.mlp.c_fc.weight")->shape, (std::vector<int64_t>{48, 12}));
+}
+
+// nanoGPT compiles its model before it trains.
+TEST(NanoGptDirectory, ACompiledModelsPrefixIsTakenOff) {
+  TemporaryDirectory directory;
+  const SmallModel model(NanoGptShape());
+  auto fresh = NewDirectory::Begin(directory.File("out"));
+  ASSERT_TRUE(fresh.ok()) << fresh.status();
+  ASSERT_TRUE(WriteNanoGpt(model, {}, *fresh).ok());
+  ASSERT_TRUE(fresh->Commit().ok());
+  const std::string path = directory.File("out/model.safetensors");
+  ASSERT_TRUE(RemoveTree(path).ok());
+  const TensorNames names{.prefix = "_orig_mod.transformer."};
+  ASSERT_TRUE(WriteSafetensors(model, model.shape(), names, {}, {}, path).ok());
+  const auto read = OpenNanoGpt(directory.File("out"));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ((*read)->wrappers(), "_orig_mod.");
+  EXPECT_EQ(ReadAll(**read), ReadAll(model));
 }
 
 TEST(NanoGptDirectory, WhatNanoGptDoesNotComputeIsRefused) {

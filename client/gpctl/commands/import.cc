@@ -46,6 +46,14 @@ StatusOr<ModelFormat> FormatOf(const ImportOptions& options, const std::string& 
   return *interop::ModelFormatOf(options.format);
 }
 
+// How the tensors' names differ from those in the file.
+std::string NamesText(const ModelSource& source) {
+  const std::string wrappers = source.wrappers();
+  if (wrappers.empty()) return "";
+  return fmt::format("names        without '{}', which a wrapper put before all of them\n",
+                     wrappers);
+}
+
 void PrintImported(const ModelSource& source, ModelFormat format, const ImportOptions& options,
                    const std::string& directory, Session& session) {
   const runspec::ModelShape& shape = source.shape();
@@ -56,6 +64,7 @@ void PrintImported(const ModelSource& source, ModelFormat format, const ImportOp
     document["checkpoint"] = directory;
     document["format"] = interop::ModelFormatName(format);
     document["parameters"] = runspec::ParameterCount(shape);
+    if (!source.wrappers().empty()) document["removed_prefix"] = source.wrappers();
     out << Pretty(document);
     return;
   }
@@ -63,7 +72,7 @@ void PrintImported(const ModelSource& source, ModelFormat format, const ImportOp
              "imported     {}   {} parameters, {} blocks, {} channels, context {}, {} ids\n",
              options.name, runspec::ParameterCount(shape), shape.layers, shape.channels,
              shape.context, shape.vocabulary)
-      << fmt::format("checkpoint   {}\n", directory)
+      << NamesText(source) << fmt::format("checkpoint   {}\n", directory)
       << NextText({fmt::format("{} sample {} --prompt 'The '", ProgramWord(session.console()),
                                ShellWord(directory))});
 }
