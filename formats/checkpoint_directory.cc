@@ -4,11 +4,14 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <tuple>
 
 #include "base/durable_rename.h"
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "formats/safetensors.h"
 #include "formats/sha256.h"
 
@@ -19,6 +22,23 @@ constexpr uint64_t kManifestBytesMax = 16 << 20;
 constexpr uint64_t kTokenizerBytesMax = 256 << 20;
 
 constexpr char kSetAside[] = ".damaged";
+
+// Files that other programs keep a model in.
+constexpr const char* kModelsOfOthers[] = {"config.json", "model_args.json",   "model.safetensors",
+                                           "model.bin",   "pytorch_model.bin", "ckpt.pt"};
+
+// "; it holds a model of another program (config.json): gpctl import DIR --name imported"
+std::string ImportHint(const std::string& directory) {
+  for (const char* name : kModelsOfOthers) {
+    if (!FileExists(JoinPath(directory, name))) continue;
+    return fmt::format(
+        "; it holds a model of another program ({}), of which this makes the checkpoint "
+        "./imported: "
+        "gpctl import {} --name imported",
+        name, ShellWord(directory));
+  }
+  return "";
+}
 
 // Step and epoch; of a directory without a readable manifest as CheckpointDirectoryName wrote them.
 std::tuple<int64_t, uint64_t> PlaceInTime(const FoundCheckpoint& found) {
@@ -110,7 +130,8 @@ StatusOr<CheckpointManifest> ReadManifest(const std::string& directory,
   const std::string path = JoinPath(directory, kManifestName);
   const auto text = ReadFile(path, kManifestBytesMax);
   if (text.status().code() == StatusCode::kNotFound) {
-    return NotFound("{} holds no complete checkpoint: manifest.json is missing", directory);
+    return NotFound("{} holds no complete checkpoint: manifest.json is missing{}", directory,
+                    ImportHint(directory));
   }
   RETURN_IF_ERROR(text.status());
   if (!expected_digest.empty() && Sha256Hex(*text) != expected_digest) {
@@ -189,15 +210,23 @@ StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& par
 }
 
 StatusOr<std::string> FindCheckpointIn(const std::string& directory) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(directory, error)) {
+    return NotFound(
+        "{} is a file; expected the directory of a checkpoint or of a run; a model of another "
+        "program becomes the checkpoint ./imported with: gpctl import {} --name imported",
+        directory, ShellWord(directory));
+  }
   if (FileExists(JoinPath(directory, kManifestName))) return directory;
   for (const std::string& parent : {JoinPath(directory, "checkpoints"), directory}) {
     ASSIGN_OR_RETURN(const auto newest, FindNewestCheckpoint(parent));
     if (newest) return *newest;
   }
-  return NotFound("{}: {}; expected a checkpoint (a directory with a {}) or a run's directory",
-                  directory,
-                  FileExists(directory) ? "it holds no checkpoint" : "there is no such directory",
-                  kManifestName);
+  return NotFound(
+      "{}: {}; expected a checkpoint (a directory with a {}) or a run's "
+      "directory{}",
+      directory, FileExists(directory) ? "it holds no checkpoint" : "there is no such directory",
+      kManifestName, ImportHint(directory));
 }
 
 }  // namespace gp::formats

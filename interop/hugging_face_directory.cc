@@ -7,6 +7,7 @@
 #include "interop/model_tokenizer.h"
 #include "interop/safetensors_model.h"
 #include "interop/safetensors_writer.h"
+#include "interop/unread_model.h"
 #include "tokenizer/hugging_face_tokenizer.h"
 
 namespace gp::interop {
@@ -35,6 +36,7 @@ Status WriteTokenizer(const ModelSource& source, const NewDirectory& directory) 
 
 StatusOr<std::unique_ptr<ModelSource>> OpenHuggingFace(const std::string& directory) {
   const std::string config = JoinPath(directory, kConfigName);
+  RETURN_IF_ERROR(FileExists(config) ? RefuseAdapter(directory) : RefuseUnread(directory));
   ASSIGN_OR_RETURN(const std::string text, ReadFile(config, kConfigBytesMax));
   ASSIGN_OR_RETURN(const runspec::ModelShape shape, ParseHuggingFaceConfig(text, config));
   ASSIGN_OR_RETURN(TensorSet tensors, TensorSet::OpenDirectory(directory));

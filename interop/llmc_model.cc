@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/file_kind.h"
 #include "formats/random_access_file.h"
 #include "runspec/align_up.h"
 #include "runspec/model_shape_limits.h"
@@ -63,6 +64,7 @@ ModelShape ShapeOf(const LlmcHeader& header) {
 }
 
 StatusOr<LlmcHeader> ReadHeader(const formats::RandomAccessFile& file) {
+  RETURN_IF_ERROR(formats::RefuseOtherKinds(file, "a model of llm.c"));
   if (file.size_bytes() < kHeaderBytes) {
     return InvalidArgument("{}: {} bytes are too few for the header of {}", file.path(),
                            file.size_bytes(), kHeaderBytes);

@@ -8,7 +8,6 @@
 
 #include "base/file.h"
 #include "formats/checkpoint_directory.h"
-#include "formats/file_kind.h"
 #include "formats/random_access_file.h"
 #include "interop/gguf_model.h"
 #include "interop/hugging_face_directory.h"
@@ -17,6 +16,7 @@
 #include "interop/model_tokenizer.h"
 #include "interop/nanogpt_directory.h"
 #include "interop/new_directory.h"
+#include "interop/unread_model.h"
 
 namespace gp::interop {
 namespace {
@@ -47,13 +47,6 @@ bool HoldsLlmc(const std::string& path) {
   std::array<char, sizeof(int32_t)> bytes{};
   if (!file.ok() || file->size_bytes() < bytes.size() || !file->Read(0, bytes).ok()) return false;
   return IsLlmc({bytes.data(), bytes.size()});
-}
-
-// What a single file is, where that is known.
-Status RefuseKindOf(const std::string& path) {
-  if (IsDirectory(path)) return OkStatus();
-  ASSIGN_OR_RETURN(const auto file, formats::RandomAccessFile::Open(path));
-  return formats::RefuseOtherKinds(file, "a model's directory or a model file of llm.c");
 }
 
 Status WriteFormat(const CheckpointModel& checkpoint, ExportFormat format,
@@ -113,7 +106,7 @@ StatusOr<ModelFormat> DetectModelFormat(const std::string& path) {
   if (IsNanoGpt(path)) return ModelFormat::kNanoGpt;
   if (FileExists(JoinPath(path, "config.json"))) return ModelFormat::kHuggingFace;
   if (HoldsLlmc(path)) return ModelFormat::kLlmc;
-  RETURN_IF_ERROR(RefuseKindOf(path));
+  RETURN_IF_ERROR(RefuseUnread(path));
   return NotFound(
       "{} is no model that gp reads: expected a directory with config.json (Hugging Face), "
       "model_args.json (nanoGPT) or manifest.json (gp), or a model file of llm.c",

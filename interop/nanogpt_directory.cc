@@ -9,6 +9,7 @@
 #include "interop/json_fields.h"
 #include "interop/safetensors_model.h"
 #include "interop/safetensors_writer.h"
+#include "interop/unread_model.h"
 #include "runspec/model_shape_limits.h"
 #include "tokenizer/nanogpt_meta.h"
 
@@ -83,6 +84,7 @@ bool IsNanoGpt(const std::string& directory) {
 
 StatusOr<std::unique_ptr<ModelSource>> OpenNanoGpt(const std::string& directory) {
   const std::string path = JoinPath(directory, kArgumentsName);
+  if (!IsNanoGpt(directory)) RETURN_IF_ERROR(RefuseUnread(directory));
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kArgumentsBytesMax));
   ASSIGN_OR_RETURN(ModelShape shape, ParseArguments(text, path));
   ASSIGN_OR_RETURN(TensorSet tensors, TensorSet::OpenDirectory(directory));

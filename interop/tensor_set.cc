@@ -8,13 +8,13 @@
 #include "base/excerpt.h"
 #include "formats/plain_name.h"
 #include "formats/strict_json.h"
+#include "interop/unread_model.h"
 
 namespace gp::interop {
 namespace {
 
 constexpr char kModelName[] = "model.safetensors";
 constexpr char kIndexName[] = "model.safetensors.index.json";
-constexpr char kPickleName[] = "pytorch_model.bin";
 constexpr uint64_t kIndexBytesMax = 64 << 20;
 constexpr size_t kShardsMax = 1000;
 
@@ -43,12 +43,7 @@ StatusOr<WeightMap> ReadWeightMap(const std::string& path) {
 
 Status NothingToRead(const std::string& directory) {
   if (!FileExists(directory)) return NotFound("{} does not exist", directory);
-  if (FileExists(JoinPath(directory, kPickleName))) {
-    return FailedPrecondition(
-        "{} holds its weights as {}, a pickle, which can run any program when it is read; write "
-        "them as safetensors first: GPT2LMHeadModel.from_pretrained(DIR).save_pretrained(NEW)",
-        directory, kPickleName);
-  }
+  RETURN_IF_ERROR(RefuseUnread(directory));
   return NotFound("{} holds neither {} nor {}", directory, kModelName, kIndexName);
 }
 

@@ -19,8 +19,8 @@ class TensorSet {
  public:
   static StatusOr<TensorSet> OpenFile(const std::string& path);
 
-  // NotFound says which file was looked for. FailedPrecondition when there is only
-  // pytorch_model.bin: reading a pickle can run whatever it holds.
+  // NotFound says which file was looked for. FailedPrecondition when the weights are there in a
+  // form that is not read (interop/unread_model.h): a pickle can run whatever it holds.
   static StatusOr<TensorSet> OpenDirectory(const std::string& directory);
 
   // The file or the index, for messages.

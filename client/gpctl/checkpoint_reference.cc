@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/local_path.h"
+#include "base/shell_word.h"
 
 namespace gp::gpctl {
 namespace {
@@ -54,11 +55,20 @@ StatusOr<CheckpointReference> ParseCheckpointReference(const std::string& text,
   return reference;
 }
 
+StatusOr<v1::Run> FindRun(const CheckpointReference& reference, Session& session) {
+  StatusOr<v1::Run> run = session.FindRun(reference.run);
+  const std::string path = AbsolutePath(reference.run, session.console().working_directory);
+  if (run.ok() || !FileExists(path)) return run;
+  return Status(run.status().code(),
+                fmt::format("{}; the directory of that name is {}", Message(run.status()),
+                            ShellWord("./" + reference.run)));
+}
+
 bool IsQuarantined(const v1::Checkpoint& checkpoint) { return checkpoint.has_quarantined_at(); }
 
 StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Session& session,
                                         Among among) {
-  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(reference.run));
+  ASSIGN_OR_RETURN(const v1::Run run, FindRun(reference, session));
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   ASSIGN_OR_RETURN(const v1::CheckpointsResponse response, client->Checkpoints(run.run_id()));
   for (const v1::Checkpoint& checkpoint : response.checkpoints()) {

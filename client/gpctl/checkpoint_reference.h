@@ -22,6 +22,10 @@ struct CheckpointReference {
 StatusOr<CheckpointReference> ParseCheckpointReference(const std::string& text,
                                                        const std::string& working_directory);
 
+// The run that `reference` means. Where there is none, but a directory of that name lies in the
+// working directory, the message says how to name it. REQUIRES: it names a run.
+StatusOr<v1::Run> FindRun(const CheckpointReference& reference, Session& session);
+
 // The checkpoints among which a step is looked up.
 enum class Among { kSealed, kSealedAndQuarantined };
 

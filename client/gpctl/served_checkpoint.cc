@@ -32,7 +32,7 @@ StatusOr<ServedCheckpoint> FindServed(const std::string& reference, Session& ses
   ASSIGN_OR_RETURN(const auto parsed,
                    ParseCheckpointReference(reference, session.console().working_directory));
   if (!parsed.directory.empty()) return ServedDirectory(parsed.directory);
-  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(parsed.run));
+  ASSIGN_OR_RETURN(const v1::Run run, FindRun(parsed, session));
   ASSIGN_OR_RETURN(const v1::Checkpoint checkpoint, FindCheckpoint(parsed, session));
   return ServedCheckpoint{.name = run.name(),
                           .model = fmt::format("{}@{}", run.name(), checkpoint.step()),

@@ -1,5 +1,6 @@
 #include "formats/checkpoint_directory.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -68,6 +69,19 @@ TEST_F(CheckpointDirectoryTest, IsFoundInARunsDirectoryAndSaysWhatWasExpected) {
   WriteSampleCheckpoint(inside, 30);
   EXPECT_EQ(FindCheckpointIn(run).value_or(""), inside);
   EXPECT_EQ(FindCheckpointIn(JoinPath(parent_, "nothing")).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(CheckpointDirectoryTest, AModelOfAnotherProgramIsTold) {
+  const std::string model = JoinPath(parent_, "my model");
+  ASSERT_TRUE(MakeDirectories(model).ok());
+  ASSERT_TRUE(WriteFileAtomically(JoinPath(model, "config.json"), "{}").ok());
+  const std::string command = "gpctl import '" + model + "' --name imported";
+  EXPECT_THAT(Message(FindCheckpointIn(model).status()), ::testing::EndsWith(command));
+  EXPECT_THAT(Message(ReadManifest(model).status()), ::testing::EndsWith(command));
+  const std::string file = JoinPath(model, "config.json");
+  EXPECT_EQ(FindCheckpointIn(file).status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(Message(FindCheckpointIn(file).status()),
+              ::testing::HasSubstr("is a file; expected the directory of a checkpoint"));
 }
 
 TEST_F(CheckpointDirectoryTest, WhatWasSetAsideKeepsItsFilesAndComesBack) {

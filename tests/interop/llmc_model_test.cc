@@ -98,7 +98,8 @@ TEST_F(LlmcModelTest, WhatLlmcDoesNotComputeIsRefused) {
 
 TEST_F(LlmcModelTest, LyingHeadersAreNamed) {
   const std::string bytes = ReadFile(Export(SmallModel(Padded()))).value();
-  EXPECT_THAT(ErrorWith(WithInt(bytes, 0, 20240520)), HasSubstr("byte 0: 20240520"));
+  EXPECT_THAT(ErrorWith(WithInt(bytes, 0, 20240520)), HasSubstr("is a token shard of llm.c"));
+  EXPECT_THAT(ErrorWith(WithInt(bytes, 0, 7)), HasSubstr("byte 0: 7 is not the number 20240326"));
   EXPECT_THAT(ErrorWith(WithInt(bytes, 1, 1)), HasSubstr("version 1, expected 3 (fp32)"));
   EXPECT_THAT(ErrorWith(WithInt(bytes, 1, 5)), HasSubstr("its header asks for"));
   EXPECT_THAT(ErrorWith(WithInt(bytes, 4, -1)), HasSubstr("n_layer is -1"));

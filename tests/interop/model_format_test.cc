@@ -79,14 +79,5 @@ TEST_F(ModelFormatTest, WhatIsNoModelIsSaidToBeNone) {
               HasSubstr("is no model that gp reads"));
 }
 
-// nanoGPT writes its model so.
-TEST_F(ModelFormatTest, AFileOfAnotherKindIsNamed) {
-  const std::string path = directory_.File("ckpt.pt");
-  ASSERT_TRUE(WriteFileAtomically(path, std::string("PK\x03\x04\0\0 archive/data.pkl", 24)).ok());
-  EXPECT_THAT(Message(DetectModelFormat(path).status()),
-              HasSubstr("ckpt.pt is a file of torch.save, expected a model's directory or a model "
-                        "file of llm.c; docs/formats/nanogpt-model.md"));
-}
-
 }  // namespace
 }  // namespace gp::interop

@@ -9,12 +9,14 @@
 #include "client/gpctl/gpctl_runner.h"
 #include "interop/hugging_face_directory.h"
 #include "interop/new_directory.h"
+#include "interop/safetensors_writer.h"
 #include "interop/small_model.h"
 
 namespace gp::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ModelCommandTest : public ::testing::Test {
  protected:
@@ -86,6 +88,38 @@ TEST_F(ModelCommandTest, WhatIsNoModelAndWhoHasNoTokenizerIsSaid) {
   const Outcome without = Run({"import", Path("hf"), "--name", "mine", "--to", Path("mine")});
   EXPECT_EQ(without.code, 2);
   EXPECT_THAT(without.err, HasSubstr("comes without a tokenizer"));
+}
+
+TEST_F(ModelCommandTest, APrefixThatWasTakenOffIsTold) {
+  MakeHuggingFace("hf", interop::SmallModel());
+  EXPECT_THAT(Import("hf").out, Not(HasSubstr("names")));
+  const std::string weights = Path("hf/model.safetensors");
+  ASSERT_TRUE(RemoveTree(weights).ok());
+  ASSERT_TRUE(RemoveTree(Path("mine")).ok());
+  runspec::ModelShape shape = interop::SmallShape();
+  shape.vocabulary_padded = shape.vocabulary;
+  const interop::TensorNames names{.prefix = "_orig_mod.transformer.", .transposed = true};
+  ASSERT_TRUE(interop::WriteSafetensors(interop::SmallModel(), shape, names, {}, {}, weights).ok());
+  const Outcome imported = Import("hf");
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_THAT(imported.out, HasSubstr("names        without '_orig_mod.', which a wrapper put"));
+  ASSERT_TRUE(RemoveTree(Path("mine")).ok());
+  EXPECT_EQ(nlohmann::json::parse(Import("hf", {"-o", "json"}).out)["removed_prefix"],
+            "_orig_mod.");
+}
+
+TEST_F(ModelCommandTest, AModelThatIsNoCheckpointSaysHowToImportIt) {
+  MakeHuggingFace("hf", interop::SmallModel());
+  const std::string command = "gpctl import " + Path("hf") + " --name imported";
+  for (const char* reads : {"sample", "eval", "serve"}) {
+    const Outcome refused = Run({reads, "./hf"});
+    EXPECT_EQ(refused.code, 3) << reads;
+    EXPECT_THAT(refused.err, HasSubstr(command)) << reads;
+    // Without a '/' it would be a run.
+    EXPECT_THAT(Run({reads, "hf"}).err, HasSubstr("the directory of that name is ./hf")) << reads;
+  }
+  EXPECT_THAT(Run({"export", "./hf", Path("out")}).err, HasSubstr(command));
+  EXPECT_EQ(Run({"import", Path("hf"), "--name", "imported", "--tokenizer", "bytes"}).code, 0);
 }
 
 }  // namespace

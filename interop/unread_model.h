@@ -1,0 +1,20 @@
+// Says what is there, and the way to a model that gp reads, where somebody names a model in another
+// form: PyTorch's pickles, TensorFlow's and Flax's weights, ONNX, GGUF, an adapter, the folder of a
+// training. Only names, the first bytes and the end of a file are looked at. Any thread may call.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+
+namespace gp::interop {
+
+// Of a directory FailedPrecondition: "DIR holds its weights as pytorch_model.bin, a pickle, …;
+// write them as safetensors first: …". Of a file InvalidArgument: "PATH is a file of torch.save,
+// expected …; …". OK when nothing is recognised. REQUIRES: `path` exists.
+Status RefuseUnread(const std::string& path);
+
+// FailedPrecondition when `directory` holds an adapter of peft.
+Status RefuseAdapter(const std::string& directory);
+
+}  // namespace gp::interop
