@@ -8,6 +8,7 @@
 #include "corpus/block_reader.h"
 #include "corpus/encoding_pipeline.h"
 #include "corpus/source_content.h"
+#include "runspec/batch_plan.h"
 #include "runspec/run_file.h"
 #include "tokenizer/data_tokenizer.h"
 
@@ -76,6 +77,7 @@ StatusOr<DataReport> InspectStream(const runspec::RunSpec& spec, const Inspectio
   if (spec.data.val.empty()) return report;
   const auto validation = CountTokens(spec.data.val, *tokenizer, spec.data, limits.encoded_bytes);
   if (!validation.ok()) return WithContext(validation.status(), "data.val");
+  RETURN_IF_ERROR(runspec::CheckHoldsATarget("data.val", validation->tokens));
   report.validation_tokens = validation->tokens;
   report.estimated = report.estimated || validation->estimated;
   return report;

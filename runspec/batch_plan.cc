@@ -90,6 +90,14 @@ int64_t WindowsIn(int64_t tokens, const RunSpec& spec) {
   return std::max<int64_t>(tokens - 1, 0) / spec.batch.sequence;
 }
 
+Status CheckHoldsATarget(const std::string& key, int64_t tokens) {
+  if (tokens >= 2) return OkStatus();
+  return InvalidArgument(
+      "{}: the files hold {} token{}, expected at least 2: one to read and one to predict; name "
+      "more data",
+      key, tokens, tokens == 1 ? "" : "s");
+}
+
 Status CheckFilesHoldABatch(const std::vector<int64_t>& file_tokens, const RunSpec& spec,
                             const BatchPlan& plan) {
   const int64_t total = std::accumulate(file_tokens.begin(), file_tokens.end(), int64_t{0});

@@ -37,6 +37,10 @@ FittingTotals NearestFittingTotals(const RunSpec& spec);
 // one step.
 int64_t TargetSteps(const RunSpec& spec);
 
+// InvalidArgument when the files of `key` (data.train, data.val) hold fewer than 2 `tokens`: one to
+// read and one to predict. A validation split of less than a batch is padded.
+Status CheckHoldsATarget(const std::string& key, int64_t tokens);
+
 // InvalidArgument when training files of `file_tokens` tokens hold not even one sequence (random
 // order, shuffled order in one file), or one micro-batch for every logical shard (sequential).
 Status CheckFilesHoldABatch(const std::vector<int64_t>& file_tokens, const RunSpec& spec,

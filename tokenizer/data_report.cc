@@ -199,6 +199,9 @@ StatusOr<TrainingFiles> InspectShards(const RunSpec& spec, const InspectionLimit
   report.train_tokens = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
   report.validation_tokens =
       std::accumulate(validation_sizes.begin(), validation_sizes.end(), int64_t{0});
+  if (!validation.empty()) {
+    RETURN_IF_ERROR(runspec::CheckHoldsATarget("data.val", report.validation_tokens));
+  }
   if (!spec.data.weights.empty()) report.entry_tokens = EntryTokens(sizes, expanded.counts);
   return TrainingFiles{sizes, expanded.counts};
 }

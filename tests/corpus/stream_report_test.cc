@@ -42,6 +42,12 @@ TEST_F(StreamReportTest, CountsTheTokensOfLittleText) {
   EXPECT_EQ(report->vocabulary, 256);
 }
 
+TEST_F(StreamReportTest, ValidationNeedsATokenToReadAndOneToPredict) {
+  runspec::RunSpec spec = SpecOf({Write(directory_.File("a.txt"), "text")});
+  spec.data.val = {Write(directory_.File("v.txt"), "x")};
+  EXPECT_THAT(ErrorOf(spec), HasSubstr("data.val: the files hold 1 token, expected at least 2"));
+}
+
 TEST_F(StreamReportTest, EstimatesTheTokensOfMuchTextFromItsBeginning) {
   SyntheticText made_up(1);
   std::string text;

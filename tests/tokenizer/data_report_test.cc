@@ -125,6 +125,20 @@ TEST_F(DataReportTest, AMixtureNeedsAWindowInEveryEntry) {
   EXPECT_THAT(Error(), HasSubstr("data.train " + spec_.data.train[0] + ": "));
 }
 
+// The trainer refuses it as well, but only once it has been started.
+TEST_F(DataReportTest, ValidationNeedsATokenToReadAndOneToPredict) {
+  spec_.data.train = {WriteShard("a.bin", 100, 50, 7)};
+  spec_.data.val = {WriteShard("v.bin", 1, 50, 3)};
+  EXPECT_THAT(Error(), HasSubstr("data.val: the files hold 1 token, expected at least 2"));
+  spec_.data.val = {Write("v.bin", formats::FormatLlmCShard({}))};
+  EXPECT_THAT(Error(), HasSubstr("data.val: the files hold 0 tokens"));
+  spec_.data.val = {Write("v.raw", std::string("\7\0", 2))};
+  EXPECT_THAT(Error(), HasSubstr("data.val: the files hold 1 token,"));
+  // Less than a window is padded; what counts is all files together.
+  spec_.data.val = {WriteShard("v.bin", 1, 50, 3), WriteShard("w.bin", 1, 50, 3)};
+  EXPECT_EQ(Inspect().validation_tokens, 2);
+}
+
 TEST_F(DataReportTest, SamplesShardsThatAreLongerThanItsLimit) {
   spec_.data.train = {WriteShard("a.bin", 3 << 20, 200, 255)};
   EXPECT_EQ(Inspect().largest_id, 255);

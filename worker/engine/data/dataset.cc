@@ -10,6 +10,7 @@
 #include "formats/path_pattern.h"
 #include "formats/sha256.h"
 #include "formats/text_file.h"
+#include "runspec/batch_plan.h"
 #include "runspec/count.h"
 #include "tokenizer/data_format.h"
 #include "tokenizer/data_tokenizer.h"
@@ -105,9 +106,8 @@ StatusOr<OpenedShards> OpenShards(const std::vector<std::string>& paths, const s
     shards.push_back(std::move(*shard));
   }
   opened.tokens = MakeShardTokens(std::move(shards), vocabulary);
-  if (opened.tokens->size() >= 2) return opened;
-  return InvalidArgument("{}: the shards hold {} tokens, too few to learn from", key,
-                         opened.tokens->size());
+  RETURN_IF_ERROR(runspec::CheckHoldsATarget(key, opened.tokens->size()));
+  return opened;
 }
 
 // What a mixture adds to the fingerprint.
@@ -196,10 +196,7 @@ StatusOr<std::unique_ptr<TokenSource>> ReadValidation(const std::vector<corpus::
         "name less text",
         runspec::FormatCount(kValidationTokensMax));
   }
-  if (tokens.size() < 2) {
-    return InvalidArgument("data.val: the text has {} tokens, too few to be evaluated on",
-                           tokens.size());
-  }
+  RETURN_IF_ERROR(runspec::CheckHoldsATarget("data.val", std::ssize(tokens)));
   return MakeMemoryTokens(tokens);
 }
 
