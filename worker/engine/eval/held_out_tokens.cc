@@ -61,11 +61,12 @@ StatusOr<std::unique_ptr<TokenSource>> ReadFiles(const HeldOutFiles& files,
                                                  const Tokenizer& tokenizer, int64_t vocabulary,
                                                  int threads) {
   ASSIGN_OR_RETURN(const auto paths, formats::ExpandPatterns(files.paths, "--file"));
-  const auto shards = std::count_if(paths.begin(), paths.end(), IsShard);
   const bool any_text = files.format == runspec::DataFormat::kText;
+  const bool uint16 = files.format == runspec::DataFormat::kUint16;
+  const auto shards =
+      uint16 ? std::ssize(paths) : std::count_if(paths.begin(), paths.end(), IsShard);
   const formats::TextCheck check{.any_content = any_text, .setting = "--as txt"};
   if (shards == 0 || any_text) return ReadTexts(paths, check, tokenizer, threads);
-  const bool uint16 = files.format == runspec::DataFormat::kUint16;
   const auto headerless = uint16 ? formats::Headerless::kUint16 : formats::Headerless::kChecked;
   if (shards == std::ssize(paths)) return ReadShards(paths, vocabulary, headerless);
   return InvalidArgument(

@@ -14,8 +14,8 @@
 
 namespace gp::engine {
 
-// Token shards (*.bin, *.npy) or text. `format` says what they hold whatever they look like: kText
-// or kUint16.
+// Token shards (*.bin, *.npy) or text. `format` says what they hold whatever their names are and
+// whatever they look like: kText, or kUint16 of shards.
 struct HeldOutFiles {
   std::vector<std::string> paths;
   runspec::DataFormat format = runspec::DataFormat::kAuto;

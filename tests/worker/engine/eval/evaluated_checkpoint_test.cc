@@ -79,6 +79,23 @@ TEST_F(EvaluatedCheckpointTest, AFileThatLooksLikeSomethingElseIsTakenWhenTheUse
   EXPECT_THAT(ErrorOf({Write("text.bin", text_)}), HasSubstr("looks like text, expected tokens"));
 }
 
+TEST_F(EvaluatedCheckpointTest, TokensAreTakenFromFilesOfAnyNameWhenTheUserSaysSo) {
+  std::string tokens;
+  for (const char byte : text_) tokens += {byte, '\0'};
+  const double loss = Open().Validate({{Write("text.bin", tokens)}})->loss;
+  for (const char* name : {"val", "val.tokens", "val.txt", "val.u16"}) {
+    const auto evaluation = Open().Validate({{Write(name, tokens)}, runspec::DataFormat::kUint16});
+    ASSERT_TRUE(evaluation.ok()) << name << ": " << evaluation.status();
+    EXPECT_EQ(evaluation->loss, loss) << name;
+  }
+  // Also together with others, and text of a shard's name as text.
+  const auto both =
+      Open().Validate({{Write("a.bin", tokens), Write("b", tokens)}, runspec::DataFormat::kUint16});
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_EQ(both->tokens, 2 * std::ssize(text_) - 1);
+  EXPECT_TRUE(Open().Validate({{Write("text.bin", text_)}, runspec::DataFormat::kText}).ok());
+}
+
 TEST_F(EvaluatedCheckpointTest, WithoutAFileTheRunsOwnSplitIsTakenInItsOwnWindows) {
   std::string text;
   for (int i = 0; i < 20; ++i) text += text_;
