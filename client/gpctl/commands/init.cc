@@ -1,18 +1,16 @@
 // gpctl init: a run file that trains as it is.
-#include <filesystem>
 #include <memory>
 #include <sstream>
 
 #include "base/file.h"
-#include "base/name_pattern.h"
 #include "base/shell_word.h"
 #include "client/gpctl/commands/commands.h"
-#include "client/gpctl/demo/demo_text.h"
+#include "client/gpctl/data_check.h"
 #include "client/gpctl/hint.h"
 #include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/service/local_service.h"
-#include "formats/path_pattern.h"
+#include "client/gpctl/starting_data.h"
 #include "runspec/preset.h"
 #include "runspec/run_file.h"
 
@@ -31,7 +29,7 @@ struct InitOptions {
 
 // The values that the file sets in addition to the preset.
 struct StartingPoint {
-  std::vector<std::string> texts;  // absolute paths or patterns; empty: no text was found
+  StartingData data;
   int ranks = 1;
 };
 
@@ -45,18 +43,37 @@ std::string PresetList() {
 
 bool IsPrinted(const InitOptions& options) { return options.path.empty() || options.path == "-"; }
 
+// The lines beneath `data:`.
+std::string DataText(const InitOptions& options, const StartingData& data) {
+  const std::vector<std::string> unnamed = {kTextToName};
+  const std::string files = Json(data.files.empty() ? unnamed : data.files).dump();
+  constexpr char kRelative[] = "a path may be relative to this file";
+  if (!data.json_lines)
+    return fmt::format("  text: {}  # what to train on; {}\n", files, kRelative);
+  std::string out = fmt::format(
+      "  stream: {}  # lines of JSON to train on, read during the run; {}\n"
+      "  text_field: text  # the field of each line that holds the text\n"
+      "  # val: [held-out.jsonl]  # the same for validation; without it there is no validation "
+      "loss\n",
+      files, kRelative);
+  if (data.by_content) out += "  format: jsonl  # the files' names do not say it\n";
+  // Characters are those of the whole text, which a stream does not read before it trains.
+  const bool chars =
+      runspec::PresetText(options.preset).find("tokenizer: chars") != std::string_view::npos;
+  if (chars) out += "  tokenizer: bytes  # the preset's chars must see all of the text first\n";
+  return out;
+}
+
 // A run file that names the preset and shows, as comments, what the preset sets.
 std::string StartingFile(const InitOptions& options, const StartingPoint& start) {
   const std::string file = IsPrinted(options) ? "FILE" : ShellWord(options.path);
-  const std::vector<std::string> unnamed = {kTextToName};
-  const std::vector<std::string>& texts = start.texts.empty() ? unnamed : start.texts;
   std::string out = fmt::format(
       "# {0}. Every key: gpctl explain run. Check this file: gpctl validate {1}\n"
       "apiVersion: gp/v1\n"
       "name: {2}\n"
       "preset: {2}\n"
       "data:\n"
-      "  text: {3}  # what to train on; a path may be relative to this file\n"
+      "{3}"
       "resources:\n"
       "  workers: {4}  # ranks; each is a process that takes one slot of a node and computes with "
       "a "
@@ -64,63 +81,13 @@ std::string StartingFile(const InitOptions& options, const StartingPoint& start)
       "\n"
       "# What the preset sets. A key written in this file wins, and --set on the command line wins "
       "over both.\n",
-      runspec::PresetSummary(options.preset), file, options.preset, Json(texts).dump(),
+      runspec::PresetSummary(options.preset), file, options.preset, DataText(options, start.data),
       start.ranks);
   std::istringstream lines{std::string(runspec::PresetText(options.preset))};
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty()) out += (line.starts_with('#') ? "" : "# ") + line + "\n";
   }
   return out;
-}
-
-// Trainers read plain files: what is packed is unpacked into the state directory.
-StatusOr<std::string> Unpacked(const std::string& path, const Session& session) {
-  constexpr std::string_view kPacked = ".gz";
-  if (!path.ends_with(kPacked)) return path;
-  ASSIGN_OR_RETURN(const std::string text, ReadDemoText(path));
-  const std::string name = BaseNameOf(path);
-  const std::string directory = JoinPath(session.StateDirectory(), "text");
-  std::string unpacked = JoinPath(directory, name.substr(0, name.size() - kPacked.size()));
-  RETURN_IF_ERROR(MakeDirectories(directory, 0700));
-  RETURN_IF_ERROR(WriteFileAtomically(unpacked, text, 0600));
-  return unpacked;
-}
-
-// The patterns of the files of text in `folder`, which data.text reads file by file.
-StatusOr<std::vector<std::string>> TextPatternsOf(const std::string& folder) {
-  std::vector<std::string> patterns;
-  for (const char* end : {".txt", ".txt.gz", ".txt.zst"}) {
-    const NamePattern pattern{.folder = JoinPath(folder, ""), .pattern = std::string("*") + end};
-    ASSIGN_OR_RETURN(const std::vector<std::string> found, MatchingPaths(pattern));
-    if (!found.empty()) patterns.push_back(pattern.folder + pattern.pattern);
-  }
-  if (!patterns.empty()) return patterns;
-  return InvalidArgument(
-      "--text: {} is a folder without .txt files in it; name its files, for example --text {}",
-      folder, ShellWord(JoinPath(folder, "*.md")));
-}
-
-// Returns the entries of data.text for --text.
-StatusOr<std::vector<std::string>> TextsNamed(const std::string& text, const Session& session) {
-  const std::string path = AbsolutePath(text, session.console().working_directory);
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) return TextPatternsOf(path);
-  const bool pattern = !ReadNamePattern(path).pattern.empty();
-  if (!pattern && !FileExists(path)) return NotFound("--text: {} does not exist", path);
-  RETURN_IF_ERROR(formats::ExpandPatterns({path}, "--text").status());
-  if (pattern) return std::vector<std::string>{path};
-  ASSIGN_OR_RETURN(const std::string plain, Unpacked(path, session));
-  return std::vector<std::string>{plain};
-}
-
-// Returns the entries for --text or, without it, the demo's text; empty when this machine lacks
-// that.
-StatusOr<std::vector<std::string>> ChooseTexts(const InitOptions& options, const Session& session) {
-  if (!options.text.empty()) return TextsNamed(options.text, session);
-  const auto found = FindDemoText(DemoTextPlaces(session.console().program_directory));
-  if (!found.ok()) return std::vector<std::string>();
-  ASSIGN_OR_RETURN(const std::string plain, Unpacked(*found, session));
-  return std::vector<std::string>{plain};
 }
 
 bool HasService(const Session& session) {
@@ -183,6 +150,14 @@ Status Write(const InitOptions& options, const std::string& text, Session& sessi
   return OkStatus();
 }
 
+// Lines of JSON may hold their text in another field.
+void WarnOfLines(const InitOptions& options, const StartingPoint& start, Console& console) {
+  const auto resolved = Resolve(options, start);
+  if (!resolved.spec) return;
+  const DataCheck data = CheckData(*resolved.spec, "");
+  if (!data.problem.empty()) console.err << fmt::format("warning: {}\n", data.problem);
+}
+
 StatusOr<ExitCode> Init(const InitOptions& options, Session& session) {
   Console& console = session.console();
   if (options.list) {
@@ -194,10 +169,11 @@ StatusOr<ExitCode> Init(const InitOptions& options, Session& session) {
                            DidYouMean(options.preset, runspec::PresetNames()));
   }
   StartingPoint start;
-  ASSIGN_OR_RETURN(start.texts, ChooseTexts(options, session));
+  ASSIGN_OR_RETURN(start.data, FindStartingData(options.text, session));
   start.ranks = ChooseRanks(options, session);
   RETURN_IF_ERROR(Write(options, StartingFile(options, start), session));
-  if (start.texts.empty()) {
+  if (start.data.json_lines) WarnOfLines(options, start, console);
+  if (start.data.files.empty()) {
     console.err << fmt::format(
         "warning: the file names {}, which you must supply: no text to train on was found here; "
         "install the Debian package jargon-text, or name a text file of your own with --text\n",
@@ -218,8 +194,8 @@ void AddInitCommand(CommandSet& commands) {
                  "tiny, shakespeare-char, gpt2-124m, ... (default: tiny)");
   command
       .Option("--text", options->text,
-              "text to train on: a file, plain or .gz, a folder of .txt files, or a pattern in "
-              "quotes (default: the demo's, the Jargon File)")
+              "text or lines of JSON to train on: a file, plain or packed, a folder of .txt or "
+              ".jsonl files, or a pattern in quotes (default: the demo's, the Jargon File)")
       .Path();
   command.Switch("--list", options->list, "show the presets");
   command.Switch("--force", options->force, "replace an existing file");

@@ -240,8 +240,45 @@ TEST_F(RunCommandTest, InitTakesAFolderOrAPatternThatTrains) {
     EXPECT_EQ(checked.code, 0) << named << checked.err;
   }
   EXPECT_THAT(Run({"init", "--text", "notes"}).err,
-              HasSubstr("notes is a folder without .txt files in it; name its files"));
+              HasSubstr("notes is a folder without .txt or .jsonl files in it; name its files"));
   EXPECT_THAT(Run({"init", "--text", "none/*.txt"}).err, HasSubstr("no file matches"));
+}
+
+TEST_F(RunCommandTest, InitNamesLinesOfJsonWhereTheyAreRead) {
+  std::string lines, text;
+  for (int i = 0; i < 3000; ++i) lines += fmt::format("{{\"text\": \"document {}\"}}\n", i);
+  while (text.size() < 300'000) text += fmt::format("line {}\n", text.size());
+  for (const char* name :
+       {"a.jsonl", "a.ndjson", "l/a.jsonl", "l/b.jsonl", "m/a.jsonl", "lines.txt"}) {
+    ASSERT_TRUE(MakeDirectories(DirectoryOf(gpctl_.home() + "/" + name)).ok());
+    WriteFile(name, lines);
+  }
+  WriteFile("m/b.txt", text);
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {"a.jsonl", {"/a.jsonl"}}, {"a.ndjson", {"/a.ndjson"}},       {"l", {"/l/*.jsonl"}},
+      {"l/*", {"/l/*"}},         {"m", {"/m/*.txt", "/m/*.jsonl"}}, {"lines.txt", {"/lines.txt"}}};
+  for (const auto& [named, written] : cases) {
+    for (const char* preset : {"tiny", "shakespeare-char", "gpt2-124m"}) {
+      const Outcome made = Run({"init", "r.yaml", "--force", "--preset", preset, "--text", named});
+      ASSERT_EQ(made.code, 0) << named << made.err;
+      EXPECT_THAT(made.err, Not(HasSubstr("warning"))) << named;
+      std::vector<std::string> files;
+      for (const std::string& file : written) files.push_back(gpctl_.home() + file);
+      const std::string run_file = *ReadFile(gpctl_.home() + "/r.yaml");
+      EXPECT_THAT(run_file, HasSubstr("stream: " + json(files).dump()));
+      EXPECT_EQ(run_file.find("format: jsonl") != std::string::npos, named == "lines.txt");
+      const Outcome checked = Run({"validate", "r.yaml"});
+      EXPECT_EQ(checked.code, 0) << named << " " << preset << ": " << checked.err;
+    }
+  }
+}
+
+TEST_F(RunCommandTest, InitWarnsOfLinesWithoutTheTextsField) {
+  WriteFile("a.jsonl", "{\"content\": \"a document\"}\n");
+  const Outcome made = Run({"init", "r.yaml", "--text", "a.jsonl"});
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.err, HasSubstr("a.jsonl:1: "));
+  EXPECT_THAT(made.err, HasSubstr("data.text_field"));
 }
 
 TEST_F(RunCommandTest, StatusPrintsTheResolvedRunFile) {
