@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -118,6 +119,35 @@ uint16_t LargestAt(const std::vector<uint16_t>& words, size_t offset, size_t str
   return largest;
 }
 
+// Of four bytes the upper half is small and often 0, the lower half is neither; of eight bytes all
+// but the lowest quarter are so.
+std::optional<int> WiderTokenBytes(const std::vector<uint16_t>& words) {
+  if (LargestAt(words, 1, 4) <= kUpperHalfMax && LargestAt(words, 2, 4) == 0 &&
+      LargestAt(words, 3, 4) == 0 && LargestAt(words, 0, 4) > 0) {
+    return 8;
+  }
+  const int upper = LargestAt(words, 1, 2), lower = LargestAt(words, 0, 2);
+  const bool wide = upper <= kUpperHalfMax && lower > 4 * std::max(upper, 1) &&
+                    ShareAt(words, 0, 2, kIsZero) < 0.5 && ShareAt(words, 1, 2, kIsZero) > 0.2;
+  return wide ? std::optional(4) : std::nullopt;
+}
+
+int64_t Swapped(uint16_t word) { return (word & 0xff) << 8 | word >> 8; }
+
+// The entropy of the bytes at offset, offset + 2, …
+double BitsOfByte(std::string_view bytes, size_t offset) {
+  std::array<size_t, 256> counts{};
+  size_t all = 0;
+  for (size_t at = offset; at < bytes.size(); at += 2, ++all) {
+    ++counts[static_cast<unsigned char>(bytes[at])];
+  }
+  double bits = 0;
+  for (const size_t count : counts) {
+    if (count > 0) bits -= Share(count, all) * std::log2(Share(count, all));
+  }
+  return bits;
+}
+
 }  // namespace
 
 std::optional<Likeness> UnlikeText(std::string_view begin) {
@@ -138,19 +168,28 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
   return LikeJson(begin);
 }
 
-// Of four bytes the upper half is small and often 0, the lower half is neither; of eight bytes all
-// but the lowest quarter are so.
-std::optional<int> WiderTokenBytes(std::string_view begin) {
+std::optional<TokenForm> WiderTokens(std::string_view begin) {
   if (begin.size() < 2 * kWordsMin) return std::nullopt;
-  const std::vector<uint16_t> words = WordsOf(begin.substr(0, begin.size() / 8 * 8));
-  if (LargestAt(words, 1, 4) <= kUpperHalfMax && LargestAt(words, 2, 4) == 0 &&
-      LargestAt(words, 3, 4) == 0 && LargestAt(words, 0, 4) > 0) {
-    return 8;
-  }
-  const int upper = LargestAt(words, 1, 2), lower = LargestAt(words, 0, 2);
-  const bool wide = upper <= kUpperHalfMax && lower > 4 * std::max(upper, 1) &&
-                    ShareAt(words, 0, 2, kIsZero) < 0.5 && ShareAt(words, 1, 2, kIsZero) > 0.2;
-  return wide ? std::optional(4) : std::nullopt;
+  const std::string_view whole = begin.substr(0, begin.size() / 8 * 8);
+  if (const auto bytes = WiderTokenBytes(WordsOf(whole))) return TokenForm{*bytes, false};
+  // Big-endian tokens, read from the back, are little-endian ones.
+  const std::string reversed(whole.rbegin(), whole.rend());
+  const auto bytes = WiderTokenBytes(WordsOf(reversed));
+  return bytes ? std::optional(TokenForm{*bytes, true}) : std::nullopt;
+}
+
+bool LooksByteSwapped(std::string_view begin, int64_t vocabulary) {
+  // Of GPT-2's tokens a quarter is beyond its vocabulary when they are swapped.
+  constexpr double kBeyondMin = 0.1, kSwappedPart = 0.05;
+  // GPT-2's tokens of English differ by about 2.4 bits, in few words by 1.6.
+  constexpr double kBitsMin = 1.5;
+  const std::vector<uint16_t> words = WordsOf(begin);
+  if (words.size() < kWordsMin) return false;
+  const double beyond = ShareAt(words, 0, 1, [&](uint16_t word) { return word >= vocabulary; });
+  const double swapped =
+      ShareAt(words, 0, 1, [&](uint16_t word) { return Swapped(word) >= vocabulary; });
+  if (swapped > kSwappedPart * beyond) return false;
+  return beyond >= kBeyondMin || BitsOfByte(begin, 1) > BitsOfByte(begin, 0) + kBitsMin;
 }
 
 bool LooksLikeText(std::string_view begin) {

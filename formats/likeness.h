@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,7 +26,17 @@ std::optional<Likeness> UnlikeText(std::string_view begin);
 // True of words in UTF-8. `begin` as above.
 bool LooksLikeText(std::string_view begin);
 
-// The bytes of a token, 4 or 8, when `begin` looks like tokens of that width; otherwise nullopt.
-std::optional<int> WiderTokenBytes(std::string_view begin);
+struct TokenForm {
+  int bytes = 0;  // of a token
+  bool big_endian = false;
+  bool operator==(const TokenForm&) const = default;
+};
+
+// The form when `begin` looks like tokens of 4 or 8 bytes in either order; otherwise nullopt.
+std::optional<TokenForm> WiderTokens(std::string_view begin);
+
+// True of tokens of 2 bytes that make sense only with their bytes swapped: `vocabulary` has their
+// ids then, or they vary as ids do, more in the lower byte than in the upper one.
+bool LooksByteSwapped(std::string_view begin, int64_t vocabulary);
 
 }  // namespace gp::formats

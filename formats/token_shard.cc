@@ -135,12 +135,13 @@ std::string NpyConversion(const std::string& path, std::string_view type) {
 }
 
 // Of a file without a header, whose tokens have the NumPy type `from`.
-std::string RawConversion(const std::string& path, std::string_view from) {
+std::string RawConversion(const std::string& path, std::string_view from, std::string_view type) {
   return Conversion(path, fmt::format("np.fromfile(sys.argv[1], '{}')", from),
-                    WithoutEnding(path, {".npy", ".bin"}), "<u4");
+                    WithoutEnding(path, {".npy", ".bin"}), type);
 }
 
-constexpr std::string_view kTakesUint16 = "data.format: uint16 takes it for tokens of two bytes";
+constexpr std::string_view kTakesUint16 =
+    "data.format: uint16 (gpctl eval --as uint16) takes it for tokens of two bytes";
 
 // Whole numbers of another width or byte order can be converted; nothing else holds tokens.
 Status WrongNpyType(const std::string& path, const std::string& type) {
@@ -186,12 +187,15 @@ StatusOr<Layout> ParseNpy(const std::string& path, std::string_view bytes, uint6
 
 Status RefuseUnlikeTokens(const std::string& path, std::string_view bytes) {
   const std::string_view begin = bytes.substr(0, kLikenessBytes);
-  if (const auto width = WiderTokenBytes(begin)) {
+  if (const auto form = WiderTokens(begin)) {
+    const std::string from =
+        fmt::format("{}{}", form->big_endian ? '>' : '<', form->bytes == 4 ? "u4" : "i8");
     return InvalidArgument(
-        "{} has no header and looks like tokens of {} bytes (as uint16, {} of them would be "
+        "{} has no header and looks like {}tokens of {} bytes (as uint16, {} of them would be "
         "0 or small), expected uint16; {}; convert it: {}",
-        path, *width, *width == 4 ? "half" : "three quarters", kTakesUint16,
-        RawConversion(path, *width == 4 ? "<u4" : "<i8"));
+        path, form->big_endian ? "big-endian " : "", form->bytes,
+        form->bytes == 4 ? "half" : "three quarters", kTakesUint16,
+        RawConversion(path, from, "<u4"));
   }
   if (!LooksLikeText(begin)) return OkStatus();
   return InvalidArgument(
@@ -211,12 +215,26 @@ StatusOr<Layout> ParseRaw(const std::string& path, std::string_view bytes, uint6
       path, file_size);
 }
 
+// A shard that was written on, or for, a big-endian machine: header and tokens are swapped.
+Status RefuseSwappedLlmC(const std::string& path, std::string_view bytes) {
+  if (bytes.size() < 4) return OkStatus();
+  const std::string magic(bytes.rend() - 4, bytes.rend());
+  if (!IsLlmC(magic)) return OkStatus();
+  const std::string_view width = ReadInt32(magic, 0) == kLlmCMagic32 ? "u4" : "u2";
+  const std::string array =
+      fmt::format("np.fromfile(sys.argv[1], '>{}', offset={})", width, kLlmCHeaderBytes);
+  return InvalidArgument(
+      "{} is a big-endian token shard of llm.c, expected a little-endian one; convert it: {}", path,
+      Conversion(path, array, WithoutEnding(path, {".bin"}), fmt::format("<{}", width)));
+}
+
 // `bytes` are the first ones of the file, enough for every header.
 StatusOr<Layout> Parse(const std::string& path, std::string_view bytes, uint64_t file_size,
                        Headerless headerless) {
   if (bytes.empty()) return InvalidArgument("{} is empty; prepare it again", path);
   if (IsLlmC(bytes)) return ParseLlmC(path, bytes, file_size);
   if (bytes.starts_with(kNpyMagic)) return ParseNpy(path, bytes, file_size);
+  RETURN_IF_ERROR(RefuseSwappedLlmC(path, bytes));
   return ParseRaw(path, bytes, file_size, headerless);
 }
 
@@ -260,13 +278,21 @@ StatusOr<TokenShard> TokenShard::Open(const std::string& path, Headerless header
   return shard;
 }
 
-Status TokenShard::CheckWidth(int64_t vocabulary) const {
+Status TokenShard::CheckForm(int64_t vocabulary) const {
   if (format_ != ShardFormat::kRaw || headerless_ == Headerless::kUint16) return OkStatus();
-  if (vocabulary <= kUint16Vocabulary) return OkStatus();
+  if (vocabulary > kUint16Vocabulary) {
+    return InvalidArgument(
+        "{} has no header, so its tokens would be uint16, but the vocabulary of {} needs 4 bytes a "
+        "token; {}; convert it: {}",
+        path(), vocabulary, kTakesUint16, RawConversion(path(), "<u4", "<u4"));
+  }
+  std::string begin(std::min<uint64_t>(kLikenessBytes, file_.size_bytes()), '\0');
+  RETURN_IF_ERROR(file_.Read(0, begin));
+  if (!LooksByteSwapped(begin, vocabulary)) return OkStatus();
   return InvalidArgument(
-      "{} has no header, so its tokens would be uint16, but the vocabulary of {} needs 4 bytes a "
-      "token; {}; convert it: {}",
-      path(), vocabulary, kTakesUint16, RawConversion(path(), "<u4"));
+      "{} has no header and looks like big-endian tokens of 2 bytes (ids of the vocabulary of {} "
+      "once their bytes are swapped), expected little-endian ones; {}; convert it: {}",
+      path(), vocabulary, kTakesUint16, RawConversion(path(), ">u2", "<u2"));
 }
 
 Status TokenShard::Read(int64_t offset, int64_t vocabulary, std::span<int32_t> tokens) const {

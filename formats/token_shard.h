@@ -39,8 +39,8 @@ class TokenShard {
   const std::string& path() const { return file_.path(); }
 
   // InvalidArgument when the file has no header, nobody said that its tokens are uint16, and those
-  // cannot name every id below `vocabulary`.
-  Status CheckWidth(int64_t vocabulary) const;
+  // cannot name every id below `vocabulary`, or make sense only as big-endian ones.
+  Status CheckForm(int64_t vocabulary) const;
 
   // Copies tokens [offset, offset + tokens.size()). InvalidArgument when one of them is not below
   // `vocabulary`: the message names it and its place. DataLoss when the file has become shorter.

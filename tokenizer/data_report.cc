@@ -136,7 +136,7 @@ StatusOr<TrainingFiles> InspectText(const RunSpec& spec, const InspectionLimits&
 // Reads blocks of the shard, all of it when the budget allows.
 Status ScanTokens(const formats::TokenShard& shard, int64_t vocabulary, int64_t tokens_max,
                   DataReport& report) {
-  RETURN_IF_ERROR(shard.CheckWidth(vocabulary));
+  RETURN_IF_ERROR(shard.CheckForm(vocabulary));
   const int64_t blocks = std::max<int64_t>(tokens_max / kBlockTokens, 1);
   const int64_t stride = std::max(kBlockTokens, shard.size() / blocks);
   if (stride > kBlockTokens) report.sampled = true;

@@ -23,6 +23,16 @@ std::string BytesOf(const std::vector<int64_t>& tokens) {
   return bytes;
 }
 
+template <typename Integer>
+std::string BigEndianBytesOf(const std::vector<int64_t>& tokens) {
+  std::string bytes;
+  for (const int64_t token : tokens) {
+    const std::string one = BytesOf<Integer>({token});
+    bytes.append(one.rbegin(), one.rend());
+  }
+  return bytes;
+}
+
 // Ids as a text has them: small ones often, large ones seldom.
 std::vector<int64_t> Tokens(int64_t vocabulary) {
   std::minstd_rand random(7);
@@ -92,17 +102,53 @@ TEST(UnlikeText, RecognisesJson) {
 TEST(Tokens, OfTwoBytesAreNeitherWiderNorText) {
   for (const int64_t vocabulary : {2, 4, 30, 65, 256, 1000, 50257, 65536}) {
     const std::string bytes = BytesOf<uint16_t>(Tokens(vocabulary));
-    EXPECT_EQ(WiderTokenBytes(bytes), std::nullopt) << vocabulary;
+    EXPECT_EQ(WiderTokens(bytes), std::nullopt) << vocabulary;
+    EXPECT_EQ(WiderTokens(BigEndianBytesOf<uint16_t>(Tokens(vocabulary))), std::nullopt);
     EXPECT_FALSE(LooksLikeText(bytes)) << vocabulary;
   }
 }
 
 TEST(Tokens, OfMoreBytesAreRecognised) {
   for (const int64_t vocabulary : {65, 256, 50257, 100277, 200019}) {
-    EXPECT_EQ(WiderTokenBytes(BytesOf<uint32_t>(Tokens(vocabulary))), 4) << vocabulary;
-    EXPECT_EQ(WiderTokenBytes(BytesOf<int64_t>(Tokens(vocabulary))), 8) << vocabulary;
+    const std::vector<int64_t> tokens = Tokens(vocabulary);
+    EXPECT_EQ(WiderTokens(BytesOf<uint32_t>(tokens)), (TokenForm{4, false})) << vocabulary;
+    EXPECT_EQ(WiderTokens(BytesOf<int64_t>(tokens)), (TokenForm{8, false})) << vocabulary;
+    EXPECT_EQ(WiderTokens(BigEndianBytesOf<uint32_t>(tokens)), (TokenForm{4, true})) << vocabulary;
+    EXPECT_EQ(WiderTokens(BigEndianBytesOf<int64_t>(tokens)), (TokenForm{8, true})) << vocabulary;
   }
-  EXPECT_EQ(WiderTokenBytes("short"), std::nullopt);
+  EXPECT_EQ(WiderTokens("short"), std::nullopt);
+}
+
+TEST(Tokens, WithSwappedBytesAreRecognised) {
+  for (const int64_t vocabulary : {10, 65, 256, 1000, 4096, 32000, 50257, 65536}) {
+    for (const size_t count : {size_t{64}, size_t{300}, kTokens}) {
+      std::vector<int64_t> tokens = Tokens(vocabulary);
+      tokens.resize(count);
+      EXPECT_FALSE(LooksByteSwapped(BytesOf<uint16_t>(tokens), vocabulary)) << vocabulary;
+      // Of a vocabulary that fills two bytes every word is an id: the bytes' variety decides.
+      if (vocabulary == 65536) continue;
+      EXPECT_TRUE(LooksByteSwapped(BigEndianBytesOf<uint16_t>(tokens), vocabulary))
+          << vocabulary << " " << count;
+    }
+  }
+  EXPECT_FALSE(LooksByteSwapped(std::string(100, '\1'), 10)) << "too short for a guess";
+  EXPECT_FALSE(LooksByteSwapped(std::string(4000, '\0'), 10));
+}
+
+// The model may have more ids than the tokens need.
+TEST(Tokens, WithSwappedBytesAreRecognisedByTheBytesVariety) {
+  for (const int64_t ids : {10, 65, 256, 1000, 4096}) {
+    const std::vector<int64_t> tokens = Tokens(ids);
+    EXPECT_FALSE(LooksByteSwapped(BytesOf<uint16_t>(tokens), 65536)) << ids;
+    EXPECT_TRUE(LooksByteSwapped(BigEndianBytesOf<uint16_t>(tokens), 65536)) << ids;
+  }
+}
+
+// They are of another tokenizer, in whichever order.
+TEST(Tokens, OfALargerVocabularyAreNotCalledSwapped) {
+  for (const int64_t vocabulary : {65, 256, 1000, 32000}) {
+    EXPECT_FALSE(LooksByteSwapped(BytesOf<uint16_t>(Tokens(50257)), vocabulary)) << vocabulary;
+  }
 }
 
 TEST(LooksLikeText, OfWords) {

@@ -87,8 +87,8 @@ std::vector<int32_t> ManyTokens(int32_t vocabulary) {
 TEST_F(TokenShardTest, WiderTokensWithoutAHeaderAreRefusedWithTheCommand) {
   EXPECT_THAT(ErrorOf(LittleEndian(ManyTokens(50257), 4)),
               AllOf(HasSubstr("has no header and looks like tokens of 4 bytes"),
-                    HasSubstr("data.format: uint16 takes it"), HasSubstr("np.fromfile"),
-                    HasSubstr("'<u4'")));
+                    HasSubstr("data.format: uint16 (gpctl eval --as uint16) takes it"),
+                    HasSubstr("np.fromfile"), HasSubstr("'<u4'")));
   EXPECT_THAT(ErrorOf(LittleEndian(ManyTokens(100'277), 4)), HasSubstr("tokens of 4 bytes"));
   std::string wide;
   for (const int32_t token : ManyTokens(50257)) {
@@ -97,21 +97,56 @@ TEST_F(TokenShardTest, WiderTokensWithoutAHeaderAreRefusedWithTheCommand) {
   EXPECT_THAT(ErrorOf(wide), AllOf(HasSubstr("tokens of 8 bytes"), HasSubstr("'<i8'")));
 }
 
+// In the order in which another machine wrote them.
+std::string BigEndian(const std::vector<int32_t>& tokens, size_t width) {
+  std::string bytes;
+  for (const int32_t token : tokens) {
+    const std::string one = LittleEndian({token}, width);
+    bytes.append(one.rbegin(), one.rend());
+  }
+  return bytes;
+}
+
+TEST_F(TokenShardTest, BigEndianTokensAreRefusedWithTheCommand) {
+  const std::string bytes = BigEndian(ManyTokens(50257), 2);
+  const auto shard = Open(bytes);
+  ASSERT_TRUE(shard.ok()) << shard.status();
+  EXPECT_THAT(Message(shard->CheckForm(50257)),
+              AllOf(HasSubstr("looks like big-endian tokens of 2 bytes"),
+                    HasSubstr("data.format: uint16"), HasSubstr("'>u2').astype('<u2')")));
+  EXPECT_TRUE(Open(LittleEndian(ManyTokens(50257), 2))->CheckForm(50257).ok());
+  EXPECT_THAT(ErrorOf(BigEndian(ManyTokens(50257), 4)),
+              AllOf(HasSubstr("looks like big-endian tokens of 4 bytes"), HasSubstr("'>u4'")));
+  const std::string path = directory_.File("swapped.bin");
+  std::ofstream(path, std::ios::binary) << bytes;
+  EXPECT_TRUE(TokenShard::Open(path, Headerless::kUint16)->CheckForm(50257).ok());
+}
+
+TEST_F(TokenShardTest, ABigEndianShardOfLlmCIsRefusedWithTheCommand) {
+  std::string header = BigEndian({20240520, 1, 6}, 4);
+  header.resize(1024);
+  EXPECT_THAT(ErrorOf(header + BigEndian(kTokens, 2)),
+              AllOf(HasSubstr("is a big-endian token shard of llm.c"),
+                    HasSubstr("np.fromfile(sys.argv[1], '>u2', offset=1024).astype('<u2')")));
+  header.replace(0, 4, BigEndian({20240801}, 4));
+  EXPECT_THAT(ErrorOf(header), HasSubstr("'>u4', offset=1024"));
+}
+
 TEST_F(TokenShardTest, WhatItLooksLikeDoesNotCountWhenTheUserSaysWhatItIs) {
   const std::string path = directory_.File("wide.bin");
   std::ofstream(path, std::ios::binary) << LittleEndian(ManyTokens(50257), 4);
   const auto shard = TokenShard::Open(path, Headerless::kUint16);
   ASSERT_TRUE(shard.ok()) << shard.status();
   EXPECT_EQ(shard->size(), 998);
-  EXPECT_TRUE(shard->CheckWidth(100'277).ok());
+  EXPECT_TRUE(shard->CheckForm(100'277).ok());
 }
 
 TEST_F(TokenShardTest, AVocabularyThatUint16CannotNameNeedsAHeader) {
   const auto raw = Open(LittleEndian(ManyTokens(50257), 2));
   ASSERT_TRUE(raw.ok()) << raw.status();
-  EXPECT_TRUE(raw->CheckWidth(65536).ok());
-  EXPECT_THAT(Message(raw->CheckWidth(65537)), HasSubstr("needs 4 bytes a token"));
-  EXPECT_TRUE(Open(FormatLlmCShard(kTokens))->CheckWidth(100'277).ok());
+  EXPECT_TRUE(raw->CheckForm(65536).ok());
+  EXPECT_THAT(Message(raw->CheckForm(65537)), HasSubstr("needs 4 bytes a token"));
+  EXPECT_TRUE(Open(FormatLlmCShard(kTokens))->CheckForm(100'277).ok());
 }
 
 TEST_F(TokenShardTest, WhatIsNoTokensIsNamed) {

@@ -80,6 +80,16 @@ TEST_F(DataReportTest, WiderTokensAreRefusedUnlessTheFormatIsGiven) {
   EXPECT_EQ(Inspect().train_tokens, 998);
 }
 
+TEST_F(DataReportTest, BigEndianTokensAreRefusedUnlessTheFormatIsGiven) {
+  std::string bytes;
+  for (int i = 1; i < 500; ++i) bytes += {static_cast<char>(i % 7), static_cast<char>(i * 37)};
+  spec_.data = {.train = {Write("swapped.bin", bytes)}, .tokenizer = "gpt2"};
+  EXPECT_THAT(Error(), HasSubstr("data.train: "));
+  EXPECT_THAT(Error(), HasSubstr("looks like big-endian tokens of 2 bytes"));
+  spec_.data.format = runspec::DataFormat::kUint16;
+  EXPECT_THAT(Error(), HasSubstr("is not below the vocabulary of 50257"));
+}
+
 TEST_F(DataReportTest, ATokenizerOfAFileCountsItsTokens) {
   spec_.data.text = {Write("a.txt", "hello hello hello hello")};
   spec_.data.tokenizer = Write("vocab.bpe", "l l\nĠ h\n");

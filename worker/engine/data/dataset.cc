@@ -82,7 +82,7 @@ StatusOr<Dataset> OpenText(const runspec::DataSpec& spec, int threads) {
 }
 
 Status ProbeTokens(const formats::TokenShard& shard, int64_t vocabulary) {
-  RETURN_IF_ERROR(shard.CheckWidth(vocabulary));
+  RETURN_IF_ERROR(shard.CheckForm(vocabulary));
   std::vector<int32_t> tokens(static_cast<size_t>(std::min(shard.size(), kProbedTokens)));
   return shard.Read(0, vocabulary, tokens);
 }

@@ -37,7 +37,7 @@ StatusOr<std::unique_ptr<TokenSource>> ReadShards(const std::vector<std::string>
   std::vector<formats::TokenShard> shards;
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(formats::TokenShard shard, formats::TokenShard::Open(path, headerless));
-    RETURN_IF_ERROR(shard.CheckWidth(vocabulary));
+    RETURN_IF_ERROR(shard.CheckForm(vocabulary));
     shards.push_back(std::move(shard));
   }
   return MakeShardTokens(std::move(shards), vocabulary);
