@@ -23,7 +23,8 @@ StatusOr<std::chrono::nanoseconds> Interval(const WatchOptions& options, bool an
   return ParseDuration(options.interval);
 }
 
-// Plain output: a line when the state changes, and one for the newest step of each interval.
+// Plain output: a line when the state changes, one for each evaluation, and one for the newest step
+// of each interval.
 class LinePrinter {
  public:
   explicit LinePrinter(std::ostream& out) : out_(out) {}
@@ -34,10 +35,7 @@ class LinePrinter {
       out_ << fmt::format("{} {}: {}\n", run.name(), StateName(run.state()), run.reason());
       state_ = run.state();
     }
-    if (!model.points().empty() && model.points().back().step() != step_) {
-      out_ << StepLine(model.points().back(), run.progress().target_steps()) << "\n";
-      step_ = model.points().back().step();
-    }
+    PrintSteps(model);
     if (run.progress().warning() != warning_) {
       warning_ = run.progress().warning();
       out_ << "! " << warning_ << "\n";
@@ -50,6 +48,18 @@ class LinePrinter {
   }
 
  private:
+  void PrintSteps(const RunModel& model) {
+    if (model.points().empty()) return;
+    const int64_t newest = model.points().back().step();
+    if (newest < step_) step_ = newest - 1;  // the run was set back
+    for (const v1::MetricPoint& point : model.points()) {
+      const bool wanted = point.has_validation_loss() || point.step() == newest;
+      if (point.step() <= step_ || !wanted) continue;
+      out_ << StepLine(point, model.run().progress().target_steps()) << "\n";
+    }
+    step_ = newest;
+  }
+
   std::ostream& out_;
   v1::RunState state_ = v1::RUN_STATE_UNSPECIFIED;
   int64_t step_ = -1;

@@ -354,6 +354,21 @@ TEST_F(RunCommandTest, WatchPrintsLinesWithoutATerminal) {
   EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b")));
 }
 
+TEST_F(RunCommandTest, WatchPrintsEachEvaluationWithoutATerminal) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  service_.SetWatch({MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED)});
+  for (const int64_t step : {100, 200, 300, 500}) {
+    v1::MetricPoint point;
+    point.set_step(step);
+    if (step == 100 || step == 300) point.set_validation_loss(2.5);
+    service_.AddPoint(point);
+  }
+  const std::string out = Run({"watch", "a", "--interval", "10ms"}).out;
+  EXPECT_THAT(out, HasSubstr("step 100/2000 | "));
+  EXPECT_THAT(out, HasSubstr("step 300/2000 | "));
+  EXPECT_THAT(out, HasSubstr("step 500/2000 | "));
+}
+
 TEST_F(RunCommandTest, WatchRedrawsOnATerminalUnlessColourIsRefused) {
   service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
   service_.SetWatch({MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_FAILED)});
