@@ -26,11 +26,20 @@ bool IsMask(std::string_view name) {
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
 }
 
-// Where a tensor is missing: one of another prefix that ends in its name.
+// "h.1.ln_1.weight" in "encoder.h.1.ln_1.weight" and in "h.1._orig_mod.ln_1.weight".
+bool NamesTheSame(const std::string& other, const std::string& name) {
+  if (!name.starts_with("h.")) return other.ends_with("." + name);
+  const size_t block_end = name.find('.', 2) + 1;
+  return ("." + other).find("." + name.substr(0, block_end)) != std::string::npos &&
+         other.ends_with("." + name.substr(block_end));
+}
+
+// Where a tensor is missing: one whose name has more in it.
 std::string SimilarName(const TensorSet& tensors, const std::string& name) {
   for (const std::string& other : tensors.Names()) {
-    if (!other.ends_with("." + name)) continue;
-    return fmt::format("; '{}' is there: write the file again without the prefix", Excerpt(other));
+    if (!NamesTheSame(other, name)) continue;
+    return fmt::format("; '{}' is there: write the file again with the plain names",
+                       Excerpt(other));
   }
   return "";
 }

@@ -132,6 +132,23 @@ TEST_F(HuggingFaceDirectory, ATiedHeadMustEqualTheEmbedding) {
   EXPECT_THAT(ErrorOf(ExportAs(names, "lm_head.weight", {12, 259})), HasSubstr("differs"));
 }
 
+TEST_F(HuggingFaceDirectory, AWrapperWithinANameIsShown) {
+  const std::string target = Export(SmallModel(Unpadded()), "blocks");
+  const std::string path = JoinPath(target, "model.safetensors");
+  std::string bytes = ReadFile(path).value();
+  const auto header = formats::ParseSafetensorsHeader(bytes, bytes.size(), path).value();
+  std::vector<formats::TensorEntry> tensors = header.tensors;
+  for (formats::TensorEntry& tensor : tensors) {
+    const size_t at = tensor.name.find("h.1.");
+    if (at != std::string::npos) tensor.name.insert(at + 4, "_orig_mod.");
+  }
+  const std::string data = bytes.substr(header.data_offset);
+  ASSERT_TRUE(WriteFileAtomically(path, formats::FormatSafetensorsHeader(tensors, {}) + data).ok());
+  EXPECT_THAT(ErrorOf(target),
+              HasSubstr("tensor 'transformer.h.1.attn.c_attn.weight' is missing; "
+                        "'transformer.h.1._orig_mod.attn.c_attn.weight' is there"));
+}
+
 TEST_F(HuggingFaceDirectory, AHeadIsFoundAfterTheWrappersPrefix) {
   runspec::ModelShape shape = Unpadded();
   shape.tied_head = false;
@@ -160,7 +177,7 @@ TEST_F(HuggingFaceDirectory, WhatDoesNotFitTheConfigurationIsNamed) {
       HasSubstr("tensor 'transformer.h.0.attn.c_attn.weight' is [36, 12], expected [12, 36]"));
   EXPECT_THAT(ErrorOf(ExportAs({.prefix = "encoder.", .transposed = true}, "", {})),
               HasSubstr("tensor 'wte.weight' is missing; 'encoder.wte.weight' is there: write the "
-                        "file again without the prefix"));
+                        "file again with the plain names"));
 }
 
 TEST_F(HuggingFaceDirectory, AWeightThatIsNotFiniteIsNamedUnlessItIsAskedFor) {
