@@ -100,7 +100,10 @@ void BytePairTokenizer::AddWholePieces() {
     parts.clear();
     for (const char byte : bytes) parts.push_back(byte_ids_[static_cast<unsigned char>(byte)]);
     merger.Merge(parts);
-    if (vocabulary_.whole_pieces || parts == std::vector<int32_t>{id}) whole_.Add(bytes, id);
+    const bool merged = parts == std::vector<int32_t>{id};
+    if (vocabulary_.whole_pieces || merged) whole_.Add(bytes, id);
+    const bool only_whole = vocabulary_.whole_pieces && !merged && IsPiece(bytes);
+    if (only_whole && !token_without_merges_) token_without_merges_ = id;
   }
 }
 
@@ -135,6 +138,15 @@ std::string BytePairTokenizer::Decode(std::span<const int32_t> tokens) const {
 std::string BytePairTokenizer::Serialized() const {
   if (!gpt2_) return FormatTokenizerJson(vocabulary_);
   return nlohmann::ordered_json{{"kind", "gpt2"}, {"merges", MergeLines(vocabulary_)}}.dump();
+}
+
+// gp looks for no special token in text, so that whether and how to find one changes no ids.
+std::string BytePairTokenizer::Identity() const {
+  if (vocabulary_.special_flags.empty() && vocabulary_.unlisted.empty()) return Serialized();
+  BytePairVocabulary vocabulary = vocabulary_;
+  vocabulary.special_flags.clear();
+  vocabulary.unlisted.clear();
+  return FormatTokenizerJson(vocabulary);
 }
 
 std::unique_ptr<Tokenizer> MakeBytePairTokenizer(BytePairVocabulary vocabulary) {

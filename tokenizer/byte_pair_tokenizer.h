@@ -41,10 +41,14 @@ class BytePairTokenizer : public Tokenizer {
   std::string Serialized() const override;
 
   const BytePairVocabulary& vocabulary() const { return vocabulary_; }
+  // A token that pieces of text become although merges do not make it, because the vocabulary says
+  // whole_pieces. Nothing when that changes no text's ids.
+  std::optional<int32_t> token_without_merges() const { return token_without_merges_; }
 
  private:
   class Encoding;  // one text's
 
+  std::string Identity() const override;
   void AddWholePieces();
 
   BytePairVocabulary vocabulary_;
@@ -52,6 +56,7 @@ class BytePairTokenizer : public Tokenizer {
   std::array<int32_t, 256> byte_ids_{};
   PairTable pairs_;
   TokenTable whole_;  // pieces that are one token
+  std::optional<int32_t> token_without_merges_;
 };
 
 // The tokenizer of a vocabulary: for one of the 256 bytes alone, in order, that is a ByteTokenizer.

@@ -5,10 +5,15 @@
 
 #include "base/excerpt.h"
 #include "tokenizer/byte_alphabet.h"
+#include "tokenizer/gpt2_splitter.h"
 #include "tokenizer/piece_merger.h"
 
 namespace gp {
 namespace {
+
+constexpr char kSpecialInText[] =
+    "is a special token: Hugging Face would find it in any text, and gp would not; make another "
+    "token the special one";
 
 // As files write it.
 std::string Shown(std::string_view bytes) { return Excerpt(InByteAlphabet(bytes)); }
@@ -28,6 +33,11 @@ StatusOr<std::string> PartBytes(std::string_view part) {
 
 bool BytePairVocabulary::IsSpecial(int32_t id) const {
   return std::binary_search(special.begin(), special.end(), id);
+}
+
+SpecialTokenFlags BytePairVocabulary::FlagsOf(int32_t id) const {
+  const auto found = special_flags.find(id);
+  return found == special_flags.end() ? SpecialTokenFlags() : found->second;
 }
 
 std::vector<int32_t> BytePairVocabulary::ByteIds() const {
@@ -81,9 +91,19 @@ Status BytePairVocabularyBuilder::AddToken(std::string_view bytes, int64_t id) {
   return OkStatus();
 }
 
-Status BytePairVocabularyBuilder::AddSpecial(std::string_view text, int64_t id) {
+Status BytePairVocabularyBuilder::AddSpecial(std::string_view text, int64_t id,
+                                             const SpecialTokenFlags& flags) {
   RETURN_IF_ERROR(Place(text, id));
   vocabulary_.special.push_back(static_cast<int32_t>(id));
+  if (flags != SpecialTokenFlags()) {
+    vocabulary_.special_flags.emplace(static_cast<int32_t>(id), flags);
+  }
+  return OkStatus();
+}
+
+Status BytePairVocabularyBuilder::AddUnlisted(std::string_view text, int64_t id) {
+  RETURN_IF_ERROR(AddSpecial(text, id));
+  vocabulary_.unlisted.insert(static_cast<int32_t>(id));
   return OkStatus();
 }
 
@@ -116,7 +136,8 @@ Status BytePairVocabularyBuilder::AddMerge(std::string_view left, std::string_vi
                             vocabulary_.tokens[static_cast<size_t>(right_id)];
   const int32_t joined = ids_.Find(bytes);
   if (joined == TokenTable::kNone) {
-    return InvalidArgument("makes '{}', which has no id", Shown(bytes));
+    return InvalidArgument("makes '{}', which {}", Shown(bytes),
+                           IsSpecialText(bytes) ? kSpecialInText : "has no id");
   }
   return AddJoin({left_id, right_id, joined});
 }
@@ -151,13 +172,25 @@ Status BytePairVocabularyBuilder::DeriveMerges() {
   return OkStatus();
 }
 
+bool BytePairVocabularyBuilder::IsSpecialText(std::string_view bytes) const {
+  const std::string text = InByteAlphabet(bytes);
+  return std::any_of(vocabulary_.special.begin(), vocabulary_.special.end(), [&](int32_t id) {
+    return vocabulary_.tokens[static_cast<size_t>(id)] == text;
+  });
+}
+
 Status BytePairVocabularyBuilder::CheckBytes() const {
   for (const unsigned char byte : AlphabetOrder()) {
     const char character = static_cast<char>(byte);
     if (ids_.Find({&character, 1}) != TokenTable::kNone) continue;
+    if (IsSpecialText({&character, 1})) {
+      return InvalidArgument("the token of the byte 0x{:02x} ('{}') {}", byte,
+                             Shown({&character, 1}), kSpecialInText);
+    }
     return InvalidArgument(
         "the byte 0x{:02x} ('{}') has no token: a byte-level BPE knows all 256, or it could not "
-        "encode every text",
+        "encode every text; Hugging Face's trainer keeps them all with "
+        "initial_alphabet=pre_tokenizers.ByteLevel.alphabet()",
         byte, Shown({&character, 1}));
   }
   return OkStatus();
@@ -168,7 +201,7 @@ Status BytePairVocabularyBuilder::CheckMade() {
     const std::string& bytes = vocabulary_.tokens[id];
     const bool ordinary = ids_.Find(bytes) == static_cast<int32_t>(id);
     if (!ordinary || made_[id]) continue;
-    if (LooksSpecial(bytes)) {
+    if (LooksSpecial(bytes) && !(vocabulary_.whole_pieces && IsPiece(bytes))) {
       vocabulary_.special.push_back(static_cast<int32_t>(id));
     } else if (!vocabulary_.whole_pieces) {
       return InvalidArgument("no merge makes the token '{}' (id {}): merges are missing",

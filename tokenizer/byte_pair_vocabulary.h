@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,14 +27,26 @@ struct BytePairMerge {
   bool operator==(const BytePairMerge&) const = default;
 };
 
+// How Hugging Face finds a special token in text: only as a word of its own, with the white space
+// before it, with that after it. gp looks for none, and hands it on.
+struct SpecialTokenFlags {
+  bool single_word = false;
+  bool lstrip = false;
+  bool rstrip = false;
+  bool operator==(const SpecialTokenFlags&) const = default;
+};
+
 struct BytePairVocabulary {
-  std::vector<std::string> tokens;    // by id: bytes; of a special token its text
-  std::vector<int32_t> special;       // ascending; no text becomes one of them
+  std::vector<std::string> tokens;                     // by id: bytes; of a special token its text
+  std::vector<int32_t> special;                        // ascending; no text becomes one of them
+  std::map<int32_t, SpecialTokenFlags> special_flags;  // of those that have any
+  std::set<int32_t> unlisted;         // special, but Hugging Face looks for none of them in text
   std::vector<BytePairMerge> merges;  // no pair twice
   // A piece of text that is a token becomes it, even if the merges would not make it.
   bool whole_pieces = false;
 
   bool IsSpecial(int32_t id) const;
+  SpecialTokenFlags FlagsOf(int32_t id) const;
   // The id of each byte.
   std::vector<int32_t> ByteIds() const;
   std::optional<int32_t> EndOfText() const;
@@ -48,7 +62,9 @@ class BytePairVocabularyBuilder {
 
   // A token of these bytes. Of special tokens `bytes` are their text, which is not looked up.
   Status AddToken(std::string_view bytes, int64_t id);
-  Status AddSpecial(std::string_view text, int64_t id);
+  Status AddSpecial(std::string_view text, int64_t id, const SpecialTokenFlags& flags = {});
+  // A token with characters that stand for no byte, which is in the vocabulary alone.
+  Status AddUnlisted(std::string_view text, int64_t id);
   // Both in the byte alphabet; the tokens are there already.
   Status AddMerge(std::string_view left, std::string_view right);
   // In the byte alphabet; the joined token is added, with the next id.
@@ -61,7 +77,8 @@ class BytePairVocabularyBuilder {
   int64_t tokens() const { return count_; }
 
   // Every id from 0 on has a token, every byte has one, and merges make all the others. A token
-  // that no merge makes and that is written <like this> or [so] is special.
+  // that no merge makes and that is written <like this> or [so] is special, unless a piece of text
+  // becomes it whole.
   StatusOr<BytePairVocabulary> Finish();
 
  private:
@@ -69,6 +86,8 @@ class BytePairVocabularyBuilder {
   // The token of a part of a merge, which is a byte or was made by an earlier merge.
   StatusOr<int32_t> FindPart(std::string_view text) const;
   Status AddJoin(BytePairMerge merge);
+  // Whether a special token is spelled as these bytes are.
+  bool IsSpecialText(std::string_view bytes) const;
   Status CheckBytes() const;
   Status CheckMade();
 

@@ -7,6 +7,7 @@
 #include "base/excerpt.h"
 #include "base/utf8.h"
 #include "formats/strict_json.h"
+#include "tokenizer/text_pipeline.h"
 
 namespace gp {
 namespace {
@@ -35,9 +36,10 @@ std::string FormatCharacterJson(const CharTokenizer& tokenizer) {
 
 bool IsCharacterJson(const Json& document) {
   static const Json kFuse = {{"type", "Fuse"}};
-  for (const char* key : {"pre_tokenizer", "normalizer", "post_processor"}) {
+  for (const char* key : {"pre_tokenizer", "normalizer"}) {
     if (!ValueOrNull(document, key).is_null()) return false;
   }
+  if (!AddsNoTokens(ValueOrNull(document, "post_processor"))) return false;
   const Json& model = ValueOrNull(document, "model");
   return ValueOrNull(document, "added_tokens").empty() &&
          ValueOrNull(document, "decoder") == kFuse && model.is_object() &&

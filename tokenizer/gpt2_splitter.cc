@@ -117,6 +117,8 @@ std::string_view TakePiece(std::string_view& text) {
   return piece;
 }
 
+bool IsPiece(std::string_view text) { return !text.empty() && PieceBytes(text) == text.size(); }
+
 size_t FindPieceStart(std::string_view text, size_t begin) {
   for (size_t i = std::max<size_t>(begin, 1); i < text.size(); ++i) {
     if (!IsAscii(text[i]) || AsciiClass(text[i]) != Class::kSpace) continue;

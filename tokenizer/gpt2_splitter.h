@@ -11,6 +11,9 @@ namespace gp {
 // Takes the first piece off the front of `text`. REQUIRES: not empty.
 std::string_view TakePiece(std::string_view& text);
 
+// Whether `text` is one piece when nothing surrounds it. False for no text.
+bool IsPiece(std::string_view text);
+
 // The first place after 0, at or after `begin`, where a piece starts whatever surrounds it: at
 // white space that follows something else, for white space is only ever at the front of a piece
 // with anything else in it. The pieces of what lies before and behind it are those of the whole

@@ -42,6 +42,7 @@ constexpr int32_t kMergeTokens = 50000;
 // Bytes in the order of the alphabet, then the merges in order, then <|endoftext|>.
 bool IsNumberedAsGpt2(const BytePairVocabulary& vocabulary) {
   if (vocabulary.special != std::vector<int32_t>{kByteTokens + kMergeTokens}) return false;
+  if (!vocabulary.special_flags.empty()) return false;
   if (vocabulary.EndOfText() != kByteTokens + kMergeTokens) return false;
   const std::vector<int32_t> byte_ids = vocabulary.ByteIds();
   for (int32_t id = 0; id < kByteTokens; ++id) {

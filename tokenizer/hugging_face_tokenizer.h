@@ -11,8 +11,8 @@
 namespace gp {
 
 // Contents by file name: tokenizer.json and tokenizer_config.json, and of byte-level BPE, bytes
-// among it, vocab.json and merges.txt. Characters that the vocabulary does not have are an error
-// here; there they are left out.
+// among it, vocab.json and merges.txt where these two say all. Characters that the vocabulary does
+// not have are an error here; there they are left out.
 std::map<std::string, std::string> HuggingFaceTokenizerFiles(const Tokenizer& tokenizer);
 
 }  // namespace gp

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/excerpt.h"
 #include "formats/sha256.h"
 #include "formats/strict_json.h"
+#include "tokenizer/added_tokens.h"
 #include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/byte_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
@@ -33,6 +35,12 @@ StatusOr<std::unique_ptr<Tokenizer>> ParseChars(const Json& json) {
   return std::make_unique<CharTokenizer>(std::move(list));
 }
 
+StatusOr<std::unique_ptr<Tokenizer>> ParseCharacterJson(const Json& json, const AddedTokens& more) {
+  if (more.empty()) return ReadCharacterJson(json);
+  return InvalidArgument("{}: '{}' is no character: a tokenizer of characters has no other tokens",
+                         more[0].where, Excerpt(more[0].text));
+}
+
 StatusOr<std::unique_ptr<Tokenizer>> ParseGpt2(const Json& json) {
   const auto merges = json.find("merges");
   if (merges == json.end() || !merges->is_string()) {
@@ -43,13 +51,18 @@ StatusOr<std::unique_ptr<Tokenizer>> ParseGpt2(const Json& json) {
 
 }  // namespace
 
-std::string Tokenizer::Fingerprint() const { return formats::Sha256Hex(Serialized()); }
+std::string Tokenizer::Fingerprint() const { return formats::Sha256Hex(Identity()); }
 
 StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized) {
+  return ParseTokenizer(serialized, {});
+}
+
+StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized,
+                                                    const AddedTokens& more) {
   ASSIGN_OR_RETURN(const Json json, formats::ParseJsonObject(serialized));
-  if (IsCharacterJson(json)) return ReadCharacterJson(json);
+  if (IsCharacterJson(json)) return ParseCharacterJson(json, more);
   if (json.contains("model")) {
-    ASSIGN_OR_RETURN(BytePairVocabulary vocabulary, ReadTokenizerJson(json));
+    ASSIGN_OR_RETURN(BytePairVocabulary vocabulary, ReadTokenizerJson(json, more));
     return MakeBytePairTokenizer(std::move(vocabulary));
   }
   const auto kind = json.find("kind");

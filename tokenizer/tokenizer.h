@@ -16,6 +16,8 @@
 
 namespace gp {
 
+struct AddedToken;
+
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
@@ -40,12 +42,19 @@ class Tokenizer {
   // JSON; ParseTokenizer reads it back. Equal tokenizers give equal text.
   virtual std::string Serialized() const = 0;
 
-  // sha256 of Serialized(), hex: what checkpoints compare.
+  // sha256 of what Serialized() says about the ids of text, hex: what checkpoints compare.
   std::string Fingerprint() const;
+
+ protected:
+  // Serialized() without what changes no text's ids.
+  virtual std::string Identity() const { return Serialized(); }
 };
 
 // The tokenizer that Serialized() wrote, or Hugging Face in a tokenizer.json. InvalidArgument names
 // what is wrong.
 StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized);
+// With `more` tokens, from files beside it.
+StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized,
+                                                    const std::vector<AddedToken>& more);
 
 }  // namespace gp

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/file.h"
-#include "formats/file_kind.h"
 #include "formats/sha256.h"
-#include "formats/strict_json.h"
 #include "tokenizer/byte_pair_tokenizer.h"
+#include "tokenizer/companion_files.h"
+#include "tokenizer/json_file.h"
 #include "tokenizer/merges_text.h"
 #include "tokenizer/tiktoken_text.h"
 #include "tokenizer/tokenizer_json.h"
@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr uint64_t kFileBytesMax = 32 << 20;
+constexpr std::string_view kTokenizerJson = "tokenizer.json";
 constexpr char kForms[] =
     "tokenizer.json, vocab.json with merges.txt, vocab.bpe with encoder.json, or NAME.tiktoken";
 
@@ -35,50 +35,37 @@ struct FilePair {
   std::string_view merges;
 };
 
-// A prefix may stand before the names: small-vocab.json.
+// A prefix may stand before all names: small-vocab.json.
 constexpr FilePair kPairs[] = {{"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"}};
 
-StatusOr<std::string> ReadTokenizerFile(const std::string& path) {
-  auto text = ReadFile(path, kFileBytesMax);
-  RETURN_IF_ERROR(text.status());
-  if (text->empty()) return InvalidArgument("{}: the file is empty", path);
-  RETURN_IF_ERROR(formats::RefuseOtherKinds(path, *text, "a tokenizer"));
-  return text;
+// What stands before the names.
+std::string StemOf(const std::string& path, std::string_view name) {
+  return path.substr(0, path.size() - name.size());
 }
 
-// `path` with another name at its end.
-std::string Sibling(const std::string& path, std::string_view name, std::string_view other) {
-  return path.substr(0, path.size() - name.size()) + std::string(other);
-}
-
-StatusOr<Json> ReadJson(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadTokenizerFile(path));
-  auto json = formats::ParseJsonObject(text);
-  if (!json.ok()) return WithContext(json.status(), path);
-  return json;
-}
-
-StatusOr<BytePairVocabulary> ReadPair(const std::string& vocab_path,
-                                      const std::string& merges_path) {
+StatusOr<BytePairVocabulary> ReadPair(const std::string& stem, const FilePair& names) {
+  const std::string vocab_path = stem + std::string(names.vocab);
+  const std::string merges_path = stem + std::string(names.merges);
   for (const std::string& path : {vocab_path, merges_path}) {
     if (FileExists(path)) continue;
     return NotFound("{} does not exist; it belongs to {}", path,
                     BaseNameOf(path == vocab_path ? merges_path : vocab_path));
   }
-  ASSIGN_OR_RETURN(const Json vocab, ReadJson(vocab_path));
-  ASSIGN_OR_RETURN(const std::string merges, ReadTokenizerFile(merges_path));
-  return ReadVocabularyPair(vocab, merges, vocab_path, merges_path);
+  ASSIGN_OR_RETURN(const Json vocab, ReadJsonFile(vocab_path));
+  ASSIGN_OR_RETURN(const std::string merges, ReadTokenizerText(merges_path));
+  ASSIGN_OR_RETURN(AddedTokens added, ReadCompanionFiles(stem, CompanionOf::kVocabulary));
+  return ReadVocabularyPair(vocab, merges, vocab_path, merges_path, std::move(added));
 }
 
 StatusOr<BytePairVocabulary> ReadMergesAlone(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadTokenizerFile(path));
+  ASSIGN_OR_RETURN(const std::string text, ReadTokenizerText(path));
   auto vocabulary = ParseNumberedMerges(text);
   if (!vocabulary.ok()) return WithContext(vocabulary.status(), path);
   return vocabulary;
 }
 
 StatusOr<BytePairVocabulary> ReadTiktoken(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadTokenizerFile(path));
+  ASSIGN_OR_RETURN(const std::string text, ReadTokenizerText(path));
   const std::string digest = formats::Sha256Hex(text);
   for (const auto& [known, name] : kOtherRules) {
     if (digest != known) continue;
@@ -98,13 +85,15 @@ StatusOr<std::optional<BytePairVocabulary>> ReadByName(const std::string& path) 
     return std::optional(*std::move(vocabulary));
   };
   if (path.ends_with(".tiktoken")) return some(ReadTiktoken(path));
-  for (const auto& [vocab, merges] : kPairs) {
-    if (path.ends_with(vocab)) return some(ReadPair(path, Sibling(path, vocab, merges)));
-    if (!path.ends_with(merges)) continue;
-    const std::string vocab_path = Sibling(path, merges, vocab);
+  for (const FilePair& names : kPairs) {
+    if (path.ends_with(names.vocab)) return some(ReadPair(StemOf(path, names.vocab), names));
+    if (!path.ends_with(names.merges)) continue;
+    const std::string stem = StemOf(path, names.merges);
     // GPT-2's numbering needs no encoder.json.
-    if (merges == "vocab.bpe" && !FileExists(vocab_path)) return some(ReadMergesAlone(path));
-    return some(ReadPair(vocab_path, path));
+    if (names.merges == "vocab.bpe" && !FileExists(stem + std::string(names.vocab))) {
+      return some(ReadMergesAlone(path));
+    }
+    return some(ReadPair(stem, names));
   }
   return std::optional<BytePairVocabulary>();
 }
@@ -134,11 +123,16 @@ StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const std::string& path) {
   }
   ASSIGN_OR_RETURN(auto vocabulary, ReadByName(path));
   if (vocabulary) return MakeBytePairTokenizer(*std::move(vocabulary));
-  ASSIGN_OR_RETURN(const std::string text, ReadTokenizerFile(path));
+  ASSIGN_OR_RETURN(const std::string text, ReadTokenizerText(path));
   if (!text.starts_with('{') && !text.starts_with("\xef\xbb\xbf")) {
     return InvalidArgument("{}: this is no tokenizer: expected {}", path, kForms);
   }
-  auto tokenizer = ParseTokenizer(text);
+  AddedTokens more;
+  if (path.ends_with(kTokenizerJson)) {
+    ASSIGN_OR_RETURN(more,
+                     ReadCompanionFiles(StemOf(path, kTokenizerJson), CompanionOf::kTokenizerJson));
+  }
+  auto tokenizer = ParseTokenizer(text, more);
   if (!tokenizer.ok()) return WithContext(tokenizer.status(), path);
   return tokenizer;
 }

@@ -7,21 +7,24 @@
 #include <string>
 
 #include "base/status.h"
+#include "tokenizer/added_tokens.h"
 #include "tokenizer/byte_pair_vocabulary.h"
 
 namespace gp {
 
-// The vocabulary and merges of a parsed file. InvalidArgument names the key that is damaged, or
-// that asks for what gp would do differently.
-StatusOr<BytePairVocabulary> ReadTokenizerJson(const nlohmann::json& document);
+// The vocabulary and merges of a parsed file, with `more` tokens from files beside it.
+// InvalidArgument names the key that is damaged, or that asks for what gp would do differently.
+StatusOr<BytePairVocabulary> ReadTokenizerJson(const nlohmann::json& document,
+                                               const AddedTokens& more = {});
 
-// Those of a vocab.json or encoder.json, from tokens to ids, and of the merges beside it, the text
-// of merges.txt or vocab.bpe. Errors about the ids begin with `vocab_name`, the others with
-// `merges_name`.
+// Those of a vocab.json or encoder.json, from tokens to ids, with the tokens `added` to it, and of
+// the merges beside it, the text of merges.txt or vocab.bpe. Errors about the ids begin with
+// `vocab_name`, the others with `merges_name`.
 StatusOr<BytePairVocabulary> ReadVocabularyPair(const nlohmann::json& vocab,
                                                 std::string_view merges,
                                                 const std::string& vocab_name,
-                                                const std::string& merges_name);
+                                                const std::string& merges_name,
+                                                AddedTokens added = {});
 
 // Equal vocabularies give equal text.
 std::string FormatTokenizerJson(const BytePairVocabulary& vocabulary);

@@ -1,7 +1,7 @@
 // A tokenizer.json, or a vocab.json with its merges.txt, that somebody brings. The first byte
 // chooses where the rest stands: as the whole file; in place of the special tokens, of the tokens
 // behind the 256 bytes, or of the merges in a file that is otherwise good; as the merges.txt of a
-// good vocab.json.
+// good vocab.json; as all three files beside a good tokenizer.json.
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,6 +10,7 @@
 #include "fuzz/tokenizer_promises.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/byte_pair_tokenizer.h"
+#include "tokenizer/companion_files.h"
 #include "tokenizer/tokenizer_json.h"
 
 namespace {
@@ -49,12 +50,21 @@ StatusOr<std::unique_ptr<Tokenizer>> ReadPair(std::string_view merges) {
   return MakeBytePairTokenizer(std::move(vocabulary));
 }
 
+StatusOr<std::unique_ptr<Tokenizer>> ReadBeside(std::string_view text) {
+  ASSIGN_OR_RETURN(const nlohmann::json json, formats::ParseJsonObject(text));
+  const CompanionFile file{"a.json", json};
+  ASSIGN_OR_RETURN(const AddedTokens more,
+                   TokensIn({file, file, file}, CompanionOf::kTokenizerJson));
+  return ParseTokenizer(Document({}), more);
+}
+
 StatusOr<std::unique_ptr<Tokenizer>> Read(int choice, std::string_view text) {
   Parts parts;
   if (choice == 1) parts.special = text;
   if (choice == 2) parts.tokens = text;
   if (choice == 3) parts.merges = text;
   if (choice == 4) return ReadPair(text);
+  if (choice == 5) return ReadBeside(text);
   return ParseTokenizer(choice == 0 ? std::string(text) : Document(parts));
 }
 
@@ -63,6 +73,6 @@ StatusOr<std::unique_ptr<Tokenizer>> Read(int choice, std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  CheckPromises(Read(data[0] % 5, text), text);
+  CheckPromises(Read(data[0] == 5 ? 5 : data[0] % 5, text), text);
   return 0;
 }

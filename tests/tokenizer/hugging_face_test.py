@@ -21,6 +21,11 @@ from tokenizers import decoders, models, pre_tokenizers, trainers  # noqa: E402
 
 DRIVER, GPCTL = sys.argv[1:3]
 SPECIAL = "<|endoftext|>"
+# GPT-2's own, tiktoken's before, and tiktoken's now.
+GPT2_EXPRESSIONS = (
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s")
 
 
 def texts():
@@ -114,6 +119,85 @@ class HuggingFace(unittest.TestCase):
         self.assertEqual(self.ours(directory / "small-vocab.json", text), ids)
         again = self.export(directory, "again")
         self.assertEqual(tokenizers.Tokenizer.from_file(str(again / "tokenizer.json")).encode(text, add_special_tokens=False).ids, ids)
+
+
+    def trained(self, name):
+        """A directory and the tokenizer.json in it, as trained and saved there."""
+        directory = self.directory / name
+        directory.mkdir()
+        path = directory / "tokenizer.json"
+        self.train_there(vocab_size=1500).save(str(path))
+        return path, json.loads(path.read_text())
+
+    def test_what_changes_no_ids_is_read(self):
+        """Every way to write GPT-2's tokenizer that is not refused gives the ids that tokenizers gives."""
+        path, document = self.trained("ways")
+        text = texts()
+        a, b = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
+        nothing = {"type": "TemplateProcessing", "single": [a], "pair": [a, b], "special_tokens": {}}
+        bytes_alone = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+        ways = [{"post_processor": nothing}, {"decoder": None}, {"normalizer": {"type": "Sequence", "normalizers": []}},
+                {"post_processor": {"type": "Sequence", "processors": [{**bytes_alone, "use_regex": True}, nothing]}}]
+        for regex in GPT2_EXPRESSIONS:
+            for behavior, invert in (("Isolated", False), ("Isolated", True), ("Removed", True)):
+                split = {"type": "Split", "pattern": {"Regex": regex}, "behavior": behavior, "invert": invert}
+                for use_regex in (False, True):
+                    steps = [split, {**bytes_alone, "use_regex": use_regex}]
+                    ways.append({"pre_tokenizer": {"type": "Sequence", "pretokenizers": steps}})
+        for key, value in (("byte_fallback", True), ("fuse_unk", True), ("unk_token", SPECIAL), ("dropout", 0.0)):
+            ways.append({"model": document["model"] | {key: value}})
+        for way in ways:
+            with self.subTest(way={key: value for key, value in way.items() if key != "model"}):
+                path.write_text(json.dumps(document | way))
+                self.assertEqual(self.ours(path, text), tokenizers.Tokenizer.from_file(str(path)).encode(text).ids)
+
+    def test_what_earlier_calls_left_is_passed_over(self):
+        """transformers keeps truncation and padding of a call in what it saves, and obeys them in no later one."""
+        directory = self.export("gpt2", "used")
+        auto = transformers.AutoTokenizer.from_pretrained(str(directory))
+        auto.pad_token = auto.eos_token
+        auto(["hello", "hello there"], truncation=True, max_length=16, padding="max_length")
+        auto.save_pretrained(str(self.directory / "saved"))
+        saved = json.loads((self.directory / "saved/tokenizer.json").read_text())
+        self.assertEqual(saved["truncation"]["max_length"], 16)
+        text = texts()
+        again = transformers.AutoTokenizer.from_pretrained(str(self.directory / "saved"))
+        self.assertEqual(self.ours(self.directory / "saved", text), again(text)["input_ids"])
+
+    def test_ignore_merges(self):
+        """Whole words are tokens that no merges make: in what gp reads, and in what transformers makes of the export."""
+        path, document = self.trained("whole")
+        vocab = document["model"]["vocab"]
+        for word in ("don't", "Ġzebras", "naÃ¯ve", "Ġthe", "======", "<=>", "ä¸Ńæĸĩ"):
+            vocab.setdefault(word, len(vocab))
+        document["model"]["ignore_merges"] = True
+        path.write_text(json.dumps(document))
+        text = texts() + " zebras a<=>b naïve naïve\n======"
+        library = tokenizers.Tokenizer.from_file(str(path))
+        ids = library.encode(text).ids
+        self.assertLessEqual({vocab["Ġzebras"], vocab["<=>"]}, set(ids))
+        self.assertEqual(self.ours(path, text), ids)
+        self.expect_equal(self.export(path, "whole again"), text, path)
+
+    def test_added_tokens_beside_a_vocabulary(self):
+        """As transformers before 5 saved them: the same tokenizer there, here, and in what is exported."""
+        path, _ = self.trained("added")
+        tokenizers.Tokenizer.from_file(str(path)).model.save(str(path.parent))
+        path.unlink()
+        names = {"bos_token": "<|BOS|>", "eos_token": "END", "pad_token": "<|PAD|>", "unk_token": SPECIAL}
+        ids = {"END": 1501, "<|BOS|>": 1500, "<|PAD|>": 1502}
+        files = {"added_tokens.json": ids, "special_tokens_map.json": names, "config.json": {"model_type": "gpt2"},
+                 "tokenizer_config.json": {"tokenizer_class": "GPT2Tokenizer"} | names}
+        for name, content in files.items():
+            (path.parent / name).write_text(json.dumps(content))
+        text = texts().replace("END", "")
+        auto = transformers.AutoTokenizer.from_pretrained(str(path.parent))
+        self.assertEqual(self.ours(path.parent, text), auto(text)["input_ids"])
+        exported = self.expect_equal(self.export(path.parent, "added again"), text, path.parent)
+        for text, token in ids.items():
+            self.assertEqual(auto.convert_tokens_to_ids(text), token)
+            self.assertEqual(exported(f"a{text}b")["input_ids"][1], token)
+        self.assertEqual(len(exported), len(auto))
 
 
 unittest.main(argv=sys.argv[:1])

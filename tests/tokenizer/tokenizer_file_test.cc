@@ -8,10 +8,10 @@
 
 #include "base/file.h"
 #include "base/temporary_directory.h"
-#include "tokenizer/byte_alphabet.h"
 #include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/gpt2_vocabulary.h"
 #include "tokenizer/hugging_face_tokenizer.h"
+#include "tokenizer/small_tokenizer.h"
 
 namespace gp {
 namespace {
@@ -20,39 +20,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
-
-constexpr char kMerges[] = "#version: 0.2\nh e\nl l\nhe ll\nĠ w\nhell o\n";
-
-// The vocab.json of kMerges; ids from `first` on belong to bytes, then merges, then <|endoftext|>.
-Json Vocab(int64_t first = 0) {
-  Json vocab = Json::object();
-  for (const unsigned char byte : AlphabetOrder()) {
-    const char character = static_cast<char>(byte);
-    vocab[InByteAlphabet({&character, 1})] = first++;
-  }
-  for (const char* token : {"he", "ll", "hell", "Ġw", "hello", "<|endoftext|>"}) {
-    vocab[token] = first++;
-  }
-  return vocab;
-}
-
-// As Hugging Face writes it.
-Json Document() {
-  return {{"version", "1.0"},
-          {"truncation", nullptr},
-          {"padding", nullptr},
-          {"added_tokens",
-           Json::array({{{"id", 261}, {"content", "<|endoftext|>"}, {"special", true}}})},
-          {"normalizer", nullptr},
-          {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
-          {"post_processor", {{"type", "ByteLevel"}}},
-          {"decoder", {{"type", "ByteLevel"}}},
-          {"model",
-           {{"type", "BPE"},
-            {"unk_token", nullptr},
-            {"vocab", Vocab()},
-            {"merges", {"h e", "l l", "he ll", "Ġ w", "hell o"}}}}};
-}
 
 class TokenizerFileTest : public testing::Test {
  protected:
@@ -72,23 +39,23 @@ class TokenizerFileTest : public testing::Test {
 
   // What is said of the tokenizer.json after a change.
   std::string ErrorAfter(const std::function<void(Json&)>& change) {
-    Json document = Document();
+    Json document = SmallTokenizerJson();
     change(document);
     return Error(Write("tokenizer.json", document.dump()));
   }
 
-  const std::unique_ptr<BytePairTokenizer> expected_ = *BytePairTokenizer::FromMerges(kMerges);
+  const std::unique_ptr<BytePairTokenizer> expected_ = *BytePairTokenizer::FromMerges(kSmallMerges);
   TemporaryDirectory directory_;
 };
 
 TEST_F(TokenizerFileTest, EveryFormGivesTheSameTokenizer) {
   const std::string digest = expected_->Fingerprint();
-  const std::string document = Write("tokenizer.json", Document().dump());
-  const std::string vocab = Write("vocab.json", Vocab().dump());
-  const std::string merges = Write("merges.txt", kMerges);
-  const std::string bpe = Write("vocab.bpe", kMerges);
+  const std::string document = Write("tokenizer.json", SmallTokenizerJson().dump());
+  const std::string vocab = Write("vocab.json", SmallVocab().dump());
+  const std::string merges = Write("merges.txt", kSmallMerges);
+  const std::string bpe = Write("vocab.bpe", kSmallMerges);
   EXPECT_EQ(Read(bpe)->Fingerprint(), digest);  // alone
-  const std::string encoder = Write("encoder.json", Vocab().dump());
+  const std::string encoder = Write("encoder.json", SmallVocab().dump());
   for (const std::string& path : {document, vocab, merges, bpe, encoder}) {
     EXPECT_EQ(Read(path)->Fingerprint(), digest) << path;
     EXPECT_EQ(Read(path)->kind(), "bpe");
@@ -97,8 +64,8 @@ TEST_F(TokenizerFileTest, EveryFormGivesTheSameTokenizer) {
 }
 
 TEST_F(TokenizerFileTest, APrefixMayStandBeforeTheNames) {
-  Write("small-vocab.json", Vocab().dump());
-  EXPECT_EQ(Read(Write("small-merges.txt", kMerges))->Fingerprint(), expected_->Fingerprint());
+  Write("small-vocab.json", SmallVocab().dump());
+  EXPECT_EQ(Read(Write("small-merges.txt", kSmallMerges))->Fingerprint(), expected_->Fingerprint());
 }
 
 TEST_F(TokenizerFileTest, ADirectoryIsReadByItsBestForm) {
@@ -106,12 +73,12 @@ TEST_F(TokenizerFileTest, ADirectoryIsReadByItsBestForm) {
               AllOf(HasSubstr("has no tokenizer"), HasSubstr("merges.txt")));
   Write("vocab.bpe", "h e\n");
   EXPECT_EQ(Read(directory_.path())->vocabulary_size(), 258);
-  Write("vocab.json", Vocab().dump());
+  Write("vocab.json", SmallVocab().dump());
   EXPECT_THAT(Error(directory_.path()),
               HasSubstr("merges.txt does not exist; it belongs to vocab.json"));
-  Write("merges.txt", kMerges);
+  Write("merges.txt", kSmallMerges);
   EXPECT_EQ(Read(directory_.path())->vocabulary_size(), 262);
-  Json document = Document();
+  Json document = SmallTokenizerJson();
   document["model"]["vocab"]["<pad>"] = 262;
   Write("tokenizer.json", document.dump());
   EXPECT_EQ(Read(directory_.path())->vocabulary_size(), 263);
@@ -124,9 +91,9 @@ TEST_F(TokenizerFileTest, CheckpointsFormIsRead) {
 }
 
 TEST_F(TokenizerFileTest, IdsAreTheFilesOwn) {
-  Json document = Document();
+  Json document = SmallTokenizerJson();
   Json& vocab = document["model"]["vocab"];
-  vocab = Vocab(1);
+  vocab = SmallVocab(1);
   vocab["<|endoftext|>"] = 0;
   document["added_tokens"][0]["id"] = 0;
   const auto tokenizer = Read(Write("tokenizer.json", document.dump()));
@@ -137,7 +104,7 @@ TEST_F(TokenizerFileTest, IdsAreTheFilesOwn) {
 }
 
 TEST_F(TokenizerFileTest, MergesArePairsOrText) {
-  Json document = Document();
+  Json document = SmallTokenizerJson();
   document["model"]["merges"] =
       Json::array({{"h", "e"}, {"l", "l"}, {"he", "ll"}, {"Ġ", "w"}, {"hell", "o"}});
   document["model"].erase("type");  // old files have none
@@ -148,7 +115,7 @@ TEST_F(TokenizerFileTest, MergesArePairsOrText) {
 // Two merges may make one token; a token that its own merges miss is found whole only where the
 // file says so.
 TEST_F(TokenizerFileTest, TheOrderOfTheMergesDecides) {
-  Json document = Document();
+  Json document = SmallTokenizerJson();
   document["model"]["merges"] = {"l l", "Ġ w", "e ll", "h e", "he ll", "h ell", "hell o"};
   document["model"]["vocab"]["ell"] = 262;
   const auto tokenizer = Read(Write("tokenizer.json", document.dump()));
@@ -174,14 +141,69 @@ TEST_F(TokenizerFileTest, WhatGpWouldDoOtherwiseIsRefusedByItsKey) {
   EXPECT_THAT(set("/post_processor", {{"type", "TemplateProcessing"}}),
               HasSubstr("post_processor is"));
   EXPECT_THAT(set("/decoder", {{"type", "WordPiece"}}), HasSubstr("decoder is"));
-  EXPECT_THAT(set("/truncation", {{"max_length", 8}}), HasSubstr("truncation is"));
-  EXPECT_THAT(set("/padding", Json::object()), HasSubstr("padding is"));
   EXPECT_THAT(set("/model/type", "WordPiece"), HasSubstr("model.type is \"WordPiece\""));
-  EXPECT_THAT(set("/model/byte_fallback", true), HasSubstr("model.byte_fallback is true"));
   EXPECT_THAT(set("/model/dropout", 0.1), HasSubstr("model.dropout is 0.1"));
   EXPECT_THAT(set("/model/end_of_word_suffix", "</w>"), HasSubstr("model.end_of_word_suffix is"));
   EXPECT_THAT(set("/added_tokens/0/special", false),
               HasSubstr("added_tokens[0]: '<|endoftext|>' is not special"));
+}
+
+// transformers and tokenizers leave these in files that they save; a plain call ignores them.
+TEST_F(TokenizerFileTest, WhatChangesNoIdsGivesTheSameTokenizer) {
+  const Json nothing = Json::parse(R"({"type": "TemplateProcessing",
+      "single": [{"Sequence": {"id": "A", "type_id": 0}}],
+      "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+      "special_tokens": {}})");
+  const std::pair<const char*, Json> changes[] = {
+      {"/truncation", {{"max_length", 16}, {"strategy", "LongestFirst"}, {"stride", 0}}},
+      {"/padding", {{"strategy", {{"Fixed", 16}}}, {"pad_id", 261}}},
+      {"/post_processor", nullptr},
+      {"/post_processor", nothing},
+      {"/post_processor",
+       {{"type", "Sequence"}, {"processors", std::vector<Json>{{{"type", "ByteLevel"}}, nothing}}}},
+      {"/decoder", nullptr},
+      {"/decoder", {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"use_regex", false}}},
+      {"/normalizer", {{"type", "Sequence"}, {"normalizers", Json::array()}}},
+      {"/model/byte_fallback", true},
+      {"/model/fuse_unk", true},
+      {"/model/ignore_merges", false},
+      {"/added_tokens/0/normalized", true},
+      {"/added_tokens/0/lstrip", true},
+  };
+  for (const auto& [pointer, value] : changes) {
+    Json document = SmallTokenizerJson();
+    document[Json::json_pointer(pointer)] = value;
+    const auto tokenizer = Read(Write("tokenizer.json", document.dump()));
+    ASSERT_NE(tokenizer, nullptr) << pointer;
+    EXPECT_EQ(tokenizer->Fingerprint(), expected_->Fingerprint()) << pointer << " " << value;
+  }
+}
+
+// Merges make none of these. A piece of text that is one of them becomes it, unless the file lists
+// it as special; what pieces never are stays special by its brackets.
+TEST_F(TokenizerFileTest, WholePiecesAreTokensWhateverTheirBrackets) {
+  Json document = SmallTokenizerJson();
+  document["model"]["ignore_merges"] = true;
+  document["model"]["vocab"]["<=>"] = 262;
+  document["model"]["vocab"]["<so>"] = 263;
+  const auto tokenizer = Read(Write("tokenizer.json", document.dump()));
+  EXPECT_THAT(*tokenizer->Encode("a<=>b"), ElementsAre('a' - '!', 262, 'b' - '!'));
+  EXPECT_THAT(*tokenizer->Encode("<so>"), ElementsAre('<' - '!', 's' - '!', 'o' - '!', '>' - '!'));
+  document["added_tokens"].push_back({{"id", 262}, {"content", "<=>"}, {"special", true}});
+  EXPECT_THAT(*Read(Write("tokenizer.json", document.dump()))->Encode("<=>"),
+              ElementsAre('<' - '!', '=' - '!', '>' - '!'));
+}
+
+// Hugging Face would cut such a token out of every text.
+TEST_F(TokenizerFileTest, ATokenOfOrdinaryTextIsNotMadeSpecial) {
+  const auto special = [this](const char* text, int64_t id) {
+    return ErrorAfter([&](Json& document) {
+      document["added_tokens"].push_back({{"id", id}, {"content", text}, {"special", true}});
+    });
+  };
+  EXPECT_THAT(special("!", 0), HasSubstr("the token of the byte 0x21 ('!') is a special token"));
+  EXPECT_THAT(special("he", 256), AllOf(HasSubstr("makes 'he', which is a special token"),
+                                        HasSubstr("make another token the special one")));
 }
 
 TEST_F(TokenizerFileTest, DamageIsNamedWithItsFileAndPlace) {
@@ -209,7 +231,7 @@ TEST_F(TokenizerFileTest, DamageIsNamedWithItsFileAndPlace) {
               HasSubstr("no token has the id"));
   EXPECT_THAT(ErrorAfter([](Json& document) {
                 document["model"]["vocab"].erase("ł");
-                document["model"]["vocab"]["<x>"] = Vocab()["ł"];
+                document["model"]["vocab"]["<x>"] = SmallVocab()["ł"];
               }),
               HasSubstr("has no token: a byte-level BPE knows all 256"));
 }
@@ -243,18 +265,18 @@ TEST_F(TokenizerFileTest, JsonIsReadStrictly) {
 }
 
 TEST_F(TokenizerFileTest, AFileCutShortAnywhereIsAnError) {
-  const std::string document = Document().dump();
+  const std::string document = SmallTokenizerJson().dump();
   for (size_t size = 0; size < document.size(); size += 29) {
     EXPECT_FALSE(ReadTokenizer(Write("a.json", document.substr(0, size))).ok()) << size;
   }
-  const std::string merges = kMerges;
-  Write("vocab.json", Vocab().dump());
+  const std::string merges = kSmallMerges;
+  Write("vocab.json", SmallVocab().dump());
   for (size_t size = 0; size + 1 < merges.size(); ++size) {
     EXPECT_FALSE(ReadTokenizer(Write("merges.txt", merges.substr(0, size))).ok()) << size;
   }
 }
 
-// A token in base64 and its rank: the bytes by value, then the tokens of kMerges.
+// A token in base64 and its rank: the bytes by value, then the tokens of kSmallMerges.
 std::string TiktokenText() {
   static constexpr char kDigits[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

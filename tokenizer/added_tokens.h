@@ -1,0 +1,46 @@
+// AddedToken: a token that Hugging Face adds to a vocabulary and looks for in text before all else.
+// Values and pure functions; any thread may call. Where they are listed:
+// docs/formats/tokenizers.md.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "tokenizer/byte_pair_vocabulary.h"
+
+namespace gp {
+
+struct AddedToken {
+  std::string text;
+  std::optional<int64_t> id;  // nothing: the vocabulary's, or the next one
+  bool special = false;
+  std::optional<SpecialTokenFlags> flags;  // nothing: the list does not say
+  std::string where;                       // "added_tokens[2]", for messages
+};
+using AddedTokens = std::vector<AddedToken>;
+
+// {"content": "<pad>", "special": true, …}: as transformers and tokenizers write it, without its
+// id.
+StatusOr<AddedToken> ReadAddedToken(const nlohmann::json& token);
+
+// `added_tokens` of a tokenizer.json, in the order of the file. Errors name the place in the list.
+StatusOr<AddedTokens> ReadAddedTokenList(const nlohmann::json& list);
+
+// One list of several: `more` may repeat tokens of `tokens`, and adds what it says of them.
+// InvalidArgument when two ids are given to one token.
+Status AddTokens(const AddedTokens& more, AddedTokens& tokens);
+
+// Gives ids to the tokens that have none. Those that `vocab`, of tokens and ids, lacks follow it in
+// their order: so Hugging Face numbers them. InvalidArgument names a token that has another id, or
+// that is not special.
+Status NumberTokens(const nlohmann::json& vocab, AddedTokens& tokens);
+
+// The id of `token` in a JSON file.
+StatusOr<int64_t> ReadTokenId(const nlohmann::json& value, std::string_view token);
+
+}  // namespace gp
