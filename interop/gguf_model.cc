@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/excerpt.h"
 #include "runspec/align_up.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/byte_pair_tokenizer.h"
@@ -161,10 +162,22 @@ GgufVocabulary VocabularyOfBytes() {
   return vocabulary;
 }
 
+// llama.cpp merges the bytes of every piece that GPT-2's rule cuts.
+Status CheckMergesTellAll(const BytePairTokenizer& tokenizer) {
+  const auto id = tokenizer.token_without_merges();
+  if (!id) return OkStatus();
+  return FailedPrecondition(
+      "llama.cpp would give some texts other ids: no merges make the token '{}' (id {}), which "
+      "this "
+      "tokenizer finds whole (ignore_merges in its tokenizer.json); export the model as hf",
+      Excerpt(tokenizer.vocabulary().tokens[static_cast<size_t>(*id)]), *id);
+}
+
 // As many tokens as the model has ids.
 StatusOr<GgufVocabulary> MakeGgufVocabulary(const Tokenizer& tokenizer, int64_t ids) {
   GgufVocabulary vocabulary;
   if (const auto* bpe = dynamic_cast<const BytePairTokenizer*>(&tokenizer)) {
+    RETURN_IF_ERROR(CheckMergesTellAll(*bpe));
     vocabulary = VocabularyOf(bpe->vocabulary());
   } else if (tokenizer.kind() == "bytes") {
     vocabulary = VocabularyOfBytes();

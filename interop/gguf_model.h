@@ -12,7 +12,7 @@ namespace gp::interop {
 
 // Weights, sizes and tokenizer in one file at `path`, which does not exist yet; `name` is the
 // model's. FailedPrecondition when llama.cpp does not compute such a model: its gelu is tanh, its
-// tokenizer a byte-level BPE or bytes.
+// tokenizer bytes or a byte-level BPE whose merges make every token that text becomes.
 Status WriteGguf(const ModelSource& source, const std::string& name, const CopyOptions& options,
                  const std::string& path);
 
