@@ -1,6 +1,7 @@
 // gpctl import.
 #include <memory>
 
+#include "base/excerpt.h"
 #include "base/file.h"
 #include "base/shell_word.h"
 #include "client/gpctl/commands/commands.h"
@@ -37,8 +38,12 @@ StatusOr<std::shared_ptr<const Tokenizer>> TokenizerOf(const ModelSource& source
     ASSIGN_OR_RETURN(tokenizer, ChooseTokenizer(named, here));
   }
   if (tokenizer->vocabulary_size() <= source.shape().vocabulary) return tokenizer;
-  return InvalidArgument("the tokenizer has {} ids, the model of {} only {}",
-                         tokenizer->vocabulary_size(), source.path(), source.shape().vocabulary);
+  const auto first = static_cast<int32_t>(source.shape().vocabulary);
+  return InvalidArgument(
+      "the tokenizer has {} ids, the model of {} only {}: take the tokens from '{}' on out of the "
+      "tokenizer's files, or name another tokenizer with --tokenizer",
+      tokenizer->vocabulary_size(), source.path(), source.shape().vocabulary,
+      Excerpt(tokenizer->Decode({&first, 1})));
 }
 
 StatusOr<ModelFormat> FormatOf(const ImportOptions& options, const std::string& path) {

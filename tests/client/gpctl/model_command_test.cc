@@ -15,6 +15,7 @@
 namespace gp::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -120,6 +121,21 @@ TEST_F(ModelCommandTest, AModelThatIsNoCheckpointSaysHowToImportIt) {
   }
   EXPECT_THAT(Run({"export", "./hf", Path("out")}).err, HasSubstr(command));
   EXPECT_EQ(Run({"import", Path("hf"), "--name", "imported", "--tokenizer", "bytes"}).code, 0);
+}
+
+// The model has 259 ids, the tokenizer 256 bytes and these.
+TEST_F(ModelCommandTest, TokensThatTheModelHasNoRowsForAreNamed) {
+  MakeHuggingFace("hf", interop::SmallModel());
+  const auto write = [this](const char* name, const char* text) {
+    ASSERT_TRUE(WriteFileAtomically(Path("hf") + "/" + name, text).ok());
+  };
+  write("special_tokens_map.json",
+        R"({"additional_special_tokens": ["<a>", "<b>", "<c>", "<d>"]})");
+  write("added_tokens.json", R"({"<a>": 256, "<b>": 257, "<c>": 258, "<d>": 259})");
+  const Outcome refused = Run({"import", Path("hf"), "--name", "mine", "--to", Path("mine")});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("the tokenizer has 260 ids"), HasSubstr("only 259"),
+                                 HasSubstr("take the tokens from '<d>' on out")));
 }
 
 }  // namespace
