@@ -90,11 +90,30 @@ bool HoldsOnly(const Json& pieces, const std::vector<std::string_view>& texts) {
                                          });
 }
 
+bool IsTextAlone(const Json& single) { return HoldsOnly(single, {"A"}); }
+
 bool IsEmptyTemplate(const Json& processor) {
   if (!IsOfType(processor, "TemplateProcessing")) return false;
   const Json& pair = ValueOrNull(processor, "pair");
-  return HoldsOnly(ValueOrNull(processor, "single"), {"A"}) &&
+  return IsTextAlone(ValueOrNull(processor, "single")) &&
          (pair.is_null() || HoldsOnly(pair, {"A", "B"}));
+}
+
+bool LeavesIds(const Json& processor) {
+  return IsOfType(processor, "ByteLevel") || IsEmptyTemplate(processor);
+}
+
+Status CheckPostProcessor(const Json& post_processor) {
+  constexpr char kWay[] =
+      "gp adds no tokens to a text, and puts the end of text between documents itself; set "
+      "post_processor to null";
+  for (const Json& part : PartsOf(post_processor, "processors")) {
+    if (LeavesIds(part)) continue;
+    if (!IsOfType(part, "TemplateProcessing")) return RefuseStep("post_processor", part, kWay);
+    const char* key = IsTextAlone(ValueOrNull(part, "single")) ? "pair" : "single";
+    return RefuseStep(fmt::format("post_processor.{}", key), ValueOrNull(part, key), kWay);
+  }
+  return OkStatus();
 }
 
 // Another decoder would show the same ids as another text.
@@ -105,12 +124,7 @@ bool DecodesBytes(const Json& decoder) {
 
 }  // namespace
 
-bool AddsNoTokens(const Json& post_processor) {
-  const std::vector<Json> parts = PartsOf(post_processor, "processors");
-  return std::all_of(parts.begin(), parts.end(), [](const Json& part) {
-    return IsOfType(part, "ByteLevel") || IsEmptyTemplate(part);
-  });
-}
+bool AddsNoTokens(const Json& post_processor) { return CheckPostProcessor(post_processor).ok(); }
 
 Status CheckTextPipeline(const Json& document) {
   const Json& normalizer = ValueOrNull(document, "normalizer");
@@ -119,13 +133,7 @@ Status CheckTextPipeline(const Json& document) {
                       "gp encodes text as it is; set it to null, and normalize texts beforehand");
   }
   RETURN_IF_ERROR(CheckPreTokenizer(ValueOrNull(document, "pre_tokenizer")));
-  const Json& post_processor = ValueOrNull(document, "post_processor");
-  if (!AddsNoTokens(post_processor)) {
-    return RefuseStep(
-        "post_processor", post_processor,
-        "gp adds no tokens to a text, and puts the end of text between documents itself; "
-        "set it to null");
-  }
+  RETURN_IF_ERROR(CheckPostProcessor(ValueOrNull(document, "post_processor")));
   const Json& decoder = ValueOrNull(document, "decoder");
   if (DecodesBytes(decoder)) return OkStatus();
   return RefuseStep("decoder", decoder,

@@ -130,9 +130,13 @@ TEST(TextPipeline, ATemplateMayAddNothing) {
   };
   for (const Json& other : others) {
     EXPECT_THAT(ErrorWith("post_processor", other),
-                AllOf(HasSubstr("post_processor is"), HasSubstr("set it to null")))
+                AllOf(HasSubstr("post_processor"), HasSubstr("set post_processor to null")))
         << other;
   }
+  EXPECT_THAT(ErrorWith("post_processor", others[0]),
+              HasSubstr(R"(post_processor.single is [{"SpecialToken":{"id":"<|endoftext|>")"));
+  EXPECT_THAT(ErrorWith("post_processor", Template({a}, {a, b, token})),
+              HasSubstr("post_processor.pair is"));
 }
 
 TEST(TextPipeline, ANormalizerIsRefused) {

@@ -139,7 +139,7 @@ TEST_F(TokenizerFileTest, WhatGpWouldDoOtherwiseIsRefusedByItsKey) {
   EXPECT_THAT(set("/pre_tokenizer/use_regex", false),
               HasSubstr("pre_tokenizer.use_regex is false"));
   EXPECT_THAT(set("/post_processor", {{"type", "TemplateProcessing"}}),
-              HasSubstr("post_processor is"));
+              HasSubstr("post_processor.single is null"));
   EXPECT_THAT(set("/decoder", {{"type", "WordPiece"}}), HasSubstr("decoder is"));
   EXPECT_THAT(set("/model/type", "WordPiece"), HasSubstr("model.type is \"WordPiece\""));
   EXPECT_THAT(set("/model/dropout", 0.1), HasSubstr("model.dropout is 0.1"));
