@@ -12,24 +12,6 @@
 namespace gp::coordinator {
 namespace {
 
-// Called in every turn, so it avoids copies of shared pointers, and sorting where it can. The
-// pointers are valid as long as the cluster.
-std::vector<const Run*> WaitingInOrder(const Cluster& cluster) {
-  std::vector<const Run*> waiting;
-  waiting.reserve(cluster.live.size());
-  for (const auto& [sequence, id] : cluster.live) {
-    const Run* run = cluster.runs.Find(id)->get();
-    if (IsWaiting(run->state) && !run->gave_up) waiting.push_back(run);
-  }
-  const auto before = [](const Run* a, const Run* b) {
-    return a->submission->priority > b->submission->priority;
-  };
-  if (!std::is_sorted(waiting.begin(), waiting.end(), before)) {
-    std::stable_sort(waiting.begin(), waiting.end(), before);
-  }
-  return waiting;
-}
-
 // The wall clock may have been set back since the failure. Then the run does not wait until the
 // clock catches up.
 bool IsPausing(const Run& run, const Now& now) {
@@ -153,6 +135,23 @@ class QueuePlanner {
 };
 
 }  // namespace
+
+// Called in every turn, so it avoids copies of shared pointers, and sorting where it can.
+std::vector<const Run*> WaitingInOrder(const Cluster& cluster) {
+  std::vector<const Run*> waiting;
+  waiting.reserve(cluster.live.size());
+  for (const auto& [sequence, id] : cluster.live) {
+    const Run* run = cluster.runs.Find(id)->get();
+    if (IsWaiting(run->state) && !run->gave_up) waiting.push_back(run);
+  }
+  const auto before = [](const Run* a, const Run* b) {
+    return a->submission->priority > b->submission->priority;
+  };
+  if (!std::is_sorted(waiting.begin(), waiting.end(), before)) {
+    std::stable_sort(waiting.begin(), waiting.end(), before);
+  }
+  return waiting;
+}
 
 void PlanQueue(const Cluster& cluster, const Policy& policy, const Now& now, Plan& plan) {
   const std::vector<const Run*> waiting = WaitingInOrder(cluster);

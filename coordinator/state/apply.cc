@@ -410,6 +410,7 @@ class Applier {
 
   void Save(Run run) {
     run.changed_sequence = sequence_;
+    if (run.left_queue_sequence == 0 && !IsInQueue(run.state)) run.left_queue_sequence = sequence_;
     cluster_.Set(std::move(run));
   }
 

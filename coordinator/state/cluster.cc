@@ -25,16 +25,17 @@ void NoteName(const Run& run, ShardedMap<std::string, std::set<RunId>>& names) {
 }  // namespace
 
 void Cluster::Set(Run run) {
-  const bool queued = run.state == RunState::kSubmitted || run.state == RunState::kQueued;
   if (IsTerminal(run.state)) {
     live.erase(run.submitted_sequence);
     busy.erase(run.submitted_sequence);
   } else {
     live.emplace(run.submitted_sequence, run.id);
-    if (!queued) busy.emplace(run.submitted_sequence, run.id);
+    if (!IsInQueue(run.state)) busy.emplace(run.submitted_sequence, run.id);
   }
   NoteName(run, live_names);
-  tally.Replace(FindRun(run.id).get(), run);
+  const auto before = FindRun(run.id);
+  tally.Replace(before.get(), run);
+  counts.Replace(before.get(), run);
   const RunId id = run.id;
   runs.Set(id, std::make_shared<const Run>(std::move(run)));
 }

@@ -15,6 +15,7 @@
 #include "coordinator/state/ids.h"
 #include "coordinator/state/node.h"
 #include "coordinator/state/run.h"
+#include "coordinator/state/run_counts.h"
 #include "coordinator/state/run_tally.h"
 #include "coordinator/state/sharded_map.h"
 
@@ -31,8 +32,9 @@ struct Cluster {
   ShardedMap<std::string, AnsweredRequest> requests;
   std::map<uint64_t, RunId> live;  // runs that are not terminal, by submitted_sequence
   std::map<uint64_t, RunId>
-      busy;        // the live ones that left the queue at least once; few when the queue is long
-  RunTally tally;  // of the live ones
+      busy;          // the live ones that left the queue at least once; few when the queue is long
+  RunTally tally;    // of the live ones
+  RunCounts counts;  // of all
   ShardedMap<std::string, std::set<RunId>> live_names;  // the live ones by "namespace/name"
   std::map<NodeId, std::shared_ptr<const Node>> nodes;
   // Runs that cannot go on because of a bug in the coordinator, and what is wrong. The next batch
@@ -44,7 +46,7 @@ struct Cluster {
   Instant now{};          // time of the newest tick
   Instant leases_from{};  // leases count from here at the earliest
 
-  // Adds the run, or replaces it, in `runs`, `live`, `busy`, `tally` and `live_names`.
+  // Adds the run, or replaces it, in `runs`, `live`, `busy`, `tally`, `counts` and `live_names`.
   void Set(Run run);
   // Null when there is none.
   std::shared_ptr<const Run> FindRun(const RunId& id) const;

@@ -116,6 +116,8 @@ struct Run {
   std::string submitted_by;  // the actor of the submit: "user alice"
   uint64_t submitted_sequence = 0;
   uint64_t changed_sequence = 0;
+  // Number of the event that first took the run out of the queue; 0: it never left.
+  uint64_t left_queue_sequence = 0;
 
   RunState state = RunState::kUnspecified;
   std::string reason;  // never empty

@@ -17,6 +17,10 @@ bool IsTerminal(RunState state) {
          state == RunState::kCancelled;
 }
 
+bool IsInQueue(RunState state) {
+  return state == RunState::kSubmitted || state == RunState::kQueued;
+}
+
 bool IsWaiting(RunState state) {
   return state == RunState::kSubmitted || state == RunState::kQueued || state == RunState::kBackoff;
 }

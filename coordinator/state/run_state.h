@@ -43,6 +43,8 @@ enum class RunState {
 };
 
 bool IsTerminal(RunState state);
+// SUBMITTED or QUEUED.
+bool IsInQueue(RunState state);
 // Waiting for slots: SUBMITTED, QUEUED or BACKOFF.
 bool IsWaiting(RunState state);
 bool IsAllowed(RunState from, RunState to);

@@ -1,6 +1,9 @@
 #include "coordinator/store/memory_store.h"
 
+#include <map>
+
 #include "coordinator/store/codec.h"
+#include "coordinator/store/ended_runs_table.h"
 
 namespace gp::coordinator {
 
@@ -41,6 +44,29 @@ StatusOr<std::vector<StoredEvent>> MemoryStore::ReadRun(const RunId& run, uint64
     if (stored.event.run == run) events.push_back(std::move(stored));
   }
   return events;
+}
+
+StatusOr<std::vector<EndedRun>> MemoryStore::ListEnded(const RunQuery& query,
+                                                       const EndedRange& range) {
+  MutexLock lock(disk_.mutex);
+  std::map<RunId, Run> submitted;
+  std::map<uint64_t, RunId> found;
+  for (const std::string& record : disk_.records) {
+    ASSIGN_OR_RETURN(const StoredEvent stored, DecodeRecord(record));
+    if (const auto run = SubmittedRun(stored)) submitted[run->id] = *run;
+    const auto* ended = std::get_if<RunEnded>(&stored.event.body);
+    if (ended == nullptr || !submitted.contains(stored.event.run)) continue;
+    Run& run = submitted[stored.event.run];
+    run.state = ended->state;
+    const bool in_range = stored.sequence > range.after && stored.sequence <= range.through &&
+                          run.submitted_sequence < range.before;
+    if (in_range && Matches(query, run)) found[run.submitted_sequence] = run.id;
+  }
+  std::vector<EndedRun> runs;
+  for (auto run = found.rbegin(); run != found.rend() && runs.size() < range.limit; ++run) {
+    runs.push_back({run->second, run->first});
+  }
+  return runs;
 }
 
 }  // namespace gp::coordinator

@@ -1,6 +1,6 @@
 // MemoryStore: the Store of tests and simulations. A MemoryStore::Disk outlives the store of one
 // coordinator. A test can make it full, or make it lose what was not synced. Append and Load belong
-// to one thread; ReadRun may be called from any.
+// to one thread; ReadRun and ListEnded may be called from any.
 #pragma once
 
 #include <memory>
@@ -28,6 +28,8 @@ class MemoryStore final : public Store {
   StatusOr<uint64_t> Append(const std::vector<Event>& events) override;
   Status Load(const std::function<void(const StoredEvent&)>& visit) override;
   StatusOr<std::vector<StoredEvent>> ReadRun(const RunId& run, uint64_t after, int limit) override;
+  StatusOr<std::vector<EndedRun>> ListEnded(const RunQuery& query,
+                                            const EndedRange& range) override;
 
  private:
   Disk& disk_;

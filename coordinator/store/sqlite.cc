@@ -72,6 +72,10 @@ int64_t SqliteStatement::Int(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
 }
 
+int64_t SqliteStatement::Steps() const {
+  return sqlite3_stmt_status(statement_.get(), SQLITE_STMTSTATUS_VM_STEP, 0);
+}
+
 std::string SqliteStatement::Text(int column) const { return std::string(Blob(column)); }
 
 std::string_view SqliteStatement::Blob(int column) const {

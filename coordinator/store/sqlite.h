@@ -34,6 +34,9 @@ class SqliteStatement {
 
   int64_t Int(int column) const;
   std::string Text(int column) const;
+  // Instructions of SQLite's machine that all Steps took: what a statement costs, whatever the
+  // machine's speed.
+  int64_t Steps() const;
   std::string_view Blob(int column) const;  // valid until the next Step or Reset
 
  private:

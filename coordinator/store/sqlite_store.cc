@@ -44,7 +44,8 @@ constexpr const char* kMigrations[] = {
     R"(CREATE TABLE upgrades(
          version INTEGER PRIMARY KEY,
          program TEXT NOT NULL,
-         backup TEXT NOT NULL);)"};
+         backup TEXT NOT NULL);)",
+    EndedRunsTable::kMigration};
 
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
@@ -99,6 +100,7 @@ StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& stat
       new SqliteStore(std::move(lock), std::move(writer), std::move(reader)));
   RETURN_IF_ERROR(store->Prepare());
   RETURN_IF_ERROR(store->TakeGeneration());
+  RETURN_IF_ERROR(store->ended_runs_.FillOnce(store->writer_));
   return store;
 }
 
@@ -114,7 +116,7 @@ Status SqliteStore::Prepare() {
   for (const auto& [statement, sql] : statements) {
     ASSIGN_OR_RETURN(*statement, writer_.Prepare(sql));
   }
-  return OkStatus();
+  return ended_runs_.Prepare(writer_);
 }
 
 Status SqliteStore::TakeGeneration() {
@@ -160,6 +162,9 @@ Status SqliteStore::Insert(uint64_t sequence, const Event& event) {
     insert_checkpoint_.Bind(3, static_cast<int64_t>(sealed->epoch));
     insert_checkpoint_.Bind(4, sealed->checkpoint.directory);
     return insert_checkpoint_.Bind(5, sealed->checkpoint.manifest_digest).Bind(6, number).Run();
+  }
+  if (const auto* ended = std::get_if<RunEnded>(&event.body)) {
+    return ended_runs_.Add(event.run, sequence, ended->state);
   }
   const auto set_retired = [&](int64_t retired, int64_t step) {
     return set_retired_.Bind(1, retired).Bind(2, run).Bind(3, step).Run();
@@ -236,6 +241,19 @@ StatusOr<std::vector<StoredEvent>> SqliteStore::ReadRun(const RunId& run, uint64
     ASSIGN_OR_RETURN(StoredEvent stored, DecodeRecord(select.Blob(0)));
     events.push_back(std::move(stored));
   }
+}
+
+StatusOr<std::vector<EndedRun>> SqliteStore::ListEnded(const RunQuery& query,
+                                                       const EndedRange& range) {
+  MutexLock lock(reader_mutex_);
+  auto runs = EndedRunsTable::List(reader_, query, range, list_steps_);
+  if (!runs.ok()) return WithContext(runs.status(), "list ended runs");
+  return runs;
+}
+
+int64_t SqliteStore::list_steps() {
+  MutexLock lock(reader_mutex_);
+  return list_steps_;
 }
 
 }  // namespace gp::coordinator

@@ -1,6 +1,6 @@
 // SqliteStore: the Store in one SQLite file, gp.db of a state directory (docs/formats/store.md).
 // WAL and synchronous=FULL: an acknowledged Append survives power loss. Append and Load belong to
-// one thread; ReadRun may be called from any.
+// one thread; ReadRun and ListEnded may be called from any.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 
 #include "base/mutex.h"
 #include "coordinator/store/database_file.h"
+#include "coordinator/store/ended_runs_table.h"
 #include "coordinator/store/sqlite.h"
 #include "coordinator/store/store.h"
 #include "daemon/state_lock.h"
@@ -43,9 +44,13 @@ class SqliteStore final : public Store {
   StatusOr<uint64_t> Append(const std::vector<Event>& events) override;
   Status Load(const std::function<void(const StoredEvent&)>& visit) override;
   StatusOr<std::vector<StoredEvent>> ReadRun(const RunId& run, uint64_t after, int limit) override;
+  StatusOr<std::vector<EndedRun>> ListEnded(const RunQuery& query,
+                                            const EndedRange& range) override;
 
   // Limits the file's size, in pages of 4096 bytes. Tests use it as a full disk.
   void LimitPages(int pages_max);
+  // What the newest ListEnded cost, see SqliteStatement::Steps. Tests compare it.
+  int64_t list_steps();
 
  private:
   SqliteStore(daemon::StateLock lock, SqliteConnection writer, SqliteConnection reader);
@@ -60,11 +65,13 @@ class SqliteStore final : public Store {
   SqliteConnection writer_;
   SqliteStatement begin_, commit_, insert_record_, insert_request_, insert_checkpoint_,
       set_retired_, select_generation_;
+  EndedRunsTable ended_runs_;
   uint64_t generation_ = 0;
   uint64_t last_sequence_ = 0;
 
   Mutex reader_mutex_;
   SqliteConnection reader_ GUARDED_BY(reader_mutex_);
+  int64_t list_steps_ GUARDED_BY(reader_mutex_) = 0;
 };
 
 }  // namespace gp::coordinator

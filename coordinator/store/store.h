@@ -1,7 +1,7 @@
 // Store: the coordinator's durable memory. An append-only log of records, one transaction per
 // batch, and the tables that are derived from it in the same transaction (requests, checkpoint
-// catalogue). One thread (the Reconciler) calls Append; readers may be anywhere. Implementations:
-// SqliteStore, MemoryStore; both pass tests/coordinator/store/store_contract.h.
+// catalogue, ended runs). One thread (the Reconciler) calls Append; readers may be anywhere.
+// Implementations: SqliteStore, MemoryStore; both pass tests/coordinator/store/store_contract.h.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "coordinator/state/event.h"
+#include "coordinator/state/run_query.h"
 
 namespace gp::coordinator {
 
@@ -19,6 +20,20 @@ namespace gp::coordinator {
 struct StoredEvent {
   uint64_t sequence = 0;
   Event event;
+};
+
+// A run that has ended, as the store's index knows it.
+struct EndedRun {
+  RunId run;
+  uint64_t submitted_sequence = 0;
+};
+
+// A part of the ended runs. `after`, `through` and `before` are sequence numbers of events.
+struct EndedRange {
+  uint64_t after = 0;             // it ended after this event
+  uint64_t through = UINT64_MAX;  // and with this one at the latest
+  uint64_t before = UINT64_MAX;   // it was submitted before this one
+  size_t limit = SIZE_MAX;
 };
 
 class Store {
@@ -41,6 +56,12 @@ class Store {
   // Events of one run with sequence > after, at most `limit`.
   virtual StatusOr<std::vector<StoredEvent>> ReadRun(const RunId& run, uint64_t after,
                                                      int limit) = 0;
+
+  // The ended runs of the range that match, newest submit first. Reads an index: what it costs
+  // follows from what it passes over, which is nothing when the query names at most one namespace,
+  // state, user or label.
+  virtual StatusOr<std::vector<EndedRun>> ListEnded(const RunQuery& query,
+                                                    const EndedRange& range) = 0;
 };
 
 }  // namespace gp::coordinator

@@ -44,6 +44,10 @@ class WatchedStore final : public Store {
   StatusOr<std::vector<StoredEvent>> ReadRun(const RunId& run, uint64_t after, int limit) override {
     return store_.ReadRun(run, after, limit);
   }
+  StatusOr<std::vector<EndedRun>> ListEnded(const RunQuery& query,
+                                            const EndedRange& range) override {
+    return store_.ListEnded(query, range);
+  }
 
   std::function<void()> on_append;
 

@@ -45,6 +45,10 @@ class Simulation::CrashingStore final : public Store {
   StatusOr<std::vector<StoredEvent>> ReadRun(const RunId& run, uint64_t after, int limit) override {
     return store_.ReadRun(run, after, limit);
   }
+  StatusOr<std::vector<EndedRun>> ListEnded(const RunQuery& query,
+                                            const EndedRange& range) override {
+    return store_.ListEnded(query, range);
+  }
 
   Death death = Death::kNone;
 

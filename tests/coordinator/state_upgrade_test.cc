@@ -40,7 +40,9 @@ class StateUpgrade : public ::testing::Test {
       const auto tokens = TokenStore::Open(File("state/security"), clock_).value();
       ASSERT_TRUE(tokens->Create({.name = "ana", .roles = {{"*", Role::kViewer}}}).ok());
     }
-    Execute("state/gp.db", "DROP TABLE upgrades; PRAGMA user_version = 1");
+    Execute("state/gp.db",
+            "DROP TABLE upgrades; DROP TABLE ended_runs; DROP TABLE ended_run_labels; "
+            "PRAGMA user_version = 1");
   }
 
   // Opens the state as a coordinator does at its start. Returns the directory of the backup.

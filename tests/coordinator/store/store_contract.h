@@ -6,6 +6,7 @@
 
 #include "coordinator/state/cluster.h"
 #include "coordinator/store/codec.h"
+#include "coordinator/store/many_runs.h"
 #include "coordinator/store/sample_events.h"
 #include "coordinator/store/store.h"
 
@@ -105,10 +106,104 @@ TYPED_TEST_P(StoreContract, AFullDiskTakesNothingAndLaterEverything) {
   EXPECT_EQ(store.Append(many).value(), 2u);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(StoreContract, GivesBackEveryKindAsItWas,
-                            WhatItGivesBackReplaysToTheSameCluster, NumbersGoOnAcrossOpens,
-                            EveryOpenTakesAHigherGeneration, ReadsOneRunFromAPlaceOn,
-                            AStoreThatWasTakenOverRefusesToWrite,
-                            AFullDiskTakesNothingAndLaterEverything);
+// The ids that a list by hand gives: what MemoryStore and SqliteStore must agree with.
+inline std::vector<RunId> EndedByHand(int count, const RunQuery& query, const EndedRange& range) {
+  std::vector<RunId> ids;
+  for (int number = count - 1; number >= 0 && ids.size() < range.limit; --number) {
+    const auto submitted = static_cast<uint64_t>(2 * number + 1);
+    const uint64_t ended = submitted + 1;
+    if (ended <= range.after || ended > range.through || submitted >= range.before) continue;
+    const Event submit = SubmitOfMany(number);
+    Run run;
+    run.id = submit.run;
+    run.submission =
+        std::make_shared<const Submission>(std::get<RunSubmitted>(submit.body).submission);
+    run.submitted_by = submit.actor;
+    run.submitted_at = submit.at;
+    run.state = EndOfMany(number);
+    if (Matches(query, run)) ids.push_back(run.id);
+  }
+  return ids;
+}
+
+inline std::vector<RunId> ListedIds(Store& store, const RunQuery& query, const EndedRange& range) {
+  const auto listed = store.ListEnded(query, range);
+  EXPECT_TRUE(listed.ok()) << listed.status();
+  std::vector<RunId> ids;
+  for (const EndedRun& run : *listed) ids.push_back(run.run);
+  return ids;
+}
+
+TYPED_TEST_P(StoreContract, ListsTheEndedRunsThatMatchNewestFirst) {
+  constexpr int kRuns = 300;
+  Store& store = this->fixture_.Open();
+  AppendEndedRuns(0, kRuns, store);
+  const EndedRange ranges[] = {{},
+                               {.limit = 7},
+                               {.before = 401},
+                               {.before = 402, .limit = 7},
+                               {.through = 400},
+                               {.after = 400, .limit = 50},
+                               {.after = 100, .through = 500, .before = 401, .limit = 9}};
+  for (const RunQuery& query : ManyQueries()) {
+    for (const EndedRange& range : ranges) {
+      EXPECT_EQ(ListedIds(store, query, range), EndedByHand(kRuns, query, range))
+          << CanonicalText(query) << " " << range.after << " " << range.through << " "
+          << range.before << " " << range.limit;
+    }
+  }
+}
+
+TYPED_TEST_P(StoreContract, FiveThousandEndedRunsAreListedInPagesOnceEach) {
+  constexpr int kRuns = 5000;
+  Store& store = this->fixture_.Open();
+  AppendEndedRuns(0, kRuns, store);
+  for (const RunQuery& query : {RunQuery{}, RunQuery{.labels = {{"group", "3"}}}}) {
+    std::vector<RunId> ids;
+    EndedRange range{.limit = 900};
+    while (true) {
+      const auto page = store.ListEnded(query, range);
+      ASSERT_TRUE(page.ok()) << page.status();
+      for (const EndedRun& run : *page) ids.push_back(run.run);
+      if (page->size() < range.limit) break;
+      range.before = page->back().submitted_sequence;
+    }
+    EXPECT_EQ(ids, EndedByHand(kRuns, query, {}));
+  }
+}
+
+TYPED_TEST_P(StoreContract, RunsThatHaveNotEndedAreNotListedAsEnded) {
+  Store& store = this->fixture_.Open();
+  AppendEndedRuns(0, 3, store);
+  ASSERT_TRUE(store.Append({SubmitOfMany(3), SubmitOfMany(4)}).ok());
+  EXPECT_EQ(ListedIds(store, {}, {}), (std::vector<RunId>{IdOfMany(2), IdOfMany(1), IdOfMany(0)}));
+  ASSERT_TRUE(store.Append({EndingOfMany(3)}).ok());
+  const auto newest = store.ListEnded({}, {.limit = 1});
+  EXPECT_EQ(newest->at(0).run, IdOfMany(3));
+  EXPECT_EQ(newest->at(0).submitted_sequence, 7u);
+}
+
+TYPED_TEST_P(StoreContract, AnEndOfARunThatWasNeverSubmittedIsKeptAndNotListed) {
+  Store& store = this->fixture_.Open();
+  ASSERT_TRUE(store.Append({EndingOfMany(1)}).ok());
+  EXPECT_TRUE(ListedIds(store, {}, {}).empty());
+  EXPECT_EQ(LoadAll(store).size(), 1u);
+}
+
+TYPED_TEST_P(StoreContract, EndedRunsAreListedAfterAnotherOpen) {
+  AppendEndedRuns(0, 20, this->fixture_.Open());
+  Store& store = this->fixture_.Open();
+  for (const RunQuery& query : ManyQueries()) {
+    EXPECT_EQ(ListedIds(store, query, {}), EndedByHand(20, query, {})) << CanonicalText(query);
+  }
+}
+
+REGISTER_TYPED_TEST_SUITE_P(
+    StoreContract, GivesBackEveryKindAsItWas, WhatItGivesBackReplaysToTheSameCluster,
+    NumbersGoOnAcrossOpens, EveryOpenTakesAHigherGeneration, ReadsOneRunFromAPlaceOn,
+    AStoreThatWasTakenOverRefusesToWrite, AFullDiskTakesNothingAndLaterEverything,
+    ListsTheEndedRunsThatMatchNewestFirst, FiveThousandEndedRunsAreListedInPagesOnceEach,
+    RunsThatHaveNotEndedAreNotListedAsEnded, AnEndOfARunThatWasNeverSubmittedIsKeptAndNotListed,
+    EndedRunsAreListedAfterAnotherOpen);
 
 }  // namespace gp::coordinator

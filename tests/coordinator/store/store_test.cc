@@ -107,6 +107,61 @@ TEST(SqliteStore, AMissingRecordIsNoticed) {
   EXPECT_NE(Message(status).find("record 2"), std::string::npos);
 }
 
+// A file of the second version has no index of ended runs.
+TEST(SqliteStore, AnOlderFileGetsItsIndexOfEndedRuns) {
+  SqliteFixture fixture;
+  AppendEndedRuns(0, 50, fixture.Open());
+  ASSERT_TRUE(fixture.store->Append({SubmitOfMany(50)}).ok());
+  fixture.store.reset();
+  fixture.Execute(
+      "DROP TABLE ended_runs; DROP TABLE ended_run_labels; "
+      "DELETE FROM upgrades WHERE version > 2; PRAGMA user_version = 2");
+  Store& store = fixture.Open();
+  for (const RunQuery& query : ManyQueries()) {
+    EXPECT_EQ(ListedIds(store, query, {}), EndedByHand(50, query, {})) << CanonicalText(query);
+  }
+}
+
+TEST(SqliteStore, ARecordThatCannotBeIndexedIsNamed) {
+  SqliteFixture fixture;
+  ASSERT_TRUE(fixture.Open().Append({SampleSubmit("a", "1"), SampleSubmit("b", "2")}).ok());
+  fixture.store.reset();
+  fixture.Execute("UPDATE records SET record = x'ffff' WHERE sequence = 2");
+  const auto opened = SqliteStore::Open(fixture.directory.path());
+  ASSERT_EQ(opened.status().code(), StatusCode::kDataLoss) << opened.status();
+  EXPECT_NE(Message(opened.status()).find("record 2"), std::string::npos) << opened.status();
+}
+
+// Steps of SQLite's machine instead of times.
+TEST(SqliteStore, APageOfEndedRunsCostsTheSameHoweverManyThereAre) {
+  using Names = std::set<std::string>;
+  const RunQuery queries[] = {{},
+                              {.states = {RunState::kFailed}},
+                              {.namespaces = Names{"team1"}},
+                              {.submitted_by = "user u4"},
+                              {.labels = {{"group", "3"}}}};
+  constexpr int kFew = 500;
+  constexpr int kMany = 5000;
+  constexpr size_t kPage = 20;
+  SqliteFixture fixture;
+  fixture.Open();
+  const auto steps_of = [&](const RunQuery& query, const EndedRange& range) {
+    EXPECT_EQ(fixture.store->ListEnded(query, range)->size(), kPage);
+    return fixture.store->list_steps();
+  };
+  AppendEndedRuns(0, kFew, *fixture.store);
+  std::vector<int64_t> few;
+  for (const RunQuery& query : queries) few.push_back(steps_of(query, {.limit = kPage}));
+  const int64_t few_since = steps_of({}, {.after = 2 * kFew - 100, .limit = kPage});
+  AppendEndedRuns(kFew, kMany, *fixture.store);
+  for (size_t i = 0; i < few.size(); ++i) {
+    EXPECT_LE(steps_of(queries[i], {.limit = kPage}), few[i] + 10) << CanonicalText(queries[i]);
+    EXPECT_LE(steps_of(queries[i], {.before = kMany, .limit = kPage}), few[i] + 10)
+        << CanonicalText(queries[i]) << " in the middle";
+  }
+  EXPECT_LE(steps_of({}, {.after = 2 * kMany - 100, .limit = kPage}), few_since + 10);
+}
+
 TEST(Codec, RefusesEveryTruncatedRecordOrReadsLess) {
   const std::string whole = EncodeRecord(1, OneOfEachKind()[2]);
   for (size_t size = 0; size < whole.size(); ++size) {

@@ -1,0 +1,28 @@
+// RunCounts: how many runs are in each state, by namespace, the ended ones included. Kept up to
+// date by Apply, so that a list can say how many runs there are without visiting them. A value.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "coordinator/state/run.h"
+
+namespace gp::coordinator {
+
+class RunCounts {
+ public:
+  using ByState = std::map<RunState, int64_t>;  // only states that a run is in
+
+  // `after` takes the place of `before`, the same run earlier; null when the run is new.
+  void Replace(const Run* before, const Run& after);
+
+  const std::map<std::string, ByState>& by_namespace() const { return by_namespace_; }
+
+ private:
+  void Add(const Run& run, int64_t difference);
+
+  std::map<std::string, ByState> by_namespace_;
+};
+
+}  // namespace gp::coordinator

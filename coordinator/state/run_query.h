@@ -1,0 +1,41 @@
+// RunQuery: which runs somebody wants to see. A value; its functions are pure and thread-safe.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coordinator/state/run.h"
+
+namespace gp::coordinator {
+
+struct RunQuery {
+  // Absent: every namespace.
+  std::optional<std::set<std::string>> namespaces;
+  std::set<RunState> states;                  // empty: every state
+  std::string submitted_by;                   // as in Run; empty: anybody
+  std::map<std::string, std::string> labels;  // the run has all of them
+  std::optional<Timestamp> submitted_since;
+  // A part of the name or the beginning of the id; upper and lower case ASCII letters are equal.
+  std::string search;
+
+  bool WantsState(RunState state) const { return states.empty() || states.contains(state); }
+  // Whether a run that has not ended can match.
+  bool WantsLive() const;
+  // Whether a run that has ended can match.
+  bool WantsEnded() const;
+  // Whether only namespaces and states decide: these RunCounts counts.
+  bool IsCounted() const;
+};
+
+bool Matches(const RunQuery& query, const Run& run);
+
+// With lower case ASCII letters, as Matches compares them.
+std::string LowerCase(std::string text);
+
+// An unambiguous text: equal for equal queries only.
+std::string CanonicalText(const RunQuery& query);
+
+}  // namespace gp::coordinator

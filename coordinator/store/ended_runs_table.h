@@ -1,0 +1,60 @@
+// EndedRunsTable: the index of ended runs in gp.db (docs/formats/store.md), tables `ended_runs` and
+// `ended_run_labels`. It follows from the records and changes in their transactions. The writer's
+// part belongs to the thread of its connection.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/store/sqlite.h"
+#include "coordinator/store/store.h"
+
+namespace gp::coordinator {
+
+// What the record of a submit says of its run; nullopt for other records.
+std::optional<Run> SubmittedRun(const StoredEvent& stored);
+
+class EndedRunsTable {
+ public:
+  // The tables; a migration of gp.db. An index of a table with an INTEGER PRIMARY KEY ends with
+  // that key, so the entries of each value are in the order of submission.
+  static constexpr char kMigration[] =
+      R"(CREATE TABLE ended_runs(
+         submitted_sequence INTEGER PRIMARY KEY,
+         ended_sequence INTEGER NOT NULL,
+         run_id TEXT NOT NULL,
+         state INTEGER NOT NULL,
+         namespace TEXT NOT NULL,
+         name TEXT NOT NULL,
+         submitted_by TEXT NOT NULL,
+         submitted_at INTEGER NOT NULL);
+       CREATE INDEX ended_runs_by_end ON ended_runs(ended_sequence);
+       CREATE INDEX ended_runs_by_state ON ended_runs(state);
+       CREATE INDEX ended_runs_by_namespace ON ended_runs(namespace);
+       CREATE INDEX ended_runs_by_user ON ended_runs(submitted_by);
+       CREATE TABLE ended_run_labels(
+         key TEXT NOT NULL,
+         value TEXT NOT NULL,
+         submitted_sequence INTEGER NOT NULL,
+           PRIMARY KEY(key, value, submitted_sequence)) WITHOUT ROWID;)";
+
+  // `writer` outlives this object.
+  Status Prepare(SqliteConnection& writer);
+  // Fills the tables of a file whose records are older than they are.
+  Status FillOnce(SqliteConnection& writer);
+  // Inside the transaction that wrote the record of the run's end.
+  Status Add(const RunId& run, uint64_t sequence, RunState state);
+
+  // As Store::ListEnded. `steps`: the instructions of SQLite's machine that it took.
+  static StatusOr<std::vector<EndedRun>> List(SqliteConnection& reader, const RunQuery& query,
+                                              const EndedRange& range, int64_t& steps);
+
+ private:
+  Status Fill(SqliteConnection& writer);
+  Status Insert(const Run& run, uint64_t ended_sequence);
+
+  SqliteStatement select_submit_, insert_run_, insert_label_;
+};
+
+}  // namespace gp::coordinator
