@@ -49,6 +49,9 @@ void FillPace(const Pace& pace, v1::Progress& to) {
   phases.set_other(other);
 }
 
+// Each is another condition for every run that is looked at.
+constexpr int kFilterLabelsMax = 64;
+
 v1::Progress ToProto(const Submission& submission, const Progress& progress) {
   v1::Progress to;
   to.set_target_steps(submission.target_steps);
@@ -181,6 +184,7 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
   to.set_workers(submission.workers);
   *to.mutable_choices() = ChoicesOf(run);
   if (run.group) to.set_gradients_encrypted(run.group->encrypted);
+  to.set_submitted_by(run.submitted_by);
   return to;
 }
 
@@ -262,6 +266,44 @@ Point FromProto(const v1::MetricPoint& from) {
     if (to.scores.size() < kScoresMax) to.scores[CutText(score.name())] = score.value();
   }
   return to;
+}
+
+StatusOr<RunQuery> FromProto(const v1::ListRequest& request) {
+  RunQuery query;
+  if (request.labels_size() > kFilterLabelsMax) {
+    return InvalidArgument("{} labels are given; a list is filtered by at most {}",
+                           request.labels_size(), kFilterLabelsMax);
+  }
+  for (const int state : request.states()) {
+    if (state == v1::RUN_STATE_UNSPECIFIED || !v1::RunState_IsValid(state)) {
+      return InvalidArgument("states: {} is no state of a run", state);
+    }
+    query.states.insert(static_cast<RunState>(state));
+  }
+  if (query.states.empty() && !request.include_finished()) {
+    for (int state = v1::RunState_MIN + 1; state <= v1::RunState_MAX; ++state) {
+      const auto live = static_cast<RunState>(state);
+      if (!IsTerminal(live)) query.states.insert(live);
+    }
+  }
+  query.labels.insert(request.labels().begin(), request.labels().end());
+  if (request.has_submitted_since()) query.submitted_since = FromProto(request.submitted_since());
+  query.search = request.search();
+  return query;
+}
+
+void AddStateCounts(const RunCounts& counts, const std::optional<std::set<std::string>>& namespaces,
+                    v1::ListResponse& response) {
+  RunCounts::ByState sums;
+  for (const auto& [name, states] : counts.by_namespace()) {
+    if (namespaces && !namespaces->contains(name)) continue;
+    for (const auto& [state, count] : states) sums[state] += count;
+  }
+  for (const auto& [state, count] : sums) {
+    v1::StateCount& added = *response.add_state_counts();
+    added.set_state(static_cast<v1::RunState>(state));
+    added.set_runs(count);
+  }
 }
 
 Timestamp FromProto(const google::protobuf::Timestamp& time) {

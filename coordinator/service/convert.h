@@ -2,19 +2,24 @@
 // functions; thread-safe.
 #pragma once
 
+#include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "coordinator/service/group_key.h"
 #include "coordinator/state/assignment.h"
 #include "coordinator/state/cluster.h"
+#include "coordinator/state/run_query.h"
 #include "coordinator/store/run_log.h"
 #include "coordinator/store/store.h"
 #include "gp/v1/agent_service.pb.h"
 #include "gp/v1/run.pb.h"
+#include "gp/v1/run_service.pb.h"
 
 namespace gp::coordinator {
 
-// Leaves out source and resolved; only Get returns these.
+// Leaves out source, resolved and queue_position.
 v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress);
 v1::Checkpoint ToProto(const Run& run, const SealedCheckpoint& checkpoint);
 v1::Checkpoint ToProto(const Run& run, const QuarantinedCheckpoint& held);
@@ -26,6 +31,12 @@ v1::Assignment ToProto(const Assignment& assignment, const GroupKey& key);
 // `state` is the run's state after the event.
 v1::RunEvent ToProto(const StoredEvent& stored, RunState state, Epoch epoch);
 
+// Without namespaces and submitter, which depend on the caller. InvalidArgument names a state that
+// does not exist, or says that there are too many labels.
+StatusOr<RunQuery> FromProto(const v1::ListRequest& request);
+// Those of the namespaces; absent: of all.
+void AddStateCounts(const RunCounts& counts, const std::optional<std::set<std::string>>& namespaces,
+                    v1::ListResponse& response);
 // Times before 1970 and after 9999 become the nearest ones between.
 Timestamp FromProto(const google::protobuf::Timestamp& time);
 RankReport FromProto(const v1::RankStatus& status);

@@ -3,13 +3,18 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
-#include <charconv>
+#include <map>
+#include <set>
+#include <string_view>
+#include <vector>
 
 #include "coordinator/batch.h"
 #include "coordinator/scheduler/liveness.h"
+#include "coordinator/scheduler/queue.h"
 #include "coordinator/service/convert.h"
 #include "coordinator/service/named_files.h"
 #include "coordinator/service/refused_stream.h"
+#include "coordinator/service/run_list.h"
 #include "coordinator/service/submission.h"
 #include "coordinator/state/run_reference.h"
 #include "rpc/status.h"
@@ -30,25 +35,40 @@ grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const Sta
   return reactor;
 }
 
-// Newest first.
-std::vector<std::shared_ptr<const Run>> NewestRuns(const Cluster& cluster,
-                                                   const RunFilter& wanted) {
-  std::vector<std::shared_ptr<const Run>> runs;
-  cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>& run) {
-    if (wanted(*run)) runs.push_back(run);
-  });
-  std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
-    return a->submitted_sequence > b->submitted_sequence;
-  });
-  return runs;
+// The namespaces that the caller may look into, or of them the wanted one; absent: all.
+std::optional<std::set<std::string>> VisibleNamespaces(const AdmittedCall& access,
+                                                       const std::string& wanted) {
+  if (!wanted.empty()) {
+    return access.RoleIn(wanted) ? std::set<std::string>{wanted} : std::set<std::string>();
+  }
+  std::set<std::string> names;
+  for (const auto& [name, role] : access.principal().roles.by_namespace()) {
+    if (name == kEveryNamespace) return std::nullopt;
+    names.insert(name);
+  }
+  return names;
 }
 
-StatusOr<uint64_t> ParsePageToken(const std::string& token) {
-  if (token.empty()) return UINT64_MAX;
-  uint64_t before = 0;
-  const auto parsed = std::from_chars(token.data(), token.data() + token.size(), before);
-  if (parsed.ec == std::errc() && parsed.ptr == token.data() + token.size()) return before;
-  return InvalidArgument("page_token '{}' is none that List returned", token);
+// The principal's text, as it is kept with a run.
+std::string SubmitterNamed(const std::string& name, const Principal& caller) {
+  if (name == "@me") return caller.Text();
+  const bool is_whole =
+      name.empty() || name == "owner" || name == "anyone" || name.starts_with("user ");
+  return is_whole ? name : "user " + name;
+}
+
+void SetQueuePositions(const Cluster& cluster, const std::vector<v1::Run*>& runs) {
+  std::map<std::string_view, v1::Run*> queued;
+  for (v1::Run* run : runs) {
+    if (IsInQueue(static_cast<RunState>(run->state()))) queued.emplace(run->run_id(), run);
+  }
+  if (queued.empty()) return;
+  int position = 0;
+  for (const Run* waiting : WaitingInOrder(cluster)) {
+    ++position;
+    const auto found = queued.find(waiting->id.value());
+    if (found != queued.end()) found->second->set_queue_position(position);
+  }
 }
 
 }  // namespace
@@ -186,6 +206,7 @@ grpc::ServerUnaryReactor* RunService::Get(grpc::CallbackServerContext* context,
       [this](AdmittedCall& access, const v1::GetRequest& get, v1::Run& shown) {
         ASSIGN_OR_RETURN(const auto run, Find(access, get.run()));
         shown = Show(run->id);
+        SetQueuePositions(*context_.reconciler.snapshot(), {&shown});
         shown.set_source(run->submission->source);
         shown.set_resolved(run->submission->resolved);
         return OkStatus();
@@ -204,24 +225,21 @@ grpc::ServerUnaryReactor* RunService::List(grpc::CallbackServerContext* context,
 
 Status RunService::FillList(const AdmittedCall& access, const v1::ListRequest& request,
                             v1::ListResponse& response) const {
-  ASSIGN_OR_RETURN(const uint64_t before, ParsePageToken(request.page_token()));
-  const auto cluster = context_.reconciler.snapshot();
-  const auto wanted = [&](const Run& run) {
-    const std::string& of_run = NamespaceOf(run);
-    if (!request.namespace_().empty() && of_run != request.namespace_()) return false;
-    return access.RoleIn(of_run).has_value() && run.submitted_sequence < before &&
-           (request.include_finished() || !IsTerminal(run.state));
-  };
-  const auto runs = NewestRuns(*cluster, wanted);
+  ASSIGN_OR_RETURN(RunQuery query, FromProto(request));
+  query.namespaces = VisibleNamespaces(access, request.namespace_());
+  query.submitted_by = SubmitterNamed(request.submitted_by(), access.principal());
   const int limit = request.limit() <= 0 ? kListDefault : std::min(request.limit(), kListMax);
-  for (const auto& run : runs) {
-    if (response.runs_size() == limit) break;
+  const auto cluster = context_.reconciler.snapshot();
+  ASSIGN_OR_RETURN(const RunPage page, RunList(*cluster, context_.store, query)
+                                           .Page(request.page_token(), static_cast<size_t>(limit)));
+  for (const auto& run : page.runs) {
     *response.add_runs() = ToProto(*cluster, *run, context_.recorder.ProgressOf(run->id));
   }
-  if (static_cast<int>(runs.size()) > limit) {
-    response.set_next_page_token(
-        std::to_string(runs[static_cast<size_t>(limit) - 1]->submitted_sequence));
-  }
+  SetQueuePositions(
+      *cluster, {response.mutable_runs()->pointer_begin(), response.mutable_runs()->pointer_end()});
+  response.set_next_page_token(page.next_page_token);
+  if (page.total) response.set_total(*page.total);
+  AddStateCounts(cluster->counts, query.namespaces, response);
   return OkStatus();
 }
 

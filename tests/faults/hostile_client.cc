@@ -166,6 +166,13 @@ grpc::Status GarbageList(v1::RunService::Stub& stub, const Target&, Random& rand
   request.set_limit(1 << 30);
   request.set_include_finished(true);
   if (random() % 2 == 0) request.set_page_token(RandomId(1 + random() % 100));
+  for (uint64_t i = random() % 3; i > 0; --i) {
+    request.add_states(static_cast<v1::RunState>(random() % 20));
+  }
+  for (uint64_t i = random() % 200; i > 0; --i) {
+    (*request.mutable_labels())[RandomId(1 + random() % 20)] = "x";
+  }
+  if (random() % 2 == 0) request.set_search(std::string(random() % (64 << 10), '%'));
   v1::ListResponse response;
   return stub.List(NewContext().get(), request, &response);
 }

@@ -49,7 +49,7 @@ TEST(RunJson, ARunHasAllItsFields) {
       choices {
         threads_per_rank: 6 logical_shards: 8 isa: "avx2"
         kernels { key: "avx2" value: "choices" } }
-      gradients_encrypted: true)");
+      gradients_encrypted: true queue_position: 9 submitted_by: "user ann")");
   // Its kind is not told: there is one.
   EXPECT_EQ(Json(gpctl::RunFields(run)), Json::parse(R"({
       "run_id": "id", "name": "name", "namespace": "team", "priority": 2, "state": "running",
@@ -67,7 +67,7 @@ TEST(RunJson, ARunHasAllItsFields) {
       "best_checkpoint_step": 10,
       "engine": {
         "threads_per_rank": 6, "logical_shards": 8, "isa": "avx2", "kernels": {"avx2": "choices"}},
-      "labels": {"a": "b"}, "run_directory": "/runs/id", "request_id": "request",
+      "labels": {"a": "b"}, "queue_position": 9, "submitted_by": "user ann", "run_directory": "/runs/id", "request_id": "request",
       "source": "source", "resolved": "resolved"})"));
 }
 

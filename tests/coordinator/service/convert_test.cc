@@ -94,6 +94,7 @@ RunValue FullRun() {
   run.submission = std::make_shared<const Submission>(submission);
   run.state = RunState::kRunning;
   run.reason = "every rank is ready";
+  run.submitted_by = "user ann";
   run.submitted_at = At(1'000'002);
   run.started_at = At(3'000'004);
   run.finished_at = At(5'000'006);
@@ -171,9 +172,10 @@ TEST(Convert, ARunIsToldFieldByField) {
       choices {
         threads_per_rank: 5 logical_shards: 16 isa: "avx2"
         kernels { key: "avx2" value: "choices" } }
-      gradients_encrypted: true)");
+      gradients_encrypted: true submitted_by: "user ann")");
   EXPECT_EQ(DifferenceBetween(expected, run), "");
-  EXPECT_THAT(UnsetFields(run), ElementsAre("placement.rank", "source", "resolved"))
+  EXPECT_THAT(UnsetFields(run),
+              ElementsAre("placement.rank", "source", "resolved", "queue_position"))
       << "rank 0 is the default; the texts are told by Get alone";
 }
 
@@ -379,6 +381,63 @@ TEST(Convert, ASlotIsReadFieldByField) {
   EXPECT_EQ(device_name, "H100");
   EXPECT_EQ(capability, "9.0");
   EXPECT_EQ(problem, "lost");
+}
+
+TEST(Convert, AListIsAskedForFieldByField) {
+  const auto request = Parse<v1::ListRequest>(R"(
+      states: RUN_STATE_FAILED states: RUN_STATE_RUNNING labels { key: "a" value: "b" }
+      submitted_since { seconds: 2 nanos: 3000 } search: "tiny" include_finished: true)");
+  const auto query = FromProto(request);
+  ASSERT_TRUE(query.ok()) << query.status();
+  const RunQuery expected{.states = {RunState::kRunning, RunState::kFailed},
+                          .labels = {{"a", "b"}},
+                          .submitted_since = At(2'000'003),
+                          .search = "tiny"};
+  EXPECT_EQ(CanonicalText(*query), CanonicalText(expected));
+}
+
+TEST(Convert, AListWithoutStatesIsOfTheRunsThatHaveNotEnded) {
+  v1::ListRequest request;
+  const auto live = FromProto(request);
+  EXPECT_TRUE(live->WantsLive());
+  EXPECT_FALSE(live->WantsEnded());
+  request.set_include_finished(true);
+  EXPECT_TRUE(FromProto(request)->states.empty()) << "every state";
+  for (const int none : {0, 16, -1, 1000}) {
+    v1::ListRequest wrong;
+    wrong.add_states(static_cast<v1::RunState>(none));
+    EXPECT_EQ(FromProto(wrong).status().code(), StatusCode::kInvalidArgument) << none;
+  }
+  v1::ListRequest many;
+  for (int i = 0; i < 1000; ++i) (*many.mutable_labels())["key" + std::to_string(i)] = "v";
+  EXPECT_EQ(FromProto(many).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(Convert, RunsAreCountedByStateInTheNamespacesThatTheCallerSees) {
+  Cluster cluster;
+  for (const auto& [id, name, state] :
+       {std::tuple("r1", "a", RunState::kQueued), std::tuple("r2", "b", RunState::kQueued),
+        std::tuple("r3", "b", RunState::kFailed)}) {
+    Submission submission;
+    submission.run_namespace = name;
+    RunValue run;
+    run.id = RunId(id);
+    run.submission = std::make_shared<const Submission>(submission);
+    run.state = state;
+    cluster.Set(std::move(run));
+  }
+  v1::ListResponse all;
+  AddStateCounts(cluster.counts, std::nullopt, all);
+  EXPECT_EQ(DifferenceBetween(Parse<v1::ListResponse>(R"(
+      state_counts { state: RUN_STATE_QUEUED runs: 2 }
+      state_counts { state: RUN_STATE_FAILED runs: 1 })"),
+                              all),
+            "");
+  v1::ListResponse of_a;
+  AddStateCounts(cluster.counts, std::set<std::string>{"a", "nobody"}, of_a);
+  EXPECT_EQ(DifferenceBetween(
+                Parse<v1::ListResponse>("state_counts { state: RUN_STATE_QUEUED runs: 1 }"), of_a),
+            "");
 }
 
 }  // namespace

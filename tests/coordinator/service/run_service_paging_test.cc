@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "coordinator/coordinator_fixture.h"
@@ -12,6 +13,7 @@ namespace gp::coordinator {
 namespace {
 
 using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
 using Numbers = std::vector<int64_t>;
 
 constexpr const char* kPagedRun = R"(apiVersion: gp/v1
@@ -175,6 +177,126 @@ TEST_F(RunServicePagingTest, WhatHasEndedIsListedOnlyWhenAskedFor) {
   EXPECT_EQ(page.runs(0).run_id(), queued);
   ASSERT_TRUE(List(10, "", page, /*include_finished=*/true).ok());
   EXPECT_EQ(page.runs_size(), 2);
+}
+
+TEST_F(RunServicePagingTest, EveryRunIsListedOnceWhileRunsAreAddedAndEnd) {
+  std::vector<std::string> existing;
+  for (int i = 0; i < 12; ++i) existing.push_back(Submit("request-" + std::to_string(i)));
+  for (int i = 0; i < 12; i += 3) Cancel(existing[static_cast<size_t>(i)]);
+  std::vector<std::string> listed;
+  std::string token;
+  int added = 0;
+  do {
+    v1::ListResponse page;
+    const Status status = List(2, token, page, /*include_finished=*/true);
+    ASSERT_TRUE(status.ok()) << status;
+    for (const v1::Run& run : page.runs()) listed.push_back(run.run_id());
+    EXPECT_EQ(page.total(), 12);
+    token = page.next_page_token();
+    Submit("late-" + std::to_string(added));
+    if (added < 12) Cancel(existing[static_cast<size_t>(added)]);
+    ++added;
+  } while (!token.empty() && added < 50);
+  std::sort(existing.begin(), existing.end());
+  std::sort(listed.begin(), listed.end());
+  EXPECT_EQ(listed, existing);
+}
+
+TEST_F(RunServicePagingTest, ATokenOfAnotherFilterOrOfNobodyIsRefusedInWords) {
+  for (int i = 0; i < 3; ++i) Submit("request-" + std::to_string(i));
+  v1::ListResponse page;
+  ASSERT_TRUE(List(1, "", page).ok());
+  const std::string token = page.next_page_token();
+  EXPECT_TRUE(List(2, token, page).ok()) << "the page's size is no filter";
+  const Status other = List(1, token, page, /*include_finished=*/true);
+  EXPECT_EQ(other.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(other), HasSubstr("another filter"));
+  EXPECT_THAT(Message(List(1, "2", page)), HasSubstr("was not returned by List"));
+}
+
+TEST_F(RunServicePagingTest, FiltersAndCountsLookAtLiveAndEndedRuns) {
+  const std::string ended = Submit("r1");
+  const std::string queued = Submit("r2");
+  Cancel(ended);
+  const auto ids = [&](const v1::ListRequest& request, v1::ListResponse& page) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    const Status status = rpc::FromGrpc(stub_->List(&context, request, &page));
+    EXPECT_TRUE(status.ok()) << status;
+    std::vector<std::string> found;
+    for (const v1::Run& run : page.runs()) found.push_back(run.run_id());
+    return found;
+  };
+  using Ids = std::vector<std::string>;
+  v1::ListResponse page;
+  v1::ListRequest by_state;
+  by_state.add_states(v1::RUN_STATE_CANCELLED);
+  EXPECT_EQ(ids(by_state, page), Ids{ended});
+  EXPECT_EQ(page.total(), 1);
+  ASSERT_EQ(page.state_counts_size(), 2) << "of all runs";
+  EXPECT_EQ(page.state_counts(0).state(), v1::RUN_STATE_QUEUED);
+  EXPECT_EQ(page.state_counts(0).runs(), 1);
+  page.Clear();
+  v1::ListRequest mine;
+  mine.set_include_finished(true);
+  mine.set_submitted_by("@me");
+  EXPECT_EQ(ids(mine, page), (Ids{queued, ended}));
+  EXPECT_FALSE(page.has_total());
+  EXPECT_EQ(page.runs(0).submitted_by(), "owner");
+  page.Clear();
+  mine.set_submitted_by("ann");
+  EXPECT_EQ(ids(mine, page), Ids());
+  page.Clear();
+  v1::ListRequest elsewhere;
+  elsewhere.set_namespace_("elsewhere");
+  elsewhere.set_include_finished(true);
+  EXPECT_EQ(ids(elsewhere, page), Ids());
+  EXPECT_EQ(page.total(), 0);
+  v1::ListRequest wrong;
+  wrong.add_states(static_cast<v1::RunState>(77));
+  grpc::ClientContext context;
+  EXPECT_EQ(stub_->List(&context, wrong, &page).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(RunServicePagingTest, PositionsAreCountedOverTheWholeQueue) {
+  for (int i = 0; i < 6; ++i) Submit("request-" + std::to_string(i));
+  v1::SubmitRequest urgent = MakeRequest("urgent");
+  urgent.set_source(std::string(kPagedRun) + "priority: 5\n");
+  const std::string first = SubmitRun(urgent).run_id();
+  v1::ListResponse page;
+  ASSERT_TRUE(List(3, "", page).ok());
+  ASSERT_EQ(page.runs_size(), 3);
+  EXPECT_EQ(page.runs(0).run_id(), first);
+  EXPECT_EQ(page.runs(0).queue_position(), 1);
+  EXPECT_EQ(page.runs(1).queue_position(), 7);
+  EXPECT_EQ(page.runs(2).queue_position(), 6);
+  EXPECT_EQ(Get(page.runs(1).run_id()).queue_position(), 7);
+  Cancel(first);
+  EXPECT_EQ(Get(page.runs(1).run_id()).queue_position(), 6);
+  EXPECT_EQ(Get(first).queue_position(), 0);
+}
+
+TEST_F(RunServicePagingTest, ARunThatRunsIsListedBeforeThoseThatWait) {
+  const std::string running = Submit("r1");
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 1);
+  agent.Connect();
+  AwaitEpoch(agent, 1);
+  const std::string waiting = Submit("r2");
+  const std::string newest = Submit("r3");
+  Numbers sizes;
+  EXPECT_EQ(ListInPages(1, sizes), (std::vector<std::string>{running, newest, waiting}));
+}
+
+TEST_F(RunServicePagingTest, AListGoesOnAfterTheCoordinatorWasKilled) {
+  for (int i = 0; i < 4; ++i) Cancel(Submit("request-" + std::to_string(i)));
+  v1::ListResponse first;
+  ASSERT_TRUE(List(3, "", first, /*include_finished=*/true).ok());
+  Restart();
+  v1::ListResponse second;
+  ASSERT_TRUE(List(3, first.next_page_token(), second, /*include_finished=*/true).ok());
+  ASSERT_EQ(second.runs_size(), 1);
+  EXPECT_EQ(second.next_page_token(), "");
+  EXPECT_EQ(second.total(), 4);
 }
 
 TEST_F(RunServicePagingTest, EventsResumeBehindTheOneThatWasSeen) {
