@@ -66,6 +66,7 @@ void AddAllCommands(CommandSet& commands) {
   AddRunFileCommands(commands);
   AddDataCommands(commands);
   AddSubmitCommand(commands);
+  AddListCommand(commands);
   AddStatusCommands(commands);
   AddWatchCommand(commands);
   AddStreamCommands(commands);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <thread>
 
 #include "base/random_id.h"
@@ -157,6 +158,16 @@ void FakeRunService::SetInsecure() {
   insecure_ = true;
 }
 
+void FakeRunService::SetWithoutFilters() {
+  MutexLock lock(mutex_);
+  without_filters_ = true;
+}
+
+v1::ListRequest FakeRunService::last_list() const {
+  MutexLock lock(mutex_);
+  return last_list_;
+}
+
 void FakeRunService::SetClockAhead(std::chrono::seconds ahead) {
   MutexLock lock(mutex_);
   clock_ahead_ = ahead;
@@ -273,13 +284,57 @@ grpc::Status FakeRunService::Get(grpc::ServerContext*, const v1::GetRequest* req
   return grpc::Status::OK;
 }
 
+bool FakeRunService::IsWanted(const v1::ListRequest& request, const v1::Run& run) const {
+  const bool ended = client::IsTerminal(run.state());
+  if (without_filters_ || request.states().empty()) {
+    if (ended && !request.include_finished()) return false;
+  } else if (std::find(request.states().begin(), request.states().end(), run.state()) ==
+             request.states().end()) {
+    return false;
+  }
+  if (without_filters_) return true;
+  for (const auto& [key, value] : request.labels()) {
+    const auto found = run.labels().find(key);
+    if (found == run.labels().end() || found->second != value) return false;
+  }
+  if (!request.submitted_by().empty() && run.submitted_by() != "user " + request.submitted_by()) {
+    return false;
+  }
+  return run.name().find(request.search()) != std::string::npos &&
+         run.submitted_at().seconds() >= request.submitted_since().seconds();
+}
+
+// The page_token is how many runs there were on the pages before.
 grpc::Status FakeRunService::List(grpc::ServerContext*, const v1::ListRequest* request,
                                   v1::ListResponse* response) {
   if (auto status = Admit(); !status.ok()) return status;
   MutexLock lock(mutex_);
+  if (request->page_token().empty()) last_list_ = *request;
+  std::vector<const v1::Run*> wanted;
+  std::map<v1::RunState, int64_t> counts;
   for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
-    if (request->include_finished() || !client::IsTerminal(run->state()))
-      *response->add_runs() = *run;
+    if (IsWanted(*request, *run)) wanted.push_back(&*run);
+    ++counts[run->state()];
+  }
+  const auto group = [](const v1::Run* run) {
+    if (client::IsTerminal(run->state())) return 2;
+    return run->state() <= v1::RUN_STATE_QUEUED ? 1 : 0;
+  };
+  std::stable_sort(wanted.begin(), wanted.end(),
+                   [&](const auto* a, const auto* b) { return group(a) < group(b); });
+  const size_t first = request->page_token().empty() ? 0 : std::stoul(request->page_token());
+  const size_t limit = request->limit() > 0 ? static_cast<size_t>(request->limit()) : 100;
+  const size_t last = std::min(wanted.size(), first + limit);
+  for (size_t i = first; i < last; ++i) *response->add_runs() = *wanted[i];
+  if (last < wanted.size()) response->set_next_page_token(std::to_string(last));
+  if (without_filters_) return grpc::Status::OK;
+  const bool is_counted = request->labels().empty() && request->search().empty() &&
+                          request->submitted_by().empty() && !request->has_submitted_since();
+  if (is_counted) response->set_total(static_cast<int64_t>(wanted.size()));
+  for (const auto& [state, count] : counts) {
+    v1::StateCount& added = *response->add_state_counts();
+    added.set_state(state);
+    added.set_runs(count);
   }
   return grpc::Status::OK;
 }

@@ -47,6 +47,10 @@ class FakeRunService final : public v1::RunService::Service {
   void SetSubmitError(grpc::Status status);
   // Version and the header of each answer say that a port is served without TLS.
   void SetInsecure();
+  // List knows no filters, as in coordinators before them.
+  void SetWithoutFilters();
+  // The newest request for the first page of a list.
+  v1::ListRequest last_list() const;
   // The fake's clock differs from this machine's by so much.
   void SetClockAhead(std::chrono::seconds ahead);
   WallTime now() const;
@@ -84,6 +88,7 @@ class FakeRunService final : public v1::RunService::Service {
   // What Watch sends ends in a terminal state, so the other streams end too.
   bool RunEnds();
   const v1::Run* Find(const std::string& reference) const REQUIRES(mutex_);
+  bool IsWanted(const v1::ListRequest& request, const v1::Run& run) const REQUIRES(mutex_);
   template <typename Message>
   grpc::Status Tell(const grpc::ServerContext& context, bool follow,
                     std::vector<Message> FakeRunService::*messages,
@@ -99,6 +104,8 @@ class FakeRunService final : public v1::RunService::Service {
   std::vector<v1::Checkpoint> checkpoints_ GUARDED_BY(mutex_);
   bool quarantined_whole_ GUARDED_BY(mutex_) = false;
   bool insecure_ GUARDED_BY(mutex_) = false;
+  bool without_filters_ GUARDED_BY(mutex_) = false;
+  v1::ListRequest last_list_ GUARDED_BY(mutex_);
   std::chrono::seconds clock_ahead_ GUARDED_BY(mutex_){0};
   std::vector<v1::Node> nodes_ GUARDED_BY(mutex_);
   std::vector<std::string> cancelled_ GUARDED_BY(mutex_);

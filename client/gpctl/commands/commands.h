@@ -14,8 +14,9 @@ inline constexpr char kModelGroup[] = "Models";
 inline constexpr char kAccessGroup[] = "Access";
 inline constexpr char kOtherGroup[] = "Other";
 
-void AddServiceCommands(CommandSet& commands);     // up, down
-void AddStatusCommands(CommandSet& commands);      // list, status, why
+void AddServiceCommands(CommandSet& commands);  // up, down
+void AddListCommand(CommandSet& commands);
+void AddStatusCommands(CommandSet& commands);      // status, why
 void AddInitCommand(CommandSet& commands);         // init
 void AddRunFileCommands(CommandSet& commands);     // validate, explain
 void AddSubmitCommand(CommandSet& commands);       // submit

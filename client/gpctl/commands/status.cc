@@ -1,9 +1,8 @@
-// gpctl list, status, why.
+// gpctl status, why.
 #include <deque>
 #include <memory>
 
 #include "client/gpctl/commands/commands.h"
-#include "client/gpctl/hint.h"
 #include "client/gpctl/render/connection_text.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_text.h"
@@ -14,90 +13,7 @@ namespace gp::gpctl {
 namespace {
 
 constexpr size_t kNewestEvents = 5;
-constexpr int kPageSize = 100;
 constexpr char kRunHelp[] = "name, id, unique prefix of an id, or @last";
-
-struct ListOptions {
-  bool all = false;
-  bool names_only = false;
-  int limit = 50;
-  std::string state;
-};
-
-struct ListedRuns {
-  std::vector<v1::Run> runs;  // newest first
-  bool truncated = false;     // there are more than the limit
-};
-
-StatusOr<ListedRuns> ListRuns(client::RunClient& client, const ListOptions& options,
-                              const std::string& run_namespace) {
-  const v1::RunState wanted = StateNamed(options.state);
-  v1::ListRequest request;
-  request.set_include_finished(options.all || client::IsTerminal(wanted));
-  request.set_limit(kPageSize);
-  request.set_namespace_(run_namespace);
-  ListedRuns listed;
-  const auto limit = static_cast<size_t>(options.limit);
-  do {
-    ASSIGN_OR_RETURN(const v1::ListResponse page, client.List(request));
-    for (const v1::Run& run : page.runs()) {
-      if (!options.state.empty() && run.state() != wanted) continue;
-      if (listed.runs.size() == limit) {
-        listed.truncated = true;
-        return listed;
-      }
-      listed.runs.push_back(run);
-    }
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
-  return listed;
-}
-
-std::string ListJson(const ListedRuns& listed, bool insecure) {
-  Json document = Document("RunList");
-  document["insecure"] = insecure;
-  document["truncated"] = listed.truncated;
-  document["items"] = Json::array();
-  for (const v1::Run& run : listed.runs) document["items"].push_back(RunFields(run));
-  return Pretty(document);
-}
-
-std::string NoRunsText(const Session& session) {
-  const std::string file = FreeRunFileName(session.console());
-  return "There are no runs yet.\n" +
-         NextText({session.Hint("init " + file), session.Hint("submit " + file + " --wait")});
-}
-
-std::string ListText(const std::vector<v1::Run>& runs, const ListOptions& options,
-                     Session& session) {
-  if (options.names_only) {
-    std::string names;
-    for (const v1::Run& run : runs) names += run.name() + "\n";
-    return names;
-  }
-  if (!runs.empty()) return RunTable(runs, session.Now(), session.style());
-  session.console().err << (options.all
-                                ? NoRunsText(session)
-                                : "No unfinished runs.\n" + NextText({session.Hint("list -a")}));
-  return "";
-}
-
-StatusOr<ExitCode> List(const ListOptions& options, Session& session) {
-  if (!options.state.empty() && StateNamed(options.state) == v1::RUN_STATE_UNSPECIFIED) {
-    return InvalidArgument("--state {}: no run is ever in that state; see 'gpctl help states'",
-                           options.state);
-  }
-  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
-  ASSIGN_OR_RETURN(const auto listed, ListRuns(*client, options, session.NamespaceOfRuns()));
-  const bool insecure = session.WarnIfInsecure();
-  session.console().out << (session.json() ? ListJson(listed, insecure)
-                                           : ListText(listed.runs, options, session));
-  if (listed.truncated) {
-    session.console().err << fmt::format("Only the newest {} are shown; --limit shows more.\n",
-                                         options.limit);
-  }
-  return ExitCode::kOk;
-}
 
 StatusOr<std::vector<v1::RunEvent>> NewestEvents(client::RunClient& client, const v1::Run& run) {
   v1::EventsRequest request;
@@ -160,17 +76,6 @@ StatusOr<ExitCode> Why(const std::string& reference, Session& session) {
   return ExitCode::kOk;
 }
 
-void AddList(CommandSet& commands) {
-  const Command command = commands.Add("list", kRunGroup, "Show the runs, newest first");
-  command.Alias("ps");
-  auto options = std::make_shared<ListOptions>();
-  command.Switch("-a,--all", options->all, "finished runs too");
-  command.Switch("-q,--quiet", options->names_only, "names only");
-  command.Option("-n,--limit", options->limit, "show at most this many").Between(1, 1000000);
-  command.Option("--state", options->state, "only runs in this state, such as running or failed");
-  commands.Bind(command, [options](Session& session) { return List(*options, session); });
-}
-
 void AddStatus(CommandSet& commands) {
   const Command command = commands.Add(
       "status", kRunGroup, "Show one run: state, reason, progress, checkpoint, newest events");
@@ -193,7 +98,6 @@ void AddWhy(CommandSet& commands) {
 }  // namespace
 
 void AddStatusCommands(CommandSet& commands) {
-  AddList(commands);
   AddStatus(commands);
   AddWhy(commands);
 }

@@ -67,6 +67,11 @@ std::string ProgressText(const v1::Run& run) {
   return text;
 }
 
+std::string QueueText(const v1::Run& run) {
+  if (run.queue_position() <= 0) return "";
+  return "place " + WithThousands(run.queue_position()) + " of all that wait for slots";
+}
+
 std::string LossText(const v1::Progress& progress) {
   if (progress.step() == 0) return "";
   std::string text = "train " + Loss(progress.loss());
@@ -152,6 +157,7 @@ std::string RunDetails(const v1::Run& run, const DetailsContext& context, double
   std::string out = fmt::format("{}  {}  {}  {}\n", run.name(), run.run_id(), state,
                                 DurationText(ElapsedSeconds(run, now)));
   out += Field("reason", OneSafeLine(run.reason(), style.utf8));
+  out += Field("queue", QueueText(run));
   out += Field("progress", ProgressText(run));
   out += Field("loss", LossText(run.progress()));
   out += Field("scores", ScoresText(run.progress()));

@@ -82,7 +82,72 @@ TEST_F(CommandTest, ListSaysWhenThereAreMoreRunsThanItShows) {
   service_.AddRun(MakeRun("b", "aaaaaaaa02", v1::RUN_STATE_RUNNING));
   EXPECT_EQ(json::parse(Run({"-o", "json", "list"}).out)["truncated"], false);
   EXPECT_EQ(json::parse(Run({"-o", "json", "list", "-n", "1"}).out)["truncated"], true);
-  EXPECT_THAT(Run({"list", "-n", "1"}).err, HasSubstr("newest 1"));
+  EXPECT_EQ(json::parse(Run({"-o", "json", "list", "-n", "1"}).out)["total"], 2);
+  EXPECT_EQ(Run({"list", "-n", "1"}).err, "Showing 1 of 2 runs; --limit shows more.\n");
+  EXPECT_EQ(Run({"list", "-n", "2"}).err, "");
+  EXPECT_EQ(Run({"list", "--search", "a", "-n", "1"}).err, "");
+}
+
+TEST_F(CommandTest, ListShowsWhatRunsOverAnyNumberOfRunsThatWait) {
+  service_.AddRun(MakeRun("busy", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  for (int i = 0; i < 1234; ++i) {
+    service_.AddRun(
+        MakeRun(fmt::format("sweep-{}", i), fmt::format("b{:09}", i), v1::RUN_STATE_QUEUED));
+  }
+  const Outcome some = Run({"list", "-q"});
+  EXPECT_THAT(some.out, StartsWith("busy\nsweep-1233\n"));
+  EXPECT_EQ(some.err, "Showing 50 of 1,235 runs; --limit shows more.\n");
+  const json many = json::parse(Run({"list", "-n", "1230", "-o", "json"}).out);
+  EXPECT_EQ(many["items"].size(), 1230u);
+  EXPECT_EQ(many["total"], 1235);
+  EXPECT_EQ(json::parse(Run({"list", "-n", "5000", "-o", "json"}).out)["items"].size(), 1235u);
+}
+
+TEST_F(CommandTest, ListFiltersByStatesLabelsUserTimeAndText) {
+  const auto add = [&](const std::string& name, v1::RunState state, const std::string& user,
+                       const std::string& team) {
+    auto run = MakeRun(name, "id-of-" + name, state);
+    run.set_submitted_by("user " + user);
+    (*run.mutable_labels())["team"] = team;
+    service_.AddRun(run);
+  };
+  add("a1", v1::RUN_STATE_RUNNING, "ann", "x");
+  add("a2", v1::RUN_STATE_FAILED, "ann", "y");
+  add("b1", v1::RUN_STATE_QUEUED, "bob", "x");
+  add("b2", v1::RUN_STATE_SUCCEEDED, "bob", "x=y");
+  EXPECT_EQ(Run({"list", "-q", "--state", "failed", "--state", "queued"}).out, "b1\na2\n");
+  EXPECT_EQ(Run({"list", "-q", "--user", "ann"}).out, "a1\n");
+  EXPECT_EQ(Run({"list", "-q", "-a", "--user", "ann"}).out, "a1\na2\n");
+  EXPECT_EQ(Run({"list", "-q", "-a", "--label", "team=x"}).out, "a1\nb1\n");
+  EXPECT_EQ(Run({"list", "-q", "-a", "--label", "team=x=y"}).out, "b2\n");
+  EXPECT_EQ(Run({"list", "-q", "-a", "--search", "2"}).out, "b2\na2\n");
+  EXPECT_THAT(Run({"list", "--since", "1h"}).err, HasSubstr("No unfinished runs match"));
+  const auto ago = service_.last_list().submitted_since().seconds();
+  EXPECT_NEAR(static_cast<double>(ago),
+              std::chrono::duration<double>(service_.now().time_since_epoch()).count() - 3600, 600);
+  EXPECT_EQ(Run({"list", "-q", "-a", "--since", "100000d"}).out, "a1\nb1\nb2\na2\n");
+  EXPECT_EQ(Run({"list", "-a", "--search", "nobody"}).err, "No runs match.\n");
+  Run({"list", "--mine"});
+  EXPECT_EQ(service_.last_list().submitted_by(), "@me");
+}
+
+TEST_F(CommandTest, FiltersThatCannotBeReadAreRefusedWithWhatIsExpected) {
+  EXPECT_THAT(Run({"list", "--label", "team"}).err, HasSubstr("expected KEY=VALUE"));
+  EXPECT_EQ(Run({"list", "--label", "=x"}).code, 2);
+  EXPECT_THAT(Run({"list", "--since", "yesterday"}).err, HasSubstr("--since yesterday"));
+  EXPECT_EQ(Run({"list", "--since", "-5m"}).code, 2);
+  EXPECT_EQ(Run({"list", "--mine", "--user", "ann"}).code, 2);
+  EXPECT_EQ(Run({"list", "--state", "running", "--state", "asleep"}).code, 2);
+}
+
+TEST_F(CommandTest, AnOlderCoordinatorThatCannotFilterIsSaid) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  service_.SetWithoutFilters();
+  EXPECT_EQ(Run({"list", "-q"}).out, "a\n");
+  const Outcome filtered = Run({"list", "-q", "--search", "b"});
+  EXPECT_NE(filtered.code, 0);
+  EXPECT_EQ(filtered.out, "");
+  EXPECT_THAT(filtered.err, HasSubstr("is older than this gpctl and cannot filter runs"));
 }
 
 TEST_F(CommandTest, StatusTellsWhyARunFailed) {
@@ -297,7 +362,7 @@ TEST(Gpctl, MistypedCommandsAndFlagsGetAProposal) {
 
 TEST(Gpctl, HelpCoversCommandsAndTopics) {
   GpctlRunner gpctl;
-  EXPECT_THAT(gpctl.Run({}).out, HasSubstr("Show the runs, newest first"));
+  EXPECT_THAT(gpctl.Run({}).out, HasSubstr("Show runs: what runs, what waits"));
   EXPECT_EQ(gpctl.Run({"--help"}).out, gpctl.Run({"help"}).out);
   EXPECT_THAT(gpctl.Run({"help", "list"}).out, HasSubstr("gpctl list"));
   EXPECT_THAT(gpctl.Run({"help", "ckpt", "show"}).out, HasSubstr("gpctl ckpt show"));

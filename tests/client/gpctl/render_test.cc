@@ -101,6 +101,14 @@ TEST(RunScreen, ShowsTheNewestScoreOfEachName) {
               HasSubstr("quiz/completion/acc 0.2500 at step 100"));
 }
 
+TEST(RunDetails, SayWhereAWaitingRunStandsInTheQueue) {
+  v1::Run run = MakeRun("next", "7f3k2q9a0f", v1::RUN_STATE_QUEUED);
+  EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}), Not(HasSubstr("queue  ")));
+  run.set_queue_position(1207);
+  EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}),
+              HasSubstr("  queue       place 1,207 of all that wait for slots\n"));
+}
+
 TEST(RunDetails, SayWhetherGradientsBetweenNodesAreEncrypted) {
   v1::Run run = MakeRun("both", "7f3k2q9a0d", v1::RUN_STATE_RUNNING);
   run.clear_placement();

@@ -1,0 +1,199 @@
+// gpctl list.
+#include <google/protobuf/util/time_util.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "base/duration.h"
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/hint.h"
+#include "client/gpctl/render/run_json.h"
+#include "client/gpctl/render/run_text.h"
+#include "client/gpctl/render/run_words.h"
+#include "client/gpctl/terminal/number_text.h"
+
+namespace gp::gpctl {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+constexpr int kPageSize = 100;
+
+struct ListOptions {
+  bool all = false;
+  bool names_only = false;
+  int limit = 50;
+  std::vector<std::string> states;
+  std::vector<std::string> labels;
+  std::string user;
+  bool mine = false;
+  std::string since;
+  std::string search;
+
+  // Whether it asks for more than coordinators before the filters understand.
+  bool Filters() const {
+    return !states.empty() || !labels.empty() || !user.empty() || mine || !since.empty() ||
+           !search.empty();
+  }
+};
+
+struct ListedRuns {
+  std::vector<v1::Run> runs;     // what runs, what waits, what has ended; newest first in each
+  bool truncated = false;        // there are more than the limit
+  std::optional<int64_t> total;  // absent: the coordinator does not count these
+};
+
+Status AddStates(const ListOptions& options, v1::ListRequest& request) {
+  for (const std::string& name : options.states) {
+    const v1::RunState state = StateNamed(name);
+    if (state == v1::RUN_STATE_UNSPECIFIED) {
+      return InvalidArgument("--state {}: no run is ever in that state; see 'gpctl help states'",
+                             name);
+    }
+    request.add_states(state);
+  }
+  return OkStatus();
+}
+
+Status AddLabels(const ListOptions& options, v1::ListRequest& request) {
+  for (const std::string& label : options.labels) {
+    const size_t at = label.find('=');
+    if (at == std::string::npos || at == 0) {
+      return InvalidArgument("--label {}: expected KEY=VALUE, such as --label team=research",
+                             label);
+    }
+    (*request.mutable_labels())[label.substr(0, at)] = label.substr(at + 1);
+  }
+  return OkStatus();
+}
+
+// Ages are counted with the coordinator's clock, which an answer tells.
+Status AddSince(const ListOptions& options, Session& session, v1::ListRequest& request) {
+  if (options.since.empty()) return OkStatus();
+  const auto age = ParseDuration(options.since);
+  if (!age.ok()) return WithContext(age.status(), "--since " + options.since);
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  RETURN_IF_ERROR(client->Version().status());
+  const double at = std::max(0.0, session.Now() - std::chrono::duration<double>(*age).count());
+  *request.mutable_submitted_since() =
+      TimeUtil::MicrosecondsToTimestamp(static_cast<int64_t>(at * 1e6));
+  return OkStatus();
+}
+
+StatusOr<v1::ListRequest> ListRequestOf(const ListOptions& options, Session& session) {
+  if (options.mine && !options.user.empty()) {
+    return InvalidArgument("--mine and --user {} exclude each other", options.user);
+  }
+  v1::ListRequest request;
+  request.set_include_finished(options.all);
+  request.set_namespace_(session.NamespaceOfRuns());
+  request.set_submitted_by(options.mine ? "@me" : options.user);
+  request.set_search(options.search);
+  RETURN_IF_ERROR(AddStates(options, request));
+  RETURN_IF_ERROR(AddLabels(options, request));
+  RETURN_IF_ERROR(AddSince(options, session, request));
+  return request;
+}
+
+Status CheckFilters(const v1::ListResponse& page, const ListOptions& options,
+                    const client::RunClient& client) {
+  if (!options.Filters() || page.runs().empty() || !page.state_counts().empty()) return OkStatus();
+  return FailedPrecondition(
+      "the coordinator at {} is older than this gpctl and cannot filter runs; upgrade it, or leave "
+      "out the filters",
+      client.address());
+}
+
+StatusOr<ListedRuns> ListRuns(client::RunClient& client, const ListOptions& options,
+                              v1::ListRequest request) {
+  ListedRuns listed;
+  const auto limit = static_cast<size_t>(options.limit);
+  do {
+    request.set_limit(static_cast<int>(std::min<size_t>(kPageSize, limit - listed.runs.size())));
+    ASSIGN_OR_RETURN(const v1::ListResponse page, client.List(request));
+    RETURN_IF_ERROR(CheckFilters(page, options, client));
+    listed.runs.insert(listed.runs.end(), page.runs().begin(), page.runs().end());
+    if (page.has_total()) listed.total = page.total();
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty() && listed.runs.size() < limit);
+  listed.truncated = !request.page_token().empty();
+  return listed;
+}
+
+std::string ListJson(const ListedRuns& listed, bool insecure) {
+  Json document = Document("RunList");
+  document["insecure"] = insecure;
+  document["truncated"] = listed.truncated;
+  if (listed.total) document["total"] = *listed.total;
+  document["items"] = Json::array();
+  for (const v1::Run& run : listed.runs) document["items"].push_back(RunFields(run));
+  return Pretty(document);
+}
+
+std::string NoRunsText(const ListOptions& options, const Session& session) {
+  if (options.Filters()) {
+    const bool ended_too = options.all || !options.states.empty();
+    return ended_too ? "No runs match.\n"
+                     : "No unfinished runs match; -a looks at finished ones too.\n";
+  }
+  if (!options.all) return "No unfinished runs.\n" + NextText({session.Hint("list -a")});
+  const std::string file = FreeRunFileName(session.console());
+  return "There are no runs yet.\n" +
+         NextText({session.Hint("init " + file), session.Hint("submit " + file + " --wait")});
+}
+
+std::string ListText(const std::vector<v1::Run>& runs, const ListOptions& options,
+                     Session& session) {
+  if (options.names_only) {
+    std::string names;
+    for (const v1::Run& run : runs) names += run.name() + "\n";
+    return names;
+  }
+  if (!runs.empty()) return RunTable(runs, session.Now(), session.style());
+  session.console().err << NoRunsText(options, session);
+  return "";
+}
+
+std::string TruncatedText(const ListedRuns& listed) {
+  const std::string shown = WithThousands(static_cast<int64_t>(listed.runs.size()));
+  if (!listed.total) return fmt::format("The first {} are shown; --limit shows more.\n", shown);
+  return fmt::format("Showing {} of {} runs; --limit shows more.\n", shown,
+                     WithThousands(*listed.total));
+}
+
+StatusOr<ExitCode> List(const ListOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const v1::ListRequest request, ListRequestOf(options, session));
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  ASSIGN_OR_RETURN(const auto listed, ListRuns(*client, options, request));
+  const bool insecure = session.WarnIfInsecure();
+  session.console().out << (session.json() ? ListJson(listed, insecure)
+                                           : ListText(listed.runs, options, session));
+  if (listed.truncated) session.console().err << TruncatedText(listed);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddListCommand(CommandSet& commands) {
+  const Command command = commands.Add(
+      "list", kRunGroup, "Show runs: what runs, what waits, what has ended; newest first in each");
+  command.Alias("ps");
+  auto options = std::make_shared<ListOptions>();
+  command.Switch("-a,--all", options->all, "finished runs too");
+  command.Switch("-q,--quiet", options->names_only, "names only");
+  command.Option("-n,--limit", options->limit, "show at most this many").Between(1, 1000000);
+  command.Option("--state", options->states,
+                 "only runs in this state, such as running or failed; may be repeated");
+  command.Option("--label", options->labels,
+                 "only runs with this label, KEY=VALUE; of several, with all of them");
+  command.Option("--user", options->user, "only runs that this user submitted");
+  command.Switch("--mine", options->mine, "only runs that you submitted");
+  command.Option("--since", options->since,
+                 "only runs submitted at most this long ago, such as 90m, 12h or 7d");
+  command.Option("--search", options->search,
+                 "only runs with this text in the name, or at the beginning of the id");
+  commands.Bind(command, [options](Session& session) { return List(*options, session); });
+}
+
+}  // namespace gp::gpctl
