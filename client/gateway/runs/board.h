@@ -51,9 +51,13 @@ struct SealedRun {
 struct Board {
   std::string address;  // the coordinator's; empty: there is none
   bool connected = false;
-  std::string message;        // why it is not connected; empty when it is
-  bool surveyed = false;      // it was connected once: what is not on the board does not exist
-  std::vector<v1::Run> runs;  // newest first, 100 at most
+  std::string message;  // why it is not connected; empty when it is
+  // The first 100 of the coordinator's list: what runs, what waits, what has ended.
+  std::vector<v1::Run> runs;
+  bool has_all_runs = false;               // there are no others
+  std::optional<int64_t> total;            // of all runs; absent: the coordinator does not say
+  std::map<v1::RunState, int64_t> counts;  // of all runs
+  std::map<std::string, v1::Run> others;   // by run id; further runs that somebody looks at
   std::vector<v1::Node> nodes;
   std::map<std::string, std::shared_ptr<const RunDetails>> details;  // by run id; of some runs
   std::vector<SealedRun> sealed;                                     // newest first
@@ -69,7 +73,8 @@ struct Board {
 // Seconds since 1970.
 double UnixSeconds(const google::protobuf::Timestamp& time);
 
-// The run on the board with this id, else the newest one of that name; null when there is none.
+// The run with this id among `runs` and `others`, else the newest one of that name there; null when
+// there is none. A newer run of that name may be elsewhere unless the board has all runs.
 const v1::Run* FindRun(const Board& board, const std::string& reference);
 
 }  // namespace gp::gateway

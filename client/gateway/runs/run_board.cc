@@ -1,6 +1,9 @@
 #include "client/gateway/runs/run_board.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "client/gateway/runs/runs_json.h"
@@ -12,6 +15,8 @@ using std::chrono::steady_clock;
 
 // Who looks at a run says so more often than this.
 constexpr std::chrono::seconds kLookLasts{60};
+// Runs beside the first page of the list that are looked at.
+constexpr size_t kOthersMax = 100;
 // While somebody waits for the past of a run.
 constexpr std::chrono::milliseconds kLoadingPause{25};
 // Events come in bursts.
@@ -45,7 +50,8 @@ RunBoard::RunBoard(RunBoardOptions options, std::function<void()> on_change)
     : options_(std::move(options)),
       on_change_(std::move(on_change)),
       client_(ClientOptions(options_), interruption_),
-      streams_(client_.address(), options_.credentials, options_.tls) {
+      streams_(client_.address(), options_.credentials, options_.tls),
+      questions_(client_) {
   Board first{.address = options_.address};
   first.message = options_.address.empty()
                       ? "there is no coordinator: the gateway was started without one"
@@ -106,6 +112,7 @@ void RunBoard::KeepSurveying() {
   RunSurvey survey(client_);
   do {
     Publish(survey.Take());
+    RefreshOthers();
   } while (AwaitSurvey());
 }
 
@@ -138,13 +145,8 @@ void RunBoard::Publish(StatusOr<RunSurvey::Finding> finding) {
     next.connected = finding.ok();
     next.message = finding.ok() ? "" : WhyNotConnected(options_.address, finding.status());
     if (finding.ok()) {
-      next.surveyed = true;
-      next.runs = std::move(finding->runs);
-      next.nodes = std::move(finding->nodes);
-      if (next.sealed != finding->sealed) {
-        next.sealed = std::move(finding->sealed);
-        ++next.sealed_version;
-      }
+      KeepLookedAt(finding->page, next);
+      Put(*std::move(finding), next);
     }
     next.runs_text = std::make_shared<const std::string>(Text(RunsDocument(next)));
     if (*next.runs_text != *board_->runs_text) ++next.runs_version;
@@ -153,6 +155,88 @@ void RunBoard::Publish(StatusOr<RunSurvey::Finding> finding) {
     board_ = std::make_shared<const Board>(std::move(next));
   }
   on_change_();
+}
+
+// A page that shows a run goes on when newer runs move it off the first page of the list.
+void RunBoard::KeepLookedAt(const v1::ListResponse& page, Board& board) const {
+  std::set<std::string_view> listed;
+  for (const v1::Run& run : page.runs()) listed.insert(run.run_id());
+  for (const v1::Run& run : board.runs) {
+    if (!listed.contains(run.run_id()) && IsLookedAt(run.run_id()))
+      board.others[run.run_id()] = run;
+  }
+}
+
+bool RunBoard::IsLookedAt(const std::string& run_id) const {
+  const auto look = looked_at_.find(run_id);
+  return look != looked_at_.end() && steady_clock::now() - look->second < kLookLasts;
+}
+
+void RunBoard::Put(RunSurvey::Finding finding, Board& board) {
+  const v1::ListResponse& page = finding.page;
+  board.runs.assign(page.runs().begin(), page.runs().end());
+  board.has_all_runs = page.next_page_token().empty();
+  board.total.reset();
+  if (page.has_total()) board.total = page.total();
+  board.counts.clear();
+  for (const v1::StateCount& count : page.state_counts()) {
+    board.counts[count.state()] = count.runs();
+  }
+  for (const v1::Run& run : board.runs) board.others.erase(run.run_id());
+  board.nodes = std::move(finding.nodes);
+  if (board.sealed == finding.sealed) return;
+  board.sealed = std::move(finding.sealed);
+  ++board.sealed_version;
+}
+
+void RunBoard::Add(const v1::Run& run) {
+  MutexLock lock(mutex_);
+  looked_at_[run.run_id()] = steady_clock::now();
+  const auto is_it = [&](const v1::Run& known) { return known.run_id() == run.run_id(); };
+  if (std::any_of(board_->runs.begin(), board_->runs.end(), is_it)) return;
+  Board next = *board_;
+  DropOneOther(next);
+  v1::Run& added = next.others[run.run_id()] = run;
+  added.clear_source();
+  added.clear_resolved();
+  board_ = std::make_shared<const Board>(std::move(next));
+  follow_now_ = true;
+  changed_.NotifyAll();
+}
+
+// The one that was looked at longest ago, when there is room for no other.
+void RunBoard::DropOneOther(Board& board) const {
+  if (board.others.size() < kOthersMax) return;
+  auto dropped = board.others.begin();
+  steady_clock::time_point longest_ago = steady_clock::time_point::max();
+  for (auto other = board.others.begin(); other != board.others.end(); ++other) {
+    const auto look = looked_at_.find(other->first);
+    const auto at = look == looked_at_.end() ? steady_clock::time_point() : look->second;
+    if (at >= longest_ago) continue;
+    longest_ago = at;
+    dropped = other;
+  }
+  board.others.erase(dropped);
+}
+
+void RunBoard::RefreshOthers() {
+  const auto others = board()->others;
+  if (others.empty()) return;
+  std::map<std::string, v1::Run> newer;
+  for (const auto& [id, run] : others) {
+    if (!IsLive(run)) continue;
+    const auto now = client_.Get(id);
+    if (now.ok()) newer[id] = *now;
+  }
+  MutexLock lock(mutex_);
+  Board next = *board_;
+  for (auto& [id, run] : newer) {
+    if (next.others.contains(id)) next.others[id] = std::move(run);
+  }
+  for (auto other = next.others.begin(); other != next.others.end();) {
+    other = IsLookedAt(other->first) ? std::next(other) : next.others.erase(other);
+  }
+  board_ = std::make_shared<const Board>(std::move(next));
 }
 
 void RunBoard::KeepFollowing() {
@@ -192,15 +276,18 @@ std::map<std::string, v1::Run> RunBoard::Wanted() const {
   MutexLock lock(mutex_);
   std::vector<std::pair<steady_clock::time_point, const v1::Run*>> ranked;
   size_t live = 0;
-  for (const v1::Run& run : board_->runs) {
-    const auto looked = looked_at_.find(run.run_id());
+  std::vector<const v1::Run*> runs;
+  for (const v1::Run& run : board_->runs) runs.push_back(&run);
+  for (const auto& [id, run] : board_->others) runs.push_back(&run);
+  for (const v1::Run* run : runs) {
+    const auto looked = looked_at_.find(run->run_id());
     // Newest looks first, then live runs, then what was followed already.
     if (looked != looked_at_.end()) {
-      ranked.emplace_back(looked->second, &run);
-    } else if (IsLive(run) && live++ < options_.live_followed_max) {
-      ranked.emplace_back(now - kLookLasts, &run);
-    } else if (followed_.contains(run.run_id())) {
-      ranked.emplace_back(steady_clock::time_point(), &run);
+      ranked.emplace_back(looked->second, run);
+    } else if (IsLive(*run) && live++ < options_.live_followed_max) {
+      ranked.emplace_back(now - kLookLasts, run);
+    } else if (followed_.contains(run->run_id())) {
+      ranked.emplace_back(steady_clock::time_point(), run);
     }
   }
   std::stable_sort(ranked.begin(), ranked.end(),

@@ -1,5 +1,5 @@
 // RunBoard: what the coordinator tells about runs, for the pages and for the catalogue of models.
-// It keeps asking on two threads of its own, whatever the number of runs, follows the runs that
+// It keeps asking on threads of its own, whatever the number of runs, follows the runs that
 // somebody looks at, and publishes what it knows as immutable Boards. When the coordinator is gone
 // the last Board stays, with `connected` false. Callers never wait for the coordinator.
 //
@@ -25,6 +25,7 @@
 #include "client/api/run_streams.h"
 #include "client/gateway/runs/board.h"
 #include "client/gateway/runs/followed_run.h"
+#include "client/gateway/runs/run_questions.h"
 #include "client/gateway/runs/run_survey.h"
 
 namespace gp::gateway {
@@ -56,6 +57,12 @@ class RunBoard {
   // Never null.
   std::shared_ptr<const Board> board() const;
 
+  // For what is not on the board.
+  RunQuestions& questions() { return questions_; }
+  // A run that the coordinator told and that may not be on the board: from now on it is, among
+  // `others`, while somebody looks at it.
+  void Add(const v1::Run& run);
+
   // Somebody wants details and points of this run of the board now and for the next minute.
   void LookAt(const std::string& run_id);
 
@@ -71,6 +78,12 @@ class RunBoard {
   void KeepSurveying();
   void KeepFollowing();
   void Publish(StatusOr<RunSurvey::Finding> finding);
+  void KeepLookedAt(const v1::ListResponse& page, Board& board) const REQUIRES(mutex_);
+  bool IsLookedAt(const std::string& run_id) const REQUIRES(mutex_);
+  void DropOneOther(Board& board) const REQUIRES(mutex_);
+  static void Put(RunSurvey::Finding finding, Board& board);
+  // Asks for the newest state of `others`, and drops those that nobody looks at.
+  void RefreshOthers();
   void PublishDetails();
   // The runs of the board that are to be followed, by id.
   std::map<std::string, v1::Run> Wanted() const;
@@ -88,6 +101,7 @@ class RunBoard {
   client::Interruption interruption_;
   client::RunClient client_;
   client::RunStreams streams_;
+  RunQuestions questions_;
 
   mutable Mutex mutex_;
   CondVar changed_;

@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace gp::gateway {
 namespace {
 
-// Runs beyond these have to be named by their directories.
+// Runs with checkpoints. When there are more the oldest that have ended are forgotten: they have to
+// be named by their directories.
 constexpr size_t kRunsMax = 1000;
-// Older runs are listed in one survey of this many: they change little.
+constexpr int kLargestPage = 1000;
+// All other runs are listed in one survey of this many: they change little.
 constexpr uint64_t kOlderEvery = 30;
 // More changes than this wait for the next round.
 constexpr int kAskedMax = 20;
@@ -40,10 +43,10 @@ SealedCheckpoint ToSealed(const v1::Checkpoint& from) {
 
 StatusOr<RunSurvey::Finding> RunSurvey::Take() {
   Finding finding;
-  std::string next_page;
-  ASSIGN_OR_RETURN(finding.runs, Page(next_page));
-  for (const v1::Run& run : finding.runs) Note(run);
-  if (round_ % kOlderEvery == 0) RETURN_IF_ERROR(ReadOlderRuns(std::move(next_page)));
+  ASSIGN_OR_RETURN(finding.page, FirstPage());
+  const std::string& next_page = finding.page.next_page_token();
+  if (!next_page.empty()) RETURN_IF_ERROR(ReadNewestEnded());
+  if (round_ % kOlderEvery == 0) RETURN_IF_ERROR(ReadOlderRuns(next_page));
   ASSIGN_OR_RETURN(const v1::NodesResponse nodes, client_.Nodes());
   finding.nodes.assign(nodes.nodes().begin(), nodes.nodes().end());
   RETURN_IF_ERROR(AskForCheckpoints());
@@ -57,27 +60,66 @@ StatusOr<RunSurvey::Finding> RunSurvey::Take() {
   return finding;
 }
 
-StatusOr<std::vector<v1::Run>> RunSurvey::Page(std::string& page_token) {
+StatusOr<v1::ListResponse> RunSurvey::FirstPage() {
   v1::ListRequest request;
   request.set_include_finished(true);
   request.set_limit(kBoardRuns);
-  request.set_page_token(page_token);
-  ASSIGN_OR_RETURN(const v1::ListResponse page, client_.List(request));
-  page_token = page.next_page_token();
-  return std::vector<v1::Run>(page.runs().begin(), page.runs().end());
+  return Read(request);
 }
 
+Status RunSurvey::ReadNewestEnded() {
+  v1::ListRequest request;
+  request.set_include_finished(true);
+  request.set_limit(kBoardRuns);
+  for (const auto state :
+       {v1::RUN_STATE_SUCCEEDED, v1::RUN_STATE_FAILED, v1::RUN_STATE_CANCELLED}) {
+    request.add_states(state);
+  }
+  return Read(request).status();
+}
+
+// What has ended comes last and newest first, so those after kRunsMax would be forgotten at once.
 Status RunSurvey::ReadOlderRuns(std::string page_token) {
-  while (!page_token.empty() && known_.size() < kRunsMax) {
-    ASSIGN_OR_RETURN(const auto runs, Page(page_token));
-    for (const v1::Run& run : runs) Note(run);
+  v1::ListRequest request;
+  request.set_include_finished(true);
+  request.set_limit(kLargestPage);
+  request.set_page_token(std::move(page_token));
+  while (!request.page_token().empty()) {
+    ASSIGN_OR_RETURN(const v1::ListResponse page, Read(request));
+    const bool is_full = known_.size() >= kRunsMax && !page.runs().empty() &&
+                         client::IsTerminal(page.runs().rbegin()->state());
+    if (is_full) break;
+    request.set_page_token(page.next_page_token());
   }
   return OkStatus();
 }
 
+StatusOr<v1::ListResponse> RunSurvey::Read(const v1::ListRequest& request) {
+  ASSIGN_OR_RETURN(v1::ListResponse page, client_.List(request));
+  for (const v1::Run& run : page.runs()) Note(run);
+  ForgetOldest();
+  return page;
+}
+
 void RunSurvey::Note(const v1::Run& run) {
-  if (known_.size() >= kRunsMax && !known_.contains(run.run_id())) return;
-  known_[run.run_id()].run = run;
+  if (run.latest_checkpoint_step() >= 0) {
+    known_[run.run_id()].run = run;
+  } else {
+    known_.erase(run.run_id());
+  }
+}
+
+void RunSurvey::ForgetOldest() {
+  if (known_.size() <= kRunsMax) return;
+  using Rank = std::tuple<bool, double, std::string>;  // the least ones are forgotten
+  std::vector<Rank> ranks;
+  for (const auto& [id, known] : known_) {
+    ranks.emplace_back(!client::IsTerminal(known.run.state()),
+                       UnixSeconds(known.run.submitted_at()), id);
+  }
+  const auto kept = ranks.end() - static_cast<ptrdiff_t>(kRunsMax);
+  std::nth_element(ranks.begin(), kept, ranks.end());
+  for (auto rank = ranks.begin(); rank != kept; ++rank) known_.erase(std::get<2>(*rank));
 }
 
 // Those whose checkpoints have changed, and the one that was not asked for longest: older
@@ -86,10 +128,6 @@ Status RunSurvey::AskForCheckpoints() {
   int asked = 0;
   Known* oldest = nullptr;
   for (auto& [id, known] : known_) {
-    if (known.run.latest_checkpoint_step() < 0) {
-      known.sealed.checkpoints.clear();
-      continue;
-    }
     if (known.asked != CheckpointState(known.run)) {
       if (++asked > kAskedMax) continue;
       RETURN_IF_ERROR(AskFor(known));

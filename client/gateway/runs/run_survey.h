@@ -20,7 +20,7 @@ class RunSurvey {
   explicit RunSurvey(client::RunClient& client) : client_(client) {}
 
   struct Finding {
-    std::vector<v1::Run> runs;  // newest first, kBoardRuns at most
+    v1::ListResponse page;  // the first kBoardRuns runs of the coordinator's list
     std::vector<v1::Node> nodes;
     std::vector<SealedRun> sealed;  // newest first
   };
@@ -34,15 +34,19 @@ class RunSurvey {
     uint64_t round = 0;  // when they were asked for
   };
 
-  StatusOr<std::vector<v1::Run>> Page(std::string& page_token);
+  StatusOr<v1::ListResponse> FirstPage();
+  // Those that a long queue keeps off the first page.
+  Status ReadNewestEnded();
   Status ReadOlderRuns(std::string page_token);
+  StatusOr<v1::ListResponse> Read(const v1::ListRequest& request);
   void Note(const v1::Run& run);
+  void ForgetOldest();
   Status AskForCheckpoints();
   Status AskFor(Known& known);
 
   client::RunClient& client_;
   uint64_t round_ = 0;
-  std::map<std::string, Known> known_;  // by run id
+  std::map<std::string, Known> known_;  // by run id, those with a checkpoint
 };
 
 }  // namespace gp::gateway

@@ -1,10 +1,12 @@
 #include "client/gateway/runs/runs_api.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
 #include <utility>
 
+#include "base/excerpt.h"
 #include "client/gateway/runs/runs_json.h"
 
 namespace gp::gateway {
@@ -12,6 +14,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
+constexpr int64_t kListMax = 1000;  // of the coordinator
 constexpr size_t kPointsUsual = 1000;
 constexpr int64_t kPointsMin = 50;
 constexpr int64_t kPointsMax = 5000;
@@ -22,13 +25,48 @@ constexpr size_t kNewPointsMax = 2000;
 constexpr size_t kBacklogBytesMax = 256 << 10;
 
 http::ApiError UnknownRun(const Board& board, std::string_view reference) {
-  if (!board.surveyed) {
+  if (!board.connected && !board.has_all_runs) {
     return {.status = 503, .message = board.message, .code = "no_coordinator", .retry_after = 2};
   }
   return {.status = 404,
-          .message = fmt::format("there is no run '{}' among the newest {}", reference,
-                                 RunSurvey::kBoardRuns),
+          .message = fmt::format("run '{}' does not exist; /api/v1/runs lists the runs", reference),
           .code = "run_not_found"};
+}
+
+// Of a run that the coordinator was asked for.
+http::ApiError NotFoundBecause(const Status& status) {
+  const bool is_unknown =
+      status.code() == StatusCode::kNotFound || status.code() == StatusCode::kFailedPrecondition;
+  if (!is_unknown) return http::ErrorOf(status);
+  return {.status = 404, .message = Message(status), .code = "run_not_found"};
+}
+
+Status AddStates(std::string_view words, v1::ListRequest& list) {
+  while (!words.empty()) {
+    const size_t comma = std::min(words.find(','), words.size());
+    std::string name = "RUN_STATE_";
+    for (const char c : words.substr(0, comma)) {
+      name += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+    v1::RunState state = v1::RUN_STATE_UNSPECIFIED;
+    if (!v1::RunState_Parse(name, &state) || state == v1::RUN_STATE_UNSPECIFIED) {
+      return InvalidArgument(
+          "state: '{}' is no state of a run; expected words such as running,failed",
+          Excerpt(words.substr(0, comma)));
+    }
+    list.add_states(state);
+    words.remove_prefix(std::min(comma + 1, words.size()));
+  }
+  return OkStatus();
+}
+
+Status AddLabel(std::string_view label, v1::ListRequest& list) {
+  const size_t at = label.find('=');
+  if (at == std::string_view::npos || at == 0) {
+    return InvalidArgument("label: expected KEY=VALUE, not '{}'", Excerpt(label));
+  }
+  (*list.mutable_labels())[std::string(label.substr(0, at))] = label.substr(at + 1);
+  return OkStatus();
 }
 
 // The number behind `name`, `usual` when it is absent.
@@ -39,6 +77,28 @@ StatusOr<int64_t> NumberOf(const http::Request& request, const char* name, int64
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (error == std::errc() && end == text->data() + text->size()) return value;
   return InvalidArgument("{}: expected a whole number, not '{}'", name, *text);
+}
+
+// limit, page_token, state, label, user, namespace, search, since.
+StatusOr<v1::ListRequest> ListOf(const http::Request& request) {
+  v1::ListRequest list;
+  list.set_include_finished(true);
+  ASSIGN_OR_RETURN(const int64_t limit, NumberOf(request, "limit", RunSurvey::kBoardRuns));
+  if (limit < 1 || limit > kListMax) {
+    return InvalidArgument("limit: expected 1 to {}, not {}", kListMax, limit);
+  }
+  list.set_limit(static_cast<int>(limit));
+  ASSIGN_OR_RETURN(const int64_t since, NumberOf(request, "since", 0));
+  if (since > 0) list.mutable_submitted_since()->set_seconds(since);
+  for (const auto& [name, value] : request.query) {
+    if (name == "page_token") list.set_page_token(value);
+    if (name == "user") list.set_submitted_by(value);
+    if (name == "namespace") list.set_namespace_(value);
+    if (name == "search") list.set_search(value);
+    if (name == "state") RETURN_IF_ERROR(AddStates(value, list));
+    if (name == "label") RETURN_IF_ERROR(AddLabel(value, list));
+  }
+  return list;
 }
 
 StatusOr<PointRange> RangeOf(const http::Request& request) {
@@ -79,8 +139,7 @@ RunsApi::RunsApi(http::EventLoop& loop, RunsApiOptions options)
 RunsApi::~RunsApi() = default;
 
 void RunsApi::AddTo(http::Router& router) {
-  router.Add({"GET", "/api/v1/runs",
-              [this](const Exchanged& exchange) { Answer(exchange, board_.board()->runs_text); }});
+  router.Add({"GET", "/api/v1/runs", [this](const Exchanged& exchange) { AnswerRuns(exchange); }});
   router.Add({"GET", "/api/v1/workers", [this](const Exchanged& exchange) {
                 Answer(exchange, board_.board()->workers_text);
               }});
@@ -104,18 +163,63 @@ void RunsApi::Answer(const Exchanged& exchange, const std::shared_ptr<const std:
   exchange->Respond(http::Response{.body = *text, .headers = {{"cache-control", "no-store"}}});
 }
 
+// Without parameters the board answers, whatever the coordinator does.
+void RunsApi::AnswerRuns(const Exchanged& exchange) {
+  const auto board = board_.board();
+  if (exchange->request().query.empty()) return Answer(exchange, board->runs_text);
+  const auto list = ListOf(exchange->request());
+  if (!list.ok()) return exchange->Respond(http::ErrorOf(list.status()));
+  if (board->address.empty()) return exchange->Respond(UnknownRun(*board, ""));
+  board_.questions().List(
+      *list, InLoop<v1::ListResponse>([this, exchange](const StatusOr<v1::ListResponse>& page) {
+        if (!page.ok()) return exchange->Respond(http::ErrorOf(page.status()));
+        Answer(exchange,
+               std::make_shared<const std::string>(Text(RunsDocument(*board_.board(), *page))));
+      }));
+}
+
+template <typename Message>
+std::function<void(const StatusOr<Message>&)> RunsApi::InLoop(
+    std::function<void(const StatusOr<Message>&)> then) {
+  return [&loop = loop_, weak = std::weak_ptr<RunsApi*>(self_),
+          then = std::move(then)](const StatusOr<Message>& answer) {
+    loop.Post([weak, then, answer] {
+      if (weak.lock()) then(answer);
+    });
+  };
+}
+
+// An id is one run for ever. A name means its newest run, which may not be on a board that lacks
+// some; then the coordinator knows.
+void RunsApi::Find(const Exchanged& exchange, const std::string& reference, Opener found) {
+  const auto board = board_.board();
+  const v1::Run* run = FindRun(*board, reference);
+  const bool is_sure =
+      run != nullptr && (run->run_id() == reference || board->has_all_runs || !board->connected);
+  if (is_sure) return found(run->run_id());
+  if (!board->connected) return exchange->Respond(UnknownRun(*board, reference));
+  board_.questions().Get(
+      reference,
+      InLoop<v1::Run>([this, exchange, found = std::move(found)](const StatusOr<v1::Run>& asked) {
+        if (!asked.ok()) return exchange->Respond(NotFoundBecause(asked.status()));
+        board_.Add(*asked);
+        found(asked->run_id());
+      }));
+}
+
 void RunsApi::WhenKnown(const Exchanged& exchange, Answerer answer) {
   StartPoints();
-  const auto board = board_.board();
-  const std::string reference(exchange->request().Capture("id"));
-  const v1::Run* run = FindRun(*board, reference);
-  if (run == nullptr) return exchange->Respond(UnknownRun(*board, reference));
-  board_.LookAt(run->run_id());
-  if (DetailsOf(*board, run->run_id()) != nullptr) {
-    return answer(exchange, run->run_id());
-  }
-  waiting_.push_back(
-      {exchange, run->run_id(), steady_clock::now() + options_.patience, std::move(answer)});
+  Find(exchange, std::string(exchange->request().Capture("id")),
+       [this, exchange, answer = std::move(answer)](const std::string& run_id) {
+         AwaitDetails(exchange, run_id, answer);
+       });
+}
+
+void RunsApi::AwaitDetails(const Exchanged& exchange, const std::string& run_id,
+                           const Answerer& answer) {
+  board_.LookAt(run_id);
+  if (DetailsOf(*board_.board(), run_id) != nullptr) return answer(exchange, run_id);
+  waiting_.push_back({exchange, run_id, steady_clock::now() + options_.patience, answer});
 }
 
 void RunsApi::AnswerWaiting() {
@@ -162,19 +266,21 @@ void RunsApi::AnswerPoints(const Exchanged& exchange, const std::string& run_id)
 }
 
 void RunsApi::BeginStream(const Exchanged& exchange) {
-  const auto board = board_.board();
-  Page page;
-  if (const auto reference = exchange->request().Parameter("run")) {
-    const v1::Run* run = FindRun(*board, std::string(*reference));
-    if (run == nullptr) return exchange->Respond(UnknownRun(*board, *reference));
-    page.run_id = run->run_id();
-  }
+  const auto reference = exchange->request().Parameter("run");
+  if (!reference) return OpenPage(exchange, "");
+  Find(exchange, std::string(*reference),
+       [this, exchange](const std::string& run_id) { OpenPage(exchange, run_id); });
+}
+
+// Of a run, or of none when the id is empty.
+void RunsApi::OpenPage(const Exchanged& exchange, const std::string& run_id) {
   if (pages_.size() >= options_.streams_max) {
     return exchange->Respond(http::ApiError{.status = 429,
                                             .message = "too many pages are kept up to date",
                                             .code = "too_many_streams",
                                             .retry_after = 10});
   }
+  Page page{.run_id = run_id};
   page.stream = exchange->BeginEventStream();
   Tell(page);
   pages_.push_back(std::move(page));

@@ -48,6 +48,7 @@ class RunsApi {
  private:
   using Exchanged = std::shared_ptr<http::Exchange>;
   using Answerer = std::function<void(const Exchanged&, const std::string& run_id)>;
+  using Opener = std::function<void(const std::string& run_id)>;
   // A page that is kept up to date, and what it was told last.
   struct Page {
     std::shared_ptr<http::EventStream> stream;
@@ -66,11 +67,21 @@ class RunsApi {
   };
 
   void Answer(const Exchanged& exchange, const std::shared_ptr<const std::string>& text);
+  void AnswerRuns(const Exchanged& exchange);
+  // Calls `found` with the id of the run that `reference` names, which is on the board then; it may
+  // ask the coordinator first. Answers the exchange itself when there is none.
+  void Find(const Exchanged& exchange, const std::string& reference, Opener found);
+  // Calls `then` in the loop, with what the coordinator answers, while this object exists.
+  template <typename Message>
+  std::function<void(const StatusOr<Message>&)> InLoop(
+      std::function<void(const StatusOr<Message>&)> then);
   // Calls `answer` when the details of the run that the path names are known.
   void WhenKnown(const Exchanged& exchange, Answerer answer);
   void AnswerRun(const Exchanged& exchange, const std::string& run_id);
   void AnswerPoints(const Exchanged& exchange, const std::string& run_id);
+  void AwaitDetails(const Exchanged& exchange, const std::string& run_id, const Answerer& answer);
   void BeginStream(const Exchanged& exchange);
+  void OpenPage(const Exchanged& exchange, const std::string& run_id);
   void TakeChange();
   void AnswerWaiting();
   void Tick();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 
 #include "client/api/run_client.h"
 #include "client/api/time_left.h"
@@ -34,21 +36,6 @@ std::string StateWord(v1::RunState state) {
   return name;
 }
 
-bool Waits(const v1::Run& run) {
-  return run.state() == v1::RUN_STATE_QUEUED || run.state() == v1::RUN_STATE_SUBMITTED;
-}
-
-// Counted from 1: who is tried first, as the scheduler orders them.
-Json QueuePosition(const Board& board, const v1::Run& run) {
-  if (!Waits(run)) return {};
-  const auto key = [](const v1::Run& of) {
-    return std::make_tuple(-of.priority(), of.submitted_at().seconds(), of.submitted_at().nanos());
-  };
-  return 1 + std::count_if(board.runs.begin(), board.runs.end(), [&](const v1::Run& other) {
-           return Waits(other) && key(other) < key(run);
-         });
-}
-
 Json PlacementOf(const v1::Run& run) {
   Json ranks = Json::array();
   for (const v1::RankPlacement& rank : run.placement()) {
@@ -74,7 +61,7 @@ void PutProgress(const v1::Progress& progress, Json& json) {
   json["gradient_norm"] = Number(stepped, progress.gradient_norm());
 }
 
-Json RunFields(const Board& board, const v1::Run& run) {
+Json RunFields(const v1::Run& run) {
   Json json = {{"id", run.run_id()},
                {"name", run.name()},
                {"state", StateWord(run.state())},
@@ -93,7 +80,11 @@ Json RunFields(const Board& board, const v1::Run& run) {
   json["failures"] = run.failures();
   json["epoch"] = run.epoch();
   json["warning"] = TextOrNull(run.progress().warning());
-  json["queue_position"] = QueuePosition(board, run);
+  json["queue_position"] = run.queue_position() > 0 ? Json(run.queue_position()) : Json();
+  json["submitted_by"] = TextOrNull(run.submitted_by());
+  json["labels"] = Json::object();
+  const std::map<std::string, std::string> labels(run.labels().begin(), run.labels().end());
+  for (const auto& [key, value] : labels) json["labels"][key] = value;
   return json;
 }
 
@@ -193,16 +184,35 @@ void AppendColumns(std::span<const Point> points, std::string& out) {
   AppendScores(points, out += ',');
 }
 
+// `counts` are of all runs, `total` of those that the list is about.
+template <typename Runs>
+Json ListDocument(const Board& board, const Runs& runs, std::optional<int64_t> total,
+                  const std::map<v1::RunState, int64_t>& counts) {
+  Json document = {{"coordinator",
+                    {{"connected", board.connected},
+                     {"address", board.address},
+                     {"message", TextOrNull(board.message)}}},
+                   {"runs", Json::array()},
+                   {"total", total ? Json(*total) : Json()},
+                   {"counts", Json::object()}};
+  for (const v1::Run& run : runs) document["runs"].push_back(RunFields(run));
+  for (const auto& [state, count] : counts) document["counts"][StateWord(state)] = count;
+  return document;
+}
+
 }  // namespace
 
 Json RunsDocument(const Board& board) {
-  Json runs = Json::array();
-  for (const v1::Run& run : board.runs) runs.push_back(RunFields(board, run));
-  return {{"coordinator",
-           {{"connected", board.connected},
-            {"address", board.address},
-            {"message", TextOrNull(board.message)}}},
-          {"runs", std::move(runs)}};
+  return ListDocument(board, board.runs, board.total, board.counts);
+}
+
+Json RunsDocument(const Board& board, const v1::ListResponse& page) {
+  std::map<v1::RunState, int64_t> counts;
+  for (const v1::StateCount& count : page.state_counts()) counts[count.state()] = count.runs();
+  Json document = ListDocument(
+      board, page.runs(), page.has_total() ? std::optional(page.total()) : std::nullopt, counts);
+  document["next_page_token"] = TextOrNull(page.next_page_token());
+  return document;
 }
 
 Json WorkersDocument(const Board& board) {
@@ -227,7 +237,7 @@ Json WorkersDocument(const Board& board) {
 Json RunDocument(const Board& board, const RunDetails& details) {
   // The board is asked more often.
   const v1::Run* newer = FindRun(board, details.run.run_id());
-  Json run = RunFields(board, newer == nullptr ? details.run : *newer);
+  Json run = RunFields(newer == nullptr ? details.run : *newer);
   run["namespace"] = details.run.namespace_();
   run["resolved"] = details.run.resolved();
   Json checkpoints = Json::array();

@@ -8,12 +8,15 @@
 
 #include "client/gateway/runs/board.h"
 #include "client/gateway/runs/point_series.h"
+#include "gp/v1/run_service.pb.h"
 
 namespace gp::gateway {
 
 using Json = nlohmann::ordered_json;
 
-Json RunsDocument(const Board& board);     // GET /api/v1/runs
+Json RunsDocument(const Board& board);  // GET /api/v1/runs
+// The same with parameters: what the coordinator answered.
+Json RunsDocument(const Board& board, const v1::ListResponse& page);
 Json WorkersDocument(const Board& board);  // GET /api/v1/workers
 // GET /api/v1/runs/ID.
 Json RunDocument(const Board& board, const RunDetails& details);

@@ -198,6 +198,53 @@ TEST_F(RunBoardTest, ManyRunsAreFollowedWithinALimit) {
   }));
 }
 
+// The newest run is the last that a catalogue may lack, and a run that trains must not be lacked.
+TEST_F(RunBoardTest, CheckpointsOfTheNewestAndOfLiveRunsAreKnownWhenThereAreTooManyRuns) {
+  const auto add = [&](int number, v1::RunState state) {
+    v1::Run run = MakeRun(fmt::format("r{}", number), fmt::format("id{:08}", number), state);
+    run.mutable_submitted_at()->set_seconds(1'000'000 + number);
+    run.set_latest_checkpoint_step(100);
+    service_.AddRun(run);
+  };
+  service_.AddCheckpoint(MakeCheckpoint(100));
+  add(0, v1::RUN_STATE_RUNNING);
+  for (int number = 1; number < 1200; ++number) add(number, v1::RUN_STATE_SUCCEEDED);
+  RunBoard board(Fast(service_.address()), [] {});
+  ASSERT_TRUE(Sees(board, [](const Board& now) { return now.sealed.size() == 1000; }));
+  add(1200, v1::RUN_STATE_SUCCEEDED);
+  ASSERT_TRUE(Sees(board, [](const Board& now) { return now.sealed[0].name == "r1200"; }));
+  const auto now = board.board();
+  EXPECT_THAT(now->sealed, SizeIs(1000));
+  EXPECT_EQ(now->sealed.back().name, "r0") << "the oldest run trains";
+}
+
+TEST_F(RunBoardTest, ARunBehindALongQueueIsServedAndOnTheBoardWhileItRunsAndAfter) {
+  v1::Run busy = MakeRun("busy", kId, v1::RUN_STATE_RUNNING);
+  busy.set_latest_checkpoint_step(100);
+  service_.AddRun(busy);
+  service_.AddCheckpoint(MakeCheckpoint(100));
+  for (int i = 0; i < 1200; ++i) {
+    service_.AddRun(MakeRun("sweep", fmt::format("q{:09}", i), v1::RUN_STATE_QUEUED));
+  }
+  RunBoard board(Fast(service_.address()), [] {});
+  ASSERT_TRUE(Sees(board, [](const Board& now) { return now.sealed.size() == 1; }));
+  EXPECT_EQ(board.board()->runs[0].name(), "busy");
+  EXPECT_THAT(board.board()->runs, SizeIs(100));
+  EXPECT_FALSE(board.board()->has_all_runs);
+  EXPECT_EQ(board.board()->total, 1201);
+  EXPECT_EQ(board.board()->counts.at(v1::RUN_STATE_QUEUED), 1200);
+  board.LookAt(kId);
+  v1::Run late = MakeRun("late", "aaaaaaaa02", v1::RUN_STATE_SUCCEEDED);
+  late.set_latest_checkpoint_step(100);
+  service_.AddRun(late);
+  busy.set_state(v1::RUN_STATE_SUCCEEDED);
+  service_.AddRun(busy);
+  ASSERT_TRUE(Sees(board, [](const Board& now) { return now.sealed.size() == 2; }));
+  EXPECT_TRUE(Sees(board, [](const Board& now) {
+    return now.runs[0].name() == "sweep" && FindRun(now, kId) != nullptr;
+  })) << "somebody looks at it";
+}
+
 TEST_F(RunBoardTest, ItEndsAtOnceThoughTheCoordinatorHangs) {
   service_.FailNext(1'000'000);
   const auto begin = std::chrono::steady_clock::now();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/eventually.h"
 #include "client/fake_run_service.h"
@@ -85,6 +86,81 @@ TEST_F(RunsApiTest, ARunAndItsPointsAreAnsweredOnceItsPastIsKnown) {
   EXPECT_LE(few["step"].size(), 50u);
   EXPECT_EQ(few["step"][0], 11);
   EXPECT_EQ(*std::max_element(few["loss"].begin(), few["loss"].end()), 9);
+}
+
+TEST_F(RunsApiTest, MoreRunsComeInPagesAndByFilters) {
+  for (int i = 0; i < 1200; ++i) {
+    v1::Run run = MakeRun(fmt::format("sweep-{}", i), fmt::format("b{:09}", i),
+                          i % 2 == 0 ? v1::RUN_STATE_QUEUED : v1::RUN_STATE_FAILED);
+    (*run.mutable_labels())["third"] = std::to_string(i % 3);
+    service_.AddRun(run);
+  }
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  const auto get = [&](const std::string& query) {
+    return json::parse(server.Get("/api/v1/runs" + query).body);
+  };
+  const json first = get("");
+  EXPECT_EQ(first["runs"].size(), 100u);
+  EXPECT_EQ(first["runs"][0]["name"], "demo") << "what runs is on top";
+  EXPECT_EQ(first["total"], 1201);
+  EXPECT_EQ(first["counts"]["queued"], 600);
+  EXPECT_EQ(get("?limit=250")["runs"].size(), 250u);
+  std::set<std::string> ids;
+  std::string query = "?limit=500";
+  for (int pages = 1;; ++pages) {
+    const json page = get(query);
+    for (const json& run : page["runs"]) ids.insert(run["id"]);
+    if (page["next_page_token"].is_null()) {
+      EXPECT_EQ(pages, 3);
+      break;
+    }
+    query = "?limit=500&page_token=" + page["next_page_token"].get<std::string>();
+  }
+  EXPECT_EQ(ids.size(), 1201u);
+  EXPECT_EQ(get("?state=running,failed")["total"], 601);
+  EXPECT_EQ(get("?state=running&state=failed")["total"], 601);
+  EXPECT_EQ(get("?search=sweep-1199")["runs"].size(), 1u);
+  EXPECT_TRUE(get("?search=sweep-1199")["total"].is_null());
+  EXPECT_EQ(get("?limit=1000&label=third%3D1")["runs"].size(), 400u);
+  EXPECT_EQ(get("?user=nobody")["runs"].size(), 0u);
+  EXPECT_EQ(get("?since=99999999999")["runs"].size(), 0u);
+  for (const char* wrong : {"?limit=0", "?limit=1001", "?limit=x", "?state=asleep", "?state=a,,b",
+                            "?label=team", "?label=%3Dx", "?since=now"}) {
+    const http::Answer answer = server.Get("/api/v1/runs" + std::string(wrong));
+    EXPECT_EQ(answer.status, 400) << wrong;
+    EXPECT_NE(json::parse(answer.body)["error"]["message"], "");
+  }
+}
+
+TEST_F(RunsApiTest, ARunThatIsNotOnTheBoardIsOpenedByNameAndId) {
+  service_.AddRun(MakeRun("old", "cccccccc01", v1::RUN_STATE_SUCCEEDED));
+  for (int i = 0; i < 150; ++i) {
+    service_.AddRun(MakeRun("sweep", fmt::format("b{:09}", i), v1::RUN_STATE_QUEUED));
+  }
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  EXPECT_EQ(json::parse(server.Get("/api/v1/runs/old").body)["run"]["id"], "cccccccc01");
+  EXPECT_EQ(json::parse(server.Get("/api/v1/runs/b000000000").body)["run"]["name"], "sweep");
+  EXPECT_EQ(json::parse(server.Get("/api/v1/runs/old/points").body)["total"], 200);
+  http::HttpClient page(server.port());
+  page.Request("GET", "/api/v1/events?run=b000000001");
+  EXPECT_EQ(page.ReceiveHead().status, 200);
+  EXPECT_EQ(Next(page, "run")["run"]["id"], "b000000001");
+}
+
+TEST_F(RunsApiTest, WhatIsNotKnownWhileTheCoordinatorIsAwayIsNotCalledMissing) {
+  for (int i = 0; i < 150; ++i) {
+    service_.AddRun(MakeRun("sweep", fmt::format("b{:09}", i), v1::RUN_STATE_QUEUED));
+  }
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  service_.FailNext(1'000'000);
+  ASSERT_TRUE(Eventually([&] { return !server.api().board().board()->connected; }));
+  EXPECT_EQ(server.Get("/api/v1/runs/b000000000").status, 503);
+  EXPECT_EQ(server.Get("/api/v1/runs?limit=5").status, 503);
+  EXPECT_EQ(server.Get("/api/v1/runs").status, 200) << "what was known stays";
+  service_.FailNext(0);
 }
 
 TEST_F(RunsApiTest, ProblemsHaveTheirStatus) {

@@ -32,10 +32,16 @@ Board MakeBoard() {
   v1::Run late = MakeRun("late", "aaaaaaaa02", v1::RUN_STATE_QUEUED);
   late.mutable_submitted_at()->set_seconds(1763716500);
   late.clear_started_at();
-  const v1::Run early = MakeRun("early", "aaaaaaaa01", v1::RUN_STATE_QUEUED);
+  v1::Run early = MakeRun("early", "aaaaaaaa01", v1::RUN_STATE_QUEUED);
   v1::Run ended = MakeRun("old", "aaaaaaaa00", v1::RUN_STATE_FAILED);
   ended.mutable_progress()->set_loss(NAN);
+  running.set_submitted_by("user ann");
+  (*running.mutable_labels())["team"] = "research";
+  early.set_queue_position(1);
+  late.set_queue_position(2);
   board.runs = {running, late, early, ended};
+  board.total = 1234;
+  board.counts = {{v1::RUN_STATE_RUNNING, 1}, {v1::RUN_STATE_QUEUED, 120}};
   return board;
 }
 
@@ -100,7 +106,23 @@ TEST(RunsJson, ACoordinatorThatIsGoneIsSaid) {
   const Board board{.address = "node-1:7070", .message = "it cannot be reached"};
   EXPECT_EQ(Text(RunsDocument(board)),
             R"({"coordinator":{"connected":false,"address":"node-1:7070",)"
-            R"("message":"it cannot be reached"},"runs":[]})");
+            R"("message":"it cannot be reached"},"runs":[],"total":null,"counts":{}})");
+}
+
+TEST(RunsJson, APageOfTheListSaysHowManyRunsThereAreAndWhereTheNextOneBegins) {
+  v1::ListResponse page;
+  *page.add_runs() = MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_FAILED);
+  page.set_next_page_token("there");
+  page.set_total(0);
+  v1::StateCount& failed = *page.add_state_counts();
+  failed.set_state(v1::RUN_STATE_FAILED);
+  failed.set_runs(7);
+  const Json json = RunsDocument({.connected = true}, page);
+  EXPECT_EQ(json["runs"][0]["id"], "aaaaaaaa01");
+  EXPECT_EQ(json["total"], 0);
+  EXPECT_EQ(Text(json["counts"]), R"({"failed":7})");
+  EXPECT_EQ(json["next_page_token"], "there");
+  EXPECT_TRUE(RunsDocument({}, v1::ListResponse())["next_page_token"].is_null());
 }
 
 TEST(RunsJson, WorkersNameTheRunsInTheirSlotsAndTheirProblems) {
@@ -118,7 +140,9 @@ TEST(RunsJson, ARunHasItsCheckpointsEventsAndSamples) {
 TEST(RunsJson, AModelOfARunWhoseNameIsTakenGoesByItsId) {
   Board board = MakeBoard();
   const RunDetails details = MakeDetails(board.runs[0]);
-  board.runs.insert(board.runs.begin(), MakeRun("demo", "aaaaaaaa04", v1::RUN_STATE_QUEUED));
+  v1::Run newer = MakeRun("demo", "aaaaaaaa04", v1::RUN_STATE_QUEUED);
+  newer.mutable_submitted_at()->set_seconds(board.runs[0].submitted_at().seconds() + 1);
+  board.runs.push_back(newer);  // what runs is first
   EXPECT_EQ(RunDocument(board, details)["checkpoints"][0]["model"], "aaaaaaaa03@250");
 }
 

@@ -1,0 +1,44 @@
+#include "client/gateway/runs/run_questions.h"
+
+#include <chrono>
+#include <utility>
+
+namespace gp::gateway {
+namespace {
+
+constexpr size_t kWaitingMax = 64;
+constexpr std::chrono::seconds kTurn{1};
+
+}  // namespace
+
+RunQuestions::RunQuestions(client::RunClient& client)
+    : client_(client), waiting_(kWaitingMax), thread_([this] { KeepAsking(); }) {}
+
+RunQuestions::~RunQuestions() {
+  waiting_.Close();
+  thread_.join();
+}
+
+void RunQuestions::List(const v1::ListRequest& request,
+                        std::function<void(const StatusOr<v1::ListResponse>&)> answer) {
+  Ask([this, request, answer] { answer(client_.List(request)); }, answer);
+}
+
+void RunQuestions::Get(const std::string& reference,
+                       std::function<void(const StatusOr<v1::Run>&)> answer) {
+  Ask([this, reference, answer] { answer(client_.Get(reference)); }, answer);
+}
+
+void RunQuestions::Ask(std::function<void()> question,
+                       const std::function<void(const Status&)>& refuse) {
+  if (waiting_.TryPost(question)) return;
+  refuse(ResourceExhausted("{} questions to the coordinator wait already; try again", kWaitingMax));
+}
+
+void RunQuestions::KeepAsking() {
+  while (!waiting_.drained()) {
+    if (const auto question = waiting_.Receive(kTurn)) (*question)();
+  }
+}
+
+}  // namespace gp::gateway

@@ -1,0 +1,36 @@
+// RunQuestions: asks the coordinator what a page wants to know beside the board, on a thread of its
+// own, one question after the other. Owned by the RunBoard; thread-safe.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "base/mailbox.h"
+#include "base/status.h"
+#include "client/api/run_client.h"
+
+namespace gp::gateway {
+
+class RunQuestions {
+ public:
+  // Whoever ends it first interrupts the client, which outlives this object.
+  explicit RunQuestions(client::RunClient& client);
+  ~RunQuestions();
+
+  // `answer` is called once, on the thread of this object; at once, with ResourceExhausted, when
+  // too many questions wait.
+  void List(const v1::ListRequest& request,
+            std::function<void(const StatusOr<v1::ListResponse>&)> answer);
+  void Get(const std::string& reference, std::function<void(const StatusOr<v1::Run>&)> answer);
+
+ private:
+  void Ask(std::function<void()> question, const std::function<void(const Status&)>& refuse);
+  void KeepAsking();
+
+  client::RunClient& client_;
+  Mailbox<std::function<void()>> waiting_;
+  std::thread thread_;
+};
+
+}  // namespace gp::gateway
