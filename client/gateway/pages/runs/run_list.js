@@ -44,7 +44,7 @@ function runFacts(run) {
 }
 
 class RunItem {
-  constructor(run, onOpen, onOverlay) {
+  constructor(run, onOpen, onOverlay, onLabel) {
     this.box = node("input", {type: "checkbox", "aria-label": `Show the curves of ${run.name}`});
     this.box.addEventListener("change", () => onOverlay(run.id, this.box.checked));
     this.name = node("span", {class: "name"}, run.name);
@@ -57,7 +57,11 @@ class RunItem {
       node("span", {class: "title"}, this.name, this.badge), this.track, this.facts, this.reason);
     // The curves of the open run are always shown: a dot in their colour stands where the others have their box.
     this.dot = node("i", {class: "dot", "aria-hidden": "true"});
-    this.element = node("li", {"data-run": run.id}, this.box, this.dot, this.button);
+    this.chips = node("span", {class: "chips"}, ...Object.entries(run.labels ?? {}).map(([key, value]) =>
+      node("button", {class: "chip", title: "Show runs with this label", onclick: () => onLabel(`${key}=${value}`)},
+        `${key}=${value}`)));
+    this.element = node("li", {"data-run": run.id}, this.box, this.dot,
+      node("div", {class: "body"}, this.button, this.chips));
   }
 
   update(run, open, shown, colour) {
@@ -78,21 +82,27 @@ class RunItem {
   }
 }
 
-// `choice`: {open, shown(id), colour(id), onOpen, onOverlay}.
-function showRunList(runs, choice) {
+// How many runs are in a state, of all and not of those in the list alone.
+function countsText(runs, counts) {
+  const listed = (state) => runs.filter((run) => run.state === state).length;
+  const known = Object.keys(counts ?? {}).length > 0;
+  const count = (state) => known ? counts[state] ?? 0 : listed(state);
+  const waiting = count("queued") + count("submitted");
+  return `${grouped(count("running"))} running${waiting > 0 ? ` · ${grouped(waiting)} waiting` : ""}`;
+}
+
+// `choice`: {open, shown(id), colour(id), onOpen, onOverlay, onLabel, filtered}.
+function showRunList(runs, counts, choice) {
   const list = $("#run-list");
   for (const run of runs) {
-    if (!runItems.has(run.id)) runItems.set(run.id, new RunItem(run, choice.onOpen, choice.onOverlay));
+    if (!runItems.has(run.id)) runItems.set(run.id, new RunItem(run, choice.onOpen, choice.onOverlay, choice.onLabel));
     runItems.get(run.id).update(run, run.id === choice.open, choice.shown(run.id), choice.colour(run.id));
   }
   const wanted = runs.map((run) => runItems.get(run.id).element);
-  if (wanted.length === 0) wanted.push(node("li", {class: "none muted"}, "None yet."));
+  if (wanted.length === 0) wanted.push(node("li", {class: "none muted"}, choice.filtered ? "None match." : "None yet."));
   if (wanted.length !== list.children.length || wanted.some((element, i) => element !== list.children[i])) {
     list.replaceChildren(...wanted);
   }
-  const running = runs.filter((run) => run.state === "running").length;
-  const queued = runs.filter((run) => isNumber(run.queue_position)).length;
-  const counts = queued > 0 ? `${running} running · ${queued} waiting` : `${running} running`;
-  setText($("#runs-count"), runs.length > 0 ? counts : "");
+  setText($("#runs-count"), runs.length > 0 || choice.filtered ? countsText(runs, counts) : "");
   $("#overlay-hint").hidden = runs.length < 2;
 }

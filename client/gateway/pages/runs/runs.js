@@ -4,9 +4,12 @@
 const COLOUR_COUNT = 8;
 const view = {runs: [], open: null, overlays: [], details: null, follower: null, colours: new Map(), started: false};
 const store = new PointStore();
+const search = new RunSearch(() => showList());
 let group = null;  // the ChartGroup
 
-const runWith = (id) => view.runs.find((run) => run.id === id) || null;
+// One that is open may be in no list: then its details have it.
+const runWith = (id) => view.runs.find((run) => run.id === id) ?? search.runs.find((run) => run.id === id) ??
+  (view.details?.run.id === id ? view.details.run : null);
 const shownIds = () => view.open ? [view.open, ...view.overlays.filter((id) => id !== view.open && runWith(id))] : [];
 
 // A run keeps its colour as long as it is shown.
@@ -58,9 +61,11 @@ function showLegend() {
 }
 
 function showList() {
-  showRunList(view.runs, {
+  showRunList(search.runs, search.list.counts, {
     open: view.open, shown: (id) => shownIds().includes(id), colour: colourOf, onOpen: openRun, onOverlay: overlayRun,
+    onLabel: (label) => search.chooseLabel(label), filtered: search.filters.length > 0,
   });
+  search.showFoot();
 }
 
 function showPage() {
@@ -161,6 +166,7 @@ function refreshOverlays() {
 
 function takeRuns(body) {
   view.runs = body.runs;
+  search.take(body);
   showBanner(body.coordinator);
   if (!view.started) startView();
   showPage();
@@ -171,6 +177,7 @@ function takeDetails(details) {
   if (details.run.id !== view.open) return;
   const otherRun = view.details?.run.id !== details.run.id;
   view.details = details;
+  if (!view.runs.some((run) => run.id === details.run.id)) showSummary(details.run);
   showDetails(details, otherRun);
   drawSoon();
 }
@@ -228,15 +235,26 @@ function restoreLink() {
   return values.get("run");
 }
 
-const runNamed = (name) => view.runs.find((run) => run.id === name || run.name === name);
+// The id of the run that a link names. What is not in the list the gateway looks for.
+async function idNamed(name) {
+  const listed = view.runs.find((run) => run.id === name);
+  if (listed) return listed.id;
+  try {
+    return (await askJson(`/api/v1/runs/${encodeURIComponent(name)}`, {cache: "no-store"})).run.id;
+  } catch (error) {
+    toast(error.message);
+    return null;
+  }
+}
 
 // The first list of runs says what can be opened.
-function startView() {
+async function startView() {
+  if (view.runs.length === 0) return;
   view.started = true;
-  const wanted = runNamed(restoreLink()) || view.runs.find((run) => run.state === "running") || view.runs[0];
+  const named = restoreLink();
   showControls();
-  if (wanted) openRun(wanted.id);
-  else view.started = false;
+  const wanted = named ? await idNamed(named) : null;
+  openRun(wanted ?? (view.runs.find((run) => run.state === "running") ?? view.runs[0]).id);
 }
 
 function openRun(id) {
@@ -324,10 +342,11 @@ function startCharts() {
 }
 
 // A link to a run on this page, from a worker's slot or typed.
-function followLink() {
-  const wanted = runNamed(restoreLink());
+async function followLink() {
+  const named = restoreLink();
   showControls();
-  if (wanted && wanted.id !== view.open) openRun(wanted.id);
+  const wanted = named ? await idNamed(named) : null;
+  if (wanted && wanted !== view.open) openRun(wanted);
   else drawSoon();
 }
 
@@ -336,6 +355,7 @@ function start() {
   startKeyDialog();
   startCharts();
   startControls();
+  search.start();
   startSamples();
   showControls();
   $("#run-playground").append(picture("play"), "Try it in the playground");

@@ -177,7 +177,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def send_run(self, rest, query):
         cluster = self.server.cluster
         if not rest:
-            return self.send_json(cluster.runs_body())
+            filters = {name: query[name] for name in ("search", "state", "label") if name in query}
+            return self.send_json(cluster.runs_body(int(query.get("limit", 100)), **filters))
         run = cluster.run_with(urllib.parse.unquote(rest[0]))
         if run is None:
             return self.send_json(error_body(404, f"there is no run {rest[0]}"), 404)

@@ -28,6 +28,7 @@ class FakeRun:
         self.step = target if step is None else step
         self.failures = more.get("failures", [])   # steps
         self.position = more.get("position")
+        self.labels = more.get("labels", {})
         self.scale = more.get("scale", 1.0)
         self.checkpoint_every = more.get("checkpoint_every", CHECKPOINT_EVERY)
         self.evaluate_every = more.get("evaluate_every", 100)
@@ -144,7 +145,7 @@ class FakeRun:
                 if self.state == "running" else [],
                 "latest_checkpoint": steps[-1] if steps else None, "best_checkpoint": self.best_step(),
                 "failures": len(self.failures), "epoch": 1 + len(self.failures),
-                "warning": "", "queue_position": self.position}
+                "warning": "", "queue_position": self.position, "submitted_by": "owner", "labels": self.labels}
 
     def details(self):
         resolved = f"apiVersion: gp/v1\nname: {self.name}\nmodel:\n  preset: tiny\nbudget:\n  steps: {self.target}\n"
@@ -167,7 +168,8 @@ class FakeCluster:
                     reason="waits for 8 free slots with a GPU; 2 of 4 nodes are connected, 3 slots are free"),
             FakeRun("muon-test", 3, 4000, "failed", 2730, now - 7200, 0.5, failures=[900, 1800, 2400], scale=1.08,
                     reason="rank 1 failed 3 times in a row without a new checkpoint: killed by signal 9"),
-            FakeRun("jargon-small", 4, 20000, "succeeded", None, now - 50000, 0.6, scale=1.0, checkpoint_every=2500),
+            FakeRun("jargon-small", 4, 20000, "succeeded", None, now - 50000, 0.6, scale=1.0, checkpoint_every=2500,
+                    labels={"team": "research"}),
             FakeRun("jargon-wide", 5, 20000, "succeeded", None, now - 90000, 0.8, scale=0.93, checkpoint_every=2500,
                     failures=[8000]),
             FakeRun("overfit", 6, 200, "cancelled", 120, now - 190000, 0.1, scale=0.8, reason="cancelled by user",
@@ -183,10 +185,24 @@ class FakeCluster:
     def run_with(self, name):
         return next((run for run in self.runs if name in (run.id, run.name)), None)
 
-    def runs_body(self):
+    def add_sweep(self, count):
+        """Runs that wait, newer than all others; one in three has the label sweep=third."""
+        now = self.clock()
+        self.runs[1:1] = [FakeRun(f"sweep-{number:04}", 0x1000 + number, 100, "queued", 0, now, position=number + 2,
+                                  labels={"sweep": "third"} if number % 3 == 0 else {})
+                          for number in range(count, 0, -1)]
+
+    def runs_body(self, limit=100, search="", state="", label=""):
         self.advance()
+        key, _, value = label.partition("=")
+        found = [run for run in self.runs if search.lower() in run.name.lower() and state in ("", run.state)
+                 and (not label or run.labels.get(key) == value)]
+        counts = {}
+        for run in self.runs:
+            counts[run.state] = counts.get(run.state, 0) + 1
         return {"coordinator": {"connected": self.connected, "address": "127.0.0.1:50051", "message": self.message},
-                "runs": [run.summary() for run in self.runs]}
+                "runs": [run.summary() for run in found[:limit]], "total": None if search or label else len(found),
+                "counts": counts, "next_page_token": "more" if len(found) > limit else None}
 
     def workers_body(self):
         if not self.runs:

@@ -75,6 +75,61 @@ class Runs(page_case.PageCase):
         self.assertEqual(self.browser.one(self.item("demo") + " .open").get_attribute("aria-current"), "true")
         self.browser.check_clean()
 
+    def names(self):
+        """Of the runs in the list, from top to bottom."""
+        return self.browser.js("return [...document.querySelectorAll('#run-list .name')].map((one) => one.textContent)")
+
+    def test_a_long_list_says_how_many_runs_there_are_and_shows_more(self):
+        self.fake().cluster.add_sweep(240)
+        self.open()
+        self.assertEqual(self.names()[:2], ["demo", "sweep-0240"], "what trains is on top")
+        self.assertEqual(len(self.names()), 100)
+        self.assertEqual(self.browser.text("#runs-shown"), "Showing 100 of 246")
+        self.assertEqual(self.browser.text("#runs-count"), "1 running · 241 waiting")
+        self.browser.one("#more-runs").click()
+        self.browser.wait_text("#runs-shown", "Showing 200 of 246")
+        self.browser.one("#more-runs").click()
+        self.browser.wait(lambda: len(self.names()) == 246, "all runs")
+        self.assertFalse(self.browser.one("#runs-foot").is_displayed())
+        self.browser.check_clean()
+
+    def test_runs_are_found_by_text_state_and_label(self):
+        self.fake().cluster.add_sweep(240)
+        self.open()
+        self.browser.one("#run-search").send_keys("JARGON")
+        self.browser.wait(lambda: self.names() == ["jargon-small", "jargon-wide"], "the runs that match")
+        self.browser.one("#run-search").send_keys("-none")
+        self.browser.wait_text("#run-list", "None match.")
+        self.browser.js("""const field = document.querySelector("#run-search"); field.value = "";
+                           field.dispatchEvent(new Event("input"));""")
+        self.browser.wait(lambda: len(self.names()) == 100, "the whole list again")
+        self.browser.js("""const field = document.querySelector("#run-state-filter"); field.value = "failed";
+                           field.dispatchEvent(new Event("change"));""")
+        self.browser.wait(lambda: self.names() == ["muon-test"], "the failed run")
+        self.browser.js("""const field = document.querySelector("#run-state-filter"); field.value = "";
+                           field.dispatchEvent(new Event("change"));""")
+        self.browser.wait(lambda: len(self.names()) == 100, "the whole list again")
+        self.browser.one(self.item("sweep-0240") + " .chip").click()
+        self.browser.wait(lambda: len(self.names()) == 80, "the runs with the label")
+        self.assertEqual(self.browser.text("#run-label-filter"), "sweep=third ×")
+        self.browser.one("#run-label-filter").click()
+        self.browser.wait(lambda: len(self.names()) == 100, "the whole list again")
+        self.browser.check_clean()
+
+    def test_a_link_opens_a_run_that_is_not_in_the_list(self):
+        self.fake().cluster.add_sweep(240)
+        for link in ("jargon-wide", self.run_named("jargon-wide").id):
+            self.open(f"#run={link}")
+            self.browser.wait_text("#run-title", "jargon-wide")
+            self.assertNotIn("jargon-wide", self.names())
+        self.browser.check_clean()
+
+    def test_a_link_to_no_run_says_so_and_opens_another(self):
+        self.fake()
+        self.open("#run=nothing")
+        self.browser.wait_text("#toast", "there is no run nothing")
+        self.assertEqual(self.browser.text("#run-title"), "demo")
+
     def test_numbers_move_while_the_run_trains(self):
         self.open()
         if self.browser.text("#run-state") != "running":
