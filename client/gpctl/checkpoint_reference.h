@@ -22,8 +22,9 @@ struct CheckpointReference {
 StatusOr<CheckpointReference> ParseCheckpointReference(const std::string& text,
                                                        const std::string& working_directory);
 
-// The run that `reference` means. Where there is none, but a directory of that name lies in the
-// working directory, the message says how to name it. REQUIRES: it names a run.
+// Finds the run that `reference` names. If there is no such run, but a directory of that name in
+// the working directory, the error says how to name the directory. REQUIRES: `reference` names a
+// run.
 StatusOr<v1::Run> FindRun(const CheckpointReference& reference, Session& session);
 
 // The checkpoints among which a step is looked up.

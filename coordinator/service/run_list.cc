@@ -10,7 +10,7 @@ using RunPointer = std::shared_ptr<const Run>;
 
 constexpr RunGroup kGroups[] = {RunGroup::kStarted, RunGroup::kWaiting, RunGroup::kEnded};
 
-// Of a run that was live then.
+// The group of a run that had not ended at event `as_of`.
 RunGroup GroupAt(uint64_t as_of, const Run& run) {
   const bool left = run.left_queue_sequence > 0 && run.left_queue_sequence <= as_of;
   return left ? RunGroup::kStarted : RunGroup::kWaiting;
@@ -25,7 +25,7 @@ bool IsNewer(const RunPointer& a, const RunPointer& b) {
 StatusOr<RunPage> RunList::Page(const std::string& page_token, size_t limit) const {
   ASSIGN_OR_RETURN(RunCursor cursor, Begin(page_token));
   RunPage page{.total = cursor.total};
-  RunCursor last = cursor;  // behind the newest run of this page
+  RunCursor last = cursor;  // where the next page begins
   for (const RunGroup group : kGroups) {
     if (group < last.group) continue;
     if (group != cursor.group) cursor = {last.as_of, group, UINT64_MAX, last.total};

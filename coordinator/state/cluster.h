@@ -50,8 +50,8 @@ struct Cluster {
   void Set(Run run);
   // Null when there is none.
   std::shared_ptr<const Run> FindRun(const RunId& id) const;
-  // The ids of the runs of that name that have not ended; null when there is none. Several only in
-  // the state of an older version, which did not keep names apart.
+  // The ids of the live runs of that name, or null. There are several only in a state of an older
+  // version, which allowed runs of one name.
   const std::set<RunId>* LiveRunsNamed(const std::string& run_namespace,
                                        const std::string& name) const;
   std::shared_ptr<const Node> FindNode(const NodeId& id) const;

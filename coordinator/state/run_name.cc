@@ -22,8 +22,8 @@ std::string WhyNameIsTaken(const Cluster& cluster, const std::string& run_namesp
   return "";
 }
 
-// With n runs of one name it asks log n times: doubles the number until one is free, then halves
-// the distance to the last one that was taken.
+// Finds a free number in O(log n) lookups: doubles the number until it is free, then bisects
+// between the last taken and the first free one.
 std::string FreeRunName(const Cluster& cluster, const std::string& run_namespace,
                         const std::string& wanted) {
   const auto is_taken = [&](const std::string& name) {

@@ -32,7 +32,7 @@ struct RunQuery {
 
 bool Matches(const RunQuery& query, const Run& run);
 
-// With lower case ASCII letters, as Matches compares them.
+// Converts ASCII letters to lower case; Matches compares texts in this form.
 std::string LowerCase(std::string text);
 
 // An unambiguous text: equal for equal queries only.

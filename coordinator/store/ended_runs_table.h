@@ -12,7 +12,7 @@
 
 namespace gp::coordinator {
 
-// What the record of a submit says of its run; nullopt for other records.
+// The run that a record submits, as it was then; nullopt for other records.
 std::optional<Run> SubmittedRun(const StoredEvent& stored);
 
 class EndedRunsTable {
@@ -46,7 +46,7 @@ class EndedRunsTable {
   // Inside the transaction that wrote the record of the run's end.
   Status Add(const RunId& run, uint64_t sequence, RunState state);
 
-  // As Store::ListEnded. `steps`: the instructions of SQLite's machine that it took.
+  // Store::ListEnded. Sets `steps` to the number of virtual machine instructions that SQLite ran.
   static StatusOr<std::vector<EndedRun>> List(SqliteConnection& reader, const RunQuery& query,
                                               const EndedRange& range, int64_t& steps);
 

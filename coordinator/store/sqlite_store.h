@@ -49,7 +49,7 @@ class SqliteStore final : public Store {
 
   // Limits the file's size, in pages of 4096 bytes. Tests use it as a full disk.
   void LimitPages(int pages_max);
-  // What the newest ListEnded cost, see SqliteStatement::Steps. Tests compare it.
+  // The steps of the last ListEnded (SqliteStatement::Steps); tests compare them.
   int64_t list_steps();
 
  private:

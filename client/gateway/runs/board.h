@@ -73,8 +73,8 @@ struct Board {
 // Seconds since 1970.
 double UnixSeconds(const google::protobuf::Timestamp& time);
 
-// The run with this id among `runs` and `others`, else the newest one of that name there; null when
-// there is none. A newer run of that name may be elsewhere unless the board has all runs.
+// The run with this id among `runs` and `others`, else the newest one of that name there, or
+// null. A newer run of that name may exist unless the board has all runs.
 const v1::Run* FindRun(const Board& board, const std::string& reference);
 
 }  // namespace gp::gateway

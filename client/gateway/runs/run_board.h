@@ -57,10 +57,10 @@ class RunBoard {
   // Never null.
   std::shared_ptr<const Board> board() const;
 
-  // For what is not on the board.
+  // Asks the coordinator about runs that are not on the board.
   RunQuestions& questions() { return questions_; }
-  // A run that the coordinator told and that may not be on the board: from now on it is, among
-  // `others`, while somebody looks at it.
+  // Adds a run that the coordinator returned to the board's `others`, where it stays while somebody
+  // looks at it.
   void Add(const v1::Run& run);
 
   // Somebody wants details and points of this run of the board now and for the next minute.
@@ -82,7 +82,7 @@ class RunBoard {
   bool IsLookedAt(const std::string& run_id) const REQUIRES(mutex_);
   void DropOneOther(Board& board) const REQUIRES(mutex_);
   static void Put(RunSurvey::Finding finding, Board& board);
-  // Asks for the newest state of `others`, and drops those that nobody looks at.
+  // Fetches the state of `others`, and removes those that nobody looks at.
   void RefreshOthers();
   void PublishDetails();
   // The runs of the board that are to be followed, by id.

@@ -78,7 +78,8 @@ Status RunSurvey::ReadNewestEnded() {
   return Read(request).status();
 }
 
-// What has ended comes last and newest first, so those after kRunsMax would be forgotten at once.
+// Ended runs come last, newest first, so reading stops after kRunsMax runs: the board keeps no
+// more.
 Status RunSurvey::ReadOlderRuns(std::string page_token) {
   v1::ListRequest request;
   request.set_include_finished(true);

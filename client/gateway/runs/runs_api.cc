@@ -33,7 +33,7 @@ http::ApiError UnknownRun(const Board& board, std::string_view reference) {
           .code = "run_not_found"};
 }
 
-// Of a run that the coordinator was asked for.
+// The response when the coordinator did not return the run.
 http::ApiError NotFoundBecause(const Status& status) {
   const bool is_unknown =
       status.code() == StatusCode::kNotFound || status.code() == StatusCode::kFailedPrecondition;
@@ -272,7 +272,7 @@ void RunsApi::BeginStream(const Exchanged& exchange) {
        [this, exchange](const std::string& run_id) { OpenPage(exchange, run_id); });
 }
 
-// Of a run, or of none when the id is empty.
+// Opens the event stream of a page that shows the run; an empty id: a page that shows no run.
 void RunsApi::OpenPage(const Exchanged& exchange, const std::string& run_id) {
   if (pages_.size() >= options_.streams_max) {
     return exchange->Respond(http::ApiError{.status = 429,

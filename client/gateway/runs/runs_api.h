@@ -68,8 +68,8 @@ class RunsApi {
 
   void Answer(const Exchanged& exchange, const std::shared_ptr<const std::string>& text);
   void AnswerRuns(const Exchanged& exchange);
-  // Calls `found` with the id of the run that `reference` names, which is on the board then; it may
-  // ask the coordinator first. Answers the exchange itself when there is none.
+  // Calls `found` with the id of the run that `reference` names, which is on the board then; asks
+  // the coordinator first if necessary. Responds with an error when no run has that name.
   void Find(const Exchanged& exchange, const std::string& reference, Opener found);
   // Calls `then` in the loop, with what the coordinator answers, while this object exists.
   template <typename Message>
