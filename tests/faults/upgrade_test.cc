@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kUpgradeSteps = 1500;
+constexpr int kUpgradeSteps = 6000;
 constexpr int kStepsBetween = 100;
 
 class Upgrade : public ::testing::Test {
