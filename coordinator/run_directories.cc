@@ -117,7 +117,7 @@ void RunDirectories::SweepAll(const Cluster& cluster) {
     // Before anything is queued: a late rename could hit a checkpoint that a person has brought
     // back.
     for (const QuarantinedCheckpoint& held : run->quarantined) Quarantine(*run, held);
-    Task task{.run = run};
+    Task task{.run = run, .swept = true};
     mailbox_.TryPost(task);  // a task that does not fit is done after the next start
   });
 }
@@ -132,7 +132,7 @@ void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,
         fresh || damaged != nullptr || std::holds_alternative<CheckpointRetired>(body) ||
         std::holds_alternative<RunPlaced>(body) || std::holds_alternative<RunEnded>(body);
     if (!tend) continue;
-    Task task{cluster->FindRun(stored.event.run), fresh};
+    Task task{.run = cluster->FindRun(stored.event.run), .fresh = fresh};
     if (damaged != nullptr) task.damaged_step = damaged->step;
     mailbox_.TryPost(task);
   }
@@ -148,7 +148,9 @@ void RunDirectories::Loop() {
 void RunDirectories::Tend(const Task& task) const {
   const Run& run = *task.run;
   if (task.fresh) LogFailure("run file is not kept", run, WriteRunFiles(*run.submission));
-  LogFailure("run has no name in TensorBoard", run, LinkForTensorBoard(run));
+  if (task.fresh || task.swept) {
+    LogFailure("run has no name in TensorBoard", run, LinkForTensorBoard(run));
+  }
   const QuarantinedCheckpoint* held =
       task.damaged_step ? run.FindQuarantined(*task.damaged_step) : nullptr;
   if (held != nullptr) Quarantine(run, *held);

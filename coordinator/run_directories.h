@@ -39,6 +39,7 @@ class RunDirectories {
   struct Task {
     std::shared_ptr<const Run> run;
     bool fresh = false;  // just submitted
+    bool swept = false;  // found at a start
     // The step of a damaged checkpoint, whose directory is to be renamed.
     std::optional<int64_t> damaged_step = {};
   };
