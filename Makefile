@@ -52,10 +52,11 @@ bench-gate: programs  ## fails when a ratio to a peer is below 0.7 of the publis
 format:          ## rewrite the C++ sources in the project's style
 	@scripts/format
 
-check:           ## format, layers and file hygiene, without building
+check:           ## format, layers, file hygiene and quoted messages, without building
 	@scripts/format --check
 	@scripts/check_includes.py
 	@scripts/check_files.py
+	@scripts/check_quotes.py
 
 install: build   ## a relocatable tree under PREFIX=build/install
 	@cmake --install $(BUILD) --prefix $(or $(PREFIX),build/install)
