@@ -13,6 +13,9 @@
 namespace gp::coordinator {
 namespace {
 
+// Each label is one more condition to check on every run of the list.
+constexpr int kFilterLabelsMax = 64;
+
 using google::protobuf::util::TimeUtil;
 
 static_assert(static_cast<int>(RunState::kCancelled) == v1::RUN_STATE_CANCELLED);
@@ -48,9 +51,6 @@ void FillPace(const Pace& pace, v1::Progress& to) {
   phases.set_optimizer(optimizer);
   phases.set_other(other);
 }
-
-// Each is another condition for every run that is looked at.
-constexpr int kFilterLabelsMax = 64;
 
 v1::Progress ToProto(const Submission& submission, const Progress& progress) {
   v1::Progress to;
@@ -294,12 +294,7 @@ StatusOr<RunQuery> FromProto(const v1::ListRequest& request) {
 
 void AddStateCounts(const RunCounts& counts, const std::optional<std::set<std::string>>& namespaces,
                     v1::ListResponse& response) {
-  RunCounts::ByState sums;
-  for (const auto& [name, states] : counts.by_namespace()) {
-    if (namespaces && !namespaces->contains(name)) continue;
-    for (const auto& [state, count] : states) sums[state] += count;
-  }
-  for (const auto& [state, count] : sums) {
+  for (const auto& [state, count] : counts.In(namespaces)) {
     v1::StateCount& added = *response.add_state_counts();
     added.set_state(static_cast<v1::RunState>(state));
     added.set_runs(count);

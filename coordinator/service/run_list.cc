@@ -58,9 +58,8 @@ StatusOr<RunCursor> RunList::Begin(const std::string& page_token) const {
 std::optional<int64_t> RunList::Count() const {
   if (!query_.IsCounted()) return std::nullopt;
   int64_t total = 0;
-  for (const auto& [name, states] : cluster_.counts.by_namespace()) {
-    if (query_.namespaces && !query_.namespaces->contains(name)) continue;
-    for (const auto& [state, count] : states) total += query_.WantsState(state) ? count : 0;
+  for (const auto& [state, count] : cluster_.counts.In(query_.namespaces)) {
+    total += query_.WantsState(state) ? count : 0;
   }
   return total;
 }

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "coordinator/state/run.h"
@@ -17,7 +19,8 @@ class RunCounts {
   // `after` takes the place of `before`, the same run earlier; null when the run is new.
   void Replace(const Run* before, const Run& after);
 
-  const std::map<std::string, ByState>& by_namespace() const { return by_namespace_; }
+  // The sum over these namespaces; over all of them if null.
+  ByState In(const std::optional<std::set<std::string>>& namespaces) const;
 
  private:
   void Add(const Run& run, int64_t difference);

@@ -10,6 +10,11 @@ std::string Numbered(const std::string& name, uint64_t number) {
   return name.substr(0, kNameBytesMax - end.size()) + end;
 }
 
+bool IsTaken(const Cluster& cluster, const std::string& run_namespace, const std::string& name) {
+  return cluster.LiveRunsNamed(run_namespace, name) != nullptr ||
+         cluster.FindRun(RunId(name)) != nullptr;
+}
+
 }  // namespace
 
 std::string WhyNameIsTaken(const Cluster& cluster, const std::string& run_namespace,
@@ -27,7 +32,7 @@ std::string WhyNameIsTaken(const Cluster& cluster, const std::string& run_namesp
 std::string FreeRunName(const Cluster& cluster, const std::string& run_namespace,
                         const std::string& wanted) {
   const auto is_taken = [&](const std::string& name) {
-    return !WhyNameIsTaken(cluster, run_namespace, name).empty();
+    return IsTaken(cluster, run_namespace, name);
   };
   if (!is_taken(wanted)) return wanted;
   uint64_t taken = 1;

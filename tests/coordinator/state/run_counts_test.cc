@@ -28,10 +28,14 @@ TEST(RunCounts, CountEveryRunInItsNamespaceAndState) {
   cluster.Set(RunIn("a", 2, RunState::kRunning));
   cluster.Set(RunIn("", 3, RunState::kFailed));
   cluster.Set(RunIn("", 3, RunState::kFailed));  // a checkpoint came back, for instance
-  const auto& counts = cluster.counts.by_namespace();
-  ASSERT_EQ(counts.size(), 2u);
-  EXPECT_EQ(counts.at("a"), (RunCounts::ByState{{RunState::kQueued, 1}, {RunState::kRunning, 1}}));
-  EXPECT_EQ(counts.at("default"), (RunCounts::ByState{{RunState::kFailed, 1}}));
+  using Names = std::set<std::string>;
+  EXPECT_EQ(cluster.counts.In(Names{"a"}),
+            (RunCounts::ByState{{RunState::kQueued, 1}, {RunState::kRunning, 1}}));
+  EXPECT_EQ(cluster.counts.In(Names{"default"}), (RunCounts::ByState{{RunState::kFailed, 1}}));
+  EXPECT_EQ(cluster.counts.In(Names{"b"}), RunCounts::ByState());
+  EXPECT_EQ(cluster.counts.In(std::nullopt),
+            (RunCounts::ByState{
+                {RunState::kQueued, 1}, {RunState::kRunning, 1}, {RunState::kFailed, 1}}));
 }
 
 }  // namespace
