@@ -30,7 +30,7 @@ constexpr std::array kShared = {"/lib",
                                 "/etc/services",
                                 "/etc/protocols"};
 
-// Of /proc nothing that tells of other processes.
+// The files of /proc here show nothing of other processes.
 constexpr std::array kMachine = {
     "/proc/self",        "/proc/cpuinfo", "/proc/meminfo",  "/proc/stat",   "/proc/devices",
     "/proc/filesystems", "/proc/modules", "/proc/version",  "/proc/driver", "/proc/sys",

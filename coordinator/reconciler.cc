@@ -9,7 +9,7 @@
 namespace gp::coordinator {
 namespace {
 
-// Of the secret of an epoch's group.
+// Length of the secret that the ranks of one epoch share.
 constexpr size_t kNonceBytes = 32;
 
 Status Refusal() {

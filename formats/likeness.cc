@@ -14,14 +14,14 @@
 namespace gp::formats {
 namespace {
 
-// Of the bytes that belong to no character: more than a damaged text has, fewer than a text in
-// another alphabet's encoding, or tokens.
+// The share of bytes that belong to no character. A damaged text has fewer; tokens and text in
+// another encoding have more.
 constexpr double kForeignShareMax = 0.1;
 // A single damaged byte is a large share of a short text.
 constexpr size_t kForeignMin = 8;
-// The least that a guess is made of.
+// A guess needs at least this many words.
 constexpr size_t kWordsMin = 64;
-// Above it is no upper half of a token id.
+// The upper half of a token id is at most this.
 constexpr uint16_t kUpperHalfMax = 63;
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -37,7 +37,7 @@ double Share(size_t part, size_t all) {
   return static_cast<double>(part) / static_cast<double>(std::max<size_t>(all, 1));
 }
 
-// Without a character that the end of the bytes has cut.
+// Ignores a character that the end of `text` cuts.
 double ForeignShare(std::string_view text) {
   constexpr size_t kCutMax = 3;
   const size_t all = text.size();
@@ -119,8 +119,8 @@ uint16_t LargestAt(const std::vector<uint16_t>& words, size_t offset, size_t str
   return largest;
 }
 
-// Of four bytes the upper half is small and often 0, the lower half is neither; of eight bytes all
-// but the lowest quarter are so.
+// In a token of four bytes the upper half is small and often 0, and the lower half is not. In one
+// of eight bytes the upper three quarters are small.
 std::optional<int> WiderTokenBytes(const std::vector<uint16_t>& words) {
   if (LargestAt(words, 1, 4) <= kUpperHalfMax && LargestAt(words, 2, 4) == 0 &&
       LargestAt(words, 3, 4) == 0 && LargestAt(words, 0, 4) > 0) {
@@ -179,7 +179,7 @@ std::optional<TokenForm> WiderTokens(std::string_view begin) {
 }
 
 bool LooksByteSwapped(std::string_view begin, int64_t vocabulary) {
-  // Of GPT-2's tokens a quarter is beyond its vocabulary when they are swapped.
+  // A quarter of GPT-2's tokens exceed its vocabulary when their bytes are swapped.
   constexpr double kBeyondMin = 0.1, kSwappedPart = 0.05;
   // GPT-2's tokens of English differ by about 2.4 bits, in few words by 1.6.
   constexpr double kBitsMin = 1.5;

@@ -38,7 +38,7 @@ class TextStream {
   // The first kLikenessBytes of the text without its mark, or all of it, for formats/likeness.h.
   std::string_view head() const;
 
-  // Of the byte order mark: 3, or 0.
+  // Length of the byte order mark: 3, or 0 without one.
   size_t mark_bytes() const { return mark_bytes_; }
 
   // How far the file itself was read, in bytes; for progress.

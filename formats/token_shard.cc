@@ -134,7 +134,7 @@ std::string NpyConversion(const std::string& path, std::string_view type) {
                     type);
 }
 
-// Of a file without a header, whose tokens have the NumPy type `from`.
+// The conversion of a file without a header whose tokens have the NumPy type `from`.
 std::string RawConversion(const std::string& path, std::string_view from, std::string_view type) {
   return Conversion(path, fmt::format("np.fromfile(sys.argv[1], '{}')", from),
                     WithoutEnding(path, {".npy", ".bin"}), type);
@@ -238,7 +238,8 @@ StatusOr<Layout> Parse(const std::string& path, std::string_view bytes, uint64_t
   return ParseRaw(path, bytes, file_size, headerless);
 }
 
-// The upper half of `tokens` holds as many uint16 values; none is overwritten before it is read.
+// Converts the uint16 values in the upper half of `tokens` in place. Each is read before its bytes
+// are overwritten.
 void Widen(std::span<int32_t> tokens) {
   const char* from = reinterpret_cast<const char*>(tokens.data()) + tokens.size_bytes() / 2;
   for (size_t i = 0; i < tokens.size(); ++i) {

@@ -9,8 +9,8 @@
 
 namespace gp::interop {
 
-// Of a directory FailedPrecondition: "DIR holds its weights as pytorch_model.bin, a pickle, …;
-// write them as safetensors first: …". Of a file InvalidArgument: "PATH is a file of torch.save,
+// FailedPrecondition for a directory: "DIR holds its weights as pytorch_model.bin, a pickle, …;
+// write them as safetensors first: …". InvalidArgument for a file: "PATH is a file of torch.save,
 // expected …; …". OK when nothing is recognised. REQUIRES: `path` exists.
 Status RefuseUnread(const std::string& path);
 

@@ -16,7 +16,7 @@ struct Caller {
   // Came through the coordinator's Unix socket, whose mode 0600 lets the kernel admit its owner and
   // root only, or from within the process.
   bool is_socket_owner = false;
-  // Of the client certificate that TLS has verified; empty without one.
+  // From the client certificate that TLS verified; empty without a certificate.
   std::string node_id;
   security::Lifetime node_lifetime;
   // The text of the bearer token; empty without one. It holds a secret: it is never logged.

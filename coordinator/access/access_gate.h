@@ -60,7 +60,7 @@ class AdmittedCall {
   // a stream ends.
   Status Check() const;
 
-  // Of a call that changed something or tried to: records the outcome, and calls `answer` with the
+  // Records the outcome of a call that changed something or tried to, and calls `answer` with the
   // status to be answered. After a success it waits until the record is durable, and `answer` gets
   // an error instead when the record cannot be written. `answer` may run on the log's thread.
   void Conclude(const Status& outcome, std::function<void(const Status&)> answer);

@@ -21,10 +21,10 @@ class RunTally {
   // `after` takes the place of `before`, the same run earlier; null when the run is new.
   void Replace(const Run* before, const Run& after);
 
-  // Of the user, as Run::submitted_by names him.
+  // The runs of one user, named as in Run::submitted_by.
   Count Of(const std::string& user) const;
   int In(RunState state) const;
-  // Of all run files, as submitted and resolved.
+  // Size of all run files, as submitted and resolved.
   size_t file_bytes() const { return file_bytes_; }
 
   friend bool operator==(const RunTally&, const RunTally&) = default;

@@ -92,7 +92,7 @@ struct Progress {
   int64_t skipped_steps = 0;
   std::map<std::string, Score> scores;  // the newest of each name
   std::vector<EpochStart> epochs;       // by epoch, as far as they committed a step
-  // Of all epochs together, so that steps that were taken again count again.
+  // Sums over all epochs: a step that was repeated counts each time.
   int64_t steps_taken = 0;
   int64_t tokens_taken = 0;
   double flops_taken = 0;  // of steps whose peak is known

@@ -12,7 +12,7 @@
 namespace gp::agent {
 namespace {
 
-// Of the last words of a trainer; the rest is cut.
+// At most this much of a trainer's last output is kept.
 constexpr size_t kWordsBytesMax = 16 << 10;
 
 void Enter(Rank& rank, v1::RankPhase phase, MonotonicTime now) {

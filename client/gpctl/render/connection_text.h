@@ -18,8 +18,8 @@ std::string ConnectionText(const client::RunClient& client);
 // "encrypted between nodes (TLS 1.3)"
 std::string EncryptionText(bool encrypted);
 
-// Of a run whose ranks are on several nodes and have connected once; "" of any other, because it
-// sends no gradients to other nodes.
+// How gradients travel between nodes, for a run whose ranks are on several nodes and have connected
+// once. "" for any other run, because it sends no gradients to other nodes.
 std::string GradientsText(const v1::Run& run);
 
 }  // namespace gp::gpctl

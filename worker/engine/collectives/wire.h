@@ -71,7 +71,7 @@ class Wire {
     std::array<std::byte, kHeaderBytes> received{};
     size_t place = 0;  // among the pieces that arrive
   };
-  // Of one exchange with one peer.
+  // The headers that one peer sent for one exchange, and how many of them are checked.
   struct Announced {
     std::deque<Headers> headers;
     size_t checked = 0;

@@ -66,8 +66,8 @@ class BatchReader {
   bool ending_ GUARDED_BY(mutex_) = false;
   Status status_ GUARDED_BY(mutex_);  // of reading it
   ReaderCounts counts_ GUARDED_BY(mutex_);
-  // Of the batch that is read ahead. The thread writes them while `asked_`, the caller reads them
-  // while not.
+  // The batch that is read ahead. The thread writes it while `asked_` is true, the caller reads it
+  // while it is false.
   std::vector<int32_t> tokens_;
   std::vector<int32_t> targets_;
   std::jthread thread_;  // last: it uses all of the above

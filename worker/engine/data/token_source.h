@@ -19,7 +19,7 @@ class TokenSource {
 
   virtual int64_t size() const = 0;
 
-  // Of each token where it is read from; of the largest where files differ.
+  // Size of a token in the files that it is read from; the largest where files differ.
   virtual int token_bytes() const { return sizeof(uint16_t); }
 
   // Copies tokens [offset, offset + tokens.size()). InvalidArgument names file and position of a
