@@ -32,10 +32,13 @@ std::map<std::string, std::string> ReadEnvironment() {
   return variables;
 }
 
-int TerminalWidth() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
+TerminalSize MeasuredSize() {
+  winsize measured{};
+  TerminalSize size;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &measured) != 0) return size;
+  if (measured.ws_col > 0) size.columns = measured.ws_col;
+  if (measured.ws_row > 0) size.rows = measured.ws_row;
+  return size;
 }
 
 std::string OwnDirectory() {
@@ -84,7 +87,7 @@ Console SystemConsole(client::Interruption& interruption) {
                  .working_directory = WorkingDirectory(),
                  .in_is_terminal = isatty(STDIN_FILENO) == 1,
                  .out_is_terminal = isatty(STDOUT_FILENO) == 1,
-                 .measured_width = &TerminalWidth};
+                 .measured_size = &MeasuredSize};
 }
 
 }  // namespace gp::gpctl

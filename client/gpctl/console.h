@@ -13,6 +13,11 @@
 
 namespace gp::gpctl {
 
+struct TerminalSize {
+  int columns = 80;
+  int rows = 24;
+};
+
 struct Console {
   std::istream& in;
   std::ostream& out;                   // results
@@ -26,16 +31,16 @@ struct Console {
 
   bool in_is_terminal = false;
   bool out_is_terminal = false;
-  int width = 80;                       // columns of the terminal
-  std::function<int()> measured_width;  // asks a real terminal, which may be resized
-  std::function<int()> output_error;    // errno of the first write to `out` that failed, or 0
+  TerminalSize size;
+  std::function<TerminalSize()> measured_size;  // asks a real terminal, which may be resized
+  std::function<int()> output_error;  // errno of the first write to `out` that failed, or 0
 
   // The value of an environment variable; "" when it is not set.
   std::string Variable(const std::string& name) const;
   // Whether the locale can show block characters and accents.
   bool Utf8() const;
-  int Width() const { return measured_width ? measured_width() : width; }
-  // Whether screens may be redrawn in place.
+  TerminalSize Size() const { return measured_size ? measured_size() : size; }
+  // Whether screens may be redrawn in place and have colours.
   bool Animated() const;
 };
 

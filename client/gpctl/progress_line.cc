@@ -24,7 +24,7 @@ void ProgressLine::Tell(const std::string& line) {
   if (now < next_) return;
   next_ = now + (animated_ ? kDrawingInterval : kMessageInterval);
   if (animated_) {
-    block_.Draw(CutToWidth(line, console_.Width(), console_.Utf8()) + "\n");
+    block_.Draw(CutToWidth(line, console_.Size().columns, console_.Utf8()) + "\n");
   } else {
     console_.err << line << std::endl;
   }

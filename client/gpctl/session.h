@@ -37,8 +37,11 @@ class Session {
   bool json() const { return options_.output == "json"; }
   bool utf8() const { return console_.Utf8(); }
   // Columns for text that is cut to fit; 0 (no limit) when the output is not a terminal.
-  int width() const { return console_.out_is_terminal ? console_.Width() : 0; }
-  TextStyle style() const { return {width(), utf8()}; }
+  int width() const { return console_.out_is_terminal ? console_.Size().columns : 0; }
+  TextStyle style() const {
+    return {width(), utf8(), console_.Animated(),
+            console_.out_is_terminal ? console_.Size().rows : 0};
+  }
   // Seconds since 1970 by the coordinator's clock once it has answered, because the times that
   // screens show come from it; before that by this machine's.
   double Now() const;

@@ -158,7 +158,7 @@ class DemoScreen {
   void Report(const v1::MetricPoint& point, int64_t target, std::string& news) {
     step_ = point.step();
     next_line_ = session_.Now() + interval_;
-    news += "  " + StepLine(point, target) + "\n";
+    news += "  " + StepLine(point, target, {.width = std::max(0, session_.width() - 2)}) + "\n";
   }
 
   void ReportSamples(const RunModel& model, std::string& news) {

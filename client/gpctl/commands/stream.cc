@@ -95,11 +95,11 @@ StatusOr<ExitCode> Metrics(const StreamOptions& options, Session& session) {
   request.set_follow(options.follow);
   const int64_t target = run.progress().target_steps();
   const Status status = client->Metrics(
-      request, Printer<v1::MetricPoint>(session, options.follow,
-                                        [&session, target](const v1::MetricPoint& point) {
-                                          return session.json() ? OneLine(MetricFields(point))
-                                                                : StepLine(point, target) + "\n";
-                                        }));
+      request, Printer<v1::MetricPoint>(
+                   session, options.follow, [&session, target](const v1::MetricPoint& point) {
+                     return session.json() ? OneLine(MetricFields(point))
+                                           : StepLine(point, target, session.style()) + "\n";
+                   }));
   return Finish(status, run, options, "metrics", session);
 }
 

@@ -27,7 +27,7 @@ StatusOr<std::chrono::nanoseconds> Interval(const WatchOptions& options, bool an
 // of each interval.
 class LinePrinter {
  public:
-  explicit LinePrinter(std::ostream& out) : out_(out) {}
+  LinePrinter(std::ostream& out, const TextStyle& style) : out_(out), style_(style) {}
 
   void Print(const RunModel& model) {
     const v1::Run& run = model.run();
@@ -55,12 +55,13 @@ class LinePrinter {
     for (const v1::MetricPoint& point : model.points()) {
       const bool wanted = point.has_validation_loss() || point.step() == newest;
       if (point.step() <= step_ || !wanted) continue;
-      out_ << StepLine(point, model.run().progress().target_steps()) << "\n";
+      out_ << StepLine(point, model.run().progress().target_steps(), style_) << "\n";
     }
     step_ = newest;
   }
 
   std::ostream& out_;
+  const TextStyle style_;
   v1::RunState state_ = v1::RUN_STATE_UNSPECIFIED;
   int64_t step_ = -1;
   std::string warning_;
@@ -93,7 +94,7 @@ Status FollowAsText(RunFeed& feed, const WatchOptions& options, Session& session
       block.Draw(RunScreen(model, session.Now(), session.style()));
     });
   }
-  LinePrinter printer(out);
+  LinePrinter printer(out, session.style());
   return ShowUntilEnd(feed, interval, out, [&](const RunModel& model) { printer.Print(model); });
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <string_view>
+#include <utility>
 
 #include "base/counted_noun.h"
 #include "client/api/run_client.h"
@@ -11,31 +13,34 @@
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/render/step_words.h"
 #include "client/gpctl/terminal/display_text.h"
+#include "client/gpctl/terminal/fitted_line.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "client/gpctl/terminal/table.h"
 
 namespace gp::gpctl {
 namespace {
 
-std::string StepOfTarget(const v1::Progress& progress) {
-  if (progress.target_steps() <= 0) return WithThousands(progress.step());
-  return WithThousands(progress.step()) + "/" + WithThousands(progress.target_steps());
-}
+// Where the second line of an event begins.
+constexpr int kEventIndent = 8;
 
 std::string EtaText(const v1::Run& run) {
   if (run.state() != v1::RUN_STATE_RUNNING) return "-";
   return DurationText(client::SecondsLeft(run.progress()));
 }
 
-// A healthy run needs no explanation in a table.
-std::string StateCell(const v1::Run& run) {
+// The reason without the line of the trainer's log that may end it: the details show that.
+std::string_view WithoutLogLine(std::string_view reason) {
+  return reason.substr(0, reason.find("; its last line: "));
+}
+
+// Why a run does not go on, or what it warns of; "" for a healthy run.
+std::string ReasonCell(const v1::Run& run, bool utf8) {
+  const bool healthy =
+      run.state() == v1::RUN_STATE_RUNNING || run.state() == v1::RUN_STATE_SUCCEEDED;
+  if (!healthy) return OneSafeLine(WithoutLogLine(run.reason()), utf8);
   const std::string& warning = run.progress().warning();
-  if (run.state() == v1::RUN_STATE_SUCCEEDED && !warning.empty()) {
-    return fmt::format("{}, warning: {}", StateName(run.state()), warning);
-  }
-  const bool plain = run.state() == v1::RUN_STATE_RUNNING || run.state() == v1::RUN_STATE_SUCCEEDED;
-  return plain || run.reason().empty() ? StateName(run.state())
-                                       : StateName(run.state()) + ": " + run.reason();
+  const bool warns = run.state() == v1::RUN_STATE_SUCCEEDED && !warning.empty();
+  return warns ? "warning: " + OneSafeLine(warning, utf8) : "";
 }
 
 std::string PlacementText(const v1::Run& run) {
@@ -102,7 +107,7 @@ std::string SpeedText(const v1::Progress& progress) {
 }
 
 std::string PhasesText(const v1::Progress& progress) {
-  return progress.has_phases() ? PhaseText(progress.phases(), progress.step_seconds()) : "";
+  return progress.has_phases() ? PhaseText(progress.phases(), progress.step_seconds(), 0) : "";
 }
 
 std::string SkippedText(const v1::Progress& progress) {
@@ -129,23 +134,29 @@ std::string RestartText(const v1::Run& run) {
 }  // namespace
 
 std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextStyle& style) {
-  Table table({{"NAME"},
-               {"ID"},
-               {"AGE", Align::kRight},
-               {"STEP", Align::kRight},
-               {"LOSS", Align::kRight},
-               {"VAL", Align::kRight},
-               {"TOK/S", Align::kRight},
-               {"ETA", Align::kRight},
-               {"STATE"}});
+  Table table({{.title = "NAME", .shorten = true},
+               {.title = "STATE"},
+               {.title = "STEP", .align = Align::kRight},
+               {.title = "LOSS", .align = Align::kRight},
+               {.title = "VAL", .align = Align::kRight, .rank = 2},
+               {.title = "TOK/S", .align = Align::kRight, .rank = 3},
+               {.title = "ETA", .align = Align::kRight, .rank = 1},
+               {.title = "AGE", .align = Align::kRight, .rank = 4},
+               {.title = "ID", .rank = 5},
+               {.title = "REASON"}});
   for (const v1::Run& run : runs) {
     const v1::Progress& progress = run.progress();
     const bool stepped = progress.step() > 0;
-    table.AddRow({run.name(), run.run_id(), DurationText(now - Seconds(run.submitted_at())),
-                  stepped ? StepOfTarget(progress) : "-", stepped ? Loss(progress.loss()) : "-",
+    table.AddRow({run.name(),
+                  {StateName(run.state()), style.color ? StateColor(run) : Color::kNone},
+                  stepped ? StepOfTarget(progress) : "-",
+                  stepped ? Loss(progress.loss()) : "-",
                   progress.validation_step() > 0 ? Loss(progress.validation_loss()) : "-",
-                  stepped ? CompactCount(progress.tokens_per_second()) : "-", EtaText(run),
-                  OneSafeLine(StateCell(run), style.utf8)});
+                  stepped ? CompactCount(progress.tokens_per_second()) : "-",
+                  EtaText(run),
+                  DurationText(now - Seconds(run.submitted_at())),
+                  run.run_id(),
+                  ReasonCell(run, style.utf8)});
   }
   return table.Render(style.width, style.utf8);
 }
@@ -154,7 +165,8 @@ std::string RunDetails(const v1::Run& run, const DetailsContext& context, double
                        const TextStyle& style) {
   std::string state = StateName(run.state());
   for (char& c : state) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  std::string out = fmt::format("{}  {}  {}  {}\n", run.name(), run.run_id(), state,
+  if (style.color) state = Colored(state, StateColor(run));
+  std::string out = fmt::format("{}  {}  {}  {}\n", run.name(), state, run.run_id(),
                                 DurationText(ElapsedSeconds(run, now)));
   out += Field("reason", OneSafeLine(run.reason(), style.utf8));
   out += Field("queue", QueueText(run));
@@ -198,7 +210,7 @@ std::string EventText(const v1::RunEvent& event, const TextStyle& style) {
       fmt::format("{}  {:<13} {:<18} {}", DateTimeText(event.at().seconds()),
                   StateName(event.state()), event.kind(), OneSafeLine(event.reason(), style.utf8));
   if (!event.actor().empty()) text += fmt::format("  ({})", OneSafeLine(event.actor(), style.utf8));
-  return text;
+  return Wrapped(text, style.width, kEventIndent);
 }
 
 std::string LogLineText(const v1::LogLine& line, bool with_rank, const TextStyle& style) {
@@ -251,22 +263,27 @@ std::string CheckpointDetails(const v1::Checkpoint& checkpoint, double now) {
   return out + Field("directory", checkpoint.directory());
 }
 
-std::string StepLine(const v1::MetricPoint& point, int64_t target_steps) {
+std::string StepLine(const v1::MetricPoint& point, int64_t target_steps, const TextStyle& style) {
   // A wall time becomes steps while the run goes on.
   if (point.target_steps() > 0) target_steps = point.target_steps();
-  std::string out = target_steps > 0 ? fmt::format("step {}/{}", point.step(), target_steps)
-                                     : fmt::format("step {}", point.step());
-  out += fmt::format(" | loss {}", Loss(point.loss()));
-  if (point.has_validation_loss()) out += fmt::format(" | val {}", Loss(point.validation_loss()));
+  std::vector<LinePart> parts;
+  const auto add = [&parts](std::string text, int rank = 0) {
+    parts.push_back({std::move(text), rank});
+  };
+  add(target_steps > 0 ? fmt::format("step {}/{}", point.step(), target_steps)
+                       : fmt::format("step {}", point.step()));
+  add("loss " + Loss(point.loss()));
+  if (point.has_validation_loss()) add("val " + Loss(point.validation_loss()));
   for (const v1::Score& score : point.scores()) {
-    out += fmt::format(" | {} {:.4f}", OneSafeLine(score.name(), false), score.value());
+    add(fmt::format("{} {:.4f}", OneSafeLine(score.name(), false), score.value()));
   }
-  out += fmt::format(" | norm {:.2f} | lr {} | {:.0f} ms", point.gradient_norm(),
-                     LearningRate(point.learning_rate()), 1000 * point.step_seconds());
-  if (point.mfu() > 0) out += fmt::format(" | {} mfu", Percent(point.mfu()));
-  out += fmt::format(" | {} tok/s", CompactCount(point.tokens_per_second()));
-  if (point.skipped()) out += " | update skipped: not finite";
-  return out;
+  add(fmt::format("norm {:.2f}", point.gradient_norm()), 3);
+  add("lr " + LearningRate(point.learning_rate()), 4);
+  add(fmt::format("{:.0f} ms", 1000 * point.step_seconds()), 2);
+  if (point.mfu() > 0) add(Percent(point.mfu()) + " mfu", 1);
+  add(CompactCount(point.tokens_per_second()) + " tok/s");
+  if (point.skipped()) add("update skipped: not finite");
+  return FittedLine(std::move(parts), " | ", style.width);
 }
 
 }  // namespace gp::gpctl

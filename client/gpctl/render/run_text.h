@@ -12,6 +12,8 @@ namespace gp::gpctl {
 struct TextStyle {
   int width = 0;  // columns; 0: no limit
   bool utf8 = true;
+  bool color = false;
+  int height = 0;  // rows of the terminal; 0: no limit
 };
 
 std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextStyle& style);
@@ -30,6 +32,7 @@ std::string RunDetails(const v1::Run& run, const DetailsContext& context, double
 // The command that fits the run's state, without the program's name: "watch mine"; "" for none.
 std::string NextCommand(const v1::Run& run);
 
+// One line, or more on a terminal that is too narrow for the reason.
 std::string EventText(const v1::RunEvent& event, const TextStyle& style);
 std::string LogLineText(const v1::LogLine& line, bool with_rank, const TextStyle& style);
 
@@ -40,6 +43,7 @@ std::string CheckpointDetails(const v1::Checkpoint& checkpoint, double now);
 // One line a step, in the style of llm.c:
 // step 7362/19073 | loss 3.2714 | val 3.2958 | norm 0.31 | lr 4.93e-04 | 323 ms | 55.6% mfu | 1.62M
 // tok/s
-std::string StepLine(const v1::MetricPoint& point, int64_t target_steps);
+// A narrow terminal gets fewer parts: learning rate, norm, time and MFU are left out in this order.
+std::string StepLine(const v1::MetricPoint& point, int64_t target_steps, const TextStyle& style);
 
 }  // namespace gp::gpctl

@@ -28,6 +28,20 @@ v1::RunState StateNamed(const std::string& name) {
   return v1::RunState_Parse(full, &state) ? state : v1::RUN_STATE_UNSPECIFIED;
 }
 
+Color StateColor(const v1::Run& run) {
+  switch (run.state()) {
+    case v1::RUN_STATE_FAILED:
+      return Color::kRed;
+    case v1::RUN_STATE_CANCELLED:
+      return Color::kGrey;
+    case v1::RUN_STATE_RUNNING:
+    case v1::RUN_STATE_SUCCEEDED:
+      return run.progress().warning().empty() ? Color::kGreen : Color::kYellow;
+    default:
+      return Color::kYellow;
+  }
+}
+
 double Seconds(const google::protobuf::Timestamp& time) {
   return static_cast<double>(time.seconds()) + 1e-9 * time.nanos();
 }

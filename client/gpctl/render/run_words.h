@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "client/gpctl/terminal/color.h"
 #include "gp/v1/run.pb.h"
 
 namespace gp::gpctl {
@@ -13,6 +14,10 @@ namespace gp::gpctl {
 std::string StateName(v1::RunState state);
 // RUN_STATE_UNSPECIFIED when the word is not a state.
 v1::RunState StateNamed(const std::string& name);
+
+// Green while it runs or when it succeeded, yellow when it waits or ended with a warning, red when
+// it failed, grey when it was cancelled.
+Color StateColor(const v1::Run& run);
 
 // Seconds since 1970; 0 for a time that was never set.
 double Seconds(const google::protobuf::Timestamp& time);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "client/gpctl/terminal/fitted_line.h"
 #include "client/gpctl/terminal/number_text.h"
 
 namespace gp::gpctl {
@@ -15,15 +16,23 @@ std::string FlopsText(double flops) {
 
 }  // namespace
 
-std::string PhaseText(const v1::PhaseSeconds& phases, double step_seconds) {
+std::string StepOfTarget(const v1::Progress& progress) {
+  if (progress.target_steps() <= 0) return WithThousands(progress.step());
+  return WithThousands(progress.step()) + "/" + WithThousands(progress.target_steps());
+}
+
+std::string PhaseText(const v1::PhaseSeconds& phases, double step_seconds, int width) {
   if (step_seconds <= 0) return "";
-  const auto share = [step_seconds](double seconds) {
-    return fmt::format("{:.0f}%", 100 * seconds / step_seconds);
+  const auto share = [step_seconds](const char* name, double seconds) {
+    return fmt::format("{} {:.0f}%", name, 100 * seconds / step_seconds);
   };
-  return fmt::format("forward {} backward {} all-reduce {} optim {} data {} other {}",
-                     share(phases.forward()), share(phases.backward()),
-                     share(phases.allreduce_exposed()), share(phases.optimizer()),
-                     share(phases.data_wait()), share(phases.other()));
+  return FittedLine({{share("forward", phases.forward())},
+                     {share("backward", phases.backward())},
+                     {share("all-reduce", phases.allreduce_exposed())},
+                     {share("optim", phases.optimizer()), 1},
+                     {share("data", phases.data_wait())},
+                     {share("other", phases.other()), 2}},
+                    " ", width);
 }
 
 std::string MfuText(double mfu, double peak_flops, const std::string& peak_source) {

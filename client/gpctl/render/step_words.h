@@ -8,8 +8,12 @@
 
 namespace gp::gpctl {
 
-// "forward 30% backward 60% all-reduce 5% optim 2% data 1% other 2%"; empty without a step.
-std::string PhaseText(const v1::PhaseSeconds& phases, double step_seconds);
+// "500/2,000"; "500" for a run that is bounded by time.
+std::string StepOfTarget(const v1::Progress& progress);
+
+// "forward 30% backward 60% all-reduce 5% optim 2% data 1% other 2%"; empty without a step. Other
+// and optim are left out when the text is wider than `width`; 0 means no limit.
+std::string PhaseText(const v1::PhaseSeconds& phases, double step_seconds, int width);
 
 // "MFU 31.4% of 461 GFLOP/s (measured)"; empty when the peak is unknown.
 std::string MfuText(double mfu, double peak_flops, const std::string& peak_source);

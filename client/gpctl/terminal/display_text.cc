@@ -1,5 +1,6 @@
 #include "client/gpctl/terminal/display_text.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -56,6 +57,18 @@ void AppendSafe(std::string& out, std::string_view bytes, const Character& chara
   }
 }
 
+// Bytes of the longest beginning that fits into `columns`.
+size_t PrefixThatFits(std::string_view text, int columns) {
+  size_t end = 0;
+  for (int used = 0; end < text.size();) {
+    const Character character = FirstCharacter(text.substr(end));
+    used += WidthOf(character);
+    if (used > columns) break;
+    end += character.size;
+  }
+  return end;
+}
+
 }  // namespace
 
 int DisplayWidth(std::string_view text) {
@@ -71,14 +84,35 @@ int DisplayWidth(std::string_view text) {
 std::string CutToWidth(std::string_view text, int columns, bool utf8) {
   if (DisplayWidth(text) <= columns) return std::string(text);
   if (columns <= 0) return "";
-  size_t end = 0;
-  for (int used = 0; end < text.size();) {
-    const Character character = FirstCharacter(text.substr(end));
-    used += WidthOf(character);
-    if (used > columns - 1) break;
-    end += character.size;
+  return std::string(text.substr(0, PrefixThatFits(text, columns - 1))) + (utf8 ? "…" : "~");
+}
+
+std::string CutMiddleToWidth(std::string_view text, int columns, bool utf8) {
+  if (DisplayWidth(text) <= columns) return std::string(text);
+  const std::string begin = CutToWidth(text, (columns + 2) / 2, utf8);
+  int rest = DisplayWidth(text);
+  const int kept = columns - DisplayWidth(begin);
+  while (rest > kept) {
+    const Character character = FirstCharacter(text);
+    rest -= WidthOf(character);
+    text.remove_prefix(character.size);
   }
-  return std::string(text.substr(0, end)) + (utf8 ? "…" : "~");
+  return begin + std::string(text);
+}
+
+std::string Wrapped(std::string_view text, int columns, int indent) {
+  std::string out;
+  int room = columns;
+  while (columns > 0 && DisplayWidth(text) > room && room > 0) {
+    const size_t fits = PrefixThatFits(text, room);
+    const size_t space = text.substr(0, fits + 1).rfind(' ');
+    const size_t end = space == std::string_view::npos || space == 0 ? fits : space;
+    if (end == 0) break;
+    out += std::string(text.substr(0, end)) + "\n" + std::string(indent, ' ');
+    text.remove_prefix(std::min(text.size(), text.find_first_not_of(' ', end)));
+    room = columns - indent;
+  }
+  return out + std::string(text);
 }
 
 std::string PadRight(std::string_view text, int columns) {

@@ -1,48 +1,98 @@
 #include "client/gpctl/terminal/table.h"
 
 #include <algorithm>
-#include <utility>
+#include <numeric>
 
 #include "base/check.h"
 #include "client/gpctl/terminal/display_text.h"
 
 namespace gp::gpctl {
+namespace {
+
+constexpr int kGap = 2;
+// A shortened cell keeps at least this much.
+constexpr int kShortenedMin = 16;
+// The last column explains; others make room for this much of it.
+constexpr int kLastMin = 20;
+
+}  // namespace
 
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-void Table::AddRow(std::vector<std::string> cells) {
+void Table::AddRow(std::vector<Cell> cells) {
   GP_CHECK(cells.size() == columns_.size());
   rows_.push_back(std::move(cells));
 }
 
-std::vector<int> Table::ColumnWidths() const {
-  std::vector<int> widths;
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    int widest = DisplayWidth(columns_[i].title);
-    for (const auto& row : rows_) widest = std::max(widest, DisplayWidth(row[i]));
-    widths.push_back(widest);
-  }
-  return widths;
+int Table::WidestCell(size_t column) const {
+  int widest = DisplayWidth(columns_[column].title);
+  for (const auto& row : rows_) widest = std::max(widest, DisplayWidth(row[column].text));
+  return widest;
 }
 
-std::string Table::RenderRow(const std::vector<std::string>& cells, const std::vector<int>& widths,
-                             int width, bool utf8) const {
-  std::string line;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) line += "  ";
-    line += columns_[i].align == Align::kRight ? PadLeft(cells[i], widths[i])
-                                               : PadRight(cells[i], widths[i]);
+Table::Layout Table::Fit(int width) const {
+  Layout layout;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    layout.columns.push_back(i);
+    layout.widths.push_back(WidestCell(i));
   }
-  line.erase(line.find_last_not_of(' ') + 1);
-  return width > 0 ? CutToWidth(line, width, utf8) : line;
+  if (width <= 0) return layout;
+  // By how much the columns exceed the width when the last one is cut to its least.
+  const auto excess = [&] {
+    const int last = layout.widths.back();
+    const int all = std::accumulate(layout.widths.begin(), layout.widths.end(), 0) - last;
+    return all + std::min(last, kLastMin) + kGap * (static_cast<int>(layout.widths.size()) - 1) -
+           width;
+  };
+  if (excess() <= 0) return layout;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].shorten) layout.widths[i] = std::min(layout.widths[i], kShortenedMin);
+  }
+  while (excess() > 0) {
+    const auto least =
+        std::ranges::max_element(layout.columns, {}, [&](size_t i) { return columns_[i].rank; });
+    if (columns_[*least].rank == 0) break;
+    layout.widths.erase(layout.widths.begin() + (least - layout.columns.begin()));
+    layout.columns.erase(least);
+  }
+  for (size_t i = 0; i < layout.columns.size(); ++i) {
+    const int missing = WidestCell(layout.columns[i]) - layout.widths[i];
+    if (columns_[layout.columns[i]].shorten) {
+      layout.widths[i] += std::clamp(-excess(), 0, missing);
+    }
+  }
+  return layout;
+}
+
+std::string Table::RenderRow(const std::vector<Cell>& cells, const Layout& layout, int width,
+                             bool utf8) const {
+  std::string line;
+  int used = 0;
+  int spaces = 0;
+  for (size_t i = 0; i < layout.columns.size(); ++i) {
+    const Column& column = columns_[layout.columns[i]];
+    const Cell& cell = cells[layout.columns[i]];
+    std::string text =
+        column.shorten ? CutMiddleToWidth(cell.text, layout.widths[i], utf8) : cell.text;
+    const int missing = layout.widths[i] - DisplayWidth(text);
+    if (column.align == Align::kRight) spaces += missing;
+    if (width > 0) text = CutToWidth(text, width - used - spaces, utf8);
+    if (!text.empty()) {
+      line += std::string(spaces, ' ') + Colored(text, cell.color);
+      used += spaces + DisplayWidth(text);
+      spaces = 0;
+    }
+    spaces += kGap + (column.align == Align::kLeft ? missing : 0);
+  }
+  return line;
 }
 
 std::string Table::Render(int width, bool utf8) const {
-  const std::vector<int> widths = ColumnWidths();
-  std::vector<std::string> titles;
-  for (const Column& column : columns_) titles.push_back(column.title);
-  std::string out = RenderRow(titles, widths, width, utf8) + "\n";
-  for (const auto& row : rows_) out += RenderRow(row, widths, width, utf8) + "\n";
+  const Layout layout = Fit(width);
+  std::vector<Cell> titles;
+  for (const Column& column : columns_) titles.emplace_back(column.title);
+  std::string out = RenderRow(titles, layout, width, utf8) + "\n";
+  for (const auto& row : rows_) out += RenderRow(row, layout, width, utf8) + "\n";
   return out;
 }
 

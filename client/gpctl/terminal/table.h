@@ -2,7 +2,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "client/gpctl/terminal/color.h"
 
 namespace gp::gpctl {
 
@@ -13,24 +16,44 @@ class Table {
   struct Column {
     std::string title;
     Align align = Align::kLeft;
+    // What happens when the table is wider than the terminal. First, cells of columns that may be
+    // shortened lose their middle. Then columns are left out, the one of the highest rank first; a
+    // column of rank 0 is never left out.
+    bool shorten = false;
+    int rank = 0;
+  };
+
+  struct Cell {
+    Cell(const char* words) : text(words) {}
+    Cell(std::string words, Color shade = Color::kNone) : text(std::move(words)), color(shade) {}
+
+    std::string text;
+    Color color = Color::kNone;
   };
 
   explicit Table(std::vector<Column> columns);
 
   // REQUIRES: as many cells as columns.
-  void AddRow(std::vector<std::string> cells);
+  void AddRow(std::vector<Cell> cells);
 
-  // Title line and rows, two spaces between columns, no trailing spaces. When a row would be wider
-  // than `width`, its last column is cut; 0 means no limit.
+  // Title line and rows, two spaces between columns, no trailing spaces. No line is wider than
+  // `width`: when nothing else helps, the end of each line is cut. 0 means no limit.
   std::string Render(int width, bool utf8) const;
 
  private:
-  std::vector<int> ColumnWidths() const;
-  std::string RenderRow(const std::vector<std::string>& cells, const std::vector<int>& widths,
-                        int width, bool utf8) const;
+  // The columns that are shown, with their widths.
+  struct Layout {
+    std::vector<size_t> columns;
+    std::vector<int> widths;
+  };
+
+  Layout Fit(int width) const;
+  int WidestCell(size_t column) const;
+  std::string RenderRow(const std::vector<Cell>& cells, const Layout& layout, int width,
+                        bool utf8) const;
 
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::vector<Cell>> rows_;
 };
 
 }  // namespace gp::gpctl

@@ -38,7 +38,7 @@ def expect_screen(environment):
     """Returns the terminal's bytes up to the end of a `watch` that Ctrl-C ended."""
     child = pexpect.spawn(GPCTL, ["watch", "live"], env=environment, dimensions=(24, 80), timeout=60, encoding="utf-8")
     child.logfile_read = io.StringIO()
-    child.expect(r"live  \w+   RUNNING")
+    child.expect(r"live  \x1b\[32mRUNNING\x1b\[0m  ")
     child.expect("train loss")
     child.expect("Ctrl-C leaves the run going.")
     child.expect(r"step [\d,]+/100,000")  # a second drawing
@@ -55,7 +55,7 @@ def check_screen():
     child_text = expect_screen(environment)
     assert "\x1b[" in child_text and "▁" in child_text, child_text
     for line in child_text.splitlines():
-        assert len(line) <= 80 + 10, line  # ten for the escape sequence that moves up
+        assert len(line) <= 80 + 20, line  # twenty for escape sequences: up, and a colour
     state = gpctl("status", "live").stdout
     assert "RUNNING" in state, state
 

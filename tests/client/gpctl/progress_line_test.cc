@@ -25,7 +25,7 @@ class ProgressLineTest : public ::testing::Test {
 
 TEST_F(ProgressLineTest, IsRedrawnFourTimesASecondAndRemovedOnATerminal) {
   console_.out_is_terminal = true;
-  console_.width = 10;
+  console_.size.columns = 10;
   ProgressLine progress(console_);
   progress.Tell("one");
   clock_.Advance(249ms);

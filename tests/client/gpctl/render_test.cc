@@ -1,7 +1,9 @@
 // Screens and tables against recorded text.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "client/fake_run_service.h"
@@ -14,6 +16,7 @@
 namespace gp::gpctl {
 namespace {
 
+using ::testing::AllOf;
 using testing::ExpectGolden;
 using ::testing::HasSubstr;
 using testing::MakeRun;
@@ -140,6 +143,28 @@ TEST(RunScreen, FitsAnyWidth) {
   }
 }
 
+TEST(RunScreen, FitsTheHeightOfASmallTerminal) {
+  RunModel model = RunningModel();
+  v1::RunEvent event;
+  for (int i = 1; i <= 5; ++i) {
+    event.mutable_at()->set_seconds(1763716450 + i);
+    event.set_reason(fmt::format("event {}", i));
+    model.Apply(event);
+  }
+  const std::string screen = RunScreen(model, kNow, {60, true, false, 15});
+  EXPECT_EQ(std::count(screen.begin(), screen.end(), '\n'), 14) << screen;
+  EXPECT_THAT(screen,
+              AllOf(HasSubstr("event 5"), Not(HasSubstr("event 1\n")), HasSubstr("Ctrl-C")));
+  ExpectGolden("screen_running_60x15.txt", screen);
+}
+
+TEST(RunScreen, HasTheColourOfItsState) {
+  EXPECT_THAT(RunScreen(RunningModel(), kNow, {80, true, true}),
+              HasSubstr("shakespeare  \x1b[33mRUNNING\x1b[0m  "))
+      << "it has a warning";
+  EXPECT_THAT(RunScreen(RunningModel(), kNow, {80, true, false}), Not(HasSubstr("\x1b")));
+}
+
 TEST(RunScreen, AsciiHasNoOtherBytes) {
   for (const char c : RunScreen(RunningModel(), kNow, {100, false})) {
     EXPECT_LT(static_cast<unsigned char>(c), 0x80);
@@ -188,6 +213,55 @@ TEST(RunModel, FindsSamplesInLogLines) {
   EXPECT_FALSE(ParseSampleLine("sample step=x text=y"));
 }
 
+TEST(RunTable, LeavesOutWhatMattersLeastWhereItIsNarrow) {
+  v1::Run run =
+      MakeRun("fine-tune-of-the-whole-corpus-lr-3e-4-seed-17", "7f3k2q9a0e", v1::RUN_STATE_FAILED);
+  run.set_reason(
+      "rank 0: exited with code 1; its last line: 2026-11-21T09:41:12.123Z error gp-trainer no");
+  ExpectGolden("list_80.txt", RunTable({run, RunningModel().run()}, kNow, {80, true}));
+  ExpectGolden("list_60.txt", RunTable({run, RunningModel().run()}, kNow, {60, true}));
+  for (int width = 20; width < 140; ++width) {
+    ExpectNoLineWiderThan(width, RunTable({run, RunningModel().run()}, kNow, {width, true}));
+  }
+  const std::string whole = RunTable({run}, kNow, {0, true});
+  EXPECT_THAT(whole, AllOf(HasSubstr("exited with code 1\n"), HasSubstr(run.name())));
+}
+
+TEST(RunTable, ColoursTheStates) {
+  const auto table = [](v1::RunState state) {
+    return RunTable({MakeRun("a", "7f3k2q9a0e", state)}, kNow, {100, true, true});
+  };
+  EXPECT_THAT(table(v1::RUN_STATE_FAILED), HasSubstr("a     \x1b[31mfailed\x1b[0m "));
+  EXPECT_THAT(table(v1::RUN_STATE_SUCCEEDED), HasSubstr("\x1b[32msucceeded\x1b[0m "));
+  EXPECT_THAT(table(v1::RUN_STATE_QUEUED), HasSubstr("\x1b[33mqueued\x1b[0m "));
+  EXPECT_THAT(table(v1::RUN_STATE_CANCELLED), HasSubstr("\x1b[90mcancelled\x1b[0m "));
+}
+
+TEST(StepLine, LosesWhatMattersLeastWhereItIsNarrow) {
+  v1::MetricPoint point = Point(500);
+  point.set_validation_loss(2.1);
+  EXPECT_EQ(
+      StepLine(point, 2000, {}),
+      "step 500/2000 | loss 2.2000 | val 2.1000 | norm 0.31 | lr 9.50e-04 | 50 ms | 31.4% mfu "
+      "| 15.2k tok/s");
+  EXPECT_EQ(StepLine(point, 2000, {80, true}),
+            "step 500/2000 | loss 2.2000 | val 2.1000 | 50 ms | 31.4% mfu | 15.2k tok/s");
+  EXPECT_EQ(StepLine(point, 2000, {60, true}),
+            "step 500/2000 | loss 2.2000 | val 2.1000 | 15.2k tok/s");
+}
+
+TEST(EventText, IsBrokenBetweenWords) {
+  v1::RunEvent event;
+  event.mutable_at()->set_seconds(1763716447);
+  event.set_state(v1::RUN_STATE_FAILED);
+  event.set_kind("rank_failed");
+  event.set_reason("data.text: /data/x.txt does not exist on node-c, and retrying cannot help");
+  const std::string text = EventText(event, {60, true});
+  ExpectNoLineWiderThan(60, text);
+  EXPECT_THAT(text, HasSubstr("\n        "));
+  EXPECT_THAT(EventText(event, {0, true}), Not(HasSubstr("\n")));
+}
+
 TEST(RunText, ShowsTablesAndDetails) {
   v1::Run failed = MakeRun("lr-sweep", "7f3k2q9a0e", v1::RUN_STATE_FAILED);
   failed.set_reason("rank 1 on node-c: data.text: /data/x.txt does not exist");
@@ -211,7 +285,7 @@ TEST(RunText, ShowsTablesAndDetails) {
 
 TEST(RunText, StepLineReadsLikeLlmC) {
   EXPECT_EQ(
-      StepLine(Point(250), 2000),
+      StepLine(Point(250), 2000, {}),
       "step 250/2000 | loss 2.7000 | norm 0.11 | lr 9.50e-04 | 50 ms | 31.4% mfu | 15.2k tok/s");
   v1::MetricPoint evaluated = Point(250);
   evaluated.set_validation_loss(2.75);
@@ -219,7 +293,7 @@ TEST(RunText, StepLineReadsLikeLlmC) {
   v1::Score& score = *evaluated.add_scores();
   score.set_name("val_bpb");
   score.set_value(1.5);
-  EXPECT_EQ(StepLine(evaluated, 0),
+  EXPECT_EQ(StepLine(evaluated, 0, {}),
             "step 250 | loss 2.7000 | val 2.7500 | val_bpb 1.5000 | norm 0.11 | lr 9.50e-04 | 50 "
             "ms | 15.2k tok/s");
 }

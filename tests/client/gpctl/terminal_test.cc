@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "client/gpctl/terminal/display_text.h"
+#include "client/gpctl/terminal/fitted_line.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "client/gpctl/terminal/sparkline.h"
 #include "client/gpctl/terminal/table.h"
@@ -81,6 +82,43 @@ TEST(ProgressBar, FillsInEighths) {
   EXPECT_EQ(ProgressBar(1, 6, true), "[████]");
   EXPECT_EQ(ProgressBar(7, 6, false), "[####]");
   EXPECT_EQ(ProgressBar(NAN, 6, false), "[    ]");
+}
+
+TEST(CutMiddleToWidth, KeepsBothEnds) {
+  EXPECT_EQ(CutMiddleToWidth("fine-tune-lr-3e-4", 17, true), "fine-tune-lr-3e-4");
+  EXPECT_EQ(CutMiddleToWidth("fine-tune-lr-3e-4", 10, true), "fine-…3e-4");
+  EXPECT_EQ(CutMiddleToWidth("fine-tune-lr-3e-4", 10, false), "fine-~3e-4");
+  for (int columns = 0; columns < 20; ++columns) {
+    EXPECT_LE(DisplayWidth(CutMiddleToWidth("日本語の名前です", columns, true)), columns);
+  }
+}
+
+TEST(Wrapped, BreaksAtSpacesAndIndents) {
+  EXPECT_EQ(Wrapped("one two three", 0, 2), "one two three");
+  EXPECT_EQ(Wrapped("one two three", 13, 2), "one two three");
+  EXPECT_EQ(Wrapped("one two three", 8, 2), "one two\n  three");
+  EXPECT_EQ(Wrapped("one two three four", 7, 2), "one two\n  three\n  four");
+  EXPECT_EQ(Wrapped("/a/long/path is here", 8, 2), "/a/long/\n  path\n  is\n  here");
+}
+
+TEST(FittedLine, LeavesOutTheHighestRankFirst) {
+  const std::vector<LinePart> parts = {{"aa"}, {"bb", 1}, {""}, {"cc", 2}, {"dd"}};
+  EXPECT_EQ(FittedLine(parts, " | ", 0), "aa | bb | cc | dd");
+  EXPECT_EQ(FittedLine(parts, " | ", 16), "aa | bb | dd");
+  EXPECT_EQ(FittedLine(parts, " | ", 11), "aa | dd");
+  EXPECT_EQ(FittedLine(parts, " | ", 3), "aa | dd") << "rank 0 stays";
+}
+
+TEST(Table, ShortensNamesAndThenLeavesOutColumns) {
+  Table table({{.title = "NAME", .shorten = true},
+               {.title = "N", .align = Align::kRight},
+               {.title = "A", .rank = 1},
+               {.title = "B", .rank = 2},
+               {.title = "WHY"}});
+  table.AddRow({"a-name-that-is-rather-long", "5", "aaaa", "bbbb", ""});
+  EXPECT_EQ(table.Render(44, true),
+            "NAME                        N  A     B     WHY\n"
+            "a-name-that-is-rather-long  5  aaaa  bbbb\n");
 }
 
 TEST(Table, LinesUpAndCutsTheLastColumn) {

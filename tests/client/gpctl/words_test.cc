@@ -15,9 +15,9 @@ TEST(StepWords, EachPhaseHasItsShare) {
   phases.set_optimizer(0.04);
   phases.set_data_wait(0.05);
   phases.set_other(0.31);
-  EXPECT_EQ(PhaseText(phases, 1),
+  EXPECT_EQ(PhaseText(phases, 1, 0),
             "forward 10% backward 20% all-reduce 30% optim 4% data 5% other 31%");
-  EXPECT_EQ(PhaseText(phases, 0), "");
+  EXPECT_EQ(PhaseText(phases, 0, 0), "");
 }
 
 TEST(StepWords, AnMfuNamesWhatItIsAFractionOf) {

@@ -1,0 +1,20 @@
+// FittedLine: a line of parts, from which the least important are left out on a narrow terminal.
+// Pure function; thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gp::gpctl {
+
+struct LinePart {
+  std::string text;  // an empty part is left out
+  int rank = 0;      // the part of the highest rank goes first, one of rank 0 stays
+};
+
+// The parts with `separator` between them, in at most `width` columns if leaving out parts
+// suffices. A width of 0 means no limit.
+std::string FittedLine(std::vector<LinePart> parts, std::string_view separator, int width);
+
+}  // namespace gp::gpctl
