@@ -53,8 +53,9 @@ std::string Nodes(const v1::Run& run) {
 }
 
 std::string Heading(const v1::Run& run, double now, int width, const TextStyle& style) {
-  const std::string name = CutMiddleToWidth(run.name(), width / 2, style.utf8);
   const std::string state = Upper(StateName(run.state()));
+  const int widest_name = std::min(width / 2, width - DisplayWidth(state) - 4);
+  const std::string name = CutMiddleToWidth(run.name(), widest_name, style.utf8);
   std::vector<LinePart> parts = {
       {DurationText(ElapsedSeconds(run, now))}, {run.run_id(), 2}, {Nodes(run), 1}};
   if (run.failures() > 0) parts.push_back({fmt::format("attempt {}", run.failures() + 1)});

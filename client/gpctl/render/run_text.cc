@@ -138,11 +138,11 @@ std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextSty
                {.title = "STATE"},
                {.title = "STEP", .align = Align::kRight},
                {.title = "LOSS", .align = Align::kRight},
-               {.title = "VAL", .align = Align::kRight, .rank = 2},
-               {.title = "TOK/S", .align = Align::kRight, .rank = 3},
-               {.title = "ETA", .align = Align::kRight, .rank = 1},
-               {.title = "AGE", .align = Align::kRight, .rank = 4},
-               {.title = "ID", .rank = 5},
+               {.title = "VAL", .align = Align::kRight, .rank = 3},
+               {.title = "TOK/S", .align = Align::kRight, .rank = 4},
+               {.title = "ETA", .align = Align::kRight, .rank = 2},
+               {.title = "AGE", .align = Align::kRight, .rank = 5},
+               {.title = "ID", .rank = 1},
                {.title = "REASON"}});
   for (const v1::Run& run : runs) {
     const v1::Progress& progress = run.progress();
@@ -166,8 +166,8 @@ std::string RunDetails(const v1::Run& run, const DetailsContext& context, double
   std::string state = StateName(run.state());
   for (char& c : state) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   if (style.color) state = Colored(state, StateColor(run));
-  std::string out = fmt::format("{}  {}  {}  {}\n", run.name(), state, run.run_id(),
-                                DurationText(ElapsedSeconds(run, now)));
+  std::string out = fmt::format("{}  {}  {}  {}\n", run.name(), state,
+                                DurationText(ElapsedSeconds(run, now)), run.run_id());
   out += Field("reason", OneSafeLine(run.reason(), style.utf8));
   out += Field("queue", QueueText(run));
   out += Field("progress", ProgressText(run));

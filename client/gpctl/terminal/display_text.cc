@@ -88,7 +88,7 @@ std::string CutToWidth(std::string_view text, int columns, bool utf8) {
 }
 
 std::string CutMiddleToWidth(std::string_view text, int columns, bool utf8) {
-  if (DisplayWidth(text) <= columns) return std::string(text);
+  if (columns <= 1 || DisplayWidth(text) <= columns) return CutToWidth(text, columns, utf8);
   const std::string begin = CutToWidth(text, (columns + 2) / 2, utf8);
   int rest = DisplayWidth(text);
   const int kept = columns - DisplayWidth(begin);

@@ -13,7 +13,7 @@ constexpr int kGap = 2;
 // A shortened cell keeps at least this much.
 constexpr int kShortenedMin = 16;
 // The last column explains; others make room for this much of it.
-constexpr int kLastMin = 20;
+constexpr int kLastMin = 12;
 
 }  // namespace
 

@@ -117,8 +117,14 @@ TEST(Table, ShortensNamesAndThenLeavesOutColumns) {
                {.title = "WHY"}});
   table.AddRow({"a-name-that-is-rather-long", "5", "aaaa", "bbbb", ""});
   EXPECT_EQ(table.Render(44, true),
-            "NAME                        N  A     B     WHY\n"
-            "a-name-that-is-rather-long  5  aaaa  bbbb\n");
+            "NAME                      N  A     B     WHY\n"
+            "a-name-that-…rather-long  5  aaaa  bbbb\n");
+  EXPECT_EQ(table.Render(31, true),
+            "NAME              N  A     WHY\n"
+            "a-name-t…er-long  5  aaaa\n");
+  EXPECT_EQ(table.Render(20, true),
+            "NAME              N\n"
+            "a-name-t…er-long  5\n");
 }
 
 TEST(Table, LinesUpAndCutsTheLastColumn) {
