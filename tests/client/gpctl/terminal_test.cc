@@ -120,8 +120,8 @@ TEST(Table, ShortensNamesAndThenLeavesOutColumns) {
             "NAME                      N  A     B     WHY\n"
             "a-name-that-…rather-long  5  aaaa  bbbb\n");
   EXPECT_EQ(table.Render(31, true),
-            "NAME              N  A     WHY\n"
-            "a-name-t…er-long  5  aaaa\n");
+            "NAME               N  A     WHY\n"
+            "a-name-t…her-long  5  aaaa\n");
   EXPECT_EQ(table.Render(20, true),
             "NAME              N\n"
             "a-name-t…er-long  5\n");
