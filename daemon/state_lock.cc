@@ -2,24 +2,87 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <sstream>
 #include <utility>
 
 namespace gp::daemon {
 namespace {
 
-std::string Holder(int fd) {
-  std::array<char, 32> text{};
-  const ssize_t got = pread(fd, text.data(), text.size() - 1, 0);
-  return got > 0 ? fmt::format(" (process {})", text.data()) : "";
+LockHolder HolderIn(int fd) {
+  std::array<char, 1024> text{};
+  const ssize_t got = pread(fd, text.data(), text.size(), 0);
+  return got > 0 ? LockHolder::Parse({text.data(), static_cast<size_t>(got)}) : LockHolder();
 }
 
-Status WriteHolder(int fd, const std::string& path) {
+Status WriteHolder(int fd, const LockHolder& holder, const std::string& path) {
   if (ftruncate(fd, 0) != 0) return ErrnoStatus(errno, "truncate", path);
-  return WriteAll(fd, std::to_string(getpid()), path);
+  return WriteAll(fd, holder.FileText(), path);
+}
+
+// Whether `path` still leads to the open file. Its directory may have been deleted meanwhile.
+bool IsAt(int fd, const std::string& path) {
+  struct stat opened {};
+  struct stat named {};
+  return fstat(fd, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+Status InUse(const std::string& directory, const std::string& user, const LockHolder& holder,
+             const LockHolder& self) {
+  const std::string who = holder.pid == 0 ? "" : fmt::format(" ({})", holder.Description(self));
+  return FailedPrecondition(
+      "state directory {} is in use by {}{}; stop it{}, or give this one another --state-dir",
+      directory, user, who, holder.IsElsewhere(self) ? " there" : "");
+}
+
+// Errors where a lock that was taken does not prove that the last holder has ended.
+Status CheckLastHolder(int fd, const std::string& directory, const std::string& path,
+                       const LockHolder& self) {
+  const LockHolder last = HolderIn(fd);
+  struct stat info {};
+  if (last.pid == 0 || !last.IsOnAnotherHost(self) || fstat(fd, &info) != 0) return OkStatus();
+  if (!LocksStayOnHost(ReadFile("/proc/self/mountinfo").value_or(""), info.st_dev)) {
+    return OkStatus();
+  }
+  return FailedPrecondition(
+      "state directory {} was last used by {}, which has not let go of it; this file system does "
+      "not tell its hosts of one another's locks, so whether that process runs cannot be seen from "
+      "here; stop it there, or remove {} when it has ended",
+      directory, last.Description(self), path);
+}
+
+struct LockFile {
+  FileDescriptor file;
+  bool locked = false;  // by this process; false: another one holds it
+};
+
+StatusOr<LockFile> OpenAndLock(const std::string& path) {
+  while (true) {
+    FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!file.valid()) return ErrnoStatus(errno, "open", path);
+    const bool locked = flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+    if (!locked && errno != EWOULDBLOCK) return ErrnoStatus(errno, "lock", path);
+    if (!locked || IsAt(file.get(), path)) return LockFile{std::move(file), locked};
+  }
+}
+
+bool StaysOnHost(const std::string& type, const std::string& options) {
+  for (const char* local : {"fuse", "9p", "virtiofs"}) {
+    if (type.starts_with(local)) return true;
+  }
+  std::istringstream list(options);
+  for (std::string option; std::getline(list, option, ',');) {
+    for (const char* local : {"nolock", "local_lock=all", "local_lock=flock", "localflock"}) {
+      if (option == local) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -27,17 +90,41 @@ Status WriteHolder(int fd, const std::string& path) {
 StatusOr<StateLock> StateLock::Acquire(const std::string& directory, const std::string& name,
                                        const std::string& user) {
   const std::string path = JoinPath(directory, name);
-  FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file.valid()) return ErrnoStatus(errno, "open", path);
-  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return ErrnoStatus(errno, "lock", path);
-    return FailedPrecondition(
-        "state directory {} is in use by another {}{}; stop it, or give this one another "
-        "--state-dir",
-        directory, user, Holder(file.get()));
+  const LockHolder self = LockHolder::Self(SystemClock());
+  ASSIGN_OR_RETURN(LockFile lock, OpenAndLock(path));
+  const int fd = lock.file.get();
+  if (!lock.locked) return InUse(directory, user, HolderIn(fd), self);
+  RETURN_IF_ERROR(CheckLastHolder(fd, directory, path, self));
+  RETURN_IF_ERROR(WriteHolder(fd, self, path));
+  return StateLock(std::move(lock.file));
+}
+
+std::optional<LockHolder> StateLock::HolderOf(const std::string& directory,
+                                              const std::string& name) {
+  const std::string path = JoinPath(directory, name);
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid() || flock(file.get(), LOCK_SH | LOCK_NB) == 0) return std::nullopt;
+  return HolderIn(file.get());
+}
+
+StateLock::~StateLock() {
+  if (file_.valid()) (void)!ftruncate(file_.get(), 0);
+}
+
+bool LocksStayOnHost(std::string_view mounts, dev_t device) {
+  const std::string wanted = fmt::format("{}:{}", major(device), minor(device));
+  std::istringstream lines{std::string(mounts)};
+  for (std::string line; std::getline(lines, line);) {
+    // proc(5): "36 35 98:0 /root /mount options optional… - type source options"
+    const size_t separator = line.find(" - ");
+    if (separator == std::string::npos) continue;
+    std::istringstream head(line), tail(line.substr(separator + 3));
+    std::string id, parent, at, type, source, options;
+    head >> id >> parent >> at;
+    tail >> type >> source >> options;
+    if (at == wanted) return StaysOnHost(type, options);
   }
-  RETURN_IF_ERROR(WriteHolder(file.get(), path));
-  return StateLock(std::move(file));
+  return false;
 }
 
 }  // namespace gp::daemon

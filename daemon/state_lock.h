@@ -1,26 +1,50 @@
-// StateLock: at most one process uses a state directory. It is a lock on a file in the directory;
-// the kernel releases it when the process ends, also by a crash. The file contains the holder's
-// process number. Any thread of the holder may release it.
+// StateLock: at most one process uses a state directory, on whatever host or in whatever container.
+// It is a lock on a file in the directory; the kernel releases it when the process ends, also by a
+// crash. The file names the holder (lock_holder.h) while the lock is held. Any thread of the holder
+// may release it.
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/file.h"
 #include "base/status.h"
+#include "daemon/lock_holder.h"
 
 namespace gp::daemon {
 
+// The names of the lock files in the state directories of a coordinator and of an agent.
+inline constexpr char kCoordinatorLockName[] = "coordinator.lock";
+inline constexpr char kAgentLockName[] = "lock";
+
 class StateLock {
  public:
-  // Locks the file `name` in `directory`, which exists. FailedPrecondition names the directory, the
-  // process that holds it and `user`: "another gp-worker".
+  // Locks the file `name` in `directory`, which exists. FailedPrecondition names the directory,
+  // `user` ("another gp-worker") and the process that holds the lock: where it runs and since when.
+  // The same when the holder is on another host, it has not let go, and the file system does not
+  // tell hosts of one another's locks: then nobody here can see whether it still runs.
   static StatusOr<StateLock> Acquire(const std::string& directory, const std::string& name,
                                      const std::string& user);
+
+  // The process that holds the lock now; nullopt when none does.
+  static std::optional<LockHolder> HolderOf(const std::string& directory, const std::string& name);
+
+  StateLock(StateLock&&) = default;
+  StateLock& operator=(StateLock&&) = default;
+  // Empties the file: its holder has let go.
+  ~StateLock();
 
  private:
   explicit StateLock(FileDescriptor file) : file_(std::move(file)) {}
 
   FileDescriptor file_;
 };
+
+// Whether locks on the file system `device` hold on this host alone, though other hosts may have it
+// mounted. `mounts` is the text of /proc/self/mountinfo.
+bool LocksStayOnHost(std::string_view mounts, dev_t device);
 
 }  // namespace gp::daemon

@@ -64,7 +64,7 @@ DatabaseFile StoreDatabase() {
 
 StatusOr<daemon::StateLock> LockState(const std::string& state_dir) {
   RETURN_IF_ERROR(WithContext(MakeDirectories(state_dir, 0700), "state directory"));
-  return daemon::StateLock::Acquire(state_dir, "coordinator.lock", "coordinator");
+  return daemon::StateLock::Acquire(state_dir, daemon::kCoordinatorLockName, "another coordinator");
 }
 
 std::string WrittenBy(const std::string& state_dir) {

@@ -114,7 +114,8 @@ TEST_F(StateBackup, IsNotRestoredIntoADirectoryThatACoordinatorUses) {
   ASSERT_TRUE(MakeDirectories(File("state")).ok());
   {
     // A coordinator that starts takes the lock before it makes gp.db.
-    const auto lock = daemon::StateLock::Acquire(File("state"), "coordinator.lock", "coordinator");
+    const auto lock =
+        daemon::StateLock::Acquire(File("state"), "coordinator.lock", "another coordinator");
     ASSERT_TRUE(lock.ok()) << lock.status();
     const auto refused = Restore();
     EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);

@@ -233,8 +233,9 @@ Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime)
   });
   RETURN_IF_ERROR(daemon::PrepareStateDirectory(settings.state_dir,
                                                 {"lock", "node_id", "security", "format.json"}));
-  ASSIGN_OR_RETURN(const auto lock,
-                   daemon::StateLock::Acquire(settings.state_dir, "lock", "gp-worker"));
+  ASSIGN_OR_RETURN(
+      const auto lock,
+      daemon::StateLock::Acquire(settings.state_dir, daemon::kAgentLockName, "another gp-worker"));
   RETURN_IF_ERROR(MigrateAgentState(settings.state_dir));
   ASSIGN_OR_RETURN(const std::string node_id, LoadNodeId(settings.state_dir));
   const auto credentials = OpenCredentials(settings, node_id, stopping);

@@ -251,6 +251,7 @@ void ForgetContext(const ServiceDirectory& directory, Session& session) {
   if (!status.ok()) session.console().err << "warning: " << Message(status) << "\n";
 }
 
+// The locks of the service that was stopped are held.
 Status Purge(const ServiceDirectory& directory, const DownOptions& options, Session& session) {
   if (!FileExists(directory.root())) return OkStatus();
   if (!directory.IsOurs()) {
@@ -262,7 +263,7 @@ Status Purge(const ServiceDirectory& directory, const DownOptions& options, Sess
     return FailedPrecondition("nothing was deleted in {}; --purge needs a 'y' or --yes",
                               directory.root());
   }
-  RETURN_IF_ERROR(RemoveTree(directory.root()));
+  RETURN_IF_ERROR(directory.Remove());
   ForgetContext(directory, session);
   return OkStatus();
 }

@@ -1,11 +1,15 @@
 #include "client/gpctl/service/local_service.h"
 
+#include <thread>
+
 namespace gp::gpctl {
 namespace {
 
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kStartPoll{50};
+// The kernel releases the lock of a process soon after it has ended.
+constexpr std::chrono::seconds kReleaseMax{2};
 
 std::vector<std::string> SupervisorArguments(const ServiceDirectory& directory,
                                              const SupervisorOptions& options) {
@@ -40,6 +44,26 @@ std::string LastWordsSince(const std::string& path, size_t from) {
 
 int RunningPid(const ProcessIdentity& process) { return IsAlive(process) ? process.pid : 0; }
 
+// Every lock of a service that was just stopped. An error where something still holds one: a
+// process that this one cannot see, in another container or on another host.
+StatusOr<std::vector<daemon::StateLock>> LockStopped(const ServiceDirectory& directory) {
+  const auto deadline = steady_clock::now() + kReleaseMax;
+  while (true) {
+    auto locks = directory.LockAll();
+    if (locks.status().code() != StatusCode::kFailedPrecondition) return locks;
+    if (steady_clock::now() >= deadline) return Internal("{}", Message(locks.status()));
+    std::this_thread::sleep_for(kStartPoll);
+  }
+}
+
+Status StopDaemons(const ServiceDirectory& directory, StopWay way) {
+  const auto grace = SupervisorOptions().stop_grace;
+  const auto hurried = [way] { return way == StopWay::kAtOnce; };
+  ASSIGN_OR_RETURN(const ServiceRecord left, directory.Load());
+  RETURN_IF_ERROR(StopProcesses({left.monitoring, left.gateway, left.worker}, grace, hurried));
+  return StopProcess(left.coordinator, grace);
+}
+
 }  // namespace
 
 StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
@@ -61,7 +85,15 @@ StatusOr<bool> ServiceRuns(const ServiceDirectory& directory) {
   const auto record = directory.Load();
   if (record.status().code() == StatusCode::kNotFound) return false;
   RETURN_IF_ERROR(record.status());
-  return IsAlive(record->supervisor) || IsAlive(record->coordinator);
+  if (IsAlive(record->supervisor) || IsAlive(record->coordinator)) return true;
+  const auto holder = directory.Holder();
+  if (!holder) return false;
+  const auto self = daemon::LockHolder::Self(SystemClock());
+  if (!holder->IsOnAnotherHost(self)) return true;
+  return Unavailable(
+      "the service in {} belongs to {}, which its socket does not reach; run gpctl there, or log "
+      "in to what it serves with --listen: 'gpctl login HOST:PORT'",
+      directory.root(), holder->Description(self));
 }
 
 StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
@@ -90,25 +122,28 @@ StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
 }
 
 StatusOr<StoppedService> StopService(const ServiceDirectory& directory, StopWay way) {
-  const auto grace = SupervisorOptions().stop_grace;
-  const auto hurried = [way] { return way == StopWay::kAtOnce; };
+  StoppedService stopped;
   const auto record = directory.Load();
-  if (record.status().code() == StatusCode::kNotFound) return StoppedService();
+  if (record.status().code() == StatusCode::kNotFound && !directory.IsOurs()) return stopped;
+  if (record.status().code() == StatusCode::kNotFound) {
+    ASSIGN_OR_RETURN(stopped.locks, LockStopped(directory));
+    return stopped;
+  }
   RETURN_IF_ERROR(record.status());
-  const StoppedService running{RunningPid(record->coordinator), RunningPid(record->worker),
-                               RunningPid(record->gateway), RunningPid(record->monitoring)};
-  RETURN_IF_ERROR(StopProcess(record->supervisor, 3 * grace, hurried));
+  stopped.coordinator_pid = RunningPid(record->coordinator);
+  stopped.worker_pid = RunningPid(record->worker);
+  stopped.gateway_pid = RunningPid(record->gateway);
+  stopped.monitoring_pid = RunningPid(record->monitoring);
+  RETURN_IF_ERROR(StopProcess(record->supervisor, 3 * SupervisorOptions().stop_grace,
+                              [way] { return way == StopWay::kAtOnce; }));
   // Daemons are left only if the supervisor was killed; otherwise it has stopped them.
-  const auto left = directory.Load();
-  RETURN_IF_ERROR(left.status());
-  RETURN_IF_ERROR(StopProcesses({left->monitoring, left->gateway, left->worker}, grace, hurried));
-  RETURN_IF_ERROR(StopProcess(left->coordinator, grace));
-  ServiceRecord stopped = *left;
-  stopped.supervisor = stopped.coordinator = stopped.worker = {};
-  stopped.gateway = stopped.monitoring = {};
-  stopped.ready = false;
-  RETURN_IF_ERROR(directory.Save(stopped));
-  return running;
+  RETURN_IF_ERROR(StopDaemons(directory, way));
+  ASSIGN_OR_RETURN(stopped.locks, LockStopped(directory));
+  ASSIGN_OR_RETURN(ServiceRecord left, directory.Load());
+  left.supervisor = left.coordinator = left.worker = left.gateway = left.monitoring = {};
+  left.ready = false;
+  RETURN_IF_ERROR(directory.Save(left));
+  return stopped;
 }
 
 }  // namespace gp::gpctl

@@ -15,6 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kSizeBytesMax = 1 << 20;
+constexpr char kLockName[] = "lock";
 
 FileFormat ServiceFormat() { return {}; }
 
@@ -145,11 +146,43 @@ Status ServiceDirectory::Save(const ServiceRecord& record) const {
 }
 
 StatusOr<daemon::StateLock> ServiceDirectory::Lock() const {
-  return daemon::StateLock::Acquire(root_, "lock", "'gpctl up'");
+  return daemon::StateLock::Acquire(root_, kLockName, "'gpctl up'");
+}
+
+StatusOr<std::vector<daemon::StateLock>> ServiceDirectory::LockAll() const {
+  struct Place {
+    std::string directory;
+    const char* name;
+    const char* user;
+  };
+  const Place places[] = {{root_, kLockName, "'gpctl up'"},
+                          {CoordinatorState(), daemon::kCoordinatorLockName, "a coordinator"},
+                          {WorkerState(), daemon::kAgentLockName, "a gp-worker"}};
+  std::vector<daemon::StateLock> locks;
+  for (const Place& place : places) {
+    if (!FileExists(place.directory)) continue;
+    ASSIGN_OR_RETURN(auto lock,
+                     daemon::StateLock::Acquire(place.directory, place.name, place.user));
+    locks.push_back(std::move(lock));
+  }
+  return locks;
+}
+
+std::optional<daemon::LockHolder> ServiceDirectory::Holder() const {
+  return daemon::StateLock::HolderOf(root_, kLockName);
+}
+
+Status ServiceDirectory::Remove() const {
+  ASSIGN_OR_RETURN(const auto names, ListDirectory(root_));
+  for (const std::string& name : names) {
+    if (name != kLockName) RETURN_IF_ERROR(RemoveTree(Path(name)));
+  }
+  RETURN_IF_ERROR(RemoveTree(Path(kLockName)));
+  return RemoveTree(root_);
 }
 
 bool ServiceDirectory::IsOurs() const {
-  return FileExists(Path("lock")) && FileExists(CoordinatorState());
+  return FileExists(Path(kLockName)) && FileExists(CoordinatorState());
 }
 
 }  // namespace gp::gpctl

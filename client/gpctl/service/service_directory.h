@@ -67,8 +67,18 @@ class ServiceDirectory {
   Status Save(const ServiceRecord& record) const;
 
   // The supervisor holds this lock while it runs; the kernel releases it when the process ends.
-  // FailedPrecondition when another process holds it.
+  // FailedPrecondition when another process holds it, on whatever host or in whatever container.
   StatusOr<daemon::StateLock> Lock() const;
+
+  // That lock, and those of the coordinator and the agent, as far as their directories exist:
+  // nothing uses the directory while they are held.
+  StatusOr<std::vector<daemon::StateLock>> LockAll() const;
+
+  // The process that holds the supervisor's lock now.
+  std::optional<daemon::LockHolder> Holder() const;
+
+  // Deletes the directory, its lock last. The caller holds every lock.
+  Status Remove() const;
 
   // Whether this is a directory that gpctl made, so that it may be removed.
   bool IsOurs() const;

@@ -285,6 +285,67 @@ TEST_F(UpTest, ACommandSucceedsAcrossAKilledCoordinator) {
   EXPECT_NE(directory.Load()->coordinator, coordinator);
 }
 
+// A second container with the same volume sees the files of the service and not its processes.
+TEST_F(UpTest, AServiceInAnotherContainerIsNeitherStoppedNorDeletedFromHere) {
+  if (Shell("unshare --pid --fork --mount-proc true").code != 0) {
+    GTEST_SKIP() << "another process namespace needs root and unshare";
+  }
+  const std::string gpctl = JoinPath(std::getenv("GP_BIN"), "gpctl");
+  const std::string place = " --state-dir " + State("a");
+  ASSERT_EQ(mkfifo(State("go").c_str(), 0600), 0);
+  std::ofstream(State("container.sh"))
+      << gpctl << " up --detach --workers 1 --trainer " << GP_FAKE_TRAINER << place
+      << " >up.out 2>&1; echo $? >up.code; read word <go\n"
+      << gpctl << " down" << place << " >down.out 2>&1; echo $? >down.code\n";
+  Shell("unshare --pid --fork --mount-proc sh container.sh </dev/null >container.out 2>&1 &");
+  const auto text = [this](const char* name) { return ReadFile(State(name)).value_or(""); };
+  ASSERT_TRUE(Eventually([&] { return text("up.code").ends_with("\n"); }));
+  ASSERT_EQ(text("up.code"), "0\n") << text("up.out");
+  const std::string record = text("a/service.json");
+  for (const std::string down : {" down", " down --now", " down --purge --yes"}) {
+    const Result refused = Shell(gpctl + down + place);
+    EXPECT_EQ(refused.code, 1) << refused.out;
+    EXPECT_THAT(refused.out, HasSubstr("in use by 'gpctl up' (process "));
+    EXPECT_THAT(refused.out, HasSubstr("elsewhere: in another container of this machine"));
+    EXPECT_THAT(refused.out, HasSubstr("stop it there"));
+  }
+  EXPECT_THAT(Shell(gpctl + " up --detach" + place).out, HasSubstr("elsewhere"));
+  EXPECT_EQ(Shell(gpctl + " list" + place).code, 0);
+  EXPECT_EQ(text("a/service.json"), record);
+  std::ofstream(State("go")) << "word\n";
+  ASSERT_TRUE(Eventually([&] { return text("down.code").ends_with("\n"); }));
+  EXPECT_EQ(text("down.code"), "0\n") << text("down.out");
+  EXPECT_THAT(text("down.out"), HasSubstr("Stopped the coordinator (pid "));
+  EXPECT_EQ(Shell(gpctl + " down --purge --yes" + place).code, 0);
+  EXPECT_FALSE(FileExists(State("a")));
+}
+
+// Its supervisor was killed there: its lock is free, those of the coordinator and the agent are
+// not.
+TEST_F(UpTest, ACoordinatorInAnotherContainerKeepsItsDirectory) {
+  if (Shell("unshare --pid --fork --mount-proc true").code != 0) {
+    GTEST_SKIP() << "another process namespace needs root and unshare";
+  }
+  const std::string gpctl = JoinPath(std::getenv("GP_BIN"), "gpctl");
+  const std::string place = " --state-dir " + State("a");
+  ASSERT_EQ(mkfifo(State("go").c_str(), 0600), 0);
+  std::ofstream(State("container.sh"))
+      << gpctl << " up --detach --workers 1 --trainer " << GP_FAKE_TRAINER << place
+      << " -o json >up.out 2>&1\n"
+      << "kill -9 $(sed -n 's/.*\"supervisor_pid\": \\([0-9]*\\).*/\\1/p' up.out)\n"
+      << "echo $? >up.code; read word <go\n";
+  Shell("unshare --pid --fork --mount-proc sh container.sh </dev/null >container.out 2>&1 &");
+  const auto text = [this](const char* name) { return ReadFile(State(name)).value_or(""); };
+  ASSERT_TRUE(Eventually([&] { return text("up.code").ends_with("\n"); }));
+  ASSERT_EQ(text("up.code"), "0\n") << text("up.out") << text("container.out");
+  const Result refused = Shell(gpctl + " down --purge --yes" + place);
+  EXPECT_EQ(refused.code, 1) << refused.out;
+  EXPECT_THAT(refused.out, HasSubstr("in use by a coordinator (process "));
+  EXPECT_TRUE(FileExists(State("a/coordinator/gp.db")));
+  std::ofstream(State("go")) << "word\n";
+  EXPECT_TRUE(Eventually([&] { return Shell(gpctl + " down" + place).code == 0; }));
+}
+
 TEST_F(UpTest, AKilledSupervisorIsReplacedByTheNextUp) {
   ASSERT_EQ(Up("a").code, 0);
   const ServiceDirectory directory(State("a"));

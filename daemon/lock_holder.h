@@ -1,0 +1,35 @@
+// LockHolder: the process that holds a lock on a directory which several hosts and containers may
+// share, as the lock file names it (docs/formats/local-service.md). Values; thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+
+namespace gp::daemon {
+
+struct LockHolder {
+  int pid = 0;                // as its own container counts
+  std::string host;           // the name of its host or container
+  std::string boot_id;        // the start of the kernel that it runs on
+  std::string pid_namespace;  // the container, seen from that kernel
+  std::string since;          // UTC, for people
+
+  // This process.
+  static LockHolder Self(const Clock& clock);
+  // The holder in the text of a lock file. A file of an older version has the process number alone;
+  // pid is 0 when the text names no process.
+  static LockHolder Parse(std::string_view text);
+
+  std::string FileText() const;
+  // "process 4, since 2026-11-25 19:04:49 UTC", with the host or container when it is another.
+  std::string Description(const LockHolder& self) const;
+  // Whether `self` has no process number for the holder.
+  bool IsElsewhere(const LockHolder& self) const;
+  // Whether the holder runs, or ran, under another kernel than `self`. A machine that was started
+  // again keeps its name and so counts as the same one.
+  bool IsOnAnotherHost(const LockHolder& self) const;
+};
+
+}  // namespace gp::daemon
