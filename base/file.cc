@@ -95,12 +95,16 @@ Status WriteFileAtomically(const std::string& path, std::string_view data, int m
 
 Status MakeDirectories(const std::string& path, int mode) {
   if (path.empty() || path == "/" || path == ".") return OkStatus();
+  if (!FileExists(path)) RETURN_IF_ERROR(MakeDirectories(DirectoryOf(path), mode));
+  return MakeDirectory(path, mode);
+}
+
+Status MakeDirectory(const std::string& path, int mode) {
   struct stat info {};
   if (stat(path.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) return OkStatus();
     return FailedPrecondition("{} is not a directory", path);
   }
-  RETURN_IF_ERROR(MakeDirectories(DirectoryOf(path), mode));
   if (mkdir(path.c_str(), static_cast<mode_t>(mode)) != 0 && errno != EEXIST) {
     return ErrnoStatus(errno, "create directory", path);
   }

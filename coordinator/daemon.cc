@@ -18,6 +18,7 @@
 #include "coordinator/metrics.h"
 #include "coordinator/reconciler.h"
 #include "coordinator/recorder.h"
+#include "coordinator/regained_checkpoints.h"
 #include "coordinator/replay.h"
 #include "coordinator/run_directories.h"
 #include "coordinator/service/access_service.h"
@@ -80,7 +81,7 @@ AgentServiceOptions MakeAgentOptions(const CoordinatorSettings& settings,
   return {.group_key = group_key,
           .version = GP_VERSION,
           .storage_root = storage.path(),
-          .storage_probe = storage.probe(),
+          .storage_probe = storage.identity(),
           .generation = store.generation(),
           .report_interval = settings.report_interval,
           .lease = settings.lease};
@@ -197,6 +198,18 @@ StatusOr<Access> OpenAccess(const CoordinatorSettings& settings, const Doors& do
   return access;
 }
 
+// The storage root, which the store recognizes from now on.
+StatusOr<StorageRoot> OpenStorage(const CoordinatorSettings& settings, SqliteStore& store,
+                                  Cluster& cluster) {
+  ASSIGN_OR_RETURN(const StorageRoot storage,
+                   StorageRoot::Open(settings.storage_root, {.identity = store.storage().identity,
+                                                             .checkpoints = CatalogueOf(cluster),
+                                                             .adopt = settings.adopt_storage}));
+  RETURN_IF_ERROR(store.KeepStorage(storage.identity()));
+  if (settings.adopt_storage) RETURN_IF_ERROR(RetireGone(cluster, store, SystemClock().WallNow()));
+  return storage;
+}
+
 // Ends the process while a file system hangs and a thread waits in it. Everything acknowledged is
 // durable.
 [[noreturn]] void EndWithWorkInProgress() {
@@ -241,14 +254,16 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   ASSIGN_OR_RETURN(const std::string backup,
                    BackUpOlderState(settings.state_dir, lock, SystemClock()));
   ASSIGN_OR_RETURN(const auto store,
-                   SqliteStore::Open(settings.state_dir, std::move(lock), backup));
+                   SqliteStore::Open(
+                       settings.state_dir, std::move(lock),
+                       {.backup = backup, .storage_root = StorageRootPath(settings.storage_root)}));
   // After the store, whose lock keeps two coordinators from making it.
   ASSIGN_OR_RETURN(const GroupKey group_key,
                    GroupKey::Open(JoinPath(settings.state_dir, "security/group.key")));
   ASSIGN_OR_RETURN(const Doors doors, MakeDoors(settings));
   ASSIGN_OR_RETURN(const Access access, OpenAccess(settings, doors));
-  ASSIGN_OR_RETURN(const StorageRoot storage, StorageRoot::Open(settings.storage_root));
   ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(*store));
+  ASSIGN_OR_RETURN(const StorageRoot storage, OpenStorage(settings, *store, cluster));
 
   const Policy policy = MakePolicy(settings);
   CoordinatorMetrics metrics(GP_VERSION, SystemClock(), policy);

@@ -15,6 +15,10 @@ int main(int argc, char** argv) {
        .version = GP_VERSION,
        .settings = SettingsTable(settings),
        .check = [&] { return CheckSettings(settings); },
+       .switches = {{"--adopt",
+                     "Take storage.root as it is, at this start: its file system is another one, "
+                     "or was lost",
+                     &settings.adopt_storage}},
        .metrics = [] { return CoordinatorMetrics::List(GP_VERSION); },
        .actions = {{"--backup", "DIR",
                     "Copy state.dir to DIR, also while a coordinator uses it, and leave",
@@ -23,7 +27,10 @@ int main(int argc, char** argv) {
                     }},
                    {"--restore", "DIR", "Make state.dir from the backup in DIR and leave",
                     [&](const std::string& backup) {
-                      return RestoreState(settings.state_dir, backup, gp::SystemClock());
+                      return RestoreState({.state_dir = settings.state_dir,
+                                           .backup = backup,
+                                           .storage_root = settings.storage_root},
+                                          gp::SystemClock());
                     }}},
        .run = [&](const auto& runtime) { return RunCoordinator(settings, runtime); }},
       argc, argv);

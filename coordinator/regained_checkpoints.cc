@@ -134,8 +134,10 @@ Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live) {
   RETURN_IF_ERROR(unseen);
   if (absent.empty()) return OkStatus();
   return FailedPrecondition(
-      "no run that goes on has its directory, such as {}; mount the storage root first, or make "
-      "this directory when all of them are lost: the runs then begin anew",
+      "no run that goes on has its directory, such as {}; mount the storage root first, say where "
+      "it "
+      "is with --storage-root, or make this directory when all of them are lost: the runs then "
+      "begin anew",
       absent);
 }
 
@@ -187,6 +189,27 @@ std::vector<Event> Regain(const Run& run, const std::vector<UnlistedCheckpoint>&
     for (const UnlistedCheckpoint& one : unlisted) regainer.Seal(one);
   }
   return regainer.Finish();
+}
+
+Status AppendAndApply(const std::vector<Event>& events, Store& store, Cluster& cluster) {
+  for (const Event& event : events) RETURN_IF_ERROR(Apply(event, cluster));
+  return events.empty() ? OkStatus() : store.Append(events).status();
+}
+
+std::vector<std::shared_ptr<const Run>> LiveRuns(const Cluster& cluster) {
+  std::vector<std::shared_ptr<const Run>> runs;
+  for (const auto& [sequence, id] : cluster.live) {
+    if (!cluster.faulty.contains(id)) runs.push_back(cluster.FindRun(id));
+  }
+  return runs;
+}
+
+Status RetireGone(Cluster& cluster, Store& store, Timestamp at) {
+  for (const std::shared_ptr<const Run>& run : LiveRuns(cluster)) {
+    const auto events = Regain(*run, {}, CheckListed(*run).gone, at);
+    RETURN_IF_ERROR(AppendAndApply(events, store, cluster));
+  }
+  return OkStatus();
 }
 
 }  // namespace gp::coordinator

@@ -1,7 +1,7 @@
 // Regained checkpoints: after a restore the catalogue is as old as the backup. Checkpoints that
 // were sealed since lie in the storage root and are not in it; others are in it and were removed
 // since. These functions find both and say which events make the catalogue agree with the disk.
-// Called by RestoreState before a coordinator runs.
+// Called by RestoreState and at a start with --adopt, before a coordinator runs.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "base/status.h"
+#include "coordinator/state/cluster.h"
 #include "coordinator/state/event.h"
 #include "coordinator/state/run.h"
+#include "coordinator/store/store.h"
 
 namespace gp::coordinator {
 
@@ -53,5 +55,15 @@ ListedCheckpoints CheckListed(const Run& run);
 // but retirements.
 std::vector<Event> Regain(const Run& run, const std::vector<UnlistedCheckpoint>& unlisted,
                           const std::vector<int64_t>& gone, Timestamp at);
+
+// Applies and stores the events.
+Status AppendAndApply(const std::vector<Event>& events, Store& store, Cluster& cluster);
+
+// The runs that have not ended and can go on.
+std::vector<std::shared_ptr<const Run>> LiveRuns(const Cluster& cluster);
+
+// Takes the checkpoints whose directories are gone out of the catalogue of the live runs, which
+// then go on from what is left.
+Status RetireGone(Cluster& cluster, Store& store, Timestamp at);
 
 }  // namespace gp::coordinator

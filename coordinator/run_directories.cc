@@ -65,7 +65,7 @@ void LogFailure(std::string_view event, const Run& run, const Status& status) {
 // values and those of --set.
 Status WriteRunFiles(const Submission& submission) {
   const std::string& directory = submission.run_directory;
-  RETURN_IF_ERROR(MakeDirectories(directory));
+  RETURN_IF_ERROR(MakeDirectory(directory));
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, "submitted.yaml"), submission.source));
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, "resolved.yaml"), submission.resolved));
   return WriteFileAtomically(JoinPath(directory, "run.yaml"), submission.resolved);

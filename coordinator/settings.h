@@ -25,8 +25,9 @@ struct CoordinatorSettings {
   std::string tls_key;
   std::string tls_client_ca;
   std::chrono::nanoseconds tls_lifetime = std::chrono::hours(24 * 90);
-  std::string state_dir;     // required
-  std::string storage_root;  // required; agents must see it under the same path
+  std::string state_dir;       // required
+  std::string storage_root;    // required; agents must see it under the same path
+  bool adopt_storage = false;  // for this start alone: take the storage that is there
   std::chrono::nanoseconds lease = std::chrono::seconds(10);
   std::chrono::nanoseconds report_interval = std::chrono::seconds(1);
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);

@@ -20,6 +20,7 @@
 #include "coordinator/regained_checkpoints.h"
 #include "coordinator/replay.h"
 #include "coordinator/state_upgrade.h"
+#include "coordinator/storage_root.h"
 #include "coordinator/store/database_file.h"
 #include "coordinator/store/sqlite_store.h"
 #include "daemon/state_lock.h"
@@ -151,19 +152,6 @@ std::string TextOf(const Run& run, const std::vector<UnlistedCheckpoint>& unlist
   return text;
 }
 
-Status AppendAndApply(const std::vector<Event>& events, SqliteStore& store, Cluster& cluster) {
-  for (const Event& event : events) RETURN_IF_ERROR(Apply(event, cluster));
-  return events.empty() ? OkStatus() : store.Append(events).status();
-}
-
-std::vector<std::shared_ptr<const Run>> LiveRuns(const Cluster& cluster) {
-  std::vector<std::shared_ptr<const Run>> runs;
-  for (const auto& [sequence, id] : cluster.live) {
-    if (!cluster.faulty.contains(id)) runs.push_back(cluster.FindRun(id));
-  }
-  return runs;
-}
-
 // Returns what changed, a line for each run.
 StatusOr<std::string> RegainAll(SqliteStore& store, Timestamp now) {
   ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(store));
@@ -228,8 +216,11 @@ Status CopyFolders(const std::string& backup, const std::string& state_dir) {
 
 // The generation becomes the seconds since 1970. No coordinator has started so often, so it is
 // higher than every generation since the backup, and than that of an earlier restore.
-StatusOr<std::string> PrepareStore(const std::string& directory, WallTime now) {
-  ASSIGN_OR_RETURN(const auto store, SqliteStore::Open(directory));
+StatusOr<std::string> PrepareStore(const std::string& directory, const std::string& storage_root,
+                                   WallTime now) {
+  ASSIGN_OR_RETURN(auto lock, LockState(directory));
+  ASSIGN_OR_RETURN(const auto store,
+                   SqliteStore::Open(directory, std::move(lock), {.storage_root = storage_root}));
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch());
   RETURN_IF_ERROR(store->RaiseGeneration(static_cast<uint64_t>(seconds.count())));
   return RegainAll(*store, now);
@@ -254,10 +245,12 @@ StatusOr<std::string> BackUpState(const std::string& state_dir, const std::strin
   return fmt::format("{} is a backup of {}\n", copy, state_dir);
 }
 
-StatusOr<std::string> RestoreState(const std::string& state_dir, const std::string& backup,
-                                   const Clock& clock) {
+StatusOr<std::string> RestoreState(const Restore& restore, const Clock& clock) {
+  const std::string& state_dir = restore.state_dir;
+  const std::string root =
+      restore.storage_root.empty() ? "" : StorageRootPath(restore.storage_root);
   if (state_dir.empty()) return InvalidArgument("give state.dir (--state-dir), which is made");
-  const std::string from = WithoutSlash(backup);
+  const std::string from = WithoutSlash(restore.backup);
   if (!FileExists(StoreIn(from))) return NotFound("{} holds no gp.db: no backup", from);
   RETURN_IF_ERROR(CheckNotNewer(from));
   RETURN_IF_ERROR(CheckHoldsNoState(state_dir));
@@ -269,7 +262,7 @@ StatusOr<std::string> RestoreState(const std::string& state_dir, const std::stri
   RETURN_IF_ERROR(RemoveTree(staging));
   RETURN_IF_ERROR(MakeDirectories(staging, 0700));
   RETURN_IF_ERROR(CopyFile(StoreIn(from), StoreIn(staging), 0600).status());
-  ASSIGN_OR_RETURN(const std::string changes, PrepareStore(staging, clock.WallNow()));
+  ASSIGN_OR_RETURN(const std::string changes, PrepareStore(staging, root, clock.WallNow()));
   RETURN_IF_ERROR(CopyFolders(from, state_dir));
   // Closing the store has moved its journal into the file.
   RETURN_IF_ERROR(RenameDurably(StoreIn(staging), StoreIn(state_dir)));

@@ -18,6 +18,12 @@ namespace gp::coordinator {
 StatusOr<std::string> BackUpState(const std::string& state_dir, const std::string& target,
                                   const Clock& clock);
 
+struct Restore {
+  std::string state_dir;
+  std::string backup;
+  std::string storage_root;  // empty: where it was at the backup
+};
+
 // Makes `state_dir`, which holds no state yet, from a backup. Raises the generation above every one
 // that a node may have seen, and makes the catalogue of the runs that go on agree with the
 // checkpoints that are there (regained_checkpoints.h), so the storage root must be mounted. Holds
@@ -26,7 +32,6 @@ StatusOr<std::string> BackUpState(const std::string& state_dir, const std::strin
 // AlreadyExists when `state_dir` holds a state or a journal of one, NotFound when `backup` is none,
 // FailedPrecondition when `state_dir` is another user's, a coordinator uses it, or the storage root
 // is not there.
-StatusOr<std::string> RestoreState(const std::string& state_dir, const std::string& backup,
-                                   const Clock& clock);
+StatusOr<std::string> RestoreState(const Restore& restore, const Clock& clock);
 
 }  // namespace gp::coordinator

@@ -2,33 +2,95 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/random_id.h"
+#include "formats/checkpoint_directory.h"
 
 namespace gp::coordinator {
 namespace {
 
 // Below this not even a tiny checkpoint fits.
 constexpr uint64_t kFreeBytesMin = 16 << 20;
+constexpr char kProbeName[] = ".gp-probe";
+constexpr char kWayOut[] =
+    "is its file system mounted? Mount it, or start once with --adopt if this directory is meant";
+
+// The identity in the probe file; empty when there is no such file.
+StatusOr<std::string> ReadIdentity(const std::string& root) {
+  const std::string path = JoinPath(root, kProbeName);
+  const StatusOr<std::string> identity = ReadFile(path, 4096);
+  if (identity.status().code() == StatusCode::kNotFound) return std::string();
+  RETURN_IF_ERROR(WithContext(identity.status(), "storage root"));
+  if (!identity->empty()) return identity;
+  return DataLoss("{} is empty; remove it, then start the coordinator and the agents again", path);
+}
+
+bool IsThere(const std::string& checkpoint) {
+  return FileExists(JoinPath(checkpoint, formats::kManifestName));
+}
+
+// `needed` of the checkpoints must be there.
+Status CheckCatalogue(const std::string& root, const std::vector<std::string>& checkpoints,
+                      size_t needed) {
+  const auto there =
+      static_cast<size_t>(std::count_if(checkpoints.begin(), checkpoints.end(), IsThere));
+  if (there >= needed) return OkStatus();
+  const auto missing = std::find_if_not(checkpoints.begin(), checkpoints.end(), IsThere);
+  return FailedPrecondition(
+      "storage root {} has {} of the {} checkpoints of the catalogue, it lacks {}: {}", root, there,
+      checkpoints.size(), missing == checkpoints.end() ? "some" : *missing, kWayOut);
+}
+
+// `found` is what the probe file says.
+Status CheckExpected(const std::string& root, const std::string& found,
+                     const ExpectedStorage& expected) {
+  if (expected.adopt || (!found.empty() && found == expected.identity)) return OkStatus();
+  if (found.empty()) {
+    return CheckCatalogue(root, expected.checkpoints, expected.checkpoints.size());
+  }
+  // An older version kept no identity. A user may have deleted some of its checkpoints.
+  if (expected.identity.empty()) {
+    return CheckCatalogue(root, expected.checkpoints, expected.checkpoints.empty() ? 0 : 1);
+  }
+  return FailedPrecondition(
+      "storage root {} is not the storage of this catalogue: its {} says {}, expected {}; {}", root,
+      kProbeName, found, expected.identity, kWayOut);
+}
 
 }  // namespace
 
-StatusOr<StorageRoot> StorageRoot::Open(const std::string& path) {
+std::vector<std::string> CatalogueOf(const Cluster& cluster) {
+  std::vector<std::string> directories;
+  cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>& run) {
+    for (const SealedCheckpoint& checkpoint : run->checkpoints) {
+      if (!checkpoint.retired) directories.push_back(checkpoint.directory);
+    }
+  });
+  return directories;
+}
+
+std::string StorageRootPath(const std::string& path) {
   std::string absolute = AbsolutePath(path, std::filesystem::current_path().string());
   if (absolute.size() > 1 && absolute.back() == '/') absolute.pop_back();
-  RETURN_IF_ERROR(WithContext(MakeDirectories(JoinPath(absolute, "runs")), "storage root"));
-  const std::string probe_path = JoinPath(absolute, ".gp-probe");
-  if (!FileExists(probe_path)) {
-    RETURN_IF_ERROR(WithContext(WriteFileAtomically(probe_path, RandomHex(16)), "storage root"));
-  }
-  ASSIGN_OR_RETURN(std::string probe, ReadFile(probe_path, 4096));
-  if (probe.empty()) {
-    return DataLoss("{} is empty; remove it, then start the coordinator and the agents again",
-                    probe_path);
-  }
-  return StorageRoot(absolute, std::move(probe));
+  return absolute;
+}
+
+StatusOr<StorageRoot> StorageRoot::Open(const std::string& path, const ExpectedStorage& expected) {
+  const std::string root = StorageRootPath(path);
+  ASSIGN_OR_RETURN(std::string identity, ReadIdentity(root));
+  RETURN_IF_ERROR(CheckExpected(root, identity, expected));
+  RETURN_IF_ERROR(WithContext(MakeDirectories(JoinPath(root, "runs")), "storage root"));
+  if (!identity.empty()) return StorageRoot(root, std::move(identity));
+  // An adopted root is a new storage: the old one, when it is mounted again, must not pass for it.
+  identity = expected.adopt || expected.identity.empty() ? RandomHex(16) : expected.identity;
+  RETURN_IF_ERROR(
+      WithContext(WriteFileAtomically(JoinPath(root, kProbeName), identity), "storage root"));
+  LogInfo("storage root has a new probe file", {{"path", root}, {"identity", identity}});
+  return StorageRoot(root, std::move(identity));
 }
 
 std::string StorageRoot::RunDirectory(const RunId& run) const {
@@ -36,6 +98,12 @@ std::string StorageRoot::RunDirectory(const RunId& run) const {
 }
 
 Status StorageRoot::CheckWritable() const {
+  ASSIGN_OR_RETURN(const std::string found, ReadIdentity(path_));
+  if (found != identity_) {
+    return FailedPrecondition("storage root {} is not there now: {} is {}; mount it again", path_,
+                              JoinPath(path_, kProbeName),
+                              found.empty() ? "missing" : "of another storage");
+  }
   const std::string runs = JoinPath(path_, "runs");
   if (access(runs.c_str(), W_OK) != 0) {
     return FailedPrecondition("the coordinator cannot write to {}; runs could not save anything",

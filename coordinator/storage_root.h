@@ -1,36 +1,55 @@
-// StorageRoot: the shared path that coordinator and agents see under one name, checked with a probe
-// file. Immutable after Open; thread-safe.
+// StorageRoot: the shared path that coordinator and agents see under one name. A file in it,
+// .gp-probe, holds the identity of the storage: it proves that the path leads to the storage of
+// this catalogue, and not to an empty mount point or to another one. Immutable after Open;
+// thread-safe.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/status.h"
+#include "coordinator/state/cluster.h"
 #include "coordinator/state/ids.h"
 
 namespace gp::coordinator {
 
+// What the store says about the storage root.
+struct ExpectedStorage {
+  std::string identity;                  // empty: it kept none
+  std::vector<std::string> checkpoints;  // directories of the catalogue that must be there
+  bool adopt = false;                    // take what is there, whatever it is
+};
+
+// The directories of the checkpoints of all runs that are neither retired nor in quarantine.
+std::vector<std::string> CatalogueOf(const Cluster& cluster);
+
+// `path` as StorageRoot keeps it: absolute, without a slash at the end.
+std::string StorageRootPath(const std::string& path);
+
 class StorageRoot {
  public:
   virtual ~StorageRoot() = default;
-  // Makes the directory and its probe file when absent. Errors name the path and what is wrong with
-  // it.
-  static StatusOr<StorageRoot> Open(const std::string& path);
+  // Makes the directory and its probe file when absent, if it may be the expected storage: it has
+  // the identity; or it has none, and every checkpoint of the catalogue is there. Otherwise nothing
+  // is made. FailedPrecondition when it is another storage, or an empty one; the message tells what
+  // is missing and the way out.
+  static StatusOr<StorageRoot> Open(const std::string& path, const ExpectedStorage& expected = {});
 
   const std::string& path() const { return path_; }
-  const std::string& probe() const { return probe_; }
+  const std::string& identity() const { return identity_; }
   std::string RunDirectory(const RunId& run) const;
 
-  // FailedPrecondition or ResourceExhausted when a run could not write its checkpoints now. May
-  // take long: a network file system may hang.
+  // FailedPrecondition or ResourceExhausted when a run could not write its checkpoints now, also
+  // because the storage is no longer mounted. May take long: a network file system may hang.
   virtual Status CheckWritable() const;
 
  protected:
-  StorageRoot(std::string path, std::string probe)
-      : path_(std::move(path)), probe_(std::move(probe)) {}
+  StorageRoot(std::string path, std::string identity)
+      : path_(std::move(path)), identity_(std::move(identity)) {}
 
  private:
   std::string path_;  // absolute
-  std::string probe_;
+  std::string identity_;
 };
 
 }  // namespace gp::coordinator

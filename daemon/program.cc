@@ -107,6 +107,7 @@ void Declare(const Program& program, const Command& command, Flags& flags) {
   command
       .Option("--explain", flags.explain, "Explain a setting, a group of them, or all, and leave")
       .TypeName("KEY");
+  for (const Switch& one : program.switches) command.Switch(one.flag, *one.is_set, one.doc);
   command.Switch("--check-config", flags.check_config, "Check settings and leave");
   DeclareReports(program, command, flags);
   DeclareActions(program, command, flags);

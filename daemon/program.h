@@ -18,6 +18,13 @@ struct Runtime {
   std::string address_file;  // to be written once it serves; empty: none
 };
 
+// A flag for one start, which no settings file and no variable can set.
+struct Switch {
+  std::string flag;  // "--adopt"
+  std::string doc;
+  bool* is_set;
+};
+
 // A flag that prints something and ends the program.
 struct Report {
   std::string flag;  // "--print-gpus"
@@ -40,6 +47,7 @@ struct Program {
   std::string version;
   Settings settings;                     // the slots outlive the program's run
   std::function<Status()> check;         // checks the settings against each other; may be absent
+  std::vector<Switch> switches;          // what only this daemon can be told at a start
   std::function<std::string()> metrics;  // every metric it exports, for --print-metrics
   std::vector<Report> reports;           // what only this daemon has
   std::vector<Action> actions;           // what only this daemon does besides serving

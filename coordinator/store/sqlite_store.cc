@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "coordinator/store/codec.h"
 #include "coordinator/store/database_file.h"
+#include "coordinator/store/stored_paths.h"
 
 namespace gp::coordinator {
 namespace {
@@ -45,7 +46,7 @@ constexpr const char* kMigrations[] = {
          version INTEGER PRIMARY KEY,
          program TEXT NOT NULL,
          backup TEXT NOT NULL);)",
-    EndedRunsTable::kMigration};
+    EndedRunsTable::kMigration, StorageTable::kMigration};
 
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
@@ -84,15 +85,15 @@ SqliteStore::SqliteStore(daemon::StateLock lock, SqliteConnection writer, Sqlite
 
 StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& state_dir) {
   ASSIGN_OR_RETURN(auto lock, LockState(state_dir));
-  return Open(state_dir, std::move(lock), "");
+  return Open(state_dir, std::move(lock), {});
 }
 
 StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& state_dir,
                                                          daemon::StateLock lock,
-                                                         const std::string& backup) {
+                                                         const StoreOptions& options) {
   DatabaseFile file = StoreDatabase();
   file.at_end = fmt::format("INSERT INTO upgrades VALUES ({}, {}, {});", file.newest(),
-                            Quoted("gp " GP_VERSION), Quoted(backup));
+                            Quoted("gp " GP_VERSION), Quoted(options.backup));
   const std::string path = JoinPath(state_dir, file.name);
   ASSIGN_OR_RETURN(SqliteConnection writer, OpenDatabase(path, file));
   ASSIGN_OR_RETURN(SqliteConnection reader, SqliteConnection::Open(path, SQLITE_OPEN_READONLY));
@@ -101,6 +102,9 @@ StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& stat
   RETURN_IF_ERROR(store->Prepare());
   RETURN_IF_ERROR(store->TakeGeneration());
   RETURN_IF_ERROR(store->ended_runs_.FillOnce(store->writer_));
+  RETURN_IF_ERROR(StorageTable::FillOnce(store->writer_));
+  ASSIGN_OR_RETURN(store->storage_, StorageTable::Read(store->writer_));
+  if (!options.storage_root.empty()) store->storage_.root = options.storage_root;
   return store;
 }
 
@@ -139,6 +143,11 @@ Status SqliteStore::RaiseGeneration(uint64_t at_least) {
   return OkStatus();
 }
 
+Status SqliteStore::KeepStorage(const std::string& identity) {
+  storage_.identity = identity;
+  return WithContext(StorageTable::Write(writer_, storage_), "store");
+}
+
 Status SqliteStore::CheckGeneration() {
   ASSIGN_OR_RETURN(const bool row, select_generation_.Step());
   const uint64_t stored = row ? static_cast<uint64_t>(select_generation_.Int(0)) : 0;
@@ -148,7 +157,8 @@ Status SqliteStore::CheckGeneration() {
                  generation_);
 }
 
-Status SqliteStore::Insert(uint64_t sequence, const Event& event) {
+Status SqliteStore::Insert(uint64_t sequence, const Event& absolute) {
+  const Event event = WithRelativePath(absolute, storage_.root);
   const auto number = static_cast<int64_t>(sequence);
   const std::string& run = event.run.value();
   insert_record_.Bind(1, number).Bind(2, run).BindBlob(3, EncodeRecord(sequence, event));
@@ -222,6 +232,7 @@ Status SqliteStore::Load(const std::function<void(const StoredEvent&)>& visit) {
     }
     StatusOr<StoredEvent> stored = DecodeRecord(select.Blob(1));
     if (!stored.ok()) return WithContext(stored.status(), fmt::format("store record {}", sequence));
+    stored->event = WithAbsolutePath(std::move(stored->event), storage_.root);
     visit(*stored);
     ++expected;
   }
@@ -239,6 +250,7 @@ StatusOr<std::vector<StoredEvent>> SqliteStore::ReadRun(const RunId& run, uint64
     ASSIGN_OR_RETURN(const bool row, select.Step());
     if (!row) return events;
     ASSIGN_OR_RETURN(StoredEvent stored, DecodeRecord(select.Blob(0)));
+    stored.event = WithAbsolutePath(std::move(stored.event), storage_.root);
     events.push_back(std::move(stored));
   }
 }

@@ -10,6 +10,7 @@
 #include "coordinator/store/database_file.h"
 #include "coordinator/store/ended_runs_table.h"
 #include "coordinator/store/sqlite.h"
+#include "coordinator/store/storage_table.h"
 #include "coordinator/store/store.h"
 #include "daemon/state_lock.h"
 
@@ -25,20 +26,31 @@ StatusOr<daemon::StateLock> LockState(const std::string& state_dir);
 // when it does not say so.
 std::string WrittenBy(const std::string& state_dir);
 
+struct StoreOptions {
+  std::string backup;  // where the state was copied before a migration
+  // Where the storage root is now; empty: where it was last. Events name absolute paths in it, the
+  // file names them relative to it.
+  std::string storage_root;
+};
+
 class SqliteStore final : public Store {
  public:
   // Checks the file's integrity, migrates it to this version and takes the next generation.
-  // `backup` is where the state was copied before, or empty. FailedPrecondition: a newer gp wrote
-  // it. DataLoss: it is damaged.
+  // FailedPrecondition: a newer gp wrote it. DataLoss: it is damaged.
   static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& state_dir,
                                                      daemon::StateLock lock,
-                                                     const std::string& backup);
+                                                     const StoreOptions& options);
   // The same with LockState before. FailedPrecondition also: another coordinator holds the lock.
   static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& state_dir);
 
   // After a restore: makes the generation at least this, because nodes refuse a coordinator whose
   // generation is lower than one that they have seen.
   Status RaiseGeneration(uint64_t at_least);
+
+  // The storage root that the catalogue belongs to.
+  const KnownStorage& storage() const { return storage_; }
+  // Keeps its identity and where it is now.
+  Status KeepStorage(const std::string& identity);
 
   uint64_t generation() const override { return generation_; }
   StatusOr<uint64_t> Append(const std::vector<Event>& events) override;
@@ -66,6 +78,7 @@ class SqliteStore final : public Store {
   SqliteStatement begin_, commit_, insert_record_, insert_request_, insert_checkpoint_,
       set_retired_, select_generation_;
   EndedRunsTable ended_runs_;
+  KnownStorage storage_;  // the root does not change after Open
   uint64_t generation_ = 0;
   uint64_t last_sequence_ = 0;
 

@@ -111,6 +111,7 @@ TEST(RunDirectories, TensorBoardFindsARunByItsName) {
   Submission& submission = std::get<RunSubmitted>(submit.body).submission;
   submission.name = "twin";
   submission.run_directory = JoinPath(storage.path(), "runs/r1");
+  ASSERT_TRUE(MakeDirectories(JoinPath(storage.path(), "runs")).ok());
   Cluster cluster;
   ASSERT_TRUE(Apply(submit, cluster).ok());
   RunDirectories directories;
@@ -132,6 +133,7 @@ TEST(RunDirectories, MakesNothingInAStorageThatIsAway) {
   ASSERT_TRUE(Apply(submit, cluster).ok());
   RunDirectories directories;
   directories.SweepAll(cluster);
+  directories.Published(std::make_shared<const Cluster>(cluster), {{1, submit}});
   directories.Stop();
   EXPECT_TRUE(ListDirectory(storage.path())->empty());
 }

@@ -24,7 +24,9 @@ class StateBackup : public ::testing::Test {
  protected:
   std::string File(const std::string& name) const { return JoinPath(root_.path(), name); }
   StatusOr<std::string> BackUp() { return BackUpState(File("state"), File("copy"), clock_); }
-  StatusOr<std::string> Restore() { return RestoreState(File("state"), File("copy"), clock_); }
+  StatusOr<std::string> Restore() {
+    return RestoreState({.state_dir = File("state"), .backup = File("copy")}, clock_);
+  }
 
   std::unique_ptr<SqliteStore> OpenStore() {
     auto store = SqliteStore::Open(File("state"));

@@ -42,14 +42,15 @@ class StateUpgrade : public ::testing::Test {
     }
     Execute("state/gp.db",
             "DROP TABLE upgrades; DROP TABLE ended_runs; DROP TABLE ended_run_labels; "
-            "PRAGMA user_version = 1");
+            "DROP TABLE storage; PRAGMA user_version = 1");
   }
 
   // Opens the state as a coordinator does at its start. Returns the directory of the backup.
   StatusOr<std::string> Start() {
     ASSIGN_OR_RETURN(auto lock, LockState(File("state")));
     ASSIGN_OR_RETURN(const std::string backup, BackUpOlderState(File("state"), lock, clock_));
-    ASSIGN_OR_RETURN(const auto store, SqliteStore::Open(File("state"), std::move(lock), backup));
+    ASSIGN_OR_RETURN(const auto store,
+                     SqliteStore::Open(File("state"), std::move(lock), {.backup = backup}));
     ASSIGN_OR_RETURN(const Cluster cluster, ReplayStore(*store));
     if (cluster.FindRun(RunId("r")) == nullptr) return DataLoss("the run is gone");
     return backup;
@@ -142,7 +143,8 @@ TEST_F(StateUpgrade, ABackupOfANewerVersionIsNotRestored) {
   ASSERT_TRUE(BackUpState(File("state"), File("copy"), clock_).ok());
   Execute("copy/security/tokens.db", "PRAGMA user_version = 9");
   ASSERT_TRUE(RemoveTree(File("state")).ok());
-  const Status refused = RestoreState(File("state"), File("copy"), clock_).status();
+  const Status refused =
+      RestoreState({.state_dir = File("state"), .backup = File("copy")}, clock_).status();
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition) << refused;
   EXPECT_FALSE(FileExists(File("state")));
 }
@@ -151,7 +153,8 @@ TEST_F(StateUpgrade, TheBackupIsRestoredToTheVersionThatItHas) {
   MakeFirstVersion();
   ASSERT_TRUE(Start().ok());
   ASSERT_EQ(rename(File("state").c_str(), File("aside").c_str()), 0);
-  const auto restored = RestoreState(File("state"), File("aside/backups/version-1"), clock_);
+  const auto restored =
+      RestoreState({.state_dir = File("state"), .backup = File("aside/backups/version-1")}, clock_);
   // The run never had a directory, so what is checked is that the backup was read.
   EXPECT_THAT(restored.ok() ? *restored : Message(restored.status()), HasSubstr("1 runs go on"));
 }

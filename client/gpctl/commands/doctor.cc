@@ -175,6 +175,16 @@ void AddGatewayCheck(const Session& session, std::vector<Check>& checks) {
   }
 }
 
+// Checks the storage of a service on this machine, whether it runs or not.
+void AddStorageCheck(const Session& session, std::vector<Check>& checks) {
+  const auto service = session.Service();
+  if (!service.ok() || service->state_dir.empty()) return;
+  const auto record = ServiceDirectory(service->state_dir).Load();
+  if (!record.ok() || record->storage_identity.empty()) return;
+  checks.push_back(CheckStorage(record->storage_root, record->storage_identity,
+                                session.HintFor(service->state_dir, "up --adopt")));
+}
+
 std::vector<Check> RunChecks(Session& session) {
   std::vector<Check> checks = {
       CheckProcessor(ReadFile("/proc/cpuinfo").value_or(""),
@@ -190,6 +200,7 @@ std::vector<Check> RunChecks(Session& session) {
   checks.push_back(CheckGatewayProgram(session));
   AddGpuChecks(session, checks);
   checks.push_back(CheckDemoText(session));
+  AddStorageCheck(session, checks);
   AddServerChecks(session, checks);
   AddGatewayCheck(session, checks);
   return checks;

@@ -22,6 +22,7 @@ struct UpOptions {
   int workers = 0;
   std::string listen;
   std::string storage_root;
+  bool adopt = false;
   bool insecure = false;
   int port_base = 0;
   std::string trainer;
@@ -143,10 +144,11 @@ Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
       AbsolutePath(options.storage_root, session.console().working_directory);
   if (!options.storage_root.empty() && storage != record.storage_root) {
     return FailedPrecondition(
-        "a service runs in {} and keeps its runs in {}, not in {}; choose another --state-dir for "
-        "a "
-        "service that begins there",
-        directory.root(), record.storage_root, storage);
+        "a service runs in {} and keeps its runs in {}, not in {}; when they were moved there, "
+        "'{}' "
+        "stops it, then it can start with them; choose another --state-dir for a service that "
+        "begins there",
+        directory.root(), record.storage_root, storage, session.HintFor(directory.root(), "down"));
   }
   RETURN_IF_ERROR(check("service", record.listen, options.listen));
   return check("gateway", record.gateway_address, options.gateway_listen);
@@ -214,6 +216,7 @@ StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
                                      .workers = options.workers,
                                      .listen = options.listen,
                                      .storage_root = Absolute(options.storage_root, session),
+                                     .adopt = options.adopt,
                                      .insecure = options.insecure,
                                      .port_base = options.port_base,
                                      .gateway = !options.no_gateway,
@@ -339,8 +342,11 @@ void AddUp(CommandSet& commands) {
   command
       .Option("--storage-root", options->storage_root,
               "directory of runs and checkpoints; nodes that join must see it under the same "
-              "path (default: in the state directory)")
+              "path (default: where it was, or in the state directory)")
       .Path();
+  command.Switch("--adopt", options->adopt,
+                 "take the storage root as it is, though it is not the one of the last start or "
+                 "lacks checkpoints; runs go on from what is there");
   command.Switch(
       "--insecure", options->insecure,
       "no TLS and no tokens on --listen: everybody who reaches it may do everything; and let "

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "client/gpctl/service/service_directory.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "rpc/listen_address.h"
 
@@ -95,6 +96,16 @@ Check CheckDisk(const std::string& directory) {
     check.fix = "enough for small models; a checkpoint of GPT-2 124M takes 1.5 GB";
   }
   return check;
+}
+
+Check CheckStorage(const std::string& root, const std::string& identity, const std::string& adopt) {
+  const std::string found = StorageIdentity(root);
+  if (found == identity) return {.subject = "storage", .finding = root};
+  return {
+      Grade::kFail, "storage",
+      fmt::format("{} is not the storage of this service: its .gp-probe is {}", root,
+                  found.empty() ? "missing" : "of another one"),
+      fmt::format("is its file system mounted? Mount it; '{}' takes what is there instead", adopt)};
 }
 
 Check CheckClock(double now) {

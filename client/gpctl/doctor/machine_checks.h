@@ -20,6 +20,9 @@ Check CheckProcessor(const std::string& cpuinfo, int cores);
 // From the text of /proc/meminfo.
 Check CheckMemory(const std::string& meminfo);
 Check CheckDisk(const std::string& directory);
+// Whether `root` is the storage of the service: its probe file says `identity`. `adopt` is the
+// command that takes another one.
+Check CheckStorage(const std::string& root, const std::string& identity, const std::string& adopt);
 // `now`: seconds since 1970. With a clock that was never set, files and certificates have wrong
 // times.
 Check CheckClock(double now);

@@ -21,6 +21,7 @@ std::vector<std::string> SupervisorArguments(const ServiceDirectory& directory,
   if (options.workers > 0) add("--workers", fmt::format("{}", options.workers));
   if (!options.listen.empty()) add("--listen", options.listen);
   if (!options.storage_root.empty()) add("--storage-root", options.storage_root);
+  if (options.adopt) arguments.push_back("--adopt");
   if (options.insecure) arguments.push_back("--insecure");
   if (options.port_base > 0) add("--port-base", fmt::format("{}", options.port_base));
   if (!options.trainer.empty()) add("--trainer", options.trainer);

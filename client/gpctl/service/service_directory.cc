@@ -39,6 +39,7 @@ Json ToJson(const ServiceRecord& record) {
           {"address", record.address},
           {"listen", record.listen},
           {"storage_root", record.storage_root},
+          {"storage_identity", record.storage_identity},
           {"coordinator_metrics", record.coordinator_metrics},
           {"worker_metrics", record.worker_metrics},
           {"gateway_address", record.gateway_address},
@@ -63,6 +64,7 @@ ServiceRecord RecordOf(const Json& json) {
           .address = json.at("address").get<std::string>(),
           .listen = json.value("listen", ""),  // this and the next: absent in older records
           .storage_root = json.value("storage_root", ""),
+          .storage_identity = json.value("storage_identity", ""),
           .coordinator_metrics = json.at("coordinator_metrics").get<std::string>(),
           .worker_metrics = json.at("worker_metrics").get<std::string>(),
           .gateway_address = json.value("gateway_address", ""),
@@ -86,6 +88,16 @@ std::optional<uid_t> OwnerOf(std::string path) {
   return status.st_uid;
 }
 
+// The storage root of the record. One in the state directory moves with it: the coordinator's
+// socket tells where that was.
+std::string MovedStorage(const ServiceRecord& record, const std::string& root) {
+  constexpr std::string_view kUnix = "unix:";
+  if (!record.address.starts_with(kUnix)) return record.storage_root;
+  const std::string before = DirectoryOf(record.address.substr(kUnix.size())) + "/";
+  if (!record.storage_root.starts_with(before)) return record.storage_root;
+  return JoinPath(root, record.storage_root.substr(before.size()));
+}
+
 std::string UserName(uid_t user) {
   const passwd* entry = getpwuid(user);
   return entry == nullptr ? std::to_string(user) : entry->pw_name;
@@ -93,11 +105,15 @@ std::string UserName(uid_t user) {
 
 }  // namespace
 
+std::string StorageIdentity(const std::string& storage_root) {
+  return ReadFile(JoinPath(storage_root, ".gp-probe"), 4096).value_or("");
+}
+
 Status ServiceDirectory::Create() const {
   RETURN_IF_ERROR(CheckOwner());
   RETURN_IF_ERROR(MakeDirectories(root_, 0700));
   RETURN_IF_ERROR(CloseToOthers());
-  for (const std::string& path : {CoordinatorState(), WorkerState(), Storage(), Path("logs")}) {
+  for (const std::string& path : {CoordinatorState(), WorkerState(), Path("logs")}) {
     RETURN_IF_ERROR(MakeDirectories(path, 0700));
   }
   return OkStatus();
@@ -135,7 +151,9 @@ StatusOr<ServiceRecord> ServiceDirectory::Load() const {
   }
   ASSIGN_OR_RETURN(const std::string text, ReadVersionedFile(path, kSizeBytesMax, ServiceFormat()));
   try {
-    return RecordOf(Json::parse(text));
+    ServiceRecord record = RecordOf(Json::parse(text));
+    record.storage_root = MovedStorage(record, root_);
+    return record;
   } catch (const Json::exception& error) {
     return DataLoss("{}: {}; expected the record that 'gpctl up' writes", path, error.what());
   }

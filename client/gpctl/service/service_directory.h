@@ -25,6 +25,7 @@ struct ServiceRecord {
   std::string address;              // the coordinator's socket, unix:PATH
   std::string listen;               // HOST:PORT where it serves others; empty: nowhere
   std::string storage_root;         // where runs and checkpoints are
+  std::string storage_identity;     // what its .gp-probe says
   std::string coordinator_metrics;  // HOST:PORT
   std::string worker_metrics;
   std::string gateway_address;  // HOST:PORT of its pages and API
@@ -38,6 +39,9 @@ struct ServiceRecord {
   std::string gpu_problem;
   bool ready = false;  // the worker has registered
 };
+
+// What the .gp-probe of a storage root says; empty when it cannot be read.
+std::string StorageIdentity(const std::string& storage_root);
 
 class ServiceDirectory {
  public:
@@ -62,7 +66,8 @@ class ServiceDirectory {
   // for root.
   Status CheckOwner() const;
 
-  // NotFound when nothing was ever started here; PermissionDenied as CheckOwner.
+  // NotFound when nothing was ever started here; PermissionDenied as CheckOwner. A storage root in
+  // the directory is found when the directory was moved.
   StatusOr<ServiceRecord> Load() const;
   Status Save(const ServiceRecord& record) const;
 

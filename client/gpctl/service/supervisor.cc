@@ -65,6 +65,7 @@ Supervisor::Supervisor(ServiceDirectory directory, SupervisorOptions options,
                        std::function<void(const std::string&)> tell)
     : directory_(std::move(directory)),
       options_(std::move(options)),
+      adopt_(options_.adopt),
       interruption_(interruption),
       tell_(std::move(tell)) {
   coordinator_.name = "coordinator";
@@ -79,7 +80,8 @@ Supervisor::Supervisor(ServiceDirectory directory, SupervisorOptions options,
 Status Supervisor::Start() {
   const auto previous = directory_.Load();
   if (previous.ok()) record_ = *previous;
-  RETURN_IF_ERROR(SettleStorage(previous.ok()));
+  const std::string storage = record_.storage_root;
+  SettleStorage(previous.ok());
   coordinator_.process = record_.coordinator;
   worker_.process = record_.worker;
   gateway_.process = record_.gateway;
@@ -88,31 +90,25 @@ Status Supervisor::Start() {
   record_.ready = false;
   ASSIGN_OR_RETURN(record_.supervisor, IdentifyProcess(getpid()));
   const Status status = StartAll();
-  if (!status.ok()) Stop();
+  if (status.ok()) return status;
+  if (!storage.empty()) record_.storage_root = storage;  // a new place was not taken
+  Stop();
   return status;
 }
 
-// Its runs name their directories, so a service keeps the storage that it began with.
-Status Supervisor::SettleStorage(bool has_runs) {
+// Where the storage is now. The coordinator knows its storage and refuses another one.
+void Supervisor::SettleStorage(bool has_runs) {
   if (has_runs && record_.storage_root.empty()) record_.storage_root = directory_.Storage();
-  const std::string& wanted = options_.storage_root;
-  if (record_.storage_root.empty()) {
-    record_.storage_root = wanted.empty() ? directory_.Storage() : wanted;
-  }
-  if (wanted.empty() || wanted == record_.storage_root) {
-    return MakeDirectories(record_.storage_root, 0700);
-  }
-  return FailedPrecondition(
-      "the service in {} keeps its runs in {} and cannot move to {}; choose another --state-dir "
-      "for "
-      "a service that begins there",
-      directory_.root(), record_.storage_root, wanted);
+  if (!options_.storage_root.empty()) record_.storage_root = options_.storage_root;
+  if (record_.storage_root.empty()) record_.storage_root = directory_.Storage();
 }
 
 Status Supervisor::StartAll() {
   Adopt(coordinator_);
   if (!IsAlive(coordinator_.process)) RETURN_IF_ERROR(StartDaemon(coordinator_));
   RETURN_IF_ERROR(AwaitAddress(coordinator_));
+  adopt_ = false;
+  record_.storage_identity = StorageIdentity(record_.storage_root);
   RememberPorts();
   Adopt(worker_);
   if (!IsAlive(worker_.process)) RETURN_IF_ERROR(StartDaemon(worker_));
@@ -230,6 +226,7 @@ std::vector<std::string> Supervisor::Arguments(const Daemon& daemon) const {
       if (options_.insecure) arguments.push_back("--insecure");
     }
     add("--metrics-listen", MetricsAddress(record_.coordinator_metrics, 0));
+    if (adopt_) arguments.push_back("--adopt");
     return arguments;
   }
   add("--coordinator", record_.address);

@@ -27,6 +27,7 @@ struct SupervisorOptions {
   std::string listen;
   // `listen` without TLS or tokens, and the gateway to other machines without API keys.
   std::string storage_root;  // absolute; empty: that of the last start, or one in the directory
+  bool adopt = false;        // the coordinator takes the storage that is there, at its first start
   bool insecure = false;
   // First of the three ports for metrics; the one after them is Prometheus'. 0: the ports of the
   // last start, else free ones.
@@ -81,7 +82,7 @@ class Supervisor {
     std::chrono::steady_clock::time_point next_start;
   };
 
-  Status SettleStorage(bool has_runs);
+  void SettleStorage(bool has_runs);
   Status StartAll();
   Status StartGateway();
   Status StartMonitoring();
@@ -107,6 +108,7 @@ class Supervisor {
 
   const ServiceDirectory directory_;
   const SupervisorOptions options_;
+  bool adopt_;  // until the coordinator has started
   client::Interruption& interruption_;
   const std::function<void(const std::string&)> tell_;
   ServiceRecord record_;

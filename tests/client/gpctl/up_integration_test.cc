@@ -346,6 +346,100 @@ TEST_F(UpTest, ACoordinatorInAnotherContainerKeepsItsDirectory) {
   EXPECT_TRUE(Eventually([&] { return Shell(gpctl + " down" + place).code == 0; }));
 }
 
+// Starts a service in `state` with a run that ended and one that goes on.
+void SubmitTwoRuns(const std::string& home,
+                   const std::function<Result(std::vector<std::string>)>& gpctl) {
+  std::ofstream text(home + "/text.txt");
+  for (int line = 0; line < 20'000; ++line) text << "some text\n";
+  text.close();
+  const auto submit = [&](const std::string& name, const std::string& steps) {
+    const std::string file = home + "/" + name + ".yaml";
+    std::ofstream(file) << "apiVersion: gp/v1\nname: " << name
+                        << "\ndata: {text: [text.txt], tokenizer: bytes}\nbudget: {steps: " << steps
+                        << "}\ncheckpoint: {every: 10}\nlabels: {fake-step-ms: '2'}\n";
+    ASSERT_EQ(gpctl({"submit", file}).code, 0);
+  };
+  submit("done", "30");
+  ASSERT_EQ(gpctl({"wait", "done"}).code, 0);
+  submit("live", "1000000");
+  ASSERT_EQ(gpctl({"wait", "live", "--for", "step=20"}).code, 0);
+}
+
+TEST_F(UpTest, AMovedStateDirectoryIsTheSameService) {
+  ASSERT_EQ(Up("a").code, 0);
+  std::string place = "a";
+  const auto gpctl = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--state-dir", State(place), "-o", "json"});
+    return Gpctl(arguments);
+  };
+  SubmitTwoRuns(home_, gpctl);
+  ASSERT_EQ(gpctl({"down"}).code, 0);
+  std::filesystem::rename(State("a"), State("b"));
+  place = "b";
+  ASSERT_EQ(Up("b").code, 0);
+  EXPECT_FALSE(FileExists(State("a"))) << "nothing is made where it was";
+  const json ended = json::parse(gpctl({"ckpt", "list", "done"}).out)["items"];
+  ASSERT_FALSE(ended.empty());
+  EXPECT_THAT(ended[0]["directory"].get<std::string>(), HasSubstr(State("b/storage/runs/")));
+  EXPECT_TRUE(FileExists(ended[0]["directory"].get<std::string>() + "/manifest.json"));
+  const int64_t saved = json::parse(gpctl({"status", "live"}).out)["latest_checkpoint_step"];
+  ASSERT_EQ(gpctl({"wait", "live", "--for", "step=" + std::to_string(saved + 1)}).code, 0);
+  const json run = json::parse(gpctl({"status", "live"}).out);
+  EXPECT_EQ(run["failures"], 0) << run.dump();
+  EXPECT_GE(saved, 20);
+}
+
+TEST_F(UpTest, AStorageThatIsAwayIsRefusedAndRunsGoOnWhenItIsBack) {
+  std::filesystem::create_directory(State("mount"));
+  const std::vector<std::string> storage = {"--storage-root", State("mount/gp")};
+  ASSERT_EQ(Up("a", storage).code, 0);
+  const auto gpctl = [this](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--state-dir", State("a"), "-o", "json"});
+    return Gpctl(arguments);
+  };
+  SubmitTwoRuns(home_, gpctl);
+  ASSERT_EQ(gpctl({"down"}).code, 0);
+  std::filesystem::rename(State("mount"), State("real"));
+  std::filesystem::create_directory(State("mount"));
+  const std::string program = JoinPath(std::getenv("GP_BIN"), "gpctl");
+  const std::string place = " --state-dir " + State("a");
+  for (const std::string up : {" up --detach", " up --detach --storage-root mount/gp"}) {
+    const Result away = Shell(program + up + place);
+    EXPECT_NE(away.code, 0);
+    EXPECT_THAT(away.out, HasSubstr("storage root " + State("mount/gp") + " has 0 of the "));
+    EXPECT_THAT(away.out, HasSubstr("is its file system mounted?"));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(State("mount"))) << "something was made in it";
+  EXPECT_THAT(Shell(program + " doctor" + place).out,
+              HasSubstr(State("mount/gp") + " is not the storage of this service"));
+  std::filesystem::remove(State("mount"));
+  std::filesystem::rename(State("real"), State("elsewhere"));
+  ASSERT_EQ(Up("a", {"--storage-root", State("elsewhere/gp")}).code, 0);
+  const json run = json::parse(gpctl({"status", "live"}).out);
+  EXPECT_EQ(run["failures"], 0) << run.dump();
+  const int64_t saved = run["latest_checkpoint_step"];
+  EXPECT_GE(saved, 20);
+  EXPECT_EQ(gpctl({"wait", "live", "--for", "step=" + std::to_string(saved + 1)}).code, 0);
+}
+
+TEST_F(UpTest, AStorageThatWasLostIsAdoptedAndRunsBeginAnew) {
+  ASSERT_EQ(Up("a").code, 0);
+  const auto gpctl = [this](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--state-dir", State("a"), "-o", "json"});
+    return Gpctl(arguments);
+  };
+  SubmitTwoRuns(home_, gpctl);
+  ASSERT_EQ(gpctl({"down"}).code, 0);
+  std::filesystem::remove_all(State("a/storage"));
+  EXPECT_NE(Up("a").code, 0);
+  ASSERT_EQ(Up("a", {"--adopt"}).code, 0);
+  ASSERT_EQ(gpctl({"wait", "live", "--for", "step=20"}).code, 0);
+  const json run = json::parse(gpctl({"status", "live"}).out);
+  EXPECT_EQ(run["failures"], 0) << run.dump();
+  ASSERT_EQ(gpctl({"down"}).code, 0);
+  EXPECT_EQ(Up("a").code, 0) << "the adopted storage is known from now on";
+}
+
 TEST_F(UpTest, AKilledSupervisorIsReplacedByTheNextUp) {
   ASSERT_EQ(Up("a").code, 0);
   const ServiceDirectory directory(State("a"));

@@ -114,7 +114,7 @@ TEST(SqliteStore, AnOlderFileGetsItsIndexOfEndedRuns) {
   ASSERT_TRUE(fixture.store->Append({SubmitOfMany(50)}).ok());
   fixture.store.reset();
   fixture.Execute(
-      "DROP TABLE ended_runs; DROP TABLE ended_run_labels; "
+      "DROP TABLE ended_runs; DROP TABLE ended_run_labels; DROP TABLE storage; "
       "DELETE FROM upgrades WHERE version > 2; PRAGMA user_version = 2");
   Store& store = fixture.Open();
   for (const RunQuery& query : ManyQueries()) {

@@ -107,7 +107,7 @@ class LocalWriter : public StorageWriter {
 }  // namespace
 
 Status LocalStorage::MakeDirectory(const std::string& directory) {
-  return MakeDirectories(directory);
+  return gp::MakeDirectory(directory);
 }
 
 StatusOr<std::unique_ptr<StorageWriter>> LocalStorage::Create(const std::string& path) {

@@ -29,7 +29,7 @@ class Storage {
  public:
   virtual ~Storage() = default;
 
-  // Creates `directory` (and parents), durable on return.
+  // Creates `directory` in one that exists, durable on return. OK when it is there.
   virtual Status MakeDirectory(const std::string& directory) = 0;
   virtual StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) = 0;
   // Replaces a small file atomically and durably. It commits a manifest.

@@ -80,7 +80,7 @@ int64_t SettledMicroBatch(const TrainingPlace& place) {
 }
 
 Status StoreMicroBatch(const std::string& run_directory, int64_t rows) {
-  RETURN_IF_ERROR(MakeDirectories(run_directory));
+  RETURN_IF_ERROR(MakeDirectory(run_directory));
   return WriteFileAtomically(JoinPath(run_directory, kFileName),
                              Json{{kMicroBatchRecord, rows}}.dump() + "\n");
 }

@@ -9,7 +9,7 @@ namespace gp::engine {
 
 Status RunFiles::Confine() const {
   if (run_directory.empty()) return OkStatus();
-  RETURN_IF_ERROR(MakeDirectories(run_directory));
+  RETURN_IF_ERROR(MakeDirectory(run_directory));
   confinement::Permissions permissions{
       .readable = data_roots, .writable = {run_directory}, .gpus = gpu};
   if (!checkpoint.empty()) permissions.readable.push_back(checkpoint);

@@ -119,7 +119,7 @@ formats::MetricsLine LineOf(const link::StepReport& report) {
 
 StatusOr<RunRecords> RunRecords::Open(const std::string& run_directory, int64_t step,
                                       const Clock& clock) {
-  RETURN_IF_ERROR(MakeDirectories(run_directory));
+  RETURN_IF_ERROR(MakeDirectory(run_directory));
   RETURN_IF_ERROR(
       formats::MigrateDirectory(run_directory, {.name = "gp-run", .what = "run directory"}));
   RETURN_IF_ERROR(DropLaterSteps(run_directory, step));

@@ -33,6 +33,19 @@ TEST_F(ServiceDirectoryTest, ARecordOfAnOlderVersionHasNoGateway) {
   EXPECT_EQ(record->gateway_address, "");
 }
 
+TEST_F(ServiceDirectoryTest, AStorageInItMovesWithIt) {
+  ASSERT_TRUE(directory_.Create().ok());
+  const auto loaded = [&](const std::string& before, const std::string& storage) {
+    const ServiceRecord record{.address = "unix:" + before + "/coordinator.sock",
+                               .storage_root = storage};
+    EXPECT_TRUE(directory_.Save(record).ok());
+    return directory_.Load()->storage_root;
+  };
+  EXPECT_EQ(loaded("/home/old/gp", "/home/old/gp/storage"), directory_.root() + "/storage");
+  EXPECT_EQ(loaded("/home/old/gp", "/home/old/gp2"), "/home/old/gp2");
+  EXPECT_EQ(loaded(directory_.root(), directory_.root() + "/storage"), directory_.Storage());
+}
+
 TEST_F(ServiceDirectoryTest, ADirectoryIsSupervisedOnce) {
   ASSERT_TRUE(directory_.Create().ok());
   const auto lock = directory_.Lock();

@@ -142,7 +142,7 @@ TEST_F(SupervisorTest, TrainersMeetThoseOfOtherNodesWhereTheCoordinatorListens) 
   EXPECT_THAT(ArgumentsOf("gp-worker"), Not(HasSubstr("--data-address")));
 }
 
-TEST_F(SupervisorTest, TheStorageStaysWhereTheServiceBegan) {
+TEST_F(SupervisorTest, TheStorageStaysWhereItWasUntilAnotherPlaceIsNamed) {
   WriteDaemon("gp-coordinator");
   WriteDaemon("gp-worker");
   ASSERT_TRUE(directory_.Create().ok());
@@ -155,12 +155,23 @@ TEST_F(SupervisorTest, TheStorageStaysWhereTheServiceBegan) {
   RunOnce(Options());
   EXPECT_THAT(ArgumentsOf("gp-worker"), HasSubstr(flag))
       << "also when the next start does not name it";
+  // The coordinator tells whether the storage that it knows is there.
+  WriteScript(gpctl_.home() + "/gp-coordinator", "echo 'not my storage' >&2\nexit 1\n");
   options.storage_root = gpctl_.home() + "/elsewhere";
   client::Interruption interruption;
-  const Status moved =
+  const Status refused =
       Supervisor(directory_, options, interruption, [](const std::string&) {}).Start();
-  EXPECT_EQ(moved.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(moved), HasSubstr("cannot move to " + options.storage_root));
+  EXPECT_THAT(Message(refused), HasSubstr("not my storage"));
+  EXPECT_EQ(directory_.Load()->storage_root, gpctl_.home() + "/shared");
+  EXPECT_FALSE(FileExists(options.storage_root)) << "nothing is made in a mount point";
+  WriteDaemon("gp-coordinator");
+  options.adopt = true;
+  RunOnce(options);
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), HasSubstr("--storage-root " + options.storage_root));
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), HasSubstr("--adopt"));
+  RunOnce(Options());
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), HasSubstr("--storage-root " + options.storage_root));
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), Not(HasSubstr("--adopt"))) << "it is for one start";
 }
 
 }  // namespace

@@ -1,0 +1,90 @@
+#include "coordinator/store/storage_table.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "coordinator/store/codec.h"
+#include "coordinator/store/stored_paths.h"
+
+namespace gp::coordinator {
+namespace {
+
+struct RewrittenRecord {
+  int64_t sequence = 0;
+  Event event;
+};
+
+// The records that name paths, with relative ones; `root` gets what was before the newest.
+StatusOr<std::vector<RewrittenRecord>> RecordsWithPaths(SqliteConnection& writer,
+                                                        std::string& root) {
+  ASSIGN_OR_RETURN(SqliteStatement select,
+                   writer.Prepare("SELECT sequence, record FROM records ORDER BY sequence"));
+  std::vector<RewrittenRecord> rewritten;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool row, select.Step());
+    if (!row) return rewritten;
+    StatusOr<StoredEvent> stored = DecodeRecord(select.Blob(1));
+    if (!stored.ok()) {
+      return WithContext(stored.status(), fmt::format("store record {}", select.Int(0)));
+    }
+    std::string before = CutRoot(stored->event);
+    if (before.empty()) continue;
+    root = std::move(before);
+    rewritten.push_back({select.Int(0), std::move(stored->event)});
+  }
+}
+
+Status Rewrite(SqliteConnection& writer, const std::vector<RewrittenRecord>& records) {
+  ASSIGN_OR_RETURN(SqliteStatement record,
+                   writer.Prepare("UPDATE records SET record = ? WHERE sequence = ?"));
+  ASSIGN_OR_RETURN(
+      SqliteStatement checkpoint,
+      writer.Prepare("UPDATE checkpoints SET directory = ? WHERE run_id = ? AND step = ?"));
+  for (const RewrittenRecord& one : records) {
+    const std::string bytes = EncodeRecord(static_cast<uint64_t>(one.sequence), one.event);
+    RETURN_IF_ERROR(record.BindBlob(1, bytes).Bind(2, one.sequence).Run());
+    const auto* sealed = std::get_if<CheckpointSealed>(&one.event.body);
+    if (sealed == nullptr) continue;
+    checkpoint.Bind(1, sealed->checkpoint.directory).Bind(2, one.event.run.value());
+    RETURN_IF_ERROR(checkpoint.Bind(3, sealed->checkpoint.step).Run());
+  }
+  return OkStatus();
+}
+
+Status Fill(SqliteConnection& writer) {
+  std::string root;
+  ASSIGN_OR_RETURN(const auto records, RecordsWithPaths(writer, root));
+  RETURN_IF_ERROR(Rewrite(writer, records));
+  return StorageTable::Write(writer, {.identity = "", .root = root});
+}
+
+}  // namespace
+
+Status StorageTable::FillOnce(SqliteConnection& writer) {
+  ASSIGN_OR_RETURN(const std::string filled,
+                   writer.QueryText("SELECT EXISTS(SELECT 1 FROM storage)"));
+  if (filled == "1") return OkStatus();
+  RETURN_IF_ERROR(writer.Execute("BEGIN IMMEDIATE"));
+  const Status status = Fill(writer);
+  if (status.ok()) return writer.Execute("COMMIT");
+  if (writer.InTransaction()) RETURN_IF_ERROR(writer.Execute("ROLLBACK"));
+  return WithContext(status, "make the paths of the catalogue relative to the storage root");
+}
+
+StatusOr<KnownStorage> StorageTable::Read(SqliteConnection& connection) {
+  ASSIGN_OR_RETURN(SqliteStatement select,
+                   connection.Prepare("SELECT identity, root FROM storage"));
+  ASSIGN_OR_RETURN(const bool row, select.Step());
+  if (!row) return KnownStorage();
+  return KnownStorage{select.Text(0), select.Text(1)};
+}
+
+Status StorageTable::Write(SqliteConnection& writer, const KnownStorage& storage) {
+  ASSIGN_OR_RETURN(SqliteStatement replace,
+                   writer.Prepare("INSERT OR REPLACE INTO storage VALUES (1, ?, ?)"));
+  return replace.Bind(1, storage.identity).Bind(2, storage.root).Run();
+}
+
+}  // namespace gp::coordinator

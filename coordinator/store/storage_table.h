@@ -1,0 +1,32 @@
+// StorageTable: what gp.db knows of the storage root (docs/formats/store.md), table `storage`.
+// Owned by the thread of its connection.
+#pragma once
+
+#include <string>
+
+#include "coordinator/store/sqlite.h"
+
+namespace gp::coordinator {
+
+struct KnownStorage {
+  std::string identity;  // what its .gp-probe says; empty: none was kept yet
+  std::string root;      // where it was mounted last
+};
+
+class StorageTable {
+ public:
+  // The table; a migration of gp.db.
+  static constexpr char kMigration[] =
+      R"(CREATE TABLE storage(
+         id INTEGER PRIMARY KEY CHECK (id = 1),
+         identity TEXT NOT NULL,
+         root TEXT NOT NULL);)";
+
+  // Makes the paths of a file whose records are older than the table relative, and finds out where
+  // its storage root was. In one transaction.
+  static Status FillOnce(SqliteConnection& writer);
+  static StatusOr<KnownStorage> Read(SqliteConnection& connection);
+  static Status Write(SqliteConnection& writer, const KnownStorage& storage);
+};
+
+}  // namespace gp::coordinator

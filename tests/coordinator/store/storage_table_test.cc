@@ -1,0 +1,93 @@
+#include "coordinator/store/storage_table.h"
+
+#include <gtest/gtest.h>
+
+#include "coordinator/store/sample_events.h"
+#include "coordinator/store/sqlite_store.h"
+#include "coordinator/temporary_directory.h"
+
+namespace gp::coordinator {
+namespace {
+
+class StorageTableTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<SqliteStore> OpenAt(const std::string& storage_root) {
+    auto store = SqliteStore::Open(directory_.path(), LockState(directory_.path()).value(),
+                                   {.storage_root = storage_root});
+    EXPECT_TRUE(store.ok()) << store.status();
+    return *std::move(store);
+  }
+  // The run "r" and its checkpoint beneath `root`.
+  static std::vector<Event> EventsAt(const std::string& root) {
+    Event submit = SampleSubmit("r", "1");
+    std::get<RunSubmitted>(submit.body).submission.run_directory = root + "/runs/r";
+    return {submit,
+            {RunId("r"), At(2), "scheduler", "",
+             CheckpointSealed{1, {.step = 5, .directory = root + "/runs/r/checkpoints/c"}}}};
+  }
+  static std::string SealedIn(Store& store) {
+    std::string directory;
+    EXPECT_TRUE(store
+                    .Load([&](const StoredEvent& stored) {
+                      const auto* sealed = std::get_if<CheckpointSealed>(&stored.event.body);
+                      if (sealed != nullptr) directory = sealed->checkpoint.directory;
+                    })
+                    .ok());
+    return directory;
+  }
+  std::string Query(const std::string& sql) const {
+    auto database =
+        SqliteConnection::Open(JoinPath(directory_.path(), "gp.db"), SQLITE_OPEN_READWRITE);
+    return database->QueryText(sql).value_or("?");
+  }
+
+  const TemporaryDirectory directory_;
+};
+
+TEST_F(StorageTableTest, TheCatalogueGoesWithTheStorageRoot) {
+  ASSERT_TRUE(OpenAt("/a")->Append(EventsAt("/a")).ok());
+  EXPECT_EQ(Query("SELECT directory FROM checkpoints"), "runs/r/checkpoints/c");
+  const auto moved = OpenAt("/b");
+  EXPECT_EQ(SealedIn(*moved), "/b/runs/r/checkpoints/c");
+  EXPECT_EQ(std::get<RunSubmitted>(moved->ReadRun(RunId("r"), 0, 1)->front().event.body)
+                .submission.run_directory,
+            "/b/runs/r");
+}
+
+TEST_F(StorageTableTest, TheIdentityAndTheLastPlaceAreKept) {
+  {
+    const auto store = OpenAt("/a");
+    EXPECT_EQ(store->storage().identity, "");
+    ASSERT_TRUE(store->Append(EventsAt("/a")).ok());
+    ASSERT_TRUE(store->KeepStorage("probe").ok());
+  }
+  const auto again = SqliteStore::Open(directory_.path());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ((*again)->storage().identity, "probe");
+  EXPECT_EQ((*again)->storage().root, "/a");
+  EXPECT_EQ(SealedIn(**again), "/a/runs/r/checkpoints/c");
+}
+
+// Version 3 had absolute paths.
+TEST_F(StorageTableTest, AnOlderFileGetsRelativePathsAndKnowsWhereItsStorageWas) {
+  ASSERT_TRUE(OpenAt("")->Append(EventsAt("/old")).ok());
+  EXPECT_EQ(Query("SELECT directory FROM checkpoints"), "/old/runs/r/checkpoints/c");
+  {
+    auto database =
+        SqliteConnection::Open(JoinPath(directory_.path(), "gp.db"), SQLITE_OPEN_READWRITE);
+    ASSERT_TRUE(database
+                    ->Execute("DROP TABLE storage; DELETE FROM upgrades WHERE version > 3; "
+                              "PRAGMA user_version = 3")
+                    .ok());
+  }
+  {
+    const auto store = OpenAt("");
+    EXPECT_EQ(store->storage().root, "/old");
+    EXPECT_EQ(SealedIn(*store), "/old/runs/r/checkpoints/c");
+  }
+  EXPECT_EQ(Query("SELECT directory FROM checkpoints"), "runs/r/checkpoints/c");
+  EXPECT_EQ(SealedIn(*OpenAt("/new")), "/new/runs/r/checkpoints/c");
+}
+
+}  // namespace
+}  // namespace gp::coordinator

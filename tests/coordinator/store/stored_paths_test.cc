@@ -1,0 +1,51 @@
+#include "coordinator/store/stored_paths.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "coordinator/store/sample_events.h"
+
+namespace gp::coordinator {
+namespace {
+
+Event Sealed(const std::string& directory) {
+  return {RunId("r"), At(1), "scheduler", "", CheckpointSealed{1, {.directory = directory}}};
+}
+
+std::string DirectoryIn(const Event& event) {
+  return std::get<CheckpointSealed>(event.body).checkpoint.directory;
+}
+
+TEST(StoredPaths, AreSeenFromTheStorageRoot) {
+  const Event sealed = Sealed("/a/gp/runs/r/checkpoints/c");
+  const Event stored = WithRelativePath(sealed, "/a/gp");
+  EXPECT_EQ(DirectoryIn(stored), "runs/r/checkpoints/c");
+  EXPECT_EQ(DirectoryIn(WithAbsolutePath(stored, "/b")), "/b/runs/r/checkpoints/c");
+  const Event submit = SampleSubmit("r", "1");
+  const std::string& directory = std::get<RunSubmitted>(submit.body).submission.run_directory;
+  const Event relative = WithRelativePath(submit, DirectoryOf(directory));
+  EXPECT_EQ(std::get<RunSubmitted>(relative.body).submission.run_directory, BaseNameOf(directory));
+  const Event retired{RunId("r"), At(1), "scheduler", "", CheckpointRetired{1, "/a/gp/runs/r/c"}};
+  EXPECT_EQ(std::get<CheckpointRetired>(WithRelativePath(retired, "/a/gp").body).directory,
+            "runs/r/c");
+}
+
+TEST(StoredPaths, OutsideOfTheRootStayAsTheyAre) {
+  EXPECT_EQ(DirectoryIn(WithRelativePath(Sealed("/a/gp2/c"), "/a/gp")), "/a/gp2/c");
+  EXPECT_EQ(DirectoryIn(WithAbsolutePath(Sealed("/a/gp2/c"), "/a/gp")), "/a/gp2/c");
+  EXPECT_EQ(DirectoryIn(WithRelativePath(Sealed("/a/gp/c"), "")), "/a/gp/c");
+  EXPECT_EQ(DirectoryIn(WithAbsolutePath(Sealed("runs/c"), "")), "runs/c");
+  EXPECT_EQ(DirectoryIn(WithAbsolutePath(Sealed(""), "/a")), "");
+}
+
+TEST(StoredPaths, OfOlderVersionsShowWhereTheRootWas) {
+  Event sealed = Sealed("/home/runs/gp/runs/r/checkpoints/c");
+  EXPECT_EQ(CutRoot(sealed), "/home/runs/gp");
+  EXPECT_EQ(DirectoryIn(sealed), "runs/r/checkpoints/c");
+  Event elsewhere = Sealed("/x/runs/r2/c");
+  EXPECT_EQ(CutRoot(elsewhere), "");
+  EXPECT_EQ(DirectoryIn(elsewhere), "/x/runs/r2/c");
+}
+
+}  // namespace
+}  // namespace gp::coordinator
