@@ -15,7 +15,7 @@ function requestBody(model) {
 const shellQuoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 function curlText(model) {
-  const address = shellQuoted(`${location.origin}/v1/completions`);
+  const address = shellQuoted(gatewayAddress("v1/completions"));
   const lines = [`curl -sS ${address}`, `  -H 'Content-Type: application/json'`];
   if (apiKey) lines.push(`  -H "Authorization: Bearer $GP_API_KEY"`);
   lines.push(`  -d ${shellQuoted(JSON.stringify(requestBody(model), null, 1))}`);
@@ -36,7 +36,7 @@ function pythonText(model) {
     ...(apiKey ? ["import os", ""] : []),
     "from openai import OpenAI  # pip install openai",
     "",
-    `client = OpenAI(base_url=${pythonValue(`${location.origin}/v1`)}, api_key=${key})`,
+    `client = OpenAI(base_url=${pythonValue(gatewayAddress("v1"))}, api_key=${key})`,
     "completion = client.completions.create(",
     ...own.map(([name, value]) => `    ${name}=${pythonValue(value)},`),
     `    extra_body={${extra}},`,

@@ -59,7 +59,7 @@ class Generation {
   async request(body) {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        const response = await ask("/v1/completions", {
+        const response = await ask("v1/completions", {
           method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body),
           signal: this.aborter.signal,
         });

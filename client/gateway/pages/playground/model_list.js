@@ -20,7 +20,7 @@ function groupModels(entries) {
 }
 
 async function loadModels() {
-  const entries = (await askJson("/v1/models")).data;
+  const entries = (await askJson("v1/models")).data;
   modelList.groups = groupModels(entries);
   modelList.byId = new Map(entries.map((entry) => [entry.id, entry]));
 }

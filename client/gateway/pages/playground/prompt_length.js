@@ -45,7 +45,7 @@ async function countPromptNow() {
   let count = null;
   try {
     const body = JSON.stringify({model: settings.model, prompt: settings.prompt});
-    count = (await askJson("/tokenize", {method: "POST", headers: {"Content-Type": "application/json"}, body})).count;
+    count = (await askJson("tokenize", {method: "POST", headers: {"Content-Type": "application/json"}, body})).count;
   } catch {
     // A count is nice to have; what is wrong is said when a text is asked for.
   }

@@ -28,7 +28,7 @@ class PointStore {
 
   async fetch(id, range) {
     const query = new URLSearchParams({points: Math.min(5000, Math.max(50, Math.round(this.width))), ...range});
-    return askJson(`/api/v1/runs/${encodeURIComponent(id)}/points?${query}`);
+    return askJson(`api/v1/runs/${encodeURIComponent(id)}/points?${query}`);
   }
 
   // An answer that a later question has overtaken is dropped.

@@ -72,7 +72,7 @@ class RunSearch {
     }
     const query = new URLSearchParams([...this.filters, ["limit", String(this.count)]]);
     try {
-      const answer = await askJson(`/api/v1/runs?${query}`, {cache: "no-store"});
+      const answer = await askJson(`api/v1/runs?${query}`, {cache: "no-store"});
       if (question !== this.asked) return;
       this.answer = answer;
       this.onChange();

@@ -71,7 +71,7 @@ function showSummary(run) {
   if ($("#run-playground").getAttribute("href") !== address) $("#run-playground").setAttribute("href", address);
 }
 
-const playgroundLink = (model) => `/#${new URLSearchParams({model})}`;
+const playgroundLink = (model) => `./#${new URLSearchParams({model})}`;
 
 // "3 min ago" goes on without a new table, which would take the focus away.
 function refreshTimes() {

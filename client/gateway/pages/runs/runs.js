@@ -199,7 +199,7 @@ function follow() {
   view.follower?.stop();
   let connected = 0;
   const query = view.open ? `?run=${encodeURIComponent(view.open)}` : "";
-  view.follower = followEvents(`/api/v1/events${query}`, takeEvent, (state, seconds) => {
+  view.follower = followEvents(`api/v1/events${query}`, takeEvent, (state, seconds) => {
     showConnection(state, seconds);
     if (state === "live" && connected++ > 0) for (const id of shownIds()) loadPoints(id);
     if (state !== "live" && !view.started) showUnreachable(state);
@@ -240,7 +240,7 @@ async function idNamed(name) {
   const listed = view.runs.find((run) => run.id === name);
   if (listed) return listed.id;
   try {
-    return (await askJson(`/api/v1/runs/${encodeURIComponent(name)}`, {cache: "no-store"})).run.id;
+    return (await askJson(`api/v1/runs/${encodeURIComponent(name)}`, {cache: "no-store"})).run.id;
   } catch (error) {
     toast(error.message);
     return null;

@@ -29,6 +29,10 @@ class GatewayError extends Error {
   }
 }
 
+// The whole address of a path of the gateway. All paths are relative, because a proxy may serve the pages below one of
+// its own paths; every page is directly in it.
+const gatewayAddress = (path) => new URL(path, location.href).href;
+
 // fetch() with the key; throws GatewayError for everything but an answer below 400. A 401 opens the dialog for the
 // key and asks again with it.
 async function ask(path, options = {}) {
