@@ -25,8 +25,49 @@ const SCORE_TITLES = {val_bpb: "Bits per byte"};
 const CURVE_LOOKS = {
   raw: {strokeWidth: 1, highlightCircleSize: 0},
   main: {strokeWidth: 2, highlightCircleSize: 3.5},
-  second: {strokeWidth: 1.6, highlightCircleSize: 3.5, strokePattern: [6, 4], drawPoints: true, pointSize: 2},
+  second: {strokeWidth: 1.6, strokeBorderWidth: 1.5, highlightCircleSize: 3.5, strokePattern: [6, 4], drawPoints: true,
+    pointSize: 2},
 };
+
+// Ticks of a logarithmic axis: every power of ten, and between them as many as there is room for; where there is less
+// than a decade to see, steps of the same size.
+function logTicks(low, high, room) {
+  for (const digits of [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1]]) {
+    const ticks = decadeTicks(low, high, digits);
+    if (ticks.length >= 4 && ticks.length <= room) return ticks;
+  }
+  if (high < 10 * low) return low < high ? evenTicks(low, high, room) : [low];
+  const decades = decadeTicks(low, high, [1]);
+  const every = Math.ceil(decades.length / room);
+  return decades.filter((_, i) => i % every === 0);
+}
+
+function decadeTicks(low, high, digits) {
+  const ticks = [];
+  for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power += 1) {
+    ticks.push(...digits.map((digit) => Number(`${digit}e${power}`)).filter((tick) => tick >= low && tick <= high));
+  }
+  return ticks;
+}
+
+function evenTicks(low, high, room) {
+  const least = (high - low) / Math.max(1, room);
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = power * [1, 2, 5, 10].find((digit) => digit * power >= least);
+  const first = Math.ceil(low / step);
+  return Array.from({length: Math.floor(high / step) - first + 1}, (_, i) => Number(((first + i) * step).toPrecision(12)));
+}
+
+// The range in which nearly all values are, a little wider; null where nothing is left out of the usual one.
+const OUTLIER_SHARE = 0.02;
+function usualRange(values, onLogScale) {
+  const sorted = values.filter((value) => isNumber(value) && (!onLogScale || value > 0)).sort((one, other) => one - other);
+  if (sorted.length === 0) return null;
+  const at = (share) => sorted[Math.round(share * (sorted.length - 1))];
+  const scaled = [at(OUTLIER_SHARE), at(1 - OUTLIER_SHARE)].map((value) => onLogScale ? Math.log(value) : value);
+  const margin = (scaled[1] - scaled[0]) * 0.08 || Math.abs(scaled[1]) * 0.1 || 1;
+  return [scaled[0] - margin, scaled[1] + margin].map((value) => onLogScale ? Math.exp(value) : value);
+}
 
 // The page has its own legend; the library's would set style attributes.
 Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
@@ -66,14 +107,19 @@ class Chart {
     this.listen();
   }
 
-  draw(curves, rows, options) {
+  // Takes what there is to draw. A chart without values leaves its place to the others; that of the loss stays.
+  take(curves, rows) {
     this.curves = curves;
     this.rows = rows;
     const some = rows.some((row) => row.some((value, i) => i > 0 && value !== null));
     this.empty.hidden = some;
-    this.empty.textContent = rows.length > 0 ? "Not measured in this run." : "No points yet.";
     this.canvas.hidden = !some;
-    if (some) this.drawGraph({...options, ...this.ownOptions(curves)}, rows);
+    this.element.hidden = !some && this !== this.group.charts[0];
+    this.element.classList.toggle("is-empty", !some);
+  }
+
+  draw(options) {
+    if (!this.canvas.hidden) this.drawGraph({...options, ...this.ownOptions(this.curves)}, this.rows);
     this.showValues(null);
     this.describe();
   }
@@ -82,6 +128,7 @@ class Chart {
     const layout = options.labels.join("\n");
     if (this.graph && this.layout === layout) {
       this.graph.updateOptions({...options, file: rows});
+      this.fit();
     } else {
       this.graph?.destroy();
       this.graph = new Dygraph(this.canvas, rows, options);
@@ -89,22 +136,42 @@ class Chart {
     this.layout = layout;
   }
 
+  // A chart is wider where its neighbour has gone.
+  fit() {
+    if (this.canvas.hidden || !this.graph) return;
+    const {width, height} = this.graph.size();
+    if (width !== this.canvas.clientWidth || height !== this.canvas.clientHeight) this.graph.resize();
+  }
+
   ownOptions(curves) {
     const {description, group} = this;
     const labels = curves.map((curve, i) => `${i} ${curve.kind}`);
+    const onLogScale = Boolean(description.log && group.log);
     return {
       labels: ["x", ...labels],
-      colors: curves.map(({run, kind}) =>
-        ({raw: faded(run.colour, 0.3), second: run.secondColour, main: run.colour})[kind]),
+      colors: curves.map(({run, kind}) => kind === "raw" ? faded(run.colour, 0.3) : run.colour),
       series: Object.fromEntries(labels.map((label, i) =>
-        [label, {...CURVE_LOOKS[curves[i].kind], ...(description.score ? {drawPoints: true, pointSize: 2} : {})}])),
-      logscale: Boolean(description.log && group.log),
+        [label, {...CURVE_LOOKS[curves[i].kind], strokeBorderColor: group.surface, ...(description.score ? {drawPoints: true, pointSize: 2} : {})}])),
+      logscale: onLogScale,
       includeZero: Boolean(description.zero),
+      valueRange: group.ignoresOutliers ? this.rangeWithoutOutliers(onLogScale) : null,
       axes: {
         x: {axisLabelFormatter: (x) => group.axisText(x), drawGrid: false, axisLabelWidth: 64},
-        y: {axisLabelFormatter: (y) => description.format(y), axisLabelWidth: 52, pixelsPerLabel: 25},
+        y: {axisLabelFormatter: (y) => description.format(y), axisLabelWidth: 52, pixelsPerLabel: 25,
+          ticker: onLogScale ? (low, high, pixels) => this.logarithmicTicks(low, high, pixels) : Dygraph.numericTicks},
       },
     };
+  }
+
+  logarithmicTicks(low, high, pixels) {
+    return logTicks(low, high, Math.floor(pixels / 25)).map((v) => ({v, label: this.description.format(v)}));
+  }
+
+  rangeWithoutOutliers(onLogScale) {
+    const [from, to] = this.group.drawnWindow ?? [-Infinity, Infinity];
+    const seen = this.rows.filter(([x]) => x >= from && x <= to).flatMap((row) => row.slice(1));
+    const range = usualRange(seen, onLogScale);
+    return range && this.description.zero ? [Math.min(0, range[0]), range[1]] : range;
   }
 
   // ---- crosshair ----
@@ -138,7 +205,7 @@ class Chart {
     this.curves.forEach((curve, i) => {
       if (curve.kind === "raw") return;
       const dot = node("i", {class: curve.kind === "second" ? "dot hollow" : "dot"});
-      dot.style.color = curve.kind === "second" ? curve.run.secondColour : curve.run.colour;
+      dot.style.color = curve.run.colour;
       parts.push(node("span", {}, dot, this.description.format(this.valueAt(i, row))));
     });
     this.readout.replaceChildren(...parts);
@@ -221,10 +288,16 @@ class ChartGroup {
   // onZoom(window or null, in steps or seconds) is called after the window changed; onPoint(text) with what stands
   // under the crosshair.
   constructor(onZoom, onPoint) {
-    Object.assign(this, {onZoom, onPoint, axis: "step", log: false, smoothing: 0.6, window: null, row: null});
+    Object.assign(this, {onZoom, onPoint, axis: "step", log: false, ignoresOutliers: false, smoothing: 0.6, window: null, row: null});
     Object.assign(this, {runs: [], marks: [], shared: [], drawnX: [], scale: 1, unit: ""});
     this.charts = CHARTS.map((description) => new Chart(description, this));
     startMarks(this.charts[0].marks);
+  }
+
+  // Titles of the charts that have nothing to draw, while others have.
+  get unmeasured() {
+    const empty = this.charts.filter((chart) => chart.element.hidden).map((chart) => chart.description.title);
+    return this.shared.length > 0 ? empty : [];
   }
 
   get width() {
@@ -240,7 +313,7 @@ class ChartGroup {
     return this.axis === "step" ? `step ${grouped(x)}` : `${durationText(x)} after the start`;
   }
 
-  // `runs`: [{id, name, colour, secondColour, points, begin}]; `marks`: of the first of them.
+  // `runs`: [{id, name, colour, points, begin}]; `marks`: of the first of them.
   draw(runs, marks) {
     this.runs = runs.filter((run) => run.points && run.points.step.length > 0);
     this.shared = this.runs.length > 0 ? sharedX(this.runs, this.axis) : [];
@@ -248,11 +321,14 @@ class ChartGroup {
     this.drawnX = Array.from(this.shared, (x) => x / this.scale);
     this.marks = marks;
     const options = this.look();
+    this.surface = themeColour("var(--surface)");
     this.addScoreCharts();
     for (const chart of this.charts) {
       const curves = curvesOf(chart.description, this.runs, this.smoothing);
-      chart.draw(curves, chartRows(curves, this.shared, this.axis, this.scale), options);
+      chart.take(curves, chartRows(curves, this.shared, this.axis, this.scale));
     }
+    this.charts[0].empty.textContent = this.shared.length > 0 ? "Not measured in this run." : "No points yet.";
+    for (const chart of this.charts) chart.draw(options);
     if (this.row !== null) this.pointAt(this.shared.length > 0 ? Math.min(this.row, this.shared.length - 1) : null);
     this.placeMarks();
   }
@@ -337,7 +413,7 @@ class ChartGroup {
   }
 
   resize() {
-    for (const chart of this.charts) if (!chart.canvas.hidden) chart.graph?.resize();
+    for (const chart of this.charts) chart.fit();
     this.placeMarks();
   }
 }

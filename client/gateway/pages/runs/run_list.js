@@ -13,10 +13,20 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+// A warning is what matters about a run that goes on, or has ended, as if all were well.
+const isWarned = (run) => Boolean(run.warning) && ["good", "accent"].includes(STATE_TONES[run.state]);
+const toneOf = (run) => isWarned(run) ? "warn" : STATE_TONES[run.state] ?? "";
+
+function stateText(run) {
+  if (!isWarned(run)) return run.state;
+  return `⚠ ${run.warning.startsWith("diverged") ? "diverged" : run.state}`;
+}
+
 function showState(badge, run) {
-  const tone = run.state === "succeeded" && run.warning ? "warn" : STATE_TONES[run.state] ?? "";
-  if (badge.className !== `badge ${tone}`) badge.className = `badge ${tone}`;
-  setText(badge, run.state);
+  const look = `badge ${toneOf(run)}`;
+  if (badge.className !== look) badge.className = look;
+  setText(badge, stateText(run));
+  badge.title = isWarned(run) ? `${run.state}, with a warning` : "";
 }
 
 const progressOf = (run) => run.target_steps > 0 ? Math.min(1, (run.step || 0) / run.target_steps) : 0;
@@ -29,22 +39,36 @@ function timeLeft(run) {
 function queueText(position) {
   const endings = {1: "st", 2: "nd", 3: "rd"};
   const teen = position % 100 >= 11 && position % 100 <= 13;
-  return `${position}${(!teen && endings[position % 10]) || "th"} in the queue`;
+  return `${grouped(position)}${(!teen && endings[position % 10]) || "th"} in the queue`;
 }
 
-// One line under the name: what matters in this state.
-function runFacts(run) {
+// Why a run is where it is; nothing for one that went well.
+function whyText(run) {
+  return run.state === "succeeded" ? run.warning || "" : run.reason || run.warning || "";
+}
+
+// One line under the name: what matters in this state, and the measure that the list is sorted by.
+function runFacts(run, sortedBy) {
   const facts = [];
   if (isNumber(run.queue_position)) facts.push(queueText(run.queue_position));
   if (run.step) facts.push(`${grouped(run.step)} / ${grouped(run.target_steps)}`);
   if (timeLeft(run) !== null && run.state === "running") facts.push(`${durationText(timeLeft(run))} left`);
   if (run.terminal && isNumber(run.finished_at)) facts.push(agoText(run.finished_at));
-  if (isNumber(run.loss)) facts.push(`loss ${decimals(run.loss, 3)}`);
+  if (sortedBy === "validation_loss") facts.push(`val. loss ${decimals(run.validation_loss, 3)}`);
+  else if (isNumber(run.loss)) facts.push(`loss ${decimals(run.loss, 3)}`);
   return facts.join(" · ");
 }
 
+// A run of this page. A click on such a link opens the run here; another way to open it goes to another tab.
+const runLink = (id) => `#run=${encodeURIComponent(id)}`;
+
+function labelChips(labels, onLabel) {
+  return Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`).map((label) =>
+    node("button", {class: "chip", title: `Show runs with the label ${label}`, onclick: () => onLabel(label)}, label));
+}
+
 class RunItem {
-  constructor(run, onOpen, onOverlay, onLabel) {
+  constructor(run, onOverlay, onLabel) {
     this.box = node("input", {type: "checkbox", "aria-label": `Show the curves of ${run.name}`});
     this.box.addEventListener("change", () => onOverlay(run.id, this.box.checked));
     this.name = node("span", {class: "name"}, run.name);
@@ -53,32 +77,31 @@ class RunItem {
     this.track = node("span", {class: "track", "aria-hidden": "true"}, this.bar);
     this.facts = node("span", {class: "facts small number"});
     this.reason = node("span", {class: "why small"});
-    this.button = node("button", {class: "open", onclick: () => onOpen(run.id)},
+    this.link = node("a", {class: "open", href: runLink(run.id)},
       node("span", {class: "title"}, this.name, this.badge), this.track, this.facts, this.reason);
     // The curves of the open run are always shown: a dot in their colour stands where the others have their box.
     this.dot = node("i", {class: "dot", "aria-hidden": "true"});
-    this.chips = node("span", {class: "chips"}, ...Object.entries(run.labels ?? {}).map(([key, value]) =>
-      node("button", {class: "chip", title: "Show runs with this label", onclick: () => onLabel(`${key}=${value}`)},
-        `${key}=${value}`)));
+    this.chips = node("span", {class: "chips"}, ...labelChips(run.labels, onLabel));
     this.element = node("li", {"data-run": run.id}, this.box, this.dot,
-      node("div", {class: "body"}, this.button, this.chips));
+      node("div", {class: "body"}, this.link, this.chips));
   }
 
-  update(run, open, shown, colour) {
+  // `look`: {open, shown, colour, why, sortedBy}.
+  update(run, look) {
     showState(this.badge, run);
-    setText(this.facts, runFacts(run));
-    setText(this.reason, run.state === "succeeded" ? run.warning || "" : run.reason || run.warning || "");
+    setText(this.facts, runFacts(run, look.sortedBy));
+    setText(this.reason, look.why);
     this.bar.style.width = `${progressOf(run) * 100}%`;
     this.track.hidden = run.state !== "running" && !run.step;
-    this.element.classList.toggle("is-open", open);
-    if (open) this.button.setAttribute("aria-current", "true");
-    else this.button.removeAttribute("aria-current");
-    this.box.checked = shown;
-    this.box.hidden = open;
-    this.dot.hidden = !open;
-    this.dot.style.color = colour || "";
-    this.box.style.accentColor = colour || "";
-    this.bar.style.background = colour || "";
+    this.element.classList.toggle("is-open", look.open);
+    if (look.open) this.link.setAttribute("aria-current", "true");
+    else this.link.removeAttribute("aria-current");
+    this.box.checked = look.shown;
+    this.box.hidden = look.open;
+    this.dot.hidden = !look.open;
+    for (const [element, property] of [[this.dot, "color"], [this.box, "accentColor"], [this.bar, "background"]]) {
+      element.style[property] = look.colour;
+    }
   }
 }
 
@@ -91,13 +114,26 @@ function countsText(runs, counts) {
   return `${grouped(count("running"))} running${waiting > 0 ? ` · ${grouped(waiting)} waiting` : ""}`;
 }
 
-// `choice`: {open, shown(id), colour(id), onOpen, onOverlay, onLabel, filtered}.
+// What each run waits for; runs that wait one after the other for the same have it once.
+function whyTexts(runs) {
+  return runs.map((run, i) => {
+    const before = runs[i - 1];
+    const isSame = isNumber(run.queue_position) && isNumber(before?.queue_position) && before.reason === run.reason;
+    return isSame ? "" : whyText(run);
+  });
+}
+
+// `choice`: {open, shown: ids, colour(id), onOverlay, onLabel, filtered, sortedBy}.
 function showRunList(runs, counts, choice) {
   const list = $("#run-list");
-  for (const run of runs) {
-    if (!runItems.has(run.id)) runItems.set(run.id, new RunItem(run, choice.onOpen, choice.onOverlay, choice.onLabel));
-    runItems.get(run.id).update(run, run.id === choice.open, choice.shown(run.id), choice.colour(run.id));
-  }
+  const shown = new Set(choice.shown);
+  const why = whyTexts(runs);
+  runs.forEach((run, i) => {
+    if (!runItems.has(run.id)) runItems.set(run.id, new RunItem(run, choice.onOverlay, choice.onLabel));
+    const isShown = shown.has(run.id);
+    runItems.get(run.id).update(run, {open: run.id === choice.open, shown: isShown, why: why[i],
+      colour: isShown ? choice.colour(run.id) : "", sortedBy: choice.sortedBy});
+  });
   const wanted = runs.map((run) => runItems.get(run.id).element);
   if (wanted.length === 0) wanted.push(node("li", {class: "none muted"}, choice.filtered ? "None match." : "None yet."));
   if (wanted.length !== list.children.length || wanted.some((element, i) => element !== list.children[i])) {

@@ -1,10 +1,42 @@
 "use strict";
-// Which runs the list shows: the gateway's first hundred, which the event stream keeps up to date, or more of them and
-// those that match what is typed and chosen, which this page asks for again while it is open.
+// Which runs the list shows: the gateway's first hundred, which the event stream keeps up to date, or more of them,
+// those that match what is typed and chosen, and another order. For these this page asks again while it is open.
 
 const FIRST_COUNT = 100;
-const LARGEST_COUNT = 1000;
+const PAGE_COUNT = 1000;     // the gateway's largest page
+const SORTED_COUNT = 10000;  // an order of the page's own is that of all runs, or of so many of them
 const ASK_AGAIN_MS = 3000;
+
+// Runs without the measure come last.
+const byNumber = (name, sign) => (one, other) => sign * (
+  (isNumber(one[name]) ? one[name] : sign * Infinity) - (isNumber(other[name]) ? other[name] : sign * Infinity) || 0);
+
+// The order "" is the gateway's: what runs, then what waits, then what has ended.
+const ORDERS = {
+  "": {title: "Running first"},
+  newest: {title: "Newest first", compare: byNumber("submitted_at", -1)},
+  oldest: {title: "Oldest first", compare: byNumber("submitted_at", 1)},
+  name: {title: "By name", compare: (one, other) => one.name.localeCompare(other.name, "en", {numeric: true})},
+  loss: {title: "Lowest loss", compare: byNumber("loss", 1)},
+  validation_loss: {title: "Lowest val. loss", compare: byNumber("validation_loss", 1)},
+  step: {title: "Most steps", compare: byNumber("step", -1)},
+};
+
+// `count` of the runs that match, or all: {runs, total, counts, next_page_token}, page after page.
+async function listRuns(filters, count) {
+  const list = {runs: [], total: null, counts: null, next_page_token: null};
+  do {
+    const query = new URLSearchParams([...filters, ["limit", String(Math.min(PAGE_COUNT, count - list.runs.length))]]);
+    if (list.next_page_token) query.set("page_token", list.next_page_token);
+    const page = await askJson(`api/v1/runs?${query}`, {cache: "no-store"});
+    list.runs.push(...page.runs);
+    list.total ??= page.total;
+    list.counts = page.counts;
+    list.next_page_token = page.next_page_token;
+  } while (list.next_page_token && list.runs.length < count);
+  if (!list.next_page_token) list.total = list.runs.length;
+  return list;
+}
 
 class RunSearch {
   // `onChange` is called when there is another list to show.
@@ -15,7 +47,7 @@ class RunSearch {
     this.pushed = {runs: [], total: null};
     this.answer = null;  // null: the list that is pushed
     this.asked = 0;      // number of the newest question
-    this.askedAt = 0;
+    this.askAgainAt = 0;
     this.typing = 0;
   }
 
@@ -26,10 +58,11 @@ class RunSearch {
     });
     $("#run-state-filter").append(node("option", {value: ""}, "All states"),
       ...Object.keys(STATE_TONES).map((state) => node("option", {value: state}, state)));
-    $("#run-state-filter").addEventListener("change", () => this.change());
+    $("#run-order").append(...Object.entries(ORDERS).map(([value, {title}]) => node("option", {value}, title)));
+    for (const choice of ["#run-state-filter", "#run-order"]) $(choice).addEventListener("change", () => this.change());
     $("#run-label-filter").addEventListener("click", () => this.chooseLabel(""));
     $("#more-runs").addEventListener("click", () => {
-      this.count = Math.min(LARGEST_COUNT, this.count + FIRST_COUNT);
+      this.count += FIRST_COUNT;
       this.ask();
     });
   }
@@ -39,16 +72,31 @@ class RunSearch {
     return Object.entries(filters).filter(([, value]) => value);
   }
 
+  get order() { return $("#run-order").value; }
   get list() { return this.answer ?? this.pushed; }
-  get runs() { return this.list.runs; }
-  get isPushed() { return this.count === FIRST_COUNT && this.filters.length === 0; }
+  get runs() { return this.list.runs.slice(0, this.count); }
+  get isPushed() { return this.count === FIRST_COUNT && this.filters.length === 0 && !this.order; }
 
   chooseLabel(label) {
     this.label = label;
     this.change();
   }
 
-  // Another filter: from its beginning.
+  // What a link keeps of it.
+  get linkValues() {
+    return [...this.filters, ...(this.order ? [["order", this.order]] : [])];
+  }
+
+  restore(values) {
+    const known = (name, choices) => Object.hasOwn(choices, values.get(name) ?? "") ? values.get(name) ?? "" : "";
+    $("#run-search").value = values.get("search") ?? "";
+    $("#run-state-filter").value = known("state", STATE_TONES);
+    $("#run-order").value = known("order", ORDERS);
+    this.label = values.get("label") ?? "";
+    if (this.linkValues.length > 0) this.change();
+  }
+
+  // Another filter or order: from its beginning.
   change() {
     this.count = FIRST_COUNT;
     $("#run-label-filter").hidden = !this.label;
@@ -60,35 +108,40 @@ class RunSearch {
   // What the event stream tells.
   take(body) {
     this.pushed = body;
-    if (!this.isPushed && performance.now() - this.askedAt > ASK_AGAIN_MS) this.ask();
+    if (!this.isPushed && performance.now() > this.askAgainAt) this.ask();
   }
 
   async ask() {
     const question = ++this.asked;
-    this.askedAt = performance.now();
+    this.askAgainAt = Infinity;
     if (this.isPushed) {
       this.answer = null;
       return this.onChange();
     }
-    const query = new URLSearchParams([...this.filters, ["limit", String(this.count)]]);
+    const began = performance.now();
+    const {compare} = ORDERS[this.order];
     try {
-      const answer = await askJson(`api/v1/runs?${query}`, {cache: "no-store"});
+      const answer = await listRuns(this.filters, compare ? SORTED_COUNT : this.count);
       if (question !== this.asked) return;
+      if (compare) answer.runs.sort(compare);
       this.answer = answer;
       this.onChange();
     } catch (error) {
       if (question === this.asked) toast(error.message);
     }
+    // Thousands of runs are not asked for all the time.
+    const now = performance.now();
+    if (question === this.asked) this.askAgainAt = now + Math.max(ASK_AGAIN_MS, 10 * (now - began));
   }
 
   // "Showing 100 of 1,234", and whether there is more to show.
   showFoot() {
     const shown = this.runs.length;
-    const total = this.list.total;
+    const {total} = this.list;
     const more = isNumber(total) ? total > shown : Boolean(this.list.next_page_token);
     const words = isNumber(total) ? `Showing ${grouped(shown)} of ${grouped(total)}` : `Showing ${grouped(shown)}; there are more`;
+    const isPartial = this.order && this.list.next_page_token;
     $("#runs-foot").hidden = !more;
-    setText($("#runs-shown"), shown >= LARGEST_COUNT ? `${words}. A search finds the others.` : words);
-    $("#more-runs").hidden = shown >= LARGEST_COUNT;
+    setText($("#runs-shown"), isPartial ? `${words}, in the order of the first ${grouped(SORTED_COUNT)}` : words);
   }
 }

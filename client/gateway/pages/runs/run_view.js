@@ -23,19 +23,30 @@ function durationFine(seconds) {
   return seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(2)} s`;
 }
 
+const TILE_PIXELS = 124;
+
+// As many tiles in each row as fit, and about the same number in each: the last row is as wide as the others.
+function arrangeTiles() {
+  const list = $("#run-tiles");
+  const count = list.children.length;
+  const most = Math.max(2, Math.floor(list.clientWidth / TILE_PIXELS));
+  list.style.setProperty("--columns", Math.ceil(count / Math.ceil(count / most)) || 1);
+}
+
 function showTiles(run) {
   const list = $("#run-tiles");
   const tiles = tilesOf(run);
   if (list.children.length !== tiles.length) {
     list.replaceChildren(...tiles.map(() => node("div", {}, node("dt"), node("dd", {class: "number"}))));
+    arrangeTiles();
   }
   tiles.forEach(([name, value], i) => {
     setText(list.children[i].firstChild, name);
+    list.children[i].title = name;
     setText(list.children[i].lastChild, value);
   });
 }
 
-// Why the run is where it is; nothing for one that went well.
 function reasonText(run) {
   const place = isNumber(run.queue_position) ? `${queueText(run.queue_position)}:` : "";
   const reason = run.state === "succeeded" ? "" : run.reason;
@@ -50,6 +61,24 @@ function showReason(run) {
   setText($("#run-reason"), why);
 }
 
+// `missing`: {name, error}, of a link.
+function showMissing({name, error}) {
+  setText($("#run-title"), name);
+  $("#run-state").className = "badge bad";
+  setText($("#run-state"), error.status === 404 ? "not found" : "not loaded");
+  $("#run-reason").hidden = false;
+  $("#run-reason").className = "reason notice bad";
+  setText($("#run-reason"), `${error.message}. Choose a run in the list, or search for it there.`);
+}
+
+let shownLabels = "";
+function showLabels(run, onLabel) {
+  const key = JSON.stringify([run.id, run.labels]);
+  if (key === shownLabels) return;
+  shownLabels = key;
+  $("#run-labels").replaceChildren(...labelChips(run.labels, onLabel));
+}
+
 function progressText(run) {
   const nodes = [...new Set((run.placement || []).map((one) => one.node))];
   const ranks = run.placement?.length || 0;
@@ -58,10 +87,11 @@ function progressText(run) {
   return `step ${grouped(run.step || 0)} of ${grouped(run.target_steps || 0)}, ${percent}%${where}`;
 }
 
-function showSummary(run) {
+function showSummary(run, onLabel) {
   setText($("#run-title"), run.name);
   document.title = `${run.name}${run.state === "running" ? ` ${Math.floor(progressOf(run) * 100)}%` : ""} · gp`;
   showState($("#run-state"), run);
+  showLabels(run, onLabel);
   showReason(run);
   $("#run-progress").value = progressOf(run);
   setText($("#run-progress-text"), progressText(run));
@@ -89,8 +119,8 @@ function checkpointRow(checkpoint) {
   const label = `Open ${model} in the playground`;
   return node("tr", {}, node("th", {scope: "row", class: "number"}, grouped(checkpoint.step), " ", badges),
     node("td", {class: "number"}, decimals(checkpoint.validation_loss, 4)),
-    node("td", {class: "number wide"}, bytesText(checkpoint.size_bytes)),
-    node("td", {class: "number wide", "data-at": checkpoint.sealed_at}, agoText(checkpoint.sealed_at)),
+    node("td", {class: "number size"}, bytesText(checkpoint.size_bytes)),
+    node("td", {class: "number saved", "data-at": checkpoint.sealed_at}, agoText(checkpoint.sealed_at)),
     node("td", {}, checkpoint.quarantined ? node("span", {class: "muted small"}, checkpoint.quarantined)
       : node("a", {class: "button compact", href: playgroundLink(model), "aria-label": label}, "Playground")));
 }
@@ -103,7 +133,7 @@ function showCheckpoints(checkpoints) {
       " in the run file says after how many steps one is saved; the last step always is."));
     return;
   }
-  const heads = [["Step"], ["Val. loss"], ["Size", "wide"], ["Saved", "wide"]].map(([head, kind = null]) =>
+  const heads = [["Step"], ["Val. loss"], ["Size", "size"], ["Saved", "saved"]].map(([head, kind = null]) =>
     node("th", {scope: "col", class: kind}, head));
   heads.push(node("th", {scope: "col"}, node("span", {class: "visually-hidden"}, "Playground")));
   const newestFirst = [...checkpoints].sort((one, other) => other.step - one.step);
@@ -153,25 +183,25 @@ function startSamples() {
 const EVENT_TONES = {rank_failed: "bad", checkpoint_damaged: "bad", requeued: "warn", warned: "warn", started: "good"};
 const QUIET_EVENTS = ["checkpoint_sealed", "checkpoint_retired", "checkpoint_verified", "checkpoint_read"];
 
-function eventRow(event) {
+function eventRow(event, warning) {
   const when = new Date(event.at * 1000);
-  const tone = event.kind === "ended" ? STATE_TONES[event.state] : EVENT_TONES[event.kind];
+  const tone = event.kind === "ended" ? toneOf({state: event.state, warning}) : EVENT_TONES[event.kind];
   const time = {class: "muted small number", datetime: when.toISOString(), title: when.toLocaleString()};
   return node("li", {}, node("time", {...time, "data-at": event.at}, agoText(event.at)),
     node("span", {class: `badge ${tone ?? ""}`}, event.kind.replaceAll("_", " ")),
     node("span", {class: "words"}, [event.reason, event.actor ? `(${event.actor})` : ""].filter(Boolean).join(" ")));
 }
 
-function showEvents(events) {
+function showEvents({events, run}) {
   const all = $("#all-events").checked;
   const shown = events.filter((event) => all || !QUIET_EVENTS.includes(event.kind)).reverse();
-  $("#events").replaceChildren(shown.length > 0 ? node("ol", {class: "events"}, ...shown.map(eventRow))
+  $("#events").replaceChildren(shown.length > 0 ? node("ol", {class: "events"}, ...shown.map((event) => eventRow(event, run.warning)))
     : node("p", {class: "muted pad"}, "Nothing happened yet."));
 }
 
 function showDetails(details, otherRun) {
   showCheckpoints(details.checkpoints);
   showSamples(details.samples, otherRun);
-  showEvents(details.events);
+  showEvents(details);
   setText($("#run-file"), details.run.resolved || "");
 }

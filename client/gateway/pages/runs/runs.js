@@ -1,34 +1,21 @@
 "use strict";
 // The page itself: which run is open, which are laid over it, and what keeps all of it up to date.
 
-const COLOUR_COUNT = 8;
-const view = {runs: [], open: null, overlays: [], details: null, follower: null, colours: new Map(), started: false};
+const view = {
+  runs: [],           // the list that is pushed
+  known: new Map(),   // runs that a link names and that may be in no list: id -> run
+  open: null, overlays: [], missing: null, details: null, follower: null, started: false,
+};
 const store = new PointStore();
-const search = new RunSearch(() => showList());
+const colours = new RunColours();
+const search = new RunSearch(() => { showList(); if (view.started) storeLink(); });
+const turn = new StreamTurn(() => follow(true));
 let group = null;  // the ChartGroup
 
-// One that is open may be in no list: then its details have it.
+// The newest that is known of a run.
 const runWith = (id) => view.runs.find((run) => run.id === id) ?? search.runs.find((run) => run.id === id) ??
-  (view.details?.run.id === id ? view.details.run : null);
+  view.known.get(id) ?? null;
 const shownIds = () => view.open ? [view.open, ...view.overlays.filter((id) => id !== view.open && runWith(id))] : [];
-
-// A run keeps its colour as long as it is shown.
-function colourOf(id) {
-  if (!shownIds().includes(id)) return "";
-  if (!view.colours.has(id)) {
-    const taken = new Set(shownIds().map((other) => view.colours.get(other)));
-    const free = Array.from({length: COLOUR_COUNT}, (_, i) => i).find((i) => !taken.has(i));
-    view.colours.set(id, free ?? view.colours.size % COLOUR_COUNT);
-  }
-  return `var(--series-${view.colours.get(id)})`;
-}
-
-// The validation curve of a run: its colour, nearer to that of the text.
-const secondColour = (id) => `color-mix(in srgb, ${colourOf(id)} 45%, var(--text))`;
-
-function dropUnusedColours() {
-  for (const id of view.colours.keys()) if (!shownIds().includes(id)) view.colours.delete(id);
-}
 
 // ---- drawing ----
 
@@ -45,36 +32,42 @@ function drawSoon() {
 function drawCharts() {
   const runs = shownIds().map((id) => {
     const whole = store.whole(id);
-    const colours = {colour: themeColour(colourOf(id)), secondColour: themeColour(secondColour(id))};
-    return {id, name: runWith(id)?.name || id, ...colours, points: store.shown(id), begin: whole?.at[0] ?? 0};
+    const colour = themeColour(colours.of(id));
+    return {id, name: runWith(id)?.name || id, colour, points: store.shown(id), begin: whole?.at[0] ?? 0};
   });
   const marks = view.details ? marksOf(view.details, store.whole(view.open)) : [];
   group.draw(runs, marks);
+  const {unmeasured} = group;
+  $("#unmeasured").hidden = unmeasured.length === 0;
+  setText($("#unmeasured"), `Not measured: ${unmeasured.join(", ")}.`);
 }
 
 function showLegend() {
   $("#legend").replaceChildren(...shownIds().map((id) => {
     const dot = node("i", {class: "dot", "aria-hidden": "true"});
-    dot.style.color = colourOf(id);
+    dot.style.color = colours.of(id);
     return node("li", {}, dot, runWith(id)?.name || id);
   }), node("li", {class: "at number", id: "legend-at", "aria-hidden": "true"}));
 }
 
 function showList() {
   showRunList(search.runs, search.list.counts, {
-    open: view.open, shown: (id) => shownIds().includes(id), colour: colourOf, onOpen: openRun, onOverlay: overlayRun,
-    onLabel: (label) => search.chooseLabel(label), filtered: search.filters.length > 0,
+    open: view.open, shown: shownIds(), colour: (id) => colours.of(id), onOverlay: overlayRun, onLabel: chooseLabel,
+    filtered: search.filters.length > 0, sortedBy: search.order,
   });
   search.showFoot();
 }
 
+const chooseLabel = (label) => search.chooseLabel(label);
+
 function showPage() {
-  const none = view.runs.length === 0;
   $("#unreachable").hidden = true;
-  $("#no-runs").hidden = !none;
-  $("#open-run").hidden = !view.open;
+  $("#no-runs").hidden = view.runs.length > 0 || Boolean(view.missing);
+  $("#open-run").hidden = !view.open && !view.missing;
+  $("#open-run").classList.toggle("is-missing", !view.open);
   showList();
-  if (view.open && runWith(view.open)) showSummary(runWith(view.open));
+  if (view.open && runWith(view.open)) showSummary(runWith(view.open), chooseLabel);
+  else if (view.missing) showMissing(view.missing);
 }
 
 function showBanner(coordinator) {
@@ -86,12 +79,14 @@ function showBanner(coordinator) {
     "What you see is what the gateway last knew; checkpoints can still be used.");
 }
 
-function showConnection(state, seconds) {
-  const words = {live: "Live", waiting: "Reconnecting…", locked: "API key needed"}[state];
-  const tone = {live: "good", waiting: "warn", locked: "bad"}[state];
+const CONNECTION_TONES = {live: "good", paused: "", waiting: "warn", locked: "bad"};
+
+function showConnection(state, {seconds, error} = {}) {
+  const words = {live: "Live", paused: "Paused", waiting: "Reconnecting…", locked: error?.title}[state];
   const badge = $("#top-state");
-  badge.className = `badge ${tone}`;
-  badge.title = state === "waiting" ? `The connection was lost; tries again in ${seconds} s` : "";
+  badge.className = `badge ${CONNECTION_TONES[state]}`;
+  badge.title = {waiting: `The connection was lost; tries again in ${seconds} s`,
+    paused: "Other tabs of this gateway are followed; this one goes on when it is touched"}[state] ?? "";
   if (badge.textContent !== words && (state !== "live" || badge.textContent)) announce(words);
   badge.textContent = words;
 }
@@ -169,6 +164,7 @@ function takeRuns(body) {
   search.take(body);
   showBanner(body.coordinator);
   if (!view.started) startView();
+  else if (view.missing && view.runs.some((run) => isNamed(run, view.missing.name))) followLink();
   showPage();
   refreshOverlays();
 }
@@ -177,7 +173,9 @@ function takeDetails(details) {
   if (details.run.id !== view.open) return;
   const otherRun = view.details?.run.id !== details.run.id;
   view.details = details;
-  if (!view.runs.some((run) => run.id === details.run.id)) showSummary(details.run);
+  view.known.set(details.run.id, details.run);
+  if (otherRun) showLegend();
+  showSummary(runWith(details.run.id), chooseLabel);
   showDetails(details, otherRun);
   drawSoon();
 }
@@ -194,89 +192,157 @@ function takeEvent(event) {
   else if (event.type === "points") takePoints(event);
 }
 
-// One stream for the open run; a new one when another run is opened. After a reconnect points may be missing.
-function follow() {
+// One stream for the open run, while it is this tab's turn; a new one when another run is opened. `missed`: points may
+// have come since the last one.
+function follow(missed = false) {
   view.follower?.stop();
-  let connected = 0;
+  if (!turn.isLive) return showConnection("paused");
   const query = view.open ? `?run=${encodeURIComponent(view.open)}` : "";
-  view.follower = followEvents(`api/v1/events${query}`, takeEvent, (state, seconds) => {
-    showConnection(state, seconds);
-    if (state === "live" && connected++ > 0) for (const id of shownIds()) loadPoints(id);
-    if (state !== "live" && !view.started) showUnreachable(state);
+  view.follower = followEvents(`api/v1/events${query}`, takeEvent, (state, more) => {
+    showConnection(state, more);
+    if (state === "live" && missed) for (const id of shownIds()) loadPoints(id);
+    if (state !== "live" && !view.started) showUnreachable(more.error);
+    missed = true;
   });
 }
 
-function showUnreachable(state) {
+// `error`: a KeyError, or nothing when there is no connection.
+function showUnreachable(error) {
   $("#unreachable").hidden = false;
-  $("#unreachable-text").textContent = state === "locked" ? "It wants an API key. Reload the page to enter one." :
-    `No connection to ${location.origin}. This page tries again by itself.`;
+  setText($("#unreachable-title"), error?.title ?? "The gateway does not answer");
+  setText($("#unreachable-text"), error?.message ?? `No connection to ${location.origin}. This page tries again by itself.`);
+  setText($("#unreachable-retry"), error ? "Enter a key" : "Try again");
 }
 
 // ---- choosing ----
 
-function storeLink() {
+function linkOfView() {
   const values = new URLSearchParams();
-  if (view.open) values.set("run", view.open);
+  const run = view.open ?? view.missing?.name;
+  if (run) values.set("run", run);
   const overlays = shownIds().slice(1);
   if (overlays.length > 0) values.set("with", overlays.join(","));
   if (group.axis !== "step") values.set("axis", group.axis);
   if (group.log) values.set("log", "1");
+  if (group.ignoresOutliers) values.set("outliers", "0");
   values.set("smoothing", group.smoothing);
-  history.replaceState(null, "", `#${values}`);
+  for (const [name, value] of search.linkValues) values.set(name, value);
+  return `#${values}`;
 }
 
+const storeLink = () => history.replaceState(null, "", linkOfView());
+
+const linkValues = () => new URLSearchParams(location.hash.slice(1));
+const namedRun = () => linkValues().get("run");
+
+// Takes over how a link shows its runs, and returns it.
 function restoreLink() {
-  const values = new URLSearchParams(location.hash.slice(1));
+  const values = linkValues();
   group.axis = values.get("axis") === "time" ? "time" : "step";
   group.log = values.get("log") === "1";
+  group.ignoresOutliers = values.get("outliers") === "0";
   const smoothing = parseFloat(values.get("smoothing"));
   if (smoothing >= 0 && smoothing < 1) group.smoothing = smoothing;
-  view.overlays = (values.get("with") || "").split(",").filter(Boolean);
-  return values.get("run");
+  showControls();
+  return values;
 }
 
-// The id of the run that a link names. What is not in the list the gateway looks for.
-async function idNamed(name) {
-  const listed = view.runs.find((run) => run.id === name);
-  if (listed) return listed.id;
+const isNamed = (run, reference) => run.id === reference || run.name === reference;
+
+// The run that a link names. What is not in the list the gateway looks for.
+async function findRun(reference) {
+  const listed = view.runs.find((run) => run.id === reference);
+  if (listed) return listed;
+  const {run} = await askJson(`api/v1/runs/${encodeURIComponent(reference)}`, {cache: "no-store"});
+  view.known.set(run.id, run);
+  return run;
+}
+
+// Those of a link's other runs that there are.
+async function findOverlays(references) {
+  const found = await Promise.allSettled(references.map(findRun));
+  return found.filter(({status}) => status === "fulfilled").map(({value}) => value.id);
+}
+
+let followed = 0;
+// Opens what the address names, at the start and after Back, Forward or a change by hand.
+async function followLink() {
+  const number = ++followed;
+  const values = restoreLink();
+  const reference = values.get("run");
+  const overlays = await findOverlays((values.get("with") || "").split(",").filter(Boolean));
+  let run = null;
+  let error = null;
   try {
-    return (await askJson(`api/v1/runs/${encodeURIComponent(name)}`, {cache: "no-store"})).run.id;
-  } catch (error) {
-    toast(error.message);
-    return null;
+    run = reference ? await findRun(reference) : view.runs.find((one) => one.state === "running") ?? view.runs[0];
+  } catch (problem) {
+    error = problem;
   }
+  if (number !== followed) return;
+  view.overlays = overlays;
+  if (error) showNoRun({name: reference, error});
+  else if (run) showRun(run.id);
 }
 
 // The first list of runs says what can be opened.
-async function startView() {
-  if (view.runs.length === 0) return;
+function startView() {
+  if (view.runs.length === 0 && !namedRun()) return;
   view.started = true;
-  const named = restoreLink();
-  showControls();
-  const wanted = named ? await idNamed(named) : null;
-  openRun(wanted ?? (view.runs.find((run) => run.state === "running") ?? view.runs[0]).id);
+  search.restore(linkValues());
+  followLink();
 }
 
-function openRun(id) {
-  if (view.open === id) return;
-  const scroll = view.open !== null && matchMedia("(max-width: 1000px)").matches;
-  view.overlays = view.overlays.filter((other) => other !== id);
+// A link names a run that the gateway cannot show; no other one is opened in its place.
+function showNoRun(missing) {
+  Object.assign(view, {open: null, missing, details: null});
+  document.title = `${missing.name} · gp`;
+  showPage();
+  follow();
+}
+
+// Shows a run and all that is laid over it.
+function showRun(id) {
+  const isOther = view.open !== id;
+  view.missing = null;
   view.open = id;
-  view.details = null;
-  dropUnusedColours();
-  resetZoom();
+  view.overlays = view.overlays.filter((other) => other !== id);
+  colours.show(shownIds());
+  if (isOther) {
+    view.details = null;
+    resetZoom();
+  }
   showPage();
   showLegend();
-  for (const shown of shownIds()) loadPoints(shown);
-  follow();
   storeLink();
+  for (const shown of shownIds()) loadPoints(shown);
+  if (isOther) follow();
+  drawSoon();
+}
+
+// Somebody chose a run: Back returns to the one before.
+function openRun(id) {
+  if (view.open === id) return;
+  followed += 1;
+  const scroll = $("#open-run").hidden === false && matchMedia("(max-width: 1000px)").matches;
+  history.pushState(null, "", runLink(id));
+  showRun(id);
   if (scroll) $("#open-run").scrollIntoView({behavior: "smooth", block: "start"});
+}
+
+function startLinks() {
+  addEventListener("popstate", () => { if (view.started && namedRun()) followLink(); });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#run="]');
+    if (!link || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    openRun(new URLSearchParams(link.hash.slice(1)).get("run"));
+  });
 }
 
 function overlayRun(id, on) {
   view.overlays = view.overlays.filter((other) => other !== id);
   if (on) view.overlays.push(id);
-  dropUnusedColours();
+  colours.show(shownIds());
   showList();
   showLegend();
   storeLink();
@@ -296,6 +362,7 @@ function showControls() {
   $("#axis-step").setAttribute("aria-pressed", String(group.axis === "step"));
   $("#axis-time").setAttribute("aria-pressed", String(group.axis === "time"));
   $("#log-scale").checked = group.log;
+  $("#ignore-outliers").checked = group.ignoresOutliers;
   $("#smoothing").value = group.smoothing;
   $("#smoothing-text").textContent = group.smoothing.toFixed(2);
 }
@@ -317,6 +384,9 @@ function startControls() {
     $(`#axis-${axis}`).addEventListener("click", () => changeCharts(() => { resetZoom(); group.axis = axis; }));
   }
   $("#log-scale").addEventListener("change", () => changeCharts(() => { group.log = $("#log-scale").checked; }));
+  $("#ignore-outliers").addEventListener("change", () => {
+    changeCharts(() => { group.ignoresOutliers = $("#ignore-outliers").checked; });
+  });
   $("#smoothing").addEventListener("input", () => {
     changeCharts(() => { group.smoothing = Number($("#smoothing").value); });
   });
@@ -325,7 +395,7 @@ function startControls() {
     $(`#zoom-${name}`).addEventListener("click", () => moveWindow(from, to));
   }
   $("#zoom-reset").addEventListener("click", () => group.zoom(null));
-  $("#all-events").addEventListener("change", () => { if (view.details) showEvents(view.details.events); });
+  $("#all-events").addEventListener("change", () => { if (view.details) showEvents(view.details); });
   $("#unreachable-retry").addEventListener("click", () => location.reload());
 }
 
@@ -338,16 +408,8 @@ function startCharts() {
     width = group.width;
     group.resize();
   }).observe($("#charts"));
+  new ResizeObserver(arrangeTiles).observe($("#run-tiles"));
   document.addEventListener("gp-theme", drawSoon);
-}
-
-// A link to a run on this page, from a worker's slot or typed.
-async function followLink() {
-  const named = restoreLink();
-  showControls();
-  const wanted = named ? await idNamed(named) : null;
-  if (wanted && wanted !== view.open) openRun(wanted);
-  else drawSoon();
 }
 
 function start() {
@@ -363,8 +425,8 @@ function start() {
     node("p", {class: "muted small"}, "A first run in two minutes, on this machine:"), commandLine("make demo"),
     node("p", {class: "muted small"}, "Or your own run file:"), commandLine("gpctl submit run.yaml"));
   setInterval(refreshTimes, 5000);
-  addEventListener("hashchange", followLink);
-  follow();
+  startLinks();
+  turn.start();
 }
 
 start();

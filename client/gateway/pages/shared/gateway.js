@@ -32,6 +32,14 @@ class GatewayError extends Error {
 // The whole address of a path of the gateway. All paths are relative, because a proxy may serve the pages below one of
 // its own paths; every page is directly in it.
 const gatewayAddress = (path) => new URL(path, location.href).href;
+// The answer was 401, and nobody entered another key.
+class KeyError extends GatewayError {
+  constructor(wasRefused) {
+    super(wasRefused ? "The gateway does not accept the API key that was entered." :
+      "This gateway answers only to who has an API key.", 401);
+    this.title = wasRefused ? "Key refused" : "API key needed";
+  }
+}
 
 // fetch() with the key; throws GatewayError for everything but an answer below 400. A 401 opens the dialog for the
 // key and asks again with it.
@@ -75,6 +83,7 @@ let keyQuestion = null;
 function askForKey(wrong) {
   const dialog = $("#key-dialog");
   keyQuestion ??= new Promise((resolve, reject) => {
+    $("#key-title").textContent = wrong ? "Key refused" : "This gateway wants an API key";
     $("#key-problem").hidden = !wrong;
     $("#key-field").value = "";
     dialog.showModal();
@@ -84,7 +93,7 @@ function askForKey(wrong) {
         storeKey($("#key-field").value.trim());
         resolve();
       } else {
-        reject(new GatewayError("This gateway wants an API key. Reload the page to enter one.", 401));
+        reject(new KeyError(wrong));
       }
     }, {once: true});
   });
@@ -125,7 +134,8 @@ function takeEventSafely(onEvent, data) {
   }
 }
 
-// Keeps an event stream open: onEvent(object) for each event, onState("live" | "waiting", seconds) when that changes.
+// Keeps an event stream open: onEvent(object) for each event; when that changes onState("live"),
+// onState("waiting", {seconds}) or onState("locked", {error}), which is a KeyError and the end.
 // EventSource cannot send an API key, so this reads the stream itself and connects again as EventSource would, a little
 // later each time, also when even the pings stay away. The returned object's stop() ends it.
 const SILENCE_SECONDS = 50;
@@ -142,7 +152,7 @@ function followEvents(path, onEvent, onState) {
     };
     try {
       const response = await ask(path, {signal, cache: "no-store", headers: {Accept: "text/event-stream"}});
-      onState("live", 0);
+      onState("live");
       pause = 1;
       heard();
       for await (const data of eventData(response, heard)) {
@@ -159,10 +169,10 @@ function followEvents(path, onEvent, onState) {
         await connect();
       } catch (error) {
         if (aborter.signal.aborted) return;
-        if (error.status === 401) return onState("locked", 0);
+        if (error.status === 401) return onState("locked", {error});
       }
       if (aborter.signal.aborted) return;
-      onState("waiting", pause);
+      onState("waiting", {seconds: pause});
       await wait(pause * 1000);
       pause = Math.min(pause * 2, 15);
     }

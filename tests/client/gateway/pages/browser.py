@@ -8,7 +8,7 @@ import shutil
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
-SIZES = {"phone": (390, 844), "desktop": (1440, 900)}
+SIZES = {"phone": (390, 844), "laptop": (1280, 800), "desktop": (1440, 900)}
 WAIT_SECONDS = 120  # against what never comes, not against what is slow on a busy machine
 
 
@@ -41,6 +41,8 @@ FAINT = (HERE / "faint_texts.js").read_text(encoding="utf-8")
 
 class Browser:
     """One window. `url` is the gateway's address."""
+
+    sizes = SIZES
 
     def __init__(self, url, size="desktop", dark=False):
         for program in ("chromium", "chromedriver"):

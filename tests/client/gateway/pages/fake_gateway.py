@@ -69,6 +69,7 @@ class FakeGateway(http.server.ThreadingHTTPServer):
         self.stopping, self.sockets = threading.Event(), []
         self.streams_allowed = threading.Event()
         self.streams_allowed.set()
+        self.streams = []             # the runs of the event streams that are open; None: of no run
 
     @property
     def url(self):
@@ -116,7 +117,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if address.path == "/v1/models":
             return self.send_json({"object": "list", "data": self.server.cluster.models()})
         if address.path == "/api/v1/events":
-            return self.send_events(query.get("run"))
+            self.server.streams.append(query.get("run"))
+            try:
+                return self.send_events(query.get("run"))
+            finally:
+                self.server.streams.remove(query.get("run"))
         if address.path == "/api/v1/workers":
             return self.send_json(self.server.cluster.workers_body())
         if parts[:3] == ["api", "v1", "runs"]:
@@ -177,7 +182,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def send_run(self, rest, query):
         cluster = self.server.cluster
         if not rest:
-            filters = {name: query[name] for name in ("search", "state", "label") if name in query}
+            filters = {name: query[name] for name in ("search", "state", "label", "page_token") if name in query}
             return self.send_json(cluster.runs_body(int(query.get("limit", 100)), **filters))
         run = cluster.run_with(urllib.parse.unquote(rest[0]))
         if run is None:

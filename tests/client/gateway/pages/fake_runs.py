@@ -29,6 +29,8 @@ class FakeRun:
         self.failures = more.get("failures", [])   # steps
         self.position = more.get("position")
         self.labels = more.get("labels", {})
+        self.warning = more.get("warning", "")
+        self.unmeasured = more.get("unmeasured", ())  # columns without values
         self.scale = more.get("scale", 1.0)
         self.checkpoint_every = more.get("checkpoint_every", CHECKPOINT_EVERY)
         self.evaluate_every = more.get("evaluate_every", 100)
@@ -69,7 +71,7 @@ class FakeRun:
 
     def columns(self, steps):
         rows = [self.point(step) for step in steps]
-        return {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
+        return {name: [None if name in self.unmeasured else row[i] for row in rows] for i, name in enumerate(COLUMNS)}
 
     def points(self, limit, first, last):
         """At most `limit` steps between `first` and `last`; of each bucket the lowest and the highest loss, and both ends."""
@@ -145,7 +147,7 @@ class FakeRun:
                 if self.state == "running" else [],
                 "latest_checkpoint": steps[-1] if steps else None, "best_checkpoint": self.best_step(),
                 "failures": len(self.failures), "epoch": 1 + len(self.failures),
-                "warning": "", "queue_position": self.position, "submitted_by": "owner", "labels": self.labels}
+                "warning": self.warning, "queue_position": self.position, "submitted_by": "owner", "labels": self.labels}
 
     def details(self):
         resolved = f"apiVersion: gp/v1\nname: {self.name}\nmodel:\n  preset: tiny\nbudget:\n  steps: {self.target}\n"
@@ -192,8 +194,9 @@ class FakeCluster:
                                   labels={"sweep": "third"} if number % 3 == 0 else {})
                           for number in range(count, 0, -1)]
 
-    def runs_body(self, limit=100, search="", state="", label=""):
+    def runs_body(self, limit=100, search="", state="", label="", page_token=""):
         self.advance()
+        begin = int(page_token or 0)
         key, _, value = label.partition("=")
         found = [run for run in self.runs if search.lower() in run.name.lower() and state in ("", run.state)
                  and (not label or run.labels.get(key) == value)]
@@ -201,8 +204,9 @@ class FakeCluster:
         for run in self.runs:
             counts[run.state] = counts.get(run.state, 0) + 1
         return {"coordinator": {"connected": self.connected, "address": "127.0.0.1:50051", "message": self.message},
-                "runs": [run.summary() for run in found[:limit]], "total": None if search or label else len(found),
-                "counts": counts, "next_page_token": "more" if len(found) > limit else None}
+                "runs": [run.summary() for run in found[begin:begin + limit]],
+                "total": None if search or label else len(found), "counts": counts,
+                "next_page_token": str(begin + limit) if len(found) > begin + limit else None}
 
     def workers_body(self):
         if not self.runs:

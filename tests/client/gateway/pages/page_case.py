@@ -58,7 +58,7 @@ class PageCase(unittest.TestCase):
         return [address if body is None else body for _, address, body in entries]
 
     def look(self, name):
-        """Screenshots at two widths in two themes; in each, every control has a name and every text enough contrast."""
+        """Screenshots at three widths in two themes; in each, every control has a name and every text enough contrast."""
         for dark in (False, True):
             for size in browser.SIZES:
                 self.browser.theme(dark)

@@ -93,6 +93,89 @@ class Runs(page_case.PageCase):
         self.assertFalse(self.browser.one("#runs-foot").is_displayed())
         self.browser.check_clean()
 
+    def choose(self, selector, value):
+        self.browser.js("""const field = document.querySelector(arguments[0]); field.value = arguments[1];
+                           field.dispatchEvent(new Event("change"));""", selector, value)
+
+    def test_the_list_shows_more_than_a_thousand_runs(self):
+        self.fake().cluster.add_sweep(1194)
+        self.open()
+        self.browser.js("search.count = 1000")
+        self.browser.one("#more-runs").click()
+        self.browser.wait_text("#runs-shown", "Showing 1,100 of 1,200")
+        self.browser.one("#more-runs").click()
+        self.browser.wait(lambda: len(set(self.names())) == 1200, "all runs")
+        self.assertFalse(self.browser.one("#runs-foot").is_displayed())
+        self.browser.check_clean()
+
+    def test_an_order_is_that_of_all_runs(self):
+        self.fake().cluster.add_sweep(1194)
+        self.open()
+        self.choose("#run-order", "loss")
+        self.browser.wait(lambda: self.names()[0] == "overfit" or self.names()[0] == "jargon-wide", "the lowest loss")
+        self.assertEqual(len(self.names()), 100)
+        self.assertEqual(self.browser.text("#runs-shown"), "Showing 100 of 1,200")
+        losses = self.browser.js("return search.runs.map((run) => run.loss).filter((loss) => loss !== null)")
+        self.assertEqual(losses, sorted(losses))
+        self.assertEqual(len(losses), 5, "runs without a loss come last")
+        self.choose("#run-order", "oldest")
+        self.browser.wait(lambda: self.names()[0] == "overfit", "the oldest run")
+        self.choose("#run-order", "name")
+        self.browser.wait(lambda: self.names()[:3] == ["demo", "gpt2-124m", "jargon-small"], "the order of names")
+        self.choose("#run-order", "validation_loss")
+        self.browser.wait_text(self.item("demo") + " .facts", "val. loss ")
+        self.choose("#run-order", "")
+        self.browser.wait(lambda: self.names()[:2] == ["demo", "sweep-1194"], "the gateway's order")
+        self.browser.check_clean()
+
+    def test_filters_and_order_are_there_after_a_reload(self):
+        self.fake().cluster.add_sweep(30)
+        self.open()
+        self.choose("#run-order", "name")
+        self.browser.one(self.item("sweep-0030") + " .chip").click()
+        self.browser.wait(lambda: len(self.names()) == 10 and self.names()[0] == "sweep-0003", "the filtered list")
+        self.browser.wait(lambda: "sweep%3Dthird" in self.browser.driver.current_url, "the link")
+        self.browser.driver.refresh()
+        self.browser.wait(lambda: len(self.names()) == 10 and self.names()[0] == "sweep-0003", "the list again")
+        self.assertEqual(self.browser.text("#run-title"), "demo")
+
+    def test_a_reason_that_many_runs_wait_for_is_there_once(self):
+        cluster = self.fake().cluster
+        cluster.add_sweep(20)
+        for run in cluster.runs:
+            if run.name.startswith("sweep"):
+                run.reason = "queue: behind run r-1 (big), which needs 8 GPU slots"
+        cluster.run_with("sweep-0007").reason = "asks for more than there is"
+        self.open()
+        whys = lambda: self.browser.js("return [...document.querySelectorAll('#run-list .why')].map((one) => one.textContent)")
+        self.browser.wait(lambda: len(whys()) == 26, "the list")
+        self.assertEqual(sum("behind run r-1" in why for why in whys()), 2, "again after the run with another reason")
+        self.assertEqual(sum("asks for more" in why for why in whys()), 1)
+        self.assertEqual(sum("waits for 8 free slots" in why for why in whys()), 1)
+
+    def test_a_run_with_a_warning_does_not_look_well(self):
+        cluster = self.fake().cluster
+        small, demo = cluster.run_with("jargon-small"), cluster.run_with("demo")
+        small.warning = "diverged: the training loss 9.8 at step 19000 is far above ln(256) = 5.5; lower optimizer.lr"
+        demo.warning = "checkpoint: the disk is full; training goes on without it"
+        self.open(f"#run={small.id}")
+        self.browser.wait_text("#run-reason", "diverged: the training loss")
+        for badge, words in (("#run-state", "⚠ diverged"), (self.item("jargon-small") + " .badge", "⚠ diverged"),
+                             (self.item("demo") + " .badge", "⚠ running")):
+            self.assertEqual(self.browser.text(badge), words)
+            self.assertEqual(self.browser.one(badge).get_attribute("class"), "badge warn")
+        ended = self.browser.wait_shown("#events .badge")
+        self.assertEqual((ended.text, ended.get_attribute("class")), ("ended", "badge warn"))
+        self.assertEqual(self.browser.text(self.item("muon-test") + " .badge"), "failed")
+
+    def test_labels_of_the_open_run_filter_the_list(self):
+        self.fake()
+        self.open(f"#run={self.run_named('jargon-small').id}")
+        self.browser.wait_text("#run-labels", "team=research")
+        self.browser.click("#run-labels .chip")
+        self.browser.wait(lambda: self.names() == ["jargon-small"], "the runs with the label")
+        self.browser.check_accessible()
+
     def test_runs_are_found_by_text_state_and_label(self):
         self.fake().cluster.add_sweep(240)
         self.open()
@@ -124,11 +207,139 @@ class Runs(page_case.PageCase):
             self.assertNotIn("jargon-wide", self.names())
         self.browser.check_clean()
 
-    def test_a_link_to_no_run_says_so_and_opens_another(self):
+    def test_a_link_to_no_run_says_so_and_opens_no_other(self):
         self.fake()
-        self.open("#run=nothing")
-        self.browser.wait_text("#toast", "there is no run nothing")
+        self.browser.open("/runs#run=nothing")
+        self.browser.wait_text("#run-title", "nothing")
+        self.assertEqual(self.browser.text("#run-state"), "not found")
+        self.browser.wait_text("#run-reason", "there is no run nothing. Choose a run in the list")
+        shown = [one.get_attribute("aria-labelledby") for one in self.browser.all("#open-run > *") if one.is_displayed()]
+        self.assertEqual(shown, ["run-title"])
+        self.assertFalse(self.browser.all("#run-list .is-open"))
+        self.browser.check_accessible()
+        self.browser.check_clean(network_errors=True)
+        self.browser.click(self.item("demo") + " .open")
+        self.browser.wait_text("#run-title", "demo")
+        self.browser.wait(lambda: self.chart()["rows"] > 0, "its points")
+        self.browser.driver.back()
+        self.browser.wait_text("#run-state", "not found")
+
+    def test_a_link_to_a_run_that_comes_later_opens_it(self):
+        cluster = self.fake().cluster
+        self.browser.open("/runs#run=sweep-0001")
+        self.browser.wait_text("#run-state", "not found")
+        cluster.add_sweep(1)
+        self.browser.wait_text("#run-state", "queued")
+
+    def test_back_and_forward_go_from_run_to_run(self):
+        self.fake()
+        self.open()
+        names = ["demo", "jargon-small", "muon-test"]
+        for name in names[1:]:
+            self.browser.click(self.item(name) + " .open")
+            self.browser.wait_text("#run-title", name)
+        self.browser.click("#log-scale")
+        for name in (names[1], names[0]):
+            self.browser.driver.back()
+            self.browser.wait_text("#run-title", name)
+            self.assertIn(self.run_named(name).id, self.browser.driver.current_url)
+            self.browser.wait(lambda: self.chart()["curves"][0].startswith(name), "its curve")
+        self.browser.driver.forward()
+        self.browser.wait_text("#run-title", "jargon-small")
+        self.browser.check_clean()
+
+    def test_settings_of_the_charts_make_no_entries_of_the_history(self):
+        self.fake()
+        self.open()
+        before = self.browser.js("return history.length")
+        self.browser.click("#log-scale")
+        self.browser.click("#axis-time")
+        self.browser.click(self.item("jargon-small") + " input")
+        self.assertEqual(self.browser.js("return history.length"), before)
+
+    def test_runs_of_the_list_are_links(self):
+        self.fake()
+        self.open()
+        link = self.browser.one(self.item("jargon-small") + " a.open")
+        self.assertTrue(link.get_attribute("href").endswith(f"/runs#run={self.run_named('jargon-small').id}"))
+        windows = set(self.browser.driver.window_handles)
+        ActionChains(self.browser.driver).key_down(Keys.CONTROL).click(link).key_up(Keys.CONTROL).perform()
+        self.browser.wait(lambda: len(self.browser.driver.window_handles) > len(windows), "another tab")
         self.assertEqual(self.browser.text("#run-title"), "demo")
+        self.go_to_tab((set(self.browser.driver.window_handles) - windows).pop())
+        self.browser.wait_text("#run-title", "jargon-small")
+
+    def test_a_slot_of_a_worker_opens_its_run(self):
+        self.fake()
+        self.open(f"#run={self.run_named('jargon-small').id}&log=1")
+        self.browser.click("#worker-list a")
+        self.browser.wait_text("#run-title", "demo")
+        self.assertTrue(self.browser.one("#log-scale").is_selected(), "the settings stay")
+
+    def test_link_to_the_content_leaves_the_run_open(self):
+        self.fake()
+        self.open(f"#run={self.run_named('jargon-small').id}&axis=time")
+        self.browser.js("document.querySelector('.skip').click()")
+        self.browser.wait(lambda: self.browser.driver.current_url.endswith("#main"), "the jump")
+        self.assertEqual(self.browser.text("#run-title"), "jargon-small")
+        self.assertEqual(self.browser.one("#axis-time").get_attribute("aria-pressed"), "true")
+
+    # Tabs
+
+    def go_to_tab(self, handle):
+        """Shows another tab; all but the first are closed at the end."""
+        if not hasattr(self, "first_tab"):
+            self.first_tab = self.browser.driver.current_window_handle
+            self.addCleanup(self.close_other_tabs)
+        self.browser.driver.switch_to.window(handle)
+
+    def open_tab(self, path):
+        first = self.browser.driver.current_window_handle
+        self.browser.driver.switch_to.new_window("tab")
+        handle = self.browser.driver.current_window_handle
+        self.browser.driver.switch_to.window(first)
+        self.go_to_tab(handle)
+        self.browser.driver.get(self.browser.url + path)
+        return handle
+
+    def close_other_tabs(self):
+        for handle in self.browser.driver.window_handles:
+            if handle != self.first_tab:
+                self.browser.driver.switch_to.window(handle)
+                self.browser.driver.close()
+        self.browser.driver.switch_to.window(self.first_tab)
+
+    def test_the_ninth_tab_loads_as_the_first_one(self):
+        gateway = self.fake()
+        self.open()
+        first = self.browser.driver.current_window_handle
+        for _ in range(8):
+            self.open_tab("/runs")
+            self.browser.wait_text("#top-state", "Live")
+            self.browser.wait(lambda: self.chart()["rows"] > 0, "points")
+        self.browser.wait(lambda: len(gateway.streams) <= 3, "the other tabs to give their streams back")
+        self.open_tab("/")
+        self.browser.wait_shown("#generate")
+        self.go_to_tab(first)
+        self.browser.one("#charts-title").click()
+        self.browser.wait_text("#top-state", "Live")
+        before = self.chart()["last"]
+        self.browser.wait(lambda: self.chart()["last"] > before, "live points")
+        steps = self.browser.js("return store.shown(view.open).step")
+        self.assertEqual(steps, sorted(set(steps)))
+
+    def test_a_hidden_tab_gives_its_stream_back(self):
+        gateway = self.fake()
+        self.open()
+        self.browser.js("""window.isHidden = true;
+            Object.defineProperty(document, "hidden", {get: () => window.isHidden});
+            document.dispatchEvent(new Event("visibilitychange"))""")
+        self.browser.wait(lambda: not gateway.streams, "the stream to end")
+        before = self.chart()["last"]
+        self.browser.js("window.isHidden = false; document.dispatchEvent(new Event('visibilitychange'))")
+        self.browser.wait(lambda: gateway.streams == [self.run_named("demo").id], "the stream again")
+        self.browser.wait(lambda: self.chart()["last"] > before, "the points that came meanwhile")
+        self.browser.check_clean()
 
     def test_numbers_move_while_the_run_trains(self):
         self.open()
@@ -222,6 +433,102 @@ class Runs(page_case.PageCase):
         self.browser.wait(lambda: "jargon-wide main" not in self.chart()["curves"], "the curve to go")
         self.browser.check_clean()
 
+    def colours(self):
+        return self.browser.js("return Object.fromEntries(group.runs.map((run) => [run.name, run.colour]))")
+
+    def test_a_run_keeps_its_colour(self):
+        self.fake()
+        self.open()
+        self.browser.wait(lambda: "demo" in self.colours(), "the first run")
+        seen = self.colours()
+        for name in ("jargon-small", "jargon-wide", "muon-test", "overfit"):
+            self.browser.click(self.item(name) + " .open")
+            self.browser.wait(lambda: list(self.colours()) == [name], "its curve")
+            seen.update(self.colours())
+        self.assertEqual(len(set(seen.values())), 5, seen)
+        for name in ("jargon-wide", "demo", "jargon-small"):
+            self.browser.click(self.item(name) + " input")
+        self.browser.wait(lambda: len(self.colours()) == 4, "all curves")
+        for _ in range(2):
+            self.assertEqual(self.colours(), {name: seen[name] for name in self.colours()})
+            self.browser.driver.refresh()
+            self.browser.wait(lambda: len(self.colours()) == 4, "all curves")
+
+    def test_more_runs_than_colours_are_told_apart_while_they_are_few(self):
+        self.fake()
+        self.open()
+        numbers = self.browser.js("""
+            for (let i = 0; i < 25; i += 1) colours.show([`run-${i}`]);
+            colours.show(["run-3", "run-24", "run-20"]);
+            return ["run-3", "run-24", "run-20"].map((id) => colours.of(id))""")
+        self.assertEqual(len(set(numbers)), 3, numbers)
+
+    def test_a_validation_curve_has_the_colour_of_its_run(self):
+        self.fake()
+        self.open(f"#run={self.run_named('jargon-small').id}&with={self.run_named('jargon-wide').id}")
+        self.browser.wait(lambda: len(self.colours()) == 2, "both runs")
+        drawn = self.browser.js("""return group.charts[0].curves.map((curve, i) =>
+            [curve.run.colour, curve.kind, group.charts[0].graph.getColors()[i]])""")
+        self.assertEqual(sum(kind == "second" for _, kind, _ in drawn), 2)
+        for own, kind, colour in drawn:
+            if kind != "raw":
+                self.assertEqual(own, colour)
+        dots = self.browser.js("return [...document.querySelectorAll('.chart.loss .readout .dot')].map((one) => one.style.color)")
+        self.assertEqual(dots[0], dots[1])
+
+    def test_charts_without_values_leave_their_place(self):
+        cluster = self.fake().cluster
+        cluster.run_with("jargon-small").unmeasured = ("mfu", "scores")
+        self.open(f"#run={self.run_named('jargon-small').id}")
+        self.browser.wait_text("#unmeasured", "Not measured: MFU.")
+        self.assertFalse(self.browser.one(".chart.mfu").is_displayed())
+        widths = self.browser.js("""return [...document.querySelectorAll(".chart:not([hidden])")].map((chart) =>
+            [chart.getBoundingClientRect().right, chart.querySelector("canvas").getBoundingClientRect().width,
+             chart.querySelector(".canvas").clientWidth])""")
+        self.assertEqual(len(widths), 4)
+        self.assertAlmostEqual(widths[3][0], widths[0][0], delta=1, msg="the last chart fills its row")
+        for _, canvas, plot in widths:
+            self.assertAlmostEqual(canvas, plot, delta=1)
+        self.browser.click(self.item("demo") + " input")
+        self.browser.wait_shown(".chart.mfu")
+        self.browser.wait(lambda: not self.browser.one("#unmeasured").is_displayed(), "the words to go")
+        self.browser.check_clean()
+
+    def test_outliers_can_be_left_out(self):
+        cluster = self.fake().cluster
+        wild = cluster.run_with("jargon-small")
+        usual = wild.loss
+        wild.loss = lambda step: 900.0 if step % 4000 == 7 else usual(step)
+        self.open(f"#run={wild.id}&smoothing=0")
+        top = lambda: self.browser.js("return group.charts[0].graph.yAxisRange()[1]")
+        self.assertGreater(top(), 500)
+        self.browser.click("#ignore-outliers")
+        self.browser.wait(lambda: top() < 15, "the usual range")
+        self.browser.click("#log-scale")
+        self.browser.wait(lambda: self.chart()["log"] and top() < 15, "the usual range on a log scale")
+        link = self.browser.driver.current_url
+        self.open(link[link.index("#"):])
+        self.browser.wait(lambda: self.browser.one("#ignore-outliers").is_selected() and top() < 15, "the link's setting")
+        self.browser.click("#ignore-outliers")
+        self.browser.wait(lambda: top() > 500, "everything again")
+        self.browser.check_clean()
+
+    def test_log_scale_labels_every_decade(self):
+        cluster = self.fake().cluster
+        wild = cluster.run_with("jargon-small")
+        wild.loss = lambda step: 10 ** (3 - 5 * step / wild.target)
+        self.open(f"#run={wild.id}&smoothing=0&log=1")
+        labels = self.browser.js(LABELS, 0)
+        for decade in ("100", "10", "1", "0.1"):
+            self.assertIn(decade, labels)
+        ticks = lambda low, high, room: self.browser.js("return logTicks(...arguments)", low, high, room)
+        self.assertEqual(ticks(0.02, 300, 12), [0.1, 1, 10, 100])
+        self.assertEqual(ticks(0.5, 30, 12), [0.5, 1, 2, 5, 10, 20])
+        self.assertEqual(ticks(2, 11, 12), [2, 3, 4, 5, 6, 7, 8, 9, 10])
+        self.assertEqual(ticks(9.7, 10.4, 4), [9.8, 10, 10.2, 10.4])
+        self.assertEqual(ticks(1e-9, 1e9, 6), [1e-9, 1e-5, 0.1, 1e3, 1e7])
+        self.assertEqual(ticks(3, 3, 12), [3])
+
     def test_crosshair_is_shared(self):
         self.fake()
         self.open(f"#run={self.run_named('jargon-small').id}")
@@ -302,6 +609,41 @@ class Runs(page_case.PageCase):
         step = int(label.split("@")[1].split()[0])
         self.browser.click(f"[aria-label='{label}']")
         self.browser.wait_text("#step-text", f"step {step:,}")
+
+    def test_button_of_a_checkpoint_is_whole_at_every_width(self):
+        cluster = self.fake().cluster
+        cluster.run_with("jargon-small").checkpoint_every = 10000
+        self.open(f"#run={self.run_named('jargon-small').id}")
+        for width in (1440, 1280, 1100, 1001, 1000, 760, 390, 340):
+            self.browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+                "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False})
+            self.settle()
+            edges = self.browser.js("""const table = document.querySelector("#checkpoints");
+                return [...table.querySelectorAll("a.button")].map((button) =>
+                  table.getBoundingClientRect().right - button.getBoundingClientRect().right)""")
+            self.assertEqual(len(edges), 2)
+            self.assertGreaterEqual(min(edges), 8, f"at {width} px")
+
+    def test_tiles_fill_their_rows(self):
+        self.fake()
+        self.open(f"#run={self.run_named('jargon-small').id}")
+        for size in self.browser.sizes:
+            self.browser.resize(size)
+            self.settle()
+            rows = self.browser.js("""const list = document.querySelector("#run-tiles");
+                const boxes = [...list.children].map((tile) => tile.getBoundingClientRect());
+                const tops = [...new Set(boxes.map((box) => box.top))];
+                return tops.map((top) => list.getBoundingClientRect().right -
+                  Math.max(...boxes.filter((box) => box.top === top).map((box) => box.right)))""")
+            self.assertLess(max(rows), 2, f"{size}: {rows}")
+
+    def test_the_legend_has_the_name_of_a_run_that_is_in_no_list(self):
+        self.fake().cluster.add_sweep(240)
+        self.open(f"#run={self.run_named('jargon-wide').id}&with={self.run_named('overfit').id}")
+        self.browser.wait(lambda: self.browser.js(
+            "return [...document.querySelectorAll('#legend li')].slice(0, 2).map((one) => one.textContent)")
+            == ["jargon-wide", "overfit"], "both names")
+        self.browser.wait(lambda: len(self.colours()) == 2, "both curves")
 
     def test_damaged_checkpoint_has_no_button(self):
         self.fake()
@@ -394,6 +736,23 @@ class Runs(page_case.PageCase):
         self.browser.wait_text("#top-state", "Live")
         self.browser.js("sessionStorage.clear()")
 
+    def test_says_when_the_key_is_refused(self):
+        self.fake(key="secret")
+        self.browser.open("/runs")
+        self.browser.wait_shown("#key-field").send_keys("wrong", Keys.ENTER)
+        self.browser.wait_text("#key-title", "Key refused")
+        self.browser.check_accessible()
+        self.browser.click("#key-cancel")
+        self.browser.wait_text("#top-state", "Key refused")
+        self.assertEqual(self.browser.one("#top-state").get_attribute("class"), "badge bad")
+        self.assertEqual(self.browser.text("#unreachable-title"), "Key refused")
+        self.assertIn("does not accept the API key", self.browser.text("#unreachable-text"))
+        self.browser.check_accessible()
+        self.browser.click("#unreachable-retry")
+        self.browser.wait_shown("#key-field").send_keys("secret", Keys.ENTER)
+        self.browser.wait_text("#top-state", "Live")
+        self.browser.js("sessionStorage.clear()")
+
     def test_without_runs_it_says_what_to_type(self):
         self.fake(empty=True)
         self.browser.open("/runs")
@@ -416,6 +775,20 @@ class Runs(page_case.PageCase):
         self.open()
         self.browser.wait(lambda: self.browser.all("#worker-list .worker") or self.url, "workers")
         self.look("runs")
+        self.browser.check_clean()
+
+    def test_looks_with_many_runs(self):
+        cluster = self.fake().cluster
+        cluster.add_sweep(1194)
+        for run in cluster.runs:
+            if run.name.startswith("sweep"):
+                run.reason = "queue: behind run r-0002gp (gpt2-124m), which needs 8 GPU slots"
+        cluster.run_with("jargon-small").warning = \
+            "diverged: the training loss 9.8 at step 19000 is far above ln(256) = 5.5; lower optimizer.lr"
+        ids = [self.run_named(name).id for name in ("jargon-small", "demo")]
+        self.open(f"#run={ids[0]}&with={ids[1]}")
+        self.browser.wait(lambda: len(self.browser.js("return group.runs")) == 2, "both runs")
+        self.look("runs-many")
         self.browser.check_clean()
 
     def test_looks_with_overlays_and_failures(self):

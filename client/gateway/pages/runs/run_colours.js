@@ -1,0 +1,54 @@
+"use strict";
+// Colours of runs. A run keeps its colour when it is closed and opened again, and when the page is loaded again: the
+// browser remembers the runs that were shown last, one for each colour.
+
+const COLOUR_COUNT = 10;
+
+class RunColours {
+  constructor() {
+    this.numbers = new Map();  // run id -> number of its colour; the run that was shown last is at the end
+  }
+
+  read() {
+    try {
+      const entries = JSON.parse(localStorage.getItem("gp-run-colours")) ?? [];
+      return new Map(entries.filter(([, number]) => number >= 0 && number < COLOUR_COUNT));
+    } catch {
+      return this.numbers;  // a browser that keeps nothing
+    }
+  }
+
+  store() {
+    try {
+      localStorage.setItem("gp-run-colours", JSON.stringify([...this.numbers].slice(-COLOUR_COUNT)));
+    } catch {
+      // The colours then last as long as the page.
+    }
+  }
+
+  // Gives each of these runs, which are shown together, a colour of its own.
+  show(ids) {
+    this.numbers = this.read();  // another tab may have shown runs since
+    for (const id of ids) {
+      const number = this.numbers.get(id) ?? this.freeNumber(ids);
+      this.numbers.delete(id);
+      this.numbers.set(id, number);
+    }
+    this.store();
+  }
+
+  // One that no run has, or the one of the run that has not been shown for longest.
+  freeNumber(ids) {
+    const taken = new Set(this.numbers.values());
+    for (let number = 0; number < COLOUR_COUNT; number += 1) if (!taken.has(number)) return number;
+    const oldest = [...this.numbers.keys()].find((id) => !ids.includes(id));
+    if (oldest === undefined) return this.numbers.size % COLOUR_COUNT;
+    const number = this.numbers.get(oldest);
+    this.numbers.delete(oldest);
+    return number;
+  }
+
+  of(id) {
+    return this.numbers.has(id) ? `var(--series-${this.numbers.get(id)})` : "";
+  }
+}
