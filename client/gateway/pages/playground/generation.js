@@ -37,7 +37,7 @@ class Generation {
   prepare(body) {
     this.prompt = body.prompt;
     this.views = Array.from({length: body.n || 1}, (_, i) => this.newView(body, i));
-    this.texts.replaceChildren(...this.views.map((view) => view.element));
+    this.texts.replaceChildren(...this.views.map((view) => node("div", {class: "sample"}, view.element)));
     this.reasons = [];
     this.tokens = 0;
     this.usage = null;
@@ -173,6 +173,26 @@ class Generation {
     if (how === "done") this.setState("done", stopped, "good");
     else this.setState("stopped", "Stopped", "");
     this.showSpeed();
+    if (this.text()) this.showActions();
+  }
+
+  // What a card needs to be shown again: after a reload, or from the earlier texts.
+  kept() {
+    const texts = this.views.map(({text, logprobs}) => ({text, logprobs: logprobs.tokens.length > 0 ? logprobs : null}));
+    const isWhole = ["done", "stopped", "past"].includes(this.state);
+    const badge = isWhole ? [this.badge.textContent, this.badge.classList.item(1) ?? ""] : ["Cut short", "warn"];
+    return {model: this.model, resolved: this.resolved, prompt: this.prompt, texts, badge, speed: this.status.textContent};
+  }
+
+  restore({resolved, prompt, texts, badge, speed}) {
+    this.prepare({prompt, n: texts.length});
+    this.views.forEach((view, i) => {
+      view.add(texts[i].text, texts[i].logprobs);
+      view.finish();
+    });
+    if (resolved) this.showResolved(resolved);
+    this.setState("past", ...badge);
+    this.status.textContent = speed;
     if (this.text()) this.showActions();
   }
 

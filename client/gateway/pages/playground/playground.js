@@ -122,8 +122,16 @@ function apiBody(model) {
   return body;
 }
 
+// A length that is not known in time is left to the gateway.
+async function promptFits() {
+  await Promise.race([countPromptNow(), wait(2000)]);
+  if (isPromptTooLong()) announce($("#generate").title);
+  return !isPromptTooLong();
+}
+
 async function generate() {
   if (running || chosenModels().length === 0) return;
+  if (isPromptTooLong()) return announce($("#generate").title);
   if (settings.fresh) settings.seed = newSeed();
   showSettings();
   hideTokenCard();
@@ -131,12 +139,16 @@ async function generate() {
   buildCards();
   running = true;
   showRunning();
-  await Promise.race([countPromptNow(), wait(2000)]);
-  const asked = generations;
-  announce(`Writing with ${asked.map((generation) => generation.model).join(", ")}`);
-  await Promise.all(asked.map((generation) => generation.run(apiBody(generation.model))));
+  if (await promptFits()) await write(generations);
+  else restoreTexts(generations);
   running = false;
   showRunning();
+}
+
+async function write(asked) {
+  announce(`Writing with ${asked.map((generation) => generation.model).join(", ")}`);
+  await Promise.all(asked.map((generation) => generation.run(apiBody(generation.model))));
+  keepTexts(asked);
   rememberTexts(asked);
   announceEnd(asked);
 }
@@ -168,10 +180,8 @@ function restorePast(entry) {
   buildCards();
   const generation = generations[0];
   if (generation && !learnMode()) {
-    generation.prepare({prompt: entry.prompt, n: 1});
-    generation.views[0].add(entry.text, null);
-    generation.finish("done");
-    generation.setState("past", "From before", "");
+    generation.restore({prompt: entry.prompt, texts: [{text: entry.text, logprobs: null}], badge: ["From before", ""], speed: ""});
+    keepTexts(generations);
   }
   $("#prompt").focus();
 }
@@ -216,7 +226,9 @@ async function refreshModels() {
   // A card that shows a text stays; an empty one follows the choice.
   const empty = !running && generations.every((one) => one.state === "idle");
   if (first || (empty && before !== chosenModels().join())) buildCards();
-  if (first) countPrompt();
+  if (!first) return;
+  restoreTexts(generations);
+  countPrompt();
 }
 
 // Looks again every few seconds: checkpoints of a live run appear by themselves.
@@ -228,15 +240,21 @@ async function followModels() {
     } catch (error) {
       pause = 3000;
       if ($("#workspace").hidden) showUnreachable(error);
-      if (error.status === 401) return;
+      if (error.status === 401) return showLocked(error);
     }
     await wait(pause);
   }
 }
 
+function showLocked(error) {
+  $("#top-state").className = "badge bad";
+  $("#top-state").textContent = error.title;
+  $("#unreachable-retry").textContent = "Enter a key";
+}
+
 function showUnreachable(error) {
-  $("#unreachable-title").textContent = error.status === 401 ? "An API key is needed" :
-    error.status === 503 ? "The gateway is starting" : "The gateway does not answer";
+  $("#unreachable-title").textContent =
+    error.title ?? (error.status === 503 ? "The gateway is starting" : "The gateway does not answer");
   $("#unreachable-text").textContent = error.message;
   $("#unreachable-commands").hidden = Boolean(error.status);
   showOnly("unreachable");
@@ -335,11 +353,12 @@ function start() {
   settings.seed = newSeed();
   restoreSettings(location.hash);
   addEventListener("hashchange", () => { restoreSettings(location.hash); showAll(); buildCards(); countPrompt(); });
-  // On a phone the sampling settings are folded, or the text would be far below its button.
+  // On a phone the sampling settings are folded: they are longer than its screen.
   const phone = matchMedia("(max-width: 900px)");
   const fold = () => { $("#settings").open = !phone.matches; };
   phone.addEventListener("change", fold);
   fold();
+  addEventListener("pagehide", () => { if (running) keepTexts(generations); });
   showHistory(restorePast);
   followModels();
 }

@@ -12,28 +12,36 @@ function groupContext() {
   return group ? modelList.byId.get(newestOf(group))?.max_model_len : undefined;
 }
 
-// The length that was asked for, or what is left of the context. A prompt that fills it is left to the gateway to refuse.
+// The length that was asked for, or what is left of the context.
 function tokensThatFit() {
   const known = promptLength.key === promptKey() && isNumber(promptLength.count) && isNumber(contextLength());
   const left = known ? contextLength() - promptLength.count : Infinity;
   return left >= 1 ? Math.min(settings.max_tokens, left) : settings.max_tokens;
 }
 
-function showPromptLength() {
+// The gateway refuses a prompt that leaves nothing to write.
+function isPromptTooLong() {
   const {count, key} = promptLength;
-  const known = isNumber(count) && key === promptKey();
-  const left = contextLength() - count;
-  const short = known && left < settings.max_tokens;
-  let words = known ? `${grouped(count)} token${count === 1 ? "" : "s"}` : "";
-  if (short && left >= 1) words += `; the context of ${grouped(contextLength())} leaves ${grouped(left)} to write`;
-  if (short && left < 1) words += `; the context has room for ${grouped(contextLength())}`;
-  setPromptWords(words, short && left < 1);
+  return isNumber(count) && key === promptKey() && contextLength() - count < 1;
 }
 
-function setPromptWords(words, over) {
-  const element = $("#prompt-count");
-  if (element.textContent !== words) element.textContent = words;
-  element.classList.toggle("over", over);
+function promptWords() {
+  const {count, key} = promptLength;
+  if (!isNumber(count) || key !== promptKey()) return "";
+  const tokens = `${grouped(count)} token${count === 1 ? "" : "s"}`;
+  const left = contextLength() - count;
+  if (left < 1) return `${tokens}, ${grouped(1 - left)} too many: prompt and text share a context of ${grouped(contextLength())}`;
+  if (left >= settings.max_tokens) return tokens;
+  return `${tokens}; the context of ${grouped(contextLength())} leaves ${grouped(left)} to write`;
+}
+
+function showPromptLength() {
+  const isTooLong = isPromptTooLong();
+  const words = promptWords();
+  if ($("#prompt-count").textContent !== words) $("#prompt-count").textContent = words;
+  $("#prompt-count").classList.toggle("over", isTooLong);
+  $("#generate").disabled = isTooLong;
+  $("#generate").title = isTooLong ? `The prompt is too long: ${words}` : "";
 }
 
 // Asks for the count of the prompt as it is now, unless it is known.

@@ -12,6 +12,34 @@ function tokenBytes(text) {
 
 const probabilityClass = (probability) => `p${PROBABILITY_STEPS.filter((step) => probability >= step).length}`;
 
+const REPLACEMENT = "\ufffd";
+const isLeadByte = (byte) => byte >= 0xc2 && byte <= 0xf4;
+const isContinuation = (byte) => byte >= 0x80 && byte <= 0xbf;
+
+// Divides the characters of a text among its tokens. Bytes that are no UTF-8 stand in the text as U+FFFD, one for each
+// part that a decoder gives up (WHATWG), and each belongs to the token that began the part.
+class TokenDecoder {
+  constructor() {
+    this.decoder = new TextDecoder("utf-8", {ignoreBOM: true});
+    this.isInside = false;  // a character has begun and not ended
+  }
+
+  // How many characters these bytes end: {before: those that another token began and this one does not go on with, own}.
+  take(bytes) {
+    const length = {before: 0, own: 0};
+    let beganHere = false;
+    for (const byte of bytes) {
+      const text = this.decoder.decode(Uint8Array.of(byte), {stream: true});
+      const givesUp = this.isInside && text.startsWith(REPLACEMENT) && !(text.length === 1 && isContinuation(byte));
+      if (givesUp && !beganHere) length.before += 1;
+      length.own += text.length - (givesUp && !beganHere ? 1 : 0);
+      this.isInside = isLeadByte(byte) || (isContinuation(byte) && text === "" && this.isInside);
+      beganHere = isLeadByte(byte) || (beganHere && this.isInside);
+    }
+    return length;
+  }
+}
+
 // `branch(textBefore, alternative)` is called when somebody chooses another token.
 class TextView {
   constructor(label, branch) {
@@ -19,7 +47,8 @@ class TextView {
     this.tokens = [];    // {text, start, parts: [{text, logprob, top}], probability}
     this.waiting = [];   // parts whose characters have not come yet
     this.shown = 0;      // characters of `text` that are in the document
-    this.decoder = new TextDecoder("utf-8", {ignoreBOM: true});
+    this.decoder = new TokenDecoder();
+    this.logprobs = {tokens: [], token_logprobs: [], top_logprobs: []};  // all that came
     this.current = -1;
     this.branch = branch;
     this.prompt = node("span", {class: "prompt-text"});
@@ -36,10 +65,7 @@ class TextView {
     const fragment = document.createDocumentFragment();
     if (logprobs) {
       logprobs.tokens.forEach((token, i) => {
-        // How many characters become whole with this token.
-        const length = this.decoder.decode(tokenBytes(token), {stream: true}).length;
-        const logprob = logprobs.token_logprobs[i] ?? 0;
-        this.waiting.push({text: token, length, logprob, top: logprobs.top_logprobs?.[i] || null});
+        this.addToken(token, logprobs.token_logprobs[i] ?? 0, logprobs.top_logprobs?.[i] || null);
       });
       this.placeTokens(fragment);
     } else if (this.waiting.length === 0) {
@@ -48,10 +74,21 @@ class TextView {
     this.body.append(fragment);
   }
 
-  // A character may have come in several tokens: they share a span.
+  addToken(text, logprob, top) {
+    for (const [name, value] of [["tokens", text], ["token_logprobs", logprob], ["top_logprobs", top]]) {
+      this.logprobs[name].push(value);
+    }
+    const {before, own} = this.decoder.take(tokenBytes(text));
+    if (before > 0) this.waiting.at(-1).length += before;
+    this.waiting.push({text, length: own, logprob, top});
+  }
+
+  // A character may have come in several tokens: they share a span. A token that ends inside a character waits for the
+  // next one, which may give that up.
   placeTokens(fragment) {
     for (;;) {
-      const last = this.waiting.findIndex((part) => part.length > 0);
+      const open = this.decoder.isInside ? this.waiting.length - 1 : -1;
+      const last = this.waiting.findIndex((part, i) => part.length > 0 && i !== open);
       if (last < 0 || this.shown + this.waiting[last].length > this.text.length) return;
       const parts = this.waiting.splice(0, last + 1);
       this.placeToken(fragment, parts, parts[last].length);

@@ -36,7 +36,7 @@ const gatewayAddress = (path) => new URL(path, location.href).href;
 class KeyError extends GatewayError {
   constructor(wasRefused) {
     super(wasRefused ? "The gateway does not accept the API key that was entered." :
-      "This gateway answers only to who has an API key.", 401);
+      "This gateway answers only requests with an API key.", 401);
     this.title = wasRefused ? "Key refused" : "API key needed";
   }
 }

@@ -8,6 +8,7 @@ page puts it together again from its sources.
 
 import argparse
 import base64
+import codecs
 import hashlib
 import http.server
 import json
@@ -64,6 +65,7 @@ class FakeGateway(http.server.ThreadingHTTPServer):
         self.cluster = fake_runs.FakeCluster(empty)
         self.failures, self.asked, self.left_early = [], [], 0
         self.break_after = None       # tokens after which a stream's connection is cut
+        self.broken = 0.0             # share of tokens that are no whole characters
         self.hold_after = None        # tokens after which streams wait until `released` is set
         self.released = threading.Event()
         self.stopping, self.sockets = threading.Event(), []
@@ -239,7 +241,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def tokens(self, body, entry, index):
         skill = min(1.0, entry["step"] / 2500)
-        source = fake_text.tokens_of(body["prompt"], body.get("seed", 0), index, skill, body.get("temperature", 1))
+        source = fake_text.tokens_of(body["prompt"], body.get("seed", 0), index, skill, body.get("temperature", 1),
+                                     self.server.broken)
         return (next(source) for _ in range(body.get("max_tokens", 16)))
 
     def whole_choice(self, body, entry, index):
@@ -249,7 +252,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def stream(self, body, entry):
         self.begin_stream()
         sources = [self.tokens(body, entry, index) for index in range(body.get("n", 1))]
-        kept = [b""] * len(sources)
+        decoders = [codecs.getincrementaldecoder("utf-8")("replace") for _ in sources]
         stops = body.get("stop") or []
         open_choices = set(range(len(sources)))
         said = [""] * len(sources)
@@ -257,7 +260,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         try:
             while open_choices:
                 for index in sorted(open_choices):
-                    chunk, reason = self.next_chunk(sources[index], kept, index, body)
+                    chunk, reason = self.next_chunk(sources[index], decoders[index], index, body)
                     said[index] += chunk["text"]
                     if any(stop in said[index] for stop in stops):
                         reason = "stop"
@@ -277,22 +280,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_data({**self.frame(entry), "choices": [], "usage": self.usage(body)})
         self.send_data("[DONE]")
 
-    def next_chunk(self, source, kept, index, body):
+    def next_chunk(self, source, decoder, index, body):
         """One token; its text comes when its characters are whole."""
         drawn = next(source, None)
         if drawn is None:
-            text = kept[index].decode(errors="replace")
-            kept[index] = b""
-            return {"index": index, "text": text, "logprobs": None if not body.get("logprobs") else
+            return {"index": index, "text": decoder.decode(b"", final=True), "logprobs": None if not body.get("logprobs") else
                     {"tokens": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []}}, "length"
         piece, logprob, top = drawn
-        data = kept[index] + fake_text.piece_bytes(piece)
-        try:
-            text, kept[index] = data.decode(), b""
-        except UnicodeDecodeError:
-            text, kept[index] = "", data
         logprobs = {"tokens": [piece], "token_logprobs": [logprob], "top_logprobs": [top], "text_offset": [0]}
-        return {"index": index, "text": text, "logprobs": logprobs if body.get("logprobs") else None}, None
+        return {"index": index, "text": decoder.decode(fake_text.piece_bytes(piece)),
+                "logprobs": logprobs if body.get("logprobs") else None}, None
 
 
 def main():

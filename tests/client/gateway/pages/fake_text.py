@@ -12,6 +12,12 @@ STORY = [(" " + word) for word in STORY if word]
 SYLLABLES = ["th", " e", "an", " o", "ing", " wa", "er", "ou", " s", "re", "li", " t", "ha", "\n", "it", " be"]
 
 
+# Tokens of a model that knows bytes and has learned little: parts of characters that end or go on anywhere.
+BROKEN = ["bytes:" + "".join(f"\\x{byte:02x}" for byte in part) for part in (
+    b"\xff", b"\x80", b"\xc3", b"\xe2", b"\xe2\x80", b"\x99", b"\xf0\x9f", b"\x98\x80", b"\xe0", b"\xed\xa0", b"\xef\xbf", b"\xbd",
+    b" \xe2", b"\xa9\xc3", b"\xc0", b"\xf4\x90")]
+
+
 def pieces(word):
     """GPT-2 splits what is not ASCII into pieces of bytes."""
     if word.isascii():
@@ -35,8 +41,9 @@ def piece_bytes(piece):
     return piece.encode()
 
 
-def tokens_of(prompt, seed, index, skill, temperature):
-    """Yields (token, logprob, alternatives) without end; the same arguments give the same tokens."""
+def tokens_of(prompt, seed, index, skill, temperature, broken=0.0):
+    """Yields (token, logprob, alternatives) without end; the same arguments give the same tokens. `broken`: the share
+    of tokens that are no whole characters."""
     seed = seed if temperature > 0 else 0
     source = random.Random(f"{prompt}/{seed}/{index}/{skill:.3f}")
     at = random.Random(f"{prompt}/{seed}").randrange(len(STORY)) + 7 * index if temperature > 0 else 0
@@ -46,7 +53,7 @@ def tokens_of(prompt, seed, index, skill, temperature):
             at += 1
         else:
             word, likely = source.choice(SYLLABLES if skill < 0.6 else STORY), 0.005 + 0.2 * source.random()
-        for piece in pieces(word):
+        for piece in [source.choice(BROKEN)] if source.random() < broken else pieces(word):
             others = source.sample(STORY, 5)
             left, top = 1 - likely, {}
             for other in others[:4]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import types
 
+import fake_text
 import page_case
 from browser import By
 from selenium.webdriver.common.action_chains import ActionChains
@@ -38,7 +39,7 @@ class Playground(page_case.PageCase):
 
     def finished(self, count=1):
         ended = ("Length reached", "Ended by itself")
-        badges = lambda: [one.text for one in self.browser.all(".answer .badge")]
+        badges = lambda: self.browser.js("return [...document.querySelectorAll('.answer .badge')].map((one) => one.textContent)")
         self.browser.wait(lambda: sum(text in ended for text in badges()) == count, f"{count} finished texts")
 
     def write(self, prompt="Once upon", tokens=24):
@@ -100,6 +101,52 @@ class Playground(page_case.PageCase):
         self.assertIn("“It is not magic,”", text)
         self.assertNotIn("�", text)
         self.assertNotIn("bytes:", text)
+
+    def test_tokens_keep_their_places_after_bytes_that_are_no_characters(self):
+        self.fake().broken = 0.4
+        for seed in range(6):
+            self.fresh(f"#seed={seed}&max_tokens=300&n=4")
+            self.browser.click("#generate")
+            self.finished()
+            texts = self.browser.js("""return generations[0].views.map((view) => ({
+                text: view.text, shown: view.body.textContent,
+                tokens: view.tokens.map((token) => ({text: token.text, start: token.start,
+                  names: token.parts.map((part) => part.text)}))}))""")
+            for one in texts:
+                self.assertEqual(one["shown"], one["text"])
+                self.assertIn("\ufffd", one["text"])
+                names = [name for token in one["tokens"] for name in token["names"]]
+                self.assertGreaterEqual(len(names), 298, "all tokens but the last ones, whose text did not come")
+                for token in one["tokens"]:
+                    plain = [name for name in token["names"] if not name.startswith("bytes:")]
+                    if plain:
+                        self.assertEqual([token["text"]], token["names"])
+                        utf16 = one["text"].encode("utf-16-le")[2 * token["start"]:].decode("utf-16-le")
+                        self.assertTrue(utf16.startswith(token["text"]))
+                    else:
+                        data = b"".join(fake_text.piece_bytes(name) for name in token["names"])
+                        self.assertIn(len(token["text"]), (len(data.decode(errors="replace")), 1, 2, 3))
+
+    def test_characters_are_divided_among_the_tokens_that_they_came_in(self):
+        self.fresh()
+        cases = [
+            ([b"\xe2", b"\x80", b"\x99"], [[0, 0], [0, 0], [0, 1]]),          # one character in three tokens
+            ([b"\xff", b"a"], [[0, 1], [0, 1]]),
+            ([b"\xe2", b"a"], [[0, 0], [1, 1]]),                               # given up at the next token
+            ([b"\xe2\x80", b"\xc3", b"\xa9"], [[0, 0], [1, 0], [0, 1]]),
+            ([b"\xc3", b"\xff"], [[0, 0], [1, 1]]),
+            ([b"\xe0", b"\x80"], [[0, 0], [1, 1]]),                            # never goes on after E0
+            ([b"\xed\xa0\x80"], [[0, 3]]),                                    # half of a surrogate pair
+            ([b"\xef", b"\xbf", b"\xbd", b"b"], [[0, 0], [0, 0], [0, 1], [0, 1]]),  # U+FFFD itself
+            ([b"\xf0\x9f", b"\x98\x80"], [[0, 0], [0, 2]]),                   # two units in JavaScript
+            ([b"\xf4", b"\x90", b"x"], [[0, 0], [1, 1], [0, 1]]),
+            ([b"\xe2a\xe2", b"\x80\x99b"], [[0, 2], [0, 2]]),
+            ([b"\xef\xbb\xbfa"], [[0, 2]]),                                    # a byte order mark is a character
+        ]
+        for tokens, expected in cases:
+            lengths = self.browser.js("""const decoder = new TokenDecoder();
+                return arguments[0].map((bytes) => Object.values(decoder.take(bytes)))""", [list(token) for token in tokens])
+            self.assertEqual(lengths, expected, tokens)
 
     # Tokens
 
@@ -188,6 +235,37 @@ class Playground(page_case.PageCase):
         self.assertEqual(len(texts), 3)
         if self.url is None:
             self.assertEqual(len(set(texts)), 3)
+
+    def test_samples_stay_in_their_card(self):
+        self.fake()
+        for width, height in ((1920, 1080), (1440, 900), (1280, 800), (1024, 768), (390, 844), (340, 700)):
+            self.browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+                "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+            for count in (2, 5, 8):
+                self.fresh(f"#n={count}&max_tokens=30&seed=3")
+                self.browser.click("#generate")
+                self.finished()
+                wide, outside, narrowest, actions = self.browser.js("""
+                    const card = document.querySelector("#output .answer").getBoundingClientRect();
+                    const texts = [...document.querySelectorAll("#output .text")].map((one) => one.getBoundingClientRect());
+                    const actions = [...document.querySelectorAll(".answer-actions")].map((one) => one.getBoundingClientRect());
+                    return [document.documentElement.scrollWidth - innerWidth,
+                      texts.filter((one) => one.right > card.right + 1).length,
+                      Math.min(...texts.map((one) => one.width)),
+                      actions.filter((one, i) => one.left >= texts[i].left - 1 && one.right <= texts[i].right + 1
+                        && one.top >= texts[i].bottom - 1).length]""")
+                self.assertLessEqual(wide, 0, f"{count} samples at {width} px")
+                self.assertEqual(outside, 0, f"{count} samples at {width} px")
+                self.assertGreater(narrowest, 250, f"{count} samples at {width} px")
+                self.assertEqual(actions, count, f"{count} samples at {width} px: each has its buttons below it")
+
+    def test_a_refusal_of_several_samples_is_as_wide_as_the_card(self):
+        gateway = self.fake()
+        self.fresh("#n=4&max_tokens=8")
+        gateway.failures = [(400, "no", 0)]
+        self.browser.click("#generate")
+        notice = self.browser.wait_shown(".answer [role=alert]")
+        self.assertGreater(notice.size["width"], 0.9 * self.browser.one(".texts").size["width"])
 
     def test_step_slider_chooses_a_checkpoint(self):
         self.fake()
@@ -279,7 +357,99 @@ class Playground(page_case.PageCase):
         self.assertEqual(self.asked("/v1/completions")[-1]["max_tokens"], 1021)
         self.browser.click("#stop")
 
+    def test_a_prompt_that_is_too_long_is_not_sent(self):
+        self.fake()
+        self.fresh()
+        self.browser.js("""const field = document.querySelector("#prompt"); field.value = "word ".repeat(1030).trim();
+                           field.dispatchEvent(new Event("input"));""")
+        self.browser.wait_text("#prompt-count", "1,030 tokens, 7 too many: prompt and text share a context of 1,024")
+        button = self.browser.one("#generate")
+        self.assertFalse(button.is_enabled())
+        self.assertIn("1,030 tokens, 7 too many", button.get_attribute("title"))
+        self.browser.check_accessible()
+        self.browser.one("#prompt").send_keys(Keys.CONTROL + Keys.ENTER)
+        self.browser.wait_text("#announcements", "The prompt is too long")
+        self.assertFalse(self.asked("/v1/completions"))
+        self.browser.click("#mode-learn")
+        self.assertFalse(button.is_enabled())
+        self.type("#prompt", "short again")
+        self.browser.wait(button.is_enabled, "the button")
+        self.browser.click("#mode-one")
+        self.write("short", 4)
+
+    def test_a_long_prompt_sent_at_once_is_counted_first(self):
+        self.fake()
+        self.fresh()
+        self.browser.js("""const field = document.querySelector("#prompt"); field.value = "word ".repeat(1024).trim();
+                           field.dispatchEvent(new Event("input")); generate();""")
+        self.browser.wait_text("#prompt-count", "1,024 tokens, 1 too many")
+        self.browser.wait_shown("#generate")
+        self.assertFalse(self.asked("/v1/completions"))
+
+    def test_the_last_texts_are_there_after_a_reload(self):
+        self.fake()
+        self.fresh("#n=3")
+        self.write("Reload", 20)
+        before = [one.get_attribute("innerHTML") for one in self.browser.all(".answer .text")]
+        status = self.browser.text(".status")
+        self.browser.driver.refresh()
+        self.browser.wait(lambda: len(self.browser.all(".answer .tokens")) == 3, "the texts")
+        self.assertEqual([one.get_attribute("innerHTML") for one in self.browser.all(".answer .text")], before)
+        self.assertEqual((self.browser.text(".answer .badge"), self.browser.text(".status")), ("Length reached", status))
+        self.browser.all(".token")[3].click()
+        self.assertGreaterEqual(len(self.browser.wait_shown("#token-card").find_elements(By.CSS_SELECTOR, ".alternative")), 2)
+        self.assertEqual(len(self.browser.all(".answer-actions")), 3)
+        self.browser.check_clean()
+        self.open("#model=demo@best")
+        self.assertFalse(self.browser.all(".answer .tokens"), "the text of another model")
+
+    def test_texts_side_by_side_are_there_after_a_reload(self):
+        self.fake()
+        self.fresh("#max_tokens=6&mode=learn")
+        self.browser.click("#generate")
+        self.finished(4)
+        before = [one.text for one in self.browser.all(".answer .text")]
+        self.browser.driver.refresh()
+        self.browser.wait(lambda: [one.text for one in self.browser.all(".answer .text")] == before, "the texts")
+
+    def test_a_reload_cuts_a_text_short(self):
+        gateway = self.fake()
+        gateway.hold_after = 5
+        self.fresh("#max_tokens=200")
+        self.browser.click("#generate")
+        self.browser.wait(lambda: len(self.browser.all(".token")) >= 3, "the first tokens")
+        self.browser.driver.refresh()
+        self.browser.wait_text(".answer .badge", "Cut short")
+        self.assertGreaterEqual(len(self.browser.all(".token")), 3)
+        gateway.released.set()
+
+    def test_a_phone_begins_with_the_prompt(self):
+        self.fake()
+        self.browser.resize("phone")
+        self.fresh()
+        tops = [self.browser.one(selector).location["y"] for selector in (".composer", "#output", ".model", ".settings")]
+        self.assertEqual(tops, sorted(tops))
+        self.assertLess(tops[0], 80)
+        self.browser.click("#generate")
+        self.finished()
+        self.look("playground-first")
+
     # Trouble
+
+    def test_says_when_the_key_is_refused(self):
+        self.fake(key="secret")
+        self.browser.open("/")
+        self.type("#key-field", "wrong" + Keys.ENTER)
+        self.browser.wait_text("#key-title", "Key refused")
+        self.browser.click("#key-cancel")
+        self.browser.wait_text("#unreachable-title", "Key refused")
+        self.browser.wait_text("#top-state", "Key refused")
+        self.assertIn("does not accept the API key", self.browser.text("#unreachable-text"))
+        self.browser.check_accessible()
+        self.browser.click("#unreachable-retry")
+        self.type("#key-field", "secret" + Keys.ENTER)
+        self.browser.wait_shown("#generate")
+        self.browser.js("sessionStorage.clear()")
 
     def test_asks_for_the_key(self):
         self.fake(key="secret")
