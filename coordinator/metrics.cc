@@ -36,7 +36,8 @@ constexpr ExitCause kFailureCauses[] = {ExitCause::kUnspecified, ExitCause::kSig
                                         ExitCause::kOutOfMemory, ExitCause::kCollective,
                                         ExitCause::kConfig,      ExitCause::kStorage,
                                         ExitCause::kError,       ExitCause::kSpawnFailed,
-                                        ExitCause::kUnfit,       ExitCause::kDamagedCheckpoint};
+                                        ExitCause::kUnfit,       ExitCause::kDamagedCheckpoint,
+                                        ExitCause::kData};
 
 const Histogram::BucketBoundaries kWriteSeconds = {0.0005, 0.001, 0.0025, 0.005, 0.01,
                                                    0.025,  0.05,  0.1,    0.25,  1};
@@ -99,6 +100,8 @@ std::string CauseLabel(ExitCause cause) {
       return "spawn_failed";
     case ExitCause::kUnfit:
       return "unfit";
+    case ExitCause::kData:
+      return "data";
     case ExitCause::kDamagedCheckpoint:
       return "damaged_checkpoint";
     case ExitCause::kUnspecified:

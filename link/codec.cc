@@ -43,6 +43,7 @@ void Fields(Archive& archive, Start& m) {
   archive("resume", m.resume);
   archive("threads", m.threads);
   archive("logical_shards", m.logical_shards);
+  archive("begun", m.begun);
   archive("isa", m.isa);
   archive("kernels", m.kernels);
 }
@@ -383,7 +384,7 @@ class Reader {
   static bool Assign(const Json& json, ExitCause& value) {
     int number = 0;
     if (!Assign(json, number) || number < 0) return false;
-    const bool known = number <= static_cast<int>(ExitCause::kDamagedCheckpoint);
+    const bool known = number <= static_cast<int>(ExitCause::kData);
     value = known ? static_cast<ExitCause>(number) : ExitCause::kError;
     return true;
   }

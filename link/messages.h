@@ -49,6 +49,7 @@ struct Start {
   std::optional<ResumePoint> resume;
   int threads = 1;
   int logical_shards = 1;
+  std::optional<bool> begun;  // the run has trained before: its data was good then
   std::string isa;
   std::map<std::string, std::string> kernels;
 };
@@ -194,6 +195,7 @@ enum class ExitCause {
   kSpawnFailed = 9,
   kUnfit = 10,              // this node cannot compute what the run's record demands
   kDamagedCheckpoint = 11,  // as this rank sees it; a second reader decides
+  kData = 12,               // missing on this node, or not what the run began with
 };
 
 // The last message of an engine that cannot go on.

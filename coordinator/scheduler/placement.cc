@@ -51,6 +51,34 @@ void TakeOut(const Placement& place, FreeSlots& free) {
   }
 }
 
+void TakeOutNode(const NodeId& id, const std::string& reason, FreeSlots& free) {
+  std::erase_if(free.nodes, [&](const NodeSlots& node) {
+    if (node.node != id) return false;
+    free.cpu_total -= node.cpu_total;
+    free.gpu_total -= node.gpu_total;
+    free.unusable = reason;
+    return true;
+  });
+}
+
+int TotalOf(const FreeSlots& free, const NodeId& id, bool gpu) {
+  for (const NodeSlots& node : free.nodes) {
+    if (node.node == id) return gpu ? node.gpu_total : node.cpu_total;
+  }
+  return 0;
+}
+
+// The nodes that lack the run's data, the newest report first.
+std::vector<std::pair<NodeId, LackingNode>> LackingNow(const Run& run, const FreeSlots& free) {
+  std::vector<std::pair<NodeId, LackingNode>> lacking;
+  for (const auto& entry : run.lacking_nodes) {
+    if (entry.second.since >= free.data_reports_from) lacking.push_back(entry);
+  }
+  std::sort(lacking.begin(), lacking.end(),
+            [](const auto& a, const auto& b) { return a.second.since > b.second.since; });
+  return lacking;
+}
+
 // The node with the fewest free slots that still holds the whole gang.
 NodeSlots* TightestFit(FreeSlots& free, bool gpu, int wanted) {
   NodeSlots* best = nullptr;
@@ -179,6 +207,7 @@ FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy) {
     free.nodes.push_back(std::move(slots));
   }
   free.cordoned = cordons.Text();
+  free.data_reports_from = cluster.now - policy.data_recheck;
   std::sort(free.nodes.begin(), free.nodes.end(), [](const NodeSlots& a, const NodeSlots& b) {
     return std::tie(a.name, a.node) < std::tie(b.name, b.node);
   });
@@ -186,15 +215,21 @@ FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy) {
 }
 
 FreeSlots UsableBy(const Run& run, FreeSlots free) {
-  std::erase_if(free.nodes, [&](const NodeSlots& node) {
-    const auto unfit = run.unfit_nodes.find(node.node);
-    if (unfit == run.unfit_nodes.end()) return false;
-    free.cpu_total -= node.cpu_total;
-    free.gpu_total -= node.gpu_total;
-    free.unusable = unfit->second;
-    return true;
-  });
+  const bool gpu = TakesGpus(run, free);
+  for (const auto& [node, reason] : run.unfit_nodes) TakeOutNode(node, reason, free);
+  for (const auto& [node, lacking] : LackingNow(run, free)) {
+    const int others = free.Total(gpu) - TotalOf(free, node, gpu);
+    if (others >= run.submission->workers) TakeOutNode(node, lacking.reason, free);
+  }
   return free;
+}
+
+bool FitsWithout(const NodeId& node, const Run& run, FreeSlots free) {
+  const bool gpu = TakesGpus(run, free);
+  for (const auto& [unfit, reason] : run.unfit_nodes) TakeOutNode(unfit, reason, free);
+  for (const auto& [lacks, lacking] : LackingNow(run, free)) TakeOutNode(lacks, "", free);
+  TakeOutNode(node, "", free);
+  return free.Total(gpu) >= run.submission->workers;
 }
 
 bool TakesGpus(const Run& run, const FreeSlots& all) {

@@ -28,6 +28,7 @@ struct FreeSlots {
   std::string cordoned;      // "1 of 3 nodes is drained: a (new kernel)"; empty when none is
   int cpu_cordoned = 0;      // slots of these nodes
   int gpu_cordoned = 0;
+  Instant data_reports_from{};  // older reports that a node lacks a run's data do not count
 
   int Count(bool gpu) const;
   int Total(bool gpu) const { return gpu ? gpu_total : cpu_total; }
@@ -39,8 +40,13 @@ struct FreeSlots {
 FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy);
 
 // The part of `free` that the run may use: without nodes that cannot compute with the run's
-// kernels.
+// kernels, and without nodes that lack its data. When the others are too few, nodes that lack the
+// data are back, those with the oldest report first.
 FreeSlots UsableBy(const Run& run, FreeSlots free);
+
+// Whether the run would fit, if every slot were free, without `node` and the nodes that lack its
+// data.
+bool FitsWithout(const NodeId& node, const Run& run, FreeSlots free);
 
 // Whether the run takes GPUs. The first placement decides it, before that the run file. With
 // `device: auto` the run takes GPUs when `all` has enough of them, free or not.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -28,7 +29,7 @@ class QueuePlanner {
     if (IsPausing(run, now_)) return Reserve(run);
     const bool gpu = TakesGpus(run, free_);
     Lane& lane = LaneOf(gpu);
-    if (lane.ahead) return Wait(run, lane.behind);
+    if (lane.ahead) return TakeRest(run, lane, gpu);
     if (const std::string* reason = TooLarge(run, gpu)) return Wait(run, *reason);
     const std::string why_not = WhyNotPlaced(run, free_);
     if (auto placement = Place(run, free_)) return Start(run, std::move(*placement), gpu);
@@ -41,6 +42,7 @@ class QueuePlanner {
   struct Lane {
     bool ahead = false;
     std::string behind;  // the waiting reason of every run behind the first
+    bool rest = false;   // there are slots that the first cannot use
   };
   Lane& LaneOf(bool gpu) { return gpu ? gpus_ : cores_; }
 
@@ -72,9 +74,29 @@ class QueuePlanner {
   void Block(const Run& run, bool gpu) {
     if (IsTooLarge(run, free_)) return;
     const int workers = run.submission->workers;
+    HoldSlots(run, gpu);
     LaneOf(gpu) = {
-        true, fmt::format("queue: behind run {} ({}), which needs {}", run.id, run.submission->name,
-                          CountedNoun(workers, gpu ? "GPU slot" : "slot"))};
+        true,
+        fmt::format("queue: behind run {} ({}), which needs {}", run.id, run.submission->name,
+                    CountedNoun(workers, gpu ? "GPU slot" : "slot")),
+        free_.Count(gpu) > 0};
+  }
+
+  // Keeps the free slots of the nodes that the run can use for it.
+  void HoldSlots(const Run& run, bool gpu) {
+    std::set<NodeId> usable;
+    for (const auto& node : UsableBy(run, free_).nodes) usable.insert(node.node);
+    for (FreeSlots::NodeSlots& node : free_.nodes) {
+      if (!usable.contains(node.node)) continue;
+      std::erase_if(node.free, [&](const Slot& slot) { return slot.is_gpu() == gpu; });
+    }
+  }
+
+  // A run behind the first one takes slots that the first cannot use.
+  void TakeRest(const Run& run, const Lane& lane, bool gpu) {
+    auto placement = lane.rest ? Place(run, free_) : std::nullopt;
+    if (placement) return Start(run, std::move(*placement), gpu);
+    Wait(run, lane.behind);
   }
 
   void Start(const Run& run, std::vector<Placement> placement, bool gpu) {

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "coordinator/scheduler/liveness.h"
+#include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/suspicion.h"
 #include "coordinator/state/starting_point.h"
 
@@ -20,7 +21,8 @@ struct Fault {
 // How likely this rank caused the failure and is not just a victim; higher is more likely.
 int Blame(const Fault& fault) {
   const bool certain = fault.cause == ExitCause::kConfig || fault.cause == ExitCause::kUnfit ||
-                       fault.cause == ExitCause::kDamagedCheckpoint;
+                       fault.cause == ExitCause::kDamagedCheckpoint ||
+                       fault.cause == ExitCause::kData;
   if (certain) return 4;
   if (fault.cause == ExitCause::kStopped) return 2;
   return fault.cause == ExitCause::kCollective ? 1 : 3;
@@ -42,6 +44,8 @@ std::optional<Fault> FaultOfReport(const Cluster& cluster, const Run& run, const
     if (!report->message.empty()) message = report->message;
     if (report->cause == ExitCause::kUnfit) {
       message = fmt::format("node {} is refused: {}", node.name, message);
+    } else if (report->cause == ExitCause::kData) {
+      message = fmt::format("node {} cannot use the run's data: {}", node.name, message);
     }
     return Fault{place.rank, report->cause, message, report->exited_at};
   }
@@ -104,18 +108,32 @@ std::chrono::microseconds RetryDelay(const Run& run) {
                   std::max(run.submission->retry_backoff, run.submission->retry_backoff_max));
 }
 
+// The run's data was there once, so that it may come back.
+bool HadData(const Run& run) { return run.started_at || run.submission->data_seen; }
+
 // A retry would give the same error until a person fixes the cause.
-bool IsHopeless(ExitCause cause) {
+bool IsHopeless(const Run& run, ExitCause cause) {
+  if (cause == ExitCause::kData) return !HadData(run);
   return cause == ExitCause::kConfig || cause == ExitCause::kSpawnFailed;
 }
 
+// Whether other nodes take over from one that lacks the run's data.
+bool PassesOver(const Cluster& cluster, const Run& run, const Fault& fault, const Policy& policy) {
+  if (fault.cause != ExitCause::kData) return false;
+  const NodeId& node = run.placement.at(static_cast<size_t>(fault.rank)).node;
+  return FitsWithout(node, run, FindFreeSlots(cluster, policy));
+}
+
 // Failures that cannot repeat for ever do not count towards retries_max: an unfit node is not used
-// again, and after a few reports of damage the verdict about a checkpoint is known.
+// again, nor for a while one that lacks the data, and after a few reports of damage the verdict
+// about a checkpoint is known.
 Action Report(const Cluster& cluster, const Run& run, const Fault& fault, const Policy& policy,
               const Now& now) {
   RankFailed failed{.epoch = run.epoch, .rank = fault.rank, .cause = fault.cause};
   const int attempt = run.failures_since_seal + 1;
-  failed.retry = !IsHopeless(fault.cause) && attempt <= run.submission->retries_max;
+  failed.passes_over = PassesOver(cluster, run, fault, policy);
+  const bool hopeless = IsHopeless(run, fault.cause);
+  failed.retry = !hopeless && attempt <= run.submission->retries_max;
   const std::string what = fmt::format("rank {}: {}", fault.rank, fault.message);
   DamageReport damage;
   if (fault.cause == ExitCause::kDamagedCheckpoint) {
@@ -126,13 +144,17 @@ Action Report(const Cluster& cluster, const Run& run, const Fault& fault, const 
     failed.retry = true;
     failed.retry_at = now.wall;
     failed.message = what + damage.what_next;
+  } else if (failed.passes_over) {
+    failed.retry = true;
+    failed.retry_at = now.wall;
+    failed.message = what + "; this run passes over that node for a while";
   } else if (failed.retry) {
     const auto delay = RetryDelay(run);
     failed.retry_at = now.wall + delay;
     failed.message =
         fmt::format("{}; retry {} of {} in {:.1f} s{}", what, attempt, run.submission->retries_max,
                     std::chrono::duration<double>(delay).count(), damage.what_next);
-  } else if (IsHopeless(fault.cause)) {
+  } else if (hopeless) {
     failed.message = what + "; retrying cannot help";
   } else {
     failed.message =

@@ -21,7 +21,7 @@ using google::protobuf::util::TimeUtil;
 static_assert(static_cast<int>(RunState::kCancelled) == v1::RUN_STATE_CANCELLED);
 static_assert(static_cast<int>(RunState::kBackoff) == v1::RUN_STATE_BACKOFF);
 static_assert(static_cast<int>(RankPhase::kExited) == v1::RANK_PHASE_EXITED);
-static_assert(static_cast<int>(ExitCause::kDamagedCheckpoint) == v1::EXIT_CAUSE_DAMAGED_CHECKPOINT);
+static_assert(static_cast<int>(ExitCause::kData) == v1::EXIT_CAUSE_DATA);
 
 google::protobuf::Timestamp ToProto(Timestamp time) {
   return TimeUtil::MicrosecondsToTimestamp(time.time_since_epoch().count());
@@ -154,6 +154,18 @@ struct Describer {
     return "";
   }
 };
+
+void AddDataProblems(const Cluster& cluster, const Node& node, v1::Node& to) {
+  for (const auto& [sequence, id] : cluster.busy) {
+    const auto run = cluster.FindRun(id);
+    const auto lacking = run->lacking_nodes.find(node.id);
+    if (lacking == run->lacking_nodes.end()) continue;
+    v1::DataProblem& problem = *to.add_data_problems();
+    problem.set_run_id(id.value());
+    problem.set_run_name(run->submission->name);
+    problem.set_reason(lacking->second.reason);
+  }
+}
 
 }  // namespace
 
@@ -339,6 +351,7 @@ v1::Node ToProto(const Cluster& cluster, const Node& node) {
   to.set_storage_problem(node.storage_problem);
   if (node.cordon) *to.mutable_cordon() = ToProto(*node.cordon);
   to.set_busy_slots(BusySlots(cluster, node));
+  AddDataProblems(cluster, node, to);
   for (const Slot& slot : node.slots) {
     v1::Slot& slot_to = *to.add_slots();
     slot_to.set_slot_id(slot.id.value());
@@ -373,6 +386,7 @@ v1::Assignment ToProto(const Assignment& from, const GroupKey& key) {
   to.set_resolved(submission.resolved);
   to.set_run_directory(submission.run_directory);
   to.set_of_owner(submission.of_owner);
+  to.set_begun(run.started_at.has_value());
   if (from.resume) {
     to.mutable_resume()->set_step(from.resume->step);
     to.mutable_resume()->set_directory(from.resume->directory);

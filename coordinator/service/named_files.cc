@@ -1,8 +1,11 @@
 #include "coordinator/service/named_files.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/name_pattern.h"
 
 namespace gp::coordinator {
 namespace {
@@ -29,6 +32,8 @@ bool IsCheckpointFor(const Submission& submission, const Cluster& cluster, const
                      });
 }
 
+bool CanRead(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
+
 }  // namespace
 
 Status CheckNamedFiles(const std::vector<runspec::NamedFile>& files, const Submission& submission,
@@ -50,6 +55,16 @@ Status CheckNamedFiles(const std::vector<runspec::NamedFile>& files, const Submi
         key, path, submission.run_namespace);
   }
   return OkStatus();
+}
+
+bool SeesFiles(const std::vector<runspec::NamedFile>& files) {
+  return std::all_of(files.begin(), files.end(), [](const runspec::NamedFile& file) {
+    const NamePattern name = ReadNamePattern(file.path);
+    if (name.pattern.empty()) return CanRead(file.path);
+    const auto matched = MatchingPaths(name);
+    return matched.ok() && !matched->empty() &&
+           std::all_of(matched->begin(), matched->end(), CanRead);
+  });
 }
 
 }  // namespace gp::coordinator

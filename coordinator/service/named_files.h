@@ -1,6 +1,6 @@
 // What files a submitted run may name, as far as the coordinator can tell: it knows who submitted
 // the run and what its catalogue holds. Whether a path lies beneath a node's data roots is that
-// node's to decide (worker/agent/run_files.h). Pure functions; thread-safe.
+// node's to decide (worker/agent/run_files.h). Thread-safe.
 #pragma once
 
 #include <string>
@@ -17,5 +17,8 @@ namespace gp::coordinator {
 // holds for a run of the same namespace.
 Status CheckNamedFiles(const std::vector<runspec::NamedFile>& files, const Submission& submission,
                        const Cluster& cluster, const std::string& storage_root);
+
+// Whether every file, or for a pattern at least one, can be read here and now. Reads directories.
+bool SeesFiles(const std::vector<runspec::NamedFile>& files);
 
 }  // namespace gp::coordinator

@@ -137,9 +137,13 @@ void RunService::Prepare(SubmitCall& call) {
     if (!taken.ok()) return call.Answer(taken.status());
     place = *std::move(taken);
   }
-  call.Then(lanes_.storage, [this, event = prepared->event, place](SubmitCall& self) {
-    CheckStorage(self, event, place);
-  });
+  call.Then(lanes_.storage,
+            [this, submit = *std::move(prepared), of_owner, place](SubmitCall& self) mutable {
+              // Only for the owner: others must not learn which files exist.
+              std::get<RunSubmitted>(submit.event.body).submission.data_seen =
+                  of_owner && SeesFiles(submit.files);
+              CheckStorage(self, submit.event, place);
+            });
 }
 
 void RunService::CheckStorage(SubmitCall& call, const Event& event,

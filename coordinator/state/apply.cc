@@ -74,6 +74,7 @@ class Applier {
     ASSIGN_OR_RETURN(Run run, Current(started.epoch));
     RETURN_IF_ERROR(Move(RunState::kRunning, kEveryRankReady, run));
     run.go = true;
+    for (const Placement& place : run.placement) run.lacking_nodes.erase(place.node);
     if (run.suspicion && run.suspicion->whole) run.suspicion.reset();
     if (!run.started_at) run.started_at = event_.at;
     Touch(run);
@@ -90,15 +91,17 @@ class Applier {
     RETURN_IF_ERROR(Move(RunState::kBackoff, failed.message, run));
     Withdraw(run);
     ++run.failures;
+    const NodeId node = run.placement[static_cast<size_t>(failed.rank)].node;
     if (failed.cause == ExitCause::kUnfit) {
-      run.unfit_nodes[run.placement[static_cast<size_t>(failed.rank)].node] = failed.message;
+      run.unfit_nodes[node] = failed.message;
     } else if (failed.cause == ExitCause::kDamagedCheckpoint) {
       TakeDamageReport(failed, run);
-    } else {
+    } else if (!failed.passes_over) {
       ++run.failures_since_seal;
     }
-    if (failed.cause == ExitCause::kStorage) {
-      run.doubtful_nodes.insert(run.placement.at(static_cast<size_t>(failed.rank)).node);
+    if (failed.cause == ExitCause::kStorage) run.doubtful_nodes.insert(node);
+    if (failed.cause == ExitCause::kData) {
+      run.lacking_nodes[node] = {failed.message, cluster_.now};
     }
     run.backoff_reason = run.reason;
     run.failed_at = event_.at;
@@ -248,7 +251,10 @@ class Applier {
 
   Status operator()(const NodeCordoned& cordoned) { return OfNode(cordoned); }
   Status operator()(const NodeUncordoned& uncordoned) { return OfNode(uncordoned); }
-  Status operator()(const NodeConnected& connected) { return OfNode(connected); }
+  Status operator()(const NodeConnected& connected) {
+    ForgetLacking(connected.node);
+    return OfNode(connected);
+  }
   Status operator()(const NodeDisconnected& disconnected) { return OfNode(disconnected); }
   Status operator()(const NodeReported& reported) { return OfNode(reported); }
 
@@ -341,6 +347,17 @@ class Applier {
   Status OfNode(const Body& body) {
     ApplyToNode(body, event_, cluster_);
     return OkStatus();
+  }
+
+  // The node is tried again: what it lacked may be there now.
+  void ForgetLacking(const NodeId& node) {
+    for (const auto& [sequence, id] : std::map(cluster_.busy)) {
+      const RunPointer known = cluster_.FindRun(id);
+      if (!known->lacking_nodes.contains(node)) continue;
+      Run run = *known;
+      run.lacking_nodes.erase(node);
+      cluster_.Set(std::move(run));
+    }
   }
 
   // Records that this event changes the assignments on the run's nodes.

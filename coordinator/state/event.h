@@ -70,6 +70,8 @@ struct RankFailed {
   bool retry = true;
   Timestamp retry_at{};
   NextReader next_reader = NextReader::kNotRecorded;  // for a damaged checkpoint
+  // Other nodes take over from one that lacks the data: no failure that retries_max limits.
+  bool passes_over = false;
 };
 
 // The ranks of a cancelled run save the step in progress and exit; with `now` they exit at once. A

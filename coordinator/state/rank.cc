@@ -26,6 +26,8 @@ std::string_view Name(ExitCause cause) {
       return "cannot compute what the run's record demands";
     case ExitCause::kDamagedCheckpoint:
       return "its checkpoint is damaged";
+    case ExitCause::kData:
+      return "missing or changed data";
     case ExitCause::kUnspecified:
       break;
   }

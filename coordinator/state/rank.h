@@ -38,6 +38,7 @@ enum class ExitCause {
   kSpawnFailed = 9,
   kUnfit = 10,
   kDamagedCheckpoint = 11,
+  kData = 12,
 };
 
 // "out of memory", "lost a peer": for reasons.

@@ -45,6 +45,9 @@ struct Submission {
   int logical_shards = 1;
   Device device = Device::kCpu;
   bool of_owner = false;  // submitted by the owner of the coordinator's Unix socket
+  // The coordinator could read every file that the run names when it was submitted. False when it
+  // could not, or did not look: it looks for its owner alone.
+  bool data_seen = false;
   // For people, in metrics: "124M", "fineweb_train_*.bin", "bf16". Empty in older records.
   std::string model;
   std::string dataset;
@@ -110,6 +113,13 @@ struct Suspicion {
   std::optional<std::pair<Verdict, std::string>> verdict;
 };
 
+// A rank could not use the run's data on this node. The node is passed over for the run, until it
+// connects again or Policy::data_recheck is over, as long as other nodes have the data.
+struct LackingNode {
+  std::string reason;
+  Instant since{};  // volatile: when this process saw the report
+};
+
 struct Run {
   RunId id;
   std::shared_ptr<const Submission> submission;
@@ -140,6 +150,7 @@ struct Run {
   std::map<std::string, std::string> kernels;
   // Nodes that cannot compute with these kernels, and why.
   std::map<NodeId, std::string> unfit_nodes;
+  std::map<NodeId, LackingNode> lacking_nodes;
   std::set<NodeId> hosts;           // every node that it was ever placed on
   std::set<NodeId> doubtful_nodes;  // a rank failed on this node's storage: placed there last
 

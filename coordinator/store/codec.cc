@@ -41,6 +41,7 @@ class Encoder {
     to.set_gpu(from.device == Device::kGpu);
     to.set_device(std::string(Name(from.device)));
     to.set_of_owner(from.of_owner);
+    to.set_data_seen(from.data_seen);
     to.set_model(from.model);
     to.set_dataset(from.dataset);
     to.set_precision(from.precision);
@@ -84,6 +85,7 @@ class Encoder {
     to.set_retry(event.retry);
     to.set_retry_at_us(Micros(event.retry_at));
     to.set_next_reader(static_cast<int>(event.next_reader));
+    to.set_passes_over(event.passes_over);
   }
   void operator()(const CancelRequested& event) {
     record_.mutable_cancel_requested()->set_now(event.now);
@@ -183,6 +185,7 @@ RunSubmitted Decode(const pb::RunSubmitted& from) {
   to.logical_shards = from.logical_shards();
   to.device = DeviceNamed(from.device()).value_or(from.gpu() ? Device::kGpu : Device::kCpu);
   to.of_owner = from.of_owner();
+  to.data_seen = from.data_seen();
   to.model = from.model();
   to.dataset = from.dataset();
   to.precision = from.precision();
@@ -214,7 +217,8 @@ RankFailed Decode(const pb::RankFailed& from) {
           from.message(),
           from.retry(),
           FromMicros(from.retry_at_us()),
-          static_cast<NextReader>(from.next_reader())};
+          static_cast<NextReader>(from.next_reader()),
+          from.passes_over()};
 }
 
 CheckpointSealed Decode(const pb::CheckpointSealed& from) {

@@ -20,7 +20,8 @@ const std::map<std::string, ExitCause> kCauses = {
     {"signal", ExitCause::kSignal},   {"collective", ExitCause::kCollective},
     {"config", ExitCause::kConfig},   {"completed", ExitCause::kCompleted},
     {"stopped", ExitCause::kStopped}, {"unfit", ExitCause::kUnfit},
-    {"storage", ExitCause::kStorage}, {"damaged", ExitCause::kDamagedCheckpoint}};
+    {"storage", ExitCause::kStorage}, {"damaged", ExitCause::kDamagedCheckpoint},
+    {"data", ExitCause::kData}};
 
 // "submit a workers=2 final": the words, and the options by name.
 struct Command {
@@ -166,6 +167,7 @@ class World {
     submission.retry_backoff = std::chrono::milliseconds(500);
     submission.retry_backoff_max = std::chrono::seconds(2);
     submission.keep_last = command.Number("keep_last", 2);
+    submission.data_seen = command.options.contains("seen");
     submission.run_directory = "/storage/" + command.object;
     Turn({{.run = RunId(command.object),
            .actor = "user",

@@ -141,6 +141,7 @@ Start FullStart() {
   m.resume = ResumePoint{250, "directory", "digest"};
   m.threads = 5;
   m.logical_shards = 8;
+  m.begun = true;
   m.isa = "avx2";
   m.kernels = {{"avx2", "choices"}};
   return m;
@@ -214,7 +215,7 @@ const std::vector<Case>& Cases() {
            "resolved": "resolved", "run_directory": "run directory",
            "data_address": "data address",
            "resume": {"step": 250, "directory": "directory", "manifest_digest": "digest"},
-           "threads": 5, "logical_shards": 8, "isa": "avx2", "kernels": {"avx2": "choices"}})"},
+           "threads": 5, "logical_shards": 8, "begun": true, "isa": "avx2", "kernels": {"avx2": "choices"}})"},
       {Configure{3, 1, {"h:1", "h:2"}, "secret", "avx2", {{{"avx2", "choices"}}}, "00ff", true},
        R"({"epoch": 3, "rank": 1, "addresses": ["h:1", "h:2"], "secret": "secret", "isa": "avx2",
            "kernels": {"avx2": "choices"}, "nccl_id": "00ff", "encrypted": true})"},

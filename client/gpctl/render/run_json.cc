@@ -227,6 +227,11 @@ Json NodeFields(const v1::Node& node) {
   PutText(fields, "gpu_driver", node.gpu_driver());
   PutText(fields, "gpu_problem", node.gpu_problem());
   PutText(fields, "storage_problem", node.storage_problem());
+  for (const v1::DataProblem& problem : node.data_problems()) {
+    fields["data_problems"].push_back({{"run_id", problem.run_id()},
+                                       {"run_name", problem.run_name()},
+                                       {"reason", problem.reason()}});
+  }
   fields["slots"] = std::move(slots);
   return fields;
 }

@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "base/file.h"
+#include "coordinator/temporary_directory.h"
+
 namespace gp::coordinator {
 namespace {
 
@@ -75,6 +80,18 @@ TEST(CheckNamedFiles, OtherFilesOfRunsAreRefused) {
     EXPECT_THAT(Refusal(path, SubmissionOf("research")), HasSubstr("belongs to a run")) << path;
     EXPECT_EQ(Refusal(path, SubmissionOf("research", true)), "") << "the owner may read it anyway";
   }
+}
+
+TEST(SeesFiles, EveryNameAndAMatchOfEachPatternCanBeRead) {
+  const TemporaryDirectory directory;
+  const auto at = [&](const std::string& name) { return JoinPath(directory.path(), name); };
+  for (const char* name : {"a.bin", "b.bin"}) ASSERT_TRUE(WriteFileAtomically(at(name), "x").ok());
+  EXPECT_TRUE(SeesFiles({}));
+  EXPECT_TRUE(SeesFiles({{"data.train", at("a.bin")}, {"data.val", at("*.bin")}}));
+  EXPECT_TRUE(SeesFiles({{"data.stream", directory.path()}}));
+  EXPECT_FALSE(SeesFiles({{"data.train", at("a.bin")}, {"data.val", at("c.bin")}}));
+  EXPECT_FALSE(SeesFiles({{"data.train", at("*.npy")}}));
+  EXPECT_FALSE(SeesFiles({{"data.train", at("a.bin/x")}}));
 }
 
 }  // namespace

@@ -88,11 +88,12 @@ int Count(const Members&...) {
 TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   const auto& [name, source, resolved, digest, request_id, workers, priority, space, labels, steps,
                tokens, retries, backoff, backoff_max, kind, directory, keep_last, keep_best,
-               threads, shards, device, of_owner, model, dataset, precision] = SampleSubmission();
+               threads, shards, device, of_owner, seen, model, dataset, precision] =
+      SampleSubmission();
   // The request id is the record's; `gpu` repeats the device for older readers.
   EXPECT_EQ(Count(name, source, resolved, digest, request_id, workers, priority, space, labels,
                   steps, tokens, retries, backoff, backoff_max, kind, directory, keep_last,
-                  keep_best, threads, shards, device, of_owner, model, dataset, precision),
+                  keep_best, threads, shards, device, of_owner, seen, model, dataset, precision),
             pb::RunSubmitted::descriptor()->field_count());
   const auto& [placed_epoch, placement, why, resume, placed_threads, isa, placed_on] = RunPlaced{};
   EXPECT_EQ(Count(placed_epoch, placement, why, resume, placed_threads, isa, placed_on),
@@ -102,8 +103,9 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   const auto& [ready_epoch, addresses, nonce, ready_isa, kernels, encrypted] = RunGroupReady{};
   EXPECT_EQ(Count(ready_epoch, addresses, nonce, ready_isa, kernels, encrypted),
             pb::RunGroupReady::descriptor()->field_count());
-  const auto& [failed_epoch, failed_rank, cause, message, retry, retry_at, reader] = RankFailed{};
-  EXPECT_EQ(Count(failed_epoch, failed_rank, cause, message, retry, retry_at, reader),
+  const auto& [failed_epoch, failed_rank, cause, message, retry, retry_at, reader, passes_over] =
+      RankFailed{};
+  EXPECT_EQ(Count(failed_epoch, failed_rank, cause, message, retry, retry_at, reader, passes_over),
             pb::RankFailed::descriptor()->field_count());
   const auto& [step, written_to, manifest, size, loss, final, end_reason] = WrittenCheckpoint{};
   // The epoch is the event's.

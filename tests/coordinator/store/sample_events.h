@@ -17,6 +17,7 @@ inline Submission SampleSubmission() {
   submission.body_digest = "abc";
   submission.request_id = "request-1";
   submission.of_owner = true;
+  submission.data_seen = true;
   submission.workers = 2;
   submission.priority = -3;
   submission.run_namespace = "team";

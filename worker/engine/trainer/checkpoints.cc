@@ -14,6 +14,7 @@
 #include "worker/engine/checkpoint/checkpoint_reader.h"
 #include "worker/engine/checkpoint/local_storage.h"
 #include "worker/engine/trainer/collective_patience.h"
+#include "worker/engine/trainer/data_failure.h"
 #include "worker/engine/trainer/micro_batch.h"
 #include "worker/engine/trainer/training_error.h"
 
@@ -337,9 +338,13 @@ std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun&
                               .shape = run.spec.model,
                               .data_fingerprint = run.dataset.fingerprint,
                               .tokenizer_fingerprint = run.dataset.tokenizer->Fingerprint()});
-  const bool misfit = manifest.status().code() == StatusCode::kFailedPrecondition;
-  ThrowIfError(misfit ? ExitCause::kConfig : CauseOfUnreadable(manifest.status(), resume.directory),
-               manifest.status());
+  // The run file is what it was, so a misfit is due to the files that it names.
+  if (manifest.status().code() == StatusCode::kFailedPrecondition) {
+    throw TrainingError(ExitCause::kData,
+                        fmt::format("the run's data has changed: {}{}", Message(manifest.status()),
+                                    FilesModifiedSince(resume.directory, run.spec)));
+  }
+  ThrowIfError(CauseOfUnreadable(manifest.status(), resume.directory), manifest.status());
   CheckOptimizer(*manifest, resume.directory, run.spec.optimizer.kind);
   Optimizer& optimizer = trainer.optimizer();
   // Each rank reads all moments and takes its part.

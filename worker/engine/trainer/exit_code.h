@@ -10,6 +10,7 @@ namespace gp::engine {
 inline ExitCode ExitCodeOf(link::ExitCause cause) {
   switch (cause) {
     case link::ExitCause::kConfig:
+    case link::ExitCause::kData:
       return ExitCode::kUsage;
     case link::ExitCause::kStorage:
       return ExitCode::kStorage;

@@ -8,7 +8,7 @@
 #include "formats/file_digest.h"
 #include "interop/model_format.h"
 #include "runspec/initial_model.h"
-#include "worker/engine/trainer/training_error.h"
+#include "worker/engine/trainer/data_failure.h"
 
 namespace gp::engine {
 namespace {
@@ -47,7 +47,7 @@ void AgreeOnWeights(const std::string& digest, Communicator& communicator) {
 }  // namespace
 
 void LoadInitialWeights(const std::string& path, Communicator& communicator, LanguageModel& model) {
-  const auto source = ValueOrThrow(ExitCause::kConfig, interop::OpenModelAt(path));
+  const auto source = UsableOrThrow(interop::OpenModelAt(path), /*begun=*/false);
   CheckInitialShape(path, source->shape(), model.shape());
   const auto layout = runspec::MakeParameterLayout(source->shape());
   formats::FileDigest digest(formats::DigestKind::kXxh3);
@@ -55,7 +55,7 @@ void LoadInitialWeights(const std::string& path, Communicator& communicator, Lan
   for (const ParameterInfo& tensor : model.layout().tensors) {
     const ParameterInfo& from = layout.at(tensor.name);
     values.resize(static_cast<size_t>(from.count));
-    ThrowIfError(ExitCause::kConfig, source->Read(from, values));
+    ThrowIfUnusable(source->Read(from, values), /*begun=*/false);
     const int64_t bytes = std::min(tensor.count, UsedCount(from, source->shape())) *
                           static_cast<int64_t>(sizeof(float));
     digest.Update({reinterpret_cast<const char*>(values.data()), static_cast<size_t>(bytes)});

@@ -9,6 +9,7 @@
 #include "worker/engine/collectives/device_group.h"
 #include "worker/engine/collectives/node_group.h"
 #include "worker/engine/collectives/tcp_communicator.h"
+#include "worker/engine/trainer/data_failure.h"
 #include "worker/engine/trainer/exit_code.h"
 #include "worker/engine/trainer/failure.h"
 #include "worker/engine/trainer/supervisor_link.h"
@@ -70,7 +71,7 @@ class LinkedTraining final : public TrainingEvents {
     start_ = Await<link::Start>("Start");
     step_ = start_.resume ? start_.resume->step : 0;
     runspec::RunSpec spec = LoadResolved(start_.resolved);
-    ThrowIfError(ExitCause::kConfig, files_.Check(spec));
+    ThrowIfUnusable(files_.Check(spec), /*begun=*/false);
     SettleDevice(spec);
     const bool on_device = spec.resources.device == "gpu";
     if (!start_.isa.empty()) {
@@ -193,7 +194,8 @@ class LinkedTraining final : public TrainingEvents {
             .epoch = start_.epoch,
             .incarnation = incarnation_,
             .threads = std::max(start_.threads, 1),
-            .resume = start_.resume};
+            .resume = start_.resume,
+            .begun = start_.begun.value_or(false)};
   }
 
   void CheckShards(const runspec::BatchPlan& plan) const {

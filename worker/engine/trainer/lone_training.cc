@@ -65,6 +65,7 @@ class LoneTraining final : public TrainingEvents {
     for (size_t i = 0; !joined_; ++i) {
       try {
         place_.resume = i < found.size() ? std::optional(PointOf(found[i])) : std::nullopt;
+        place_.begun = place_.resume.has_value();
         Train(clock);
       } catch (const TrainingError& error) {
         if (error.cause() != ExitCause::kDamagedCheckpoint || joined_) throw;

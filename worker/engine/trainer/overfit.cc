@@ -73,7 +73,7 @@ class KnownBatch {
 class Overfitting {
  public:
   Overfitting(const runspec::RunSpec& spec, const Clock& clock)
-      : run_(PrepareRun(spec, ThreadsOf(spec))),
+      : run_(PrepareRun(spec, {.threads = ThreadsOf(spec)})),
         group_(MakeLocalGroup(1, run_.plan.logical_shards)),
         clock_(clock) {
     CompleteRun({.threads = ThreadsOf(spec)}, {}, *group_[0], run_);

@@ -18,6 +18,7 @@
 #include "worker/engine/backend/peak_flops.h"
 #include "worker/engine/model/make_language_model.h"
 #include "worker/engine/trainer/checkpoints.h"
+#include "worker/engine/trainer/data_failure.h"
 #include "worker/engine/trainer/initial_weights.h"
 #include "worker/engine/trainer/rank_memory.h"
 #include "worker/engine/trainer/training_error.h"
@@ -86,16 +87,15 @@ void FindPeak(const EngineChoice& engine, int threads, PreparedRun& run) {
   }
 }
 
-void CutData(PreparedRun& run) {
+void CutData(bool begun, PreparedRun& run) {
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
-  run.batches = std::make_unique<BatchSource>(ValueOrThrow(
-      ExitCause::kConfig,
-      BatchSource::Make(*run.dataset.train, run.spec, run.plan, run.dataset.entry_files)));
+  run.batches = std::make_unique<BatchSource>(UsableOrThrow(
+      BatchSource::Make(*run.dataset.train, run.spec, run.plan, run.dataset.entry_files), begun));
   if (run.dataset.validation == nullptr) return;
   run.validation = std::make_unique<ValidationWindows>(
-      ValueOrThrow(ExitCause::kConfig,
-                   ValidationWindows::Make(*run.dataset.validation, run.spec.batch.micro_batch,
-                                           run.spec.batch.sequence, run.spec.eval.batches)));
+      UsableOrThrow(ValidationWindows::Make(*run.dataset.validation, run.spec.batch.micro_batch,
+                                            run.spec.batch.sequence, run.spec.eval.batches),
+                    begun));
 }
 
 // A file of a tokenizer may be gone, with the checkpoint that the run began with: the run's own
@@ -103,17 +103,18 @@ void CutData(PreparedRun& run) {
 void TakeTokenizerOf(const std::string& checkpoint, runspec::RunSpec& spec) {
   const bool is_file =
       runspec::NamesFile(*runspec::FindField("data.tokenizer"), spec.data.tokenizer);
-  if (checkpoint.empty() || !is_file || FileExists(spec.data.tokenizer)) return;
+  if (!is_file || FileExists(spec.data.tokenizer)) return;
   spec.data.tokenizer = JoinPath(checkpoint, formats::kTokenizerName);
 }
 
 // Questions are encoded as the data is.
-std::vector<PreparedTask> PrepareTasks(const runspec::RunSpec& spec, const Tokenizer& tokenizer) {
+std::vector<PreparedTask> PrepareTasks(const runspec::RunSpec& spec, const Tokenizer& tokenizer,
+                                       bool begun) {
   std::vector<PreparedTask> prepared;
-  for (tasks::RunTask& task : ValueOrThrow(ExitCause::kConfig, tasks::ReadRunTasks(spec.eval))) {
-    auto rows = ValueOrThrow(ExitCause::kConfig,
-                             tasks::EncodeChoices(task.file, tasks::StyleOf(spec.eval.task_style),
-                                                  tokenizer, spec.batch.sequence));
+  for (tasks::RunTask& task : UsableOrThrow(tasks::ReadRunTasks(spec.eval), begun)) {
+    auto rows = UsableOrThrow(tasks::EncodeChoices(task.file, tasks::StyleOf(spec.eval.task_style),
+                                                   tokenizer, spec.batch.sequence),
+                              begun);
     prepared.push_back({task.name, std::move(task.file), std::move(rows)});
   }
   return prepared;
@@ -121,23 +122,23 @@ std::vector<PreparedTask> PrepareTasks(const runspec::RunSpec& spec, const Token
 
 }  // namespace
 
-PreparedRun PrepareRun(runspec::RunSpec spec, int threads, const std::string& resumed_from) {
+PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place) {
   PreparedRun run;
   run.spec = std::move(spec);
-  TakeTokenizerOf(resumed_from, run.spec);
+  if (place.resume) TakeTokenizerOf(place.resume->directory, run.spec);
   SettleDevice(run.spec);
   if (run.on_device()) run.device_name = FindDevice().name;
-  run.dataset = ValueOrThrow(ExitCause::kConfig, OpenDataset(run.spec, threads));
-  ThrowIfError(ExitCause::kConfig,
-               runspec::ApplyVocabulary(run.dataset.tokenizer->vocabulary_size(), run.spec));
+  run.dataset = UsableOrThrow(OpenDataset(run.spec, place.threads), place.begun);
+  ThrowIfUnusable(runspec::ApplyVocabulary(run.dataset.tokenizer->vocabulary_size(), run.spec),
+                  place.begun);
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
-  run.tasks = PrepareTasks(run.spec, *run.dataset.tokenizer);
+  run.tasks = PrepareTasks(run.spec, *run.dataset.tokenizer, place.begun);
   return run;
 }
 
 void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
                  Communicator& communicator, PreparedRun& run) {
-  CutData(run);
+  CutData(place.begun, run);
   RefuseWhatDoesNotFit(run.spec, run.plan, place.threads, MemoryFor(run.spec), communicator);
   try {
     EngineChoice engine =

@@ -31,6 +31,7 @@ struct TrainingPlace {
   std::string incarnation;
   int threads = 1;
   std::optional<link::ResumePoint> resume;
+  bool begun = false;  // the run has trained before: its data was good then
 };
 
 // A file of multiple-choice questions as rows of tokens.
@@ -58,9 +59,8 @@ struct PreparedRun {
   bool on_device() const { return spec.resources.device == "gpu"; }
 };
 
-// Opens the data, on `threads`, reads the tasks and plans the batch. `resumed_from`: the checkpoint
-// that the run goes on from, or empty.
-PreparedRun PrepareRun(runspec::RunSpec spec, int threads, const std::string& resumed_from = "");
+// Opens the data, reads the tasks and plans the batch.
+PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place);
 
 // Divides the data into micro-batches and makes the model. It computes with `decided`; when that is
 // empty, with the kernels of the checkpoint, or with the best on this machine. Every rank of the

@@ -3,12 +3,11 @@
 #include "formats/metrics_line.h"
 #include "tasks/choice_result.h"
 #include "worker/engine/eval/evaluator.h"
+#include "worker/engine/trainer/data_failure.h"
 #include "worker/engine/trainer/training_error.h"
 
 namespace gp::engine {
 namespace {
-
-using link::ExitCause;
 
 void ThrowIfStopped(const std::stop_token& stop) {
   if (stop.stop_requested()) throw TrainingStopped{};
@@ -71,7 +70,7 @@ void RunEvaluation::TryTaskBatch() {
 
 TokenBatch RunEvaluation::ValidationBatch(int64_t index) {
   const runspec::BatchSpec& batch = run_.spec.batch;
-  ThrowIfError(ExitCause::kConfig, run_.validation->Fill(index, tokens_, targets_));
+  ThrowIfUnusable(run_.validation->Fill(index, tokens_, targets_), /*begun=*/true);
   return {tokens_, targets_, batch.micro_batch, batch.sequence};
 }
 

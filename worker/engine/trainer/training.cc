@@ -10,6 +10,7 @@
 #include "runspec/run_file.h"
 #include "worker/engine/collectives/shard_plan.h"
 #include "worker/engine/trainer/checkpoint_sight.h"
+#include "worker/engine/trainer/data_failure.h"
 #include "worker/engine/trainer/micro_batch.h"
 #include "worker/engine/trainer/training_error.h"
 
@@ -28,7 +29,7 @@ double Seconds(std::chrono::nanoseconds duration) {
 Trainer::FillBatch FillFrom(BatchReader& batches) {
   return [&batches](int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
                     std::span<int32_t> targets) {
-    ThrowIfError(ExitCause::kConfig, batches.Take(step, shard, micro_batch, tokens, targets));
+    ThrowIfUnusable(batches.Take(step, shard, micro_batch, tokens, targets), /*begun=*/true);
   };
 }
 
@@ -45,8 +46,7 @@ Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& e
     : place_(std::move(place)),
       events_(events),
       clock_(clock),
-      run_(PrepareRun(std::move(spec), place_.threads,
-                      place_.resume ? place_.resume->directory : "")),
+      run_(PrepareRun(std::move(spec), place_)),
       budget_(run_.spec),
       progress_(clock, progress_interval) {
   LogInfo("data opened", {{"data", run_.dataset.description},

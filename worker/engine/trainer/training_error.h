@@ -11,7 +11,7 @@
 namespace gp::engine {
 
 // REQUIRES: cause is one of kConfig, kStorage, kCollective, kError, kOutOfMemory, kUnfit,
-// kDamagedCheckpoint.
+// kDamagedCheckpoint, kData.
 class TrainingError : public std::runtime_error {
  public:
   TrainingError(link::ExitCause cause, const std::string& message)

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "worker/engine/sampler/token_generator.h"
-#include "worker/engine/trainer/training_error.h"
+#include "worker/engine/trainer/data_failure.h"
 
 namespace gp::engine {
 namespace {
@@ -18,7 +18,7 @@ DecoderWeights WeightsOf(LanguageModel& model) {
 int32_t FirstTokenOf(const Dataset& dataset) {
   if (dataset.stream != nullptr) return dataset.tokenizer->end_of_text().value_or(0);
   int32_t token = 0;
-  ThrowIfError(link::ExitCause::kConfig, dataset.train->Read(0, {&token, 1}));
+  ThrowIfUnusable(dataset.train->Read(0, {&token, 1}), /*begun=*/true);
   return token;
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <regex>
 
@@ -263,14 +264,54 @@ TEST(LinkedTraining, AFencedRankSaysHowFarItCameAndExits) {
   EXPECT_EQ(epoch.ranks[0]->Wait(), 86);
 }
 
-TEST(LinkedTraining, MissingDataIsAConfigurationFailureThatNamesThePath) {
+TEST(LinkedTraining, MissingDataIsAFailureOfItsOwnThatNamesThePath) {
   const ScopedDirectory directory;
   TestEpoch epoch(directory, 1, kTinyEpoch);
   epoch.Start(TinyRunFile(directory.Path("absent.txt"), kTinySteps, 0));
   const auto failed = epoch.ranks[0]->Await<link::Failed>();
-  EXPECT_EQ(failed.cause, link::ExitCause::kConfig);
+  EXPECT_EQ(failed.cause, link::ExitCause::kData);
   EXPECT_NE(failed.message.find("absent.txt"), std::string::npos) << failed.message;
   EXPECT_EQ(epoch.ranks[0]->Wait(), 2);
+}
+
+// How a rank fails that goes on with `text` in the place of the text that it began with.
+link::Failed FailureWith(const std::string& text) {
+  const ScopedDirectory directory;
+  const auto written = TrainWhole(directory, 1);
+  const std::string path = directory.Write("text.txt", text);
+  std::filesystem::last_write_time(path, std::filesystem::last_write_time(JoinPath(
+                                             written[0].directory, formats::kManifestName)) +
+                                             std::chrono::seconds(1));
+  TestEpoch epoch(directory, 1, kTinyEpoch + 1, PointOf(written[0]));
+  epoch.Start(TinyRunFile(path, kTinySteps, 6));
+  epoch.Configure();
+  return epoch.ranks[0]->Await<link::Failed>();
+}
+
+TEST(LinkedTraining, ChangedDataIsToldApartFromMissingDataAndNamesTheFile) {
+  for (const std::string& text : {TinyText() + TinyText(), TinyText() + "a new character: ~",
+                                  TinyText().substr(0, TinyText().size() / 2)}) {
+    const link::Failed failed = FailureWith(text);
+    EXPECT_EQ(failed.cause, link::ExitCause::kData);
+    EXPECT_NE(failed.message.find("the run's data has changed"), std::string::npos)
+        << failed.message;
+    EXPECT_NE(failed.message.find("modified since: "), std::string::npos) << failed.message;
+    EXPECT_NE(failed.message.find("text.txt"), std::string::npos) << failed.message;
+  }
+}
+
+TEST(LinkedTraining, DataThatIsNoGoodIsAConfigurationFailureUnlessTheRunHasTrainedWithIt) {
+  const ScopedDirectory directory;
+  for (const std::string text : {"", "x"}) {
+    for (const bool begun : {false, true}) {
+      TestEpoch epoch(directory, 1, kTinyEpoch);
+      epoch.begun = begun;
+      epoch.Start(TinyRunFile(directory.Write("text.txt", text), kTinySteps, 0));
+      EXPECT_EQ(epoch.ranks[0]->Await<link::Failed>().cause,
+                begun ? link::ExitCause::kData : link::ExitCause::kConfig)
+          << "'" << text << "'";
+    }
+  }
 }
 
 TEST(LinkedTraining, ADamagedCheckpointIsAFailureOfItsOwnThatNamesTheFile) {

@@ -79,7 +79,7 @@ class ScaledProcess {
       : place_{.run_id = "scaled", .run_directory = directory.Path("out"), .incarnation = "one"} {
     const std::string text = directory.Write("text.txt", TinyText());
     run_ = PrepareRun(
-        LoadSpecFile({.spec_path = directory.Write("run.yaml", TinyRunFile(text, 16, 0))}), 1);
+        LoadSpecFile({.spec_path = directory.Write("run.yaml", TinyRunFile(text, 16, 0))}), place_);
     CompleteRun(place_, {}, *group_[0], run_);
     run_.spec.precision = runspec::Precision::kFp16;
     budget_.emplace(run_.spec);

@@ -80,6 +80,7 @@ class TestEpoch {
                                  .data_address = "127.0.0.1",
                                  .resume = resumes.contains(r) ? resumes.at(r) : resume_,
                                  .logical_shards = 4,
+                                 .begun = begun,
                                  .isa = isa});
     }
   }
@@ -124,6 +125,7 @@ class TestEpoch {
 
   std::vector<std::unique_ptr<TrainerProcess>> ranks;
   std::string isa;                              // decided in an earlier epoch
+  bool begun = false;                           // the run has trained before
   std::map<size_t, link::ResumePoint> resumes;  // for ranks that resume from another checkpoint
   std::vector<link::Listening> offers;
   std::function<void(const std::vector<link::Listening>&, link::Configure&)> decide;

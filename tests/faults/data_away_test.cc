@@ -1,0 +1,97 @@
+// Data that is away when a run is placed again, or on one node of two. The run goes on when it is
+// back, with the weights of the run without faults; what never existed ends the run at once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "faults/fault_run.h"
+
+namespace gp::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr int kSteps = 400;
+
+class DataAway : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    WriteText(cluster_);
+    cluster_.StartCoordinator();
+  }
+
+  std::string At(const std::string& name) const { return JoinPath(cluster_.directory(), name); }
+
+  // Ends the run's node when it has a checkpoint, and starts the node again after `disturb`.
+  void Disturb(const std::string& run, const std::function<void()>& disturb) {
+    cluster_.WaitFor(run, [](const v1::Run& now) { return now.latest_checkpoint_step() >= 20; });
+    cluster_.worker("node-a").Kill();
+    ASSERT_TRUE(Eventually([&] { return !cluster_.Nodes().at(0).connected(); }));
+    disturb();
+    cluster_.StartWorker("node-a", {.slots = 1});
+  }
+
+  void WaitForReason(const std::string& run, const std::string& words) {
+    cluster_.WaitFor(run, [&](const v1::Run& now) {
+      return now.state() == v1::RUN_STATE_BACKOFF && now.reason().find(words) != std::string::npos;
+    });
+  }
+
+  void ExpectUndisturbedEnd(const std::string& run) {
+    const v1::Run end = cluster_.WaitForEnd(run);
+    EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
+    EXPECT_TRUE(FinalWeights(cluster_, run) == UndisturbedWeights(kSteps));
+  }
+
+  Cluster cluster_;
+};
+
+TEST_F(DataAway, MissingTextIsWaitedFor) {
+  cluster_.StartWorker("node-a", {.slots = 1});
+  const std::string run = cluster_.Submit(FaultRun(1, kSteps));
+  Disturb(run, [&] { std::filesystem::rename(At("text.txt"), At("away.txt")); });
+  WaitForReason(run, "text.txt does not exist");
+  const v1::Node node = cluster_.Nodes().at(0);
+  ASSERT_EQ(node.data_problems_size(), 1);
+  EXPECT_EQ(node.data_problems(0).run_id(), run);
+  EXPECT_THAT(node.data_problems(0).reason(), HasSubstr("text.txt does not exist"));
+  std::filesystem::rename(At("away.txt"), At("text.txt"));
+  ExpectUndisturbedEnd(run);
+  EXPECT_TRUE(cluster_.Nodes().at(0).data_problems().empty());
+}
+
+TEST_F(DataAway, ChangedTextIsToldApartAndWaitedFor) {
+  cluster_.StartWorker("node-a", {.slots = 1});
+  const std::string run = cluster_.Submit(FaultRun(1, kSteps));
+  const std::string text = *ReadFile(At("text.txt"));
+  Disturb(run, [&] { ASSERT_TRUE(WriteFileAtomically(At("text.txt"), text + "more").ok()); });
+  WaitForReason(run, "the run's data has changed");
+  ASSERT_TRUE(WriteFileAtomically(At("text.txt"), text).ok());
+  ExpectUndisturbedEnd(run);
+}
+
+// The submit saw the text; the node sees it first when it is back.
+TEST_F(DataAway, TextThatWasThereAtTheSubmitIsWaitedFor) {
+  const std::string run = cluster_.Submit(FaultRun(1, kSteps));
+  std::filesystem::rename(At("text.txt"), At("away.txt"));
+  cluster_.StartWorker("node-a", {.slots = 1});
+  WaitForReason(run, "text.txt does not exist");
+  std::filesystem::rename(At("away.txt"), At("text.txt"));
+  ExpectUndisturbedEnd(run);
+}
+
+TEST_F(DataAway, TextThatNeverExistedEndsTheRunAtOnce) {
+  std::filesystem::remove(At("text.txt"));
+  cluster_.StartWorker("node-a", {.slots = 1});
+  const v1::Run end = cluster_.WaitForEnd(cluster_.Submit(FaultRun(1, kSteps)));
+  EXPECT_EQ(end.state(), v1::RUN_STATE_FAILED);
+  EXPECT_EQ(end.epoch(), 1u) << end.reason();
+  EXPECT_THAT(end.reason(),
+              AllOf(HasSubstr("text.txt does not exist"), HasSubstr("retrying cannot help")));
+}
+
+}  // namespace
+}  // namespace gp::testing
