@@ -147,7 +147,9 @@ Action Report(const Cluster& cluster, const Run& run, const Fault& fault, const 
   } else if (failed.passes_over) {
     failed.retry = true;
     failed.retry_at = now.wall;
-    failed.message = what + "; this run passes over that node for a while";
+    failed.message = fmt::format(
+        "{}; this run passes over that node for {:.0f} min, or until it connects again", what,
+        std::chrono::duration<double, std::ratio<60>>(policy.data_recheck).count());
   } else if (failed.retry) {
     const auto delay = RetryDelay(run);
     failed.retry_at = now.wall + delay;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/file.h"
@@ -81,6 +82,30 @@ TEST_F(DataAway, TextThatWasThereAtTheSubmitIsWaitedFor) {
   WaitForReason(run, "text.txt does not exist");
   std::filesystem::rename(At("away.txt"), At("text.txt"));
   ExpectUndisturbedEnd(run);
+}
+
+TEST_F(DataAway, ANodeThatAloneLacksTheTextIsPassedOver) {
+  if (std::system("unshare --mount mount -t tmpfs none /tmp") != 0) {
+    GTEST_SKIP() << "a mount that one node alone sees needs root and unshare";
+  }
+  ASSERT_TRUE(MakeDirectories(At("data")).ok());
+  std::filesystem::rename(At("text.txt"), At("data/text.txt"));
+  const std::string program = At("trainer-without-data");
+  ASSERT_TRUE(WriteFileAtomically(
+                  program, fmt::format("#!/bin/sh\nexec unshare --mount sh -c 'mount -t tmpfs none "
+                                       "{}; exec \"$0\" \"$@\"' {} \"$@\"\n",
+                                       At("data"), JoinPath(std::getenv("GP_BIN"), "gp-trainer")))
+                  .ok());
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  cluster_.StartWorker("hole",
+                       {.slots = 1, .config = fmt::format("trainer: {{program: {}}}\n", program)});
+  std::string file = FaultRun(1, kSteps);
+  file.replace(file.find("[text.txt]"), 10, "[data/text.txt]");
+  const std::string run = cluster_.Submit(file);
+  WaitForReason(run, "node hole cannot use the run's data: data.text: ");
+  cluster_.StartWorker("node-a", {.slots = 1});
+  ExpectUndisturbedEnd(run);
+  EXPECT_EQ(cluster_.Get(run).placement(0).node_name(), "node-a");
 }
 
 TEST_F(DataAway, TextThatNeverExistedEndsTheRunAtOnce) {

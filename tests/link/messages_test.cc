@@ -28,9 +28,9 @@ size_t MemberCount(const ResumePoint& m) {
 }
 size_t MemberCount(const Start& m) {
   const auto& [id, name, epoch, rank, size, resolved, directory, address, resume, threads, shards,
-               isa, kernels] = m;
+               begun, isa, kernels] = m;
   return Count(id, name, epoch, rank, size, resolved, directory, address, resume, threads, shards,
-               isa, kernels);
+               begun, isa, kernels);
 }
 size_t MemberCount(const Configure& m) {
   const auto& [epoch, rank, addresses, secret, isa, kernels, nccl_id, encrypted] = m;
