@@ -22,7 +22,7 @@ schedule: {kind: cosine, warmup_steps: 100, min_lr_ratio: 0.05}
 budget: {steps: 2000}
 eval: {every: 250, batches: 10}
 sample: {every: 500, prompt: "The ", max_tokens: 120, temperature: 0.6, top_k: 30}
-checkpoint: {every: 500, keep_last: 2, keep_best: true}
+checkpoint: {every: 500, keep_last: 2, keep_best: true, keep_every: 500}
 )";
 
 // nanoGPT's train_shakespeare_char with the settings its README gives for a CPU.
@@ -35,7 +35,7 @@ schedule: {kind: cosine, warmup_steps: 100, warmup_form: nanogpt, min_lr_ratio: 
 budget: {steps: 2000}
 eval: {every: 250, batches: 20}
 sample: {every: 500, max_tokens: 200}
-checkpoint: {every: 500, keep_last: 2, keep_best: true}
+checkpoint: {every: 500, keep_last: 2, keep_best: true, keep_every: 500}
 )";
 
 // nanoGPT's config/train_shakespeare_char.py.
@@ -48,7 +48,7 @@ schedule: {kind: cosine, warmup_steps: 100, warmup_form: nanogpt, min_lr_ratio: 
 budget: {steps: 5000}
 eval: {every: 250, batches: 200}
 sample: {every: 500, max_tokens: 500}
-checkpoint: {every: 500, keep_last: 2, keep_best: true}
+checkpoint: {every: 500, keep_last: 2, keep_best: true, keep_every: 1000}
 resources: {device: auto}
 precision: bf16
 )";

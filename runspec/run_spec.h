@@ -158,7 +158,8 @@ struct CheckpointSpec {
   int64_t every_steps = 0;  // 0: only at the end; of no meaning with every_auto
   bool every_auto = true;   // about every ten minutes
   int keep_last = 2;
-  bool keep_best = true;                       // the one with the lowest validation loss
+  bool keep_best = true;   // the one with the lowest validation loss
+  int64_t keep_every = 0;  // steps between checkpoints that are kept for good; 0: no ladder
   int64_t snapshot_memory = int64_t{2} << 30;  // bytes a save may copy while training goes on
 
   bool operator==(const CheckpointSpec&) const = default;

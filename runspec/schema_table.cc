@@ -601,6 +601,14 @@ std::vector<RunField> CheckpointFields() {
       {{.path = "checkpoint.keep_best",
         .doc = "Also keep the checkpoint with the lowest validation loss."},
        GP_SLOT(checkpoint.keep_best)},
+      {{.path = "checkpoint.keep_every",
+        .doc =
+            "Also keep, for good, the first checkpoint at or after every so many steps, to watch "
+            "how the model learned. 0 keeps none for that.",
+        .unit = "steps",
+        .min = 0,
+        .max = 1e12},
+       GP_SLOT(checkpoint.keep_every)},
       {{.path = "checkpoint.snapshot_memory",
         .doc = "Most memory that a save may take for copies of what it has not written yet while "
                "training goes on; never more than the state, 12 bytes a parameter. 0: training "

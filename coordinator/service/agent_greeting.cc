@@ -114,6 +114,11 @@ NodeReported ToReported(const v1::AgentReport& report, const NodeId& node, uint6
   for (const auto& [slot, problem] : report.slot_problems()) {
     reported.slot_problems.emplace(slot, problem);
   }
+  if (report.has_load()) {
+    reported.load = MachineLoad{.runnable_threads = report.load().runnable_threads(),
+                                .cores = report.load().cores(),
+                                .swap_bytes_per_second = report.load().swap_bytes_per_second()};
+  }
   return reported;
 }
 

@@ -196,6 +196,7 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
   to.set_workers(submission.workers);
   *to.mutable_choices() = ChoicesOf(run);
   if (run.group) to.set_gradients_encrypted(run.group->encrypted);
+  if (run.device != Device::kAuto) to.set_device(std::string(Name(run.device)));
   to.set_submitted_by(run.submitted_by);
   return to;
 }
@@ -352,6 +353,11 @@ v1::Node ToProto(const Cluster& cluster, const Node& node) {
   if (node.cordon) *to.mutable_cordon() = ToProto(*node.cordon);
   to.set_busy_slots(BusySlots(cluster, node));
   AddDataProblems(cluster, node, to);
+  if (node.load) {
+    to.mutable_load()->set_runnable_threads(node.load->runnable_threads);
+    to.mutable_load()->set_cores(node.load->cores);
+    to.mutable_load()->set_swap_bytes_per_second(node.load->swap_bytes_per_second);
+  }
   for (const Slot& slot : node.slots) {
     v1::Slot& slot_to = *to.add_slots();
     slot_to.set_slot_id(slot.id.value());

@@ -43,6 +43,7 @@ StatusOr<Submission> ToSubmission(const runspec::RunSpec& spec) {
   to.retry_backoff_max = duration_cast<microseconds>(spec.retries.backoff_max);
   to.keep_last = spec.checkpoint.keep_last;
   to.keep_best = spec.checkpoint.keep_best;
+  to.keep_every = spec.checkpoint.keep_every;
   to.threads_per_rank = spec.resources.threads;
   to.logical_shards = batch.logical_shards;
   ASSIGN_OR_RETURN(to.device, DeviceOf(spec));

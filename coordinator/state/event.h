@@ -179,6 +179,7 @@ struct NodeReported {
   std::vector<RankReport> ranks;
   // The node's unusable slots, with the reason; the others are usable.
   std::map<SlotId, std::string> slot_problems;
+  std::optional<MachineLoad> load = std::nullopt;
 };
 
 // The coordinator has read the checkpoint that the run's suspicion is about.

@@ -40,6 +40,13 @@ struct Cordon {
   Timestamp since{};
 };
 
+// How busy the node's machine is, whoever keeps it so.
+struct MachineLoad {
+  double runnable_threads = 0;
+  int cores = 0;
+  double swap_bytes_per_second = 0;
+};
+
 struct Node {
   NodeId id;
   std::string name;
@@ -58,6 +65,7 @@ struct Node {
   Instant last_heard{};
   Timestamp last_heard_at{};
   std::vector<RankReport> ranks;  // the newest report, whole
+  std::optional<MachineLoad> load;
 
   // desired_revision: number of the newest durable event that changed this node's assignment.
   // applied_revision: the newest that the agent has applied.

@@ -67,6 +67,7 @@ void ApplyToNode(const NodeReported& reported, const Event& event, Cluster& clus
     const auto problem = reported.slot_problems.find(slot.id);
     slot.problem = problem == reported.slot_problems.end() ? "" : problem->second;
   }
+  if (reported.load) node.load = reported.load;
   TakeRanks(reported.ranks, event, cluster, node);
   SaveNode(std::move(node), cluster);
 }

@@ -41,6 +41,7 @@ struct Submission {
   std::string run_directory;
   int keep_last = 1;
   bool keep_best = true;
+  int64_t keep_every = 0;    // steps; 0: no ladder
   int threads_per_rank = 0;  // 0: as many as the slots of the first placement have cores
   int logical_shards = 1;
   Device device = Device::kCpu;

@@ -36,6 +36,7 @@ class Encoder {
     to.set_run_directory(from.run_directory);
     to.set_keep_last(from.keep_last);
     to.set_keep_best(from.keep_best);
+    to.set_keep_every(from.keep_every);
     to.set_threads_per_rank(from.threads_per_rank);
     to.set_logical_shards(from.logical_shards);
     to.set_gpu(from.device == Device::kGpu);
@@ -181,6 +182,7 @@ RunSubmitted Decode(const pb::RunSubmitted& from) {
   to.run_directory = from.run_directory();
   to.keep_last = from.keep_last();
   to.keep_best = from.keep_best();
+  to.keep_every = from.keep_every();
   to.threads_per_rank = from.threads_per_rank();
   to.logical_shards = from.logical_shards();
   to.device = DeviceNamed(from.device()).value_or(from.gpu() ? Device::kGpu : Device::kCpu);

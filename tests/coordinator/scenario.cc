@@ -167,6 +167,7 @@ class World {
     submission.retry_backoff = std::chrono::milliseconds(500);
     submission.retry_backoff_max = std::chrono::seconds(2);
     submission.keep_last = command.Number("keep_last", 2);
+    submission.keep_every = command.Number("keep_every", 0);
     submission.data_seen = command.options.contains("seen");
     submission.run_directory = "/storage/" + command.object;
     Turn({{.run = RunId(command.object),

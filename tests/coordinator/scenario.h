@@ -10,9 +10,10 @@
 //   silence NAME    hello NAME    crash NAME
 //   cordon NAME [reason=X]   drain NAME [reason=X]   uncordon NAME
 //   busy NAME                                  how many of its slots are not empty
-//   submit RUN [workers=N] [device=D] [priority=N] [retries=N] [keep_last=N] [seen]    cancel RUN
-//   [now] listening RUN   ready RUN   running RUN      every rank of the run gets there; with
-//   rank=N that one
+//   submit RUN [workers=N] [device=D] [priority=N] [retries=N] [keep_last=N] [keep_every=N] [seen]
+//   cancel RUN [now]
+//   listening RUN   ready RUN   running RUN    every rank of the run gets there
+//       with rank=N                            that one
 //       listening RUN isa=LEVEL,LEVEL          with these instruction-set levels, tuned
 //       listening RUN nccl=ID                  and rank 0 with this id
 //   exit RUN [rank=N] cause=CAUSE              a rank ends: signal collective config unfit damaged

@@ -25,6 +25,16 @@ TEST(Preset, EveryOneIsAValidRunFileOnceItHasData) {
   }
 }
 
+// What the page "Watch it learn" compares.
+TEST(Preset, TheSmallOnesKeepALadderOfCheckpoints) {
+  for (const char* name : {"tiny", "shakespeare-char", "shakespeare-char-gpu"}) {
+    const RunSpec spec = LoadPreset(name);
+    ASSERT_GT(spec.checkpoint.keep_every, 0) << name;
+    EXPECT_GE(spec.budget.steps / spec.checkpoint.keep_every, 4) << name;
+    EXPECT_EQ(spec.checkpoint.keep_every % spec.checkpoint.every_steps, 0) << name;
+  }
+}
+
 TEST(Preset, Gpt2SizesAreThePublishedOnes) {
   RunFileResult result = LoadRunFile(
       "preset: gpt2-124m\ndata: {train: [a.bin], val: [b.bin]}\nresources: {workers: 8}\n",

@@ -405,7 +405,7 @@ void Agent::Publish() {
   stepped_ = false;
 }
 
-v1::AgentReport Agent::MakeReport() const {
+v1::AgentReport Agent::MakeReport() {
   v1::AgentReport report;
   for (const auto& [key, rank] : ranks_.all()) *report.add_ranks() = StatusOf(rank);
   for (const SlotInfo& slot : slots_.all()) {
@@ -418,6 +418,7 @@ v1::AgentReport Agent::MakeReport() const {
     }
   }
   if (desired_.current() != nullptr) report.set_revision(desired_.current()->revision());
+  *report.mutable_load() = load_.Read(clock_.Now());
   return report;
 }
 

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "worker/agent/coordinator_port.h"
 #include "worker/agent/inbox.h"
+#include "worker/agent/machine_load.h"
 #include "worker/agent/metrics.h"
 #include "worker/agent/rank.h"
 #include "worker/agent/reconcile.h"
@@ -92,10 +93,11 @@ class Agent {
   void TakeHealth(const SlotHealths& healths);
 
   void Publish();
-  v1::AgentReport MakeReport() const;
+  v1::AgentReport MakeReport();
 
   const AgentOptions options_;
   SlotTable slots_;
+  MachineLoad load_;
   const Clock& clock_;
   Inbox& inbox_;
   CoordinatorPort& coordinator_;

@@ -7,12 +7,14 @@
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_text.h"
 #include "client/gpctl/render/run_words.h"
+#include "client/gpctl/render/why_text.h"
 #include "client/gpctl/terminal/display_text.h"
 
 namespace gp::gpctl {
 namespace {
 
 constexpr size_t kNewestEvents = 5;
+constexpr int kLiveRunsMax = 1000;
 constexpr char kRunHelp[] = "name, id, unique prefix of an id, or @last";
 
 StatusOr<std::vector<v1::RunEvent>> NewestEvents(client::RunClient& client, const v1::Run& run) {
@@ -60,19 +62,23 @@ StatusOr<ExitCode> ShowStatus(const StatusOptions& options, Session& session) {
   return ExitCode::kOk;
 }
 
+// One page is enough: runs that hold slots come first.
+StatusOr<Surroundings> LookAround(client::RunClient& client) {
+  v1::ListRequest live;
+  live.set_limit(kLiveRunsMax);
+  ASSIGN_OR_RETURN(const v1::ListResponse runs, client.List(live));
+  ASSIGN_OR_RETURN(const v1::NodesResponse nodes, client.Nodes());
+  return Surroundings{{runs.runs().begin(), runs.runs().end()},
+                      {nodes.nodes().begin(), nodes.nodes().end()}};
+}
+
 StatusOr<ExitCode> Why(const std::string& reference, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(reference));
-  if (session.json()) {
-    Json document = Document("Reason");
-    document["run_id"] = run.run_id();
-    document["name"] = run.name();
-    document["state"] = StateName(run.state());
-    document["reason"] = run.reason();
-    session.console().out << Pretty(document);
-    return ExitCode::kOk;
-  }
-  session.console().out << fmt::format("{} is {}: {}\n", run.name(), StateName(run.state()),
-                                       run.reason());
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  ASSIGN_OR_RETURN(const Surroundings around, LookAround(*client));
+  session.console().out << (session.json()
+                                ? Pretty(With("Reason", WhyFields(run, around, session.Now())))
+                                : WhyText(run, around, session.Now(), session.style()));
   return ExitCode::kOk;
 }
 

@@ -135,6 +135,7 @@ Json RunFields(const v1::Run& run) {
   if (!run.choices().isa().empty()) json["engine"] = EngineFields(run.choices());
   for (const auto& [key, value] : run.labels()) json["labels"][key] = value;
   if (run.queue_position() > 0) json["queue_position"] = run.queue_position();
+  PutText(json, "device", run.device());
   PutText(json, "submitted_by", run.submitted_by());
   PutText(json, "run_directory", run.run_directory());
   PutText(json, "request_id", run.request_id());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/counted_noun.h"
 #include "client/gpctl/doctor/machine_checks.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "runspec/batch_plan.h"
@@ -12,6 +13,10 @@
 
 namespace gp::gpctl {
 namespace {
+
+constexpr double kAvx512Rate = 90e9;
+constexpr double kAvx2Rate = 40e9;
+const CoreRate kGenericRate = {5e9, "neither AVX2 nor AVX-512"};
 
 // The number of steps that the budget allows when a step takes `step_seconds`.
 int64_t StepsOf(const runspec::RunSpec& spec, double step_seconds) {
@@ -22,17 +27,25 @@ int64_t StepsOf(const runspec::RunSpec& spec, double step_seconds) {
   return steps == 0 ? timed : std::min(steps, timed);
 }
 
-std::string StepText(double seconds) {
-  return seconds < 1 ? fmt::format("{:.3g} ms", 1000 * seconds) : fmt::format("{:.3g} s", seconds);
-}
-
 }  // namespace
 
 CoreRate StatedRate(const std::string& cpuinfo) {
   const std::string isa = ParseProcessor(cpuinfo).isa;
-  if (isa.starts_with("AVX-512")) return {90e9, isa};
-  if (isa == "AVX2") return {40e9, isa};
-  return {5e9, "neither AVX2 nor AVX-512"};
+  if (isa.starts_with("AVX-512")) return {kAvx512Rate, isa};
+  if (isa == "AVX2") return {kAvx2Rate, isa};
+  return kGenericRate;
+}
+
+std::optional<CoreRate> RateOfLevel(const std::string& level) {
+  if (level.starts_with("avx512")) return CoreRate{kAvx512Rate, "AVX-512"};
+  if (level == "avx2") return CoreRate{kAvx2Rate, "AVX2"};
+  if (level == "generic") return kGenericRate;
+  return std::nullopt;
+}
+
+std::string RateText(const CoreRate& rate, int cores) {
+  return fmt::format("{} at {:.0f} GFLOP/s, the stated rate of {}", CountedNoun(cores, "core"),
+                     rate.flops_per_second / 1e9, rate.isa);
 }
 
 std::optional<TimeForecast> ForecastTime(const runspec::RunSpec& spec, const CoreRate& rate,
@@ -67,11 +80,10 @@ std::optional<std::string> LostWorkWarning(const runspec::RunSpec& spec,
 }
 
 std::string TimeText(const TimeForecast& forecast) {
-  return fmt::format(
-      "about {} = {} steps of {} (forecast: {} core{} at {:.0f} GFLOP/s, the stated rate of {})",
-      DurationText(static_cast<double>(forecast.steps) * forecast.step_seconds),
-      WithThousands(forecast.steps), StepText(forecast.step_seconds), forecast.cores,
-      forecast.cores == 1 ? "" : "s", forecast.rate.flops_per_second / 1e9, forecast.rate.isa);
+  return fmt::format("about {} = {} steps of {} (forecast: {})",
+                     DurationText(static_cast<double>(forecast.steps) * forecast.step_seconds),
+                     WithThousands(forecast.steps), StepTimeText(forecast.step_seconds),
+                     RateText(forecast.rate, forecast.cores));
 }
 
 }  // namespace gp::gpctl

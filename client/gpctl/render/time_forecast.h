@@ -20,6 +20,12 @@ struct CoreRate {
 
 // From the text of /proc/cpuinfo.
 CoreRate StatedRate(const std::string& cpuinfo);
+// By the name of an instruction-set level: "avx2", "avx512_bf16". Nullopt for what is no level of
+// CPUs.
+std::optional<CoreRate> RateOfLevel(const std::string& level);
+
+// "2 cores at 40 GFLOP/s, the stated rate of AVX2".
+std::string RateText(const CoreRate& rate, int cores);
 
 struct TimeForecast {
   double step_seconds = 0;

@@ -71,6 +71,10 @@ std::string DurationText(double seconds) {
   return fmt::format("{}d{:02}h", total / 86400, total / 3600 % 24);
 }
 
+std::string StepTimeText(double seconds) {
+  return seconds < 1 ? fmt::format("{:.3g} ms", 1000 * seconds) : fmt::format("{:.3g} s", seconds);
+}
+
 std::string AgoText(double seconds) { return DurationText(seconds < 0 ? 0 : seconds) + " ago"; }
 
 std::string ClockText(int64_t unix_seconds) { return TimeText(unix_seconds, "%H:%M:%S"); }

@@ -15,6 +15,8 @@ std::string LearningRate(double value);    // 4.93e-04
 
 // "1h03m", "42s", "3m12s"; less than a second is "0s". Negative is "-".
 std::string DurationText(double seconds);
+// "128 ms", "2.5 s": the time of a step.
+std::string StepTimeText(double seconds);
 // "12s ago", "3m12s ago".
 std::string AgoText(double seconds);
 

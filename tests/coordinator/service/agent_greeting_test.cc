@@ -122,7 +122,7 @@ TEST(AgentGreeting, AWelcomePromisesWhatWasConfigured) {
 TEST(AgentGreeting, AReportIsHeardFieldByField) {
   v1::AgentReport report;
   SetEveryField(report);
-  const auto& [node, session, applied_revision, ranks, slot_problems] =
+  const auto& [node, session, applied_revision, ranks, slot_problems, load] =
       ToReported(report, NodeId("n"), 9);
   EXPECT_EQ(node, NodeId("n"));
   EXPECT_EQ(session, 9u);
@@ -133,6 +133,10 @@ TEST(AgentGreeting, AReportIsHeardFieldByField) {
   for (const auto& [slot, problem] : report.slot_problems()) {
     EXPECT_EQ(slot_problems.at(SlotId(slot)), problem);
   }
+  ASSERT_TRUE(load.has_value());
+  EXPECT_EQ(load->runnable_threads, report.load().runnable_threads());
+  EXPECT_EQ(load->cores, report.load().cores());
+  EXPECT_EQ(load->swap_bytes_per_second, report.load().swap_bytes_per_second());
 }
 
 TEST(AgentGreeting, ADesiredStateHasTheRevisionOfItsNode) {

@@ -172,7 +172,7 @@ TEST(Convert, ARunIsToldFieldByField) {
       choices {
         threads_per_rank: 5 logical_shards: 16 isa: "avx2"
         kernels { key: "avx2" value: "choices" } }
-      gradients_encrypted: true submitted_by: "user ann")");
+      gradients_encrypted: true submitted_by: "user ann" device: "gpu")");
   EXPECT_EQ(DifferenceBetween(expected, run), "");
   EXPECT_THAT(UnsetFields(run),
               ElementsAre("placement.rank", "source", "resolved", "queue_position"))
@@ -246,10 +246,12 @@ TEST(Convert, ANodeIsToldFieldByField) {
   node.gpu_problem = "gpu problem";
   node.storage_problem = "storage problem";
   node.cordon = Cordon{true, "new kernel", "owner", At(2'000'003)};
+  node.load = MachineLoad{.runnable_threads = 2.5, .cores = 2, .swap_bytes_per_second = 4.5};
   node.slots = {{SlotId("s1"), "GPU-1", {3, 4}, 99, "H100", "9.0", "slot problem"}};
   Cluster cluster = ClusterWithNode();
   RunValue run = FullRun();
   run.holds_slots = true;
+  run.lacking_nodes[node.id].reason = "data problem";
   cluster.runs.Set(run.id, std::make_shared<const RunValue>(run));
   cluster.busy.emplace(1, run.id);
   const v1::Node told = ToProto(cluster, node);
@@ -261,7 +263,9 @@ TEST(Convert, ANodeIsToldFieldByField) {
       busy_slots: 2
       slots {
         slot_id: "s1" device: "GPU-1" cores: 3 cores: 4 memory_bytes: 99 run_id: "run-id"
-        device_name: "H100" compute_capability: "9.0" problem: "slot problem" })"),
+        device_name: "H100" compute_capability: "9.0" problem: "slot problem" }
+      data_problems { run_id: "run-id" run_name: "tiny" reason: "data problem" }
+      load { runnable_threads: 2.5 cores: 2 swap_bytes_per_second: 4.5 })"),
                               told),
             "");
   EXPECT_THAT(UnsetFields(told), ElementsAre("lost")) << "told by Nodes alone";
@@ -282,7 +286,7 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
   EXPECT_EQ(DifferenceBetween(Parse<v1::Assignment>(R"(
       run_id: "run-id" run_name: "tiny" epoch: 7 rank: 1 world_size: 2 slot_id: "s1"
       kind: RUN_KIND_EVAL resolved: "name: tiny\nseed: 1\n" run_directory: "/storage/runs/r"
-      of_owner: true
+      of_owner: true begun: true
       resume { step: 10 directory: "/storage/10" manifest_digest: "digest-10" }
       membership {
         addresses: "h:1" addresses: "h:2" needs_nccl_id: true nccl_id: "00ff" encrypted: true

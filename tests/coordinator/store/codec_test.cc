@@ -88,13 +88,14 @@ int Count(const Members&...) {
 TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   const auto& [name, source, resolved, digest, request_id, workers, priority, space, labels, steps,
                tokens, retries, backoff, backoff_max, kind, directory, keep_last, keep_best,
-               threads, shards, device, of_owner, seen, model, dataset, precision] =
+               keep_every, threads, shards, device, of_owner, seen, model, dataset, precision] =
       SampleSubmission();
   // The request id is the record's; `gpu` repeats the device for older readers.
-  EXPECT_EQ(Count(name, source, resolved, digest, request_id, workers, priority, space, labels,
-                  steps, tokens, retries, backoff, backoff_max, kind, directory, keep_last,
-                  keep_best, threads, shards, device, of_owner, seen, model, dataset, precision),
-            pb::RunSubmitted::descriptor()->field_count());
+  EXPECT_EQ(
+      Count(name, source, resolved, digest, request_id, workers, priority, space, labels, steps,
+            tokens, retries, backoff, backoff_max, kind, directory, keep_last, keep_best,
+            keep_every, threads, shards, device, of_owner, seen, model, dataset, precision),
+      pb::RunSubmitted::descriptor()->field_count());
   const auto& [placed_epoch, placement, why, resume, placed_threads, isa, placed_on] = RunPlaced{};
   EXPECT_EQ(Count(placed_epoch, placement, why, resume, placed_threads, isa, placed_on),
             pb::RunPlaced::descriptor()->field_count());

@@ -31,6 +31,7 @@ inline Submission SampleSubmission() {
   submission.run_directory = "/storage/runs/r";
   submission.keep_last = 3;
   submission.keep_best = true;
+  submission.keep_every = 500;
   submission.threads_per_rank = 2;
   submission.logical_shards = 4;
   submission.device = Device::kGpu;

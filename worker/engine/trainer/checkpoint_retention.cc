@@ -19,8 +19,11 @@ std::vector<std::string> ExpendableCheckpoints(std::vector<StoredCheckpoint> sto
   std::vector<std::string> expendable;
   const size_t last_count =
       std::min(static_cast<size_t>(std::max(spec.keep_last, 1)), stored.size());
+  int64_t rung = 0;
   for (size_t i = 0; i + last_count < stored.size(); ++i) {
-    if (&stored[i] != best) expendable.push_back(stored[i].directory);
+    const int64_t multiple = spec.keep_every > 0 ? stored[i].step / spec.keep_every : 0;
+    if (multiple <= rung && &stored[i] != best) expendable.push_back(stored[i].directory);
+    rung = std::max(rung, multiple);
   }
   return expendable;
 }

@@ -1,4 +1,5 @@
-// Which checkpoints of a run are kept: the newest few, and the one with the lowest validation loss.
+// Which checkpoints of a run are kept: the newest few, the one with the lowest validation loss, and
+// the first at or after each multiple of keep_every steps.
 // Under the service the coordinator's catalogue decides; this is for a trainer that works alone.
 // Thread-safe.
 #pragma once

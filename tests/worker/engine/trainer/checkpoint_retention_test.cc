@@ -25,6 +25,20 @@ TEST(CheckpointRetention, WithoutBestOnlyTheNewest) {
   EXPECT_EQ(ExpendableCheckpoints(kStored, Keep(2, false)), (Names{"a", "b", "c"}));
 }
 
+TEST(CheckpointRetention, KeepsTheFirstAtOrAfterEachMultiple) {
+  runspec::CheckpointSpec spec = Keep(1, false);
+  spec.keep_every = 20;
+  EXPECT_EQ(ExpendableCheckpoints(kStored, spec), (Names{"a", "c"}));
+  spec.keep_every = 25;
+  EXPECT_EQ(ExpendableCheckpoints(kStored, spec), (Names{"a", "b", "d"}));
+  spec.keep_every = 100;
+  EXPECT_EQ(ExpendableCheckpoints(kStored, spec), (Names{"a", "b", "c", "d"}));
+  // What was removed before changes nothing: a rung is never removed.
+  spec.keep_every = 25;
+  EXPECT_EQ(ExpendableCheckpoints({{"c", 30}, {"d", 40}, {"e", 50}, {"f", 60}, {"g", 70}}, spec),
+            (Names{"d", "f"}));
+}
+
 // As the coordinator chooses, so that a run alone and a run of the service keep the same ones.
 TEST(CheckpointRetention, OfEquallyGoodOnesTheLaterIsTheBest) {
   const std::vector<StoredCheckpoint> equal = {

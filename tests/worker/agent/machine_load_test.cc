@@ -1,0 +1,54 @@
+#include "worker/agent/machine_load.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/random_id.h"
+
+namespace gp::agent {
+namespace {
+
+class MachineLoadTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(MakeDirectories(proc_).ok()); }
+  void TearDown() override { ASSERT_TRUE(RemoveTree(proc_).ok()); }
+
+  void Write(const std::string& loadavg, int swapped_in, int swapped_out) {
+    ASSERT_TRUE(WriteFileAtomically(JoinPath(proc_, "loadavg"), loadavg).ok());
+    ASSERT_TRUE(WriteFileAtomically(JoinPath(proc_, "vmstat"),
+                                    fmt::format("nr_free_pages 7\npswpin {}\npswpout {}\n",
+                                                swapped_in, swapped_out))
+                    .ok());
+  }
+
+  const std::string proc_ = ::testing::TempDir() + "gp-proc-" + RandomId(8);
+  MachineLoad load_{proc_};
+  MonotonicTime now_{std::chrono::hours(1)};
+};
+
+TEST_F(MachineLoadTest, TellsRunnableThreadsAndWhatIsSwappedEachSecond) {
+  Write("6.25 3.10 1.00 7/300 4711\n", 100, 50);
+  EXPECT_EQ(load_.Read(now_).runnable_threads(), 6.25);
+  EXPECT_EQ(load_.Read(now_).cores(), sysconf(_SC_NPROCESSORS_ONLN));
+  EXPECT_EQ(load_.Read(now_).swap_bytes_per_second(), 0);
+  Write("2.00 3.00 1.00 2/300 4711\n", 130, 70);
+  now_ += std::chrono::seconds(10);
+  EXPECT_EQ(load_.Read(now_).runnable_threads(), 2);
+  EXPECT_EQ(load_.Read(now_).swap_bytes_per_second(), 5.0 * sysconf(_SC_PAGESIZE));
+}
+
+TEST_F(MachineLoadTest, ReadsTheFilesRarely) {
+  Write("1.00 1.00 1.00 1/1 1\n", 0, 0);
+  load_.Read(now_);
+  Write("9.00 1.00 1.00 1/1 1\n", 0, 0);
+  EXPECT_EQ(load_.Read(now_ + std::chrono::seconds(1)).runnable_threads(), 1);
+}
+
+TEST_F(MachineLoadTest, WhatTheSystemDoesNotTellIsZero) {
+  EXPECT_EQ(load_.Read(now_).runnable_threads(), 0);
+  EXPECT_EQ(load_.Read(now_ + std::chrono::minutes(1)).swap_bytes_per_second(), 0);
+}
+
+}  // namespace
+}  // namespace gp::agent

@@ -1,0 +1,28 @@
+// MachineLoad: how busy the node's machine is: threads that want to run, whoever started them, and
+// what moves from and to swap. From Linux's /proc. Owned by the Agent; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "gp/v1/run.pb.h"
+
+namespace gp::agent {
+
+class MachineLoad {
+ public:
+  explicit MachineLoad(std::string proc = "/proc") : proc_(std::move(proc)) {}
+
+  // Reads the files again when the newest reading is some seconds old. Numbers that the system does
+  // not tell are 0.
+  const v1::MachineLoad& Read(MonotonicTime now);
+
+ private:
+  const std::string proc_;
+  v1::MachineLoad load_;
+  MonotonicTime read_at_{};
+  uint64_t swapped_pages_ = 0;
+};
+
+}  // namespace gp::agent
