@@ -8,6 +8,7 @@
 #include "base/nearest_word.h"
 #include "base/shell_word.h"
 #include "client/gpctl/hint.h"
+#include "client/gpctl/live_contexts.h"
 #include "client/gpctl/service/local_service.h"
 #include "rpc/tls.h"
 #include "rpc/token.h"
@@ -31,9 +32,9 @@ StatusOr<Context> ServiceOfContext(const Console& console, const std::string& wa
   const std::string name = wanted.empty() ? file.current : wanted;
   if (name.empty()) {
     return Unavailable(
-        "no coordinator is known; start one on this machine with '{0} up', or log in to another "
-        "one with '{0} login HOST:PORT --token-file FILE'",
-        ProgramWord(console));
+        "no coordinator is chosen{1}; start one on this machine with '{0} up', or log in to "
+        "another one with '{0} login HOST:PORT --token-file FILE'",
+        ProgramWord(console), OtherServiceText(console, ""));
   }
   const auto found = file.contexts.find(name);
   if (found != file.contexts.end()) return found->second;
@@ -133,8 +134,8 @@ std::string Session::HintFor(const std::string& state_dir, const std::string& co
 Status Session::CheckServiceRuns(const std::string& state_dir) const {
   ASSIGN_OR_RETURN(const bool runs, ServiceRuns(ServiceDirectory(state_dir)));
   if (runs) return OkStatus();
-  return Unavailable("the service in {} is stopped; {} starts it", state_dir,
-                     HintFor(state_dir, "up"));
+  return Unavailable("the service in {} is stopped; {} starts it{}", state_dir,
+                     HintFor(state_dir, "up"), OtherServiceText(console_, state_dir));
 }
 
 StatusOr<client::RunClientOptions> Session::ClientOptions() const {
@@ -215,22 +216,33 @@ StatusOr<v1::Run> Session::FindRun(const std::string& reference) {
   return run;
 }
 
+// Where else a run may be, unless a flag has named the service.
+std::string Session::OtherServices() const {
+  if (!options_.server.empty() || !options_.state_dir.empty()) return "";
+  const StatusOr<Context> service = Service();
+  if (!service.ok() || service->state_dir.empty()) return "";
+  return OtherServiceText(console_, service->state_dir);
+}
+
 Status Session::ExplainMissingRun(const std::string& reference) {
   v1::ListRequest request;
   request.set_include_finished(true);
   request.set_limit(kSuggestionRunsMax);
   request.set_namespace_(NamespaceOfRuns());
   std::vector<std::string> known;
+  const std::string others = OtherServices();
   const auto runs = client_->List(request);
   if (runs.ok()) {
     for (const v1::Run& run : runs->runs()) known.push_back(run.name());
     for (const v1::Run& run : runs->runs()) known.push_back(run.run_id());
   }
-  if (known.empty()) return NotFound("run '{}' does not exist: there are no runs yet", reference);
+  if (known.empty()) {
+    return NotFound("run '{}' does not exist: there are no runs yet{}", reference, others);
+  }
   const std::string proposal = DidYouMean(reference, known);
   return NotFound(
-      "run '{}' does not exist{}", reference,
-      proposal.empty() ? fmt::format("; '{}' shows them all", Hint("list -a")) : proposal);
+      "run '{}' does not exist{}{}", reference,
+      proposal.empty() ? fmt::format("; '{}' shows them all", Hint("list -a")) : proposal, others);
 }
 
 }  // namespace gp::gpctl

@@ -89,6 +89,7 @@ class Session {
  private:
   // Address, credentials and TLS of the service of this invocation.
   StatusOr<client::RunClientOptions> ClientOptions() const;
+  std::string OtherServices() const;
   Status ExplainMissingRun(const std::string& reference);
   Status CheckServiceRuns(const std::string& state_dir) const;
 

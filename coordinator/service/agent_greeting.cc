@@ -106,6 +106,10 @@ NodeConnected ToConnected(const v1::AgentHello& hello, uint64_t session,
   connected.ranks = FromProto(hello.ranks());
   connected.gpu_driver = hello.gpu_driver();
   connected.gpu_problem = hello.gpu_problem();
+  if (hello.has_data_roots()) {
+    const auto& paths = hello.data_roots().paths();
+    connected.data_roots.emplace(paths.begin(), paths.end());
+  }
   return connected;
 }
 

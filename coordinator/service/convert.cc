@@ -155,18 +155,6 @@ struct Describer {
   }
 };
 
-void AddDataProblems(const Cluster& cluster, const Node& node, v1::Node& to) {
-  for (const auto& [sequence, id] : cluster.busy) {
-    const auto run = cluster.FindRun(id);
-    const auto lacking = run->lacking_nodes.find(node.id);
-    if (lacking == run->lacking_nodes.end()) continue;
-    v1::DataProblem& problem = *to.add_data_problems();
-    problem.set_run_id(id.value());
-    problem.set_run_name(run->submission->name);
-    problem.set_reason(lacking->second.reason);
-  }
-}
-
 }  // namespace
 
 v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress) {
@@ -352,7 +340,6 @@ v1::Node ToProto(const Cluster& cluster, const Node& node) {
   to.set_storage_problem(node.storage_problem);
   if (node.cordon) *to.mutable_cordon() = ToProto(*node.cordon);
   to.set_busy_slots(BusySlots(cluster, node));
-  AddDataProblems(cluster, node, to);
   if (node.load) {
     to.mutable_load()->set_runnable_threads(node.load->runnable_threads);
     to.mutable_load()->set_cores(node.load->cores);

@@ -1,5 +1,6 @@
 #include "coordinator/service/named_files.h"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,6 +33,28 @@ bool IsCheckpointFor(const Submission& submission, const Cluster& cluster, const
                      });
 }
 
+bool Lets(const Node& node, const std::string& path, bool of_owner) {
+  if (!node.data_roots) return true;
+  if (node.data_roots->empty()) return of_owner;
+  return std::any_of(node.data_roots->begin(), node.data_roots->end(),
+                     [&](const std::string& root) {
+                       return root == "/" || IsBeneath(path, AbsolutePath(root, "/"));
+                     });
+}
+
+// "node a (/data), node b (none)": the connected nodes, when each refuses the path.
+std::string RefusingNodes(const std::string& path, bool of_owner, const Cluster& cluster) {
+  std::string names;
+  for (const auto& [id, node] : cluster.nodes) {
+    if (!node->connected) continue;
+    if (Lets(*node, path, of_owner)) return "";
+    const std::string roots =
+        node->data_roots->empty() ? "none" : fmt::format("{}", fmt::join(*node->data_roots, ", "));
+    names += fmt::format("{}node {} ({})", names.empty() ? "" : ", ", node->name, roots);
+  }
+  return names;
+}
+
 bool CanRead(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
 
 }  // namespace
@@ -55,6 +78,24 @@ Status CheckNamedFiles(const std::vector<runspec::NamedFile>& files, const Submi
         key, path, submission.run_namespace);
   }
   return OkStatus();
+}
+
+std::string DataRootsWarning(const std::vector<runspec::NamedFile>& files,
+                             const Submission& submission, const Cluster& cluster,
+                             const std::string& storage_root) {
+  const std::string runs = JoinPath(storage_root, "runs");
+  for (const auto& [key, path] : files) {
+    const std::string folded = AbsolutePath(path, "/");
+    if (IsBeneath(folded, runs)) continue;
+    const std::string refusals = RefusingNodes(folded, submission.of_owner, cluster);
+    if (refusals.empty()) continue;
+    return fmt::format(
+        "{}: {} lies beneath no data root of {}, so the run will fail there; who runs the "
+        "node opens a directory for runs with 'gpctl up --data-root DIR', or with data.roots of "
+        "gp-worker",
+        key, path, refusals);
+  }
+  return "";
 }
 
 bool SeesFiles(const std::vector<runspec::NamedFile>& files) {

@@ -18,6 +18,12 @@ namespace gp::coordinator {
 Status CheckNamedFiles(const std::vector<runspec::NamedFile>& files, const Submission& submission,
                        const Cluster& cluster, const std::string& storage_root);
 
+// What a submitter is warned of: a file that no connected node lets the run read. Empty when a node
+// does, when none is connected, or when a node does not tell its data roots.
+std::string DataRootsWarning(const std::vector<runspec::NamedFile>& files,
+                             const Submission& submission, const Cluster& cluster,
+                             const std::string& storage_root);
+
 // Whether every file, or for a pattern at least one, can be read here and now. Reads directories.
 bool SeesFiles(const std::vector<runspec::NamedFile>& files);
 

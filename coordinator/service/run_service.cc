@@ -71,6 +71,20 @@ void SetQueuePositions(const Cluster& cluster, const std::vector<v1::Run*>& runs
   }
 }
 
+// What runs that the caller may look at lack on the node.
+void AddDataProblems(const AdmittedCall& access, const Cluster& cluster, const NodeId& node,
+                     v1::Node& to) {
+  for (const auto& [sequence, id] : cluster.busy) {
+    const auto run = cluster.FindRun(id);
+    const auto lacking = run->lacking_nodes.find(node);
+    if (lacking == run->lacking_nodes.end() || !access.RoleIn(NamespaceOf(*run))) continue;
+    v1::DataProblem& problem = *to.add_data_problems();
+    problem.set_run_id(id.value());
+    problem.set_run_name(run->submission->name);
+    problem.set_reason(lacking->second.reason);
+  }
+}
+
 }  // namespace
 
 StatusOr<std::shared_ptr<const Run>> RunService::Find(AdmittedCall& access,
@@ -125,6 +139,9 @@ void RunService::Prepare(SubmitCall& call) {
   if (!files.ok()) return call.Answer(files);
   prepared->event.actor = call.access().principal().Text();
   for (const std::string& warning : prepared->warnings) call.response().add_warnings(warning);
+  const std::string warning = DataRootsWarning(prepared->files, submission,
+                                               *context_.reconciler.snapshot(), storage_.path());
+  if (!warning.empty()) call.response().add_warnings(warning);
   if (call.request().dry_run()) {
     return call.AnswerUnchanged(PlanOnly(prepared->event, call.response()));
   }
@@ -317,10 +334,12 @@ grpc::ServerUnaryReactor* RunService::Nodes(grpc::CallbackServerContext* context
                                             grpc::ByteBuffer* response) {
   return Query<v1::NodesRequest, v1::NodesResponse>(
       "gp.v1.RunService/Nodes", context, request, response,
-      [this](const AdmittedCall&, const auto&, auto& nodes) { return FillNodes(nodes); });
+      [this](const AdmittedCall& access, const auto&, auto& nodes) {
+        return FillNodes(access, nodes);
+      });
 }
 
-Status RunService::FillNodes(v1::NodesResponse& response) const {
+Status RunService::FillNodes(const AdmittedCall& access, v1::NodesResponse& response) const {
   const auto cluster = context_.reconciler.snapshot();
   const Instant now = clock_.Now();
   for (const auto& [id, node] : cluster->nodes) {
@@ -328,6 +347,7 @@ Status RunService::FillNodes(v1::NodesResponse& response) const {
     v1::Node& added = *response.add_nodes();
     added = ToProto(*cluster, *node);
     added.set_lost(IsLostAt(now, *cluster, id, options_.policy));
+    AddDataProblems(access, *cluster, id, added);
   }
   *response.mutable_lease() = TimeUtil::NanosecondsToDuration(options_.policy.lease.count());
   return OkStatus();

@@ -117,7 +117,7 @@ class RunService final : public RunServiceOfBytes {
                   v1::ListResponse& response) const;
   Status FillCheckpoints(AdmittedCall& access, const v1::CheckpointsRequest& request,
                          v1::CheckpointsResponse& response) const;
-  Status FillNodes(v1::NodesResponse& response) const;
+  Status FillNodes(const AdmittedCall& access, v1::NodesResponse& response) const;
   Handling QueryHandling(std::string_view method) {
     return {gate_, method, lanes_.queries, kRequestBytesMax};
   }

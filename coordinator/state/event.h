@@ -165,6 +165,7 @@ struct NodeConnected {
   std::vector<RankReport> ranks;
   std::string gpu_driver;
   std::string gpu_problem;
+  std::optional<std::vector<std::string>> data_roots = std::nullopt;
 };
 
 struct NodeDisconnected {

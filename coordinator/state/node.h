@@ -57,6 +57,9 @@ struct Node {
   std::string gpu_driver;       // "580.65.06, CUDA 13.0"; empty without GPUs
   std::string gpu_problem;      // why this node's GPUs are no slots; empty when nothing is wrong
   std::string storage_problem;  // why nothing can be placed here; empty when the storage was proven
+  // Directories beneath which runs may name files; empty: every file for the owner's runs, no file
+  // for others'. Nullopt: its agent does not tell.
+  std::optional<std::vector<std::string>> data_roots;
 
   std::optional<Cordon> cordon;  // durable; nothing new is placed here while there is one
 

@@ -44,6 +44,7 @@ void ApplyToNode(const NodeConnected& connected, const Event& event, Cluster& cl
   node.storage_problem = connected.storage_problem;
   node.gpu_driver = connected.gpu_driver;
   node.gpu_problem = connected.gpu_problem;
+  node.data_roots = connected.data_roots;
   node.connected = true;
   node.session = connected.session;
   TakeRanks(connected.ranks, event, cluster, node);

@@ -110,6 +110,8 @@ v1::AgentHello MakeHello(const WorkerSettings& settings, const std::string& node
   hello.set_storage_root(StorageRoot(settings));
   hello.set_gpu_driver(gpus.driver);
   hello.set_gpu_problem(gpus.problem);
+  hello.mutable_data_roots()->mutable_paths()->Assign(settings.data_roots.begin(),
+                                                      settings.data_roots.end());
   for (const SlotInfo& info : slots.all()) {
     v1::Slot& slot = *hello.add_slots();
     slot.set_slot_id(info.id);

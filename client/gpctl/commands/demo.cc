@@ -275,9 +275,12 @@ StatusOr<ExitCode> Report(const v1::Run& run, const DemoText& text, Session& ses
 StatusOr<ExitCode> Demo(const DemoOptions& options, Session& session) {
   std::ostream& out = session.console().out;
   ASSIGN_OR_RETURN(const DemoText text, PrepareText(options, session));
+  // Whoever works with another service goes on with it.
+  const std::string context = CurrentContext(session);
   DemoService service(session);
   ASSIGN_OR_RETURN(const ServiceRecord record, service.Start());
   SaveServiceContexts(ServiceDirectory(session.StateDirectory()), record, session);
+  MakeCurrent(context, session);
   Session local(WithServer(session.options(), record.address), session.console());
   out << fmt::format("coordinator {} with {} workers; training on {} ({}) for about {}\n",
                      record.address, std::min(record.workers, kWorkers), text.source,

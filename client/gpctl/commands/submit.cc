@@ -2,6 +2,7 @@
 #include "client/gpctl/commands/submit.h"
 
 #include <memory>
+#include <set>
 
 #include "base/available_memory.h"
 #include "client/gpctl/commands/commands.h"
@@ -166,6 +167,18 @@ StatusOr<ExitCode> Submit(const SubmitOptions& options, Session& session) {
   return FollowRun(response.run(), WatchOptions{.last_document_only = true}, session);
 }
 
+// The server reads the run file again, and repeats what was warned of here.
+void TellNewWarnings(const v1::SubmitResponse& response, const runspec::RunFileResult& checked,
+                     Console& console) {
+  std::set<std::string> told;
+  for (const ConfigProblem& warning : checked.warnings) {
+    told.insert(RenderProblems({warning}, "warning"));
+  }
+  for (const std::string& warning : response.warnings()) {
+    if (!told.contains(warning)) console.err << "warning: " << warning << "\n";
+  }
+}
+
 }  // namespace
 
 StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const SubmitOptions& options,
@@ -189,12 +202,7 @@ StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const Submit
   request.set_dry_run(options.dry_run);
   ASSIGN_OR_RETURN(v1::SubmitResponse response, client->Submit(request));
   TellIdleSlots(*client, *result.spec, response.run().run_id(), session.console());
-  // The server may see files that this machine does not, so it may warn when the check here did
-  // not.
-  if (result.warnings.empty()) {
-    for (const std::string& warning : response.warnings())
-      session.console().err << "warning: " << warning << "\n";
-  }
+  TellNewWarnings(response, result, session.console());
   return response;
 }
 

@@ -1,6 +1,7 @@
 // gpctl up, down.
 #include "client/gpctl/commands/up.h"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/context_file.h"
 #include "client/gpctl/hint.h"
+#include "client/gpctl/live_contexts.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/service/local_service.h"
 #include "client/gpctl/service/monitoring.h"
@@ -28,6 +30,7 @@ struct UpOptions {
   std::string trainer;
   std::string gpu_trainer;
   std::string gpus;
+  std::vector<std::string> data_roots;
   std::string gateway_listen;
   bool no_gateway = false;
   bool monitoring = false;
@@ -40,9 +43,18 @@ struct DownOptions {
   bool now = false;
 };
 
-std::string ContextName(const ServiceDirectory& directory, const Console& console) {
-  return directory.root() == DefaultStateDirectory(console) ? "local"
-                                                            : BaseNameOf(directory.root());
+// The name of the service's context, or a free one for it.
+std::string ContextName(const ServiceDirectory& directory, const ContextFile& file,
+                        const Console& console) {
+  const std::string wanted =
+      directory.root() == DefaultStateDirectory(console) ? "local" : BaseNameOf(directory.root());
+  const auto is_free = [&](const std::string& name) {
+    const auto found = file.contexts.find(name);
+    return found == file.contexts.end() || found->second.state_dir == directory.root();
+  };
+  std::string name = wanted;
+  for (int number = 2; !is_free(name); ++number) name = fmt::format("{}-{}", wanted, number);
+  return name;
 }
 
 Json RecordFields(const ServiceDirectory& directory, const ServiceRecord& record) {
@@ -60,6 +72,7 @@ Json RecordFields(const ServiceDirectory& directory, const ServiceRecord& record
           {"cores", record.cores},
           {"gpus", record.gpus},
           {"gpu_problem", record.gpu_problem},
+          {"data_roots", record.data_roots},
           {"supervisor_pid", record.supervisor.pid},
           {"coordinator_pid", record.coordinator.pid},
           {"worker_pid", record.worker.pid},
@@ -85,6 +98,18 @@ std::string ListenLine(const ServiceRecord& record) {
   return fmt::format("listens      {}   for others: TLS and a token\n", record.listen);
 }
 
+std::string DataLine(const ServiceRecord& record, const ServiceDirectory& directory,
+                     const Session& session) {
+  if (!record.data_roots.empty()) {
+    return fmt::format("data         {}   runs name files beneath it\n",
+                       fmt::join(record.data_roots, ", "));
+  }
+  if (record.listen.empty()) return "";
+  return fmt::format("data         runs of others may name no files; '{}' and '{}' change that\n",
+                     session.HintFor(directory.root(), "down"),
+                     session.HintFor(directory.root(), "up --data-root DIR"));
+}
+
 void PrintService(const ServiceDirectory& directory, const ServiceRecord& record,
                   Session& session) {
   std::ostream& out = session.console().out;
@@ -94,7 +119,7 @@ void PrintService(const ServiceDirectory& directory, const ServiceRecord& record
   }
   out << fmt::format("coordinator  {}   metrics http://{}/metrics\n", record.address,
                      record.coordinator_metrics)
-      << ListenLine(record);
+      << ListenLine(record) << DataLine(record, directory, session);
   out << fmt::format("worker       {} on {}   metrics http://{}/metrics\n",
                      CountedNoun(record.workers, "slot"), CountedNoun(record.cores, "core"),
                      record.worker_metrics);
@@ -150,6 +175,13 @@ Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
         "begins there",
         directory.root(), record.storage_root, storage, session.HintFor(directory.root(), "down"));
   }
+  if (!options.data_roots.empty() && options.data_roots != record.data_roots) {
+    return FailedPrecondition(
+        "a service with other data roots ({}) runs in {}; '{}' stops it, then it can start with {}",
+        record.data_roots.empty() ? "none" : fmt::format("{}", fmt::join(record.data_roots, ", ")),
+        directory.root(), session.HintFor(directory.root(), "down"),
+        fmt::join(options.data_roots, ", "));
+  }
   RETURN_IF_ERROR(check("service", record.listen, options.listen));
   return check("gateway", record.gateway_address, options.gateway_listen);
 }
@@ -198,7 +230,19 @@ Status CheckGatewayFlags(const UpOptions& options) {
   return WithContext(rpc::CheckPrivate(*address, options.insecure), "--gateway-listen");
 }
 
-StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
+// As the agent sees them.
+StatusOr<std::vector<std::string>> DataRoots(const UpOptions& options, Session& session) {
+  std::vector<std::string> roots;
+  for (const std::string& root : options.data_roots) {
+    roots.push_back(AbsolutePath(root, session.console().working_directory));
+    RETURN_IF_ERROR(WithContext(ListDirectory(roots.back()).status(), "--data-root"));
+  }
+  return roots;
+}
+
+StatusOr<ExitCode> Up(const UpOptions& given, Session& session) {
+  UpOptions options = given;
+  ASSIGN_OR_RETURN(options.data_roots, DataRoots(given, session));
   RETURN_IF_ERROR(CheckListen("--listen", options.listen));
   RETURN_IF_ERROR(CheckGatewayFlags(options));
   if (options.monitoring) RETURN_IF_ERROR(FindPrometheus().status());
@@ -224,7 +268,8 @@ StatusOr<ExitCode> Up(const UpOptions& options, Session& session) {
                                      .monitoring = options.monitoring,
                                      .trainer = Absolute(options.trainer, session),
                                      .gpu_trainer = Absolute(options.gpu_trainer, session),
-                                     .gpus = options.gpus};
+                                     .gpus = options.gpus,
+                                     .data_roots = options.data_roots};
   RETURN_IF_ERROR(CheckTrainer(supervisor.trainer, "--trainer", "gp-trainer"));
   RETURN_IF_ERROR(CheckTrainer(supervisor.gpu_trainer, "--gpu-trainer", "gp-trainer-cuda"));
   if (!options.detach) return RunInForeground(directory, supervisor, session);
@@ -296,7 +341,9 @@ std::string DownText(const StoppedService& stopped, const ServiceDirectory& dire
   std::string text = names.empty()
                          ? fmt::format("Nothing runs in {}.", directory.root())
                          : fmt::format("Stopped {} of the service in {}.", names, directory.root());
-  if (purged) return text + " The directory was deleted.\n";
+  if (purged) {
+    return text + " The directory was deleted" + OtherServiceText(session.console(), "") + ".\n";
+  }
   if (!names.empty()) {
     text += fmt::format(" Runs and checkpoints are kept; {} starts it again.",
                         session.HintFor(directory.root(), "up"));
@@ -366,6 +413,12 @@ void AddUp(CommandSet& commands) {
       .Path();
   command.Option("--gpus", options->gpus,
                  "all, none, or numbers and UUIDs as in CUDA_VISIBLE_DEVICES (default: all)");
+  command
+      .Option("--data-root", options->data_roots,
+              "directory beneath which the runs of everybody may name files, those of others that "
+              "reach --listen too; may be repeated (default: every file for you, none for others)")
+      .Path()
+      .OneValueEach();
   command.Option("--gateway-listen", options->gateway_listen,
                  "HOST:PORT of the pages and the OpenAI-compatible API (default: a free port of "
                  "this machine, the same at every start)");
@@ -400,12 +453,26 @@ void SaveServiceContexts(const ServiceDirectory& directory, const ServiceRecord&
   auto file = LoadContextFile(path);
   if (status.ok()) status = file.status();
   if (status.ok()) {
-    file->current = ContextName(directory, console);
+    file->current = ContextName(directory, *file, console);
     file->contexts[file->current] = context;
     status = SaveContextFile(path, *file);
   }
   if (!status.ok())
     session.console().err << "warning: the context was not saved: " << Message(status) << "\n";
+}
+
+std::string CurrentContext(const Session& session) {
+  const auto file = LoadContextFile(ContextFilePath(session.console()));
+  return file.ok() ? file->current : "";
+}
+
+void MakeCurrent(const std::string& name, Session& session) {
+  const std::string path = ContextFilePath(session.console());
+  auto file = LoadContextFile(path);
+  if (!file.ok() || !file->contexts.contains(name)) return;
+  file->current = name;
+  const Status status = SaveContextFile(path, *file);
+  if (!status.ok()) session.console().err << "warning: " << Message(status) << "\n";
 }
 
 GlobalOptions WithServer(GlobalOptions options, const std::string& address) {

@@ -13,6 +13,11 @@ namespace gp::gpctl {
 void SaveServiceContexts(const ServiceDirectory& directory, const ServiceRecord& record,
                          Session& session);
 
+// The name of the current context; empty: there is none.
+std::string CurrentContext(const Session& session);
+// Does nothing when there is no context of that name.
+void MakeCurrent(const std::string& name, Session& session);
+
 GlobalOptions WithServer(GlobalOptions options, const std::string& address);
 
 }  // namespace gp::gpctl

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -126,6 +127,29 @@ std::string CheckpointText(const v1::Run& run) {
   return text;
 }
 
+// The owner of the service is the only user of most.
+bool IsOfAnotherUser(const v1::Run& run) {
+  return !run.submitted_by().empty() && run.submitted_by() != "owner";
+}
+
+std::vector<Table::Cell> RunRow(const v1::Run& run, bool with_user, double now,
+                                const TextStyle& style) {
+  const v1::Progress& progress = run.progress();
+  const bool stepped = progress.step() > 0;
+  std::vector<Table::Cell> row = {run.name()};
+  if (with_user) row.emplace_back(OneSafeLine(UserName(run), style.utf8));
+  row.insert(row.end(), {{StateName(run.state()), style.color ? StateColor(run) : Color::kNone},
+                         stepped ? StepOfTarget(progress) : "-",
+                         stepped ? Loss(progress.loss()) : "-",
+                         progress.validation_step() > 0 ? Loss(progress.validation_loss()) : "-",
+                         stepped ? CompactCount(progress.tokens_per_second()) : "-",
+                         EtaText(run),
+                         DurationText(now - Seconds(run.submitted_at())),
+                         run.run_id(),
+                         ReasonCell(run, style.utf8)});
+  return row;
+}
+
 std::string RestartText(const v1::Run& run) {
   if (run.failures() == 0) return "";
   return fmt::format("{} after a failure, epoch {}", run.failures(), run.epoch());
@@ -134,30 +158,20 @@ std::string RestartText(const v1::Run& run) {
 }  // namespace
 
 std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextStyle& style) {
-  Table table({{.title = "NAME", .shorten = true},
-               {.title = "STATE"},
-               {.title = "STEP", .align = Align::kRight},
-               {.title = "LOSS", .align = Align::kRight},
-               {.title = "VAL", .align = Align::kRight, .rank = 3},
-               {.title = "TOK/S", .align = Align::kRight, .rank = 4},
-               {.title = "ETA", .align = Align::kRight, .rank = 2},
-               {.title = "AGE", .align = Align::kRight, .rank = 5},
-               {.title = "ID", .rank = 1},
-               {.title = "REASON"}});
-  for (const v1::Run& run : runs) {
-    const v1::Progress& progress = run.progress();
-    const bool stepped = progress.step() > 0;
-    table.AddRow({run.name(),
-                  {StateName(run.state()), style.color ? StateColor(run) : Color::kNone},
-                  stepped ? StepOfTarget(progress) : "-",
-                  stepped ? Loss(progress.loss()) : "-",
-                  progress.validation_step() > 0 ? Loss(progress.validation_loss()) : "-",
-                  stepped ? CompactCount(progress.tokens_per_second()) : "-",
-                  EtaText(run),
-                  DurationText(now - Seconds(run.submitted_at())),
-                  run.run_id(),
-                  ReasonCell(run, style.utf8)});
-  }
+  const bool with_users = std::any_of(runs.begin(), runs.end(), IsOfAnotherUser);
+  std::vector<Table::Column> columns = {{.title = "NAME", .shorten = true}};
+  if (with_users) columns.push_back({.title = "USER", .rank = 6});
+  columns.insert(columns.end(), {{.title = "STATE"},
+                                 {.title = "STEP", .align = Align::kRight},
+                                 {.title = "LOSS", .align = Align::kRight},
+                                 {.title = "VAL", .align = Align::kRight, .rank = 3},
+                                 {.title = "TOK/S", .align = Align::kRight, .rank = 4},
+                                 {.title = "ETA", .align = Align::kRight, .rank = 2},
+                                 {.title = "AGE", .align = Align::kRight, .rank = 5},
+                                 {.title = "ID", .rank = 1},
+                                 {.title = "REASON"}});
+  Table table(std::move(columns));
+  for (const v1::Run& run : runs) table.AddRow(RunRow(run, with_users, now, style));
   return table.Render(style.width, style.utf8);
 }
 
@@ -181,6 +195,7 @@ std::string RunDetails(const v1::Run& run, const DetailsContext& context, double
   out += Field("gradients", GradientsText(run));
   out += Field("checkpoint", CheckpointText(run));
   out += Field("restarts", RestartText(run));
+  out += Field("user", IsOfAnotherUser(run) ? OneSafeLine(UserName(run), style.utf8) : "");
   out += Field("directory", run.run_directory());
   out += Field("connection", context.connection);
   if (!context.newest_events.empty()) out += "  events\n";

@@ -52,4 +52,10 @@ double ElapsedSeconds(const v1::Run& run, double now) {
   return begin == 0 ? 0 : std::max(0.0, end - begin);
 }
 
+std::string UserName(const v1::Run& run) {
+  constexpr std::string_view kUser = "user ";
+  const std::string& text = run.submitted_by();
+  return text.starts_with(kUser) ? text.substr(kUser.size()) : text;
+}
+
 }  // namespace gp::gpctl

@@ -20,6 +20,9 @@ v1::RunState StateNamed(const std::string& name);
 Color StateColor(const v1::Run& run);
 
 // Seconds since 1970; 0 for a time that was never set.
+// Who submitted it: "alice", "owner", "anyone"; empty of a coordinator of an older version.
+std::string UserName(const v1::Run& run);
+
 double Seconds(const google::protobuf::Timestamp& time);
 
 // The duration of the run so far: from its start (its submission when it never started) to its end

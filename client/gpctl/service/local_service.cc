@@ -27,6 +27,7 @@ std::vector<std::string> SupervisorArguments(const ServiceDirectory& directory,
   if (!options.trainer.empty()) add("--trainer", options.trainer);
   if (!options.gpu_trainer.empty()) add("--gpu-trainer", options.gpu_trainer);
   if (!options.gpus.empty()) add("--gpus", options.gpus);
+  for (const std::string& root : options.data_roots) add("--data-root", root);
   if (!options.gateway_listen.empty()) add("--gateway-listen", options.gateway_listen);
   if (!options.gateway) arguments.push_back("--no-gateway");
   if (options.monitoring) arguments.push_back("--monitoring");

@@ -50,6 +50,7 @@ Json ToJson(const ServiceRecord& record) {
           {"cores", record.cores},
           {"gpus", record.gpus},
           {"gpu_problem", record.gpu_problem},
+          {"data_roots", record.data_roots},
           {"ready", record.ready}};
 }
 
@@ -72,9 +73,10 @@ ServiceRecord RecordOf(const Json& json) {
           .monitoring_address = json.value("monitoring_address", ""),
           .gateway_problem = json.value("gateway_problem", ""),
           .workers = json.at("workers").get<int>(),
-          .cores = json.value("cores", 0),  // this and the next two: absent in older records
+          .cores = json.value("cores", 0),  // this and the next three: absent in older records
           .gpus = json.value("gpus", std::vector<std::string>()),
           .gpu_problem = json.value("gpu_problem", ""),
+          .data_roots = json.value("data_roots", std::vector<std::string>()),
           .ready = json.at("ready").get<bool>()};
 }
 

@@ -37,7 +37,8 @@ struct ServiceRecord {
   std::vector<std::string> gpus;   // "NVIDIA H100, 80.0 GiB, sm_90"; one slot each
   // Why this machine's GPUs are not used; empty when they are, or when there are none.
   std::string gpu_problem;
-  bool ready = false;  // the worker has registered
+  std::vector<std::string> data_roots;  // the worker's
+  bool ready = false;                   // the worker has registered
 };
 
 // What the .gp-probe of a storage root says; empty when it cannot be read.

@@ -88,6 +88,7 @@ Status Supervisor::Start() {
   monitoring_.process = record_.monitoring;
   record_.workers = options_.workers;
   record_.ready = false;
+  record_.data_roots = options_.data_roots;
   ASSIGN_OR_RETURN(record_.supervisor, IdentifyProcess(getpid()));
   const Status status = StartAll();
   if (status.ok()) return status;
@@ -237,6 +238,7 @@ std::vector<std::string> Supervisor::Arguments(const Daemon& daemon) const {
   if (!options_.trainer.empty()) add("--trainer", options_.trainer);
   if (!options_.gpu_trainer.empty()) add("--gpu-trainer", options_.gpu_trainer);
   if (!options_.gpus.empty()) add("--gpus", options_.gpus);
+  for (const std::string& root : options_.data_roots) add("--data-root", root);
   return arguments;
 }
 

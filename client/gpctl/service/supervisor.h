@@ -33,11 +33,12 @@ struct SupervisorOptions {
   // last start, else free ones.
   int port_base = 0;
   bool gateway = true;
-  std::string gateway_listen;  // HOST:PORT; empty: on loopback, the port of the last time
-  bool monitoring = false;     // run Prometheus; on loopback, the port of the last time
-  std::string trainer;         // program; empty: the one beside gp-worker
-  std::string gpu_trainer;     // program; empty: the gp-trainer-cuda beside gp-worker
-  std::string gpus;            // as gp-worker --gpus; empty: all
+  std::string gateway_listen;           // HOST:PORT; empty: on loopback, the port of the last time
+  bool monitoring = false;              // run Prometheus; on loopback, the port of the last time
+  std::string trainer;                  // program; empty: the one beside gp-worker
+  std::string gpu_trainer;              // program; empty: the gp-trainer-cuda beside gp-worker
+  std::string gpus;                     // as gp-worker --gpus; empty: all
+  std::vector<std::string> data_roots;  // as gp-worker --data-root
   std::chrono::milliseconds start_timeout = std::chrono::seconds(30);
   // The limit for each daemon to stop. Longer than an agent needs when its trainers use all of
   // their time to save.

@@ -36,6 +36,15 @@ TEST_F(ServiceCommandTest, TheGatewayIsNotReachedFromOtherMachinesWithoutInsecur
   EXPECT_FALSE(FileExists(directory_.root()));
 }
 
+TEST_F(ServiceCommandTest, ADataRootThatIsNotThereIsToldBeforeAnythingStarts) {
+  const testing::Outcome outcome =
+      gpctl_.Run({"up", "--data-root", "absent", "--state-dir", directory_.root()});
+  EXPECT_EQ(outcome.code, 3) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("--data-root: "));
+  EXPECT_THAT(outcome.err, HasSubstr(gpctl_.home() + "/absent"));
+  EXPECT_FALSE(FileExists(directory_.root()));
+}
+
 TEST_F(ServiceCommandTest, ADirectoryThatOthersUseIsNotTaken) {
   const std::string shared = gpctl_.home() + "/shared";
   std::filesystem::create_directory(shared);

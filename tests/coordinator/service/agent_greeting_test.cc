@@ -42,7 +42,7 @@ TEST(AgentGreeting, AHelloIsHeardFieldByField) {
   const v1::AgentHello hello = FullHello();
   // Does not compile when a member is added: read it from its field, and expect it here.
   const auto& [node, session, name, incarnation, version, slots, data_address, storage_problem,
-               ranks, gpu_driver, gpu_problem] = ToConnected(hello, 9, Options());
+               ranks, gpu_driver, gpu_problem, data_roots] = ToConnected(hello, 9, Options());
   EXPECT_EQ(node.value(), hello.node_id());
   EXPECT_EQ(session, 9u);
   EXPECT_EQ(name, hello.name());
@@ -56,6 +56,8 @@ TEST(AgentGreeting, AHelloIsHeardFieldByField) {
   EXPECT_EQ(ranks[1].run.value(), hello.ranks(1).run_id());
   EXPECT_EQ(gpu_driver, hello.gpu_driver());
   EXPECT_EQ(gpu_problem, hello.gpu_problem());
+  ASSERT_TRUE(data_roots.has_value());
+  EXPECT_THAT(*data_roots, ::testing::ElementsAreArray(hello.data_roots().paths()));
 }
 
 TEST(AgentGreeting, ANodeWithoutANameIsCalledByItsId) {

@@ -251,7 +251,6 @@ TEST(Convert, ANodeIsToldFieldByField) {
   Cluster cluster = ClusterWithNode();
   RunValue run = FullRun();
   run.holds_slots = true;
-  run.lacking_nodes[node.id].reason = "data problem";
   cluster.runs.Set(run.id, std::make_shared<const RunValue>(run));
   cluster.busy.emplace(1, run.id);
   const v1::Node told = ToProto(cluster, node);
@@ -264,11 +263,10 @@ TEST(Convert, ANodeIsToldFieldByField) {
       slots {
         slot_id: "s1" device: "GPU-1" cores: 3 cores: 4 memory_bytes: 99 run_id: "run-id"
         device_name: "H100" compute_capability: "9.0" problem: "slot problem" }
-      data_problems { run_id: "run-id" run_name: "tiny" reason: "data problem" }
       load { runnable_threads: 2.5 cores: 2 swap_bytes_per_second: 4.5 })"),
                               told),
             "");
-  EXPECT_THAT(UnsetFields(told), ElementsAre("lost")) << "told by Nodes alone";
+  EXPECT_THAT(UnsetFields(told), ElementsAre("lost", "data_problems")) << "told by Nodes alone";
 }
 
 TEST(Convert, AnAssignmentIsToldFieldByField) {

@@ -11,6 +11,7 @@
 namespace gp::coordinator {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using RunValue = Run;  // inside a TEST, Run is GoogleTest's
 
@@ -80,6 +81,39 @@ TEST(CheckNamedFiles, OtherFilesOfRunsAreRefused) {
     EXPECT_THAT(Refusal(path, SubmissionOf("research")), HasSubstr("belongs to a run")) << path;
     EXPECT_EQ(Refusal(path, SubmissionOf("research", true)), "") << "the owner may read it anyway";
   }
+}
+
+Cluster ClusterWithNode(std::optional<std::vector<std::string>> data_roots) {
+  Node node;
+  node.id = NodeId("n");
+  node.name = "node-1";
+  node.connected = true;
+  node.data_roots = std::move(data_roots);
+  Cluster cluster;
+  cluster.nodes[node.id] = std::make_shared<const Node>(node);
+  return cluster;
+}
+
+TEST(DataRootsWarning, NamesTheFileThatNoNodeLetsTheRunRead) {
+  const auto warning = [](const Cluster& cluster, const std::string& path, bool of_owner = false) {
+    return DataRootsWarning({{"data.text", path}}, SubmissionOf("research", of_owner), cluster,
+                            kRoot);
+  };
+  EXPECT_THAT(warning(ClusterWithNode({{}}), "/data/a.txt"),
+              AllOf(HasSubstr("data.text: /data/a.txt lies beneath no data root of node node-1 "
+                              "(none)"),
+                    HasSubstr("gpctl up --data-root DIR")));
+  EXPECT_EQ(warning(ClusterWithNode({{}}), "/data/a.txt", true), "");
+  const Cluster data = ClusterWithNode({{"/data/"}});
+  EXPECT_EQ(warning(data, "/data/a.txt"), "");
+  EXPECT_EQ(warning(data, "/data/*.txt"), "");
+  EXPECT_THAT(warning(data, "/database/a.txt"), HasSubstr("node-1 (/data/)"));
+  EXPECT_THAT(warning(data, "/data/../etc/passwd"), HasSubstr("node-1 (/data/)"));
+  EXPECT_THAT(warning(data, "/etc/passwd", true), HasSubstr("node-1 (/data/)"));
+  EXPECT_EQ(warning(data, kCheckpoint), "") << "not a matter of data roots";
+  EXPECT_EQ(warning(ClusterWithNode({{"/"}}), "/etc/passwd"), "");
+  EXPECT_EQ(warning(ClusterWithNode(std::nullopt), "/data/a.txt"), "") << "an older agent";
+  EXPECT_EQ(warning({}, "/data/a.txt"), "") << "a node may come";
 }
 
 TEST(SeesFiles, EveryNameAndAMatchOfEachPatternCanBeRead) {

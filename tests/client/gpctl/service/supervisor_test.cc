@@ -142,6 +142,20 @@ TEST_F(SupervisorTest, TrainersMeetThoseOfOtherNodesWhereTheCoordinatorListens) 
   EXPECT_THAT(ArgumentsOf("gp-worker"), Not(HasSubstr("--data-address")));
 }
 
+TEST_F(SupervisorTest, DataRootsAreTheWorkers) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  SupervisorOptions options = Options();
+  options.data_roots = {"/srv/a", "/srv/b"};
+  RunOnce(options);
+  EXPECT_THAT(ArgumentsOf("gp-worker"), HasSubstr("--data-root /srv/a --data-root /srv/b"));
+  EXPECT_THAT(ArgumentsOf("gp-coordinator"), Not(HasSubstr("--data-root")));
+  EXPECT_EQ(directory_.Load()->data_roots, options.data_roots);
+  RunOnce(Options());
+  EXPECT_THAT(ArgumentsOf("gp-worker"), Not(HasSubstr("--data-root")));
+}
+
 TEST_F(SupervisorTest, TheStorageStaysWhereItWasUntilAnotherPlaceIsNamed) {
   WriteDaemon("gp-coordinator");
   WriteDaemon("gp-worker");
