@@ -62,14 +62,19 @@ class RunSearch {
     for (const choice of ["#run-state-filter", "#run-order"]) $(choice).addEventListener("change", () => this.change());
     $("#run-label-filter").addEventListener("click", () => this.chooseLabel(""));
     $("#more-runs").addEventListener("click", () => {
-      this.count += FIRST_COUNT;
+      this.count *= 2;
       this.ask();
     });
   }
 
+  // Words such as team=research are labels, the others a part of the name or the beginning of an id.
   get filters() {
-    const filters = {search: $("#run-search").value.trim(), state: $("#run-state-filter").value, label: this.label};
-    return Object.entries(filters).filter(([, value]) => value);
+    const words = $("#run-search").value.trim().split(/\s+/);
+    const isLabel = (word) => word.indexOf("=") > 0;
+    const labels = [this.label, ...words.filter(isLabel)];
+    const search = words.filter((word) => !isLabel(word)).join(" ");
+    return [["search", search], ["state", $("#run-state-filter").value], ...labels.map((label) => ["label", label])]
+      .filter(([, value]) => value);
   }
 
   get order() { return $("#run-order").value; }
@@ -84,7 +89,8 @@ class RunSearch {
 
   // What a link keeps of it.
   get linkValues() {
-    return [...this.filters, ...(this.order ? [["order", this.order]] : [])];
+    const values = {search: $("#run-search").value.trim(), state: $("#run-state-filter").value, label: this.label, order: this.order};
+    return Object.entries(values).filter(([, value]) => value);
   }
 
   restore(values) {

@@ -68,7 +68,8 @@ function showMissing({name, error}) {
   setText($("#run-state"), error.status === 404 ? "not found" : "not loaded");
   $("#run-reason").hidden = false;
   $("#run-reason").className = "reason notice bad";
-  setText($("#run-reason"), `${error.message}. Choose a run in the list, or search for it there.`);
+  const next = error.status === 404 ? ". Choose a run in the list, or search for it there." : "";
+  setText($("#run-reason"), error.message + next);
 }
 
 let shownLabels = "";
@@ -196,7 +197,7 @@ function showEvents({events, run}) {
   const all = $("#all-events").checked;
   const shown = events.filter((event) => all || !QUIET_EVENTS.includes(event.kind)).reverse();
   $("#events").replaceChildren(shown.length > 0 ? node("ol", {class: "events"}, ...shown.map((event) => eventRow(event, run.warning)))
-    : node("p", {class: "muted pad"}, "Nothing happened yet."));
+    : node("p", {class: "muted pad"}, events.length > 0 ? "Nothing but checkpoints lately." : "Nothing happened yet."));
 }
 
 function showDetails(details, otherRun) {

@@ -4,7 +4,7 @@
 const view = {
   runs: [],           // the list that is pushed
   known: new Map(),   // runs that a link names and that may be in no list: id -> run
-  open: null, overlays: [], missing: null, details: null, follower: null, started: false,
+  open: null, overlays: [], missing: null, details: null, follower: null, started: false, connected: false,
 };
 const store = new PointStore();
 const colours = new RunColours();
@@ -160,11 +160,13 @@ function refreshOverlays() {
 // ---- events of the stream ----
 
 function takeRuns(body) {
+  const isBack = body.coordinator.connected && !view.connected;
+  view.connected = body.coordinator.connected;
   view.runs = body.runs;
   search.take(body);
   showBanner(body.coordinator);
   if (!view.started) startView();
-  else if (view.missing && view.runs.some((run) => isNamed(run, view.missing.name))) followLink();
+  else if (view.missing && (isBack || view.runs.some((run) => isNamed(run, view.missing.name)))) followLink();
   showPage();
   refreshOverlays();
 }

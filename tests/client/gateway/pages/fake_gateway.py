@@ -184,8 +184,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def send_run(self, rest, query):
         cluster = self.server.cluster
         if not rest:
-            filters = {name: query[name] for name in ("search", "state", "label", "page_token") if name in query}
-            return self.send_json(cluster.runs_body(int(query.get("limit", 100)), **filters))
+            filters = {name: query[name] for name in ("search", "state", "page_token") if name in query}
+            labels = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query).get("label", [])
+            return self.send_json(cluster.runs_body(int(query.get("limit", 100)), labels=labels, **filters))
         run = cluster.run_with(urllib.parse.unquote(rest[0]))
         if run is None:
             return self.send_json(error_body(404, f"there is no run {rest[0]}"), 404)

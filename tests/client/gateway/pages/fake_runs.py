@@ -194,18 +194,18 @@ class FakeCluster:
                                   labels={"sweep": "third"} if number % 3 == 0 else {})
                           for number in range(count, 0, -1)]
 
-    def runs_body(self, limit=100, search="", state="", label="", page_token=""):
+    def runs_body(self, limit=100, search="", state="", labels=(), page_token=""):
         self.advance()
         begin = int(page_token or 0)
-        key, _, value = label.partition("=")
+        labels = dict(label.split("=", 1) for label in labels)
         found = [run for run in self.runs if search.lower() in run.name.lower() and state in ("", run.state)
-                 and (not label or run.labels.get(key) == value)]
+                 and labels.items() <= run.labels.items()]
         counts = {}
         for run in self.runs:
             counts[run.state] = counts.get(run.state, 0) + 1
         return {"coordinator": {"connected": self.connected, "address": "127.0.0.1:50051", "message": self.message},
                 "runs": [run.summary() for run in found[begin:begin + limit]],
-                "total": None if search or label else len(found), "counts": counts,
+                "total": None if search or labels else len(found), "counts": counts,
                 "next_page_token": str(begin + limit) if len(found) > begin + limit else None}
 
     def workers_body(self):

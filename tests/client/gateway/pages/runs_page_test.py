@@ -100,9 +100,9 @@ class Runs(page_case.PageCase):
     def test_the_list_shows_more_than_a_thousand_runs(self):
         self.fake().cluster.add_sweep(1194)
         self.open()
-        self.browser.js("search.count = 1000")
-        self.browser.one("#more-runs").click()
-        self.browser.wait_text("#runs-shown", "Showing 1,100 of 1,200")
+        for count in ("200", "400", "800"):
+            self.browser.one("#more-runs").click()
+            self.browser.wait_text("#runs-shown", f"Showing {count} of 1,200")
         self.browser.one("#more-runs").click()
         self.browser.wait(lambda: len(set(self.names())) == 1200, "all runs")
         self.assertFalse(self.browser.one("#runs-foot").is_displayed())
@@ -195,8 +195,15 @@ class Runs(page_case.PageCase):
         self.browser.one(self.item("sweep-0240") + " .chip").click()
         self.browser.wait(lambda: len(self.names()) == 80, "the runs with the label")
         self.assertEqual(self.browser.text("#run-label-filter"), "sweep=third ×")
+        self.browser.one("#run-search").send_keys("sweep-00")
+        self.browser.wait(lambda: len(self.names()) == 33, "those of them that match")
         self.browser.one("#run-label-filter").click()
-        self.browser.wait(lambda: len(self.names()) == 100, "the whole list again")
+        self.browser.wait(lambda: len(self.names()) == 99, "all that match")
+        self.browser.one("#run-search").send_keys(Keys.CONTROL, "a")
+        self.browser.one("#run-search").send_keys("jargon team=research")
+        self.browser.wait(lambda: self.names() == ["jargon-small"], "the run with the typed label")
+        self.browser.one("#run-search").send_keys("es")
+        self.browser.wait_text("#run-list", "None match.")
         self.browser.check_clean()
 
     def test_a_link_opens_a_run_that_is_not_in_the_list(self):
@@ -230,6 +237,16 @@ class Runs(page_case.PageCase):
         self.browser.wait_text("#run-state", "not found")
         cluster.add_sweep(1)
         self.browser.wait_text("#run-state", "queued")
+
+    def test_a_linked_run_is_opened_when_the_coordinator_is_back(self):
+        cluster = self.fake().cluster
+        cluster.add_sweep(240)
+        find = cluster.run_with
+        cluster.connected, cluster.run_with = False, lambda name: None
+        self.browser.open("/runs#run=jargon-wide")
+        self.browser.wait_text("#run-state", "not found")
+        cluster.connected, cluster.run_with = True, find
+        self.browser.wait_text("#run-state", "succeeded")
 
     def test_back_and_forward_go_from_run_to_run(self):
         self.fake()
