@@ -37,7 +37,7 @@ class RunColours {
     this.store();
   }
 
-  // One that no run has, or the one of the run that has not been shown for longest.
+  // A number that no run has, or that of the run that has not been shown for longest.
   freeNumber(ids) {
     const taken = new Set(this.numbers.values());
     for (let number = 0; number < COLOUR_COUNT; number += 1) if (!taken.has(number)) return number;

@@ -13,7 +13,7 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-// A warning is what matters about a run that goes on, or has ended, as if all were well.
+// A run that trains or has succeeded, but has warned, must not look as if all were well.
 const isWarned = (run) => Boolean(run.warning) && ["good", "accent"].includes(STATE_TONES[run.state]);
 const toneOf = (run) => isWarned(run) ? "warn" : STATE_TONES[run.state] ?? "";
 
@@ -42,10 +42,9 @@ function queueText(position) {
   return `${grouped(position)}${(!teen && endings[position % 10]) || "th"} in the queue`;
 }
 
-// Why a run is where it is; nothing for one that went well.
-function whyText(run) {
-  return run.state === "succeeded" ? run.warning || "" : run.reason || run.warning || "";
-}
+// Why a run is in its state; nothing for one that went well. That it waits in the queue is said beside it.
+const reasonOf = (run) => run.state === "succeeded" ? "" : (run.reason || "").replace(/^queue: /, "");
+const whyText = (run) => reasonOf(run) || run.warning || "";
 
 // One line under the name: what matters in this state, and the measure that the list is sorted by.
 function runFacts(run, sortedBy) {

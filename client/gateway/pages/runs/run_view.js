@@ -48,9 +48,8 @@ function showTiles(run) {
 }
 
 function reasonText(run) {
-  const place = isNumber(run.queue_position) ? `${queueText(run.queue_position)}:` : "";
-  const reason = run.state === "succeeded" ? "" : run.reason;
-  return [place, reason, run.warning].filter(Boolean).join(" ");
+  const place = isNumber(run.queue_position) ? queueText(run.queue_position) : "";
+  return [[place, reasonOf(run)].filter(Boolean).join(": "), run.warning].filter(Boolean).join(" ");
 }
 
 function showReason(run) {

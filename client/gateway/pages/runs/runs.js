@@ -298,6 +298,7 @@ function startView() {
 function showNoRun(missing) {
   Object.assign(view, {open: null, missing, details: null});
   document.title = `${missing.name} · gp`;
+  announce(missing.error.message);
   showPage();
   follow();
 }

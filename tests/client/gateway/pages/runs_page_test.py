@@ -151,6 +151,10 @@ class Runs(page_case.PageCase):
         self.browser.wait(lambda: len(whys()) == 26, "the list")
         self.assertEqual(sum("behind run r-1" in why for why in whys()), 2, "again after the run with another reason")
         self.assertEqual(sum("asks for more" in why for why in whys()), 1)
+        self.assertFalse([why for why in whys() if "queue" in why], "the place in the queue is beside it")
+        self.browser.click(self.item("sweep-0003") + " .open")
+        self.browser.wait(lambda: self.browser.text("#run-reason") ==
+                          "5th in the queue: behind run r-1 (big), which needs 8 GPU slots", "the reason of the open run")
         self.assertEqual(sum("waits for 8 free slots" in why for why in whys()), 1)
 
     def test_a_run_with_a_warning_does_not_look_well(self):
