@@ -1,4 +1,6 @@
-// UTF-8, strictly: shortest forms only, no surrogates, nothing above U+10FFFF. Pure functions.
+// UTF-8, strictly: shortest forms only, no surrogates, nothing above U+10FFFF. What is not UTF-8 is
+// replaced as WHATWG and Python do: one replacement for each longest beginning of a character that
+// cannot go on, and for each other byte. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +16,30 @@ std::optional<char32_t> TakeCodePoint(std::string_view& text);
 
 void AppendCodePoint(char32_t code_point, std::string& text);
 
-// `text` with each byte that belongs to no code point replaced.
+inline constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";  // U+FFFD
+
+// Removes from the front what one replacement stands for. REQUIRES: `text` is not empty and does
+// not begin with a code point.
+void TakeInvalidPart(std::string_view& text);
+
+// `text` with each invalid part replaced: by `replacement`, or by U+FFFD.
 std::string ValidUtf8(std::string_view text, char replacement);
+std::string ValidUtf8(std::string_view text);
+
+// The bytes at the end that more bytes could make a code point of: at most three.
+size_t UnfinishedBytes(std::string_view text);
+
+// Counts the characters of a text that comes in pieces which may split them; an invalid part is
+// one.
+class CharacterCounter {
+ public:
+  void Add(std::string_view bytes);
+  // As if the text ended here.
+  int64_t count() const { return count_ + (unfinished_.empty() ? 0 : 1); }
+
+ private:
+  int64_t count_ = 0;
+  std::string unfinished_;
+};
 
 }  // namespace gp

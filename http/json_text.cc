@@ -56,8 +56,8 @@ void AppendJsonString(std::string_view text, std::string& out) {
       out.append(text.substr(0, text.size() - rest.size()));
       text = rest;
     } else {
-      out += "\xef\xbf\xbd";
-      text.remove_prefix(1);
+      out += kReplacementCharacter;
+      TakeInvalidPart(text);
     }
   }
   out += '"';

@@ -7,7 +7,7 @@
 
 namespace gp::http {
 
-// A JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.
+// A JSON string with its quotes. What is not UTF-8 becomes U+FFFD, as ValidUtf8 does it.
 void AppendJsonString(std::string_view text, std::string& out);
 std::string JsonString(std::string_view text);
 

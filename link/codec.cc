@@ -207,6 +207,7 @@ void Fields(Archive& archive, Generate& m) {
   archive("logprobs", m.logprobs);
   archive("score_prompt", m.score_prompt);
   archive("ignore_end_of_text", m.ignore_end_of_text);
+  archive("continues_prompt", m.continues_prompt);
 }
 
 template <typename Archive>

@@ -43,6 +43,8 @@ struct Generate {
   std::optional<int64_t> logprobs;  // score each token, with so many alternatives
   bool score_prompt = false;        // with logprobs: the prompt's tokens, too
   bool ignore_end_of_text = false;  // else the tokenizer's end-of-text token ends the text
+  // The text begins with the bytes at the prompt's end that are no whole character yet.
+  std::optional<bool> continues_prompt;
 };
 
 // Stops this text; its stream is free after the token in flight. The sampler sends nothing more

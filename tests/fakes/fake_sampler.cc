@@ -140,15 +140,10 @@ class FakeSampler {
   }
 
   static std::string TakeWholeCharacters(std::string& bytes, bool all) {
-    std::string whole;
-    std::string_view rest = bytes;
-    while (const auto point = TakeCodePoint(rest)) AppendCodePoint(*point, whole);
-    if (all && !rest.empty()) {
-      whole += "\xef\xbf\xbd";
-      rest = {};
-    }
-    bytes = std::string(rest);
-    return whole;
+    const size_t whole = bytes.size() - (all ? 0 : UnfinishedBytes(bytes));
+    std::string text = ValidUtf8(std::string_view(bytes).substr(0, whole));
+    bytes.erase(0, whole);
+    return text;
   }
 
   // A stop string of one character is enough for what is tested.
@@ -172,7 +167,9 @@ class FakeSampler {
 
   void Take(const link::Message& message) {
     if (const auto* generate = std::get_if<link::Generate>(&message)) {
-      texts_.push_back({*generate});
+      const std::string prompt = tokenizer_->Decode(generate->prompt);
+      const size_t begun = generate->continues_prompt ? UnfinishedBytes(prompt) : 0;
+      texts_.push_back({*generate, 0, prompt.substr(prompt.size() - begun)});
     } else if (const auto* withdraw = std::get_if<link::Withdraw>(&message)) {
       std::erase_if(texts_,
                     [&](const Text& text) { return text.request.request == withdraw->request; });

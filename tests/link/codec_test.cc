@@ -68,6 +68,7 @@ Generate FullGenerate() {
   generate.logprobs = 2;
   generate.score_prompt = true;
   generate.ignore_end_of_text = true;
+  generate.continues_prompt = true;
   return generate;
 }
 

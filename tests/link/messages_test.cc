@@ -102,9 +102,9 @@ size_t MemberCount(const OpenModel& m) {
 }
 size_t MemberCount(const Generate& m) {
   const auto& [request, prompt, max_tokens, temperature, top_k, top_p, min_p, presence, frequency,
-               bias, seed, sample, stop, logprobs, score_prompt, ignore_end] = m;
+               bias, seed, sample, stop, logprobs, score_prompt, ignore_end, continues] = m;
   return Count(request, prompt, max_tokens, temperature, top_k, top_p, min_p, presence, frequency,
-               bias, seed, sample, stop, logprobs, score_prompt, ignore_end);
+               bias, seed, sample, stop, logprobs, score_prompt, ignore_end, continues);
 }
 size_t MemberCount(const Withdraw& m) {
   const auto& [request] = m;
@@ -193,6 +193,7 @@ Generate FullGenerate() {
   m.logprobs = 2;
   m.score_prompt = true;
   m.ignore_end_of_text = true;
+  m.continues_prompt = true;
   return m;
 }
 
@@ -254,7 +255,8 @@ const std::vector<Case>& Cases() {
        R"({"request": 7, "prompt": [15496, 995], "max_tokens": 20, "temperature": 0.75,
            "top_k": 40, "top_p": 0.5, "min_p": 0.25, "presence_penalty": 1.5,
            "frequency_penalty": -1.5, "logit_bias": {"50256": -100.0}, "seed": 1337, "sample": 3,
-           "stop": ["stop"], "logprobs": 2, "score_prompt": true, "ignore_end_of_text": true})"},
+           "stop": ["stop"], "logprobs": 2, "score_prompt": true, "ignore_end_of_text": true,
+           "continues_prompt": true})"},
       {Withdraw{7}, R"({"request": 7})"},
       {ModelReady{250, "bf16", "cpu avx2", 8, 1024, 50257, 4096, true},
        R"({"step": 250, "precision": "bf16", "device": "cpu avx2", "streams": 8, "context": 1024,

@@ -70,8 +70,8 @@ void LogprobsText::Add(const Tokenizer& tokenizer, int32_t token, const link::To
     AppendTop(tokenizer, token, *score, tops_);
   }
   AppendComma(offsets_);
-  http::AppendJsonNumber(offset_, offsets_);
-  offset_ += CountCodePoints(tokenizer.Decode({&token, 1}));
+  http::AppendJsonNumber(written_.count(), offsets_);
+  written_.Add(tokenizer.Decode({&token, 1}));
 }
 
 std::string LogprobsText::Take() {

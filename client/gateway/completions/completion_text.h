@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
 #include "client/gateway/models/checkpoint_facts.h"
 #include "link/sampling_messages.h"
 
@@ -18,6 +19,10 @@ class LogprobsText {
  public:
   // `score` is absent for the first token of a prompt, which nothing comes before.
   void Add(const Tokenizer& tokenizer, int32_t token, const link::TokenScore* score);
+  // What was added since the last Take.
+  size_t bytes() const {
+    return tokens_.size() + logprobs_.size() + tops_.size() + offsets_.size();
+  }
   // Writes JSON; the next call continues behind it.
   std::string Take();
 
@@ -26,7 +31,7 @@ class LogprobsText {
   std::string logprobs_;
   std::string tops_;
   std::string offsets_;
-  int64_t offset_ = 0;  // in code points of the text
+  CharacterCounter written_;  // of the text, which the offsets count in
 };
 
 // The fields that all answers to one request share.

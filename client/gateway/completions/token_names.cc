@@ -1,7 +1,5 @@
 #include "client/gateway/completions/token_names.h"
 
-#include <algorithm>
-
 #include "base/utf8.h"
 
 namespace gp::gateway {
@@ -24,11 +22,6 @@ std::string TokenName(const Tokenizer& tokenizer, int32_t id) {
     fmt::format_to(std::back_inserter(name), "\\x{:02x}", static_cast<unsigned char>(byte));
   }
   return name;
-}
-
-int64_t CountCodePoints(std::string_view bytes) {
-  return std::count_if(bytes.begin(), bytes.end(),
-                       [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; });
 }
 
 }  // namespace gp::gateway

@@ -12,7 +12,4 @@ namespace gp::gateway {
 // The token's text; of one whose bytes are no whole characters "bytes:\xe2\x80", as OpenAI has it.
 std::string TokenName(const Tokenizer& tokenizer, int32_t id);
 
-// Characters that begin in these bytes.
-int64_t CountCodePoints(std::string_view bytes);
-
 }  // namespace gp::gateway

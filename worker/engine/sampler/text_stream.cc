@@ -7,28 +7,6 @@
 namespace gp::engine {
 namespace {
 
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";
-
-// How many bytes a sequence that begins with `lead` has; 1 for a byte that begins none.
-size_t SequenceBytes(unsigned char lead) {
-  if (lead >= 0xf0 && lead <= 0xf4) return 4;
-  if (lead >= 0xe0 && lead < 0xf0) return 3;
-  if (lead >= 0xc2 && lead < 0xe0) return 2;
-  return 1;
-}
-
-bool Continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
-
-// Bytes at the end that may be the beginning of a character: at most three.
-size_t UnfinishedBytes(std::string_view text) {
-  for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
-    const char byte = text[text.size() - back];
-    if (Continues(byte)) continue;
-    return SequenceBytes(static_cast<unsigned char>(byte)) > back ? back : 0;
-  }
-  return 0;
-}
-
 // The longest end of `text` that `stop` begins with, but is not.
 size_t BegunBytes(std::string_view text, std::string_view stop) {
   for (size_t size = std::min(text.size(), stop.size() - 1); size > 0; --size) {
@@ -37,24 +15,11 @@ size_t BegunBytes(std::string_view text, std::string_view stop) {
   return 0;
 }
 
-std::string Repaired(std::string_view text) {
-  std::string repaired;
-  repaired.reserve(text.size());
-  while (!text.empty()) {
-    if (const auto code_point = TakeCodePoint(text)) {
-      AppendCodePoint(*code_point, repaired);
-    } else {
-      repaired += kReplacement;
-      text.remove_prefix(1);
-    }
-  }
-  return repaired;
-}
-
 }  // namespace
 
-TextStream::TextStream(const Tokenizer& tokenizer, std::vector<std::string> stops)
-    : tokenizer_(tokenizer), stops_(std::move(stops)) {
+TextStream::TextStream(const Tokenizer& tokenizer, std::vector<std::string> stops,
+                       std::string begun)
+    : tokenizer_(tokenizer), stops_(std::move(stops)), held_(std::move(begun)) {
   std::erase(stops_, "");
 }
 
@@ -89,7 +54,7 @@ size_t TextStream::CertainBytes() const {
 }
 
 TextStream::Piece TextStream::Take(size_t bytes) {
-  Piece piece{.text = Repaired(std::string_view(held_).substr(0, bytes))};
+  Piece piece{.text = ValidUtf8(std::string_view(held_).substr(0, bytes))};
   held_.erase(0, bytes);
   while (!ends_.empty() && ends_.front() <= bytes) {
     ends_.pop_front();

@@ -1,6 +1,6 @@
 // TextStream: converts tokens, one by one, to text, and returns text as soon as it is final. It
 // holds back bytes that may become part of a character (tokens split UTF-8 sequences) or of a stop
-// string. Bytes that are no UTF-8 become U+FFFD. One thread uses one object.
+// string. What is not UTF-8 becomes U+FFFD, as ValidUtf8 does it. One thread uses one object.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@ class TextStream {
   };
 
   // `tokenizer` outlives me. The text ends before the first of `stops` that is complete; empty ones
-  // are ignored.
-  TextStream(const Tokenizer& tokenizer, std::vector<std::string> stops);
+  // are ignored. `begun`: bytes of an unfinished character that the first token may go on with;
+  // they belong to the text.
+  TextStream(const Tokenizer& tokenizer, std::vector<std::string> stops, std::string begun = "");
 
   // The text that became final with `token`. When the text stops with it, this is the rest of the
   // text; tokens that begin after its end are not counted. REQUIRES: not stopped.

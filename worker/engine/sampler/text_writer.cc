@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace gp::engine {
 namespace {
 
@@ -68,7 +70,12 @@ void TextWriter::Add(const link::Generate& request) {
     refused_.push_back({.request = request.request, .error = std::move(why)});
     return;
   }
-  texts_.emplace(request.request, Text{.stream = TextStream(tokenizer_, request.stop),
+  std::string begun;
+  if (request.continues_prompt.value_or(false)) {
+    const std::string prompt = tokenizer_.Decode(request.prompt);
+    begun = prompt.substr(prompt.size() - UnfinishedBytes(prompt));
+  }
+  texts_.emplace(request.request, Text{.stream = TextStream(tokenizer_, request.stop, begun),
                                        .is_scored = request.logprobs.has_value()});
   std::optional<int32_t> end_token;
   if (!request.ignore_end_of_text) end_token = tokenizer_.end_of_text();

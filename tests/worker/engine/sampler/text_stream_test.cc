@@ -51,8 +51,18 @@ TEST(TextStream, GivesCharactersWhole) {
 
 TEST(TextStream, WhatIsNoCharacterBecomesTheReplacementCharacter) {
   const Given given = Feed("a\xff\x80z\xe2\x82", {});
-  EXPECT_EQ(given.text, "a\ufffd\ufffdz\ufffd\ufffd");
+  EXPECT_EQ(given.text, "a\ufffd\ufffdz\ufffd");
   EXPECT_EQ(given.tokens, 6);
+}
+
+TEST(TextStream, GoesOnWithACharacterThatThePromptBegan) {
+  const ByteTokenizer tokenizer;
+  TextStream stream(tokenizer, {}, "\xe2\x82");
+  const auto piece = stream.Add(0xac);
+  EXPECT_EQ(piece.text, "\u20ac");
+  EXPECT_EQ(piece.tokens, 1);
+  TextStream broken(tokenizer, {}, "\xe2\x82");
+  EXPECT_EQ(broken.Add('a').text, "\ufffda");
 }
 
 TEST(TextStream, EndsBeforeTheFirstStop) {
